@@ -2,6 +2,7 @@ import type { CommandGroup } from "./command.ts";
 import { backupCommand } from "./commands/backup.ts";
 import { chatCommand } from "./commands/chat.ts";
 import { doctorCommand } from "./commands/doctor.ts";
+import { excludeCommand } from "./commands/exclude.ts";
 import { expandCommand } from "./commands/expand.ts";
 import { exportCommand } from "./commands/export.ts";
 import { forestCommand } from "./commands/forest.ts";
@@ -13,6 +14,7 @@ import { recallCommand } from "./commands/recall.ts";
 import { recapCommand } from "./commands/recap.ts";
 import { reembedCommand } from "./commands/reembed.ts";
 import { resumeCommand } from "./commands/resume.ts";
+import { secretsCommand } from "./commands/secrets.ts";
 import { sessionsCommand } from "./commands/sessions.ts";
 import { setupCommand } from "./commands/setup.ts";
 import { showCommand } from "./commands/show.ts";
@@ -47,6 +49,15 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
   },
   {
     heading: "Maintain the store",
-    commands: [statsCommand, doctorCommand, verifyCommand, backupCommand, reembedCommand, forgetCommand],
+    commands: [
+      statsCommand,
+      doctorCommand,
+      verifyCommand,
+      backupCommand,
+      reembedCommand,
+      forgetCommand,
+      secretsCommand,
+      excludeCommand,
+    ],
   },
 ];

@@ -38,6 +38,24 @@ export function timeRangeOption(flag: string, meaning: string): Option {
   return new Option(`--${flag} <time>`, meaning).argParser((text: string) => timeRangeOf(`--${flag}`, text));
 }
 
+export interface LeavingOutFlags {
+  keepSecrets?: true;
+  exclude?: string[];
+  excludeProject?: string[];
+}
+
+/** For commands that read transcripts. */
+export const LEAVING_OUT_OPTIONS: readonly Option[] = [
+  new Option("--keep-secrets", "store secrets as they are, instead of placeholders"),
+  repeatableOption("exclude <path>", "leave out a file or a folder, and work done there"),
+  repeatableOption("exclude-project <name>", "leave out a project"),
+];
+
+/** Returns the options of the library. */
+export function leavingOut({ keepSecrets, exclude = [], excludeProject = [] }: LeavingOutFlags) {
+  return { keepSecrets: keepSecrets === true, exclude: { paths: exclude, projects: excludeProject } };
+}
+
 export interface PageOptions {
   limit: number;
   offset: number;

@@ -15,14 +15,22 @@ import {
 import { walkFiles } from "../importers/files.ts";
 import type { Importer } from "../importers/importer.ts";
 import { internalsOf } from "../session/opened-store.ts";
-import type { Store } from "../session/store.ts";
+import type { Exclusions, Store } from "../session/store.ts";
+import { EXCLUSIONS } from "../session/store-options.ts";
 import { importersWith } from "./define-importer.ts";
-import { type FileReport, ImportRun } from "./import-run.ts";
+import { addCounts, type FileReport, ImportRun } from "./import-run.ts";
 import { type SummaryCounts, summarizeSessions } from "./summarize-sessions.ts";
 
 export interface ImportOptions {
   /** The project of all sessions, instead of what the files say. */
   project?: string;
+  /**
+   * True to store secrets as they are. By default, what looks like the key or the token of a known provider is replaced by a
+   * placeholder such as `[secret: github-token]`. `append` never looks for secrets.
+   */
+  keepSecrets?: boolean;
+  /** Files, folders and projects to leave out, besides those that `Store.exclude` was given. */
+  exclude?: Partial<Exclusions>;
   /** Importers of your own. Each file is offered to them first. */
   importers?: readonly Importer[];
   /** Ends the work after the current batch. Everything written by then stays. */
@@ -57,6 +65,10 @@ export interface ImportResult {
   knownCount: number;
   /** Messages that were left out, because they were forgotten. `Store.restore` lets imports bring them back. */
   forgottenCount: number;
+  /** Sessions that were left out, because they are excluded. An excluded file counts as one. */
+  excludedCount: number;
+  /** How many stretches of new messages were replaced by placeholders, by kind: kinds of secrets, and `private`. */
+  replaced: Record<string, number>;
   /** Files that were found in folders and are in no known format. */
   skippedCount: number;
   /** Counts warnings, and files that could not be read to their end. */
@@ -67,6 +79,8 @@ export interface ImportResult {
 
 export const importFields = once(() => ({
   project: z.optional(identifier()),
+  keepSecrets: z._default(trueOrFalse(), false),
+  exclude: z.optional(EXCLUSIONS()),
   importers: z._default(
     listOf(port<Importer>("an importer, as defineImporter returns it", { detect: "function", read: "function" })),
     [],
@@ -100,9 +114,9 @@ export async function importFiles(
 ): Promise<ImportResult> {
   const { summarize, onFile, importers: own, ...given } = parseOptions("importFiles", OPTIONS(), options);
   const { signal, onProgress } = given;
-  const counts = { sessionCount: 0, newCount: 0, knownCount: 0, forgottenCount: 0, skippedCount: 0, warningCount: 0 };
+  const counts = { newCount: 0, knownCount: 0, forgottenCount: 0, excludedCount: 0, skippedCount: 0, warningCount: 0 };
   const noSummaries = { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 };
-  const result: ImportResult = { files: [], ...counts, summaries: noSummaries };
+  const result: ImportResult = { files: [], sessionCount: 0, ...counts, replaced: {}, summaries: noSummaries };
   const run = new ImportRun(store, {
     ...given,
     importers: importersWith(own),
@@ -121,6 +135,8 @@ export async function importFiles(
     result.newCount += report.newCount;
     result.knownCount += report.knownCount;
     result.forgottenCount += report.forgottenCount;
+    result.excludedCount += report.excludedCount;
+    addCounts(result.replaced, report.replaced);
     result.warningCount += report.warnings.length + (report.error === null ? 0 : 1);
     onFile?.(report);
   }

@@ -2,10 +2,11 @@ import { on } from "node:events";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { StoreError } from "../core/errors.ts";
-import type { ImportEvent, Importer, ImportFile } from "../importers/importer.ts";
+import type { Importer, ImportFile } from "../importers/importer.ts";
 import { IMPORTERS, openImport } from "../importers/registry.ts";
 import { inputOf, type PreparedMessage, revived } from "../session/prepared.ts";
 import type { ReadReply, ReadRequest, ThreadEvent } from "./import-thread.ts";
+import { type RedactedEvent, Redactor } from "./redaction/redact.ts";
 
 /** The thread's module, as source or built. */
 const THREAD = new URL(`./import-thread${extname(import.meta.url)}`, import.meta.url);
@@ -21,14 +22,15 @@ const IDLE_MS_MAX = 2_000;
 
 /** An event of a file. A message from a thread comes with its row for the store. */
 export type ReadEvent =
-  | Exclude<ImportEvent, { kind: "message" }>
-  | (Extract<ImportEvent, { kind: "message" }> & { prepared?: PreparedMessage | undefined });
+  | Exclude<RedactedEvent, { kind: "message" }>
+  | (Extract<RedactedEvent, { kind: "message" }> & { prepared?: PreparedMessage | undefined });
 
 export interface ReadOptions {
   format: string;
   importers: readonly Importer[];
   /** True if the store accepts messages that a thread prepared. */
   takesPrepared: boolean;
+  keepSecrets: boolean;
   onFormat: (format: string | undefined) => void;
 }
 
@@ -54,9 +56,10 @@ export class ImportReader {
     }
     const { format, events } = await openImport(file, options.format, options.importers);
     options.onFormat(format);
+    const redactor = new Redactor(options);
     for await (const event of events) {
       if (yieldedCount > 0) yieldedCount -= 1;
-      else yield event;
+      else yield redactor.event(event);
     }
   }
 
@@ -67,7 +70,7 @@ export class ImportReader {
   /** @returns false if the thread died before the end of the file. */
   async *#readInThread(
     { chunks: _, signal, ...file }: ImportFile,
-    { format, onFormat }: ReadOptions,
+    { format, keepSecrets, onFormat }: ReadOptions,
     onEvent: () => void,
   ): AsyncGenerator<ReadEvent, boolean> {
     clearTimeout(this.#idleTimer);
@@ -75,7 +78,7 @@ export class ImportReader {
     worker.ref();
     let isDone = false;
     try {
-      worker.postMessage({ file, format } satisfies ReadRequest);
+      worker.postMessage({ file, format, keepSecrets } satisfies ReadRequest);
       for await (const reply of repliesOf(worker, signal)) {
         switch (reply.kind) {
           case "opened":
@@ -139,8 +142,8 @@ async function* repliesOf(worker: Worker, signal: AbortSignal | undefined): Asyn
 
 function revivedEvent(event: ThreadEvent): ReadEvent {
   if (event.kind !== "prepared") return event;
-  const { session, line } = event;
+  const { session, line, replaced } = event;
   const prepared = revived(event.prepared);
   const message = inputOf(prepared) as Extract<ReadEvent, { kind: "message" }>["message"];
-  return { kind: "message", session, message, line, prepared };
+  return { kind: "message", session, message, line, prepared, ...(replaced !== undefined && { replaced }) };
 }

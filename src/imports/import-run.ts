@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { digestOf } from "../core/digest.ts";
 import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX, ID_CHARS_MAX } from "../core/limits.ts";
-import { parseMessage } from "../core/message.ts";
+import { type Part, parseMessage } from "../core/message.ts";
 import { nameInSession, OPENING_MESSAGES, type RememberedMessage } from "../core/remembered.ts";
 import { cutAtGrapheme } from "../core/text.ts";
 import type { ImportedSession, Importer, ImportFile } from "../importers/importer.ts";
@@ -11,9 +11,11 @@ import { IMPORTERS } from "../importers/registry.ts";
 import type { OpenedSession } from "../session/opened-session.ts";
 import { internalsOf, type OpenedStore } from "../session/opened-store.ts";
 import type { Session } from "../session/session.ts";
-import type { Store } from "../session/store.ts";
+import type { Exclusions, Store } from "../session/store.ts";
+import { ExclusionRules } from "./exclusions.ts";
 import { ImportPace } from "./import-pace.ts";
 import { ImportReader, type ReadEvent } from "./import-reader.ts";
+import { Redactor, type Replaced } from "./redaction/redact.ts";
 
 /** Something in a file that became no message, or a different message. */
 export interface ImportWarning {
@@ -35,6 +37,10 @@ export interface FileReport {
   knownCount: number;
   /** Messages that are left out, because they were forgotten. */
   forgottenCount: number;
+  /** Sessions that are left out, because they are excluded. An excluded file counts as one. */
+  excludedCount: number;
+  /** How many stretches of new messages were replaced by placeholders, by kind: kinds of secrets, and `private`. */
+  replaced: Replaced;
   warnings: ImportWarning[];
   /** Why the file could not be read to its end. Everything before is in the store. */
   error: { code: string; message: string } | null;
@@ -45,6 +51,8 @@ export interface ImportRunOptions {
   format?: string;
   importers?: readonly Importer[];
   project?: string | undefined;
+  keepSecrets?: boolean | undefined;
+  exclude?: Partial<Exclusions> | undefined;
   signal?: AbortSignal | undefined;
   /** Called after each batch. */
   onProgress?: ((report: FileReport) => void) | undefined;
@@ -68,7 +76,7 @@ interface OpenImport {
   session: OpenedSession | undefined;
   /** True if the whole session was forgotten. */
   isForgotten: boolean;
-  /** True if the store cannot hold a session of that name. */
+  /** True if it is excluded, or if the store cannot hold a session of that name. */
   isRefused: boolean;
   /** The digests of its first messages: see `OPENING_MESSAGES`. */
   opening: Buffer[];
@@ -97,6 +105,15 @@ export class ImportRun {
     this.#options = options;
   }
 
+  /** A text that differs if other files or sessions are left out. */
+  policy(): string {
+    return String(this.#exclusions());
+  }
+
+  #exclusions(): ExclusionRules {
+    return new ExclusionRules(this.#store.exclusions(), this.#options.exclude ?? {});
+  }
+
   /**
    * Adds what is new in a file. A file that cannot be read is reported, not thrown.
    *
@@ -105,8 +122,19 @@ export class ImportRun {
    */
   async read(file: ImportFile): Promise<FileReport> {
     const { onProgress, mayLackVectors, signal } = this.#options;
-    const counts = { newCount: 0, knownCount: 0, forgottenCount: 0 };
-    const report: FileReport = { path: file.path, format: null, sessionIds: [], ...counts, warnings: [], error: null };
+    const counts = { newCount: 0, knownCount: 0, forgottenCount: 0, excludedCount: 0 };
+    const { path } = file;
+    const report: FileReport = {
+      path,
+      format: null,
+      sessionIds: [],
+      ...counts,
+      replaced: {},
+      warnings: [],
+      error: null,
+    };
+    const exclusions = this.#exclusions();
+    if (exclusions.hasPath(path)) return { ...report, excludedCount: 1 };
     const open = new Map<string, OpenImport>();
     let pendingCount = 0;
     let warningCount = 0;
@@ -136,9 +164,11 @@ export class ImportRun {
         // A fork begins after a message of its parent, which may still be pending.
         if (event.session.forkedAfter !== undefined) await flush();
         const origin = event.session;
+        const isRefused = exclusions.hasSession(origin, this.#projectOf(origin));
+        if (isRefused) report.excludedCount += 1;
         const isForgotten = this.#store.isForgottenSession(origin);
         const none = { session: undefined, opening: [], pending: [], firstNew: undefined, isRewritten: false };
-        open.set(origin.externalId, { origin, isForgotten, isRefused: false, ...none });
+        open.set(origin.externalId, { origin, isForgotten, isRefused, ...none });
       } else if (open.has(event.session)) {
         const one = open.get(event.session)!;
         one.pending.push(event);
@@ -178,7 +208,7 @@ export class ImportRun {
   }
 
   async *#eventsOf(file: ImportFile, report: FileReport): AsyncGenerator<ReadEvent> {
-    const { format = "auto", importers = IMPORTERS, signal } = this.#options;
+    const { format = "auto", importers = IMPORTERS, keepSecrets = false, signal } = this.#options;
     try {
       const events = this.#reader.read(
         { ...file, signal },
@@ -186,6 +216,7 @@ export class ImportRun {
           format,
           importers,
           takesPrepared: this.#store.takesPrepared,
+          keepSecrets,
           onFormat: (found) => {
             report.format = found ?? null;
           },
@@ -217,12 +248,16 @@ export class ImportRun {
     if (waiting > 0 && error !== undefined) throw error;
   }
 
+  #projectOf({ project }: Pick<ImportedSession, "project"> | { project: undefined }): string | undefined {
+    // Folder names may have characters that project names cannot have.
+    return this.#options.project ?? (project === undefined ? undefined : cleanName(project));
+  }
+
   /** @returns undefined, with a warning, if the store cannot hold a session of that name. */
   #openSession({ project, title, ...origin }: ImportedSession, report: FileReport): OpenedSession | undefined {
     const names = title === undefined ? {} : { title: titleOf(title) };
     const given = this.#options.project;
-    // Folder names may have characters that project names cannot have.
-    const wanted = given ?? (project === undefined ? undefined : cleanName(project));
+    const wanted = this.#projectOf({ project });
     try {
       return this.#store.importedSession(origin, wanted === undefined ? names : { ...names, project: wanted });
     } catch (error) {
@@ -254,10 +289,11 @@ export class ImportRun {
       this.#pace.note(next.length, performance.now() - fromMs);
       await this.#pace.pause();
     }
-    for (const [index, { message, line }] of pending.entries()) {
+    for (const [index, { message, line, replaced }] of pending.entries()) {
       const result = results[index];
       if (result === undefined) continue;
       const { appended, seq } = result;
+      if (appended) addCounts(report.replaced, replaced);
       if (appended && message.role !== "tool") open.firstNew ??= { line, seq };
       // Another import of the same file appended this message meanwhile.
       if (appended || open.firstNew === undefined || seq > open.firstNew.seq || open.isRewritten) continue;
@@ -287,11 +323,20 @@ export class ImportRun {
       if (!StoreError.is(error, "MESSAGE_INVALID") && !StoreError.is(error, "MESSAGE_CONFLICT")) throw error;
       // Nothing was written. Messages are now appended one by one to find the wrong one.
       if (pending.length > 1) return pending.flatMap((one) => this.#append(open, [one], report));
-      if (!this.#appendGrowth(open, pending[0]!, error, report)) {
+      if (this.#isKnownSeq(open, pending[0]!)) report.knownCount += 1;
+      else if (!this.#appendGrowth(open, pending[0]!, error, report)) {
         report.warnings.push({ line: pending[0]!.line, reason: error.message });
       }
       return [undefined];
     }
+  }
+
+  /** True for a message of an exported session that is here with or without its secrets. */
+  #isKnownSeq(open: ReadyImport, event: PendingMessage): boolean {
+    if (event.kind !== "restored") return false;
+    const [stored] = open.session.messages({ seqFrom: event.seq, seqTo: event.seq });
+    if (stored === undefined || stored.role !== event.message.role) return false;
+    return stored.externalId === event.message.id && isSaidAlike(stored.parts, parseMessage(event.message).parts);
   }
 
   /** Appends the new parts of a message that has grown since its import. @returns false if the message changed in another way. */
@@ -306,13 +351,12 @@ export class ImportRun {
     const [stored] = open.session.messages({ seqFrom: seq, seqTo: seq });
     const { parts } = parseMessage(message);
     const storedParts = stored?.parts ?? [];
-    // Older versions did not mark what is injected. What they stored stays as it is.
-    if (isDeepStrictEqual(unmarkedParts(storedParts), unmarkedParts(parts))) {
+    if (isSaidAlike(storedParts, parts)) {
       report.knownCount += 1;
       return true;
     }
-    if (stored?.role !== message.role || !isDeepStrictEqual(storedParts, parts.slice(0, storedParts.length)))
-      return false;
+    const beginning = parts.slice(0, storedParts.length);
+    if (stored?.role !== message.role || !isDeepStrictEqual(bare(storedParts), bare(beginning))) return false;
     const { content: _, ...others } = message;
     const growth = { ...others, id: `${message.id}+${storedParts.length}`, parts: parts.slice(storedParts.length) };
     this.#append(open, [{ ...event, prepared: undefined, message: growth } as PendingMessage], report);
@@ -328,6 +372,22 @@ function appendTo(session: OpenedSession, pending: readonly PendingMessage[]): A
   return prepared.length === pending.length
     ? session.appendPrepared(prepared)
     : session.appendAll(pending.map(({ message }) => message));
+}
+
+const redactor = new Redactor({ keepSecrets: false });
+
+/** Without secrets, because an earlier import may have kept them, or replaced them. What it stored stays as it is. */
+function bare(parts: readonly Part[]): readonly Part[] {
+  return redactor.redacted(parts);
+}
+
+/** Older versions did not mark what is injected. What they stored stays as it is. */
+function isSaidAlike(stored: readonly Part[], parts: readonly Part[]): boolean {
+  return isDeepStrictEqual(bare(unmarkedParts(stored)), bare(unmarkedParts(parts)));
+}
+
+export function addCounts(sum: Replaced, counts: Replaced | undefined): void {
+  for (const [kind, count] of Object.entries(counts ?? {})) sum[kind] = (sum[kind] ?? 0) + count;
 }
 
 function rememberedOf(event: PendingMessage): RememberedMessage & { event: PendingMessage } {

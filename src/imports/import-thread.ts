@@ -3,19 +3,21 @@ import { parentPort } from "node:worker_threads";
 import { type ErrorCode, type ErrorDetails, StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import { chunksOf } from "../importers/files.ts";
-import type { ImportEvent, ImportFile } from "../importers/importer.ts";
+import type { ImportFile } from "../importers/importer.ts";
 import { openImport } from "../importers/registry.ts";
 import { type PostedMessage, posted, prepareApart } from "../session/prepared.ts";
+import { type RedactedEvent, Redactor, type Replaced } from "./redaction/redact.ts";
 
 /** A file to read. The thread opens it, because a message between threads cannot hold the iterable `chunks`. */
 export interface ReadRequest {
   file: Omit<ImportFile, "chunks" | "signal">;
   format: string;
+  keepSecrets: boolean;
 }
 
 export type ThreadEvent =
-  | Exclude<ImportEvent, { kind: "message" }>
-  | { kind: "prepared"; session: string; prepared: PostedMessage; line: number };
+  | Exclude<RedactedEvent, { kind: "message" }>
+  | { kind: "prepared"; session: string; prepared: PostedMessage; line: number; replaced?: Replaced };
 
 /** An answer of the thread. `end` and `failed` come last. */
 export type ReadReply =
@@ -38,10 +40,11 @@ for await (const [request] of requests) {
   if (request !== "more") await read(request); // a "more" may arrive after the file has ended
 }
 
-async function read({ file, format }: ReadRequest): Promise<void> {
+async function read({ file, format, keepSecrets }: ReadRequest): Promise<void> {
   try {
     const opened = await openImport({ ...file, chunks: chunksOf(file.path) }, format);
     post({ kind: "opened", format: opened.format });
+    const redactor = new Redactor({ keepSecrets });
     let wantedCount = BATCHES_AHEAD;
     const postBatch = async (): Promise<void> => {
       if (wantedCount === 0)
@@ -52,7 +55,7 @@ async function read({ file, format }: ReadRequest): Promise<void> {
     let events: ThreadEvent[] = [];
     let chars = 0;
     for await (const event of opened.events) {
-      const prepared = prepare(event);
+      const prepared = prepare(redactor.event(event));
       events.push(prepared);
       if (prepared.kind === "prepared") chars += prepared.prepared.partsJson.length;
       if (events.length < BATCH_MESSAGES_MAX && chars < BATCH_CHARS_MAX) continue;
@@ -68,10 +71,11 @@ async function read({ file, format }: ReadRequest): Promise<void> {
   }
 }
 
-function prepare(event: ImportEvent): ThreadEvent {
+function prepare(event: RedactedEvent): ThreadEvent {
   if (event.kind !== "message") return event;
-  const { session, message, line } = event;
-  return { kind: "prepared", session, prepared: posted(prepareApart(message)), line };
+  const { session, message, line, replaced } = event;
+  const prepared = posted(prepareApart(message));
+  return { kind: "prepared", session, prepared, line, ...(replaced !== undefined && { replaced }) };
 }
 
 function post(reply: ReadReply): void {

@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { resolve } from "node:path";
 import { v7 as uuidv7 } from "uuid";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
@@ -22,6 +23,7 @@ import { askQueryVector } from "../recall/query-vector.ts";
 import { type RecallOptions, recall } from "../recall/recall.ts";
 import type { RecallQuery } from "../recall/search.ts";
 import { type BackupOptions, type BackupReport, backupStore } from "../store/backup.ts";
+import { changeExclusions, exclusionsOf } from "../store/exclusions.ts";
 import type { Finding } from "../store/finding.ts";
 import { erase, type ForgetReport, forgetMessages, forgetSession, restoreForgotten } from "../store/forget.ts";
 import { GenerationRepository } from "../store/generations.ts";
@@ -41,6 +43,8 @@ import { isUsual } from "./prepared.ts";
 import { RECAP_MS_DEFAULT, type Recap, type RecapOptions, recapOf } from "./recap.ts";
 import type {
   EmbedPendingOptions,
+  ExcludeOptions,
+  Exclusions,
   ForgetOptions,
   OpenOptions,
   ReembedOptions,
@@ -52,6 +56,7 @@ import {
   BACKUP_OPTIONS,
   EMBED_PENDING_OPTIONS,
   EMBEDDER,
+  EXCLUDE_OPTIONS,
   EXPORT_OPTIONS,
   FORGET_OPTIONS,
   OPEN_OPTIONS,
@@ -329,9 +334,30 @@ export class OpenedStore implements Store {
     return { ...forgotten, erased: this.erase() };
   }
 
+  /** Forgets messages of several sessions, and then rewrites the file once. */
+  forgetAll(
+    idsBySession: ReadonlyMap<string, Iterable<number>>,
+  ): Pick<ForgetReport, "messageCount" | "summaryCount" | "erased"> {
+    const counts = { messageCount: 0, summaryCount: 0 };
+    const terms = { ...TITLES, dryRun: false, forgottenAtMs: this.#ports.clock() };
+    for (const [sessionId, ids] of idsBySession) {
+      const { messageCount, summaryCount } = forgetMessages(this.#repositories, sessionId, [...ids], terms);
+      counts.messageCount += messageCount;
+      counts.summaryCount += summaryCount;
+      this.#ports.changes.count += 1;
+    }
+    return { ...counts, erased: idsBySession.size === 0 || this.erase() };
+  }
+
   restore(sessionId: string, options: RestoreOptions = {}): boolean {
     const { messageIds } = parseOptions("restore", RESTORE_OPTIONS(), options);
     return restoreForgotten(this.#repositories, textValue("session id", sessionId), messageIds);
+  }
+
+  exclude(options: ExcludeOptions = {}): Exclusions {
+    const { remove, paths, projects } = parseOptions("exclude", EXCLUDE_OPTIONS(), options);
+    if (paths.length + projects.length === 0) return this.exclusions();
+    return changeExclusions(this.#repositories, { paths: paths.map((path) => resolve(path)), projects }, remove);
   }
 
   erase(): boolean {
@@ -359,6 +385,11 @@ export class OpenedStore implements Store {
   importedSession(origin: SessionOrigin, options: SessionOptions = {}): OpenedSession {
     const id = importedSessionId(this.#ports, origin);
     return this.#sessionObject(openSession(this.#ports, id, options, origin));
+  }
+
+  /** Returns what imports and watches leave out. */
+  exclusions(): Exclusions {
+    return this.#database.read(() => exclusionsOf(this.#repositories));
   }
 
   /** True if an import must leave out a whole session, because it was forgotten. */

@@ -24,6 +24,8 @@ import type { ExportOptions } from "./export.ts";
 import { RECAP_LIMIT_DEFAULT, RECAP_LINES_DEFAULT, type RecapOptions } from "./recap.ts";
 import type {
   EmbedPendingOptions,
+  ExcludeOptions,
+  Exclusions,
   ForgetOptions,
   OpenOptions,
   ReembedOptions,
@@ -144,6 +146,19 @@ export const EXPORT_OPTIONS = once(() =>
     sessions: z.optional(listOf(text())),
     onUnreadable: z.optional(callback<NonNullable<ExportOptions["onUnreadable"]>>()),
   } satisfies FieldsOf<ExportOptions>),
+);
+
+export const EXCLUSIONS = once(() =>
+  z.strictObject({
+    paths: z._default(listOf(text()), []),
+    projects: z._default(listOf(identifier()), []),
+  } satisfies FieldsOf<Partial<Exclusions>>),
+);
+
+export const EXCLUDE_OPTIONS = once(() =>
+  z.extend(EXCLUSIONS(), { remove: z._default(trueOrFalse(), false) } satisfies FieldsOf<
+    Omit<ExcludeOptions, keyof Exclusions>
+  >),
 );
 
 export const RESTORE_OPTIONS = once(() =>

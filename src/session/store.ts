@@ -75,6 +75,18 @@ export interface RestoreOptions {
   messageIds?: readonly number[];
 }
 
+/** What imports and watches leave out. */
+export interface Exclusions {
+  /** Transcripts in these files and folders, and sessions of agents that worked there. */
+  paths: readonly string[];
+  projects: readonly string[];
+}
+
+export interface ExcludeOptions extends Partial<Exclusions> {
+  /** True to no longer leave these out. False by default. */
+  remove?: boolean;
+}
+
 export interface ReembedOptions {
   /** The embedder for the new forest. */
   embedder: Embedder;
@@ -269,6 +281,13 @@ export interface Store {
    * @returns false if nothing of it was forgotten.
    */
   restore(sessionId: string, options?: RestoreOptions): boolean;
+
+  /**
+   * Makes every later import and watch leave out transcripts and sessions. What is in the store already stays: see `forget`.
+   *
+   * @returns everything that is excluded now. A call without paths and projects changes nothing.
+   */
+  exclude(options?: ExcludeOptions): Exclusions;
 
   /** Rewrites the file without the forgotten messages. @returns false if another process is reading or the disk is full. */
   erase(): boolean;

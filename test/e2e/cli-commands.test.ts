@@ -33,7 +33,7 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   setup: { args: ["--dry-run"], keys: "changes next" },
   import: {
     args: [join(folder.path, "cli.jsonl")],
-    keys: "files sessionCount newCount knownCount forgottenCount passedOverCount isDryRun warningCount summaries",
+    keys: "files sessionCount newCount knownCount forgottenCount excludedCount replaced passedOverCount isDryRun warningCount summaries",
   },
   chat: null,
   mcp: null,
@@ -71,6 +71,8 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
     keys: "path byteLength sessionCount messageCount logPosition",
   },
   reembed: { args: ["--dry-run"], keys: "estimate similarityMin result" },
+  secrets: { args: [], keys: "secrets messageCount summaryCount erased" },
+  exclude: { args: ["--project", "client"], keys: "paths projects" },
   forget: {
     args: ["spare", "--yes"],
     keys: "messageCount tokenCount sessionCount clusterCount summaryCount artifactCount erased isDryRun",

@@ -168,6 +168,7 @@ const STORE_METHODS: { [M in Extract<keyof coppice.Store, string>]: true } = {
   embedPending: true,
   embedQuery: true,
   erase: true,
+  exclude: true,
   expand: true,
   export: true,
   find: true,

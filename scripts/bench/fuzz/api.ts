@@ -99,6 +99,7 @@ const STORE_CALLS: Record<Exclude<keyof Store, "path" | "close" | typeof Symbol.
   doctor: () => [],
   forget: (random) => [random.pick(SESSION_IDS), { messageIds: [1 + random.below(300)], dryRun: random.chance(0.3) }],
   restore: (random) => [random.pick(SESSION_IDS), { messageIds: [1 + random.below(300)] }],
+  exclude: (random) => [{ projects: [random.pick(SESSION_IDS)], remove: random.chance(0.5) }],
   erase: () => [],
 };
 

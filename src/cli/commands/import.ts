@@ -5,12 +5,13 @@ import type { FileReport } from "../../imports/import-run.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { interruptible } from "../interruption.ts";
+import { LEAVING_OUT_OPTIONS, type LeavingOutFlags, leavingOut } from "../options.ts";
 import { progressOf } from "../progress.ts";
 import { type Column, tableLines } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, formatNumber, oneLine } from "../text.ts";
 
-interface ImportFlags {
+interface ImportFlags extends LeavingOutFlags {
   format: string;
   project?: string;
   strict?: true;
@@ -23,14 +24,16 @@ export const importCommand: Command<ImportFlags> = {
   details:
     "Formats are recognized by content. Folders are searched for *.jsonl, *.json and *.db files; `-` is standard input. If a " +
     "file was imported before, only its new messages are added. A line that cannot be read is reported, and all others " +
-    "are imported. `coppice watch --once` finds the folders of your agents by itself. " +
-    "With --json: {files, sessionCount, newCount, knownCount, forgottenCount, passedOverCount, isDryRun, warningCount, summaries}.",
+    "are imported. What looks like a secret of a known provider, or stands between <private> and </private>, is replaced by a " +
+    "placeholder. `coppice exclude` leaves out folders and projects for good. `coppice watch --once` finds the folders of your agents by itself. " +
+    "With --json: {files, sessionCount, newCount, knownCount, forgottenCount, excludedCount, replaced, passedOverCount, isDryRun, warningCount, summaries}.",
   argument: "files, folders and patterns",
   options: [
     new Option("--format <format>", "the format of the files").choices(IMPORT_FORMATS).default("auto"),
     new Option("--project <name>", "the project of the sessions, whatever the files say"),
     new Option("--strict", "fail if there is any warning"),
     new Option("--dry-run", "show what would be imported, and import nothing"),
+    ...LEAVING_OUT_OPTIONS,
   ],
   examples: [
     "~/.claude/projects",
@@ -39,7 +42,8 @@ export const importCommand: Command<ImportFlags> = {
     "- < chat.jsonl",
   ],
 
-  async run({ args: paths, options: { strict = false, dryRun = false, ...options }, loadStores, terminal, json }) {
+  async run({ args: paths, options, loadStores, terminal, json }) {
+    const { strict = false, dryRun = false, format, project } = options;
     if (paths.length === 0) {
       const hint = "`coppice watch --once` finds the transcripts of your agents and imports them.";
       throw new Failure("USAGE_INVALID", "Name the files or folders to import.", { hint });
@@ -52,7 +56,9 @@ export const importCommand: Command<ImportFlags> = {
       : "What was read so far is in the store. Run the command again to continue.";
     const result = await interruptible(hint, (signal) =>
       importFiles(store, paths, {
-        ...options,
+        ...leavingOut(options),
+        ...(project !== undefined && { project }),
+        format,
         summarize: !dryRun,
         signal,
         onProgress: progressPrinter(terminal),
@@ -100,7 +106,8 @@ const COLUMNS: readonly Column<FileReport>[] = [
 ];
 
 function* resultLines(result: ImportResult, isDryRun: boolean, terminal: Terminal): Generator<string> {
-  const { files, sessionCount, newCount, knownCount, forgottenCount, skippedCount, warningCount, summaries } = result;
+  const { files, sessionCount, newCount, knownCount, forgottenCount, excludedCount, replaced } = result;
+  const { skippedCount, warningCount, summaries } = result;
   if (skippedCount > 0) terminal.note(`${formatCount(skippedCount, "file")} skipped, because the format is unknown.`);
   if (files.length === 0) return terminal.note("No transcripts found.");
   // An agent's folder has thousands of files, most of them known. A person wants to see the rest.
@@ -113,12 +120,20 @@ function* resultLines(result: ImportResult, isDryRun: boolean, terminal: Termina
     formatCount(warningCount, "warning"),
   ];
   yield `${counts.join(", ")}.${isDryRun ? " Nothing was imported: this was a dry run." : ""}`;
+  if (excludedCount > 0) yield `${formatCount(excludedCount, "session")} left out, because you excluded them.`;
+  if (Object.keys(replaced).length > 0) yield `Replaced by placeholders: ${replacedText(replaced)}.`;
   if (forgottenCount > 0) yield `${formatCount(forgottenCount, "message")} left out, because you forgot them.`;
   const { resolved, failed, deferred } = summaries;
   if (resolved > 0) yield `${formatCount(resolved, "cluster")} summarized.`;
   if (failed > 0) yield `${formatCount(failed, "cluster")} could not be summarized; the next import tries again.`;
   if (deferred > 0) yield `${formatCount(deferred, "cluster")} will be summarized later.`;
   if (!isDryRun && newCount > 0) terminal.hint("Next: coppice sessions, or coppice recall <what you look for>");
+}
+
+/** `2 aws-access-key, 1 private`. */
+function replacedText(replaced: ImportResult["replaced"]): string {
+  const kinds = Object.entries(replaced).sort(([, left], [, right]) => right - left);
+  return kinds.map(([kind, count]) => `${formatNumber(count)} ${kind}`).join(", ");
 }
 
 function importFailure(

@@ -4,11 +4,12 @@ import type { SurveyedLocation } from "../../imports/survey.ts";
 import type { WatchEvent } from "../../imports/watch/followed-files.ts";
 import { askToAgree } from "../agreement.ts";
 import type { Command } from "../command.ts";
+import { LEAVING_OUT_OPTIONS, type LeavingOutFlags, leavingOut } from "../options.ts";
 import { type Column, tableLines } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, oneLine } from "../text.ts";
 
-interface WatchFlags {
+interface WatchFlags extends LeavingOutFlags {
   project?: string;
   once?: true;
   yes?: true;
@@ -33,12 +34,13 @@ export const watchCommand: Command<WatchFlags> = {
     new Option("--once", "import what exists, and end"),
     new Option("--yes", "start without asking"),
     new Option("--quiet", "print only warnings"),
+    ...LEAVING_OUT_OPTIONS,
   ],
   examples: ["", "--yes --quiet", "~/.claude/projects --project web", "--once --yes", "--yes --json"],
 
   async run({
     args: paths,
-    options: { once = false, yes = false, quiet = false, ...options },
+    options: { once = false, yes = false, quiet = false, project, ...flags },
     loadStores,
     terminal,
     json,
@@ -71,7 +73,8 @@ export const watchCommand: Command<WatchFlags> = {
         else if (!once || event.event !== "caught_up") printEvent(event, terminal, quiet);
       };
       const { newCount } = await watchFiles(store, watchedPaths, {
-        ...options,
+        ...leavingOut(flags),
+        ...(project !== undefined && { project }),
         once,
         signal: stopping.signal,
         onEvent,

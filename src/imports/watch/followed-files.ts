@@ -20,7 +20,7 @@ export type WatchEvent =
   | { event: "polling"; reason: string; everyMs: number };
 
 /** The report of one visit, without the warnings and counts of earlier visits. */
-export type Visit = Omit<FileReport, "knownCount" | "forgottenCount">;
+export type Visit = Omit<FileReport, "knownCount" | "forgottenCount" | "excludedCount" | "replaced">;
 
 interface FollowedFile {
   path: string;
@@ -170,10 +170,10 @@ export class FollowedFiles {
     this.#unkept.clear();
   }
 
-  /** The state names the importers, because other importers may read more from the file. */
+  /** The state names the importers and what is left out, because another watch may read more from the file. */
   #stateOf(stamp: string): string {
     const own = this.#importers.filter((importer) => !IMPORTERS.includes(importer)).map(({ name }) => name);
-    return [READING_VERSION, ...own, stamp].join(" ");
+    return [READING_VERSION, ...own, this.#run.policy(), stamp].join(" ");
   }
 
   async #readOn(file: FollowedFile, isQuiet: boolean): Promise<void> {

@@ -4,7 +4,7 @@ import { type Backoff, backoffMs } from "../../core/backoff.ts";
 import { StoreError } from "../../core/errors.ts";
 import type { Importer } from "../../importers/importer.ts";
 import { internalsOf, type OpenedStore } from "../../session/opened-store.ts";
-import type { Store } from "../../session/store.ts";
+import type { Exclusions, Store } from "../../session/store.ts";
 import { ImportRun } from "../import-run.ts";
 import { summarizeSessions } from "../summarize-sessions.ts";
 import { DueFiles } from "./due-files.ts";
@@ -17,6 +17,8 @@ export interface WatchRunOptions {
   paths: readonly string[];
   importers?: readonly Importer[];
   project?: string | undefined;
+  keepSecrets?: boolean | undefined;
+  exclude?: Partial<Exclusions> | undefined;
   onEvent?: ((event: WatchEvent) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -67,7 +69,7 @@ export class WatchRun {
   #wake: () => void = () => {};
 
   constructor(store: Store, options: WatchRunOptions) {
-    const { project, importers, signal, paths } = options;
+    const { project, keepSecrets, exclude, importers, signal, paths } = options;
     this.#options = options;
     this.#store = internalsOf(store);
     this.#storePath = resolve(store.path);
@@ -78,6 +80,8 @@ export class WatchRun {
     const run = new ImportRun(store, {
       ...(importers !== undefined && { importers }),
       project,
+      keepSecrets,
+      exclude,
       signal: this.#stopping.signal,
       // `SummaryFollower` makes these vectors.
       mayLackVectors: (newCount) => this.#isCaughtUp && newCount <= LIVE_MESSAGES_MAX,

@@ -1,0 +1,36 @@
+import { Option } from "commander";
+import type { Command } from "../command.ts";
+import { repeatableOption } from "../options.ts";
+import { oneLine } from "../text.ts";
+
+interface ExcludeFlags {
+  project?: string[];
+  remove?: true;
+}
+
+export const excludeCommand: Command<ExcludeFlags> = {
+  usage: "exclude [paths...]",
+  summary: "Leave folders and projects out of imports and watches.",
+  details:
+    "Of an excluded folder, no transcript is read; nor are sessions imported whose agent worked in it. What is in the store " +
+    "already stays: `coppice forget` deletes it. Without paths and projects, it lists what is excluded.\n" +
+    "With --json: {paths, projects}.",
+  argument: "files and folders",
+  options: [repeatableOption("project <name>", "a project"), new Option("--remove", "no longer leave these out")],
+  examples: ["", "~/work/client", "--project client", "--project client --remove"],
+
+  async run({ args: paths, options: { project: projects = [], remove = false }, loadStores }) {
+    const isQuestion = paths.length + projects.length === 0;
+    const stores = await loadStores();
+    const store = isQuestion ? stores.openToRead() : stores.openToWrite();
+    const value = store.exclude({ paths, projects, remove });
+    return {
+      value,
+      lines: [
+        ...value.paths.map((path) => `path\t${oneLine(path)}`),
+        ...value.projects.map((project) => `project\t${oneLine(project)}`),
+        ...(value.paths.length + value.projects.length === 0 ? ["Nothing is excluded."] : []),
+      ],
+    };
+  },
+};

@@ -1,0 +1,71 @@
+import { Option } from "commander";
+import type { StoredSecret } from "../../imports/stored-secrets.ts";
+import type { Unreadable } from "../../session/export.ts";
+import { askToAgree } from "../agreement.ts";
+import type { Command } from "../command.ts";
+import { type Column, tableLines } from "../table.ts";
+import { formatCount } from "../text.ts";
+import { LEFT_OUT_HINT, unreadableFailure } from "../unreadable.ts";
+
+interface SecretsFlags {
+  forget?: true;
+  yes?: true;
+}
+
+export const secretsCommand: Command<SecretsFlags> = {
+  usage: "secrets",
+  summary: "Find keys and tokens in the store, and forget their messages.",
+  details:
+    "It finds what looks like the key or the token of a known provider. `import` and `watch` replace these by placeholders, " +
+    "but `append` does not look for them, and older versions did not either. Stored messages are never altered. So --forget deletes " +
+    "the messages, each with its step, as `coppice forget` does. A secret was seen by a model: revoke it too.\n" +
+    "With --json: {secrets: [{kind, sessionId, messageId, masked}], messageCount, summaryCount, erased}.",
+  options: [new Option("--forget", "delete the messages that hold them"), new Option("--yes", "delete without asking")],
+  examples: ["", "--forget"],
+
+  async run({ options: { forget = false, yes = false }, loadStores, terminal, json }) {
+    const { forgetSecrets, storedSecrets } = await import("../../imports/stored-secrets.ts");
+    const stores = await loadStores();
+    const store = forget ? stores.openToWrite({ mustExist: true }) : stores.openToRead();
+    const unreadable: Unreadable[] = [];
+    const secrets = [...storedSecrets(store, (one) => unreadable.push(one))];
+    const failure = unreadableFailure("STORE_CORRUPT", unreadable, LEFT_OUT_HINT);
+    const none = { secrets, messageCount: 0, summaryCount: 0, erased: false };
+    if (secrets.length === 0) return { value: none, lines: ["No secrets found."], failure };
+    const lines = [...tableLines(COLUMNS, secrets, terminal), `${formatCount(secrets.length, "secret")}.`];
+    if (!forget) return { value: none, lines, failure };
+    if (!yes) {
+      if (!json) for (const line of lines) terminal.note(line);
+      if (!(await askToAgree(QUESTION, terminal, json))) return { value: none, lines: [], failure };
+    }
+    const report = forgetSecrets(store, secrets);
+    const titles = secrets.filter(({ messageId }) => messageId === null);
+    return {
+      value: { secrets, ...report },
+      lines: [
+        `Forgot ${formatCount(report.messageCount, "message")} and ${formatCount(report.summaryCount, "summary", "summaries")}.`,
+        ...(report.erased
+          ? []
+          : ["Another process is reading, or the disk is full: free space in the file still holds them."]),
+        ...titles.map(({ sessionId }) => `The title of ${sessionId} holds a secret, too: coppice forget ${sessionId}`),
+      ],
+      failure,
+    };
+  },
+};
+
+const QUESTION = {
+  text: "Forget the messages that hold them?",
+  refused: "Nothing was forgotten.",
+  unasked: {
+    message: "Forgetting needs your agreement. Nothing was forgotten.",
+    hint: "Add --yes to agree, or leave out --forget to see what was found.",
+  },
+};
+
+const COLUMNS: readonly Column<StoredSecret>[] = [
+  { header: "Kind", value: ({ kind }) => kind },
+  { header: "Session", value: ({ sessionId }) => sessionId },
+  { header: "Message", value: ({ messageId }) => messageId ?? "title" },
+  { header: "Secret", value: ({ masked }) => masked },
+];

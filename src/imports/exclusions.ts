@@ -1,0 +1,41 @@
+import { existsSync, realpathSync } from "node:fs";
+import { resolve, sep } from "node:path";
+import type { ImportedSession } from "../importers/importer.ts";
+import type { Exclusions } from "../session/store.ts";
+
+/** Decides which files and sessions an import leaves out. */
+export class ExclusionRules {
+  readonly #paths: readonly string[];
+  readonly #projects: ReadonlySet<string>;
+
+  constructor(...given: readonly Partial<Exclusions>[]) {
+    this.#paths = given.flatMap(({ paths = [] }) => paths.flatMap(namesOf));
+    this.#projects = new Set(given.flatMap(({ projects = [] }) => projects));
+  }
+
+  hasPath(path: string): boolean {
+    if (this.#paths.length === 0) return false;
+    return namesOf(path).some((name) => this.#paths.some((excluded) => isWithin(name, excluded)));
+  }
+
+  /** True if the session belongs to an excluded project, or its agent worked in an excluded folder. */
+  hasSession({ metadata }: ImportedSession, project: string | undefined): boolean {
+    if (project !== undefined && this.#projects.has(project)) return true;
+    return typeof metadata?.cwd === "string" && this.hasPath(metadata.cwd);
+  }
+
+  /** Differs for different rules. */
+  toString(): string {
+    return JSON.stringify([this.#paths, [...this.#projects]]);
+  }
+}
+
+/** The path, and where it leads to. */
+function namesOf(path: string): string[] {
+  const name = resolve(path);
+  return existsSync(name) ? [...new Set([name, realpathSync(name)])] : [name];
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
+}

@@ -1,0 +1,103 @@
+import type { ImportEvent } from "../../importers/importer.ts";
+import { type Secret, secretsIn } from "./secrets.ts";
+
+/** How many stretches were replaced, by kind: kinds of secrets, and `private`. */
+export type Replaced = Record<string, number>;
+
+export type RedactedEvent = ImportEvent & { replaced?: Replaced };
+
+const PRIVATE = /<private>[\s\S]*?<\/private>/gi;
+
+/** Replaces secrets, and what stands between `<private>` and `</private>`, by placeholders that name the kind. */
+export class Redactor {
+  readonly #keepsSecrets: boolean;
+  /** What was replaced since it was taken last. */
+  #replaced: Replaced | undefined;
+
+  constructor({ keepSecrets }: { keepSecrets: boolean }) {
+    this.#keepsSecrets = keepSecrets;
+  }
+
+  /** Redacts what an event says. Ids stay, because they must be the same at each reading. */
+  event(event: ImportEvent): RedactedEvent {
+    switch (event.kind) {
+      case "message":
+      case "restored": {
+        const message = this.redacted(event.message);
+        if (message === event.message) return event;
+        const { id } = event.message;
+        if (id !== undefined) message.id = id;
+        return { ...event, message, replaced: this.#takeReplaced() } as RedactedEvent;
+      }
+      case "session": {
+        const { title, metadata } = event.session;
+        const names = this.redacted({ ...(title !== undefined && { title }), ...(metadata && { metadata }) });
+        this.#takeReplaced();
+        return { ...event, session: { ...event.session, ...names } };
+      }
+      case "title":
+      case "warning": {
+        const redacted = this.redacted(event);
+        this.#takeReplaced();
+        return redacted;
+      }
+      case "paused":
+        return event;
+    }
+  }
+
+  /** Returns a value with each of its strings redacted. If nothing was replaced, it is the same value. */
+  redacted<T>(value: T): T {
+    return this.#changed(value) as T;
+  }
+
+  #takeReplaced(): Replaced {
+    const replaced = this.#replaced ?? {};
+    this.#replaced = undefined;
+    return replaced;
+  }
+
+  #changed(value: unknown): unknown {
+    if (typeof value === "string") return this.#text(value);
+    if (typeof value !== "object" || value === null) return value;
+    if (Array.isArray(value)) {
+      const items = value.map((item) => this.#changed(item));
+      return items.some((item, index) => item !== value[index]) ? items : value;
+    }
+    let copy: Record<string, unknown> | undefined;
+    const isFile = "type" in value && value.type === "file";
+    for (const [key, item] of Object.entries(value)) {
+      if (isFile && key === "data") continue; // base64
+      const changed = this.#changed(item);
+      if (changed === item) continue;
+      copy ??= { ...value };
+      copy[key] = changed;
+    }
+    return copy ?? value;
+  }
+
+  #text(text: string): string {
+    const open =
+      text.includes("<private>") || text.includes("<PRIVATE>")
+        ? text.replace(PRIVATE, () => this.#placeholder("private"))
+        : text;
+    return this.#keepsSecrets ? open : withoutSecrets(open, secretsIn(open), ({ kind }) => this.#placeholder(kind));
+  }
+
+  #placeholder(kind: string): string {
+    this.#replaced ??= {};
+    this.#replaced[kind] = (this.#replaced[kind] ?? 0) + 1;
+    return kind === "private" ? "[private]" : `[secret: ${kind}]`;
+  }
+}
+
+function withoutSecrets(text: string, secrets: readonly Secret[], placeholder: (secret: Secret) => string): string {
+  if (secrets.length === 0) return text;
+  let result = "";
+  let end = 0;
+  for (const secret of secrets) {
+    result += text.slice(end, secret.start) + placeholder(secret);
+    end = secret.end;
+  }
+  return result + text.slice(end);
+}

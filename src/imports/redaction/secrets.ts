@@ -1,0 +1,57 @@
+import { SECRET_RULES, type SecretRule } from "./secret-rules.ts";
+
+export interface Secret {
+  kind: string;
+  start: number;
+  end: number;
+}
+
+/** Words of documentations and tests. What holds one is no secret. */
+const PLACEHOLDER =
+  /example|placeholder|redacted|your[_-]|changeme|dummy|xxxx|\.\.\.|^(?:password|secret|passwd|postgres|mysql|admin)\d*$/i;
+
+/**
+ * Almost every text has none of these, and is looked at only once. `://` is common, so a URL counts only if it may hold a
+ * password.
+ */
+const ANY_MARKER = new RegExp(
+  [
+    ...SECRET_RULES.flatMap(({ markers }) => markers)
+      .filter((marker) => marker !== "://" && marker !== "SK")
+      .map(escaped),
+    "\\bSK[0-9a-f]{32}",
+    "://[^\\s:/@]{1,80}:[^\\s:/@]{6,200}@",
+  ].join("|"),
+);
+
+function escaped(literal: string): string {
+  return literal.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&");
+}
+
+/** Finds the secrets in a text, in order. They do not overlap. */
+export function secretsIn(text: string): Secret[] {
+  if (!ANY_MARKER.test(text)) return [];
+  const found: Secret[] = [];
+  for (const rule of SECRET_RULES) {
+    if (!rule.markers.some((marker) => text.includes(marker))) continue;
+    for (const match of text.matchAll(rule.pattern)) {
+      const [start, end] = match.indices![1] ?? match.indices![0]!;
+      const isTaken = found.some((other) => start < other.end && other.start < end);
+      if (!isTaken && isSecret(text.slice(start, end), rule)) found.push({ kind: rule.kind, start, end });
+    }
+  }
+  return found.sort((a, b) => a.start - b.start);
+}
+
+function isSecret(text: string, { entropyMin }: SecretRule): boolean {
+  return entropyMin === 0 || (!PLACEHOLDER.test(text) && entropyOf(text) >= entropyMin);
+}
+
+/** Bits a character. */
+function entropyOf(text: string): number {
+  const counts = new Map<string, number>();
+  for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1);
+  let bits = 0;
+  for (const count of counts.values()) bits -= (count / text.length) * Math.log2(count / text.length);
+  return bits;
+}

@@ -1,0 +1,71 @@
+import { StoreError } from "../core/errors.ts";
+import { PAGE_LIMIT_MAX } from "../core/limits.ts";
+import { internalsOf } from "../session/opened-store.ts";
+import type { Store } from "../session/store.ts";
+import { secretsIn } from "./redaction/secrets.ts";
+
+/** A secret in the store. */
+export interface StoredSecret {
+  kind: string;
+  sessionId: string;
+  /** Null for a secret in the title of the session. */
+  messageId: number | null;
+  /** Its beginning and its length: `AKIA… (20 characters)`. */
+  masked: string;
+}
+
+/** A secret this short is not shown in part. */
+const SHOWN_LENGTH_MIN = 20;
+const SHOWN_CHARS = 4;
+
+/**
+ * Finds the secrets that the store already holds, session by session.
+ *
+ * @param onUnreadable  Called for a damaged session, whose other messages are skipped.
+ */
+export function* storedSecrets(
+  store: Store,
+  onUnreadable: (unreadable: { sessionId: string; reason: string }) => void,
+): Generator<StoredSecret> {
+  for (const { id, title } of store.sessions({ onUnreadable })) {
+    yield* secretsOf(title, id, null);
+    const session = store.resume(id);
+    try {
+      for (let seqFrom = 0; ; ) {
+        const messages = session.messages({ seqFrom, limit: PAGE_LIMIT_MAX });
+        for (const { id: messageId, parts, metadata } of messages) yield* secretsOf([parts, metadata], id, messageId);
+        if (messages.length < PAGE_LIMIT_MAX) break;
+        seqFrom = messages.at(-1)!.seq + 1;
+      }
+    } catch (error) {
+      if (!StoreError.is(error, "STORE_CORRUPT")) throw error;
+      onUnreadable({ sessionId: id, reason: error.details.reason });
+    }
+  }
+}
+
+function* secretsOf(value: unknown, sessionId: string, messageId: number | null): Generator<StoredSecret> {
+  if (typeof value === "string") {
+    for (const { kind, start, end } of secretsIn(value)) {
+      yield { kind, sessionId, messageId, masked: masked(value.slice(start, end)) };
+    }
+  } else if (typeof value === "object" && value !== null) {
+    for (const item of Object.values(value)) yield* secretsOf(item, sessionId, messageId);
+  }
+}
+
+function masked(secret: string): string {
+  const shown = secret.length < SHOWN_LENGTH_MIN ? "" : secret.slice(0, SHOWN_CHARS);
+  return `${shown}… (${secret.length} characters)`;
+}
+
+/** Forgets the messages with these secrets, each with its step. A secret in a title stays. The file is erased once. */
+export function forgetSecrets(store: Store, secrets: Iterable<StoredSecret>) {
+  const idsBySession = new Map<string, Set<number>>();
+  for (const { sessionId, messageId } of secrets) {
+    if (messageId === null) continue;
+    const ids = idsBySession.get(sessionId) ?? new Set();
+    idsBySession.set(sessionId, ids.add(messageId));
+  }
+  return internalsOf(store).forgetAll(idsBySession);
+}

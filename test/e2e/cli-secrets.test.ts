@@ -1,0 +1,56 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { CliFolder, MAIN } from "../support/cli.ts";
+import { SECRETS } from "../support/secrets.ts";
+
+const folder = new CliFolder();
+const KEY = SECRETS["aws-access-key"]!;
+
+test("import replaces secrets, secrets finds those that were kept, and forgets them", async () => {
+  const say = (id: string, content: string) => ({ session: "s", role: "user", id, content });
+  const file = folder.jsonl("s.jsonl", [say("a", `the key is ${KEY}`), say("b", "the rest stays")]);
+  const { stdout } = await folder.run(["import", file]);
+  expect(stdout).toContain("Replaced by placeholders: 1 aws-access-key.");
+  expect(readFileSync(folder.db).includes(KEY)).toBe(false);
+  expect((await folder.run(["secrets"])).stdout).toBe("No secrets found.\n");
+
+  const kept = folder.jsonl("kept.jsonl", [
+    { ...say("a", `the key is ${KEY}`), session: "kept" },
+    { ...say("b", "more"), session: "kept" },
+  ]);
+  expect(await folder.json("import", kept, "--keep-secrets")).toMatchObject({ newCount: 2, replaced: {} });
+  const { secrets } = await folder.json("secrets");
+  expect(secrets).toEqual([
+    { kind: "aws-access-key", sessionId: "kept", messageId: expect.any(Number), masked: "AKIA… (20 characters)" },
+  ]);
+  const refused = await folder.run(["secrets", "--forget"]);
+  expect([refused.exitCode, refused.stdout]).toEqual([2, ""]);
+  expect(await folder.json("secrets", "--forget", "--yes")).toMatchObject({ messageCount: 1, erased: true });
+  expect(readFileSync(folder.db).includes(KEY)).toBe(false);
+  expect(await folder.json("import", kept, "--keep-secrets")).toMatchObject({ newCount: 0, forgottenCount: 1 });
+});
+
+test("exclude leaves a project out of imports until it is removed", async () => {
+  const file = folder.jsonl("p.jsonl", [{ session: "p", project: "client", role: "user", id: "a", content: "hi" }]);
+  expect(await folder.json("exclude", "--project", "client")).toEqual({ paths: [], projects: ["client"] });
+  expect((await folder.run(["exclude"])).stdout).toBe("project\tclient\n");
+  expect(await folder.json("import", file)).toMatchObject({ newCount: 0, excludedCount: 1 });
+  await folder.json("exclude", "--project", "client", "--remove");
+  expect((await folder.run(["exclude"])).stdout).toBe("Nothing is excluded.\n");
+  expect(await folder.json("import", file)).toMatchObject({ newCount: 1, excludedCount: 0 });
+});
+
+test.skipIf(process.platform === "win32")("files of a store are for their owner only, whatever the umask", () => {
+  const home = join(folder.path, "open");
+  const file = folder.jsonl("u.jsonl", [{ session: "u", role: "user", id: "a", content: "hi" }]);
+  const env = { ...process.env, HOME: home, COPPICE_DB: "" };
+  const run = (command: string) =>
+    execFileSync("sh", ["-c", `umask 000; mkdir -p "${home}"; "${process.execPath}" "${MAIN}" ${command}`], { env });
+  run(`import "${file}"`);
+  run(`backup "${home}/copy.db"`);
+  const found = readdirSync(home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  expect(found.length).toBeGreaterThanOrEqual(2);
+  for (const entry of found) expect(statSync(join(entry.parentPath, entry.name)).mode & 0o777).toBe(0o600);
+});

@@ -1,0 +1,179 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type ImportFilesOptions, importFiles } from "../../../src/imports/import-files.ts";
+import { secretsIn } from "../../../src/imports/redaction/secrets.ts";
+import { forgetSecrets, storedSecrets } from "../../../src/imports/stored-secrets.ts";
+import type { Store } from "../../../src/index.ts";
+import { randomLooking, SECRETS } from "../../support/secrets.ts";
+import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
+
+const KEY = SECRETS["aws-access-key"]!;
+
+function file(folder: string, name: string, lines: readonly object[]): string {
+  const path = join(folder, name);
+  writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  return path;
+}
+
+function bring(store: Store, path: string, options: ImportFilesOptions = {}) {
+  return importFiles(store, [path], { summarize: false, ...options });
+}
+
+function textsIn(store: Store): unknown[] {
+  return store.query("SELECT text FROM messages ORDER BY id").map(({ text }) => text);
+}
+
+describe("secrets", () => {
+  test.each(Object.entries(SECRETS))("%s is found where it stands", (kind, secret) => {
+    for (const [before, after] of [
+      ["", ""],
+      ["the key is ", " or so"],
+      ['{"key":"', '"}'],
+      ["KEY=", "\nnext"],
+    ]) {
+      const start = before!.length;
+      expect(secretsIn(before + secret + after)).toEqual([{ kind, start, end: start + secret.length }]);
+    }
+  });
+
+  test("of a URL is only its password", () => {
+    const password = randomLooking(12);
+    const [found, ...others] = secretsIn(`psql postgres://app:${password}@db.internal:5432/app`);
+    expect([found, others]).toEqual([{ kind: "url-password", start: 20, end: 32 }, []]);
+  });
+
+  test.each([
+    "AKIAIOSFODNN7EXAMPLE",
+    `ghp_${"x".repeat(36)}`,
+    `sk_live_${"0".repeat(24)}`,
+    "postgres://user:password@localhost/db",
+    "postgres://user:$PASSWORD@localhost/db",
+    "https://example.org/a:b/c@d",
+    "sk-learn-and-other-words ghp_short AKIA SG.a.b key-value pul-request",
+    randomLooking(5_000, "hex"),
+    `data:image/png;base64,${randomLooking(5_000)}`,
+  ])("are not seen in %s", (text) => {
+    expect(secretsIn(text)).toEqual([]);
+  });
+});
+
+describe("an import", () => {
+  test("replaces secrets and private stretches in every part, and leaves the rest word for word", async () => {
+    const store = temporaryStore();
+    const call = {
+      type: "tool_call",
+      toolCallId: "c",
+      name: "sh",
+      args: { command: `aws --key ${KEY}`, n: [1, null] },
+    };
+    const result = { type: "tool_result", toolCallId: "c", content: [{ type: "text", text: `a ${KEY} b ${KEY}` }] };
+    const path = file(temporaryFolder(), "s.jsonl", [
+      { session: "s", title: `About ${KEY}`, metadata: { note: KEY } },
+      {
+        session: "s",
+        role: "user",
+        id: "a",
+        content: "Say <private>my name\nis Ada</private> and <private> no more.",
+        more: KEY,
+      },
+      { session: "s", role: "assistant", id: "b", parts: [call] },
+      { session: "s", role: "tool", id: "c", parts: [result] },
+      { session: "s", role: "user", id: "d", content: "  Word for word: AKIA\r\n" },
+    ]);
+    const report = await bring(store, path);
+    expect(report).toMatchObject({ newCount: 4, replaced: { "aws-access-key": 4, private: 1 }, warningCount: 0 });
+    const messages = store.resume("s").messages();
+    expect(messages.map(({ parts }) => parts)).toEqual([
+      [{ type: "text", text: "Say [private] and <private> no more." }],
+      [{ ...call, args: { command: "aws --key [secret: aws-access-key]", n: [1, null] } }],
+      [{ ...result, content: [{ type: "text", text: "a [secret: aws-access-key] b [secret: aws-access-key]" }] }],
+      [{ type: "text", text: "  Word for word: AKIA\r\n" }],
+    ]);
+    expect(messages[0]!.metadata).toEqual({ more: "[secret: aws-access-key]" });
+    expect(store.sessions()[0]!.title).toBe("About [secret: aws-access-key]");
+    expect(JSON.stringify([...store.export()])).not.toContain(KEY);
+  });
+
+  test.each([
+    [false, true],
+    [true, false],
+    [false, false],
+    [true, true],
+  ])("that kept secrets (%s) and then keeps them (%s) doubles nothing, and growth is added", async (first, second) => {
+    const store = temporaryStore();
+    const folder = temporaryFolder();
+    const lines = Array.from({ length: 120 }, (_, index) => ({
+      ...{ session: "s", role: "user", id: `m${index}` },
+      content: index % 40 === 3 ? `The key is ${KEY}. <private>x</private>` : `Message ${index}.`,
+    }));
+    expect(await bring(store, file(folder, "s.jsonl", lines), { keepSecrets: first })).toMatchObject({ newCount: 120 });
+    const before = textsIn(store);
+    expect(before.some((text) => String(text).includes(KEY))).toBe(first);
+    const grown = file(folder, "s.jsonl", [...lines, { session: "s", role: "user", id: "last", content: KEY }]);
+    const report = await bring(store, grown, { keepSecrets: second });
+    expect(report).toMatchObject({ newCount: 1, knownCount: 120, warningCount: 0 });
+    expect(textsIn(store)).toEqual([...before, second ? KEY : "[secret: aws-access-key]"]);
+  });
+
+  test("of an export compares messages with and without their secrets", async () => {
+    const store = temporaryStore();
+    store.session("s").append({ role: "user", content: `The key is ${KEY}.` });
+    const path = file(temporaryFolder(), "export.jsonl", [...store.export()]);
+    expect(await bring(store, path)).toMatchObject({ newCount: 0, knownCount: 1, warningCount: 0 });
+    const other = temporaryStore();
+    expect(await bring(other, path, { keepSecrets: true })).toMatchObject({ newCount: 1, replaced: {} });
+    expect(textsIn(other)).toEqual([`The key is ${KEY}.`]);
+  });
+
+  test("replaces the same in a file that a thread reads", async () => {
+    const store = temporaryStore();
+    const lines = Array.from({ length: 1_500 }, (_, index) => ({
+      ...{ session: "s", role: "user", id: `m${index}` },
+      content: `${index === 700 ? KEY : ""} ${"The lamp is lit. ".repeat(50)}`,
+    }));
+    const report = await bring(store, file(temporaryFolder(), "s.jsonl", lines));
+    expect(report).toMatchObject({ newCount: 1_500, replaced: { "aws-access-key": 1 } });
+    expect(String(textsIn(store)[700])).toMatch(/^\[secret: aws-access-key\] The lamp/);
+  });
+
+  test("leaves out excluded files, folders of work and projects, now or for good", async () => {
+    const store = temporaryStore();
+    const folder = temporaryFolder();
+    const say = (session: string, more: object = {}) => ({ session, role: "user", id: "a", content: "hi", ...more });
+    file(folder, "a.jsonl", [say("a", { project: "client" }), say("b", { project: "mine" })]);
+    file(folder, "b.jsonl", [{ session: "c", metadata: { cwd: "/work/secret/deep" } }, say("c"), say("d")]);
+    file(folder, "c.jsonl", [say("e")]);
+    const exclude = { projects: ["client"], paths: ["/work/secret", join(folder, "c.jsonl")] };
+    expect(await bring(store, folder, { exclude })).toMatchObject({ newCount: 2, excludedCount: 3 });
+    expect(store.sessionIds({ prefix: "" })).toEqual(["b", "d"]);
+
+    expect(store.exclude()).toEqual({ paths: [], projects: [] });
+    expect(store.exclude(exclude)).toEqual({
+      paths: ["/work/secret", join(folder, "c.jsonl")].sort(),
+      projects: ["client"],
+    });
+    expect(await bring(store, folder)).toMatchObject({ newCount: 0, knownCount: 2, excludedCount: 3 });
+    store.exclude({ paths: ["/work/secret"], remove: true });
+    expect(await bring(store, folder)).toMatchObject({ newCount: 1, excludedCount: 2 });
+    expect(store.sessionIds({ prefix: "" })).toEqual(["b", "c", "d"]);
+  });
+});
+
+test("secrets in a store are listed without showing them, and their messages forgotten", async () => {
+  const store = temporaryStore();
+  store.session("s", { title: `About ${KEY}` }).append({ role: "user", content: "hello" });
+  const { messageId } = store.session("s").append({ role: "user", content: `It is ${KEY}.` });
+  const other = store.session("t").append({ role: "user", content: "x", metadata: { note: SECRETS["github-token"] } });
+  const found = [...storedSecrets(store, () => {})];
+  expect(found).toHaveLength(3);
+  expect(found).toContainEqual({ kind: "aws-access-key", sessionId: "s", messageId, masked: "AKIA… (20 characters)" });
+  expect(found).toContainEqual(expect.objectContaining({ sessionId: "s", messageId: null }));
+  expect(JSON.stringify(found)).not.toContain(KEY.slice(5));
+  expect(forgetSecrets(store, found)).toMatchObject({ messageCount: 2, erased: true });
+  expect(textsIn(store)).toEqual(["hello"]);
+  expect(
+    store.query("SELECT 1 FROM messages WHERE id IN (?, ?)".replace("?, ?", `${messageId}, ${other.messageId}`)),
+  ).toEqual([]);
+  expect([...storedSecrets(store, () => {})]).toHaveLength(1);
+});
