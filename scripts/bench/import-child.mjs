@@ -7,15 +7,13 @@ import { pathToFileURL } from "node:url";
  */
 const [, , packageFolder, path, folder] = process.argv;
 const built = (module) => import(pathToFileURL(join(packageFolder, "dist", module)).href);
-const { ImportRun } = await built("cli/import-run.js");
-const { walkFiles } = await built("importers/files.js");
+const { importFiles } = await built("import.js");
 const { openStore } = await built("index.js");
 
 const store = openStore(path);
-const run = new ImportRun(store, { format: "auto", onProgress: () => {} });
 console.log("begun");
 const from = performance.now();
-for await (const file of walkFiles([folder])) await run.read(file);
+await importFiles(store, folder, { summarize: false });
 const ms = performance.now() - from;
 store.close();
 console.log(JSON.stringify({ ms, rssMb: process.resourceUsage().maxRSS / 2 ** 10 }));

@@ -30,7 +30,7 @@ export async function benchStore(messagesLarge = LARGE): Promise<{ name: "store"
     const figures = appendAgainstRaw(folder);
     const small = await filledStore(join(folder, "small.db"), SMALL);
     const large = await filledStore(join(folder, "large.db"), messagesLarge);
-    Object.assign(figures, appendGrowth(small, large), renderCosts(large), readCosts(large));
+    Object.assign(figures, appendGrowth(small, large), renderCosts(large), readCosts(large), queryCosts(large));
     const textBytes = large.store.query("SELECT sum(length(CAST(parts AS BLOB))) AS bytes FROM messages")[0]!;
     const artifactBytes = large.store.stats().artifactBytes;
     const messageCount = large.session.info().messageCount;
@@ -185,6 +185,33 @@ function readCosts({ path, store, session }: Filled): Record<string, number> {
   database.close();
   const perSelect = (times: readonly number[]): number => median(times) / median(selectMs);
   return { messagesVsSelect: perSelect(messagesMs), exportVsSelect: perSelect(exportMs) };
+}
+
+/** Measures the slowest of the queries that people write for one message, cluster or session, without opening the file. */
+function queryCosts({ path, session }: Filled): Record<string, number> {
+  const database = new Database(path, { readonly: true });
+  const value = (query: string): unknown => database.prepare(query).pluck().get();
+  const message = value("SELECT max(node) FROM unions WHERE kind = 'join'");
+  const cluster = value("SELECT root_id FROM clusters ORDER BY message_count DESC LIMIT 1");
+  const queries: [sql: string, value: unknown][] = [
+    ["SELECT * FROM messages WHERE parent_id = ?", cluster],
+    ["SELECT * FROM cluster_members WHERE message_id = ?", message],
+    ["SELECT * FROM cluster_members WHERE cluster_id = ?", cluster],
+    ["SELECT * FROM theme_members WHERE message_id = ?", message],
+    ["SELECT * FROM theme_members WHERE cluster_id = ?", cluster],
+    ["SELECT * FROM session_stats WHERE session_id = ?", session.id],
+  ];
+  const times = queries.map(([sql, given]) => {
+    const statement = database.prepare(sql);
+    const ms = Array.from({ length: ALTERNATIONS }, () => {
+      const from = performance.now();
+      statement.all(given);
+      return performance.now() - from;
+    });
+    return median(ms);
+  });
+  database.close();
+  return { queryMsMax: Math.max(...times) };
 }
 
 /** Measures, in fresh processes and in turns, the time until the first render and the first append have returned. */

@@ -51,6 +51,8 @@ interface LoadedClusters {
   /** Clusters that are compared one by one, keyed by root. A cluster of 384 dimensions takes 2 KB. */
   table: Map<number, Centroid>;
   graph: Graph | undefined;
+  /** The clusters of the graph, keyed by root, once an exact search has read them. */
+  carried: Map<number, Centroid> | undefined;
   /** True if the graph has clusters that no file has. */
   isUnsaved: boolean;
   /** The version of the index file that was last read or written. */
@@ -102,12 +104,14 @@ export class NearestClusters {
       if (loaded === undefined) return [];
       const { table, graph } = loaded;
       const best = new Best(k);
-      for (const centroid of table.values()) {
-        if (accepts?.(centroid.root) ?? true) best.offer(centroid.root, dot(centroid.vector, vector));
-      }
+      const compare = (centroids: Iterable<Centroid>): void => {
+        for (const { root, vector: other } of centroids) {
+          if (accepts?.(root) ?? true) best.offer(root, dot(other, vector));
+        }
+      };
+      compare(table.values());
       if (graph !== undefined && graph.count > 0) {
-        const roots = exact ? graph.accepted(accepts) : graph.nominate(vector, k, accepts);
-        for (const centroid of this.#source.centroids(roots)) best.offer(centroid.root, dot(centroid.vector, vector));
+        compare(exact ? this.#carriedOf(loaded).values() : this.#source.centroids(graph.nominate(vector, k, accepts)));
       }
       return best.list();
     });
@@ -131,6 +135,15 @@ export class NearestClusters {
     } finally {
       this.#isCarrying = false;
     }
+  }
+
+  /** Returns the clusters of the graph. They stay in memory, as they would without an index. */
+  #carriedOf(loaded: LoadedClusters): Map<number, Centroid> {
+    if (loaded.carried === undefined) {
+      const inGraph = [...this.#source.everyCentroid()].filter(({ root }) => loaded.graph?.has(root));
+      loaded.carried = new Map(inGraph.map((centroid) => [centroid.root, centroid]));
+    }
+    return loaded.carried;
   }
 
   /** Deletes the index file after messages were forgotten. @returns true if no file holds their clusters. */
@@ -165,6 +178,7 @@ export class NearestClusters {
     if (loaded === undefined) return;
     if (loaded.graph?.isWorn) {
       loaded.graph = undefined;
+      loaded.carried = undefined;
       this.#store.read(() => {
         for (const centroid of this.#source.everyCentroid()) loaded.table.set(centroid.root, centroid);
       });
@@ -185,6 +199,7 @@ export class NearestClusters {
       if (centroid === undefined || !isStable(centroid, loaded)) continue;
       loaded.graph ??= Graph.empty(library, loaded.stamp.dimension);
       loaded.graph.add(root, centroid.vector);
+      loaded.carried?.set(root, centroid);
       loaded.isUnsaved = true;
       loaded.table.delete(root);
     }
@@ -260,22 +275,24 @@ export class NearestClusters {
         ? this.#source.everyCentroid()
         : this.#source.centroids(this.#source.roots().filter((root) => !graph.has(root)));
     const table = new Map(Array.from(compared, (centroid) => [centroid.root, centroid]));
-    return { stamp, position, table, graph, isUnsaved: false, fileVersion, refusal };
+    return { stamp, position, table, graph, carried: undefined, isUnsaved: false, fileVersion, refusal };
   }
 
   #follow(loaded: LoadedClusters, position: number): void {
-    const { table, graph } = loaded;
+    const { table, graph, carried } = loaded;
     const changed = new Set(this.#source.changedSince(loaded.position));
     for (const centroid of this.#source.centroids(changed)) {
       changed.delete(centroid.root);
       // A cluster that only settled still has the vector in the graph.
       if (centroid.position <= loaded.position && graph?.has(centroid.root)) continue;
       graph?.leaveOut(centroid.root);
+      carried?.delete(centroid.root);
       table.set(centroid.root, centroid);
     }
     // The remaining clusters have no centroid any more.
     for (const root of changed) {
       graph?.leaveOut(root);
+      carried?.delete(root);
       table.delete(root);
     }
     loaded.position = position;

@@ -166,6 +166,7 @@ export const messages = sqliteTable(
   (t) => [
     uniqueIndex("messages_by_seq").on(t.sessionId, t.seq),
     uniqueIndex("messages_by_external_id").on(t.sessionId, t.externalId).where(sql`${t.externalId} is not null`),
+    index("messages_by_parent").on(t.parentId),
     index("messages_by_step").on(t.stepId).where(sql`${t.stepId} <> ${t.id}`),
     index("messages_pinned").on(t.sessionId, t.seq).where(sql`${t.pinned} = 1`),
     check("messages_role_known", sql`${t.role} in ('system', 'user', 'assistant', 'tool')`),

@@ -91,6 +91,7 @@ test("indexes", () => {
     "clusters_settled",
     "message_artifacts_by_sha256",
     "messages_by_external_id",
+    "messages_by_parent",
     "messages_by_seq",
     "messages_by_step",
     "messages_pinned",
@@ -116,10 +117,10 @@ test("indexes", () => {
 
 test("what the file says of itself", () => {
   const store = temporaryStore();
-  // "Copp", twelve migrations, UTF-8.
+  // "Copp", thirteen migrations, UTF-8.
   expect(
     store.query("SELECT * FROM pragma_application_id, pragma_user_version, pragma_encoding, pragma_journal_mode"),
-  ).toEqual([{ application_id: 0x436f7070, user_version: 12, encoding: "UTF-8", journal_mode: "wal" }]);
+  ).toEqual([{ application_id: 0x436f7070, user_version: 13, encoding: "UTF-8", journal_mode: "wal" }]);
 });
 
 test("words in the columns that have few", () => {

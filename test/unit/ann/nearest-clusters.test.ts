@@ -266,6 +266,26 @@ describe("an index", () => {
     expect(rootsNear(nearest, 10_000, { exact: true })).toHaveLength(3_000);
   });
 
+  test("is compared in memory by all exact searches but the first, as without an index", async () => {
+    const rows = circle(temporaryPath(), 1_000);
+    const nearest = await carried(rows);
+    expect(rootsNear(nearest, 3, { exact: true })).toHaveLength(3);
+    turn(rows, 1, 5_000);
+    const readCounts: number[] = [];
+    const read = rows.centroids.bind(rows);
+    rows.centroids = (roots) => {
+      const given = [...roots];
+      readCounts.push(given.length);
+      return read(given);
+    };
+    rows.everyCentroid = () => {
+      throw new Error("all clusters are read again");
+    };
+    expect(rootsNear(nearest, 2, { exact: true })).toEqual([2, 3]);
+    expect(rootsNear(nearest, 2, { exact: true, accepts: (root: number) => root > 100 })).toEqual([101, 102]);
+    expect(readCounts).toEqual([1]); // the one that has moved
+  });
+
   test("is kept in memory only where somebody asks, if it could be written", async () => {
     const rows = circle(temporaryPath(), 1_000);
     const silent = nearestOf(rows);

@@ -191,7 +191,7 @@ describe("a store of another version", () => {
     );
     expect(refusalOf(path)).toEqual({
       code: "FORMAT_UNSUPPORTED",
-      message: `The store ${path} has a format that this version cannot read: a newer version has written it (13 migrations; this version knows 12).`,
+      message: `The store ${path} has a format that this version cannot read: a newer version has written it (14 migrations; this version knows 13).`,
     });
     expect(refusalOf(path, { readonly: true }).code).toBe("FORMAT_UNSUPPORTED");
     inDatabase(path, (database) => database.exec("DELETE FROM __drizzle_migrations WHERE hash = 'abc'"));
@@ -211,7 +211,7 @@ describe("a store of another version", () => {
     const path = storeFile();
     inDatabase(path, (database) => {
       database.exec(
-        "DROP VIEW summary_costs; DROP TABLE discarded_costs; DROP INDEX summaries_claimed; DROP INDEX summaries_pausing",
+        "DROP VIEW summary_costs; DROP TABLE discarded_costs; DROP INDEX summaries_claimed; DROP INDEX summaries_pausing; DROP INDEX messages_by_parent",
       );
       for (const table of ["clusters", "messages", "sessions", "summaries", "themes", "unions"]) {
         database.exec(`ALTER TABLE ${table} DROP COLUMN checksum`);

@@ -93,4 +93,47 @@ describe("the views agree with the library", () => {
     ]);
     expect(info).toMatchObject({ messageCount: 61, themeCount: 3 });
   });
+
+  test("session_stats with the messages themselves, after some were pinned and some forgotten", () => {
+    store.session("empty");
+    session.append({ ...user("Never force-push."), pinned: true });
+    session.appendAll(talk(20));
+    const forgotten = session.messages().filter(({ seq }) => [0, 8, 9, 70, 81].includes(seq));
+    store.forget("s", { messageIds: forgotten.map(({ id }) => id) });
+    expect(store.query("SELECT * FROM session_stats ORDER BY session_id")).toMatchObject(
+      store.query(
+        `SELECT s.id AS session_id, count(m.id) AS message_count, coalesce(sum(m.token_count), 0) AS token_count,
+           coalesce(sum(m.pinned), 0) AS pinned_count, coalesce(sum(is_hot), 0) AS hot_count,
+           coalesce(sum(is_cold), 0) AS cold_count, coalesce(sum(zone = 'overlap'), 0) AS overlap_count
+         FROM sessions s LEFT JOIN messages m ON m.session_id = s.id LEFT JOIN message_zones z ON z.message_id = m.id
+         GROUP BY s.id ORDER BY s.id`,
+      ),
+    );
+  });
+});
+
+describe("a query for one message, cluster or session reads no other", () => {
+  test.each([
+    ["children", "SELECT id FROM messages WHERE parent_id = 5"],
+    ["cluster_members of a message", "SELECT * FROM cluster_members WHERE message_id = 5"],
+    ["cluster_members of a cluster", "SELECT * FROM cluster_members WHERE cluster_id = 5"],
+    ["cluster_members of a session", "SELECT * FROM cluster_members WHERE session_id = 's'"],
+    ["theme_members of a message", "SELECT * FROM theme_members WHERE message_id = 5"],
+    ["theme_members of a cluster", "SELECT * FROM theme_members WHERE cluster_id = 5"],
+    ["theme_members of a theme", "SELECT * FROM theme_members WHERE theme_id = 5"],
+    ["theme_members of a session", "SELECT * FROM theme_members WHERE session_id = 's'"],
+    ["session_stats of a session", "SELECT * FROM session_stats WHERE session_id = 's'"],
+  ])("%s", (_, query) => {
+    const plan = store.query(`EXPLAIN QUERY PLAN ${query}`).map(({ detail }) => String(detail));
+    // `up` is a walk from one cluster to its theme.
+    expect(plan.filter((step) => /^SCAN (?!up$|CONSTANT ROW$)|AUTOMATIC/.test(step))).toEqual([]);
+  });
+
+  test("session_stats reads no message of the forest", () => {
+    const plan = store.query("EXPLAIN QUERY PLAN SELECT * FROM session_stats").map(({ detail }) => String(detail));
+    const reads = plan.filter((step) => /messages_(by_seq|pinned)/.test(step) && !/seq[<>]/.test(step));
+    expect(reads.filter((step) => !step.includes("COVERING"))).toEqual([
+      "SEARCH m USING INDEX messages_by_seq (session_id=?)", // the newest message
+    ]);
+  });
 });
