@@ -57,13 +57,13 @@ const METHODS: Record<string, (store: Store, session: Session) => () => unknown>
 
 if (method === undefined) console.log(JSON.stringify(Object.keys(METHODS)));
 else {
-  const opening = performance.now();
   const store = openStore(path!);
-  const openMs = performance.now() - opening;
   const run = METHODS[method]!(store, store.resume(SESSION));
+  const before = process.cpuUsage();
   const from = performance.now();
   await run();
   const ms = performance.now() - from;
-  console.log(JSON.stringify({ openMs, ms, mb: process.resourceUsage().maxRSS / 1024 }));
+  const { user, system } = process.cpuUsage(before);
+  console.log(JSON.stringify({ ms, cpuMs: (user + system) / 1000, mb: process.resourceUsage().maxRSS / 1024 }));
   store.close();
 }

@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 
 /** Loaded before a program: writes the time and memory of the whole process when it ends. */
 process.on("exit", () => {
-  const used = { ms: performance.now(), mb: process.resourceUsage().maxRSS / 1024 };
+  const { user, system } = process.cpuUsage();
+  const used = { ms: performance.now(), cpuMs: (user + system) / 1000, mb: process.resourceUsage().maxRSS / 1024 };
   writeFileSync(process.env.COPPICE_BENCH_USAGE, JSON.stringify(used));
 });

@@ -16,7 +16,8 @@ const COMMAND_MS_MAX = 20 * 60_000;
  * Runs every command and every public method in a fresh process, on a copy of the store of a million messages that `bench -- recall
  * --build-million` makes. Not run are `chat`, `mcp` and `watch`, which do not end, and `reembed`.
  *
- * @returns for each the milliseconds, and the most memory of its process in MiB. The time of a command is that of its process.
+ * @returns for each the milliseconds, those of the CPU, and the most memory of its process in MiB. The time of a command is that
+ *   of its process.
  */
 export async function benchMillion(folder = "."): Promise<{ name: "million"; figures: Record<string, number> }> {
   const path = join(folder, "recall-1000000.db");
@@ -29,10 +30,12 @@ export async function benchMillion(folder = "."): Promise<{ name: "million"; fig
     for (const suffix of ["", "-coppice-ann.hnsw", "-coppice-ann.json"])
       if (existsSync(path + suffix)) copyFileSync(path + suffix, copy + suffix, constants.COPYFILE_FICLONE);
     const figures: Record<string, number> = {};
-    const note = (name: string, { ms, mb }: { ms: number; mb: number }): void => {
+    const note = (name: string, { ms, cpuMs, mb }: { ms: number; cpuMs: number; mb: number }): void => {
       figures[`${name}: ms`] = ms;
+      figures[`${name}: CPU ms`] = cpuMs;
       figures[`${name}: MiB`] = mb;
-      console.error(`${name.padEnd(32)} ${ms.toFixed(1).padStart(10)} ms ${mb.toFixed(0).padStart(6)} MiB`);
+      const [wall, cpu, memory] = [ms.toFixed(1), cpuMs.toFixed(1), mb.toFixed(0)];
+      console.error(`${name.padEnd(32)} ${wall.padStart(9)} ms ${cpu.padStart(9)} CPU ms ${memory.padStart(5)} MiB`);
     };
     const methods = JSON.parse(execFileSync(process.execPath, [child], { encoding: "utf8" })) as string[];
     for (const method of methods) {
@@ -87,6 +90,6 @@ function commands(path: string, scratch: string): string[][] {
     ["export"],
     ["backup", join(scratch, "backup.db")],
     ["verify"],
-    ["forget", SESSION],
+    ["forget", SESSION, "--yes"],
   ];
 }
