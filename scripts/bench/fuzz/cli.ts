@@ -38,6 +38,8 @@ const COMMANDS: Record<string, readonly string[]> = {
   backup: ["backup.db", STORE],
   reembed: [],
   forget: SESSIONS,
+  secrets: [],
+  exclude: PATHS,
   help: ["show", "none"],
 };
 const FLAGS = [
@@ -51,6 +53,9 @@ const FLAGS = [
     "--quiet",
     "--overwrite",
     "--rebuild",
+    "--restore",
+    "--forget",
+    "--keep-secrets",
     "--help",
   ],
   ...["--version", "--allow-append", "--", "-x", "--none", "--color=always", "--db"],

@@ -94,7 +94,13 @@ const TYPED: Record<string, (session: string, file: string, folder: string) => s
   verify: () => [[]],
   backup: (_, __, folder) => [[join(folder, `copy${HOSTILE}.db`)], [join(folder, `none${HOSTILE}`, "copy.db")]],
   reembed: () => [[HOSTILE]],
-  forget: (session) => [[session]],
+  secrets: () => [[]],
+  exclude: () => [["--project", `p${HOSTILE}`], []],
+  forget: (session) => [
+    [session, "--dry-run"],
+    [session, "--yes"],
+    [session, "--restore"],
+  ],
 };
 
 /** Commands whose output is the protocol, or comes through the terminal as it does in all others. */
