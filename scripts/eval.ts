@@ -5,6 +5,7 @@ import { evaluateEcho } from "./eval/echo.ts";
 import { evaluateExperiment } from "./eval/experiment.ts";
 import { evaluateImport } from "./eval/import.ts";
 import { evaluateRecall } from "./eval/recall.ts";
+import { evaluateRemembered } from "./eval/remembered.ts";
 
 /** The figures of an evaluation by name. The function that computes a figure says if it is in percent or a share in [0, 1]. */
 export interface Evaluation {
@@ -25,6 +26,7 @@ const EVALUATIONS: Record<string, (dataFolder: string, options: Options) => Prom
   experiment: evaluateExperiment,
   import: evaluateImport,
   recall: evaluateRecall,
+  remembered: evaluateRemembered,
 };
 
 /**

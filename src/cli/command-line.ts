@@ -3,7 +3,8 @@ import { printableJson } from "../core/markup.ts";
 import type { AnyCommand, Output } from "./command.ts";
 import { Failure, failureFrom, failureJson, failureText } from "./failure.ts";
 import type { OpenedStores } from "./opened-stores.ts";
-import { type CommandLine, createProgram, runProgram } from "./program.ts";
+import { openPager } from "./pager.ts";
+import { type CommandLine, createProgram, isNamed, runProgram } from "./program.ts";
 import { storePath } from "./store-path.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -16,7 +17,7 @@ export async function runCommandLine(argv: readonly string[], commandLine: Comma
   const program = createProgram(commandLine, argv.includes("--json"), (command, parsed) =>
     run(command, parsed, terminal),
   );
-  const commandName = argv.find((word) => program.commands.some((command) => command.name() === word));
+  const commandName = argv.find((word) => program.commands.some((command) => isNamed(command, word)));
   try {
     const hint =
       commandName === undefined ? "`coppice help` lists the commands." : `\`coppice help ${commandName}\` explains it.`;
@@ -56,7 +57,12 @@ async function run(command: AnyCommand, parsed: CommanderCommand, terminal: Term
       storePath: storePath(db),
       loadStores,
     });
-    await print(output, json, terminal);
+    const closePager = command.paged && !json ? openPager(terminal) : undefined;
+    try {
+      await print(output, json, terminal);
+    } finally {
+      await closePager?.();
+    }
     const failure = typeof output.failure === "function" ? output.failure() : output.failure;
     if (failure !== undefined) throw failure;
   } finally {

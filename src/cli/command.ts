@@ -13,9 +13,13 @@ export interface Command<Options = object> {
   /** In commander's notation: the name, then `<required>`, `[optional]` and `[repeatable...]` arguments. */
   usage: string;
   summary: string;
+  /** Other names that people try. Help shows the first. */
+  aliases?: readonly string[];
   argument?: string;
   details?: string;
   options?: readonly Option[];
+  /** True if its output is read at leisure, so that a long one goes to a pager. */
+  paged?: boolean;
   /** Each is typed after the command's name. */
   examples: readonly string[];
   run(call: Call<Options>): Output | Promise<Output>;

@@ -1,6 +1,7 @@
-import type { CommandGroup } from "./command.ts";
+import type { AnyCommand, CommandGroup } from "./command.ts";
 import { backupCommand } from "./commands/backup.ts";
 import { chatCommand } from "./commands/chat.ts";
+import { completionCommand } from "./commands/completion.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { excludeCommand } from "./commands/exclude.ts";
 import { expandCommand } from "./commands/expand.ts";
@@ -59,5 +60,9 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       secretsCommand,
       excludeCommand,
     ],
+  },
+  {
+    heading: "Help",
+    commands: [completionCommand((): AnyCommand[] => COMMAND_GROUPS.flatMap(({ commands }) => commands))],
   },
 ];

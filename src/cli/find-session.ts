@@ -1,6 +1,7 @@
 import { StoreError } from "../core/errors.ts";
 import type { Session } from "../session/session.ts";
 import { sessionIdsWithPrefix } from "../session/session-ids-with-prefix.ts";
+import { sessionName } from "../session/session-name.ts";
 import type { Store } from "../session/store.ts";
 import { cutToWidth } from "./display-width.ts";
 import { Failure } from "./failure.ts";
@@ -16,7 +17,7 @@ const CANDIDATES_MAX = 8;
 
 const TITLE_WIDTH = 48;
 
-const HANDLE = /^(cluster|theme|subject|span):\d/;
+const HANDLE = /^(message|cluster|theme|subject|span):\d/;
 
 /** Returns true for words that cannot name a new session, because they mean something else. */
 export function isReserved(typed: string): boolean {
@@ -56,8 +57,9 @@ function notFound(store: Store, typed: string, cause: StoreError): Failure {
 function ambiguous(store: Store, typed: string, candidates: readonly string[]): Failure {
   const now = Date.now();
   const lines = candidates.slice(0, CANDIDATES_MAX).map((id) => {
-    const { title, opening, updatedAtMs } = store.resume(id).info();
-    const name = cutToWidth(oneLine(title ?? opening ?? ""), TITLE_WIDTH);
+    const overview = store.resume(id).info();
+    const { updatedAtMs } = overview;
+    const name = cutToWidth(oneLine(sessionName(overview) ?? ""), TITLE_WIDTH);
     return `  ${[id, formatAge(updatedAtMs, now), name].filter(Boolean).join("  ")}`;
   });
   const moreCount = candidates.length - lines.length;

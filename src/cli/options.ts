@@ -26,8 +26,8 @@ export function repeatableOption<T extends string>(flag: string, meaning: string
 }
 
 /**
- * Creates `--flag 2026-11-01` or `--flag 2026-11-01T14:30`, with a value in Unix milliseconds. A time without a zone is local. A
- * date alone means its first or last moment, as `edge` says.
+ * Creates `--flag 2026-11-01`, `--flag 2026-11-01T14:30` or `--flag "last week"`, with a value in Unix milliseconds. A time without
+ * a zone is local. A date or a week means its first or last moment, as `edge` says.
  */
 export function timeOption(flag: string, meaning: string, edge: "first" | "last"): Option {
   return new Option(`--${flag} <time>`, meaning).argParser((text: string) => timeOf(`--${flag}`, text, edge));
@@ -61,12 +61,20 @@ export interface PageOptions {
   offset: number;
 }
 
+export const LIMIT_OPTION = wholeNumberOption("limit", "most messages printed", 0, PAGE_LIMIT_MAX).default(
+  PAGE_LIMIT_DEFAULT,
+);
+
 export const PAGE_OPTIONS: readonly Option[] = [
-  wholeNumberOption("limit", "most messages printed", 0, PAGE_LIMIT_MAX).default(PAGE_LIMIT_DEFAULT),
+  LIMIT_OPTION,
   wholeNumberOption("offset", "messages skipped", 0).default(0),
 ];
 
-export function* moreLines({ offset }: PageOptions, shownCount: number, totalCount: number): Generator<string> {
+export function* moreLines(
+  { offset }: Pick<PageOptions, "offset">,
+  shownCount: number,
+  totalCount: number,
+): Generator<string> {
   const end = offset + shownCount;
   if (end < totalCount) yield `… ${formatNumber(totalCount - end)} more; continue with --offset ${end}`;
 }

@@ -58,11 +58,16 @@ export function createProgram(
     .argument("[command]", "the command to explain")
     .summary("Explain a command.")
     .action(async (name: string | undefined) => {
-      const command = name === undefined ? program : program.commands.find((one) => one.name() === name);
+      const command = name === undefined ? program : program.commands.find((one) => isNamed(one, name));
       if (command === undefined) await program.parseAsync([name!], { from: "user" }); // reports the unknown name
       command?.outputHelp();
     });
   return program;
+}
+
+/** Returns true if the word is the command's name or another name of it. */
+export function isNamed(command: CommanderCommand, word: string): boolean {
+  return command.name() === word || command.aliases().includes(word);
 }
 
 /** Creates a program without commands. It prints help on the terminal and throws errors. */
@@ -82,10 +87,10 @@ export function bareProgram(name: string, terminal: Terminal): CommanderCommand 
 
 export function addCommand(
   program: CommanderCommand,
-  { usage, summary, details, argument, options = [], examples }: AnyCommand,
+  { usage, summary, aliases = [], details, argument, options = [], examples }: AnyCommand,
   act: (parsed: CommanderCommand) => Promise<void>,
 ): void {
-  const subcommand = program.command(usage).summary(summary);
+  const subcommand = program.command(usage).summary(summary).aliases(aliases);
   const lines = examples.map((example) => `  coppice ${subcommand.name()} ${example}`.trimEnd());
   subcommand
     .description(details === undefined ? summary : `${summary}\n\n${details}`)

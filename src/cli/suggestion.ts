@@ -1,4 +1,4 @@
-import leven from "leven";
+import { editsBetween } from "../core/edits.ts";
 
 /** A suggestion differs by at most this many letters, and by less than this share of the longer word. */
 const EDITS_MAX = 3;
@@ -13,7 +13,7 @@ export function nearest(typed: string, known: Iterable<string>): string | undefi
   let best: string | undefined;
   let editsBest = EDITS_MAX + 1;
   for (const candidate of known) {
-    const edits = leven(word, candidate.toLowerCase());
+    const edits = editsBetween(word, candidate.toLowerCase(), EDITS_MAX);
     const editsMax = Math.max(word.length, candidate.length) * EDITS_SHARE_MAX;
     if (edits < editsBest && edits < editsMax) [best, editsBest] = [candidate, edits];
   }

@@ -41,8 +41,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * output removes it.
  */
 export class Terminal {
-  readonly #stdout: OutputStream;
-  readonly #stderr: OutputStream;
+  #stdout: OutputStream;
+  #stderr: OutputStream;
   readonly #env: Environment;
   #colors: ColorChoice = "auto";
   #onReaderGone: (() => void) | undefined;
@@ -64,6 +64,26 @@ export class Terminal {
     const columns = Number(this.#env.COLUMNS);
     if (Number.isInteger(columns) && columns > 0) return columns;
     return this.#stdout.isTTY ? this.#stdout.columns || WIDTH_UNKNOWN : undefined;
+  }
+
+  /** Returns the value of an environment variable; undefined if it is empty. */
+  variable(name: string): string | undefined {
+    return this.#env[name] || undefined;
+  }
+
+  /** Writes everything to a stream, as to this terminal. @returns a function that ends this. */
+  redirect(stream: OutputStream): () => void {
+    const [stdout, stderr] = [this.#stdout, this.#stderr];
+    this.#stdout = this.#stderr = stream;
+    return () => {
+      [this.#stdout, this.#stderr] = [stdout, stderr];
+    };
+  }
+
+  /** Colors and size of the terminal, for a stream that writes to it. */
+  get likeness(): Pick<OutputStream, "isTTY" | "columns" | "hasColors"> {
+    const { isTTY, columns } = this.#stdout;
+    return { isTTY, columns, hasColors: () => this.#stdout.hasColors?.() === true } as OutputStream;
   }
 
   set colors(choice: ColorChoice) {

@@ -1,5 +1,6 @@
 import type { Store } from "../session/store.ts";
 import { cutToWidth, displayWidth } from "./display-width.ts";
+import { messageHandle } from "./message-lines.ts";
 import type { Terminal } from "./terminal.ts";
 import { formatCount, formatMoment, formatTime, oneLine } from "./text.ts";
 
@@ -56,17 +57,17 @@ export function* outcomeLines(
 
 function decidedRows(decided: SubjectDetails["decided"]): Row[] {
   return decided.flatMap(({ text, messageId, replaces }) => [
-    { text, source: `message ${messageId}` },
-    ...replaces.map((older) => ({ text: `  before: ${older.text}`, source: `message ${older.messageId}` })),
+    { text, source: messageHandle(messageId) },
+    ...replaces.map((older) => ({ text: `  before: ${older.text}`, source: messageHandle(older.messageId) })),
   ]);
 }
 
 function fileRows(files: SubjectDetails["files"]): Row[] {
-  return files.map(({ text, messageId }) => ({ text, source: `message ${messageId}` }));
+  return files.map(({ text, messageId }) => ({ text, source: messageHandle(messageId) }));
 }
 
 function openRows(open: SubjectDetails["open"]): Row[] {
-  return open.map(({ kind, text, messageId }) => ({ text: `${kind}: ${text}`, source: `message ${messageId}` }));
+  return open.map(({ kind, text, messageId }) => ({ text: `${kind}: ${text}`, source: messageHandle(messageId) }));
 }
 
 export function timeFor({ width }: Terminal, unixMs: number): string {

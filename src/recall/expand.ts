@@ -15,7 +15,7 @@ export interface ExpandOptions {
   level?: ExpandLevel;
   /** Most members to return: 0 to 10,000, by default 50. */
   limit?: number;
-  /** Members to skip. */
+  /** Members to skip: by default 0, or for a message id, those before the page that has the message in its middle. */
   offset?: number;
   /** Only this project: messages and roots of others are not found. */
   project?: string;
@@ -27,7 +27,7 @@ const expandSchema = once(() =>
   z.strictObject({
     level: z.optional(oneWordOf(["step", "cluster", "theme", "subject", "span"])),
     limit: z._default(whole(0, PAGE_LIMIT_MAX), EXPAND_LIMIT_DEFAULT),
-    offset: z._default(whole(0), 0),
+    offset: z.optional(whole(0)),
     project: z.optional(text()),
   } satisfies FieldsOf<ExpandOptions>),
 );
@@ -40,6 +40,8 @@ export interface Expansion {
   members: Message[];
   /** The number of all members, returned or not. */
   memberCount: number;
+  /** The number of members before the returned ones. */
+  offset: number;
 }
 
 export interface FoundRoots {
@@ -60,21 +62,24 @@ export interface FoundRoots {
  * position, it names the current members. A span names the unpinned messages from its first to its last, if one of the two is
  * still stored. Any cluster of a subject names the subject.
  *
- * A message id gives the message's cluster, or with `level` its step, theme or subject. If it has no subject, the result is
- * its cluster. If it has no cluster, the result is its step.
+ * A message id (`12` or `message:12`) gives the message's cluster, or with `level` its step, theme or subject. The id of a theme's
+ * root gives the theme, which is what `roots` lists. If the message has no subject, the result is its cluster. If it has no
+ * cluster, the result is its step.
  *
  * @throws {StoreError} `HANDLE_INVALID`, `ROOT_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `OPTION_INVALID`.
  */
 export function expand(repositories: Repositories, target: string | number, options: ExpandOptions = {}): Expansion {
-  const { level, limit, offset, project } = parseOptions("expand", expandSchema(), options);
+  const { level, limit, offset: asked, project } = parseOptions("expand", expandSchema(), options);
   const { messages, sessions } = repositories;
+  const messageId = messageIdOf(target);
   const page = (root: string | null, level: ExpandLevel, { ids, steps }: Members): Expansion => {
+    const offset = asked ?? offsetAround(ids, messageId, limit);
     const shown = ids.slice(offset, offset + limit);
     const byId = new Map(messages.byIds(shown).map((message) => [message.id, message]));
     const members = shown.flatMap((id) => byId.get(id) ?? []);
     const stray = members.length < shown.length || members.some(({ stepId }) => steps?.has(stepId) === false);
     if (stray) throw new SyntaxError(`the index of messages by step names others than those of ${root ?? "the step"}`);
-    return { root, level, members, memberCount: ids.length };
+    return { root, level, members, memberCount: ids.length, offset };
   };
   // All members of a root belong to the root's project.
   const isInProject = (messageId: number): boolean => {
@@ -91,7 +96,6 @@ export function expand(repositories: Repositories, target: string | number, opti
     return page(formatHandle(level, members.root, members.position), level, members);
   };
 
-  const messageId = messageIdOf(target);
   if (messageId === undefined) {
     const handle = parseHandle(String(target));
     if (level === undefined || level === handle.level) return ofHandle(handle);
@@ -104,10 +108,18 @@ export function expand(repositories: Repositories, target: string | number, opti
   }
   if (!isInProject(messageId)) throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
   const { cluster, theme, subject } = findRoots(repositories, messageId);
-  const handle = { step: null, cluster, theme, subject: subject ?? cluster }[level ?? "cluster"];
+  const isThemeRoot = theme !== null && parseHandle(theme).root === messageId;
+  const usual = isThemeRoot ? "theme" : "cluster";
+  const handle = { step: null, cluster, theme, subject: subject ?? cluster }[level ?? usual];
   if (handle !== null) return ofHandle(parseHandle(handle));
   const { stepId } = messages.byId(messageId)!;
   return page(null, "step", { ids: messages.idsOfSteps([stepId]), steps: new Set([stepId]) });
+}
+
+/** Returns 0 if the first `limit` members include the message, and else the offset of the page with the message in its middle. */
+function offsetAround(ids: readonly number[], messageId: number | undefined, limit: number): number {
+  const index = messageId === undefined ? -1 : ids.indexOf(messageId);
+  return index < limit ? 0 : Math.min(index - Math.floor(limit / 2), ids.length - limit);
 }
 
 /** @throws {StoreError} `MESSAGE_NOT_FOUND`. */
@@ -181,12 +193,14 @@ function membersOf(
   return { root: subjectRoot, position: at, ids: subjects.messageIds({ root: subjectRoot, position: at }) };
 }
 
-function messageIdOf(target: string | number): number | undefined {
+/** Returns the id in `12` or `message:12`; undefined for a handle. */
+export function messageIdOf(target: string | number): number | undefined {
   if (typeof target !== "string" && typeof target !== "number") {
     throw new StoreError("OPTION_INVALID", { option: "target", expected: "a handle or a message id", actual: target });
   }
-  if (typeof target === "string" && !/^\d+$/.test(target)) return undefined;
-  const id = Number(target);
+  const digits = /^(?:message:)?(\d+)$/.exec(String(target))?.[1];
+  if (typeof target === "string" && digits === undefined) return undefined;
+  const id = Number(digits ?? target);
   if (!Number.isSafeInteger(id) || id < 0) throw new StoreError("MESSAGE_NOT_FOUND", { messageId: id });
   return id;
 }

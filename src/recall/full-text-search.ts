@@ -2,6 +2,7 @@ import type { FullTextRepository, IndexTotals } from "../store/full-text.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { type SearchScope, withinSessions } from "../store/search-scope.ts";
 import { idfOf } from "./bm25.ts";
+import { corrected } from "./corrections.ts";
 import { holdsPhrases } from "./phrase.ts";
 import {
   bestHits,
@@ -13,7 +14,7 @@ import {
   type TextHit,
 } from "./postings.ts";
 import type { Query } from "./query.ts";
-import { affordable, POSTINGS_MAX, POSTINGS_MAX_AMONG, type QueryTerm, rarest } from "./query-terms.ts";
+import { affordable, countOf, POSTINGS_MAX, POSTINGS_MAX_AMONG, type QueryTerm, rarest } from "./query-terms.ts";
 import { countTail, scanTail, tailCountsOf } from "./tail.ts";
 
 /** At most this many messages, newest first, are checked for the phrases of a query. A check takes 5 µs. */
@@ -21,6 +22,9 @@ const COMPARED_MAX = 20_000;
 
 /** If words are too common to look up, a scope of at most this many messages is read whole, at 50 to 100 µs each. */
 const READ_MAX = 300;
+
+/** The weight of a word that was guessed, relative to one that was typed. */
+const CORRECTED_WEIGHT = 0.5;
 
 /**
  * Finds the messages that match a query by their words, best first, then newest first. The tail, which is not indexed yet, is
@@ -30,6 +34,8 @@ const READ_MAX = 300;
  * `sqrt(q) · idf · n · (k1 + 1) / (n + k1 · (1 - b + b · length / mean length))`. The query has the word q times, and the
  * message has it n times. k1 = 1.2, b = 0.75 and idf = ln(1 + (N - df + 0.5) / (df + 0.5)). N is the
  * number of messages in scope, and df of those with the word. In a scope too large to list, both count the whole store.
+ *
+ * A word that no message has is searched as the nearest word that some message has (corrections.ts), with less weight.
  *
  * Words that are too common to read in time are left out (query-terms.ts), unless at most 300 messages are searched. A phrase
  * must be in a hit as whole words (phrase.ts). A phrase of stop words alone
@@ -44,13 +50,16 @@ export function searchFullText(
   query: Query,
   scope: SearchScope,
   limit: number,
-): { terms: { stem: string; weight: number }[]; hits: TextHit[] } {
+): { terms: { stem: string; weight: number; typed?: string }[]; hits: TextHit[] } {
   const { database, fullText } = repositories;
   if (query.words.length === 0) return { terms: [], hits: [] };
   return database.read(() => {
     const totals = fullText.totals();
     const known = rarest(query.words, (stem) => fullText.frequencyOf(stem));
     const tail = scanTail(fullText, known);
+    const unknown = new Set(known.filter((term) => countOf(term) === 0).map(({ stem }) => stem));
+    const words = corrected(fullText, query.words, (stem) => unknown.has(stem));
+    if (words !== undefined) return searchFullText(repositories, { ...query, words }, scope, limit);
     const messageCount = totals.messageCount + tail.messageCount;
     const hasPhrases = query.phrases.length > 0;
     const scoped = fullText.idsOf(scope);
@@ -73,10 +82,14 @@ export function searchFullText(
         );
 
     const tailCounts = tailCountsOf(terms, unindexed, inScope);
-    const weights = terms.map(({ count }, index) => {
+    const weights = terms.map(({ count, typed }, index) => {
       const { messageIds, indexedCount } = postings[index]!;
       const indexed = scoped === undefined ? indexedCount : messageIds.length;
-      return Math.sqrt(count) * idfOf(indexed + tailCounts[index]!, scoped?.length ?? messageCount);
+      return (
+        (typed === undefined ? 1 : CORRECTED_WEIGHT) *
+        Math.sqrt(count) *
+        idfOf(indexed + tailCounts[index]!, scoped?.length ?? messageCount)
+      );
     });
 
     // Messages of the tail are newer than all indexed messages, so the joined lists are in order.
@@ -93,7 +106,11 @@ export function searchFullText(
       };
     });
     return {
-      terms: terms.map(({ stem }, index) => ({ stem, weight: weights[index]! })),
+      terms: terms.map(({ stem, typed }, index) => ({
+        stem,
+        weight: weights[index]!,
+        ...(typed !== undefined && { typed }),
+      })),
       hits: bestInScope(repositories, bestHits(joined, weights, 2 * limit), scope, limit),
     };
   });

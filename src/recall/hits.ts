@@ -28,10 +28,17 @@ export interface RecallHit {
   neighbors: RecallNeighbor[];
   /** Messages that say the same nearly word for word and rank below it. */
   copies: { messageId: number; sessionId: string; seq: number }[];
+  /** Words of the query that no message has, and the words that were searched instead. */
+  corrections?: Correction[];
   /** True if no message has the query's text in double quotes, so that its words were searched instead. */
   phrasesMissing?: true;
   /** The parts of the score, with `explain`. */
   parts?: ScoreParts;
+}
+
+export interface Correction {
+  typed: string;
+  meant: string;
 }
 
 export interface RecallNeighbor {

@@ -1,5 +1,6 @@
+import { namedDates } from "../core/named-times.ts";
 import { idfOf, SATURATION_MAX, saturate, unsaturate } from "./bm25.ts";
-import { namedDates, nearness } from "./dates.ts";
+import { nearness } from "./dates.ts";
 import { PEOPLE_WEIGHTS } from "./people-weights.ts";
 import { byScore, type Candidate, type Ranked, type ScoreParts } from "./ranking.ts";
 import { shapeOf, wantedBy } from "./shape.ts";

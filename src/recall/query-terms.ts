@@ -52,4 +52,4 @@ export function affordable(terms: readonly QueryTerm[], postingsMax: number): Qu
   });
 }
 
-const countOf = ({ indexedCount, tailIds }: QueryTerm): number => indexedCount + tailIds.length;
+export const countOf = ({ indexedCount, tailIds }: QueryTerm): number => indexedCount + tailIds.length;

@@ -1,7 +1,7 @@
 import { StoreError } from "../core/errors.ts";
+import { type TimeRange, withoutRelativeTimes } from "../core/named-times.ts";
 import { once } from "../core/once.ts";
-import { searchStem, searchWords } from "../models/search-words.ts";
-import type { TimeRange } from "./dates.ts";
+import { forEachSearchWord, searchStem, searchWords } from "../models/search-words.ts";
 import { asCompared, type Phrase, phraseOf } from "./phrase.ts";
 import { isQuotation, QUOTED } from "./quotation.ts";
 
@@ -41,6 +41,8 @@ export interface QueryWord {
   stem: string;
   count: number;
   isQuoted: boolean;
+  /** The word that was typed, if no message has it and this one is searched instead. */
+  typed?: string;
 }
 
 /** Returns true if a query has quotes in a question, such as one about a title. Its answer need not have the title. */
@@ -54,13 +56,26 @@ export function parseQuery(text: string): Query {
   const quoted = quotedIn(text);
   const quotedStems = new Set(quoted.flatMap((phrase) => searchWords(phrase).map(searchStem)));
   const words = new Map<string, QueryWord>();
-  for (const word of searchWords(text)) {
+  for (const word of searchWords(contentOf(text))) {
     const stem = searchStem(word);
     const known = words.get(stem);
     if (known !== undefined) known.count += 1;
     else if (words.size < QUERY_WORDS_MAX) words.set(stem, { word, stem, count: 1, isQuoted: quotedStems.has(stem) });
   }
   return { text, words: [...words.values()], phrases: quoted.map(phraseOf) };
+}
+
+/** Returns the text without the words that only name a time, as in "last week", unless they are quoted or there are no others. */
+function contentOf(text: string): string {
+  const content = text
+    .split(/("[^"]*")/)
+    .map((piece, index) => (index % 2 === 1 ? piece : withoutRelativeTimes(piece)))
+    .join("");
+  let isEmpty = true;
+  forEachSearchWord(content, () => {
+    isEmpty = false;
+  });
+  return isEmpty ? text : content;
 }
 
 function quotedIn(text: string): string[] {

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { RECALL_LIMIT_MAX, RECALL_NEIGHBORS_MAX } from "../core/limits.ts";
 import { PART_TYPES, ROLES } from "../core/message-words.ts";
+import type { TimeRange } from "../core/named-times.ts";
 import { once } from "../core/once.ts";
 import { RECALL_LIMIT_DEFAULT, RECALL_NEIGHBORS_DEFAULT } from "../core/options.ts";
 import {
@@ -16,10 +17,10 @@ import {
   whole,
 } from "../core/schema.ts";
 import { isRemote } from "../models/embedder.ts";
+import { searchStem, searchWords } from "../models/search-words.ts";
 import type { SearchScope } from "../store/search-scope.ts";
 import { type Folded, foldCopies } from "./copies.ts";
-import type { TimeRange } from "./dates.ts";
-import { HitReader, type RecallHit } from "./hits.ts";
+import { type Correction, HitReader, type RecallHit } from "./hits.ts";
 import { parseQuery } from "./query.ts";
 import { QUERY_VECTOR_MS_DEFAULT, remoteQueryVector } from "./query-vector.ts";
 import type { Placed } from "./ranking.ts";
@@ -106,7 +107,7 @@ export async function recall(
   const find = () => search(ports, query, embedding, scope as SearchScope, rankedCount);
   const scores = rerank && (await rerankScores(rerank, text, firstTexts(ports, find), options.signal));
   return ports.repositories.database.read(() => {
-    const { ranking: found, sessions, weights, phrasesMissing } = find();
+    const { ranking: found, sessions, weights, phrasesMissing, corrections } = find();
     const placed = scores === undefined ? found : byRerank(found, scores);
     const ranking = by === "session" ? bestOfSessions(placed, scores === undefined ? sessions() : undefined) : placed;
     const reader = new HitReader(ports.repositories, weights, neighbors);
@@ -123,7 +124,21 @@ export async function recall(
       by === "session"
         ? firstOf(loaded, limit, isAffordable)
         : foldCopies(loaded, limit, (id) => reader.textOf(id), isAffordable);
-    return folded.map((hit) => ({ ...reader.hitOf(hit, explain), ...(phrasesMissing && { phrasesMissing }) }));
+    const hits = folded.map((hit) => reader.hitOf(hit, explain));
+    const meant = correctionsIn(hits, corrections);
+    const facts = { ...(phrasesMissing && { phrasesMissing }), ...(meant.length > 0 && { corrections: meant }) };
+    return hits.map((hit) => ({ ...hit, ...facts }));
+  });
+}
+
+/** Returns the corrections with the words that the hits have for the corrected stems. */
+function correctionsIn(hits: readonly RecallHit[], corrections: Ranking["corrections"]): Correction[] {
+  return corrections.flatMap(({ typed, stem }) => {
+    for (const { text } of hits) {
+      const meant = searchWords(text).find((word) => searchStem(word) === stem);
+      if (meant !== undefined) return [{ typed, meant }];
+    }
+    return [];
   });
 }
 

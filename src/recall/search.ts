@@ -1,13 +1,14 @@
 import type { NearestClusters } from "../ann/nearest-clusters.ts";
 import type { Clock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
+import { namedDates, relativeTimes, type TimeRange } from "../core/named-times.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import type { Embedder } from "../models/embedder.ts";
 import { searchStem, searchWords } from "../models/search-words.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { type SearchScope, withinSessions } from "../store/search-scope.ts";
 import { dot } from "../vector/vector.ts";
-import { closeness, datedness, namedDates, relativeTimes, type TimeRange } from "./dates.ts";
+import { closeness, datedness } from "./dates.ts";
 import { searchFullText } from "./full-text-search.ts";
 import { interleaved, peopleAmong } from "./kinds.ts";
 import { byMeaning } from "./meaning.ts";
@@ -59,6 +60,8 @@ export interface Ranking {
   weights: ReadonlyMap<string, number>;
   /** True if no message has the phrases of the query, so that they were searched as words. */
   phrasesMissing?: true;
+  /** Words that no message has, and the stems that were searched instead. */
+  corrections: { typed: string; stem: string }[];
 }
 
 /**
@@ -94,6 +97,7 @@ export function search(
       return rankSessions(all.length > 0 ? all : rankCandidates(candidates, weights), times);
     },
     weights: new Map(terms.map(({ stem }, index) => [stem, weights[index]!])),
+    corrections: terms.flatMap(({ stem, typed }) => (typed === undefined ? [] : [{ typed, stem }])),
     ...(phrasesMissing && { phrasesMissing }),
   };
 }
@@ -101,7 +105,7 @@ export function search(
 interface Nominees {
   candidates: Candidate[];
   /** The searched words, and the weight of each. */
-  terms: readonly { stem: string }[];
+  terms: readonly { stem: string; typed?: string }[];
   weights: number[];
   /** The times around which the caller or the query asks. */
   times: readonly TimeRange[];

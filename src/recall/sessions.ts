@@ -1,4 +1,5 @@
-import { closeness, type TimeRange } from "./dates.ts";
+import type { TimeRange } from "../core/named-times.ts";
+import { closeness } from "./dates.ts";
 import type { Ranked } from "./ranking.ts";
 
 /** The weights of the best messages of a session. Many weak matches must not outweigh a few good ones. */

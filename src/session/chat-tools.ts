@@ -5,9 +5,11 @@ import type { ToolCallPart, ToolResultPart } from "../core/message.ts";
 import { parseArguments } from "../core/schema.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import type { ChatTool } from "../models/chat-model.ts";
-import { EXPAND_INPUT, limitOf, RECALL_INPUT } from "./inputs.ts";
+import { answersFirst } from "./answers-first.ts";
+import { EXPAND_INPUT, limitOf, messageIdOf, RECALL_INPUT } from "./inputs.ts";
 import { nothingFound } from "./recall-notes.ts";
-import { hitsPage, membersPage, type ResultBudget, sliceOfMessage } from "./result-pages.ts";
+import { hitsPage, membersPage, pageAround, type ResultBudget, sliceOfMessage } from "./result-pages.ts";
+import { sessionNames } from "./session-name.ts";
 import type { Store } from "./store.ts";
 
 const HITS_MAX = 20;
@@ -78,28 +80,37 @@ async function contentOf(
   const budget = { tokensMax, tokenCounter };
   if (name === "recall") {
     const { query, limit = HITS_DEFAULT } = parseArguments(RECALL, args);
-    const hits = await store.recall(query, { limit, neighbors: 0, signal, ...(project !== undefined && { project }) });
+    const found = await store.recall(query, { limit, neighbors: 0, signal, ...(project !== undefined && { project }) });
+    const hits = answersFirst(store, found);
     if (hits.length === 0) return `${nothingFound(query)} Other words may find it.`;
     const pointer = (): string => "Search with other words to see these.";
-    return hitsPage(hits, { beyond: 0, pointer }, budget).text;
+    const titles = sessionNames(
+      store,
+      hits.map(({ sessionId }) => sessionId),
+    );
+    return hitsPage(hits, titles, { beyond: 0, pointer }, budget).text;
   }
   if (name === "expand") {
-    const { target, level, offset = 0, from } = parseArguments(EXPAND, args);
+    const { target, level, offset: skipped, from } = parseArguments(EXPAND, args);
     if (from !== undefined) return piece(target, from, budget, store);
-    const expansion = store.expand(target, { limit: PAGE_MAX, offset, ...(level !== undefined && { level }) });
-    const { members, memberCount } = expansion;
+    const page = { limit: PAGE_MAX, ...(skipped !== undefined && { offset: skipped }) };
+    const expansion = store.expand(target, { ...page, ...(level !== undefined && { level }) });
+    const { members, memberCount, offset } = expansion;
     if (members.length === 0) {
       throw new CallError(`${target} has ${memberCount} messages, so none comes after offset ${offset}.`);
     }
     const pointer = (count: number): string => `expand(${target}, offset ${memberCount - count}) goes on.`;
-    return membersPage(expansion, { beyond: memberCount - offset - members.length, pointer }, budget).text;
+    const rest = { beyond: memberCount - offset - members.length, pointer };
+    const messageId = skipped === undefined ? messageIdOf(target) : undefined;
+    if (messageId !== undefined) return pageAround(messageId, expansion, rest, budget).text;
+    return membersPage(expansion, rest, budget, offset).text;
   }
   throw new CallError(`There is no tool "${name}". The tools are: ${CHAT_TOOLS.map((tool) => tool.name).join(", ")}.`);
 }
 
 function piece(target: string, from: number, budget: ResultBudget, store: Store): string {
   const { members } = store.expand(target, { level: "step" });
-  const message = members.find(({ id }) => String(id) === target);
+  const message = members.find(({ id }) => id === messageIdOf(target));
   const text = message && sliceOfMessage(message, from, budget)?.line;
   if (text === undefined) throw new CallError(`${target} has no text from character ${from} on.`);
   return text;

@@ -3,14 +3,14 @@ import { ID_CHARS_MAX, MODEL_QUERY_CHARS_MAX, PAGE_LIMIT_MAX, RECALL_LIMIT_MAX }
 import { messageSchemas, PART_TYPES, ROLES } from "../core/message.ts";
 import { RECALL_LIMIT_DEFAULT, STRATEGIES } from "../core/options.ts";
 import { oneWordOf, text, whole } from "../core/schema.ts";
-import { EXPAND_LIMIT_DEFAULT } from "../recall/expand.ts";
+import { EXPAND_LIMIT_DEFAULT, messageIdOf } from "../recall/expand.ts";
 import { RECAP_LIMIT_DEFAULT } from "./recap.ts";
 import { SUBJECTS_LIMIT_DEFAULT } from "./subjects.ts";
 
 // The arguments of calls by models and by programs that send JSON. A model reads only the descriptions. The called method checks
 // everything else, such as whether a handle exists.
 
-export { EXPAND_LIMIT_DEFAULT, RECAP_LIMIT_DEFAULT };
+export { EXPAND_LIMIT_DEFAULT, messageIdOf, RECAP_LIMIT_DEFAULT };
 
 export const SESSIONS_LIMIT_DEFAULT = 20;
 
@@ -48,7 +48,11 @@ export const RECALL_INPUT = z.strictObject({
     .check(z.describe("Only messages with a part of one of these types")),
   since: z
     .exactOptional(text())
-    .check(z.describe("Only from this day or time on: 2026-11-01, 2026-11-01T14:30Z, or 7d for seven days ago")),
+    .check(
+      z.describe(
+        "Only from this day or time on: 2026-11-01, 2026-11-01T14:30Z, yesterday, last week, or 7d for seven days ago",
+      ),
+    ),
   until: z.exactOptional(text()).check(z.describe("Only up to this time, or up to the end of this day")),
   near: z
     .exactOptional(text())
@@ -64,7 +68,9 @@ export const EXPAND_INPUT = z.strictObject({
     .exactOptional(oneWordOf(["step", "cluster", "theme", "subject"]))
     .check(z.describe("For a message id: how much around it, its cluster if left out. A handle has its own level")),
   limit: limitOf("messages", EXPAND_LIMIT_DEFAULT, PAGE_LIMIT_MAX),
-  offset: skipped("Messages to skip, to read on after a page"),
+  offset: skipped(
+    "Messages to skip, to read on after a page. For a message id, the page is around it if this is left out",
+  ),
   from: skipped("For the id of a long message: the character from which to read its text, piece by piece"),
   seqFrom: skipped("With a session's id as target: the seq from which to read its messages in order"),
 });
@@ -85,7 +91,9 @@ export const RECAP_INPUT = z.strictObject({
   subject: z
     .exactOptional(text())
     .check(z.describe("A subject's handle, such as subject:77@460: only this subject, all of it")),
-  since: z.exactOptional(text()).check(z.describe("Only from then on: 36h, 7d, 2w or 2026-11-01; 7d if left out")),
+  since: z
+    .exactOptional(text())
+    .check(z.describe("Only from then on: yesterday, last week, 36h, 2w or 2026-11-01; 7d if left out")),
   project,
   limit: limitOf("topics", RECAP_LIMIT_DEFAULT, PAGE_LIMIT_MAX),
 });

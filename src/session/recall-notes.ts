@@ -1,11 +1,19 @@
+import { visibleText } from "../core/markup.ts";
 import type { RecallHit } from "../recall/hits.ts";
 import { isQuotation } from "../recall/quotation.ts";
 
 const NOT_LITERAL = "The quoted text was not found, so its words were searched.";
 
-/** Returns a sentence about how the hits were found; undefined if there is nothing to say. */
+/** Returns what is to be said about how the hits were found; undefined if there is nothing to say. */
 export function noteOnHits(hits: readonly RecallHit[]): string | undefined {
-  return hits[0]?.phrasesMissing ? NOT_LITERAL : undefined;
+  const { phrasesMissing, corrections = [] } = hits[0] ?? {};
+  const notes = phrasesMissing ? [NOT_LITERAL] : [];
+  if (corrections.length > 0) {
+    const meant = corrections.map((correction) => correction.meant).join(", ");
+    const typed = corrections.map((correction) => `"${visibleText(correction.typed)}"`).join(" or ");
+    notes.push(`Did you mean ${meant}? No message has ${typed}.`);
+  }
+  return notes.length > 0 ? notes.join(" ") : undefined;
 }
 
 /** Returns a sentence for a query that has found nothing. */

@@ -12,6 +12,9 @@ import { noteOnHits } from "./recall-notes.ts";
 /** If a page has several messages, each may take this share of it. */
 const MESSAGE_SHARE = 1 / 3;
 
+/** The longest shown title of a session. */
+const TITLE_CHARS_MAX = 60;
+
 /** If a hit is longer, its snippet is shown. */
 const HIT_CHARS_MAX = 800;
 
@@ -72,6 +75,7 @@ const said = {
 
 export const HIT = z.object({
   ...said,
+  title: z.exactOptional(z.string()).check(z.describe("The title of its session: a quotation")),
   root: z
     .nullable(z.string())
     .check(z.describe("The handle of its cluster, for expand; null while it is in the hot window")),
@@ -96,6 +100,7 @@ export const PIECE = z.object({
 /** Writes the best hits that fit: `<hits>` with a `<hit>` for each, and a pointer to the others. */
 export function hitsPage(
   hits: readonly RecallHit[],
+  titles: ReadonlyMap<string, string>,
   remainder: ListRemainder,
   budget: ResultBudget,
 ): ResultPage<HitItem> {
@@ -104,11 +109,13 @@ export function hitsPage(
     const { messageId: id, sessionId, seq, role, root, text } = hit;
     const shown = text.length <= HIT_CHARS_MAX ? text : hit.snippet.replaceAll("**", "");
     const about = aboutMessage({ ...hit, id });
-    const attributes = { id, session: sessionId, seq, role, time: about.time, handle: root ?? undefined };
+    const title = titles.get(sessionId)?.slice(0, TITLE_CHARS_MAX);
+    const titled = title !== undefined && { title: visibleText(title) };
+    const attributes = { id, session: sessionId, title, seq, role, time: about.time, handle: root ?? undefined };
     return cutDown(room, (charsMax) => {
       const cut = cutAtGrapheme(shown, charsMax);
       const line = element("hit", attributes, escapeText(cut));
-      return { line, value: { ...about, root, text: visibleText(cut), whole: cut === text } };
+      return { line, value: { ...about, ...titled, root, text: visibleText(cut), whole: cut === text } };
     });
   };
   const note = noteOnHits(hits);
@@ -116,11 +123,46 @@ export function hitsPage(
   return pageOf(hits, itemOf, remainder, budget, (lines) => element("hits", {}, `${head}\n${lines}\n`));
 }
 
-/** Writes the messages of an expansion, with a pointer to the rest of a cut message, and one to the messages that do not fit. */
-export function membersPage(
-  { root, level, members, memberCount }: Omit<Expansion, "level"> & { level: string },
+type Members = Omit<Expansion, "level" | "offset"> & { level: string };
+
+/** The page around a message shows at most so many messages before it. */
+const BEFORE_MAX = 3;
+
+/**
+ * Writes the messages around one of them: the first that fit if it is among them, and otherwise those from shortly before it on.
+ *
+ * @returns also the number of members before the page.
+ */
+export function pageAround(
+  messageId: number,
+  expansion: Members & { offset: number },
   remainder: ListRemainder,
   budget: ResultBudget,
+): ResultPage<MemberItem> & { before: number } {
+  const { members, offset } = expansion;
+  const index = members.findIndex(({ id }) => id === messageId);
+  const pageFrom = (first: number) => {
+    const before = offset + first;
+    return { ...membersPage({ ...expansion, members: members.slice(first) }, remainder, budget, before), before };
+  };
+  let page = pageFrom(0);
+  for (let back = Math.min(BEFORE_MAX, index); back >= 0; back--) {
+    if (page.items.some((item) => item.messageId === messageId)) break;
+    page = pageFrom(index - back);
+  }
+  return page;
+}
+
+/**
+ * Writes the messages of an expansion, with a pointer to the rest of a cut message, and one to the messages that do not fit.
+ *
+ * @param before  The messages before these, which are named.
+ */
+export function membersPage(
+  { root, level, members, memberCount }: Members,
+  remainder: ListRemainder,
+  budget: ResultBudget,
+  before = 0,
 ): ResultPage<MemberItem> {
   const { tokensMax } = budget;
   const room = { ...budget, tokensMax: members.length === 1 ? tokensMax - FRAME_TOKENS : tokensMax * MESSAGE_SHARE };
@@ -136,7 +178,7 @@ export function membersPage(
       return { line: whole ? line : `${line}\n${more}`, value };
     });
   };
-  const attributes = { handle: root ?? undefined, level, messages: memberCount };
+  const attributes = { handle: root ?? undefined, level, messages: memberCount, before: before || undefined };
   return pageOf(members, itemOf, remainder, budget, (lines) =>
     element("messages", attributes, `${RECORD_NOTE}\n${lines}\n`),
   );

@@ -75,6 +75,8 @@ export class FullTextRepository extends Repository {
   readonly #setAverages = this.statement<[block: Buffer]>`UPDATE messages_fts_data SET block = ? WHERE id = 1`;
   readonly #frequency = this.statement<[stem: string], number>`
     SELECT doc FROM messages_fts_terms WHERE term = ?`.pluck();
+  readonly #stemsFrom = this.statement<[from: string, to: string, limit: number], [stem: string, count: number]>`
+    SELECT term, doc FROM messages_fts_terms WHERE term >= ? AND term < ? LIMIT ?`.raw();
   readonly anyWord = this.statement<[], string>`SELECT term FROM messages_fts_terms LIMIT 1`.pluck().get;
   /** Messages that are neither in the index nor in its tail. */
   readonly missingCount = this.statement<[], number>`
@@ -199,6 +201,11 @@ export class FullTextRepository extends Repository {
     const count = this.#frequency.get(stem) ?? 0;
     if (count >= FREQUENCY_KEPT_MIN) this.#frequencies.set(stem, count);
     return count;
+  }
+
+  /** Returns indexed stems that have a beginning, and how many messages hold each. */
+  stemsFrom(beginning: string, limit: number): [stem: string, count: number][] {
+    return this.#stemsFrom.all(beginning, `${beginning}\u{10ffff}`, limit);
   }
 
   /** Counts every message, to check `totals`. */

@@ -53,23 +53,23 @@ test("prints who said what and where, the neighbors, and how to continue", async
       .replace(/@\d+/, "@N"),
   ).toBe(
     [
-      "assistant  #1 · message 122 · 2026-04-01 08:01 · session harbor-log · cluster:121@N",
-      "  user #0: Which lens did we choose?",
+      "assistant  message:122 · 2026-04-01 08:01 · session harbor-log · Which lens did we choose?",
+      "  user: Which lens did we choose?",
       "The **Fresnel** lens, because the **tower** is low.",
-      "  user #2: Order it from the glass works.",
+      "  user: Order it from the glass works.",
       "score N = N words + N neighborhood + N session + N speaker + N time + N vector",
       "",
       "",
     ].join("\n"),
   );
-  expect(stderr).toMatch(/^Next: coppice expand cluster:121@\d+, for the messages around the first hit\n$/);
+  expect(stderr).toMatch(/^Next: coppice expand message:122, for the messages around the first hit\n$/);
 });
 
-test("suggests to expand the cluster of a hit in the forest", async () => {
+test("suggests to expand a hit in the forest", async () => {
   const { stdout, stderr } = await folder.run(["recall", "lens grinder", "--session", "village", "--neighbors", "0"], {
     env: { COLUMNS: "200" },
   });
-  const handle = /session village-notes · (cluster:\d+@\d+)\n/.exec(stdout)![1];
+  const [handle] = /message:\d+/.exec(stdout)!;
   expect(stderr).toBe(`Next: coppice expand ${handle}, for the messages around the first hit\n`);
 });
 

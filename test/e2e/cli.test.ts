@@ -50,7 +50,7 @@ describe("misuse exits with 2 and suggests what to type", () => {
     [["recall", "lamp", "--neighbors", "11"], "Expected --neighbors to be a whole number from 0 to 10, got 11."],
     [["recall", "lamp", "--role", "human"], 'Expected --role to be one of system, user, assistant, tool, got "human".'],
     [["recall", "lamp", "--part", "image"], "Expected --part to be one of text, reasoning, tool_call,"],
-    [["recall", "lamp", "--since", "yesterday"], "Expected --since to be a date or a time such as 2026-11-01,"],
+    [["recall", "lamp", "--since", "the other day"], "Expected --since to be a date or a time such as 2026-11-01,"],
     [["recall", "lamp", "--until", "2026-02-30"], 'or 7d for seven days ago, got "2026-02-30".'],
     [["expand", "1", "--level", "forest"], "Allowed choices are step, cluster, theme, subject."],
     [["expand", "theme:"], '"theme:" is not a handle'],

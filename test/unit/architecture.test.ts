@@ -46,7 +46,6 @@ const PACKAGE_AT: Record<string, readonly string[]> = {
   uuid: ["session"],
   commander: ["cli"],
   "@modelcontextprotocol/server": ["mcp"],
-  leven: ["cli/suggestion.ts"],
 };
 const PURE_ROOMS = ["vector", "forest"];
 

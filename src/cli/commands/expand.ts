@@ -1,37 +1,50 @@
 import { Option } from "commander";
 import { StoreError } from "../../core/errors.ts";
+import { sessionNames } from "../../session/session-name.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
+import { cutToWidth } from "../display-width.ts";
 import { Failure } from "../failure.ts";
 import { messageLines } from "../message-lines.ts";
-import { moreLines, PAGE_OPTIONS, type PageOptions } from "../options.ts";
+import { LIMIT_OPTION, moreLines, type PageOptions, wholeNumberOption } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
-import { formatCount } from "../text.ts";
+import { formatCount, oneLine } from "../text.ts";
 
 type Expansion = ReturnType<Store["expand"]>;
 
-type ExpandFlags = PageOptions & { level?: Expansion["level"] };
+const TITLE_WIDTH = 60;
+
+type ExpandFlags = Omit<PageOptions, "offset"> & {
+  offset?: number;
+  level?: Expansion["level"];
+};
 
 export const expandCommand: Command<ExpandFlags> = {
   usage: "expand <target>",
   summary: "Print the original messages behind a subject, theme, cluster, span or step.",
   details: "Messages are printed word for word, oldest first. With --json: {root, level, members, memberCount}.",
-  argument: "a handle (theme:123@456, cluster:123, subject:77@460 or span:12@480) or the id of any message",
+  argument: "a handle: message:12, cluster:123, theme:123@456, subject:77@460 or span:12@480",
   options: [
-    new Option("--level <level>", "for a message id: how much around it (default: its cluster)").choices([
+    new Option("--level <level>", "for a message: how much around it (default: its cluster)").choices([
       "step",
       "cluster",
       "theme",
       "subject",
     ]),
-    ...PAGE_OPTIONS,
+    LIMIT_OPTION,
+    wholeNumberOption("offset", "messages skipped (default: for a message, those before the page around it)", 0),
   ],
-  examples: ["theme:123@456", "4711 --level step", "cluster:123 --limit 200 --json"],
+  paged: true,
+  examples: ["message:4711", "message:4711 --level step", "theme:123@456", "cluster:123 --limit 200 --json"],
 
   async run({ args: [target], options, loadStores, terminal }) {
     const store = (await loadStores()).openToRead();
     const expansion = expand(store, target!, options);
-    return { value: expansion, lines: expansionLines(expansion, options, terminal) };
+    const names = sessionNames(
+      store,
+      expansion.members.map(({ sessionId }) => sessionId),
+    );
+    return { value: expansion, lines: expansionLines(expansion, names, terminal) };
   },
 };
 
@@ -46,18 +59,24 @@ function expand(store: Store, target: string, options: ExpandFlags): Expansion {
   }
 }
 
-function* expansionLines(expansion: Expansion, options: ExpandFlags, terminal: Terminal): Generator<string> {
-  const { root, level, members, memberCount } = expansion;
+function* expansionLines(
+  expansion: Expansion,
+  names: ReadonlyMap<string, string>,
+  terminal: Terminal,
+): Generator<string> {
+  const { root, level, members, memberCount, offset } = expansion;
   yield `${terminal.style("bold", root ?? level)} · ${formatCount(memberCount, "message")}`;
-  yield "";
+  if (offset > 0) yield `… ${formatCount(offset, "message")} before; show them with --offset 0`;
   let sessionId: string | undefined;
   for (const message of members) {
-    if (level === "subject" && message.sessionId !== sessionId) {
+    if (message.sessionId !== sessionId) {
       ({ sessionId } = message);
-      yield terminal.style("bold", `session ${sessionId}`);
+      const name = names.get(sessionId);
+      const title = name === undefined ? "" : `${terminal.style("bold", cutToWidth(oneLine(name), TITLE_WIDTH))} · `;
+      yield `${title}session ${oneLine(sessionId)}`;
       yield "";
     }
     yield* messageLines(message, terminal);
   }
-  yield* moreLines(options, members.length, memberCount);
+  yield* moreLines({ offset }, members.length, memberCount);
 }

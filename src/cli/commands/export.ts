@@ -1,23 +1,36 @@
+import { Option } from "commander";
 import { printableJson } from "../../core/markup.ts";
 import type { ExportLine, Unreadable } from "../../session/export.ts";
+import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
+import { Failure } from "../failure.ts";
 import { findSession } from "../find-session.ts";
+import { markdownLines } from "../markdown.ts";
 import { oneLine } from "../text.ts";
 import { placeOf, unreadableFailure } from "../unreadable.ts";
 
 const HINT = "Everything else was exported. Look for what is missing in a backup.";
 
-export const exportCommand: Command = {
+interface ExportFlags {
+  format: "jsonl" | "markdown";
+}
+
+export const exportCommand: Command<ExportFlags> = {
   usage: "export [sessions...]",
-  summary: "Print sessions as neutral JSONL, which `import` reads.",
+  summary: "Print sessions as neutral JSONL, which `import` reads, or as Markdown.",
   details:
     "Prints all sessions unless some are named. Each line is one object: a session, then its messages, word for word. " +
     "Forest and summaries are left out, because an import makes them again. From a damaged store, every readable message " +
     "is exported, without the object of a damaged session, and the exit code is 1. With --json: one array of the same objects, one per line.",
   argument: "their ids, the beginnings of their ids, or @last",
-  examples: ["> everything.jsonl", "488c5296 > session.jsonl"],
+  options: [
+    new Option("--format <format>", "jsonl for programs, markdown for people")
+      .choices(["jsonl", "markdown"])
+      .default("jsonl"),
+  ],
+  examples: ["> everything.jsonl", "488c5296 > session.jsonl", "@last --format markdown > session.md"],
 
-  async run({ args, loadStores, terminal, json }) {
+  async run({ args, options: { format }, loadStores, terminal, json }) {
     const store = (await loadStores()).openToRead();
     const unreadable: Unreadable[] = [];
     const onUnreadable = (damaged: Unreadable): void => {
@@ -25,6 +38,11 @@ export const exportCommand: Command = {
       if (!json) terminal.note(oneLine(`${placeOf(damaged)}: ${damaged.reason}`));
     };
     const sessions = [...new Set(args.map((typed) => findSession(store, typed).id))];
+    if (format === "markdown") {
+      if (json) throw new Failure("USAGE_INVALID", "Markdown is not JSON.", { hint: "Leave out --json or --format." });
+      const ids = sessions.length > 0 ? sessions : store.sessionIds({ prefix: "" });
+      return { lines: markdownOf(ids, store) };
+    }
     const exported = store.export({ onUnreadable, ...(sessions.length > 0 && { sessions }) });
     return {
       elements: exported,
@@ -33,6 +51,13 @@ export const exportCommand: Command = {
     };
   },
 };
+
+function* markdownOf(ids: readonly string[], store: Store): Generator<string> {
+  for (const id of ids) {
+    yield* markdownLines(store.resume(id));
+    yield "";
+  }
+}
 
 function* jsonLines(lines: Iterable<ExportLine>): Generator<string> {
   for (const line of lines) yield printableJson(line);

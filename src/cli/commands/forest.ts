@@ -1,7 +1,9 @@
 import type { RootInfo } from "../../session/roots.ts";
 import type { Session } from "../../session/session.ts";
+import { sessionName } from "../../session/session-name.ts";
 import type { Command } from "../command.ts";
 import { findSession, SESSION_MEANING } from "../find-session.ts";
+import { headline } from "../headline.ts";
 import { type Column, tableLines } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, formatNumber, oneLine } from "../text.ts";
@@ -27,6 +29,13 @@ interface TreeRow {
   state: string;
 }
 
+/** The marks of themes. */
+const MARKS = {
+  "○": "not summarized by a model, so contexts quote it",
+  "◐": "summarized in part",
+  "●": "summarized",
+};
+
 export const forestCommand: Command = {
   usage: "forest <session>",
   summary: "Draw a session's forest: themes, their clusters, and the hot window.",
@@ -34,6 +43,7 @@ export const forestCommand: Command = {
     "● is a theme that summaries of a model cover, ◐ one that they cover in part, ○ one without. `expand` accepts every " +
     "handle. With --json: {session, themes, hot, pinnedCount}, each theme with its clusters.",
   argument: SESSION_MEANING,
+  paged: true,
   examples: ["488c5296", "488c5296 --json"],
 
   async run({ args: [typed], loadStores, terminal }) {
@@ -68,8 +78,8 @@ function forestView(session: Session): ForestView {
 }
 
 export function* forestLines(view: ForestView, terminal: Terminal): Generator<string> {
-  const { id, title, project, messageCount, tokenCount } = view.session;
-  yield terminal.style("bold", oneLine(title ?? id));
+  const { id, project, messageCount, tokenCount } = view.session;
+  yield headline(sessionName(view.session) ?? id, terminal);
   const facts = [
     id,
     project === null ? "" : oneLine(project),
@@ -96,6 +106,9 @@ export function* forestLines(view: ForestView, terminal: Terminal): Generator<st
   ];
   const rows = rowsOf(view);
   if (rows.length > 0) yield* tableLines(columns, rows, terminal, { isPicture: true });
+  const marks = new Set(view.themes.map((one) => stateOf(one).mark));
+  const legend = Object.entries(MARKS).filter(([mark]) => marks.has(mark));
+  if (legend.length > 0) terminal.hint(legend.map(([mark, meaning]) => `${mark} ${meaning}`).join(" · "));
   const [theme] = view.themes;
   if (theme !== undefined) terminal.hint(`Next: coppice expand ${theme.root}, for its messages word for word`);
 }

@@ -3,16 +3,20 @@ import { RECALL_LIMIT_MAX, RECALL_NEIGHBORS_MAX } from "../../core/limits.ts";
 import type { Part, Role } from "../../core/message.ts";
 import { PART_TYPES, ROLES } from "../../core/message-words.ts";
 import { RECALL_LIMIT_DEFAULT, RECALL_NEIGHBORS_DEFAULT } from "../../core/options.ts";
+import { answersFirst } from "../../session/answers-first.ts";
 import { noteOnHits, nothingFound } from "../../session/recall-notes.ts";
+import { sessionNames } from "../../session/session-name.ts";
 import type { Store } from "../../session/store.ts";
+import { agentCommand } from "../agent-command.ts";
 import type { Command } from "../command.ts";
-import { cutToWidth } from "../display-width.ts";
+import { cutToWidth, displayWidth } from "../display-width.ts";
 import { findSession, SESSION_MEANING } from "../find-session.ts";
-import { speaker } from "../message-lines.ts";
+import { messageHandle, speaker } from "../message-lines.ts";
 import { repeatableOption, timeOption, timeRangeOption, wholeNumberOption } from "../options.ts";
 import { shortIds } from "../short-ids.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, formatTime, oneLine } from "../text.ts";
+import { wrapped } from "../wrap.ts";
 
 type RecallHit = Awaited<ReturnType<Store["recall"]>>[number];
 
@@ -31,16 +35,19 @@ interface RecallFlags {
   explain?: boolean;
 }
 
-const MARKED = /\*\*(?=\S)(.+?)(?<=\S)\*\*/gu;
+const MARKED = /\*\*(?=\S)(.+?)(?<=\S)\*\*/gsu;
 
 const COPIES_MAX = 5;
 
-/** If a hit's cluster has no other messages, the hint shows the messages around the hit. */
+const DETAILS_WIDTH_MIN = 20;
+
+/** The hint shows so many messages around a hit that is in no cluster. */
 const AROUND_COUNT = 10;
 const AROUND_BEFORE = 3;
 
 export const recallCommand: Command<RecallFlags> = {
   usage: "recall <query...>",
+  aliases: ["search", "find"],
   summary: "Find the messages that answer a question, in all sessions, best first.",
   details:
     "Any text is a query. Text in double quotes must occur in a hit letter by letter. If it occurs nowhere and the query " +
@@ -53,7 +60,7 @@ export const recallCommand: Command<RecallFlags> = {
     new Option("--project <name>", "only the sessions of this project"),
     repeatableOption("role <role>", "only messages of this role", ROLES),
     repeatableOption("part <type>", "only messages with such a part", PART_TYPES),
-    timeOption("since", "only messages from this day or time on", "first"),
+    timeOption("since", "only messages from then on: 2026-11-01, yesterday, last week, 7d", "first"),
     timeOption("until", "only messages up to this day or time", "last"),
     timeRangeOption("near", "what was said near this day or time counts more"),
     new Option("--by <unit>", "what to rank; with session, each hit is the best message of another session")
@@ -65,6 +72,7 @@ export const recallCommand: Command<RecallFlags> = {
     ),
     new Option("--explain", "show the terms of each score"),
   ],
+  paged: true,
   examples: [
     "what did we decide about the session lock",
     "'\"lock file\" deploy' --project web --since 2026-11-01",
@@ -76,7 +84,7 @@ export const recallCommand: Command<RecallFlags> = {
     const store = (await loadStores()).openToRead();
     const { session, role, part, since, until, ...sameNames } = options;
     const query = args.join(" ");
-    const hits = await store.recall(query, {
+    const found = await store.recall(query, {
       ...sameNames,
       ...(session !== undefined && { sessionIds: session.map((typed) => findSession(store, typed).id) }),
       ...(role !== undefined && { roles: role }),
@@ -84,61 +92,65 @@ export const recallCommand: Command<RecallFlags> = {
       ...(since !== undefined && { sinceMs: since }),
       ...(until !== undefined && { untilMs: until }),
     });
-    const idOf = terminal.width === undefined ? (id: string) => id : shortIds(store.sessionIds({ prefix: "" }));
-    return { value: hits, lines: recallLines(hits, query, store, idOf, terminal) };
+    const hits = answersFirst(store, found);
+    return { value: hits, lines: recallLines(hits, query, store, terminal) };
   },
 };
 
-function* recallLines(
-  hits: readonly RecallHit[],
-  query: string,
-  store: Store,
-  idOf: (sessionId: string) => string,
-  terminal: Terminal,
-): Generator<string> {
+function* recallLines(hits: readonly RecallHit[], query: string, store: Store, terminal: Terminal): Generator<string> {
   const note = noteOnHits(hits);
   if (note !== undefined) terminal.note(note);
-  for (const hit of hits) yield* hitLines(hit, terminal, idOf);
+  const idOf = terminal.width === undefined ? (id: string) => id : shortIds(store.sessionIds({ prefix: "" }));
+  const names = sessionNames(
+    store,
+    hits.map(({ sessionId }) => sessionId),
+  );
+  for (const hit of hits) yield* hitLines(hit, terminal, idOf, names.get(hit.sessionId));
   const [best] = hits;
   if (best === undefined) return terminal.note(nothingFound(query));
-  const { root, sessionId, seq } = best;
-  const isExpandable = root !== null && store.expand(root, { limit: 0 }).memberCount > 1;
-  const around = isExpandable
-    ? `expand ${root}`
-    : `show ${oneLine(idOf(sessionId))} --offset ${Math.max(0, seq - AROUND_BEFORE)} --limit ${AROUND_COUNT}`;
+  const session = store.resume(best.sessionId);
+  // A message that is in no cluster has nothing around it but its step.
+  const around =
+    best.root === null
+      ? `show ${oneLine(idOf(best.sessionId))} --offset ${Math.max(0, best.seq - AROUND_BEFORE)} --limit ${AROUND_COUNT}`
+      : `expand ${messageHandle(best.messageId)}`;
   terminal.hint(`Next: coppice ${around}, for the messages around the first hit`);
+  const again = agentCommand(session.info());
+  if (again !== undefined) terminal.hint(`Or go on with its session: ${again}`);
 }
 
-/** @param idOf  Shortens a session's id. */
+/** @param idOf  Shortens a session's id. @param name  The name of the session. */
 export function* hitLines(
   hit: RecallHit,
   terminal: Terminal,
   idOf: (sessionId: string) => string = (id) => id,
+  name?: string,
 ): Generator<string> {
-  const { messageId, sessionId, seq, createdAtMs, root, neighbors, copies, score, parts } = hit;
+  const { messageId, sessionId, seq, createdAtMs, neighbors, copies, score, parts } = hit;
+  const { width } = terminal;
+  const isPipe = width === undefined;
   const dim = (text: string): string => terminal.style("dim", text);
   // Words of neighbors are not marked, because only the hit matched.
   const neighborLine = (neighbor: RecallHit["neighbors"][number]): string => {
     const words = neighbor.snippet.replace(MARKED, "$1");
-    const line = oneLine(`  ${neighbor.name ?? neighbor.role} #${neighbor.seq}: ${words}`);
-    return dim(terminal.width === undefined ? line : cutToWidth(line, terminal.width));
+    const line = oneLine(`  ${neighbor.name ?? neighbor.role}: ${words}`);
+    return dim(isPipe ? line : cutToWidth(line, width));
   };
-  const details = [
-    `#${seq}`,
-    `message ${messageId}`,
-    formatTime(createdAtMs),
-    `session ${idOf(sessionId)}`,
-    root ?? "hot",
-  ];
-  yield `${speaker(hit, terminal)}  ${dim(details.join(" · "))}`;
+  const place = [`session ${oneLine(idOf(sessionId))}`, oneLine(name ?? "")].filter(Boolean);
+  const details = [messageHandle(messageId), formatTime(createdAtMs), ...place].join(" · ");
+  const who = `${hit.name ?? hit.role}  `;
+  const room = isPipe ? Number.POSITIVE_INFINITY : Math.max(DETAILS_WIDTH_MIN, width - displayWidth(who));
+  yield `${speaker(hit, terminal)}  ${dim(isPipe ? details : cutToWidth(details, room))}`;
   yield* neighbors.filter((neighbor) => neighbor.seq < seq).map(neighborLine);
-  yield oneLine(hit.snippet).replace(MARKED, (marked, words: string) => {
+  yield wrapped(oneLine(hit.snippet), width).replace(MARKED, (marked, words: string) => {
     const bold = terminal.style("bold", words);
     return bold === words ? marked : bold;
   });
   yield* neighbors.filter((neighbor) => neighbor.seq > seq).map(neighborLine);
   if (copies.length > 0) {
-    const named = copies.slice(0, COPIES_MAX).map((copy) => `message ${copy.messageId} in ${idOf(copy.sessionId)}`);
+    const named = copies
+      .slice(0, COPIES_MAX)
+      .map((copy) => `${messageHandle(copy.messageId)} in ${idOf(copy.sessionId)}`);
     const more = copies.length > COPIES_MAX ? ", …" : "";
     yield dim(`${formatCount(copies.length, "copy", "copies")}: ${named.join(", ")}${more}`);
   }

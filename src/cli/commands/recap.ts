@@ -1,9 +1,11 @@
 import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
 import type { Unreadable } from "../../session/export.ts";
+import { sessionNames } from "../../session/session-name.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { timeOption, wholeNumberOption } from "../options.ts";
+import { shortIds } from "../short-ids.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, formatNumber, oneLine } from "../text.ts";
 import { LEFT_OUT_HINT, unreadableFailure } from "../unreadable.ts";
@@ -29,6 +31,8 @@ interface RecapFlags {
 
 const LIMIT_DEFAULT = 8;
 const LINES_DEFAULT = 3;
+/** The most sessions that a topic names. */
+const SESSIONS_MAX = 5;
 
 export const recapCommand: Command<RecapFlags> = {
   usage: "recap",
@@ -38,12 +42,17 @@ export const recapCommand: Command<RecapFlags> = {
     "messages of a hot window. Every line is quoted from a message, and ends with the message or handle that `expand` " +
     "accepts. With --json: one object with its topics.",
   options: [
-    timeOption("since", "only messages from this time on: a date, or 36h, 7d, 2w (default: 7d)", "first"),
+    timeOption(
+      "since",
+      "only messages from this time on: 2026-11-01, yesterday, last week, 36h, 7d (default: 7d)",
+      "first",
+    ),
     new Option("--project <name>", "only the sessions of this project"),
     wholeNumberOption("limit", "most topics", 0, PAGE_LIMIT_MAX).default(LIMIT_DEFAULT),
     wholeNumberOption("lines", "most lines of each kind in a topic", 0, PAGE_LIMIT_MAX).default(LINES_DEFAULT),
   ],
-  examples: ["", "--since 2d --project web", "--since 2026-11-01 --limit 20 --lines 5 --json"],
+  paged: true,
+  examples: ["", "--since yesterday --project web", "--since 2026-11-01 --limit 20 --lines 5 --json"],
 
   async run({ options: { since, lines: linesMax, ...sameNames }, loadStores, terminal }) {
     const store = (await loadStores()).openToRead();
@@ -67,7 +76,12 @@ function* recapLines(recap: Recap, store: Store, terminal: Terminal): Generator<
     return terminal.note(`Nothing since ${timeFor(terminal, sinceMs)}.${last}`);
   }
   yield factsLine([`since ${timeFor(terminal, sinceMs)}`, ...countsOf(recap)]);
-  for (const topic of topics) yield* topicLines(topic, terminal);
+  const names = sessionNames(
+    store,
+    topics.flatMap(({ sessionIds }) => sessionIds),
+  );
+  const idOf = terminal.width === undefined ? (id: string) => id : shortIds(store.sessionIds({ prefix: "" }));
+  for (const topic of topics) yield* topicLines(topic, names, idOf, terminal);
   yield "";
   if (topics.length < topicCount) {
     yield `… ${formatCount(topicCount - topics.length, "smaller topic")}; show them with --limit ${topicCount}`;
@@ -77,7 +91,12 @@ function* recapLines(recap: Recap, store: Store, terminal: Terminal): Generator<
     terminal.hint(`Next: coppice subject ${subject.root}, for its timeline, decisions and files`);
 }
 
-function* topicLines(topic: Recap["topics"][number], terminal: Terminal): Generator<string> {
+function* topicLines(
+  topic: Recap["topics"][number],
+  names: ReadonlyMap<string, string>,
+  idOf: (sessionId: string) => string,
+  terminal: Terminal,
+): Generator<string> {
   const { root, title, sessionIds, messageCount, worked, workedCount } = topic;
   yield "";
   const source = root ?? `session ${oneLine(sessionIds[0]!)}`;
@@ -88,4 +107,8 @@ function* topicLines(topic: Recap["topics"][number], terminal: Terminal): Genera
   if (workedCount > 1) yield* sectionLines("worked on", workedRows(worked, terminal), terminal);
   if (workedCount > worked.length) yield `${" ".repeat(12)}… ${formatNumber(workedCount - worked.length)} more`;
   yield* outcomeLines(topic, terminal);
+  const sessions = sessionIds.map((id) => ({ text: names.get(id) ?? id, source: `session ${oneLine(idOf(id))}` }));
+  yield* sectionLines("sessions", sessions.slice(0, SESSIONS_MAX), terminal);
+  const unnamedCount = sessions.length - SESSIONS_MAX;
+  if (unnamedCount > 0) yield `${" ".repeat(12)}… ${formatNumber(unnamedCount)} more`;
 }

@@ -1,12 +1,14 @@
 import { Option } from "commander";
 import { STRATEGIES } from "../../core/options.ts";
 import type { Session } from "../../session/session.ts";
+import { sessionName } from "../../session/session-name.ts";
 import type { Command } from "../command.ts";
 import { findSession, SESSION_MEANING } from "../find-session.ts";
+import { headline } from "../headline.ts";
 import { partsLines, speaker } from "../message-lines.ts";
 import { wholeNumberOption } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
-import { formatCount, formatNumber } from "../text.ts";
+import { formatCount, formatNumber, oneLine } from "../text.ts";
 
 type RenderResult = ReturnType<Session["render"]>;
 type Pressure = ReturnType<Session["pressure"]>;
@@ -26,6 +28,7 @@ export const resumeCommand: Command<ResumeFlags> = {
       .choices(["session", "project"])
       .default("session"),
   ],
+  paged: true,
   examples: [
     "488c5296",
     "488c5296 --tokens-max 8000",
@@ -39,12 +42,14 @@ export const resumeCommand: Command<ResumeFlags> = {
     const context = session.render(options);
     const { query: _query, scope: _scope, ...contextOptions } = options;
     const pressure = session.pressure(contextOptions);
-    return { value: { ...context, pressure }, lines: contextLines(session.id, context, pressure, terminal) };
+    const name = sessionName(session.info());
+    return { value: { ...context, pressure }, lines: contextLines(session.id, name, context, pressure, terminal) };
   },
 };
 
 function* contextLines(
   sessionId: string,
+  name: string | undefined,
   context: RenderResult,
   pressure: Pressure,
   terminal: Terminal,
@@ -55,7 +60,8 @@ function* contextLines(
   const by = (how: string): number => count(context.sources.filter((source) => source.how === how));
   const messageCount = count(context.sources) + count(context.omitted);
   const tokens = `${formatNumber(context.tokenCount)} of ${formatCount(pressure.tokensMax, "token")}`;
-  yield `${terminal.style("bold", sessionId)} · ${tokens} for ${formatCount(messageCount, "message")}`;
+  yield headline(name ?? sessionId, terminal);
+  yield `session ${oneLine(sessionId)} · ${tokens} for ${formatCount(messageCount, "message")}`;
   const kinds = [
     `${formatNumber(by("verbatim"))} word for word`,
     `${formatNumber(by("shortened"))} shortened`,

@@ -1,6 +1,7 @@
 import { Option } from "commander";
 import type { Unreadable } from "../../session/export.ts";
 import type { Session } from "../../session/session.ts";
+import { sessionName } from "../../session/session-name.ts";
 import type { Command } from "../command.ts";
 import { timeOption, wholeNumberOption } from "../options.ts";
 import { shortIds } from "../short-ids.ts";
@@ -25,6 +26,7 @@ const HINT =
 
 export const sessionsCommand: Command<SessionsFlags> = {
   usage: "sessions",
+  aliases: ["ls", "list"],
   summary: "List the sessions, the most recently used first.",
   details:
     "A session without a title is shown by its first user message. ↳ marks a session that another one started. " +
@@ -33,9 +35,10 @@ export const sessionsCommand: Command<SessionsFlags> = {
     "With --json: an array of sessions, with their counts, times, origin and parent.",
   options: [
     new Option("--project <name>", "only the sessions of this project"),
-    timeOption("since", "only sessions used on this day or at this time, or later", "first"),
+    timeOption("since", "only sessions used from then on: 2026-11-01, yesterday, last week, 7d", "first"),
     wholeNumberOption("limit", "most sessions", 0),
   ],
+  paged: true,
   examples: ["", "--project web --since 2026-11-01", "--limit 5", "--json"],
 
   async run({ options: { project, since, limit }, loadStores, terminal, json }) {
@@ -65,8 +68,7 @@ function columnsOf(idOf: (id: string) => string, terminal: Terminal): Column<Ses
     { header: "Project", value: ({ project }) => oneLine(project ?? ""), widthMin: 8, expendable: true },
     {
       header: "Title",
-      value: ({ title, opening, parentSessionId }) =>
-        `${parentSessionId === null ? "" : "↳ "}${oneLine(title ?? opening ?? "")}`,
+      value: (session) => `${session.parentSessionId === null ? "" : "↳ "}${oneLine(sessionName(session) ?? "")}`,
       widthMin: 20,
       paint: (cell, { title }) => (title === null ? terminal.style("dim", cell) : cell),
     },

@@ -1,42 +1,93 @@
+import { Option } from "commander";
+import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
 import type { Message } from "../../core/message.ts";
 import type { Session } from "../../session/session.ts";
+import { sessionName } from "../../session/session-name.ts";
+import { agentCommand } from "../agent-command.ts";
 import type { Command } from "../command.ts";
 import { findSession, SESSION_MEANING } from "../find-session.ts";
-import { messageLines } from "../message-lines.ts";
-import { moreLines, PAGE_OPTIONS, type PageOptions } from "../options.ts";
+import { headline } from "../headline.ts";
+import { messageLines, saidLines, saidParts } from "../message-lines.ts";
+import { moreLines, PAGE_OPTIONS, type PageOptions, wholeNumberOption } from "../options.ts";
+import { shortIds } from "../short-ids.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, formatTime, oneLine } from "../text.ts";
 
 type SessionOverview = ReturnType<Session["info"]>;
 
-export const showCommand: Command<PageOptions> = {
+/** `--said` reads so many messages at once. */
+const READ_COUNT = 500;
+
+interface ShowFlags extends PageOptions {
+  tail?: number;
+  said?: true;
+}
+
+export const showCommand: Command<ShowFlags> = {
   usage: "show <session>",
   summary: "Print a session's messages word for word, oldest first.",
   details: "With --json: {session, messages, messageCount}.",
   argument: SESSION_MEANING,
-  options: PAGE_OPTIONS,
-  examples: ["488c5296", "488c5296 --limit 20 --offset 100"],
+  options: [
+    ...PAGE_OPTIONS,
+    wholeNumberOption("tail", "only so many messages, the newest; instead of --limit and --offset", 1, PAGE_LIMIT_MAX),
+    new Option("--said", "only what people and agents said, without tools and thoughts"),
+  ],
+  paged: true,
+  examples: ["@last", "@last --said --tail 10", "488c5296 --limit 20 --offset 100"],
 
   async run({ args: [typed], options, loadStores, terminal }) {
-    const session = findSession((await loadStores()).openToRead(), typed!);
+    const store = (await loadStores()).openToRead();
+    const session = findSession(store, typed!);
     const overview = session.info();
-    const messages = session.messages({ seqFrom: options.offset, limit: options.limit });
+    const messages = options.tail === undefined ? page(session, options) : tail(session, options.tail, options.said);
     return {
       value: { session: overview, messages, messageCount: overview.messageCount },
-      lines: sessionLines(overview, messages, options, terminal),
+      lines: sessionLines(
+        overview,
+        messages,
+        options,
+        terminal,
+        shortIds(store.sessionIds({ prefix: "" }))(session.id),
+      ),
     };
   },
 };
 
+/** Returns messages from an offset on, oldest first. */
+function page(session: Session, { offset, limit, said }: ShowFlags): Message[] {
+  const found: Message[] = [];
+  for (let seqFrom = offset; found.length < limit; ) {
+    const read = session.messages({ seqFrom, limit: said ? READ_COUNT : limit });
+    const last = read.at(-1);
+    if (last === undefined) break;
+    found.push(...read.filter((message) => !said || saidParts(message).length > 0));
+    if (!said) break;
+    seqFrom = last.seq + 1;
+  }
+  return found.slice(0, limit);
+}
+
+/** Returns the newest messages, oldest first. */
+function tail(session: Session, count: number, said?: true): Message[] {
+  let found: Message[] = [];
+  for (let seqTo = session.newest()?.seq ?? -1; seqTo >= 0 && found.length < count; seqTo -= READ_COUNT) {
+    const read = session.messages({ seqFrom: Math.max(0, seqTo - READ_COUNT + 1), seqTo });
+    found = [...read.filter((message) => !said || saidParts(message).length > 0), ...found];
+  }
+  return found.slice(-count);
+}
+
 function* sessionLines(
   overview: SessionOverview,
   messages: readonly Message[],
-  options: PageOptions,
+  { tail, said }: ShowFlags,
   terminal: Terminal,
+  shortId: string,
 ): Generator<string> {
-  const { title, project, source, parentSessionId, messageCount, tokenCount, createdAtMs, updatedAtMs } = overview;
+  const { project, source, parentSessionId, messageCount, tokenCount, createdAtMs, updatedAtMs } = overview;
   const id = oneLine(overview.id);
-  yield terminal.style("bold", oneLine(title ?? id));
+  yield headline(sessionName(overview) ?? id, terminal);
   const origin = [
     `session ${id}`,
     project === null ? "" : `project ${oneLine(project)}`,
@@ -47,7 +98,12 @@ function* sessionLines(
   const counts = [formatCount(messageCount, "message"), formatCount(tokenCount, "token")];
   yield [...counts, `${formatTime(createdAtMs)} to ${formatTime(updatedAtMs)}`].join(" · ");
   yield "";
-  for (const message of messages) yield* messageLines(message, terminal);
-  yield* moreLines(options, messages.length, messageCount);
-  terminal.hint(`Next: coppice resume ${id}, for what a model would get, or coppice forest ${id}`);
+  const linesOf = said ? saidLines : messageLines;
+  for (const message of messages) yield* linesOf(message, terminal);
+  const next = (messages.at(-1)?.seq ?? -1) + 1;
+  if (tail === undefined) yield* moreLines({ offset: next }, 0, messageCount);
+  const again = agentCommand(overview);
+  const other =
+    again === undefined ? `coppice resume ${shortId}, for what a model would get` : `${again}, to go on with it`;
+  terminal.hint(`Next: coppice show ${shortId} --said --tail 10, for the last that was said, or ${other}`);
 }

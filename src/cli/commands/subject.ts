@@ -21,6 +21,7 @@ export const subjectCommand: Command<{ limit: number }> = {
     "list. With --json: one object with timeline, decided, open and files.",
   argument: "a handle such as subject:77@460; `coppice subjects` lists them",
   options: [wholeNumberOption("limit", "most lines of each kind", 0, PAGE_LIMIT_MAX).default(LIMIT_DEFAULT)],
+  paged: true,
   examples: ["subject:77@460", "subject:77 --limit 30 --json"],
 
   async run({ args: [handle], options, loadStores, terminal }) {

@@ -1,10 +1,14 @@
 import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
+import { sessionNames } from "../../session/session-name.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
+import { cutToWidth } from "../display-width.ts";
 import { wholeNumberOption } from "../options.ts";
+import { shortIds } from "../short-ids.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, formatTime, oneLine } from "../text.ts";
+import { wrapped } from "../wrap.ts";
 
 type SubjectInfo = ReturnType<Store["subjects"]>[number];
 
@@ -26,27 +30,33 @@ export const subjectsCommand: Command<SubjectsFlags> = {
     new Option("--project <name>", "only the subjects of this project"),
     wholeNumberOption("limit", "most subjects printed", 0, PAGE_LIMIT_MAX).default(LIMIT_DEFAULT),
   ],
+  paged: true,
   examples: ["", "--project web", "--limit 5 --json"],
 
   async run({ options, loadStores, terminal }) {
-    const subjects = (await loadStores()).openToRead().subjects(options);
-    return { value: subjects, lines: subjectLines(subjects, terminal) };
+    const store = (await loadStores()).openToRead();
+    const subjects = store.subjects(options);
+    return { value: subjects, lines: subjectLines(subjects, store, terminal) };
   },
 };
 
-function* subjectLines(subjects: readonly SubjectInfo[], terminal: Terminal): Generator<string> {
+function* subjectLines(subjects: readonly SubjectInfo[], store: Store, terminal: Terminal): Generator<string> {
+  const ids = subjects.flatMap(({ sessions }) => sessions.map(({ sessionId }) => sessionId));
+  const titles = sessionNames(store, ids);
+  const idOf = terminal.width === undefined ? (id: string) => id : shortIds(store.sessionIds({ prefix: "" }));
   for (const { subject, project, label, sessionCount, clusterCount, messageCount, sessions } of subjects) {
-    const names = [terminal.style("bold", subject), oneLine(label), oneLine(project ?? "")];
+    const names = [terminal.style("bold", oneLine(label)), terminal.style("cyan", subject), oneLine(project ?? "")];
     const counts = [
       formatCount(sessionCount, "session"),
       formatCount(clusterCount, "cluster"),
       formatCount(messageCount, "message"),
     ];
-    yield [...names.filter(Boolean), counts.join(", ")].join(" · ");
-    for (const { sessionId, title, messageCount: count, firstAtMs, lastAtMs } of sessions) {
+    yield wrapped([...names.filter(Boolean), counts.join(", ")].join(" · "), terminal.width);
+    for (const { sessionId, messageCount: count, firstAtMs, lastAtMs } of sessions) {
       const times = `${formatTime(firstAtMs)} – ${formatTime(lastAtMs)}`;
-      const name = title === null ? sessionId : `${sessionId} ${oneLine(title)}`;
-      yield `  ${terminal.style("dim", times)}  ${name} (${formatCount(count, "message")})`;
+      const name = [oneLine(idOf(sessionId)), oneLine(titles.get(sessionId) ?? "")].filter(Boolean).join(" ");
+      const line = `  ${times}  ${formatCount(count, "message")}  ${name}`;
+      yield terminal.width === undefined ? line : cutToWidth(line, terminal.width);
     }
   }
   const [largest] = subjects;

@@ -2,6 +2,7 @@ import { Option } from "commander";
 import { printableJson } from "../../core/markup.ts";
 import type { SurveyedLocation } from "../../imports/survey.ts";
 import type { WatchEvent } from "../../imports/watch/followed-files.ts";
+import { AgreedLocations } from "../agreed-locations.ts";
 import { askToAgree } from "../agreement.ts";
 import type { Command } from "../command.ts";
 import { LEAVING_OUT_OPTIONS, type LeavingOutFlags, leavingOut } from "../options.ts";
@@ -20,10 +21,11 @@ const SIGNALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 export const watchCommand: Command<WatchFlags> = {
   usage: "watch [paths...]",
+  aliases: ["init"],
   summary: "Follow the transcripts of agents and keep the store current.",
   details:
     "Without paths, it follows the locations where Claude Code, Gemini CLI, Codex, llxprt-code and opencode keep their " +
-    "transcripts. It shows these and reads nothing before you agree. A location need not exist yet. It imports the files " +
+    "transcripts. It shows these and reads nothing before you agree, once. A location need not exist yet. It imports the files " +
     "that exist, and then each change about a quarter of a second after it was written. Ctrl-C ends it. The next watch " +
     "continues where this one stopped. " +
     "With --json: one JSON object per line as it happens, {event: locations | imported | warning | caught_up | waiting | polling, …}, " +
@@ -41,6 +43,7 @@ export const watchCommand: Command<WatchFlags> = {
   async run({
     args: paths,
     options: { once = false, yes = false, quiet = false, project, ...flags },
+    storePath,
     loadStores,
     terminal,
     json,
@@ -58,8 +61,13 @@ export const watchCommand: Command<WatchFlags> = {
         hint: "Add --yes to agree, or name the paths to follow.",
       },
     };
-    if (paths.length === 0 && !yes && !(await askToAgree(question, terminal, json))) {
-      return { value: { event: "stopped", newCount: 0 }, lines: [] };
+    const watchedPaths = locations.map(({ path }) => path);
+    const agreed = new AgreedLocations(storePath);
+    if (paths.length === 0 && !yes && !agreed.covers(watchedPaths)) {
+      if (!(await askToAgree(question, terminal, json))) {
+        return { value: { event: "stopped", newCount: 0 }, lines: [] };
+      }
+      agreed.remember(watchedPaths);
     }
     const stopping = new AbortController();
     const stop = (): void => stopping.abort();
@@ -67,8 +75,10 @@ export const watchCommand: Command<WatchFlags> = {
     terminal.whenReaderGone(stop);
     try {
       const store = (await loadStores()).openToWrite();
-      const watchedPaths = locations.map(({ path }) => path);
+      const totals: Totals = { fileCount: 0, sessionIds: new Set() };
       const onEvent = (event: WatchEvent): void => {
+        if (event.event === "caught_up") totals.fileCount = event.fileCount;
+        if (event.event === "imported") for (const id of event.sessionIds) totals.sessionIds.add(id);
         if (json) terminal.print(printableJson(event));
         else if (!once || event.event !== "caught_up") printEvent(event, terminal, quiet);
       };
@@ -79,16 +89,23 @@ export const watchCommand: Command<WatchFlags> = {
         signal: stopping.signal,
         onEvent,
       });
-      return { value: { event: "stopped", newCount }, lines: quiet ? [] : lastLines(newCount, once, terminal) };
+      return { value: { event: "stopped", newCount }, lines: quiet ? [] : lastLines(newCount, totals, terminal) };
     } finally {
       for (const signal of SIGNALS) process.off(signal, stop);
     }
   },
 };
 
-function* lastLines(newCount: number, isOnce: boolean, terminal: Terminal): Generator<string> {
-  yield `${formatCount(newCount, "new message")}.`;
-  if (isOnce) terminal.hint("Next: coppice sessions, or coppice recall <what you look for>");
+interface Totals {
+  fileCount: number;
+  /** The sessions with new messages. */
+  sessionIds: Set<string>;
+}
+
+function* lastLines(newCount: number, { fileCount, sessionIds }: Totals, terminal: Terminal): Generator<string> {
+  const sessions = newCount === 0 ? "" : ` in ${formatCount(sessionIds.size, "session")}`;
+  yield `${formatCount(newCount, "new message")}${sessions}, from ${formatCount(fileCount, "file")}.`;
+  terminal.hint("Next: coppice sessions, or coppice recall <what you look for>");
 }
 
 const COLUMNS: readonly Column<SurveyedLocation>[] = [

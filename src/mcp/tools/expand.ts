@@ -1,7 +1,15 @@
 import * as z from "zod/mini";
 import { StoreError } from "../../core/errors.ts";
-import { EXPAND_INPUT, EXPAND_LIMIT_DEFAULT } from "../../session/inputs.ts";
-import { MEMBER, membersPage, PIECE, pageLength, RECORD_NOTE, sliceOfMessage } from "../../session/result-pages.ts";
+import { EXPAND_INPUT, EXPAND_LIMIT_DEFAULT, messageIdOf } from "../../session/inputs.ts";
+import {
+  MEMBER,
+  membersPage,
+  PIECE,
+  pageAround,
+  pageLength,
+  RECORD_NOTE,
+  sliceOfMessage,
+} from "../../session/result-pages.ts";
 import { PAGE, pageFacts, restOfList, type Tool, type ToolAnswer, type ToolCall } from "../tool.ts";
 import { visibleSession } from "../visible-session.ts";
 
@@ -9,6 +17,7 @@ const OUTPUT = z.object({
   ...PAGE,
   root: z.nullable(z.string()).check(z.describe("The handle that was expanded; null for a step")),
   level: z.string(),
+  before: z.int().check(z.describe("The number of messages before these; an offset of 0 begins with them")),
   nextSeq: z.exactOptional(z.int()).check(z.describe("The seqFrom of the next page of a session")),
   memberCount: z.int().check(z.describe("All messages behind it, including those not returned")),
   members: z.array(z.union([PIECE, MEMBER])),
@@ -21,7 +30,7 @@ export const expand: Tool<Input, z.infer<typeof OUTPUT>> = {
   name: "expand",
   title: "Read the exact messages",
   description:
-    "Read the exact messages behind a handle (theme:12@345, cluster:12, subject:77@460, span:12@480) or around a message id, " +
+    "Read the exact messages behind a handle (theme:12@345, cluster:12, subject:77@460, span:12@480) or around a message id (12 or message:12), " +
     "in order. Use it when a summary, a pointer or a hit is not enough, and before you quote or rely on it. " +
     "With a session's id and seqFrom it reads that session from there; contexts name omitted messages by seq. " +
     "Returns a page of messages and how many are left; continue with offset. A message that is too long is cut; " +
@@ -38,17 +47,23 @@ export const expand: Tool<Input, z.infer<typeof OUTPUT>> = {
 };
 
 async function behind(input: Input, call: ToolCall): Promise<Answer> {
-  const { target, level: asked, limit = EXPAND_LIMIT_DEFAULT, offset = 0 } = input;
+  const { target, level: asked, limit = EXPAND_LIMIT_DEFAULT, offset: skipped } = input;
   const options = {
-    offset,
+    ...(skipped !== undefined && { offset: skipped }),
     limit: pageLength(limit, call.budget),
     ...(asked !== undefined && { level: asked }),
     ...inProject(call),
   };
   const expansion = await call.live.read((store) => store.expand(target, options));
-  const { root, level, memberCount, members } = expansion;
-  const page = membersPage(expansion, restOfList("expand", offset + members.length, memberCount), call.budget);
-  const value = { ...pageFacts(page.left, memberCount), root, level, memberCount, members: page.items };
+  const { root, level, memberCount, members, offset } = expansion;
+  const rest = restOfList("expand", offset + members.length, memberCount);
+  const messageId = skipped === undefined ? messageIdOf(target) : undefined;
+  const page =
+    messageId === undefined
+      ? { ...membersPage(expansion, rest, call.budget, offset), before: offset }
+      : pageAround(messageId, expansion, rest, call.budget);
+  const { before, left, items } = page;
+  const value = { ...pageFacts(left, memberCount), root, level, before, memberCount, members: items };
   const none = `It has ${memberCount} messages, so there are none from offset ${offset} on.`;
   return { value, text: members.length === 0 ? none : page.text };
 }
@@ -67,26 +82,35 @@ async function fromSeq(input: Input, seqFrom: number, call: ToolCall): Promise<A
   const memberCount = found.length + newest - last;
   const expansion = { root: null, level: "session", members: found, memberCount };
   const page = membersPage(expansion, { beyond: newest - last, pointer }, call.budget);
-  const value = { note: RECORD_NOTE, left: page.left, root: null, level: "session", memberCount, members: page.items };
+  const value = {
+    note: RECORD_NOTE,
+    left: page.left,
+    root: null,
+    level: "session",
+    before: seqFrom,
+    memberCount,
+    members: page.items,
+  };
   const nextSeq = newest + 1 - page.left;
   const text = found.length === 0 ? `The session's last message has seq ${newest}.` : page.text;
   return { value: { ...value, ...(page.left > 0 && { nextSeq }) }, text };
 }
 
 async function piece({ target }: Input, from: number, call: ToolCall): Promise<Answer> {
-  if (!/^\d+$/.test(target)) {
+  const messageId = messageIdOf(target);
+  if (messageId === undefined) {
     throw new StoreError("OPTION_INVALID", { option: "from", expected: "left out for a handle", actual: from });
   }
   const { root, level, members } = await call.live.read((store) =>
     store.expand(target, { level: "step", ...inProject(call) }),
   );
-  const message = members.find(({ id }) => id === Number(target))!;
+  const message = members.find(({ id }) => id === messageId)!;
   const found = sliceOfMessage(message, from, call.budget);
   if (found === undefined) {
     const expected = "less than the length of the message";
     throw new StoreError("OPTION_INVALID", { option: "from", expected, actual: from });
   }
-  const value = { ...pageFacts(0, 1), root, level, memberCount: 1, members: [found.value] };
+  const value = { ...pageFacts(0, 1), root, level, before: 0, memberCount: 1, members: [found.value] };
   return { value, text: found.line };
 }
 

@@ -4,6 +4,7 @@ import { element, escapeText, visibleText } from "../../core/markup.ts";
 import { minuteOf } from "../../core/times.ts";
 import { SESSIONS_INPUT, SESSIONS_LIMIT_DEFAULT, SUBJECTS_INPUT } from "../../session/inputs.ts";
 import { type PageItem, pageLength, pageOf, RECORD_NOTE } from "../../session/result-pages.ts";
+import { sessionName } from "../../session/session-name.ts";
 import type { Store } from "../../session/store.ts";
 import { SUBJECTS_LIMIT_DEFAULT } from "../../session/subjects.ts";
 import { PAGE, pageFacts, restOfList, type Tool } from "../tool.ts";
@@ -12,7 +13,7 @@ import { damageNote, noteIn } from "../unreadable.ts";
 const SESSION = z.object({
   sessionId: z.string(),
   project: z.nullable(z.string()),
-  title: z.nullable(z.string()),
+  title: z.nullable(z.string()).check(z.describe("Its title, or the first words of its user")),
   source: z.nullable(z.string()).check(z.describe("The agent from which it was imported")),
   parentSessionId: z
     .nullable(z.string())
@@ -64,7 +65,8 @@ export const listSessions: Tool<z.infer<typeof SESSIONS_INPUT>, z.infer<typeof S
 };
 
 function sessionItem(session: ReturnType<Store["sessions"]>[number]): PageItem<z.infer<typeof SESSION>> {
-  const { id, project, title, source, parentSessionId, messageCount, tokenCount } = session;
+  const title = sessionName(session) ?? null;
+  const { id, project, source, parentSessionId, messageCount, tokenCount } = session;
   const [createdAt, updatedAt] = [minuteOf(session.createdAtMs), minuteOf(session.updatedAtMs)];
   const attributes = { id, project: project ?? undefined, messages: messageCount, from: createdAt, to: updatedAt };
   const names = { project: visibleOrNull(project), title: visibleOrNull(title), source, parentSessionId };

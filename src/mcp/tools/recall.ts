@@ -2,9 +2,11 @@ import * as z from "zod/mini";
 import { RECALL_LIMIT_MAX } from "../../core/limits.ts";
 import { RECALL_LIMIT_DEFAULT } from "../../core/options.ts";
 import { timeOf, timeRangeOf } from "../../core/times.ts";
+import { answersFirst } from "../../session/answers-first.ts";
 import { RECALL_INPUT } from "../../session/inputs.ts";
 import { noteOnHits, nothingFound } from "../../session/recall-notes.ts";
 import { HIT, hitsPage } from "../../session/result-pages.ts";
+import { sessionNames } from "../../session/session-name.ts";
 import type { Store } from "../../session/store.ts";
 import { PAGE, pageFacts, restOfList, type Tool } from "../tool.ts";
 import { visibleSession } from "../visible-session.ts";
@@ -48,14 +50,18 @@ export const recall: Tool<z.infer<typeof RECALL_INPUT>, z.infer<typeof OUTPUT>> 
       ...(since !== undefined && { sinceMs: timeOf("since", since, "first") }),
       ...(until !== undefined && { untilMs: timeOf("until", until, "last") }),
     };
-    const found = await call.live.read((store) => {
+    const { found, hits, titles } = await call.live.read((store) => {
       const meant = sessionIds?.map((id) => visibleSession(store, id, call.project).id);
       const recalled = store.recall(query, meant === undefined ? options : { ...options, sessionIds: meant });
-      return recalled.then((all) => all.filter((hit) => !isNewestPrompt(store, hit)).slice(0, offset + limit + 1));
+      return recalled.then((all) => {
+        const found = all.filter((hit) => !isNewestPrompt(store, hit)).slice(0, offset + limit + 1);
+        const hits = answersFirst(store, found.slice(offset, offset + limit));
+        const ids = hits.map(({ sessionId }) => sessionId);
+        return { found, hits, titles: sessionNames(store, ids) };
+      });
     });
-    const hits = found.slice(offset, offset + limit);
     const rest = restOfList("recall", offset + hits.length, found.length, { isCounted: false });
-    const page = hitsPage(hits, rest, call.budget);
+    const page = hitsPage(hits, titles, rest, call.budget);
     const facts = pageFacts(page.left, found.length);
     const note = [facts.note, noteOnHits(hits)].filter((sentence) => sentence !== undefined).join(" ");
     const value = { ...facts, note, hits: page.items };

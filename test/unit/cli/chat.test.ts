@@ -137,7 +137,7 @@ test("slash commands work like those of the command line", async () => {
   talk.type("The lamp is green.", "/recall lamp", "/expand 1", "/clusters", "/sessions", "/help", "/quit");
   await talk.ended;
   expect(talk.shown).toContain("The **lamp** is green.".replaceAll("**", ""));
-  expect(talk.shown).toMatch(/user {2}#0 · message 1/);
+  expect(talk.shown).toMatch(/user {2}message:1 · /);
   expect(talk.shown).toContain("s · 2 messages");
   expect(talk.shown).toMatch(/Session +Project/);
   expect(talk.shown).toMatch(/\/recall <query\.\.\.> +find messages/);
@@ -148,7 +148,7 @@ test("a new session without messages draws no forest and asks nothing again", as
   const talk = await begin([streamed("Yes.")], { isNew: true });
   talk.type("/clusters", "", "Go.", "/clusters", "/quit");
   await talk.ended;
-  expect(talk.shown).toMatch(/^Nothing has been said yet\.\nYes\.\ns\ns · 2 messages/);
+  expect(talk.shown).toMatch(/^Nothing has been said yet\.\nYes\.\nGo\.\ns · 2 messages/);
 });
 
 test.each([

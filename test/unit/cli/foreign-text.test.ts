@@ -47,6 +47,7 @@ test("the places that write to a terminal make foreign text printable, or write 
     "cli/commands/chat.ts: const input = new ChatInput(process.stdin, isTerminal ? process.stdout : undefined, process);",
     // The protocol, which a program reads.
     "cli/commands/mcp.ts: await serve({ loadAccess: loadStores, project, allowAppend, input: process.stdin, output: process.stdout });",
+    "cli/pager.ts: if (process.stdout.isTTY !== true || terminal.width === undefined) return undefined;",
     "cli/terminal.ts: this.#stdout.write(shown(text));",
     "cli/terminal.ts: this.#stderr.write(`{shown(text)}\\n`);",
     "cli/terminal.ts: this.#stderr.write(cutToWidth(oneLine(text), (this.#stderr.columns || WIDTH_UNKNOWN) - 1));",
@@ -88,6 +89,7 @@ const TYPED: Record<string, (session: string, file: string, folder: string) => s
   subjects: () => [[]],
   subject: () => [["subject:1"], [`subject:${HOSTILE}`]],
   sql: () => [["SELECT id, project, title FROM sessions"], [`SELECT 1 AS "a${HOSTILE}"`], [`SELECT ${HOSTILE}`]],
+  completion: () => [["bash"], [HOSTILE]],
   export: (session) => [[], [session]],
   stats: () => [[]],
   doctor: () => [[]],

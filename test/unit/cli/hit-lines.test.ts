@@ -23,14 +23,9 @@ const HIT: RecallHit = {
 };
 
 test("a pipe keeps the marks of a hit, and neighbors have none", () => {
-  const [head, ...lines] = [...hitLines(HIT, plainTerminal())];
-  expect(head).toMatch(/^user Ines {2}#7 · message 8 · 19(69|70)-\S+ \S+ · session s · hot$/);
-  expect(lines).toEqual([
-    "  assistant #6: A lock␛[2J, says `**kwargs`.",
-    "The **lock** is advisory.",
-    "  ls #8: ok",
-    "",
-  ]);
+  const [head, ...lines] = [...hitLines(HIT, plainTerminal(), (id) => id, "The lock")];
+  expect(head).toMatch(/^user Ines {2}message:8 · 19(69|70)-\S+ \S+ · session s · The lock$/);
+  expect(lines).toEqual(["  assistant: A lock␛[2J, says `**kwargs`.", "The **lock** is advisory.", "  ls: ok", ""]);
 });
 
 test("marks become bold on a terminal with colors", () => {
@@ -39,11 +34,11 @@ test("marks become bold on a terminal with colors", () => {
   for (const line of hitLines(HIT, terminal)) terminal.print(line);
   const lines = stdout.text.split("\n");
   expect(lines[2]).toBe("The \u001b[1mlock\u001b[22m is advisory.");
-  expect(lines[3]).toBe("\u001b[2m  ls #8: ok\u001b[22m");
+  expect(lines[3]).toBe("\u001b[2m  ls: ok\u001b[22m");
 });
 
 test("neighbors are cut to the width of the terminal", () => {
-  expect([...hitLines(HIT, plainTerminal(20))][1]).toBe("  assistant #6: A l…");
+  expect([...hitLines(HIT, plainTerminal(20))][1]).toBe("  assistant: A lock…");
 });
 
 test("copies are counted and named, and the parts of a score add up to it", () => {
@@ -51,10 +46,10 @@ test("copies are counted and named, and the parts of a score add up to it", () =
   const parts = { words: 0.5, neighborhood: 0.25, session: 0.4, speaker: 0.2, time: 0, vector: -0.1 };
   const lines = [...hitLines({ ...HIT, neighbors: [], copies, parts }, plainTerminal())];
   expect(lines.slice(2)).toEqual([
-    "6 copies: message 1 in t, message 2 in t, message 3 in t, message 4 in t, message 5 in t, …",
+    "6 copies: message:1 in t, message:2 in t, message:3 in t, message:4 in t, message:5 in t, …",
     "score 1.250 = 0.500 words + 0.250 neighborhood + 0.400 session + 0.200 speaker + 0.000 time - 0.100 vector",
     "",
   ]);
   const one = [...hitLines({ ...HIT, neighbors: [], copies: copies.slice(0, 1) }, plainTerminal())];
-  expect(one[2]).toBe("1 copy: message 1 in t");
+  expect(one[2]).toBe("1 copy: message:1 in t");
 });

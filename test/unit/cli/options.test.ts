@@ -48,7 +48,7 @@ describe("timeOption", () => {
 
   test.each([
     "",
-    "yesterday",
+    "the day before yesterday",
     "2026",
     "2026-11",
     "2026-02-30",
@@ -59,7 +59,7 @@ describe("timeOption", () => {
     "2026-11-01T14:30 UTC",
   ])("refuses %j, and says what it takes", (text) => {
     expect(() => parsed(since, text)).toThrow(
-      `Expected --since to be a date or a time such as 2026-11-01, 2026-11-01T14:30, 2026-11-01T14:30:00Z, or 7d for seven days ago, got "${text}".`,
+      `Expected --since to be a date or a time such as 2026-11-01, 2026-11-01T14:30, 2026-11-01T14:30:00Z, yesterday, last week, or 7d for seven days ago, got "${text}".`,
     );
   });
 });

@@ -25,10 +25,12 @@ function packagesOf(loaded: ReadonlySet<string>): string[] {
 test("the command line loads neither the store nor zod nor the importers before a command runs", () => {
   const loaded = loadedFrom("cli/run.ts");
   expect(loaded).toContain("cli/commands/recall.ts");
-  expect(packagesOf(loaded)).toEqual(["commander", "leven"]);
+  expect(packagesOf(loaded)).toEqual(["commander"]);
   expect([...loaded].filter((name) => /^(store|session|importers|imports|models|mcp)\//.test(name))).toEqual([
     "session/session-ids-with-prefix.ts",
+    "session/session-name.ts",
     "importers/formats.ts",
+    "session/answers-first.ts",
     "session/recall-notes.ts",
   ]);
 });

@@ -564,7 +564,7 @@ test.each([
   ["recall", { query: "x", limit: 1.5 }, "Expected limit to be a whole number from 1 to 1000, got 1.5."],
   ["recall", { query: "x", lmit: 1 }, "Expected an argument to be one of query, limit, "],
   ["recall", { query: "x", tokensMax: 1 }, "Expected tokensMax to be a whole number from 200 to 100000, got 1."],
-  ["recall", { query: "x", since: "yesterday" }, "Expected since to be a date or a time such as 2026-11-01,"],
+  ["recall", { query: "x", since: "the other day" }, "Expected since to be a date or a time such as 2026-11-01,"],
   ["recall", { query: "x", roles: ["human"] }, "Expected roles.0 to be one of system, user, assistant, tool"],
   ["expand", { target: "x<y" }, 'HANDLE_INVALID: "x<y" is not a handle'],
   ["expand", { target: "theme:99@1" }, 'There was never a root at "theme:99'],

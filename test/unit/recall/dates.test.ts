@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { datedness, namedDates, relativeTimes } from "../../../src/recall/dates.ts";
+import { namedDates, relativeTimes } from "../../../src/core/named-times.ts";
+import { datedness } from "../../../src/recall/dates.ts";
 
 const date = (year?: number, month?: number, day?: number) => ({ year, month, day });
 
@@ -21,7 +22,7 @@ describe("the dates that a text names", () => {
 });
 
 test("a time is named by the day best, then by the month, then by the year, and by another not at all", () => {
-  const time = Date.UTC(2023, 4, 8, 23, 59);
+  const time = new Date(2023, 4, 8, 23, 59).getTime();
   expect(datedness([date(2023, 5, 8)], time)).toBe(1);
   expect(datedness([date(undefined, 5, 8)], time)).toBe(1);
   expect(datedness([date(2023, 5, 9)], time)).toBe(2 / 3); // the day after, when people speak of it

@@ -20,6 +20,12 @@ describe("a query", () => {
     expect(wordsOf("?!")).toEqual([]);
   });
 
+  test("leaves out the words that only name a time, unless they are quoted or the only ones", () => {
+    expect(wordsOf("which lock did we mend last week?")).toEqual(["lock", "mend"]);
+    expect(wordsOf('the "two weeks ago" filter of last month')).toEqual(["weeks", "ago", "filter"]);
+    expect(wordsOf("what did we do yesterday")).toEqual(["yesterday"]);
+  });
+
   test("is no expression in the language of FTS5", () => {
     expect(wordsOf("words:lock NOT region* NEAR(a b) ^deploy (x AND y) {z} + -")).toEqual([
       "words:lock",

@@ -1,0 +1,17 @@
+import type { Session } from "../session/session.ts";
+
+/** How each agent continues one of its sessions. */
+const RESUME: Readonly<Record<string, string>> = {
+  "claude-code": "claude --resume",
+  codex: "codex resume",
+  "gemini-cli": "gemini --resume",
+  opencode: "opencode --session",
+};
+
+/** Returns the command that continues an imported session in the agent that it came from; undefined if there is none. */
+export function agentCommand(session: ReturnType<Session["info"]>): string | undefined {
+  const { source, externalId, parentSessionId } = session;
+  const command = RESUME[source ?? ""];
+  const canResume = parentSessionId === null && externalId !== null && /^[\w-]+$/.test(externalId);
+  return command === undefined || !canResume ? undefined : `${command} ${externalId}`;
+}

@@ -1,0 +1,80 @@
+import { oneOf } from "../../core/options.ts";
+import type { AnyCommand, Command } from "../command.ts";
+
+const SHELLS = ["bash", "zsh", "fish"] as const;
+
+/** A command, the flags that may follow it, and what it does. */
+interface Completed {
+  name: string;
+  flags: string[];
+  summary: string;
+}
+
+const COMMON_FLAGS = ["--db", "--json", "--color", "--help"];
+
+const SCRIPTS: Record<(typeof SHELLS)[number], (commands: readonly Completed[]) => string[]> = {
+  bash: (commands) => [
+    "_coppice() {",
+    '  local word="$' + '{COMP_WORDS[COMP_CWORD]}"',
+    `  local names="${namesOf(commands).join(" ")}"`,
+    '  if [ "$COMP_CWORD" -eq 1 ]; then COMPREPLY=($(compgen -W "$names" -- "$word")); return; fi',
+    '  case "$' + '{COMP_WORDS[1]}" in',
+    ...commands.map(({ name, flags }) => `    ${name}) names="${flags.join(" ")}" ;;`),
+    "  esac",
+    '  case "$word" in -*) COMPREPLY=($(compgen -W "$names" -- "$word")) ;; esac',
+    "}",
+    "complete -o default -F _coppice coppice",
+  ],
+  zsh: (commands) => [
+    "#compdef coppice",
+    "_coppice() {",
+    "  local -a names flags",
+    `  names=(${commands.map(({ name, summary }) => quoted(`${name}:${summary}`)).join(" ")})`,
+    "  if (( CURRENT == 2 )); then _describe command names; return; fi",
+    '  case "$words[2]" in',
+    ...commands.map(({ name, flags }) => `    ${name}) flags=(${flags.join(" ")}) ;;`),
+    "  esac",
+    '  if [[ "$words[CURRENT]" == -* ]]; then compadd -- $flags; else _files; fi',
+    "}",
+    "compdef _coppice coppice",
+  ],
+  fish: (commands) => [
+    ...commands.map(
+      ({ name, summary }) => `complete -c coppice -n __fish_use_subcommand -f -a ${name} -d ${quoted(summary)}`,
+    ),
+    ...commands.flatMap(({ name, flags }) =>
+      flags.map((flag) => `complete -c coppice -n '__fish_seen_subcommand_from ${name}' -l ${flag.slice(2)}`),
+    ),
+  ],
+};
+
+/** @param commands  Returns all commands, of which this is one. */
+export function completionCommand(commands: () => readonly AnyCommand[]): Command {
+  return {
+    usage: "completion <shell>",
+    summary: "Print a script that completes commands and options in a shell.",
+    details: "With --json: {shell, script}.",
+    argument: SHELLS.join(", "),
+    examples: ["bash >> ~/.bashrc", "zsh >> ~/.zshrc", "fish > ~/.config/fish/completions/coppice.fish"],
+
+    run({ args: [typed] }) {
+      const shell = oneOf("the shell", typed as (typeof SHELLS)[number], SHELLS);
+      const lines = SCRIPTS[shell](
+        commands().map(({ usage, summary, options = [] }) => ({
+          name: usage.split(" ")[0]!,
+          flags: [...options.flatMap(({ long }) => long ?? []), ...COMMON_FLAGS],
+          summary,
+        })),
+      );
+      return { value: { shell, script: `${lines.join("\n")}\n` }, lines };
+    },
+  };
+}
+
+function namesOf(commands: readonly Completed[]): string[] {
+  return commands.map(({ name }) => name);
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,51 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import type { OutputStream, Terminal } from "./terminal.ts";
+
+const PAGER_DEFAULT = "less";
+
+/** `less` ends at once if everything fits on the screen, shows colors, and leaves the text on the screen. */
+const LESS_DEFAULT = "FRX";
+
+/**
+ * Sends what follows to a pager, as git does, if the output is a terminal: `$COPPICE_PAGER`, else `$PAGER`, else `less`. `cat` means
+ * none.
+ *
+ * @returns a function that waits until the reader has left the pager; undefined if there is no pager.
+ */
+export function openPager(terminal: Terminal): (() => Promise<void>) | undefined {
+  if (process.stdout.isTTY !== true || terminal.width === undefined) return undefined;
+  const command = terminal.variable("COPPICE_PAGER") ?? terminal.variable("PAGER") ?? PAGER_DEFAULT;
+  if (command === "cat" || !isInstalled(command)) return undefined;
+  const pager = spawn(command, {
+    shell: true,
+    stdio: ["pipe", "inherit", "inherit"],
+    env: { LESS: LESS_DEFAULT, LV: "-c", ...process.env },
+  });
+  const ended = once(pager, "close");
+  const { stdin } = pager as ChildProcess & { stdin: NodeJS.WritableStream & OutputStream };
+  stdin.on("error", () => terminal.readerGone()); // the reader has left
+  const stream: OutputStream = {
+    ...terminal.likeness,
+    write: (text) => stdin.write(text),
+    get writableNeedDrain() {
+      return stdin.writableNeedDrain === true;
+    },
+    once: (event, act) => stdin.once(event, act),
+  };
+  const restore = terminal.redirect(stream);
+  // Ctrl-C is for the pager.
+  const ignore = (): void => {};
+  process.on("SIGINT", ignore);
+  return async () => {
+    stdin.end();
+    await ended;
+    process.off("SIGINT", ignore);
+    restore();
+  };
+}
+
+function isInstalled(command: string): boolean {
+  const [program] = command.split(" ");
+  return spawnSync(program!, ["--version"], { stdio: "ignore" }).error === undefined;
+}

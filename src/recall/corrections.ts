@@ -1,0 +1,74 @@
+import { editsBetween } from "../core/edits.ts";
+import { searchable, searchStem } from "../models/search-words.ts";
+import type { FullTextRepository } from "../store/full-text.ts";
+import type { QueryWord } from "./query.ts";
+
+/** Words with shorter stems have too many neighbors. From the second length on, two letters may be wrong. */
+const STEM_CHARS_MIN = 4;
+const STEM_CHARS_LONG = 8;
+
+/** The most words of a query that are corrected. A pasted log has many words that no message has. */
+const CORRECTED_MAX = 4;
+
+/** The first letters are hardly ever wrong, and the index lists words by them. */
+const SHARED_CHARS = 2;
+
+/** The most stems with the same beginning that are compared, at about 1 µs each. */
+const COMPARED_MAX = 20_000;
+
+const ONLY_LETTERS = /^\p{L}+$/u;
+
+/**
+ * Returns the query's words with those that no message has replaced by the nearest word that some message has. Names with digits or
+ * signs, and words in quotes, are meant as they are typed.
+ *
+ * @returns undefined if nothing was replaced.
+ */
+export function corrected(
+  fullText: FullTextRepository,
+  words: readonly QueryWord[],
+  isUnknown: (stem: string) => boolean,
+): QueryWord[] | undefined {
+  const wrong = words.filter(({ word, stem, isQuoted }) => {
+    return !isQuoted && stem.length >= STEM_CHARS_MIN && ONLY_LETTERS.test(word) && isUnknown(stem);
+  });
+  const taken = new Set(words.map(({ stem }) => stem));
+  const meant = new Map<string, string>();
+  for (const { stem } of wrong.slice(0, CORRECTED_MAX)) {
+    const nearest = nearestStem(fullText, stem);
+    if (nearest === undefined || taken.has(nearest)) continue;
+    taken.add(nearest);
+    meant.set(stem, nearest);
+  }
+  if (meant.size === 0) return undefined;
+  return words.map((word) => {
+    const stem = meant.get(word.stem);
+    return stem === undefined ? word : { ...word, stem, typed: word.word };
+  });
+}
+
+/** Returns the stem with the fewest wrong letters and, of several, the one that most messages have. */
+function nearestStem(fullText: FullTextRepository, typed: string): string | undefined {
+  const editsMax = typed.length < STEM_CHARS_LONG ? 1 : 2;
+  let best: { stem: string; edits: number; count: number } | undefined;
+  for (const [stem, count] of stemsFrom(fullText, typed.slice(0, SHARED_CHARS))) {
+    if (!ONLY_LETTERS.test(stem)) continue;
+    const edits = editsBetween(typed, stem, editsMax);
+    if (edits > editsMax) continue;
+    if (best === undefined || edits < best.edits || (edits === best.edits && count > best.count)) {
+      best = { stem, edits, count };
+    }
+  }
+  return best?.stem;
+}
+
+/** Returns the stems of all messages that have a beginning, and how many messages have each. */
+function stemsFrom(fullText: FullTextRepository, beginning: string): Map<string, number> {
+  const found = new Map(fullText.stemsFrom(beginning, COMPARED_MAX));
+  const inTail = new RegExp(`(?<![\\p{L}\\p{N}])${beginning}\\p{L}+`, "gu");
+  for (const [, text] of fullText.eachOfTail()) {
+    const stems = new Set(searchable(text).match(inTail)?.map(searchStem));
+    for (const stem of stems) found.set(stem, (found.get(stem) ?? 0) + 1);
+  }
+  return found;
+}

@@ -1,0 +1,27 @@
+import type { RecallHit } from "../recall/hits.ts";
+import type { Store } from "./store.ts";
+
+const QUESTION = /[?？؟]["'”’)\]*_`]*\s*$/;
+
+/** Returns the hits with each answer directly before the user's question that it answers: a reader wants the answer first. */
+export function answersFirst(store: Store, hits: readonly RecallHit[]): RecallHit[] {
+  const ordered = [...hits];
+  for (const question of hits) {
+    if (question.role !== "user" || !QUESTION.test(question.text)) continue;
+    const at = ordered.indexOf(question);
+    const answerAt = ordered.findIndex((hit, index) => index > at && isAnswer(store, question, hit));
+    if (answerAt === -1) continue;
+    const [answer] = ordered.splice(answerAt, 1);
+    ordered.splice(at, 0, answer!);
+  }
+  return ordered;
+}
+
+/** Returns true for something that the assistant said in the turn that the question began. */
+function isAnswer(store: Store, question: RecallHit, { role, sessionId, seq }: RecallHit): boolean {
+  if (role !== "assistant" || sessionId !== question.sessionId || seq <= question.seq) return false;
+  const [message] = store.resume(sessionId).messages({ seqFrom: seq, limit: 1 });
+  return (
+    message?.turnSeq === question.seq && message.parts.some((part) => part.type === "text" && /\S/.test(part.text))
+  );
+}

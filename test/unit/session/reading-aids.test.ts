@@ -1,0 +1,94 @@
+import { describe, expect, test } from "vitest";
+import { estimatingTokenCounter } from "../../../src/core/tokens.ts";
+import { answersFirst } from "../../../src/session/answers-first.ts";
+import { pageAround } from "../../../src/session/result-pages.ts";
+import { sessionName, sessionNames } from "../../../src/session/session-name.ts";
+import { assistant, calls, results, user } from "../../support/said.ts";
+import { temporaryStore } from "../../support/temporary-store.ts";
+
+describe("a session is named", () => {
+  test("by its title, or by the first words of its user without tags", () => {
+    expect(sessionName({ title: "Lamps", opening: "Which lamp?" })).toBe("Lamps");
+    expect(sessionName({ title: null, opening: "<task id='1'>Mend\nthe <b>lamp</b></task> if x < y" })).toBe(
+      "Mend the lamp if x < y",
+    );
+    expect(sessionName({ title: null, opening: "<empty/>" })).toBeUndefined();
+    expect(sessionName({ title: null, opening: null })).toBeUndefined();
+  });
+
+  test("wherever several are named at once", () => {
+    const store = temporaryStore();
+    store.session("a").append(user("Mend the lamp."));
+    store.session("b", { title: "Boats" });
+    store.session("c");
+    expect([...sessionNames(store, ["a", "b", "c", "a", "none"])]).toEqual([
+      ["a", "Mend the lamp."],
+      ["b", "Boats"],
+    ]);
+  });
+});
+
+test("an answer comes before the question that it answers, and nothing else moves", async () => {
+  const store = temporaryStore();
+  const session = store.session("s");
+  session.append(user("Which lens did we choose for the lighthouse?"));
+  session.append(calls(["c1"]));
+  session.append(results(["c1"], "lens list"));
+  session.append(assistant("The Fresnel lens."));
+  session.append(user("Order the lens."));
+  session.append(assistant("The lens is ordered."));
+  const hits = await store.recall("lens");
+  const [question, answer, order, ordered] = [0, 3, 4, 5].map((seq) => hits.find((hit) => hit.seq === seq)!);
+  const seqs = (given: typeof hits) => answersFirst(store, given).map(({ seq }) => seq);
+  expect(seqs([order!, question!, ordered!, answer!])).toEqual([4, 3, 0, 5]);
+  expect(seqs([answer!, question!])).toEqual([3, 0]);
+  expect(seqs([question!, ordered!])).toEqual([0, 5]);
+  expect(seqs([question!, hits.find((hit) => hit.seq === 2)!])).toEqual([0, 2]);
+});
+
+function longCluster() {
+  const store = temporaryStore();
+  const session = store.session("long", { hotSize: 2, overlap: 0, evictBatch: 2 });
+  session.appendAll(
+    Array.from({ length: 400 }, (_, index) =>
+      user(`The lamp of the north light, part ${index}. ${"lens ".repeat(40)}`),
+    ),
+  );
+  session.compact();
+  const cluster = session.roots({ level: "cluster" }).toSorted((a, b) => b.messageCount - a.messageCount)[0]!;
+  const { members } = store.expand(cluster.root, { limit: 1_000 });
+  return { store, session, members };
+}
+
+describe("the page around a message", () => {
+  test("has the message, wherever in its cluster it stands", () => {
+    const { store, members } = longCluster();
+    expect(members.length).toBeGreaterThan(20);
+    for (const { id } of members) {
+      const expansion = store.expand(id, { level: "cluster", limit: 15 });
+      expect(expansion.members.map((member) => member.id)).toContain(id);
+      const rest = { beyond: 0, pointer: () => "more" };
+      const budget = { tokensMax: 400, tokenCounter: estimatingTokenCounter };
+      const page = pageAround(id, expansion, rest, budget);
+      expect(page.items.map(({ messageId }) => messageId)).toContain(id);
+      expect(page.before).toBe(members.findIndex((member) => member.id === page.items[0]!.messageId));
+    }
+  });
+
+  test("begins with the first message if the message is among the first, and an offset is obeyed", () => {
+    const { store, members } = longCluster();
+    const [first, second] = members;
+    expect(store.expand(second!.id, { level: "cluster", limit: 15 })).toMatchObject({ offset: 0 });
+    expect(store.expand(members.at(-1)!.id, { level: "cluster", limit: 2, offset: 0 }).members[0]!.id).toBe(first!.id);
+  });
+
+  test("is the same for message:12 and 12, and the root of a theme means the theme", () => {
+    const { store, session, members } = longCluster();
+    expect(store.expand(`message:${members[3]!.id}`)).toEqual(store.expand(members[3]!.id));
+    for (const { root } of session.roots()) {
+      const id = Number(/\d+/.exec(root)![0]);
+      const { level, offset, members: shown } = store.expand(id);
+      expect({ level, shown }).toEqual({ level: "theme", shown: store.expand(root, { offset }).members });
+    }
+  });
+});
