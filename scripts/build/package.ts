@@ -12,6 +12,7 @@ function entries(): { programs: Record<string, string>; typed: string[] } {
   const published = {
     index: "index.ts",
     import: "imports/index.ts",
+    tools: "session/tools.ts",
     ...Object.fromEntries(adapters.map((file) => [`adapters/${file.slice(0, -".ts".length)}`, `adapters/${file}`])),
   };
   const programs = {

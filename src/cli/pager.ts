@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import type { OutputStream, Terminal } from "./terminal.ts";
+import type { Terminal } from "./terminal.ts";
 
 const PAGER_DEFAULT = "less";
 
@@ -23,17 +23,9 @@ export function openPager(terminal: Terminal): (() => Promise<void>) | undefined
     env: { LESS: LESS_DEFAULT, LV: "-c", ...process.env },
   });
   const ended = once(pager, "close");
-  const { stdin } = pager as ChildProcess & { stdin: NodeJS.WritableStream & OutputStream };
+  const { stdin } = pager;
   stdin.on("error", () => terminal.readerGone()); // the reader has left
-  const stream: OutputStream = {
-    ...terminal.likeness,
-    write: (text) => stdin.write(text),
-    get writableNeedDrain() {
-      return stdin.writableNeedDrain === true;
-    },
-    once: (event, act) => stdin.once(event, act),
-  };
-  const restore = terminal.redirect(stream);
+  const restore = terminal.redirect(stdin);
   // Ctrl-C is for the pager.
   const ignore = (): void => {};
   process.on("SIGINT", ignore);

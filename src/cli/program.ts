@@ -43,7 +43,11 @@ export function createProgram(
     .option("--json", "print one JSON value instead of text; errors go to stderr as JSON too")
     .addOption(new Option("--color <when>", "color the output").choices(COLOR_CHOICES).default("auto"))
     .addHelpText("after", FIRST_STEPS)
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({
+      showGlobalOptions: true,
+      // Other names are for those who try them. In the list they would be noise.
+      subcommandTerm: (command) => `${command.name()} ${command.usage()}`,
+    })
     .hook("preAction", (parsed) => {
       terminal.colors = parsed.opts<{ color: ColorChoice }>().color;
     });

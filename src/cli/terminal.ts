@@ -71,19 +71,19 @@ export class Terminal {
     return this.#env[name] || undefined;
   }
 
-  /** Writes everything to a stream, as to this terminal. @returns a function that ends this. */
-  redirect(stream: OutputStream): () => void {
+  /** Sends what follows to a pager, which shows it on this terminal. @returns a function that ends this. */
+  redirect(pager: Pick<OutputStream, "write" | "writableNeedDrain" | "once">): () => void {
     const [stdout, stderr] = [this.#stdout, this.#stderr];
-    this.#stdout = this.#stderr = stream;
+    const { isTTY, columns } = stdout;
+    const screen = {
+      isTTY: isTTY === true,
+      columns: columns || WIDTH_UNKNOWN,
+      hasColors: () => stdout.hasColors?.() === true,
+    };
+    this.#stdout = this.#stderr = Object.assign(pager, screen);
     return () => {
       [this.#stdout, this.#stderr] = [stdout, stderr];
     };
-  }
-
-  /** Colors and size of the terminal, for a stream that writes to it. */
-  get likeness(): Pick<OutputStream, "isTTY" | "columns" | "hasColors"> {
-    const { isTTY, columns } = this.#stdout;
-    return { isTTY, columns, hasColors: () => this.#stdout.hasColors?.() === true } as OutputStream;
   }
 
   set colors(choice: ColorChoice) {

@@ -11,9 +11,9 @@ import { estimatingTokenCounter } from "../core/tokens.ts";
 import { contextPage } from "../session/context-page.ts";
 import { membersPage } from "../session/result-pages.ts";
 import type { Store } from "../session/store.ts";
+import { visibleSession } from "../session/visible-session.ts";
 import { serverFailure } from "./failure.ts";
 import type { ToolPorts } from "./tool.ts";
-import { visibleSession } from "./visible-session.ts";
 
 const SESSION_URI = "coppice://session/";
 const ROOT_URI = "coppice://root/";

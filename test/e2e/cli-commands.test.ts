@@ -46,7 +46,7 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
     isArray: true,
     keys: "messageId sessionId seq role createdAtMs text score snippet root neighbors copies",
   },
-  expand: { args: ["1"], keys: "root level members memberCount" },
+  expand: { args: ["message:1"], keys: "root level members memberCount offset" },
   resume: {
     args: ["cli"],
     keys: "messages composed tokenCount stablePrefixTokens sources omitted recalled continuity pressure",
@@ -73,6 +73,7 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   reembed: { args: ["--dry-run"], keys: "estimate similarityMin result" },
   secrets: { args: [], keys: "secrets messageCount summaryCount erased" },
   exclude: { args: ["--project", "client"], keys: "paths projects" },
+  completion: { args: ["bash"], keys: "shell script" },
   forget: {
     args: ["spare", "--yes"],
     keys: "messageCount tokenCount sessionCount clusterCount summaryCount artifactCount erased isDryRun",

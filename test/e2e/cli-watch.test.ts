@@ -78,7 +78,9 @@ describe("coppice watch", () => {
   test("with --once stores the same as import", async () => {
     const [watched, imported] = [new CliFolder(), new CliFolder()];
     for (const folder of [watched, imported]) folder.jsonl("long.jsonl", longSession("long", 120));
-    expect((await watched.run(["watch", "long.jsonl", "--once"])).stdout).toMatch(/\n120 new messages\.\n$/);
+    expect((await watched.run(["watch", "long.jsonl", "--once"])).stdout).toMatch(
+      /\n120 new messages in 1 session, from 1 file\.\n$/,
+    );
     await imported.json("import", "long.jsonl");
     for (const query of ["SELECT seq, text, parent_id FROM messages ORDER BY id", "SELECT * FROM unions ORDER BY id"]) {
       const rows = await watched.json("sql", query);

@@ -17,7 +17,7 @@ describe("help", () => {
     expect([exitCode, stderr]).toEqual([0, ""]);
     const names = [...stdout.matchAll(/^ {2}([a-z]+) (?:\[options\] )?(?:<|\[| {2})/gm)].map(([, name]) => name);
     expect(names.join(" ")).toBe(
-      "import watch mcp chat sessions show recall expand resume forest subjects subject recap sql export stats doctor verify backup reembed forget help",
+      "setup import watch hook mcp chat sessions show recall expand resume forest subjects subject recap sql export stats doctor verify backup reembed forget secrets exclude completion help",
     );
   });
 
@@ -25,7 +25,7 @@ describe("help", () => {
     const { stdout } = await folder.run(["expand", "--help"]);
     expect(stdout).toContain("--level <level>");
     expect(stdout).toContain("--db <file>");
-    expect(stdout).toContain("Examples:\n  coppice expand theme:123@456\n");
+    expect(stdout).toContain("Examples:\n  coppice expand message:4711\n");
   });
 
   test("says the package's version", async () => {

@@ -8,6 +8,7 @@ import * as llxprt from "../../src/adapters/llxprt.ts";
 import * as openai from "../../src/adapters/openai.ts";
 import * as imports from "../../src/imports/index.ts";
 import * as coppice from "../../src/index.ts";
+import * as tools from "../../src/session/tools.ts";
 
 // What others depend on. A line that goes from here breaks somebody's program; a line that comes is a promise.
 
@@ -30,6 +31,18 @@ test("values of the adapters", () => {
   expect(Object.keys(gemini).sort()).toEqual(["fromGemini", "toGemini"]);
   expect(Object.keys(llxprt).sort()).toEqual(["fromLlxprt", "toLlxprt"]);
   expect(Object.keys(openai).sort()).toEqual(["fromOpenai", "toOpenai"]);
+});
+
+test("values and types of tools", () => {
+  expect(Object.keys(tools)).toEqual(["agentTools"]);
+  expect(typesIn("session/tools.ts")).toEqual([
+    "AgentTool",
+    "AgentTools",
+    "AgentToolsOptions",
+    "ArgumentsSchema",
+    "JsonSchema",
+    "ToolOutcome",
+  ]);
 });
 
 test("values and types of imports", () => {

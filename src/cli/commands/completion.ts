@@ -53,9 +53,14 @@ export function completionCommand(commands: () => readonly AnyCommand[]): Comman
   return {
     usage: "completion <shell>",
     summary: "Print a script that completes commands and options in a shell.",
-    details: "With --json: {shell, script}.",
+    details:
+      "Save the script where the shell looks for completions, or source it from ~/.bashrc or ~/.zshrc. With --json: {shell, script}.",
     argument: SHELLS.join(", "),
-    examples: ["bash >> ~/.bashrc", "zsh >> ~/.zshrc", "fish > ~/.config/fish/completions/coppice.fish"],
+    examples: [
+      "bash > ~/.coppice-completion",
+      "zsh > ~/.zfunc/_coppice",
+      "fish > ~/.config/fish/completions/coppice.fish",
+    ],
 
     run({ args: [typed] }) {
       const shell = oneOf("the shell", typed as (typeof SHELLS)[number], SHELLS);

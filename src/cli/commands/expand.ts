@@ -22,7 +22,8 @@ type ExpandFlags = Omit<PageOptions, "offset"> & {
 export const expandCommand: Command<ExpandFlags> = {
   usage: "expand <target>",
   summary: "Print the original messages behind a subject, theme, cluster, span or step.",
-  details: "Messages are printed word for word, oldest first. With --json: {root, level, members, memberCount}.",
+  details:
+    "Messages are printed word for word, oldest first. With --json: {root, level, members, memberCount, offset}.",
   argument: "a handle: message:12, cluster:123, theme:123@456, subject:77@460 or span:12@480",
   options: [
     new Option("--level <level>", "for a message: how much around it (default: its cluster)").choices([

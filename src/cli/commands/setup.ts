@@ -26,6 +26,7 @@ interface Plan {
 
 export const setupCommand: Command<SetupFlags> = {
   usage: "setup [agents...]",
+  aliases: ["init"],
   summary: "Connect agents with the store, so that they remember by themselves.",
   details:
     "Agents are claude-code, codex, gemini-cli, opencode, pi and vscode; without names, those that are used on this machine. " +

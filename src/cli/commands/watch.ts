@@ -21,7 +21,6 @@ const SIGNALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 export const watchCommand: Command<WatchFlags> = {
   usage: "watch [paths...]",
-  aliases: ["init"],
   summary: "Follow the transcripts of agents and keep the store current.",
   details:
     "Without paths, it follows the locations where Claude Code, Gemini CLI, Codex, llxprt-code and opencode keep their " +

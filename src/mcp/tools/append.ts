@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import type { MessageInput } from "../../core/message.ts";
 import { APPEND_INPUT } from "../../session/inputs.ts";
+import { writableSession } from "../../session/visible-session.ts";
 import type { Tool } from "../tool.ts";
-import { writableSession } from "../visible-session.ts";
 
 const OUTPUT = z.object({
   sessionId: z.string(),

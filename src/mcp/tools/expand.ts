@@ -10,8 +10,8 @@ import {
   RECORD_NOTE,
   sliceOfMessage,
 } from "../../session/result-pages.ts";
+import { visibleSession } from "../../session/visible-session.ts";
 import { PAGE, pageFacts, restOfList, type Tool, type ToolAnswer, type ToolCall } from "../tool.ts";
-import { visibleSession } from "../visible-session.ts";
 
 const OUTPUT = z.object({
   ...PAGE,

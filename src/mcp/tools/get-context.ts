@@ -3,8 +3,8 @@ import { ROLES } from "../../core/message.ts";
 import { contextPage } from "../../session/context-page.ts";
 import { CONTEXT_INPUT } from "../../session/inputs.ts";
 import { RECORD_NOTE } from "../../session/result-pages.ts";
+import { visibleSession } from "../../session/visible-session.ts";
 import type { Tool } from "../tool.ts";
-import { visibleSession } from "../visible-session.ts";
 
 const OUTPUT = z.object({
   note: z.string(),

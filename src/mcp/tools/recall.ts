@@ -8,8 +8,8 @@ import { noteOnHits, nothingFound } from "../../session/recall-notes.ts";
 import { HIT, hitsPage } from "../../session/result-pages.ts";
 import { sessionNames } from "../../session/session-name.ts";
 import type { Store } from "../../session/store.ts";
+import { visibleSession } from "../../session/visible-session.ts";
 import { PAGE, pageFacts, restOfList, type Tool } from "../tool.ts";
-import { visibleSession } from "../visible-session.ts";
 
 /** A prompt is left out for this long after it was written: an agent that asks has just read it. */
 const PROMPT_MS_MAX = 10 * 60 * 1_000;

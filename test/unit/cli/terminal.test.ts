@@ -127,3 +127,17 @@ describe("a reader", () => {
     expect([await taken, await terminal.taken()]).toEqual([false, false]);
   });
 });
+
+test("a pager gets what follows, formatted for the terminal on which it shows it", () => {
+  const [stdout, stderr, pager] = [new FakeStream({ isTTY: true, columns: 66 }), new FakeStream(), new FakeStream()];
+  const terminal = new Terminal(stdout, stderr, {});
+  const restore = terminal.redirect({ write: (text: string) => pager.write(text) });
+  expect(terminal.width).toBe(66);
+  terminal.print(terminal.style("bold", "a hit"));
+  terminal.note("Next");
+  expect([stdout.text, stderr.text]).toEqual(["", ""]);
+  expect(pager.text).toBe("\u001b[1ma hit\u001b[22m\nNext\n");
+  restore();
+  terminal.print("after");
+  expect(stdout.text).toBe("after\n");
+});

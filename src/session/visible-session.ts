@@ -1,8 +1,8 @@
 import { StoreError } from "../core/errors.ts";
 import type { SessionOptions } from "../core/options.ts";
-import type { Session } from "../session/session.ts";
-import { sessionIdsWithPrefix } from "../session/session-ids-with-prefix.ts";
-import type { Store } from "../session/store.ts";
+import type { Session } from "./session.ts";
+import { sessionIdsWithPrefix } from "./session-ids-with-prefix.ts";
+import type { Store } from "./store.ts";
 
 /** An error lists at most this many sessions. */
 const NAMED_MAX = 8;

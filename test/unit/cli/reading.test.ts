@@ -1,0 +1,105 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { agentCommand } from "../../../src/cli/agent-command.ts";
+import { AgreedLocations } from "../../../src/cli/agreed-locations.ts";
+import { runCommandLine } from "../../../src/cli/command-line.ts";
+import { COMMAND_GROUPS } from "../../../src/cli/commands.ts";
+import { Terminal } from "../../../src/cli/terminal.ts";
+import { openStore } from "../../../src/index.ts";
+import { FakeStream } from "../../support/fake-terminal.ts";
+import { assistant, calls, results, user } from "../../support/said.ts";
+import { temporaryFolder, temporaryPath } from "../../support/temporary-store.ts";
+
+/** A session in which a question is answered after two calls, and another question follows. */
+function harbor(): string {
+  const path = temporaryPath();
+  const store = openStore(path);
+  const session = store.session("harbor");
+  session.append(user("<task>Which lens</task> did we choose?"));
+  session.append(calls(["c1"]));
+  session.append(results(["c1"], "lens list"));
+  session.append(assistant("The Fresnel ```lens```."));
+  session.append(user("Order it."));
+  store.close();
+  return path;
+}
+
+async function run(path: string, ...args: string[]): Promise<string> {
+  const [stdout, stderr] = [new FakeStream(), new FakeStream()];
+  const terminal = new Terminal(stdout, stderr, {});
+  const exitCode = await runCommandLine(["--db", path, ...args], {
+    groups: COMMAND_GROUPS,
+    version: "1.2.3",
+    terminal,
+  });
+  expect([exitCode, stderr.text]).toEqual([0, ""]);
+  return stdout.text;
+}
+
+const idsIn = (shown: string): number[] => Array.from(shown.matchAll(/ message:(\d+) /g), ([, id]) => Number(id));
+
+test("show prints the newest messages, and those in which something was said", async () => {
+  const path = harbor();
+  expect(idsIn(await run(path, "show", "harbor"))).toEqual([1, 2, 3, 4, 5]);
+  expect(idsIn(await run(path, "show", "harbor", "--tail", "2"))).toEqual([4, 5]);
+  expect(idsIn(await run(path, "show", "harbor", "--said"))).toEqual([1, 4, 5]);
+  expect(idsIn(await run(path, "show", "harbor", "--said", "--tail", "2"))).toEqual([4, 5]);
+  const page = await run(path, "show", "harbor", "--said", "--limit", "2");
+  expect(idsIn(page)).toEqual([1, 4]);
+  expect(page).toMatch(/… 1 more; continue with --offset 4\n$/);
+  expect(idsIn(await run(path, "show", "harbor", "--said", "--offset", "4"))).toEqual([5]);
+});
+
+test("a session without a title is named by its first words, and commands have other names", async () => {
+  const path = harbor();
+  expect(await run(path, "show", "harbor")).toMatch(/^Which lens did we choose\?\n/);
+  expect(await run(path, "ls")).toContain("\tWhich lens did we choose?\t");
+  expect(await run(path, "search", "fresnel")).toBe(await run(path, "recall", "fresnel"));
+  expect(await run(path, "recall", "lens choose")).toMatch(/message:4 [\s\S]*message:1 /);
+  expect(await run(path, "--help")).not.toContain("search");
+});
+
+test("an export as Markdown has everything, and no text ends a block of code", async () => {
+  const path = harbor();
+  const lines = (await run(path, "export", "harbor", "--format", "markdown")).split("\n");
+  expect(lines[0]).toBe("# Which lens did we choose?");
+  expect(lines.filter((line) => line.startsWith("## ")).map((line) => line.split(" ")[1])).toEqual([
+    "user",
+    "assistant",
+    "tool",
+    "assistant",
+    "user",
+  ]);
+  expect(lines).toEqual(expect.arrayContaining(["```json", "lens list", "The Fresnel ```lens```.", "Order it."]));
+});
+
+test.each(["bash", "zsh", "fish"])("the completion for %s has all commands and their options", async (shell) => {
+  const script = await run(temporaryPath(), "completion", shell);
+  for (const { commands } of COMMAND_GROUPS) {
+    for (const { usage } of commands) expect(script).toContain(usage.split(" ")[0]);
+  }
+  expect(script).toContain(shell === "fish" ? "-l since" : "--since");
+});
+
+test("an imported session is continued in its agent, unless its id could be more than an id", () => {
+  const session = { source: "claude-code", externalId: "4fec-7ea0", parentSessionId: null };
+  const commandOf = (changes: object) => agentCommand({ ...session, ...changes } as Parameters<typeof agentCommand>[0]);
+  expect(commandOf({})).toBe("claude --resume 4fec-7ea0");
+  expect(commandOf({ source: "codex" })).toBe("codex resume 4fec-7ea0");
+  for (const other of [{ source: null }, { externalId: null }, { externalId: "a; rm b" }, { parentSessionId: "p" }]) {
+    expect(commandOf(other)).toBeUndefined();
+  }
+});
+
+test("an agreement covers the locations that were agreed to, and a damaged one none", () => {
+  const path = join(temporaryFolder(), "new", "agent.db");
+  const agreed = new AgreedLocations(path);
+  expect(agreed.covers(["/a"])).toBe(false);
+  agreed.remember(["/a"]);
+  agreed.remember(["/b"]);
+  expect([agreed.covers(["/a", "/b"]), agreed.covers(["/a", "/c"])]).toEqual([true, false]);
+  expect(JSON.parse(readFileSync(`${path}.agreed.json`, "utf8"))).toEqual(["/a", "/b"]);
+  writeFileSync(`${path}.agreed.json`, "{");
+  expect(agreed.covers(["/a"])).toBe(false);
+});
