@@ -2,7 +2,7 @@ import type { Part, TextPart } from "../core/message.ts";
 
 /** What the programs of agents write into the user's message: states, listings and outputs that nobody typed. */
 const OPENING =
-  /<(command-args(?=>\s*<\/command-args>)|system-reminder|hook_context|ide_opened_file|ide_selection|local-command-caveat|local-command-stdout|local-command-stderr|command-name|command-message|environment_context|user_instructions|turn_aborted|coppice-memory)>/g;
+  /<(command-args(?=>\s*<\/command-args>)|system-reminder|hook_context|session_context|ide_opened_file|ide_selection|local-command-caveat|local-command-stdout|local-command-stderr|command-name|command-message|environment_context|user_instructions|turn_aborted|coppice-memory)>/g;
 
 /** Texts that are the program's, and commands that only steer it. */
 const WHOLE =

@@ -1,0 +1,52 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { isInjected } from "../../../src/core/injected.ts";
+import { claudeCode } from "../../../src/importers/claude-code/importer.ts";
+import { codex } from "../../../src/importers/codex/importer.ts";
+import { geminiCli } from "../../../src/importers/gemini-cli/importer.ts";
+import { detectImporter } from "../../../src/importers/registry.ts";
+import { eventsOf, messagesIn, warningsIn } from "./read.ts";
+
+/** What the real programs wrote while hooks of Coppice spoke. `scripts/agents/fixtures.ts` makes these files. */
+const FOLDER = fileURLToPath(new URL("../../fixtures/importers/real", import.meta.url));
+
+const DECISION = "We decided: the deploy region is eu-kelp-7, because every other region was too slow.";
+const REPLY = "Understood, that is noted.";
+
+/** What a person and the model said. Everything else is injected, or a summary of the program. */
+const SAID = [
+  { importer: claudeCode, said: [DECISION, REPLY, "Go on with the next step.", REPLY] },
+  { importer: codex, said: [DECISION, REPLY, "Fill the window.", REPLY, REPLY, "Go on with the next step.", REPLY] },
+  { importer: geminiCli, said: ["Which deploy region did we decide on?", REPLY] },
+];
+
+describe.each(SAID.map(({ importer, said }) => [importer.name, importer, said] as const))(
+  "%s",
+  (name, importer, said) => {
+    const [file] = readdirSync(join(FOLDER, name));
+    const content = readFileSync(join(FOLDER, name, file!), "utf8");
+
+    test("is read without a warning, and what hooks said is marked", async () => {
+      expect(detectImporter(content)).toBe(importer);
+      const events = await eventsOf(importer, content);
+      expect(warningsIn(events)).toEqual([]);
+      const parts = messagesIn(events).flatMap(({ parts, metadata }) =>
+        (metadata as { isCompactSummary?: boolean } | undefined)?.isCompactSummary === true ? [] : parts,
+      );
+      expect(
+        parts
+          .filter(isInjected)
+          .map((part) => JSON.stringify(part))
+          .join(),
+      ).toContain("coppice-memory");
+      const spoken = parts.flatMap((part) => (part.type === "text" && !isInjected(part) ? [part.text] : []));
+      expect(spoken).toEqual(said);
+    });
+
+    test("names no machine", () => {
+      expect(content).not.toMatch(/npmjs|registry\.|\/tmp\/(?!harbor)|\/root\/|127\.0\.0\.1:(?!8080)/);
+    });
+  },
+);
