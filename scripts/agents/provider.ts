@@ -8,7 +8,7 @@ export const REPLY = "Understood, that is noted.";
 export const FILL = "Fill the window.";
 
 const USAGE = 12;
-const FULL = 95_000;
+const FULL = 98_000;
 
 interface Exchange {
   path: string;

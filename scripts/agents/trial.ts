@@ -6,6 +6,9 @@ import type { FakeProvider } from "./provider.ts";
 
 const FACT = "eu-kelp-7";
 const DECISION = `We decided: the deploy region is ${FACT}, because every other region was too slow.`;
+const NEWER = ["gauge", "map", "proxy", "cache", "audit log", "queue", "price feed", "door lock", "mail relay"].map(
+  (thing) => `Please rewrite the tests of the ${thing}, because they wait for real time and fail on slow machines.`,
+);
 const TIMEOUT_MS = 180_000;
 
 /** Null: it could not be tried, and `notes` says why. */
@@ -65,7 +68,7 @@ export async function tryAgent(
   const setup = isDone && (await isValid(bench, note));
   agent.trust?.(bench.place);
 
-  if (agent.isUnread) await bench.importDecision(DECISION);
+  if (agent.isUnread) await bench.importSessions([DECISION]);
   else await agentRun(agent.start(bench.place, DECISION));
   await bench.coppice("watch", "--once", "--yes");
 
@@ -74,23 +77,29 @@ export async function tryAgent(
     if (told.length === 0) return note(`no hook ${events.join(", ")} told the decision`);
     const said = told.flatMap(({ output }) => textsOf(output)).filter((text) => text.includes(FACT));
     // Gemini CLI escapes the tags of what hooks say.
-    const asked = texts.map((text) => text.replaceAll("&lt;", "<").replaceAll("&gt;", ">"));
-    const arrived = said.some((text) => asked.some((one) => one.includes(text.trim())));
+    const plain = (text: string): string => text.trim().replaceAll("&lt;", "<").replaceAll("&gt;", ">");
+    const asked = texts.map(plain);
+    const arrived = said.some((text) => asked.some((one) => one.includes(plain(text))));
     return arrived || note(`what the hook ${told[0]!.event} told is not in the request`);
   };
   bench.takeFirings();
   const sessionStart = offered(["session-start"], await agentRun(agent.start(bench.place, "Say hello.")));
+  // The start of a session tells of the newest ones, and a prompt is not told what the start has told.
+  await bench.importSessions(NEWER);
   const question = "Which deploy region did we decide on?";
   const prompt = offered(["prompt"], await agentRun(agent.start(bench.place, question)));
 
   let compaction: boolean | null = null;
   if (typeof agent.compact === "string") notes.push(`compaction: ${agent.compact}`);
+  else if (agent.isUnread) notes.push("compaction: Coppice does not read the transcripts of this agent");
   else {
     await agentRun(agent.start(bench.place, DECISION));
+    // As the service does. The hooks of Claude Code and Codex import the session themselves.
+    await bench.coppice("watch", "--once", "--yes");
     bench.takeFirings();
-    await agentRun(agent.compact(bench.place));
-    const texts = await agentRun(agent.goOn(bench.place, "Go on with the next step."));
-    // Agents that compact a full window do so before they go on.
+    // Agents that compact a full window do so at once, or before they go on.
+    const texts = await agentRun(agent.compact(bench.place));
+    texts.push(...(await agentRun(agent.goOn(bench.place, "Go on with the next step."))));
     const isAnnounced = bench.firedEvents().includes("before-compaction");
     compaction = offered(["session-start", "after-compaction", "prompt"], texts);
     compaction &&= isAnnounced || note("the hook before-compaction did not fire");
@@ -210,14 +219,17 @@ tee "$file.in" | '${process.execPath}' '${program}' "$@" | tee "$file.out"
     });
   }
 
-  /** Stores a session of this project that no agent of the bench had. */
-  async importDecision(decision: string): Promise<void> {
-    const file = join(this.#firings, "..", "session-a.jsonl");
-    const about = { session: "a", project: basename(this.place.project), createdAt: new Date().toISOString() };
-    const lines = [
-      { ...about, role: "user", content: decision },
-      { ...about, role: "assistant", content: "Understood." },
-    ];
+  /** Stores sessions of this project that no agent of the bench had. */
+  async importSessions(prompts: readonly string[]): Promise<void> {
+    const file = join(this.#firings, "..", `sessions-${prompts.length}.jsonl`);
+    const project = basename(this.place.project);
+    const lines = prompts.flatMap((content, index) => {
+      const about = { session: `${prompts.length}-${index}`, project, createdAt: new Date().toISOString() };
+      return [
+        { ...about, role: "user", content },
+        { ...about, role: "assistant", content: "Understood." },
+      ];
+    });
     writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
     await this.coppice("import", file);
   }
