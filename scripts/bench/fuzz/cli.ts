@@ -40,6 +40,7 @@ const COMMANDS: Record<string, readonly string[]> = {
   forget: SESSIONS,
   secrets: [],
   exclude: PATHS,
+  completion: ["bash", "fish", "none"],
   help: ["show", "none"],
 };
 const FLAGS = [
