@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import { searchWords } from "../models/search-words.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { indexTexts } from "../store/write.ts";
@@ -31,4 +32,41 @@ export function indexTailNow(
     count += indexed;
   }
   return count;
+}
+
+/**
+ * Keeps the tail of the full-text index short. After a hundred appended messages it indexes as many: at once if they came
+ * together, and otherwise when the event loop is idle, so that no single append waits for it.
+ */
+export class TailIndexer {
+  readonly #repositories: Repositories;
+  #appendedCount = 0;
+  #isWaiting = false;
+
+  constructor(repositories: Repositories) {
+    this.#repositories = repositories;
+  }
+
+  /** Call it after the transaction that appended this many messages. It does not fail, because they are stored. */
+  appended(count: number): void {
+    this.#appendedCount += count;
+    if (count >= BATCH_MESSAGES_MAX) this.#index();
+    else if (this.#appendedCount >= BATCH_MESSAGES_MAX && !this.#isWaiting) {
+      this.#isWaiting = true;
+      setImmediate(() => {
+        this.#isWaiting = false;
+        this.#index();
+      });
+    }
+  }
+
+  #index(): void {
+    const countMax = this.#appendedCount;
+    this.#appendedCount = 0;
+    try {
+      indexTailNow(this.#repositories, { countMax });
+    } catch {
+      // The store was closed, another process writes, the disk is full, or the index is damaged: the next search or append says so.
+    }
+  }
 }

@@ -73,8 +73,10 @@ export class OpenedSession implements Session {
   /** Appends messages that were prepared before, possibly in another thread: see `OpenedStore.takesPrepared`. */
   appendPrepared(rows: readonly PreparedMessage[], seqExpected?: number): AppendResult[] {
     if (rows.length === 0) return [];
-    const { repositories, embedder, clock } = this.#ports;
-    return this.#change((state) => append(repositories, state, rows, { embedder, clock, seqExpected }));
+    const { repositories, embedder, clock, tailIndexer } = this.#ports;
+    const appended = this.#change((state) => append(repositories, state, rows, { embedder, clock, seqExpected }));
+    tailIndexer.appended(rows.length);
+    return appended;
   }
 
   /**

@@ -1,6 +1,7 @@
 import { NearestClusters } from "../ann/nearest-clusters.ts";
 import type { Clock } from "../core/clock.ts";
 import type { TokenCounter } from "../core/tokens.ts";
+import { TailIndexer } from "../ingest/index-texts.ts";
 import { VectorCollector } from "../ingest/vector-collector.ts";
 import type { Embedder } from "../models/embedder.ts";
 import type { Summarizer } from "../models/summarizer.ts";
@@ -38,6 +39,7 @@ export class SessionPorts implements ChosenPorts {
   readonly messageVectors: MessageVectors;
   readonly vectors: VectorCollector;
   readonly upkeep: Upkeep;
+  readonly tailIndexer: TailIndexer;
   /** The least recently used first. */
   readonly #resident = new Set<{ release(): void }>();
   #newest: object | undefined;
@@ -54,6 +56,7 @@ export class SessionPorts implements ChosenPorts {
     this.messageVectors = new MessageVectors(repositories, this.nearest);
     this.vectors = new VectorCollector({ repositories, inUse: this, clock: chosen.clock, changes: this.changes });
     this.upkeep = new Upkeep(this);
+    this.tailIndexer = new TailIndexer(repositories);
   }
 
   /** Uses another embedder from now on. The store must have its generation. */

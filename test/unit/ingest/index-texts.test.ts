@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { indexTail, indexTailNow } from "../../../src/ingest/index-texts.ts";
@@ -19,7 +20,9 @@ function appended(count: number): { path: string; repositories: ReturnType<typeo
   const path = temporaryPath();
   const session = openedStore(path).session("s");
   for (let from = 0; from < count; from += 100) session.appendAll(talk(Math.min(100, count - from)));
-  return { path, repositories: repositoriesOf(path, { readonly: false }) };
+  const repositories = repositoriesOf(path, { readonly: false });
+  repositories.database.write("test", () => repositories.fullText.clear());
+  return { path, repositories };
 }
 
 describe("indexing", () => {
@@ -87,6 +90,38 @@ describe("indexing", () => {
 });
 
 describe("the index is brought up to date", () => {
+  test("at once when a hundred messages are appended together", () => {
+    const store = openedStore(temporaryPath());
+    store.session("s").appendAll(talk(99));
+    expect(store.stats().unindexedCount).toBe(99);
+    store.session("other").appendAll(talk(100));
+    expect(store.stats().unindexedCount).toBe(0);
+  });
+
+  test("behind a hundred messages that are appended one by one", async () => {
+    const store = openedStore(temporaryPath());
+    const session = store.session("s");
+    for (const message of talk(99)) session.append(message);
+    await nextTurn();
+    expect(store.stats().unindexedCount).toBe(99);
+    session.append(user("the hundredth"));
+    expect(store.stats().unindexedCount).toBe(100);
+    await nextTurn();
+    expect(store.stats().unindexedCount).toBe(0);
+  });
+
+  test("without a failing append, where the index is damaged", () => {
+    const path = temporaryPath();
+    const session = openedStore(path).session("s");
+    session.appendAll(talk(100));
+    inDatabase(path, (database) => {
+      database.unsafeMode(true); // else SQLite protects the tables of the index
+      database.exec("DELETE FROM messages_fts_data");
+    });
+    expect(session.appendAll(talk(100))).toHaveLength(100);
+    expect(session.messages()).toHaveLength(200);
+  });
+
   test("by resolveDirty, for the whole store, and not when it is aborted", async () => {
     const path = temporaryPath();
     const store = openedStore(path);
