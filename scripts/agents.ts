@@ -7,7 +7,7 @@ import { installAgents, versionOf } from "./agents/install.ts";
 import { FakeProvider } from "./agents/provider.ts";
 import { type Trial, tryAgent } from "./agents/trial.ts";
 
-const PROGRAM = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
+const PROGRAM = fileURLToPath(new URL("../dist/coppice.cjs", import.meta.url));
 
 /**
  * `npm run agents -- [AGENT …] [--folder DIR] [--coppice FILE] [--json]` connects real agents with Coppice and runs them against a

@@ -3,6 +3,7 @@ import { benchContext } from "./bench/context.ts";
 import { benchDamage } from "./bench/damage.ts";
 import { benchFuzz } from "./bench/fuzz.ts";
 import { benchGemini } from "./bench/gemini.ts";
+import { benchHook } from "./bench/hook.ts";
 import { benchImport } from "./bench/import.ts";
 import { benchMcp } from "./bench/mcp.ts";
 import { benchMillion } from "./bench/million.ts";
@@ -36,6 +37,8 @@ const BENCHMARKS: Record<string, (options: Options) => Promise<{ name: string; f
       only,
     }),
   gemini: ({ data }) => benchGemini({ data }),
+  hook: ({ messages, folder }) =>
+    benchHook({ messages: messages === undefined ? undefined : Number(messages), folder }),
   import: ({ megabytes }) => benchImport(megabytes === undefined ? undefined : Number(megabytes)),
   mcp: ({ messages, folder }) => benchMcp({ messages: messages === undefined ? undefined : Number(messages), folder }),
   million: ({ folder }) => benchMillion(folder),
@@ -48,7 +51,7 @@ const BENCHMARKS: Record<string, (options: Options) => Promise<{ name: string; f
     }),
 };
 
-/** `npm run --silent bench -- store [--messages N] [--json]`, `… context [--folder DIR] [--json]`, `… damage [--copies N] [--json]`, `… fuzz [--inputs N] [--seed S | --random] [--only TARGET:NUMBER[-NUMBER]] [--json]`, `… gemini [--data DIR] [--json]`, `… import [--megabytes N] [--json]`, `… mcp [--messages N] [--folder DIR] [--json]`, `… million --folder DIR [--json]`, `… package [--folder DIR] [--json]`, `… recall [--folder DIR [--build-million]] [--json]`, `… watch [--megabytes N] [--seconds N] [--json]`. */
+/** `npm run --silent bench -- store [--messages N] [--json]`, `… context [--folder DIR] [--json]`, `… damage [--copies N] [--json]`, `… fuzz [--inputs N] [--seed S | --random] [--only TARGET:NUMBER[-NUMBER]] [--json]`, `… gemini [--data DIR] [--json]`, `… hook [--messages N] [--folder DIR] [--json]`, `… import [--megabytes N] [--json]`, `… mcp [--messages N] [--folder DIR] [--json]`, `… million --folder DIR [--json]`, `… package [--folder DIR] [--json]`, `… recall [--folder DIR [--build-million]] [--json]`, `… watch [--megabytes N] [--seconds N] [--json]`. */
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
@@ -69,7 +72,7 @@ const { positionals, values } = parseArgs({
 const bench = BENCHMARKS[positionals[0] ?? ""];
 if (bench === undefined) {
   console.error(
-    "Usage: npm run --silent bench -- store [--messages N] [--json] | context [--folder DIR] [--json] | damage [--copies N] [--json] | fuzz [--inputs N] [--seed S | --random] [--only TARGET:NUMBER[-NUMBER]] [--json] | gemini [--data DIR] [--json] | import [--megabytes N] [--json] | mcp [--messages N] [--folder DIR] [--json] | million --folder DIR [--json] | package [--folder DIR] [--json] | recall [--folder DIR [--build-million]] [--json] | watch [--megabytes N] [--seconds N] [--json]",
+    "Usage: npm run --silent bench -- store [--messages N] [--json] | context [--folder DIR] [--json] | damage [--copies N] [--json] | fuzz [--inputs N] [--seed S | --random] [--only TARGET:NUMBER[-NUMBER]] [--json] | gemini [--data DIR] [--json] | hook [--messages N] [--folder DIR] [--json] | import [--megabytes N] [--json] | mcp [--messages N] [--folder DIR] [--json] | million --folder DIR [--json] | package [--folder DIR] [--json] | recall [--folder DIR [--build-million]] [--json] | watch [--megabytes N] [--seconds N] [--json]",
   );
   process.exit(2);
 }

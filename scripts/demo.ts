@@ -14,7 +14,7 @@ import { openStore } from "../src/index.ts";
  */
 const TRANSCRIPTS = fileURLToPath(new URL("./demo/transcripts", import.meta.url));
 const APPENDER = fileURLToPath(new URL("./demo/appender.ts", import.meta.url));
-const CLI = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
+const CLI = fileURLToPath(new URL("../dist/coppice.cjs", import.meta.url));
 const FILE = join(mkdtempSync(join(tmpdir(), "coppice-demo-")), "agent.db");
 
 const startedAt = performance.now();

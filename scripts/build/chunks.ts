@@ -3,15 +3,10 @@ import type { ChunkingContext } from "rolldown";
 
 /**
  * The chunks of the library, in the order in which programs come to need them, and the modules that need them. Each file that
- * Node loads takes time, so the library is these four.
+ * Node loads takes time, so the library is these three.
  */
 const CHUNKS = {
-  base: [
-    "cli/main.ts",
-    "cli/run.ts",
-    ...["ai-sdk", "anthropic", "gemini", "llxprt", "openai"].map((name) => `adapters/${name}.ts`),
-  ],
-  hook: ["hooks/run-hook.ts"],
+  base: ["cli/main.ts", ...["ai-sdk", "anthropic", "gemini", "llxprt", "openai"].map((name) => `adapters/${name}.ts`)],
   schemas: ["mcp/server.ts", "imports/import-thread.ts"],
   store: ["index.ts"],
 };

@@ -1,7 +1,7 @@
 import { readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { bundlePrograms } from "./programs.ts";
+import { bundleBin, bundlePrograms } from "./programs.ts";
 import { bundleTypes } from "./types.ts";
 
 const SOURCE = fileURLToPath(new URL("../../src", import.meta.url));
@@ -33,5 +33,6 @@ export async function buildPackage(out: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   const { programs, typed } = entries();
   await bundlePrograms(SOURCE, programs, folder);
+  await bundleBin(SOURCE, "cli/bin.ts", ["cli/main.ts", "cli.js"], folder);
   await bundleTypes(SOURCE, Object.fromEntries(typed.map((name) => [name, programs[name]!])), folder);
 }

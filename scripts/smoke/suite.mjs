@@ -14,7 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), "coppice-suite-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 function coppice(...args) {
-  const bin = join("node_modules", "coppice", "dist", "cli.js");
+  const bin = join("node_modules", "coppice", "dist", "coppice.cjs");
   return execFileSync(process.execPath, [bin, "--db", join(folder, "cli.db"), ...args], { encoding: "utf8" });
 }
 

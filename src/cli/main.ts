@@ -1,15 +1,19 @@
-#!/usr/bin/env node
-import { hookWords } from "./hook-words.ts";
-import { storePath } from "./store-path.ts";
+import { VERSION } from "../core/version.ts";
+import { reportFailure, runCommandLine } from "./command-line.ts";
+import { COMMAND_GROUPS } from "./commands.ts";
+import { failureFrom } from "./failure.ts";
+import { processTerminal } from "./terminal.ts";
 
 const argv = process.argv.slice(2);
-const call = hookWords(argv);
-// An agent waits for its hooks at each prompt, so they do not wait for the code of the other commands.
-if (call === undefined) {
-  const { runTyped } = await import("./run.ts");
-  await runTyped(argv);
-} else {
-  process.on("uncaughtException", () => process.exit(0));
-  const { runHook } = await import("../hooks/run-hook.ts");
-  await runHook({ ...call, storePath: storePath(call.db) });
-}
+const terminal = processTerminal();
+
+// Unhandled rejections arrive here too.
+process.on("uncaughtException", (error) => {
+  reportFailure(failureFrom(error), argv, terminal);
+  process.exit(1);
+});
+
+// `process.exit` would cut off output that a pipe has not taken yet.
+process.exitCode = await runCommandLine(argv, { groups: COMMAND_GROUPS, version: VERSION, terminal });
+// After an interruption, something may still wait for input that never comes.
+if (Number(process.exitCode) > 128) process.exit();

@@ -1,3 +1,5 @@
+import { projectOf } from "../importers/project.ts";
+
 export const HOOK_AGENTS = ["claude-code", "codex", "gemini-cli", "opencode", "pi"] as const;
 export type HookAgent = (typeof HOOK_AGENTS)[number];
 
@@ -12,6 +14,8 @@ export interface Firing {
   sessionId: string;
   /** The folder that the agent works in. */
   cwd: string;
+  /** The project of that folder. */
+  project: string;
   /** Why the session starts: `startup`, `resume`, `clear` or `compact`. */
   source: string;
   prompt: string;
@@ -38,11 +42,13 @@ export function firingOf(
   };
   const isKnown = isOneOf(HOOK_AGENTS, agent) && isOneOf(HOOK_EVENTS, event);
   if (!isKnown) return undefined;
+  const cwd = textOf("cwd") || process.cwd();
   return {
     agent,
     event,
     sessionId: textOf("session_id"),
-    cwd: textOf("cwd") || process.cwd(),
+    cwd,
+    project: projectOf(cwd),
     source: textOf("source"),
     prompt: textOf("prompt"),
     transcriptPath: textOf("transcript_path") || undefined,

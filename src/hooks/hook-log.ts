@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, readFileSync, renameSync, statSync, writeFil
 import { dirname } from "node:path";
 
 /** Bytes of the log. A longer one loses its older half. */
-const LOG_BYTES_MAX = 128 * 1024;
+const LOG_BYTES_MAX = 64 * 1024;
 const REASON_CHARS_MAX = 300;
 
 /** One line of the log. It holds nothing that anybody said. */

@@ -1,11 +1,11 @@
-import { projectOf } from "../importers/project.ts";
 import { snippetOf } from "../recall/snippet.ts";
+import type { NotableMessage } from "../store/messages.ts";
 import type { QuickReader } from "../store/quick-reader.ts";
 import type { HookText } from "./answer.ts";
 import type { SessionMemory } from "./begin.ts";
 import type { Firing } from "./firing.ts";
 import { nearMessages } from "./near-messages.ts";
-import { type Quoted, quoted, type Section } from "./quotation.ts";
+import { type Line, type Quoted, quoted, type Section } from "./quotation.ts";
 import { recordOfProject, recordOfSession } from "./work-record.ts";
 
 /** The most messages that are quoted for one prompt, and their tokens. */
@@ -22,7 +22,7 @@ export type Said = HookText & Pick<Quoted, "tokens" | "messageIds">;
 export function sayAt(reader: QuickReader, firing: Firing, memory: SessionMemory): Said | undefined {
   return reader.snapshot(() => {
     const ownIds = firing.sessionId === "" ? [] : reader.sessionIds(firing.sessionId);
-    const project = projectOf(firing.cwd);
+    const { project } = firing;
     switch (firing.event) {
       case "session-start":
         if (firing.source === "compact") return broughtBack(reader, ownIds);
@@ -32,7 +32,7 @@ export function sayAt(reader: QuickReader, firing: Firing, memory: SessionMemory
       case "after-compaction":
         return broughtBack(reader, ownIds);
       case "prompt": {
-        const near = nearSection(reader, firing, project, ownIds, memory);
+        const near = nearSection(reader, firing, ownIds, memory);
         // Some agents have no event after a compaction that takes a text, so the next prompt brings back what was decided.
         if (memory.isBare)
           return said(quoted([...recordOfSession(reader, ownIds), ...near]), "what was decided before");
@@ -55,8 +55,7 @@ function said(quoted: Quoted | undefined, what: string): Said | undefined {
 
 function nearSection(
   reader: QuickReader,
-  { prompt, sessionId }: Firing,
-  project: string,
+  { prompt, project, sessionId }: Firing,
   ownIds: readonly string[],
   { quoted, compactedAtMs = Number.NEGATIVE_INFINITY }: SessionMemory,
 ): Section[] {
@@ -70,8 +69,13 @@ function nearSection(
     const beginning = text.trim().slice(0, COPY_CHARS);
     return !beginnings.has(beginning) && beginnings.add(beginning);
   });
-  const lines = distinct.slice(0, NEAR_MAX).map(({ message: { id, role, createdAtMs, text }, weights }) => {
-    return { kind: "said", id, atMs: createdAtMs, by: role, text: snippetOf(text, weights).replaceAll("**", "") };
+  const lines = distinct.slice(0, NEAR_MAX).flatMap(({ message, weights }) => {
+    const lineOf = (kind: string, { id, role, createdAtMs, text }: NotableMessage): Line => {
+      return { kind, id, atMs: createdAtMs, by: role, text: snippetOf(text, weights).replaceAll("**", "") };
+    };
+    // What was asked before is worth little without its answer.
+    const answer = message.role === "user" ? reader.answerTo(message) : undefined;
+    return [lineOf("said", message), ...(answer === undefined ? [] : [lineOf("answered", answer)])];
   });
   return lines.length === 0 ? [] : [{ name: "near", attributes: {}, lines }];
 }

@@ -1,11 +1,13 @@
 import { element, escapeText } from "../core/markup.ts";
 import { cutAtGrapheme } from "../core/text.ts";
 import { minuteOf } from "../core/times.ts";
-import { estimateTokens } from "../core/token-estimate.ts";
 import { oneLine } from "../models/lines.ts";
 
 /** The most tokens that a hook says. */
 export const HOOK_TOKENS_MAX = 1_000;
+
+/** English has four characters in a token, code three, and other scripts one or two, of three bytes each. */
+const TOKEN_BYTES = 3.2;
 
 /** The element that holds all that a hook says. The importers know it, so that nobody takes it for the user's words. */
 export const HOOK_ELEMENT = "coppice-memory";
@@ -73,6 +75,11 @@ export function quoted(sections: readonly Section[], tokensMax = HOOK_TOKENS_MAX
 
 function frameOf(elements: readonly string[]): string {
   return element(HOOK_ELEMENT, {}, `\n${[NOTE, ...elements].join("\n")}\n`);
+}
+
+/** A high estimate. That of `core/tokens.ts` is better, and costs a cold process ten times as much. */
+function estimateTokens(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / TOKEN_BYTES);
 }
 
 function lineText({ kind, id, handle, atMs, by, text }: Line): string {

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { writeSync } from "node:fs";
 import { openQuickly } from "../store/quick-reader.ts";
 import { answerOf, takesText } from "./answer.ts";
@@ -111,8 +110,9 @@ function objectIn(text: string): Record<string, unknown> | undefined {
 }
 
 /** Imports the transcript, so that all of it is stored before the agent drops it. A long import goes on after the hook. */
-function imported({ transcriptPath }: Firing, storePath: string): Promise<void> {
-  if (transcriptPath === undefined) return Promise.resolve();
+async function imported({ transcriptPath }: Firing, storePath: string): Promise<void> {
+  if (transcriptPath === undefined) return;
+  const { spawn } = await import("node:child_process");
   return new Promise((resolve) => {
     const words = [process.argv[1]!, "import", transcriptPath, "--db", storePath, "--json"];
     const child = spawn(process.execPath, words, { stdio: "ignore", detached: true, windowsHide: true });

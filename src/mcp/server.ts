@@ -10,12 +10,13 @@ import { type AnyTool, registerTool } from "./tool.ts";
 import { append } from "./tools/append.ts";
 import { expand } from "./tools/expand.ts";
 import { getContext } from "./tools/get-context.ts";
+import { hook } from "./tools/hook.ts";
 import { listSessions, listSubjects } from "./tools/lists.ts";
 import { recall } from "./tools/recall.ts";
 import { recap } from "./tools/recap.ts";
 import { Turns } from "./turns.ts";
 
-const READING: readonly AnyTool[] = [recall, expand, getContext, recap, listSessions, listSubjects];
+const READING: readonly AnyTool[] = [recall, expand, getContext, recap, listSessions, listSubjects, hook];
 
 const INSTRUCTIONS = `Coppice keeps conversations of this and other agents, every message word for word, with summaries of old ones that expand.
 Look here when the user refers to an earlier session, and before you ask them something they may have said in one: recall finds messages by a question or by words, get_context gives one session within a budget, recap tells what was worked on, decided and left open, list_sessions and list_subjects give an overview, expand gives the exact messages behind a handle (cluster:…, theme:…, subject:…) or around a message id.

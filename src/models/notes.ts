@@ -42,14 +42,36 @@ const PATH_ARGUMENTS = ["file_path", "filePath", "absolute_path", "filename", "p
  *
  * @param message  The stored `text` and `parts`. Long strings in `parts` may be references to artifacts.
  */
-export function notesOf({ role, text, ...message }: { role: Role; text: string; parts: readonly Part[] }): Notes {
+export function notesOf(message: StoredWords): Notes {
+  const parts = message.parts.filter((part) => !isInjected(part));
+  const calls = parts.filter((part) => part.type === "tool_call");
+  return { files: filesOf(message.role, wordsOf(message), calls), said: saidOf(message), ...actionsOf(message) };
+}
+
+/** The stored `text` and `parts` of a message. */
+interface StoredWords {
+  role: Role;
+  text: string;
+  parts: readonly Part[];
+}
+
+function wordsOf({ text }: StoredWords): string {
+  return plainText(excerpt(text, NOTED_CHARS_MAX, NOTED_CHARS_MAX - NOTED_END_CHARS));
+}
+
+/** Reads only what was said. */
+export function saidOf(message: StoredWords): Notes["said"] {
+  const parts = message.parts.filter((part) => !isInjected(part));
+  return saidIn(message.role, message.text, wordsOf(message), parts);
+}
+
+/** Reads only the calls and the results. */
+export function actionsOf(message: StoredWords): Pick<Notes, "calls" | "results"> {
   const parts = message.parts.filter((part) => !isInjected(part));
   const calls = parts.filter((part) => part.type === "tool_call");
   const results = parts.filter((part) => part.type === "tool_result");
-  const words = plainText(excerpt(text, NOTED_CHARS_MAX, NOTED_CHARS_MAX - NOTED_END_CHARS));
+  const words = wordsOf(message);
   return {
-    files: filesOf(role, words, calls),
-    said: saidIn(role, text, words, parts),
     calls: calls.map(({ toolCallId, name, args }) => {
       const main = mainArgument(args as JsonValue);
       const about = main === undefined ? "" : cutLine(callSummary(main), ACTION_CHARS_MAX);

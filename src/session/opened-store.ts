@@ -29,6 +29,7 @@ import { erase, type ForgetReport, forgetMessages, forgetSession, restoreForgott
 import { GenerationRepository } from "../store/generations.ts";
 import { openDatabase, type StoreDatabase } from "../store/open.ts";
 import { type QueryRow, queryRows } from "../store/query.ts";
+import { QuickReader } from "../store/quick-reader.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { SessionOverview, SessionsOptions } from "../store/sessions.ts";
 import { type StoreStats, storeStats } from "../store/stats.ts";
@@ -150,6 +151,7 @@ export class OpenedStore implements Store {
   readonly #closing = new AbortController();
   /** One object for each session, because two would disagree about its next seq. */
   readonly #sessions = new Map<string, OpenedSession>();
+  #quickReader: QuickReader | undefined;
 
   constructor(database: StoreDatabase, chosen: ChosenPorts) {
     setMaxListeners(0, this.#closing.signal); // one listener for each session that is resolving
@@ -441,6 +443,12 @@ export class OpenedStore implements Store {
       const results = append(remembered);
       return messages.map((message) => results[remembered.indexOf(message)]);
     });
+  }
+
+  /** Reads for hooks, with this store's connection. */
+  get quickReader(): QuickReader {
+    this.#quickReader ??= new QuickReader(this.#database.client);
+    return this.#quickReader;
   }
 
   /** True if the store uses the default embedder, counter and clock. Then `prepareApart` may prepare its messages. */

@@ -1,6 +1,6 @@
 import { rankedFiles, resultLines, saidLines } from "../context/continuity/continuity.ts";
 import type { NotedMessage } from "../core/notes.ts";
-import { notesOf } from "../models/notes.ts";
+import { actionsOf, notesOf } from "../models/notes.ts";
 import { isSameMatter } from "../models/same-matter.ts";
 import { sentencesOf } from "../models/sentences.ts";
 import { openTasksIn } from "../models/statements.ts";
@@ -61,7 +61,8 @@ export function openEnds({ messages }: NotableReader, sessionId: string): OpenEn
   const range = { seqFrom: 0, seqEnd: Number.MAX_SAFE_INTEGER, limit: ENDING_MESSAGES_MAX };
   const ending = messages.notableBefore(sessionId, range);
   const lineOf = sourcesIn(ending);
-  const ends: OpenEnd[] = resultLines(ending.map((message) => noted(message))).errors.map((error) => ({
+  const acted = ending.map((message) => ({ messageId: message.id, ...message, ...actionsOf(message) }));
+  const ends: OpenEnd[] = resultLines(acted).errors.map((error) => ({
     kind: "error",
     ...lineOf(error),
   }));
@@ -104,7 +105,7 @@ function questionIn({ role, text }: NotableMessage): string | undefined {
   return last.find(({ kind, text: sentence }) => kind === "prose" && /[?？]["'”’)\]*_]*$/.test(sentence))?.text;
 }
 
-function noted(message: NotableMessage, seq = message.seq): NotedMessage {
+function noted(message: NotableMessage, seq: number): NotedMessage {
   return { messageId: message.id, seq, stepId: message.stepId, ...notesOf(message) };
 }
 

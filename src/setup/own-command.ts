@@ -24,7 +24,7 @@ export function ownProgram(program: string, path: string): string[] {
   if (program.includes(`${sep}_npx${sep}`)) return NPX;
   const link = projectLink(resolve(program));
   if (link !== undefined) return [link];
-  return program.endsWith(`${sep}dist${sep}cli.js`) ? ["node", resolve(program)] : NPX;
+  return program.endsWith(`${sep}dist${sep}coppice.cjs`) ? ["node", resolve(program)] : NPX;
 }
 
 export function callOf({ program, store }: OwnCommand, ...words: readonly string[]): string[] {

@@ -8,6 +8,9 @@ import type { NotableMessage } from "./messages.ts";
 /** Milliseconds that a read waits for a lock. Readers of a write-ahead log wait only while it is made or recovered. */
 const LOCK_WAIT_MS = 100;
 
+/** An answer that comes later than this many messages after the question is not looked for. */
+const ANSWER_MESSAGES_MAX = 40;
+
 /** The newest messages that are not in the full-text index yet, and are searched by reading them. */
 const TAIL_MAX = 300;
 
@@ -89,6 +92,35 @@ export class QuickReader {
     )
       .reverse()
       .map(parsed);
+  }
+
+  /** The newest messages that users and assistants of a session said in words, in order. */
+  said(sessionId: string, limit: number): NotableMessage[] {
+    return this.#all<StoredMessage>(
+      `SELECT ${MESSAGE} FROM messages m
+       WHERE m.session_id = ? AND m.role IN ('user', 'assistant') AND instr(m.parts, '"type":"text"') > 0
+       ORDER BY m.seq DESC LIMIT ?`,
+      sessionId,
+      limit,
+    )
+      .reverse()
+      .map(parsed);
+  }
+
+  /** What an assistant said last before the next message of a user; undefined if it said nothing, or far later. */
+  answerTo({ sessionId, seq }: NotableMessage): NotableMessage | undefined {
+    const turn = this.#all<StoredMessage>(
+      `SELECT ${MESSAGE} FROM messages m
+       WHERE m.session_id = ? AND m.seq > ? AND m.seq <= ? AND m.role IN ('user', 'assistant')
+         AND instr(m.parts, '"type":"text"') > 0
+       ORDER BY m.seq`,
+      sessionId,
+      seq,
+      seq + ANSWER_MESSAGES_MAX,
+    );
+    const end = turn.findIndex(({ role }) => role === "user");
+    const last = (end === -1 ? turn : turn.slice(0, end)).at(-1);
+    return last && parsed(last);
   }
 
   /** The clusters in which a session was last active, newest first. */

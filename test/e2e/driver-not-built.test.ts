@@ -28,7 +28,7 @@ beforeAll(() => {
 });
 
 function coppice(...args: string[]) {
-  const main = join(installed, "dist", "cli.js");
+  const main = join(installed, "dist", "coppice.cjs");
   return spawnSync(process.execPath, [main, ...args], {
     cwd: folder.path,
     encoding: "utf8",

@@ -112,6 +112,7 @@ describe.each([
       "recap",
       "list_sessions",
       "list_subjects",
+      "hook",
     ]);
   });
 

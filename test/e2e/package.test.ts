@@ -204,7 +204,7 @@ console.log(store.resume("s").messages().length);`,
   });
 
   test("has the command", () => {
-    const { stdout } = node(join("node_modules", "coppice", "dist", "cli.js"), "--version");
+    const { stdout } = node(join("node_modules", "coppice", "dist", "coppice.cjs"), "--version");
     expect(stdout.trim()).toBe(JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")).version);
   });
 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, inject } from "vitest";
 
-export const MAIN = join(inject("packageFolder"), "dist", "cli.js");
+export const MAIN = join(inject("packageFolder"), "dist", "coppice.cjs");
 export const FIXTURES = fileURLToPath(new URL("../fixtures/importers", import.meta.url));
 
 export interface CliResult {

@@ -255,6 +255,9 @@ function frame(lines: readonly string[]): string {
   return element("continuity", {}, `\n${[NOTE, ...lines].join("\n")}\n`);
 }
 
+/** A message with only some of its notes. */
+type Noted<K extends keyof NotedMessage> = Pick<NotedMessage, "messageId" | "seq" | K>;
+
 interface NotedLine {
   text: string;
   messageId: number;
@@ -270,7 +273,7 @@ const ACTIONS_MAX = 16;
  * Returns the user's requests, the user's rules, and the decisions, each text once. The first request comes first, because the
  * others serve it. All else is ordered newest first.
  */
-export function saidLines(notes: readonly NotedMessage[]): Record<"asked" | "rules" | "decided", NotedLine[]> {
+export function saidLines(notes: readonly Noted<"said">[]): Record<"asked" | "rules" | "decided", NotedLine[]> {
   const newest = notes.toReversed().flatMap(({ messageId, seq, said }) => {
     return said.toReversed().map(({ kind, text }) => ({ kind, text, messageId, seq }));
   });
@@ -292,7 +295,9 @@ export function saidLines(notes: readonly NotedMessage[]): Record<"asked" | "rul
  * Returns errors, and outcomes such as counts of failed tests, both newest first. Only the last result of each action counts,
  * so a success removes an earlier error. Only the texts of commands are searched, because a file may mention any error.
  */
-export function resultLines(notes: readonly NotedMessage[]): Record<"errors" | "outcomes", NotedLine[]> {
+export function resultLines(
+  notes: readonly Noted<"stepId" | "calls" | "results">[],
+): Record<"errors" | "outcomes", NotedLine[]> {
   const calls = new Map<string, NotedMessage["calls"][number]>();
   const last = new Map<string, { kind: "errors" | "outcomes"; line: NotedLine } | undefined>();
   for (const { messageId, seq, stepId, calls: made, results } of notes) {

@@ -26,6 +26,16 @@ describe("what a program writes into the user's message", () => {
       [],
     ],
     ["/exit", ["/exit"], []],
+    [
+      "<coppice-memory>\nA record\n</coppice-memory>\nwhich region?",
+      ["<coppice-memory>\nA record\n</coppice-memory>\n"],
+      ["which region?"],
+    ],
+    [
+      "<hook_context>&lt;coppice-memory&gt;</hook_context>\n\nwhich region?",
+      ["<hook_context>&lt;coppice-memory&gt;</hook_context>\n\n"],
+      ["which region?"],
+    ],
     ["# AGENTS.md instructions for /srv\n\nBe brief.", ["# AGENTS.md instructions for /srv\n\nBe brief."], []],
     ["Use </hook_context> and <hook_context> there.", [], ["Use </hook_context> and <hook_context> there."]],
     ["Exit the loop.", [], ["Exit the loop."]],

@@ -45,6 +45,7 @@ describe("what clients are told", () => {
       ["recap", reads],
       ["list_sessions", reads],
       ["list_subjects", reads],
+      ["hook", reads],
       ["append", { ...reads, readOnlyHint: false, idempotentHint: false }],
     ]);
   });

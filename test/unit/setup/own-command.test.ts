@@ -17,14 +17,14 @@ function folderWith(...paths: string[]): string {
 
 test("a global installation is called by its name", () => {
   const folder = folderWith("v20.1.0/bin/coppice");
-  const program = join(folder, "v20.1.0/lib/node_modules/coppice/dist/cli.js");
+  const program = join(folder, "v20.1.0/lib/node_modules/coppice/dist/coppice.cjs");
   expect(ownProgram(program, `/none:${join(folder, "v20.1.0/bin")}`)).toEqual(["coppice"]);
 });
 
 test("npx is called again, because its cache does not last", () => {
   const folder = folderWith(".npm/_npx/1a2b/node_modules/.bin/coppice");
   const bin = join(folder, ".npm/_npx/1a2b/node_modules/.bin");
-  expect(ownProgram(join(bin, "../coppice/dist/cli.js"), `${bin}:/none`)).toEqual(NPX);
+  expect(ownProgram(join(bin, "../coppice/dist/coppice.cjs"), `${bin}:/none`)).toEqual(NPX);
 });
 
 test("an installation in a project is called by the link of the project", () => {
@@ -32,8 +32,8 @@ test("an installation in a project is called by the link of the project", () => 
   const folder = folderWith(link, "web/node_modules/.pnpm/coppice@0.1.0/node_modules/.bin/coppice");
   const path = join(folder, "web/node_modules/.bin");
   for (const program of [
-    "web/node_modules/coppice/dist/cli.js",
-    "web/node_modules/.pnpm/coppice@0.1.0/node_modules/coppice/dist/cli.js",
+    "web/node_modules/coppice/dist/coppice.cjs",
+    "web/node_modules/.pnpm/coppice@0.1.0/node_modules/coppice/dist/coppice.cjs",
     link,
   ]) {
     expect(ownProgram(join(folder, program), path)).toEqual([join(folder, link)]);
@@ -41,7 +41,7 @@ test("an installation in a project is called by the link of the project", () => 
 });
 
 test("a build of the source is called by its file", () => {
-  const program = join(folderWith("dist/cli.js"), "dist/cli.js");
+  const program = join(folderWith("dist/coppice.cjs"), "dist/coppice.cjs");
   expect(ownProgram(program, "")).toEqual(["node", program]);
 });
 

@@ -1,0 +1,240 @@
+import { spawn } from "node:child_process";
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import Database from "better-sqlite3";
+import { openStore } from "../../src/index.ts";
+import { buildPackage } from "../build/package.ts";
+import { median } from "./messages.ts";
+import { questions } from "./recall-questions.ts";
+import { recallStore } from "./recall-store.ts";
+
+const MESSAGES = 100_000;
+const STARTS = 11;
+const CALLS = 60;
+const WARMING = 20;
+const SEED = 4;
+/** A hook that takes longer is not silent: somebody waits for it. Its own limit is three seconds. */
+const SILENT_MS_MAX = 5_000;
+const NOBODY = 65_534;
+
+export interface HookBenchOptions {
+  messages?: number | undefined;
+  /** The folder that keeps the store for later runs. Without it, the store is made for each run. */
+  folder?: string | undefined;
+}
+
+/**
+ * Measures what an agent waits for its hooks: the processor time of a process of its own at the start of a session and at a
+ * prompt, and the time of a call through a running MCP server. Then it counts the faults at which a hook is not silent.
+ */
+export async function benchHook({ messages = MESSAGES, folder }: HookBenchOptions = {}): Promise<{
+  name: "hook";
+  figures: Record<string, number>;
+}> {
+  const scratch = mkdtempSync(join(tmpdir(), "coppice-bench-hook-"));
+  try {
+    // Beside `node_modules`, where the program finds the driver.
+    const built = mkdtempSync(join(process.cwd(), "node_modules", ".cache", "coppice-hook-"));
+    try {
+      await buildPackage(built);
+      const bin = join(built, "coppice.cjs");
+      const path = join(folder ?? scratch, `recall-${messages}.db`);
+      await recallStore(path, messages);
+      const cold = await coldFigures(bin, path);
+      return {
+        name: "hook",
+        figures: {
+          messages,
+          ...cold,
+          hookWarmP50Ms: await warmMs(bin, path),
+          hookFaultsNotSilent: await faultsNotSilent(bin, scratch),
+        },
+      };
+    } finally {
+      rmSync(built, { recursive: true, force: true });
+    }
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+interface Fired {
+  exitCode: number | null;
+  stdout: string;
+  stderr: string;
+  ms: number;
+}
+
+interface FireOptions {
+  /** What the agent writes: a text, nothing with an open pipe, more than anybody reads, or no pipe. */
+  stdin: string | "open" | "endless" | "none";
+  uid?: number;
+  env?: Record<string, string>;
+  /** Node's own options. */
+  node?: readonly string[];
+}
+
+function fire(
+  bin: string,
+  db: string,
+  event: string,
+  { stdin, uid, env = {}, node = [] }: FireOptions,
+): Promise<Fired> {
+  const startMs = performance.now();
+  const child = spawn(process.execPath, [...node, bin, "hook", event, "--agent", "claude-code", "--db", db], {
+    stdio: [stdin === "none" ? "ignore" : "pipe", "pipe", "pipe"],
+    env: { PATH: process.env.PATH, ...env },
+    ...(uid !== undefined && { uid }),
+  });
+  child.stdin?.on("error", () => {}); // a hook may end before it was told everything
+  const more = stdin === "endless" ? setInterval(() => child.stdin?.write("x".repeat(10_000)), 5) : undefined;
+  if (!["open", "endless", "none"].includes(stdin)) child.stdin?.end(stdin);
+  let [stdout, stderr] = ["", ""];
+  child.stdout!.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+  });
+  child.stderr!.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  return new Promise((resolve) => {
+    child.once("close", (exitCode) => {
+      clearInterval(more);
+      child.stdin?.destroy();
+      resolve({ exitCode, stdout, stderr, ms: performance.now() - startMs });
+    });
+  });
+}
+
+function inputOf(session: string, prompt: string): string {
+  return JSON.stringify({ session_id: session, cwd: "/home/mira/project-0", source: "startup", prompt });
+}
+
+/** The larger of the two medians counts. A bare process of Node is measured beside them. */
+async function coldFigures(bin: string, db: string): Promise<Record<string, number>> {
+  const meter = join(tmpdir(), `coppice-hook-meter-${process.pid}.cjs`);
+  // The processor time of the whole process, threads and start included.
+  writeFileSync(
+    meter,
+    `process.on("exit", () => { const { user, system } = process.cpuUsage();
+      require("node:fs").writeFileSync(process.env.METER, String((user + system) / 1000)); });`,
+  );
+  const times: Record<string, number[]> = { bare: [], "session-start": [], prompt: [] };
+  try {
+    const asked = questions(STARTS, SEED);
+    for (let start = 0; start < STARTS; start++) {
+      for (const [event, found] of Object.entries(times)) {
+        const stdin = inputOf(`cold-${process.pid}-${start}`, event === "prompt" ? asked[start]!.text : "");
+        const options = { stdin, env: { METER: `${meter}.ms` }, node: ["--require", meter] };
+        const { exitCode, stderr } = event === "bare" ? await bare(options) : await fire(bin, db, event, options);
+        if (exitCode !== 0 || stderr !== "") throw new Error(`The hook failed: ${stderr}`);
+        found.push(Number(readFileSync(`${meter}.ms`, "utf8")));
+      }
+    }
+  } finally {
+    for (const file of [meter, `${meter}.ms`]) rmSync(file, { force: true });
+  }
+  const [nodeColdCpuMs, startCpuMs, promptCpuMs] = Object.values(times).map(median);
+  return {
+    nodeColdCpuMs: nodeColdCpuMs!,
+    hookStartColdCpuMs: startCpuMs!,
+    hookPromptColdCpuMs: promptCpuMs!,
+    hookColdCpuMs: Math.max(startCpuMs!, promptCpuMs!),
+  };
+}
+
+function bare({ env, node = [] }: FireOptions): Promise<{ exitCode: number | null; stderr: string }> {
+  const child = spawn(process.execPath, [...node, "-e", "0"], { stdio: "ignore", env: { ...process.env, ...env } });
+  return new Promise((resolve) => child.once("close", (exitCode) => resolve({ exitCode, stderr: "" })));
+}
+
+async function warmMs(bin: string, db: string): Promise<number> {
+  const client = new Client({ name: "bench", version: "1" });
+  await client.connect(
+    new StdioClientTransport({ command: process.execPath, args: [bin, "mcp", "--db", db], stderr: "inherit" }),
+  );
+  try {
+    const times: number[] = [];
+    for (const [index, { text: prompt }] of questions(CALLS + WARMING, SEED).entries()) {
+      const session_id = `warm-${process.pid}-${index}`;
+      const from = performance.now();
+      const { isError, content } = await client.callTool({
+        name: "hook",
+        arguments: { event: "prompt", cwd: "/home/mira/project-0", session_id, prompt },
+      });
+      if (isError) throw new Error(JSON.stringify(content));
+      if (index >= WARMING) times.push(performance.now() - from);
+    }
+    return median(times);
+  } finally {
+    await client.close();
+  }
+}
+
+/** Counts the faults at which a hook prints anything, fails, or takes its time. */
+async function faultsNotSilent(bin: string, scratch: string): Promise<number> {
+  const folder = join(scratch, "faults");
+  mkdirSync(folder, { mode: 0o755 });
+  chmodSync(scratch, 0o755);
+  const db = join(folder, "agent.db");
+  const store = openStore(db);
+  store
+    .session("earlier", { project: "project-0" })
+    .append({ role: "user", content: "We deploy to Oslo, for the latency." });
+  store.close();
+  const prompt = "Where do we deploy, is it Oslo, and was that for the latency?";
+  const stdin = inputOf("faults", prompt);
+  const damaged = join(folder, "damaged.db");
+  copyFileSync(db, damaged);
+  const bytes = readFileSync(damaged);
+  bytes.fill(0x5a, 4_096);
+  writeFileSync(damaged, bytes);
+  const secret = join(folder, "secret.db");
+  copyFileSync(db, secret);
+  chmodSync(secret, 0);
+  const locked = join(folder, "locked.db");
+  copyFileSync(db, locked);
+  const other = new Database(locked);
+  other.pragma("locking_mode = EXCLUSIVE");
+  other.exec("BEGIN EXCLUSIVE");
+  // In a folder that cannot be written, SQLite cannot open a store in the mode of a store.
+  const readOnly = join(scratch, "read-only");
+  mkdirSync(readOnly);
+  copyFileSync(db, join(readOnly, "agent.db"));
+  chmodSync(join(readOnly, "agent.db"), 0o444);
+  chmodSync(readOnly, 0o555);
+  // The superuser may do everything, so somebody else tries.
+  const asNobody = process.getuid?.() === 0 ? { uid: NOBODY } : {};
+  chmodSync(join(bin, ".."), 0o755);
+  const faults: [name: string, db: string, options: FireOptions][] = [
+    ["no store", join(folder, "none.db"), { stdin }],
+    ["no folder", join(folder, "none", "agent.db"), { stdin }],
+    ["locked", locked, { stdin }],
+    ["damaged", damaged, { stdin }],
+    ["read-only folder", join(readOnly, "agent.db"), { stdin, ...asNobody }],
+    ["no permission", secret, { stdin, ...asNobody }],
+    ["huge prompt", db, { stdin: inputOf("huge", `${"x".repeat(30)} `.repeat(400_000)) }],
+    ["rubbish", db, { stdin: "\u0000rubbish{" }],
+    ["endless input", db, { stdin: "endless" }],
+    ["open input", db, { stdin: "open" }],
+    ["no input", db, { stdin: "none" }],
+  ];
+  try {
+    // A hook that is silent at everything would pass, so one without a fault must speak.
+    const { stdout } = await fire(bin, db, "prompt", { stdin: inputOf("sound", prompt) });
+    if (!stdout.includes("Oslo")) throw new Error(`The hook said nothing without a fault: ${stdout}`);
+    let loud = 0;
+    for (const [name, path, options] of faults) {
+      const { exitCode, ms, ...printed } = await fire(bin, path, "prompt", options);
+      if (exitCode === 0 && printed.stdout === "" && printed.stderr === "" && ms < SILENT_MS_MAX) continue;
+      console.error(`Not silent: ${name}`, { exitCode, ms, ...printed });
+      loud += 1;
+    }
+    return loud;
+  } finally {
+    other.close();
+    chmodSync(readOnly, 0o755);
+  }
+}

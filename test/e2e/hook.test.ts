@@ -1,0 +1,262 @@
+import { spawn } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import Database from "better-sqlite3";
+import { beforeAll, describe, expect, test } from "vitest";
+import { CliFolder, MAIN } from "../support/cli.ts";
+
+const DAY = "2026-03-01";
+
+/** A store with a session of the project `web`, in which a region and a fix were decided. */
+function webStore(): CliFolder {
+  const folder = new CliFolder();
+  const lines = [
+    ["user", "Which region should the parcel service run in? Latency to Bergen matters most."],
+    ["assistant", "We decided on eu-north-1 for the parcel service, because its latency to Bergen is lowest."],
+    ["user", "Then fix the customs label printer, it prints the barcode upside down."],
+    ["assistant", "The root cause was the rotation flag of the barcode. I fixed it in src/labels/rotate.ts."],
+  ].map(([role, content], index) => ({
+    session: "monday",
+    project: "web",
+    id: `m${index}`,
+    role,
+    content,
+    createdAt: `${DAY}T09:0${index}:00Z`,
+  }));
+  folder.jsonl("web.jsonl", lines);
+  return folder;
+}
+
+interface Fired {
+  exitCode: number | null;
+  stdout: string;
+  stderr: string;
+  ms: number;
+}
+
+/** @param stdin  The text that the agent writes; "open" writes nothing and keeps the pipe open, "endless" never ends. */
+function fire(
+  folder: CliFolder,
+  words: string[],
+  input: object | string,
+  options: { uid?: number } = {},
+): Promise<Fired> {
+  const startMs = performance.now();
+  const child = spawn(process.execPath, [MAIN, "hook", ...words], {
+    cwd: folder.path,
+    env: { PATH: process.env.PATH, HOME: folder.path, COPPICE_DB: folder.db },
+    stdio: [input === "none" ? "ignore" : "pipe", "pipe", "pipe"],
+    ...options,
+  });
+  child.stdin?.on("error", () => {});
+  let timer: NodeJS.Timeout | undefined;
+  if (input === "endless") timer = setInterval(() => child.stdin?.write("x".repeat(10_000)), 5);
+  else if (input !== "open") child.stdin?.end(typeof input === "string" ? input : JSON.stringify(input));
+  let [stdout, stderr] = ["", ""];
+  child.stdout!.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+  });
+  child.stderr!.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  return new Promise((resolve) => {
+    child.once("close", (exitCode) => {
+      clearInterval(timer);
+      resolve({ exitCode, stdout, stderr, ms: performance.now() - startMs });
+    });
+  });
+}
+
+const SILENT = { exitCode: 0, stdout: "", stderr: "" };
+const START = { session_id: "tuesday", cwd: "/home/mira/web", hook_event_name: "SessionStart", source: "startup" };
+const PROMPT = {
+  ...START,
+  hook_event_name: "UserPromptSubmit",
+  prompt: "Which region does the parcel service run in?",
+};
+
+function logOf(folder: CliFolder): string {
+  return readFileSync(`${folder.db}-coppice-hooks/log.jsonl`, "utf8");
+}
+
+describe("what an agent is told", () => {
+  let folder: CliFolder;
+  beforeAll(async () => {
+    folder = webStore();
+    await folder.json("import", join(folder.path, "web.jsonl"));
+  });
+
+  test("at the start of a session: where the project's work stood, dated and quoted", async () => {
+    const { stdout, stderr, exitCode } = await fire(folder, ["session-start", "--agent", "claude-code"], START);
+    expect({ stderr, exitCode }).toEqual({ stderr: "", exitCode: 0 });
+    const { hookSpecificOutput, systemMessage } = JSON.parse(stdout);
+    expect(hookSpecificOutput.hookEventName).toBe("SessionStart");
+    const { additionalContext: text } = hookSpecificOutput;
+    expect(text).toMatch(/^<coppice-memory>\n.*never instructions[\s\S]*<\/coppice-memory>$/);
+    expect(text).toContain(`at="${DAY}T09:01Z">We decided on eu-north-1 for the parcel service`);
+    expect(text).toContain("fix the customs label printer");
+    expect(systemMessage).toMatch(/^Coppice: .* \d+ lines/);
+    expect(systemMessage).not.toContain("\n");
+  });
+
+  test("each agent in its own schema", async () => {
+    const said = async (words: string[], input: object) => JSON.parse((await fire(folder, words, input)).stdout);
+    const gemini = await said(["prompt", "--agent", "gemini-cli"], { ...PROMPT, session_id: "g1" });
+    expect(gemini.hookSpecificOutput.hookEventName).toBe("BeforeAgent");
+    expect(gemini.hookSpecificOutput.additionalContext).toContain("eu-north-1");
+    const codex = await said(["prompt", "--agent", "codex"], { ...PROMPT, session_id: "c1" });
+    expect(codex.hookSpecificOutput.hookEventName).toBe("UserPromptSubmit");
+    const pi = await said(["prompt", "--agent", "pi"], { ...PROMPT, session_id: "p1" });
+    expect(Object.keys(pi)).toEqual(["text"]);
+    const nothing = { ...PROMPT, prompt: "Write a haiku about autumn leaves.", session_id: "p2" };
+    expect(await said(["prompt", "--agent", "opencode"], nothing)).toEqual({});
+  });
+
+  test("nothing at a prompt about other things, in another project, or of the asking session", async () => {
+    const other = { ...PROMPT, session_id: "w1", prompt: "Write a haiku about autumn leaves." };
+    expect(await fire(folder, ["prompt", "--agent", "claude-code"], other)).toMatchObject(SILENT);
+    const elsewhere = { ...PROMPT, session_id: "w2", cwd: "/home/mira/bakery" };
+    expect(await fire(folder, ["prompt", "--agent", "claude-code"], elsewhere)).toMatchObject(SILENT);
+    const own = { ...PROMPT, session_id: "monday" };
+    expect(await fire(folder, ["prompt", "--agent", "claude-code"], own)).toMatchObject(SILENT);
+  });
+
+  test("nothing twice: neither by two installations, nor at the next prompt", async () => {
+    const words = ["prompt", "--agent", "claude-code"];
+    const twice = { ...PROMPT, session_id: "both" };
+    const answers = await Promise.all([fire(folder, words, twice), fire(folder, words, twice)]);
+    expect(answers.map(({ stdout }) => stdout === "").toSorted()).toEqual([false, true]);
+    expect(answers.map(({ stdout }) => stdout).join("")).toContain("We decided on eu-north-1");
+    const again = { ...twice, prompt: "And the parcel service: was its region chosen for the latency to Bergen?" };
+    expect(await fire(folder, words, again)).toMatchObject(SILENT);
+  });
+
+  test("after a compaction, what the session itself decided", async () => {
+    const own = { ...START, session_id: "monday" };
+    const before = await fire(folder, ["before-compaction", "--agent", "claude-code"], own);
+    expect(before.stdout).toMatch(/^<coppice-memory>/); // plain text: the agent adds it to its request for a summary
+    expect(before.stdout).toContain("We decided on eu-north-1");
+    const after = await fire(folder, ["session-start", "--agent", "claude-code"], { ...own, source: "compact" });
+    expect(JSON.parse(after.stdout).hookSpecificOutput.additionalContext).toContain("We decided on eu-north-1");
+    // Gemini CLI takes no text around a compaction, so the next prompt brings it back.
+    const gemini = { ...own, prompt: "go on" };
+    expect(await fire(folder, ["before-compaction", "--agent", "gemini-cli"], gemini)).toMatchObject(SILENT);
+    expect((await fire(folder, ["prompt", "--agent", "gemini-cli"], gemini)).stdout).toContain(
+      "We decided on eu-north-1",
+    );
+  });
+
+  test("nothing while hooks are off, everywhere or in a folder", async () => {
+    const words = ["session-start", "--agent", "claude-code"];
+    await folder.json("hook", "off", "--project", "/home/mira/web");
+    expect(await fire(folder, words, { ...START, session_id: "off1" })).toMatchObject(SILENT);
+    expect((await fire(folder, words, { ...START, session_id: "off2", cwd: "/srv/web" })).stdout).not.toBe("");
+    await folder.json("hook", "on", "--project", "/home/mira/web");
+    expect((await fire(folder, words, { ...START, session_id: "off3" })).stdout).not.toBe("");
+    await folder.json("hook", "off");
+    expect(await fire(folder, words, { ...START, session_id: "off4" })).toMatchObject(SILENT);
+    await folder.json("hook", "on");
+    expect((await fire(folder, words, { ...START, session_id: "off5" })).stdout).not.toBe("");
+  });
+
+  test("people see when it fired, and only they can read the log, which has nobody's words", async () => {
+    const { findings } = await folder.json("doctor");
+    const own = findings.filter(({ check }: { check: string }) => check === "hooks");
+    expect(own.map(({ text }: { text: string }) => text).join("\n")).toMatch(
+      /hook of claude-code last fired at .* ms\)/,
+    );
+    expect(statSync(`${folder.db}-coppice-hooks/log.jsonl`).mode & 0o077).toBe(0);
+    expect(logOf(folder)).not.toContain("parcel");
+  });
+});
+
+describe("whatever is wrong, an agent gets nothing and does not wait", () => {
+  const words = ["prompt", "--agent", "claude-code"];
+  const QUICK_MS = 5_000; // a busy machine starts Node slowly; the hook's own limit is three seconds
+
+  async function expectSilence(
+    folder: CliFolder,
+    typed: string[],
+    input: object | string,
+    options = {},
+  ): Promise<void> {
+    const fired = await fire(folder, typed, input, options);
+    expect(fired).toMatchObject(SILENT);
+    expect(fired.ms).toBeLessThan(QUICK_MS);
+  }
+
+  async function stored(): Promise<CliFolder> {
+    const folder = webStore();
+    await folder.json("import", join(folder.path, "web.jsonl"));
+    return folder;
+  }
+
+  test("no store, and nothing is made", async () => {
+    const folder = new CliFolder();
+    await expectSilence(folder, [...words, "--db", join(folder.path, "none", "agent.db")], PROMPT);
+    expect(existsSync(join(folder.path, "none"))).toBe(false);
+    await expectSilence(folder, words, PROMPT);
+    expect(existsSync(folder.db)).toBe(false);
+    expect(logOf(folder)).toContain("failure");
+  });
+
+  test("a locked store", async () => {
+    const folder = await stored();
+    const other = new Database(folder.db);
+    other.pragma("locking_mode = EXCLUSIVE");
+    other.exec("BEGIN EXCLUSIVE");
+    await expectSilence(folder, words, PROMPT);
+    other.close();
+    expect(logOf(folder)).toMatch(/"failure":".*locked/);
+  });
+
+  test("a damaged store, a cut one, a text file and an empty one", async () => {
+    const folder = await stored();
+    const bytes = readFileSync(folder.db);
+    bytes.fill(0x5a, 4_096);
+    writeFileSync(folder.db, bytes);
+    await expectSilence(folder, words, PROMPT);
+    truncateSync(folder.db, 5_000);
+    await expectSilence(folder, words, { ...PROMPT, session_id: "cut" });
+    writeFileSync(folder.db, "not a store, but some text that is long enough to be one".repeat(50));
+    await expectSilence(folder, words, { ...PROMPT, session_id: "text" });
+    writeFileSync(folder.db, "");
+    await expectSilence(folder, words, { ...PROMPT, session_id: "empty" });
+  });
+
+  test.runIf(process.getuid?.() === 0)("no permission, and a folder that cannot be written", async () => {
+    const folder = await stored();
+    chmodSync(dirname(dirname(MAIN)), 0o755);
+    chmodSync(folder.path, 0o755);
+    chmodSync(folder.db, 0o600);
+    await expectSilence(folder, words, PROMPT, { uid: 65_534 });
+    chmodSync(folder.db, 0o644);
+    await expectSilence(folder, words, PROMPT, { uid: 65_534 });
+  });
+
+  test("rubbish, no input, no end of it, and too much of it", async () => {
+    const folder = await stored();
+    for (const input of ["", "rubbish", "[1]", "null", '{"prompt":', "none", "open", "endless"]) {
+      await expectSilence(folder, words, input);
+    }
+    await expectSilence(folder, words, { prompt: 5, cwd: {}, session_id: [] });
+    await expectSilence(folder, words, { ...PROMPT, prompt: "x".repeat(5_000_000) });
+    const huge = { ...PROMPT, prompt: `${"word ".repeat(200_000)}` };
+    await expectSilence(folder, words, huge);
+  });
+
+  test("an unknown agent or event, and no name of either", async () => {
+    const folder = await stored();
+    await expectSilence(folder, ["prompt", "--agent", "vscode"], PROMPT);
+    await expectSilence(folder, ["session-end", "--agent", "claude-code"], PROMPT);
+    await expectSilence(folder, ["prompt"], PROMPT);
+    expect(logOf(folder)).toContain("The agent vscode or the event prompt is not known");
+  });
+
+  test("a folder in the place of the log", async () => {
+    const folder = await stored();
+    mkdirSync(`${folder.db}-coppice-hooks/log.jsonl`, { recursive: true });
+    const { exitCode, stderr } = await fire(folder, words, PROMPT);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  });
+});
