@@ -3,8 +3,8 @@ import { and, eq } from "drizzle-orm";
 import { OPENING_MESSAGES, type RememberedMessage } from "../core/remembered.ts";
 import type { StoreDatabase } from "./open.ts";
 import { Repository } from "./repository.ts";
-import { tombstones } from "./schema.ts";
-import { isAnyOf } from "./statement.ts";
+import { messages, tombstones } from "./schema.ts";
+import { columns, isAnyOf, type RowOf } from "./statement.ts";
 import type { StoreSettingRepository } from "./store-settings.ts";
 
 const KEY_BYTES = 32;
@@ -12,6 +12,8 @@ const DIGEST_BYTES = 16;
 
 /** The name of the setting that holds the key, in hex. */
 const KEY_SETTING = "tombstoneKey";
+
+const NAMED = columns(messages, "id", "seq", "externalId", "role", "digest");
 
 export type TombstoneRow = typeof tombstones.$inferInsert;
 
@@ -59,6 +61,7 @@ export class TombstoneDigests {
 }
 
 export class TombstoneRepository extends Repository {
+  // Imports ask these for each session or message.
   readonly #has = this.statement<[digest: Buffer], number>`SELECT 1 FROM tombstones WHERE digest = ?`.pluck();
   readonly #hasMessagesOf = this.statement<[sessionDigest: Buffer], number>`
     SELECT 1 FROM tombstones WHERE session_digest = ? AND message_id IS NOT NULL LIMIT 1`.pluck();
@@ -72,11 +75,8 @@ export class TombstoneRepository extends Repository {
     .all;
   readonly forgottenBefore = this.statement<[sessionId: string, seq: number], number>`
     SELECT 1 FROM forgotten_messages WHERE session_id = ? AND seq < ? LIMIT 1`.pluck().get;
-  readonly named = this.statement<
-    [ids: string],
-    { id: number; seq: number; externalId: string | null; role: string; digest: Buffer }
-  >`SELECT id, seq, external_id AS externalId, role, digest FROM messages
-    WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq`.all;
+  readonly named = this.statement<[ids: string], RowOf<typeof NAMED>>`
+    SELECT ${NAMED} FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq`.all;
   readonly #settings: StoreSettingRepository;
 
   constructor(database: StoreDatabase, settings: StoreSettingRepository) {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { isInjected } from "../../../src/core/injected.ts";
+import type { Part } from "../../../src/core/message.ts";
 import { claudeCode } from "../../../src/importers/claude-code/importer.ts";
 import { codex } from "../../../src/importers/codex/importer.ts";
 import { geminiCli } from "../../../src/importers/gemini-cli/importer.ts";
@@ -33,7 +34,7 @@ describe.each(SAID.map(({ importer, said }) => [importer.name, importer, said] a
       const events = await eventsOf(importer, content);
       expect(warningsIn(events)).toEqual([]);
       const parts = messagesIn(events).flatMap(({ parts, metadata }) =>
-        (metadata as { isCompactSummary?: boolean } | undefined)?.isCompactSummary === true ? [] : parts,
+        (metadata as { isCompactSummary?: boolean } | undefined)?.isCompactSummary === true ? [] : (parts as Part[]),
       );
       expect(
         parts
