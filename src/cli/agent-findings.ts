@@ -1,9 +1,10 @@
 import { homedir } from "node:os";
 import { dataFolder, type Machine } from "../core/data-folder.ts";
+import { StoreError } from "../core/errors.ts";
 import { reportsOf } from "../hooks/hook-report.ts";
 import { surveyLocations } from "../imports/survey.ts";
 import type { Store } from "../session/store.ts";
-import { agentReports } from "../setup/agent-report.ts";
+import { type AgentReport, agentReports } from "../setup/agent-report.ts";
 import { WrittenFiles } from "../setup/changes.ts";
 import { formatCount } from "./text.ts";
 
@@ -14,7 +15,14 @@ export async function agentFindings(storePath: string): Promise<Finding[]> {
   const machine: Machine = { env: process.env, platform: process.platform, home: homedir() };
   const locations = await surveyLocations();
   const fired = new Set(reportsOf(storePath).map(({ agent }) => agent));
-  return agentReports(machine, new WrittenFiles(dataFolder(machine))).map((report): Finding => {
+  let reports: AgentReport[];
+  try {
+    reports = agentReports(machine, new WrittenFiles(dataFolder(machine)));
+  } catch (error) {
+    if (!StoreError.is(error)) throw error;
+    return [{ check: "agents", level: "advice", text: error.message, fix: error.hint ?? null }];
+  }
+  return reports.map((report): Finding => {
     const { name, title, followedAs, hasHooks, isConnected, isTrusted, next } = report;
     const fileCount = locations.reduce((sum, one) => (one.agent === followedAs ? sum + (one.fileCount ?? 0) : sum), 0);
     const followed = fileCount === 0 ? "It has no transcripts." : `It has ${formatCount(fileCount, "transcript")}.`;

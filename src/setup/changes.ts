@@ -1,5 +1,16 @@
 import { isUtf8 } from "node:buffer";
-import { mkdirSync, readFileSync, realpathSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { StoreError } from "../core/errors.ts";
 import type { Edit } from "./edit.ts";
@@ -34,7 +45,7 @@ export class WrittenFiles {
   constructor(folder: string) {
     this.#path = join(folder, "setup.json");
     const text = readText(this.#path);
-    this.#files = text === undefined ? [] : (JSON.parse(text) as { files: WrittenFile[] }).files;
+    this.#files = text === undefined ? [] : listIn(this.#path, text);
   }
 
   get targets(): string[] {
@@ -62,12 +73,17 @@ export class WrittenFiles {
     });
   }
 
+  /** @throws {StoreError} `FILE_NOT_USABLE` if a file is not as it was when the change was made, or cannot be written. */
   apply(changes: readonly Change[]): void {
     const folders = this.#files.flatMap(({ folder }) => folder ?? []);
     for (const { target, path, before, after, written } of changes) {
-      if (after === undefined) rmSync(path, { force: true });
+      if (readText(path) !== before) {
+        const reason = "it was changed while setup asked";
+        throw new StoreError("FILE_NOT_USABLE", { path, reason, fix: "Run setup again." });
+      }
+      if (after === undefined) changing(path, () => rmSync(path, { force: true }));
       else if (after !== before) {
-        const folder = mkdirSync(dirname(path), { recursive: true });
+        const folder = changing(path, () => mkdirSync(dirname(path), { recursive: true }));
         if (folder !== undefined && written !== undefined) written.folder = folder;
         writeText(path, after);
       }
@@ -86,6 +102,17 @@ export class WrittenFiles {
     mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
     writeText(this.#path, `${JSON.stringify({ files: this.#files }, null, 2)}\n`);
   }
+}
+
+function listIn(path: string, text: string): WrittenFile[] {
+  try {
+    const { files } = JSON.parse(text) as { files: WrittenFile[] };
+    if (Array.isArray(files)) return files;
+  } catch {
+    // It is refused below.
+  }
+  const fix = "Move it away, then run setup again, which recognizes most of what it had written.";
+  throw new StoreError("FILE_NOT_USABLE", { path, reason: "it is no list of what setup has written", fix });
 }
 
 function changeOf(target: string, path: string, edit: Edit | undefined, known: WrittenFile | undefined): Change {
@@ -130,8 +157,10 @@ function readText(path: string): string | undefined {
   try {
     bytes = readFileSync(path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new StoreError("FILE_NOT_USABLE", { path, reason: (error as Error).message });
+    const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
+    if (isMissing && lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
+    const reason = isMissing ? "it is a link to a file that does not exist" : (error as Error).message;
+    throw new StoreError("FILE_NOT_USABLE", { path, reason });
   }
   if (!isUtf8(bytes)) throw new StoreError("FILE_NOT_USABLE", { path, reason: "it is no text in UTF-8" });
   return bytes.toString("utf8");
@@ -144,9 +173,20 @@ function writeText(path: string, text: string): void {
   const draft = `${real}.coppice-setup`;
   try {
     writeFileSync(draft, text, stats === undefined ? {} : { mode: stats.mode });
+    // A new file does not get the permissions that the umask forbids.
+    if (stats !== undefined) chmodSync(draft, stats.mode);
     renameSync(draft, real);
   } catch (error) {
     rmSync(draft, { force: true });
+    throw new StoreError("FILE_NOT_USABLE", { path, reason: (error as Error).message });
+  }
+}
+
+/** @throws {StoreError} `FILE_NOT_USABLE` if the system refuses. */
+function changing<T>(path: string, change: () => T): T {
+  try {
+    return change();
+  } catch (error) {
     throw new StoreError("FILE_NOT_USABLE", { path, reason: (error as Error).message });
   }
 }

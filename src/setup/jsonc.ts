@@ -24,7 +24,9 @@ export function jsonMember(path: string, container: string, name: string, value:
       const inner = `\n${indent}${indent}${member}`;
       const whole = `\n${indent}${JSON.stringify(container)}: {${inner}\n${indent}}`;
       const tokens = tokensOf(text);
-      if (tokens.length === 0) return { at: text.length, text: `{${whole}\n}\n` };
+      // A comment may be all there is, and it ends with its line.
+      const start = text === "" || text.endsWith("\n") ? "" : "\n";
+      if (tokens.length === 0) return { at: text.length, text: `${start}{${whole}\n}\n` };
       if (tokens[0]!.text !== "{" || tokens.at(-1)!.text !== "}") throw refuse("it is no JSON object");
       const found = memberAt(tokens, 1, container);
       if (found === undefined) return inserted(tokens, 0, whole, "\n");

@@ -84,5 +84,7 @@ describe("coppice setup", () => {
     expect((await agentLines())[0]).toBe(
       "ok: Codex is connected, and its hooks have not fired yet. It has no transcripts. null",
     );
+    writeFileSync(join(folder.path, ".local", "share", "coppice", "setup.json"), "");
+    expect(await agentLines()).toEqual([expect.stringMatching(/^advice: Cannot use .*setup\.json: .* Move it away/)]);
   });
 });

@@ -1,4 +1,13 @@
-import { mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Machine } from "../../../src/core/data-folder.ts";
@@ -171,6 +180,42 @@ describe("files that others write too", () => {
     expect(treeOf(machine).filter((entry) => !isDataFolder(entry))).toEqual(before);
   });
 
+  test("keep permissions that a new file would not get", () => {
+    const machine = machineWith({ ".codex/config.toml": "a = 1\n" });
+    chmodSync(join(machine.home, ".codex", "config.toml"), 0o666);
+    const before = treeOf(machine);
+    setUp(machine, agent("codex"));
+    expect(statSync(join(machine.home, ".codex", "config.toml")).mode & 0o777).toBe(0o666);
+    undo(machine, agent("codex"));
+    expect(treeOf(machine).filter((entry) => !isDataFolder(entry))).toEqual(before);
+  });
+
+  test("keep what was written while setup asked", () => {
+    const machine = machineWith({ ".codex/config.toml": "a = 1\n" });
+    const files = new WrittenFiles(dataFolder(machine));
+    const changes = files.changesFor("codex", agent("codex").edits(machine, COMMAND));
+    writeFileSync(join(machine.home, ".codex", "config.toml"), "a = 2\n");
+    expect(() => files.apply(changes)).toThrow(/was changed while setup asked/);
+    expect(textOf(machine, ".codex/config.toml")).toBe("a = 2\n");
+  });
+
+  test.each([".codex/config.toml", ".pi/agent/extensions"])("are refused behind a link to nothing: %s", (path) => {
+    const machine = machineWith({ ".codex/x": "", ".pi/agent/x": "" });
+    symlinkSync(join(machine.home, "none", "none"), join(machine.home, path));
+    const name = path.startsWith(".codex") ? "codex" : "pi";
+    expect(() => setUp(machine, agent(name))).toThrow(expect.objectContaining({ code: "FILE_NOT_USABLE" }));
+    expect(readlinkSync(join(machine.home, path))).toBe(join(machine.home, "none", "none"));
+  });
+
+  test.each(["", "{}", '{"files": 1'])("are not touched if the list of what was written is damaged: %j", (list) => {
+    const machine = machineWith();
+    mkdirSync(dataFolder(machine), { recursive: true });
+    writeFileSync(join(dataFolder(machine), "setup.json"), list);
+    expect(() => setUp(machine, agent("pi"))).toThrow(
+      expect.objectContaining({ code: "FILE_NOT_USABLE", message: expect.stringContaining("setup.json") }),
+    );
+  });
+
   test("that are no UTF-8 are refused", () => {
     const machine = machineWith();
     mkdirSync(join(machine.home, ".codex"));
@@ -207,6 +252,7 @@ test("Claude Code gets no second server", () => {
 describe("mcp.json of VS Code", () => {
   test.each([
     ["", '{\n\t"servers": {\n\t\t"coppice": X\n\t}\n}\n'],
+    ["// mine", '// mine\n{\n\t"servers": {\n\t\t"coppice": X\n\t}\n}\n'],
     ["{}", '{\n\t"servers": {\n\t\t"coppice": X\n\t}\n}'],
     ['{ "inputs": [{ "servers": {} }] }', '{\n\t"servers": {\n\t\t"coppice": X\n\t}, "inputs": [{ "servers": {} }] }'],
     ['{"servers":{}}', '{"servers":{\n\t\t"coppice": X\n\t}}'],
