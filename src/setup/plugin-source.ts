@@ -19,8 +19,9 @@ const STORE = ${JSON.stringify(command.store)};
 /** Returns what Coppice says, or "". If anything goes wrong, the agent goes on without it. */
 function ask(event, input) {
   return new Promise((resolve) => {
-    const [program, ...words] = [...PROGRAM, "hook", event, "--agent", ${JSON.stringify(agent)}, ...STORE];
     const shell = process.platform === "win32"; // where a command may be a script
+    const call = [...PROGRAM, "hook", event, "--agent", ${JSON.stringify(agent)}, ...STORE];
+    const [program, ...words] = call.map((word) => (shell ? '"' + word + '"' : word));
     const child = spawn(program, words, { stdio: ["pipe", "pipe", "ignore"], timeout: ${HOOK_TIMEOUT_S * 1_000}, shell });
     let output = "";
     child.on("error", () => resolve(""));
@@ -31,12 +32,12 @@ function ask(event, input) {
         resolve("");
       }
     });
-    child.stdout.on("data", (piece) => {
+    child.stdout.setEncoding("utf8").on("data", (piece) => {
       output += piece;
     });
     child.stdin.on("error", () => {});
     child.stdin.end(JSON.stringify(input));
-  });
+  }).catch(() => "");
 }
 
 ${source}`,

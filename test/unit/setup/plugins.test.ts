@@ -1,7 +1,8 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import type { OwnCommand } from "../../../src/setup/own-command.ts";
 import { AGENTS } from "../../../src/setup/targets.ts";
 import { temporaryFolder } from "../../support/temporary-store.ts";
 
@@ -13,13 +14,17 @@ console.log(JSON.stringify({ text: [event, agent, input.session_id, input.prompt
 `;
 
 /** Imports the plugin that setup writes for an agent. */
-async function pluginOf(name: string, program: string): Promise<Record<string, unknown>> {
+async function pluginOf(
+  name: string,
+  program: string,
+  called: Partial<OwnCommand> = {},
+): Promise<Record<string, unknown>> {
   const home = temporaryFolder();
   const coppice = join(home, "coppice.cjs");
   writeFileSync(coppice, program);
   chmodSync(coppice, 0o755);
   const target = AGENTS.find((agent) => agent.name === name)!;
-  const [edit] = target.edits({ env: {}, platform: "linux", home }, { program: [coppice], store: [] });
+  const [edit] = target.edits({ env: {}, platform: "linux", home }, { program: [coppice], store: [], ...called });
   const file = join(home, "plugin", "plugin.mjs");
   mkdirSync(join(home, "plugin"));
   writeFileSync(file, edit!.insertionInto("")!.text);
@@ -46,8 +51,8 @@ describe("the plugin of opencode", () => {
   const textsOf = (messages: readonly Message[]): string[] =>
     messages.map(({ parts }) => parts.map(({ text }) => text).join("|"));
 
-  async function hooksWith(program: string): Promise<Hooks> {
-    const { Coppice } = (await pluginOf("opencode", program)) as { Coppice: (about: object) => Promise<Hooks> };
+  async function hooksWith(program: string, called: Partial<OwnCommand> = {}): Promise<Hooks> {
+    const { Coppice } = (await pluginOf("opencode", program, called)) as { Coppice: (about: object) => Promise<Hooks> };
     return Coppice({ directory: "/srv" });
   }
 
@@ -96,6 +101,44 @@ describe("the plugin of opencode", () => {
     const empty: { mcp?: { coppice: { command: string[] } } } = {};
     await hooks.config!(empty);
     expect(empty.mcp!.coppice.command.at(-1)).toBe("mcp");
+  });
+
+  async function compacting(hooks: Hooks): Promise<string[]> {
+    const output = { context: [] as string[] };
+    await hooks["experimental.session.compacting"]!({ sessionID: "s1" }, output);
+    return output.context;
+  }
+
+  test("says nothing if Coppice cannot even be called", async () => {
+    expect(await compacting(await hooksWith(ANSWERING, { program: ["\0"] }))).toEqual([]);
+  });
+
+  test("reads characters that arrive in two pieces", async () => {
+    const program = `#!/usr/bin/env node
+const bytes = Buffer.from('{"text":"é"}');
+process.stdout.write(bytes.subarray(0, 10));
+setTimeout(() => process.stdout.write(bytes.subarray(10)), 300);
+`;
+    expect(await compacting(await hooksWith(program))).toEqual(["é"]);
+  });
+
+  test("quotes each word for the shell of Windows", async () => {
+    const shell = join(temporaryFolder(), "shell.cjs");
+    writeFileSync(shell, "#!/usr/bin/env node\nconsole.log(JSON.stringify({ text: process.argv.at(-1) }));\n");
+    chmodSync(shell, 0o755);
+    const called = { program: ["C:\\a b\\coppice.cmd"], store: ["--db", "C:\\c d.db"] };
+    const hooks = await hooksWith(ANSWERING, called);
+    vi.stubEnv("comspec", shell);
+    const real = Object.getOwnPropertyDescriptor(process, "platform")!;
+    Object.defineProperty(process, "platform", { ...real, value: "win32" });
+    try {
+      expect(await compacting(hooks)).toEqual([
+        '"C:\\a b\\coppice.cmd" "hook" "before-compaction" "--agent" "opencode" "--db" "C:\\c d.db"',
+      ]);
+    } finally {
+      Object.defineProperty(process, "platform", real);
+      vi.unstubAllEnvs();
+    }
   });
 
   test.each(["#!/bin/sh\nexit 1\n", "#!/bin/sh\necho nonsense\n", "#!/no/such/program\n"])(
