@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { answerOf } from "../../hooks/answer.ts";
+import { answerOf, takesText } from "../../hooks/answer.ts";
 import { begin } from "../../hooks/begin.ts";
 import { firingOf, HOOK_AGENTS, HOOK_EVENTS } from "../../hooks/firing.ts";
 import type { Tool } from "../tool.ts";
@@ -36,10 +36,13 @@ export const hook: Tool<z.infer<typeof INPUT>, z.infer<typeof OUTPUT>> = {
       const { sayAt } = await import("../../hooks/hook.ts");
       const { internalsOf } = await import("../../session/opened-store.ts");
       return await live.read((store) => {
+        const reader = internalsOf(store).quickReader;
+        const isHidden = (id: string): boolean => project !== undefined && store.resume(id).project !== project;
+        if (reader.sessionIds(firing.sessionId).some(isHidden)) return NOTHING;
         const begun = begin(store.path, firing, startMs);
         if (begun === undefined) return NOTHING;
         try {
-          const said = sayAt(internalsOf(store).quickReader, firing, begun.memory);
+          const said = takesText(firing) ? sayAt(reader, firing, begun.memory) : undefined;
           begun.end(said === undefined ? {} : { tokens: said.tokens, quoted: said.messageIds });
           const text = answerOf(firing, said);
           return text.startsWith("{") ? { value: JSON.parse(text), text } : NOTHING;

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { estimatingTokenCounter } from "../../../src/core/tokens.ts";
+import { HookLog } from "../../../src/hooks/hook-log.ts";
 import type { RemoteEmbedder } from "../../../src/index.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
 import { type RawClient, served } from "../../support/mcp.ts";
@@ -88,6 +89,24 @@ test("recall counts a day that is asked for as a whole", async () => {
   const asked = { query: "green lamp", near: "2026-11-01", by: "session" };
   const { structuredContent } = await client.call("recall", asked);
   expect(structuredContent.hits.map(({ sessionId }: { sessionId: string }) => sessionId)).toEqual(["asked", "before"]);
+});
+
+describe("hook", () => {
+  const fired = { event: "after-compaction", agent: "pi", session_id: "api-1", cwd: "/srv/web" };
+
+  test("tells nothing of a session that is not visible", async () => {
+    const all = await (await served(twoProjects())).call("hook", fired);
+    expect(all.structuredContent.text).toContain("The lighthouse lamp is red.");
+    const only = await (await served(twoProjects(), { project: "web" })).call("hook", fired);
+    expect(only.structuredContent).toEqual({});
+  });
+
+  test("makes no text that the agent does not take", async () => {
+    const path = twoProjects();
+    const { structuredContent } = await (await served(path)).call("hook", { ...fired, agent: "codex" });
+    expect(structuredContent).toEqual({});
+    expect(new HookLog(path).entries().filter(({ quoted }) => quoted !== undefined)).toEqual([]);
+  });
 });
 
 describe("recap", () => {
