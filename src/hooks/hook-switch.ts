@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync, realpathSync, renameSync, writeFileSync } from "node:fs";
-import { isAbsolute, relative, resolve } from "node:path";
+import { isAbsolute, relative, resolve, sep } from "node:path";
 
 /** Where hooks say nothing. */
 export interface HookSwitch {
@@ -40,7 +40,7 @@ export function isOffAt({ isOff, projectsOff }: HookSwitch, cwd: string): boolea
   const folder = realPathOf(cwd);
   return projectsOff.some((path) => {
     const way = relative(path, folder);
-    return way === "" || (!way.startsWith("..") && !isAbsolute(way));
+    return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
   });
 }
 

@@ -1,3 +1,4 @@
+import { realpathSync } from "node:fs";
 import { snippetOf } from "../recall/snippet.ts";
 import type { NotableMessage } from "../store/messages.ts";
 import type { QuickReader } from "../store/quick-reader.ts";
@@ -26,7 +27,10 @@ export function sayAt(reader: QuickReader, firing: Firing, memory: SessionMemory
     switch (firing.event) {
       case "session-start":
         if (firing.source === "compact") return broughtBack(reader, ownIds);
-        return said(quoted(recordOfProject(reader, project, new Set(ownIds))), "what was done here before");
+        return said(
+          quoted(recordOfProject(reader, project, new Set([...ownIds, ...sessionsElsewhere(reader, firing)]))),
+          "what was done here before",
+        );
       case "before-compaction":
         return said(quoted(recordOfSession(reader, ownIds)), "what the summary must keep");
       case "after-compaction":
@@ -55,14 +59,17 @@ function said(quoted: Quoted | undefined, what: string): Said | undefined {
 
 function nearSection(
   reader: QuickReader,
-  { prompt, project, sessionId }: Firing,
+  firing: Firing,
   ownIds: readonly string[],
   { quoted, compactedAtMs = Number.NEGATIVE_INFINITY }: SessionMemory,
 ): Section[] {
+  const { prompt, project, sessionId } = firing;
   const asked = prompt.trim();
+  const elsewhere = new Set(sessionsElsewhere(reader, firing));
   const own = new Set([sessionId, ...ownIds]);
   const near = nearMessages(reader, project, prompt, ({ id, text, sessionId: of, createdAtMs }) => {
-    return quoted.has(id) || text.trim() === asked || (own.has(of) && createdAtMs >= compactedAtMs);
+    const isKnown = quoted.has(id) || text.trim() === asked || (own.has(of) && createdAtMs >= compactedAtMs);
+    return isKnown || elsewhere.has(of);
   });
   const beginnings = new Set<string>();
   const distinct = near.filter(({ message: { text } }) => {
@@ -71,11 +78,32 @@ function nearSection(
   });
   const lines = distinct.slice(0, NEAR_MAX).flatMap(({ message, weights }) => {
     const lineOf = (kind: string, { id, role, createdAtMs, text }: NotableMessage): Line => {
-      return { kind, id, atMs: createdAtMs, by: role, text: snippetOf(text, weights).replaceAll("**", "") };
+      return { kind, id, atMs: createdAtMs, by: role, text: snippetOf(text, weights, "") };
     };
     // What was asked before is worth little without its answer.
     const answer = message.role === "user" ? reader.answerTo(message) : undefined;
     return [lineOf("said", message), ...(answer === undefined ? [] : [lineOf("answered", answer)])];
   });
   return lines.length === 0 ? [] : [{ name: "near", attributes: {}, lines }];
+}
+
+/**
+ * Returns the sessions of a project that ran in another folder of the same name. A folder that this machine does not have was
+ * moved or is on another machine, so its sessions may be of this project.
+ */
+function sessionsElsewhere(reader: QuickReader, { project, cwd }: Firing): string[] {
+  const known = new Map<string, boolean>();
+  return reader.folders(project).flatMap(({ id, folder }) => {
+    const isOther = known.get(folder) ?? isOtherFolder(folder, cwd);
+    known.set(folder, isOther);
+    return isOther ? [id] : [];
+  });
+}
+
+function isOtherFolder(folder: string, cwd: string): boolean {
+  try {
+    return realpathSync(folder) !== realpathSync(cwd);
+  } catch {
+    return false;
+  }
 }

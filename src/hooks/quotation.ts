@@ -1,10 +1,13 @@
 import { element, escapeText } from "../core/markup.ts";
 import { cutAtGrapheme } from "../core/text.ts";
 import { minuteOf } from "../core/times.ts";
-import { oneLine } from "../models/lines.ts";
+import { cutLine, oneLine } from "../models/lines.ts";
 
 /** The most tokens that a hook says. */
 export const HOOK_TOKENS_MAX = 1_000;
+
+/** The characters of a line. An open question may be a page long. */
+const LINE_CHARS_MAX = 400;
 
 /** English has four characters in a token, code three, and other scripts one or two, of three bytes each. */
 const TOKEN_BYTES = 3.2;
@@ -84,7 +87,7 @@ function estimateTokens(text: string): number {
 
 function lineText({ kind, id, handle, atMs, by, text }: Line): string {
   const at = atMs === undefined ? undefined : minuteOf(atMs);
-  return element(kind, { id, handle, at, by }, escapeText(oneLine(text)));
+  return element(kind, { id, handle, at, by }, escapeText(cutLine(oneLine(text), LINE_CHARS_MAX)));
 }
 
 /** Cuts a title for an attribute. */

@@ -35,8 +35,9 @@ interface TextRun {
  * words are marked with `**`, and bold marks of Markdown are removed. An ellipsis stands for text before or after the part.
  *
  * @param weights  The weights of the query's words, by `searchStem`.
+ * @param mark  What stands before and after a matching word. "" marks none.
  */
-export function snippetOf(text: string, weights: ReadonlyMap<string, number>): string {
+export function snippetOf(text: string, weights: ReadonlyMap<string, number>, mark = MARK): string {
   const plain = text.replace(BOLD, "$1");
   const indexOf = new Map(Array.from(weights.keys(), (stem, index) => [stem, index]));
   const runs = runsOf(plain, indexOf);
@@ -44,18 +45,18 @@ export function snippetOf(text: string, weights: ReadonlyMap<string, number>): s
   const shown = runs.slice(first, last + 1).map(({ start, end, matches }, index) => {
     const gap = index > 0 && start > runs[first + index - 1]!.end ? " " : "";
     const run = plain.slice(start, end);
-    return matches.length > 0 ? `${gap}${marked(run, indexOf)}` : `${gap}${run}`;
+    return matches.length > 0 ? `${gap}${marked(run, indexOf, mark)}` : `${gap}${run}`;
   });
   return `${first > 0 ? "… " : ""}${shown.join("")}${last < runs.length - 1 ? " …" : ""}`;
 }
 
 /** Marks the words and identifiers that match. In scripts without spaces, marks only the matching letters. */
-function marked(run: string, indexOf: ReadonlyMap<string, number>): string {
+function marked(run: string, indexOf: ReadonlyMap<string, number>, mark: string): string {
   return run.replace(TOKEN, (token) => {
     const matching = searchWords(token).filter((word) => indexOf.has(searchStem(word)));
     if (matching.length === 0) return token;
     const compared = searchable(token);
-    if (!UNSPACED.test(token) || compared.length !== token.length) return `${MARK}${token}${MARK}`;
+    if (!UNSPACED.test(token) || compared.length !== token.length) return `${mark}${token}${mark}`;
     const isMarked = new Array<boolean>(token.length).fill(false);
     for (const word of matching) {
       for (let at = compared.indexOf(word); at >= 0; at = compared.indexOf(word, at + 1)) {
@@ -63,7 +64,7 @@ function marked(run: string, indexOf: ReadonlyMap<string, number>): string {
       }
     }
     const isEdge = (at: number): boolean => (isMarked[at - 1] ?? false) !== (isMarked[at] ?? false);
-    return `${Array.from(token.split(""), (unit, at) => (isEdge(at) ? MARK : "") + unit).join("")}${isEdge(token.length) ? MARK : ""}`;
+    return `${Array.from(token.split(""), (unit, at) => (isEdge(at) ? mark : "") + unit).join("")}${isEdge(token.length) ? mark : ""}`;
   });
 }
 

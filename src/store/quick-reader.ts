@@ -11,6 +11,9 @@ const LOCK_WAIT_MS = 100;
 /** An answer that comes later than this many messages after the question is not looked for. */
 const ANSWER_MESSAGES_MAX = 40;
 
+/** A subagent's session. */
+const IS_SUBAGENT = `coalesce(s.metadata, '') LIKE '%"agentId"%'`;
+
 /** The newest messages that are not in the full-text index yet, and are searched by reading them. */
 const TAIL_MAX = 300;
 
@@ -56,7 +59,7 @@ export class QuickReader {
   sessions(project: string, limit: number): QuickSession[] {
     return this.#all(
       `SELECT s.id, s.title, ${LAST_AT} AS lastAtMs
-       FROM sessions s WHERE s.project = ? AND coalesce(s.metadata, '') NOT LIKE '%"agentId"%'
+       FROM sessions s WHERE s.project = ? AND NOT ${IS_SUBAGENT}
        ORDER BY lastAtMs DESC, s.id LIMIT ?`,
       project,
       limit,
@@ -76,9 +79,20 @@ export class QuickReader {
     ).map(({ id }) => id);
   }
 
+  /** The folders in which the sessions of a project ran, of those sessions that say so. */
+  folders(project: string): { id: string; folder: string }[] {
+    const folder = "coalesce(metadata ->> '$.cwd', metadata ->> '$.directories[0]')";
+    return this.#all(
+      `SELECT id, ${folder} AS folder FROM sessions
+       WHERE project = ? AND CASE WHEN json_valid(metadata) THEN typeof(${folder}) = 'text' END`,
+      project,
+    );
+  }
+
+  /** A session; undefined for that of a subagent. */
   session(id: string): QuickSession | undefined {
     return this.#all<QuickSession>(
-      `SELECT s.id, s.title, ${LAST_AT} AS lastAtMs FROM sessions s WHERE s.id = ?`,
+      `SELECT s.id, s.title, ${LAST_AT} AS lastAtMs FROM sessions s WHERE s.id = ? AND NOT ${IS_SUBAGENT}`,
       id,
     )[0];
   }
@@ -117,10 +131,11 @@ export class QuickReader {
       sessionId,
       seq,
       seq + ANSWER_MESSAGES_MAX,
-    );
+    )
+      .map(parsed)
+      .filter(isSaid);
     const end = turn.findIndex(({ role }) => role === "user");
-    const last = (end === -1 ? turn : turn.slice(0, end)).at(-1);
-    return last && parsed(last);
+    return (end === -1 ? turn : turn.slice(0, end)).at(-1);
   }
 
   /** The clusters in which a session was last active, newest first. */
@@ -180,7 +195,7 @@ export class QuickReader {
       project,
     )
       .map(parsed)
-      .filter(({ parts }) => parts.some((part) => part.type === "text" && part.injected !== true));
+      .filter(isSaid);
   }
 
   close(): void {
@@ -217,6 +232,15 @@ export function openQuickly(path: string): QuickReader {
   }
 }
 
+function isSaid({ parts }: NotableMessage): boolean {
+  return parts.some((part) => part.type === "text" && part.injected !== true);
+}
+
+/** A damaged message has no parts, so that it does not hide the others. The error would quote it. */
 function parsed(row: StoredMessage): NotableMessage {
-  return { ...row, parts: JSON.parse(row.parts) as Part[] };
+  try {
+    return { ...row, parts: JSON.parse(row.parts) as Part[] };
+  } catch {
+    return { ...row, parts: [] };
+  }
 }

@@ -1,0 +1,99 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { firingOf, type HookEvent } from "../../../src/hooks/firing.ts";
+import { sayAt } from "../../../src/hooks/hook.ts";
+import { isOffAt } from "../../../src/hooks/hook-switch.ts";
+import type { MessageInput } from "../../../src/index.ts";
+import { openQuickly } from "../../../src/store/quick-reader.ts";
+import { inDatabase } from "../../support/rows.ts";
+import { assistant, user } from "../../support/said.ts";
+import { openedStore, temporaryFolder, temporaryPath } from "../../support/temporary-store.ts";
+
+const PROMPT = "Which region does the parcel service run in?";
+const ASKED = user("Which region should the parcel service run in?");
+const DECIDED = assistant("We decided on eu-north-1 for the parcel service.");
+
+/** A store with these sessions of the project `web`. */
+function storeOf(sessions: Readonly<Record<string, readonly MessageInput[]>>): string {
+  const path = temporaryPath();
+  const store = openedStore(path);
+  for (const [id, messages] of Object.entries(sessions)) store.session(id, { project: "web" }).appendAll(messages);
+  store.close();
+  return path;
+}
+
+/** What importers store with a session. */
+function describeSession(path: string, id: string, metadata: object, parent: string | null = null): void {
+  const sql = "UPDATE sessions SET metadata = ?, parent_session_id = ? WHERE id = ?";
+  inDatabase(path, (database) => database.prepare(sql).run(JSON.stringify(metadata), parent, id));
+}
+
+function saidAt(path: string, event: HookEvent, input: Readonly<Record<string, string>>): string {
+  const reader = openQuickly(path);
+  try {
+    const firing = firingOf("claude-code", event, { cwd: "/none/web", ...input })!;
+    return sayAt(reader, firing, { quoted: new Set(), compactedAtMs: undefined, isBare: false })?.text ?? "";
+  } finally {
+    reader.close();
+  }
+}
+
+test("nothing is told of another folder of the same name, if this machine has it", () => {
+  const path = storeOf({ bergen: [ASKED, DECIDED] });
+  const home = temporaryFolder();
+  const [own, other] = [join(home, "own", "web"), join(home, "other", "web")];
+  for (const folder of [own, other]) mkdirSync(folder, { recursive: true });
+  const told = (cwd: string) => [
+    saidAt(path, "session-start", { cwd }).includes("eu-north-1"),
+    saidAt(path, "prompt", { cwd, prompt: PROMPT }).includes("eu-north-1"),
+  ];
+  expect(told(own)).toEqual([true, true]); // nobody knows where the session ran
+  describeSession(path, "bergen", { cwd: own });
+  expect(told(own)).toEqual([true, true]);
+  expect(told(other)).toEqual([false, false]);
+  describeSession(path, "bergen", { cwd: join(home, "gone", "web") });
+  expect(told(other)).toEqual([true, true]);
+  describeSession(path, "bergen", { directories: [own] }); // as Gemini CLI says it
+  expect(told(other)).toEqual([false, false]);
+});
+
+test("a question comes with its answer, although a hook has said something between them", () => {
+  const injected: MessageInput = { role: "user", parts: [{ type: "text", text: "A record.", injected: true }] };
+  const reply = assistant("eu-north-1.");
+  const said = saidAt(storeOf({ bergen: [ASKED, injected, reply] }), "prompt", { prompt: PROMPT });
+  expect(said).toMatch(/<answered [^>]*>eu-north-1\.</);
+});
+
+test("a compaction brings back what the session said, not what its subagents said", () => {
+  const path = storeOf({ own: [ASKED, DECIDED], helper: [user("Read the labels of the printer, please.")] });
+  describeSession(path, "helper", { agentId: "a1" }, "own");
+  const said = saidAt(path, "session-start", { source: "compact", session_id: "own" });
+  expect(said).toContain("eu-north-1");
+  expect(said).not.toContain("printer");
+});
+
+test("a quotation has the asterisks that were typed", () => {
+  const typed = "The parcel service of the region hashes 2**8 labels in src/**/labels.ts.";
+  expect(saidAt(storeOf({ bergen: [assistant(typed)] }), "prompt", { prompt: PROMPT })).toContain(`>${typed}<`);
+});
+
+test("a long line is cut", () => {
+  const question = `Should we ${"really ".repeat(200)}move the parcel service?`;
+  const said = saidAt(storeOf({ bergen: [ASKED, assistant(question)] }), "session-start", {});
+  expect(said).toContain("<question ");
+  expect(Math.max(...said.split("\n").map(({ length }) => length))).toBeLessThan(600);
+});
+
+test("a damaged message does not hide the others", () => {
+  const path = storeOf({ bergen: [ASKED, DECIDED, user("Thank you for the parcel service.")] });
+  const sql = 'UPDATE messages SET parts = \'[{"type":"text",\', checksum = NULL WHERE seq = 2';
+  inDatabase(path, (database) => database.prepare(sql).run());
+  expect(saidAt(path, "session-start", {})).toContain("eu-north-1");
+});
+
+test("hooks are off in every folder inside the one that was named", () => {
+  const off = { isOff: false, projectsOff: ["/none/web"] };
+  for (const folder of ["", "/src", "/..cache"]) expect(isOffAt(off, `/none/web${folder}`)).toBe(true);
+  for (const folder of ["/none", "/none/web2", "/other"]) expect(isOffAt(off, folder)).toBe(false);
+});
