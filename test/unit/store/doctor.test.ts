@@ -97,7 +97,7 @@ describe("the full-text index", () => {
       text: "1 message is not in the full-text index yet; a search reads such messages one by one.",
       fix: null,
     });
-    for (let batch = 0; batch < 20; batch++) session.appendAll(talk(100));
+    for (let batch = 0; batch < 40; batch++) session.appendAll(talk(50));
     expect(findingAbout("full-text", store.doctor())).toEqual({
       check: "full-text",
       level: "advice",
