@@ -30,7 +30,7 @@ export type { Recap, RecapTopic } from "./session/recap.ts";
 export type { ResolveDirtyOptions } from "./session/resolver.ts";
 export type { RootInfo } from "./session/roots.ts";
 export type { Session } from "./session/session.ts";
-export type { OpenOptions, Store } from "./session/store.ts";
+export type { Exclusions, OpenOptions, Store } from "./session/store.ts";
 export type { SubjectPage } from "./session/subject-page.ts";
 export type { SubjectInfo } from "./session/subjects.ts";
 export type { Finding } from "./store/finding.ts";

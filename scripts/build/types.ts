@@ -8,7 +8,7 @@ import { dts } from "rollup-plugin-dts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Writes one `.d.ts` for each entry. It imports names of other packages, and `import` what the main entry has. */
+/** Writes one `.d.ts` for each entry. It imports names of other packages; `import` and `tools` import what the main entry has. */
 export async function bundleTypes(source: string, entries: Record<string, string>, out: string): Promise<void> {
   const declarations = mkdtempSync(join(tmpdir(), "coppice-types-"));
   try {
@@ -21,15 +21,16 @@ export async function bundleTypes(source: string, entries: Record<string, string
     );
     const paths = Object.fromEntries(shared.map((file) => [file, "./index.js"]));
     for (const [name, file] of Object.entries(entries)) {
+      const isShared = name === "import" || name === "tools";
       const bundle = await rollup({
         input: join(declarations, file.replace(/\.ts$/, ".d.ts")),
-        external: (id) => !/^[./]/.test(id) || (name === "import" && shared.includes(id)),
+        external: (id) => !/^[./]/.test(id) || (isShared && shared.includes(id)),
         plugins: [dts()],
         onwarn: (warning) => {
           throw new Error(warning.message);
         },
       });
-      await bundle.write({ file: join(out, `${name}.d.ts`), ...(name === "import" && { paths }) });
+      await bundle.write({ file: join(out, `${name}.d.ts`), ...(isShared && { paths }) });
     }
   } finally {
     rmSync(declarations, { recursive: true, force: true });

@@ -36,8 +36,8 @@ describe("the tarball", () => {
     expect(packed.files.length).toBeLessThanOrEqual(150);
   });
 
-  test("has programs, types, licenses and pages, and nothing else", () => {
-    const kinds = /^(package\.json|LICENSE|bin\/coppice\.js|dist\/.*\.(js|d\.ts)|dist\/licenses\.txt|.*\.md)$/;
+  test("has programs, types, licenses and the README, and nothing else", () => {
+    const kinds = /^(package\.json|LICENSE|bin\/coppice\.js|dist\/.*\.(c?js|d\.ts)|dist\/licenses\.txt|README\.md)$/;
     expect(packed.files.filter((file) => !kinds.test(file))).toEqual([]);
     expect(packed.files).toContain("dist/licenses.txt");
   });

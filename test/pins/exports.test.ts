@@ -123,6 +123,7 @@ test("types", () => {
     "EmbedRequest",
     "Embedder",
     "ErrorCode",
+    "Exclusions",
     "ExpandOptions",
     "Expansion",
     "ExportLine",
