@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import { searchWords } from "../models/search-words.ts";
 import type { Repositories } from "../store/repositories.ts";
@@ -36,7 +37,7 @@ export function indexTailNow(
 
 /**
  * Keeps the tail of the full-text index short. After a hundred appended messages it indexes as many: at once if they came
- * together, and otherwise when the event loop is idle, so that no single append waits for it.
+ * together, and otherwise when the event loop is idle, so that no single append waits for it. It never waits for another process.
  */
 export class TailIndexer {
   readonly #repositories: Repositories;
@@ -64,9 +65,10 @@ export class TailIndexer {
     const countMax = this.#appendedCount;
     this.#appendedCount = 0;
     try {
-      indexTailNow(this.#repositories, { countMax });
-    } catch {
-      // The store was closed, another process writes, the disk is full, or the index is damaged: the next search or append says so.
+      this.#repositories.database.withoutWaiting(() => indexTailNow(this.#repositories, { countMax }));
+    } catch (error) {
+      if (StoreError.is(error, "STORE_BUSY")) this.#appendedCount = countMax; // the next append tries again
+      // The store was closed, the disk is full, or the index is damaged: the next search or append says so.
     }
   }
 }

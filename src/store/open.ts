@@ -94,6 +94,17 @@ export class StoreDatabase {
     }
   }
 
+  /** Runs `run`, which fails at once with `STORE_BUSY` if it would wait for another process. */
+  withoutWaiting<T>(run: () => T): T {
+    const busyTimeoutMs = this.#busyTimeoutMs;
+    this.#busyTimeoutMs = 0;
+    try {
+      return run();
+    } finally {
+      this.#busyTimeoutMs = busyTimeoutMs;
+    }
+  }
+
   /** Makes every later call fail at once if it would wait for another process. */
   waitNoMore(): void {
     this.#busyTimeoutMs = 0;

@@ -110,6 +110,24 @@ describe("the index is brought up to date", () => {
     expect(store.stats().unindexedCount).toBe(0);
   });
 
+  test("without waiting for another process, and behind the next append when that is done", async () => {
+    const path = temporaryPath();
+    const store = openedStore(path);
+    const session = store.session("s");
+    for (const message of talk(100)) session.append(message);
+    const other = new Database(path);
+    other.exec("BEGIN IMMEDIATE");
+    const begun = performance.now();
+    await nextTurn();
+    expect(performance.now() - begun).toBeLessThan(2_500); // an append waits for 5,000
+    other.exec("COMMIT");
+    other.close();
+    expect(store.stats().unindexedCount).toBe(100);
+    session.append(user("later"));
+    await nextTurn();
+    expect(store.stats().unindexedCount).toBe(0);
+  });
+
   test("without a failing append, where the index is damaged", () => {
     const path = temporaryPath();
     const session = openedStore(path).session("s");
