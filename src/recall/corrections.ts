@@ -29,6 +29,7 @@ export function corrected(
   words: readonly QueryWord[],
   isUnknown: (stem: string) => boolean,
 ): QueryWord[] | undefined {
+  if (words.some(({ typed }) => typed !== undefined)) return undefined; // a query is corrected once
   const wrong = words.filter(({ word, stem, isQuoted }) => {
     return !isQuoted && stem.length >= STEM_CHARS_MIN && ONLY_LETTERS.test(word) && isUnknown(stem);
   });

@@ -48,6 +48,13 @@ describe.each([
   );
 });
 
+test("no more than four words of a query are corrected", async () => {
+  const store = temporaryStore();
+  store.session("s").append(user("lighthouse keeper harbor anchor lantern compass"));
+  const [hit] = await store.recall("lighthuose keepr harbr anchr lantrn compss");
+  expect(hit!.corrections).toHaveLength(4);
+});
+
 test.each([
   ["lock", "lock", 0],
   ["lock", "lokc", 1],
