@@ -61,6 +61,9 @@ function between(first: Midnight, next: Midnight): TimeRange {
 
 const WEEKDAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 const COUNTS: Readonly<Record<string, number>> = {
+  a: 1,
+  an: 1,
+  one: 1,
   two: 2,
   three: 3,
   four: 4,
@@ -92,14 +95,15 @@ const RELATIVE: readonly { words: string; rangeOf: (now: Date, groups: Groups) =
     words: "(?<count>\\d{1,3}|an?|one|two|three|four|five|six|a few|a couple of) (?<unit>day|week|month|year)s? ago",
     rangeOf: (now, { count, unit }) => {
       const length = DAYS_OF[unit as keyof typeof DAYS_OF];
-      const ago = (COUNTS[count!] ?? (Number(count) || 1)) * length;
+      const ago = (COUNTS[count!] ?? Number(count)) * length;
       return days(now, -ago - Math.floor(length / 2), length);
     },
   },
 ];
 
 const RELATIVE_IN_TEXT = RELATIVE.map(({ words, rangeOf }) => ({
-  pattern: new RegExp(`\\b(?:${words})\\b`, "gi"),
+  // "today" in `src/today.ts` is no time.
+  pattern: new RegExp(`(?<![./\\\\:@-])\\b(?:${words})\\b(?![./\\\\:@-]\\w)`, "gi"),
   rangeOf,
 }));
 const RELATIVE_ALONE = RELATIVE.map(({ words, rangeOf }) => ({ pattern: new RegExp(`^(?:${words})$`), rangeOf }));

@@ -20,6 +20,8 @@ const CASES = [
   ["on monday", days(9, 10)],
   ["last Wednesday", days(4, 5)],
   ["three days ago", days(8, 9)],
+  ["a day ago", days(10, 11)],
+  ["0 days ago", days(11, 12)],
 ] as const;
 
 describe("a time relative to now is in the local time zone", () => {

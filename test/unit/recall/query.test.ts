@@ -24,6 +24,7 @@ describe("a query", () => {
     expect(wordsOf("which lock did we mend last week?")).toEqual(["lock", "mend"]);
     expect(wordsOf('the "two weeks ago" filter of last month')).toEqual(["weeks", "ago", "filter"]);
     expect(wordsOf("what did we do yesterday")).toEqual(["yesterday"]);
+    expect(wordsOf("who reads src/today.ts?")).toContain("src/today.ts");
   });
 
   test("is no expression in the language of FTS5", () => {
