@@ -1,31 +1,34 @@
-import type { Message, Part } from "../core/message.ts";
+import type { Part } from "../core/message.ts";
 import { describeFile } from "../core/text.ts";
-import type { Session } from "../session/session.ts";
-import { sessionName } from "../session/session-name.ts";
+import type { ExportedMessage, ExportLine } from "../session/export.ts";
 import { formatTime } from "./text.ts";
 
-const PAGE_MESSAGES = 50;
-
-/** Yields a session as Markdown: a heading, then each message with its speaker and time. Calls and results are blocks of code. */
-export function* markdownLines(session: Session): Generator<string> {
-  const overview = session.info();
-  yield `# ${onOneLine(sessionName(overview) ?? session.id)}`;
-  yield "";
-  const facts = [`Session \`${session.id}\``, overview.project && `project ${overview.project}`, overview.source];
-  yield facts.filter(Boolean).map(String).map(onOneLine).join(" · ");
-  for (let seqFrom = 0; ; ) {
-    const messages = session.messages({ seqFrom, limit: PAGE_MESSAGES });
-    for (const message of messages) yield* messageMarkdown(message);
-    const last = messages.at(-1);
-    if (last === undefined) return;
-    seqFrom = last.seq + 1;
+/** Yields sessions as Markdown: a heading, then each message with its speaker and time. Calls and results are blocks of code. */
+export function* markdownLines(
+  exported: Iterable<ExportLine>,
+  nameOf: (sessionId: string) => string | undefined,
+): Generator<string> {
+  let sessionId: string | undefined;
+  for (const line of exported) {
+    if (line.session !== sessionId) {
+      if (sessionId !== undefined) yield "";
+      sessionId = line.session;
+      yield `# ${onOneLine(nameOf(sessionId) ?? sessionId)}`;
+      yield "";
+      // A damaged session has no line of its own.
+      const { project, source } = "role" in line ? {} : line;
+      const facts = [`Session \`${sessionId}\``, project && `project ${project}`, source];
+      yield facts.filter(Boolean).map(String).map(onOneLine).join(" · ");
+    }
+    if ("role" in line) yield* messageMarkdown(line);
   }
 }
 
-function* messageMarkdown({ role, name, createdAtMs, parts }: Message): Generator<string> {
+function* messageMarkdown({ role, name, createdAt, content, parts }: ExportedMessage): Generator<string> {
   yield "";
-  yield `## ${onOneLine(name ?? role)} · ${formatTime(createdAtMs)}`;
-  for (const part of parts) {
+  yield `## ${onOneLine(name ?? role)} · ${formatTime(createdAt)}`;
+  const all: readonly Part[] = parts ?? [{ type: "text", text: content ?? "" }];
+  for (const part of all) {
     yield "";
     yield partMarkdown(part);
   }

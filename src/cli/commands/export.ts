@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import { printableJson } from "../../core/markup.ts";
 import type { ExportLine, Unreadable } from "../../session/export.ts";
-import type { Store } from "../../session/store.ts";
+import { sessionNames } from "../../session/session-name.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { findSession } from "../find-session.ts";
@@ -38,26 +38,15 @@ export const exportCommand: Command<ExportFlags> = {
       if (!json) terminal.note(oneLine(`${placeOf(damaged)}: ${damaged.reason}`));
     };
     const sessions = [...new Set(args.map((typed) => findSession(store, typed).id))];
-    if (format === "markdown") {
-      if (json) throw new Failure("USAGE_INVALID", "Markdown is not JSON.", { hint: "Leave out --json or --format." });
-      const ids = sessions.length > 0 ? sessions : store.sessionIds({ prefix: "" });
-      return { lines: markdownOf(ids, store) };
+    if (format === "markdown" && json) {
+      throw new Failure("USAGE_INVALID", "Markdown is not JSON.", { hint: "Leave out --json or --format." });
     }
     const exported = store.export({ onUnreadable, ...(sessions.length > 0 && { sessions }) });
-    return {
-      elements: exported,
-      lines: jsonLines(exported),
-      failure: () => unreadableFailure("EXPORT_INCOMPLETE", unreadable, HINT),
-    };
+    const failure = () => unreadableFailure("EXPORT_INCOMPLETE", unreadable, HINT);
+    if (format === "jsonl") return { elements: exported, lines: jsonLines(exported), failure };
+    return { lines: markdownLines(exported, (id) => sessionNames(store, [id]).get(id)), failure };
   },
 };
-
-function* markdownOf(ids: readonly string[], store: Store): Generator<string> {
-  for (const id of ids) {
-    yield* markdownLines(store.resume(id));
-    yield "";
-  }
-}
 
 function* jsonLines(lines: Iterable<ExportLine>): Generator<string> {
   for (const line of lines) yield printableJson(line);

@@ -8,6 +8,7 @@ import { COMMAND_GROUPS } from "../../../src/cli/commands.ts";
 import { Terminal } from "../../../src/cli/terminal.ts";
 import { openStore } from "../../../src/index.ts";
 import { FakeStream } from "../../support/fake-terminal.ts";
+import { inDatabase } from "../../support/rows.ts";
 import { assistant, calls, results, user } from "../../support/said.ts";
 import { temporaryFolder, temporaryPath } from "../../support/temporary-store.ts";
 
@@ -72,6 +73,18 @@ test("an export as Markdown has everything, and no text ends a block of code", a
     "user",
   ]);
   expect(lines).toEqual(expect.arrayContaining(["```json", "lens list", "The Fresnel ```lens```.", "Order it."]));
+});
+
+test("an export of a damaged store as Markdown has the rest", async () => {
+  const path = harbor();
+  inDatabase(path, (database) =>
+    database.exec("UPDATE messages SET parts = replace(parts, 'lens', 'hens') WHERE id = 4"),
+  );
+  const [stdout, stderr] = [new FakeStream(), new FakeStream()];
+  const commandLine = { groups: COMMAND_GROUPS, version: "1.2.3", terminal: new Terminal(stdout, stderr, {}) };
+  expect(await runCommandLine(["--db", path, "export", "--format", "markdown"], commandLine)).toBe(1);
+  expect(stdout.text).toMatch(/^# harbor\n[\s\S]*lens list[\s\S]*Order it\.\n$/);
+  expect(stderr.text).toContain("harbor #3");
 });
 
 test.each(["bash", "zsh", "fish"])("the completion for %s has all commands and their options", async (shell) => {
