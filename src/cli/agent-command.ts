@@ -12,6 +12,6 @@ const RESUME: Readonly<Record<string, string>> = {
 export function agentCommand(session: ReturnType<Session["info"]>): string | undefined {
   const { source, externalId, parentSessionId } = session;
   const command = RESUME[source ?? ""];
-  const canResume = parentSessionId === null && externalId !== null && /^[\w-]+$/.test(externalId);
+  const canResume = parentSessionId === null && externalId !== null && /^\w[\w-]*$/.test(externalId);
   return command === undefined || !canResume ? undefined : `${command} ${externalId}`;
 }

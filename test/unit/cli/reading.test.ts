@@ -100,9 +100,14 @@ test("an imported session is continued in its agent, unless its id could be more
   const commandOf = (changes: object) => agentCommand({ ...session, ...changes } as Parameters<typeof agentCommand>[0]);
   expect(commandOf({})).toBe("claude --resume 4fec-7ea0");
   expect(commandOf({ source: "codex" })).toBe("codex resume 4fec-7ea0");
-  for (const other of [{ source: null }, { externalId: null }, { externalId: "a; rm b" }, { parentSessionId: "p" }]) {
-    expect(commandOf(other)).toBeUndefined();
-  }
+  const others = [
+    { source: null },
+    { externalId: null },
+    { externalId: "a; rm b" },
+    { externalId: "--dangerously-skip-permissions" },
+    { parentSessionId: "p" },
+  ];
+  for (const other of others) expect(commandOf(other)).toBeUndefined();
 });
 
 test("an agreement covers the locations that were agreed to, and a damaged one none", () => {
