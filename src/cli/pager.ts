@@ -15,8 +15,8 @@ const LESS_DEFAULT = "FRX";
  */
 export function openPager(terminal: Terminal): (() => Promise<void>) | undefined {
   if (process.stdout.isTTY !== true || terminal.width === undefined) return undefined;
-  const command = terminal.variable("COPPICE_PAGER") ?? terminal.variable("PAGER") ?? PAGER_DEFAULT;
-  if (command === "cat" || !isInstalled(command)) return undefined;
+  const command = (terminal.variable("COPPICE_PAGER") ?? terminal.variable("PAGER") ?? PAGER_DEFAULT).trim();
+  if (command === "" || command === "cat" || !isInstalled(command)) return undefined;
   const pager = spawn(command, {
     shell: true,
     stdio: ["pipe", "inherit", "inherit"],

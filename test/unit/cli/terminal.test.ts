@@ -1,4 +1,5 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { openPager } from "../../../src/cli/pager.ts";
 import { Terminal } from "../../../src/cli/terminal.ts";
 import { FakeStream } from "../../support/fake-terminal.ts";
 
@@ -140,4 +141,12 @@ test("a pager gets what follows, formatted for the terminal on which it shows it
   restore();
   terminal.print("after");
   expect(stdout.text).toBe("after\n");
+});
+
+test.each([" ", " cat", "no-such-pager -R"])("there is no pager if it is %j", (command) => {
+  const { isTTY } = process.stdout;
+  onTestFinished(() => void Object.defineProperty(process.stdout, "isTTY", { value: isTTY, configurable: true }));
+  Object.defineProperty(process.stdout, "isTTY", { value: true, configurable: true });
+  const terminal = new Terminal(new FakeStream({ isTTY: true }), new FakeStream(), { PAGER: command });
+  expect(openPager(terminal)).toBeUndefined();
 });
