@@ -109,7 +109,8 @@ export function hitsPage(
     const { messageId: id, sessionId, seq, role, root, text } = hit;
     const shown = text.length <= HIT_CHARS_MAX ? text : hit.snippet.replaceAll("**", "");
     const about = aboutMessage({ ...hit, id });
-    const title = titles.get(sessionId)?.slice(0, TITLE_CHARS_MAX);
+    const name = titles.get(sessionId);
+    const title = name && cutAtGrapheme(name, TITLE_CHARS_MAX);
     const titled = title !== undefined && { title: visibleText(title) };
     const attributes = { id, session: sessionId, title, seq, role, time: about.time, handle: root ?? undefined };
     return cutDown(room, (charsMax) => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { estimatingTokenCounter } from "../../../src/core/tokens.ts";
 import { answersFirst } from "../../../src/session/answers-first.ts";
-import { pageAround } from "../../../src/session/result-pages.ts";
+import { hitsPage, pageAround } from "../../../src/session/result-pages.ts";
 import { sessionName, sessionNames } from "../../../src/session/session-name.ts";
 import { assistant, calls, results, user } from "../../support/said.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
@@ -26,6 +26,15 @@ describe("a session is named", () => {
       ["b", "Boats"],
     ]);
   });
+});
+
+test("a long name is cut between two characters", async () => {
+  const store = temporaryStore();
+  store.session("s", { title: `${"a".repeat(59)}🎉` }).append(user("Mend the lamp."));
+  const rest = { beyond: 0, pointer: () => "" };
+  const budget = { tokensMax: 1_000, tokenCounter: estimatingTokenCounter };
+  const page = hitsPage(await store.recall("lamp"), sessionNames(store, ["s"]), rest, budget);
+  expect(page.items[0]!.title).toBe("a".repeat(59));
 });
 
 test("an answer comes before the question that it answers, and nothing else moves", async () => {
