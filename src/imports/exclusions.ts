@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { resolve, sep } from "node:path";
 import type { ImportedSession } from "../importers/importer.ts";
 import type { Exclusions } from "../session/store.ts";
@@ -21,7 +21,8 @@ export class ExclusionRules {
   /** True if the session belongs to an excluded project, or its agent worked in an excluded folder. */
   hasSession({ metadata }: ImportedSession, project: string | undefined): boolean {
     if (project !== undefined && this.#projects.has(project)) return true;
-    return typeof metadata?.cwd === "string" && this.hasPath(metadata.cwd);
+    const folders = [metadata?.cwd, metadata?.workspaceDirs, metadata?.directories].flat();
+    return folders.some((folder) => typeof folder === "string" && this.hasPath(folder));
   }
 
   /** Differs for different rules. */
@@ -33,7 +34,11 @@ export class ExclusionRules {
 /** The path, and where it leads to. */
 function namesOf(path: string): string[] {
   const name = resolve(path);
-  return existsSync(name) ? [...new Set([name, realpathSync(name)])] : [name];
+  try {
+    return [...new Set([name, realpathSync(name)])];
+  } catch {
+    return [name]; // nothing is there, or it cannot be read
+  }
 }
 
 function isWithin(path: string, folder: string): boolean {

@@ -33,6 +33,8 @@ interface FollowedFile {
   isComplete: boolean;
   /** `forgetCount()` before the first byte was read. */
   forgetCount: number;
+  /** `ImportRun.policy()` when the file was read. */
+  policy: string;
   /** When the file was last seen to change, in Unix milliseconds. */
   changedAtMs: number;
   fingerprints: Map<string, string>;
@@ -77,6 +79,7 @@ export class FollowedFiles {
       stamp: undefined,
       isComplete: false,
       forgetCount: 0,
+      policy: "",
       changedAtMs: Number.POSITIVE_INFINITY,
       fingerprints: new Map(),
       report: undefined,
@@ -109,11 +112,19 @@ export class FollowedFiles {
       return undefined;
     }
     const { stamp } = found;
+    const policy = this.#run.policy();
+    if (policy !== file.policy) this.#reset(file);
+    file.policy = policy;
     if (stamp !== file.stamp) file.changedAtMs = Math.min(found.writtenAtMs, nowMs);
     const isQuiet = nowMs - file.changedAtMs > QUIET_MS;
     if (stamp === file.stamp && (file.isComplete || !isQuiet)) return undefined;
     const isGrowing = isLikelyToGrow(file, nowMs);
-    if (file.stamp === undefined && isQuiet && !isGrowing && this.#store.hasImportedFile(path, this.#stateOf(stamp))) {
+    if (
+      file.stamp === undefined &&
+      isQuiet &&
+      !isGrowing &&
+      this.#store.hasImportedFile(path, this.#stateOf(policy, stamp))
+    ) {
       file.stamp = stamp;
       file.isComplete = true;
       return undefined;
@@ -160,20 +171,20 @@ export class FollowedFiles {
     const states = new Map<string, string>();
     const forgetCount = this.#store.forgetCount();
     for (const file of this.#unkept) {
-      const { path, stamp, isComplete, report } = file;
+      const { path, stamp, isComplete, report, policy } = file;
       // A later version of a custom importer may read more from the file.
       const isOwnFormat = IMPORTERS.every(({ name }) => name !== report?.format) && report?.format != null;
       if (stamp === undefined || !isComplete || file.forgetCount !== forgetCount || isOwnFormat) continue;
-      states.set(path, this.#stateOf(stamp));
+      states.set(path, this.#stateOf(policy, stamp));
     }
     if (states.size > 0) this.#store.noteImportedFiles(states, forgetCount);
     this.#unkept.clear();
   }
 
   /** The state names the importers and what is left out, because another watch may read more from the file. */
-  #stateOf(stamp: string): string {
+  #stateOf(policy: string, stamp: string): string {
     const own = this.#importers.filter((importer) => !IMPORTERS.includes(importer)).map(({ name }) => name);
-    return [READING_VERSION, ...own, this.#run.policy(), stamp].join(" ");
+    return [READING_VERSION, ...own, policy, stamp].join(" ");
   }
 
   async #readOn(file: FollowedFile, isQuiet: boolean): Promise<void> {

@@ -355,6 +355,28 @@ describe("a watch", () => {
     expect(store.sessionIds({ prefix: "" })).toEqual(["b", "c"]);
   });
 
+  test("leaves out what is excluded while it runs, and imports it when that ends", async () => {
+    const { folder, file, store } = scene();
+    const { until, newCount } = await startWatch(store, [folder]);
+    const add = (content: string) => {
+      const said = { session: "b", project: "client", role: "user", content };
+      appendFileSync(join(folder, "b.jsonl"), `${JSON.stringify(said)}\n`);
+    };
+    add("one");
+    await until("one", () => newCount() === 2);
+    store.exclude({ projects: ["client"] });
+    add("two");
+    appendFileSync(file, line("a", "two"));
+    await until("the other", () => newCount() === 3);
+    appendFileSync(file, line("a", "three"));
+    await until("the other again", () => newCount() === 4);
+    expect(wordsIn(store, "b")).toEqual(["one"]);
+    store.exclude({ projects: ["client"], remove: true });
+    add("three");
+    await until("the rest", () => newCount() === 6);
+    expect(wordsIn(store, "b")).toEqual(["one", "two", "three"]);
+  });
+
   test("imports a restored session again when its file grows, and keeps its summaries current", async () => {
     const { folder, file, store } = scene({ summarizer: scriptedSummarizer() });
     const { until, newCount } = await startWatch(store, [folder]);
