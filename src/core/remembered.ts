@@ -9,8 +9,12 @@ export interface RememberedMessage {
   digest: () => Buffer;
 }
 
-/** How many messages make the beginning of a session, without system messages, which many sessions share. */
+/**
+ * How many messages make the beginning of a session. Only those with a text count: many sessions share their system messages and
+ * what is injected into them.
+ */
 export const OPENING_MESSAGES = 2;
+export const OPENING_ROLES: readonly Role[] = ["user", "assistant"];
 
 /** The name by which a later import finds a message again. */
 export function nameInSession(externalId: string | undefined, seq: number | undefined): string {

@@ -3,8 +3,8 @@ import { digestOf } from "../core/digest.ts";
 import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX, ID_CHARS_MAX } from "../core/limits.ts";
 import { type Part, parseMessage } from "../core/message.ts";
-import { nameInSession, OPENING_MESSAGES, type RememberedMessage } from "../core/remembered.ts";
-import { cutAtGrapheme } from "../core/text.ts";
+import { nameInSession, OPENING_MESSAGES, OPENING_ROLES, type RememberedMessage } from "../core/remembered.ts";
+import { cutAtGrapheme, textOf } from "../core/text.ts";
 import type { ImportedSession, Importer, ImportFile } from "../importers/importer.ts";
 import { unmarkedParts } from "../importers/injected.ts";
 import { IMPORTERS } from "../importers/registry.ts";
@@ -74,7 +74,7 @@ interface OpenImport {
   origin: ImportedSession;
   /** Undefined until the first messages are appended: a copy of a forgotten session is recognized by them. */
   session: OpenedSession | undefined;
-  /** True if the whole session was forgotten. */
+  /** True once it is known that the whole session was forgotten. */
   isForgotten: boolean;
   /** True if it is excluded, or if the store cannot hold a session of that name. */
   isRefused: boolean;
@@ -138,10 +138,11 @@ export class ImportRun {
     const open = new Map<string, OpenImport>();
     let pendingCount = 0;
     let warningCount = 0;
-    const flush = async (isEnd = false): Promise<void> => {
+    const flush = async ({ isEnd = false, mayWait = false } = {}): Promise<void> => {
       signal?.throwIfAborted();
       const newCountBefore = report.newCount;
       for (const one of open.values()) {
+        if (mayWait && isTooShort(one)) continue;
         if (this.#isReady(one, isEnd, report)) await this.#flush(one, report);
         else this.#leaveOut(one, report);
       }
@@ -166,21 +167,20 @@ export class ImportRun {
         const origin = event.session;
         const isRefused = exclusions.hasSession(origin, this.#projectOf(origin));
         if (isRefused) report.excludedCount += 1;
-        const isForgotten = this.#store.isForgottenSession(origin);
         const none = { session: undefined, opening: [], pending: [], firstNew: undefined, isRewritten: false };
-        open.set(origin.externalId, { origin, isForgotten, isRefused, ...none });
+        open.set(origin.externalId, { origin, isForgotten: false, isRefused, ...none });
       } else if (open.has(event.session)) {
         const one = open.get(event.session)!;
         one.pending.push(event);
         noteOpening(one.opening, event);
         pendingCount += 1;
-        if (pendingCount === BATCH_MESSAGES_MAX) await flush();
+        if (pendingCount === BATCH_MESSAGES_MAX) await flush({ mayWait: true });
       }
     }
     if (warningCount > WARNINGS_MAX) {
       report.warnings.push({ line: null, reason: `${warningCount - WARNINGS_MAX} further warnings are left out` });
     }
-    await flush(true);
+    await flush({ isEnd: true });
     for (const { session } of open.values()) session?.release();
     return report;
   }
@@ -192,7 +192,9 @@ export class ImportRun {
     if (open.isForgotten || open.isRefused) return false;
     // A session with fewer messages may still grow, and is then another one.
     const isWhole = isEnd || opening.length === OPENING_MESSAGES;
-    open.isForgotten = isWhole && this.#store.isForgottenCopy(origin, opening);
+    // It may have been forgotten while the file was read.
+    open.isForgotten =
+      this.#store.isForgottenSession(origin) || (isWhole && this.#store.isForgottenCopy(origin, opening));
     if (open.isForgotten) return false;
     open.session = this.#openSession(origin, report);
     open.isRefused = open.session === undefined;
@@ -364,6 +366,11 @@ export class ImportRun {
   }
 }
 
+/** True for a session whose next messages tell if it is a copy of a forgotten one. */
+function isTooShort({ session, opening, pending }: OpenImport): boolean {
+  return session === undefined && opening.length < OPENING_MESSAGES && pending.length < BATCH_MESSAGES_MAX;
+}
+
 function appendTo(session: OpenedSession, pending: readonly PendingMessage[]): AppendResult[] {
   // Either all messages of a session are restored, or none.
   const restored = pending.filter((one) => one.kind === "restored");
@@ -402,10 +409,17 @@ function digestOfEvent(event: PendingMessage): Buffer {
   return prepared?.digest ?? digestOf(parseMessage(event.message));
 }
 
+/** Without what is injected. @throws {StoreError} `MESSAGE_INVALID`. */
+function textOfEvent(event: PendingMessage): string {
+  const prepared = event.kind === "message" ? event.prepared : undefined;
+  return prepared?.text ?? textOf(parseMessage(event.message).parts);
+}
+
 /** Adds the digest of a message if it belongs to the beginning of its session. */
 function noteOpening(opening: Buffer[], event: PendingMessage): void {
-  if (opening.length === OPENING_MESSAGES || event.message.role === "system") return;
+  if (opening.length === OPENING_MESSAGES || !OPENING_ROLES.includes(event.message.role)) return;
   try {
+    if (textOfEvent(event) === "") return;
     opening.push(digestOfEvent(event));
   } catch (error) {
     if (!StoreError.is(error, "MESSAGE_INVALID")) throw error; // the store will refuse it, and the report will say so

@@ -342,13 +342,18 @@ export class OpenedStore implements Store {
   ): Pick<ForgetReport, "messageCount" | "summaryCount" | "erased"> {
     const counts = { messageCount: 0, summaryCount: 0 };
     const terms = { ...TITLES, dryRun: false, forgottenAtMs: this.#ports.clock() };
-    for (const [sessionId, ids] of idsBySession) {
-      const { messageCount, summaryCount } = forgetMessages(this.#repositories, sessionId, [...ids], terms);
-      counts.messageCount += messageCount;
-      counts.summaryCount += summaryCount;
-      this.#ports.changes.count += 1;
+    let erased = true;
+    try {
+      for (const [sessionId, ids] of idsBySession) {
+        const { messageCount, summaryCount } = forgetMessages(this.#repositories, sessionId, [...ids], terms);
+        counts.messageCount += messageCount;
+        counts.summaryCount += summaryCount;
+        this.#ports.changes.count += 1;
+      }
+    } finally {
+      if (counts.messageCount > 0) erased = this.erase(); // also if a damaged session ended the loop
     }
-    return { ...counts, erased: idsBySession.size === 0 || this.erase() };
+    return { ...counts, erased };
   }
 
   restore(sessionId: string, options: RestoreOptions = {}): boolean {
@@ -394,13 +399,19 @@ export class OpenedStore implements Store {
     return this.#database.read(() => exclusionsOf(this.#repositories));
   }
 
-  /** True if an import must leave out a whole session, because it was forgotten. */
-  isForgottenSession({ source, externalId, exported }: SessionOrigin): boolean {
+  /**
+   * True if an import must leave out a whole session, because it was forgotten. A fork or a subagent that is not in the store is
+   * left out with its parent.
+   */
+  isForgottenSession(given: SessionOrigin): boolean {
+    const { source, externalId, parentExternalId, exported } = given;
     return this.#database.read(() => {
-      const { tombstones } = this.#repositories;
+      const { tombstones, sessions } = this.#repositories;
       const digests = tombstones.digests();
       if (digests === undefined) return false;
       if (tombstones.has(digests.origin(source, externalId))) return true;
+      const isOfForgotten = parentExternalId !== undefined && tombstones.has(digests.origin(source, parentExternalId));
+      if (isOfForgotten && sessions.byId(importedSessionId(this.#ports, given)) === undefined) return true;
       if (exported === undefined) return false;
       const origin =
         exported.externalId !== undefined && digests.origin(exported.source ?? source, exported.externalId);
@@ -436,13 +447,17 @@ export class OpenedStore implements Store {
     append: (messages: readonly M[]) => R[],
   ): (R | undefined)[] {
     const { tombstones } = this.#repositories;
-    if (this.#database.read(() => tombstones.digests()) === undefined) return append(messages);
-    return this.#database.write("append", () => {
-      const isForgotten = tombstones.recognizer(sessionId, opening);
-      const remembered = messages.filter((message) => !isForgotten(message));
-      const results = append(remembered);
-      return messages.map((message) => results[remembered.indexOf(message)]);
-    });
+    try {
+      return this.#database.write("append", () => {
+        const isForgotten = tombstones.recognizer(sessionId, opening);
+        const remembered = messages.filter((message) => !isForgotten(message));
+        const results = append(remembered);
+        return messages.map((message) => results[remembered.indexOf(message)]);
+      });
+    } catch (error) {
+      this.#sessions.get(sessionId)?.release(); // it has in memory what was rolled back
+      throw error;
+    }
   }
 
   /** Reads for hooks, with this store's connection. */

@@ -69,10 +69,10 @@ export class TombstoneRepository extends Repository {
     SELECT 1 FROM tombstones WHERE opening_digest = ? LIMIT 1`.pluck();
   readonly #openingOf = this.statement<[sessionDigest: Buffer], Buffer>`
     SELECT opening_digest FROM tombstones WHERE session_digest = ? AND opening_digest IS NOT NULL LIMIT 1`.pluck();
-  /** The digests of the first messages of a session, without system messages. */
+  /** The digests of the first messages of a session: see `OPENING_MESSAGES`. */
   readonly openingMessages = this.statement<[sessionId: string], { seq: number; digest: Buffer }>`
-    SELECT seq, digest FROM messages WHERE session_id = ? AND role <> 'system' ORDER BY seq LIMIT ${OPENING_MESSAGES}`
-    .all;
+    SELECT seq, digest FROM messages WHERE session_id = ? AND role IN ('user', 'assistant') AND text <> ''
+    ORDER BY seq LIMIT ${OPENING_MESSAGES}`.all;
   readonly forgottenBefore = this.statement<[sessionId: string, seq: number], number>`
     SELECT 1 FROM forgotten_messages WHERE session_id = ? AND seq < ? LIMIT 1`.pluck().get;
   readonly named = this.statement<[ids: string], RowOf<typeof NAMED>>`

@@ -1,8 +1,12 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { BATCH_MESSAGES_MAX } from "../../../src/core/limits.ts";
+import type { Importer } from "../../../src/importers/importer.ts";
 import { importFiles } from "../../../src/imports/import-files.ts";
+import { ImportRun } from "../../../src/imports/import-run.ts";
 import type { Store } from "../../../src/index.ts";
+import { internalsOf } from "../../../src/session/opened-store.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
 
 type Said = { role: string; content: string };
@@ -73,6 +77,85 @@ describe("what was forgotten", () => {
     expect(await bring(store, chat(folder, "other", other))).toMatchObject({ newCount: 4, forgottenCount: 0 });
   });
 
+  test("says nothing of other conversations that begin with the same injected texts", async () => {
+    const store = temporaryStore();
+    const injected = (id: string) => ({
+      role: "user",
+      id,
+      parts: [{ type: "text", text: `The ${id}.`, injected: true }],
+    });
+    const session = (name: string) =>
+      [injected("rules"), injected("folder"), { role: "user", id: "said", content: name }]
+        .map((line) => `${JSON.stringify({ session: name, ...line })}\n`)
+        .join("");
+    const path = join(temporaryFolder(), "s.jsonl");
+    writeFileSync(path, session("a"));
+    await bring(store, path);
+    store.forget("a");
+    writeFileSync(path, session("a") + session("b"));
+    expect(await bring(store, path)).toMatchObject({ newCount: 3, forgottenCount: 3 });
+    expect(store.sessionIds({ prefix: "" })).toEqual(["b"]);
+  });
+
+  test("stays out of a copy whose second message comes in another batch", async () => {
+    const store = temporaryStore();
+    const lines = (session: string, count: number) =>
+      Array.from({ length: count }, (_, index) => {
+        return `${JSON.stringify({ session, role: "user", id: `m${index}`, content: `Lamp ${index}.` })}\n`;
+      }).join("");
+    const path = join(temporaryFolder(), "s.jsonl");
+    writeFileSync(path, lines("a", 4));
+    await bring(store, path);
+    store.forget("a");
+    const other = lines("other", BATCH_MESSAGES_MAX - 1).replaceAll("Lamp", "Chair");
+    writeFileSync(path, other + lines("copy", 4));
+    expect(await bring(store, path)).toMatchObject({ newCount: BATCH_MESSAGES_MAX - 1, forgottenCount: 4 });
+    expect(store.sessionIds({ prefix: "" })).toEqual(["other"]);
+  });
+
+  test("stays out of an import that was reading the session meanwhile", async () => {
+    const store = temporaryStore();
+    const message = { role: "user", content: "one" } as const;
+    let afterFirst = (): unknown => undefined;
+    const importer: Importer = {
+      name: "own",
+      detect: () => true,
+      async *read() {
+        yield { kind: "session", session: { externalId: "s", source: "own" } };
+        yield { kind: "message", session: "s", line: 1, message: { ...message, id: "a" } };
+        if (afterFirst()) yield { kind: "message", session: "s", line: 2, message: { ...message, id: "b" } };
+      },
+    };
+    const read = () => {
+      const chunks = (async function* () {
+        yield Buffer.from("one");
+      })();
+      return new ImportRun(store, { importers: [importer] }).read({ path: "s.txt", chunks });
+    };
+    expect(await read()).toMatchObject({ newCount: 1 });
+    afterFirst = () => store.forget("s");
+    expect(await read()).toMatchObject({ newCount: 0, forgottenCount: 2 });
+    expect(store.sessions()).toEqual([]);
+  });
+
+  test("stays out with its new forks and subagents, while those in the store go on", async () => {
+    const store = temporaryStore();
+    const path = join(temporaryFolder(), "s.jsonl");
+    const child = (session: string) => [
+      { session, parent: "s" },
+      { session, role: "user", id: "a", content: session },
+    ];
+    const write = (lines: readonly object[]) =>
+      writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const said = [{ session: "s", role: "user", id: "a", content: "one" }, ...child("known")];
+    write(said);
+    await bring(store, path);
+    store.forget("s");
+    write([...said, { session: "known", role: "user", id: "b", content: "two" }, ...child("new")]);
+    expect(await bring(store, path)).toMatchObject({ newCount: 1, knownCount: 1, forgottenCount: 2 });
+    expect(store.sessionIds({ prefix: "" })).toEqual(["known"]);
+  });
+
   test("stays out of an import of an older export, which brings it to the end after it was restored", async () => {
     const store = temporaryStore();
     const session = store.session("s");
@@ -89,6 +172,22 @@ describe("what was forgotten", () => {
     expect(textsIn(store)).toEqual(["one", "three", "two"]);
     store.forget("s");
     expect(await bring(store, path)).toMatchObject({ newCount: 0, sessionCount: 0, forgottenCount: 3 });
+  });
+
+  test("is compared in a transaction whose failure leaves no trace in memory", () => {
+    const store = temporaryStore();
+    const session = store.session("s");
+    session.append({ role: "user", content: "one" });
+    store.forget("s", { messageIds: [1] });
+    session.append({ role: "user", content: "two" });
+    const message = { name: "a", role: "user" as const, digest: () => Buffer.alloc(16) };
+    const fail = () => {
+      session.append({ role: "user", content: "three" });
+      throw new Error("The commit failed.");
+    };
+    expect(() => internalsOf(store).appendRemembered("s", [message], [], fail)).toThrow("The commit failed.");
+    expect(session.append({ role: "user", content: "four" }).seq).toBe(2);
+    expect(store.verify().ok).toBe(true);
   });
 
   test("can be appended by a program all the same", () => {
