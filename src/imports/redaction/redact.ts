@@ -6,7 +6,7 @@ export type Replaced = Record<string, number>;
 
 export type RedactedEvent = ImportEvent & { replaced?: Replaced };
 
-const PRIVATE = /<private>[\s\S]*?<\/private>/gi;
+const PRIVATE_TAG = /<(\/?)private>/gi;
 
 /** Replaces secrets, and what stands between `<private>` and `</private>`, by placeholders that name the kind. */
 export class Redactor {
@@ -77,11 +77,19 @@ export class Redactor {
   }
 
   #text(text: string): string {
-    const open =
-      text.includes("<private>") || text.includes("<PRIVATE>")
-        ? text.replace(PRIVATE, () => this.#placeholder("private"))
-        : text;
-    return this.#keepsSecrets ? open : withoutSecrets(open, secretsIn(open), ({ kind }) => this.#placeholder(kind));
+    const open = this.#without(text, privateIn(text));
+    return this.#keepsSecrets ? open : this.#without(open, secretsIn(open));
+  }
+
+  #without(text: string, stretches: readonly Secret[]): string {
+    if (stretches.length === 0) return text;
+    let result = "";
+    let end = 0;
+    for (const stretch of stretches) {
+      result += text.slice(end, stretch.start) + this.#placeholder(stretch.kind);
+      end = stretch.end;
+    }
+    return result + text.slice(end);
   }
 
   #placeholder(kind: string): string {
@@ -91,13 +99,19 @@ export class Redactor {
   }
 }
 
-function withoutSecrets(text: string, secrets: readonly Secret[], placeholder: (secret: Secret) => string): string {
-  if (secrets.length === 0) return text;
-  let result = "";
-  let end = 0;
-  for (const secret of secrets) {
-    result += text.slice(end, secret.start) + placeholder(secret);
-    end = secret.end;
+/** Finds what stands between `<private>` and `</private>`, in order. Of nested stretches, only the outermost is returned. */
+function privateIn(text: string): Secret[] {
+  const found: Secret[] = [];
+  const starts: number[] = [];
+  for (const { 0: tag, 1: slash, index } of text.matchAll(PRIVATE_TAG)) {
+    if (slash === "") {
+      starts.push(index);
+      continue;
+    }
+    const start = starts.pop();
+    if (start === undefined) continue;
+    while ((found.at(-1)?.start ?? -1) > start) found.pop();
+    found.push({ kind: "private", start, end: index + tag.length });
   }
-  return result + text.slice(end);
+  return found;
 }

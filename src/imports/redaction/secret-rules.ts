@@ -9,8 +9,12 @@ export interface SecretRule {
   entropyMin: number;
 }
 
+/** A word begins here, or follows directly after an escape of JSON, of a URL or of a terminal. */
+const BEGINNING = String.raw`(?:\b|(?<=\\(?:[nrt]|u[\da-fA-F]{4})|%[\dA-F]{2}|\x1b\[[\d;]{0,20}[mK]))`;
+
 function rule(kind: string, markers: string, pattern: RegExp, entropyMin = 3): SecretRule {
-  return { kind, markers: markers.split(" "), pattern: new RegExp(pattern.source, `${pattern.flags}dg`), entropyMin };
+  const source = pattern.source.replace(/^\\b/, () => BEGINNING);
+  return { kind, markers: markers.split(" "), pattern: new RegExp(source, `${pattern.flags}dg`), entropyMin };
 }
 
 /**
@@ -22,7 +26,7 @@ export const SECRET_RULES: readonly SecretRule[] = [
   rule(
     "private-key",
     "PRIVATE KEY",
-    /-----BEGIN[ A-Z0-9_-]{0,100}PRIVATE KEY(?: BLOCK)?-----(?:[^-]{64,20000}(?:-[^-]{0,1000}){0,20}?-----END[ A-Z0-9_-]{0,100}KEY(?: BLOCK)?-----|[A-Za-z0-9+/=\s\\]{64,})/,
+    /-----BEGIN[ A-Z0-9_-]{0,100}PRIVATE KEY(?: BLOCK)?-----(?:[^-]{64,20000}(?:-[^-]{0,1000}){0,20}?-----END[ A-Z0-9_-]{0,100}KEY(?: BLOCK)?-----|(?:[A-Za-z0-9+/=\s\\]|(?<=\n)-(?!-)){64,})/,
     0,
   ),
   rule("1password-token", "ops_eyJ", /ops_eyJ[a-zA-Z0-9+/]{250,}={0,3}/, 4),
@@ -63,7 +67,7 @@ export const SECRET_RULES: readonly SecretRule[] = [
   rule("heroku-api-key", "HRKU-AA", /\bHRKU-AA[0-9a-zA-Z_-]{58}/, 4),
   rule("huggingface-token", "hf_ api_org_", /\b(?:hf|api_org)_[a-zA-Z]{34}\b/),
   rule("infracost-key", "ico-", /\bico-[a-zA-Z0-9]{32}\b/),
-  rule("jwt", "eyJ", /\beyJ[a-zA-Z0-9_-]{14,}\.eyJ?[a-zA-Z0-9/\\_-]{17,}\.[a-zA-Z0-9/\\_-]{10,}={0,2}/),
+  rule("jwt", "eyJ", /\b(?<!-)eyJ[a-zA-Z0-9_-]{14,}\.eyJ?[a-zA-Z0-9/\\_-]{17,}\.[a-zA-Z0-9/\\_-]{10,}={0,2}/),
   rule("langsmith-key", "lsv2_", /\blsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}\b/),
   rule("linear-api-key", "lin_api_", /\blin_api_[a-zA-Z0-9]{40}\b/),
   rule("mailgun-key", "key-", /\bkey-[a-f0-9]{32}\b/, 3.2),
@@ -117,7 +121,7 @@ export const SECRET_RULES: readonly SecretRule[] = [
   rule(
     "url-password",
     "://",
-    /\b[a-z][a-z0-9+.-]{1,30}:\/\/[^\s:/@'"`<>()[\]{}|\\]{1,80}:([^\s:/@'"`<>()[\]{}|\\$*]{6,200})@[a-zA-Z0-9.-]{2,}/,
+    /\b[a-z][a-z0-9+.-]{1,30}:\/\/[^\s:/@'"`<>()[\]{}|\\]{0,80}:([^\s:/@'"`<>()[\]{}|\\$*]{6,200})@[a-zA-Z0-9.-]{2,}/,
     2.6,
   ),
 ];

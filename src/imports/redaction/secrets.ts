@@ -19,8 +19,8 @@ const ANY_MARKER = new RegExp(
     ...SECRET_RULES.flatMap(({ markers }) => markers)
       .filter((marker) => marker !== "://" && marker !== "SK")
       .map(escaped),
-    "\\bSK[0-9a-f]{32}",
-    "://[^\\s:/@]{1,80}:[^\\s:/@]{6,200}@",
+    "SK[0-9a-f]{32}",
+    "://[^\\s:/@]{0,80}:[^\\s:/@]{6,200}@",
   ].join("|"),
 );
 
@@ -31,16 +31,26 @@ function escaped(literal: string): string {
 /** Finds the secrets in a text, in order. They do not overlap. */
 export function secretsIn(text: string): Secret[] {
   if (!ANY_MARKER.test(text)) return [];
-  const found: Secret[] = [];
+  const candidates: Secret[] = [];
   for (const rule of SECRET_RULES) {
     if (!rule.markers.some((marker) => text.includes(marker))) continue;
     for (const match of text.matchAll(rule.pattern)) {
       const [start, end] = match.indices![1] ?? match.indices![0]!;
-      const isTaken = found.some((other) => start < other.end && other.start < end);
-      if (!isTaken && isSecret(text.slice(start, end), rule)) found.push({ kind: rule.kind, start, end });
+      if (isSecret(text.slice(start, end), rule)) candidates.push({ kind: rule.kind, start, end });
     }
   }
-  return found.sort((a, b) => a.start - b.start);
+  return united(candidates.sort((a, b) => a.start - b.start));
+}
+
+/** Unites those that overlap, under the kind of the first. */
+function united(candidates: readonly Secret[]): Secret[] {
+  const found: Secret[] = [];
+  for (const candidate of candidates) {
+    const last = found.at(-1);
+    if (last === undefined || last.end <= candidate.start) found.push(candidate);
+    else last.end = Math.max(last.end, candidate.end);
+  }
+  return found;
 }
 
 function isSecret(text: string, { entropyMin }: SecretRule): boolean {

@@ -1,7 +1,8 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type ImportFilesOptions, importFiles } from "../../../src/imports/import-files.ts";
+import { Redactor } from "../../../src/imports/redaction/redact.ts";
 import { secretsIn } from "../../../src/imports/redaction/secrets.ts";
 import { forgetSecrets, storedSecrets } from "../../../src/imports/stored-secrets.ts";
 import type { Store } from "../../../src/index.ts";
@@ -43,6 +44,36 @@ describe("secrets", () => {
     expect([found, others]).toEqual([{ kind: "url-password", start: 20, end: 32 }, []]);
   });
 
+  test.each([`{"out":"line\\n${KEY}\\n"}`, `key\\u003d${KEY}`, `?key%3D${KEY}`, `\x1b[01;31m\x1b[K${KEY}\x1b[m`])(
+    "are found behind an escape: %j",
+    (text) => {
+      const start = text.indexOf(KEY);
+      expect(secretsIn(text)).toEqual([{ kind: "aws-access-key", start, end: start + KEY.length }]);
+    },
+  );
+
+  test("of a removed file are found in its diff", () => {
+    const key = SECRETS["private-key"]!.replace(/^/gm, "-");
+    expect(secretsIn(key)).toMatchObject([{ kind: "private-key" }]);
+    expect(secretsIn(key)[0]!.end).toBeGreaterThan(key.indexOf("-----END") - 3);
+  });
+
+  test("of a URL without a user are found", () => {
+    expect(secretsIn(`redis://:${randomLooking(12)}@cache:6379`)).toMatchObject([{ kind: "url-password", start: 9 }]);
+  });
+
+  test.each([
+    ["openings of private stretches", "<private>".repeat(100_000)],
+    ["beginnings of a token", "-eyJ".repeat(200_000)],
+    ["keys", `${KEY} `.repeat(30_000)],
+    ["beginnings of private keys", "-----BEGIN PRIVATE KEY-----".repeat(30_000)],
+    ["addresses", "a://b:".repeat(100_000)],
+  ])("are looked for in less than two seconds in many %s", (_, text) => {
+    const fromMs = performance.now();
+    new Redactor({ keepSecrets: false }).redacted(text);
+    expect(performance.now() - fromMs).toBeLessThan(2_000);
+  });
+
   test.each([
     "AKIAIOSFODNN7EXAMPLE",
     `ghp_${"x".repeat(36)}`,
@@ -56,6 +87,14 @@ describe("secrets", () => {
   ])("are not seen in %s", (text) => {
     expect(secretsIn(text)).toEqual([]);
   });
+});
+
+test.each([
+  ["a <private>b <private>c</private> d</private> e", "a [private] e"],
+  ["a <Private>b</PRIVATE> c", "a [private] c"],
+  ["a </private> b <private> c <private>d</private> e", "a </private> b <private> c [private] e"],
+])("private stretches of %s", (text, expected) => {
+  expect(new Redactor({ keepSecrets: true }).redacted(text)).toBe(expected);
 });
 
 describe("an import", () => {
@@ -137,6 +176,16 @@ describe("an import", () => {
     expect(String(textsIn(store)[700])).toMatch(/^\[secret: aws-access-key\] The lamp/);
   });
 
+  test.each(["workspaceDirs", "directories"])(
+    "leaves out a session whose folders of work are its %s",
+    async (field) => {
+      const store = temporaryStore();
+      const about = { session: "a", metadata: { [field]: ["/work/open", "/work/secret/deep"] } };
+      const path = file(temporaryFolder(), "a.jsonl", [about, { session: "a", role: "user", id: "a", content: "hi" }]);
+      expect(await bring(store, path, { exclude: { paths: ["/work/secret"] } })).toMatchObject({ excludedCount: 1 });
+    },
+  );
+
   test("leaves out excluded files, folders of work and projects, now or for good", async () => {
     const store = temporaryStore();
     const folder = temporaryFolder();
@@ -176,4 +225,18 @@ test("secrets in a store are listed without showing them, and their messages for
     store.query("SELECT 1 FROM messages WHERE id IN (?, ?)".replace("?, ?", `${messageId}, ${other.messageId}`)),
   ).toEqual([]);
   expect([...storedSecrets(store, () => {})]).toHaveLength(1);
+});
+
+test("the file is erased although forgetting secrets ends at a message that is gone", () => {
+  const store = temporaryStore();
+  const { messageId } = store.session("s").append({ role: "user", content: `It is ${KEY}.` });
+  store.session("t").append({ role: "user", content: "more" });
+  const found = { kind: "aws-access-key", masked: "" };
+  expect(() =>
+    forgetSecrets(store, [
+      { ...found, sessionId: "s", messageId },
+      { ...found, sessionId: "t", messageId: 999 },
+    ]),
+  ).toThrow("999");
+  for (const path of [store.path, `${store.path}-wal`]) expect(readFileSync(path).includes(KEY)).toBe(false);
 });
