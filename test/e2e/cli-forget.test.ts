@@ -56,6 +56,7 @@ test("forget shows what would go, needs agreement, and stays forgotten until it 
   expect(await folder.json("import", file)).toMatchObject({ newCount: 0, forgottenCount: 2 });
   expect(readFileSync(folder.db).includes("canary-90ab")).toBe(false);
 
+  await folder.json("import", folder.jsonl("k2.jsonl", [{ ...say("a", "another"), session: "kept-2" }]));
   expect(await folder.json("forget", "kept", "--restore")).toEqual({ restored: true });
   expect((await folder.run(["forget", "kept", "--restore"])).exitCode).toBe(1);
   expect(await folder.json("import", file)).toMatchObject({ newCount: 2, forgottenCount: 0 });

@@ -85,12 +85,12 @@ function* reportLines(id: string, report: ForgetReport, terminal: Terminal): Gen
   terminal.hint(`Imports leave them out. To let one bring them back: coppice forget ${id} --restore`);
 }
 
-/** A session that was forgotten as a whole is known only by its full id. */
+/** A session that was forgotten as a whole is known only by its full id, with which the id of another session may begin. */
 function restored(store: Store, typed: string, wanted: { messageIds?: readonly number[] }): Output {
-  const id = sessionId(store, typed);
-  if (!store.restore(id, wanted)) {
+  const id = [typed, sessionId(store, typed)].find((one) => store.restore(one, wanted));
+  if (id === undefined) {
     const hint = "Give the full id that the session had, and no ids of messages to restore all of it.";
-    throw new Failure("SESSION_NOT_FOUND", `Nothing of the session ${id} was forgotten.`, { hint });
+    throw new Failure("SESSION_NOT_FOUND", `Nothing of the session ${typed} was forgotten.`, { hint });
   }
   return { value: { restored: true }, lines: [`The next import of its file brings back what was forgotten of ${id}.`] };
 }
