@@ -17,13 +17,13 @@ const HOOKS: readonly Hook[] = [
 
 /** Tables can be added at the end of the file, unless the person wrote theirs as values of a key. */
 const VALUES: readonly RegExp[] = [
-  /^(?:(?!\s*\[).*\n)*?\s*(?:mcp_servers|hooks)[ \t]*[.=]/,
-  /^\s*\[\s*hooks\s*\]\s*\n(?:(?!\s*\[).*\n)*?\s*(?:SessionStart|UserPromptSubmit|PreCompact)\s*=/m,
-  /^\s*\[\s*mcp_servers\s*\]\s*\n(?:(?!\s*\[).*\n)*?\s*coppice\s*[.=]/m,
+  /^(?:(?!\s*\[).*\n)*?\s*["']?(?:mcp_servers|hooks)["']?[ \t]*[.=]/,
+  /^\s*\[\s*["']?hooks["']?\s*\]\s*\n(?:(?!\s*\[).*\n)*?\s*["']?(?:SessionStart|UserPromptSubmit|PreCompact)["']?\s*=/m,
+  /^\s*\[\s*["']?mcp_servers["']?\s*\]\s*\n(?:(?!\s*\[).*\n)*?\s*["']?coppice["']?\s*[.=]/m,
 ];
 const HOOK =
   /^\[\[hooks\.(\w+)\]\]\nhooks = \[\{ type = "command", command = ("[^\n]* hook [^\n]*--agent codex.*"), timeout/gm;
-const OWN_SERVER = /^\s*\[\s*mcp_servers\s*\.\s*(?:coppice|"coppice")\s*[.\]]/m;
+const OWN_SERVER = /^\s*\[\s*["']?mcp_servers["']?\s*\.\s*["']?coppice["']?\s*[.\]]/m;
 
 /** Tables at the end of `~/.codex/config.toml`. Codex runs the hooks after the person has trusted them. */
 export const codex: Target = {

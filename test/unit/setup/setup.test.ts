@@ -227,6 +227,10 @@ describe("files that others write too", () => {
 describe("codex", () => {
   test.each([
     "hooks = {}\n",
+    '"hooks" = {}\n',
+    "['hooks']\r\nSessionStart = []\r\n",
+    '[hooks]\n"PreCompact" = []\n',
+    '["mcp_servers"]\n"coppice" = {}\n',
     'mcp_servers.other.command = "x"\n',
     "a = 1\n[hooks]\nSessionStart = []\n",
     "[mcp_servers]\ncoppice = { command = 'x' }\n",
@@ -235,10 +239,10 @@ describe("codex", () => {
     expect(() => setUp(machine, agent("codex"))).toThrow(/written as values/);
   });
 
-  test("leaves out the server that the person has", () => {
-    const machine = machineWith({ ".codex/config.toml": '[mcp_servers.coppice]\ncommand = "mine"\n' });
+  test.each(["mcp_servers.coppice", "'mcp_servers'.'coppice'"])("leaves out the server of the person: %s", (name) => {
+    const machine = machineWith({ ".codex/config.toml": `[${name}]\ncommand = "mine"\n` });
     setUp(machine, agent("codex"));
-    expect(textOf(machine, ".codex/config.toml").match(/\[mcp_servers\.coppice\]/g)).toHaveLength(1);
+    expect(textOf(machine, ".codex/config.toml").match(/^\[.?mcp_servers/gm)).toHaveLength(1);
     expect(setUp(machine, agent("codex"))).toBe(0);
   });
 });
