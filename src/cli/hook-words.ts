@@ -1,3 +1,5 @@
+import { HOOK_EVENTS } from "../hooks/firing.ts";
+
 /** What people type after `hook`. All other words are events of agents. */
 export const HOOK_ACTIONS = ["on", "off", "status"];
 
@@ -11,13 +13,15 @@ export interface HookWords {
  * Reads the words of an agent's call, `hook prompt --agent codex`. Nothing is refused, because an agent cannot correct it: unknown
  * options of a newer version are ignored.
  *
- * @returns undefined for any other command.
+ * @returns undefined for any other command, and for words of a person: no agent is named, and the event is not known.
  */
 export function hookWords(argv: readonly string[]): HookWords | undefined {
   const [command, event] = argv;
   if (command !== "hook" || event === undefined || event.startsWith("-") || HOOK_ACTIONS.includes(event))
     return undefined;
-  return { event, agent: optionOf(argv, "--agent"), db: optionOf(argv, "--db") };
+  const agent = optionOf(argv, "--agent");
+  if (agent === undefined && !HOOK_EVENTS.some((known) => known === event)) return undefined;
+  return { event, agent, db: optionOf(argv, "--db") };
 }
 
 function optionOf(argv: readonly string[], option: string): string | undefined {

@@ -159,6 +159,12 @@ describe("what an agent is told", () => {
     expect((await fire(folder, words, { ...START, session_id: "off5" })).stdout).not.toBe("");
   });
 
+  test("people who mistype a word are told", async () => {
+    const { exitCode, stderr } = await folder.run(["hook", "of"]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("off");
+  });
+
   test("people see when it fired, and only they can read the log, which has nobody's words", async () => {
     const { findings } = await folder.json("doctor");
     const own = findings.filter(({ check }: { check: string }) => check === "hooks");
