@@ -27,7 +27,8 @@ interface Options {
 }
 
 const BENCHMARKS: Record<string, (options: Options) => Promise<{ name: string; figures: Record<string, number> }>> = {
-  store: ({ messages }) => benchStore(messages === undefined ? undefined : Number(messages)),
+  store: ({ messages, only }) =>
+    benchStore({ messagesLarge: messages === undefined ? undefined : Number(messages), only }),
   context: ({ folder }) => benchContext({ folder }),
   damage: ({ copies }) => benchDamage(copies === undefined ? undefined : Number(copies)),
   fuzz: ({ inputs, seed, random, only }) =>
@@ -51,7 +52,7 @@ const BENCHMARKS: Record<string, (options: Options) => Promise<{ name: string; f
     }),
 };
 
-/** `npm run --silent bench -- store [--messages N] [--json]`, `… context [--folder DIR] [--json]`, `… damage [--copies N] [--json]`, `… fuzz [--inputs N] [--seed S | --random] [--only TARGET:NUMBER[-NUMBER]] [--json]`, `… gemini [--data DIR] [--json]`, `… hook [--messages N] [--folder DIR] [--json]`, `… import [--megabytes N] [--json]`, `… mcp [--messages N] [--folder DIR] [--json]`, `… million --folder DIR [--json]`, `… package [--folder DIR] [--json]`, `… recall [--folder DIR [--build-million]] [--json]`, `… watch [--megabytes N] [--seconds N] [--json]`. */
+/** `npm run --silent bench -- store [--messages N | --only append] [--json]`, `… context [--folder DIR] [--json]`, `… damage [--copies N] [--json]`, `… fuzz [--inputs N] [--seed S | --random] [--only TARGET:NUMBER[-NUMBER]] [--json]`, `… gemini [--data DIR] [--json]`, `… hook [--messages N] [--folder DIR] [--json]`, `… import [--megabytes N] [--json]`, `… mcp [--messages N] [--folder DIR] [--json]`, `… million --folder DIR [--json]`, `… package [--folder DIR] [--json]`, `… recall [--folder DIR [--build-million]] [--json]`, `… watch [--megabytes N] [--seconds N] [--json]`. */
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
@@ -72,7 +73,7 @@ const { positionals, values } = parseArgs({
 const bench = BENCHMARKS[positionals[0] ?? ""];
 if (bench === undefined) {
   console.error(
-    "Usage: npm run --silent bench -- store [--messages N] [--json] | context [--folder DIR] [--json] | damage [--copies N] [--json] | fuzz [--inputs N] [--seed S | --random] [--only TARGET:NUMBER[-NUMBER]] [--json] | gemini [--data DIR] [--json] | hook [--messages N] [--folder DIR] [--json] | import [--megabytes N] [--json] | mcp [--messages N] [--folder DIR] [--json] | million --folder DIR [--json] | package [--folder DIR] [--json] | recall [--folder DIR [--build-million]] [--json] | watch [--megabytes N] [--seconds N] [--json]",
+    "Usage: npm run --silent bench -- store [--messages N | --only append] [--json] | context [--folder DIR] [--json] | damage [--copies N] [--json] | fuzz [--inputs N] [--seed S | --random] [--only TARGET:NUMBER[-NUMBER]] [--json] | gemini [--data DIR] [--json] | hook [--messages N] [--folder DIR] [--json] | import [--megabytes N] [--json] | mcp [--messages N] [--folder DIR] [--json] | million --folder DIR [--json] | package [--folder DIR] [--json] | recall [--folder DIR [--build-million]] [--json] | watch [--megabytes N] [--seconds N] [--json]",
   );
   process.exit(2);
 }

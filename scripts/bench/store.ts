@@ -19,15 +19,22 @@ const SEED = 1;
 /** The messages until what the long session held before has left the window. */
 const WARMING = 100;
 
-/**
- * Measures the costs of the store. Both sides of a ratio run in turns, so a machine that slows down slows both.
- *
- * @param messagesLarge  The messages of the long session: 100,000, or fewer for a quick run.
- */
-export async function benchStore(messagesLarge = LARGE): Promise<{ name: "store"; figures: Record<string, number> }> {
+export interface StoreOptions {
+  /** The messages of the long session: 100,000, or fewer for a quick run. */
+  messagesLarge?: number | undefined;
+  /** `append` measures only appends. */
+  only?: string | undefined;
+}
+
+/** Measures the costs of the store. Both sides of a ratio run in turns, so a machine that slows down slows both. */
+export async function benchStore({
+  messagesLarge = LARGE,
+  only,
+}: StoreOptions = {}): Promise<{ name: "store"; figures: Record<string, number> }> {
   const folder = mkdtempSync(join(tmpdir(), "coppice-bench-"));
   try {
     const figures = appendAgainstRaw(folder);
+    if (only === "append") return { name: "store", figures };
     const small = await filledStore(join(folder, "small.db"), SMALL);
     const large = await filledStore(join(folder, "large.db"), messagesLarge);
     Object.assign(figures, appendGrowth(small, large), renderCosts(large), readCosts(large), queryCosts(large));
