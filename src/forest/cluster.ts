@@ -71,6 +71,10 @@ export function startCluster(step: StepFeatures, dimension: number): OpenCluster
   return cluster;
 }
 
+export function copyCluster(cluster: OpenCluster): OpenCluster {
+  return { ...cluster, sum: cluster.sum.slice() };
+}
+
 export function joinCluster(cluster: OpenCluster, step: StepFeatures): void {
   addStep(cluster, step);
   cluster.messageCount += step.messageCount;

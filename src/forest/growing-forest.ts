@@ -1,14 +1,17 @@
 import { assert } from "../core/assert.ts";
-import { joinCluster, type OpenCluster, type StepFeatures, startCluster } from "./cluster.ts";
+import { copyCluster, joinCluster, type OpenCluster, type StepFeatures, startCluster } from "./cluster.ts";
 import type { LogRow } from "./forest.ts";
-import { joinTheme, startTheme, type Theme, uniteThemes } from "./themes.ts";
+import { copyTheme, joinTheme, startTheme, type Theme, uniteThemes } from "./themes.ts";
 
 export interface GrowingTheme {
   theme: Theme;
   logPosition: number;
 }
 
-/** The open clusters and the themes of one session. Writing and replaying a log give the same bits. */
+/**
+ * The open clusters and the themes of one session. Writing and replaying a log give the same bits. The clusters and themes that it
+ * is given stay as they are: it changes copies.
+ */
 export class GrowingForest {
   /** Keyed by root. */
   readonly open = new Map<number, OpenCluster>();
@@ -18,6 +21,8 @@ export class GrowingForest {
   /** For clusters that were open at the beginning. */
   readonly #initialThemeOf: (clusterRoot: number) => number;
   readonly #themeRoots = new Map<number, number>();
+  /** The clusters and themes that were made here. */
+  readonly #own = new WeakSet<OpenCluster | GrowingTheme>();
 
   constructor(
     dimension: number,
@@ -31,6 +36,13 @@ export class GrowingForest {
     for (const theme of themes) this.themes.set(theme.theme.root, theme);
   }
 
+  /** Returns a forest that goes on from here, while this one stays as it is. */
+  continued(): GrowingForest {
+    const next = new GrowingForest(this.#dimension, this.open.values(), this.themes.values(), this.#initialThemeOf);
+    for (const root of this.open.keys()) next.#themeRoots.set(root, this.themeOf(root));
+    return next;
+  }
+
   /** @param step  The step that enters; only for `start` and `join`. */
   apply({ id, kind, node, root }: LogRow, step?: StepFeatures): void {
     if (kind === "settle") {
@@ -38,23 +50,44 @@ export class GrowingForest {
     } else if (kind === "unite") {
       this.#unite(root, node, id);
     } else if (kind === "start") {
-      this.open.set(root, startCluster(step!, this.#dimension));
-      this.themes.set(root, { theme: startTheme(step!, this.#dimension), logPosition: id });
+      const cluster = startCluster(step!, this.#dimension);
+      const growing = { theme: startTheme(step!, this.#dimension), logPosition: id };
+      this.open.set(root, cluster);
+      this.themes.set(root, growing);
+      this.#own.add(cluster).add(growing);
       this.#themeRoots.set(root, root);
     } else {
-      const cluster = this.open.get(root);
-      assert(cluster !== undefined, "a step joins an open cluster");
-      joinCluster(cluster, step!);
-      const growing = this.themes.get(this.themeOf(root))!;
+      joinCluster(this.#changeableCluster(root), step!);
+      const growing = this.#changeableTheme(this.themeOf(root));
       joinTheme(growing.theme, step!);
       growing.logPosition = id;
     }
   }
 
+  #changeableCluster(root: number): OpenCluster {
+    const cluster = this.open.get(root);
+    assert(cluster !== undefined, "a step joins an open cluster");
+    if (this.#own.has(cluster)) return cluster;
+    const copy = copyCluster(cluster);
+    this.open.set(root, copy);
+    this.#own.add(copy);
+    return copy;
+  }
+
+  #changeableTheme(root: number): GrowingTheme {
+    const growing = this.themes.get(root);
+    assert(growing !== undefined, "a theme grows");
+    if (this.#own.has(growing)) return growing;
+    const copy = { theme: copyTheme(growing.theme), logPosition: growing.logPosition };
+    this.themes.set(root, copy);
+    this.#own.add(copy);
+    return copy;
+  }
+
   #unite(root: number, absorbed: number, position: number): void {
-    const target = this.themes.get(root);
     const source = this.themes.get(absorbed);
-    assert(target !== undefined && source !== undefined && root !== absorbed, "two themes unite");
+    assert(source !== undefined && root !== absorbed, "two themes unite");
+    const target = this.#changeableTheme(root);
     uniteThemes(target.theme, source.theme);
     target.logPosition = position;
     this.themes.delete(absorbed);

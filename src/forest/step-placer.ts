@@ -16,17 +16,31 @@ export interface PlacementOptions {
 export class StepPlacer {
   readonly growth: GrowingForest;
   readonly log: DecidedRow[] = [];
-  readonly #options: PlacementOptions;
+  readonly options: PlacementOptions;
+  #positionBefore: number;
   #position: number;
 
+  /** @param position  The log position before the first decision. */
   constructor(growth: GrowingForest, position: number, options: PlacementOptions) {
     this.growth = growth;
+    this.#positionBefore = position;
     this.#position = position;
-    this.#options = options;
+    this.options = options;
   }
 
   get position(): number {
     return this.#position;
+  }
+
+  /** Numbers the decisions as if they followed another position, because other sessions have written to the log meanwhile. */
+  renumber(positionBefore: number): void {
+    const shift = positionBefore - this.#positionBefore;
+    if (shift === 0) return;
+    for (const row of this.log) row.id += shift;
+    for (const growing of this.growth.themes.values())
+      if (growing.logPosition > this.#positionBefore) growing.logPosition += shift;
+    this.#positionBefore = positionBefore;
+    this.#position += shift;
   }
 
   /**
@@ -36,7 +50,7 @@ export class StepPlacer {
    */
   enter(step: StepFeatures): { cluster: OpenCluster; position: number } {
     const { growth } = this;
-    const { similarityMin, openClustersMax, maxThemes, weights } = this.#options;
+    const { similarityMin, openClustersMax, maxThemes, weights } = this.options;
     const joined = choosePlacement(step, [...growth.open.values()], similarityMin, weights);
     const root = joined?.root ?? step.id;
     const kind = joined === undefined ? "start" : "join";

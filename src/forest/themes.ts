@@ -26,6 +26,10 @@ export function startTheme(step: StepFeatures, dimension: number): Theme {
   return theme;
 }
 
+export function copyTheme(theme: Theme): Theme {
+  return { ...theme, sum: theme.sum.slice() };
+}
+
 export function joinTheme(theme: Theme, step: StepFeatures): void {
   addStep(theme, step);
   theme.messageCount += step.messageCount;

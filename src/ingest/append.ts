@@ -7,7 +7,7 @@ import type { MessageRow } from "../store/messages.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { advanceOpenStep, loadSessionState, type SessionState } from "../store/session-state.ts";
 import { changeSession } from "../store/write.ts";
-import { type EmbedderTerms, planPressureMove } from "./graduate.ts";
+import { type EmbedderTerms, planPressureMove, prepareMove } from "./graduate.ts";
 
 export interface AppendResult {
   messageId: number;
@@ -57,6 +57,7 @@ export function append(
       follow(state, message);
       const move = planPressureMove(repositories, state, embedder.similarityMin, clock);
       if (move !== undefined) session.move(move);
+      else prepareMove(repositories, state, embedder.similarityMin);
       return { messageId: message.id, seq: message.seq, appended: true };
     });
   });
@@ -80,7 +81,8 @@ export function catchUp(repositories: Repositories, state: SessionState): void {
   const current = loadSessionState(repositories, state.sessionId);
   if (current === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: state.sessionId });
   const isMoved = current.frontierVersion !== state.frontierVersion;
-  Object.assign(state, current, { foreignMoves: state.foreignMoves + (isMoved ? 1 : 0) });
+  const nextMove = isMoved ? undefined : state.nextMove;
+  Object.assign(state, current, { foreignMoves: state.foreignMoves + (isMoved ? 1 : 0), nextMove });
 }
 
 /**

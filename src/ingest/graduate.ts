@@ -6,6 +6,7 @@ import { StepPlacer } from "../forest/step-placer.ts";
 import {
   compactFrontier,
   type Frontier,
+  hotFrom,
   idleFrontier,
   isHeld,
   NOTHING_DUE,
@@ -17,9 +18,9 @@ import type { Embedder } from "../models/embedder.ts";
 import { TITLE_TEXT_CHARS, titleOf } from "../models/title.ts";
 import { Coverage } from "../store/coverage.ts";
 import { enteringSteps } from "../store/features.ts";
-import type { TitledMessage } from "../store/messages.ts";
+import type { GraduatingMessage } from "../store/messages.ts";
 import type { Repositories } from "../store/repositories.ts";
-import type { SessionState } from "../store/session-state.ts";
+import type { NextMove, SessionState } from "../store/session-state.ts";
 import type { FrontierMove } from "../store/write.ts";
 
 export type EmbedderTerms = Pick<Embedder, "id" | "similarityMin">;
@@ -92,59 +93,147 @@ function isUnderPressure({ window, graduatedSeq, settings }: SessionState): bool
   return waiting >= hotSize + evictBatch || tokens > hotTokensMax;
 }
 
+/** The clusters whose messages are kept for their next title. Most steps join one of them. */
+const TITLE_SOURCES_MAX = 16;
+
+/** The messages between two `prepareMove`s that do anything. */
+const PREPARE_MESSAGES = 6;
+
 /**
- * Decides which cluster each graduating step enters, which clusters settle, and which themes unite. Changes `state` as if the
- * move were already written. If `settlesAll`, all clusters settle at the end.
+ * Places steps that the next move of the frontier will certainly contain, so that the move has less to do. A step with a message
+ * that may still get a vector waits for the move, and so do all later steps.
+ */
+export function prepareMove(repositories: Repositories, state: SessionState, similarityMin: number): void {
+  if (state.nextSeq % PREPARE_MESSAGES !== 0) return;
+  const steps = stepsOf(state);
+  const hotSeq = hotFrom(steps, state.settings);
+  const next = nextMoveOf(repositories, state, similarityMin, hotSeq);
+  const graduating = repositories.messages.graduating(state.sessionId, next.seqEnd, hotSeq - 1);
+  const waitsFor = graduating.find(isVectorless);
+  const seqEnd = waitsFor === undefined ? hotSeq : steps.find(({ seqLast }) => seqLast >= waitsFor.seq)!.seqFirst;
+  const certain = graduating.filter(({ seq }) => seq < seqEnd);
+  placeSteps(repositories, next, certain, seqEnd);
+}
+
+function isVectorless({ embedding, text }: GraduatingMessage): boolean {
+  return embedding === null && text !== "";
+}
+
+/** Returns the prepared part of the next move, or starts anew if nothing of it can be used for a move to `seqEnd`. */
+function nextMoveOf(
+  { messages, unions }: Repositories,
+  state: SessionState,
+  similarityMin: number,
+  seqEnd: number,
+): NextMove {
+  const { sessionId, graduatedSeq, dimension, settings, nextMove } = state;
+  const { openClustersMax, maxThemes } = settings;
+  const decided = nextMove?.placer.options;
+  const isUsable =
+    decided?.similarityMin === similarityMin &&
+    decided.openClustersMax === openClustersMax &&
+    decided.maxThemes === maxThemes &&
+    nextMove!.seqEnd <= Math.max(seqEnd, graduatedSeq);
+  if (isUsable) return nextMove!;
+  const coverage = new Coverage(unions);
+  const themeOf = (root: number) => coverage.themeOf(root);
+  const forest = new GrowingForest(dimension, state.openClusters, state.themes.values(), themeOf);
+  state.nextMove = {
+    placer: new StepPlacer(forest, unions.newestPosition(), { similarityMin, openClustersMax, maxThemes }),
+    seqEnd: graduatedSeq,
+    seqLast: messages.seqBefore(sessionId, graduatedSeq),
+    entered: new Map(),
+    vectorless: [],
+    titles: new Map(),
+  };
+  return state.nextMove;
+}
+
+/** Decides which cluster each step enters, which clusters settle, and which themes unite. */
+function placeSteps(
+  { messages }: Repositories,
+  next: NextMove,
+  graduating: readonly GraduatingMessage[],
+  seqEnd: number,
+): void {
+  const entered = new Set<OpenCluster>();
+  for (const { features, messages: fresh } of enteringSteps(graduating, next.seqLast)) {
+    const { cluster } = next.placer.enter(features);
+    const { root } = cluster;
+    const title = next.titles.get(root) ?? {
+      messages: cluster.stepCount === 1 ? [] : messages.openingsOf(TITLE_TEXT_CHARS, root),
+      asked: messages.askedBefore(TITLE_TEXT_CHARS, root),
+    };
+    for (const { role, text } of fresh) title.messages.push({ role, text });
+    next.titles.delete(root);
+    next.titles.set(root, title);
+    entered.add(cluster);
+    next.seqLast = features.seqLast;
+  }
+  next.seqEnd = Math.max(next.seqEnd, seqEnd);
+  for (const cluster of entered) {
+    const { messages: openings, asked } = next.titles.get(cluster.root)!;
+    next.entered.set(cluster.root, { cluster, label: titleOf(openings, asked) });
+  }
+  for (const root of next.titles.keys()) {
+    if (next.titles.size <= TITLE_SOURCES_MAX) break;
+    next.titles.delete(root);
+  }
+  next.vectorless.push(...graduating.filter(isVectorless).map(({ id }) => id));
+}
+
+/**
+ * Decides what the frontier's move to `next` does. Changes `state` as if the move were already written. If `settlesAll`, all
+ * clusters settle at the end.
  */
 function planMove(
   repositories: Repositories,
   state: SessionState,
   similarityMin: number,
-  next: Frontier,
+  { graduatedSeq, evictedSeq }: Frontier,
   settlesAll = false,
 ): FrontierMove {
-  const { sessionId, settings } = state;
+  const { sessionId } = state;
   const { messages, unions } = repositories;
+  const move = nextMoveOf(repositories, state, similarityMin, graduatedSeq);
+  const { placer, entered, vectorless } = move;
   const position = unions.newestPosition();
-  const seqBefore = messages.seqBefore(sessionId, state.graduatedSeq);
-  const graduating = messages.graduating(sessionId, state.graduatedSeq, next.graduatedSeq - 1);
-  const coverage = new Coverage(unions);
-  const forest = new GrowingForest(state.dimension, state.openClusters, state.themes.values(), (root) =>
-    coverage.themeOf(root),
-  );
-  const { openClustersMax, maxThemes } = settings;
-  const placer = new StepPlacer(forest, position, { similarityMin, openClustersMax, maxThemes });
-  /** Keyed by root: the clusters that steps entered, with the messages of those steps. */
-  const entered = new Map<number, { cluster: OpenCluster; logPosition: number; fresh: TitledMessage[] }>();
-  for (const { features, messages: fresh } of enteringSteps(graduating, seqBefore)) {
-    const { cluster, position: logPosition } = placer.enter(features);
-    const earlier = entered.get(cluster.root)?.fresh ?? [];
-    entered.set(cluster.root, { cluster, logPosition, fresh: [...earlier, ...fresh] });
-  }
+  placer.renumber(position);
+  placeSteps(repositories, move, messages.graduating(sessionId, move.seqEnd, graduatedSeq - 1), graduatedSeq);
   if (settlesAll) placer.settleAll();
-  const clusters = [...entered.values()].map(({ cluster, logPosition, fresh }) => ({
-    cluster,
-    logPosition,
-    label: titleOf(
-      [...messages.openingsOf(TITLE_TEXT_CHARS, cluster.root), ...fresh],
-      messages.askedBefore(TITLE_TEXT_CHARS, cluster.root),
-    ),
-  }));
+  const forest = placer.growth;
+  const enteredAt = new Map<number, number>();
+  for (const { kind, root, id } of placer.log) {
+    if (kind === "start" || kind === "join") enteredAt.set(root, id);
+    else if (kind === "settle") move.titles.delete(root);
+  }
 
-  state.graduatedSeq = next.graduatedSeq;
-  state.evictedSeq = next.evictedSeq;
-  state.window = state.window.filter(({ seq }) => seq >= next.evictedSeq);
+  state.graduatedSeq = graduatedSeq;
+  state.evictedSeq = evictedSeq;
+  state.window = state.window.filter(({ seq }) => seq >= evictedSeq);
   state.openClusters = [...forest.open.values()];
   state.themes = forest.themes;
   state.frontierVersion += 1;
+  state.nextMove = {
+    placer: new StepPlacer(forest.continued(), placer.position, placer.options),
+    seqEnd: graduatedSeq,
+    seqLast: move.seqLast,
+    entered: new Map(),
+    vectorless: [],
+    titles: move.titles,
+  };
   return {
     sessionId,
-    graduatedSeq: next.graduatedSeq,
-    evictedSeq: next.evictedSeq,
+    graduatedSeq,
+    evictedSeq,
     unions: placer.log,
     position: placer.position,
-    clusters,
+    clusters: [...entered.values()].map(({ cluster, label }) => ({
+      cluster,
+      label,
+      logPosition: enteredAt.get(cluster.root)!,
+    })),
     themes: [...forest.themes.values()].filter(({ logPosition }) => logPosition > position),
-    vectorless: graduating.filter(({ embedding, text }) => embedding === null && text !== "").map(({ id }) => id),
+    vectorless,
   };
 }

@@ -31,11 +31,11 @@ export class RegrownSession {
   readonly #steps: { id: number; messageIds: readonly number[] }[] = [];
   /** The open clusters of the old forest, by root. */
   readonly #openBefore = new Map<number, { messageCount: number; tokenCount: number }>();
-  readonly #askedBefore: (id: number) => string | undefined;
+  readonly #askedBefore: (id: number) => TitledMessage | undefined;
   #seqBefore = -1;
 
   /** @param askedBefore  Returns the beginning of the user's message that began the turn of a message. */
-  constructor(dimension: number, askedBefore: (id: number) => string | undefined) {
+  constructor(dimension: number, askedBefore: (id: number) => TitledMessage | undefined) {
     this.#askedBefore = askedBefore;
     this.#growth = new GrowingForest(dimension);
   }

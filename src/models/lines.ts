@@ -3,6 +3,8 @@ import { graphemesIn } from "../core/graphemes.ts";
 const ANSI = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])/g;
 const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]/g;
 const LONE_SURROGATE = /\p{Surrogate}/gu;
+/** A text without these characters is plain. */
+const MAYBE_NOT_PLAIN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]/;
 
 /** The longest grapheme that is kept whole, in UTF-16 units. A longer one, such as stacked accents, may be cut. */
 const GRAPHEME_CHARS_MAX = 32;
@@ -26,6 +28,7 @@ export function excerpt(
 
 /** Removes terminal escapes and control characters, and replaces unpaired surrogates with U+FFFD. Keeps line breaks and tabs. */
 export function plainText(text: string): string {
+  if (!MAYBE_NOT_PLAIN.test(text)) return text;
   return text.replace(ANSI, "").replace(CONTROL, " ").replace(LONE_SURROGATE, "\uFFFD").replaceAll("\r", "\n");
 }
 

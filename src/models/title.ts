@@ -3,6 +3,7 @@ import { filesIn } from "../core/working-set.ts";
 import { evenlySpaced, labelOf } from "./label.ts";
 import { weightsIn } from "./same-matter.ts";
 import { TITLE_CHARS_MAX, titleLines } from "./title-lines.ts";
+import { words } from "./words.ts";
 
 export interface TitledMessage {
   role: Role;
@@ -23,31 +24,36 @@ const TELLING_WEIGHT = 1.2;
 /** Without this, the longest line would have the most words. */
 const LENGTH_CHARS = 20;
 
-/** Enough for all open clusters of a session, in about 5 MB. */
-const READINGS_KEPT_MAX = 1_024;
-
 /**
  * Returns a title for messages in their own words, of at most `TITLE_CHARS_MAX` characters: what a person asked, or else a commit,
  * a task, a decision, an intention or the description of a call. Among such lines it takes the one whose words occur most in the
  * messages. Without such lines, it names files, or else words. It is "" if there are none.
  *
+ * A message is read once, and what was found lasts as long as the object.
+ *
  * @param asked  The user's message that began the turn of the first message.
  */
-export function titleOf(messages: readonly TitledMessage[], asked?: string): string {
+export function titleOf(messages: readonly TitledMessage[], asked?: TitledMessage): string {
   const said = messages.filter(({ role }) => role !== "tool");
-  const readings = evenlySpaced(said, MESSAGES_MAX).map(readingOf);
-  const first = readings.find(({ isRequest }) => isRequest);
-  const counts = wordCounts(readings);
+  const chosen = evenlySpaced(said, MESSAGES_MAX).map(readingOf);
+  const first = chosen.find(({ isRequest }) => isRequest);
+  const candidates = chosen.map(({ lines }, index) => {
+    return { lines, factor: chosen[index] === first ? FIRST_FACTOR : 1 };
+  });
+  if (first === undefined && asked !== undefined)
+    candidates.push({ lines: readingOf(asked).lines, factor: TURN_FACTOR });
+  const counts = wordCounts(
+    candidates.flatMap(({ lines }) => lines),
+    chosen.map(({ words }) => words),
+  );
   let title = "";
   let scoreMax = 0;
-  const consider = ({ lines }: Reading, factor: number): void => {
+  for (const { lines, factor } of candidates) {
     for (const line of lines) {
       const score = factor * scoreOf(line, counts);
       if (score > scoreMax) [title, scoreMax] = [line.text, score];
     }
-  };
-  for (const reading of readings) consider(reading, reading === first ? FIRST_FACTOR : 1);
-  if (first === undefined && asked !== undefined) consider(readingOf({ role: "user", text: asked }), TURN_FACTOR);
+  }
   return (
     title || listThatFits(mostNamedFiles(said)) || listThatFits(labelOf(messages.map(({ text }) => text)).split(", "))
   );
@@ -56,7 +62,10 @@ export function titleOf(messages: readonly TitledMessage[], asked?: string): str
 /** Returns the title that has most words in common with the others; "" if there is none. */
 export function titleAmong(titles: readonly string[]): string {
   const lines = titles.map((text) => ({ text, value: 1, words: weightsIn(text) }));
-  const counts = wordCounts(lines);
+  const counts = wordCounts(
+    lines,
+    lines.map(({ words }) => words.keys()),
+  );
   let best = { text: "", score: 0 };
   for (const line of lines) {
     const score = scoreOf(line, counts);
@@ -65,9 +74,16 @@ export function titleAmong(titles: readonly string[]): string {
   return best.text || (titles[0] ?? "");
 }
 
-function wordCounts(texts: readonly { words: ReadonlyMap<string, number> }[]): Map<string, number> {
+/** Counts, for each word of the lines, the texts that have it. Each text has its words once. */
+function wordCounts(lines: readonly Line[], texts: readonly Iterable<string>[]): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const { words } of texts) for (const word of words.keys()) counts.set(word, (counts.get(word) ?? 0) + 1);
+  for (const { words } of lines) for (const word of words.keys()) counts.set(word, 0);
+  for (const words of texts) {
+    for (const word of words) {
+      const count = counts.get(word);
+      if (count !== undefined) counts.set(word, count + 1);
+    }
+  }
   return counts;
 }
 
@@ -76,8 +92,8 @@ function scoreOf({ text, value, words }: Line, counts: ReadonlyMap<string, numbe
   let common = 0;
   for (const [word, weight] of words) {
     total += weight;
-    const count = counts.get(word);
-    if (count !== undefined) common += (Math.sqrt(count) - 0.5) * weight;
+    const count = counts.get(word)!;
+    if (count > 0) common += (Math.sqrt(count) - 0.5) * weight;
   }
   return (value * common * Math.min(1, total / TELLING_WEIGHT)) / Math.sqrt(LENGTH_CHARS + text.length);
 }
@@ -108,27 +124,23 @@ interface Line {
 }
 
 interface Reading {
-  /** The weight of each word. */
-  words: ReadonlyMap<string, number>;
+  words: readonly string[];
   /** Lines that may be the title. */
   lines: readonly Line[];
   isRequest: boolean;
 }
 
-/** The keys are roles and texts. The least recently used is first. */
-const readingsKept = new Map<string, Reading>();
+const readings = new WeakMap<TitledMessage, Reading>();
 
-function readingOf({ role, text }: TitledMessage): Reading {
-  const beginning = text.slice(0, TITLE_TEXT_CHARS);
-  const key = `${role} ${beginning}`;
-  const reading = readingsKept.get(key) ?? read(role, beginning);
-  readingsKept.delete(key);
-  readingsKept.set(key, reading);
-  if (readingsKept.size > READINGS_KEPT_MAX) readingsKept.delete(readingsKept.keys().next().value!);
+function readingOf(message: TitledMessage): Reading {
+  const known = readings.get(message);
+  if (known !== undefined) return known;
+  const reading = read(message.role, message.text.slice(0, TITLE_TEXT_CHARS));
+  readings.set(message, reading);
   return reading;
 }
 
 function read(role: Role, text: string): Reading {
   const lines = titleLines(role, text).map((line) => ({ ...line, words: weightsIn(line.text) }));
-  return { words: weightsIn(text), lines, isRequest: role === "user" && lines.length > 0 };
+  return { words: [...new Set(words(text))], lines, isRequest: role === "user" && lines.length > 0 };
 }

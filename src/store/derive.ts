@@ -11,7 +11,7 @@ import type { UnionRow } from "./unions.ts";
 
 export interface DeriveOptions {
   /** Returns the title of a cluster. `asked` is the user's message that began the turn of its root. */
-  titleOf: (messages: readonly TitledMessage[], asked: string | undefined) => string;
+  titleOf: (messages: readonly TitledMessage[], asked: TitledMessage | undefined) => string;
   /** How many characters of each message `titleOf` reads. */
   titleTextChars: number;
 }
@@ -45,7 +45,7 @@ interface AppliedLog {
   subjectLog: readonly SubjectRow[];
   steps: readonly EnteringStep[];
   dimension: number;
-  askedBefore: (id: number) => string | undefined;
+  askedBefore: (id: number) => TitledMessage | undefined;
 }
 
 /** If the log and the steps disagree, notes why and returns undefined. */

@@ -81,6 +81,9 @@ export const GRADUATING = columns(
   "tokenCount",
   "createdAtMs",
 );
+const ENTERING = GRADUATING.without("text");
+/** Neither features nor titles read more of a text. */
+const ENTERING_TEXT_CHARS = 500;
 
 /** The part of a message that the forest reads. */
 export type GraduatingMessage = RowOf<typeof GRADUATING> & { embedding: Float32Array | null };
@@ -121,9 +124,9 @@ export class MessageRepository extends Repository {
   /** Like `unpinnedFrom`, with only the columns that make steps. */
   readonly windowFrom = this.statement<[sessionId: string, seqFrom: number], RowOf<typeof WINDOW>>`
     SELECT ${WINDOW} FROM messages WHERE session_id = ? AND seq >= ? AND pinned = 0 ORDER BY seq`.all;
-  /** Without pinned messages. */
+  /** Without pinned messages. Of each text there is only the beginning. */
   readonly graduating = this.statement<[sessionId: string, seqFirst: number, seqLast: number], GraduatingRow>`
-    SELECT ${GRADUATING}, ${vectorNow("messages")} AS embedding
+    SELECT ${ENTERING}, substr(text, 1, ${ENTERING_TEXT_CHARS}) AS text, ${vectorNow("messages")} AS embedding
     FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`.map(graduatingMessage).all;
   /** The seq of the newest message before `seq` that is not pinned; -1 if there is none. */
   readonly seqBefore = this.statement<[sessionId: string, seq: number], number>`
@@ -132,8 +135,6 @@ export class MessageRepository extends Repository {
     .one;
   readonly setParent = this.statement<[parentId: number, id: number]>`
     UPDATE messages SET parent_id = ? WHERE id = ?`.run;
-  readonly #setParentOfStep = this.statement<[parentId: number, stepId: number]>`
-    UPDATE messages SET parent_id = ? WHERE step_id = ? AND step_id <> id`;
   readonly #embedding = this.statement<[id: number, embedderId: string], Buffer | null>`
     SELECT embedding FROM messages WHERE id = ? AND embedder_id = ?`.pluck();
   readonly setVector = this.statement<RightVector>`
@@ -172,6 +173,9 @@ export class MessageRepository extends Repository {
     UPDATE messages SET embedding = @embedding, stored_text = @storedText WHERE id = @id`.run;
   readonly #seal = this.sealing(messages);
   // Lists as JSON.
+  readonly #setParentsOfSteps = this.statement<[steps: string]>`
+    UPDATE messages AS m SET parent_id = step.value ->> 1 FROM json_each(?) step
+    WHERE m.id = step.value ->> 0 OR (m.step_id = step.value ->> 0 AND m.step_id <> m.id)`;
   readonly #byIds = this.statement<[ids: string], SelectedMessage>`
     SELECT ${MESSAGE} FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq`;
   /** In order of seq. */
@@ -211,10 +215,10 @@ export class MessageRepository extends Repository {
     SELECT m.role, substr(m.text, 1, ?) AS text FROM cluster_members c JOIN messages m ON m.id = c.message_id
     WHERE c.cluster_id = ? ORDER BY c.log_position, m.seq`.all;
   /** The first characters of the user's message that began the turn of a message. */
-  readonly askedBefore = this.statement<[charsMax: number, id: number], string>`
-    SELECT substr(asked.text, 1, ?) FROM messages m
+  readonly askedBefore = this.statement<[charsMax: number, id: number], TitledMessage>`
+    SELECT asked.role, substr(asked.text, 1, ?) AS text FROM messages m
     JOIN messages asked ON asked.session_id = m.session_id AND asked.seq = m.turn_seq AND asked.role = 'user'
-    WHERE m.id = ?`.pluck().get;
+    WHERE m.id = ?`.get;
   /** The seqs of messages that are missing and were not forgotten. */
   readonly lostSeqs = this.statement<{ sessionId: string; limit: number }, number>`
     WITH RECURSIVE expected(seq) AS (
@@ -476,9 +480,9 @@ export class MessageRepository extends Repository {
     }
   }
 
-  setParentOfStep(stepId: number, parentId: number): void {
-    this.setParent(parentId, stepId);
-    this.#setParentOfStep.run(parentId, stepId);
+  /** Sets the parent of all messages of each step. */
+  setParentsOfSteps(steps: readonly (readonly [stepId: number, parentId: number])[]): void {
+    this.#setParentsOfSteps.run(JSON.stringify(steps));
   }
 
   /** Deletes messages and their rows in other tables, and records their seqs as forgotten. */

@@ -4,6 +4,8 @@ import type { Message } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
 import type { OpenCluster } from "../forest/cluster.ts";
 import type { GrowingTheme } from "../forest/growing-forest.ts";
+import type { StepPlacer } from "../forest/step-placer.ts";
+import type { TitledMessage } from "./messages.ts";
 import type { Repositories } from "./repositories.ts";
 
 export interface OpenStep {
@@ -12,6 +14,32 @@ export interface OpenStep {
   pendingCallIds: Set<string>;
   /** The calls that are injected, such as Coppice's own. Their results are injected too. */
   injectedCallIds: ReadonlySet<string>;
+}
+
+/** What the title of an open cluster is made of. */
+export interface TitleSource {
+  /** The beginnings of its messages, in log order. */
+  messages: TitledMessage[];
+  /** The user's message that began the turn of its root. */
+  asked: TitledMessage | undefined;
+}
+
+/**
+ * The next move of the frontier, as far as it is decided. Steps that will certainly be in it are placed while messages are
+ * appended, so that the move itself is short. Nothing of this is stored before the move, and anyone may drop it.
+ */
+export interface NextMove {
+  placer: StepPlacer;
+  /** Unpinned messages from the frontier up to before this seq are placed. */
+  seqEnd: number;
+  /** The seq of the last message that entered the forest; -1 if none did. */
+  seqLast: number;
+  /** The clusters that steps entered, by root. */
+  entered: Map<number, { cluster: OpenCluster; label: string }>;
+  /** Messages that enter before their vectors came. */
+  vectorless: number[];
+  /** The open clusters that steps entered last, by root. */
+  titles: Map<number, TitleSource>;
 }
 
 /**
@@ -41,6 +69,7 @@ export interface SessionState {
   openClusters: OpenCluster[];
   /** Keyed by root. */
   themes: Map<number, GrowingTheme>;
+  nextMove: NextMove | undefined;
 }
 
 export function loadSessionState(repositories: Repositories, sessionId: string): SessionState | undefined {
@@ -81,6 +110,7 @@ export function loadSessionState(repositories: Repositories, sessionId: string):
     window,
     openClusters: clusters.open(sessionId),
     themes: new Map(states.map((state) => [state.theme.root, state])),
+    nextMove: undefined,
   };
 }
 

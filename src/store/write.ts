@@ -234,14 +234,14 @@ function writeMove(repositories: Repositories, move: FrontierMove): void {
   const { sessionId } = move;
   const generation = generations.newest()!.id;
   for (const state of move.clusters) clusters.put(sessionId, state);
+  const entries = move.unions.filter(({ kind }) => kind === "start" || kind === "join");
+  messages.setParentsOfSteps(entries.map(({ node, root }) => [node, root]));
   for (const union of move.unions) {
     unions.add(sessionId, generation, union);
     if (union.kind === "settle") clusters.settle(union.id, union.root);
-    else if (union.kind !== "unite") messages.setParentOfStep(union.node, union.root);
-    else {
-      messages.setParent(union.root, union.node);
-      themes.delete(union.node);
-    }
+    if (union.kind !== "unite") continue;
+    messages.setParent(union.root, union.node);
+    themes.delete(union.node);
   }
   for (const state of move.themes) themes.put(sessionId, state);
   pendingVectors.delete(move.vectorless);

@@ -57,7 +57,7 @@ export function allRows(path: string): string[] {
 }
 
 /** Sorted, because rows have no order of their own. */
-function rowsOf(database: Database.Database, table: string): string[] {
+export function rowsOf(database: Database.Database, table: string): string[] {
   const columns = database.prepare(`SELECT * FROM ${table} LIMIT 0`).columns();
   const values = columns.map(({ name }) => `quote("${name}")`).join(" || ',' || ");
   return database.prepare<[], string>(`SELECT '${table}: ' || ${values} FROM ${table}`).pluck().all().sort();

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { MessageInput, Session, Store } from "../../../src/index.ts";
+import { sessionMessages, take } from "../../../scripts/bench/messages.ts";
+import { type MessageInput, openStore, type Session, type Store } from "../../../src/index.ts";
+import { derivedRows, inDatabase, rowsOf } from "../../support/rows.ts";
 import { calls, results, talk, user } from "../../support/said.ts";
-import { temporaryStore } from "../../support/temporary-store.ts";
+import { temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
 const SMALL = { hotSize: 4, overlap: 2, evictBatch: 3 };
 
@@ -148,4 +150,39 @@ test("total = hot + cold - overlap, in the views as in the lists", () => {
     { message_count: 0, hot_count: 0, cold_count: 0, overlap_count: 0, pinned_count: 0 },
     { message_count: 24, hot_count: 9, cold_count: 18, overlap_count: 3, pinned_count: 1 },
   ]);
+});
+
+/**
+ * Goal: a move does the same, whether its steps were placed while messages were appended or are all placed by the move.
+ * Method: two sessions grow in turns, so that each finds log positions of the other. Once one process appends everything. Once a new
+ * process goes on after every four messages, and nothing is placed ahead. Some moves contain fewer steps than were placed ahead.
+ */
+test("moves to the same rows, whatever was placed ahead", () => {
+  const options = { hotSize: 8, overlap: 0, evictBatch: 20, hotTokensMax: 4_000, maxThemes: 3, openClustersMax: 4 };
+  const rowsAfter = (isReopened: boolean): string[] => {
+    const path = temporaryPath();
+    const open = () => openStore(path, { clock: () => 1_700_000_000_000 });
+    const histories = [take(sessionMessages(1), 240), take(sessionMessages(2), 240)] as const;
+    let store = open();
+    for (let index = 0; index < 240; index++) {
+      histories.forEach((messages, side) => {
+        const session = store.session(`s${side}`, options);
+        session.append(messages[index]!);
+        if (index % 50 === 48) {
+          store.session(`s${side}`, { hotSize: 20 });
+          session.compact();
+          store.session(`s${side}`, options);
+        }
+        if (!isReopened || index % 4 !== 3) return;
+        store.close();
+        store = open();
+      });
+    }
+    expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+    store.close();
+    return [...derivedRows(path), ...inDatabase(path, (database) => rowsOf(database, "unions"))];
+  };
+  const rows = rowsAfter(false);
+  expect(rows.length).toBeGreaterThan(500);
+  expect(rows).toEqual(rowsAfter(true));
 });

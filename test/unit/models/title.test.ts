@@ -5,7 +5,7 @@ import { titleAmong, titleOf } from "../../../src/models/title.ts";
 function titled(messages: readonly (readonly [Role, string])[], asked?: string): string {
   return titleOf(
     messages.map(([role, text]) => ({ role, text })),
-    asked,
+    asked === undefined ? undefined : { role: "user", text: asked },
   );
 }
 
