@@ -1,6 +1,6 @@
 import { HOOK_EVENTS } from "../hooks/firing.ts";
 
-/** What people type after `hook`. All other words are events of agents. */
+/** The words after `hook` that are for people. All other words are events of agents. */
 export const HOOK_ACTIONS = ["on", "off", "status"];
 
 export interface HookWords {

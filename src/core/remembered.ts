@@ -1,6 +1,6 @@
 import type { Role } from "./message.ts";
 
-/** What an import knows of a message. */
+/** The part of a message that an import compares with what was forgotten. */
 export interface RememberedMessage {
   /** The name by which the store would know it: see `nameInSession`. */
   name: string;

@@ -120,7 +120,7 @@ interface Topic {
 /** Writes the line when it is first asked for, and keeps it. */
 type Way = () => Line;
 
-/** What a block may say, apart from identifiers. It is made once for the two blocks of a render. */
+/** The lines that a block may have, apart from its names. They are made once for the two blocks of a render. */
 export interface ContinuityTopics {
   said: readonly Topic[];
   /** The base names of the files. */
