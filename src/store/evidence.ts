@@ -1,3 +1,4 @@
+import { ROLES } from "../core/message.ts";
 import { decodeEmbedding } from "../vector/codec.ts";
 import { GENERATION_NOW, vectorNow } from "./generations.ts";
 import { MESSAGE } from "./message-columns.ts";
@@ -76,6 +77,8 @@ export class EvidenceRepository extends Repository {
   rows(ids: readonly number[]): EvidenceRow[] {
     return (JSON.parse(this.#rows.one(JSON.stringify(ids))) as RankedColumns[]).map(
       ([messageId, sessionId, seq, role, name, tokenCount, createdAtMs, isCall]) => {
+        // Checksums are of whole rows, which ranking does not read. `guard` in open.ts treats a SyntaxError as damage.
+        if (!ROLES.includes(role)) throw new SyntaxError(`message ${messageId} has an unknown role`);
         return { messageId, sessionId, seq, role, name, tokenCount, createdAtMs, isCall: isCall === 1 };
       },
     );

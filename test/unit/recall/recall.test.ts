@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { coordinateEmbedder } from "../../../scripts/bench/index-fuzz/store.ts";
 import { type RecallHit, type RecallOptions, type RecallQuery, type Store, StoreError } from "../../../src/index.ts";
 import { indexAll } from "../../support/full-text.ts";
+import { inDatabase } from "../../support/rows.ts";
 import { assistant, calls, results, user } from "../../support/said.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
@@ -351,4 +352,17 @@ test("a process that may only read finds the same, and writes nothing", async ()
   const found = await reader.recall("lens glass tide", { explain: true, neighbors: 3 });
   expect(bytes()).toEqual(before);
   expect(found.map(({ messageId }) => messageId).sort()).toEqual(expected.map(({ messageId }) => messageId).sort());
+});
+
+test("a message whose role is damaged is named in a typed error", async () => {
+  const { path } = harbor();
+  inDatabase(path, (database) => {
+    database.pragma("ignore_check_constraints = ON");
+    database.exec("UPDATE messages SET role = 'usar', checksum = NULL WHERE id = 1");
+  });
+  const recall = openedStore(path, { readonly: true }).recall("lens");
+  await expect(recall).rejects.toMatchObject({
+    code: "STORE_CORRUPT",
+    message: expect.stringContaining("message 1 has an unknown role"),
+  });
 });
