@@ -24,9 +24,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   hooks: ["core", "store", "models", "context", "recall", "session", "importers"],
   setup: ["core"],
   // It may start the other surfaces.
-  cli: ["core", "session", "importers", "imports", "hooks", "setup", "mcp", "inspector"],
+  cli: ["core", "session", "importers", "imports", "hooks", "setup", "mcp", "view"],
   mcp: ["core", "session", "hooks"],
-  inspector: ["core", "session"],
+  // The public API, and what a store needs to be opened here.
+  view: ["core", "session", "index.ts"],
 };
 
 /** Packages that only some rooms know, or only a folder or file of one. `node:` modules and zod are free to all. */

@@ -1,0 +1,522 @@
+import type { JsonValue, Role } from "../core/message.ts";
+import type { Strategy } from "../core/options.ts";
+import type { Finding, RecallHit, Recap, Store, StoreStats, SubjectInfo, SubjectPage, VerifyReport } from "../index.ts";
+
+// The routes of `coppice view`, and the JSON of each. Parameters of a GET are in its query string, and all times are Unix
+// milliseconds. Every answer is same-origin and needs the cookie that `POST /api/enter` sets. A refusal is a `Refusal` with a
+// status of 400 or more. Strings of messages are hostile: show them as text, or as sanitized Markdown.
+
+/** The routes that are read with GET. `sql` in an answer is a statement for `GET /api/sql` that returns the same facts. */
+export interface GetRoutes {
+  "/api/about": { request: NoParameters; answer: About };
+  "/api/sessions": { request: SessionsRequest; answer: SessionsAnswer };
+  "/api/days": { request: DaysRequest; answer: DaysAnswer };
+  "/api/news": { request: NewsRequest; answer: NewsAnswer };
+  "/api/search": { request: SearchRequest; answer: SearchAnswer };
+  "/api/session": { request: { session: string }; answer: SessionAnswer };
+  "/api/outline": { request: OutlineRequest; answer: OutlineAnswer };
+  "/api/messages": { request: MessagesRequest; answer: MessagesAnswer };
+  "/api/members": { request: MembersRequest; answer: MembersAnswer };
+  "/api/context": { request: ContextRequest; answer: ContextAnswer };
+  "/api/forest": { request: { session: string }; answer: ForestAnswer };
+  "/api/log": { request: LogRequest; answer: LogAnswer };
+  "/api/why": { request: WhyRequest; answer: WhyAnswer };
+  "/api/subjects": { request: SubjectsRequest; answer: SubjectsAnswer };
+  "/api/subject": { request: { handle: string; limit?: number }; answer: SubjectPage };
+  "/api/recap": { request: { sinceMs?: number; project?: string }; answer: Recap };
+  "/api/health": { request: NoParameters; answer: HealthAnswer };
+  /** Both read the whole file in another process, and take seconds with a large store. */
+  "/api/doctor": { request: NoParameters; answer: { findings: Finding[] } };
+  "/api/verify": { request: NoParameters; answer: VerifyReport };
+  "/api/sql": { request: { query: string }; answer: SqlAnswer };
+}
+
+/** The routes that answer with something else than JSON. */
+export interface OtherRoutes {
+  /** Server-sent events named `change`, each with a `Change` as its data. */
+  "/api/events": NoParameters;
+  /** The whole text, or the bytes, of one part: see `ViewPart.path`. */
+  "/api/part": { message: number; path: string };
+  /** The session as lines of the neutral format, as a download. */
+  "/api/export": { session: string };
+}
+
+/** The routes that take JSON with POST. All but `enter` are refused with status 403 unless `About.isWritable`. */
+export interface PostRoutes {
+  /** Exchanges the token of the URL's fragment for the cookie. It works once. */
+  "/api/enter": { request: { token: string }; answer: Record<never, never> };
+  "/api/rename": { request: { session: string; title: string }; answer: { title: string } };
+  /** Pins a message, or unpins it. The context always shows pinned messages. */
+  "/api/pin": { request: { message: number; pinned: boolean }; answer: { pinned: boolean } };
+  /** Without `confirm`, nothing is forgotten: the answer says what would go, and holds the word to confirm it with. */
+  "/api/forget": { request: { session: string; messages?: number[]; confirm?: string }; answer: ForgetAnswer };
+}
+
+export type NoParameters = Record<never, never>;
+
+export interface Refusal {
+  error: { code: string; message: string };
+}
+
+/** What the page needs once. */
+export interface About {
+  version: string;
+  path: string;
+  /** True with `--write`. */
+  isWritable: boolean;
+  nowMs: number;
+  /** All projects and agents (`source`) of the store, in alphabetical order. */
+  projects: string[];
+  sources: string[];
+  roles: Role[];
+  strategies: Strategy[];
+  /** The session to open first, if the command named one. */
+  session: string | null;
+}
+
+// Sessions
+
+export interface SessionsRequest {
+  project?: string;
+  source?: string;
+  /** Sessions whose newest message is of this time or later; and before `untilMs`. */
+  sinceMs?: number;
+  untilMs?: number;
+  /** Only sessions whose title, opening or id contains this text. */
+  text?: string;
+  /** 1 to 500, by default 100. */
+  limit?: number;
+  offset?: number;
+}
+
+export interface SessionsAnswer {
+  /** Newest first. */
+  sessions: SessionItem[];
+  /** The `offset` of the next page, or null after the last one. */
+  next: number | null;
+  sql: string;
+}
+
+export interface SessionItem {
+  id: string;
+  project: string | null;
+  /** The title; without one, the first words that the user wrote; else null. */
+  title: string | null;
+  opening: string | null;
+  source: string | null;
+  externalId: string | null;
+  /** The session that started or forked this one. */
+  parentSessionId: string | null;
+  messageCount: number;
+  tokenCount: number;
+  themeCount: number;
+  clusterCount: number;
+  createdAtMs: number;
+  updatedAtMs: number;
+}
+
+export interface DaysRequest {
+  project?: string;
+  source?: string;
+  /** Minutes to add to UTC for the reader's days, as `-new Date().getTimezoneOffset()`; by default 0. */
+  offsetMinutes?: number;
+}
+
+export interface DaysAnswer {
+  /** The days on which sessions had their newest message, newest first. */
+  days: { day: string; fromMs: number; sessionCount: number; messageCount: number; tokenCount: number }[];
+  sql: string;
+}
+
+export interface NewsRequest {
+  /** A message id, such as the `newestMessageId` of the last look. */
+  after: number;
+}
+
+/** What was appended after a message. */
+export interface NewsAnswer {
+  newestMessageId: number;
+  logPosition: number;
+  /** The sessions with new messages, those with the newest first: at most 500. */
+  sessions: { session: string; messageCount: number; seqFirst: number }[];
+}
+
+// Search
+
+export interface SearchRequest {
+  q: string;
+  session?: string;
+  project?: string;
+  source?: string;
+  role?: Role;
+  sinceMs?: number;
+  untilMs?: number;
+  /** 1 to 100, by default 20. */
+  limit?: number;
+  /** 1 to return the parts of each score. */
+  explain?: 0 | 1;
+}
+
+export interface SearchAnswer {
+  hits: SearchHit[];
+  /** Words that no message has, and what was searched instead. */
+  corrections: NonNullable<RecallHit["corrections"]>;
+  /** True if the phrase in quotes occurs nowhere, so that its words were searched. */
+  phrasesMissing: boolean;
+  tookMs: number;
+  sql: string;
+}
+
+/** A hit without its whole text: `snippet` has the words of the query between `**`. */
+export interface SearchHit extends Omit<RecallHit, "text" | "parts" | "corrections" | "phrasesMissing"> {
+  sessionTitle: string | null;
+  project: string | null;
+  source: string | null;
+  parts?: NonNullable<RecallHit["parts"]>;
+}
+
+// A session
+
+export interface SessionAnswer {
+  session: SessionItem;
+  /** The first seq after the newest message. Seqs are dense, except for forgotten messages. */
+  seqEnd: number;
+  /** Messages from `evictedSeq` on are hot; messages before `graduatedSeq` are in the forest. */
+  evictedSeq: number;
+  graduatedSeq: number;
+  parent: SessionLink | null;
+  /** Subagents and forks, by where they begin. */
+  children: SessionLink[];
+  settings: Record<string, number | string>;
+  /** A command that goes on with the session. */
+  resume: string;
+  sql: string;
+}
+
+export interface SessionLink {
+  session: string;
+  title: string | null;
+  messageCount: number;
+  createdAtMs: number;
+  /** It begins after this message of its parent; null if that is not known. */
+  forkSeq: number | null;
+}
+
+export interface OutlineRequest {
+  session: string;
+  /** By default 0. */
+  seqFrom?: number;
+  /** 1 to 20,000, by default 10,000. */
+  limit?: number;
+}
+
+/** Messages without their contents, as columns of equal length, so that 100,000 fit into a page's memory. */
+export interface OutlineAnswer {
+  seqs: number[];
+  /** A letter a message: `s`ystem, `u`ser, `a`ssistant, `t`ool. */
+  roles: string;
+  tokenCounts: number[];
+  /** The seq of the user message that began the turn; -1 if there was none. */
+  turnSeqs: number[];
+  createdAtMs: number[];
+  /** The seqs of the pinned messages among these. */
+  pinned: number[];
+  /** The `seqFrom` of the next page, or null after the last one. */
+  next: number | null;
+}
+
+export interface MessagesRequest {
+  session: string;
+  seqFrom?: number;
+  /** 1 to 200, by default 50. */
+  limit?: number;
+}
+
+export interface MessagesAnswer {
+  messages: ViewMessage[];
+  /** The `seqFrom` of the next page, or null after the last one. */
+  next: number | null;
+  sql: string;
+}
+
+export interface ViewMessage {
+  id: number;
+  session: string;
+  seq: number;
+  role: Role;
+  name: string | null;
+  parts: ViewPart[];
+  tokenCount: number;
+  createdAtMs: number;
+  stepId: number;
+  turnSeq: number;
+  pinned: boolean;
+  metadata: Record<string, JsonValue> | null;
+}
+
+/**
+ * A part of a message. Its long strings are cut: `isCut` says so, `charCount` is the number of characters of the whole, and
+ * `/api/part` with `path` returns the whole.
+ */
+export type ViewPart = { path: string; isInjected: boolean } & (
+  | { type: "text" | "reasoning"; text: string; isCut: boolean; charCount: number }
+  | { type: "tool_call"; toolCallId: string; name: string; args: unknown; isCut: boolean; charCount: number }
+  | { type: "tool_result"; toolCallId: string; name: string | null; isError: boolean; content: ViewPart[] }
+  /** `href` is `/api/part` with bytes, or null if the message holds none. `url` is foreign: show it, and do not load it. */
+  | {
+      type: "file";
+      mediaType: string;
+      name: string | null;
+      byteLength: number;
+      href: string | null;
+      url: string | null;
+    }
+  | { type: "data"; data: unknown; isCut: boolean; charCount: number }
+);
+
+export interface MembersRequest {
+  /** A handle, such as `theme:12@34`, or a message id. */
+  root: string;
+  level?: "step" | "cluster" | "theme" | "subject" | "span";
+  offset?: number;
+  /** 1 to 200, by default 50. */
+  limit?: number;
+}
+
+export interface MembersAnswer {
+  root: string | null;
+  level: string;
+  members: ViewMessage[];
+  memberCount: number;
+  offset: number;
+}
+
+// What the model sees
+
+export interface ContextRequest {
+  session: string;
+  tokensMax?: number;
+  strategy?: Strategy;
+  query?: string;
+  scope?: "session" | "project";
+}
+
+export interface ContextAnswer {
+  tokensMax: number;
+  strategy: Strategy;
+  tokenCount: number;
+  stablePrefixTokens: number;
+  /** The messages before this index do not depend on the query. */
+  stablePrefixEnd: number;
+  messageCount: number;
+  /** The messages of the context, in order. */
+  messages: ContextMessageView[];
+  /**
+   * How each message of the session is there, as runs from the first seq to the last, without gaps. Compare two of these for the
+   * difference of two contexts.
+   */
+  coverage: CoverageRun[];
+  /** The same as JSON for a model: the rendered messages. */
+  rendered: { role: Role; name?: string; parts: unknown[] }[];
+}
+
+export interface ContextMessageView {
+  index: number;
+  role: Role;
+  name: string | null;
+  tokenCount: number;
+  /** True if Coppice wrote it: the memory, or the evidence. */
+  isComposed: boolean;
+  isStable: boolean;
+  /** Its text, in stretches, in order. */
+  stretches: Stretch[];
+}
+
+/** A part of the context, and what it stands for. */
+export interface Stretch {
+  how: How;
+  text: string;
+  tokenCount: number;
+  /** The messages that it shows or stands for; null for text that frames others. Of another session, if `session` is given. */
+  seqFirst: number | null;
+  seqLast: number | null;
+  messageCount: number;
+  session?: string;
+  /** For a summary or a pointer: the handle to expand with `/api/members`. */
+  handle: string | null;
+}
+
+/**
+ * verbatim: every word. shortened: some words are left out. summary: a summary stands for it. quoted: the continuity block quotes
+ * lines of it. pointer: only a line says that it exists. frame: tags and notes of Coppice.
+ */
+export type How = "verbatim" | "shortened" | "summary" | "quoted" | "pointer" | "frame";
+
+export interface CoverageRun {
+  how: Exclude<How, "frame"> | "absent";
+  seqFirst: number;
+  seqLast: number;
+  tokenCount: number;
+}
+
+// The forest
+
+/** The forest as it is now. For earlier positions, replay the log: labels stay with their roots. */
+export interface ForestAnswer {
+  session: string;
+  seqEnd: number;
+  evictedSeq: number;
+  graduatedSeq: number;
+  /** The position of the session's newest log row; 0 if there is none. */
+  logPosition: number;
+  hotTokenCount: number;
+  /** Oldest first. */
+  themes: ForestTheme[];
+  clusters: ForestCluster[];
+  sql: string;
+}
+
+interface ForestRoot {
+  /** The handle, for `/api/members`. */
+  handle: string;
+  /** The message that names the root, as `root` in the log. */
+  root: number;
+  /** In words of the messages. May be empty. */
+  label: string;
+  messageCount: number;
+  tokenCount: number;
+  seqFirst: number;
+  seqLast: number;
+}
+
+export interface ForestTheme extends ForestRoot {
+  /** The roots of its clusters. */
+  clusters: number[];
+  summaryCount: number;
+  /** Messages that no summary covers. */
+  uncoveredCount: number;
+}
+
+export interface ForestCluster extends ForestRoot {
+  theme: number;
+  stepCount: number;
+  isSettled: boolean;
+  /** The handle of its subject, if it has one with clusters of other sessions. */
+  subject: string | null;
+  firstAtMs: number;
+  lastAtMs: number;
+}
+
+export interface LogRequest {
+  session: string;
+  /** Only rows after this position; by default 0. */
+  after?: number;
+  /** 1 to 20,000, by default 10,000. */
+  limit?: number;
+}
+
+/**
+ * Rows of the log of a session, as columns of equal length, in order. Replay:
+ *
+ * - `start`: the step `node` becomes a cluster, and this cluster a theme of its own.
+ * - `join`: the step `node` joins the cluster `root`.
+ * - `settle`: the cluster `node` takes no more steps.
+ * - `unite`: the theme `node` becomes a part of the theme `root`.
+ */
+export interface LogAnswer {
+  positions: number[];
+  /** A letter a row: `c`luster, `t`heme, s`u`bject. */
+  levels: string;
+  /** A letter a row: `s`tart, `j`oin, s`e`ttle, `u`nite, `d`issolve. */
+  kinds: string;
+  nodes: number[];
+  roots: number[];
+  /** The score of a join, or the cost of a union; null in other rows. */
+  scores: (number | null)[];
+  /** Of a start or a join: the first and last seq of its step, and its tokens; otherwise -1, -1 and 0. */
+  seqsFirst: number[];
+  seqsLast: number[];
+  tokenCounts: number[];
+  /** The `after` of the next page, or null after the last one. */
+  next: number | null;
+}
+
+export interface WhyRequest {
+  session: string;
+  /** The log position of a start or a join. */
+  position: number;
+}
+
+/** Why a step is where it is. */
+export interface WhyAnswer {
+  position: number;
+  kind: "start" | "join" | "settle" | "unite" | "dissolve";
+  /** A sentence for people. */
+  text: string;
+  seqFirst: number | null;
+  seqLast: number | null;
+  /** The score of the log, and what it is made of. Null where the log has none. */
+  score: number | null;
+  /** The cosine of the step with the cluster as it was then; null if one of them has no vector. */
+  similarity: number | null;
+  /** True if the step before it is in the same cluster. */
+  isAdjacent: boolean | null;
+  /** The role that speaks first in the step. */
+  speaker: Role | null;
+}
+
+// Subjects and health
+
+export interface SubjectsRequest {
+  project?: string;
+  /** 1 to 500, by default 100. */
+  limit?: number;
+}
+
+export interface SubjectsAnswer {
+  /** Those with the most tokens first. */
+  subjects: SubjectInfo[];
+  sql: string;
+}
+
+export interface HealthAnswer {
+  stats: StoreStats;
+  /** Summaries and vectors by their state. */
+  queues: { queue: "summaries" | "vectors"; status: string; count: number; oldestAtMs: number | null }[];
+  /** What models cost by day (UTC), newest first; sessions by cost, at most 100. */
+  costsByDay: Cost[];
+  costsBySession: (Cost & { title: string | null })[];
+  sql: string;
+}
+
+export interface Cost {
+  /** The day, or the id of the session. */
+  key: string;
+  summarizerId: string;
+  summaryCount: number;
+  inputTokens: number;
+  outputTokens: number;
+  /** Null if no price is known. */
+  costUsd: number | null;
+}
+
+export interface SqlAnswer {
+  columns: string[];
+  /** At most 1,000. A BLOB is shown as its size, and an integer beyond 2^53 as text. */
+  rows: (string | number | null)[][];
+  isCut: boolean;
+  tookMs: number;
+}
+
+export interface ForgetAnswer extends ReturnType<Store["forget"]> {
+  /** Null after something was forgotten. */
+  confirm: string | null;
+}
+
+/** The store has changed. */
+export interface Change {
+  newestMessageId: number;
+  logPosition: number;
+  /** The sessions with new messages since the last event: at most 500. */
+  sessions: string[];
+}
