@@ -36,6 +36,8 @@ export interface RealAgent {
   isFilled?: true;
   /** Coppice does not read this agent's transcripts, so an earlier session of another agent stands for session A. */
   isUnread?: true;
+  /** No hook stores the sessions of this agent. */
+  isUnstored?: true;
 }
 
 function write(path: string, text: string): void {
@@ -93,6 +95,7 @@ hooks = [{ type = "command", command = "true" }]`,
     const hooks = [
       ["SessionStart", "session_start:1:0", "session-start"],
       ["UserPromptSubmit", "user_prompt_submit:0:0", "prompt"],
+      ["Stop", "stop:0:0", "turn-end"],
       ["PreCompact", "pre_compact:0:0", "before-compaction"],
     ] as const;
     const lines = hooks.map(([moment, key, event]) => {
@@ -142,6 +145,7 @@ const opencode: RealAgent = {
     const settings = { provider, model: "fake/fake-1", small_model: "fake/fake-1", autoupdate: false };
     write(join(home, ".config", "opencode", "opencode.json"), `// mine\n${JSON.stringify(settings, null, 3)}`);
   },
+  isUnstored: true, // its sessions are in one database, which is too large to read after each turn
   start: (place, prompt) => opencodeRun(place, [prompt]),
   goOn: (place, prompt) => opencodeRun(place, ["--continue", prompt]),
   isFilled: true,

@@ -10,12 +10,15 @@ const NEWER = ["gauge", "map", "proxy", "cache", "audit log", "queue", "price fe
   (thing) => `Please rewrite the tests of the ${thing}, because they wait for real time and fail on slow machines.`,
 );
 const TIMEOUT_MS = 180_000;
+const STORED_MS_MAX = 20_000;
 
 /** Null: it could not be tried, and `notes` says why. */
 export interface Trial {
   agent: string;
   /** Setup writes what the agent's own check accepts, and a second time nothing. */
   setup: boolean;
+  /** The hook at the end of a turn has stored the session. */
+  stored: boolean | null;
   /** What was decided in session A stands in the first request of session B, by the hook at the start. */
   sessionStart: boolean;
   /** It stands in the request that asks for it, by the hook at the prompt. */
@@ -70,6 +73,7 @@ export async function tryAgent(
 
   if (agent.isUnread) await bench.importSessions([DECISION]);
   else await agentRun(agent.start(bench.place, DECISION));
+  const stored = agent.isUnread || agent.isUnstored ? null : await isStored(bench, note);
   await bench.coppice("watch", "--once", "--yes");
 
   const offered = (events: readonly string[], texts: readonly string[]): boolean => {
@@ -117,6 +121,7 @@ export async function tryAgent(
   return {
     agent: agent.name,
     setup,
+    stored,
     sessionStart,
     prompt,
     compaction,
@@ -125,6 +130,16 @@ export async function tryAgent(
     seconds,
     notes,
   };
+}
+
+/** The hook leaves an import behind, which takes a while. */
+async function isStored(bench: Bench, note: (text: string) => false): Promise<boolean> {
+  const endMs = performance.now() + STORED_MS_MAX;
+  while (performance.now() < endMs) {
+    const { output } = await bench.coppice("recall", FACT, "--json");
+    if (output.includes(DECISION)) return true;
+  }
+  return note("no hook has stored the session");
 }
 
 async function isSetUp(bench: Bench, note: (text: string) => false): Promise<boolean> {

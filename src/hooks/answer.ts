@@ -19,6 +19,7 @@ const CONTEXT_EVENTS: Record<HookAgent, Partial<Record<HookEvent, string>>> = {
 
 /** Returns true if the agent hands the text to its model. Then there is a point in making one. */
 export function takesText({ agent, event }: Pick<Firing, "agent" | "event">): boolean {
+  if (event === "turn-end") return false;
   return isOfPlugin(agent) || isPlain({ agent, event }) || CONTEXT_EVENTS[agent][event] !== undefined;
 }
 

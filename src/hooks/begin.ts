@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import type { Firing } from "./firing.ts";
 import { HookLog, type LogEntry } from "./hook-log.ts";
 import { isOffAt, readSwitch } from "./hook-switch.ts";
@@ -69,8 +70,14 @@ function memoryOf(entries: readonly LogEntry[], session: string): SessionMemory 
 }
 
 /** Identifies an event, by the agent's session and what the user or the agent did. */
-function keyOf({ event, sessionId, source, prompt }: Firing): string {
+function keyOf({ event, sessionId, source, prompt, transcriptPath }: Firing): string {
+  if (event === "turn-end") return [event, sessionId, bytesOf(transcriptPath)].join(" ");
   let hash = 0x811c9dc5; // FNV-1a
   for (let index = 0; index < prompt.length; index++) hash = Math.imul(hash ^ prompt.charCodeAt(index), 0x01000193);
   return [event, sessionId, source, prompt.length, hash >>> 0].join(" ");
+}
+
+/** Each turn makes the transcript longer. */
+function bytesOf(transcriptPath: string | undefined): number {
+  return (transcriptPath && statSync(transcriptPath, { throwIfNoEntry: false })?.size) || 0;
 }

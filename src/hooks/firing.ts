@@ -3,7 +3,7 @@ import { projectOf } from "../importers/project.ts";
 export const HOOK_AGENTS = ["claude-code", "codex", "gemini-cli", "opencode", "pi"] as const;
 export type HookAgent = (typeof HOOK_AGENTS)[number];
 
-export const HOOK_EVENTS = ["session-start", "prompt", "before-compaction", "after-compaction"] as const;
+export const HOOK_EVENTS = ["session-start", "prompt", "turn-end", "before-compaction", "after-compaction"] as const;
 export type HookEvent = (typeof HOOK_EVENTS)[number];
 
 /** One call of a hook by an agent. */

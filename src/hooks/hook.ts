@@ -35,6 +35,8 @@ export function sayAt(reader: QuickReader, firing: Firing, memory: SessionMemory
         return said(quoted(recordOfSession(reader, ownIds)), "what the summary must keep");
       case "after-compaction":
         return broughtBack(reader, ownIds);
+      case "turn-end":
+        return undefined;
       case "prompt": {
         const near = nearSection(reader, firing, ownIds, memory);
         // Some agents have no event after a compaction that takes a text, so the next prompt brings back what was decided.

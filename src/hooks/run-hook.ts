@@ -1,4 +1,4 @@
-import { writeSync } from "node:fs";
+import { existsSync, writeSync } from "node:fs";
 import { openQuickly } from "../store/quick-reader.ts";
 import { answerOf, takesText } from "./answer.ts";
 import { type BegunFiring, begin } from "./begin.ts";
@@ -14,7 +14,7 @@ const INPUT_PAUSE_MS_MAX = 500;
 
 /** Milliseconds after which the process ends, whatever it is doing. */
 const HOOK_MS_MAX = 3_000;
-/** The same before a compaction, and how much of that an import may take. It goes on alone. */
+/** The same before a compaction, and how much of that the hook waits for an import, because the agent will drop what it says. */
 const COMPACTION_MS_MAX = 12_000;
 const IMPORT_MS_MAX = 8_000;
 
@@ -46,7 +46,8 @@ export async function runHook({ event, agent, storePath }: HookCall): Promise<ne
     if (firing === undefined) return fail(`The agent ${agent} or the event ${event} is not known to this version.`);
     begun = begin(storePath, firing, startMs);
     if (begun === undefined) process.exit(0);
-    if (firing.event === "before-compaction") await imported(firing, storePath);
+    if (firing.event === "before-compaction") await imported(firing, storePath, IMPORT_MS_MAX);
+    if (firing.event === "turn-end") await imported(firing, storePath, 0);
     const said = takesText(firing) ? saidAt(firing, storePath, begun) : undefined;
     const answer = answerOf(firing, said);
     if (answer !== "") writeSync(1, answer);
@@ -109,14 +110,16 @@ function objectIn(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Imports the transcript, so that all of it is stored before the agent drops it. A long import goes on after the hook. */
-async function imported({ transcriptPath }: Firing, storePath: string): Promise<void> {
+/** Imports the transcript. The import goes on after the hook if it takes longer than `waitMs`. */
+async function imported({ transcriptPath }: Firing, storePath: string, waitMs: number): Promise<void> {
   if (transcriptPath === undefined) return;
   const { spawn } = await import("node:child_process");
   return new Promise((resolve) => {
-    const words = [process.argv[1]!, "import", transcriptPath, "--db", storePath, "--json"];
+    // Claude Code keeps the subagents of a session in a folder of its name.
+    const paths = [transcriptPath, transcriptPath.replace(/\.jsonl$/, "")].filter((path) => existsSync(path));
+    const words = [process.argv[1]!, "import", ...new Set(paths), "--db", storePath, "--json"];
     const child = spawn(process.execPath, words, { stdio: "ignore", detached: true, windowsHide: true });
-    const waiting = setTimeout(resolve, IMPORT_MS_MAX);
+    const waiting = setTimeout(resolve, waitMs);
     const goOn = (): void => {
       clearTimeout(waiting);
       resolve();

@@ -1,6 +1,5 @@
+import type { HookEvent } from "../hooks/firing.ts";
 import { callOf, type OwnCommand, shellLine } from "./own-command.ts";
-
-export type HookEvent = "session-start" | "prompt" | "before-compaction" | "after-compaction";
 
 /** Agents stop a hook that takes longer. Before a compaction, a hook may import what is new. */
 export const HOOK_TIMEOUT_S = 15;

@@ -1,5 +1,14 @@
 import { spawn } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -174,6 +183,46 @@ describe("what an agent is told", () => {
     expect(statSync(`${folder.db}-coppice-hooks/log.jsonl`).mode & 0o077).toBe(0);
     expect(logOf(folder)).not.toContain("parcel");
   });
+});
+
+test("at the end of a turn the transcript is stored, with its subagents, and the agent is told nothing", async () => {
+  const folder = new CliFolder();
+  const line = (uuid: string, text: string) =>
+    JSON.stringify({
+      type: "user",
+      uuid,
+      parentUuid: null,
+      sessionId: "turn",
+      cwd: "/home/mira/web",
+      timestamp: `${DAY}T09:00:00Z`,
+      isSidechain: uuid === "a1",
+      ...(uuid === "a1" && { agentId: "scout" }),
+      message: { role: "user", content: text },
+    });
+  const transcript = join(folder.path, "turn.jsonl");
+  writeFileSync(transcript, `${line("u1", "The buoy is painted red.")}\n`);
+  mkdirSync(join(folder.path, "turn", "subagents"), { recursive: true });
+  const subagent = join(folder.path, "turn", "subagents", "agent-scout.jsonl");
+  writeFileSync(subagent, `${line("a1", "Find the paint of the buoy.")}\n`);
+  const input = { ...START, session_id: "turn", hook_event_name: "Stop", transcript_path: transcript };
+  const fired = () => fire(folder, ["turn-end", "--agent", "claude-code"], input);
+  const texts = async () => {
+    if (!existsSync(folder.db)) return [];
+    return (await folder.json("sql", "SELECT text FROM messages ORDER BY id")).map(
+      ({ text }: { text: string }) => text,
+    );
+  };
+
+  expect(await fired()).toMatchObject(SILENT);
+  await expect.poll(texts, { timeout: 30_000 }).toEqual(["The buoy is painted red.", "Find the paint of the buoy."]);
+  appendFileSync(transcript, `${line("u2", "And the lamp is green.")}\n`);
+  expect(await fired()).toMatchObject(SILENT); // soon after the first
+  await expect.poll(texts, { timeout: 30_000 }).toHaveLength(3);
+  await folder.json("hook", "off");
+  appendFileSync(transcript, `${line("u3", "This is said in private.")}\n`);
+  const before = logOf(folder);
+  expect(await fired()).toMatchObject(SILENT);
+  expect(logOf(folder)).toBe(before);
 });
 
 describe("whatever is wrong, an agent gets nothing and does not wait", () => {

@@ -22,7 +22,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   importers: ["core", "adapters"],
   imports: ["core", "importers", "session"],
   hooks: ["core", "store", "models", "context", "recall", "session", "importers"],
-  setup: ["core"],
+  setup: ["core", "hooks"],
   // It may start the other surfaces.
   cli: ["core", "session", "importers", "imports", "hooks", "setup", "mcp", "view"],
   mcp: ["core", "session", "hooks"],

@@ -10,6 +10,9 @@ const HOOKS: readonly Hook[] = [
   // Also after a compaction; its input says so.
   { moment: "SessionStart", event: "session-start" },
   { moment: "UserPromptSubmit", event: "prompt" },
+  { moment: "Stop", event: "turn-end" },
+  // What Claude Code writes after the last answer.
+  { moment: "SessionEnd", event: "turn-end" },
   { moment: "PreCompact", event: "before-compaction" },
 ];
 

@@ -12,13 +12,14 @@ const HOOKS: readonly Hook[] = [
   // Also after a compaction; its input says so.
   { moment: "SessionStart", event: "session-start" },
   { moment: "UserPromptSubmit", event: "prompt" },
+  { moment: "Stop", event: "turn-end" },
   { moment: "PreCompact", event: "before-compaction" },
 ];
 
 /** Tables can be added at the end of the file, unless the person wrote theirs as values of a key. */
 const VALUES: readonly RegExp[] = [
   /^(?:(?!\s*\[).*\n)*?\s*["']?(?:mcp_servers|hooks)["']?[ \t]*[.=]/,
-  /^\s*\[\s*["']?hooks["']?\s*\]\s*\n(?:(?!\s*\[).*\n)*?\s*["']?(?:SessionStart|UserPromptSubmit|PreCompact)["']?\s*=/m,
+  /^\s*\[\s*["']?hooks["']?\s*\]\s*\n(?:(?!\s*\[).*\n)*?\s*["']?(?:SessionStart|UserPromptSubmit|Stop|PreCompact)["']?\s*=/m,
   /^\s*\[\s*["']?mcp_servers["']?\s*\]\s*\n(?:(?!\s*\[).*\n)*?\s*["']?coppice["']?\s*[.=]/m,
 ];
 const HOOK =

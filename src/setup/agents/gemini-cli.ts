@@ -9,6 +9,8 @@ import { folderIn, type Target } from "../target.ts";
 const HOOKS: readonly Hook[] = [
   { moment: "SessionStart", event: "session-start" },
   { moment: "BeforeAgent", event: "prompt" },
+  { moment: "AfterAgent", event: "turn-end" },
+  { moment: "SessionEnd", event: "turn-end" },
 ];
 
 /** An extension in `~/.gemini/extensions/coppice`. Its version is that of its format: the files hold none of Coppice's. */

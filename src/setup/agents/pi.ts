@@ -31,6 +31,10 @@ const SOURCE = `export default function (pi) {
     if (content) return { message: { customType: "coppice", content, display: false } };
   });
 
+  pi.on("agent_end", async (_, ctx) => {
+    await ask("turn-end", input(ctx, { transcript_path: ctx.sessionManager.getSessionFile() }));
+  });
+
   pi.on("session_before_compact", async (_, ctx) => {
     await ask("before-compaction", input(ctx));
   });
