@@ -6,6 +6,7 @@ const RESUME: Readonly<Record<string, string>> = {
   codex: "codex resume",
   "gemini-cli": "gemini --resume",
   opencode: "opencode --session",
+  pi: "pi --session",
 };
 
 /** Returns the command that continues an imported session in the agent that it came from; undefined if there is none. */

@@ -19,6 +19,13 @@ interface FollowedLine {
   isReply: boolean;
 }
 
+/** A line of a transcript in which every line names the line before it, and going back leads to any of them. */
+interface TreeLine {
+  key: string;
+  after: string | null;
+  line: number;
+}
+
 /**
  * The branches of one session: the session itself, and a fork for each time that the user went back and continued from there.
  *
@@ -33,8 +40,10 @@ export class Branches {
   #points: RewindPoint[] = [];
   /** Set from the moment the user goes back until the next message. */
   #forkAfter: { point: RewindPoint | undefined } | undefined;
-  /** For `follow`: the branch and the number of each line, by key. */
+  /** For `follow` and `followTree`: the branch and the number of each line, by key. */
   readonly #lines = new Map<string, { branch: Branch; line: number }>();
+  /** For `followTree`: the key of the newest line of each branch. */
+  readonly #tips = new Map<Branch, string>();
   /** For `follow`: the lines of the newest prompt and of the newest answered prompt of each branch. */
   readonly #prompts = new Map<Branch, { newest: number; answered: number }>();
 
@@ -105,6 +114,25 @@ export class Branches {
     this.current = branch;
     if (key !== undefined && !this.#lines.has(key)) this.#lines.set(key, { branch, line });
     return branch;
+  }
+
+  /**
+   * Switches to the branch of line `after`, or begins a fork if that line is not the newest one of its branch. `after` is null for
+   * a line that nothing precedes, and the current branch goes on if the line is unknown.
+   */
+  followTree({ key, after, line }: TreeLine): Branch {
+    const followed = after === null ? undefined : this.#lines.get(after);
+    const branch = followed?.branch ?? this.current;
+    const isRoot = after === null && this.#lines.size > 0;
+    this.current = branch;
+    if (isRoot || (followed !== undefined && after !== this.#tips.get(branch))) {
+      const session = this.#forkOf(key, isRoot ? this.root : branch);
+      const forkedAt = followed && { parent: branch, line: followed.line };
+      this.current = this.#begin({ ...this.#options, session, ...(forkedAt && { forkedAt }) });
+    }
+    this.#lines.set(key, { branch: this.current, line });
+    this.#tips.set(this.current, key);
+    return this.current;
   }
 
   branchOf(key: string): Branch | undefined {

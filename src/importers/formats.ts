@@ -6,6 +6,7 @@ export const IMPORT_FORMATS: readonly string[] = [
   "codex",
   "llxprt",
   "opencode",
+  "pi",
   "ai-sdk",
   "openai",
   "jsonl",

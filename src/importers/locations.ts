@@ -9,8 +9,8 @@ export interface AgentLocation {
 }
 
 /**
- * The variables of the agents move their locations: `$CLAUDE_CONFIG_DIR`, `$GEMINI_CLI_HOME`, `$CODEX_HOME`, and for opencode
- * `$XDG_DATA_HOME`. A relative path is ignored, because it depends on where the agent was started.
+ * The variables of the agents move their locations: `$CLAUDE_CONFIG_DIR`, `$GEMINI_CLI_HOME`, `$CODEX_HOME`,
+ * `$PI_CODING_AGENT_DIR` and `$PI_CODING_AGENT_SESSION_DIR`, and for opencode `$XDG_DATA_HOME`. A relative path is ignored, because it depends on where the agent was started.
  */
 export function agentLocations({ env, platform, home }: Machine): AgentLocation[] {
   const { join, isAbsolute } = platform === "win32" ? win32 : posix;
@@ -18,6 +18,7 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
     const given = env[name];
     return given !== undefined && isAbsolute(given) ? given : otherwise;
   };
+  const pi = moved("PI_CODING_AGENT_DIR", join(home, ".pi", "agent"));
   const codex = moved("CODEX_HOME", join(home, ".codex"));
   return [
     { agent: "Claude Code", path: join(moved("CLAUDE_CONFIG_DIR", join(home, ".claude")), "projects") },
@@ -26,5 +27,6 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
     { agent: "Codex", path: join(codex, "archived_sessions") },
     { agent: "llxprt-code", path: join(home, ".llxprt", "tmp") },
     { agent: "opencode", path: join(moved("XDG_DATA_HOME", join(home, ".local", "share")), "opencode", "opencode.db") },
+    { agent: "pi", path: moved("PI_CODING_AGENT_SESSION_DIR", join(pi, "sessions")) },
   ];
 }

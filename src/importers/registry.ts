@@ -10,10 +10,11 @@ import { dropHead, HEAD_LINES, LINE_BYTES_MAX } from "./lines.ts";
 import { llxprt } from "./llxprt.ts";
 import { openai } from "./openai.ts";
 import { opencode } from "./opencode/importer.ts";
+import { pi } from "./pi.ts";
 import { unpacked } from "./zstd.ts";
 
 /** Must grow with each change that makes an importer read an old file differently. */
-export const READING_VERSION = 4;
+export const READING_VERSION = 5;
 
 /** Bytes of a file that detection looks at: first few, then more. A first line may hold screenshots. */
 const HEAD_BYTES = [256 * 1024, 8 * 1024 * 1024, 64 * 1024 * 1024, LINE_BYTES_MAX];
@@ -23,7 +24,17 @@ const SHORT_HEAD_BYTES = 8 * 1024 * 1024;
 
 const LINE_FEED = 0x0a;
 
-export const IMPORTERS: readonly Importer[] = [claudeCode, geminiCli, codex, llxprt, opencode, aiSdk, openai, jsonl];
+export const IMPORTERS: readonly Importer[] = [
+  claudeCode,
+  geminiCli,
+  codex,
+  llxprt,
+  opencode,
+  pi,
+  aiSdk,
+  openai,
+  jsonl,
+];
 
 /** Returns true if files in this format can be followed. Files in other formats are read again when they change. */
 export function canFollow(format: string | null, importers = IMPORTERS): boolean {

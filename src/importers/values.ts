@@ -42,3 +42,8 @@ function isNothing(value: JsonValue | undefined): boolean {
 export function derivedId(...content: unknown[]): string {
   return hash("sha256", JSON.stringify(content)).slice(0, 32);
 }
+
+/** Returns the fields whose JSON has at most `charsMax` UTF-16 units. Long ones repeat for display what is said elsewhere. */
+export function shortFieldsOf(object: JsonObject, charsMax = 300): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => JSON.stringify(value).length <= charsMax));
+}

@@ -1,11 +1,8 @@
 import { type AdaptedMessage, type AnthropicMessage, fromAnthropic } from "../../adapters/anthropic.ts";
 import type { JsonValue, Part } from "../../core/message.ts";
 import { isObject, type JsonObject } from "../lines.ts";
-import { objectOf, stringOf } from "../values.ts";
+import { objectOf, shortFieldsOf, stringOf } from "../values.ts";
 import { timeOf } from "./line.ts";
-
-/** In UTF-16 units of JSON. */
-const RESULT_FIELD_CHARS_MAX = 300;
 
 /** Converts content of Anthropic's Messages API. Tool results and other words of a user become separate messages. */
 export function messagesOf(role: "user" | "assistant", content: JsonValue): AdaptedMessage[] {
@@ -46,18 +43,10 @@ export function metadataOf(line: JsonObject): JsonObject {
     const { role: _role, content: _content, type: _type, ...rest } = message;
     if (Object.keys(rest).length > 0) metadata.message = withoutNulls(rest);
   }
-  const result = shortFieldsOf(toolUseResult);
-  if (result !== undefined) metadata.toolUseResult = result;
+  // For example, the meaning of an exit code.
+  const result = shortFieldsOf(objectOf(toolUseResult));
+  if (Object.keys(result).length > 0) metadata.toolUseResult = result;
   return withoutNulls(metadata);
-}
-
-/** Returns the short fields, such as the meaning of an exit code. The long ones repeat the tool result for display. */
-function shortFieldsOf(toolUseResult: JsonValue | undefined): JsonObject | undefined {
-  if (!isObject(toolUseResult)) return undefined;
-  const short = Object.entries(toolUseResult).filter(
-    ([, value]) => JSON.stringify(value).length <= RESULT_FIELD_CHARS_MAX,
-  );
-  return short.length === 0 ? undefined : Object.fromEntries(short);
 }
 
 function withoutNulls(object: JsonObject): JsonObject {

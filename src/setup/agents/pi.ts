@@ -8,6 +8,7 @@ import { folderIn, type Target } from "../target.ts";
 export const pi: Target = {
   name: "pi",
   title: "pi",
+  followedAs: "pi",
   isUsed: (machine) => existsSync(home(machine)),
   edits: (machine, command) => [pluginFile(join(home(machine), "extensions", "coppice.ts"), "pi", command, SOURCE)],
 };

@@ -11,6 +11,7 @@ test("agents keep their conversations below the user's folder", () => {
     { agent: "Codex", path: "/home/mira/.codex/archived_sessions" },
     { agent: "llxprt-code", path: "/home/mira/.llxprt/tmp" },
     { agent: "opencode", path: "/home/mira/.local/share/opencode/opencode.db" },
+    { agent: "pi", path: "/home/mira/.pi/agent/sessions" },
   ]);
   expect(pathsOf({ env: {}, platform: "win32", home: "C:\\Users\\mira" })[0]).toBe(
     "C:\\Users\\mira\\.claude\\projects",
@@ -18,7 +19,13 @@ test("agents keep their conversations below the user's folder", () => {
 });
 
 test("or where their variables say, if that is the same place for everybody", () => {
-  const env = { CLAUDE_CONFIG_DIR: "/c", GEMINI_CLI_HOME: "/g", CODEX_HOME: "/x", XDG_DATA_HOME: "/d" };
+  const env = {
+    CLAUDE_CONFIG_DIR: "/c",
+    GEMINI_CLI_HOME: "/g",
+    CODEX_HOME: "/x",
+    XDG_DATA_HOME: "/d",
+    PI_CODING_AGENT_DIR: "/p",
+  };
   expect(pathsOf({ env, platform: "linux", home: "/home/mira" })).toEqual([
     "/c/projects",
     "/g/.gemini/tmp",
@@ -26,7 +33,10 @@ test("or where their variables say, if that is the same place for everybody", ()
     "/x/archived_sessions",
     "/home/mira/.llxprt/tmp",
     "/d/opencode/opencode.db",
+    "/p/sessions",
   ]);
+  const piOnly = { PI_CODING_AGENT_DIR: "/p", PI_CODING_AGENT_SESSION_DIR: "/s" };
+  expect(pathsOf({ env: piOnly, platform: "linux", home: "/home/mira" })).toContain("/s");
   const relative = { CLAUDE_CONFIG_DIR: "c", CODEX_HOME: "" };
   expect(pathsOf({ env: relative, platform: "linux", home: "/h" })).toEqual(
     pathsOf({ env: {}, platform: "linux", home: "/h" }),

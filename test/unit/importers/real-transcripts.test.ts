@@ -7,8 +7,9 @@ import type { Part } from "../../../src/core/message.ts";
 import { claudeCode } from "../../../src/importers/claude-code/importer.ts";
 import { codex } from "../../../src/importers/codex/importer.ts";
 import { geminiCli } from "../../../src/importers/gemini-cli/importer.ts";
+import { pi } from "../../../src/importers/pi.ts";
 import { detectImporter } from "../../../src/importers/registry.ts";
-import { eventsOf, messagesIn, warningsIn } from "./read.ts";
+import { eventsOf, messagesIn, sessionsIn, warningsIn } from "./read.ts";
 
 /** What the real programs wrote while hooks of Coppice spoke. `scripts/agents/fixtures.ts` makes these files. */
 const FOLDER = fileURLToPath(new URL("../../fixtures/importers/real", import.meta.url));
@@ -51,3 +52,39 @@ describe.each(SAID.map(({ importer, said }) => [importer.name, importer, said] a
     });
   },
 );
+
+/** What the real programs wrote without hooks, from a provider on loopback. */
+describe("pi", () => {
+  const files = readdirSync(join(FOLDER, "pi")).sort();
+  const contents = files.map((file) => readFileSync(join(FOLDER, "pi", file), "utf8"));
+  const IMAGE = "What is in this image?";
+
+  test("is read without a warning, with the branch that the user left and the file of a fork", async () => {
+    const said: Record<string, string[]> = {};
+    for (const content of contents) {
+      expect(detectImporter(content)).toBe(pi);
+      const events = await eventsOf(pi, content);
+      expect(warningsIn(events)).toEqual([]);
+      for (const { externalId, parentExternalId = "" } of sessionsIn(events)) {
+        const words = events.flatMap((event) =>
+          event.kind === "message" && event.session === externalId && event.message.role === "user"
+            ? (event.message.parts as Part[]).filter((part) => part.type === "text" && !isInjected(part))
+            : [],
+        );
+        said[`${externalId.slice(24)} of ${parentExternalId.slice(24)}`] = words.map(({ text }) =>
+          String(text).slice(0, 25),
+        );
+      }
+    }
+    const before = ["We decided: the harbor tes", "Run the tests.", "! echo tide 3"].map((text) => text.slice(0, 25));
+    expect(said).toEqual({
+      "738d85effb97 of ": [...before, IMAGE, "I run them.\n\n---\n\n**Turn ", "Go on with the next step."],
+      "738d85effb97/fork-e573cba3 of 738d85effb97": ["Write the missing file."],
+      "521d3033f347 of 738d85effb97": [...before, "Describe the image in Fre"],
+    });
+  });
+
+  test("names no machine", () => {
+    expect(contents.join()).not.toMatch(/\/tmp\/|\/root\//);
+  });
+});

@@ -30,6 +30,8 @@ describe("detectImporter", () => {
     ["gemini-cli", '{"sessionId":"s","projectHash":"h","startTime":"2026-01-01T00:00:00Z"}\n'],
     ["gemini-cli", '{\n  "sessionId": "s",\n  "projectHash": "h",\n  "messages": [\n    {"id": "u", "ty'],
     ["llxprt", '{"v":1,"seq":1,"ts":"2026-01-01T00:00:00Z","type":"session_start","payload":{}}\n'],
+    ["pi", '{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00Z","cwd":"/srv"}\n'],
+    ["pi", '{"type":"message","id":"b","parentId":"a","message":{"role":"user","content":"hi"}}\n'],
     ["ai-sdk", '[{"id":"m","role":"user","parts":[{"type":"text","text":"hi"}]}]'],
     ["ai-sdk", '{"messages":[{"role":"assistant","content":"","toolInvocations":[]}]}'],
     ["openai", '[{"role":"user","content":"hi"}]'],
@@ -83,7 +85,7 @@ describe("openImport", () => {
       yield Buffer.from(NEUTRAL);
     }
     await expect(openImport({ path: "x", chunks: chunks() }, "csv")).rejects.toThrow(
-      'Expected format to be auto, claude-code, gemini-cli, codex, llxprt, opencode, ai-sdk, openai, jsonl, got "csv".',
+      'Expected format to be auto, claude-code, gemini-cli, codex, llxprt, opencode, pi, ai-sdk, openai, jsonl, got "csv".',
     );
     expect(opened).toBe(false);
   });
@@ -98,7 +100,7 @@ describe("openImport", () => {
       }
     }
     await expect(openImport({ path: "diary.txt", chunks: chunks() })).rejects.toThrow(
-      "Cannot import diary.txt: its beginning shows none of the known formats (claude-code, gemini-cli, codex, llxprt, opencode, ai-sdk, openai, jsonl); if it is in one, name the format.",
+      "Cannot import diary.txt: its beginning shows none of the known formats (claude-code, gemini-cli, codex, llxprt, opencode, pi, ai-sdk, openai, jsonl); if it is in one, name the format.",
     );
     expect(closed).toBe(true);
   });

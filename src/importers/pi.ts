@@ -1,0 +1,185 @@
+import { basename } from "node:path";
+import type { JsonValue, Part, Role } from "../core/message.ts";
+import { type MessageEntry, messageEntry } from "./entry.ts";
+import { dataPartOf } from "./file-parts.ts";
+import type { ImportedSession, Importer } from "./importer.ts";
+import { injected } from "./injected.ts";
+import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
+import { projectOf } from "./project.ts";
+import { Translator } from "./translator.ts";
+import { derivedId, millisecondsOf, objectOf, saidOf, shortFieldsOf, stringOf } from "./values.ts";
+
+/** Entries about the program. `context_edit` changes what the model gets from then on, and no entry. */
+const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set([
+  "context_edit",
+  "custom",
+  "label",
+  "model_change",
+  "thinking_level_change",
+  "usage",
+]);
+
+const SAID_TYPES: ReadonlySet<unknown> = new Set(["message", "compaction", "branch_summary", "custom_message"]);
+
+/**
+ * Reads the sessions of pi: `~/.pi/agent/sessions/--<folder>--/<time>_<session>.jsonl`, of all versions of the format.
+ *
+ * A file is a tree of entries, in which the user can go back to any entry. A session that was forked into a new file begins with
+ * copies of the entries before the fork, and becomes a session of its own.
+ */
+export const pi: Importer = {
+  name: "pi",
+  isFollowable: true,
+
+  detect(head) {
+    for (const { type, id, cwd, version, parentId, message } of headObjects(head)) {
+      if (type === "session" && stringOf(id) && (typeof cwd === "string" || typeof version === "number")) return true;
+      const isEntry = stringOf(id) !== undefined && (parentId === null || stringOf(parentId) !== undefined);
+      if (!isEntry) continue;
+      if (type === "message" ? stringOf(objectOf(message).role) : BOOKKEEPING_TYPES.has(type)) return true;
+    }
+    return false;
+  },
+
+  read: (file) => new PiTranslator(file).translate(readJsonLines(file)),
+};
+
+/**
+ * Translates the entries of one file. What an extension or the program says is marked as injected: `custom` messages, summaries
+ * of a branch that the user left, and the output of commands that the user ran.
+ */
+class PiTranslator extends Translator<JsonLine> {
+  #header: JsonObject = {};
+  #name: string | undefined;
+
+  override read({ value: entry, line }: JsonLine): void {
+    const { type } = entry;
+    if (type === "session") {
+      if (Object.keys(this.#header).length === 0) this.#header = entry;
+      return;
+    }
+    if (type === "session_info") this.#name = stringOf(entry.name);
+    else if (!SAID_TYPES.has(type) && !BOOKKEEPING_TYPES.has(type)) {
+      this.warn(line, `unknown type of entry: ${JSON.stringify(type ?? null)}`);
+    }
+    // The first version of the format was a list, without ids.
+    const id = stringOf(entry.id) ?? derivedId(entry);
+    const said = SAID_TYPES.has(type) ? entryOf(entry, id, line) : undefined;
+    const branch = this.open("", () => this.#session()).followTree({
+      key: id,
+      after: entry.parentId === null ? null : (stringOf(entry.parentId) ?? ""),
+      line,
+    });
+    if (typeof said === "string") this.warn(line, said);
+    else if (said !== undefined) branch.add(said);
+  }
+
+  protected override end(): void {
+    for (const branch of this.branches()?.all ?? []) branch.title = this.#name;
+  }
+
+  #session(): ImportedSession {
+    const { id, cwd, parentSession } = this.#header;
+    const session: ImportedSession = { externalId: stringOf(id) ?? sessionIdIn(this.file.path), source: "pi" };
+    if (stringOf(parentSession)) session.parentExternalId = sessionIdIn(parentSession as string);
+    if (stringOf(cwd)) session.project = projectOf(cwd as string);
+    session.metadata = saidOf({ cwd });
+    return session;
+  }
+}
+
+/** Returns the id in the name of a file, `<time>_<session>.jsonl`. */
+function sessionIdIn(path: string): string {
+  return basename(path.replaceAll("\\", "/"), ".jsonl").replace(/^[^_]*_/, "");
+}
+
+/** Returns undefined for an entry that says nothing, or the reason why it cannot be read. */
+function entryOf(entry: JsonObject, id: string, line: number): MessageEntry | string | undefined {
+  const { type, summary, content, timestamp, details, customType } = entry;
+  const about = saidOf({ type, details: shortFieldsOf(objectOf(details)), customType });
+  const say = (role: Role, parts: Part[], metadata: JsonObject, time = timestamp): MessageEntry | undefined => {
+    if (parts.length === 0) return undefined;
+    return messageEntry(line, role, id, parts, millisecondsOf(time) ?? millisecondsOf(timestamp), metadata);
+  };
+  switch (type) {
+    case "message":
+      return isObject(entry.message) ? messageOf(entry.message, say) : "message: expected an object";
+    case "compaction":
+      return say("user", partsOf(summary), { ...about, isCompactSummary: true });
+    case "branch_summary":
+      return say("user", injected(partsOf(summary)), about);
+    default:
+      return say("user", injected(partsOf(content)), about);
+  }
+}
+
+type Say = (role: Role, parts: Part[], metadata: JsonObject, time?: JsonValue) => MessageEntry | undefined;
+
+function messageOf(message: JsonObject, say: Say): MessageEntry | string | undefined {
+  const { role, content, timestamp, ...rest } = message;
+  switch (role) {
+    case "user":
+      return say(role, partsOf(content), saidOf(rest), timestamp);
+    case "assistant":
+      return say(role, partsOf(content).map(callOrThoughtOf), saidOf(rest), timestamp);
+    case "toolResult": {
+      const { toolCallId, toolName, isError, details } = rest;
+      if (!stringOf(toolCallId)) return "toolCallId: expected a string";
+      const words = typeof content === "string" ? content : plainParts(content);
+      const result: Part = { type: "tool_result", toolCallId: toolCallId as string, content: words };
+      if (stringOf(toolName)) result.name = toolName as string;
+      if (isError === true) result.isError = true;
+      return say("tool", [result], saidOf({ details: shortFieldsOf(objectOf(details)) }), timestamp);
+    }
+    case "bashExecution": {
+      const { command, output, ...about } = rest;
+      const parts = [...partsOf(stringOf(command) && `! ${command}`), ...injected(partsOf(output))];
+      return say("user", parts, saidOf({ ...about, role }), timestamp);
+    }
+    // A system message would stay in every context from now on.
+    case "system":
+      return say("user", injected(partsOf(content)), { role }, timestamp);
+    case "custom":
+    case "hookMessage":
+      return say("user", injected(partsOf(content)), saidOf({ ...shortFieldsOf(rest), role }), timestamp);
+    case "branchSummary":
+      return say("user", injected(partsOf(rest.summary)), { role }, timestamp);
+    case "compactionSummary":
+      return say("user", partsOf(rest.summary), { role, isCompactSummary: true }, timestamp);
+    default:
+      return `unknown role: ${JSON.stringify(role ?? null)}`;
+  }
+}
+
+type PlainPart = Extract<Part, { type: "text" | "file" | "data" }>;
+
+function partsOf(content: JsonValue | undefined): Part[] {
+  return typeof content === "string" ? plainParts([{ type: "text", text: content }]) : plainParts(content);
+}
+
+function plainParts(content: JsonValue | undefined): PlainPart[] {
+  const blocks = Array.isArray(content) ? content : content === undefined || content === null ? [] : [content];
+  return blocks.flatMap((block): PlainPart[] => {
+    const { type, text, data, mimeType, ...rest } = objectOf(block);
+    if (type === "text" && typeof text === "string") return text === "" ? [] : [{ ...rest, type, text }];
+    if (type === "image" && typeof data === "string" && stringOf(mimeType)) {
+      return [{ ...rest, type: "file", mediaType: mimeType as string, data }];
+    }
+    return [dataPartOf(block)];
+  });
+}
+
+/** Returns a thought or a call of the model in its own form. All other parts stay as they are. */
+function callOrThoughtOf(part: Part): Part {
+  const {
+    type,
+    id,
+    name,
+    arguments: args,
+    thinking,
+    ...rest
+  } = objectOf(part.type === "data" ? (part.data as JsonValue) : {});
+  if (type === "thinking" && typeof thinking === "string") return { ...rest, type: "reasoning", text: thinking };
+  if (type !== "toolCall" || !stringOf(id) || !stringOf(name)) return part;
+  return { ...rest, type: "tool_call", toolCallId: id as string, name: name as string, args: args ?? {} };
+}
