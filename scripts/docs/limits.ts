@@ -40,7 +40,7 @@ export const LIMITS = {
   text: {
     what: "characters of a message that are embedded and searched",
     max: TEXT_GRAPHEMES_MAX,
-    beyond: "The rest is stored, and not found by `recall`",
+    beyond: "The rest is stored, but `recall` does not find it",
   },
   time: { what: "milliseconds between a time and 1970", max: TIME_MS_MAX, beyond: "`MESSAGE_INVALID`" },
   messageId: { what: "characters of a message's own id", max: ID_CHARS_MAX, beyond: "`MESSAGE_INVALID`" },
@@ -87,7 +87,7 @@ export const LIMITS = {
     beyond: "A warning. The other lines are imported",
   },
   unpacked: {
-    what: `times that a packed transcript may grow, if it has more than ${UNPACKED_BYTES_MAX / 1024 / 1024} MiB then`,
+    what: `unpacked bytes for each byte of a packed transcript that unpacks to more than ${UNPACKED_BYTES_MAX / 1024 / 1024} MiB`,
     max: RATIO_MAX,
     beyond: "`IMPORT_UNREADABLE`, for this file",
   },

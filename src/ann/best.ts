@@ -8,7 +8,7 @@ export interface NearCluster {
 export class Best {
   readonly #k: number;
   #kept: NearCluster[] = [];
-  /** No cluster below this can be among the best. */
+  /** A cluster with a lower similarity cannot be among the best. */
   #similarityMin = Number.NEGATIVE_INFINITY;
 
   constructor(k: number) {

@@ -30,10 +30,10 @@ const CAPACITY_MIN = 4_096;
 /** The library's labels have 32 bits and wrap without an error. */
 const LABELS_MAX = 2 ** 32;
 
-/** Some points have no cluster, and some are equally near. So a search asks for a few more. */
+/** Some points have no cluster, and some are equally near. So a search asks for this many more points than clusters. */
 const SPARE = 8;
 
-/** If more points than this would be needed, all accepted clusters are returned. */
+/** If a search for this many points does not yield enough clusters, all accepted clusters are returned. */
 const POINTS_MAX = 250;
 
 /** Returns true if a cluster is wanted. Undefined accepts all clusters. */
@@ -112,7 +112,7 @@ export class Graph {
 
   /** @param vector  Of unit length. */
   add(root: number, vector: Float32Array): void {
-    assert(!this.has(root), "a cluster is left out of the graph before it is added again");
+    assert(!this.has(root), "a cluster is detached from the graph before it is added again");
     const numbers = plain(vector);
     const label = this.#equalOf(numbers) ?? this.#addPoint(numbers);
     const group = this.#roots[label]!;
@@ -120,7 +120,8 @@ export class Graph {
     this.#labelOf.set(root, label);
   }
 
-  leaveOut(root: number): void {
+  /** Removes a cluster from its point. The point stays. */
+  detach(root: number): void {
     const label = this.#labelOf.get(root);
     if (label === undefined) return;
     const group = this.#roots[label]!;
@@ -182,7 +183,7 @@ export class Graph {
   /** Writes the index. No point may be added meanwhile. The library reports success even if the disk is full. */
   async writeTo(path: string): Promise<void> {
     await this.#index.writeIndex(path);
-    // This use keeps the object alive during the write. The library's worker holds only its address.
+    // The library's worker holds only the object's address, so this use keeps the object alive during the write.
     assert(this.#index.getCurrentCount() === this.#roots.length, "nothing is added to a graph while it is written");
   }
 }

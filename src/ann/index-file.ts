@@ -26,7 +26,7 @@ export interface SaveFailure {
 
 interface Summary {
   version: string | undefined;
-  /** Undefined if the side-car is missing or of another version of the program. */
+  /** Undefined if the side-car is missing, damaged, or written by another version of the program. */
   stamp: CentroidStamp | undefined;
   clusterCount: number;
   sha256: string;

@@ -269,7 +269,7 @@ export class NearestClusters {
     }: LoadedIndex = library === undefined || library instanceof Error
       ? {}
       : this.#file!.load(library, stamp, this.#source);
-    if (graph !== undefined) for (const root of this.#source.changedSince(savedAt)) graph.leaveOut(root);
+    if (graph !== undefined) for (const root of this.#source.changedSince(savedAt)) graph.detach(root);
     const compared =
       graph === undefined
         ? this.#source.everyCentroid()
@@ -285,13 +285,13 @@ export class NearestClusters {
       changed.delete(centroid.root);
       // A cluster that only settled still has the vector in the graph.
       if (centroid.position <= loaded.position && graph?.has(centroid.root)) continue;
-      graph?.leaveOut(centroid.root);
+      graph?.detach(centroid.root);
       carried?.delete(centroid.root);
       table.set(centroid.root, centroid);
     }
     // The remaining clusters have no centroid any more.
     for (const root of changed) {
-      graph?.leaveOut(root);
+      graph?.detach(root);
       carried?.delete(root);
       table.delete(root);
     }

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { CentroidSource, CentroidStamp } from "./centroid-source.ts";
 import { EF_CONSTRUCTION, LINKS, SPACE } from "./graph.ts";
 
-/** The form of an index file, which depends on the machine. A file with any other value is refused. */
+/** The form of an index file, which depends on the machine. A file of any other form is refused. */
 const FORM = { format: 2, arch: process.arch as string, space: SPACE, links: LINKS, efConstruction: EF_CONSTRUCTION };
 
 /** An index is compared with the store by samples: this many clusters spread over all labels, and this many of the newest. */

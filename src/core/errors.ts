@@ -197,7 +197,7 @@ export class StoreError<C extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
-/** The most characters of a text that a message quotes. `details` has all of it. */
+/** The most characters of a text that an error message quotes. `details` has the whole text. */
 const QUOTED_CHARS_MAX = 1_000;
 
 function shortened<D extends object>(details: D): D {

@@ -10,9 +10,9 @@ const OWN_COMMAND =
 const COMMAND_ARGUMENTS = ["command", "cmd", "script"];
 
 /**
- * Returns true for a part that nobody said: one that its sender marked as `injected`, and a call of Coppice itself. Its message
- * keeps it word for word. It is in no message's text, so nothing that reads texts shows it: search, titles, clusters, summaries,
- * digests, continuity.
+ * Returns true for a part that nobody said: a part that its sender marked as `injected`, or a call of Coppice itself. The message
+ * keeps such a part word for word, but the message's `text` leaves it out. So it never appears in search, titles, clusters,
+ * summaries, digests or continuity.
  */
 export function isInjected(part: Part): boolean {
   return part.injected === true || (part.type === "tool_call" && isOwnCall(part.name, part.args));

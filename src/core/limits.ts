@@ -1,6 +1,6 @@
 // Maximums with their units and reasons. The options that a caller may set are in `options.ts`.
 
-/** Parts of one message. An agent's step has tens of parts, a long paste a thousand; ten thousand are a bug. */
+/** Parts of one message. An agent's step has tens of parts, a long paste a thousand; more than ten thousand are a bug. */
 export const PARTS_MAX = 10_000;
 
 /** Characters (UTF-16 units) in all strings of one message: SQLite rows stop at 1e9 bytes, and V8 strings at 2^29. */
@@ -12,10 +12,10 @@ export const JSON_DEPTH_MAX = 200;
 /** Graphemes of a message's text that are embedded and searched. `parts` has the whole message. */
 export const TEXT_GRAPHEMES_MAX = 8_000;
 
-/** The least UTF-16 units of a string that is stored compressed in `artifacts`, once. Shorter strings are not worth a row. */
+/** A string of at least this many UTF-16 units is stored compressed in `artifacts`, once. A shorter one is not worth a row. */
 export const ARTIFACT_CHARS_MIN = 16_384;
 
-/** Messages that long work writes in one transaction. Another process's append then waits milliseconds, not seconds. */
+/** The most messages that long work writes in one transaction. So an append of another process waits milliseconds, not seconds. */
 export const BATCH_MESSAGES_MAX = 100;
 
 /** The largest distance of a time from 1970 that `Date` can hold, in milliseconds: the year 275760. */

@@ -15,8 +15,8 @@ export type Role = (typeof ROLES)[number];
 /** Fields that a provider added to a part stay in the part and are sent back. */
 interface ProviderFields {
   /**
-   * True if a hook or a program put the part into the conversation, so that it is nobody's words. It is kept, and shown while its
-   * message is in the window. It is never embedded, searched, summarized or quoted.
+   * True if nobody said the part: a hook or a program put it into the conversation. The part is kept, and shown while its message
+   * is in the window. It is never embedded, searched, summarized or quoted.
    */
   injected?: boolean | undefined;
   [field: string]: unknown;
@@ -35,7 +35,7 @@ export interface ReasoningPart extends ProviderFields {
 
 export interface ToolCallPart extends ProviderFields {
   type: "tool_call";
-  /** The result has the same id. Providers may repeat ids across turns; a result answers the newest open call. */
+  /** The result has the same id. Providers may use an id again in a later turn; a result answers the newest open call. */
   toolCallId: string;
   name: string;
   args: unknown;
@@ -197,7 +197,7 @@ export function parseMessage(input: unknown): ParsedMessage {
   refuseHoles(input as MessageInput | undefined);
   const issue = firstIssue(messageSchemas().message, input);
   if (issue !== undefined) invalid(pathOf(issue.path), issue.message);
-  // The input itself is used, because zod's copy has lost keys named `__proto__`.
+  // The input itself is used, because zod's copy lacks keys named `__proto__`.
   const message = input as z.infer<ReturnType<typeof messageSchemas>["message"]>;
   const { role, content, parts: given, name, id, createdAt, pinned, metadata = {}, ...unknownFields } = message;
   if (content !== undefined && given !== undefined) invalid("content", "give `content` or `parts`, not both");
@@ -231,7 +231,7 @@ export function parseMessage(input: unknown): ParsedMessage {
   };
 }
 
-/** Checks a list of messages. @throws {StoreError} `OPTION_INVALID` if it is no list; what `parseMessage` throws. */
+/** Checks a list of messages. @throws {StoreError} `OPTION_INVALID` if it is not a list; the errors of `parseMessage`. */
 export function parseMessages(messages: unknown): ParsedMessage[] {
   // `map` would skip holes. `Array.from` reads them as undefined, which `parseMessage` refuses.
   if (Array.isArray(messages)) return Array.from(messages, parseMessage);

@@ -22,7 +22,7 @@ const PATTERNS = [
   `\\b${YEAR}\\b`,
 ].map((pattern) => new RegExp(pattern, "gi"));
 
-/** The most dates of a text that count. A pasted log names thousands. */
+/** The most dates that are read from a text. A pasted log names thousands. */
 const DATES_MAX = 64;
 
 /** Returns the days, months and years that a text names in English or in ISO 8601: each once, at most 64. */
@@ -40,7 +40,7 @@ export function namedDates(text: string): NamedDate[] {
   return [...found.values()];
 }
 
-/** Both ends in Unix milliseconds. */
+/** A range of Unix milliseconds that includes both ends. */
 export interface TimeRange {
   fromMs: number;
   toMs: number;
@@ -102,7 +102,7 @@ const RELATIVE: readonly { words: string; rangeOf: (now: Date, groups: Groups) =
 ];
 
 const RELATIVE_IN_TEXT = RELATIVE.map(({ words, rangeOf }) => ({
-  // "today" in `src/today.ts` is no time.
+  // "today" in `src/today.ts` is not a time.
   pattern: new RegExp(`(?<![./\\\\:@-])\\b(?:${words})\\b(?![./\\\\:@-]\\w)`, "gi"),
   rangeOf,
 }));
@@ -135,7 +135,7 @@ export function withoutRelativeTimes(text: string): string {
   return RELATIVE_IN_TEXT.reduce((rest, { pattern }) => rest.replace(pattern, " "), text);
 }
 
-/** Returns the time that a text names and nothing else, such as "yesterday", "last week", "monday" or "3 days ago". */
+/** Returns the time if the text names a time and nothing else, such as "yesterday", "last week", "monday" or "3 days ago". */
 export function relativeTime(text: string, nowMs: number): TimeRange | undefined {
   const asked = text.trim().toLowerCase().replace(/\s+/g, " ");
   for (const words of [asked, `on ${asked}`]) {

@@ -44,7 +44,7 @@ export const DEFAULT_SETTINGS = Object.fromEntries(
   Object.entries(SESSION_OPTIONS).map(([name, option]) => [name, option.default]),
 ) as SessionSettings;
 
-/** What a strategy keeps word for word. Shares are of the tokens that the pinned messages leave in the budget. */
+/** Says when a strategy summarizes, and what it keeps word for word. Shares are of the budget without the pinned messages. */
 export interface SpanRule {
   /** A context counts as full from this share on. */
   trigger: number;

@@ -1,8 +1,8 @@
 import type { Role } from "./message.ts";
 
-/** The part of a message that an import compares with what was forgotten. */
+/** The facts about a message that an import compares with forgotten messages. */
 export interface RememberedMessage {
-  /** The name by which the store would know it: see `nameInSession`. */
+  /** The name of the message in its session: see `nameInSession`. */
   name: string;
   role: Role;
   /** See `digestOf`. */
@@ -10,8 +10,8 @@ export interface RememberedMessage {
 }
 
 /**
- * How many messages make the beginning of a session. Only those with a text count: many sessions share their system messages and
- * what is injected into them.
+ * The beginning of a session, by which an import recognizes it, has this many messages. Only messages of these roles that have a
+ * text count, because many sessions share their system messages and the parts that are injected into them.
  */
 export const OPENING_MESSAGES = 2;
 export const OPENING_ROLES: readonly Role[] = ["user", "assistant"];

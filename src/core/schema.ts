@@ -49,11 +49,11 @@ export function unixMs() {
 
 export function listOf<S extends Schema>(items: S) {
   const isList = (value: unknown) => Array.isArray(value) && !hasHoles(value);
-  // Only the copy is made read-only: a refused value is the caller's own, and is not frozen.
+  // Only zod's copy is made read-only. A refused value belongs to the caller, so it must not be frozen.
   return z.pipe(z.custom<readonly z.input<S>[]>(isList, { error: "a list" }), z.readonly(z.array(items)));
 }
 
-/** The length from which `hasHoles` looks. A loop over fewer items ends soon. */
+/** `hasHoles` looks only at lists that are longer. A loop over fewer items ends soon. */
 const HOLES_LENGTH_MIN = 10_000;
 
 /** Returns true for a long list with holes. A loop over `new Array(2 ** 32 - 1)` would take minutes. */

@@ -15,7 +15,7 @@ const ERROR_LINE =
 /** Signed URLs have thousands of characters. */
 const URL_CHARS_MAX = 200;
 
-/** The most UTF-16 units of a grapheme. Longer ones are cut. Those of real texts, such as flags, are shorter. */
+/** A grapheme of more UTF-16 units may be cut. The graphemes of real texts, such as flags, are shorter. */
 const GRAPHEME_CHARS_MAX = 64;
 
 /**

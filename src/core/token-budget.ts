@@ -6,7 +6,7 @@ import { type FieldsOf, whole } from "./schema.ts";
 export interface TokenBudget {
   /** The most tokens of the whole context. */
   tokensMax?: number;
-  /** The tokens of the model's context window. The two options below are subtracted. Not together with `tokensMax`. */
+  /** The tokens of the model's context window, from which the two options below are subtracted. Do not give `tokensMax` too. */
   contextWindow?: number;
   /** The tokens of the window reserved for the model's answer; by default 0. */
   reserveTokens?: number;

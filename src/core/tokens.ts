@@ -9,7 +9,7 @@ export interface TokenCounter {
   count(text: string): number;
 }
 
-/** Estimates tokens for any model without its tokenizer. */
+/** Estimates the tokens of any model, without the model's tokenizer. */
 export const estimatingTokenCounter: TokenCounter = { name: "tokenx-2", count: estimateTokens };
 
 /** The tokens that a provider adds to each message: its role, delimiters and braces. */

@@ -6,7 +6,7 @@ const EXTENSION = /[^.]\.(?:[a-z][a-z0-9]{0,7}|[CHRS])$/;
 const KNOWN_EXTENSION =
   /[^.]\.(?:[cm]?[jt]sx?|astro|bash|c|cc|cfg|clj|cpp|cs|css|csv|dart|db|exs?|go|gradle|h|hpp|hs|html?|ini|ipynb|java|json[cl5]?|kts?|less|lock|lua|mdx?|mk|ml|patch|php|pl|proto|ps1|pyi?|rb|rs|rst|scala|scss|sh|snap|sql|sqlite3?|svelte|svg|swift|tf|toml|txt|vue|xml|ya?ml|zig)$/i;
 const KNOWN_NAME = /^(?:Makefile|Dockerfile|Gemfile|Rakefile|Procfile|Jenkinsfile|go\.mod|\.env|\.gitignore)$/;
-/** Names of products. */
+/** These names of products look like files. */
 const NOT_A_FILE = /^(?:node|next|nuxt|vue|react|three|d3|express|ember|backbone|chart|socket)\.js$/i;
 const BOLD = /^\*{1,3}([^*]+)\*{1,3}:?$/;
 const DRIVE = /^[A-Za-z]:\\/;
@@ -52,6 +52,7 @@ export function baseName(path: string): string {
   return path.slice(Math.max(path.lastIndexOf("/"), DRIVE.test(path) ? path.lastIndexOf("\\") : -1) + 1);
 }
 
+/** The files of a conversation, each with a weight that grows with what was done with the file. */
 export class WorkingSet {
   /** In order of last mention. */
   #weights = new Map<string, number>();

@@ -30,9 +30,12 @@ export function decodeVector(blob: Uint8Array, dimension: number): Float32Array 
 }
 
 /**
- * Rounds a vector to one signed byte a number, in units of its largest number / 127. The bytes are followed by the unit
- * (little-endian Float32) and by how many padding bytes come before it: one if the BLOB's length would be a multiple of
- * 4, which only vectors of older versions have. The unit is scaled so that the decoded vector has the same length.
+ * Rounds each number of a vector to a signed byte. The unit is 1/127 of the largest number, scaled a little so that the
+ * decoded vector has the same length as the given one.
+ *
+ * The BLOB holds the bytes, at most one byte of padding, the unit (little-endian Float32), and the count of padding bytes.
+ * The padding is there if the BLOB's length would otherwise be a multiple of 4. Such a length marks an embedding of an
+ * older version.
  */
 export function encodeEmbedding(vector: Float32Array): Buffer {
   const dimension = vector.length;
@@ -52,22 +55,21 @@ export function encodeEmbedding(vector: Float32Array): Buffer {
   return bytes;
 }
 
-/** Returns true if the BLOB is of an older version, which stored embeddings as `encodeVector` does. */
+/** Returns true if an older version wrote the BLOB. It stored embeddings as `encodeVector` does. */
 export function isOldEmbedding(blob: Uint8Array): boolean {
   return blob.byteLength % FLOAT_BYTES === 0;
 }
 
 /**
- * Copies an embedding out of a BLOB of `encodeEmbedding`, or of `encodeVector`.
+ * Copies an embedding out of a BLOB that `encodeEmbedding` or `encodeVector` made.
  *
- * @throws {SyntaxError} if it is neither.
+ * @throws {SyntaxError} if the BLOB's length shows that neither made it.
  */
 export function decodeEmbedding(blob: Uint8Array): Float32Array {
   if (isOldEmbedding(blob)) return decodeVector(blob, blob.byteLength / FLOAT_BYTES);
   const padding = blob[blob.byteLength - 1]!;
   const dimension = blob.byteLength - padding - FLOAT_BYTES - 1;
-  if (padding > 1 || dimension < 1)
-    throw new SyntaxError("a stored embedding has no length that an embedding can have");
+  if (padding > 1 || dimension < 1) throw new SyntaxError("a stored embedding has an impossible length");
   const unit = new DataView(blob.buffer, blob.byteOffset).getFloat32(dimension + padding, true);
   const levels = new Int8Array(blob.buffer, blob.byteOffset, dimension);
   const vector = new Float32Array(dimension);

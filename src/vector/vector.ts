@@ -3,7 +3,7 @@ import { assert } from "../core/assert.ts";
 /** Arithmetic on `Float32Array`s. Sums have a fixed order and double precision, so all machines get the same bits. */
 
 /**
- * Returns the dot product of two vectors of one dimension. For unit vectors it is at most 1e-6 outside [-1, 1]. Four
+ * Returns the dot product of two vectors of the same dimension. For unit vectors it is at most 1e-6 outside [-1, 1]. Four
  * separate sums are three times as fast, because no addition waits for another.
  */
 export function dot(a: Float32Array, b: Float32Array): number {
@@ -24,7 +24,7 @@ export function squaredLength(vector: Float32Array): number {
   return dot(vector, vector);
 }
 
-/** Returns the cosine of two vectors in [-1, 1]; 0 if one of them has no length. */
+/** Returns the cosine of two vectors in [-1, 1]; 0 if one of them has the length 0. */
 export function cosine(a: Float32Array, b: Float32Array): number {
   const lengths = Math.sqrt(squaredLength(a) * squaredLength(b));
   if (!(lengths > 0)) return 0;
@@ -36,7 +36,7 @@ export function addInto(sum: Float32Array, vector: Float32Array): void {
   for (let i = 0; i < sum.length; i++) sum[i] = sum[i]! + vector[i]!;
 }
 
-/** Scales a vector to unit length in place. A vector without length stays as it is. */
+/** Scales a vector to unit length in place. A vector of length 0 stays as it is. */
 export function normalize(vector: Float32Array): Float32Array {
   const length = Math.sqrt(squaredLength(vector));
   if (length > 0) for (let i = 0; i < vector.length; i++) vector[i] = vector[i]! / length;
