@@ -3,15 +3,19 @@ import { Failure } from "./failure.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface Question {
-  /** Asked with ` [y/N]` after it. */
+  /** The question, without the ` [y/N]` that is printed after it. */
   text: string;
-  /** Printed after any other answer than yes. */
+  /** The line to print if the answer is not yes. */
   refused: string;
   /** The message and the hint of the error if nobody can be asked. */
   unasked: { message: string; hint: string };
 }
 
-/** @throws {Failure} `USAGE_INVALID` with `--json`, or if no terminal is there to ask. */
+/**
+ * Asks the person, and returns true if the answer is yes.
+ *
+ * @throws {Failure} `USAGE_INVALID` with `--json`, or if there is no terminal.
+ */
 export async function askToAgree(question: Question, terminal: Terminal, json: boolean): Promise<boolean> {
   const { text, refused, unasked } = question;
   if (json || process.stdin.isTTY !== true || process.stderr.isTTY !== true) {

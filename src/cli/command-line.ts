@@ -9,8 +9,10 @@ import { storePath } from "./store-path.ts";
 import type { Terminal } from "./terminal.ts";
 
 /**
+ * Runs the command that the words name, and reports a failure on stderr.
+ *
  * @param argv  The words after the program's name.
- * @returns the exit code: 0 done, 1 failed, 2 misused, 128 and more interrupted by a signal. A failure has been reported on stderr by then.
+ * @returns the exit code: 0 if the command succeeded, 1 if it failed, 2 if it was misused, 128 and more if a signal ended it.
  */
 export async function runCommandLine(argv: readonly string[], commandLine: CommandLine): Promise<number> {
   const { terminal } = commandLine;

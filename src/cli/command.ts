@@ -18,9 +18,9 @@ export interface Command<Options = object> {
   argument?: string;
   details?: string;
   options?: readonly Option[];
-  /** True if its output is read at leisure, so that a long one goes to a pager. */
+  /** True if long output goes to a pager. */
   paged?: boolean;
-  /** Each is typed after the command's name. */
+  /** Example arguments, without the command's name. */
   examples: readonly string[];
   run(call: Call<Options>): Output | Promise<Output>;
 }
@@ -32,7 +32,7 @@ export interface Call<Options> {
   args: readonly string[];
   options: Options;
   terminal: Terminal;
-  /** True if only the value is printed. Then stderr stays empty unless the command fails. */
+  /** True for `--json`: only the value is printed, and stderr stays empty unless the command fails. */
   json: boolean;
   /** The store that the command is about. It need not exist. */
   storePath: string;
@@ -42,9 +42,9 @@ export interface Call<Options> {
 
 export interface Output {
   value?: unknown;
-  /** Elements of an array for `--json`, in place of `value`, if they may not fit into memory. */
+  /** For `--json`, the elements of an array that may not fit into memory. They replace `value`. */
   elements?: Iterable<unknown>;
-  /** Lines to print without `--json`. They are made one by one, as fast as they are printed. */
+  /** Lines to print without `--json`. Each is made when the one before it is printed. */
   lines: Iterable<string>;
   /** Set if the command failed although it has output. A function is called after the output was printed. */
   failure?: Failure | (() => Failure | undefined) | undefined;

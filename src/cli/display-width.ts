@@ -8,7 +8,7 @@ const WIDE =
 const HALFWIDTH_KANA = /^[\uff61-\uffdc]/;
 const INVISIBLE = /^[\p{Mark}\p{Control}\p{Format}\p{Surrogate}]+$/u;
 
-/** Returns the columns of a text in a terminal. Fonts disagree about some emoji. */
+/** Returns the number of columns that a text takes in a terminal. For some emoji this depends on the font. */
 export function displayWidth(text: string): number {
   if (PLAIN.test(text)) return text.length;
   let width = 0;

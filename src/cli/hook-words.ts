@@ -10,10 +10,10 @@ export interface HookWords {
 }
 
 /**
- * Reads the words of an agent's call, `hook prompt --agent codex`. Nothing is refused, because an agent cannot correct it: unknown
- * options of a newer version are ignored.
+ * Reads the words of an agent's call, such as `hook prompt --agent codex`. Unknown options, which a newer version may have, are
+ * ignored, because an agent cannot correct its call.
  *
- * @returns undefined for any other command, and for words of a person: no agent is named, and the event is not known.
+ * @returns undefined for any other command, and for a call that a person may have mistyped: it names no agent and no known event.
  */
 export function hookWords(argv: readonly string[]): HookWords | undefined {
   const [command, event] = argv;

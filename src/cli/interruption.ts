@@ -1,13 +1,13 @@
 import { Failure } from "./failure.ts";
 
-/** After Ctrl-C, work is abandoned after this many milliseconds. It may wait for a silent pipe. */
+/** Work that has not ended this long after Ctrl-C is abandoned, in milliseconds. It may wait for a pipe that stays silent. */
 const GRACE_MS = 1_000;
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /**
  * Runs long work. Ctrl-C, SIGTERM and SIGHUP abort the signal, and the work throws the signal's reason at its next safe point. A
- * second one ends the process at once. Work that blocks the thread does not notice the first.
+ * second signal ends the process at once. Work that blocks the thread does not notice the first.
  *
  * @param hint  How to continue after an interruption.
  */

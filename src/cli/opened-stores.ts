@@ -7,6 +7,7 @@ import { openStore } from "../session/opened-store.ts";
 import type { OpenOptions, Store } from "../session/store.ts";
 import { storePath } from "./store-path.ts";
 
+/** Opens the store of a command, and closes everything that was opened. */
 export class OpenedStores {
   readonly path: string;
   readonly #isDefault: boolean;
@@ -34,7 +35,7 @@ export class OpenedStores {
     return this.#open({ ...options, embedder: storedEmbedder });
   }
 
-  /** Opens the store even if its embedder is unknown, so that another can replace it. */
+  /** Opens the store even if its embedder is unknown, so that `reembed` can replace it. */
   openToReembed(): Store {
     this.#assertExists();
     return this.#open({ embedder: silentEmbedder });

@@ -44,14 +44,14 @@ export interface LeavingOutFlags {
   excludeProject?: string[];
 }
 
-/** For commands that read transcripts. */
+/** The options of commands that read transcripts. */
 export const LEAVING_OUT_OPTIONS: readonly Option[] = [
   new Option("--keep-secrets", "store secrets as they are, instead of placeholders"),
   repeatableOption("exclude <path>", "leave out a file or a folder, and work done there"),
   repeatableOption("exclude-project <name>", "leave out a project"),
 ];
 
-/** Returns the options of the library. */
+/** Converts the flags to options of the library. */
 export function leavingOut({ keepSecrets, exclude = [], excludeProject = [] }: LeavingOutFlags) {
   return { keepSecrets: keepSecrets === true, exclude: { paths: exclude, projects: excludeProject } };
 }

@@ -8,8 +8,8 @@ const PAGER_DEFAULT = "less";
 const LESS_DEFAULT = "FRX";
 
 /**
- * Sends what follows to a pager, as git does, if the output is a terminal: `$COPPICE_PAGER`, else `$PAGER`, else `less`. `cat` means
- * none.
+ * Sends all further output to a pager, as git does, if it goes to a terminal. The pager is `$COPPICE_PAGER`, else `$PAGER`, else
+ * `less`; `cat` means none.
  *
  * @returns a function that waits until the reader has left the pager; undefined if there is no pager.
  */
@@ -26,7 +26,7 @@ export function openPager(terminal: Terminal): (() => Promise<void>) | undefined
   const { stdin } = pager;
   stdin.on("error", () => terminal.readerGone()); // the reader has left
   const restore = terminal.redirect(stdin);
-  // Ctrl-C is for the pager.
+  // Ctrl-C is meant for the pager.
   const ignore = (): void => {};
   process.on("SIGINT", ignore);
   return async () => {

@@ -20,7 +20,7 @@ First steps:
 Name a session by its id, the beginning of its id, or @last for the newest.
 \`coppice help <command>\` shows examples.`;
 
-/** In columns. Longer lines are hard to read. */
+/** The widest help, in columns. Longer lines are hard to read. */
 const HELP_WIDTH_MAX = 100;
 const HELP_WIDTH_UNKNOWN = 80;
 
@@ -45,7 +45,7 @@ export function createProgram(
     .addHelpText("after", FIRST_STEPS)
     .configureHelp({
       showGlobalOptions: true,
-      // Other names are for those who try them. In the list they would be noise.
+      // Aliases work when they are typed. In the list they would be noise.
       subcommandTerm: (command) => `${command.name()} ${command.usage()}`,
     })
     .hook("preAction", (parsed) => {
@@ -105,8 +105,8 @@ export function addCommand(
 }
 
 /**
- * @param hint  Shown after a misuse if there is nothing to suggest.
- * @throws {Failure} `USAGE_INVALID`, with commander's message; what the command throws.
+ * @param hint  The hint after a misuse for which there is no suggestion.
+ * @throws {Failure} `USAGE_INVALID` with commander's message, and whatever the command throws.
  */
 export async function runProgram(program: CommanderCommand, words: readonly string[], hint: string): Promise<void> {
   try {

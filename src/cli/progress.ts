@@ -4,7 +4,7 @@ import { formatNumber } from "./text.ts";
 /** A rate is shown after this time, in milliseconds. An earlier rate is misleading. */
 const RATE_AFTER_MS = 1_000;
 
-/** Amounts are pieces or bytes. `detail` is the name of the current piece. */
+/** Shows an amount, in pieces or bytes. `detail` names the current piece. */
 export type ShowProgress = (done: number, total?: number, detail?: string) => void;
 
 /** Shows the progress of one stage, such as `embedding`, with its rate and, if the total is known, the time left. */

@@ -5,8 +5,8 @@ import { formatAge, formatNumber } from "./text.ts";
 export interface Column<Row> {
   header: string;
   /**
-   * Returns a text on one line, a count, or a time. A screen shows counts with separators, and times as ages. A pipe gets bare
-   * digits, and ISO 8601 in UTC.
+   * Returns a text on one line, a count, or a time. A terminal shows counts with separators, and times as ages. A pipe gets plain
+   * digits, and times in ISO 8601, in UTC.
    */
   value(row: Row): string | number | Date;
   /** Counts are aligned to the right by default, and everything else to the left. */

@@ -71,7 +71,7 @@ export class Terminal {
     return this.#env[name] || undefined;
   }
 
-  /** Sends what follows to a pager, which shows it on this terminal. @returns a function that ends this. */
+  /** Sends further output to a pager, which shows it on this terminal. @returns a function that switches back. */
   redirect(pager: Pick<OutputStream, "write" | "writableNeedDrain" | "once">): () => void {
     const [stdout, stderr] = [this.#stdout, this.#stderr];
     const { isTTY, columns } = stdout;
@@ -134,7 +134,7 @@ export class Terminal {
     return this.#stderr.isTTY === true;
   }
 
-  /** Updates come at most ten times a second. Others are dropped. */
+  /** Shows the progress. Updates within a tenth of a second are dropped. */
   progress(text: string): void {
     const now = performance.now();
     if (!this.showsProgress || now - this.#progressAtMs < PROGRESS_INTERVAL_MS) return;
@@ -193,14 +193,14 @@ export class Terminal {
   }
 }
 
-/** Replaces what a terminal would obey, except the formats. */
+/** Replaces control characters, except those of `style` and `styleNote`. */
 function shown(text: string): string {
   return text.split(FORMAT_ESCAPE).map(printable).join("\x1b");
 }
 
 /**
- * Returns the terminal of this process. If a reader such as `head` closes the pipe, work goes on; endless work ends through
- * `whenReaderGone`. A result that cannot be written, as on a full disk, is a failure.
+ * Returns the terminal of this process. If a reader such as `head` closes the pipe, the command goes on, unless it asked
+ * `whenReaderGone` to stop it. If a result cannot be written, for example to a full disk, the process ends with an error.
  */
 export function processTerminal(): Terminal {
   const terminal = new Terminal(process.stdout, process.stderr, process.env);

@@ -5,8 +5,8 @@ import { formatCount } from "./text.ts";
 /** A failure names at most this many sessions and messages. */
 const NAMED_MAX = 5;
 
-/** For commands that show the rest of a damaged session. */
-export const LEFT_OUT_HINT = "What they hold is partly left out. `coppice verify` says what is damaged.";
+/** The hint of commands that show the rest of a damaged session. */
+export const LEFT_OUT_HINT = "Parts of them are left out. `coppice verify` says what is damaged.";
 
 export function placeOf({ sessionId, seq }: Unreadable): string {
   return seq === undefined ? sessionId : `${sessionId} #${seq}`;

@@ -56,7 +56,7 @@ export type ImportProgress =
   | { phase: "summarize"; doneCount: number; totalCount: number };
 
 export interface ImportResult {
-  /** A report for each file, except those that were skipped. */
+  /** A report for each file, except those that were passed over. */
   files: FileReport[];
   sessionCount: number;
   /** Messages that were added to the store. */
@@ -69,8 +69,8 @@ export interface ImportResult {
   excludedCount: number;
   /** How many stretches of new messages were replaced by placeholders, by kind: kinds of secrets, and `private`. */
   replaced: Record<string, number>;
-  /** Files that were found in folders and are in no known format. */
-  skippedCount: number;
+  /** Files that were found in folders and passed over, because they are in no known format. */
+  passedOverCount: number;
   /** Counts warnings, and files that could not be read to their end. */
   warningCount: number;
   /** See `Session.resolveDirty`. */
@@ -114,7 +114,14 @@ export async function importFiles(
 ): Promise<ImportResult> {
   const { summarize, onFile, importers: own, ...given } = parseOptions("importFiles", OPTIONS(), options);
   const { signal, onProgress } = given;
-  const counts = { newCount: 0, knownCount: 0, forgottenCount: 0, excludedCount: 0, skippedCount: 0, warningCount: 0 };
+  const counts = {
+    newCount: 0,
+    knownCount: 0,
+    forgottenCount: 0,
+    excludedCount: 0,
+    passedOverCount: 0,
+    warningCount: 0,
+  };
   const noSummaries = { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 };
   const result: ImportResult = { files: [], sessionCount: 0, ...counts, replaced: {}, summaries: noSummaries };
   const run = new ImportRun(store, {
@@ -128,7 +135,7 @@ export async function importFiles(
     signal?.throwIfAborted();
     const report = await run.read(file);
     if (file.isUncertain && report.format === null && report.error === null) {
-      result.skippedCount += 1;
+      result.passedOverCount += 1;
       continue;
     }
     result.files.push(report);

@@ -23,7 +23,7 @@ export interface TurnReport {
 
 export interface ChatLoopOptions {
   chat: Chat | undefined;
-  /** Creates the chat and its session. Called when there is something to say. */
+  /** Creates the chat and its session when there is something to say. */
   begin: () => Chat;
   input: ChatInput;
   terminal: Terminal;
@@ -36,8 +36,8 @@ export interface ChatLoopOptions {
  * Runs a conversation line by line to its end.
  *
  * In a terminal, a failure is shown, and the chat waits for the next line. In a pipe, the first failure ends the chat, because
- * the next lines expect an answer. But if a message of an earlier run can never be answered, the lines are still said, because
- * every later run would fail at that message too.
+ * the next lines expect an answer. There is one exception: a message that an earlier run left unanswered, and that no model can
+ * answer. The lines are then still said, because every later run would fail at the same message.
  */
 export class ChatLoop {
   readonly #options: ChatLoopOptions;
@@ -59,7 +59,7 @@ export class ChatLoop {
     const { input, terminal, json } = this.#options;
     if (this.#isWaiting && input.isTerminal) terminal.note(terminal.styleNote("dim", "Continuing where it stopped."));
     let failure = this.#isWaiting ? await this.#turn(null) : undefined;
-    let continues = failure === undefined || input.isTerminal || isOfMessage(failure);
+    let continues = failure === undefined || input.isTerminal || wouldRecur(failure);
     while (continues && !this.#isLeaving) {
       const line = await input.next("> ");
       if (line === undefined || this.#isLeaving) break;
@@ -154,7 +154,7 @@ export class ChatLoop {
     }
   }
 
-  /** In a pipe, the failure ends the chat and is reported at its end. */
+  /** Returns the failure, and shows it in a terminal. In a pipe it ends the chat, and is reported at the end. */
   #failed(error: unknown): Failure {
     const { terminal, input } = this.#options;
     const failure = failureFrom(error);
@@ -178,8 +178,8 @@ export class ChatLoop {
   }
 }
 
-/** Returns true if the same message would always fail. */
-function isOfMessage({ code, cause }: Failure): boolean {
+/** Returns true if another try with the same message would fail too. */
+function wouldRecur({ code, cause }: Failure): boolean {
   if (code === "MODEL_REFUSED") return !(StoreError.is(cause, code) && cause.details.concerns === "account");
   return code === "MODEL_ANSWER_INVALID" || code === "BUDGET_TOO_SMALL";
 }

@@ -48,7 +48,7 @@ const SCRIPTS: Record<(typeof SHELLS)[number], (commands: readonly Completed[]) 
   ],
 };
 
-/** @param commands  Returns all commands, of which this is one. */
+/** @param commands  Returns all commands, including this one. */
 export function completionCommand(commands: () => readonly AnyCommand[]): Command {
   return {
     usage: "completion <shell>",

@@ -12,11 +12,11 @@ export const excludeCommand: Command<ExcludeFlags> = {
   usage: "exclude [paths...]",
   summary: "Leave folders and projects out of imports and watches.",
   details:
-    "Of an excluded folder, no transcript is read; nor are sessions imported whose agent worked in it. What is in the store " +
-    "already stays: `coppice forget` deletes it. Without paths and projects, it lists what is excluded.\n" +
+    "No transcript in an excluded folder is read, and no session whose agent worked there is imported. Sessions that are " +
+    "stored already stay; `coppice forget` deletes them. Without paths and projects, it lists what is excluded.\n" +
     "With --json: {paths, projects}.",
   argument: "files and folders",
-  options: [repeatableOption("project <name>", "a project"), new Option("--remove", "no longer leave these out")],
+  options: [repeatableOption("project <name>", "a project"), new Option("--remove", "import these again from now on")],
   examples: ["", "~/work/client", "--project client", "--project client --remove"],
 
   async run({ args: paths, options: { project: projects = [], remove = false }, loadStores }) {

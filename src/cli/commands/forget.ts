@@ -85,7 +85,10 @@ function* reportLines(id: string, report: ForgetReport, terminal: Terminal): Gen
   terminal.hint(`Imports leave them out. To let one bring them back: coppice forget ${id} --restore`);
 }
 
-/** A session that was forgotten as a whole is known only by its full id, with which the id of another session may begin. */
+/**
+ * Lets imports bring back a session or messages. A session that was forgotten as a whole is found only by its full id. What was
+ * typed is tried first, because it may also be the beginning of another session's id.
+ */
 function restored(store: Store, typed: string, wanted: { messageIds?: readonly number[] }): Output {
   const id = [typed, sessionId(store, typed)].find((one) => store.restore(one, wanted));
   if (id === undefined) {

@@ -10,11 +10,11 @@ import { formatTime, oneLine } from "../text.ts";
 
 export const hookCommand: Command<{ agent?: string; project?: string }> = {
   usage: "hook <event>",
-  summary: "Tell an agent what bears on its work; or turn this on or off.",
+  summary: "Give an agent earlier messages about its work; or turn this on or off.",
   details:
-    "Agents call it, as `coppice setup` arranges: it reads their JSON on stdin and answers in their schema. It never fails: if " +
-    `anything is wrong, it prints nothing and exits with 0. Events: ${HOOK_EVENTS.join(", ")}. People type: off and on, for all ` +
-    "projects or for the one at --project, and status. COPPICE_HOOK=0 turns it off for one agent that is started so.",
+    "Agents call it after `coppice setup`. It reads their JSON on stdin and answers in their schema. If anything goes wrong, it " +
+    `prints nothing and exits with 0. Events: ${HOOK_EVENTS.join(", ")}. People use off and on, for all projects or for the ` +
+    "one at --project, and status. An agent that is started with COPPICE_HOOK=0 gets nothing.",
   argument: "an event, or off, on or status",
   options: [
     new Option("--agent <agent>", `the agent that calls: ${HOOK_AGENTS.join(", ")}`),

@@ -67,9 +67,8 @@ export const importCommand: Command<ImportFlags> = {
         },
       }),
     );
-    const { skippedCount: passedOverCount, ...counts } = result;
     return {
-      value: { ...counts, passedOverCount, isDryRun: dryRun },
+      value: { ...result, isDryRun: dryRun },
       lines: resultLines(result, dryRun, terminal),
       failure: importFailure(result, paths, strict),
     };
@@ -107,8 +106,9 @@ const COLUMNS: readonly Column<FileReport>[] = [
 
 function* resultLines(result: ImportResult, isDryRun: boolean, terminal: Terminal): Generator<string> {
   const { files, sessionCount, newCount, knownCount, forgottenCount, excludedCount, replaced } = result;
-  const { skippedCount, warningCount, summaries } = result;
-  if (skippedCount > 0) terminal.note(`${formatCount(skippedCount, "file")} skipped, because the format is unknown.`);
+  const { passedOverCount, warningCount, summaries } = result;
+  if (passedOverCount > 0)
+    terminal.note(`${formatCount(passedOverCount, "file")} skipped, because the format is unknown.`);
   if (files.length === 0) return terminal.note("No transcripts found.");
   // An agent's folder has thousands of files, most of them known. A person wants to see the rest.
   const shown = terminal.width === undefined ? files : files.filter((file) => file.newCount + warningCountOf(file) > 0);

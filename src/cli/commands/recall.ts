@@ -41,7 +41,7 @@ const COPIES_MAX = 5;
 
 const DETAILS_WIDTH_MIN = 20;
 
-/** The hint shows so many messages around a hit that is in no cluster. */
+/** The hint for a hit that is in no cluster shows this many messages, of which this many come before the hit. */
 const AROUND_COUNT = 10;
 const AROUND_BEFORE = 3;
 
@@ -51,19 +51,19 @@ export const recallCommand: Command<RecallFlags> = {
   summary: "Find the messages that answer a question, in all sessions, best first.",
   details:
     "Any text is a query. Text in double quotes must occur in a hit letter by letter. If it occurs nowhere and the query " +
-    "has other words, or if the query ends with a question mark, its words are searched. Each hit is shown by the passage with most words of the query, between the " +
-    "messages before and after it. With --json: an array of hits.",
+    "has other words, or if the query ends with a question mark, its words are searched separately. Each hit shows the passage " +
+    "with the most words of the query, between the messages before and after it. With --json: an array of hits.",
   argument: "a question, or the words to look for",
   options: [
     wholeNumberOption("limit", "most hits", 1, RECALL_LIMIT_MAX).default(RECALL_LIMIT_DEFAULT),
     repeatableOption("session <id>", `only this session: ${SESSION_MEANING}`),
     new Option("--project <name>", "only the sessions of this project"),
     repeatableOption("role <role>", "only messages of this role", ROLES),
-    repeatableOption("part <type>", "only messages with such a part", PART_TYPES),
+    repeatableOption("part <type>", "only messages with a part of this type", PART_TYPES),
     timeOption("since", "only messages from then on: 2026-11-01, yesterday, last week, 7d", "first"),
     timeOption("until", "only messages up to this day or time", "last"),
-    timeRangeOption("near", "what was said near this day or time counts more"),
-    new Option("--by <unit>", "what to rank; with session, each hit is the best message of another session")
+    timeRangeOption("near", "prefer messages near this day or time"),
+    new Option("--by <unit>", "rank messages, or sessions by their best message")
       .choices(["message", "session"])
       .default("message"),
     wholeNumberOption("tokens-max", "most tokens of all hits and their neighbors together", 1),
@@ -109,7 +109,7 @@ function* recallLines(hits: readonly RecallHit[], query: string, store: Store, t
   const [best] = hits;
   if (best === undefined) return terminal.note(nothingFound(query));
   const session = store.resume(best.sessionId);
-  // A message that is in no cluster has nothing around it but its step.
+  // Around a message that is in no cluster, `expand` would show only its step.
   const around =
     best.root === null
       ? `show ${oneLine(idOf(best.sessionId))} --offset ${Math.max(0, best.seq - AROUND_BEFORE)} --limit ${AROUND_COUNT}`

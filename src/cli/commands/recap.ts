@@ -8,7 +8,6 @@ import { timeOption, wholeNumberOption } from "../options.ts";
 import { shortIds } from "../short-ids.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, formatNumber, oneLine } from "../text.ts";
-import { LEFT_OUT_HINT, unreadableFailure } from "../unreadable.ts";
 import {
   countsOf,
   extentLine,
@@ -18,7 +17,8 @@ import {
   timeFor,
   titleLine,
   workedRows,
-} from "../work-lines.ts";
+} from "../topic-lines.ts";
+import { LEFT_OUT_HINT, unreadableFailure } from "../unreadable.ts";
 
 type Recap = ReturnType<Store["recap"]>;
 

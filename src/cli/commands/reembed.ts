@@ -23,12 +23,12 @@ export const reembedCommand: Command<ReembedFlags> = {
   details:
     "A run that was stopped continues where it stopped. Handles keep their meaning. Clusters whose messages change are " +
     "summarized again. Programs that have the store open must open it again. The servers ollama, lmstudio, llamacpp and vllm " +
-    "run on this machine; openai, voyage and mistral get the texts. A run that costs money needs --yes; --dry-run shows the " +
-    "cost. With --json: {estimate, result}; a dry run has no result, and similarityMin.",
+    "run on this machine; with openai, voyage and mistral, the texts are sent to them. A run that costs money needs --yes; " +
+    "--dry-run shows the cost. With --json: {estimate, result}; a dry run has similarityMin, and its result is null.",
   options: [
     new Option(
       "--embedder <name>",
-      "hashing, gemini, SERVER:MODEL, folder:PATH, or an id (default: the one in use, which adds vectors)",
+      "hashing, gemini, SERVER:MODEL, folder:PATH, or an id (default: the one in use, to add missing vectors)",
     ),
     wholeNumberOption("dimension", "the dimension of the model's vectors", 1),
     new Option("--dry-run", "only show the estimated cost"),
@@ -80,10 +80,10 @@ export const reembedCommand: Command<ReembedFlags> = {
 
 function* similarityLines({ inUse, measured }: { inUse: number; measured: number | null }): Generator<string> {
   if (measured === null) return;
-  yield `Steps join a cluster from a cosine of ${inUse}; measured on this store, ${measured.toFixed(2)} suits this embedder.`;
+  yield `A step joins a cluster at a cosine of ${inUse} or more; measured on this store, ${measured.toFixed(2)} suits this embedder.`;
 }
 
-/** Without `--embedder` the stored embedder stays in use, because another one may cost money. */
+/** Returns the id of the store's embedder. It is the default, because another one may cost money. */
 function embedderInUse(store: Store): string | undefined {
   const [generation] = store.query("SELECT embedder_id FROM generations ORDER BY id DESC LIMIT 1");
   return generation && String(generation.embedder_id);

@@ -17,8 +17,8 @@ export const secretsCommand: Command<SecretsFlags> = {
   summary: "Find keys and tokens in the store, and forget their messages.",
   details:
     "It finds what looks like the key or the token of a known provider. `import` and `watch` replace these by placeholders, " +
-    "but `append` does not look for them, and older versions did not either. Stored messages are never altered. So --forget deletes " +
-    "the messages, each with its step, as `coppice forget` does. A secret was seen by a model: revoke it too.\n" +
+    "but `append` and older versions do not. A stored message is never altered, so --forget deletes whole messages, each with " +
+    "its step, as `coppice forget` does. A model has seen the secrets, so revoke them too.\n" +
     "With --json: {secrets: [{kind, sessionId, messageId, masked}], messageCount, summaryCount, erased}.",
   options: [new Option("--forget", "delete the messages that hold them"), new Option("--yes", "delete without asking")],
   examples: ["", "--forget"],
@@ -47,7 +47,7 @@ export const secretsCommand: Command<SecretsFlags> = {
         ...(report.erased
           ? []
           : ["Another process is reading, or the disk is full: free space in the file still holds them."]),
-        ...titles.map(({ sessionId }) => `The title of ${sessionId} holds a secret, too: coppice forget ${sessionId}`),
+        ...titles.map(({ sessionId }) => `The title of ${sessionId} holds a secret too: coppice forget ${sessionId}`),
       ],
       failure,
     };

@@ -31,8 +31,8 @@ export const setupCommand: Command<SetupFlags> = {
   details:
     "Agents are claude-code, codex, gemini-cli, opencode, pi and vscode; without names, those that are used on this machine. " +
     "`watch` is the service that follows their transcripts. Setup shows what it would write, and writes nothing before you " +
-    "agree. Nothing else in a file changes. Twice does no more than once, and --undo restores the files, byte for byte. The " +
-    "store of --db and $COPPICE_DB is written down for the agents. With --json: {changes: [{agent, path, change}], next}.",
+    "agree. Nothing else in a file changes. A second run changes nothing, and --undo restores the files, byte for byte. Agents " +
+    "then use the store that --db or $COPPICE_DB names now. With --json: {changes: [{agent, path, change}], next}.",
   argument: "agents to connect, or `watch`",
   options: [
     new Option("--undo", "take out what setup has written"),
@@ -66,7 +66,7 @@ export const setupCommand: Command<SetupFlags> = {
       next: undo ? [] : plans.flatMap(({ target }) => target.next ?? []),
     };
     if (changes.length === 0) {
-      // What an earlier setup wrote may be missing in the list of files.
+      // Setup may have written these files before, and its list may lack them.
       if (!dryRun) for (const plan of plans) files.apply(plan.changes);
       return { value, lines: [nothingToDo(plans, undo)] };
     }
@@ -111,7 +111,7 @@ function nothingToDo(plans: readonly Plan[], undo: boolean): string {
   return `Nothing to do: ${plans.map(({ target }) => target.title).join(", ")} ${plans.length === 1 ? "is" : "are"} connected.`;
 }
 
-/** Returns what went wrong with the service, which does not undo the rest. */
+/** Applies the changes, and starts or stops the service. Returns a note if it does not start; the files stay changed. */
 function applied({ target, changes }: Plan, files: WrittenFiles, undo: boolean): string[] {
   const paths = changes.filter(isVisible).map(({ path }) => path);
   const { start = [], stop = [] } = paths.length === 0 ? {} : (target.service?.(paths) ?? {});
@@ -147,7 +147,7 @@ function* planLines(plans: readonly Plan[], terminal: Terminal): Generator<strin
   }
 }
 
-/** Returns the lines that go and come. Setup changes one place of a file. */
+/** Returns the removed and the added lines. Setup changes a file in one place only. */
 function changedLines({ before = "", after = "" }: Change): string[] {
   const [old, now] = [before.split("\n"), after.split("\n")];
   const shorter = Math.min(old.length, now.length);

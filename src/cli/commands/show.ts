@@ -15,7 +15,7 @@ import { formatCount, formatTime, oneLine } from "../text.ts";
 
 type SessionOverview = ReturnType<Session["info"]>;
 
-/** `--said` reads so many messages at once. */
+/** With `--said`, this many messages are read at once. */
 const READ_COUNT = 500;
 
 interface ShowFlags extends PageOptions {
@@ -30,7 +30,12 @@ export const showCommand: Command<ShowFlags> = {
   argument: SESSION_MEANING,
   options: [
     ...PAGE_OPTIONS,
-    wholeNumberOption("tail", "only so many messages, the newest; instead of --limit and --offset", 1, PAGE_LIMIT_MAX),
+    wholeNumberOption(
+      "tail",
+      "only the newest messages, this many; instead of --limit and --offset",
+      1,
+      PAGE_LIMIT_MAX,
+    ),
     new Option("--said", "only what people and agents said, without tools and thoughts"),
   ],
   paged: true,
@@ -54,7 +59,7 @@ export const showCommand: Command<ShowFlags> = {
   },
 };
 
-/** Returns messages from an offset on, oldest first. */
+/** Returns the messages from an offset on, oldest first. */
 function page(session: Session, { offset, limit, said }: ShowFlags): Message[] {
   const found: Message[] = [];
   for (let seqFrom = offset; found.length < limit; ) {
@@ -105,5 +110,5 @@ function* sessionLines(
   const again = agentCommand(overview);
   const other =
     again === undefined ? `coppice resume ${shortId}, for what a model would get` : `${again}, to go on with it`;
-  terminal.hint(`Next: coppice show ${shortId} --said --tail 10, for the last that was said, or ${other}`);
+  terminal.hint(`Next: coppice show ${shortId} --said --tail 10, for the newest messages, or ${other}`);
 }

@@ -9,7 +9,7 @@ import { formatCount, oneLine } from "../text.ts";
 type Row = ReturnType<Store["query"]>[number];
 type Value = Row[string];
 
-/** Without the internal tables of SQLite, the migrations and the full-text index. */
+/** Lists tables and views, without those of SQLite itself, of migrations and of the full-text index. */
 const TABLES_QUERY = `SELECT name FROM sqlite_schema
   WHERE type IN ('table', 'view') AND name NOT GLOB '*sqlite_*' AND name NOT GLOB '__*' AND name NOT GLOB 'messages_fts_*'
   ORDER BY name`;
@@ -87,7 +87,7 @@ function tableColumns(rows: readonly Row[]): Column<Row>[] {
   });
 }
 
-/** Numbers get no separators, because an id is not a count. */
+/** Writes a value. Numbers get no separators, because they may be ids. */
 function cellText(value: Value): string {
   if (value === null) return "NULL";
   if (value instanceof Uint8Array) return `blob, ${formatCount(value.byteLength, "byte")}`;

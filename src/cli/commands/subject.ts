@@ -5,8 +5,8 @@ import type { Command } from "../command.ts";
 import { wholeNumberOption } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount } from "../text.ts";
+import { countsOf, extentLine, outcomeLines, sectionLines, titleLine, workedRows } from "../topic-lines.ts";
 import { LEFT_OUT_HINT, unreadableFailure } from "../unreadable.ts";
-import { countsOf, extentLine, outcomeLines, sectionLines, titleLine, workedRows } from "../work-lines.ts";
 
 type SubjectDetails = ReturnType<Store["subject"]>;
 

@@ -15,7 +15,7 @@ interface Row {
 
 const NAME_WIDTH = 10;
 const GAP = "  ";
-/** A narrower text says nothing. In a very narrow terminal, the line wraps instead. */
+/** A text is not cut below this width, in columns. In a very narrow terminal, its line wraps instead. */
 const TEXT_WIDTH_MIN = 20;
 
 /** Yields the rows of a section, the first with the section's name. A terminal shows what fits; a pipe gets all of it. */
@@ -45,7 +45,7 @@ export function workedRows(worked: Topic["worked"], terminal: Terminal): Row[] {
   }));
 }
 
-/** Yields what was decided, what is open, and the files. */
+/** Yields the sections on decisions, open ends and files. */
 export function* outcomeLines(
   { decided, open, files }: Pick<SubjectDetails, "decided" | "open" | "files">,
   terminal: Terminal,
@@ -79,7 +79,7 @@ export function titleLine(title: string, source: string, terminal: Terminal): st
   return `${terminal.style("bold", oneLine(title || "(no words)"))}  ${terminal.style("cyan", source)}`;
 }
 
-/** Returns when the work began and ended, its project, and what it counts. */
+/** Returns a line with the times of the first and the last message, the project, and the counts. */
 export function extentLine(
   { project, firstAtMs, lastAtMs }: Pick<SubjectDetails, "project" | "firstAtMs" | "lastAtMs">,
   counts: readonly string[],
