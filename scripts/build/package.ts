@@ -13,6 +13,7 @@ function entries(): { programs: Record<string, string>; typed: string[] } {
     index: "index.ts",
     import: "imports/index.ts",
     tools: "session/tools.ts",
+    view: "view/index.ts",
     ...Object.fromEntries(adapters.map((file) => [`adapters/${file.slice(0, -".ts".length)}`, `adapters/${file}`])),
   };
   const programs = {
@@ -20,6 +21,7 @@ function entries(): { programs: Record<string, string>; typed: string[] } {
     cli: "cli/main.ts",
     "import-thread": "imports/import-thread.ts",
     "database-process": "importers/opencode/database-process.ts",
+    "apart-process": "view/apart-process.ts",
   };
   return { programs, typed: Object.keys(published) };
 }

@@ -23,8 +23,8 @@ export class DefaultJsonSchemaValidator {
 /**
  * Bundles the source with every package that is not a dependency of users.
  *
- * All chunks are in one folder with `import-thread.js` and `database-process.js`, which the chunks that start them expect beside
- * themselves.
+ * All chunks are in one folder with `import-thread.js`, `database-process.js` and `apart-process.js`, which the chunks that start
+ * them expect beside themselves.
  *
  * @param programs  The source of each entry, by the name of its program.
  */

@@ -24,6 +24,7 @@ import { statsCommand } from "./commands/stats.ts";
 import { subjectCommand } from "./commands/subject.ts";
 import { subjectsCommand } from "./commands/subjects.ts";
 import { verifyCommand } from "./commands/verify.ts";
+import { viewCommand } from "./commands/view.ts";
 import { watchCommand } from "./commands/watch.ts";
 
 /** Every command, in the order in which help lists them. */
@@ -44,6 +45,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       subjectsCommand,
       subjectCommand,
       recapCommand,
+      viewCommand,
       sqlCommand,
       exportCommand,
     ],

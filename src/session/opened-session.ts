@@ -15,11 +15,13 @@ import { prepareMessage } from "../ingest/prepare.ts";
 import { newMessages, type SyncKey } from "../ingest/sync.ts";
 import { loadSessionState, type SessionState } from "../store/session-state.ts";
 import type { SessionOverview } from "../store/sessions.ts";
+import { renameSession } from "../store/write.ts";
 import type { ResolveResult } from "../summaries/resolve-run.ts";
 import { type CompactResult, compactSpan } from "../summaries/span.ts";
 import type { Resolving } from "./background.ts";
 import { CONTEXT_OPTIONS, type ContextOptions, type RenderOptions } from "./context-options.ts";
 import { Contexts } from "./contexts.ts";
+import { checkId } from "./open-session.ts";
 import type { SessionPorts } from "./ports.ts";
 import type { PreparedMessage } from "./prepared.ts";
 import type { Pressure } from "./pressure.ts";
@@ -187,6 +189,11 @@ export class OpenedSession implements Session {
         return result;
       }
     }
+  }
+
+  rename(title: string): void {
+    checkId("title", title);
+    renameSession(this.#ports.repositories, this.id, title);
   }
 
   messages(options: MessagesOptions = {}): Message[] {

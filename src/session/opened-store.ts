@@ -460,6 +460,16 @@ export class OpenedStore implements Store {
     }
   }
 
+  /** Returns what changes whenever anyone writes messages or the log, in microseconds. */
+  position(): { dataVersion: number; newestMessageId: number; logPosition: number } {
+    const { messages, unions } = this.#repositories;
+    return this.#database.read(() => ({
+      dataVersion: this.#database.dataVersion(),
+      newestMessageId: messages.lastId(),
+      logPosition: unions.newestPosition(),
+    }));
+  }
+
   /** Reads for hooks, with this store's connection. */
   get quickReader(): QuickReader {
     this.#quickReader ??= new QuickReader(this.#database.client);

@@ -125,6 +125,14 @@ export interface Session {
    */
   compact(options?: ContextOptions): CompactResult;
 
+  /**
+   * Gives the session another title.
+   *
+   * @param title  1 to 512 characters without control characters.
+   * @throws {StoreError} `OPTION_INVALID`, `STORE_READONLY`.
+   */
+  rename(title: string): void;
+
   /** Returns messages as they were appended, in order of seq. */
   messages(options?: MessagesOptions): Message[];
 

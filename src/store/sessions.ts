@@ -193,6 +193,11 @@ export class SessionRepository extends Repository {
     this.#seal(id);
   }
 
+  rename(id: string, title: string): void {
+    this.orm.update(sessions).set({ title }).where(eq(sessions.id, id)).run();
+    this.#seal(id);
+  }
+
   /** Ids of the sessions whose own or external id begins with `prefix`, in order. */
   idsWith(prefix: string, project: string | undefined): string[] {
     const [own, external] = [sessions.id, sessions.externalId].map((column) =>

@@ -74,6 +74,10 @@ export function completeSession(
   });
 }
 
+export function renameSession(repositories: Repositories, sessionId: string, title: string): void {
+  repositories.database.write("rename", () => repositories.sessions.rename(sessionId, title));
+}
+
 export function changeSettings(repositories: Repositories, sessionId: string, settings: SessionSettings): void {
   repositories.database.write("session", () => repositories.sessions.setSettings(sessionId, settings));
 }

@@ -356,7 +356,6 @@ export interface CoverageRun {
   how: Exclude<How, "frame"> | "absent";
   seqFirst: number;
   seqLast: number;
-  tokenCount: number;
 }
 
 // The forest
@@ -459,8 +458,9 @@ export interface WhyAnswer {
   score: number | null;
   /** The cosine of the step with the cluster as it was then; null if one of them has no vector. */
   similarity: number | null;
-  /** True if the step before it is in the same cluster. */
+  /** True if the step before it is in the same cluster, and if the cluster's last step was in the same turn. */
   isAdjacent: boolean | null;
+  isSameTurn: boolean | null;
   /** The role that speaks first in the step. */
   speaker: Role | null;
 }

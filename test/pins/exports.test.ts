@@ -215,6 +215,7 @@ const SESSION_METHODS: { [M in Extract<keyof coppice.Session, string>]: true } =
   newest: true,
   pressure: true,
   project: true,
+  rename: true,
   render: true,
   resolveDirty: true,
   roots: true,

@@ -105,6 +105,7 @@ const STORE_CALLS: Record<Exclude<keyof Store, "path" | "close" | typeof Symbol.
 
 const SESSION_CALLS: Record<Exclude<keyof Session, "id" | "project">, Arguments> = {
   append: (random) => [random.pick(MESSAGES), { seq: random.below(50) }],
+  rename: (random) => [random.pick(SESSION_IDS)],
   appendAll: (random) => [random.some(4, () => random.pick(MESSAGES)), { seq: random.below(50) }],
   sync: (random) => [random.some(4, () => random.pick(MESSAGES))],
   render: () => [RENDER],

@@ -1,0 +1,74 @@
+import { Worker } from "node:worker_threads";
+import { type Finding, openStore, StoreError, type VerifyReport } from "../index.ts";
+import { readingEmbedder } from "../session/embedder-choice.ts";
+import { internalsOf } from "../session/opened-store.ts";
+import type { Refusal, SqlAnswer } from "./api.ts";
+import { refusalOf } from "./refusal.ts";
+
+// The process that does what may take long: it checks a store, and runs a person's SQL. A thread could not be ended while it
+// is in SQLite.
+
+export type ApartRequest = { path: string } & ({ kind: "doctor" | "verify" } | { kind: "sql"; query: string });
+
+export type ApartReply =
+  | { value: Finding[] | VerifyReport | SqlAnswer }
+  | { refusal: { status: number; body: Refusal } };
+
+const ROWS_MAX = 1_000;
+/** The most characters of all rows together, and of one value. */
+const CHARS_MAX = 2_000_000;
+const VALUE_CHARS_MAX = 20_000;
+
+// It ends with the process that started it, even while it is in SQLite.
+const WATCHDOG = `
+  const { parent } = require("node:worker_threads").workerData;
+  setInterval(() => process.ppid === parent || process.kill(process.pid, "SIGKILL"), 1_000);`;
+new Worker(WATCHDOG, { eval: true, workerData: { parent: process.ppid } }).unref();
+
+process.on("SIGINT", () => {}); // the process that started this one decides what Ctrl-C ends
+process.once("message", (request: ApartRequest) => {
+  process.send!(answer(request), () => process.exit());
+});
+
+function answer(request: ApartRequest): ApartReply {
+  try {
+    const store = openStore(request.path, { readonly: true, embedder: readingEmbedder });
+    switch (request.kind) {
+      case "doctor":
+        return { value: store.doctor() };
+      case "verify":
+        return { value: store.verify() };
+      case "sql":
+        return { value: rowsOf(internalsOf(store).queryRows(request.query)) };
+    }
+  } catch (error) {
+    if (!StoreError.is(error)) console.error(error);
+    return { refusal: refusalOf(error) };
+  }
+}
+
+function rowsOf(found: Iterable<Record<string, unknown>>): SqlAnswer {
+  const fromMs = performance.now();
+  const rows: SqlAnswer["rows"] = [];
+  let columns: string[] = [];
+  let chars = 0;
+  let isCut = false;
+  for (const row of found) {
+    if (rows.length === ROWS_MAX || chars > CHARS_MAX) {
+      isCut = true;
+      break;
+    }
+    columns = Object.keys(row);
+    const values = Object.values(row).map(shownValue);
+    for (const value of values) chars += String(value).length;
+    rows.push(values);
+  }
+  return { columns, rows, isCut, tookMs: Math.round(10 * (performance.now() - fromMs)) / 10 };
+}
+
+function shownValue(value: unknown): string | number | null {
+  if (value === null || typeof value === "number") return value;
+  if (value instanceof Uint8Array) return `blob of ${value.byteLength} bytes`;
+  const text = String(value);
+  return text.length > VALUE_CHARS_MAX ? `${text.slice(0, VALUE_CHARS_MAX)}…` : text;
+}

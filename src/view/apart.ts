@@ -1,0 +1,59 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { extname } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { ApartReply, ApartRequest } from "./apart-process.ts";
+import { RefusedRequest } from "./refusal.ts";
+
+/** The program of the process, as source or built. */
+const PROGRAM = fileURLToPath(new URL(`./apart-process${extname(import.meta.url)}`, import.meta.url));
+
+const AT_ONCE_MAX = 2;
+/** How long a statement of a person may take, and a check of the whole store. */
+const SQL_MS_MAX = 5_000;
+const CHECK_MS_MAX = 600_000;
+
+/** Does what may take long in a process that can be ended. */
+export class Apart {
+  readonly #running = new Set<ChildProcess>();
+
+  /** @param signal  Kills the process: nobody waits for the answer any more. */
+  async ask<T>(request: ApartRequest, signal: AbortSignal): Promise<T> {
+    if (this.#running.size >= AT_ONCE_MAX) {
+      throw new RefusedRequest(503, "BUSY", "Two checks or statements are running. Wait for one to end.");
+    }
+    const child = fork(PROGRAM, { serialization: "advanced", stdio: ["ignore", "ignore", "inherit", "ipc"] });
+    const kill = (): void => void child.kill("SIGKILL");
+    this.#running.add(child);
+    signal.addEventListener("abort", kill);
+    let isLate = false;
+    const msMax = request.kind === "sql" ? SQL_MS_MAX : CHECK_MS_MAX;
+    const timer = setTimeout(() => {
+      isLate = true;
+      kill();
+    }, msMax);
+    try {
+      const reply = await new Promise<ApartReply | undefined>((resolve, reject) => {
+        child.once("message", (message) => resolve(message as ApartReply));
+        child.once("error", reject);
+        child.once("exit", () => resolve(undefined));
+        child.send(request, () => {}); // a process that is gone does not reply
+      });
+      if (reply === undefined) {
+        const text = `It took longer than ${msMax / 1_000} seconds and was stopped.`;
+        throw new RefusedRequest(isLate ? 408 : 500, isLate ? "TOO_LONG" : "ENDED", isLate ? text : "It ended early.");
+      }
+      if ("value" in reply) return reply.value as T;
+      const { status, body } = reply.refusal;
+      throw new RefusedRequest(status, body.error.code, body.error.message);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", kill);
+      kill();
+      this.#running.delete(child);
+    }
+  }
+
+  close(): void {
+    for (const child of this.#running) child.kill("SIGKILL");
+  }
+}

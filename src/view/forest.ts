@@ -1,0 +1,113 @@
+import { StoreError } from "../core/errors.ts";
+import { parseHandle } from "../core/handle.ts";
+import type { Store } from "../index.ts";
+import type { ForestAnswer, LogAnswer } from "./api.ts";
+import { sql } from "./sql.ts";
+
+const LEVEL_LETTER: Record<string, string> = { cluster: "c", theme: "t", subject: "b" };
+const KIND_LETTER: Record<string, string> = { start: "s", join: "j", settle: "e", unite: "u", dissolve: "d" };
+
+export function forestAnswer(store: Store, id: string): ForestAnswer {
+  const session = store.resume(id);
+  const themes = session.roots();
+  const clusters = session.roots({ level: "cluster" });
+  const [row] = store.query(sql`
+    SELECT s.graduated_seq, s.evicted_seq,
+      (SELECT max(seq) + 1 FROM messages WHERE session_id = s.id) AS seq_end,
+      (SELECT max(id) FROM unions WHERE session_id = s.id AND level <> 'subject') AS log_position,
+      (SELECT sum(token_count) FROM messages WHERE session_id = s.id AND seq >= s.evicted_seq) AS hot_token_count
+    FROM sessions s WHERE s.id = ${id}`);
+  const number = (name: string): number => Number(row?.[name] ?? 0);
+  const statement = sql`
+    SELECT c.root_id, c.label, c.message_count, c.token_count, c.seq_first, c.seq_last, c.last_at_ms, c.settled_at,
+      c.subject_parent_id, (SELECT created_at_ms FROM messages WHERE id = c.root_id) AS first_at_ms
+    FROM clusters c WHERE c.session_id = ${id} ORDER BY c.seq_first`;
+  const rows = new Map(store.query(statement).map((cluster) => [Number(cluster.root_id), cluster]));
+  const shared = subjectsWithOthers(store, id);
+  const themeOf = new Map(
+    themes.flatMap(({ root, clusters: of = [] }) => of.map((handle) => [handle, parseHandle(root).root])),
+  );
+  return {
+    session: id,
+    seqEnd: number("seq_end"),
+    evictedSeq: number("evicted_seq"),
+    graduatedSeq: number("graduated_seq"),
+    logPosition: number("log_position"),
+    hotTokenCount: number("hot_token_count"),
+    themes: themes.map(({ root, label, messageCount, tokenCount, seqFirst, seqLast, ...theme }) => ({
+      handle: root,
+      root: parseHandle(root).root,
+      label,
+      messageCount,
+      tokenCount,
+      seqFirst,
+      seqLast,
+      clusters: (theme.clusters ?? []).map((handle) => parseHandle(handle).root),
+      summaryCount: theme.summaries?.length ?? 0,
+      uncoveredCount: theme.uncoveredCount ?? 0,
+    })),
+    clusters: clusters.map(({ root: handle, label, messageCount, tokenCount, seqFirst, seqLast, ...cluster }) => {
+      const { root } = parseHandle(handle);
+      const dated = rows.get(root);
+      const subject = Number(dated?.subject_parent_id ?? 0);
+      return {
+        handle,
+        root,
+        label,
+        messageCount,
+        tokenCount,
+        seqFirst,
+        seqLast,
+        theme: themeOf.get(handle) ?? root,
+        stepCount: cluster.stepCount ?? 0,
+        isSettled: cluster.settled ?? false,
+        subject: shared.has(subject) ? `subject:${subject}` : null,
+        firstAtMs: Number(dated?.first_at_ms ?? 0),
+        lastAtMs: Number(dated?.last_at_ms ?? 0),
+      };
+    }),
+    sql: statement,
+  };
+}
+
+/** The subjects of a session's clusters that other sessions have, too. */
+function subjectsWithOthers(store: Store, session: string): Set<number> {
+  const rows = store.query(sql`
+    SELECT own.subject_parent_id AS subject FROM clusters own
+    WHERE own.session_id = ${session} AND own.subject_parent_id IS NOT NULL AND EXISTS (
+      SELECT 1 FROM clusters other
+      WHERE other.subject_parent_id = own.subject_parent_id AND other.session_id <> own.session_id)`);
+  return new Set(rows.map(({ subject }) => Number(subject)));
+}
+
+/** @throws {StoreError} `SESSION_NOT_FOUND`. */
+export function logAnswer(store: Store, session: string, after: number, limit: number): LogAnswer {
+  if (store.sessionIds({ prefix: session }).length === 0) {
+    throw new StoreError("SESSION_NOT_FOUND", { sessionId: session });
+  }
+  const rows = store.query(sql`
+    SELECT u.id, u.level, u.kind, u.node, u.root, u.score,
+      step.seq AS seqFirst, last.seq AS seqLast,
+      CASE WHEN step.id IS NULL THEN 0 ELSE step.token_count + coalesce((
+        SELECT sum(token_count) FROM messages WHERE step_id = step.id AND step_id <> id), 0) END AS tokens
+    FROM unions u
+    LEFT JOIN messages step ON step.id = u.node AND u.level = 'cluster' AND u.kind IN ('start', 'join')
+    LEFT JOIN messages last ON last.id = coalesce((
+      SELECT max(id) FROM messages WHERE step_id = step.id AND step_id <> id), step.id)
+    WHERE u.session_id = ${session} AND u.id > ${after} AND u.level <> 'subject'
+      AND u.generation = (SELECT max(id) FROM generations)
+    ORDER BY u.id LIMIT ${limit}`);
+  const numbers = (name: string, missing: number): number[] => rows.map((row) => Number(row[name] ?? missing));
+  return {
+    positions: numbers("id", 0),
+    levels: rows.map(({ level }) => LEVEL_LETTER[String(level)] ?? "?").join(""),
+    kinds: rows.map(({ kind }) => KIND_LETTER[String(kind)] ?? "?").join(""),
+    nodes: numbers("node", 0),
+    roots: numbers("root", 0),
+    scores: rows.map(({ score }) => (typeof score === "number" ? Math.round(score * 1_000) / 1_000 : null)),
+    seqsFirst: numbers("seqFirst", -1),
+    seqsLast: numbers("seqLast", -1),
+    tokenCounts: numbers("tokens", 0),
+    next: rows.length < limit ? null : Number(rows.at(-1)!.id),
+  };
+}

@@ -1,0 +1,226 @@
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import * as z from "zod/mini";
+import { printableJson } from "../core/markup.ts";
+import { parseArguments, text } from "../core/schema.ts";
+import type { Asset } from "./assets.ts";
+import { Guard } from "./guard.ts";
+import { partContent } from "./messages.ts";
+import { RefusedRequest, refusalOf } from "./refusal.ts";
+import { queryOf, wholeText } from "./request.ts";
+import type { Routes } from "./routes.ts";
+
+const LOOPBACK = "127.0.0.1";
+const BODY_BYTES_MAX = 256 * 1024;
+const CONNECTIONS_MAX = 128;
+/** How long a request may take to arrive, and a socket may be silent. */
+const REQUEST_MS_MAX = 10_000;
+const SILENT_MS_MAX = 30_000;
+/** How long a reader may take for an answer. Exports and events take as long as they need while they are read. */
+const ANSWER_MS_MAX = 60_000;
+/** Bytes of all answers that their readers have not taken yet. */
+const UNREAD_BYTES_MAX = 64 * 1024 * 1024;
+
+/** Sent with every answer. Scripts and styles come from this server alone, and nothing can frame or leak the page. */
+const HEADERS: OutgoingHttpHeaders = {
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+};
+
+const PART_FIELDS = z.strictObject({
+  message: wholeText(1),
+  path: z.string().check(z.regex(/^\d{1,6}(\.\d{1,6})?$/, { error: "a path such as 0 or 0.1" })),
+});
+const EXPORT_FIELDS = z.strictObject({ session: text() });
+const ENTER_FIELDS = z.strictObject({ token: text() });
+
+/** Serves one view on the loopback interface. */
+export class ViewServer {
+  readonly #routes: Routes;
+  readonly #assets: ReadonlyMap<string, Asset>;
+  readonly #server: Server;
+  #guard: Guard | undefined;
+  #unreadBytes = 0;
+
+  constructor(routes: Routes, assets: ReadonlyMap<string, Asset>) {
+    this.#routes = routes;
+    this.#assets = assets;
+    this.#server = createServer(
+      { headersTimeout: REQUEST_MS_MAX, requestTimeout: REQUEST_MS_MAX },
+      (request, response) => this.#serve(request, response),
+    );
+    this.#server.maxConnections = CONNECTIONS_MAX;
+    this.#server.timeout = SILENT_MS_MAX;
+    this.#server.on("clientError", (_error, socket) => socket.destroy());
+    this.#server.on("connect", (_request, socket) => socket.destroy());
+    this.#server.on("upgrade", (_request, socket) => socket.destroy());
+  }
+
+  /** @returns the URL with the token. */
+  async listen(port: number): Promise<string> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen({ port, host: LOOPBACK, exclusive: true }, () => {
+        this.#server.off("error", reject);
+        resolve();
+      });
+    });
+    const address = this.#server.address() as AddressInfo;
+    this.#guard = new Guard(address.port);
+    return `http://${LOOPBACK}:${address.port}/#t=${this.#guard.token}`;
+  }
+
+  async close(): Promise<void> {
+    this.#routes.close();
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    response.on("error", () => {}); // the reader is gone
+    try {
+      for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value!);
+      await this.#answer(request, response, gone.signal);
+    } catch (error) {
+      const { status, body } = refusalOf(error);
+      if (status === 500 && !gone.signal.aborted) console.error(error);
+      if (response.headersSent) response.destroy();
+      else {
+        // What is left of the body is not read.
+        if (!request.complete) response.setHeader("connection", "close");
+        this.#json(response, status, body);
+      }
+    }
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void> {
+    const guard = this.#guard!;
+    guard.assertOwnOrigin(request);
+    // The base stands for any host. A path like `//evil` must not become a host.
+    const { pathname, searchParams } = new URL(`http://view${request.url ?? "/"}`);
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    if (!isRead && request.method !== "POST") {
+      throw new RefusedRequest(405, "METHOD_REFUSED", "Expected GET or POST.");
+    }
+    const asset = this.#assets.get(pathname);
+    if (isRead && asset !== undefined) return this.#asset(request, response, asset);
+    if (!isRead && pathname === "/api/enter") {
+      const { token } = parseArguments(ENTER_FIELDS, await bodyOf(request));
+      return this.#json(response, 200, {}, guard.enter(token));
+    }
+    guard.assertEntered(request);
+    if (!isRead) {
+      const { post } = this.#routes;
+      if (!Object.hasOwn(post, pathname)) throw notFound();
+      const body = await bodyOf(request);
+      return this.#json(response, 200, post[pathname as keyof typeof post](body));
+    }
+    switch (pathname) {
+      case "/api/events":
+        return this.#routes.events.listen(response);
+      case "/api/export":
+        return this.#export(response, searchParams, signal);
+      case "/api/part":
+        return this.#part(response, searchParams);
+    }
+    const { get } = this.#routes;
+    if (!Object.hasOwn(get, pathname)) throw notFound();
+    this.#json(response, 200, await get[pathname as keyof typeof get](searchParams, signal));
+  }
+
+  #asset(request: IncomingMessage, response: ServerResponse, { type, bytes, etag }: Asset): void {
+    const headers = { "content-type": type, "cache-control": "no-cache", etag };
+    if (request.headers["if-none-match"] === etag) response.writeHead(304, headers).end();
+    else this.#send(response, 200, headers, bytes);
+  }
+
+  #json(response: ServerResponse, status: number, value: unknown, headers: OutgoingHttpHeaders = {}): void {
+    const type = { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" };
+    this.#send(response, status, { ...type, ...headers }, Buffer.from(JSON.stringify(value)));
+  }
+
+  async #part(response: ServerResponse, searchParams: URLSearchParams): Promise<void> {
+    const { message, path } = queryOf(PART_FIELDS, searchParams);
+    const { type, isDownload, bytes } = await this.#routes.view.read((store) => partContent(store, message, path));
+    const headers = {
+      "content-type": type,
+      "cache-control": "no-store",
+      // Even if a person opens it as a page of its own, nothing in it runs.
+      "content-security-policy": "default-src 'none'; sandbox",
+      ...(isDownload && { "content-disposition": "attachment" }),
+    };
+    this.#send(response, 200, headers, bytes);
+  }
+
+  async #export(response: ServerResponse, searchParams: URLSearchParams, signal: AbortSignal): Promise<void> {
+    const { session } = queryOf(EXPORT_FIELDS, searchParams);
+    const lines = await this.#routes.view.read((store) => {
+      store.resume(session);
+      return store.export({ sessions: [session], onUnreadable: () => {} });
+    });
+    response.writeHead(200, {
+      "content-type": "application/x-ndjson",
+      "cache-control": "no-store",
+      "content-disposition": 'attachment; filename="session.jsonl"',
+    });
+    await pipeline(Readable.from(jsonLines(lines), { objectMode: false }), response, { signal });
+  }
+
+  #send(response: ServerResponse, status: number, headers: OutgoingHttpHeaders, bytes: Buffer): void {
+    if (this.#unreadBytes > UNREAD_BYTES_MAX) {
+      response.writeHead(503, { "retry-after": "1" }).end();
+      return;
+    }
+    this.#unreadBytes += bytes.length;
+    const timer = setTimeout(() => response.destroy(), ANSWER_MS_MAX);
+    response.once("close", () => {
+      clearTimeout(timer);
+      this.#unreadBytes -= bytes.length;
+    });
+    response.writeHead(status, { ...headers, "content-length": bytes.length }).end(bytes);
+  }
+}
+
+function notFound(): RefusedRequest {
+  return new RefusedRequest(404, "NOT_FOUND", "There is nothing here.");
+}
+
+function* jsonLines(lines: Iterable<unknown>): Generator<string> {
+  for (const line of lines) yield `${printableJson(line)}\n`;
+}
+
+/** @throws {RefusedRequest} for a body that is not JSON, or too large. */
+async function bodyOf(request: IncomingMessage): Promise<unknown> {
+  const type = request.headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
+  if (type !== "application/json") throw new RefusedRequest(415, "TYPE_REFUSED", "Expected JSON.");
+  const chunks: Buffer[] = [];
+  let byteLength = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    byteLength += chunk.length;
+    if (byteLength > BODY_BYTES_MAX)
+      throw new RefusedRequest(413, "TOO_LARGE", `Expected at most ${BODY_BYTES_MAX} bytes.`);
+    chunks.push(chunk);
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString());
+  } catch {
+    throw new RefusedRequest(400, "JSON_INVALID", "Expected JSON.");
+  }
+}

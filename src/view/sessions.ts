@@ -1,0 +1,147 @@
+import type { SessionOverview, Store } from "../index.ts";
+import { sessionName } from "../session/session-name.ts";
+import type {
+  DaysAnswer,
+  DaysRequest,
+  NewsAnswer,
+  SessionAnswer,
+  SessionItem,
+  SessionLink,
+  SessionsAnswer,
+  SessionsRequest,
+} from "./api.ts";
+import { Fragment, sql } from "./sql.ts";
+import type { ViewStore } from "./view-store.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const MINUTE_MS = 60_000;
+const NEW_SESSIONS_MAX = 500;
+
+/** The list of sessions, which is read again when the store has changed. */
+export class SessionList {
+  readonly #view: ViewStore;
+  #items: readonly SessionItem[] = [];
+  #readAt: string | undefined;
+
+  constructor(view: ViewStore) {
+    this.#view = view;
+  }
+
+  /** All sessions, the most recently used first. Damaged ones are left out: `doctor` and `verify` report them. */
+  async all(): Promise<readonly SessionItem[]> {
+    const at = JSON.stringify(this.#view.position());
+    if (at !== this.#readAt) {
+      const sessions = await this.#view.read((store) => store.sessions({ onUnreadable: () => {} }));
+      this.#items = sessions.map(itemOf);
+      this.#readAt = at;
+    }
+    return this.#items;
+  }
+
+  /** Forgets what was read, after this process has written. */
+  drop(): void {
+    this.#readAt = undefined;
+  }
+
+  async page(request: SessionsRequest): Promise<SessionsAnswer> {
+    const { limit = 100, offset = 0, project, source, sinceMs, untilMs, text } = request;
+    const words = text?.toLowerCase();
+    const found = (await this.all()).filter((session) => {
+      if (project !== undefined && session.project !== project) return false;
+      if (source !== undefined && session.source !== source) return false;
+      if (sinceMs !== undefined && session.updatedAtMs < sinceMs) return false;
+      if (untilMs !== undefined && session.updatedAtMs >= untilMs) return false;
+      if (words === undefined) return true;
+      return [session.title, session.opening, session.id].some((field) => field?.toLowerCase().includes(words));
+    });
+    const next = offset + limit < found.length ? offset + limit : null;
+    return { sessions: found.slice(offset, offset + limit), next, sql: sessionsSql(request) };
+  }
+
+  async days(request: DaysRequest): Promise<DaysAnswer> {
+    const { project, source, offsetMinutes = 0 } = request;
+    const days = new Map<string, DaysAnswer["days"][number]>();
+    for (const session of await this.all()) {
+      if (project !== undefined && session.project !== project) continue;
+      if (source !== undefined && session.source !== source) continue;
+      const shift = offsetMinutes * MINUTE_MS;
+      const local = Math.floor((session.updatedAtMs + shift) / DAY_MS) * DAY_MS;
+      const day = new Date(local).toISOString().slice(0, "2026-01-01".length);
+      const entry = days.get(day) ?? { day, fromMs: local - shift, sessionCount: 0, messageCount: 0, tokenCount: 0 };
+      entry.sessionCount += 1;
+      entry.messageCount += session.messageCount;
+      entry.tokenCount += session.tokenCount;
+      days.set(day, entry);
+    }
+    const statement = sql`
+      SELECT date(updated_at_ms / 1000 + ${offsetMinutes * 60}, 'unixepoch') AS day,
+        count(*) AS session_count, sum(message_count) AS message_count, sum(token_count) AS token_count
+      FROM session_stats${whereOf(request)} GROUP BY day ORDER BY day DESC`;
+    return { days: [...days.values()], sql: statement };
+  }
+
+  async named(id: string): Promise<SessionItem | undefined> {
+    return (await this.all()).find((session) => session.id === id);
+  }
+}
+
+export function itemOf(overview: SessionOverview): SessionItem {
+  return { ...overview, title: sessionName(overview) ?? null };
+}
+
+function sessionsSql({ limit = 100, offset = 0, ...filters }: SessionsRequest): string {
+  return sql`
+    SELECT session_id, project, title, message_count, token_count, theme_count, cluster_count, created_at_ms, updated_at_ms
+    FROM session_stats${whereOf(filters)}
+    ORDER BY updated_at_ms DESC, session_id LIMIT ${limit} OFFSET ${offset}`;
+}
+
+function whereOf({ project, source, sinceMs, untilMs, text }: Omit<SessionsRequest, "limit" | "offset">): Fragment {
+  const conditions = [
+    ...(project === undefined ? [] : [sql`project = ${project}`]),
+    ...(source === undefined ? [] : [sql`session_id IN (SELECT id FROM sessions WHERE source = ${source})`]),
+    ...(sinceMs === undefined ? [] : [sql`updated_at_ms >= ${sinceMs}`]),
+    ...(untilMs === undefined ? [] : [sql`updated_at_ms < ${untilMs}`]),
+    ...(text === undefined ? [] : [sql`(instr(lower(title), lower(${text})) OR instr(session_id, ${text}))`]),
+  ];
+  return new Fragment(conditions.length === 0 ? "" : `\nWHERE ${conditions.join(" AND ")}`);
+}
+
+export function newsOf(
+  store: Store,
+  { newestMessageId, logPosition }: Omit<NewsAnswer, "sessions">,
+  after: number,
+): NewsAnswer {
+  const rows = store.query(sql`
+    SELECT session_id AS session, count(*) AS messageCount, min(seq) AS seqFirst
+    FROM messages WHERE id > ${after} GROUP BY session_id ORDER BY max(id) DESC LIMIT ${NEW_SESSIONS_MAX}`);
+  return { newestMessageId, logPosition, sessions: rows as unknown as NewsAnswer["sessions"] };
+}
+
+export function sessionPage(store: Store, id: string): SessionAnswer {
+  const session = store.resume(id);
+  const statement = sql`
+    SELECT s.*, (SELECT max(seq) + 1 FROM messages WHERE session_id = s.id) AS seq_end
+    FROM sessions s WHERE s.id = ${id}`;
+  const [row] = store.query(statement);
+  const childRows = store.query(sql`
+    SELECT id, fork_seq FROM sessions WHERE parent_session_id = ${id} ORDER BY fork_seq, created_at_ms, id LIMIT 1000`);
+  const overview = session.info();
+  const { parentSessionId } = overview;
+  return {
+    session: itemOf(overview),
+    seqEnd: Number(row?.seq_end ?? 0),
+    evictedSeq: Number(row?.evicted_seq ?? 0),
+    graduatedSeq: Number(row?.graduated_seq ?? 0),
+    parent: parentSessionId === null ? null : linkOf(store, parentSessionId, row?.fork_seq),
+    children: childRows.map((child) => linkOf(store, String(child.id), child.fork_seq)),
+    settings: JSON.parse(String(row?.settings ?? "{}")),
+    resume: `coppice resume ${/^[\w.-]+$/.test(id) ? id : `'${id.replaceAll("'", "'\\''")}'`}`,
+    sql: statement,
+  };
+}
+
+function linkOf(store: Store, id: string, forkSeq: unknown): SessionLink {
+  const { title, messageCount, createdAtMs } = itemOf(store.resume(id).info());
+  return { session: id, title, messageCount, createdAtMs, forkSeq: typeof forkSeq === "number" ? forkSeq : null };
+}
