@@ -22,8 +22,7 @@ export const OPTION_MEANINGS: Record<SessionOption, string> = {
     "A `flat` context counts as full when it fills this share of the budget. A summary is then due. The pinned messages are subtracted from the budget before any share is taken.",
   flatTail:
     "The share of the budget for the newest steps, which `flat` leaves verbatim. Must be at least 0.2 less than `flatTrigger`.",
-  sandwichTrigger:
-    "A `sandwich` context counts as full when it fills this share of the budget. A summary is then due.",
+  sandwichTrigger: "A `sandwich` context counts as full when it fills this share of the budget. A summary is then due.",
   sandwichHead: "The share of the budget for the first steps, which `sandwich` leaves verbatim.",
   sandwichTail:
     "The share of the budget for the newest steps, which `sandwich` leaves verbatim. Together with `sandwichHead`, it must be at least 0.2 less than `sandwichTrigger`.",

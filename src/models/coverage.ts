@@ -7,7 +7,7 @@ export interface CoverageItem {
   cost: number;
 }
 
-/** The gain of one more request about a covered term. It is small, but not zero. */
+/** One more item with a covered term still gains this much. It is small, but not zero. */
 const TAIL = 0.03;
 
 /**

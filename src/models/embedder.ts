@@ -5,7 +5,7 @@ interface AnyEmbedder {
   readonly id: string;
   /** The length of every vector. */
   readonly dimension: number;
-  /** The cosine from which a step may join a cluster, in [-1, 1], calibrated for this embedder. */
+  /** The least cosine with which a step may join a cluster, in [-1, 1], calibrated for this embedder. */
   readonly similarityMin: number;
   /** True if texts are similar only when they share words. Then `recall` searches by words only. */
   readonly isLexical?: boolean;

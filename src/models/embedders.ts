@@ -20,7 +20,7 @@ export function embedderById(id: string, options: { apiKey?: string } = {}): Emb
   const openai = openaiOptionsOf(id);
   if (openai !== undefined) {
     const embedder = openaiEmbedder({ ...options, ...openai });
-    // With prefixes that are not the model's own, the id has their hash, and they are not known.
+    // An id with a hash of other prefixes does not say what the prefixes are, so its embedder cannot be made here.
     if (embedder.id === id) return embedder;
   }
   const folder = process.env.COPPICE_STATIC_MODEL;

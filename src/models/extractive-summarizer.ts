@@ -14,9 +14,9 @@ const STATEMENTS_MAX = 1_000;
 const LINE_CHARS_MAX = 240;
 const USER_LINE_CHARS_MAX = 360;
 const LINE_CHARS_MIN = 60;
-/** A line costs its length and this, because of its prefix, and because it is one more thing to read. */
+/** A line costs this in addition to its length, because of its prefix, and because it is one more thing to read. */
 const LINE_COST_CHARS = 40;
-/** A line must gain more than this. One new name gains about as much in a line of the model. */
+/** A line must gain more than this. A line of the model gains about as much by one new name. */
 const GAIN_MIN = 0.05;
 /** The list of files may take this share of the summary, unless there are no statements. */
 const FILES_SHARE = 0.35;
@@ -125,7 +125,7 @@ function lineCharsMax({ speaker }: Statement, tokensMax: number): number {
   return Math.max(LINE_CHARS_MIN, Math.min(charsMax, tokensMax));
 }
 
-/** Returns each statement's line and terms, and the weight of each term. The weight grows sublinearly with the term's lines. */
+/** Returns each statement's line and terms, and each term's weight, which grows sublinearly with the number of its lines. */
 async function linesOf(statements: readonly Statement[], tokensMax: number, pace: Pace) {
   const lines: string[] = [];
   const ids = new Map<string, number>();

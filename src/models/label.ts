@@ -109,7 +109,7 @@ function scoreOf(word: string, { kind, textCount }: Candidate): number {
   return (Math.sqrt(textCount) - 0.5) * weightOf(word, kind);
 }
 
-/** Says how much a word tells about a text: names and long words more, words of all work on code less. */
+/** Returns how much a word tells about a text. Names and long words tell more; words that occur in all work on code tell less. */
 export function weightOf(word: string, kind: WordKind): number {
   const length = kind === "gram" ? 1 : Math.min(word.length, LONG_WORD_CHARS) / LONG_WORD_CHARS;
   // `object-like` is not a name; `ann-index.ts` is.
@@ -145,7 +145,7 @@ function asWritten(words: readonly string[], openings: readonly Opening[]): stri
   });
 }
 
-/** Returns at most `countMax` of the items, from all over the list. */
+/** Returns at most `countMax` of the items, spread evenly over the list. */
 export function evenlySpaced<T>(items: readonly T[], countMax: number): readonly T[] {
   if (items.length <= countMax) return items;
   return Array.from({ length: countMax }, (_, index) => items[Math.floor((index * items.length) / countMax)]!);

@@ -59,13 +59,13 @@ function wordsOf({ text }: StoredWords): string {
   return plainText(excerpt(text, NOTED_CHARS_MAX, NOTED_CHARS_MAX - NOTED_END_CHARS));
 }
 
-/** Reads only what was said. */
+/** Reads only the requests, rules and decisions of a message. */
 export function saidOf(message: StoredWords): Notes["said"] {
   const parts = message.parts.filter((part) => !isInjected(part));
   return saidIn(message.role, message.text, wordsOf(message), parts);
 }
 
-/** Reads only the calls and the results. */
+/** Reads only the calls and the results of a message. */
 export function actionsOf(message: StoredWords): Pick<Notes, "calls" | "results"> {
   const parts = message.parts.filter((part) => !isInjected(part));
   const calls = parts.filter((part) => part.type === "tool_call");
@@ -114,7 +114,7 @@ function saidIn(role: Role, text: string, words: string, parts: readonly Part[])
     .map((sentence) => ({ kind: "decision", text: cutLine(sentence, LINE_CHARS_MAX) }));
 }
 
-/** Returns the beginning of a request, and its sentences that set rules. A pasted document only gives its beginning. */
+/** Returns the beginning of a request, and its sentences that set rules. For a pasted document, returns only the beginning. */
 function saidByUser(words: string, isDocument: boolean): Notes["said"] {
   const said = withoutHarness(words);
   const request = cutLine(oneLine(said), REQUEST_CHARS_MAX);

@@ -4,7 +4,7 @@ import { isUsable, normalize } from "../vector/vector.ts";
 /**
  * Returns the vectors of a model's reply, with unit length.
  *
- * @param values  What the reply has for each text; undefined if it has no list of vectors.
+ * @param values  The reply's entry for each text; undefined if the reply has no list of vectors.
  * @throws {StoreError} `MODEL_ANSWER_INVALID` unless there is a usable vector of this dimension for each text.
  */
 export function unitVectors(

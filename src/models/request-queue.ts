@@ -26,7 +26,7 @@ export class RequestQueue {
     this.#permits = new PQueue({ interval: 60_000, intervalCap: requestsPerMinute, strict: true });
   }
 
-  /** Sends a request when it is its turn. @throws the error of `request`; the signal's reason if aborted, even while waiting. */
+  /** Sends a request when its turn has come. @throws the error of `request`; the signal's reason if aborted, even while waiting. */
   async send<T>({ signal, count = 1, isUrgent = false }: QueuedRequest, request: () => Promise<T>): Promise<T> {
     const options = { signal, priority: isUrgent ? 1 : 0 };
     const permits = this.#permits;

@@ -1,12 +1,12 @@
 import { isLabelWord, weightOf } from "./label.ts";
 import { forEachWord } from "./words.ts";
 
-/** The least share of the weight of the lighter text's words that both texts have. */
+/** The words that both texts have must make up this share of the lighter text's weight. */
 const SHARE_MIN = 0.6;
 /** Two words of a text do not say what it is about. */
 const WORDS_MIN = 3;
 
-/** Returns true if two sentences are about the same, because they share most of their words. */
+/** Returns true if two sentences share most of their words, so that they are probably about the same thing. */
 export function isSameMatter(left: string, right: string): boolean {
   const [a, b] = [weightsIn(left), weightsIn(right)];
   if (Math.min(a.size, b.size) < WORDS_MIN) return false;

@@ -8,7 +8,7 @@ const ANY_WORD = /[\p{L}\p{M}\p{N}]{1,40}/gu;
 const STEMMED_BYTES_MIN = 3;
 const STEMMED_BYTES_MAX = 64;
 
-/** Porter's rules may only shorten these words, because all endings in the rules end with a lower-case letter. */
+/** Porter's rules change only these words, because all endings in the rules end with a lower-case letter. */
 const MAY_END = /[a-z]$/;
 
 const NOT_ASCII = /[^\x00-\x7f]/;

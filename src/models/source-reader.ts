@@ -5,7 +5,7 @@ import { FILE_WEIGHT } from "./notes.ts";
 import { firstLineOf, type Statement, statementOfLine, statementsOf } from "./statements.ts";
 import type { SummarizeRequest } from "./summarizer.ts";
 
-/** After this many characters, a few milliseconds of work, other code may run. */
+/** Other code may run after this many characters, which take a few milliseconds. */
 const SLICE_CHARS = 16_000;
 /** If no message has a statement, the first line with words is looked for in this many characters. */
 const FIRST_LINE_CHARS = 1_000;
@@ -13,7 +13,7 @@ const FIRST_LINE_CHARS = 1_000;
 /** The weight of the first file of an earlier summary. It falls to 0 for the last. */
 const PREVIOUS_FILE_WEIGHT = 2;
 const FILES_PER_OUTPUT_MAX = 20;
-/** Lines of earlier summaries cost this share. At full cost, each summary would lose about half of the oldest lines. */
+/** Lines of earlier summaries cost this share of their length. At full cost, each summary would lose about half of the oldest lines. */
 const PREVIOUS_COST_FACTOR = 0.5;
 
 export interface Reading {
@@ -21,7 +21,7 @@ export interface Reading {
   statements: Statement[];
   /** Heaviest first. */
   files: string[];
-  /** The number of messages without words. Only used if no message has words. */
+  /** The number of messages without words. It is only used if no message has words. */
   wordlessCount: number;
   /** The tokens of everything read. Counting stops at `tokensMax`. */
   tokenCount: number;

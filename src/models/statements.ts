@@ -56,10 +56,10 @@ const TASK_STATUS = /^(?:pending|in_progress|completed|cancelled)$/;
 /** Returns the statements of a message, in order. @param closing  True for the model's last words before someone else speaks. */
 export function statementsOf(source: SourceText, closing: boolean): Statement[] {
   const text = withoutHarness(plainText(source.text));
-  return ofRole(source.role, text, speakerOf(source), closing).slice(0, STATEMENTS_PER_SOURCE_MAX);
+  return statementsByRole(source.role, text, speakerOf(source), closing).slice(0, STATEMENTS_PER_SOURCE_MAX);
 }
 
-/** Returns the first line with words. For a message without statements, such as a listing. */
+/** Returns the first line with words. It stands for a message without statements, such as a listing. */
 export function firstLineOf(source: SourceText): Statement[] {
   const first = plainText(source.text)
     .split("\n")
@@ -73,17 +73,17 @@ export function statementOfLine(line: string): Statement {
   if (speaker === "user") return statement(speaker, text, VALUE.user);
   if (speaker === "todo") return todo(text);
   if (speaker === "call") return statement(speaker, text, VALUE.call);
-  return ofOutputLine(text, speaker)[0] ?? output(speaker, text, VALUE.report);
+  return statementsOfOutputLine(text, speaker)[0] ?? output(speaker, text, VALUE.report);
 }
 
 export function lineOf({ speaker, text }: Statement): string {
   return speaker === undefined ? text : `${speaker}: ${text}`;
 }
 
-function ofRole(role: Role, text: string, speaker: string | undefined, closing: boolean): Statement[] {
-  if (role === "tool") return text.split("\n").flatMap((line) => ofOutputLine(line, speaker));
-  if (role === "assistant") return ofAssistant(text, speaker, closing ? CLOSING_FACTOR : 1);
-  return ofPerson(text, speaker);
+function statementsByRole(role: Role, text: string, speaker: string | undefined, closing: boolean): Statement[] {
+  if (role === "tool") return text.split("\n").flatMap((line) => statementsOfOutputLine(line, speaker));
+  if (role === "assistant") return statementsOfAssistant(text, speaker, closing ? CLOSING_FACTOR : 1);
+  return statementsOfPerson(text, speaker);
 }
 
 /** Removes the blocks between the tags of an agent's program. A block that is never closed stays. */
@@ -113,9 +113,9 @@ function withoutTags(text: string): string {
   return text.replace(TAG, (tag, name: string) => (closed.has(name) || tag.match(HARNESS_TAG) !== null ? " " : tag));
 }
 
-function ofPerson(text: string, speaker: string | undefined): Statement[] {
+function statementsOfPerson(text: string, speaker: string | undefined): Statement[] {
   return sentencesOf(withoutTags(text)).flatMap((sentence, index) => {
-    if (sentence.kind === "code") return ofOutputLine(sentence.text, speaker);
+    if (sentence.kind === "code") return statementsOfOutputLine(sentence.text, speaker);
     const telling = CONCLUSION.test(sentence.text) ? CONCLUSION_FACTOR.user : 1;
     return [statement(speaker, sentence.text, VALUE.user * telling * factorOf(sentence, index))];
   });
@@ -129,14 +129,14 @@ export function proseAndCalls(text: string): { prose: string; calls: string[] } 
   return call < 0 ? { prose: text, calls: [] } : { prose: lines.slice(0, call).join("\n"), calls: lines.slice(call) };
 }
 
-function ofAssistant(text: string, speaker: string | undefined, factor: number): Statement[] {
+function statementsOfAssistant(text: string, speaker: string | undefined, factor: number): Statement[] {
   const { prose, calls } = proseAndCalls(text);
   const said = sentencesOf(prose).flatMap((sentence, index) => {
     if (sentence.kind === "code" || !isProse(sentence.text)) return [];
     const telling = factor * tellingOf(sentence.text);
     return [statement(speaker, sentence.text, VALUE.assistant * telling * factorOf(sentence, index))];
   });
-  return [...said, ...ofCalls(calls)];
+  return [...said, ...statementsOfCalls(calls)];
 }
 
 /** Returns the open tasks of the task list in a text of the model; undefined if there is no list. */
@@ -144,14 +144,14 @@ export function openTasksIn(text: string): string[] | undefined {
   return openTasks(proseAndCalls(text).calls.slice(1));
 }
 
-/** Splits consecutive calls of one tool at its name. If the tools differ, the first call represents the others. */
-function ofCalls(lines: readonly string[]): Statement[] {
+/** Splits consecutive calls of the same tool at the tool's name. If the tools differ, the first call stands for all. */
+function statementsOfCalls(lines: readonly string[]): Statement[] {
   const starts = lines.flatMap((line, index) => (line === lines[0] ? [index] : []));
-  return starts.flatMap((start, index) => ofCall(lines.slice(start, starts[index + 1])));
+  return starts.flatMap((start, index) => statementsOfCall(lines.slice(start, starts[index + 1])));
 }
 
 /** Describes a call by its name, its first argument, and the argument that reads like a reason. */
-function ofCall([name = "", first = "", ...rest]: readonly string[]): Statement[] {
+function statementsOfCall([name = "", first = "", ...rest]: readonly string[]): Statement[] {
   const tasks = openTasks([first, ...rest]);
   if (tasks !== undefined) return [todo(tasks.length > 0 ? tasks.join("; ") : "all done")];
   // If a file is the only argument, the list of files is enough.
@@ -172,7 +172,7 @@ export function openTasks(lines: readonly string[]): string[] | undefined {
   });
 }
 
-function ofOutputLine(line: string, speaker: string | undefined): Statement[] {
+function statementsOfOutputLine(line: string, speaker: string | undefined): Statement[] {
   if (isCode(line)) return [];
   const text = oneLine(line);
   if (isError(text)) return [output(speaker, text, VALUE.error)];

@@ -14,7 +14,7 @@ export interface SourceText {
 export interface SummarizeRequest {
   /** Earlier summaries of messages that are not in `sources`, oldest first. */
   previous: readonly { title: string; text: string }[];
-  /** Messages in order. Not empty if `previous` is empty. */
+  /** The messages to summarize, in order. There is at least one, unless there is an earlier summary. */
   sources: readonly SourceText[];
   /** The most tokens of the summary's text, by `countTokens`. */
   tokensMax: number;

@@ -18,13 +18,13 @@ export interface TitleLine {
   value: number;
 }
 
-/** A person asks for the work in its own terms. A commit's subject is a title. Most descriptions of calls fit any work. */
+/** A request names the work, and a commit's subject is already a title. Most descriptions of calls would fit any work. */
 const VALUE = { asked: 2.4, commit: 2.6, task: 1.6, decided: 1.3, intended: 1.2, described: 0.6, noted: 0.3 };
 /** The value of the first sentence is halved after this many sentences. */
 const HALVING_SENTENCES = 3;
 const SENTENCES_MAX = 6;
 const ANNOUNCEMENT_FACTOR = 0.4;
-/** For a text of a person that is mostly names or output. */
+/** The factor for a person's sentence that is mostly names or output. */
 const NOT_PROSE_FACTOR = 0.4;
 
 const DESCRIPTION_CHARS_MAX = 80;

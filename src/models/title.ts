@@ -10,14 +10,14 @@ export interface TitledMessage {
   text: string;
 }
 
-/** A title reads this many characters of each message. There are few, because an append waits for the title. */
+/** Only this many characters of each message are read for a title, because an append waits for it. */
 export const TITLE_TEXT_CHARS = 500;
 const MESSAGES_MAX = 24;
 const FILES_MAX = 3;
 
 /** The first request started the work. */
 const FIRST_FACTOR = 1.6;
-/** For the request that began the turn, if the messages have none of their own. */
+/** The factor for the request that began the turn. It counts only if the messages have no request of their own. */
 const TURN_FACTOR = 0.7;
 /** A line whose words weigh less, such as `Double check again`, could be about anything. */
 const TELLING_WEIGHT = 1.2;
@@ -25,11 +25,11 @@ const TELLING_WEIGHT = 1.2;
 const LENGTH_CHARS = 20;
 
 /**
- * Returns a title for messages in their own words, of at most `TITLE_CHARS_MAX` characters: what a person asked, or else a commit,
- * a task, a decision, an intention or the description of a call. Among such lines it takes the one whose words occur most in the
- * messages. Without such lines, it names files, or else words. It is "" if there are none.
+ * Returns a title for messages, in their own words and of at most `TITLE_CHARS_MAX` characters. It is a line of a message: a
+ * request, a commit, a task, a decision, an intention or the description of a call. Requests and commits are preferred, and lines
+ * whose words occur in many of the messages. Without such a line, the title lists files, or else words; without those, it is "".
  *
- * A message is read once, and what was found lasts as long as the object.
+ * The lines of a message are kept as long as the message object, so each message is read once.
  *
  * @param asked  The user's message that began the turn of the first message.
  */
@@ -59,7 +59,7 @@ export function titleOf(messages: readonly TitledMessage[], asked?: TitledMessag
   );
 }
 
-/** Returns the title that has most words in common with the others; "" if there is none. */
+/** Returns the title that shares most words with the others; "" if there are no titles. */
 export function titleAmong(titles: readonly string[]): string {
   const lines = titles.map((text) => ({ text, value: 1, words: weightsIn(text) }));
   const counts = wordCounts(
@@ -74,7 +74,7 @@ export function titleAmong(titles: readonly string[]): string {
   return best.text || (titles[0] ?? "");
 }
 
-/** Counts, for each word of the lines, the texts that have it. Each text has its words once. */
+/** Counts the texts that have each word of the lines. A text must list each of its words only once. */
 function wordCounts(lines: readonly Line[], texts: readonly Iterable<string>[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { words } of lines) for (const word of words.keys()) counts.set(word, 0);

@@ -7,7 +7,7 @@ import { promptText } from "./prompt-text.ts";
 import { unitVectors } from "./reply-vectors.ts";
 import { Pace } from "./source-reader.ts";
 
-/** What `pipeline("feature-extraction", model)` of Transformers.js returns. */
+/** The function that `pipeline("feature-extraction", model)` of Transformers.js returns. */
 export type FeatureExtraction = (
   texts: string[],
   options: { pooling: "mean" | "cls"; normalize: boolean },

@@ -8,7 +8,7 @@ import { isStopWord } from "./stop-words.ts";
  */
 export type WordKind = "word" | "whole" | "piece" | "gram";
 
-/** Gets a word as a range of `source`. ASCII letters may have either case, others are in lower case. */
+/** Receives a word as a range of `source`. ASCII letters may have either case; other letters are in lower case. */
 type RangeVisitor = (source: string, start: number, end: number, kind: WordKind) => void;
 
 /** Longer runs are data: base64, a hash, a minified line. */
@@ -30,15 +30,15 @@ const NOT_ASCII = 128;
 const SECOND_HALF_OF_PAIR = 256;
 
 type Classes = readonly [pattern: RegExp, bits: number][];
-/** Most texts need only these. V8 takes a millisecond to compile the patterns of Unicode's classes. */
-const OF_ASCII: Classes = [
+/** Most texts need only these patterns. V8 takes a millisecond to compile the patterns of Unicode's classes. */
+const ASCII_PATTERNS: Classes = [
   [/[a-z]/, LOWER],
   [/[A-Z]/, UPPER],
   [/\d/, DIGIT],
   [/[_$]/, GLUE],
   [/[./\\:@-]/, JOINT],
 ];
-const OF_OTHERS: Classes = [
+const OTHER_PATTERNS: Classes = [
   [/\p{Ll}/u, LOWER],
   [/\p{Lu}/u, UPPER],
   [/[\p{M}\p{N}]/u, DIGIT],
@@ -213,7 +213,7 @@ function classesOf(text: string): Uint16Array {
 
 function computeClasses(character: string): number {
   const isAscii = !HAS_OTHERS.test(character);
-  const classes = isAscii ? OF_ASCII : OF_OTHERS;
+  const classes = isAscii ? ASCII_PATTERNS : OTHER_PATTERNS;
   const bits = classes.find(([pattern]) => pattern.test(character))?.[1] ?? 0;
   if (bits === 0 || isAscii) return bits;
   return bits | NOT_ASCII | (IS_UNSPACED.test(character) ? UNSPACED : 0);

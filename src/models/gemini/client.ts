@@ -119,8 +119,8 @@ export class GeminiClient {
   }
 
   /**
-   * Sends one request when it is its turn, and aborts it after `timeoutMs`. The SDK would pass its own timeout to the server,
-   * which refuses short ones. The request gets its own signal, because the SDK never stops listening to a signal.
+   * Sends one request when its turn has come, and aborts it after `timeoutMs`. The SDK's own timeout would be passed to the
+   * server, which refuses short ones. The request gets its own signal, because the SDK never stops listening to a signal.
    */
   async #send<T>(
     queued: QueuedRequest,

@@ -20,7 +20,7 @@ const STATEMENT_CHARS_MAX = 1_000;
 const NAME_CHARS_MAX = 200;
 /** If a statement cites nothing, its source must contain this share of the statement's words. */
 const OVERLAP_MIN = 0.5;
-const LOOK_CHARS = 4; // the work of looking for a name in one text, in characters read
+const LOOK_CHARS = 4; // looking for a name in one text takes as long as reading this many characters
 
 const WRAPPING = /^[`"']+|(?:\(\))?[`"']*$/g;
 const LABELS = new RegExp(`^(?:${Object.values(LABEL).join("|")})`, "i");
@@ -29,10 +29,11 @@ const LABELS = new RegExp(`^(?:${Object.values(LABEL).join("|")})`, "i");
  * Checks a statement and corrects its sources:
  *
  * - Citations of messages that were not sent are dropped.
- * - If no cited text contains a name, the closest text that does becomes a source, and its spelling is used.
- * - A statement without a source gets the text that shares most of its words, if it shares at least half of them.
- * - A number of one or two digits must occur in the statement's own sources. In a long conversation, it occurs somewhere by
- *   chance.
+ * - If no cited text contains a name of the statement, the closest text that contains it becomes a source.
+ * - Names, except numbers, are spelled as in their sources.
+ * - If a statement has no source, the text that shares most of its words becomes the source, if it has at least half of them.
+ * - A number of one or two digits must occur in the statement's own sources. In a long conversation, such a number occurs
+ *   somewhere by chance.
  *
  * A statement without a source, or with a name that occurs nowhere, is kept but not verified. Changing it could change its
  * meaning, and dropping it could lose a decision.
@@ -80,7 +81,11 @@ export async function groundStatement(
   };
 }
 
-/** Finds the sources of an identifier or a path: the cited messages that contain it, or else the first that does, if any. */
+/**
+ * Finds the sources of an identifier or a path: the cited messages that contain it, or else the first message that does.
+ *
+ * @returns undefined if no message contains it.
+ */
 export async function groundName(
   claim: Claim,
   pieces: readonly SourcePiece[],

@@ -1,4 +1,4 @@
-/** Leaves out scripts that write no spaces between words. */
+/** A run of characters that may be a name. Scripts that write no spaces between words are left out. */
 const TOKEN =
   /(?:(?![\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}])[\p{L}\p{M}\p{N}_$@#~./\\:-]|(?<=\d),(?=\d{3}))+/gu;
 const LEADING = /^(?!--\p{L})[:#~-]+|^\.(?![\w/.])/u;

@@ -137,7 +137,7 @@ export function openaiOptionsOf(id: string): (OpenaiEmbedderOptions & { dimensio
   return model === undefined ? undefined : { baseUrl: baseUrl!, model, dimension: Number(dimension) };
 }
 
-/** The id names everything that changes a vector: the server, the model, the dimension, and prefixes that are not the model's. */
+/** Returns an id with everything that changes a vector: server, model, dimension, and prefixes that are not the model's own. */
 function openaiEmbedderId(baseUrl: string, model: string, dimension: number, prefix: EmbeddingPrefix): string {
   const [server] = Object.entries(SERVERS).find(([, known]) => known.baseUrl === baseUrl) ?? [];
   const name = `${model}${prefixName(prefix, model)}-${dimension}`;

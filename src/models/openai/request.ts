@@ -10,7 +10,7 @@ export interface Endpoint {
   apiKey: string | undefined;
 }
 
-/** No reply is longer. 2,048 vectors of 8,192 numbers have fewer bytes than this in most formats. */
+/** A longer reply is refused. 2,048 vectors of 8,192 numbers have fewer bytes than this in most formats. */
 const REPLY_BYTES_MAX = 512 * 1024 * 1024;
 
 const REASON_CHARS_MAX = 300;
@@ -21,7 +21,7 @@ const TRY_AGAIN = new Set([408, 425, 429, 499]);
 /** A server that asks for a longer delay is probably wrong. */
 const DELAY_MS_MAX = 24 * 60 * 60 * 1_000;
 
-/** What a server such as llama.cpp says with status 500 if a text is too long. Another try would fail too. */
+/** Servers such as llama.cpp say this, with status 500, if a text is too long. Another try would fail too. */
 const TOO_LONG = /too large|batch size|context length/i;
 
 /**

@@ -6,7 +6,7 @@ export interface KnownServer {
   baseUrl: string;
   /** The environment variable with the key; undefined for servers on this machine. */
   keyVariable?: string;
-  /** True for a server that refuses the request for vectors as numbers, which it sends anyway. */
+  /** True for a server that refuses `encoding_format: "float"`. It sends the vectors as numbers anyway. */
   refusesFormat?: true;
 }
 
@@ -29,7 +29,7 @@ export interface EmbeddingPrefix {
 
 export const NO_PREFIX: EmbeddingPrefix = { query: "", document: "" };
 
-/** What the makers of models document. The first that fits counts. */
+/** The dimensions and prefixes that the makers of models document. The first entry that matches a model's name is used. */
 const MODELS: readonly { name: RegExp; dimension?: number; prefix?: EmbeddingPrefix }[] = [
   { name: /nomic-embed-text/, dimension: 768, prefix: { query: "search_query: ", document: "search_document: " } },
   {
@@ -78,7 +78,7 @@ export function isLoopback(baseUrl: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 }
 
-/** Returns the part of an id that names prefixes; "" for those that are known for the model. */
+/** Returns the part of an id that identifies the prefixes; "" for the prefixes that are known for the model. */
 export function prefixName(prefix: EmbeddingPrefix, model: string): string {
   const known = knownModel(model).prefix;
   if (prefix.query === known.query && prefix.document === known.document) return "";

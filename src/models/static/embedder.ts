@@ -16,14 +16,14 @@ export interface StaticEmbedderOptions {
   similarityMin?: number;
 }
 
-/** As in the model's own library: later tokens of a text do not count. */
+/** Later tokens of a text do not count, as in the model's own library. */
 const TOKENS_MAX = 512;
 
 /**
  * Creates an embedder from a static model in the format of model2vec: each token has a vector, and the vector of a text is
  * their mean. It runs in this process and is synchronous, so appends never wait for vectors, and no text leaves the machine.
  *
- * Its id has a hash of the tokenizer and the matrix.
+ * Its id contains a hash of the tokenizer and the matrix.
  *
  * @throws {StoreError} `OPTION_INVALID` if the folder has no such model, or one that is not supported.
  */

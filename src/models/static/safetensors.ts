@@ -31,7 +31,7 @@ export function readMatrix(bytes: Buffer, name: string): Matrix {
   const width = WIDTHS[dtype];
   if (width === undefined)
     throw new Error(`its numbers are ${dtype}; ${Object.keys(WIDTHS).join(" and ")} are supported`);
-  if (shape.length !== 2 || !rowCount || !columnCount) throw new Error(`${name} is no matrix`);
+  if (shape.length !== 2 || !rowCount || !columnCount) throw new Error(`${name} is not a matrix`);
   const start = 8 + Number(bytes.readBigUInt64LE(0)) + offsets[0];
   const count = rowCount * columnCount;
   if (offsets[1] - offsets[0] !== count * width || start + count * width > bytes.length)

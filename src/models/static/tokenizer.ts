@@ -49,7 +49,7 @@ export function tokenizerOf(file: unknown): { tokenize: Tokenize; vocabularySize
   return { tokenize, vocabularySize: ids.size };
 }
 
-/** Takes the longest known piece from the left, again and again. A word with an unknown rest has no pieces. */
+/** Takes the longest known piece from the left, again and again. If the rest of a word is unknown, the word has no pieces. */
 function piecesOf(word: string, ids: ReadonlyMap<string, number>, prefix: string, charsMax: number): number[] {
   const chars = [...word];
   if (chars.length > charsMax) return [];
