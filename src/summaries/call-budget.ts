@@ -21,13 +21,14 @@ export class CallBudget {
     return true;
   }
 
-  /** Replaces a reservation by the calls and tokens spent. These may be more. */
+  /** Replaces a reservation by the calls and tokens that were spent, which may be more. */
   release(reserved: Reservation, spent: Reservation): void {
     this.#calls += reserved.callCount - spent.callCount;
     this.#tokens += reserved.tokenCount - spent.tokenCount;
   }
 }
 
+/** Counts the calls and tokens of one task. */
 export class Spending implements Reservation {
   callCount = 0;
   tokenCount = 0;

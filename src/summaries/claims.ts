@@ -11,7 +11,7 @@ import { type HeldClaim, type NoClaim, releaseClaims, renewClaims } from "../sto
 /** A claim expires after this time unless it is renewed. If a process on another machine dies, others wait that long. */
 const LEASE_MS = 45_000;
 const RENEW_MS = 15_000;
-/** After this time a result is written again, if another process did not let it be written. */
+/** If another process keeps the store busy, a result is written again after this time. */
 const RECORD_AGAIN_MS = 500;
 
 export interface ClaimsOptions {
@@ -24,7 +24,7 @@ export interface ClaimsOptions {
   signal: AbortSignal;
 }
 
-/** The summaries of one call. */
+/** The claim on the summaries of one call, and the costs of the call. */
 export interface ClaimedSummary {
   claim: HeldClaim;
   /** When the claim expires, by `performance.now()`. */
@@ -85,7 +85,7 @@ export class SummaryClaims {
     releaseClaims(this.#options.repositories, [summary]);
   }
 
-  /** Writes a paid result, which ends the claim. While another process keeps the store busy, tries again until the claim expires. */
+  /** Writes a paid result, which ends the claim. Tries again while another process keeps the store busy, until the claim expires. */
   async record<T>(summary: ClaimedSummary, write: (claim: HeldClaim) => T): Promise<T> {
     for (;;) {
       try {

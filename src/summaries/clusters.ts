@@ -7,14 +7,14 @@ import { type Asker, attemptsAfter, type Postponement, postponementOf } from "./
 import type { DueSummaries, SummaryContext, SummaryMember } from "./resolve-run.ts";
 import { CALL_TOKENS_MAX } from "./summarize.ts";
 
-/** Clusters share a call if they have this many times `resolveTokensMin`. The instructions and the reply then cost little. */
+/** Clusters share a call as soon as they have this many times `resolveTokensMin`. Instructions and reply then cost little. */
 const SHARED_CALL_FACTOR = 3;
 
 const SUMMARY_TOKENS_MIN = 20;
 /** A summary may take this share of the tokens of its sources. */
 const SUMMARY_SHARE = 0.5;
 
-/** After these errors a cluster is tried alone. */
+/** After one of these errors, a cluster is tried alone. */
 const UNUSABLE: ReadonlySet<string | null> = new Set(["MODEL_REFUSED", "MODEL_ANSWER_INVALID"]);
 
 type ClusterContext = Pick<SummaryContext, "repositories" | "sessionId" | "settings" | "summarizer">;
@@ -27,7 +27,7 @@ interface DueCluster {
   stepIds: number[];
   tokenCount: number;
   attempts: number;
-  /** True if the last answer about the cluster, perhaps together with others, was a refusal or unusable. */
+  /** True if the last answer about the cluster, alone or with others, was a refusal or could not be used. */
   isRefused: boolean;
   /** Why the cluster is not summarized now; undefined if it is. */
   wait: Postponement | undefined;
@@ -35,7 +35,7 @@ interface DueCluster {
 
 /**
  * The summaries of a session's clusters. Each message is read once, after it has left the window. A cluster is due if it has
- * settled, or if no summary covers `resolveTokensMin` of its tokens. A union of themes makes nothing due.
+ * settled, or if it has at least `resolveTokensMin` tokens that no summary covers. A union of themes makes nothing due.
  *
  * Until then contexts quote the messages, so no summary is urgent, and clusters wait for others to share a call. If the summarizer
  * cannot share calls, small clusters get no summary: each call would cost more than it saves.
@@ -43,7 +43,7 @@ interface DueCluster {
 export function clusterSummaries(context: ClusterContext): DueSummaries {
   const { repositories, sessionId, settings } = context;
   const { database, messages, clusters } = repositories;
-  /** What has left the window when the summaries are listed. Reading the window for each call takes long. */
+  /** The log position up to which steps had left the window when the summaries were listed. Reading it for each call takes long. */
   let evicted = 0;
   const handleOf = ({ root, logPosition }: DueCluster): string => formatHandle("cluster", root, logPosition);
   return {
@@ -144,7 +144,7 @@ function dueClusters(
   const due: DueCluster[] = [];
   for (const { rootId: root, tokenCount, settledAt, logPosition: grownAt } of sizes) {
     const tokensMin = settledAt !== null && grownAt <= evicted ? 1 : settings.resolveTokensMin;
-    if (tokenCount - (covered.get(root) ?? 0) < tokensMin) continue; // reading the log takes longer
+    if (tokenCount - (covered.get(root) ?? 0) < tokensMin) continue; // checked before the log is read, which takes longer
     const from = coverage.coveredUntil(standing, root);
     const entries = unions.entriesOf({ root, from, position: evicted });
     const stepIds = entries.map(({ stepId }) => stepId);

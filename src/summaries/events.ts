@@ -15,11 +15,14 @@ export interface ResolveEvent {
   handle: string;
   /** The tokens of the summary; with `resolved` and `stood_in`. */
   tokenCount?: number;
-  /** The tokens and US dollars of all calls, also of failed ones, if the service reports them. The first cluster of a call has them. */
+  /**
+   * The tokens and US dollars of all calls, even of failed ones, if the service reports them. If clusters share a call, only the
+   * event of the first one has these fields.
+   */
   inputTokens?: number;
   outputTokens?: number;
   costUsd?: number;
-  /** With `resolved`: true if it was not recorded: its messages were forgotten, or summarized by another process. */
+  /** True if the summary was not recorded, because its messages were forgotten or another process summarized them; with `resolved`. */
   isStale?: boolean;
   /** Why there is no summary; with `failed` and `parked`. */
   error?: string;

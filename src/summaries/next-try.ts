@@ -35,13 +35,14 @@ export interface Consequence {
 /**
  * Returns the consequence of a failure:
  *
- * - The content was refused: parked until there are more messages, another summarizer or another prompt.
- * - The key or the settings were refused: all calls are parked for an hour, or until a store is opened again.
- * - The `redact` hook failed: parked for an hour.
- * - Too many requests: failed. No call is made before the service's delay (a day at most), or ours, is over.
- * - Any other error: failed. Tried again after a delay that doubles each time, up to an hour.
+ * - The content was refused: the summary is parked until there are more messages, another summarizer or another prompt.
+ * - The key or the settings were refused: all calls are parked for an hour, or until the store is opened again.
+ * - The `redact` hook failed: the summary is parked for an hour.
+ * - There were too many requests: the summary has failed. No call is made before the longer of two delays is over: the service's
+ *   (a day at most), and ours.
+ * - Any other error: the summary has failed. It is tried again after a delay that doubles each time, up to an hour.
  *
- * @param attempts  The failures in a row, with this one.
+ * @param attempts  The number of failures in a row, including this one.
  * @param random  From 0 to 1. Shortens our delay by up to a half, so that several processes do not try again together.
  */
 export function consequenceOf(error: unknown, attempts: number, nowMs: number, random: number): Consequence {
@@ -87,7 +88,7 @@ export interface Postponement {
 /**
  * Returns why the last try postpones the next one, or undefined if the next try may start.
  *
- * @param logPosition  The log position of the next summary's row; of a span, its last message's id.
+ * @param logPosition  The log position of the next summary; for a span, the id of its last message.
  */
 export function postponementOf(
   tried: Try | undefined,

@@ -73,14 +73,14 @@ export interface SummaryContext {
 export interface DueCall {
   keys: readonly number[];
   handles: readonly string[];
-  /** Why they are not made now; undefined if they are. */
+  /** Why the summaries are not made now; undefined if they are. */
   wait: Postponement | undefined;
 }
 
 /**
  * The summaries of one session and strategy that are due. The `Asker` is the summarizer that would make them.
  *
- * Without an `Asker`, the summaries are those that contexts need a stand-in for. Earlier stand-ins then count as summaries.
+ * Without an `Asker`, the summaries are those for which contexts need a stand-in. Earlier stand-ins then count as summaries.
  */
 export interface DueSummaries {
   list(asker: Asker | undefined): DueCall[];
@@ -227,7 +227,7 @@ export class ResolveRun {
     return outcome.status !== "failed"; // instead of an inflated summary, contexts show the sources
   }
 
-  /** If the service refuses what several clusters hold, each is tried alone. */
+  /** Returns the consequence of a failure. If the service refuses several clusters together, each is then tried alone. */
   #failure(error: unknown, { attempts, createdAtMs }: Making, isShared: boolean): Consequence {
     const consequence = consequenceOf(error, attempts, createdAtMs, Math.random());
     if (!isShared || consequence.status !== "parked" || consequence.nextTryAtMs !== null) return consequence;

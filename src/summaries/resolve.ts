@@ -25,7 +25,7 @@ export interface Resolved {
   nextTryAtMs: number | undefined;
 }
 
-/** Makes the summaries that contexts of a strategy show. An error of the summarizer does not reject. */
+/** Makes the summaries that contexts of a strategy show. An error of the summarizer does not reject the promise. */
 export async function resolveDirty(options: ResolveOptions): Promise<Resolved> {
   const { repositories, sessionId, strategy, claimant, concurrency, signal } = options;
   signal.throwIfAborted();

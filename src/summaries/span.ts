@@ -19,7 +19,7 @@ export type CompactResult =
   | { compacted: true }
   | { compacted: false; reason: NoSplit | "already_due" | "never_compacted" };
 
-/** The one summary of a context. It is due if the context is full enough, or if `compact` has marked it. */
+/** The one summary of a `flat` or `sandwich` context. It is due if the context is full enough, or if `compact` has marked it. */
 export function spanSummaries(context: SpanContext): DueSummaries {
   const { repositories, sessionId } = context;
   const { database, summaries, messages } = repositories;
@@ -96,7 +96,7 @@ function fullSplit(context: SpanContext, done: DoneSummary | undefined): Split |
   return typeof split === "string" ? undefined : split;
 }
 
-/** Returns the span that `compact` has marked, unless it was summarized or the summarizer gave it up. */
+/** Returns the span that `compact` has marked, unless it was summarized or given up since. */
 function dueSplit(
   { repositories: { summaries }, sessionId, strategy, summarizer }: SpanContext,
   done: DoneSummary | undefined,

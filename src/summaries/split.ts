@@ -18,7 +18,7 @@ export interface Filling {
 /** Both seqs are included. */
 export type Split = { seqFirst: number; seqLast: number };
 
-/** Why there is nothing to summarize: no steps lie between those that stay, or these steps have too few messages. */
+/** Why there is nothing to summarize: no steps lie between those that stay, or the steps between them have too few messages. */
 export type NoSplit = "nothing_to_compress" | "middle_too_small";
 
 export function isFull(filling: Filling, rule: SpanRule, tokensMax: number): boolean {
@@ -33,7 +33,7 @@ export function isFull(filling: Filling, rule: SpanRule, tokensMax: number): boo
 /**
  * Returns the span of a context that a summary covers. The steps before and after it stay word for word.
  *
- * Shares count tokens, not messages: half of 100,000 messages fits no context, and one result may be as long as a hundred
+ * Shares count tokens, not messages: half of 100,000 messages fits in no context, and one result may be as long as a hundred
  * answers. The first split chooses the head. Later splits only lengthen the span, so the prefix before the summary never
  * changes. Cuts are made between steps, and the newest step always stays.
  */

@@ -63,7 +63,7 @@ export function planReading(reading: Reading, tokenCounter: TokenCounter): Readi
   return { ...reading, calls, estimate: { callCount: calls.length, tokenCount } };
 }
 
-/** Calls the summarizer. Never rejects: an error is an outcome. After an abort, the outcome means nothing. */
+/** Calls the summarizer. It never rejects, because an error is an outcome. After an abort, the outcome means nothing. */
 export async function summarize(reading: ReadingPlan, options: SummarizeOptions): Promise<Outcome> {
   const { summarizer, tokenCounter, signal, onUsage, onCall, onSend } = options;
   const { tokensMax, sourceTokenCount } = reading;
