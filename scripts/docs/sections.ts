@@ -14,6 +14,8 @@ const ERROR_EXAMPLES: { [C in ErrorCode]: ErrorDetails[C] } = {
   MESSAGE_INVALID: { path: "parts[0].args.at", reason: "expected plain JSON, got an instance of Date" },
   MESSAGE_CONFLICT: { sessionId: "support-42", externalId: "m-7", messageId: 12 },
   MESSAGE_NOT_FOUND: { messageId: 99 },
+  VALUE_INVALID: { path: "entries[0].value.at", reason: "expected plain JSON, got an instance of Date" },
+  NOT_ATOMIC: { operation: "recall" },
   SESSION_NOT_FOUND: { sessionId: "support-43" },
   SESSION_CONFLICT: { sessionId: "support-42", field: "project", stored: "web", given: "api" },
   SESSION_CHANGED: { sessionId: "support-42", seqExpected: 12, seqFound: 14 },

@@ -9,6 +9,10 @@ export interface ErrorDetails {
   MESSAGE_INVALID: { path: string; reason: string };
   MESSAGE_CONFLICT: { sessionId: string; externalId: string; messageId: number };
   MESSAGE_NOT_FOUND: { messageId: number };
+  /** An entry or an item that cannot be stored. The reason quotes nothing of it. */
+  VALUE_INVALID: { path: string; reason: string };
+  /** A call that cannot be undone was made in the work of `store.atomically`. */
+  NOT_ATOMIC: { operation: string };
   SESSION_NOT_FOUND: { sessionId: string };
   SESSION_CONFLICT: { sessionId: string; field: string; stored: unknown; given: unknown };
   SESSION_CHANGED: { sessionId: string; seqExpected: number; seqFound: number };
@@ -64,6 +68,14 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   MESSAGE_NOT_FOUND: ({ messageId }) => ({
     message: `No message with id ${messageId}.`,
     hint: "Use an id that `append` or `messages` returned. The seq of a message is not its id.",
+  }),
+  VALUE_INVALID: ({ path, reason }) => ({
+    message: `The value cannot be stored as it is: ${path}: ${reason}.`,
+    hint: "Nothing was written. Store JSON, or bytes as a Uint8Array in an item.",
+  }),
+  NOT_ATOMIC: ({ operation }) => ({
+    message: `${operation} cannot run inside \`store.atomically\`.`,
+    hint: "Call it before or after. The work may append, write entries and items, and read them, without awaiting anything.",
   }),
   SESSION_NOT_FOUND: ({ sessionId }) => ({
     message: `No session with id "${sessionId}".`,

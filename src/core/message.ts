@@ -1,14 +1,12 @@
 import * as z from "zod/mini";
 import { StoreError } from "./errors.ts";
-import { ID_CHARS_MAX, JSON_DEPTH_MAX, MESSAGE_CHARS_MAX, PARTS_MAX, TIME_MS_MAX } from "./limits.ts";
+import { type JsonValue, plainJson } from "./json.ts";
+import { ID_CHARS_MAX, MESSAGE_CHARS_MAX, PARTS_MAX, TIME_MS_MAX } from "./limits.ts";
 import { PART_TYPES, ROLES } from "./message-words.ts";
 import { once } from "./once.ts";
 import { firstIssue, hasHoles } from "./schema.ts";
 
-export { PART_TYPES, ROLES };
-
-/** A value that JSON stores without changing it. */
-export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
+export { type JsonValue, PART_TYPES, ROLES };
 
 export type Role = (typeof ROLES)[number];
 
@@ -211,15 +209,16 @@ export function parseMessage(input: unknown): ParsedMessage {
       invalid(`parts[${index}].type`, `a message of role "${role}" has parts of type ${allowed}, not "${part.type}"`);
     }
   });
-  const budget = { chars: MESSAGE_CHARS_MAX };
-  const plainParts = plainJson(parts, "parts", budget, 0) as Part[];
+  const tooLong = `the message is longer than ${MESSAGE_CHARS_MAX} characters`;
+  const rules = { charsLeft: MESSAGE_CHARS_MAX, tooLong, refuse: invalid };
+  const plainParts = plainJson(parts, "parts", rules) as Part[];
 
   const fields = Object.entries(unknownFields).filter(([, value]) => value !== undefined);
   for (const [field] of fields) {
     if (Object.hasOwn(metadata, field)) invalid(field, `also given in \`metadata.${field}\`; give it once`);
   }
   const extra = Object.fromEntries([...Object.entries(metadata), ...fields]);
-  const plainMetadata = plainJson(extra, "metadata", budget, 0) as Record<string, JsonValue>;
+  const plainMetadata = plainJson(extra, "metadata", rules) as Record<string, JsonValue>;
   return {
     role,
     parts: plainParts,
@@ -257,45 +256,6 @@ function parseTime(value: number | string): number {
   }
   if (Math.abs(ms) > TIME_MS_MAX) invalid("createdAt", `${ms} is more than ${TIME_MS_MAX} milliseconds from 1970`);
   return Math.trunc(ms);
-}
-
-/** Returns a copy of `value`. @throws {StoreError} `MESSAGE_INVALID` for the first value that is not plain JSON. */
-function plainJson(value: unknown, path: string, budget: { chars: number }, depth: number): JsonValue {
-  if (depth > JSON_DEPTH_MAX) invalid(path, `nested deeper than ${JSON_DEPTH_MAX} levels`);
-  switch (typeof value) {
-    case "string":
-      budget.chars -= value.length;
-      if (budget.chars < 0) invalid(path, `the message is longer than ${MESSAGE_CHARS_MAX} characters`);
-      return value;
-    case "boolean":
-      return value;
-    case "number":
-      if (!Number.isFinite(value)) invalid(path, `${value} is not a JSON number`);
-      return value;
-    case "object": {
-      if (value === null) return null;
-      if (Array.isArray(value)) {
-        return Array.from(value, (item, index) => plainJson(item, `${path}[${index}]`, budget, depth + 1));
-      }
-      const prototype = Object.getPrototypeOf(value);
-      if (prototype !== null && prototype !== Object.prototype && Object.getPrototypeOf(prototype) !== null) {
-        invalid(path, `expected plain JSON, got an instance of ${value.constructor?.name ?? "a class"}`);
-      }
-      const copy: Record<string, JsonValue> = {};
-      for (const [key, item] of Object.entries(value)) {
-        if (item === undefined) continue;
-        budget.chars -= key.length;
-        const value = plainJson(item, `${path}.${key}`, budget, depth + 1);
-        // `__proto__` from JSON.parse is an own key and must stay one.
-        if (key === "__proto__")
-          Object.defineProperty(copy, key, { value, enumerable: true, configurable: true, writable: true });
-        else copy[key] = value;
-      }
-      return copy;
-    }
-    default:
-      return invalid(path, `${typeof value} is not JSON`);
-  }
 }
 
 function invalid(path: string, reason: string): never {

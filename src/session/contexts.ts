@@ -94,6 +94,7 @@ export class Contexts {
     const { query, scope, ...wanted } = parseOptions("render", RENDER_OPTIONS(), options);
     const { strategy, tokensMax } = this.asked(wanted);
     if (query === undefined) return copyOf(this.#renderPlain(strategy, tokensMax));
+    this.#ports.repositories.database.refuseAtomic("render with a query");
     if (strategy === "union-find") return copyOf(this.#renderFor(query, scope, tokensMax));
     const expected = "union-find with a query";
     throw new StoreError("OPTION_INVALID", { option: "strategy", expected, actual: strategy });

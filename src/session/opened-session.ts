@@ -21,6 +21,7 @@ import { type CompactResult, compactSpan } from "../summaries/span.ts";
 import type { Resolving } from "./background.ts";
 import { CONTEXT_OPTIONS, type ContextOptions, type RenderOptions } from "./context-options.ts";
 import { Contexts } from "./contexts.ts";
+import { SessionEntries } from "./entries.ts";
 import { checkId } from "./open-session.ts";
 import type { SessionPorts } from "./ports.ts";
 import type { PreparedMessage } from "./prepared.ts";
@@ -53,12 +54,14 @@ export class OpenedSession implements Session {
   #lastHistory: SyncKey[] = [];
   readonly #contexts: Contexts;
   readonly #resolver: Resolver;
+  readonly entries: SessionEntries;
 
   constructor(ports: SessionPorts, id: string) {
     this.#ports = ports;
     this.id = id;
     this.#contexts = new Contexts(ports, id, { current: () => this.#current(), reload: () => this.#reload() });
     this.#resolver = new Resolver(ports, id, this.#contexts);
+    this.entries = new SessionEntries(ports, id);
   }
 
   append(message: MessageInput, options: { seq?: number } = {}): AppendResult {
@@ -267,6 +270,12 @@ export class OpenedSession implements Session {
     this.#state = undefined;
     this.#contexts.release();
     this.#syncKeys = undefined;
+  }
+
+  /** Forgets what it has in memory, as a new process, because a transaction was rolled back. */
+  rolledBack(): void {
+    this.release();
+    this.#lastHistory = [];
   }
 
   /** The state in memory, or undefined if it must be loaded again. */

@@ -37,6 +37,7 @@ import { type VerifyReport, verifyStore } from "../store/verify.ts";
 import { noteImportedFiles, startGeneration } from "../store/write.ts";
 import { examine } from "./doctor.ts";
 import { type ExportLine, type ExportOptions, exportLines } from "./export.ts";
+import { StoreItems } from "./items.ts";
 import { importedSessionId, openSession, type SessionOrigin } from "./open-session.ts";
 import { OpenedSession } from "./opened-session.ts";
 import { type ChosenPorts, SessionPorts } from "./ports.ts";
@@ -143,6 +144,16 @@ export function internalsOf(store: Store): OpenedStore {
   throw new StoreError("OPTION_INVALID", { option: "store", expected: "one that openStore returned", actual: store });
 }
 
+function isAsync(work: unknown): boolean {
+  return Object.prototype.toString.call(work) === "[object AsyncFunction]";
+}
+
+function refuseAsync(actual: unknown): never {
+  if (actual instanceof Promise) actual.catch(() => {}); // its error would end the process
+  const expected = "a function that returns no promise";
+  throw new StoreError("OPTION_INVALID", { option: "the work of atomically", expected, actual });
+}
+
 /** The only implementation of `Store`. Methods that are not in `Store` are internal: see `internalsOf`. */
 export class OpenedStore implements Store {
   readonly #database: StoreDatabase;
@@ -152,12 +163,14 @@ export class OpenedStore implements Store {
   /** One object for each session, because two would disagree about its next seq. */
   readonly #sessions = new Map<string, OpenedSession>();
   #quickReader: QuickReader | undefined;
+  readonly items: StoreItems;
 
   constructor(database: StoreDatabase, chosen: ChosenPorts) {
     setMaxListeners(0, this.#closing.signal); // one listener for each session that is resolving
     this.#database = database;
     this.#ports = new SessionPorts(database, chosen, this.#closing.signal);
     this.#repositories = this.#ports.repositories;
+    this.items = new StoreItems(this.#ports);
     if (database.readonly) return;
     const { embedder, clock } = chosen;
     const { embedderId } = startGeneration(this.#repositories, embedder.id, embedder.dimension, clock());
@@ -233,6 +246,7 @@ export class OpenedStore implements Store {
   }
 
   async recall(query: RecallQuery, options: RecallOptions = {}): Promise<RecallHit[]> {
+    this.#database.refuseAtomic("recall");
     return recall(this.#ports, query, { ...options, signal: this.#ports.signalOf(options.signal) });
   }
 
@@ -250,22 +264,26 @@ export class OpenedStore implements Store {
   }
 
   nearestRoots(target: string | Float32Array | readonly number[], options: NearestRootsOptions = {}): NearRoot[] {
+    this.#database.refuseAtomic("nearestRoots");
     return nearestRoots(this.#ports, target, options);
   }
 
   async upkeep(options: { signal?: AbortSignal } = {}): Promise<void> {
+    this.#database.refuseAtomic("upkeep");
     this.#database.assertWritable("upkeep");
     const { signal } = parseOptions("upkeep", SIGNAL_OPTIONS(), options);
     await this.#ports.upkeep.run(this.#ports.signalOf(signal), true);
   }
 
   async embedPending(options: EmbedPendingOptions = {}): Promise<EmbedResult> {
+    this.#database.refuseAtomic("embedPending");
     this.#database.assertWritable("embedPending");
     const { signal, ...wanted } = parseOptions("embedPending", EMBED_PENDING_OPTIONS(), options);
     return this.#ports.vectors.embed({ ...wanted, signal: this.#ports.signalOf(signal), again: true });
   }
 
   async reembed(options: ReembedOptions): Promise<ReembedResult> {
+    this.#database.refuseAtomic("reembed");
     this.#database.assertWritable("reembed");
     const { embedder, signal, onProgress } = parseOptions("reembed", REEMBED_OPTIONS(), options);
     const result = await reembed(this.#repositories, {
@@ -286,6 +304,20 @@ export class OpenedStore implements Store {
   /** Internal. @see measuredSimilarity */
   measuredSimilarity(embedder: Embedder): Promise<number | null> {
     return measuredSimilarity(this.#repositories, embedder, this.#ports.signalOf(undefined));
+  }
+
+  atomically<T>(work: () => T): T {
+    try {
+      return this.#database.atomically(() => {
+        const result = isAsync(work) ? refuseAsync(work) : work();
+        return typeof (result as { then?: unknown } | null | undefined)?.then === "function"
+          ? refuseAsync(result)
+          : result;
+      });
+    } catch (error) {
+      for (const session of this.#sessions.values()) session.rolledBack();
+      throw error;
+    }
   }
 
   query(sql: string): QueryRow[] {
@@ -310,6 +342,7 @@ export class OpenedStore implements Store {
   }
 
   async backup(path: string, options: BackupOptions = {}): Promise<BackupReport> {
+    this.#database.refuseAtomic("backup");
     const checked = parseOptions("backup", BACKUP_OPTIONS(), options);
     return backupStore(this.#database, textValue("path", path), checked, this.#closing.signal);
   }
@@ -369,12 +402,14 @@ export class OpenedStore implements Store {
 
   erase(): boolean {
     this.#database.assertWritable("erase");
+    if (this.#database.isAtomic) return false;
     const isIndexGone = this.#ports.nearest.forget();
     return erase(this.#repositories) && isIndexGone;
   }
 
   close(): void {
     if (!this.#database.client.open) return;
+    this.#database.refuseAtomic("close");
     this.#closing.abort(new StoreError("STORE_CLOSED", { path: this.#database.path }));
     if (!this.#database.readonly) this.#indexTail();
     this.#database.client.close();

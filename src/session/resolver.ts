@@ -68,7 +68,9 @@ export class Resolver {
 
   /** @param hasUpkeep  True if the upkeep of the whole store runs afterwards. */
   async resolveDirty(given: ResolveDirtyOptions, hasUpkeep: boolean): Promise<ResolveResult> {
-    this.#ports.repositories.database.assertWritable("resolveDirty");
+    const { database } = this.#ports.repositories;
+    database.assertWritable("resolveDirty");
+    database.refuseAtomic("resolveDirty");
     const { signal, ...options } = parseOptions("resolveDirty", RESOLVE_OPTIONS(), given);
     return (await this.#resolve(options, this.#budgetOf(options), this.#ports.signalOf(signal), hasUpkeep)).result;
   }

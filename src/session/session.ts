@@ -7,6 +7,7 @@ import type { ResolveResult } from "../summaries/resolve-run.ts";
 import type { CompactResult } from "../summaries/span.ts";
 import type { Resolving } from "./background.ts";
 import type { ContextOptions, RenderOptions } from "./context-options.ts";
+import type { Entries } from "./entries.ts";
 import type { Pressure } from "./pressure.ts";
 import type { ResolveDirtyOptions, StartResolvingOptions } from "./resolver.ts";
 import type { RootInfo } from "./roots.ts";
@@ -135,6 +136,9 @@ export interface Session {
 
   /** Returns messages as they were appended, in order of seq. */
   messages(options?: MessagesOptions): Message[];
+
+  /** JSON of your program that is in order with the messages, but is no message. */
+  readonly entries: Entries;
 
   /** Returns the newest message, or undefined if there is none. */
   newest(): Message | undefined;

@@ -18,6 +18,7 @@ import type { SessionOverview, SessionsOptions } from "../store/sessions.ts";
 import type { StoreStats } from "../store/stats.ts";
 import type { VerifyProgress, VerifyReport } from "../store/verify.ts";
 import type { ExportLine, ExportOptions } from "./export.ts";
+import type { Items } from "./items.ts";
 import type { Recap, RecapOptions } from "./recap.ts";
 import type { Session } from "./session.ts";
 import type { SubjectOptions, SubjectPage } from "./subject-page.ts";
@@ -225,6 +226,21 @@ export interface Store {
 
   /** Estimates the cost of `reembed`: messages, tokens, summaries, and US dollars if the price is known. Calls no model. */
   reembedEstimate(embedder: Embedder): ReembedEstimate;
+
+  /**
+   * Runs any number of synchronous calls of this store and its sessions in one transaction. If the work throws, nothing of it is
+   * stored, and the error is thrown on. A call inside the work of another becomes part of that. Other processes wait meanwhile, so
+   * keep the work short: compute before, and append in it.
+   *
+   * @param work  Must not be asynchronous, because a transaction does not wait. It may not search, embed, summarize or copy the
+   *   store: these throw `NOT_ATOMIC`.
+   * @returns what the work returns.
+   * @throws what the work throws; {StoreError} `OPTION_INVALID` if it returns a promise, `STORE_READONLY`, `STORE_BUSY`.
+   */
+  atomically<T>(work: () => T): T;
+
+  /** Values of your program by namespace and key. */
+  readonly items: Items;
 
   /** Returns the rows of one SQL statement that only reads. @throws {StoreError} `QUERY_REFUSED`. */
   query(sql: string): QueryRow[];

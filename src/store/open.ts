@@ -39,6 +39,8 @@ export class StoreDatabase {
   readonly #readDataVersion: Database.Statement<[], number>;
   #busyTimeoutMs: number;
   #hasBegun = false;
+  /** True while a caller's work runs in `atomically`. */
+  #isAtomic = false;
 
   constructor({ client, isCopy }: Connection, path: string, options: OpenDatabaseOptions) {
     this.client = client;
@@ -71,17 +73,61 @@ export class StoreDatabase {
     return this.guard(() => this.#patiently(() => this.#writeTransaction.immediate(change) as T));
   }
 
+  /**
+   * Runs a caller's work in one IMMEDIATE transaction. In another call, it becomes part of that. What the work throws is thrown
+   * unchanged.
+   */
+  atomically<T>(work: () => T): T {
+    let thrown: { error: unknown } | undefined;
+    const wasAtomic = this.#isAtomic;
+    try {
+      return this.write("atomically", () => {
+        this.#isAtomic = true;
+        try {
+          const result = work();
+          this.assertWritable("atomically");
+          return result;
+        } catch (error) {
+          thrown = { error };
+          throw new StoreError("NOT_ATOMIC", { operation: "work that throws" });
+        } finally {
+          this.#isAtomic = wasAtomic;
+        }
+      });
+    } catch (error) {
+      throw thrown === undefined ? error : thrown.error;
+    }
+  }
+
+  /** @throws {StoreError} `NOT_ATOMIC` inside `atomically`, for a call whose effects a rollback would not undo. */
+  refuseAtomic(operation: string): void {
+    if (this.#isAtomic) throw new StoreError("NOT_ATOMIC", { operation });
+  }
+
+  get isAtomic(): boolean {
+    return this.#isAtomic;
+  }
+
   assertWritable(operation: string): void {
     this.assertOpen();
+    this.#assertInTransaction();
     if (this.readonly) throw new StoreError("STORE_READONLY", { path: this.path, operation });
   }
 
   /** Runs `query` on one snapshot. */
   read<T>(query: () => T): T {
     this.assertOpen();
+    this.#assertInTransaction();
     if (this.#isCopy) this.assertInPlace(); // otherwise the copy in memory is out of date
     if (this.client.inTransaction) return this.guard(query);
     return this.guard(() => this.#patiently(() => this.#transaction.deferred(query) as T));
+  }
+
+  /** SQLite ends a transaction by itself if the disk is full. What a caller's work does next must not be stored alone. */
+  #assertInTransaction(): void {
+    if (!this.#isAtomic || this.client.inTransaction) return;
+    const reason = "SQLite has undone the transaction of `atomically` after an error";
+    throw new StoreError("FILE_NOT_USABLE", { path: this.path, reason });
   }
 
   /** Runs statements outside a transaction. SQLite waits for other processes up to the busy timeout. */

@@ -3,10 +3,12 @@ import { ArtifactRepository } from "./artifacts.ts";
 import { CentroidRepository } from "./centroids.ts";
 import { ClusterRepository } from "./clusters.ts";
 import { CostRepository } from "./costs.ts";
+import { EntryRepository } from "./entries.ts";
 import { EvidenceRepository } from "./evidence.ts";
 import { FullTextRepository } from "./full-text.ts";
 import { GenerationRepository } from "./generations.ts";
 import { ImportedFileRepository } from "./imported-files.ts";
+import { ItemRepository } from "./items.ts";
 import { MessageRepository } from "./messages.ts";
 import type { StoreDatabase } from "./open.ts";
 import { PendingVectorRepository } from "./pending-vectors.ts";
@@ -47,6 +49,8 @@ export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCou
     reembedding: new ReembeddingRepository(database),
     importedFiles: new ImportedFileRepository(database),
     settings,
+    entries: new EntryRepository(database),
+    items: new ItemRepository(database),
     tombstones: new TombstoneRepository(database, settings),
   };
 }

@@ -21,6 +21,8 @@ import { decodeEmbedding, decodeVector, encodeEmbedding, encodeVector } from "..
 // Names of tables and columns are public, because users write SQL. This file is long, so that users find every table in
 // one place. Views are in the migrations, because drizzle cannot express them.
 
+export type ValueEncoding = "json" | "deflated json" | "bytes" | "deflated bytes";
+
 /** Little-endian Float32 values, 4 bytes each. */
 const vector = customType<{ data: Float32Array; driverData: Buffer }>({
   dataType: () => "blob",
@@ -451,6 +453,54 @@ export const tombstones = sqliteTable(
   ],
 );
 
+/** JSON as text, or bytes: see stored-value.ts. */
+const storedValue = customType<{ data: string | Buffer; driverData: string | Buffer }>({ dataType: () => "blob" });
+
+const encoding = () => text("encoding").$type<ValueEncoding>().notNull();
+
+/** JSON of a program that is in order with the messages of a session, but is no message. Fact. It is not searched. */
+export const entries = sqliteTable(
+  "entries",
+  {
+    // The position in its session. Never reused.
+    id: integer("id").primaryKey({ autoIncrement: true }),
+    sessionId: sessionId(),
+    // The seq of the next message when the entry was appended.
+    beforeSeq: integer("before_seq").notNull(),
+    externalId: text("external_id"),
+    createdAtMs: integer("created_at_ms").notNull(),
+    encoding: encoding(),
+    value: storedValue("value").notNull(),
+    checksum: checksum(),
+  },
+  (t) => [
+    index("entries_by_session").on(t.sessionId),
+    uniqueIndex("entries_by_external_id").on(t.sessionId, t.externalId).where(sql`${t.externalId} is not null`),
+  ],
+);
+
+/** Values of programs by namespace and key. Fact. */
+export const items = sqliteTable(
+  "items",
+  {
+    id: integer("id").primaryKey(),
+    // A list of texts as JSON.
+    namespace: text("namespace").notNull(),
+    key: text("key").notNull(),
+    // An item that belongs to a session is forgotten with it.
+    sessionId: text("session_id").references((): AnySQLiteColumn => sessions.id, { onDelete: "cascade" }),
+    createdAtMs: integer("created_at_ms").notNull(),
+    writtenAtMs: integer("updated_at_ms").notNull(),
+    encoding: encoding(),
+    value: storedValue("value").notNull(),
+    checksum: checksum(),
+  },
+  (t) => [
+    uniqueIndex("items_by_key").on(t.namespace, t.key),
+    index("items_by_session").on(t.sessionId).where(sql`${t.sessionId} is not null`),
+  ],
+);
+
 /** What belongs to the whole store, as JSON. Fact. */
 export const storeSettings = sqliteTable("store_settings", {
   name: text("name").primaryKey(),
@@ -467,5 +517,7 @@ export const UNSEALED: ReadonlyMap<SQLiteTable, readonly string[]> = new Map<SQL
   [unions, []],
   [clusters, ["settledAt", "subjectParentId"]],
   [themes, []],
+  [entries, ["id"]],
+  [items, ["id"]],
   [summaries, ["rootId", "logPosition", "claimedUntilMs", "shownFrom", "shownUntil"]],
 ]);

@@ -31,6 +31,8 @@ export interface VerifyReport {
   sessionCount: number;
   messageCount: number;
   unionCount: number;
+  entryCount: number;
+  itemCount: number;
   /** Sessions whose derived rows were rewritten. */
   rebuiltCount: number;
   problemCount: number;
@@ -63,7 +65,15 @@ export interface VerifyOptions extends DeriveOptions {
  */
 export function verifyStore(repositories: Repositories, options: VerifyOptions): VerifyReport {
   const { database, sessions } = repositories;
-  const counts = { sessionCount: 0, messageCount: 0, unionCount: 0, rebuiltCount: 0, problemCount: 0 };
+  const counts = {
+    sessionCount: 0,
+    messageCount: 0,
+    unionCount: 0,
+    entryCount: 0,
+    itemCount: 0,
+    rebuiltCount: 0,
+    problemCount: 0,
+  };
   const report: VerifyReport = { ok: true, ...counts, problems: [] };
   const note = (sessionId: string | null, text: string, rebuildable: boolean): void => {
     report.problemCount += 1;
@@ -86,9 +96,13 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
       else note(null, text, false);
     }
     // No other check reads all columns of these tables.
-    for (const table of [schema.sessions, schema.unions, schema.summaries]) {
+    for (const table of [schema.sessions, schema.unions, schema.summaries, schema.entries, schema.items]) {
       for (const text of database.read(() => damagedRows(database, table))) note(null, text, false);
     }
+    Object.assign(
+      report,
+      database.read(() => ({ entryCount: repositories.entries.count(), itemCount: repositories.items.count() })),
+    );
     const strayCount = database.read(() => repositories.subjects.strayCount());
     if (strayCount > 0) note(null, `${strayCount} rows of the log name a subject that had not begun`, false);
     const crossingCount = database.read(() => repositories.subjects.crossingCount());

@@ -28,6 +28,16 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
     "No message with id 7.",
     "Use an id that `append` or `messages` returned. The seq of a message is not its id.",
   ],
+  VALUE_INVALID: [
+    { path: "entries[0].value.at", reason: "expected plain JSON, got an instance of Date" },
+    "The value cannot be stored as it is: entries[0].value.at: expected plain JSON, got an instance of Date.",
+    "Nothing was written. Store JSON, or bytes as a Uint8Array in an item.",
+  ],
+  NOT_ATOMIC: [
+    { operation: "recall" },
+    "recall cannot run inside `store.atomically`.",
+    "Call it before or after. The work may append, write entries and items, and read them, without awaiting anything.",
+  ],
   SESSION_NOT_FOUND: [
     { sessionId: "s" },
     'No session with id "s".',
@@ -184,6 +194,6 @@ test("nothing else is a StoreError", () => {
   expect(StoreError.is(undefined)).toBe(false);
 });
 
-test("there are 33 codes", () => {
-  expect(Object.keys(PINS)).toHaveLength(33);
+test("there are 35 codes", () => {
+  expect(Object.keys(PINS)).toHaveLength(35);
 });

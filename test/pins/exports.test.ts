@@ -122,6 +122,9 @@ test("types", () => {
     "ContextOptions",
     "EmbedRequest",
     "Embedder",
+    "Entries",
+    "Entry",
+    "EntryInput",
     "ErrorCode",
     "Exclusions",
     "ExpandOptions",
@@ -130,6 +133,9 @@ test("types", () => {
     "Finding",
     "GeminiEmbedderOptions",
     "GeminiSummarizerOptions",
+    "Item",
+    "ItemFilter",
+    "Items",
     "JsonValue",
     "LocalEmbedder",
     "Message",
@@ -176,6 +182,7 @@ test("types", () => {
 
 /** Methods and properties; the compiler sees to it that none is missing and none too many. */
 const STORE_METHODS: { [M in Extract<keyof coppice.Store, string>]: true } = {
+  atomically: true,
   backup: true,
   close: true,
   doctor: true,
@@ -187,6 +194,7 @@ const STORE_METHODS: { [M in Extract<keyof coppice.Store, string>]: true } = {
   export: true,
   find: true,
   forget: true,
+  items: true,
   nearestRoots: true,
   path: true,
   query: true,
@@ -209,6 +217,7 @@ const SESSION_METHODS: { [M in Extract<keyof coppice.Session, string>]: true } =
   append: true,
   appendAll: true,
   compact: true,
+  entries: true,
   id: true,
   info: true,
   messages: true,

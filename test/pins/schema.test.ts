@@ -18,9 +18,11 @@ test("tables and views, with their columns in order", () => {
       "root_id session_id step_count message_count token_count centroid_sum vector_count seq_first seq_last turn_last last_at_ms speakers label log_position settled_at subject_parent_id checksum",
     ],
     ["table", "discarded_costs", "session_id summarizer_id input_tokens output_tokens cost_usd"],
+    ["table", "entries", "id session_id before_seq external_id created_at_ms encoding value checksum"],
     ["table", "forgotten_messages", "session_id seq forgotten_at_ms"],
     ["table", "generations", "id embedder_id dimension created_at_ms rewrite_count log_position"],
     ["table", "imported_files", "path_digest state_digest"],
+    ["table", "items", "id namespace key session_id created_at_ms updated_at_ms encoding value checksum"],
     ["table", "message_artifacts", "message_id pointer sha256"],
     [
       "table",
@@ -89,6 +91,10 @@ test("indexes", () => {
     "clusters_by_subject",
     "clusters_open",
     "clusters_settled",
+    "entries_by_external_id",
+    "entries_by_session",
+    "items_by_key",
+    "items_by_session",
     "message_artifacts_by_sha256",
     "messages_by_external_id",
     "messages_by_parent",
@@ -120,7 +126,7 @@ test("what the file says of itself", () => {
   // "Copp", thirteen migrations, UTF-8.
   expect(
     store.query("SELECT * FROM pragma_application_id, pragma_user_version, pragma_encoding, pragma_journal_mode"),
-  ).toEqual([{ application_id: 0x436f7070, user_version: 13, encoding: "UTF-8", journal_mode: "wal" }]);
+  ).toEqual([{ application_id: 0x436f7070, user_version: 14, encoding: "UTF-8", journal_mode: "wal" }]);
 });
 
 test("words in the columns that have few", () => {

@@ -224,4 +224,24 @@ describe("an append that expects a place", () => {
     }
     expect(openedStore(path).resume("s").messages()).toHaveLength(10);
   });
+
+  test("write messages, entries and items atomically: none is lost, and all agree", async () => {
+    const path = temporaryPath();
+    const workers = await pool.on(path, 2);
+    const outcomes = await Promise.all(
+      workers.map((worker, index) =>
+        worker.run(saidBy(`w${index}`, 200).map((message) => ({ do: "atomically", session: "s", message }))),
+      ),
+    );
+    const store = openedStore(path);
+    const counts = outcomes.flat().map(({ value }) => value.count as number);
+    expect(counts.toSorted((left, right) => left - right)).toEqual(Array.from({ length: 400 }, (_, n) => n + 1));
+    expect(store.resume("s").messages()).toHaveLength(400);
+    expect(store.items.get(["test"], "count")?.value).toBe(400);
+    expect(store.items.list(["test", "seqs"])).toHaveLength(400);
+    const entries = store.resume("s").entries.list();
+    expect(entries.map(({ beforeSeq, value }) => [beforeSeq, value])).toEqual(
+      Array.from({ length: 400 }, (_, seq) => [seq + 1, { seq, count: seq + 1 }]),
+    );
+  });
 });

@@ -184,6 +184,33 @@ export const STORE_EVENTS: Record<string, StoreEvent> = {
     prepare: (store) => store.session("s", SETTINGS).appendAll(talk(5)),
     happen: (store) => store.embedPending({ concurrency: 1 }),
   },
+  "entries are appended, and one is replaced": {
+    prepare: (store) => store.session("s", SETTINGS).entries.append([{ id: "e1", value: { n: 1 } }]),
+    happen: (store) => {
+      const entries = [{ id: "e1", value: { n: 2 } }, { value: "long ".repeat(2_000) }];
+      store.session("s").entries.append(entries, { known: "replace" });
+    },
+  },
+  "an item is put": {
+    prepare: (store) => store.items.put(["app"], "other", 1),
+    happen: (store) => store.items.put(["app"], "key", { n: 1 }),
+  },
+  "messages, an entry and items are written atomically": {
+    prepare: (store) => {
+      store.session("s", SETTINGS).appendAll(talk(18, 3));
+      store.items.put(["app"], "known", 1);
+      store.items.put(["app"], "old", 1);
+    },
+    happen: (store) =>
+      store.atomically(() => {
+        const session = store.session("s");
+        session.appendAll([long, user("the last of a batch")]);
+        session.entries.append([{ value: { n: 1 } }]);
+        store.items.put(["app"], "known", 2);
+        store.items.delete(["app"], "old");
+        store.session("made inside", SETTINGS).append(user("hello"));
+      }),
+  },
   "derived rows are rebuilt": {
     prepare: (store, path) => {
       store.session("s", SETTINGS).appendAll(talk(12));

@@ -40,6 +40,15 @@ async function obey(command: Command): Promise<unknown> {
       if (error !== undefined) throw error;
       return null;
     }
+    case "atomically":
+      return store!.atomically(() => {
+        const { seq } = session.append(command.message);
+        const count = Number(store!.items.get(["test"], "count")?.value ?? 0) + 1;
+        session.entries.append([{ value: { seq, count } }]);
+        store!.items.put(["test", "seqs"], String(seq), count);
+        store!.items.put(["test"], "count", count);
+        return { seq, count };
+      });
     case "sync": {
       const results = session.sync(command.history);
       if (results.length > 0) seen(results.at(-1)!.seq + 1);

@@ -25,6 +25,8 @@ export type Command =
         }
       /** Append, and stop for a while in the middle of the transaction. */
       | { do: "stall"; messages: MessageInput[]; ms: number }
+      /** Append a message, an entry and an item, and count up another, in one transaction. */
+      | { do: "atomically"; message: MessageInput }
       | { do: "sync"; history: MessageInput[] }
       | { do: "render"; tokensMax: number }
       | { do: "messages" | "compact" }

@@ -1,6 +1,14 @@
 import { basename, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { type MessageInput, openStore, type Session, type Store, StoreError } from "../../../src/index.ts";
+import {
+  type Entries,
+  type Items,
+  type MessageInput,
+  openStore,
+  type Session,
+  type Store,
+  StoreError,
+} from "../../../src/index.ts";
 import { hashingEmbedder } from "../../../src/models/hashing-embedder.ts";
 import { checkVerified } from "./importers.ts";
 import { isCallers, mutatedValue, oddValue } from "./odd-values.ts";
@@ -55,13 +63,14 @@ const SQL: readonly string[] = [
   ";",
 ];
 const TARGETS = ["theme:1", "cluster:1", "cluster:3@9", "subject:1", "span:1@2", "1", 1];
+const NAMESPACES = [[], ["user:1"], ["user:1", "notes"]];
 const SESSION_IDS = ["a", "b", "long", "new"];
 const noted = (): void => {};
 
 type Arguments = (random: Random) => unknown[];
 
 /** The arguments of a correct call of each method. Most calls change some of them. */
-const STORE_CALLS: Record<Exclude<keyof Store, "path" | "close" | typeof Symbol.dispose>, Arguments> = {
+const STORE_CALLS: Record<Exclude<keyof Store, "path" | "items" | "close" | typeof Symbol.dispose>, Arguments> = {
   session: (random) => [random.pick(SESSION_IDS), { hotSize: 12, maxThemes: 3, title: "A title", project: "web" }],
   resume: (random) => [random.pick(SESSION_IDS)],
   sessionIds: () => [{ prefix: "a", project: "web" }],
@@ -91,6 +100,7 @@ const STORE_CALLS: Record<Exclude<keyof Store, "path" | "close" | typeof Symbol.
   embedPending: () => [{ concurrency: 2, waitMsMax: 0, onProgress: noted }],
   reembed: () => [{ embedder: hashingEmbedder, onProgress: noted }],
   reembedEstimate: () => [hashingEmbedder],
+  atomically: (random) => [random.pick<unknown>([noted, async () => {}, () => Promise.reject(new Error("late"))])],
   query: (random) => [random.pick(SQL)],
   stats: () => [],
   verify: (random) => [{ rebuild: random.chance(0.2), onProgress: noted }],
@@ -103,7 +113,24 @@ const STORE_CALLS: Record<Exclude<keyof Store, "path" | "close" | typeof Symbol.
   erase: () => [],
 };
 
-const SESSION_CALLS: Record<Exclude<keyof Session, "id" | "project">, Arguments> = {
+const ITEM_CALLS: Record<keyof Items, Arguments> = {
+  put: (random) => [random.pick(NAMESPACES), "key", { status: "open", score: 3 }, { session: "a" }],
+  get: (random) => [random.pick(NAMESPACES), "key"],
+  delete: (random) => [random.pick(NAMESPACES), "key"],
+  deleteAll: (random) => [random.pick(NAMESPACES)],
+  list: (random) => [
+    random.pick(NAMESPACES),
+    { filter: { status: "open", score: { $gt: 2 } }, limit: 5, offset: 0, descending: true },
+  ],
+  namespaces: () => [{ prefix: ["user:1"], suffix: ["notes"], maxDepth: 1, limit: 5, offset: 0 }],
+};
+
+const ENTRY_CALLS: Record<keyof Entries, Arguments> = {
+  append: (random) => [[{ value: random.pick(MESSAGES), id: random.pick(SESSION_IDS) }], { known: "replace" }],
+  list: () => [{ after: 0, limit: 5 }],
+};
+
+const SESSION_CALLS: Record<Exclude<keyof Session, "id" | "project" | "entries">, Arguments> = {
   append: (random) => [random.pick(MESSAGES), { seq: random.below(50) }],
   rename: (random) => [random.pick(SESSION_IDS)],
   appendAll: (random) => [random.some(4, () => random.pick(MESSAGES)), { seq: random.below(50) }],
@@ -161,12 +188,16 @@ class OpenApi implements OpenTarget {
 
   async #call(random: Random): Promise<void> {
     if (random.chance(0.03)) return this.#open(random);
-    const isStore = random.chance(0.5);
-    const calls: Record<string, Arguments> = isStore ? STORE_CALLS : SESSION_CALLS;
+    const session = (): Session => this.#store.session(random.pick(SESSION_IDS));
+    const { calls, receiver } = random.pick<() => { calls: Record<string, Arguments>; receiver: object }>([
+      () => ({ calls: STORE_CALLS, receiver: this.#store }),
+      () => ({ calls: ITEM_CALLS, receiver: this.#store.items }),
+      () => ({ calls: SESSION_CALLS, receiver: session() }),
+      () => ({ calls: ENTRY_CALLS, receiver: session().entries }),
+    ])();
     const method = random.pick(Object.keys(calls));
     // Vacuuming, checking and copying take long.
     if (["erase", "forget", "verify", "backup", "reembed", "doctor"].includes(method) && random.chance(0.7)) return;
-    const receiver: object = isStore ? this.#store : this.#store.session(random.pick(SESSION_IDS));
     const given = calls[method]!(random).map((argument) => mutatedValue(argument, random));
     if (random.chance(0.05)) given.push(oddValue(random));
     if (method === "backup") given[0] = this.#within(given[0]);

@@ -191,7 +191,7 @@ describe("a store of another version", () => {
     );
     expect(refusalOf(path)).toEqual({
       code: "FORMAT_UNSUPPORTED",
-      message: `The store ${path} has a format that this version cannot read: a newer version has written it (14 migrations; this version knows 13).`,
+      message: `The store ${path} has a format that this version cannot read: a newer version has written it (15 migrations; this version knows 14).`,
     });
     expect(refusalOf(path, { readonly: true }).code).toBe("FORMAT_UNSUPPORTED");
     inDatabase(path, (database) => database.exec("DELETE FROM __drizzle_migrations WHERE hash = 'abc'"));
@@ -222,7 +222,7 @@ describe("a store of another version", () => {
         "DROP VIEW subject_members; DROP TABLE messages_fts_terms; DROP TABLE messages_fts; DROP VIEW vectors_pending; DROP TABLE pending_vectors; " +
           "DROP VIEW uncovered; DROP TABLE reembedded_vectors; DROP TABLE imported_files; ALTER TABLE generations DROP COLUMN log_position",
       );
-      database.exec("DROP TABLE tombstones; DROP TABLE store_settings");
+      database.exec("DROP TABLE tombstones; DROP TABLE store_settings; DROP TABLE entries; DROP TABLE items");
       database.exec("DELETE FROM __drizzle_migrations WHERE id >= 4");
     });
     expect(refusalOf(path, { readonly: true }).code).toBe("FORMAT_UNSUPPORTED");

@@ -44,6 +44,8 @@ describe("verify", () => {
       sessionCount: 1,
       messageCount: 40,
       unionCount: log!.n,
+      entryCount: 0,
+      itemCount: 0,
       rebuiltCount: 0,
       problemCount: 0,
       problems: [],

@@ -1,0 +1,58 @@
+import { JSON_DEPTH_MAX } from "./limits.ts";
+
+/** A value that JSON stores without changing it. */
+export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
+
+export interface PlainJsonRules {
+  /** The most characters in all strings and keys together. It is counted down. */
+  charsLeft: number;
+  tooLong: string;
+  /** Throws the error of the caller. */
+  refuse: (path: string, reason: string) => never;
+}
+
+/** Returns a copy of `value`, or refuses the first value in it that JSON would change. */
+export function plainJson(value: unknown, path: string, rules: PlainJsonRules, depth = 0): JsonValue {
+  if (depth > JSON_DEPTH_MAX) rules.refuse(path, `nested deeper than ${JSON_DEPTH_MAX} levels`);
+  switch (typeof value) {
+    case "string":
+      spend(value.length, path, rules);
+      return value;
+    case "boolean":
+      return value;
+    case "number":
+      if (!Number.isFinite(value)) rules.refuse(path, `${value} is not a JSON number`);
+      return value;
+    case "object": {
+      if (value === null) return null;
+      if (Array.isArray(value)) {
+        return Array.from(value, (item, index) => plainJson(item, `${path}[${index}]`, rules, depth + 1));
+      }
+      const prototype = Object.getPrototypeOf(value);
+      if (prototype !== null && prototype !== Object.prototype && Object.getPrototypeOf(prototype) !== null) {
+        rules.refuse(path, `expected plain JSON, got an instance of ${value.constructor?.name ?? "a class"}`);
+      }
+      const copy: Record<string, JsonValue> = {};
+      for (const [key, item] of Object.entries(value)) {
+        if (item === undefined) continue;
+        spend(key.length, path, rules);
+        setOwn(copy, key, plainJson(item, `${path}.${key}`, rules, depth + 1));
+      }
+      return copy;
+    }
+    default:
+      return rules.refuse(path, `${typeof value} is not JSON`);
+  }
+}
+
+/** Sets a field of a copy. `__proto__` from JSON.parse is an own key and must stay one. */
+export function setOwn<T>(copy: Record<string, T>, key: string, value: T): void {
+  if (key === "__proto__") {
+    Object.defineProperty(copy, key, { value, enumerable: true, configurable: true, writable: true });
+  } else copy[key] = value;
+}
+
+function spend(chars: number, path: string, rules: PlainJsonRules): void {
+  rules.charsLeft -= chars;
+  if (rules.charsLeft < 0) rules.refuse(path, rules.tooLong);
+}

@@ -1,0 +1,105 @@
+import * as z from "zod/mini";
+import type { Clock } from "../core/clock.ts";
+import { StoreError } from "../core/errors.ts";
+import { plainJson } from "../core/json.ts";
+import { MESSAGE_CHARS_MAX, PAGE_LIMIT_MAX } from "../core/limits.ts";
+import { once } from "../core/once.ts";
+import { type FieldsOf, identifier, listOf, oneWordOf, parseOptions, parseValue, whole } from "../core/schema.ts";
+import type { Entry } from "../store/entries.ts";
+import type { Repositories } from "../store/repositories.ts";
+import { encodeValue } from "../store/stored-value.ts";
+import { appendEntries, type EntryResult } from "../store/write-values.ts";
+
+export interface EntryInput {
+  /** Plain JSON. It is returned as it was given. */
+  value: unknown;
+  /** A name of yours. The session holds at most one entry with it. */
+  id?: string;
+}
+
+export interface AppendEntriesOptions {
+  /** What happens to an entry whose id the session holds: by default it is skipped. `replace` keeps the old position. */
+  known?: "skip" | "replace";
+}
+
+export interface ListEntriesOptions {
+  /** The position after which to begin; by default 0. For the next page, the position of the last entry. */
+  after?: number;
+  /** The most entries to return: 0 to 10,000 (the default). */
+  limit?: number;
+}
+
+/**
+ * JSON of your program that is in order with the messages of a session, but is no message. It is returned as it was written. It is
+ * not searched, shown in contexts or exported. `forget` of the session deletes it.
+ */
+export interface Entries {
+  /**
+   * Appends all of these entries in one transaction, or none.
+   *
+   * @returns the position of each. `appended` is false for an entry whose id the session held.
+   * @throws {StoreError} `VALUE_INVALID`, `OPTION_INVALID`, `SESSION_NOT_FOUND`, and the errors of `append` that are about the store.
+   */
+  append(entries: readonly EntryInput[], options?: AppendEntriesOptions): EntryResult[];
+
+  /** Returns entries in order. */
+  list(options?: ListEntriesOptions): Entry[];
+}
+
+const ENTRIES = once(() =>
+  listOf(z.strictObject({ value: z.unknown(), id: z.optional(identifier()) } satisfies FieldsOf<EntryInput>)),
+);
+
+const APPEND_OPTIONS = once(() =>
+  z.strictObject({
+    known: z._default(oneWordOf(["skip", "replace"]), "skip"),
+  } satisfies FieldsOf<AppendEntriesOptions>),
+);
+
+const LIST_OPTIONS = once(() =>
+  z.strictObject({
+    after: z._default(whole(0), 0),
+    limit: z._default(whole(0, PAGE_LIMIT_MAX), PAGE_LIMIT_MAX),
+  } satisfies FieldsOf<ListEntriesOptions>),
+);
+
+export class SessionEntries implements Entries {
+  readonly #repositories: Repositories;
+  readonly #clock: Clock;
+  readonly #sessionId: string;
+
+  constructor({ repositories, clock }: { repositories: Repositories; clock: Clock }, sessionId: string) {
+    this.#repositories = repositories;
+    this.#clock = clock;
+    this.#sessionId = sessionId;
+  }
+
+  append(entries: readonly EntryInput[], options: AppendEntriesOptions = {}): EntryResult[] {
+    const { known } = parseOptions("entries.append", APPEND_OPTIONS(), options);
+    const createdAtMs = this.#clock();
+    const rows = parseValue("entries", ENTRIES(), entries).map(({ id }, index) => ({
+      externalId: id ?? null,
+      createdAtMs,
+      // The given value, because zod's copy has lost keys named `__proto__`.
+      ...encodeValue(plainValue(entries[index]!.value, `entries[${index}].value`)),
+    }));
+    return appendEntries(this.#repositories, this.#sessionId, rows, known);
+  }
+
+  list(options: ListEntriesOptions = {}): Entry[] {
+    const { after, limit } = parseOptions("entries.list", LIST_OPTIONS(), options);
+    const { database, entries } = this.#repositories;
+    return database.read(() => entries.after(this.#sessionId, after, limit));
+  }
+}
+
+/** Returns a copy of a value that JSON does not change. @throws {StoreError} `VALUE_INVALID`. */
+export function plainValue(value: unknown, path: string) {
+  return plainJson(value, path, {
+    charsLeft: MESSAGE_CHARS_MAX,
+    tooLong: `the value is longer than ${MESSAGE_CHARS_MAX} characters`,
+    refuse: (at, reason) => {
+      throw new StoreError("VALUE_INVALID", { path: at, reason });
+    },
+  });
+}

@@ -1,0 +1,54 @@
+import type { JsonValue } from "../core/json.ts";
+import { Repository } from "./repository.ts";
+import { entries } from "./schema.ts";
+import { columns, type InsertOf, type RowOf } from "./statement.ts";
+import { decodeValue } from "./stored-value.ts";
+
+const ENTRY = columns(entries);
+const KNOWN = columns(entries, "id", "beforeSeq", "createdAtMs");
+
+export type NewEntry = Omit<InsertOf<typeof ENTRY>, "id">;
+
+/** JSON that a program keeps in order with the messages of a session. */
+export interface Entry {
+  /** Rises with every entry, and is never reused. */
+  position: number;
+  /** The entry came after the messages with lower seqs, and before this one. */
+  beforeSeq: number;
+  id?: string;
+  value: JsonValue;
+  /** Unix milliseconds. */
+  createdAtMs: number;
+}
+
+export class EntryRepository extends Repository {
+  // Appends and reads of entries run these.
+  readonly #put = this.statement<InsertOf<typeof ENTRY>>`${ENTRY.upsert()}`;
+  readonly #insert = this.statement<NewEntry & { id: null }>`${ENTRY.insert()}`;
+  readonly #after = this.statement<{ sessionId: string; after: number; limit: number }, RowOf<typeof ENTRY>>`
+    SELECT ${ENTRY} FROM entries WHERE session_id = @sessionId AND id > @after ORDER BY id LIMIT @limit`;
+  readonly byExternalId = this.statement<[sessionId: string, externalId: string], RowOf<typeof KNOWN>>`
+    SELECT ${KNOWN} FROM entries WHERE session_id = ? AND external_id = ?`.get;
+  readonly count = this.statement<[], number>`SELECT count(*) FROM entries`.pluck().one;
+
+  /** Returns the new entry's position. */
+  add(row: NewEntry): number {
+    return Number(this.#insert.run({ ...row, id: null }).lastInsertRowid);
+  }
+
+  replace(row: InsertOf<typeof ENTRY>): void {
+    this.#put.run(row);
+  }
+
+  after(sessionId: string, after: number, limit: number): Entry[] {
+    return this.#after
+      .all({ sessionId, after, limit })
+      .map(({ id: position, beforeSeq, externalId, createdAtMs, ...row }) => ({
+        position,
+        beforeSeq,
+        ...(externalId !== null && { id: externalId }),
+        value: decodeValue(row) as JsonValue,
+        createdAtMs,
+      }));
+  }
+}

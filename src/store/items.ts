@@ -1,0 +1,102 @@
+import type { JsonValue } from "../core/json.ts";
+import { Repository } from "./repository.ts";
+import { items } from "./schema.ts";
+import { columns, type InsertOf, type RowOf } from "./statement.ts";
+import { decodeValue } from "./stored-value.ts";
+
+const ITEM = columns(items);
+const KNOWN = columns(items, "id", "createdAtMs");
+
+export type NewItem = Omit<InsertOf<typeof ITEM>, "id" | "createdAtMs">;
+
+/** A value that a program keeps under a namespace and a key. */
+export interface Item {
+  namespace: string[];
+  key: string;
+  value: JsonValue | Uint8Array;
+  /** The id of the session that the item is forgotten with. */
+  session?: string;
+  /** Unix milliseconds. */
+  createdAtMs: number;
+  updatedAtMs: number;
+}
+
+/** A namespace and all that begin with the same elements, as bounds of the column `namespace`. */
+interface NamespaceRange {
+  exact: string;
+  from: string;
+  to: string;
+}
+
+/** The JSON of a longer namespace begins with the JSON of its first elements, without the bracket, and a comma. */
+function rangeOf(prefix: readonly string[]): NamespaceRange {
+  const exact = JSON.stringify(prefix);
+  const stem = exact.slice(0, -1);
+  return prefix.length === 0
+    ? { exact, from: `${stem}"`, to: `${stem}#` }
+    : { exact, from: `${stem},`, to: `${stem}-` };
+}
+
+const IN_RANGE = "(namespace = @exact OR namespace >= @from AND namespace < @to)";
+
+export class ItemRepository extends Repository {
+  // Programs may read and write items in every step.
+  readonly #put = this.statement<Omit<InsertOf<typeof ITEM>, "id"> & { id: number | null }>`${ITEM.upsert()}`;
+  readonly #byKey = this.statement<[namespace: string, key: string], RowOf<typeof ITEM>>`
+    SELECT ${ITEM} FROM items WHERE namespace = ? AND key = ?`;
+  readonly #byId = this.statement<[id: number], RowOf<typeof ITEM>>`SELECT ${ITEM} FROM items WHERE id = ?`;
+  readonly #known = this.statement<[namespace: string, key: string], RowOf<typeof KNOWN>>`
+    SELECT ${KNOWN} FROM items WHERE namespace = ? AND key = ?`;
+  readonly #delete = this.statement<[namespace: string, key: string]>`
+    DELETE FROM items WHERE namespace = ? AND key = ?`;
+  readonly #deleteRange = this.statement<NamespaceRange>`DELETE FROM items WHERE ${IN_RANGE}`;
+  // These read only the index, because values may be long.
+  readonly #ids = this.statement<NamespaceRange, number>`
+    SELECT id FROM items WHERE ${IN_RANGE} ORDER BY namespace, key`.pluck();
+  readonly #namespaces = this.statement<NamespaceRange, string>`
+    SELECT DISTINCT namespace FROM items WHERE ${IN_RANGE} ORDER BY namespace`.pluck();
+  readonly count = this.statement<[], number>`SELECT count(*) FROM items`.pluck().one;
+
+  /** The time of creation of an item that is replaced stays. */
+  put(row: NewItem): void {
+    const known = this.#known.get(row.namespace, row.key);
+    this.#put.run({ ...row, id: known?.id ?? null, createdAtMs: known?.createdAtMs ?? row.writtenAtMs });
+  }
+
+  byKey(namespace: readonly string[], key: string): Item | undefined {
+    const row = this.#byKey.get(JSON.stringify(namespace), key);
+    return row && itemOf(row);
+  }
+
+  delete(namespace: readonly string[], key: string): boolean {
+    return this.#delete.run(JSON.stringify(namespace), key).changes > 0;
+  }
+
+  deleteAll(prefix: readonly string[]): number {
+    return this.#deleteRange.run(rangeOf(prefix)).changes;
+  }
+
+  /** The ids of the items in a namespace and in those that begin with it, by namespace and key. */
+  ids(prefix: readonly string[]): number[] {
+    return this.#ids.all(rangeOf(prefix));
+  }
+
+  byId(id: number): Item {
+    return itemOf(this.#byId.one(id));
+  }
+
+  namespaces(prefix: readonly string[]): string[][] {
+    return this.#namespaces.all(rangeOf(prefix)).map((namespace) => JSON.parse(namespace) as string[]);
+  }
+}
+
+function itemOf({ namespace, key, sessionId, createdAtMs, writtenAtMs, ...stored }: RowOf<typeof ITEM>): Item {
+  return {
+    namespace: JSON.parse(namespace) as string[],
+    key,
+    value: decodeValue(stored),
+    ...(sessionId !== null && { session: sessionId }),
+    createdAtMs,
+    updatedAtMs: writtenAtMs,
+  };
+}
