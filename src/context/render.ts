@@ -40,7 +40,7 @@ export interface Findings {
  *
  * **Partition.** `sources` and `omitted` count every message of the session once. Each render asserts it.
  *
- * @param memories  Keeps memory messages. Valid until the frontier moves.
+ * @param memories  The memory messages of earlier renders. They are valid until the frontier moves.
  * @throws {StoreError} `BUDGET_TOO_SMALL` if pinned messages, newest step and one pointer line do not fit. A budget of its
  *   `tokensNeeded` is enough.
  */
@@ -112,7 +112,7 @@ export function renderContext(
   };
 }
 
-/** The memory message, and what a context without evidence says of the messages in it. */
+/** The memory message, and how a context without evidence accounts for the messages in it. */
 export interface MemoryPart {
   memory: Memory;
   /** One message or none. */

@@ -43,13 +43,13 @@ export interface ContinuityWriter {
   /**
    * Returns the block for the messages before the window and the hidden messages; undefined if nothing fits.
    *
-   * @param tokensMax  The shares of the lines are shares of it.
-   * @param roomMax  Most tokens of the block; `tokensMax` if it is left out.
+   * @param tokensMax  The number of tokens from which the shares of the lines are computed.
+   * @param roomMax  Most tokens of the block; by default `tokensMax`.
    */
   write(hidden: readonly Message[], tokensMax: number, shown: ShownNames, roomMax?: number): Continuity | undefined;
 }
 
-/** Identifiers and base names of files that a context shows. A digest may show a file without its folder, so files in it are still listed. */
+/** Identifiers and base names of files that a context shows. Files in the digest are still listed, because it may omit folders. */
 export interface ShownNames {
   inWindow: ReadonlySet<string>;
   inDigest: ReadonlySet<string>;
@@ -130,8 +130,8 @@ export interface RenderResult {
   /** The tokens of the whole context, at most `tokensMax`. `metadata` does not count, because it is not for the model. */
   tokenCount: number;
   /**
-   * The tokens of the messages before the evidence; without a query, of all messages. No query changes these messages. A new
-   * message may, if the budget leaves them 8,192 tokens or fewer.
+   * The tokens of the messages before the evidence, or of all messages if there is no query. No query changes these messages. A new
+   * message may change them if the budget leaves them 8,192 tokens or fewer.
    */
   stablePrefixTokens: number;
   sources: Source[];

@@ -46,8 +46,8 @@ export function strategyView(strategy: Strategy, source: StrategySource, tokensM
 }
 
 /**
- * Renders a session by a strategy. All keep the promises of `renderContext`, with one exception: a large newest step also
- * breaks the prefix of a `sandwich`, because fewer first messages fit. A render never waits for a summary.
+ * Renders a session by a strategy. All strategies keep the promises of `renderContext`, with one exception: a large newest step
+ * also breaks the prefix of a `sandwich`, because fewer first messages fit. A render never waits for a summary.
  *
  * @throws {StoreError} `BUDGET_TOO_SMALL`; with `full` if not every message fits.
  */

@@ -53,7 +53,7 @@ export interface RenderView {
   shortened?: ReadonlySet<number>;
   /** The tokens at which messages leave the window. */
   windowTokensMax: number;
-  /** The first seq of the step that was the newest when the window began where it does. */
+  /** The first seq of the step that was the newest when the start of the window last moved. */
   anchorSeq: number;
   /** The first seq that has not left the window. Each message before it is pinned or in a theme. */
   evictedSeq: number;
@@ -76,7 +76,7 @@ export type ColdView = Pick<RenderView, "themes" | "overlap" | "placeOf">;
 
 type SummaryDraft = SummaryView & Covering;
 
-/** Reads the part of a session before the window. The time does not grow with the length of the session. */
+/** Reads the part of a session before the window. It takes no longer for a longer session. */
 export function loadColdView(repositories: Repositories, state: SessionState): ColdView {
   const { unions, clusters } = repositories;
   const coverage = new Coverage(unions);
@@ -100,7 +100,7 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
   for (const row of shown) {
     if (row.level === "cluster") ofClusters.set(row.rootId, [...(ofClusters.get(row.rootId) ?? []), row]);
   }
-  // Where a theme was summarized by an older version, its clusters are covered from then on.
+  // Older versions summarized whole themes. Such a summary covers all clusters that the theme had then.
   for (const rows of [...coverage.maximalThemes(shown).map((row) => [row]), ...ofClusters.values()]) {
     const { level, rootId, logPosition, title } = rows.at(-1)!;
     const draft = draftOf(rootId);

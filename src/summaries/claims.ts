@@ -85,7 +85,7 @@ export class SummaryClaims {
     releaseClaims(this.#options.repositories, [summary]);
   }
 
-  /** Writes a paid result, which ends the claim. Tries again while another process keeps the store busy, until the claim expires. */
+  /** Writes a paid result, which ends the claim. While another process keeps the store busy, tries again until the claim ends. */
   async record<T>(summary: ClaimedSummary, write: (claim: HeldClaim) => T): Promise<T> {
     for (;;) {
       try {

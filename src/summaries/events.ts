@@ -22,7 +22,7 @@ export interface ResolveEvent {
   inputTokens?: number;
   outputTokens?: number;
   costUsd?: number;
-  /** True if the summary was not recorded, because its messages were forgotten or another process summarized them; with `resolved`. */
+  /** With `resolved`: true if the summary was not recorded, because its messages were forgotten or summarized elsewhere. */
   isStale?: boolean;
   /** Why there is no summary; with `failed` and `parked`. */
   error?: string;

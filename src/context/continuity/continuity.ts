@@ -54,11 +54,11 @@ const CUT_CHARS = 100;
 const TOKENS_MIN = 80;
 
 /**
- * Returns undefined if there is nothing to say, or no room.
+ * Writes the block. Returns undefined if there is nothing to say, or no room.
  *
  * @param rankedNames  Identifiers to list, the most important first.
  * @param inDigest  Names that the digest shows. They are not listed.
- * @param tokensMax  The shares of the lines are shares of it.
+ * @param tokensMax  The number of tokens from which the shares of the lines are computed.
  * @param roomMax  Most tokens of the text.
  */
 export function buildContinuity(
@@ -74,7 +74,7 @@ export function buildContinuity(
     if (names.length === NAMES_MAX) break;
     if (!inWindow.has(name.text) && !inDigest.has(name.text) && !files.has(name.text)) names.push(name);
   }
-  const topics = [...said, { share: NAMES_SHARE, ways: fewerAndFewer(names, namesLine, tokenCounter) }];
+  const topics = [...said, { share: NAMES_SHARE, versions: versionsOf(names, namesLine, tokenCounter) }];
   const frameTokens = lineTokens(frame([]), tokenCounter);
   const total = tokensMax - frameTokens;
   let left = roomMax - frameTokens;
@@ -85,7 +85,7 @@ export function buildContinuity(
     for (const topic of topics) {
       if (!isSecondRound) room += topic.share * total;
       if (chosenTopics.has(topic)) continue;
-      const line = firstFitting(topic.ways, Math.min(room, left));
+      const line = firstFitting(topic.versions, Math.min(room, left));
       if (line === undefined) continue;
       room -= line.cost;
       left -= line.cost;
@@ -114,11 +114,11 @@ export function buildContinuity(
 interface Topic {
   /** The share of the block that this topic adds. Later topics may use what it leaves. */
   share: number;
-  ways: readonly Way[];
+  versions: readonly Version[];
 }
 
-/** Writes the line when it is first asked for, and keeps it. */
-type Way = () => Line;
+/** Returns the line. It is written on the first call. */
+type Version = () => Line;
 
 /** The lines that a block may have, apart from its names. They are made once for the two blocks of a render. */
 export interface ContinuityTopics {
@@ -143,22 +143,24 @@ export function continuityTopics(
     .slice(0, FILES_MAX);
   const saidTopics = (name: keyof typeof SAID, lines: readonly NotedLine[]): Topic[] => {
     const { share, most } = SAID[name];
-    const ways = lines.slice(0, most).map((line) => ({ share: 0, ways: saidWays(name, line, tokenCounter) }));
-    return [{ share, ways: [] }, ...ways];
+    const ownTopics = lines
+      .slice(0, most)
+      .map((line) => ({ share: 0, versions: saidVersions(name, line, tokenCounter) }));
+    return [{ share, versions: [] }, ...ownTopics];
   };
   const said = [
     ...saidTopics("asked", asked),
     ...saidTopics("error", errors),
     ...saidTopics("rule", rules),
     ...saidTopics("found", [...outcomes.slice(0, OUTCOMES_MAX), ...decided]),
-    { share: DID_SHARE, ways: fewerAndFewer(actions, didLine, tokenCounter) },
-    { share: FILES_SHARE, ways: fewerAndFewer(files, filesLine, tokenCounter) },
+    { share: DID_SHARE, versions: versionsOf(actions, didLine, tokenCounter) },
+    { share: FILES_SHARE, versions: versionsOf(files, filesLine, tokenCounter) },
   ];
   return { said, files: new Set(files.map(({ text }) => baseName(text))), inWindow };
 }
 
 interface Line extends Content {
-  /** Its tokens, and those of its line break. */
+  /** The tokens of the line and its line break. */
   cost: number;
 }
 
@@ -178,17 +180,21 @@ function inOrder(left: Line, right: Line): number {
   return ORDER.indexOf(left.name) - ORDER.indexOf(right.name) || left.from[0]!.seq - right.from[0]!.seq;
 }
 
-function saidWays(name: keyof typeof SAID, { text, messageId, seq }: NotedLine, tokenCounter: TokenCounter): Way[] {
-  const way = (wayText: () => string): Way =>
+function saidVersions(
+  name: keyof typeof SAID,
+  { text, messageId, seq }: NotedLine,
+  tokenCounter: TokenCounter,
+): Version[] {
+  const version = (textOf: () => string): Version =>
     priced(tokenCounter, () => {
-      const quote = wayText();
+      const quote = textOf();
       return { name, text: element(name, { seq }, escapeText(quote)), from: [{ messageId, seq }], quote };
     });
-  const whole = way(() => text);
-  return text.length <= CUT_CHARS ? [whole] : [whole, way(() => `${cutAtGrapheme(text, CUT_CHARS)}…`)];
+  const whole = version(() => text);
+  return text.length <= CUT_CHARS ? [whole] : [whole, version(() => `${cutAtGrapheme(text, CUT_CHARS)}…`)];
 }
 
-function priced(tokenCounter: TokenCounter, contentOf: () => Content): Way {
+function priced(tokenCounter: TokenCounter, contentOf: () => Content): Version {
   return once(() => {
     const content = contentOf();
     return { ...content, cost: lineTokens(content.text, tokenCounter) };
@@ -222,26 +228,26 @@ function spanning(name: Content["name"], text: string, lines: readonly NotedLine
   return { name, text: element(name, { seq: span }, escapeText(text)), from };
 }
 
-/** Returns a line that joins the given lines, or fewer and fewer of them: with each version, an eighth fewer. */
-function fewerAndFewer(
+/** Returns versions of a line that joins the given lines. Each version joins an eighth fewer than the one before. */
+function versionsOf(
   lines: readonly NotedLine[],
   contentOf: (lines: readonly NotedLine[]) => Content,
   tokenCounter: TokenCounter,
-): Way[] {
-  const ways: Way[] = [];
+): Version[] {
+  const versions: Version[] = [];
   for (let count = lines.length; count > 0; count -= Math.max(1, Math.floor(count / 8))) {
-    ways.push(priced(tokenCounter, () => contentOf(lines.slice(0, count))));
+    versions.push(priced(tokenCounter, () => contentOf(lines.slice(0, count))));
   }
-  return ways;
+  return versions;
 }
 
 /** Returns the first version that fits. Later versions are shorter. */
-function firstFitting(ways: readonly Way[], room: number): Line | undefined {
+function firstFitting(versions: readonly Version[], room: number): Line | undefined {
   let fitting: Line | undefined;
-  let [from, end] = [0, ways.length];
+  let [from, end] = [0, versions.length];
   while (from < end) {
     const middle = Math.floor((from + end - 1) / 2);
-    const line = ways[middle]!();
+    const line = versions[middle]!();
     if (line.cost > room) from = middle + 1;
     else {
       fitting = line;

@@ -10,19 +10,19 @@ export const HALVING_MESSAGES = 120;
 /** The tokens of the mark for a gap, which a block may need. */
 const GAP_TOKENS = 2;
 
-/** An estimate is enough to compare blocks. What is chosen is counted. */
+/** Blocks are compared by this estimate. The tokens of chosen blocks are counted. */
 const TOKEN_CHARS = 4;
 
 const WORD = /\p{L}[\p{L}\p{M}\p{N}'’-]{3,}|\p{N}+/gu;
 
-/** A block whose lines, names and words have numbers, so that a choice compares no texts. */
+/** A block whose lines, names and words are numbers, so that a choice need not compare texts. */
 export class IndexedBlock {
   readonly message: IndexedMessage;
   /** Index into the message's blocks. */
   readonly block: number;
   readonly lines: readonly number[];
   readonly names: readonly number[];
-  /** About what it costs. */
+  /** An estimate of `cost`. */
   readonly tokensEstimated: number;
   readonly #lexicon: Lexicon;
   #cost: number | undefined;
@@ -38,7 +38,7 @@ export class IndexedBlock {
     this.#lexicon = lexicon;
   }
 
-  /** Its tokens, and those of a mark for a gap. */
+  /** The tokens of the block and of a mark for a gap. */
   get cost(): number {
     this.#cost ??= this.#lexicon.tokenCounter.count(escapeText(this.#text())) + GAP_TOKENS;
     return this.#cost;
@@ -65,7 +65,7 @@ export class IndexedMessage {
   readonly names: readonly number[];
   readonly #lexicon: Lexicon;
   #tagCost: number | undefined;
-  /** As it was written last. Contexts that follow each other often show the same blocks. */
+  /** The message as it was written last, because successive contexts often show the same blocks. */
   #written: { blocks: string; message: DigestMessage } | undefined;
 
   constructor(source: BlockedMessage, lexicon: Lexicon) {
@@ -117,7 +117,7 @@ class Numbers {
   }
 }
 
-/** With this many times the lines of its first index, a lexicon is mostly of messages that are too old for a digest. */
+/** When a lexicon has this many times the lines of its first index, most of its messages are too old for a digest. */
 const LEXICON_GROWTH_MAX = 3;
 
 /** The numbers of lines, names and words. It outlives an index, so that a move of the frontier numbers only new messages. */
@@ -137,7 +137,7 @@ class Lexicon {
     return this.lineNumbers.size > LEXICON_GROWTH_MAX * this.#lineCountFirst;
   }
 
-  beginsWith(past: readonly BlockedMessage[]): this {
+  startWith(past: readonly BlockedMessage[]): this {
     for (const message of past) this.of(message);
     this.#lineCountFirst = this.lineNumbers.size;
     return this;
@@ -157,7 +157,7 @@ class Lexicon {
 /** The lexicon that numbered each message last. */
 const lexicons = new WeakMap<BlockedMessage, Lexicon>();
 
-/** The messages before the window, prepared for choices. It is made when the frontier moves, and messages of the window join it. */
+/** An index of the messages before the window, made when the frontier moves. Messages of the window can be added with `of`. */
 export class BlockIndex {
   readonly lexicon: Lexicon;
   readonly past: readonly IndexedMessage[];
@@ -175,7 +175,7 @@ export class BlockIndex {
     const newest = past.at(-1);
     const known = newest && lexicons.get(newest);
     const isUsable = known?.tokenCounter === tokenCounter && !known.isWornOut;
-    this.lexicon = isUsable ? known : new Lexicon(tokenCounter).beginsWith(past);
+    this.lexicon = isUsable ? known : new Lexicon(tokenCounter).startWith(past);
     this.past = past.map((message) => this.of(message));
     this.hasCalls = past.some(({ isCall }) => isCall);
     this.seqLast = newest?.seq ?? 0;

@@ -23,15 +23,15 @@ export interface BlockedMessage {
   role: Role;
   name: string | undefined;
   text: string;
-  /** True if the text is every word of the message. */
+  /** True if the text holds every word of the message. */
   isWhole: boolean;
   isCall: boolean;
-  /** The keys of its calls in the cache. */
+  /** The keys under which the cache holds the kinds of its calls. */
   callKeys: readonly string[];
   blocks: readonly Block[];
   /** The names in its blocks, each once. */
   names: readonly string[];
-  /** How likely later work uses lines of it again, compared with other messages of its age. */
+  /** How likely later work is to use its lines again, compared with other messages of its age. */
   kindWeight: number;
   /** The weight of each name that the message mentions. */
   nameWeight: number;
@@ -153,11 +153,11 @@ function kindOf({ role, stepId, parts }: BlockSource, calls: ReadonlyMap<string,
   return "other";
 }
 
-/** A call that names a file and nothing else reads it. A call that carries lines of text changes something. */
+/** Guesses what a call does. A call that names only a file reads it. A call that carries lines of text changes something. */
 function callKind({ name, args }: Part & { type: "tool_call" }): CallKind {
   if (PLAN.test(name)) return "plan";
   const texts = Object.values((args ?? {}) as object).filter((value) => typeof value === "string");
-  // A long string may be a note here, and is long text then.
+  // A note stands for a long text.
   if (texts.some((text) => mayBeNote(text) || text.length >= ARTIFACT_CHARS_MIN)) return "change";
   if (texts.some((text) => text.length >= CHANGE_CHARS_MIN && text.includes("\n"))) return "change";
   const isFile = (text: string): boolean => !/\s/.test(text) && filesIn(text).length > 0;
@@ -185,7 +185,7 @@ function blocksOf(text: string): Block[] {
   return blocks;
 }
 
-/** Yields where the lines of a text begin and end. A long line is cut where JSON in it has a line break, else behind a sentence or a word. */
+/** Yields where the lines of a text begin and end. A long line is cut after a line break of JSON in it, a sentence, or a word. */
 function* linesOf(text: string): Generator<[from: number, to: number]> {
   for (let from = 0; from <= text.length; ) {
     const lineBreak = text.indexOf("\n", from);

@@ -3,10 +3,11 @@ import { type BlockedMessage, tellingLines } from "./blocks.ts";
 import type { DigestMessage } from "./digest-message.ts";
 import { MaxHeap } from "./max-heap.ts";
 
-/** The probability that later work uses a line again falls with the messages since it was last seen. */
+/** Later work is less likely to use a line again, the more messages have come since it was last seen. */
 const REUSE = 0.04;
+/** The number of messages after which the larger part of that probability has halved. */
 const HALVING_SHORT = 30;
-/** The worth of a name that nothing shows yet, against that of a line. */
+/** The worth of a name that nothing shows yet, in the unit of lines. */
 const NAME_WORTH = 0.05;
 /** A name with this many mentions has half of that worth. */
 const NAME_COUNT_HALF = 3;
@@ -28,17 +29,17 @@ interface ChosenBlocks {
 /**
  * Chooses blocks of messages, each for the lines and names that it adds to what is shown, per token.
  *
- * A line is worth more the newer it is, the more often it was seen, and if it was read from a file or written to one. A block
- * whose lines are shown already has no worth. The greedy choice for such a sum is within 1 - 1/e of the best one (Nemhauser,
- * Wolsey and Fisher, 1978); worths only fall, so most need not be computed again (Minoux, 1978).
+ * A line is worth more if it is newer, if it was seen more often, and if it was read from a file or written to one. A block whose
+ * lines are shown already has no worth. For such a sum, the greedy choice reaches 1 - 1/e of the best one (Nemhauser, Wolsey and
+ * Fisher, 1978). Worths only fall, so most need not be computed again (Minoux, 1978).
  */
 export class DigestChoice {
   readonly #index: BlockIndex;
   readonly #messages: readonly IndexedMessage[];
   readonly #isTalk: boolean;
-  /** What each line of the index is worth; 0 if the context shows it. */
+  /** The worth of each line of the index; 0 if the context shows the line. */
   readonly #lineWorths: Float64Array;
-  /** What each name of the index is worth. In talk, each word is a name. */
+  /** The worth of each name of the index. In a conversation without tools, each word is a name. */
   readonly #nameWorths: Float64Array;
   readonly #blocks: readonly IndexedBlock[];
   /** Indexes into `#blocks`. */
@@ -47,7 +48,7 @@ export class DigestChoice {
   readonly #order: IndexedBlock[] = [];
 
   /**
-   * @param index  Of messages that are not shown.
+   * @param index  The index of the messages before the window, which are not shown.
    * @param hidden  More messages that are not shown, in order of seq.
    * @param shown  The messages that the context shows word for word.
    * @param seqNow  The seq from which ages are counted.
@@ -78,7 +79,7 @@ export class DigestChoice {
     }
   }
 
-  /** Leaves out what the context shows in another way. */
+  /** Makes names and quotes that the context shows elsewhere worthless, so that no block is chosen for them. */
   markShown({ names, quotes }: { names: readonly string[]; quotes: readonly string[] }): void {
     const { lineNumbers, nameNumbers, wordNumbers } = this.#index.lexicon;
     const nameOrWordNumbers = this.#isTalk ? wordNumbers : nameNumbers;
@@ -241,7 +242,7 @@ function lineWorths(index: BlockIndex, hidden: readonly IndexedMessage[], seqNow
   const worths = new Float64Array(index.lexicon.lineNumbers.size);
   for (let line = 0; line < lineCounts.length; line++) {
     const count = lineCounts[line]!;
-    if (count > 0) worths[line] = REUSE * recencies[lineLast[line]!]! * oftenness(count);
+    if (count > 0) worths[line] = REUSE * recencies[lineLast[line]!]! * frequencyFactor(count);
   }
   const counts = new Map<number, number>();
   for (const message of hidden) {
@@ -250,19 +251,19 @@ function lineWorths(index: BlockIndex, hidden: readonly IndexedMessage[], seqNow
       for (const line of lines) {
         const count = (counts.get(line) ?? lineCounts[line] ?? 0) + 1;
         counts.set(line, count);
-        worths[line] = REUSE * recency * oftenness(count);
+        worths[line] = REUSE * recency * frequencyFactor(count);
       }
     }
   }
   return worths;
 }
 
-const oftennesses: number[] = [];
+const frequencyFactors: number[] = [];
 
 /** A line that was seen more often is used again more often. */
-function oftenness(count: number): number {
-  oftennesses[count] ??= 1 + 0.5 * Math.log(count);
-  return oftennesses[count];
+function frequencyFactor(count: number): number {
+  frequencyFactors[count] ??= 1 + 0.5 * Math.log(count);
+  return frequencyFactors[count];
 }
 
 function nameWorths(index: BlockIndex, hidden: readonly IndexedMessage[], seqNow: number): Float64Array {

@@ -1,7 +1,7 @@
 import { element, escapeText } from "../../core/markup.ts";
 import type { BlockedMessage } from "./blocks.ts";
 
-/** A message of which a digest shows some blocks or all. */
+/** A message as a digest shows it: some of its blocks, or all. */
 export interface DigestMessage {
   id: number;
   seq: number;

@@ -19,7 +19,7 @@ export const UNCACHED_TOKENS_MAX = 8_192;
 const WINDOW_SHARE = 0.25;
 /** A small context gives the window a larger share up to a number of tokens, so that it shows more than the newest step. */
 const SMALL_WINDOW = { share: 0.4, tokensMax: 1_600 };
-/** The least share in a context that keeps its prefix. The window grows into the rest. */
+/** The least share of the memory message in a context that keeps its prefix. The window grows into the rest. */
 const CACHED_MEMORY_SHARE = 0.4;
 /** A window may pass its limit by one step. */
 const WINDOW_MARGIN = 1.2;
@@ -29,7 +29,7 @@ export interface FittedWindow {
   earlier: PricedMessage[];
   newest: PricedMessage[];
   hidden: Message[];
-  /** The messages that were shown whole when the start of the window was placed. */
+  /** The messages that were shown whole when the start of the window last moved. */
   placed: Message[];
   /** The first seq of the step that was the newest then. */
   anchorSeq: number;
@@ -108,7 +108,7 @@ function windowTokens(free: number): number {
   return Math.max(least, free * WINDOW_SHARE);
 }
 
-/** The tags and marks of a digest cost about a sixth of its text. */
+/** A past may take this share of its own tokens, because the tags and marks of a digest cost about a sixth of its text. */
 const PAST_SHARE = 1.2;
 
 /** The share of the room for older steps that stays full when the start of the window moves. */
@@ -156,7 +156,7 @@ interface StepAsIs extends FittedStep {
   closedTokens: number;
 }
 
-/** A cache, by the first message of the step, because the window of each render has nearly the same steps. */
+/** Steps are kept by their first message, because the window of each render has nearly the same steps. */
 const known = new WeakMap<Message, StepAsIs>();
 
 function stepAsIs(step: Step, isOpen: boolean, tokenCounter: TokenCounter): StepAsIs {
@@ -182,9 +182,9 @@ function isSame(step: Step, other: Step): boolean {
 
 /** The tokens that the window may use at one size of the memory message. */
 export interface HotLimit {
-  /** If the window is shown from its first step. */
+  /** The limit if the window is shown from its first step. */
   whole: number;
-  /** If its first steps are hidden. A pointer line then names them. */
+  /** The limit if its first steps are hidden. A pointer line then names them. */
   cut: number;
 }
 
@@ -242,7 +242,7 @@ export function limitAt(limit: HotLimit, start: number): number {
 export interface Gap {
   seqFirst: number;
   seqLast: number;
-  /** Pinned messages do not count, nor shown results of a step that began in the gap. */
+  /** Pinned messages do not count, and neither do shown results of a step that began in the gap. */
   messageCount: number;
 }
 

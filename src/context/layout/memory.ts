@@ -12,12 +12,12 @@ import type { PreparedView } from "./prepare.ts";
 import { chooseStatements } from "./statements.ts";
 
 /**
- * The most that the lines of the themes take of the memory message. If they need more, one pointer line stands for all themes, and
- * their summaries are not shown.
+ * The lines of the themes may take this share of the memory message. If they need more, one pointer line stands for all themes,
+ * and their summaries are not shown.
  */
 const THEMES_SHARE = 0.15;
 
-/** The most that summaries take. A digest holds more of what later work uses. */
+/** Statements of summaries may take this share of the memory message. A digest holds more of what later work uses. */
 const SUMMARIES_SHARE = 0.35;
 
 /** A smaller digest would be mostly frame. */

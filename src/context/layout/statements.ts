@@ -5,14 +5,14 @@ export interface Statement {
   tokens: number;
 }
 
-/** So much more a statement is worth than one that says as much before it. */
+/** The worth of a statement rises by this share with each place, so that the later of two equal ones is chosen. */
 const LATER = 1e-9;
 
 const WORD = /[\p{L}\p{N}_][\p{L}\p{N}_./-]+/gu;
 
 /**
- * Returns the statements that have room, in order. If not all do, they are chosen by the words per token that no chosen
- * statement has. Of equal ones, the later one is chosen. A worth only falls, so most need not be computed again (Minoux, 1978).
+ * Returns the statements for which there is room, in order. If there is not room for all, those are chosen that add the most new
+ * words per token. Of equal ones, the later one is chosen. Worths only fall, so most need not be computed again (Minoux, 1978).
  */
 export function chooseStatements<S extends Statement>(statements: readonly S[], tokensMax: number): S[] {
   if (statements.reduce((sum, { tokens }) => sum + tokens, 0) <= tokensMax) return [...statements];

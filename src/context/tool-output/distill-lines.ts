@@ -53,7 +53,7 @@ class LineSelection {
   readonly #lineCharsMax: number;
   readonly #markerChars: number;
   readonly #selected: Uint8Array;
-  /** Characters left, after the markers of all gaps. */
+  /** The characters that remain for lines, besides the markers of all gaps. */
   room: number;
 
   constructor(lines: readonly string[], charsMax: number) {
@@ -65,7 +65,7 @@ class LineSelection {
     this.room = charsMax + 1 - this.#markerChars; // no line break follows the last line
   }
 
-  /** Returns false if the line has no room. */
+  /** Selects a line. Returns false if there is no room for it. */
   take(index: number): boolean {
     if (this.#selected[index] === 1) return true;
     // A line in the middle of a gap needs one more marker. A line that fills a gap saves one.

@@ -1,5 +1,6 @@
-/** The first characters of a line are searched for words, and fewer are compared with other lines. */
+/** Only this many characters of a line are searched for words. */
 const LOOKED_AT_CHARS = 300;
+/** Only this many characters of a line are compared with other lines. */
 const SHAPE_CHARS = 80;
 
 /** A line is a repetition if it looks like one of this many distinct lines before it. */
@@ -12,7 +13,7 @@ const AFTER_FAILURE = 3;
 export const REPEATED = -1;
 export const FOREIGN_FRAME = -2;
 
-/** The weight of one rank. Among lines that look alike, each weighs 1 less than the line before. */
+/** The difference between two ranks. Among lines that look alike, each weighs 1 less than the line before. */
 const RANK = 1_000;
 export const WEIGHT_MAX = 4 * RANK;
 

@@ -6,7 +6,7 @@ import { shortenToolMessage } from "./shorten-step.ts";
 
 type NormalLimits = Pick<SessionSettings, "oldMessageTokensMax" | "messageTokensMax" | "recentTokensMax">;
 
-/** A cache, because a message is rendered many times, and cutting a message of megabytes takes long. */
+/** The messages that were cut are kept, because a message is rendered many times, and cutting megabytes takes long. */
 const known = new WeakMap<Message, { limit: number; tokenCounter: TokenCounter; normal: Message }>();
 
 /**

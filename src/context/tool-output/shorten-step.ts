@@ -9,7 +9,7 @@ import { shorten } from "./shorten.ts";
 /** Fewest characters of a shortened text, marker included: about one line of head and one of tail. */
 const CHARS_MIN = 240;
 
-/** If a limit was too high, the next limit is at most this share. */
+/** If a limit was too high, the next limit is at most this share of it. */
 const CHARS_RATIO = 0.9;
 
 /**

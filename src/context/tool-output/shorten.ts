@@ -17,7 +17,7 @@ export function shorten(text: string, charsMax: number, source: string): string 
 /**
  * Returns the head and the tail of a text, two to one, with a marker between them. No grapheme is cut in two.
  *
- * @param markerOf  Returns the marker for a number of UTF-16 units. It must not get longer with fewer units.
+ * @param markerOf  Returns the marker for a number of UTF-16 units. A marker for fewer units must not be longer.
  */
 export function cutMiddle(text: string, charsMax: number, markerOf: (charCount: number) => string): string {
   if (text.length <= charsMax) return text;
