@@ -3,8 +3,8 @@ import {
   type ContinuityTopics,
   continuityShare,
   continuityTopics,
-  NameRanks,
 } from "../context/continuity/continuity.ts";
+import { NameRanks } from "../context/continuity/noted-lines.ts";
 import { indexOf } from "../context/digest/block-index.ts";
 import type { BlockCache, BlockedMessage } from "../context/digest/blocks.ts";
 import type { ContinuityWriter } from "../context/result.ts";

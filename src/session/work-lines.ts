@@ -1,4 +1,4 @@
-import { rankedFiles, resultLines, saidLines } from "../context/continuity/continuity.ts";
+import { rankedFiles, resultLines, saidLines } from "../context/continuity/noted-lines.ts";
 import type { NotedMessage } from "../core/notes.ts";
 import { actionsOf, notesOf } from "../models/notes.ts";
 import { isSameMatter } from "../models/same-matter.ts";

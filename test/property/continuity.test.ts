@@ -1,11 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import {
-  buildContinuity,
-  continuityShare,
-  continuityTopics,
-  NameRanks,
-} from "../../src/context/continuity/continuity.ts";
+import { buildContinuity, continuityShare, continuityTopics } from "../../src/context/continuity/continuity.ts";
+import { NameRanks } from "../../src/context/continuity/noted-lines.ts";
 import { indexOf } from "../../src/context/digest/block-index.ts";
 import { prepareView } from "../../src/context/layout/prepare.ts";
 import { renderContext } from "../../src/context/render.ts";

@@ -4,12 +4,14 @@ import {
   continuityShare,
   continuityTokensMax,
   continuityTopics,
+} from "../../../../src/context/continuity/continuity.ts";
+import {
   NameRanks,
   pathOfActions,
   rankedFiles,
   resultLines,
   saidLines,
-} from "../../../../src/context/continuity/continuity.ts";
+} from "../../../../src/context/continuity/noted-lines.ts";
 import { indexOf } from "../../../../src/context/digest/block-index.ts";
 import { BlockCache } from "../../../../src/context/digest/blocks.ts";
 import type { NotedMessage, Notes } from "../../../../src/core/notes.ts";
