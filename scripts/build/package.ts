@@ -1,6 +1,8 @@
-import { readdirSync, rmSync } from "node:fs";
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { licensesOf } from "./licenses.ts";
+import { bundlePage } from "./page.ts";
 import { bundleBin, bundlePrograms } from "./programs.ts";
 import { bundleTypes } from "./types.ts";
 
@@ -28,13 +30,15 @@ function entries(): { programs: Record<string, string>; typed: string[] } {
 
 /**
  * Builds everything in `dist`: one program for each entry with shared chunks, so that `StoreError` is one class in all of
- * them, and one `.d.ts` for each entry that users import.
+ * them, one `.d.ts` for each entry that users import, and the page of the view.
  */
 export async function buildPackage(out: string): Promise<void> {
   const folder = resolve(out);
   rmSync(folder, { recursive: true, force: true });
   const { programs, typed } = entries();
-  await bundlePrograms(SOURCE, programs, folder);
+  const bundled = await bundlePrograms(SOURCE, programs, folder);
   await bundleBin(SOURCE, "cli/bin.ts", ["cli/main.ts", "cli.js"], folder);
+  const inPage = await bundlePage(join(SOURCE, "view/page"), join(folder, "view"));
+  writeFileSync(join(folder, "licenses.txt"), licensesOf([...bundled, ...inPage]));
   await bundleTypes(SOURCE, Object.fromEntries(typed.map((name) => [name, programs[name]!])), folder);
 }

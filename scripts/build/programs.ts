@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Plugin, type RolldownOutput, rolldown } from "rolldown";
 import { chunkOf } from "./chunks.ts";
-import { licensesOf } from "./licenses.ts";
 import { breakLines } from "./lines.ts";
 
 const PACKAGE = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
@@ -27,8 +26,9 @@ export class DefaultJsonSchemaValidator {
  * them expect beside themselves.
  *
  * @param programs  The source of each entry, by the name of its program.
+ * @returns the files that were bundled.
  */
-export async function bundlePrograms(source: string, programs: Record<string, string>, out: string): Promise<void> {
+export async function bundlePrograms(source: string, programs: Record<string, string>, out: string): Promise<string[]> {
   const dependencies = Object.keys({ ...PACKAGE.dependencies, ...PACKAGE.optionalDependencies });
   const bundle = await rolldown({
     input: Object.fromEntries(Object.entries(programs).map(([name, file]) => [name, join(source, file)])),
@@ -51,7 +51,7 @@ export async function bundlePrograms(source: string, programs: Record<string, st
     const file = join(out, fileName);
     writeFileSync(file, breakLines(readFileSync(file, "utf8")));
   }
-  writeFileSync(join(out, "licenses.txt"), licensesOf(modulesOf(output)));
+  return modulesOf(output);
 }
 
 /**

@@ -47,6 +47,9 @@ const PACKAGE_AT: Record<string, readonly string[]> = {
   uuid: ["session"],
   commander: ["cli"],
   "@modelcontextprotocol/server": ["mcp"],
+  preact: ["view/page"],
+  "@preact/signals": ["view/page"],
+  marked: ["view/page"],
 };
 const PURE_ROOMS = ["vector", "forest"];
 
@@ -57,7 +60,7 @@ interface Import {
   target: string | undefined;
 }
 
-const files = readdirSync(SOURCE, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
+const files = readdirSync(SOURCE, { recursive: true, encoding: "utf8" }).filter((file) => /\.tsx?$/.test(file));
 const imports = files.flatMap(importsOf);
 
 /** Of a statement, of a type, of a call: everything that names another module. */

@@ -1,0 +1,111 @@
+import { useEffect, useState } from "preact/hooks";
+import type { GetRoutes, PostRoutes, Refusal } from "../api.ts";
+import { version } from "./live.ts";
+
+type Answer<R extends keyof GetRoutes> = GetRoutes[R]["answer"];
+type Request<R extends keyof GetRoutes> = GetRoutes[R]["request"];
+
+/** What the server said instead of an answer. */
+export class Refused extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export function urlOf(route: string, request: object = {}): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(request)) {
+    if (value !== undefined && value !== null && value !== "") query.set(name, String(value));
+  }
+  return query.size === 0 ? route : `${route}?${query}`;
+}
+
+export function get<R extends keyof GetRoutes>(
+  route: R,
+  request: Request<R>,
+  signal?: AbortSignal,
+): Promise<Answer<R>> {
+  return answerOf(fetch(urlOf(route, request), signal === undefined ? {} : { signal }));
+}
+
+export function post<R extends keyof PostRoutes>(
+  route: R,
+  body: PostRoutes[R]["request"],
+): Promise<PostRoutes[R]["answer"]> {
+  const headers = { "content-type": "application/json" };
+  return answerOf(fetch(route, { method: "POST", headers, body: JSON.stringify(body) }));
+}
+
+async function answerOf<A>(fetching: Promise<Response>): Promise<A> {
+  let response: Response;
+  try {
+    response = await fetching;
+  } catch (error) {
+    if ((error as Error).name === "AbortError") throw error;
+    throw new Refused("UNREACHABLE", "Nothing answers at this address. Is `coppice view` still running?");
+  }
+  const body = (await response.json().catch(() => null)) as A | Refusal | null;
+  if (response.ok && body !== null) return body as A;
+  const { code, message } = (body as Refusal | null)?.error ?? {
+    code: `HTTP_${response.status}`,
+    message: response.statusText,
+  };
+  throw new Refused(code, message);
+}
+
+export interface Loaded<A> {
+  /** The newest answer, also while the next one is loading. */
+  data: A | undefined;
+  error: Refused | undefined;
+  isLoading: boolean;
+  /** The address of the JSON. */
+  url: string;
+  reload: () => void;
+}
+
+/**
+ * Loads an answer, and loads it again when the request changes.
+ *
+ * @param route  Null to load nothing yet.
+ * @param options.live  True to load it again when the store changes.
+ */
+export function useGet<R extends keyof GetRoutes>(
+  route: R | null,
+  request: Request<R>,
+  { live = false, delayMs = 0 }: { live?: boolean; delayMs?: number } = {},
+): Loaded<Answer<R>> {
+  const url = route === null ? "" : urlOf(route, request);
+  const [state, setState] = useState<{ url: string; data?: Answer<R> | undefined; error?: Refused | undefined }>({
+    url: "",
+  });
+  const [tries, setTries] = useState(0);
+  const seen = live ? version.value : 0;
+  useEffect(() => {
+    if (route === null) return;
+    const aborting = new AbortController();
+    const load = () =>
+      get(route, request, aborting.signal).then(
+        (data) => setState({ url, data }),
+        (error) => {
+          if (!aborting.signal.aborted)
+            setState((last) => ({ url, data: last.url === url ? last.data : undefined, error }));
+        },
+      );
+    const timer = delayMs === 0 ? undefined : setTimeout(load, delayMs);
+    if (timer === undefined) load();
+    return () => {
+      clearTimeout(timer);
+      aborting.abort();
+    };
+  }, [url, seen, tries]);
+  return {
+    data: state.data,
+    error: state.error,
+    isLoading: url !== "" && state.url !== url,
+    url,
+    reload: () => setTries(tries + 1),
+  };
+}

@@ -1,0 +1,35 @@
+import { render } from "preact";
+import { App } from "./app.tsx";
+import { get, post, type Refused } from "./client.ts";
+import { listenToKeys } from "./keyboard.ts";
+import { about, follow } from "./live.ts";
+import { followLinks, go, href, params } from "./router.ts";
+
+/** Exchanges the token of the address for a cookie, and takes it out of the address. */
+async function enter(): Promise<void> {
+  const token = /^#t=(.+)$/.exec(location.hash)?.[1];
+  if (token === undefined) return;
+  history.replaceState(null, "", location.pathname + location.search);
+  // A token that was used before is no loss if the cookie is there: the next request tells.
+  await post("/api/enter", { token }).catch(() => undefined);
+}
+
+async function start(): Promise<void> {
+  const root = document.querySelector("#app")!;
+  try {
+    await enter();
+    about.value = await get("/api/about", {});
+  } catch (error) {
+    render(<App refused={error as Refused} />, root);
+    return;
+  }
+  const { session } = about.value;
+  if (session !== null && Object.keys(params.value).length === 0)
+    go(href({ view: "session", session }), { replace: true });
+  followLinks();
+  listenToKeys();
+  follow();
+  render(<App />, root);
+}
+
+void start();

@@ -1,0 +1,303 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import type { ViewMessage, ViewPart } from "../../api.ts";
+import { urlOf } from "../client.ts";
+import { bytes, dateTime, number, tokens, visible } from "../format.ts";
+import { href } from "../router.ts";
+import { Diff, Edit, isDiff } from "./diff.tsx";
+import { Markdown, SafeLink } from "./markdown.tsx";
+
+type Of<T extends ViewPart["type"]> = Extract<ViewPart, { type: T }>;
+type TextPart = Of<"text" | "reasoning">;
+
+/** Pictures that the browser cannot take for a document. */
+const PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"];
+/** How much of a long text is added to the page at once. */
+const PIECE_CHARS = 100_000;
+const PREVIEW_CHARS = 120;
+const OPEN_EDIT_CHARS = 1_600;
+
+/** @param isFollowing  True if the message before it is of the same speaker and turn, so that its head can be short. */
+export function Message({
+  message,
+  isFollowing = false,
+  isMarked = false,
+  tools,
+}: {
+  message: ViewMessage;
+  isFollowing?: boolean;
+  isMarked?: boolean;
+  tools?: ComponentChildren;
+}) {
+  const { role, name, seq, session, pinned } = message;
+  return (
+    <article
+      class={`message message-${role}${isMarked ? " is-marked" : ""}`}
+      data-row
+      tabIndex={0}
+      aria-label={`${role}, message ${seq}`}
+    >
+      <header class={isFollowing ? "is-following" : ""}>
+        <span class={`role role-${role}`}>{name === null ? role : `${role}, ${visible(name)}`}</span>
+        {pinned && <span class="badge">pinned</span>}
+        <span class="message-facts">
+          {tools}
+          <span>{tokens(message.tokenCount)}</span>
+          <a href={href({ view: "session", session, seq })} title={dateTime(message.createdAtMs)}>
+            {number(seq)}
+          </a>
+        </span>
+      </header>
+      {message.parts.map((part) => (
+        <Part key={part.path} part={part} messageId={message.id} speaker={role} />
+      ))}
+    </article>
+  );
+}
+
+function Part({ part, messageId, speaker }: { part: ViewPart; messageId: number; speaker: string }) {
+  if (part.isInjected && part.type === "text")
+    return (
+      <details class="fold">
+        <summary>
+          <span class="fold-name">Put in by a program</span> <Preview text={part.text} />
+        </summary>
+        <Text part={part} messageId={messageId} />
+      </details>
+    );
+  switch (part.type) {
+    case "text":
+      return <Text part={part} messageId={messageId} />;
+    case "reasoning":
+      return (
+        <details class="fold">
+          <summary>
+            <span class="fold-name">Reasoning</span> <Preview text={part.text} />
+          </summary>
+          <Text part={part} messageId={messageId} />
+        </details>
+      );
+    case "tool_call":
+      return <ToolCall part={part} messageId={messageId} />;
+    case "tool_result":
+      return <ToolResult part={part} messageId={messageId} />;
+    case "file":
+      return <File part={part} />;
+    case "data":
+      return (
+        <details class="fold">
+          <summary>
+            <span class="fold-name">{speaker === "tool" ? "Data" : "Other data"}</span>
+          </summary>
+          <Plain text={JSON.stringify(part.data, null, 2)} />
+          <Rest part={part} messageId={messageId} />
+        </details>
+      );
+  }
+}
+
+function Text({ part, messageId }: { part: TextPart; messageId: number }) {
+  return (
+    <>
+      <Markdown text={part.text} />
+      <Rest part={part} messageId={messageId} />
+    </>
+  );
+}
+
+function ToolCall({ part, messageId }: { part: Of<"tool_call">; messageId: number }) {
+  const args = isRecord(part.args) ? part.args : undefined;
+  const edits = args === undefined ? [] : editsOf(args);
+  const editChars = edits.reduce((sum, { before, after }) => sum + before.length + after.length, 0);
+  const others = Object.entries(args ?? {}).filter(([name]) => edits.length === 0 || !EDIT_ARGUMENTS.has(name));
+  return (
+    <details class="fold call" open={edits.length > 0 && editChars <= OPEN_EDIT_CHARS}>
+      <summary>
+        <span class="fold-name">{visible(part.name)}</span> <Preview text={gistOf(part.args)} />
+      </summary>
+      {edits.map((edit, index) => (
+        <Edit key={index} {...edit} />
+      ))}
+      {args === undefined ? (
+        <Plain text={JSON.stringify(part.args, null, 2)} />
+      ) : (
+        others.length > 0 && (
+          <dl class="arguments">
+            {others.map(([name, value]) => (
+              <div key={name}>
+                <dt>{visible(name)}</dt>
+                <dd>
+                  <Plain text={typeof value === "string" ? value : JSON.stringify(value, null, 2)} />
+                </dd>
+              </div>
+            ))}
+          </dl>
+        )
+      )}
+      <Rest part={part} messageId={messageId} />
+    </details>
+  );
+}
+
+function ToolResult({ part, messageId }: { part: Of<"tool_result">; messageId: number }) {
+  const first = part.content.find((inner): inner is TextPart => inner.type === "text");
+  const text = first?.text ?? "";
+  const pictures = part.content.filter((inner) => inner.type === "file");
+  const lineCount = text === "" ? 0 : text.trimEnd().split("\n").length;
+  return (
+    <>
+      <details class={`fold result${part.isError ? " is-error" : ""}`}>
+        <summary>
+          <span class="fold-name">{part.isError ? "Error" : "Result"}</span> <Preview text={text} />
+          <span class="fold-size">
+            {first?.isCut ? `${number(first.charCount)} characters` : lineCount > 1 ? `${number(lineCount)} lines` : ""}
+          </span>
+        </summary>
+        {part.content.map((inner) =>
+          inner.type === "text" ? (
+            <div key={inner.path}>
+              {isDiff(inner.text) ? <Diff text={inner.text} /> : <Plain text={inner.text} />}
+              <Rest part={inner} messageId={messageId} />
+            </div>
+          ) : (
+            inner.type !== "file" && <Part key={inner.path} part={inner} messageId={messageId} speaker="tool" />
+          ),
+        )}
+      </details>
+      {pictures.map((picture) => (
+        <File key={picture.path} part={picture} />
+      ))}
+    </>
+  );
+}
+
+function File({ part }: { part: Of<"file"> }) {
+  const name = visible(part.name ?? part.mediaType);
+  const isPicture = part.href !== null && PICTURES.includes(part.mediaType);
+  return (
+    <figure class="file">
+      {isPicture && <img src={part.href!} alt={name} loading="lazy" />}
+      <figcaption>
+        {part.href !== null ? (
+          <a href={part.href} download={part.name ?? ""}>
+            {name}
+          </a>
+        ) : part.url !== null ? (
+          <SafeLink to={part.url}>{name}</SafeLink>
+        ) : (
+          name
+        )}
+        <span class="muted small">
+          {" "}
+          {visible(part.mediaType)}
+          {part.byteLength > 0 && `, ${bytes(part.byteLength)}`}
+        </span>
+      </figcaption>
+    </figure>
+  );
+}
+
+/** The rest of a text that the server has cut, on demand and piece by piece. */
+function Rest({ part, messageId }: { part: { path: string; isCut?: boolean; charCount?: number }; messageId: number }) {
+  const [whole, setWhole] = useState<{ text: string; shown: number; failed?: boolean }>();
+  if (!part.isCut) return null;
+  const url = urlOf("/api/part", { message: messageId, path: part.path });
+  const load = async () => {
+    try {
+      const response = await fetch(url);
+      if (!response.ok) throw new Error(response.statusText);
+      setWhole({ text: await response.text(), shown: PIECE_CHARS });
+    } catch {
+      setWhole({ text: "", shown: 0, failed: true });
+    }
+  };
+  const pieces = [];
+  if (whole !== undefined) {
+    for (let from = 0; from < Math.min(whole.shown, whole.text.length); from += PIECE_CHARS)
+      pieces.push(<Plain key={from} text={whole.text.slice(from, from + PIECE_CHARS)} />);
+  }
+  const left = whole === undefined ? undefined : whole.text.length - whole.shown;
+  return (
+    <div class="rest">
+      {pieces}
+      {whole?.failed && <p role="alert">The whole text could not be loaded.</p>}
+      <p class="small">
+        {left === undefined ? (
+          <button type="button" class="plain" onClick={load}>
+            Show all {number(part.charCount!)} characters
+          </button>
+        ) : (
+          left > 0 && (
+            <button
+              type="button"
+              class="plain"
+              onClick={() => setWhole({ ...whole!, shown: whole!.shown + PIECE_CHARS })}
+            >
+              Show more, {number(left)} characters are left
+            </button>
+          )
+        )}{" "}
+        <a href={url} target="_blank" rel="noreferrer">
+          Open in a new tab
+        </a>
+      </p>
+    </div>
+  );
+}
+
+function Plain({ text }: { text: string | undefined }) {
+  return (
+    <pre class="code plain-text" tabIndex={0}>
+      {visible(text ?? "")}
+    </pre>
+  );
+}
+
+function Preview({ text }: { text: string }) {
+  const line = text.slice(0, 2_000).trimStart().split("\n", 1)[0]!;
+  return (
+    <span class="preview">{visible(line.length > PREVIEW_CHARS ? `${line.slice(0, PREVIEW_CHARS)}…` : line)}</span>
+  );
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The argument that says most about a call. */
+const GIST = [
+  "command",
+  "file_path",
+  "path",
+  "absolute_path",
+  "filePath",
+  "pattern",
+  "query",
+  "url",
+  "description",
+  "prompt",
+];
+
+function gistOf(args: unknown): string {
+  if (!isRecord(args)) return typeof args === "string" ? args : "";
+  const name =
+    GIST.find((one) => typeof args[one] === "string") ?? Object.keys(args).find((one) => typeof args[one] === "string");
+  return name === undefined ? "" : (args[name] as string);
+}
+
+/** What the agents call the text before an edit, and the text after it. */
+const EDIT_PAIRS = [
+  ["old_string", "new_string"],
+  ["oldString", "newString"],
+  ["old_str", "new_str"],
+  ["oldText", "newText"],
+] as const;
+const EDIT_ARGUMENTS: ReadonlySet<string> = new Set([...EDIT_PAIRS.flat(), "edits"]);
+
+function editsOf(args: Record<string, unknown>): { before: string; after: string }[] {
+  const own = EDIT_PAIRS.flatMap(([old, young]) => {
+    const [before, after] = [args[old], args[young]];
+    return typeof before === "string" && typeof after === "string" ? [{ before, after }] : [];
+  });
+  const inner = Array.isArray(args.edits) ? args.edits.filter(isRecord).flatMap(editsOf) : [];
+  return [...own, ...inner];
+}

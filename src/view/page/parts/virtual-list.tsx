@@ -1,0 +1,151 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Heights } from "./heights.ts";
+
+/** How far beyond the window rows are drawn, in pixels. */
+const BEYOND = 900;
+/** What the page's fixed heads cover at the top of the window. */
+const COVERED = 104;
+
+export interface ListHandle {
+  scrollTo: (index: number) => void;
+}
+
+interface Props {
+  count: number;
+  /** A guess of a row's height until the row is drawn. */
+  estimate: (index: number) => number;
+  row: (index: number) => ComponentChildren;
+  /** Called with the rows in the window. */
+  onShow: (first: number, last: number) => void;
+  /** The row to begin with; undefined to begin at the top of the page. */
+  start: number | undefined;
+  handle: { current: ListHandle | null };
+}
+
+/**
+ * A list that draws only the rows in the window. The row at the top of the window stays where it is when rows above it turn out
+ * higher or lower than was guessed.
+ */
+export function VirtualList({ count, estimate, row, onShow, start, handle }: Props) {
+  const list = useRef<HTMLDivElement>(null);
+  const window_ = useRef<HTMLDivElement>(null);
+  const known = useRef<Heights | undefined>(undefined);
+  const heights = useMemo(() => {
+    const before = known.current;
+    known.current = new Heights(count, (index) =>
+      before !== undefined && index < before.count ? before.heightOf(index) : estimate(index),
+    );
+    return known.current;
+  }, [count]);
+  const anchor = useRef(start === undefined ? undefined : { index: start, inner: -COVERED - 8 });
+  const isPlacing = useRef(false);
+  const [range, setRange] = useState<[first: number, end: number]>([
+    Math.max(0, (start ?? 0) - 5),
+    Math.min(count, (start ?? 0) + 20),
+  ]);
+  const rangeNow = useRef(range);
+
+  const offset = (): number => -list.current!.getBoundingClientRect().top;
+
+  const place = (): void => {
+    list.current!.style.height = `${heights.total}px`;
+    window_.current!.style.transform = `translateY(${heights.offsetOf(rangeNow.current[0])}px)`;
+    if (anchor.current === undefined) return;
+    const { index, inner } = anchor.current;
+    const missing = heights.offsetOf(index) + inner - offset();
+    // At the top of the page, the heads stay in view.
+    if (Math.abs(missing) < 1 || (index === 0 && inner <= 0 && scrollY + missing <= 0)) return;
+    isPlacing.current = true;
+    scrollBy(0, missing);
+  };
+
+  const see = (): void => {
+    const top = offset();
+    const first = heights.indexAt(Math.max(0, top - BEYOND));
+    const end = Math.min(count, heights.indexAt(top + innerHeight + BEYOND) + 1);
+    onShow(heights.indexAt(Math.max(0, top + COVERED)), heights.indexAt(top + innerHeight));
+    const [from, to] = rangeNow.current;
+    if (first === from && end === to) return;
+    rangeNow.current = [first, end];
+    setRange([first, end]);
+  };
+
+  useEffect(() => {
+    const onScroll = () => {
+      if (isPlacing.current) isPlacing.current = false;
+      else {
+        const top = offset();
+        const index = heights.indexAt(Math.max(0, top + COVERED));
+        anchor.current = { index, inner: top - heights.offsetOf(index) };
+      }
+      see();
+    };
+    addEventListener("scroll", onScroll, { passive: true });
+    addEventListener("resize", see);
+    return () => {
+      removeEventListener("scroll", onScroll);
+      removeEventListener("resize", see);
+    };
+  }, [heights]);
+
+  handle.current = {
+    scrollTo: (index) => {
+      anchor.current = { index, inner: -COVERED - 8 };
+      place();
+      see();
+    },
+  };
+
+  const sizes = useMemo(() => {
+    return new ResizeObserver((entries) => {
+      let isChanged = false;
+      for (const { target } of entries) {
+        const index = Number((target as HTMLElement).dataset.index);
+        if (target.isConnected && known.current!.set(index, (target as HTMLElement).offsetHeight)) isChanged = true;
+      }
+      if (isChanged) latest.current();
+    });
+  }, []);
+  const latest = useRef(() => {});
+  latest.current = () => {
+    place();
+    see();
+  };
+  useEffect(() => () => sizes.disconnect(), []);
+  useLayoutEffect(() => {
+    rangeNow.current = range;
+    place();
+  });
+  useLayoutEffect(() => see(), [heights]);
+
+  const rows = [];
+  for (let index = range[0]; index < Math.min(range[1], count); index++) {
+    rows.push(
+      <Row key={index} index={index} sizes={sizes}>
+        {row(index)}
+      </Row>,
+    );
+  }
+  return (
+    <div class="list" ref={list}>
+      <div class="list-window" ref={window_}>
+        {rows}
+      </div>
+    </div>
+  );
+}
+
+function Row({ index, sizes, children }: { index: number; sizes: ResizeObserver; children: ComponentChildren }) {
+  const element = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const row = element.current!;
+    sizes.observe(row);
+    return () => sizes.unobserve(row);
+  }, []);
+  return (
+    <div ref={element} data-index={index}>
+      {children}
+    </div>
+  );
+}

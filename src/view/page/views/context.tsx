@@ -1,0 +1,426 @@
+import { useCallback, useMemo, useState } from "preact/hooks";
+import type {
+  ContextAnswer,
+  ContextMessageView,
+  ContextRequest,
+  CoverageRun,
+  SessionAnswer,
+  Stretch,
+} from "../../api.ts";
+import { urlOf, useGet } from "../client.ts";
+import { count, number, tokens, visible } from "../format.ts";
+import { about } from "../live.ts";
+import { Canvas } from "../parts/canvas.tsx";
+import { colorOf } from "../parts/colors.ts";
+import { countsOf, differences, HOWS, labelOf } from "../parts/coverage.ts";
+import { SessionFrame } from "../parts/session-frame.tsx";
+import { Sources } from "../parts/sources.tsx";
+import { Failure, Loading } from "../parts/states.tsx";
+import { change, href, params } from "../router.ts";
+
+/** The stops of the slider; the box beside it takes any number. */
+const BUDGETS = [
+  500, 1_000, 1_500, 2_000, 3_000, 4_000, 6_000, 8_000, 12_000, 16_000, 24_000, 32_000, 48_000, 64_000, 96_000, 128_000,
+  200_000,
+];
+const RUNS_MAX = 200;
+const FEW = 12;
+const CLAMP_CHARS = 700;
+
+export function ContextView() {
+  const request = requestOf(params.value, "");
+  return (
+    <SessionFrame data={{ url: urlOf("/api/context", request) }}>
+      {(answer) => <Context answer={answer} />}
+    </SessionFrame>
+  );
+}
+
+/** @param suffix  What the names of the parameters end with: those of the context to compare with end with 2. */
+function requestOf(given: Readonly<Record<string, string>>, suffix: string): ContextRequest {
+  const tokensMax = Number(given[`tokens${suffix}`] ?? given.tokens);
+  const strategy = given[`strategy${suffix}`] ?? given.strategy;
+  return {
+    session: given.session ?? "",
+    ...(tokensMax > 0 && { tokensMax }),
+    ...(strategy !== undefined && { strategy: strategy as NonNullable<ContextRequest["strategy"]> }),
+    ...(given.query !== undefined && { query: given.query }),
+  };
+}
+
+function Context({ answer }: { answer: SessionAnswer }) {
+  const { compare } = params.value;
+  const first = useGet("/api/context", requestOf(params.value, ""), { live: true, delayMs: 60 });
+  const second = useGet(compare === "1" ? "/api/context" : null, requestOf(params.value, "2"), {
+    live: true,
+    delayMs: 60,
+  });
+  const other = compare === "1" ? second.data : undefined;
+  return (
+    <>
+      <Controls answer={first.data} other={compare === "1" ? (other ?? null) : undefined} />
+      {first.error && <Failure error={first.error} onRetry={first.reload} />}
+      {compare === "1" && second.error && <Failure error={second.error} onRetry={second.reload} />}
+      {first.data === undefined || first.data.messages === undefined ? (
+        !first.error && <Loading />
+      ) : (
+        <div class={first.isLoading ? "is-stale" : ""}>
+          <Measure context={first.data} session={answer} name={other ? "First" : undefined} />
+          {other && <Measure context={other} session={answer} name="Second" />}
+          <Legend />
+          {other && <Changes before={first.data} after={other} session={answer.session.id} />}
+          <div class="context">
+            <Shown context={first.data} session={answer.session.id} />
+            <Missing runs={first.data.coverage} session={answer.session.id} />
+          </div>
+        </div>
+      )}
+    </>
+  );
+}
+
+function Controls({ answer, other }: { answer: ContextAnswer | undefined; other: ContextAnswer | null | undefined }) {
+  const { query, compare } = params.value;
+  return (
+    <div class="controls" role="group" aria-label="The context">
+      <Budget name="tokens" label={other === undefined ? "Budget" : "First budget"} value={answer?.tokensMax} />
+      <Strategy name="strategy" label={other === undefined ? "Strategy" : "First strategy"} value={answer?.strategy} />
+      {other !== undefined && (
+        <>
+          <Budget name="tokens2" label="Second budget" value={other?.tokensMax} />
+          <Strategy name="strategy2" label="Second strategy" value={other?.strategy} />
+        </>
+      )}
+      <label class="control control-wide">
+        <span>Question</span>
+        <input
+          type="search"
+          value={query ?? ""}
+          placeholder="Also show what answers this"
+          onInput={(event) => change({ query: event.currentTarget.value })}
+        />
+      </label>
+      <button
+        type="button"
+        aria-pressed={compare === "1"}
+        onClick={() =>
+          compare === "1"
+            ? change({ compare: null, tokens2: null, strategy2: null }, { push: true })
+            : change({ compare: 1, tokens2: Math.round((answer?.tokensMax ?? 8_000) / 2) }, { push: true })
+        }
+      >
+        {compare === "1" ? "Do not compare" : "Compare"}
+      </button>
+    </div>
+  );
+}
+
+function Budget({ name, label, value = 8_000 }: { name: string; label: string; value: number | undefined }) {
+  const typed = Number(params.value[name]);
+  const budget = typed > 0 ? typed : value;
+  const stop = BUDGETS.findIndex((one) => one >= budget);
+  return (
+    <div class="control control-budget">
+      <span>{label}</span>
+      <input
+        type="range"
+        aria-label={`${label} in tokens`}
+        aria-valuetext={tokens(budget)}
+        min={0}
+        max={BUDGETS.length - 1}
+        value={stop < 0 ? BUDGETS.length - 1 : stop}
+        onInput={(event) => change({ [name]: BUDGETS[Number(event.currentTarget.value)]! })}
+      />
+      <input
+        type="number"
+        aria-label={`${label}, exactly`}
+        min={1}
+        max={10_000_000}
+        step={100}
+        value={budget}
+        onChange={(event) => change({ [name]: event.currentTarget.value })}
+      />
+    </div>
+  );
+}
+
+function Strategy({ name, label, value }: { name: string; label: string; value: string | undefined }) {
+  return (
+    <label class="control">
+      <span>{label}</span>
+      <select
+        value={params.value[name] ?? value ?? ""}
+        onChange={(event) => change({ [name]: event.currentTarget.value })}
+      >
+        {about.value!.strategies.map((strategy) => (
+          <option key={strategy} value={strategy}>
+            {strategy}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** How much of the budget is used, and how each message of the session is there, along the session. */
+function Measure({
+  context,
+  session,
+  name,
+}: {
+  context: ContextAnswer;
+  session: SessionAnswer;
+  name: string | undefined;
+}) {
+  const { coverage, tokensMax, tokenCount, strategy, stablePrefixTokens } = context;
+  const counts = useMemo(() => countsOf(coverage), [coverage]);
+  const draw = useCallback(
+    (picture: CanvasRenderingContext2D, width: number, height: number) => {
+      const end = Math.max(1, session.seqEnd);
+      for (const { how, seqFirst, seqLast } of coverage) {
+        picture.fillStyle = colorOf(`--how-${how}`);
+        const x = (seqFirst / end) * width;
+        const inset = how === "pointer" || how === "absent" ? height * 0.36 : 0;
+        picture.fillRect(x, inset, Math.max(0.7, ((seqLast + 1) / end) * width - x), height - 2 * inset);
+      }
+    },
+    [coverage, session.seqEnd],
+  );
+  const said = HOWS.flatMap(({ how, label }) => {
+    const found = counts.get(how);
+    return found ? [`${number(found)} ${label}`] : [];
+  });
+  return (
+    <figure class="measure">
+      <figcaption>
+        <strong>
+          {name && `${name}: `}
+          {number(tokenCount)} of {number(tokensMax)} tokens
+        </strong>
+        <span>{strategy}</span>
+        <span>{tokens(stablePrefixTokens)} of them in the stable prefix</span>
+      </figcaption>
+      <Canvas
+        height={30}
+        draw={draw}
+        label={`The ${number(session.seqEnd)} messages of the session from first to newest: ${said.join(", ")}`}
+      />
+      <p class="facts">
+        {said.map((one) => (
+          <span key={one}>{one}</span>
+        ))}
+      </p>
+    </figure>
+  );
+}
+
+function Legend() {
+  return (
+    <ul class="legend" aria-label="Colors">
+      {HOWS.map(({ how, label, meaning }) => (
+        <li key={how} title={meaning}>
+          <span class={`swatch how-${how}`} />
+          {label}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Changes({ before, after, session }: { before: ContextAnswer; after: ContextAnswer; session: string }) {
+  const found = useMemo(() => differences(before.coverage, after.coverage), [before, after]);
+  const [isWhole, setIsWhole] = useState(false);
+  const messageCount = found.reduce((sum, { seqFirst, seqLast }) => sum + seqLast - seqFirst + 1, 0);
+  return (
+    <section class="changes" aria-labelledby="changes">
+      <h2 id="changes">
+        {messageCount === 0
+          ? "Both show every message in the same way"
+          : `${count(messageCount, "message")} ${messageCount === 1 ? "is" : "are"} there in another way`}
+      </h2>
+      <ul class="plain-list columns">
+        {found.slice(0, isWhole ? RUNS_MAX : FEW).map((one) => (
+          <li key={one.seqFirst}>
+            <Expandable title={rangeOf(one)} session={session} range={one}>
+              <span class="how-names">
+                <span class={`how how-${one.before}`}>{labelOf(one.before)}</span>
+                <span>
+                  <span aria-hidden="true">→</span>
+                  <span class="visually-hidden">becomes</span>
+                </span>
+                <span class={`how how-${one.after}`}>{labelOf(one.after)}</span>
+              </span>
+            </Expandable>
+          </li>
+        ))}
+      </ul>
+      {!isWhole && found.length > FEW && (
+        <button type="button" class="plain" onClick={() => setIsWhole(true)}>
+          Show all {count(found.length, "place")}
+        </button>
+      )}
+      {isWhole && found.length > RUNS_MAX && (
+        <p class="muted small">and {number(found.length - RUNS_MAX)} more places</p>
+      )}
+    </section>
+  );
+}
+
+const rangeOf = ({ seqFirst, seqLast }: { seqFirst: number; seqLast: number }): string =>
+  seqFirst === seqLast ? `Message ${number(seqFirst)}` : `Messages ${number(seqFirst)}–${number(seqLast)}`;
+
+function Shown({ context, session }: { context: ContextAnswer; session: string }) {
+  const { messages, stablePrefixEnd, stablePrefixTokens } = context;
+  const marker = (
+    <p class="stable" role="note">
+      Everything above stays the same, byte for byte, until the frontier moves: prompt caches keep its{" "}
+      {tokens(stablePrefixTokens)}.
+    </p>
+  );
+  return (
+    <section aria-labelledby="shown">
+      <h2 id="shown">In the context</h2>
+      {messages.map((message) => (
+        <div key={message.index}>
+          {message.index === stablePrefixEnd && message.index > 0 && marker}
+          <Shape message={message} session={session} />
+        </div>
+      ))}
+      {stablePrefixEnd >= messages.length && messages.length > 0 && marker}
+    </section>
+  );
+}
+
+function Shape({ message, session }: { message: ContextMessageView; session: string }) {
+  return (
+    <article class="shape" data-row tabIndex={0} aria-label={`${message.role}, ${tokens(message.tokenCount)}`}>
+      <header>
+        <span class={`role role-${message.role}`}>
+          {message.name === null ? message.role : `${message.role}, ${visible(message.name)}`}
+        </span>
+        {message.isComposed && <span class="badge">written by Coppice</span>}
+        <span class="message-facts">{tokens(message.tokenCount)}</span>
+      </header>
+      {message.stretches.map((stretch, index) => (
+        <StretchView key={index} stretch={stretch} session={session} isComposed={message.isComposed} />
+      ))}
+    </article>
+  );
+}
+
+/** The tags that Coppice wrote are there for the model, so they are shown, and step back. */
+function Tagged({ text, isComposed }: { text: string; isComposed: boolean }) {
+  if (!isComposed) return <>{text}</>;
+  return (
+    <>
+      {text.split(/(<[^<>]*>)/).map((piece, index) =>
+        index % 2 === 1 ? (
+          <code key={index} class="tag">
+            {piece}
+          </code>
+        ) : (
+          piece
+        ),
+      )}
+    </>
+  );
+}
+
+function StretchView({ stretch, session, isComposed }: { stretch: Stretch; session: string; isComposed: boolean }) {
+  const [isWhole, setIsWhole] = useState(false);
+  const [isOpen, setIsOpen] = useState(false);
+  const { how, handle, seqFirst, seqLast } = stretch;
+  const text = visible(stretch.text).trim();
+  const isLong = text.length > CLAMP_CHARS;
+  const from = stretch.session ?? session;
+  const source =
+    handle !== null
+      ? { root: handle }
+      : seqFirst === null
+        ? undefined
+        : { session: from, seqFirst, seqLast: seqLast ?? seqFirst };
+  return (
+    <div class={`stretch how-${how}`}>
+      <p class="plain-text">
+        <Tagged text={isLong && !isWhole ? `${text.slice(0, CLAMP_CHARS)}…` : text} isComposed={isComposed} />
+      </p>
+      <p class="stretch-facts">
+        <span class={`how how-${how}`}>{labelOf(how)}</span>
+        {isLong && (
+          <button type="button" class="plain" onClick={() => setIsWhole(!isWhole)}>
+            {isWhole ? "Less" : `All ${number(text.length)} characters`}
+          </button>
+        )}
+        {source && (
+          <button type="button" class="plain" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+            {handle ?? rangeOf({ seqFirst: seqFirst!, seqLast: seqLast ?? seqFirst! })}
+            {stretch.session !== undefined && " of another session"}
+          </button>
+        )}
+      </p>
+      {isOpen && source && <Sources of={source} />}
+    </div>
+  );
+}
+
+/** What the model does not get, or gets only in a line. */
+function Missing({ runs, session }: { runs: readonly CoverageRun[]; session: string }) {
+  const missing = runs.filter(({ how }) => how === "pointer" || how === "absent" || how === "summary");
+  return (
+    <section aria-labelledby="missing">
+      <h2 id="missing">Not word for word</h2>
+      {missing.length === 0 ? (
+        <p class="muted">Nothing is missing: every message is there, or a line of it.</p>
+      ) : (
+        <>
+          <p class="muted small">The model can still ask for these messages, and you can read them here.</p>
+          <ul class="plain-list">
+            {missing.slice(0, RUNS_MAX).map((run) => (
+              <li key={run.seqFirst}>
+                {run.how === "absent" ? (
+                  <span>
+                    {rangeOf(run)} <span class="how how-absent">{labelOf("absent")}</span>
+                  </span>
+                ) : (
+                  <Expandable title={rangeOf(run)} session={session} range={run}>
+                    <span class={`how how-${run.how}`}>{labelOf(run.how)}</span>
+                  </Expandable>
+                )}
+              </li>
+            ))}
+          </ul>
+          {missing.length > RUNS_MAX && <p class="muted small">and {number(missing.length - RUNS_MAX)} more places</p>}
+        </>
+      )}
+    </section>
+  );
+}
+
+function Expandable({
+  title,
+  session,
+  range,
+  children,
+}: {
+  title: string;
+  session: string;
+  range: { seqFirst: number; seqLast: number };
+  children: preact.ComponentChildren;
+}) {
+  const [isOpen, setIsOpen] = useState(false);
+  return (
+    <details class="fold" onToggle={(event) => setIsOpen(event.currentTarget.open)}>
+      <summary data-row>
+        <span class="fold-name">{title}</span> {children}
+      </summary>
+      {isOpen && (
+        <div>
+          <a class="small" href={href({ view: "session", session, seq: range.seqFirst })}>
+            Open in the session
+          </a>
+          <Sources of={{ session, seqFirst: range.seqFirst, seqLast: range.seqLast }} />
+        </div>
+      )}
+    </details>
+  );
+}

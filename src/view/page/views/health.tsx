@@ -1,0 +1,205 @@
+import { useState } from "preact/hooks";
+import type { Cost, GetRoutes } from "../../api.ts";
+import { get, type Refused, useGet } from "../client.ts";
+import { bytes, compact, count, dateTime, number, usd, visible } from "../format.ts";
+import { Data } from "../parts/data.tsx";
+import { Failure, Loading } from "../parts/states.tsx";
+import { href } from "../router.ts";
+
+export function HealthView() {
+  const { data, error, url, reload } = useGet("/api/health", {}, { live: true });
+  if (data === undefined) return error ? <Failure error={error} onRetry={reload} /> : <Loading />;
+  const { stats, queues, costsByDay, costsBySession } = data;
+  const tiles: [value: string, label: string][] = [
+    [number(stats.sessionCount), "sessions"],
+    [compact(stats.messageCount), "messages"],
+    [compact(stats.tokenCount), "tokens"],
+    [compact(stats.clusterCount), "clusters"],
+    [compact(stats.themeCount), "themes"],
+    [compact(stats.summaryCount), "summaries"],
+    [bytes(stats.fileBytes), "in the file"],
+    [bytes(stats.walBytes), "in its log"],
+    [number(stats.unindexedCount), "messages not indexed yet"],
+    [usd(stats.summaryCostUsd), "paid to models"],
+  ];
+  return (
+    <section class="page">
+      <div class="title-row">
+        <h1 tabIndex={-1}>Health</h1>
+        <div class="tools">
+          <Data url={url} sql={data.sql} />
+        </div>
+      </div>
+      <p class="facts">
+        <code>{stats.path}</code>
+        <span>{stats.embedderId ?? "no embedder yet"}</span>
+      </p>
+      <dl class="tiles">
+        {tiles.map(([value, label]) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <div class="two">
+        <Doctor />
+        <Verify />
+      </div>
+      <section>
+        <h2>Waiting</h2>
+        {queues.length === 0 ? (
+          <p class="muted">No summary and no vector is waited for.</p>
+        ) : (
+          <Table
+            head={["What", "State", "How many", "Oldest"]}
+            rows={queues.map((one) => [
+              one.queue,
+              one.status,
+              number(one.count),
+              one.oldestAtMs === null ? "–" : dateTime(one.oldestAtMs),
+            ])}
+          />
+        )}
+      </section>
+      <section>
+        <h2>What models cost by day</h2>
+        <Costs costs={costsByDay} head="Day" name={(cost) => cost.key} />
+      </section>
+      <section>
+        <h2>What models cost by session</h2>
+        <Costs
+          costs={costsBySession}
+          head="Session"
+          name={(cost) => (
+            <a href={href({ view: "session", session: cost.key })}>
+              {visible((cost as { title?: string | null }).title ?? cost.key)}
+            </a>
+          )}
+        />
+      </section>
+    </section>
+  );
+}
+
+function Costs({
+  costs,
+  head,
+  name,
+}: {
+  costs: readonly Cost[];
+  head: string;
+  name: (cost: Cost) => preact.ComponentChildren;
+}) {
+  if (costs.length === 0) return <p class="muted">No model was paid for.</p>;
+  return (
+    <Table
+      head={[head, "Model", "Summaries", "Tokens read", "Tokens written", "Cost"]}
+      rows={costs.map((cost) => [
+        name(cost),
+        cost.summarizerId,
+        number(cost.summaryCount),
+        compact(cost.inputTokens),
+        compact(cost.outputTokens),
+        usd(cost.costUsd),
+      ])}
+    />
+  );
+}
+
+function Table({ head, rows }: { head: string[]; rows: preact.ComponentChildren[][] }) {
+  return (
+    <div class="scroll" tabIndex={0} role="group" aria-label={head.join(", ")}>
+      <table class="table">
+        <thead>
+          <tr>
+            {head.map((cell) => (
+              <th key={cell} scope="col">
+                {cell}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((cells, index) => (
+            <tr key={index}>
+              {cells.map((cell, column) => (
+                <td key={column}>{cell}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Runs a check that takes its time, when it is asked for. */
+function useCheck<R extends "/api/doctor" | "/api/verify">(route: R) {
+  const [state, setState] = useState<{ isRunning: boolean; answer?: GetRoutes[R]["answer"]; error?: Refused }>({
+    isRunning: false,
+  });
+  const run = () => {
+    setState({ isRunning: true });
+    get(route, {}).then(
+      (answer) => setState({ isRunning: false, answer }),
+      (error) => setState({ isRunning: false, error }),
+    );
+  };
+  return { ...state, run };
+}
+
+function Doctor() {
+  const { isRunning, answer, error, run } = useCheck("/api/doctor");
+  return (
+    <section>
+      <h2>Doctor</h2>
+      <p class="muted">Looks for problems, and says how to fix them.</p>
+      <button type="button" onClick={run} disabled={isRunning}>
+        {isRunning ? "Looking…" : "Look for problems"}
+      </button>
+      {error && <Failure error={error} />}
+      {answer && (
+        <ul class="plain-list findings" aria-live="polite">
+          {answer.findings.map((finding) => (
+            <li key={finding.text} class={`finding-${finding.level}`}>
+              <span class="finding-level">{finding.level}</span>
+              <span>
+                {finding.text}
+                {finding.fix !== null && <span class="muted"> {finding.fix}</span>}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function Verify() {
+  const { isRunning, answer, error, run } = useCheck("/api/verify");
+  return (
+    <section>
+      <h2>Verify</h2>
+      <p class="muted">Reads every message, derives the forest again and compares. It changes nothing.</p>
+      <button type="button" onClick={run} disabled={isRunning}>
+        {isRunning ? "Reading…" : "Verify the store"}
+      </button>
+      {error && <Failure error={error} />}
+      {answer && (
+        <div aria-live="polite">
+          <p class={answer.ok ? "is-good" : "is-bad"}>
+            {answer.ok
+              ? `All ${count(answer.messageCount, "message")} of ${count(answer.sessionCount, "session")} are as they were stored.`
+              : `${count(answer.problemCount, "problem")} found.`}
+          </p>
+          <ul class="plain-list">
+            {answer.problems.map((problem) => (
+              <li key={problem.text}>{problem.text}</li>
+            ))}
+          </ul>
+        </div>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,235 @@
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { SessionAnswer, SessionLink, ViewMessage } from "../../api.ts";
+import { get, type Refused } from "../client.ts";
+import { compact, count, number, sessionTitle } from "../format.ts";
+import { viewKeys } from "../keyboard.ts";
+import { about } from "../live.ts";
+import { Message } from "../parts/message.tsx";
+import { MessagePages } from "../parts/message-pages.ts";
+import { indexOfSeq, loadOutline, type Outline } from "../parts/outline.ts";
+import { Overview } from "../parts/overview.tsx";
+import { SessionFrame } from "../parts/session-frame.tsx";
+import { Empty, Failure, Loading } from "../parts/states.tsx";
+import { type ListHandle, VirtualList } from "../parts/virtual-list.tsx";
+import { change, href, params } from "../router.ts";
+import { MessageTools } from "./acting.tsx";
+
+export function SessionView() {
+  return <SessionFrame>{(answer) => <Reading answer={answer} />}</SessionFrame>;
+}
+
+function Reading({ answer }: { answer: SessionAnswer }) {
+  const session = answer.session.id;
+  const [outline, setOutline] = useState<Outline>();
+  const [error, setError] = useState<Refused>();
+  useEffect(() => {
+    const aborting = new AbortController();
+    loadOutline(session, answer.seqEnd, aborting.signal).then(setOutline, (failure) => {
+      if (!aborting.signal.aborted) setError(failure);
+    });
+    return () => aborting.abort();
+  }, [session, answer.seqEnd, answer.session.messageCount]);
+  if (error !== undefined) return <Failure error={error} />;
+  if (outline === undefined) return <Loading />;
+  if (outline.count === 0) return <Empty title="This session has no messages" />;
+  return <Messages answer={answer} outline={outline} />;
+}
+
+function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline }) {
+  const session = answer.session.id;
+  const pages = useMemo(() => new MessagePages(session, outline), [session]);
+  const [shown, setShown] = useState<[first: number, last: number]>([0, 0]);
+  const list = useRef<ListHandle>(null);
+  const { seq: wanted } = params.value;
+  const start = wanted === undefined ? undefined : indexOfSeq(outline, Number(wanted));
+  const count_ = useRef(outline.count);
+  const [appended, setAppended] = useState(0);
+  // Reading it draws the list again when messages have come.
+  pages.loaded.value;
+
+  useEffect(() => {
+    if (outline.count === count_.current) return;
+    setAppended((sum) => sum + Math.max(0, outline.count - count_.current));
+    count_.current = outline.count;
+    pages.grow(outline);
+    pages.show(...shown);
+  }, [outline]);
+
+  const isMounted = useRef(false);
+  useEffect(() => {
+    // The list begins there; later changes of the address move it.
+    if (isMounted.current && start !== undefined) list.current?.scrollTo(start);
+    isMounted.current = true;
+  }, [wanted]);
+
+  const jump = (index: number) => {
+    const to = Math.max(0, Math.min(outline.count - 1, index));
+    list.current?.scrollTo(to);
+    change({ seq: outline.seqs[to]! });
+  };
+  const turn = outline.turnOf[shown[0]]!;
+  useEffect(() => {
+    viewKeys.value = (key) => {
+      if (key !== "[" && key !== "]") return false;
+      const at = outline.turnOf[shown[0]]!;
+      const isInside = shown[0] > outline.turns[at]!.index;
+      const to = key === "]" ? at + 1 : isInside ? at : at - 1;
+      const found = outline.turns[Math.max(0, Math.min(outline.turns.length - 1, to))];
+      if (found) jump(found.index);
+      return true;
+    };
+    return () => {
+      viewKeys.value = undefined;
+    };
+  }, [outline, shown]);
+
+  const { bySeq, atHead } = useMemo(() => childrenOf(answer, outline), [answer, outline]);
+  const row = (index: number) => {
+    const message = pages.at(index);
+    const here = outline.turnOf[index]!;
+    const isFirst = outline.turns[here]!.index === index;
+    const role = outline.roles[index]!;
+    const isFollowing =
+      !isFirst && role !== "u" && index > 0 && outline.roles[index - 1] !== "u" && outline.roles[index - 1] !== "s";
+    return (
+      <>
+        {isFirst && (
+          <p class="turn">
+            <span>Turn {number(here + 1)}</span>
+            <span>{compact(outline.turns[here]!.tokenCount)} tokens</span>
+          </p>
+        )}
+        {message === undefined ? (
+          <div class="message is-waiting" style={{ height: `${Math.min(400, estimateOf(outline, index) - 12)}px` }} />
+        ) : (
+          <Message
+            message={message}
+            isFollowing={isFollowing}
+            isMarked={wanted !== undefined && message.seq === Number(wanted)}
+            tools={about.value!.isWritable && <MessageTools message={message} onDone={() => pages.forget(index)} />}
+          />
+        )}
+        {bySeq.get(index)?.map((child) => (
+          <Child key={child.session} child={child} />
+        ))}
+      </>
+    );
+  };
+  return (
+    <>
+      <div class="place" role="group" aria-label="Place in the session">
+        <label>
+          Message{" "}
+          <input
+            type="number"
+            min={outline.seqs[0]}
+            max={outline.seqs[outline.count - 1]}
+            value={outline.seqs[shown[0]]}
+            onChange={(event) => jump(indexOfSeq(outline, Number(event.currentTarget.value)))}
+          />{" "}
+          of {number(outline.seqs[outline.count - 1]!)}
+        </label>
+        <span class="muted fact-wide">
+          turn {number(turn + 1)} of {number(outline.turns.length)}
+        </span>
+        <span class="spring" />
+        {appended > 0 && (
+          <button
+            type="button"
+            onClick={() => {
+              jump(outline.count - 1);
+              setAppended(0);
+            }}
+          >
+            {count(appended, "new message")} ↓
+          </button>
+        )}
+        <button type="button" class="plain" onClick={() => jump(0)}>
+          First
+        </button>
+        <button type="button" class="plain" onClick={() => jump(outline.count - 1)}>
+          Newest
+        </button>
+        <a class="plain" href={href({ view: "search", session })}>
+          Search it
+        </a>
+      </div>
+      {pages.error.value && <Failure error={pages.error.value} onRetry={() => pages.show(...shown)} />}
+      <div class="reading">
+        <div class="column">
+          {atHead.map((child) => (
+            <Child key={child.session} child={child} />
+          ))}
+          <VirtualList
+            key={session}
+            count={outline.count}
+            estimate={(index) => estimateOf(outline, index)}
+            row={row}
+            start={start}
+            handle={list}
+            onShow={(first, last) => {
+              pages.show(first, last);
+              setShown((before) => (before[0] === first && before[1] === last ? before : [first, last]));
+            }}
+          />
+        </div>
+        <Overview outline={outline} evictedSeq={answer.evictedSeq} shown={shown} onJump={jump} />
+      </div>
+    </>
+  );
+}
+
+/** A guess, in pixels: about 60 characters of prose for 15 tokens. */
+function estimateOf({ roles, tokenCounts, turns, turnOf }: Outline, index: number): number {
+  const head = turns[turnOf[index]!]!.index === index ? 52 : 0;
+  if (roles[index] === "t") return head + 44;
+  const lines = Math.ceil(tokenCounts[index]! / 18);
+  return head + 48 + Math.min(roles[index] === "u" ? 30 : 16, lines) * 25;
+}
+
+function childrenOf({ children }: SessionAnswer, outline: Outline) {
+  const bySeq = new Map<number, SessionLink[]>();
+  const atHead: SessionLink[] = [];
+  for (const child of children) {
+    if (child.forkSeq === null) atHead.push(child);
+    else {
+      const index = indexOfSeq(outline, child.forkSeq);
+      bySeq.set(index, [...(bySeq.get(index) ?? []), child]);
+    }
+  }
+  return { bySeq, atHead };
+}
+
+/** A subagent or a fork, to unfold in its place. */
+function Child({ child }: { child: SessionLink }) {
+  const [messages, setMessages] = useState<ViewMessage[]>();
+  const [next, setNext] = useState<number | null>(0);
+  const load = async () => {
+    if (next === null) return;
+    const answer = await get("/api/messages", { session: child.session, seqFrom: next, limit: 20 }).catch(
+      () => undefined,
+    );
+    if (answer === undefined) return;
+    setMessages([...(messages ?? []), ...answer.messages]);
+    setNext(answer.next);
+  };
+  return (
+    <details class="fold child" onToggle={(event) => event.currentTarget.open && messages === undefined && void load()}>
+      <summary>
+        <span class="fold-name">Session from here</span> <span class="preview">{sessionTitle(child)}</span>
+        <span class="fold-size">{count(child.messageCount, "message")}</span>
+      </summary>
+      <p class="small">
+        <a href={href({ view: "session", session: child.session })}>Open it by itself</a>
+      </p>
+      {messages?.map((message) => (
+        <Message key={message.id} message={message} />
+      ))}
+      {messages !== undefined && next !== null && (
+        <button type="button" class="plain" onClick={load}>
+          More of it
+        </button>
+      )}
+    </details>
+  );
+}

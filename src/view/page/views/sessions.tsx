@@ -1,0 +1,327 @@
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { DaysAnswer, NewsAnswer, SessionItem, SessionsAnswer } from "../../api.ts";
+import { get, type Refused, useGet } from "../client.ts";
+import { compact, count, day, isoDay, sessionTitle, shortDay, time } from "../format.ts";
+import { about, version } from "../live.ts";
+import { Data } from "../parts/data.tsx";
+import { Empty, Failure, Loading } from "../parts/states.tsx";
+import { change, href, params } from "../router.ts";
+
+const DAY_MS = 86_400_000;
+const PERIODS: [days: string, label: string][] = [
+  ["", "Any time"],
+  ["1", "Last day"],
+  ["7", "Last 7 days"],
+  ["30", "Last 30 days"],
+  ["365", "Last year"],
+];
+
+export function SessionsView() {
+  const { project, source, text, days, on } = params.value;
+  const request = useMemo(() => requestOf({ project, source, text, days, on }), [project, source, text, days, on]);
+  const first = useGet("/api/sessions", request, { live: true, delayMs: text ? 80 : 0 });
+  const [more, setMore] = useState<{ request: object; answers: SessionsAnswer[]; error?: Refused }>();
+  const answers = [...(first.data ? [first.data] : []), ...(more?.request === request ? more.answers : [])];
+  const sessions = answers.flatMap((answer) => answer.sessions);
+  const next = answers.at(-1)?.next ?? null;
+  const news = useNews();
+
+  const loadMore = async () => {
+    const answer = await get("/api/sessions", { ...request, offset: next! }).catch((error: Refused) =>
+      setMore({ request, answers: [], error }),
+    );
+    if (answer) setMore({ request, answers: [...answers.slice(1), answer] });
+  };
+
+  const isFiltered = Object.values({ project, source, text, days, on }).some(Boolean);
+  return (
+    <section class="page">
+      <div class="title-row">
+        <h1 tabIndex={-1}>Sessions</h1>
+        <div class="tools">
+          <Data url={first.url} sql={first.data?.sql} />
+        </div>
+      </div>
+      <News news={news} />
+      <Timeline />
+      <Filters />
+      {first.error ? (
+        <Failure error={first.error} onRetry={first.reload} />
+      ) : first.data === undefined ? (
+        <Loading />
+      ) : sessions.length === 0 ? (
+        isFiltered ? (
+          <Empty title="No session fits">
+            <p>
+              <a href="/">Show all sessions</a>
+            </p>
+          </Empty>
+        ) : (
+          <Empty title="No sessions yet">
+            <p>
+              <code>coppice watch --once</code> imports what your coding agents have kept. This page follows the store,
+              so they appear here.
+            </p>
+          </Empty>
+        )
+      ) : (
+        <SessionList sessions={sessions} news={news.bySession} />
+      )}
+      {more?.error && <Failure error={more.error} />}
+      {next !== null && (
+        <p class="more">
+          <button type="button" onClick={loadMore}>
+            More sessions
+          </button>
+        </p>
+      )}
+    </section>
+  );
+}
+
+function requestOf({ project, source, text, days, on }: Record<string, string | undefined>) {
+  const from = on === undefined ? Number.NaN : new Date(`${on}T00:00`).getTime();
+  return {
+    ...(project !== undefined && { project }),
+    ...(source !== undefined && { source }),
+    ...(text !== undefined && { text }),
+    ...(Number.isFinite(from)
+      ? { sinceMs: from, untilMs: from + DAY_MS }
+      : Number(days) > 0 && { sinceMs: startOfDay(Date.now()) - (Number(days) - 1) * DAY_MS }),
+  };
+}
+
+const startOfDay = (ms: number): number => new Date(ms).setHours(0, 0, 0, 0);
+
+function Filters() {
+  const { project, source, text, days, on } = params.value;
+  const { projects, sources } = about.value!;
+  return (
+    <form class="filters" role="search" aria-label="Filter sessions" onSubmit={(event) => event.preventDefault()}>
+      <input
+        type="search"
+        aria-label="Title, first words or id"
+        placeholder="Title, first words or id"
+        value={text ?? ""}
+        onInput={(event) => change({ text: event.currentTarget.value })}
+      />
+      <Choice
+        label="Project"
+        all="All projects"
+        value={project}
+        values={projects}
+        onChange={(value) => change({ project: value }, { push: true })}
+      />
+      <Choice
+        label="Agent"
+        all="All agents"
+        value={source}
+        values={sources}
+        onChange={(value) => change({ source: value }, { push: true })}
+      />
+      <select
+        aria-label="Time"
+        value={on ?? days ?? ""}
+        onChange={(event) => change({ days: event.currentTarget.value, on: null }, { push: true })}
+      >
+        {on !== undefined && <option value={on}>{on}</option>}
+        {PERIODS.map(([value, label]) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+      </select>
+    </form>
+  );
+}
+
+export function Choice({
+  label,
+  all,
+  value,
+  values,
+  onChange,
+}: {
+  label: string;
+  all: string;
+  value: string | undefined;
+  values: readonly string[];
+  onChange: (value: string) => void;
+}) {
+  return (
+    <select aria-label={label} value={value ?? ""} onChange={(event) => onChange(event.currentTarget.value)}>
+      <option value="">{all}</option>
+      {values.map((one) => (
+        <option key={one} value={one}>
+          {one}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** The messages of each day as bars; a bar filters by its day. */
+function Timeline() {
+  const { project, source, on } = params.value;
+  const { data } = useGet(
+    "/api/days",
+    {
+      ...(project !== undefined && { project }),
+      ...(source !== undefined && { source }),
+      offsetMinutes: -new Date().getTimezoneOffset(),
+    },
+    { live: true },
+  );
+  if (data === undefined || data.days.length < 2) return null;
+  const days = withGaps(data.days.slice(0, 120));
+  const most = Math.max(...days.map(({ messageCount }) => messageCount));
+  return (
+    <figure class="timeline" aria-label="Messages by day" style={{ maxWidth: `${days.length * 34}px` }}>
+      <div class="bars">
+        {days.map(({ day: date, messageCount, sessionCount }) => {
+          const share = Math.sqrt(messageCount / most);
+          const label = `${date}: ${count(messageCount, "message")} in ${count(sessionCount, "session")}`;
+          if (sessionCount === 0) return <span key={date} class="gap" />;
+          return (
+            <a
+              key={date}
+              href={href({ ...params.value, on: on === date ? null : date, days: null })}
+              title={label}
+              aria-label={label}
+              aria-current={on === date ? "date" : undefined}
+            >
+              <span style={{ height: `${Math.max(6, share * 100)}%` }} />
+            </a>
+          );
+        })}
+      </div>
+      <figcaption>
+        <span>{shortDay(Date.parse(`${days[0]!.day}T00:00`))}</span>
+        <span>{shortDay(Date.parse(`${days.at(-1)!.day}T00:00`))}</span>
+      </figcaption>
+    </figure>
+  );
+}
+
+/** Returns the days oldest first, with empty days between them unless these are too many to draw. */
+function withGaps(newestFirst: DaysAnswer["days"]): DaysAnswer["days"] {
+  const days = newestFirst.toReversed();
+  const span = Math.round((Date.parse(days.at(-1)!.day) - Date.parse(days[0]!.day)) / DAY_MS) + 1;
+  if (span > 180) return days;
+  const known = new Map(days.map((one) => [one.day, one]));
+  return Array.from({ length: span }, (_, index) => {
+    const date = new Date(Date.parse(days[0]!.day) + index * DAY_MS).toISOString().slice(0, 10);
+    return known.get(date) ?? { day: date, fromMs: 0, sessionCount: 0, messageCount: 0, tokenCount: 0 };
+  });
+}
+
+function SessionList({ sessions, news }: { sessions: SessionItem[]; news: News["bySession"] }) {
+  const groups: [string, SessionItem[]][] = [];
+  for (const session of sessions) {
+    const date = isoDay(session.updatedAtMs);
+    const group = groups.at(-1);
+    if (group?.[0] === date) group[1].push(session);
+    else groups.push([date, [session]]);
+  }
+  return (
+    <>
+      {groups.map(([date, ofDay]) => (
+        <section key={date} class="day">
+          <h2>{day(ofDay[0]!.updatedAtMs)}</h2>
+          <ul class="rows">
+            {ofDay.map((session) => (
+              <SessionRow key={session.id} session={session} news={news.get(session.id)} />
+            ))}
+          </ul>
+        </section>
+      ))}
+    </>
+  );
+}
+
+function SessionRow({
+  session,
+  news,
+}: {
+  session: SessionItem;
+  news: { messageCount: number; seqFirst: number } | undefined;
+}) {
+  const title = sessionTitle(session);
+  const opening = session.opening?.replace(/\s+/g, " ").trim();
+  return (
+    <li>
+      <a class="row" data-row href={href({ view: "session", session: session.id, seq: news?.seqFirst })}>
+        <span class="row-main">
+          <span class="row-title" dir="auto">
+            {session.parentSessionId !== null && (
+              <span class="muted" title="Started by another session">
+                ↳{" "}
+              </span>
+            )}
+            {title}
+            {news && <span class="badge">{news.messageCount} new</span>}
+          </span>
+          {opening && opening !== title && (
+            <span class="row-sub" dir="auto">
+              {opening}
+            </span>
+          )}
+        </span>
+        <span class="row-facts">
+          <span class="fact-wide">{session.project}</span>
+          <span class="fact-wide">{session.source}</span>
+          <span>{count(session.messageCount, "message")}</span>
+          <span class="fact-wide">{compact(session.tokenCount)} tokens</span>
+          <span>
+            <time dateTime={new Date(session.updatedAtMs).toISOString()} title={shortDay(session.updatedAtMs)}>
+              {time(session.updatedAtMs)}
+            </time>
+          </span>
+        </span>
+      </a>
+    </li>
+  );
+}
+
+interface News {
+  answer: NewsAnswer | undefined;
+  bySession: Map<string, NewsAnswer["sessions"][number]>;
+  seeAll: () => void;
+}
+
+const LOOKED = "coppice.looked";
+
+/** What was appended since the reader said that everything was seen; at first, since the first look. */
+function useNews(): News {
+  const [looked, setLooked] = useState(() =>
+    Number(localStorage.getItem(`${LOOKED} ${about.value!.path}`) ?? Number.NaN),
+  );
+  const [answer, setAnswer] = useState<NewsAnswer>();
+  const seen = version.value;
+  const look = (messageId: number) => {
+    localStorage.setItem(`${LOOKED} ${about.value!.path}`, String(messageId));
+    setLooked(messageId);
+  };
+  useEffect(() => {
+    const isFirst = Number.isNaN(looked);
+    get("/api/news", { after: isFirst ? Number.MAX_SAFE_INTEGER : looked }).then(
+      (found) => (isFirst ? look(found.newestMessageId) : setAnswer(found)),
+      () => undefined,
+    );
+  }, [looked, seen]);
+  const bySession = new Map((answer?.sessions ?? []).map((session) => [session.session, session]));
+  return { answer, bySession, seeAll: () => answer && look(answer.newestMessageId) };
+}
+
+function News({ news: { answer, seeAll } }: { news: News }) {
+  if (!answer || answer.sessions.length === 0) return null;
+  const messageCount = answer.sessions.reduce((sum, session) => sum + session.messageCount, 0);
+  return (
+    <p class="notice" role="status">
+      {count(messageCount, "new message")} in {count(answer.sessions.length, "session")} since you looked.
+      <button type="button" class="plain" onClick={seeAll}>
+        Mark as seen
+      </button>
+    </p>
+  );
+}
