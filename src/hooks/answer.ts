@@ -1,8 +1,8 @@
 import type { Firing, HookAgent, HookEvent } from "./firing.ts";
 
-/** What a hook says. */
+/** The answer of a hook. */
 export interface HookText {
-  /** For the model. */
+  /** The text for the model. */
   text: string;
   /** One line for the person, where the agent shows one. */
   line: string;
@@ -17,13 +17,13 @@ const CONTEXT_EVENTS: Record<HookAgent, Partial<Record<HookEvent, string>>> = {
   pi: {},
 };
 
-/** Returns true if the agent hands the text to its model. Then there is a point in making one. */
+/** Returns true if the agent passes a text on to its model at this event. Otherwise none has to be made. */
 export function takesText({ agent, event }: Pick<Firing, "agent" | "event">): boolean {
   if (event === "turn-end") return false;
   return isOfPlugin(agent) || isPlain({ agent, event }) || CONTEXT_EVENTS[agent][event] !== undefined;
 }
 
-/** Returns what to print, in the agent's own schema. "" says nothing. */
+/** Returns what to print, in the agent's own schema; "" to print nothing. */
 export function answerOf({ agent, event }: Pick<Firing, "agent" | "event">, said: HookText | undefined): string {
   if (isOfPlugin(agent)) return JSON.stringify(said === undefined ? {} : { text: said.text });
   if (said === undefined || !takesText({ agent, event })) return "";
@@ -32,12 +32,12 @@ export function answerOf({ agent, event }: Pick<Firing, "agent" | "event">, said
   return JSON.stringify({ hookSpecificOutput, systemMessage: said.line });
 }
 
-/** The plugins of these agents call the hook, and put its text where it belongs. */
+/** Returns true for agents whose plugin calls the hook and adds its text to the request. */
 function isOfPlugin(agent: HookAgent): boolean {
   return agent === "opencode" || agent === "pi";
 }
 
-/** Claude Code adds what a hook prints before a compaction to its request for the summary. */
+/** Returns true if the answer is plain text. Claude Code adds it to its request for the summary of a compaction. */
 function isPlain({ agent, event }: Pick<Firing, "agent" | "event">): boolean {
   return agent === "claude-code" && event === "before-compaction";
 }

@@ -3,26 +3,30 @@ import type { Firing } from "./firing.ts";
 import { HookLog, type LogEntry } from "./hook-log.ts";
 import { isOffAt, readSwitch } from "./hook-switch.ts";
 
-/** Two installations of the hooks may fire for one event. The second does so within this time, even on a busy machine. */
+/** Two installations of the hooks may fire for one event. The second does so within these milliseconds, even on a busy machine. */
 const SAME_FIRING_MS = 10_000;
 
-/** What a session's context still has of earlier answers. */
+/** Which earlier answers a session's context still contains. */
 export interface SessionMemory {
   /** Messages that need not be quoted again. */
   quoted: ReadonlySet<number>;
-  /** When the agent last compacted the session. What was said before is no longer in its context. */
+  /** When the agent last compacted the session. Messages from before are no longer in its context. */
   compactedAtMs: number | undefined;
-  /** True if nothing was brought back since then. */
+  /** True if no hook has quoted anything since then. */
   isBare: boolean;
 }
 
 export interface BegunFiring {
   memory: SessionMemory;
-  /** Records how it ended. */
+  /** Records the end of the firing in the log. */
   end(outcome: Pick<LogEntry, "failure" | "quoted" | "tokens">): void;
 }
 
-/** @returns undefined if hooks are off here, or if another process is answering the same event. */
+/**
+ * Records the start of a firing in the log.
+ *
+ * @returns undefined if hooks are off here, or if another process is answering the same event.
+ */
 export function begin(storePath: string, firing: Firing, startMs: number): BegunFiring | undefined {
   if (isOffAt(readSwitch(storePath), firing.cwd)) return undefined;
   const log = new HookLog(storePath);
@@ -44,7 +48,7 @@ export function begin(storePath: string, firing: Firing, startMs: number): Begun
   return { memory: memoryOf(entries, firing.sessionId), end };
 }
 
-/** The lines of the log are in one order for all processes, so one of them is the first. */
+/** Returns true if another process logged the same event first. All processes see the lines of the log in the same order. */
 function isRepeated(entries: readonly LogEntry[], own: LogEntry): boolean {
   const first = entries.find(
     ({ key, atMs, ms }) => key === own.key && ms === undefined && own.atMs - atMs < SAME_FIRING_MS,
@@ -77,7 +81,7 @@ function keyOf({ event, sessionId, source, prompt, transcriptPath }: Firing): st
   return [event, sessionId, source, prompt.length, hash >>> 0].join(" ");
 }
 
-/** Each turn makes the transcript longer. */
+/** Returns the length of the transcript. It tells turns apart, because each makes the transcript longer. */
 function bytesOf(transcriptPath: string | undefined): number {
   return (transcriptPath && statSync(transcriptPath, { throwIfNoEntry: false })?.size) || 0;
 }

@@ -26,7 +26,7 @@ export interface Firing {
 const PLACEHOLDER = /^\$\{\w+\}$/;
 
 /**
- * Reads what an agent says to a hook. The five agents use the same names for the same things. Values of another type count as
+ * Reads the input that an agent gives a hook. All agents use the same names of fields. A field that is not a string counts as
  * absent.
  *
  * @returns undefined for an agent or event that is not known.

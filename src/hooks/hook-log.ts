@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** Bytes of the log. A longer one loses its older half. */
+/** The most bytes of the log. When it grows longer, its older half is dropped. */
 const LOG_BYTES_MAX = 64 * 1024;
 const REASON_CHARS_MAX = 300;
 
@@ -11,21 +11,21 @@ export interface LogEntry {
   agent: string;
   event: string;
   session: string;
-  /** Equal for calls of one event. */
+  /** Identifies the event. If two processes are called for the same event, they have the same key. */
   key: string;
-  /** Tells apart the processes that fired. */
+  /** Identifies the process. */
   id: string;
-  /** Left out when the hook begins. A hook that was killed has no entry with a time. */
+  /** How long the hook took. Left out in the entry of its start, which is the only entry of a hook that was killed. */
   ms?: number;
-  /** The tokens of what was said. */
+  /** The tokens of the answer. */
   tokens?: number;
   /** The ids of the messages that were quoted, so that they are not quoted again. */
   quoted?: number[];
-  /** Why nothing was said, if something failed. */
+  /** Why there was no answer, if something failed. */
   failure?: string;
 }
 
-/** What hooks did. It lies beside the store, because a hook opens the store for reading only, and may not find one. */
+/** The log of the hooks, a file beside the store. A hook opens the store only for reading, and there may be no store yet. */
 export class HookLog {
   readonly #path: string;
 
@@ -51,11 +51,11 @@ export class HookLog {
       appendFileSync(this.#path, line, { mode: 0o600 });
       if (statSync(this.#path).size > LOG_BYTES_MAX) this.#shorten();
     } catch {
-      // A hook must not fail because it cannot tell what it did.
+      // A hook must not fail because its log cannot be written.
     }
   }
 
-  /** Keeps the newer half, and the newest entries of each agent. */
+  /** Keeps the newer half, and the newest success and failure of each agent. */
   #shorten(): void {
     const entries = this.entries();
     const newest = new Map(entries.map((entry) => [`${entry.agent} ${entry.failure !== undefined}`, entry]));

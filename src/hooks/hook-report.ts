@@ -5,7 +5,7 @@ import { readSwitch } from "./hook-switch.ts";
 /** A firing that has not ended after this time was killed. */
 const KILLED_AFTER_MS = 60_000;
 
-/** How an agent's hooks went. */
+/** The last results of an agent's hooks. */
 export interface AgentReport {
   agent: string;
   /** The last event that was answered, when, and how long it took. */
@@ -24,7 +24,7 @@ export function reportsOf(storePath: string, nowMs = Date.now()): AgentReport[] 
   for (const { agent, event, atMs, ms, failure, id } of entries) {
     const isKilled = ms === undefined && !ended.has(id) && nowMs - atMs > KILLED_AFTER_MS;
     if (ms === undefined && !isKilled) continue;
-    const reason = isKilled ? "it was ended before it had answered" : failure;
+    const reason = isKilled ? "it was killed before it answered" : failure;
     const before = reports.get(agent);
     reports.set(agent, {
       agent,
@@ -44,7 +44,7 @@ export function hookFindings(storePath: string): Finding[] {
     if (failure === undefined) return ok("hooks", `${last}.`);
     const text = `${last}, and failed at ${timeOf(failure.atMs)} (${failure.event || "no event"}): ${failure.reason}`;
     const fix =
-      "Nothing was lost. If it happens again: coppice hook off ends it, and the other findings may name the cause.";
+      "Nothing was lost. If it happens again, the other findings may name the cause, and coppice hook off turns hooks off.";
     return failure.atMs === atMs ? advice("hooks", text, fix) : ok("hooks", text);
   });
   const { isOff, projectsOff } = readSwitch(storePath);

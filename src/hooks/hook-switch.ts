@@ -1,10 +1,10 @@
 import { mkdirSync, readFileSync, realpathSync, renameSync, writeFileSync } from "node:fs";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 
-/** Where hooks say nothing. */
+/** Where hooks are off. */
 export interface HookSwitch {
   isOff: boolean;
-  /** Folders in which they say nothing. */
+  /** Folders in which hooks are off. */
   projectsOff: string[];
 }
 
@@ -17,7 +17,7 @@ export function readSwitch(storePath: string): HookSwitch {
   }
 }
 
-/** @param project  A folder; undefined for all projects. */
+/** Turns hooks off or on. @param project  A folder; undefined for all projects. @returns the new state. */
 export function turn(storePath: string, isOff: boolean, project: string | undefined): HookSwitch {
   const before = readSwitch(storePath);
   const others = before.projectsOff.filter((path) => project !== undefined && path !== realPathOf(project));
@@ -33,7 +33,7 @@ export function turn(storePath: string, isOff: boolean, project: string | undefi
   return after;
 }
 
-/** `COPPICE_HOOK=0` turns the hooks of one process off. */
+/** Returns true if hooks are off in this folder, or for this process by `COPPICE_HOOK=0`. */
 export function isOffAt({ isOff, projectsOff }: HookSwitch, cwd: string): boolean {
   if (isOff || process.env.COPPICE_HOOK === "0") return true;
   if (projectsOff.length === 0) return false;

@@ -13,13 +13,13 @@ import { recordOfProject, recordOfSession } from "./work-record.ts";
 const NEAR_MAX = 3;
 const NEAR_TOKENS_MAX = 500;
 
-/** Two messages that begin with so many equal characters are taken for copies. */
+/** Two messages whose first characters are equal, this many of them, count as copies. */
 const COPY_CHARS = 120;
 
-/** What a hook says, with what the log keeps of it. */
+/** The answer of a hook, with the figures that the log keeps. */
 export type Said = HookText & Pick<Quoted, "tokens" | "messageIds">;
 
-/** Returns what is to be said at an event; undefined if nothing is. Reads only. */
+/** Returns the answer to an event; undefined if there is nothing to quote. Writes nothing. */
 export function sayAt(reader: QuickReader, firing: Firing, memory: SessionMemory): Said | undefined {
   return reader.snapshot(() => {
     const ownIds = firing.sessionId === "" ? [] : reader.sessionIds(firing.sessionId);
@@ -39,7 +39,7 @@ export function sayAt(reader: QuickReader, firing: Firing, memory: SessionMemory
         return undefined;
       case "prompt": {
         const near = nearSection(reader, firing, ownIds, memory);
-        // Some agents have no event after a compaction that takes a text, so the next prompt brings back what was decided.
+        // Some agents accept no text right after a compaction. For them, the next prompt brings back what was decided.
         if (memory.isBare)
           return said(quoted([...recordOfSession(reader, ownIds), ...near]), "what was decided before");
         return said(quoted(near, NEAR_TOKENS_MAX), "what was said about this before");
@@ -82,7 +82,7 @@ function nearSection(
     const lineOf = (kind: string, { id, role, createdAtMs, text }: NotableMessage): Line => {
       return { kind, id, atMs: createdAtMs, by: role, text: snippetOf(text, weights, "") };
     };
-    // What was asked before is worth little without its answer.
+    // An old question is worth little without its answer.
     const answer = message.role === "user" ? reader.answerTo(message) : undefined;
     return [lineOf("said", message), ...(answer === undefined ? [] : [lineOf("answered", answer)])];
   });
@@ -90,8 +90,8 @@ function nearSection(
 }
 
 /**
- * Returns the sessions of a project that ran in another folder of the same name. A folder that this machine does not have was
- * moved or is on another machine, so its sessions may be of this project.
+ * Returns the sessions that ran in another folder with the project's name. If that folder does not exist here, it was moved or
+ * is on another machine, and its sessions may belong to this project. Then they are not returned.
  */
 function sessionsElsewhere(reader: QuickReader, { project, cwd }: Firing): string[] {
   const known = new Map<string, boolean>();

@@ -3,7 +3,7 @@ import { forEachSearchWord, searchStem } from "../models/search-words.ts";
 import type { NotableMessage } from "../store/messages.ts";
 import type { QuickReader } from "../store/quick-reader.ts";
 
-/** A long prompt is searched by its beginning and its end. What stands between is mostly a pasted log. */
+/** Only the beginning and the end of a long prompt are searched, because its middle is usually a pasted log. */
 const PROMPT_CHARS_MAX = 3_000;
 const PROMPT_END_CHARS = 800;
 
@@ -16,23 +16,23 @@ const POSTINGS_MAX = 12_000;
 const READ_MAX = 60;
 
 /**
- * A message with less surprise is not near. With this value, of the prompts in sessions of one project a tenth find something in
- * the others, and of prompts about other things one in two hundred does: see `bench -- hook`.
+ * A message with less surprise is not near. With this value, one prompt in ten finds something in the other sessions of its
+ * project. A prompt about something else does so in one case of two hundred: see `bench -- hook`.
  */
 const SURPRISE_MIN = 3.5;
 
-/** A name in code is rarer by chance than its count says, because whoever writes it means the same thing. */
+/** The surprise that a shared identifier adds. Whoever writes it means the same thing, so it is rarely shared by chance. */
 const NAME_SURPRISE = 3;
 const NAME = /[_./\\:$]|[a-z]-[a-z].*-/;
 
-/** So many imagined messages are added to the project's, and each word is in a few of them. In a small store, no word is rare. */
+/** A project counts as having this many more messages, of which a few hold each word. Otherwise no word of a small project is rare. */
 const IMAGINED_MESSAGES = 2_000;
 const IMAGINED_HOLDERS = 3;
 
-/** The characters of a message of average length. A longer one holds any word with a higher probability. */
+/** The length of an average message, in characters. A longer message is more likely to hold any given word. */
 const MEAN_CHARS = 400;
 
-/** A message that bears on a prompt. */
+/** A message that is probably about the same thing as a prompt. */
 export interface NearMessage {
   message: NotableMessage;
   /** How unlikely it is that a message shares these words with the prompt by chance, as a natural logarithm. */
@@ -53,11 +53,12 @@ interface Term extends Word {
 }
 
 /**
- * Finds what users and assistants said in a project that bears on a prompt, nearest first; nothing if no message is really near.
+ * Finds the messages of users and assistants in a project that are near a prompt, nearest first. There may be none.
  *
- * If words were independent, a message would hold a set of them with the product of their shares as its probability. Every
- * message and every set of as many words of the prompt is tried, so their numbers multiply it. The surprise is the logarithm of
- * what is left.
+ * A message is near if it shares so many rare words with the prompt that this is unlikely to be chance. If words were
+ * independent, the probability that a message holds a certain set of them would be the product of their shares. Any message may
+ * match, with any set of as many words of the prompt, so the probability is multiplied by the numbers of both. The surprise is
+ * its negative logarithm.
  */
 export function nearMessages(
   reader: QuickReader,
@@ -98,7 +99,7 @@ function saidIn(prompt: string): string {
   return `${said.slice(0, PROMPT_CHARS_MAX - PROMPT_END_CHARS)}\n${said.slice(-PROMPT_END_CHARS)}`;
 }
 
-/** Returns the words of a text. An identifier counts as a whole, not also by its pieces. */
+/** Returns the words of a text. An identifier is one word, and its pieces are not returned. */
 function wordsOf(text: string): Word[] {
   const words = new Map<string, Word>();
   forEachSearchWord(text, (word, kind) => {
@@ -109,7 +110,7 @@ function wordsOf(text: string): Word[] {
   return [...words.values()];
 }
 
-/** Returns the rarest words that the project's messages hold, and how many messages it has, with the imagined ones. */
+/** Returns the rarest of the words that occur in the project, and the number of its messages, with the imagined ones. */
 function termsOf(
   reader: QuickReader,
   words: readonly Word[],
@@ -136,7 +137,7 @@ function termsOf(
   return { terms, messageCount };
 }
 
-/** @param spans  In order. */
+/** Returns true if the id is in one of the spans, which are in order. */
 function isWithin(spans: readonly (readonly [first: number, last: number])[], id: number): boolean {
   let [from, to] = [0, spans.length];
   while (from < to) {
@@ -155,7 +156,7 @@ function surpriseOf(found: readonly Term[], { text }: NotableMessage): number {
   );
 }
 
-/** Returns the logarithm of the number of ways to choose so many of a set. */
+/** Returns the logarithm of the number of ways to choose `chosen` of `count` things. */
 function logOfChoices(count: number, chosen: number): number {
   let log = 0;
   for (let index = 1; index <= chosen; index++) log += Math.log((count - chosen + index) / index);

@@ -6,15 +6,15 @@ import { type Firing, firingOf } from "./firing.ts";
 import { type Said, sayAt } from "./hook.ts";
 import { HookLog } from "./hook-log.ts";
 
-/** Bytes of an agent's JSON. A prompt of megabytes is a mistake, and nobody waits for it. */
+/** The most bytes of an agent's JSON. A larger one is a mistake. */
 const INPUT_BYTES_MAX = 4 * 1024 * 1024;
-/** Milliseconds for all of the input, and without a byte of it. */
+/** The longest wait for the whole input, and for its next byte, in milliseconds. */
 const INPUT_MS_MAX = 1_500;
 const INPUT_PAUSE_MS_MAX = 500;
 
 /** Milliseconds after which the process ends, whatever it is doing. */
 const HOOK_MS_MAX = 3_000;
-/** The same before a compaction, and how much of that the hook waits for an import, because the agent will drop what it says. */
+/** The same before a compaction, when the messages are imported first, and how long the hook waits for that import. */
 const COMPACTION_MS_MAX = 12_000;
 const IMPORT_MS_MAX = 8_000;
 
@@ -84,7 +84,7 @@ function inputOf(stdin: NodeJS.ReadStream): Promise<Record<string, unknown>> {
       else resolve(value);
     };
     const whole = setTimeout(() => finish("The agent did not end its input."), INPUT_MS_MAX);
-    const pause = setTimeout(() => finish("The agent gave no whole input."), INPUT_PAUSE_MS_MAX);
+    const pause = setTimeout(() => finish("The agent's input was incomplete."), INPUT_PAUSE_MS_MAX);
     whole.unref();
     pause.unref();
     stdin.on("data", (chunk: Buffer) => {
@@ -115,7 +115,7 @@ async function imported({ transcriptPath }: Firing, storePath: string, waitMs: n
   if (transcriptPath === undefined) return;
   const { spawn } = await import("node:child_process");
   return new Promise((resolve) => {
-    // Claude Code keeps the subagents of a session in a folder of its name.
+    // Claude Code keeps the subagents of a session in a folder with the name of its transcript.
     const paths = [transcriptPath, transcriptPath.replace(/\.jsonl$/, "")].filter((path) => existsSync(path));
     const words = [process.argv[1]!, "import", ...new Set(paths), "--db", storePath, "--json"];
     const child = spawn(process.execPath, words, { stdio: "ignore", detached: true, windowsHide: true });

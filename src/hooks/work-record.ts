@@ -6,15 +6,15 @@ import { openEnds, type WorkLine } from "../session/work-lines.ts";
 import type { QuickReader, QuickSession } from "../store/quick-reader.ts";
 import { type Line, type Section, titleOf } from "./quotation.ts";
 
-/** The newest sessions of a project that a record tells of. */
+/** The most sessions of a project in a record. */
 const SESSIONS_MAX = 3;
-/** What users and assistants said last: the messages that are read of the newest session, and of each earlier one. */
+/** How many of the last messages of users and assistants are read, from the newest session and from each earlier one. */
 const SAID_MAX = 30;
 const SAID_EARLIER_MAX = 12;
-/** The lines of each kind. */
+/** The most lines of each kind. */
 const LINES_MAX = 4;
 
-/** Returns where the work of a project stood in its last sessions: what was asked, decided and left open, and on what they worked. */
+/** Returns a section for each of a project's last sessions: what was asked, decided, left open and worked on. */
 export function recordOfProject(reader: QuickReader, project: string, ownIds: ReadonlySet<string>): Section[] {
   const others = reader.sessions(project, SESSIONS_MAX + ownIds.size).filter(({ id }) => !ownIds.has(id));
   return others.slice(0, SESSIONS_MAX).map((session, index) => {
@@ -28,7 +28,7 @@ export function recordOfSession(reader: QuickReader, sessionIds: readonly string
   return sessions.map((session) => sectionOf(reader, session, 2 * SAID_MAX));
 }
 
-/** Open ends are looked for where most is read. Those of earlier sessions are mostly closed by now. */
+/** Describes a session. Earlier sessions get no open ends, because most of these are closed by now. */
 function sectionOf(reader: QuickReader, session: QuickSession, saidMax: number): Section {
   const { id, title, lastAtMs } = session;
   const messages = reader.said(id, saidMax);
