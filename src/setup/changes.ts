@@ -15,12 +15,12 @@ import { dirname, join, sep } from "node:path";
 import { StoreError } from "../core/errors.ts";
 import type { Edit } from "./edit.ts";
 
-/** What setup has put into a file, so that exactly this can be taken out again. */
+/** The text that setup has put into a file. It is kept so that exactly this text can be taken out again. */
 interface WrittenFile {
   target: string;
   path: string;
   inserted: string;
-  /** The text of a file that setup made, without what it inserted. Left out if there was a file before. */
+  /** For a file that setup created: its text without the insertion. Left out if the file existed before. */
   blank?: string;
   /** The outermost folder that was made for the file. */
   folder?: string;
@@ -32,7 +32,7 @@ export interface Change {
   /** Undefined if there is no file. */
   before: string | undefined;
   after: string | undefined;
-  /** Undefined if nothing of setup is in the file after the change. */
+  /** The text of setup that is in the file after the change; undefined if there is none. */
   written: WrittenFile | undefined;
 }
 
@@ -78,7 +78,7 @@ export class WrittenFiles {
     const folders = this.#files.flatMap(({ folder }) => folder ?? []);
     for (const { target, path, before, after, written } of changes) {
       if (readText(path) !== before) {
-        const reason = "it was changed while setup asked";
+        const reason = "it was changed while setup waited for your answer";
         throw new StoreError("FILE_NOT_USABLE", { path, reason, fix: "Run setup again." });
       }
       if (after === undefined) changing(path, () => rmSync(path, { force: true }));
@@ -109,10 +109,10 @@ function listIn(path: string, text: string): WrittenFile[] {
     const { files } = JSON.parse(text) as { files: WrittenFile[] };
     if (Array.isArray(files)) return files;
   } catch {
-    // It is refused below.
+    // The error is thrown below.
   }
   const fix = "Move it away, then run setup again, which recognizes most of what it had written.";
-  throw new StoreError("FILE_NOT_USABLE", { path, reason: "it is no list of what setup has written", fix });
+  throw new StoreError("FILE_NOT_USABLE", { path, reason: "it is not a list of what setup has written", fix });
 }
 
 function changeOf(target: string, path: string, edit: Edit | undefined, known: WrittenFile | undefined): Change {
@@ -162,7 +162,7 @@ function readText(path: string): string | undefined {
     const reason = isMissing ? "it is a link to a file that does not exist" : (error as Error).message;
     throw new StoreError("FILE_NOT_USABLE", { path, reason });
   }
-  if (!isUtf8(bytes)) throw new StoreError("FILE_NOT_USABLE", { path, reason: "it is no text in UTF-8" });
+  if (!isUtf8(bytes)) throw new StoreError("FILE_NOT_USABLE", { path, reason: "it is not text in UTF-8" });
   return bytes.toString("utf8");
 }
 
@@ -173,7 +173,7 @@ function writeText(path: string, text: string): void {
   const draft = `${real}.coppice-setup`;
   try {
     writeFileSync(draft, text, stats === undefined ? {} : { mode: stats.mode });
-    // A new file does not get the permissions that the umask forbids.
+    // The umask applies to a new file, so its permissions are set once more.
     if (stats !== undefined) chmodSync(draft, stats.mode);
     renameSync(draft, real);
   } catch (error) {

@@ -6,7 +6,7 @@ export interface Edit {
   /** The text of a new file before the insertion. Empty by default. */
   blank?: string;
   /**
-   * Returns what to add to the file's text, and where. Undefined if the person has it in the file already.
+   * Returns what to add to the file's text, and where. Returns undefined if the file has it already.
    *
    * @throws {StoreError} `FILE_NOT_USABLE` if the text has no place for it.
    */
@@ -18,7 +18,7 @@ export interface Insertion {
   text: string;
 }
 
-/** A file that is of Coppice alone. */
+/** Makes an edit for a file that belongs to Coppice alone. */
 export function ownFile(path: string, content: string): Edit {
   return {
     path,

@@ -1,11 +1,11 @@
 import type { HookEvent } from "../hooks/firing.ts";
 import { callOf, type OwnCommand, shellLine } from "./own-command.ts";
 
-/** Agents stop a hook that takes longer. Before a compaction, a hook may import what is new. */
+/** Agents stop a hook that takes longer than this, in seconds. Before a compaction, a hook waits for an import. */
 export const HOOK_TIMEOUT_S = 15;
 
 export interface Hook {
-  /** What the agent calls the moment. */
+  /** The agent's name for the event. */
   moment: string;
   event: HookEvent;
 }

@@ -10,7 +10,7 @@ interface Token {
 
 /**
  * Adds `"name": value` to the object at `container`, a member of the document, in JSON with or without comments. Everything else
- * in the file stays as it is. A member of this name stays too.
+ * in the file stays as it is. If there is a member of this name already, nothing is added.
  */
 export function jsonMember(path: string, container: string, name: string, value: object): Edit {
   const member = `${JSON.stringify(name)}: ${JSON.stringify(value)}`;
@@ -24,13 +24,13 @@ export function jsonMember(path: string, container: string, name: string, value:
       const inner = `\n${indent}${indent}${member}`;
       const whole = `\n${indent}${JSON.stringify(container)}: {${inner}\n${indent}}`;
       const tokens = tokensOf(text);
-      // A comment may be all there is, and it ends with its line.
+      // The file may hold only a comment, which ends with its line.
       const start = text === "" || text.endsWith("\n") ? "" : "\n";
       if (tokens.length === 0) return { at: text.length, text: `${start}{${whole}\n}\n` };
-      if (tokens[0]!.text !== "{" || tokens.at(-1)!.text !== "}") throw refuse("it is no JSON object");
+      if (tokens[0]!.text !== "{" || tokens.at(-1)!.text !== "}") throw refuse("it is not a JSON object");
       const found = memberAt(tokens, 1, container);
       if (found === undefined) return inserted(tokens, 0, whole, "\n");
-      if (tokens[found]!.text !== "{") throw refuse(`its "${container}" is no object`);
+      if (tokens[found]!.text !== "{") throw refuse(`its "${container}" is not an object`);
       if (memberAt(tokens, found + 1, name) !== undefined) return undefined;
       return inserted(tokens, found, inner, `\n${indent}`);
     },

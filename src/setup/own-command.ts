@@ -4,7 +4,7 @@ import { basename, delimiter, dirname, join, resolve, sep } from "node:path";
 /** How agents call Coppice. */
 export interface OwnCommand {
   program: readonly string[];
-  /** The words that name the store, after all others. Empty for the default store. */
+  /** The words that name the store. They follow all other words. Empty for the default store. */
   store: readonly string[];
 }
 
@@ -40,7 +40,7 @@ function isOfOneCommand(folder: string): boolean {
   return basename(folder) === "node-gyp-bin" || folder.endsWith(join("node_modules", ".bin"));
 }
 
-/** The outermost one: inside it, package managers keep folders whose names hold versions. */
+/** Returns the outermost link. Package managers keep others inside it, in folders whose names hold versions. */
 function projectLink(program: string): string | undefined {
   let found: string | undefined;
   for (let folder = dirname(program); folder !== dirname(folder); folder = dirname(folder)) {

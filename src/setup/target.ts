@@ -8,14 +8,14 @@ export interface Target {
   title: string;
   /** The agent's name in `agentLocations` if its transcripts are followed. */
   followedAs?: string;
-  /** False for what can only ask. True by default. */
+  /** False if the target gets no hooks. True by default. */
   hasHooks?: boolean;
   /** True if the agent has settings on this machine. */
   isUsed(machine: Machine): boolean;
   edits(machine: Machine, command: OwnCommand): Edit[];
   /** What the person still has to do after setup. */
   next?: string;
-  /** Left out for agents that run hooks without asking the person. */
+  /** Returns true if the person has trusted the hooks. Left out for agents that do not ask. */
   isTrusted?(machine: Machine): boolean;
   /** Commands that start a service after its files were written, and that stop it before they are deleted. */
   service?(paths: readonly string[]): { start: readonly string[][]; stop: readonly string[][] };

@@ -6,7 +6,7 @@ import { folderIn, type Target } from "./target.ts";
 
 const LABEL = "coppice-watch";
 
-/** `coppice watch` as a service of the user. It is started by a shell of the user, which finds what a terminal finds. */
+/** Returns the target that runs `coppice watch` as a service. A login shell of the user starts it, so it has a terminal's `$PATH`. */
 export function watchService(platform: NodeJS.Platform): Target | undefined {
   if (platform === "linux") return systemd;
   if (platform === "darwin") return launchd;

@@ -7,19 +7,18 @@ import { callOf } from "../own-command.ts";
 import { folderIn, type Target } from "../target.ts";
 
 const HOOKS: readonly Hook[] = [
-  // Also after a compaction; its input says so.
+  // It also fires after a compaction, and its input says so.
   { moment: "SessionStart", event: "session-start" },
   { moment: "UserPromptSubmit", event: "prompt" },
   { moment: "Stop", event: "turn-end" },
-  // What Claude Code writes after the last answer.
+  // This imports what Claude Code writes after the last answer.
   { moment: "SessionEnd", event: "turn-end" },
   { moment: "PreCompact", event: "before-compaction" },
 ];
 
 /**
- * A plugin in `~/.claude/skills/coppice`. Claude Code loads the plugins of this folder by itself, also with `-p`. A marketplace
- * would have to be added and trusted, leaves files behind when it is removed, and is copied to a folder whose name is a version.
- * Hooks and servers in `settings.json` and `.claude.json` would be lines in files that Claude Code writes itself.
+ * A plugin in `~/.claude/skills/coppice`. Claude Code loads the plugins of this folder by itself. The README says why it is
+ * neither a marketplace nor lines in Claude Code's settings.
  */
 export const claudeCode: Target = {
   name: "claude-code",
@@ -48,7 +47,7 @@ function home(machine: Machine): string {
   return folderIn(machine, "CLAUDE_CONFIG_DIR", join(machine.home, ".claude"));
 }
 
-/** True if the person has added the server, as with `claude mcp add --scope user`. The agent would see its tools twice. */
+/** Returns true if the person has added the server, as with `claude mcp add --scope user`. With two, agents see each tool twice. */
 function hasServer(machine: Machine): boolean {
   const path = join(folderIn(machine, "CLAUDE_CONFIG_DIR", machine.home), ".claude.json");
   if (!existsSync(path)) return false;

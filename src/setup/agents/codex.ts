@@ -9,14 +9,14 @@ import { callOf, type OwnCommand } from "../own-command.ts";
 import { folderIn, type Target } from "../target.ts";
 
 const HOOKS: readonly Hook[] = [
-  // Also after a compaction; its input says so.
+  // It also fires after a compaction, and its input says so.
   { moment: "SessionStart", event: "session-start" },
   { moment: "UserPromptSubmit", event: "prompt" },
   { moment: "Stop", event: "turn-end" },
   { moment: "PreCompact", event: "before-compaction" },
 ];
 
-/** Tables can be added at the end of the file, unless the person wrote theirs as values of a key. */
+/** These match a file whose servers or hooks are values of a key. No table can be added at the end of such a file. */
 const VALUES: readonly RegExp[] = [
   /^(?:(?!\s*\[).*\n)*?\s*["']?(?:mcp_servers|hooks)["']?[ \t]*[.=]/,
   /^\s*\[\s*["']?hooks["']?\s*\]\s*\n(?:(?!\s*\[).*\n)*?\s*["']?(?:SessionStart|UserPromptSubmit|Stop|PreCompact)["']?\s*=/m,
@@ -33,7 +33,7 @@ export const codex: Target = {
   followedAs: "Codex",
   isUsed: (machine) => existsSync(home(machine)),
   edits: (machine, command) => [tables(configPath(machine), command)],
-  next: "Start `codex` and trust the hooks of Coppice with /hooks. Until then Codex skips them without a word.",
+  next: "Start `codex` and trust the hooks of Coppice with /hooks. Until then, Codex silently skips them.",
   isTrusted(machine) {
     const path = configPath(machine);
     const config = existsSync(path) ? readFileSync(path, "utf8") : "";
@@ -76,7 +76,7 @@ hooks = [{ type = "command", command = ${JSON.stringify(hookLine(command, event,
   };
 }
 
-/** Returns what Codex notes when the person trusts a hook: a digest of the hook, as JSON with sorted keys. */
+/** Returns what Codex stores when the person trusts a hook: a digest of the hook, as JSON with sorted keys. */
 export function trustOf(moment: string, line: string): string {
   const identity = {
     event_name: moment.replace(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase(),

@@ -13,7 +13,7 @@ const HOOKS: readonly Hook[] = [
   { moment: "SessionEnd", event: "turn-end" },
 ];
 
-/** An extension in `~/.gemini/extensions/coppice`. Its version is that of its format: the files hold none of Coppice's. */
+/** An extension in `~/.gemini/extensions/coppice`. Its version is fixed, so that an upgrade of Coppice changes no file. */
 export const geminiCli: Target = {
   name: "gemini-cli",
   title: "Gemini CLI",

@@ -7,8 +7,8 @@ import { folderIn, type Target } from "../target.ts";
 /**
  * A plugin in `~/.config/opencode/plugin`, which also adds the MCP server, so that no line of `opencode.json` changes.
  *
- * What it adds to a message is only in requests, so no transcript holds it. It stays the same in later requests, for prompt
- * caches. opencode makes titles with requests that do not pass `messages.transform`.
+ * It adds texts to requests only, so they are in no transcript. Later requests get the same texts, for prompt caches. The requests
+ * with which opencode makes titles do not pass `messages.transform`, and get none.
  */
 export const opencode: Target = {
   name: "opencode",

@@ -4,7 +4,7 @@ import type { Machine } from "../../core/data-folder.ts";
 import { pluginFile } from "../plugin-source.ts";
 import { folderIn, type Target } from "../target.ts";
 
-/** An extension in `~/.pi/agent/extensions`. pi has no MCP servers: it asks Coppice by commands. */
+/** An extension in `~/.pi/agent/extensions`. pi has no MCP servers, so its model calls Coppice by commands. */
 export const pi: Target = {
   name: "pi",
   title: "pi",

@@ -195,7 +195,7 @@ describe("files that others write too", () => {
     const files = new WrittenFiles(dataFolder(machine));
     const changes = files.changesFor("codex", agent("codex").edits(machine, COMMAND));
     writeFileSync(join(machine.home, ".codex", "config.toml"), "a = 2\n");
-    expect(() => files.apply(changes)).toThrow(/was changed while setup asked/);
+    expect(() => files.apply(changes)).toThrow(/was changed while setup waited/);
     expect(textOf(machine, ".codex/config.toml")).toBe("a = 2\n");
   });
 
