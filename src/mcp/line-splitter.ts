@@ -1,4 +1,4 @@
-/** The number of bytes at each end of a too long line in which the request's id is looked for. */
+/** In a line that is too long, the id of the request is looked for in this many bytes at each end. */
 const END_BYTES = 512;
 
 const ID = String.raw`"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)`;
@@ -43,7 +43,7 @@ export class LineSplitter {
     this.#head ??= Buffer.from(held.subarray(0, END_BYTES));
     const tail = Buffer.from(held.subarray(-END_BYTES)); // a copy, so that the other bytes are freed
     this.#pieces = [tail];
-    this.#byteLength = this.#bytesMax; // so that the next piece is too long as well
+    this.#byteLength = this.#bytesMax; // any further piece makes the line too long again
   }
 
   #endLine(): Buffer | LongLine {

@@ -21,8 +21,8 @@ const CANCELLED = "notifications/cancelled";
 const GRACE_MS = 1_000;
 
 /**
- * Carries protocol messages over a pair of streams, one on each line. Unlike the SDK's own transport, it takes no more messages
- * than are answered, and it answers one that is too long with an error.
+ * Carries protocol messages over a pair of streams, one on each line. Unlike the SDK's own transport, it takes no further messages
+ * while too many wait for an answer, and it answers a message that is too long with an error.
  */
 export class LineTransport implements Transport {
   onclose?: () => void;
@@ -119,7 +119,7 @@ export class LineTransport implements Transport {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#wake();
-    // Loading takes a while, and what was piped into the server is answered nevertheless.
+    // Loading takes a while. Calls that were piped into the server are answered nevertheless.
     await (this.#lines.length > 0 ? this.#live.load().catch(() => {}) : this.#live.loaded());
     if (!this.#isClosed) this.#givingUp = setTimeout(() => void this.close(), GRACE_MS);
   }

@@ -3,7 +3,7 @@ import { StoreError } from "../core/errors.ts";
 import type { Store } from "../session/store.ts";
 import type { Turns } from "./turns.ts";
 
-/** The command line implements this, because it knows paths and keys. */
+/** Opens the server's store. The command line implements it, because it knows paths and keys. */
 export interface StoreAccess {
   openToRead(): Store;
   openToWrite(): Store;

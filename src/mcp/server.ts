@@ -34,8 +34,8 @@ export interface ServerOptions {
 }
 
 /**
- * Serves the store to one client over a pair of streams. @returns when the client has closed its end or stopped reading. What it
- * asked for by then is given up after a second.
+ * Serves the store to one client over a pair of streams. @returns when the client has closed its end or stopped reading. Calls
+ * that take longer than a second after that are abandoned.
  */
 export async function serve({ loadAccess, project, allowAppend, input, output }: ServerOptions): Promise<void> {
   const turns = new Turns(output);

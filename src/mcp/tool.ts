@@ -46,7 +46,7 @@ export interface Tool<Input extends object = object, Value extends object = obje
 // biome-ignore lint/suspicious/noExplicitAny: only the tool knows its own input and output.
 export type AnyTool = Tool<any, any>;
 
-/** A failed call is answered with the tool's error, never with a protocol error. */
+/** Registers a tool. A failed call is answered with the tool's error, never with a protocol error. */
 export function registerTool(server: McpServer, tool: AnyTool, { live, project }: ToolPorts): void {
   const { name, title, description, output, tokensMaxDefault, writes = false } = tool;
   const input = inputOf(tool, project);
@@ -110,7 +110,8 @@ export function pageFacts(left: number, count: number) {
 /**
  * Describes the rest of a list, which the model gets by calling the tool again.
  *
- * @param count  The items of the list, or one more than were asked for if nobody counts them.
+ * @param count  The number of items in the list. If it is not known (`isCounted` is false), one more item than was asked for
+ *   shows that there are more.
  */
 export function restOfList(tool: string, offset: number, count: number, { isCounted = true } = {}): ListRemainder {
   const more = isCounted ? "" : "There are at least this many more. ";

@@ -1,15 +1,15 @@
 import type { Writable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** The calls that may wait before no more messages are taken. */
+/** While this many calls wait, no further messages are taken. */
 export const WAITING_MAX = 64;
 
-/** The calls that may be at work at the same time. Only those that wait for a vector take longer than their turn. */
+/** The most calls that run at the same time. Calls overlap only while they wait for a vector. */
 export const WORKING_MAX = 8;
 
 /**
- * Makes calls run one after another, because each blocks the thread. Before each, the event loop runs, so that a client that is
- * gone is noticed, and the client has taken the answers before it, so that they do not pile up.
+ * Runs calls one after another, because each blocks the thread. Before each call, the event loop runs, so that it is noticed if the
+ * client has gone. A call waits until the client has taken the earlier answers, so that they do not pile up.
  */
 export class Turns {
   readonly #output: Writable;
@@ -24,10 +24,9 @@ export class Turns {
   }
 
   /**
-   * Does the work of a call after the work of the calls before it has begun. Never resolves after `end`, because nobody waits for
-   * the call.
+   * Runs a call once all calls before it have begun. After `end`, it never resolves, because nobody waits for the call.
    *
-   * @param ready  What the call waits for as well. Its failure is the caller's to report.
+   * @param ready  The call also waits for this promise. If it rejects, the call runs anyway, and reports the failure.
    * @throws what `work` throws; or the signal's reason, if it was aborted before the work began.
    */
   async take<T>(ready: Promise<unknown>, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 import { visibleText } from "../core/markup.ts";
 
-/** An answer names this many damaged sessions. */
+/** An answer names at most this many damaged sessions. */
 const NAMED_MAX = 5;
 
 /** Returns a function that adds the ids of sessions that cannot be read to a list. */
@@ -8,7 +8,7 @@ export function noteIn(damaged: string[]): (unreadable: { sessionId: string }) =
   return ({ sessionId }) => void damaged.push(visibleText(sessionId));
 }
 
-/** Returns a sentence after a space that names damaged sessions; "" if there are none. */
+/** Returns a sentence that names damaged sessions, with a space before it; "" if there are none. */
 export function damageNote(damaged: readonly string[], how: string): string {
   if (damaged.length === 0) return "";
   const named = damaged.length > NAMED_MAX ? [...damaged.slice(0, NAMED_MAX), "…"] : damaged;

@@ -4,7 +4,7 @@ import { begin } from "../../hooks/begin.ts";
 import { firingOf, HOOK_AGENTS, HOOK_EVENTS } from "../../hooks/firing.ts";
 import type { Tool } from "../tool.ts";
 
-/** Texts of any length: an agent's hook must not fail because a prompt is long. */
+/** Makes the schema of a text of any length, because a hook must not fail if a prompt is long. */
 const given = (meaning: string) => z.optional(z.string()).check(z.describe(meaning));
 
 const INPUT = z.object({
@@ -18,7 +18,7 @@ const INPUT = z.object({
 
 const OUTPUT = z.looseObject({});
 
-/** Answers like `coppice hook`, without the start of a process. It never fails: an agent cannot correct its hook. */
+/** Answers like `coppice hook`, without starting a process. It never fails, because an agent cannot correct its hook. */
 export const hook: Tool<z.infer<typeof INPUT>, z.infer<typeof OUTPUT>> = {
   name: "hook",
   title: "Answer a hook",

@@ -11,7 +11,7 @@ import type { Store } from "../../session/store.ts";
 import { visibleSession } from "../../session/visible-session.ts";
 import { PAGE, pageFacts, restOfList, type Tool } from "../tool.ts";
 
-/** A prompt is left out for this long after it was written: an agent that asks has just read it. */
+/** A prompt is left out for this long after it was written, in milliseconds. The agent that calls has just read it. */
 const PROMPT_MS_MAX = 10 * 60 * 1_000;
 /** The hits to request beyond those that are shown, so that prompts can be left out. */
 const PROMPTS_MAX = 4;
@@ -71,7 +71,7 @@ export const recall: Tool<z.infer<typeof RECALL_INPUT>, z.infer<typeof OUTPUT>> 
   },
 };
 
-/** Returns true for the prompt of an imported session whose turn may still go on. The agent that asks, asks because of it. */
+/** Returns true for the newest prompt of an imported session whose turn may still go on. It may be why the agent calls. */
 function isNewestPrompt(store: Store, { role, sessionId, seq, createdAtMs }: Hit): boolean {
   if (role !== "user" || createdAtMs < Date.now() - PROMPT_MS_MAX) return false;
   const session = store.resume(sessionId);
