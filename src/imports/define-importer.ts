@@ -23,7 +23,7 @@ export function defineImporter(importer: Importer): Importer {
   return importer;
 }
 
-/** Own importers come first. Without any, returns `IMPORTERS` itself. */
+/** Returns the given importers followed by the built-in ones. Without any, it returns `IMPORTERS` itself. */
 export function importersWith(own: readonly Importer[]): readonly Importer[] {
   return own.length === 0 ? IMPORTERS : [...own.map(defineImporter), ...IMPORTERS];
 }

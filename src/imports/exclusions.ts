@@ -18,20 +18,20 @@ export class ExclusionRules {
     return namesOf(path).some((name) => this.#paths.some((excluded) => isWithin(name, excluded)));
   }
 
-  /** True if the session belongs to an excluded project, or its agent worked in an excluded folder. */
+  /** Returns true if the session belongs to an excluded project, or its agent worked in an excluded folder. */
   hasSession({ metadata }: ImportedSession, project: string | undefined): boolean {
     if (project !== undefined && this.#projects.has(project)) return true;
     const folders = [metadata?.cwd, metadata?.workspaceDirs, metadata?.directories].flat();
     return folders.some((folder) => typeof folder === "string" && this.hasPath(folder));
   }
 
-  /** Differs for different rules. */
+  /** Returns a text that is different for different rules. */
   toString(): string {
     return JSON.stringify([this.#paths, [...this.#projects]]);
   }
 }
 
-/** The path, and where it leads to. */
+/** Returns the absolute path, and the path that its links lead to. */
 function namesOf(path: string): string[] {
   const name = resolve(path);
   try {

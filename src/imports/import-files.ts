@@ -67,7 +67,7 @@ export interface ImportResult {
   forgottenCount: number;
   /** Sessions that were left out, because they are excluded. An excluded file counts as one. */
   excludedCount: number;
-  /** How many stretches of new messages were replaced by placeholders, by kind: kinds of secrets, and `private`. */
+  /** How many secrets and private texts in new messages were replaced by placeholders, by kind of secret or `private`. */
   replaced: Record<string, number>;
   /** Files that were found in folders and passed over, because they are in no known format. */
   passedOverCount: number;

@@ -1,21 +1,27 @@
 import { isDeepStrictEqual } from "node:util";
-import { digestOf } from "../core/digest.ts";
 import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX, ID_CHARS_MAX } from "../core/limits.ts";
-import { type Part, parseMessage } from "../core/message.ts";
-import { nameInSession, OPENING_MESSAGES, OPENING_ROLES, type RememberedMessage } from "../core/remembered.ts";
-import { cutAtGrapheme, textOf } from "../core/text.ts";
+import { parseMessage } from "../core/message.ts";
+import { OPENING_MESSAGES } from "../core/remembered.ts";
+import { cutAtGrapheme } from "../core/text.ts";
 import type { ImportedSession, Importer, ImportFile } from "../importers/importer.ts";
-import { unmarkedParts } from "../importers/injected.ts";
 import { IMPORTERS } from "../importers/registry.ts";
 import type { OpenedSession } from "../session/opened-session.ts";
 import { internalsOf, type OpenedStore } from "../session/opened-store.ts";
-import type { Session } from "../session/session.ts";
 import type { Exclusions, Store } from "../session/store.ts";
 import { ExclusionRules } from "./exclusions.ts";
 import { ImportPace } from "./import-pace.ts";
 import { ImportReader, type ReadEvent } from "./import-reader.ts";
-import { Redactor, type Replaced } from "./redaction/redact.ts";
+import {
+  type AppendResult,
+  appendTo,
+  haveSameContent,
+  noteOpening,
+  type PendingMessage,
+  rememberedOf,
+  withoutSecrets,
+} from "./pending-message.ts";
+import type { Replaced } from "./redaction/redact.ts";
 
 /** Something in a file that became no message, or a different message. */
 export interface ImportWarning {
@@ -39,7 +45,7 @@ export interface FileReport {
   forgottenCount: number;
   /** Sessions that are left out, because they are excluded. An excluded file counts as one. */
   excludedCount: number;
-  /** How many stretches of new messages were replaced by placeholders, by kind: kinds of secrets, and `private`. */
+  /** How many secrets and private texts in new messages were replaced by placeholders, by kind of secret or `private`. */
   replaced: Replaced;
   warnings: ImportWarning[];
   /** Why the file could not be read to its end. Everything before is in the store. */
@@ -61,10 +67,7 @@ export interface ImportRunOptions {
   mayLackVectors?: (newCount: number) => boolean;
 }
 
-type AppendResult = ReturnType<Session["append"]>;
-type PendingMessage = Extract<ReadEvent, { kind: "message" | "restored" }>;
-
-/** The most warnings that are kept about one file. One more says how many there were. */
+/** The most warnings that are kept about one file. One more says how many others there were. */
 export const WARNINGS_MAX = 10_000;
 
 /** How long an import waits for an embedder that does not answer, in milliseconds. */
@@ -72,15 +75,15 @@ const EMBED_WAIT_MS_MAX = 10 * 60 * 1_000;
 
 interface OpenImport {
   origin: ImportedSession;
-  /** Undefined until the first messages are appended: a copy of a forgotten session is recognized by them. */
+  /** Undefined until the first messages are appended. They tell if it is a copy of a forgotten session. */
   session: OpenedSession | undefined;
   /** True once it is known that the whole session was forgotten. */
   isForgotten: boolean;
-  /** True if it is excluded, or if the store cannot hold a session of that name. */
+  /** True if it is excluded, or if the store cannot hold a session with that name. */
   isRefused: boolean;
   /** The digests of its first messages: see `OPENING_MESSAGES`. */
   opening: Buffer[];
-  /** Not yet in the store. */
+  /** Messages that are not in the store yet. */
   pending: PendingMessage[];
   /** The first message that was new. */
   firstNew: { line: number; seq: number } | undefined;
@@ -105,7 +108,7 @@ export class ImportRun {
     this.#options = options;
   }
 
-  /** A text that differs if other files or sessions are left out. */
+  /** Returns a text that is different if other files or sessions are left out. */
   policy(): string {
     return String(this.#exclusions());
   }
@@ -190,7 +193,7 @@ export class ImportRun {
     const { origin, opening } = open;
     if (open.session !== undefined) return true;
     if (open.isForgotten || open.isRefused) return false;
-    // A session with fewer messages may still grow, and is then another one.
+    // Until its first messages are known, a session cannot be compared with the forgotten ones.
     const isWhole = isEnd || opening.length === OPENING_MESSAGES;
     // It may have been forgotten while the file was read.
     open.isForgotten =
@@ -229,7 +232,7 @@ export class ImportRun {
         yield event;
       }
     } catch (error) {
-      // An unknown format is the caller's mistake. Everything else, a bug of an importer too, is about this file.
+      // An unknown format is the caller's mistake. Everything else concerns this file, even a bug in an importer.
       signal?.throwIfAborted();
       if (StoreError.is(error, "OPTION_INVALID")) throw error;
       const known = StoreError.is(error)
@@ -297,7 +300,7 @@ export class ImportRun {
       const { appended, seq } = result;
       if (appended) addCounts(report.replaced, replaced);
       if (appended && message.role !== "tool") open.firstNew ??= { line, seq };
-      // Another import of the same file appended this message meanwhile.
+      // A known message with a higher seq was appended meanwhile, by another import of the same file.
       if (appended || open.firstNew === undefined || seq > open.firstNew.seq || open.isRewritten) continue;
       open.isRewritten = true;
       const reason = `the file was rewritten: new messages from here on in session ${JSON.stringify(open.session.id)} are stored after messages that they precede in the file`;
@@ -333,12 +336,12 @@ export class ImportRun {
     }
   }
 
-  /** True for a message of an exported session that is here with or without its secrets. */
+  /** Returns true if the store has this message of an exported session, with or without its secrets. */
   #isKnownSeq(open: ReadyImport, event: PendingMessage): boolean {
     if (event.kind !== "restored") return false;
     const [stored] = open.session.messages({ seqFrom: event.seq, seqTo: event.seq });
     if (stored === undefined || stored.role !== event.message.role) return false;
-    return stored.externalId === event.message.id && isSaidAlike(stored.parts, parseMessage(event.message).parts);
+    return stored.externalId === event.message.id && haveSameContent(stored.parts, parseMessage(event.message).parts);
   }
 
   /** Appends the new parts of a message that has grown since its import. @returns false if the message changed in another way. */
@@ -353,12 +356,13 @@ export class ImportRun {
     const [stored] = open.session.messages({ seqFrom: seq, seqTo: seq });
     const { parts } = parseMessage(message);
     const storedParts = stored?.parts ?? [];
-    if (isSaidAlike(storedParts, parts)) {
+    if (haveSameContent(storedParts, parts)) {
       report.knownCount += 1;
       return true;
     }
     const beginning = parts.slice(0, storedParts.length);
-    if (stored?.role !== message.role || !isDeepStrictEqual(bare(storedParts), bare(beginning))) return false;
+    if (stored?.role !== message.role || !isDeepStrictEqual(withoutSecrets(storedParts), withoutSecrets(beginning)))
+      return false;
     const { content: _, ...others } = message;
     const growth = { ...others, id: `${message.id}+${storedParts.length}`, parts: parts.slice(storedParts.length) };
     this.#append(open, [{ ...event, prepared: undefined, message: growth } as PendingMessage], report);
@@ -366,64 +370,13 @@ export class ImportRun {
   }
 }
 
-/** True for a session whose next messages tell if it is a copy of a forgotten one. */
+/** Returns true if more messages are needed to tell if the session is a copy of a forgotten one. */
 function isTooShort({ session, opening, pending }: OpenImport): boolean {
   return session === undefined && opening.length < OPENING_MESSAGES && pending.length < BATCH_MESSAGES_MAX;
 }
 
-function appendTo(session: OpenedSession, pending: readonly PendingMessage[]): AppendResult[] {
-  // Either all messages of a session are restored, or none.
-  const restored = pending.filter((one) => one.kind === "restored");
-  if (restored.length > 0) return session.restoreAll(restored);
-  const prepared = pending.flatMap((one) => (one.kind === "message" && one.prepared ? [one.prepared] : []));
-  return prepared.length === pending.length
-    ? session.appendPrepared(prepared)
-    : session.appendAll(pending.map(({ message }) => message));
-}
-
-const redactor = new Redactor({ keepSecrets: false });
-
-/** Without secrets, because an earlier import may have kept them, or replaced them. What it stored stays as it is. */
-function bare(parts: readonly Part[]): readonly Part[] {
-  return redactor.redacted(parts);
-}
-
-/** Older versions did not mark what is injected. What they stored stays as it is. */
-function isSaidAlike(stored: readonly Part[], parts: readonly Part[]): boolean {
-  return isDeepStrictEqual(bare(unmarkedParts(stored)), bare(unmarkedParts(parts)));
-}
-
 export function addCounts(sum: Replaced, counts: Replaced | undefined): void {
   for (const [kind, count] of Object.entries(counts ?? {})) sum[kind] = (sum[kind] ?? 0) + count;
-}
-
-function rememberedOf(event: PendingMessage): RememberedMessage & { event: PendingMessage } {
-  const { message } = event;
-  const name = nameInSession(message.id, event.kind === "restored" ? event.seq : undefined);
-  return { event, name, role: message.role, digest: () => digestOfEvent(event) };
-}
-
-/** @throws {StoreError} `MESSAGE_INVALID`. */
-function digestOfEvent(event: PendingMessage): Buffer {
-  const prepared = event.kind === "message" ? event.prepared : undefined;
-  return prepared?.digest ?? digestOf(parseMessage(event.message));
-}
-
-/** Without what is injected. @throws {StoreError} `MESSAGE_INVALID`. */
-function textOfEvent(event: PendingMessage): string {
-  const prepared = event.kind === "message" ? event.prepared : undefined;
-  return prepared?.text ?? textOf(parseMessage(event.message).parts);
-}
-
-/** Adds the digest of a message if it belongs to the beginning of its session. */
-function noteOpening(opening: Buffer[], event: PendingMessage): void {
-  if (opening.length === OPENING_MESSAGES || !OPENING_ROLES.includes(event.message.role)) return;
-  try {
-    if (textOfEvent(event) === "") return;
-    opening.push(digestOfEvent(event));
-  } catch (error) {
-    if (!StoreError.is(error, "MESSAGE_INVALID")) throw error; // the store will refuse it, and the report will say so
-  }
 }
 
 /** Titles made by a model may hold characters that the store refuses. */

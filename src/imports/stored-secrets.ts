@@ -14,7 +14,7 @@ export interface StoredSecret {
   masked: string;
 }
 
-/** A secret this short is not shown in part. */
+/** The beginning of a shorter secret is not shown. */
 const SHOWN_LENGTH_MIN = 20;
 const SHOWN_CHARS = 4;
 

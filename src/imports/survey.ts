@@ -5,7 +5,7 @@ import { type AgentLocation, agentLocations } from "../importers/locations.ts";
 
 /** A location and the size of its content. */
 export interface SurveyedLocation {
-  /** Null for a path that somebody named. */
+  /** Null for a path that the caller named. */
   agent: string | null;
   path: string;
   /** Null if nothing exists there yet. */

@@ -1,7 +1,7 @@
 import type { ImportEvent } from "../../importers/importer.ts";
 import { type Secret, secretsIn } from "./secrets.ts";
 
-/** How many stretches were replaced, by kind: kinds of secrets, and `private`. */
+/** How many texts were replaced, by kind of secret or `private`. */
 export type Replaced = Record<string, number>;
 
 export type RedactedEvent = ImportEvent & { replaced?: Replaced };
@@ -11,7 +11,7 @@ const PRIVATE_TAG = /<(\/?)private>/gi;
 /** Replaces secrets, and what stands between `<private>` and `</private>`, by placeholders that name the kind. */
 export class Redactor {
   readonly #keepsSecrets: boolean;
-  /** What was replaced since it was taken last. */
+  /** What was replaced since the last call of `#takeReplaced`. */
   #replaced: Replaced | undefined;
 
   constructor({ keepSecrets }: { keepSecrets: boolean }) {

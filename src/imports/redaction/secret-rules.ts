@@ -1,11 +1,11 @@
 /** One kind of secret. */
 export interface SecretRule {
   kind: string;
-  /** One of these is in every secret of the kind, in this case. */
+  /** Every secret of the kind contains one of these, in this letter case. */
   markers: readonly string[];
-  /** The secret is its group 1, or else the whole match. */
+  /** The secret is group 1 of the match, or else the whole match. */
   pattern: RegExp;
-  /** Less random texts are placeholders: bits a character, by Shannon. 0 if the pattern says enough. */
+  /** The least Shannon entropy, in bits per character. Less random texts are placeholders. 0 if the pattern alone decides. */
   entropyMin: number;
 }
 

@@ -6,13 +6,13 @@ export interface Secret {
   end: number;
 }
 
-/** Words of documentations and tests. What holds one is no secret. */
+/** Words of documentation and tests. A match that contains one is not a secret. */
 const PLACEHOLDER =
   /example|placeholder|redacted|your[_-]|changeme|dummy|xxxx|\.\.\.|^(?:password|secret|passwd|postgres|mysql|admin)\d*$/i;
 
 /**
- * Almost every text has none of these, and is looked at only once. `://` is common, so a URL counts only if it may hold a
- * password.
+ * Matches the markers of all rules. Almost every text has none, so it is searched only once. `://` is common, so a URL counts only
+ * if it may hold a password.
  */
 const ANY_MARKER = new RegExp(
   [
@@ -42,7 +42,7 @@ export function secretsIn(text: string): Secret[] {
   return united(candidates.sort((a, b) => a.start - b.start));
 }
 
-/** Unites those that overlap, under the kind of the first. */
+/** Unites secrets that overlap, under the kind of the first. */
 function united(candidates: readonly Secret[]): Secret[] {
   const found: Secret[] = [];
   for (const candidate of candidates) {
@@ -57,7 +57,7 @@ function isSecret(text: string, { entropyMin }: SecretRule): boolean {
   return entropyMin === 0 || (!PLACEHOLDER.test(text) && entropyOf(text) >= entropyMin);
 }
 
-/** Bits a character. */
+/** Returns the entropy of a text, in bits per character. */
 function entropyOf(text: string): number {
   const counts = new Map<string, number>();
   for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1);

@@ -31,9 +31,9 @@ interface FollowedFile {
   stamp: string | undefined;
   /** True if the importer held nothing back at the last reading. */
   isComplete: boolean;
-  /** `forgetCount()` before the first byte was read. */
+  /** The store's `forgetCount()` before the first byte was read. */
   forgetCount: number;
-  /** `ImportRun.policy()` when the file was read. */
+  /** The result of `ImportRun.policy()` when the file was read. */
   policy: string;
   /** When the file was last seen to change, in Unix milliseconds. */
   changedAtMs: number;
@@ -61,7 +61,7 @@ export class FollowedFiles {
   readonly #store: OpenedStore;
   readonly #importers: readonly Importer[];
   readonly #files = new Map<string, FollowedFile>();
-  /** Completely imported since the last `keep`. */
+  /** Files that were completely imported since the last `keep`. */
   readonly #unkept = new Set<FollowedFile>();
 
   constructor(run: ImportRun, store: OpenedStore, importers = IMPORTERS) {
@@ -181,7 +181,7 @@ export class FollowedFiles {
     this.#unkept.clear();
   }
 
-  /** The state names the importers and what is left out, because another watch may read more from the file. */
+  /** Returns a file's state for the store. It names importers and exclusions, because another watch may read more from the file. */
   #stateOf(policy: string, stamp: string): string {
     const own = this.#importers.filter((importer) => !IMPORTERS.includes(importer)).map(({ name }) => name);
     return [READING_VERSION, ...own, policy, stamp].join(" ");
@@ -234,7 +234,7 @@ export class FollowedFiles {
     }
   }
 
-  /** The file is read again when it is quiet, with everything that its reader held back. */
+  /** Drops the readers of files that have not grown for long. Such a file is read again when it is quiet. */
   #dropOldReaders(nowMs: number): void {
     const live = [...this.#files.values()].filter((file) => file.live !== undefined);
     live.sort((left, right) => right.live!.grownAtMs - left.live!.grownAtMs);

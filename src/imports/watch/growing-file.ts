@@ -45,7 +45,7 @@ export class GrowingFile {
         if (found.size === this.#offset) return found.mtimeMs === mtimeMs ? "same" : "other";
         if (!(await this.#isContinued(handle))) return "other";
       }
-      // The modification time that is kept must not be newer than the bytes that were read. So a file that has grown is read on.
+      // The modification time must not be newer than the bytes that were read, so reading goes on if the file has grown since.
       let now = found;
       let isWanted: boolean;
       do {

@@ -13,7 +13,7 @@ export class SummaryFollower {
     this.#store = store;
   }
 
-  /** Stops when too many other sessions have been written to since. */
+  /** Keeps the summaries of a session current, until too many other sessions have been written to. */
   follow(sessionId: string): void {
     const known = this.#resolving.get(sessionId);
     this.#resolving.delete(sessionId);

@@ -62,7 +62,7 @@ export class WatchRun {
   readonly #unreadablePaths = new Set<string>();
   #isScanned = false;
   #isCaughtUp = false;
-  /** True once their sessions are summarized. Before that, the next watch must read all of them again. */
+  /** True once the sessions of the existing files are summarized. Before that, the next watch must read these files again. */
   #isComplete = false;
   newCount = 0;
   #rescanMs = RESCAN_MS;
@@ -185,7 +185,7 @@ export class WatchRun {
     this.#tryToKeep();
   }
 
-  /** If the store refuses, a later call tries again, or the next watch reads the files again. */
+  /** Tells the store which files were imported. If it refuses, a later call tries again, or the next watch reads them again. */
   #tryToKeep(): void {
     if (!this.#isComplete) return;
     try {

@@ -83,7 +83,7 @@ export class WatchedPaths {
         }
       }
     } finally {
-      // No request can come between the last look at those that wait and this line.
+      // No request can arrive between the end of the loop and this line.
       this.#scanning = undefined;
     }
   }

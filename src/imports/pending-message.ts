@@ -1,0 +1,69 @@
+import { isDeepStrictEqual } from "node:util";
+import { digestOf } from "../core/digest.ts";
+import { StoreError } from "../core/errors.ts";
+import { type Part, parseMessage } from "../core/message.ts";
+import { nameInSession, OPENING_MESSAGES, OPENING_ROLES, type RememberedMessage } from "../core/remembered.ts";
+import { textOf } from "../core/text.ts";
+import { unmarkedParts } from "../importers/injected.ts";
+import type { OpenedSession } from "../session/opened-session.ts";
+import type { Session } from "../session/session.ts";
+import type { ReadEvent } from "./import-reader.ts";
+import { Redactor } from "./redaction/redact.ts";
+
+export type AppendResult = ReturnType<Session["append"]>;
+
+/** A message that was read and is not in the store yet. */
+export type PendingMessage = Extract<ReadEvent, { kind: "message" | "restored" }>;
+
+/** Appends messages to their session, as they were exported or prepared. */
+export function appendTo(session: OpenedSession, pending: readonly PendingMessage[]): AppendResult[] {
+  // Either all messages of a session are restored, or none.
+  const restored = pending.filter((one) => one.kind === "restored");
+  if (restored.length > 0) return session.restoreAll(restored);
+  const prepared = pending.flatMap((one) => (one.kind === "message" && one.prepared ? [one.prepared] : []));
+  return prepared.length === pending.length
+    ? session.appendPrepared(prepared)
+    : session.appendAll(pending.map(({ message }) => message));
+}
+
+const redactor = new Redactor({ keepSecrets: false });
+
+/** Returns the parts without secrets, because an earlier import with another setting may have kept or replaced them. */
+export function withoutSecrets(parts: readonly Part[]): readonly Part[] {
+  return redactor.redacted(parts);
+}
+
+/** Returns true if the parts differ at most in secrets and in the marks of injected text, which older versions did not set. */
+export function haveSameContent(stored: readonly Part[], parts: readonly Part[]): boolean {
+  return isDeepStrictEqual(withoutSecrets(unmarkedParts(stored)), withoutSecrets(unmarkedParts(parts)));
+}
+
+/** Returns a message with the name and the digest by which it is recognized if it was forgotten. */
+export function rememberedOf(event: PendingMessage): RememberedMessage & { event: PendingMessage } {
+  const { message } = event;
+  const name = nameInSession(message.id, event.kind === "restored" ? event.seq : undefined);
+  return { event, name, role: message.role, digest: () => digestOfEvent(event) };
+}
+
+/** @throws {StoreError} `MESSAGE_INVALID`. */
+function digestOfEvent(event: PendingMessage): Buffer {
+  const prepared = event.kind === "message" ? event.prepared : undefined;
+  return prepared?.digest ?? digestOf(parseMessage(event.message));
+}
+
+/** Returns the text of a message without injected parts. @throws {StoreError} `MESSAGE_INVALID`. */
+function textOfEvent(event: PendingMessage): string {
+  const prepared = event.kind === "message" ? event.prepared : undefined;
+  return prepared?.text ?? textOf(parseMessage(event.message).parts);
+}
+
+/** Adds the digest of a message if it belongs to the beginning of its session. */
+export function noteOpening(opening: Buffer[], event: PendingMessage): void {
+  if (opening.length === OPENING_MESSAGES || !OPENING_ROLES.includes(event.message.role)) return;
+  try {
+    if (textOfEvent(event) === "") return;
+    opening.push(digestOfEvent(event));
+  } catch (error) {
+    if (!StoreError.is(error, "MESSAGE_INVALID")) throw error; // the store will refuse it, and the report will say so
+  }
+}
