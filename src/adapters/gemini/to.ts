@@ -76,7 +76,7 @@ function sign(parts: unknown[], thoughtSignature: string): void {
   parts[parts.findIndex(isCall)] = { ...calls[0], thoughtSignature };
 }
 
-/** A response needs the name of its call, and also its id if the call has one. */
+/** Matches responses with calls. A response needs the name of its call, and also its id if the call has one. */
 class AnsweredCalls {
   readonly #names = new CallNames();
   /** Our ids of the newest calls that have no id in Gemini's format, in order. */

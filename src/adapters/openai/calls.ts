@@ -78,7 +78,7 @@ function isArguments(value: unknown): value is string | Fields {
   return typeof value === "string" || isObject(value);
 }
 
-/** `raw` is the original text if `JSON.stringify` would write another text, for example without spaces. */
+/** Parses the arguments. `raw` is the original text if `JSON.stringify` would write another text, for example without spaces. */
 function readArguments(text: string | Fields): { args: unknown; raw: string | undefined } {
   if (typeof text !== "string") return { args: text, raw: undefined };
   try {

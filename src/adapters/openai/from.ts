@@ -98,7 +98,7 @@ function partsIn(content: unknown): Part[] {
   return Array.isArray(content) ? content.map(contentOfBlock) : [];
 }
 
-/** Marks the forms of content that the parts do not show. A string needs no mark. */
+/** Returns a mark for a form of content that the parts do not show. A string needs no mark. */
 function formOf(content: unknown, path: string): "absent" | "null" | "list" | undefined {
   if (content === undefined) return "absent";
   if (content === null) return "null";
@@ -106,7 +106,7 @@ function formOf(content: unknown, path: string): "absent" | "null" | "list" | un
   return typeof content === "string" ? undefined : refuse(`${path}.content`, "it is neither text nor a list");
 }
 
-/** Leaves a name that OpenAI would refuse in the fields. */
+/** Moves the name out of the fields, unless OpenAI would refuse it. */
 function takeName(fields: Fields): { name?: string } {
   const named = legalName(fields.name);
   if (named.name !== undefined) delete fields.name;

@@ -27,7 +27,7 @@ function messagesOf(message: AnyMessage): Fields[] {
       return parts.flatMap((part) => (part.type === "tool_result" ? [answerOf(part)] : []));
     case "assistant": {
       const said = saidBy(parts, form);
-      // Only another model's reasoning was in the message.
+      // The message holds only reasoning of another model.
       const isEmpty = parts.length > 0 && Object.values(said).every((value) => value === null);
       return isEmpty ? [] : [{ ...fields, role: "assistant", ...name, ...said }];
     }
@@ -65,7 +65,7 @@ function answerOf(part: ToolResultPart): Fields {
   return { ...fields, role: "tool", tool_call_id: callIdOf(part), ...content };
 }
 
-/** `form` says how empty content was written, and if a single text was in a list. */
+/** Returns the content. `form` says how empty content was written, and if a single text was in a list. */
 function contentField(blocks: readonly unknown[], { content: form }: Fields): Fields {
   if (blocks.length === 0 && form === "absent") return {};
   if (blocks.length === 0 && form === "null") return { content: null };

@@ -89,7 +89,7 @@ export function resultValue({ content }: ToolResultPart): unknown {
   return content.length === 1 && only!.type === "data" ? only!.data : textOfContents(content);
 }
 
-/** For providers that accept only an object as arguments. */
+/** Returns the arguments for a provider that accepts only an object. */
 export function argsObject(args: unknown): Fields {
   if (args === undefined || args === null) return {};
   return isObject(args) ? args : { input: args };
