@@ -79,6 +79,12 @@ export class Branches {
     this.#cut(this.#points.findIndex((point) => point.key === key));
   }
 
+  /** Takes back everything after `key`. Without a key, takes back everything. */
+  rewindAfter(key: string | undefined): void {
+    const length = this.#points.findLastIndex((point) => point.key === key) + 1;
+    if (length < this.#points.length) this.#cut(length);
+  }
+
   rewindBy(count: number): void {
     this.#cut(this.#points.length - count);
   }

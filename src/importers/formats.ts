@@ -7,6 +7,8 @@ export const IMPORT_FORMATS: readonly string[] = [
   "llxprt",
   "opencode",
   "pi",
+  "chatgpt",
+  "claude-ai",
   "ai-sdk",
   "openai",
   "jsonl",

@@ -1,5 +1,7 @@
 import { StoreError } from "../core/errors.ts";
 import { aiSdk } from "./ai-sdk.ts";
+import { chatgpt } from "./chatgpt.ts";
+import { claudeAi } from "./claude-ai.ts";
 import { claudeCode } from "./claude-code/importer.ts";
 import { codex } from "./codex/importer.ts";
 import { geminiCli } from "./gemini-cli/importer.ts";
@@ -24,6 +26,8 @@ const SHORT_HEAD_BYTES = 8 * 1024 * 1024;
 
 const LINE_FEED = 0x0a;
 
+const ZIP_MARK = Buffer.from("PK\u0003\u0004");
+
 export const IMPORTERS: readonly Importer[] = [
   claudeCode,
   geminiCli,
@@ -31,6 +35,8 @@ export const IMPORTERS: readonly Importer[] = [
   llxprt,
   opencode,
   pi,
+  chatgpt,
+  claudeAi,
   aiSdk,
   openai,
   jsonl,
@@ -75,12 +81,14 @@ export async function openImport(given: ImportFile, format = "auto", importers =
       : importers.find(({ name }) => name === format);
   const file = await unpacked(given);
   let isBlank = true;
+  let isArchive = false;
   for (const byteCount of HEAD_BYTES) {
     const { head, chunks, close } = await peek(file.chunks, byteCount);
     file.chunks = chunks;
     const importer = await importerOf(head);
     if (importer !== undefined) return { format: importer.name, events: importer.read(file) };
     isBlank = head.toString("utf8").trim() === "";
+    isArchive = head.subarray(0, ZIP_MARK.length).equals(ZIP_MARK);
     if (head.length === byteCount && (byteCount < SHORT_HEAD_BYTES || hasFewLines(head))) continue;
     await close();
     break;
@@ -88,7 +96,9 @@ export async function openImport(given: ImportFile, format = "auto", importers =
   if (file.isUncertain || isBlank) return { format: undefined, events: noEvents() };
   throw new StoreError("IMPORT_UNREADABLE", {
     path: file.path,
-    reason: `its beginning shows none of the known formats (${known.join(", ")}); if it is in one, name the format`,
+    reason: isArchive
+      ? "it is a ZIP archive; unpack it, and import the folder"
+      : `its beginning shows none of the known formats (${known.join(", ")}); if it is in one, name the format`,
   });
 }
 

@@ -138,7 +138,7 @@ describe("import", () => {
     const report = await folder.json("import", home, "--db", db);
     expect(report).toMatchObject({ passedOverCount: 2, warningCount: 0, isDryRun: false });
     expect(new Set(report.files.map(({ format }: { format: string }) => format))).toEqual(
-      new Set(["claude-code", "gemini-cli", "codex", "llxprt", "opencode", "pi", "ai-sdk", "openai", "jsonl"]),
+      new Set(["claude-code", "gemini-cli", "codex", "llxprt", "opencode", "pi", "chatgpt", "claude-ai", "ai-sdk", "openai", "jsonl"]),
     );
     const before = digest(db);
     expect(await folder.json("import", home, "--db", db)).toMatchObject({ newCount: 0, knownCount: report.newCount });

@@ -32,6 +32,10 @@ describe("detectImporter", () => {
     ["llxprt", '{"v":1,"seq":1,"ts":"2026-01-01T00:00:00Z","type":"session_start","payload":{}}\n'],
     ["pi", '{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00Z","cwd":"/srv"}\n'],
     ["pi", '{"type":"message","id":"b","parentId":"a","message":{"role":"user","content":"hi"}}\n'],
+    ["chatgpt", '[{"title":"t","mapping":{"r":{"id":"r","message":null,"parent":null,"children":[]}}},{"ti'],
+    ["chatgpt", '{"title":"t","mapping":{"r":{"id":"r","message":null,"parent":null,"children":[]}},"id":"c"}'],
+    ["claude-ai", '[{"uuid":"c","name":"n","chat_messages":[{"uuid":"m","sender":"human","text":"hi"}]},{"uu'],
+    ["claude-ai", '{\n"uuid":"c","name":"n","chat_messages":[{"uuid":"m","sender":"human","text":"hi"}]}'],
     ["ai-sdk", '[{"id":"m","role":"user","parts":[{"type":"text","text":"hi"}]}]'],
     ["ai-sdk", '{"messages":[{"role":"assistant","content":"","toolInvocations":[]}]}'],
     ["openai", '[{"role":"user","content":"hi"}]'],
@@ -85,7 +89,7 @@ describe("openImport", () => {
       yield Buffer.from(NEUTRAL);
     }
     await expect(openImport({ path: "x", chunks: chunks() }, "csv")).rejects.toThrow(
-      'Expected format to be auto, claude-code, gemini-cli, codex, llxprt, opencode, pi, ai-sdk, openai, jsonl, got "csv".',
+      'Expected format to be auto, claude-code, gemini-cli, codex, llxprt, opencode, pi, chatgpt, claude-ai, ai-sdk, openai, jsonl, got "csv".',
     );
     expect(opened).toBe(false);
   });
@@ -100,9 +104,14 @@ describe("openImport", () => {
       }
     }
     await expect(openImport({ path: "diary.txt", chunks: chunks() })).rejects.toThrow(
-      "Cannot import diary.txt: its beginning shows none of the known formats (claude-code, gemini-cli, codex, llxprt, opencode, pi, ai-sdk, openai, jsonl); if it is in one, name the format.",
+      "Cannot import diary.txt: its beginning shows none of the known formats (claude-code, gemini-cli, codex, llxprt, opencode, pi, chatgpt, claude-ai, ai-sdk, openai, jsonl); if it is in one, name the format.",
     );
     expect(closed).toBe(true);
+  });
+
+  test("says what to do with a ZIP archive", async () => {
+    const archive = Buffer.concat([Buffer.from("PK\u0003\u0004"), Buffer.alloc(100)]);
+    await expect(openImport(fileOf(archive))).rejects.toThrow("it is a ZIP archive; unpack it, and import the folder");
   });
 
   test("passes over a file that may be something else", async () => {

@@ -1,0 +1,123 @@
+import type { JsonValue } from "../core/message.ts";
+import { fileNameOf } from "./conversations.ts";
+import type { Element } from "./document-scanner.ts";
+import { readElements } from "./documents.ts";
+import type { MessageEntry } from "./entry.ts";
+import type { ImportEvent, ImportedSession, ImportFile } from "./importer.ts";
+import type { JsonObject } from "./lines.ts";
+import { Translator } from "./translator.ts";
+
+/** A message of a conversation that may have several answers to one prompt. */
+export interface ExportedNode {
+  key: string;
+  /** The node before it. Undefined for a first message, and unknown keys count as undefined. */
+  parent: string | undefined;
+  value: JsonValue;
+}
+
+/** A format whose files hold all conversations of an account. */
+export interface ExportFormat {
+  name: string;
+  /** Fields of a conversation that are lists. */
+  lists: readonly string[];
+  isConversation(value: JsonValue | undefined): value is JsonObject;
+  sessionOf(conversation: JsonObject): Omit<ImportedSession, "externalId" | "source"> & { id: string | undefined };
+  /** Returns the messages. The answers to one prompt come in the order in which they were made. */
+  nodesOf(conversation: JsonObject): ExportedNode[];
+  /** Returns a function that reads the nodes of one conversation, each after its parent. It returns the reason if it cannot. */
+  reader(): (node: ExportedNode, line: number) => MessageEntry[] | string;
+}
+
+/**
+ * Reads a file with a list of conversations, or with one.
+ *
+ * A conversation is a tree. The path of each first answer is the session. Every other answer, and every edited prompt, begins a
+ * fork, also if it is on the path that the program showed last: a later export may show another path, and nothing that was
+ * imported from an earlier one may change.
+ */
+export function readExport(file: ImportFile, format: ExportFormat): AsyncIterable<ImportEvent> {
+  return new ExportTranslator(file, format).translate(readElements(file));
+}
+
+class ExportTranslator extends Translator<Element> {
+  readonly #format: ExportFormat;
+  readonly #ids = new Map<string, number>();
+  /** The fields of a document that is one conversation. */
+  #single: { document: number; line: number; fields: JsonObject } | undefined;
+
+  constructor(file: ImportFile, format: ExportFormat) {
+    super(file);
+    this.#format = format;
+  }
+
+  override read({ line, document, key, value }: Element): void {
+    if (document !== this.#single?.document) this.#endSingle();
+    if (key === undefined) {
+      if (this.#format.isConversation(value)) this.#addConversation(value, line, document);
+      else this.warn(line, "expected a conversation");
+      return;
+    }
+    this.#single ??= { document, line, fields: {} };
+    const { fields } = this.#single;
+    const known = fields[key];
+    if (!this.#format.lists.includes(key)) fields[key] = value;
+    else if (Array.isArray(known)) known.push(value);
+    else fields[key] = [value];
+  }
+
+  protected override end(_isQuiet: boolean, isPause: boolean): void {
+    if (!isPause) this.#endSingle();
+  }
+
+  #endSingle(): void {
+    if (this.#single === undefined) return;
+    const { document, line, fields } = this.#single;
+    this.#single = undefined;
+    if (this.#format.isConversation(fields)) this.#addConversation(fields, line, document);
+    else this.warn(line, "expected a conversation");
+  }
+
+  #addConversation(conversation: JsonObject, line: number, document: number): void {
+    const { id: own, ...about } = this.#format.sessionOf(conversation);
+    const id = own ?? fileNameOf(this.file.path, document);
+    const count = (this.#ids.get(id) ?? 0) + 1;
+    this.#ids.set(id, count);
+    const externalId = count === 1 ? id : `${id}#${count}`;
+    const branches = this.open("", () => ({ ...about, externalId, source: this.#format.name }));
+    const read = this.#format.reader();
+    /** For each node, the newest one on its path that became a message. */
+    const said = new Map<string, string | undefined>();
+    for (const node of pathsOf(this.#format.nodesOf(conversation))) {
+      const before = node.parent === undefined ? undefined : said.get(node.parent);
+      const entries = read(node, line);
+      if (typeof entries === "string") this.warn(line, entries);
+      const isSaid = typeof entries !== "string" && entries.length > 0;
+      said.set(node.key, isSaid ? node.key : before);
+      if (!isSaid) continue;
+      branches.rewindAfter(before);
+      branches.add(entries, node.key);
+    }
+    this.finish(true);
+  }
+}
+
+/** Yields each node after its parent, and everything after a first answer before the second answer. */
+function* pathsOf(nodes: readonly ExportedNode[]): Generator<ExportedNode> {
+  const byKey = new Map(nodes.map((node) => [node.key, node]));
+  const answers = new Map<string | undefined, ExportedNode[]>();
+  for (const node of byKey.values()) {
+    const parent = node.parent !== undefined && byKey.has(node.parent) ? node.parent : undefined;
+    const known = answers.get(parent);
+    if (known === undefined) answers.set(parent, [node]);
+    else known.push(node);
+  }
+  const seen = new Set<ExportedNode>();
+  // Only nodes that are their own ancestors are left when everything after the roots was yielded.
+  const stack = [...(answers.get(undefined) ?? []), ...byKey.values()].reverse();
+  for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
+    if (seen.has(node)) continue;
+    seen.add(node);
+    yield node;
+    for (const answer of (answers.get(node.key) ?? []).reverse()) stack.push(answer);
+  }
+}
