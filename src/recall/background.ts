@@ -16,15 +16,15 @@ const NORMAL_TAIL = { from: 2.33, decay: 2.9 };
 const COPY_COSINE_MIN = 0.9999;
 
 /**
- * The probability that an embedder is useless, if its vectors place a message no nearer to the next message than to others,
- * and if they clearly do.
+ * The probability that an embedder is useless: `blind` if its vectors place a message no nearer to the next message than to
+ * others, `seeing` if they clearly place it nearer.
  */
 const USELESS = { blind: 0.95, seeing: 0.15 };
 
 /** In standard errors: up to this much agreement with the conversation is chance, and from this much on it is not. */
 const AGREEMENT = { chance: 2, certain: 5 };
 
-/** How the cosines of an embedder are distributed in a store where nothing is asked. */
+/** The distribution of an embedder's cosines between messages of the store. */
 export interface Background {
   /** The probability, before anything is asked, that the embedder says nothing about meaning. */
   uselessness: number;
@@ -41,10 +41,10 @@ export interface SampledMessage {
 /**
  * Measures an embedder on a sample of a store's own messages, without questions or answers.
  *
- * Two things differ between embedders. Some see many messages as close to each other, because they share a subject or a tone. So
- * the share of close messages is counted, and extrapolated as an exponential tail (Pickands, "Statistical inference using
- * extreme order statistics", Ann. Statist. 3(1), 1975). And an embedder that knows what texts mean places the next message of a
- * conversation nearer than a message of the sample. If it does not, it is probably useless.
+ * Embedders differ in two ways. First, some see many messages as close to each other, because the messages share a subject or a
+ * tone. So the share of close messages is counted, and extrapolated as an exponential tail (Pickands, "Statistical inference using
+ * extreme order statistics", Ann. Statist. 3(1), 1975). Second, an embedder that knows what texts mean places a message nearer to
+ * the next message of its conversation than to other messages. An embedder that does not is probably useless.
  */
 export function backgroundOf(sample: readonly SampledMessage[]): Background {
   if (sample.length < SAMPLE_MIN)

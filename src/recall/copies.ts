@@ -44,7 +44,7 @@ function hasSameWords({ wordScores }: Candidate, { wordScores: others }: Candida
   return wordScores.every((score, word) => score > 0 === others[word]! > 0);
 }
 
-/** Returns the shared part of the distinct words of two texts; 0 if the texts cannot be copies. */
+/** Returns the share of their distinct words that two texts have in common; 0 if the texts cannot be copies. */
 function sharedBy(words: ReadonlySet<string>, others: ReadonlySet<string>): number {
   const [fewer, more] = words.size < others.size ? [words, others] : [others, words];
   if (fewer.size < COPY_WORDS_MIN || fewer.size < COPY_SHARE_MIN * more.size) return 0;

@@ -3,8 +3,9 @@ import { searchable, searchStem } from "../models/search-words.ts";
 import type { FullTextRepository } from "../store/full-text.ts";
 import type { QueryWord } from "./query.ts";
 
-/** Words with shorter stems have too many neighbors. From the second length on, two letters may be wrong. */
+/** Shorter stems are not corrected, because too many words resemble them. */
 const STEM_CHARS_MIN = 4;
+/** In stems of at least this length, two letters may be wrong. */
 const STEM_CHARS_LONG = 8;
 
 /** The most words of a query that are corrected. A pasted log has many words that no message has. */
@@ -19,8 +20,8 @@ const COMPARED_MAX = 20_000;
 const ONLY_LETTERS = /^\p{L}+$/u;
 
 /**
- * Returns the query's words with those that no message has replaced by the nearest word that some message has. Names with digits or
- * signs, and words in quotes, are meant as they are typed.
+ * Replaces the words that no message has, each by the nearest word that some message has, and returns all words of the query. Names
+ * with digits or signs, and words in quotes, stay as they were typed.
  *
  * @returns undefined if nothing was replaced.
  */
@@ -63,7 +64,7 @@ function nearestStem(fullText: FullTextRepository, typed: string): string | unde
   return best?.stem;
 }
 
-/** Returns the stems of all messages that have a beginning, and how many messages have each. */
+/** Returns the stems with this beginning, and how many messages have each. */
 function stemsFrom(fullText: FullTextRepository, beginning: string): Map<string, number> {
   const found = new Map(fullText.stemsFrom(beginning, COMPARED_MAX));
   const inTail = new RegExp(`(?<![\\p{L}\\p{N}])${beginning}\\p{L}+`, "gu");

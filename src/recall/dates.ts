@@ -17,7 +17,7 @@ export function datedness(dates: readonly NamedDate[], timeMs: number): number {
   );
 }
 
-/** Days in which the nearness of an earlier and of a later time falls to 1/e. People tell what happened. */
+/** The days before and after a date in which nearness falls to 1/e. It falls more slowly after it: people tell what happened. */
 const BEFORE_DAYS = 3;
 const AFTER_DAYS = 10;
 
@@ -37,10 +37,10 @@ export function nearness(dates: readonly NamedDate[], timeMs: number): number {
 /** Days in which the worth of being near a time falls to 1/e. Half of all commits are made within the session that wrote them. */
 const NEAR_DAYS = 2;
 
-/** What begins after the time counts as this much farther away, because it cannot have led there. */
+/** A period that begins after the time counts as this many times farther away, because it cannot have led there. */
 const LATER = 3;
 
-/** Returns how near something is that went on from `fromMs` to `toMs`: 1 if it overlaps one of the ranges, else less, down to 0. */
+/** Returns how near a period is to the nearest of the ranges: 1 if they overlap, otherwise less, down to 0. */
 export function closeness(ranges: readonly TimeRange[], { fromMs, toMs }: TimeRange): number {
   const gaps = ranges.map((range) => Math.max(0, range.fromMs - toMs, LATER * (fromMs - range.toMs)));
   return Math.exp(-Math.min(Number.POSITIVE_INFINITY, ...gaps) / (NEAR_DAYS * DAY_MS));

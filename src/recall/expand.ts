@@ -15,9 +15,9 @@ export interface ExpandOptions {
   level?: ExpandLevel;
   /** Most members to return: 0 to 10,000, by default 50. */
   limit?: number;
-  /** Members to skip: by default 0, or for a message id, those before the page that has the message in its middle. */
+  /** Members to skip: by default 0, or for a message id, those before the page that shows the message in its middle. */
   offset?: number;
-  /** Only this project: messages and roots of others are not found. */
+  /** Only this project. Messages and roots of other projects are not found. */
   project?: string;
 }
 
@@ -87,7 +87,7 @@ export function expand(repositories: Repositories, target: string | number, opti
     const sessionId = messages.byId(messageId)?.sessionId;
     return sessionId !== undefined && sessions.byId(sessionId)?.project === project;
   };
-  const ofHandle = (handle: Handle): Expansion => {
+  const expandHandle = (handle: Handle): Expansion => {
     const { level, root, position } = handle;
     // One end of a span may have been forgotten.
     const isFound = isInProject(root) || (level === "span" && isInProject(position!));
@@ -98,7 +98,7 @@ export function expand(repositories: Repositories, target: string | number, opti
 
   if (messageId === undefined) {
     const handle = parseHandle(String(target));
-    if (level === undefined || level === handle.level) return ofHandle(handle);
+    if (level === undefined || level === handle.level) return expandHandle(handle);
     const expected = `${handle.level}, as the handle says, or left out`;
     throw new StoreError("OPTION_INVALID", { option: "level", expected, actual: level });
   }
@@ -111,12 +111,12 @@ export function expand(repositories: Repositories, target: string | number, opti
   const isThemeRoot = theme !== null && parseHandle(theme).root === messageId;
   const usual = isThemeRoot ? "theme" : "cluster";
   const handle = { step: null, cluster, theme, subject: subject ?? cluster }[level ?? usual];
-  if (handle !== null) return ofHandle(parseHandle(handle));
+  if (handle !== null) return expandHandle(parseHandle(handle));
   const { stepId } = messages.byId(messageId)!;
   return page(null, "step", { ids: messages.idsOfSteps([stepId]), steps: new Set([stepId]) });
 }
 
-/** Returns 0 if the first `limit` members include the message, and else the offset of the page with the message in its middle. */
+/** Returns the offset of the page with the message in its middle, or 0 if the first page includes the message. */
 function offsetAround(ids: readonly number[], messageId: number | undefined, limit: number): number {
   const index = messageId === undefined ? -1 : ids.indexOf(messageId);
   return index < limit ? 0 : Math.min(index - Math.floor(limit / 2), ids.length - limit);

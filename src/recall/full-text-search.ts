@@ -116,7 +116,7 @@ export function searchFullText(
   });
 }
 
-/** Returns the best hits in a scope. They are already known to be of its sessions. */
+/** Returns the best hits in a scope. All hits are already known to be of the scope's sessions. */
 function bestInScope(
   { fullText }: Repositories,
   hits: Iterable<TextHit>,

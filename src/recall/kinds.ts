@@ -11,8 +11,8 @@ export function peopleAmong(candidates: readonly Candidate[]): Candidate[] {
 }
 
 /**
- * Yields the messages of a ranking, with those of people in another order. Scores of the two rankings cannot be compared, so the
- * first decides only at which places people speak.
+ * Yields the messages of a ranking, with the messages of people in an order of their own. Scores of the two rankings cannot be
+ * compared, so the first ranking only decides which places the messages of people get.
  *
  * @param ranking  All messages, or none if all are of people.
  * @param ofPeople  The messages of people.

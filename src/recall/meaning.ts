@@ -13,12 +13,12 @@ const FIRST_MAX = 0.6;
 const WORDLESS = 0.5;
 
 /**
- * How much an embedder may tell. The share of messages that are nearer to the question than an answer has the density `a·u^(a-1)`:
- * with 1, an answer is as far as any message; the smaller `a`, the nearer it is.
+ * The strengths that an embedder may have. With strength `a`, the share `u` of messages that are nearer to the question than an
+ * answer has the density `a·u^(a-1)`. With 1, an answer is as far away as any message; the smaller `a`, the nearer the answer is.
  */
 const STRENGTHS = [1, 0.8, 0.65, 0.5, 0.4, 0.3, 0.22, 0.15, 0.1];
 
-/** No embedder is certain. */
+/** No smaller share is used, because no embedder is certain. */
 const SHARE_MIN = 1e-9;
 
 export interface Meaning {
@@ -36,16 +36,16 @@ export interface Meaning {
  *
  * The place in the ranking by words gives a probability, and the cosine multiplies its odds. By how much depends on the embedder.
  * A cosine is compared with the background, the cosines of the same question with sampled messages, in standard deviations. The
- * share `u` of the background above it is small for an answer if the embedder is good. How good it is, is not known. So each
- * strength gets a probability by how well it explains all cosines of this question, given the ranking by words, and the odds are
- * averaged over the strengths. (A mixture with a Beta density, as in Pounds and Morris, "Estimating the occurrence of false
- * positives and false negatives in microarray studies", Bioinformatics 19(10), 2003.) The vectors of a useless embedder explain
- * nothing, and the order stays that of the words.
+ * share `u` of the background above it is small for an answer if the embedder is good. It is not known how good the embedder is.
+ * So each strength gets a probability by how well it explains all cosines of this question, given the ranking by words, and the
+ * odds are averaged over the strengths. (A mixture with a Beta density, as in Pounds and Morris, "Estimating the occurrence of
+ * false positives and false negatives in microarray studies", Bioinformatics 19(10), 2003.) The vectors of a useless embedder
+ * explain nothing, and the order stays that of the words.
  *
- * Messages with the question's words also have higher cosines. Only the part of a cosine that the ranking by words does not
- * predict counts.
+ * Messages with the question's words also have higher cosines. So the part of a cosine that the ranking by words predicts is
+ * subtracted.
  *
- * @param ranking  By words, best first. Scores of people's messages and of others need not be comparable.
+ * @param ranking  The ranking by words, best first. Scores of people's messages and of others need not be comparable.
  * @returns the messages, best first. A score is a logarithm of odds.
  */
 export function byMeaning(ranking: readonly Placed[], meaning: Meaning): Placed[] {
@@ -82,7 +82,7 @@ export function byMeaning(ranking: readonly Placed[], meaning: Meaning): Placed[
   return fused.map(({ index: _, ...ranked }) => ({ ...ranked, worth: probability(ranked.score) / probability(best) }));
 }
 
-/** Returns how much cosines rise with the logit of the prior, from the background on; at least 0. */
+/** Returns by how much cosines rise with the logit of the prior; at least 0. The background has the cosine `mean` at `from`. */
 function slopeOf(compared: readonly { cosine: number; logit: number }[], from: number, mean: number): number {
   const above = compared.filter(({ logit }) => logit > from);
   const products = above.reduce((sum, { cosine, logit }) => sum + (cosine - mean) * (logit - from), 0);
@@ -90,7 +90,7 @@ function slopeOf(compared: readonly { cosine: number; logit: number }[], from: n
   return squares === 0 ? 0 : Math.max(0, products / squares);
 }
 
-/** Returns the probability of each strength after the cosines were seen. */
+/** Returns the probability of each strength, given the cosines. */
 function strengthsOf(
   priors: readonly number[],
   shares: readonly (number | undefined)[],

@@ -19,7 +19,7 @@ const PROBED_CLUSTERS = 400;
 /** This many of the newest messages that are in no cluster yet are compared. */
 const WINDOWS_MAX = 10_000;
 
-/** For SQL, a negative limit is none. */
+/** SQL reads a negative limit as no limit. */
 const ALL = -1;
 
 /** The memory for vectors that were read, in numbers of 4 bytes: 64 MB. */
@@ -28,7 +28,7 @@ const NUMBERS_MAX = 16_000_000;
 /** Vectors that are not kept are in memory only while they are compared. */
 const COMPARED_AT_ONCE = 2_000;
 
-/** In a store with no more messages, all are compared. */
+/** If no more messages are in scope, all are compared. */
 const ALL_MAX = 5_000;
 
 const SAMPLE_SIZE = 256;
@@ -51,7 +51,7 @@ export interface NearMessage {
 export class MessageVectors {
   readonly #repositories: Repositories;
   readonly #clusters: NearestClusters;
-  /** By message id. Once the memory is full, none is added: a scan would evict what the next one reads. */
+  /** By message id. Once the memory is full, no vector is added, because each scan would evict what the next one reads. */
   readonly #vectors = new Map<number, Float32Array>();
   /** By the ids of the sampled messages. */
   readonly #backgrounds = new Map<string, Background>();
@@ -81,7 +81,7 @@ export class MessageVectors {
     return new Map(this.#compared(ids, query).map(({ messageId, similarity }) => [messageId, similarity]));
   }
 
-  /** Returns the background of a query: what the embedder's cosines are where nothing is asked. */
+  /** Returns the query's cosines with sampled messages, and how the embedder's cosines of sampled messages are distributed. */
   background(
     query: QueryVector,
     scope: SearchScope,
@@ -106,7 +106,7 @@ export class MessageVectors {
     return { sampled, background, messageCount: few?.length ?? evidence.newestId() };
   }
 
-  /** Returns the ids of a scope's sessions if they are few. */
+  /** Returns the ids of the messages in a scope's sessions; undefined if there are many. */
   #few(scope: SearchScope): readonly number[] | undefined {
     const { fullText, evidence } = this.#repositories;
     const isAll = scope.project === undefined && scope.sessionIds === undefined;
@@ -115,7 +115,7 @@ export class MessageVectors {
     return ids.length > ALL_MAX ? undefined : ids;
   }
 
-  /** Samples places in a range of ids whose length is a power of two, so that the sample seldom changes. */
+  /** Samples a range of ids whose length is a power of two, so that the sample seldom changes. */
   #sampleOfAll(): number[] {
     const { evidence } = this.#repositories;
     const [oldestId, newestId] = [evidence.firstIds(1)[0]!, evidence.newestId()];

@@ -87,7 +87,7 @@ export interface TextHit {
   scores: number[];
 }
 
-/** The fineness with which scores are counted. */
+/** Scores are counted in this many steps, from 0 to the highest. */
 const SCORE_STEPS = 1_000;
 
 /**
@@ -118,7 +118,7 @@ export function* bestHits(
   }
 }
 
-/** Returns a score that at least `count` scores reach, and few more. Scores are not negative. */
+/** Returns a score that at least `count` scores reach, but few more than `count`. No score is negative. */
 function leastOfBest(scores: Float64Array, count: number): number {
   let highest = 0;
   for (let index = 0; index < scores.length; index++) highest = Math.max(highest, scores[index]!);

@@ -6,7 +6,7 @@ const TERMS_MAX = 64;
 /** This many of the rarest words are always searched. */
 const TERMS_MIN = 2;
 
-/** The most entries of the index that a search reads, at 0.2 µs each. Common words are left out to stay below. */
+/** The most entries of the index that a search reads, at 0.2 µs each. Common words are left out to stay below this limit. */
 export const POSTINGS_MAX = 15_000;
 
 /** The limit of a search that scores only some messages. It skips the entries of the others, which is faster. */

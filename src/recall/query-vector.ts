@@ -17,7 +17,7 @@ export interface QueryVector {
   embedding: Float32Array;
 }
 
-/** Returns the query's vector; undefined if the store's embedder cannot be asked now. @param given  The caller's vector, if any. */
+/** Returns the query's vector; undefined if the store's embedder cannot make it here. @param given  The caller's vector, if any. */
 export function queryVector(
   { repositories, embedder }: VectorPorts,
   text: string,

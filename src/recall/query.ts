@@ -32,7 +32,7 @@ export interface Query {
   /** One word of each stem, in order. Stop words are left out, unless there are no other words. */
   words: readonly QueryWord[];
   phrases: readonly Phrase[];
-  /** What was said near this time counts more. */
+  /** Messages near this time count more. */
   near?: TimeRange;
 }
 
@@ -45,12 +45,12 @@ export interface QueryWord {
   typed?: string;
 }
 
-/** Returns true if a query has quotes in a question, such as one about a title. Its answer need not have the title. */
+/** Returns true if a question has quotes, such as a question about a title. Its answer need not have the title. */
 export function isQuotingQuestion({ text, phrases }: Query): boolean {
   return phrases.length > 0 && /[?？؟]\s*$/.test(text) && !isQuotation(text);
 }
 
-/** Only pairs of double quotes are operators. @throws {StoreError} `QUERY_EMPTY` for a text of white space. */
+/** Parses a query. Only pairs of double quotes are operators. @throws {StoreError} `QUERY_EMPTY` for a text of white space. */
 export function parseQuery(text: string): Query {
   if (!/\S/.test(text)) throw new StoreError("QUERY_EMPTY", {});
   const quoted = quotedIn(text);

@@ -57,7 +57,7 @@ export interface ScoreParts {
   speaker: number;
   /** How exactly the query names the time of the message, and how near it is to a time that the caller or the query names. */
   time: number;
-  /** What vectors change: the cosine, weighted, or for a semantic embedder the difference to the score by words. 0 without vectors. */
+  /** The weighted cosine, or with a semantic embedder the difference from the score by words. 0 without vectors. */
   vector: number;
 }
 
@@ -69,7 +69,7 @@ export interface Ranked {
 
 /** A message in a finished ranking. */
 export interface Placed extends Ranked {
-  /** How much it is worth relative to the best message of its kind, in [0, 1]. */
+  /** The worth relative to the best message of its kind, in [0, 1]. */
   worth: number;
 }
 

@@ -31,7 +31,7 @@ import type { RankedSession } from "./sessions.ts";
 /** The most tokens of a message that a context shows whole. Longer messages are shown as snippets. */
 const SHOWN_TOKENS_MAX = 120;
 
-/** To find sessions near a time, so many messages are ranked, because the session may share only common words with the query. */
+/** To find sessions near a time, this many messages are ranked: the session may share only common words with the query. */
 const NEAR_SESSIONS_RANKED = 3_000;
 
 /** The messages to search, and the hits to return. */
@@ -42,7 +42,7 @@ export interface RecallOptions extends SearchScope {
   tokensMax?: number;
   /** Messages to return before and after each hit: 0 to 10, by default 1. */
   neighbors?: number;
-  /** What was said near this time counts more, in Unix milliseconds. Times in the query, such as "last week", also count. */
+  /** A time in Unix milliseconds. Messages near it count more. Times in the query, such as "last week", have the same effect. */
   near?: TimeRange;
   /** `session` ranks sessions. Each hit is then the best message of another session. By default `message`. */
   by?: "message" | "session";
@@ -50,7 +50,7 @@ export interface RecallOptions extends SearchScope {
   explain?: boolean;
   /** Milliseconds to wait for a remote embedder's vector: 0 to 60,000, by default 2,000. Without it, only words count. */
   vectorMsMax?: number;
-  /** Reads the first 50 messages and orders them anew, such as a cross-encoder. It is called once. */
+  /** A function, such as a cross-encoder, that reads the first 50 messages and orders them anew. It is called once. */
   rerank?: Rerank;
   signal?: AbortSignal;
 }
@@ -131,7 +131,7 @@ export async function recall(
   });
 }
 
-/** Returns the corrections with the words that the hits have for the corrected stems. */
+/** Returns the corrections. Each names the word with the corrected stem as a hit has it. */
 function correctionsIn(hits: readonly RecallHit[], corrections: Ranking["corrections"]): Correction[] {
   return corrections.flatMap(({ typed, stem }) => {
     for (const { text } of hits) {
@@ -169,7 +169,7 @@ function bestOfSessions(ranking: Iterable<Placed>, sessions: readonly RankedSess
   return sessions.map(({ sessionId, score }) => ({ ...best.get(sessionId)!, score }));
 }
 
-/** A copy in another session is another session, so nothing is folded. */
+/** Returns the first wanted messages. Copies are not folded, because each hit stands for another session. */
 function firstOf(ranking: Iterable<Placed>, limit: number, isWanted: (placed: Placed) => boolean): Folded[] {
   const first: Folded[] = [];
   for (const ranked of ranking) {

@@ -2,10 +2,10 @@ import { StoreError } from "../core/errors.ts";
 import { untilAborted } from "../core/until-aborted.ts";
 import type { Placed } from "./ranking.ts";
 
-/** The first messages of a ranking, which a reranker reads. */
+/** A reranker reads this many messages of a ranking, from the first on. */
 export const RERANKED_MAX = 50;
 
-/** Port: returns a score for each text, in order; a higher one for a better answer to the query. Such as a cross-encoder. */
+/** Port, such as a cross-encoder: returns a score for each text, in order. A better answer to the query gets a higher score. */
 export type Rerank = (query: string, texts: readonly string[], signal: AbortSignal) => Promise<readonly number[]>;
 
 /**

@@ -53,7 +53,7 @@ export function textAndEmbedding(asked: RecallQuery): { text: string; embedding?
 }
 
 export interface Ranking {
-  /** Best first. Embeddings are read only for the part that is read. */
+  /** Best first. With a lexical embedder, embeddings are read only for the messages that the caller takes. */
   ranking: Iterable<Placed>;
   /** The sessions of these messages, best first; undefined if a semantic embedder has ordered the messages. */
   sessions(): RankedSession[] | undefined;
@@ -65,9 +65,10 @@ export interface Ranking {
 }
 
 /**
- * Ranks the messages that match by words, the neighbors of these, and the messages whose vectors are nearest to the query's. In a
- * question, and if no message has the phrases of the query, they are searched as words, unless the query is nothing but phrases.
- * People quote titles in questions, and need not remember a title exactly.
+ * Ranks the messages that match by words, the neighbors of these, and the messages whose vectors are nearest to the query's.
+ *
+ * The phrases of a query are searched as words if the query is a question, or if no message has the phrases. People quote titles in
+ * questions, and need not remember a title exactly. A query of phrases alone always means the phrases.
  *
  * @param embedding  The query's vector, if the caller has one.
  * @param shownIds  For the query of a context: the messages that the context shows already. They are left out, and also the
@@ -86,9 +87,9 @@ export function search(
   const nominees = nominate(ports, query, vector, scope, limit, shownIds);
   const { candidates, weights, terms, times, phrasesMissing } = nominees;
   const people = peopleAmong(candidates);
-  const own = rankPeople(people, weights, query.text, evidence.textsOf(people.map(({ messageId }) => messageId)));
+  const ofPeople = rankPeople(people, weights, query.text, evidence.textsOf(people.map(({ messageId }) => messageId)));
   const all = people.length === candidates.length ? [] : rankCandidates(candidates, weights);
-  const rankings: Rankings = { all, own, people: new Set(people) };
+  const rankings: Rankings = { all, ofPeople, people: new Set(people) };
   return {
     ranking: withVectors(ports, rankings, vector, scope),
     sessions: () => {
@@ -140,7 +141,7 @@ export function nominate(
       : [...evidence.around(first, NEIGHBORHOOD_RADIUS), ...nearMessages(ports, vector, scope)];
   const others = [...new Set(beside)].filter((id) => !found.has(id) && !excluded.has(id));
   const ids = [...found.keys(), ...fullText.inScope(others, withinSessions(scope))];
-  // In the order of the file, because neighbors share its pages.
+  // Messages are read in the order of the file, because neighbors share its pages.
   ids.sort((left, right) => left - right);
   const stems = new Set(query.words.map(({ stem }) => stem));
   const dates = namedDates(query.text);
@@ -171,30 +172,30 @@ function repetitionsOf({ evidence }: Repositories, { text: asked }: Query, hits:
   return copies.map(({ messageId }) => messageId);
 }
 
-/** The rankings by words of all messages and of people's messages. */
+/** The rankings by words of all messages, and of people's messages. */
 interface Rankings {
   all: readonly Ranked[];
-  own: readonly Ranked[];
+  ofPeople: readonly Ranked[];
   people: ReadonlySet<Candidate>;
 }
 
 /** Yields messages by their words and vectors, best first. The vectors of a lexical embedder repeat what words say. */
 function withVectors(
   { repositories: { evidence }, embedder, messageVectors }: RecallPorts,
-  { all, own, people }: Rankings,
+  { all, ofPeople, people }: Rankings,
   vector: QueryVector | undefined,
   scope: SearchScope,
 ): Iterable<Placed> {
-  if (vector === undefined) return interleaved(all, own, people);
+  if (vector === undefined) return interleaved(all, ofPeople, people);
   if (embedder.isLexical) {
     const near = (ranking: readonly Ranked[]): Iterable<Ranked> =>
       byLexicalVectors(ranking, (ids) => {
         const embeddings = evidence.embeddings(ids, vector.embedderId);
         return new Map(Array.from(embeddings, ([id, other]) => [id, dot(other, vector.embedding)]));
       });
-    return interleaved(near(all), own, people);
+    return interleaved(near(all), ofPeople, people);
   }
-  const ranking = [...interleaved(all, own, people)];
+  const ranking = [...interleaved(all, ofPeople, people)];
   const ids = ranking.map(({ candidate }) => candidate.messageId);
   return byMeaning(ranking, {
     cosines: messageVectors.cosines(ids, vector),

@@ -5,7 +5,7 @@ import type { Ranked } from "./ranking.ts";
 /** The weights of the best messages of a session. Many weak matches must not outweigh a few good ones. */
 const SHARES = [4 / 7, 2 / 7, 1 / 7];
 
-/** The weights of a session that went on near the asked time, and of one with a message on a day that the query names. */
+/** A session gains up to `NEAR` if it went on near the asked time, and up to `DATED` if the query names one of its days. */
 const NEAR = 1.2;
 const DATED = 0.5;
 
@@ -17,11 +17,10 @@ export interface RankedSession {
 
 /**
  * Ranks sessions by the words of their best messages and the messages beside these, and by their times. Who speaks does not
- * matter: a session that worked on something shows it in calls as well as in words.
+ * matter: a session that worked on something shows it in calls as well as in words. Of equal sessions, the one that ended last
+ * comes first.
  *
  * @param ranking  Messages, each once.
- * Between equals, the session that ended last comes first.
- *
  * @param times  The times around which the caller or the query asks.
  */
 export function rankSessions(ranking: readonly Ranked[], times: readonly TimeRange[]): RankedSession[] {

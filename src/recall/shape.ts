@@ -1,4 +1,4 @@
-/** What a text has that may answer a question. */
+/** The features of a text that may make it an answer. */
 export interface Shape {
   endsInQuestion: boolean;
   hasQuestion: boolean;
@@ -15,16 +15,16 @@ export interface Shape {
   selves: number;
 }
 
-/** Of a long text, only the beginning is read. */
+/** Only the beginning of a long text is read. */
 const READ_CHARS = 2_000;
 
 const TIME = 1;
 const NUMBER = 2;
 const SELF = 4;
-/** "last", which makes the name of a period a time. */
+/** A word such as "last", after which the name of a period is a time. */
 const WHICH = 8;
 const PERIOD = 16;
-/** "in", which makes a name a place. */
+/** A word such as "in", after which a name is a place. */
 const WHERE_TO = 32;
 const ARTICLE = 64;
 
@@ -109,7 +109,7 @@ function isInSentence(text: string, start: number): boolean {
   return text[start - 1] === " " && ((before >= 97 && before <= 122) || before === 44);
 }
 
-/** What a question asks for. */
+/** The kinds of answer that a question asks for. */
 export interface Wanted {
   time: boolean;
   place: boolean;

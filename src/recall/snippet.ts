@@ -1,9 +1,9 @@
 import { searchable, searchStem, searchWords, stemBeginning } from "../models/search-words.ts";
 
-/** The intended characters of a snippet. Words at its ends stay whole. */
+/** The intended length of a snippet, in characters. Words at its ends stay whole. */
 const SNIPPET_CHARS = 240;
 
-/** The characters that are read of a text without a match. They hold a snippet and the longest run. */
+/** The characters that are read of a text without a match. They have room for a snippet and the longest run. */
 const UNMATCHED_CHARS = 1_000;
 
 const MARK = "**";
@@ -35,7 +35,7 @@ interface TextRun {
  * words are marked with `**`, and bold marks of Markdown are removed. An ellipsis stands for text before or after the part.
  *
  * @param weights  The weights of the query's words, by `searchStem`.
- * @param mark  What stands before and after a matching word. "" marks none.
+ * @param mark  The mark before and after a matching word; "" for none.
  */
 export function snippetOf(text: string, weights: ReadonlyMap<string, number>, mark = MARK): string {
   const plain = text.replace(BOLD, "$1");
@@ -101,7 +101,7 @@ function indexesOf(text: string, sought: readonly string[]): number[] {
   return indexes.sort((left, right) => left - right);
 }
 
-/** Returns the first and last run of the best part, widened on both sides. Of equally good parts, the first is best. */
+/** Returns the first and last run of the best part, widened on both sides. Of equally good parts, the first is chosen. */
 function bestPart(runs: readonly TextRun[], weights: readonly number[]): [number, number] {
   const counts = weights.map(() => 0);
   let [worth, bestWorth, first] = [0, 0, 0];

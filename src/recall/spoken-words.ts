@@ -1,7 +1,7 @@
 import { searchStem } from "../models/search-words.ts";
 import { isStopWord, STOP_WORDS } from "../models/stop-words.ts";
 
-/** Stop words that tell nothing about the matter of a question, even where people talk. */
+/** These stop words say nothing about the subject of a question, even when people talk. */
 const BARE = new Set(
   `a an the of to in on at for and or is are was were be been has have had do does did what when where who which how why
   her his their its with from by as that this it he she they i you my your me we our him them will would could can might`
@@ -13,10 +13,10 @@ const BARE = new Set(
 const LENGTH_FREE = 0.25;
 
 /**
- * The index has no stop words. But when people talk, words like "go", "want" and "together" say what was done. So they are
- * counted in the texts.
+ * Counts the stop words of a question in texts. The index has no stop words. But when people talk, words like "go", "want" and
+ * "together" say what was done.
  *
- * @returns the frequency in each text, relative to its length, for each of these words in a question.
+ * @returns for each of these words, its frequency in each text, relative to the text's length.
  */
 export function spokenWords(question: string, texts: readonly string[]): Float64Array[] {
   const stems = new Set<string>();

@@ -73,7 +73,7 @@ export function countTail(
 
 /**
  * Estimates how many messages of the tail hold each term. `tailIds` also has messages that hold only the beginning of the
- * stem. So the share of true hits among the counted messages is applied to all.
+ * stem. So the share of true hits is measured on the counted messages, and applied to all.
  */
 export function tailCountsOf(
   terms: readonly QueryTerm[],
