@@ -10,24 +10,29 @@ const PAGE_CHARS_MAX = 1_000_000;
 /** What each string keeps in a message that is larger than a page. */
 const CROWDED_CHARS_MAX = 200;
 
-const ROLE_LETTER = { system: "s", user: "u", assistant: "a", tool: "t" } as const;
-
 /** Images that cannot hold a script. Other files are downloads. */
 const SHOWN_TYPES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
 export function outlineOf(store: Store, session: string, seqFrom: number, limit: number): OutlineAnswer {
   store.resume(session);
-  const rows = store.query(sql`
-    SELECT seq, role, token_count, turn_seq, created_at_ms, pinned FROM messages
-    WHERE session_id = ${session} AND seq >= ${seqFrom} ORDER BY seq LIMIT ${limit}`);
+  // SQLite makes the columns: a third of the time of as many rows.
+  const [row] = store.query(sql`
+    SELECT json_group_array(seq) AS seqs, group_concat(substr(role, 1, 1), '') AS roles,
+      json_group_array(token_count) AS token_counts, json_group_array(turn_seq) AS turn_seqs,
+      json_group_array(created_at_ms) AS times, json_group_array(seq) FILTER (WHERE pinned = 1) AS pinned
+    FROM (
+      SELECT seq, role, token_count, turn_seq, created_at_ms, pinned FROM messages
+      WHERE session_id = ${session} AND seq >= ${seqFrom} ORDER BY seq LIMIT ${limit})`);
+  const numbers = (name: string): number[] => JSON.parse(String(row![name]));
+  const seqs = numbers("seqs");
   return {
-    seqs: rows.map((row) => Number(row.seq)),
-    roles: rows.map((row) => ROLE_LETTER[row.role as keyof typeof ROLE_LETTER] ?? "?").join(""),
-    tokenCounts: rows.map((row) => Number(row.token_count)),
-    turnSeqs: rows.map((row) => Number(row.turn_seq)),
-    createdAtMs: rows.map((row) => Number(row.created_at_ms)),
-    pinned: rows.flatMap((row) => (row.pinned === 1 ? [Number(row.seq)] : [])),
-    next: rows.length < limit ? null : Number(rows.at(-1)!.seq) + 1,
+    seqs,
+    roles: String(row!.roles ?? ""),
+    tokenCounts: numbers("token_counts"),
+    turnSeqs: numbers("turn_seqs"),
+    createdAtMs: numbers("times"),
+    pinned: numbers("pinned"),
+    next: seqs.length < limit ? null : seqs.at(-1)! + 1,
   };
 }
 

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import type { ViewMessage } from "../../api.ts";
+import type { MessagesAnswer, ViewMessage } from "../../api.ts";
 import { get, type Refused } from "../client.ts";
 import type { Outline } from "./outline.ts";
 
@@ -68,12 +68,17 @@ export class MessagePages {
     const aborting = new AbortController();
     this.#loading.set(page, aborting);
     try {
-      const seqFrom = this.#outline.seqs[page * PAGE]!;
-      const { messages } = await get(
-        "/api/messages",
-        { session: this.#session, seqFrom, limit: PAGE },
-        aborting.signal,
-      );
+      const { seqs, count } = this.#outline;
+      const seqEnd = seqs[Math.min(count, (page + 1) * PAGE) - 1]! + 1;
+      const messages: ViewMessage[] = [];
+      // An answer ends early if its messages are large.
+      for (let next: number | null = seqs[page * PAGE]!; next !== null && next < seqEnd; ) {
+        const request = { session: this.#session, seqFrom: next, limit: PAGE - messages.length };
+        const answer: MessagesAnswer = await get("/api/messages", request, aborting.signal);
+        messages.push(...answer.messages);
+        if (messages.length >= PAGE) break;
+        next = answer.next;
+      }
       this.#pages.set(page, messages);
       this.error.value = undefined;
       this.loaded.value += 1;

@@ -15,6 +15,7 @@ const PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/a
 /** How much of a long text is added to the page at once. */
 const PIECE_CHARS = 100_000;
 const PREVIEW_CHARS = 120;
+const SHORT_CHARS = 100;
 const OPEN_EDIT_CHARS = 1_600;
 
 /** @param isFollowing  True if the message before it is of the same speaker and turn, so that its head can be short. */
@@ -124,18 +125,27 @@ function ToolCall({ part, messageId }: { part: Of<"tool_call">; messageId: numbe
         others.length > 0 && (
           <dl class="arguments">
             {others.map(([name, value]) => (
-              <div key={name}>
-                <dt>{visible(name)}</dt>
-                <dd>
-                  <Plain text={typeof value === "string" ? value : JSON.stringify(value, null, 2)} />
-                </dd>
-              </div>
+              <Argument
+                key={name}
+                name={name}
+                text={typeof value === "string" ? value : JSON.stringify(value, null, 2)}
+              />
             ))}
           </dl>
         )
       )}
       <Rest part={part} messageId={messageId} />
     </details>
+  );
+}
+
+function Argument({ name, text }: { name: string; text: string }) {
+  const isShort = text.length <= SHORT_CHARS && !text.includes("\n");
+  return (
+    <div class={isShort ? "is-short" : ""}>
+      <dt>{visible(name)}</dt>
+      <dd>{isShort ? <code>{visible(text)}</code> : <Plain text={text} />}</dd>
+    </div>
   );
 }
 

@@ -1,7 +1,4 @@
 import type { LogAnswer } from "../../api.ts";
-import { get } from "../client.ts";
-
-const PAGE = 20_000;
 
 /** The log of a session's forest, as columns. */
 export interface Log {
@@ -17,10 +14,8 @@ export interface Log {
   tokenCounts: Int32Array;
 }
 
-export async function loadLog(session: string, signal: AbortSignal): Promise<Log> {
-  const answers: LogAnswer[] = [];
-  for (let after: number | null = 0; after !== null; after = answers.at(-1)!.next)
-    answers.push(await get("/api/log", { session, after, limit: PAGE }, signal));
+/** Joins the pages of a log. */
+export function logOf(answers: readonly LogAnswer[]): Log {
   const column = (of: (answer: LogAnswer) => (number | null)[]): number[] =>
     answers.flatMap((answer) => of(answer).map((value) => value ?? Number.NaN));
   const positions = Float64Array.from(column((answer) => answer.positions));

@@ -64,7 +64,7 @@ export function VirtualList({ count, estimate, row, onShow, start, handle }: Pro
     const top = offset();
     const first = heights.indexAt(Math.max(0, top - BEYOND));
     const end = Math.min(count, heights.indexAt(top + innerHeight + BEYOND) + 1);
-    onShow(heights.indexAt(Math.max(0, top + COVERED)), heights.indexAt(top + innerHeight));
+    onShow(heights.indexAt(Math.max(0, top + COVERED + 12)), heights.indexAt(top + innerHeight));
     const [from, to] = rangeNow.current;
     if (first === from && end === to) return;
     rangeNow.current = [first, end];

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { SessionAnswer, SessionLink, ViewMessage } from "../../api.ts";
-import { get, type Refused } from "../client.ts";
+import { get, type Refused, useGet } from "../client.ts";
 import { compact, count, number, sessionTitle } from "../format.ts";
 import { viewKeys } from "../keyboard.ts";
 import { about } from "../live.ts";
@@ -30,9 +30,26 @@ function Reading({ answer }: { answer: SessionAnswer }) {
     return () => aborting.abort();
   }, [session, answer.seqEnd, answer.session.messageCount]);
   if (error !== undefined) return <Failure error={error} />;
-  if (outline === undefined) return <Loading />;
+  if (outline === undefined) return <Beginning session={session} />;
   if (outline.count === 0) return <Empty title="This session has no messages" />;
   return <Messages answer={answer} outline={outline} />;
+}
+
+/** The first messages to read, until the whole session is known: a long one takes its time. */
+function Beginning({ session }: { session: string }) {
+  const { data } = useGet("/api/messages", { session, seqFrom: Number(params.value.seq ?? 0), limit: 12 });
+  return (
+    <>
+      <Loading />
+      <div class="reading">
+        <div class="column">
+          {data?.messages.map((message) => (
+            <Message key={message.id} message={message} />
+          ))}
+        </div>
+      </div>
+    </>
+  );
 }
 
 function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline }) {

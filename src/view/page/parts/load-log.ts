@@ -1,0 +1,13 @@
+import type { LogAnswer } from "../../api.ts";
+import { get } from "../client.ts";
+import { type Log, logOf } from "./replay.ts";
+
+const PAGE = 20_000;
+
+export async function loadLog(session: string, signal: AbortSignal): Promise<Log> {
+  const answers: LogAnswer[] = [];
+  for (let after: number | null = 0; after !== null; after = answers.at(-1)!.next) {
+    answers.push(await get("/api/log", { session, after, limit: PAGE }, signal));
+  }
+  return logOf(answers);
+}
