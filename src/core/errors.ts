@@ -9,9 +9,9 @@ export interface ErrorDetails {
   MESSAGE_INVALID: { path: string; reason: string };
   MESSAGE_CONFLICT: { sessionId: string; externalId: string; messageId: number };
   MESSAGE_NOT_FOUND: { messageId: number };
-  /** An entry or an item that cannot be stored. The reason quotes nothing of it. */
+  /** An entry or an item cannot be stored. The reason quotes no part of its value. */
   VALUE_INVALID: { path: string; reason: string };
-  /** A call that cannot be undone was made in the work of `store.atomically`. */
+  /** A call that cannot be undone was made inside `store.atomically`. */
   NOT_ATOMIC: { operation: string };
   SESSION_NOT_FOUND: { sessionId: string };
   SESSION_CONFLICT: { sessionId: string; field: string; stored: unknown; given: unknown };

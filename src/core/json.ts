@@ -4,10 +4,10 @@ import { JSON_DEPTH_MAX } from "./limits.ts";
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 
 export interface PlainJsonRules {
-  /** The most characters in all strings and keys together. It is counted down. */
+  /** The characters that all strings and keys together may still have. `plainJson` counts it down. */
   charsLeft: number;
   tooLong: string;
-  /** Throws the error of the caller. */
+  /** Throws the caller's error for a value that cannot be stored. */
   refuse: (path: string, reason: string) => never;
 }
 

@@ -6,14 +6,15 @@ export const PARTS_MAX = 10_000;
 /** Characters (UTF-16 units) in all strings of one message: SQLite rows stop at 1e9 bytes, and V8 strings at 2^29. */
 export const MESSAGE_CHARS_MAX = 64 * 1024 * 1024;
 
-/** Bytes of an item's value that is not JSON. SQLite rows stop at 1e9 bytes, and a call holds the value twice. */
+/** The most bytes of an item's value that is not JSON. SQLite rows stop at 1e9 bytes, and a call holds the value twice. */
 export const VALUE_BYTES_MAX = 256 * 1024 * 1024;
 
-/** The least bytes of an entry or an item that are stored compressed. Shorter ones can be read with SQL. */
+/** An entry or an item of at least this many bytes is stored compressed. A shorter one can be read with SQL. */
 export const VALUE_COMPRESSED_MIN = 4_096;
 
-/** Characters of an item's key and of each element of its namespace, and the most elements. An index holds all of them. */
+/** The most characters of an item's key, and of each element of its namespace. An index holds all of them. */
 export const KEY_CHARS_MAX = 2_048;
+/** The most elements of an item's namespace. */
 export const NAMESPACE_ELEMENTS_MAX = 32;
 
 /** Levels of nesting in a message's JSON. Deeper JSON overflows the stack of recursive readers. */

@@ -21,7 +21,7 @@ const COPY_COSINE_MIN = 0.9999;
  */
 const USELESS = { blind: 0.95, seeing: 0.15 };
 
-/** In standard errors: up to this much agreement with the conversation is chance, and from this much on it is not. */
+/** The agreement with the conversation, in standard errors: up to `chance` it means nothing, and from `certain` on it is real. */
 const AGREEMENT = { chance: 2, certain: 5 };
 
 /** The distribution of an embedder's cosines between messages of the store. */

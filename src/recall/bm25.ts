@@ -4,7 +4,7 @@ const B = 0.75;
 
 export const SATURATION_MAX = K1 + 1;
 
-/** A share close to the limit would give an infinite frequency. */
+/** No frequency is higher. A share close to its limit would give an infinite one. */
 const FREQUENCY_MAX = 1_000;
 
 /**

@@ -21,7 +21,7 @@ export function datedness(dates: readonly NamedDate[], timeMs: number): number {
 const BEFORE_DAYS = 3;
 const AFTER_DAYS = 10;
 
-/** Returns how near a time is to one of the dates, in [0, 1]. A date without a year is meant in the year that is nearest. */
+/** Returns how near a time is to the nearest of the dates, in [0, 1]. A date without a year stands for the nearest such date. */
 export function nearness(dates: readonly NamedDate[], timeMs: number): number {
   const year = new Date(timeMs).getFullYear();
   const ranges = dates.flatMap((date) => {

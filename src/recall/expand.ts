@@ -78,7 +78,7 @@ export function expand(repositories: Repositories, target: string | number, opti
     const byId = new Map(messages.byIds(shown).map((message) => [message.id, message]));
     const members = shown.flatMap((id) => byId.get(id) ?? []);
     const stray = members.length < shown.length || members.some(({ stepId }) => steps?.has(stepId) === false);
-    if (stray) throw new SyntaxError(`the index of messages by step names others than those of ${root ?? "the step"}`);
+    if (stray) throw new SyntaxError(`the index of messages by step lists wrong messages for ${root ?? "the step"}`);
     return { root, level, members, memberCount: ids.length, offset };
   };
   // All members of a root belong to the root's project.
@@ -140,7 +140,7 @@ export function findRoots(repositories: Repositories, messageId: number): FoundR
   if (position < changedAt) throw new SyntaxError(`the log of session ${sessionId} lacks position ${changedAt}`);
   const newest = unions.newestPosition();
   if (subjects.rootAt({ root: clusterRoot, position: newest }) !== subjectRoot) {
-    throw new SyntaxError(`cluster ${clusterRoot} is in subject ${subjectRoot}, and by the log in another`);
+    throw new SyntaxError(`cluster ${clusterRoot} is in subject ${subjectRoot}, but in another one by the log`);
   }
   const themeRoot = new Coverage(unions).themeOf(clusterRoot);
   return {

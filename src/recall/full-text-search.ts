@@ -33,7 +33,8 @@ const CORRECTED_WEIGHT = 0.5;
  * The score is BM25 over name and text. It sums over the query's words that the message has:
  * `sqrt(q) · idf · n · (k1 + 1) / (n + k1 · (1 - b + b · length / mean length))`. The query has the word q times, and the
  * message has it n times. k1 = 1.2, b = 0.75 and idf = ln(1 + (N - df + 0.5) / (df + 0.5)). N is the
- * number of messages in scope, and df of those with the word. In a scope too large to list, both count the whole store.
+ * number of messages in scope, and df is the number of those with the word. If a scope is too large to list, both count the
+ * whole store.
  *
  * A word that no message has is searched as the nearest word that some message has (corrections.ts), with less weight.
  *

@@ -46,7 +46,7 @@ const NAMES_SHARE = 0.28;
 const FILES_MAX = 80;
 const NAMES_MAX = 200;
 const OUTCOMES_MAX = 3;
-/** A line that has no room is cut to this many characters. */
+/** A line for which there is no room is cut to this many characters. */
 const CUT_CHARS = 100;
 
 /** A smaller block would be mostly frame. */

@@ -119,7 +119,7 @@ class EvidenceSelection {
     return this.#selected.map(({ variant }) => variant.shown);
   }
 
-  /** Selects until nothing else has room. @returns true if anything was selected. */
+  /** Selects steps until there is no room for another. @returns true if any step was selected. */
   fill(room: number): boolean {
     const countBefore = this.#selected.length;
     let left = room;
