@@ -6,6 +6,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import Database from "better-sqlite3";
 import { openStore } from "../../src/index.ts";
+import { type Fired, fireHook } from "../../test/support/hook-process.ts";
 import { buildPackage } from "../build/package.ts";
 import { median } from "./messages.ts";
 import { questions } from "./recall-questions.ts";
@@ -27,7 +28,7 @@ export interface HookBenchOptions {
 }
 
 /**
- * Measures what an agent waits for its hooks: the processor time of a process of its own at the start of a session and at a
+ * Measures how long an agent waits for its hooks: the processor time of the hook's own process at the start of a session and at a
  * prompt, and the time of a call through a running MCP server. Then it counts the faults at which a hook is not silent.
  */
 export async function benchHook({ messages = MESSAGES, folder }: HookBenchOptions = {}): Promise<{
@@ -61,16 +62,9 @@ export async function benchHook({ messages = MESSAGES, folder }: HookBenchOption
   }
 }
 
-interface Fired {
-  exitCode: number | null;
-  stdout: string;
-  stderr: string;
-  ms: number;
-}
-
 interface FireOptions {
-  /** What the agent writes: a text, nothing with an open pipe, more than anybody reads, or no pipe. */
-  stdin: string | "open" | "endless" | "none";
+  /** What the agent writes: see `fireHook`. */
+  stdin: string;
   uid?: number;
   env?: Record<string, string>;
   /** Node's own options. */
@@ -83,28 +77,9 @@ function fire(
   event: string,
   { stdin, uid, env = {}, node = [] }: FireOptions,
 ): Promise<Fired> {
-  const startMs = performance.now();
-  const child = spawn(process.execPath, [...node, bin, "hook", event, "--agent", "claude-code", "--db", db], {
-    stdio: [stdin === "none" ? "ignore" : "pipe", "pipe", "pipe"],
+  return fireHook([...node, bin, "hook", event, "--agent", "claude-code", "--db", db], stdin, {
     env: { PATH: process.env.PATH, ...env },
     ...(uid !== undefined && { uid }),
-  });
-  child.stdin?.on("error", () => {}); // a hook may end before it was told everything
-  const more = stdin === "endless" ? setInterval(() => child.stdin?.write("x".repeat(10_000)), 5) : undefined;
-  if (!["open", "endless", "none"].includes(stdin)) child.stdin?.end(stdin);
-  let [stdout, stderr] = ["", ""];
-  child.stdout!.setEncoding("utf8").on("data", (text: string) => {
-    stdout += text;
-  });
-  child.stderr!.setEncoding("utf8").on("data", (text: string) => {
-    stderr += text;
-  });
-  return new Promise((resolve) => {
-    child.once("close", (exitCode) => {
-      clearInterval(more);
-      child.stdin?.destroy();
-      resolve({ exitCode, stdout, stderr, ms: performance.now() - startMs });
-    });
   });
 }
 
@@ -112,7 +87,7 @@ function inputOf(session: string, prompt: string): string {
   return JSON.stringify({ session_id: session, cwd: "/home/mira/project-0", source: "startup", prompt });
 }
 
-/** The larger of the two medians counts. A bare process of Node is measured beside them. */
+/** Measures hooks in new processes, and a bare process of Node. `hookColdCpuMs` is the larger of the two medians of hooks. */
 async function coldFigures(bin: string, db: string): Promise<Record<string, number>> {
   const meter = join(tmpdir(), `coppice-hook-meter-${process.pid}.cjs`);
   // The processor time of the whole process, threads and start included.
@@ -173,7 +148,7 @@ async function warmMs(bin: string, db: string): Promise<number> {
   }
 }
 
-/** Counts the faults at which a hook prints anything, fails, or takes its time. */
+/** Counts the faults at which a hook prints anything, fails, or takes too long. */
 async function faultsNotSilent(bin: string, scratch: string): Promise<number> {
   const folder = join(scratch, "faults");
   mkdirSync(folder, { mode: 0o755 });
@@ -199,13 +174,13 @@ async function faultsNotSilent(bin: string, scratch: string): Promise<number> {
   const other = new Database(locked);
   other.pragma("locking_mode = EXCLUSIVE");
   other.exec("BEGIN EXCLUSIVE");
-  // In a folder that cannot be written, SQLite cannot open a store in the mode of a store.
+  // A store is in WAL mode, in which SQLite cannot open it in a folder that it cannot write to.
   const readOnly = join(scratch, "read-only");
   mkdirSync(readOnly);
   copyFileSync(db, join(readOnly, "agent.db"));
   chmodSync(join(readOnly, "agent.db"), 0o444);
   chmodSync(readOnly, 0o555);
-  // The superuser may do everything, so somebody else tries.
+  // The superuser may read every file, so another user runs these hooks.
   const asNobody = process.getuid?.() === 0 ? { uid: NOBODY } : {};
   chmodSync(join(bin, ".."), 0o755);
   const faults: [name: string, db: string, options: FireOptions][] = [

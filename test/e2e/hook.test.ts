@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import {
   appendFileSync,
   chmodSync,
@@ -13,6 +12,7 @@ import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { beforeAll, describe, expect, test } from "vitest";
 import { CliFolder, MAIN } from "../support/cli.ts";
+import { type Fired, fireHook } from "../support/hook-process.ts";
 
 const DAY = "2026-03-01";
 
@@ -36,44 +36,16 @@ function webStore(): CliFolder {
   return folder;
 }
 
-interface Fired {
-  exitCode: number | null;
-  stdout: string;
-  stderr: string;
-  ms: number;
-}
-
-/** @param stdin  The text that the agent writes; "open" writes nothing and keeps the pipe open, "endless" never ends. */
+/** @param input  What the agent writes: an object as JSON, or a text (see `fireHook`). */
 function fire(
   folder: CliFolder,
   words: string[],
   input: object | string,
   options: { uid?: number } = {},
 ): Promise<Fired> {
-  const startMs = performance.now();
-  const child = spawn(process.execPath, [MAIN, "hook", ...words], {
-    cwd: folder.path,
-    env: { PATH: process.env.PATH, HOME: folder.path, COPPICE_DB: folder.db },
-    stdio: [input === "none" ? "ignore" : "pipe", "pipe", "pipe"],
-    ...options,
-  });
-  child.stdin?.on("error", () => {});
-  let timer: NodeJS.Timeout | undefined;
-  if (input === "endless") timer = setInterval(() => child.stdin?.write("x".repeat(10_000)), 5);
-  else if (input !== "open") child.stdin?.end(typeof input === "string" ? input : JSON.stringify(input));
-  let [stdout, stderr] = ["", ""];
-  child.stdout!.setEncoding("utf8").on("data", (text: string) => {
-    stdout += text;
-  });
-  child.stderr!.setEncoding("utf8").on("data", (text: string) => {
-    stderr += text;
-  });
-  return new Promise((resolve) => {
-    child.once("close", (exitCode) => {
-      clearInterval(timer);
-      resolve({ exitCode, stdout, stderr, ms: performance.now() - startMs });
-    });
-  });
+  const env = { PATH: process.env.PATH, HOME: folder.path, COPPICE_DB: folder.db };
+  const text = typeof input === "string" ? input : JSON.stringify(input);
+  return fireHook([MAIN, "hook", ...words], text, { cwd: folder.path, env, ...options });
 }
 
 const SILENT = { exitCode: 0, stdout: "", stderr: "" };
