@@ -52,7 +52,7 @@ const BENCHMARKS: Record<string, (options: Options) => Promise<{ name: string; f
     }),
 };
 
-/** `npm run --silent bench -- store [--messages N | --only append] [--json]`, `… context [--folder DIR] [--json]`, `… damage [--copies N] [--json]`, `… fuzz [--inputs N] [--seed S | --random] [--only TARGET:NUMBER[-NUMBER]] [--json]`, `… gemini [--data DIR] [--json]`, `… hook [--messages N] [--folder DIR] [--json]`, `… import [--megabytes N] [--json]`, `… mcp [--messages N] [--folder DIR] [--json]`, `… million --folder DIR [--json]`, `… package [--folder DIR] [--json]`, `… recall [--folder DIR [--build-million]] [--json]`, `… watch [--megabytes N] [--seconds N] [--json]`. */
+/** `npm run --silent bench -- NAME [options] [--json]` runs a benchmark. Without a name, it prints the options of each. */
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {

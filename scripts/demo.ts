@@ -29,7 +29,7 @@ const longest = openStore(FILE, { readonly: true })
 section("The longest one as a tree: themes, their clusters, and what is still hot");
 coppice(["forest", longest.id], 40);
 
-section("What a model would get of it now, in at most 6,000 tokens");
+section("The context that a model would get now, in at most 6,000 tokens");
 coppice(["resume", longest.id, "--tokens-max", "6000"], 48);
 
 section("kill -9 in the middle of an append, and the resume after it");
@@ -69,10 +69,10 @@ section("Is everything what the log says it is?");
 coppice(["verify"]);
 console.log(`\n${((performance.now() - startedAt) / 1000).toFixed(1)} s. The store is ${FILE}; look around:`);
 console.log(`  node ${CLI} --db ${FILE} forest ${longest.id}`);
-console.log("\nThe same with your own agents' conversations, and for them (`npm link` puts `coppice` on your path):");
+console.log("\nTo do this with the conversations of your own agents (`npm link` puts `coppice` on your path):");
 console.log("  coppice watch --once     lists their locations, asks, and imports them");
 console.log("  coppice recall …         finds what was said");
-console.log("  coppice mcp              lets agents find it: the README says how each is told");
+console.log("  coppice mcp              lets agents find it: the README says how to connect each");
 
 /** Appends in another process, kills that process, and checks that every acknowledged message is in the store. */
 async function killAndResume(): Promise<void> {
@@ -91,7 +91,7 @@ async function killAndResume(): Promise<void> {
   console.log(`The process had been told that ${acknowledged.length} messages were stored when it was killed.`);
   const times = [resumedAt - openedAt, renderedAt - resumedAt].map((milliseconds) => `${milliseconds.toFixed(1)} ms`);
   console.log(`Opened again in ${times[0]}, resumed and rendered in ${times[1]}: ${context.tokenCount} tokens.`);
-  console.log(`Of what it had been told, lost: ${lost.length}.`);
+  console.log(`Of these messages, lost: ${lost.length}.`);
   if (lost.length > 0) throw new Error(`Acknowledged and lost: ${lost.join(", ")}.`);
   store.close();
 }

@@ -8,8 +8,8 @@ import { internalsOf } from "../src/session/opened-store.ts";
 //     npx tsx scripts/fixture-store.ts test/fixtures/stores/format-9
 //
 // The number is the count of migrations. A fixture is never written again: a new format gets a new file. (The file v1.db is
-// older than this script's present form.) Everything in it is made up, and its clock ticks, so that the same version of the
-// program writes the same rows.
+// older than this script's present form.) Its messages are made up, and its clock advances by a minute at each call, so
+// that the same version of the program writes the same rows.
 
 const [, , base] = process.argv;
 const file = `${base}.db`;

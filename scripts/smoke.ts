@@ -32,7 +32,7 @@ try {
 }
 
 function pack(): string {
-  // `prepack` builds.
+  // `npm pack` runs the script `prepack`, which builds.
   const args = ["pack", "--silent", "--pack-destination", scratch];
   const output = execFileSync("npm", args, { cwd: ROOT, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
   return join(scratch, output.trim().split("\n").at(-1)!);

@@ -2,8 +2,8 @@ import { parseArgs } from "node:util";
 import { soak } from "./soak/run.ts";
 
 /**
- * `npm run soak -- run [--minutes N] [--seed S] [--json]` lets processes of every kind work on a store, and kills them, for so
- * long. The exit code is 1 if anything was lost, wrong, or failed with an error that is not the store's own.
+ * `npm run soak -- run [--minutes N] [--seed S] [--json]` lets processes of every kind work on a store for N minutes, and kills
+ * them. The exit code is 1 if anything was lost, wrong, or failed with an error that is not the store's own.
  */
 const { positionals, values } = parseArgs({
   allowPositionals: true,

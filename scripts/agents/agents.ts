@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { trustOf } from "../../src/setup/agents/codex.ts";
 
-/** Where an agent runs: a home, a project and the programs of its own. */
+/** Where an agent runs: its own home, its project, and the installed programs. */
 export interface Place {
   home: string;
   project: string;
@@ -20,7 +20,7 @@ export interface Invocation {
 export interface RealAgent {
   name: string;
   package: string;
-  /** Writes the settings that a person has before Coppice comes. */
+  /** Writes the settings that a person has before setup. */
   prepare(place: Place): void;
   /** Does what a person does after setup. */
   trust?(place: Place): void;
@@ -30,7 +30,7 @@ export interface RealAgent {
   start(place: Place, prompt: string): Invocation;
   /** Goes on with the last session. */
   goOn(place: Place, prompt: string): Invocation;
-  /** Compacts the last session. Text: why it cannot be done here. */
+  /** Compacts the last session. A text says why that cannot be done here. */
   compact: ((place: Place) => Invocation) | string;
   /** True if `compact` is a prompt after which the agent compacts by itself. */
   isFilled?: true;
@@ -91,7 +91,7 @@ hooks = [{ type = "command", command = "true" }]`,
   trust({ home }) {
     const path = join(home, ".codex", "config.toml");
     const config = readFileSync(path, "utf8");
-    // The first hook of the start is of the person.
+    // The first hook of SessionStart belongs to the person.
     const hooks = [
       ["SessionStart", "session_start:1:0", "session-start"],
       ["UserPromptSubmit", "user_prompt_submit:0:0", "prompt"],

@@ -2,10 +2,10 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
-/** Longer texts are the program's own: prompts, listings, copies of requests. */
+/** Longer texts are cut. They are the program's own: prompts, listings, copies of requests. */
 const TEXT_CHARS_MAX = 400;
 const LIST_ITEMS_MAX = 3;
-/** Schemas of tools. */
+/** Fields that are left out, such as schemas of tools. */
 const LEFT_OUT = new Set(["input_schema", "inputSchema", "parameters", "output_schema", "base_instructions"]);
 const SECRET_KEY = /^(?:account|device|installation|machine|user)_?(?:uu)?id$/i;
 

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What the provider answers to everything. */
+/** The provider's answer to every request. */
 export const REPLY = "Understood, that is noted.";
 
 /** A prompt with these words makes the provider report a nearly full window, so that the agent compacts. */
@@ -18,7 +18,7 @@ interface Exchange {
 
 /**
  * A provider on loopback that speaks the protocols of Anthropic's Messages, OpenAI's Responses and Chat Completions, and Gemini,
- * as streams. It answers the same to every request, and keeps what the requests held.
+ * as streams. It gives every request the same answer, and keeps the texts of the requests.
  */
 export class FakeProvider {
   readonly exchanges: Exchange[] = [];
@@ -53,7 +53,7 @@ export class FakeProvider {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Returns what was asked since the last call. */
+  /** Returns the requests since the last call. */
   take(): Exchange[] {
     return this.exchanges.splice(0);
   }
@@ -74,7 +74,7 @@ function eventText({ name, data }: StreamEvent): string {
   return `${name === undefined ? "" : `event: ${name}\n`}data: ${text}\n\n`;
 }
 
-/** Returns the events of a stream, or one value; undefined for a path that is none of a model. */
+/** Returns the events of a stream, or one value; undefined for a path that is not a model's. */
 function answerTo(path: string, tokens: number, isStream: boolean): StreamEvent[] | object | undefined {
   if (path.includes("count_tokens")) return { input_tokens: tokens };
   if (path.includes("countTokens")) return { totalTokens: tokens };

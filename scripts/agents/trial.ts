@@ -12,20 +12,20 @@ const NEWER = ["gauge", "map", "proxy", "cache", "audit log", "queue", "price fe
 const TIMEOUT_MS = 180_000;
 const STORED_MS_MAX = 20_000;
 
-/** Null: it could not be tried, and `notes` says why. */
+/** The results of one agent. Null means that it could not be tried, and `notes` says why. */
 export interface Trial {
   agent: string;
-  /** Setup writes what the agent's own check accepts, and a second time nothing. */
+  /** Setup writes what the agent's own check accepts, and a second setup writes nothing. */
   setup: boolean;
   /** The hook at the end of a turn has stored the session. */
   stored: boolean | null;
-  /** What was decided in session A stands in the first request of session B, by the hook at the start. */
+  /** The hook at the start puts the decision of session A into the first request of session B. */
   sessionStart: boolean;
-  /** It stands in the request that asks for it, by the hook at the prompt. */
+  /** The hook at the prompt puts it into the request that asks for it. */
   prompt: boolean;
-  /** What was decided stands in the first request after a compaction. */
+  /** The decision is in the first request after a compaction. */
   compaction: boolean | null;
-  /** After `coppice hook off`, nothing comes. */
+  /** After `coppice hook off`, the hooks add nothing. */
   off: boolean;
   /** After `setup --undo`, every file is as it was before, byte for byte. */
   undo: boolean;
@@ -88,7 +88,7 @@ export async function tryAgent(
   };
   bench.takeFirings();
   const sessionStart = offered(["session-start"], await agentRun(agent.start(bench.place, "Say hello.")));
-  // The start of a session tells of the newest ones, and a prompt is not told what the start has told.
+  // The hook at the start quotes the newest sessions, and the hook at the prompt repeats nothing. So others must be newer.
   await bench.importSessions(NEWER);
   const question = "Which deploy region did we decide on?";
   const prompt = offered(["prompt"], await agentRun(agent.start(bench.place, question)));
@@ -98,7 +98,7 @@ export async function tryAgent(
   else if (agent.isUnread) notes.push("compaction: Coppice does not read the transcripts of this agent");
   else {
     await agentRun(agent.start(bench.place, DECISION));
-    // As the service does. The hooks of Claude Code and Codex import the session themselves.
+    // The watch service would do this. The hooks of Claude Code and Codex import the session themselves.
     await bench.coppice("watch", "--once", "--yes");
     bench.takeFirings();
     // Agents that compact a full window do so at once, or before they go on.
@@ -132,7 +132,7 @@ export async function tryAgent(
   };
 }
 
-/** The hook leaves an import behind, which takes a while. */
+/** Waits for the import that the hook leaves behind. Returns true if it stored the session. */
 async function isStored(bench: Bench, note: (text: string) => false): Promise<boolean> {
   const endMs = performance.now() + STORED_MS_MAX;
   while (performance.now() < endMs) {
@@ -156,7 +156,7 @@ async function isValid(bench: Bench, note: (text: string) => false): Promise<boo
   return exitCode === 0 || note(`validate: ${output.trim()}`);
 }
 
-/** What an agent writes for itself while it is asked does not count: state that lies beside what setup writes. */
+/** Compares files. The state that an agent writes for itself while it runs does not count. */
 function isSame(before: Map<string, string>, after: Map<string, string>, note: (text: string) => false): boolean {
   const changed = [...before].filter(([path, text]) => after.get(path) !== text).map(([path]) => path);
   const added = [...after].filter(([path, text]) => !before.has(path) && isLeft(path, text)).map(([path]) => path);
@@ -225,7 +225,7 @@ tee "$file.in" | '${process.execPath}' '${program}' "$@" | tee "$file.out"
     if (stdin === "") child.stdin.end();
     else {
       child.stdin.write(stdin);
-      // An agent that is asked over stdin ends when it is closed, answered or not.
+      // An agent that reads requests from stdin ends when stdin is closed, even before it has answered.
       setTimeout(() => child.stdin.end(), 10_000);
     }
     return new Promise((resolve, reject) => {
@@ -234,7 +234,7 @@ tee "$file.in" | '${process.execPath}' '${program}' "$@" | tee "$file.out"
     });
   }
 
-  /** Stores sessions of this project that no agent of the bench had. */
+  /** Stores sessions of this project that no agent here has had. */
   async importSessions(prompts: readonly string[]): Promise<void> {
     const file = join(this.#firings, "..", `sessions-${prompts.length}.jsonl`);
     const project = basename(this.place.project);

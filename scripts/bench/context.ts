@@ -21,8 +21,8 @@ export interface ContextBenchOptions {
 }
 
 /**
- * Measures the time of a render: in a session of 10,000 messages of real length, with and without a query, and in a session
- * that searches a project of a store of 100,000 messages. In milliseconds. No question is asked twice.
+ * Measures the time of a render in milliseconds: in a session of 10,000 messages of real length, with and without a query, and in a
+ * session that searches a project of a store of 100,000 messages. No question is asked twice.
  */
 export async function benchContext({ folder }: ContextBenchOptions = {}): Promise<{
   name: "context";

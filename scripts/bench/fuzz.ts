@@ -7,10 +7,10 @@ import { DATABASE_SECONDS_MAX } from "../../src/core/limits.ts";
 import type { Job, Reply } from "./fuzz/child.ts";
 
 const CHILD = fileURLToPath(new URL("./fuzz/child.ts", import.meta.url));
-/** The part of each target in all inputs. */
+/** The share of each target in all inputs. */
 const SHARES: Record<string, number> = { importers: 0.5, api: 0.3, mcp: 0.15, cli: 0.05 };
 const INPUTS_DEFAULT = 200_000;
-/** Inputs that share a store. */
+/** The number of inputs that share a store. */
 const JOB_INPUTS = 250;
 /** Longer than SQLite may take with a foreign database, in milliseconds. */
 const HANG_MS = DATABASE_SECONDS_MAX * 1_000 + 5_000;
@@ -18,7 +18,7 @@ const HANG_MS = DATABASE_SECONDS_MAX * 1_000 + 5_000;
 const WATCH_MS = 500;
 const PROCESSES_MAX = 4;
 const STDERR_CHARS_MAX = 2_000;
-/** The failures of one place that are printed. */
+/** The most failures of one place that are printed. */
 const SHOWN_MAX = 3;
 
 export interface FuzzFailure {
@@ -38,7 +38,7 @@ export interface FuzzReport {
 export interface FuzzOptions {
   inputs?: number | undefined;
   seed?: number | undefined;
-  /** One input, `importers:17`, or those from one to another, `api:250-499`. */
+  /** One input, such as `importers:17`, or a range of them, such as `api:250-499`. */
   only?: string | undefined;
 }
 
@@ -55,7 +55,7 @@ export async function benchFuzz(options: FuzzOptions) {
       );
     }
   }
-  if (failures.length > 0) console.error("An input may need those before it, from the last multiple of 250 on.");
+  if (failures.length > 0) console.error("A failure may depend on earlier inputs, from the last multiple of 250 on.");
   const figures = { inputs, crashes: countOf("crash"), hangs: countOf("hang"), untyped: countOf("untyped"), rssMb };
   return { name: "fuzz", figures };
 }
@@ -102,6 +102,7 @@ async function work(jobs: Job[], report: FuzzReport): Promise<void> {
   await child?.kill();
 }
 
+/** A process that is fed with inputs. */
 class Fed {
   readonly #folder: string;
   readonly #numberFile: string;

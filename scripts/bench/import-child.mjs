@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
 /**
- * A fresh process that imports the folder `argv[4]` into the store `argv[3]`, with the package built into `argv[2]`. Says that
- * it begins, and at the end what it took, as `ImportTaken` in import.ts has it.
+ * A fresh process that imports the folder `argv[4]` into the store `argv[3]`, with the package built into `argv[2]`. It prints a
+ * line when it begins, and an `ImportTaken` (see import.ts) at the end.
  */
 const [, , packageFolder, path, folder] = process.argv;
 const built = (module) => import(pathToFileURL(join(packageFolder, "dist", module)).href);

@@ -14,10 +14,10 @@ const COMMAND_MS_MAX = 20 * 60_000;
 
 /**
  * Runs every command and every public method in a fresh process, on a copy of the store of a million messages that `bench -- recall
- * --build-million` makes. Not run are `chat`, `mcp` and `watch`, which do not end, and `reembed`.
+ * --build-million` makes. It does not run `chat`, `mcp` and `watch`, which do not end, and `reembed`.
  *
- * @returns for each the milliseconds, those of the CPU, and the most memory of its process in MiB. The time of a command is that
- *   of its process.
+ * @returns for each the time and the CPU time in milliseconds, and the peak memory of its process in MiB. The times of a command are
+ *   those of its process.
  */
 export async function benchMillion(folder = "."): Promise<{ name: "million"; figures: Record<string, number> }> {
   const path = join(folder, "recall-1000000.db");

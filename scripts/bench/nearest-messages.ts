@@ -7,7 +7,7 @@ import { makeRepositories } from "../../src/store/repositories.ts";
 import { dot } from "../../src/vector/vector.ts";
 import { median } from "./messages.ts";
 
-/** The messages that recall takes by their vectors. */
+/** The number of messages that recall takes by their vectors. */
 const K = 50;
 
 export interface NearestMessages {
@@ -21,7 +21,8 @@ export interface NearestMessages {
 
 /**
  * Searches a store's messages through its clusters, and compares the results with all messages. The vectors are those of the
- * default embedder, which recall does not search so. They are harder than those of a model, because few words are shared.
+ * default embedder, although recall does not search these. They are harder to search than a model's, because few messages share
+ * words.
  */
 export function nearestMessages(path: string, texts: readonly string[]): NearestMessages {
   const database = openDatabase(path, { readonly: true, durability: "process", busyTimeoutMs: 0 });

@@ -105,7 +105,7 @@ function cpuMs(args: readonly string[]): number {
   return Number(execFileSync("/bin/sh", ["-c", command, process.execPath, ...args], { encoding: "utf8" }));
 }
 
-/** The bytes that the files of a folder take on the disk, in units of 1024 × 1024, as `du -sm` counts them. */
+/** Returns the space that the files of a folder take on the disk, in units of 1024 × 1024 bytes, as `du -sm` counts it. */
 function megabytes(folder: string): number {
   let blocks = 0;
   for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {

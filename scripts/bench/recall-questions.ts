@@ -35,7 +35,7 @@ export function questions(count: number, seed: number): BenchQuestion[] {
   });
 }
 
-/** Returns the first two neighbors from an index on of which neither is a stop word; else the first two words. */
+/** Returns the first two neighboring words from an index on, neither of them a stop word; else the first two words. */
 function phraseOf(words: readonly string[], start: number): string {
   const turned = [...words.slice(start), ...words.slice(0, start)];
   const from = turned.findIndex((word, index) => ![word, turned[index + 1] ?? "the"].some((near) => isStopWord(near)));

@@ -16,7 +16,7 @@ const LARGE = 100_000;
 const READ_MESSAGES = 10_000;
 const ALTERNATIONS = 9;
 const SEED = 1;
-/** The messages until what the long session held before has left the window. */
+/** After this many messages, those that the long session held before have left the window. */
 const WARMING = 100;
 
 export interface StoreOptions {
@@ -81,7 +81,7 @@ function appendAgainstRaw(folder: string): Record<string, number> {
   other.session("append");
   other.close();
   const reader = new Database(paths[0], { readonly: true });
-  // Without the columns that SQLite computes.
+  // All columns but those that SQLite computes.
   const names = (reader.pragma("table_info(messages)") as { name: string }[]).map(({ name }) => name);
   const rowOf = reader.prepare(`SELECT ${names} FROM messages WHERE id = ?`).raw();
   const raw = new Database(paths[1]);
@@ -132,7 +132,10 @@ function appendGrowth(small: Filled, large: Filled): Record<string, number> {
   return { appendGrowth: median(times[1]) / median(times[0]) };
 }
 
-/** Measures renders after an append. `renderNewDigest` are those in which a digest of 16,000 tokens is chosen anew, as when the frontier moves. */
+/**
+ * Measures renders after an append. `renderNewDigest` are the times of those in which a digest of 16,000 tokens is chosen anew, as when the
+ * frontier moves.
+ */
 function renderCosts({ session, messages }: Filled): Record<string, number> {
   const cached: number[] = [];
   const afterAppend: number[] = [];

@@ -2,8 +2,8 @@ import { join } from "node:path";
 import type { ChunkingContext } from "rolldown";
 
 /**
- * The chunks of the library, in the order in which programs come to need them, and the modules that need them. Each file that
- * Node loads takes time, so the library is these three.
+ * The library is three chunks, because each file that Node loads takes time. Each is listed with the entries that load it. A module
+ * is in the first chunk whose entries need it.
  */
 const CHUNKS = {
   base: ["cli/main.ts", ...["ai-sdk", "anthropic", "gemini", "llxprt", "openai"].map((name) => `adapters/${name}.ts`)],
@@ -11,7 +11,7 @@ const CHUNKS = {
   store: ["index.ts"],
 };
 
-/** Every module that uses zod imports this with it, and only the MCP server and Gemini call it. */
+/** Matches a part of zod that every module imports with it. Only the MCP server and Gemini call it, so it is in no chunk. */
 const JSON_SCHEMA = /\/zod\/.*\bjson-schema/;
 
 /** Returns a function that names the chunk of a module: the first one that needs it, or null for modules outside the library. */

@@ -2,10 +2,10 @@ import { parseAst } from "rolldown/parseAst";
 
 const LINE_CHARS_MAX = 160;
 
-/** Breaks the lines of minified code, where that changes nothing: before a node that follows one of these characters. */
+/** A line break before a node that follows one of these characters changes nothing. */
 const BREAK_AFTER = new Set([",", ";", "{", "(", "["]);
 
-/** An uncaught error prints the line it came from, so lines must not hold a whole file. */
+/** Breaks the lines of minified code. An uncaught error prints the line it came from, which must not be a whole file. */
 export function breakLines(code: string): string {
   const lines: string[] = [];
   let lineStart = 0;

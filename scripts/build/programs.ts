@@ -11,8 +11,8 @@ const PACKAGE = JSON.parse(readFileSync(new URL("../../package.json", import.met
 const INLINED = ["core/version.ts", "store/migrations.ts"];
 
 /**
- * The MCP SDK checks answers to forms with Ajv, which is an eighth of the package. The server shows no forms, and the SDK
- * makes a validator all the same.
+ * Replaces Ajv, an eighth of the package, with which the MCP SDK checks answers to forms. The server shows no forms, but the SDK
+ * makes a validator anyway.
  */
 const NO_AJV = `export { default as process } from "node:process";
 export class DefaultJsonSchemaValidator {

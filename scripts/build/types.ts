@@ -8,7 +8,10 @@ import { dts } from "rollup-plugin-dts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Writes one `.d.ts` for each entry. It imports names of other packages; `import` and `tools` import what the main entry has. */
+/**
+ * Writes one `.d.ts` for each entry. It imports the types of other packages. `import` and `tools` also import the types that they
+ * share with the main entry.
+ */
 export async function bundleTypes(source: string, entries: Record<string, string>, out: string): Promise<void> {
   const declarations = mkdtempSync(join(tmpdir(), "coppice-types-"));
   try {

@@ -34,7 +34,7 @@ export class Promises {
     return [...this.counts.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** Another process continues. It finds `counts` messages, which must stay even if they were not acknowledged. */
+  /** Notes that another process continues. It finds `counts` messages, which must stay even if they were not acknowledged. */
   startOver(counts: ReadonlyMap<string, number>): void {
     this.isDamaged = false;
     this.changing = undefined;

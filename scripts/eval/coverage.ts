@@ -30,7 +30,7 @@ const COUNTERS: Record<string, TokenCounter | undefined> = { "": undefined, "cha
  * - `coverage.overBudget`: contexts that cost more than their budget.
  *
  * @param dataFolder  The folder with `locomo/`. Without it there are no figures, and a note on stderr.
- * @param prefixes  Of the counters.
+ * @param prefixes  The prefixes of the counters to use.
  */
 export async function coverageFigures(
   dataFolder: string,

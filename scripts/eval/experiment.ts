@@ -22,7 +22,7 @@ export interface Experiment {
   report: string;
 }
 
-/** What a quick run leaves out: of each this many, it measures one. */
+/** A run measures one of this many. */
 const EVERY = {
   full: { cuts: 1, questions: 1, replays: 1 },
   quick: { cuts: 3, questions: 20, replays: 6 },
@@ -32,26 +32,29 @@ const REPLAY_PIECES = 8;
 const TABLE_BUDGET = 4_000;
 
 /**
- * Compares what contexts contain that is needed next, at equal used tokens: what `session.render` returns, and what simpler ways
- * to fill the same room would. A token is four characters. Arms are explained in `experiment/arms.ts`, statistics in
- * `experiment/figures.ts`.
+ * Compares how much of what is needed next is in contexts with equal numbers of tokens: in those of `session.render`, and in those
+ * that simpler ways of filling the same room give. A token is four characters. `experiment/arms.ts` explains the arms, and
+ * `experiment/figures.ts` the statistics.
  *
  * Coding sessions of `entire/`, at the cuts of `cutsOf`, without a query; B is a budget of 1,000 to 16,000 tokens:
  *
- * - `lines@B.ARM`, `symbols@B.ARM`, `files@B.ARM`: the mean share of the lines, names and files that the next 30 calls use again and that the
- *   context contains word for word.
+ * - `lines@B.ARM`, `symbols@B.ARM`, `files@B.ARM`: of the lines, names and files that the next 30 calls use again, the mean share
+ *   that the context contains word for word.
  * - `.shipped-query`, `.published-query`: with the newest message of the user as the query.
  * - `tokens@B.ARM`: the mean tokens that the contexts use.
- * - `unused@B`, `unusedShareMax`: the largest share of the budget that a shipped context leaves unused while it only names some messages.
- * - `renderMs@B`, `.p95`: the processor time of the first render after an append, in milliseconds. `legal`, `overBudget`, `unaccounted`: see legality.ts.
+ * - `unused@B`, `unusedShareMax`: the largest share of the budget that a shipped context leaves unused although it only names some
+ *   messages.
+ * - `renderMs@B`, `.p95`: the processor time of the first render after an append, in milliseconds.
+ * - `legal`, `overBudget`, `unaccounted`: see legality.ts.
  *
- * Conversations of LoCoMo, each as one session, at its end; and with each question as the query (`.ARM-query`):
+ * Conversations of LoCoMo, each as one session that is rendered at its end, and again with each question as the query
+ * (`.ARM-query`):
  *
  * - `answers@B.ARM`: the share of questions (categories 1 and 4) with all words of the answer in the context.
  * - `evidence@B.ARM`: the share of questions with all turns of the evidence in the context. `answerTokens@B.ARM`: the tokens used.
  *
- * Others: `summaryTokensVsFlat.threads`, `.generated` are the tokens of summaries of `bench gemini`; `prefixKept` is that of legality.ts.
- * All others are in percent.
+ * `summaryTokensVsFlat.threads` and `.generated` are the tokens of summaries of `bench gemini`, and `prefixKept` is that of
+ * legality.ts. All other figures are in percent.
  *
  * @param dataFolder  The folder with `entire/`, `locomo/`, `threads/` and `transcripts/`. What is missing is left out.
  * @param quick  Measures every third cut, every twentieth query, and every sixth replay.

@@ -2,7 +2,7 @@
 export type Labels = readonly (number | string)[];
 
 /**
- * B³ F-score of a clustering against the true one, in [0, 1]: the harmonic mean of the precision and recall that an
+ * Returns the B³ F-score of a clustering against the true one, in [0, 1]: the harmonic mean of the precision and recall that an
  * average item sees in its own cluster (Bagga and Baldwin, "Entity-Based Cross-Document Coreferencing", ACL 1998).
  * 0 for no items.
  */
@@ -20,7 +20,7 @@ export function bCubedF(found: Labels, gold: Labels): number {
 }
 
 /**
- * One-to-one overlap, in [0, 1]: the share of items that agree under the best pairing of the clusters (Elsner and
+ * Returns the one-to-one overlap, in [0, 1]: the share of items that agree under the best pairing of the clusters (Elsner and
  * Charniak, "You Talking to Me?", ACL 2008). 0 for no items.
  */
 export function oneToOneOverlap(found: Labels, gold: Labels): number {
@@ -35,12 +35,12 @@ export function oneToOneOverlap(found: Labels, gold: Labels): number {
   return maximumAssignment(weights) / found.length;
 }
 
-/** The share of items in the largest cluster, in [0, 1]; 0 for no items. */
+/** Returns the share of items in the largest cluster, in [0, 1]; 0 for no items. */
 export function largestShare(labels: Labels): number {
   return labels.length === 0 ? 0 : Math.max(...sizes(labels).values()) / labels.length;
 }
 
-/** The share of items that are alone in their cluster, in [0, 1]; 0 for no items. */
+/** Returns the share of items that are alone in their cluster, in [0, 1]; 0 for no items. */
 export function singletonShare(labels: Labels): number {
   if (labels.length === 0) return 0;
   let alone = 0;

@@ -5,12 +5,14 @@ import { nearestMessages } from "../bench/nearest-messages.ts";
 import { inFolder } from "./folder.ts";
 import type { Corpus } from "./recall-data.ts";
 
-/** Nearly all messages are in clusters. */
+/** With these settings, nearly all messages are in clusters. */
 const SETTINGS = { hotSize: 4, overlap: 0, evictBatch: 4 };
 
 /**
- * `clusters.recall@50`: the share of the 50 messages nearest to a question that is found through the clusters, in percent.
- * `clusters.ms`: the median of the search in milliseconds, with vectors that were read before.
+ * Measures the search of messages through their clusters.
+ *
+ * - `clusters.recall@50`: the share of the 50 messages nearest to a question that is found through the clusters, in percent.
+ * - `clusters.ms`: the median time of a search in milliseconds, with vectors that were read before.
  */
 export async function nearestFigures(corpora: readonly Corpus[]): Promise<Record<string, number>> {
   const figures: Record<string, number> = {};

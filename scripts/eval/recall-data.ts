@@ -155,8 +155,8 @@ export function readEntire(dataFolder: string): Corpus[] {
 }
 
 /**
- * Like `readEntire`, but no message tells which commit its session made. Results of calls of `git commit` are left out, and so is
- * every message that contains the subject of any question.
+ * Reads Entire like `readEntire`, but no message tells which commit its session made. Results of calls of `git commit`
+ * are left out, and so is every message that contains the subject of any question.
  */
 export function readCommits(dataFolder: string): Corpus[] {
   const subjects = readCommitQueries(dataFolder).map(({ query }) => onOneLine(query));

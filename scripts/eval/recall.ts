@@ -50,8 +50,8 @@ const CLUSTER_WEIGHT = 0.2;
  * `commits.words`: like `entire`, without messages that tell which commit was made (@see readCommits). `commits.time`: the same
  * with the time of the commit as `near`.
  *
- * `quotedLost`: of the `quoted` questions, which have a title or a name in quotes, those that find less of their evidence than
- * without the quotes, among the first ten or at all.
+ * `quoted` counts the questions with a title or a name in quotes. `quotedLost` counts those of them that find less of their
+ * evidence with the quotes than without, among the first ten hits or among all.
  *
  * `coverage@B` and `coverage.mix@B`: @see coverageFigures, with four characters as a token.
  *

@@ -14,7 +14,7 @@ export interface Outcome {
 export type Measure = Exclude<keyof Outcome, "category">;
 export const MEASURES: readonly Measure[] = ["any@1", "any@5", "any@10", "all@10", "rec@10", "mrr"];
 
-/** @param found  Ids, best first, each once. */
+/** Measures the ranking for one question. @param found  Ids, best first, each once. */
 export function outcomeOf(found: readonly string[], gold: ReadonlySet<string>, category: string): Outcome {
   const countIn = (k: number) => found.slice(0, k).filter((id) => gold.has(id)).length;
   const first = found.findIndex((id) => gold.has(id));
@@ -29,7 +29,7 @@ export function outcomeOf(found: readonly string[], gold: ReadonlySet<string>, c
   };
 }
 
-/** Mean of a measure, in percent; 0 for no outcomes. */
+/** Returns the mean of a measure, in percent; 0 for no outcomes. */
 export function percent(outcomes: readonly Outcome[], measure: Measure): number {
   if (outcomes.length === 0) return 0;
   return (100 * outcomes.reduce((sum, outcome) => sum + outcome[measure], 0)) / outcomes.length;

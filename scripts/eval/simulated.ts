@@ -150,7 +150,7 @@ function fill(store: Store, { project, sessions }: Corpus, names: Map<number, st
   }
 }
 
-/** The Box–Muller transform. */
+/** Returns a normally distributed number, by the Box–Muller transform. */
 function normal(random: () => number): number {
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }

@@ -11,7 +11,7 @@ const TABLES = `
   CREATE TABLE message (id text PRIMARY KEY, session_id text, time_created integer, time_updated integer, data text);
   CREATE TABLE part (id text PRIMARY KEY, message_id text, session_id text, time_updated integer, data text);`;
 
-/** Numbers from 1 without end. */
+/** A table of the numbers from 1, without end. */
 const ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)";
 
 function database(sql: string, change: (bytes: Buffer) => Buffer = (bytes) => bytes): HostileFile {

@@ -12,7 +12,7 @@ interface HostileFigures {
   seconds: number;
 }
 
-/** One message a file, as four programs write it. */
+/** Each makes a file with one message, as four programs write it. */
 const GOOD_FILES = [
   (text: string) => ["jsonl", { session: text, role: "user", content: text }],
   (text: string) => [

@@ -13,7 +13,7 @@ export type Line =
   | { say: "forgetting" | "forgot"; numbers: number[] }
   /** The actor has done something that stores no message. */
   | { say: "did" }
-  /** An error of ours ended the actor. */
+  /** A typed error of the library ended the actor. */
   | { say: "typed"; code: string }
   /** Something that must never be seen. */
   | { say: "untyped" | "wrong"; text: string };
@@ -40,7 +40,7 @@ export class Ledger {
     return this.#entries.get(actor)?.next ?? 0;
   }
 
-  /** Returns what an older copy of the store holds of the actors' messages. What it lacks before its newest is forgotten. */
+  /** Returns a ledger of the messages in an older copy of the store. Those that it lacks before an actor's newest were forgotten. */
   asIn(store: Store): Ledger {
     const ledger = new Ledger();
     const stored = storedIn(store, () => {});

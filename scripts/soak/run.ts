@@ -17,21 +17,21 @@ import { OTHER, WRITING } from "./said.ts";
 const WORKER = fileURLToPath(new URL("./worker.ts", import.meta.url));
 const CLI = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
-/** Processes that work at the same time. */
+/** The number of processes that work at the same time. */
 const AT_ONCE = 5;
 /** The longest time that a process works before it is killed, in milliseconds. */
 const WORKING_MS_MAX = 4_000;
-/** The longest time before a process is killed while it starts, in milliseconds, and the share of those that are. */
+/** The longest time before a process is killed while it starts, in milliseconds, and the share of processes that are. */
 const STARTING_MS_MAX = 1_000;
 const STARTING_SHARE = 0.15;
 /** The time after which a process that has not opened the store is said to hang, in milliseconds. */
 const HANGING_MS = 60_000;
-/** After so many messages, or so long, the store is checked and a new one is begun. Checking a larger one takes too long. */
+/** After this many messages, or this time, the store is checked and a new one is begun. Checking a larger one takes too long. */
 const MESSAGES_MAX = 4_000;
 const ROUND_MS_MAX = 60_000;
-/** Damaged copies that are read after each round. */
+/** The number of damaged copies that are read after each round. */
 const COPIES = 6;
-/** Every so many rounds an older copy replaces the store's file while processes write to it. */
+/** In one of this many rounds, an older copy replaces the store's file while processes write to it. */
 const REPLACED_EVERY = 4;
 
 /** Two writers share one session. Others have one each. */
@@ -212,7 +212,7 @@ class Round {
     this.faults.push(`${what}: ${fault}`);
   }
 
-  /** Lets the files of one process grow no further for a while, again and again. */
+  /** Again and again, keeps the files of one process from growing for a while. */
   async #fillDisks(end: number): Promise<void> {
     if (process.platform !== "linux") return;
     while (performance.now() < end && !this.#ended) {

@@ -27,7 +27,7 @@ export function saidBy(actor: string, number: number): MessageInput {
   return { role: "user", content: texts.join(""), id };
 }
 
-/** Says whether a stored message is what its actor said. */
+/** Returns true if a stored message is what its actor said. */
 export function isAsSaid(message: Message): boolean {
   const { externalId, role, name, parts, metadata, pinned, createdAtMs } = message;
   const [actor, number] = externalId?.split(" ") ?? [];

@@ -17,7 +17,7 @@ import { isAsSaid, type Kind, kindOf, saidBy, sessionOf } from "./said.ts";
 const SETTINGS = { hotSize: 8, overlap: 2, evictBatch: 6, maxThemes: 4, openClustersMax: 4, resolveTokensMin: 100 };
 const CLI = fileURLToPath(new URL("../../src/cli/main.js", import.meta.url));
 const HOUR_MS = 3_600_000;
-/** How far the clock is off, in hours: it jumps among these. */
+/** The errors of the clock, in hours. It jumps from one to another. */
 const JUMPS = [0, 0, 1, -1, 30, -30, 24 * 400, -24 * 400];
 
 const [, , path = "", actor = "", seed, numberMin] = process.argv;

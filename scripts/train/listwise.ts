@@ -5,10 +5,10 @@ export interface Example {
 }
 
 /**
- * Fits the weights of a linear ranker: the evidence of each question should be drawn from its candidates, by a softmax over
- * their scores (Cao et al., "Learning to rank: from pairwise to listwise approach", ICML 2007). Newton's method.
+ * Fits the weights of a linear ranker by Newton's method. They make it likely that a softmax over the scores of a question's
+ * candidates draws its evidence (Cao et al., "Learning to rank: from pairwise to listwise approach", ICML 2007).
  *
- * @param penalty  The weight of the squared weights of standardized features, halved.
+ * @param penalty  The penalty on large weights: a factor of half the sum of the squared weights of standardized features.
  */
 export function fitWeights(examples: readonly Example[], penalty: number): Float64Array {
   const width = examples[0]!.rows[0]!.length;

@@ -17,11 +17,11 @@ import { type Example, fitWeights, scoreOf } from "./listwise.ts";
 /** The penalty on large weights. From 10 to 100, results are equal within half a point. */
 const PENALTY = 40;
 
-/** A question learns from its evidence, this many of the other messages that look best, and some of the rest. */
+/** The weights are fitted to a question's evidence, this many of the best other messages, and this many of the rest. */
 const HARDEST = 100;
 const OTHERS = 40;
 
-/** As in recall. */
+/** The most candidates of a question, as in recall. */
 const LIMIT = 500;
 
 /** A question with the messages that recall ranks for it. */
@@ -33,7 +33,7 @@ interface RankedQuestion {
   category: string;
 }
 
-/** Reads the questions of each conversation of LoCoMo, with what the ranker for people knows of each message. */
+/** Reads the questions of each conversation of LoCoMo, with the features that the ranker for people has of each message. */
 export async function readPeopleQuestions(dataFolder: string): Promise<RankedQuestion[][]> {
   const corpora = readLocomo(dataFolder);
   const found: RankedQuestion[][] = [];

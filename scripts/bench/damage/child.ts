@@ -3,7 +3,7 @@ import { openStore, type Store, StoreError } from "../../../src/index.ts";
 import { randomFrom } from "../messages.ts";
 import { type Answer, type Question, questionsOf } from "./questions.ts";
 
-/** A share of the copies, as the parent sends it. */
+/** The copies that a child reads: those with seeds from `seedFrom` to before `seedTo`. */
 export interface Work {
   source: string;
   target: string;

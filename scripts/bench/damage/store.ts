@@ -6,7 +6,7 @@ const SESSIONS = ["ash", "birch", "cedar", "elm"];
 const MESSAGES = 60;
 const SETTINGS = { hotSize: 8, overlap: 2, evictBatch: 6, maxThemes: 4, openClustersMax: 6, resolveTokensMin: 60 };
 
-/** Writes a store that has something in every table: summaries, subjects, long outputs, titles, metadata, forgotten places. */
+/** Writes a store that has something in every table: summaries, subjects, long outputs, titles, metadata, forgotten messages. */
 export async function writeStore(path: string): Promise<void> {
   let now = Date.UTC(2026, 0, 5);
   const store = openStore(path, { clock: () => (now += 45_000) });

@@ -15,10 +15,10 @@ const HANDLES = ["1", "theme:1", "cluster:1@9", "subject:1", "span:1@2"];
 const PATHS = ["importers", "importers/neutral.jsonl", "**/*.json", "none.jsonl", STORE];
 const QUERIES = ["SELECT count(*) FROM messages", "SELECT ?", "SELECT * FROM sessions", "VALUES (1)", "DELETE FROM x"];
 
-/** Arguments of each command. `chat` has no key here. `mcp` is left out: a process has one standard input, and it ends with the first. */
+/** Arguments of each command. `chat` has no key here. `mcp` is left out, because its first run would end this process's stdin. */
 const COMMANDS: Record<string, readonly string[]> = {
   import: PATHS,
-  // Without `--once` it would not end.
+  // Without `--once`, `watch` would not end.
   "watch --once": PATHS,
   chat: SESSIONS,
   sessions: [],
@@ -142,7 +142,7 @@ function oddFlag(random: Random): string[] {
   return random.chance(0.5) ? [flag, value] : [`${flag}=${value}`];
 }
 
-/** A word may become the path of a file that is written. */
+/** Removes separators from a word, because it may become the path of a file that is written. */
 function withinFolder(word: string): string {
   return word.replaceAll("/", "").replaceAll("..", "").replaceAll("\0", "");
 }

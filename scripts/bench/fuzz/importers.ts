@@ -22,7 +22,7 @@ const FILES = readdirSync(join(FIXTURES, "importers"), { recursive: true, encodi
 const SAMPLES = [...FILES, "rollout.jsonl.zst"].map((name) => readFileSync(join(FIXTURES, name)));
 const FORMATS = IMPORTERS.map(({ name }) => name);
 
-/** Reads changed transcripts of every format into a store, and reads what came in. */
+/** Imports changed transcripts of every format into a store, and reads their sessions. */
 export const importers: Target = {
   open: async (folder) => new OpenImporters(folder),
 };
@@ -74,7 +74,7 @@ class OpenImporters implements OpenTarget {
   }
 }
 
-/** @throws if `verify` finds a problem. */
+/** Checks a store. @throws if `verify` finds a problem. */
 export function checkVerified(store: ReturnType<typeof openStore>): void {
   const report = store.verify();
   if (!report.ok) throw new UntypedError(`verify: ${JSON.stringify(report).slice(0, 1_000)}`);

@@ -74,7 +74,7 @@ class OpenMcp implements OpenTarget {
   #isEnded = true;
   #lastId = 0;
   #waiting = new Map<unknown, () => void>();
-  /** The wrong answers of the server to this input. */
+  /** The last wrong answer of the server to this input. */
   #fault: string | undefined;
 
   constructor(folder: string) {
@@ -157,7 +157,7 @@ class OpenMcp implements OpenTarget {
   }
 }
 
-/** A request that must be answered, with odd parameters. */
+/** Returns a request that must be answered, with odd parameters. */
 function oddRequest(random: Random): { method: string; params: string } {
   if (random.chance(0.7)) {
     const [name, args] = random.pick(Object.entries(TOOL_CALLS));
@@ -171,7 +171,7 @@ function oddRequest(random: Random): { method: string; params: string } {
   return { method, params: json.startsWith("{") ? json : "{}" };
 }
 
-/** A line that need not be answered. */
+/** Returns a line that need not be answered. */
 function oddLine(random: Random): Buffer {
   const request = { jsonrpc: "2.0", id: "odd", ...random.pick(REQUESTS) };
   switch (random.below(5)) {

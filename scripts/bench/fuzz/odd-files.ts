@@ -31,7 +31,7 @@ function mutatedLine(line: string, random: Random): string {
   }
 }
 
-/** Changes which lines there are. */
+/** Removes, repeats, swaps, joins, cuts or adds lines. */
 function mutateLines(lines: string[], at: number, random: Random): void {
   const other = random.below(lines.length);
   const [line, otherLine] = [lines[at]!, lines[other]!];
@@ -65,7 +65,7 @@ function mutateLines(lines: string[], at: number, random: Random): void {
   }
 }
 
-/** Flips, inserts, cuts out and cuts off. */
+/** Returns a copy with flipped bits, inserted bytes, or bytes cut out or off. */
 export function mutatedBytes(bytes: Buffer, random: Random): Buffer<ArrayBuffer> {
   const mutated = Buffer.from(bytes);
   const at = random.below(bytes.length);

@@ -57,7 +57,7 @@ function wide(random: Random): string {
   return `{${Array.from({ length: count }, (_, index) => `"k${index}":${index}`).join()}}`;
 }
 
-/** Replaced by odd JSON after a value was written as text. */
+/** Stands for odd JSON until the value has been written as text. */
 const PLACEHOLDER = "\ue000odd\ue000";
 
 type Holder = Record<string, unknown>;
@@ -66,7 +66,7 @@ type Holder = Record<string, unknown>;
  * Returns the JSON of a value that was changed in one to three places: values replaced, moved, wrapped or removed, and keys renamed
  * or given twice.
  *
- * @param value  Is changed.
+ * @param value  The value, which is changed itself.
  */
 export function mutatedJson(value: unknown, random: Random): string {
   const root: Holder = { value };

@@ -113,7 +113,7 @@ export function oddValue(random: Random): unknown {
   return random.chance(0.3) ? oddText(random) : random.pick(ODD_VALUES)();
 }
 
-/** Returns the value, or most times a changed one: replaced as a whole, or within. */
+/** Usually returns an odd value, or a copy of the value with an odd value in it; sometimes the value itself. */
 export function mutatedValue(value: unknown, random: Random): unknown {
   if (random.chance(0.3)) return value;
   if (!(Array.isArray(value) || isPlain(value)) || random.chance(0.2)) return oddValue(random);

@@ -11,7 +11,7 @@ export class Random {
     this.#next = randomFrom(hash);
   }
 
-  /** A whole number from 0 to `end - 1`. */
+  /** Returns a whole number from 0 to `end - 1`. */
   below(end: number): number {
     return Math.floor(this.#next() * end);
   }

@@ -5,7 +5,7 @@ export interface OpenTarget {
   /**
    * Feeds one input.
    *
-   * @throws what the input causes. A typed error is caught before.
+   * @throws any error but the library's own, which are expected.
    */
   feed(random: Random): Promise<void>;
   /** @throws if the inputs together have left the store damaged. */

@@ -31,8 +31,8 @@ export interface Payment {
  * moments after its first call, and started again. Sometimes the first one is stopped before a kill, as on a machine that has no
  * time for it.
  *
- * @returns `paidTwice`: the number of requests that were sent before, word for word, plus findings of `verify` and rows that
- *   cover the same. For each claim that a killed process left behind, one repeated request is not counted.
+ * @returns `paidTwice`: the number of requests that were sent before, word for word, plus findings of `verify` and
+ *   duplicate summaries. For each claim that a killed process left behind, one repeated request is not counted.
  */
 export async function paidFigures(kills = KILLS): Promise<{ paidTwice: number }> {
   const folder = mkdtempSync(join(tmpdir(), "coppice-bench-"));
@@ -120,7 +120,7 @@ function claimsOfNew(standing: ReadonlyMap<string, number>, seen: Set<string>): 
 }
 
 /**
- * Counts the payments for requests that were paid for before: after a kill, and without such a reason.
+ * Counts the payments for requests that were paid for before: those that a kill explains, and those that were needless.
  *
  * @param payments  The payments in order of time.
  * @param leftBy  The number of claims that each killed process left behind, by owner.

@@ -51,7 +51,7 @@ export async function summaryTokensVsFlat(
 function conversationsOf(dataFolder: string | undefined, count: number): MessageInput[][] {
   const threads = dataFolder === undefined ? [] : readThreads(dataFolder, MESSAGES);
   if (threads.length > 0) return threads.map((thread) => thread.map(({ text, ...message }) => said(message, text)));
-  console.error("No --data with threads/: summaryTokensVsFlat is of conversations that this project makes.");
+  console.error("No --data with threads/: summaryTokensVsFlat is measured on generated conversations.");
   return Array.from({ length: count }, (_, seed) => take(conversation(seed, { length: "real" }), MESSAGES));
 }
 

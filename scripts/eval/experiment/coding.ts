@@ -16,7 +16,7 @@ import { ArmSummaries, experimentSummarizer } from "./summarize.ts";
 /** A render at one cut. */
 export interface RenderOutcome {
   budget: number;
-  /** Of the processor, because other processes compete for it. */
+  /** Processor time, because other processes compete for the processor. */
   ms: number;
   /** The share of the budget that is unused although the context only names some messages, in [0, 1]. */
   unused: number;

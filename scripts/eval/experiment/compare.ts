@@ -8,7 +8,7 @@ export interface Pair {
 }
 
 export interface Comparison {
-  /** The mean of left − right, and its 95 % interval over other conversations. */
+  /** The mean of left − right, and its 95 % interval. */
   difference: number;
   low: number;
   high: number;
@@ -23,8 +23,8 @@ const RESAMPLES = 2_000;
 
 /**
  * Compares two arms pair by pair. The interval is the percentile bootstrap over whole conversations, because the places of one
- * conversation are alike (Davison and Hinkley, *Bootstrap Methods and their Application*, 1997, section 3.8). Its random numbers are fixed,
- * so that a run can be repeated.
+ * conversation are alike (Davison and Hinkley, *Bootstrap Methods and their Application*, 1997, section 3.8). Its random numbers
+ * are fixed, so that a run can be repeated.
  */
 export function compare(pairs: readonly Pair[]): Comparison {
   const totals = new Map<string, { sum: number; count: number }>();

@@ -3,7 +3,7 @@ import { cutsOf } from "../future-cuts.ts";
 import type { EntireEntry } from "../recall-data.ts";
 import { entryText } from "./plain-text.ts";
 
-/** What the next 30 calls of a cut use again. A kind with too little is undefined. */
+/** What the 30 calls after a cut use again. A kind of which they use too little is undefined. */
 export interface FutureGold {
   cut: Cut;
   files: ReadonlySet<string>;

@@ -1,7 +1,7 @@
 import type { Part, RenderResult } from "../../../src/index.ts";
 import type { EntireEntry } from "../recall-data.ts";
 
-/** Returns the text of an entry without JSON: of a call, the strings of its arguments. */
+/** Returns the text of an entry without JSON. The text of a call is the strings of its arguments. */
 export function entryText({ kind, text }: Pick<EntireEntry, "kind" | "text">): string {
   if (kind !== "tool_call") return text;
   try {
@@ -36,7 +36,7 @@ function partText(part: Part): string {
   }
 }
 
-/** A call whose JSON the data has cut holds it in one argument, `text`. */
+/** Returns the text of a call. If the data set has cut the JSON of its arguments, it is the only argument, `text`. */
 function callText(args: unknown): string {
   const texts = leaves(args);
   return texts.length === 1 && texts[0]!.startsWith('{"') ? unescapedJson(texts[0]!) : texts.join("\n");

@@ -5,7 +5,7 @@ import { type CodingResult, type CodingTask, runCoding } from "./coding.ts";
 import type { Outcome } from "./figures.ts";
 import { runTalk, type TalkMeasure, type TalkTask } from "./talk.ts";
 
-/** A piece of the experiment that one process does. */
+/** A piece of the experiment that one process runs. */
 export type Task =
   | ({ kind: "coding" } & CodingTask)
   | ({ kind: "talk" } & TalkTask)

@@ -1,6 +1,6 @@
 import type { Message } from "../../../src/index.ts";
 
-/** A message with the text that a context would show of it. */
+/** A message with the text that a context would show for it. */
 export interface PlainMessage {
   message: Message;
   text: string;
