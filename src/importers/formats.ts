@@ -7,6 +7,7 @@ export const IMPORT_FORMATS: readonly string[] = [
   "llxprt",
   "opencode",
   "pi",
+  "aider",
   "chatgpt",
   "claude-ai",
   "ai-sdk",

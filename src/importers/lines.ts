@@ -161,7 +161,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-interface TextLine {
+export interface TextLine {
   line: number;
   text: string;
 }

@@ -1,5 +1,6 @@
 import { StoreError } from "../core/errors.ts";
 import { aiSdk } from "./ai-sdk.ts";
+import { aider } from "./aider.ts";
 import { chatgpt } from "./chatgpt.ts";
 import { claudeAi } from "./claude-ai.ts";
 import { claudeCode } from "./claude-code/importer.ts";
@@ -35,6 +36,7 @@ export const IMPORTERS: readonly Importer[] = [
   llxprt,
   opencode,
   pi,
+  aider,
   chatgpt,
   claudeAi,
   aiSdk,

@@ -1,6 +1,15 @@
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, test, vi } from "vitest";
@@ -134,11 +143,26 @@ describe("import", () => {
     cpSync(FIXTURES, home, { recursive: true });
     writeFileSync(join(home, "settings.json"), '{"theme":"dark"}');
     writeFileSync(join(home, "cache.db"), "not a database");
+    // The last words of a chat with Aider wait until nobody has written for a while.
+    utimesSync(join(home, "aider", ".aider.chat.history.md"), 0, 0);
     const db = join(folder.path, "formats.db");
     const report = await folder.json("import", home, "--db", db);
     expect(report).toMatchObject({ passedOverCount: 2, warningCount: 0, isDryRun: false });
     expect(new Set(report.files.map(({ format }: { format: string }) => format))).toEqual(
-      new Set(["claude-code", "gemini-cli", "codex", "llxprt", "opencode", "pi", "chatgpt", "claude-ai", "ai-sdk", "openai", "jsonl"]),
+      new Set([
+        "claude-code",
+        "gemini-cli",
+        "codex",
+        "llxprt",
+        "opencode",
+        "pi",
+        "aider",
+        "chatgpt",
+        "claude-ai",
+        "ai-sdk",
+        "openai",
+        "jsonl",
+      ]),
     );
     const before = digest(db);
     expect(await folder.json("import", home, "--db", db)).toMatchObject({ newCount: 0, knownCount: report.newCount });

@@ -1,0 +1,149 @@
+import { basename, dirname, resolve } from "node:path";
+import type { Part, Role } from "../core/message.ts";
+import { messageEntry } from "./entry.ts";
+import type { ImportedSession, Importer, ImportFile } from "./importer.ts";
+import { injected } from "./injected.ts";
+import { type DamagedLine, type Pause, readLines, type TextLine } from "./lines.ts";
+import { notYet } from "./message-event.ts";
+import { projectOf } from "./project.ts";
+import { Translator } from "./translator.ts";
+import { derivedId, millisecondsOf } from "./values.ts";
+
+const START = /^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$/;
+
+const LINE_FEED = 0x0a;
+
+/** Commands with words for the model. All others only steer the program. */
+const ASKING_COMMAND = /^\/(?:ask|code|architect|context|help)\s+\S/;
+
+/**
+ * Reads `.aider.chat.history.md`, to which Aider adds each chat in a folder. A chat becomes a session; its folder is the project.
+ * Aider writes down when a chat starts, and no other time: every message has the time of the start.
+ *
+ * `.aider.llm.history` is not read. It repeats the same conversations with every request.
+ */
+export const aider: Importer = {
+  name: "aider",
+
+  detect(head) {
+    const first = head.split("\n", 10).find((line) => line.trim() !== "");
+    return first !== undefined && START.test(first.trimEnd());
+  },
+
+  read: (file) => new AiderTranslator(file).translate(wholeLines(file)),
+};
+
+/** Yields the lines without the last one if it may still grow. */
+async function* wholeLines(file: ImportFile): AsyncGenerator<TextLine | DamagedLine | Pause> {
+  let isEnded = true;
+  async function* seen(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of file.chunks) {
+      if (chunk.length === 0) continue;
+      isEnded = chunk.at(-1) === LINE_FEED;
+      yield chunk;
+    }
+  }
+  let last: TextLine | DamagedLine | Pause | undefined;
+  for await (const line of readLines({ ...file, chunks: seen() })) {
+    if (last !== undefined) yield last;
+    last = line;
+  }
+  if (last !== undefined && (isEnded || file.isFinished)) yield last;
+}
+
+/** Lines of one speaker. */
+interface Block {
+  kind: "prompt" | "output" | "answer";
+  line: number;
+  lines: string[];
+}
+
+/**
+ * Translates the lines of a history. Prompts begin with `####` and what the program says with `>`. Answers may have headings and
+ * quotes too; Aider ends its own lines with two spaces. Some editors remove these, so they count only once a line had them.
+ */
+class AiderTranslator extends Translator<TextLine> {
+  #session: ImportedSession | undefined;
+  readonly #starts = new Map<string, number>();
+  #hasLineBreaks = false;
+  #block: Block | undefined;
+  #count = 0;
+  #model: string | undefined;
+
+  override read({ line, text: given }: TextLine): void {
+    const text = given.replace(/\r$/, "");
+    const [, started] = START.exec(text) ?? [];
+    if (started !== undefined) {
+      this.#endBlock();
+      this.#begin(started);
+      return;
+    }
+    const [, mark, words = ""] = /^(####|>) ?(.*)$/.exec(text) ?? [];
+    this.#hasLineBreaks ||= mark !== undefined && text.endsWith("  ");
+    const isOwn = mark !== undefined && (!this.#hasLineBreaks || text.endsWith("  "));
+    if (text.trim() === "") {
+      if (this.#block?.kind === "answer") this.#block.lines.push(text);
+      else this.#endBlock();
+    } else if (!isOwn) this.#add("answer", text, line);
+    else this.#add(mark === ">" ? "output" : "prompt", words.replace(/ {2}$/, ""), line);
+  }
+
+  protected override skip(): void {
+    this.#endBlock();
+  }
+
+  protected override end(isFinished: boolean, isPause: boolean): void {
+    if (isPause || this.#block === undefined) return;
+    if (isFinished) this.#endBlock();
+    else this.warn(this.#block.line, notYet("Aider may be writing"));
+  }
+
+  #begin(started: string): void {
+    const { path } = this.file;
+    // The next chat has its own branch.
+    this.finish(true);
+    const count = (this.#starts.get(started) ?? 0) + 1;
+    this.#starts.set(started, count);
+    const place = path === "-" ? path : resolve(path);
+    const name = `${started.replace(" ", "T")}-${derivedId(place).slice(0, 8)}`;
+    this.#session = { externalId: count === 1 ? name : `${name}#${count}`, source: "aider" };
+    // Aider writes the time of the place where it runs.
+    const createdAtMs = millisecondsOf(started);
+    if (createdAtMs !== undefined) this.#session.createdAtMs = createdAtMs;
+    if (basename(place).startsWith(".aider")) {
+      this.#session.project = projectOf(dirname(place));
+      this.#session.metadata = { cwd: dirname(place) };
+    }
+    this.#count = 0;
+    this.#model = undefined;
+  }
+
+  #add(kind: Block["kind"], text: string, line: number): void {
+    if (this.#block?.kind !== kind) {
+      this.#endBlock();
+      this.#block = { kind, line, lines: [] };
+    }
+    this.#block.lines.push(text);
+    if (kind === "output") this.#model = /^(?:Main m|M)odel: (\S+)/.exec(text)?.[1] ?? this.#model;
+  }
+
+  #endBlock(): void {
+    if (this.#block === undefined) return;
+    const { kind, line, lines } = this.#block;
+    this.#block = undefined;
+    const text = lines.join("\n").trimEnd();
+    if (text.trim() === "") return;
+    if (this.#session === undefined) {
+      this.warn(line, "expected a line that starts a chat");
+      return;
+    }
+    const session = this.#session;
+    const role: Role = kind === "answer" ? "assistant" : "user";
+    const isCommand = kind === "prompt" && text.startsWith("/") && !ASKING_COMMAND.test(text);
+    const parts: Part[] = [{ type: "text", text }];
+    const said = kind === "output" || isCommand ? injected(parts) : parts;
+    const about = kind === "answer" && this.#model !== undefined ? { model: this.#model } : {};
+    const id = String(this.#count++);
+    this.open("", () => session).add([messageEntry(line, role, id, said, session.createdAtMs, about)]);
+  }
+}
