@@ -60,8 +60,7 @@ export class FullTextRepository extends Repository {
   readonly newestId = this.statement<[], number>`${NEWEST_ID}`.pluck().one;
   readonly tailCount = this.statement<[], number>`
     SELECT count(*) FROM messages WHERE id > (${NEWEST_ID})`.pluck().one;
-  /** The oldest messages of the tail. */
-  readonly tail = this.statement<[limit: number], SearchText>`SELECT m.id, ${SEARCH_TEXT} AS text ${TAIL} LIMIT ?`.all;
+  readonly #tail = this.statement<[limit: number], SearchText>`SELECT m.id, ${SEARCH_TEXT} AS text ${TAIL} LIMIT ?`;
   /** The whole tail as pairs of id and text, in order. */
   readonly eachOfTail = this.statement<[], [number, string]>`SELECT m.id, ${SEARCH_TEXT} ${TAIL}`.raw().iterate;
   readonly #insert = this.statement<[id: number, words: string]>`INSERT INTO messages_fts (rowid, words) VALUES (?, ?)`;
@@ -86,10 +85,9 @@ export class FullTextRepository extends Repository {
   readonly strangerCount = this.statement<[], number>`
     SELECT count(*) FROM messages_fts_docsize WHERE id NOT IN (SELECT id FROM messages)`.pluck().one;
   readonly #countedTotals = this.statement<[], [messageCount: number, sizes: string]>`SELECT count(*), ${SIZES}`.raw();
-  /** Indexed messages after `afterId`, with their numbers of words. */
-  readonly wordCounts = this.statement<[afterId: number, limit: number], SearchText & { sz: Buffer }>`
+  readonly #wordCounts = this.statement<[afterId: number, limit: number], SearchText & { sz: Buffer }>`
     SELECT m.id, ${SEARCH_TEXT} AS text, d.sz FROM messages_fts_docsize d JOIN messages m ON m.id = d.id
-    WHERE d.id > ? ORDER BY d.id LIMIT ?`.map(({ sz, ...row }) => ({ ...row, wordCount: varintsOf(sz)[0] ?? 0 })).all;
+    WHERE d.id > ? ORDER BY d.id LIMIT ?`.map(({ sz, ...row }) => ({ ...row, wordCount: varintsOf(sz)[0] ?? 0 }));
   // As rows, the occurrences would take four times longer than as one JSON text.
   readonly #occurrences = this.statement<[stem: string], string>`
     SELECT json_group_array(doc) FROM temp.messages_fts_occurrences WHERE term = ?`.pluck();
@@ -115,6 +113,16 @@ export class FullTextRepository extends Repository {
   constructor(database: StoreDatabase) {
     super(database);
     this.#database = database;
+  }
+
+  /** Returns the oldest messages of the tail. @throws {SyntaxError} if a damaged table gives others. */
+  tail(limit: number): SearchText[] {
+    return rising(this.newestId(), this.#tail.all(limit));
+  }
+
+  /** Returns indexed messages after `afterId`, with their numbers of words. @throws {SyntaxError} as `tail` does. */
+  wordCounts(afterId: number, limit: number): (SearchText & { wordCount: number })[] {
+    return rising(afterId, this.#wordCounts.all(afterId, limit));
   }
 
   insert(id: number, words: readonly string[]): void {
@@ -357,4 +365,14 @@ function varintOf(value: number): Buffer {
   const bytes = [value % 128];
   for (let high = Math.floor(value / 128); high > 0; high = Math.floor(high / 128)) bytes.unshift(128 + (high % 128));
   return Buffer.from(bytes);
+}
+
+/** A table whose pages were swapped may give the same rows again and again, and a loop over its pages would not end. */
+function rising<Row extends { id: number }>(afterId: number, rows: Row[]): Row[] {
+  let before = afterId;
+  for (const { id } of rows) {
+    if (id <= before) throw new SyntaxError(`the messages after ${afterId} are not in the order of their ids`);
+    before = id;
+  }
+  return rows;
 }

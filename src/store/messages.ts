@@ -5,7 +5,7 @@ import type { JsonValue, Message, Part, Role } from "../core/message.ts";
 import { messageTokens, type TokenCounter } from "../core/tokens.ts";
 import { decodeEmbedding, encodeEmbedding, encodeVector, isOldEmbedding } from "../vector/codec.ts";
 import { type Artifact, type ArtifactRepository, mayHaveArtifacts } from "./artifacts.ts";
-import { vectorNow } from "./generations.ts";
+import { GENERATION_NOW, vectorNow } from "./generations.ts";
 import {
   MESSAGE,
   type MessageValues,
@@ -135,10 +135,14 @@ export class MessageRepository extends Repository {
     .one;
   readonly setParent = this.statement<[parentId: number, id: number]>`
     UPDATE messages SET parent_id = ? WHERE id = ?`.run;
-  readonly #embedding = this.statement<[id: number, embedderId: string], Buffer | null>`
-    SELECT embedding FROM messages WHERE id = ? AND embedder_id = ?`.pluck();
+  /** An embedder that never made a forest stands for damage. */
+  readonly #embedding = this.statement<{ id: number; embedderId: string }, Buffer | null>`
+    SELECT embedding FROM messages WHERE id = @id AND (embedder_id = @embedderId
+      OR (embedder_id NOT IN (SELECT embedder_id FROM generations)
+        AND @embedderId = (SELECT embedder_id FROM generations WHERE id = ${GENERATION_NOW})))`.pluck();
+  readonly #embedderOf = this.statement<[id: number], string>`SELECT embedder_id FROM messages WHERE id = ?`.pluck();
   readonly setVector = this.statement<RightVector>`
-    UPDATE messages SET embedding = @embedding WHERE id = @id AND embedder_id = @embedderId`.run;
+    UPDATE messages SET embedding = @embedding, embedder_id = @embedderId WHERE id = @id`.run;
   // Resumes, renders and recalls run these.
   readonly lastOf = this.statement<[sessionId: string], { seq: number; turnSeq: number }>`
     SELECT ${columns(messages, "seq", "turnSeq")} FROM messages WHERE session_id = ? ORDER BY seq DESC LIMIT 1`.get;
@@ -406,7 +410,10 @@ export class MessageRepository extends Repository {
         }
       }
       if (page.length < EACH_PAGE) return;
-      seqFrom = page.at(-1)!.seq + 1;
+      const next = page.at(-1)!.seq + 1;
+      // Else the loop would not end.
+      if (next <= seqFrom) throw new SyntaxError(`the messages of session ${sessionId} are not in order of their seqs`);
+      seqFrom = next;
     }
   }
 
@@ -439,12 +446,12 @@ export class MessageRepository extends Repository {
 
   /** Returns the vector that a local embedder makes of a message; undefined if that is the stored one, or it made none. */
   rightVector({ id, text }: Message, { id: embedderId, embed }: LocalEmbedding): RightVector | undefined {
-    const stored = this.#embedding.get(id, embedderId);
+    const stored = this.#embedding.get({ id, embedderId });
     const right = stored ? embed(text) : undefined;
     if (right === undefined) return undefined;
     const embedding = encodeEmbedding(right);
     const isStored = stored!.equals(isOldEmbedding(stored!) ? encodeVector(right) : embedding);
-    return isStored ? undefined : { id, embedderId, embedding };
+    return isStored && this.#embedderOf.one(id) === embedderId ? undefined : { id, embedderId, embedding };
   }
 
   /**

@@ -173,6 +173,7 @@ describe("verify", () => {
       "UPDATE messages SET embedding = zeroblob(length(embedding)) WHERE seq = 3",
       "the vector of message 4 is not that of its text",
     ],
+    ["UPDATE messages SET embedder_id = 'unknown' WHERE seq = 3", "the vector of message 4 is not that of its text"],
   ])("finds damaged derived rows, and brings them back bit for bit: %s", (sql, text) => {
     const { path, store } = grownStore();
     const before = derivedRows(path);
