@@ -11,10 +11,11 @@ import { largestShare, mean, singletonShare } from "./eval/measures.ts";
  * of structure. It changes one parameter at a time and leaves the others at their defaults.
  *
  * - irc: B³ F and one-to-one overlap in percent, with speakers (targets: 73 and 71).
- * - threads: shares of the cold messages in the largest cluster and alone in theirs, with and without speakers.
+ * - threads: the shares of the cold messages that are in the largest cluster, and that are alone in theirs, with and without
+ *   speakers.
  * - coding: steps of a cluster (quartiles), and the share of steps that are alone in their cluster.
- * - woven: four coding sessions mixed into one, turn by turn. The mean share of a step's cluster that is of the step's own
- *   session, and the mean size of clusters. `blind` is the share for runs of that size.
+ * - woven: four coding sessions mixed into one, turn by turn. The figures are the mean share of a step's cluster that comes from the
+ *   step's own session, and the mean size of clusters. `blind` is the share for consecutive runs of that size.
  */
 const { positionals } = parseArgs({ allowPositionals: true });
 const [dataFolder] = positionals;
@@ -113,7 +114,7 @@ function sizesOf(labels: readonly number[]): number[] {
   return [...sizes.values()];
 }
 
-/** Returns the mean share of an item's cluster that is of the item's own source, and the mean size of clusters. */
+/** Returns the mean share of an item's cluster that comes from the item's own source, and the mean size of clusters. */
 function purityOf(labels: readonly number[], source: readonly number[]): { share: number; sizeMean: number } {
   const pairs = new Map<string, number>();
   const sizes = new Map<number, number>();

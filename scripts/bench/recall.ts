@@ -33,8 +33,8 @@ export interface RecallBenchOptions {
 /**
  * Measures the speed of recall, and the quality and costs of the index of clusters.
  *
- * Stores hold messages of real length in 500 sessions of eight projects, and the million in 20,000. Times are of whole calls of `recall`, including the
- * texts, snippets and neighbors of the hits. No question is asked twice.
+ * The stores hold messages of real length in 500 sessions of eight projects, or in 20,000 if there are a million messages. Times are
+ * those of whole calls of `recall`, including the texts, snippets and neighbors of the hits. No question is asked twice.
  */
 export async function benchRecall({ folder, buildMillion = false }: RecallBenchOptions = {}): Promise<{
   name: "recall";

@@ -1,6 +1,6 @@
 import { openStore } from "../../src/index.ts";
 
-/** A fresh process that opens a store, and continues its session in mode `resume`. Prints the time and memory of that. */
+/** A fresh process that opens a store, and continues its session in mode `resume`. It prints the time and memory that this takes. */
 const [, , path, mode] = process.argv;
 const store = openStore(path!);
 const from = performance.now();

@@ -33,7 +33,7 @@ export async function writerLosses(count = 2_000): Promise<Record<string, number
       twoWritersLost: lost,
       twoWritersSharedPerSecond: shared.perSecond,
       twoWritersOwnPerSecond: own.perSecond,
-      // The number of messages after one of another process. It shows that the writers wrote at the same time.
+      // The number of messages that follow one of another process. It shows that the writers wrote at the same time.
       twoWritersTurns: speakers.filter((speaker, index) => index > 0 && speaker !== speakers[index - 1]).length,
       twoWritersBusy: [...shared.written, ...own.written].reduce((sum, { busyCount }) => sum + busyCount, 0),
     };

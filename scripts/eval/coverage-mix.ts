@@ -47,7 +47,7 @@ export function coverageMix({ sessions }: Corpus): (question: string, tokensMax:
   };
 }
 
-/** The date at the beginning of a turn of LoCoMo. */
+/** Returns the date at the beginning of a turn of LoCoMo. */
 function headingOf(text: string): string {
   return /^.*?\d{4}/.exec(text)?.[0] ?? "";
 }

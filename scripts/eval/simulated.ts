@@ -24,10 +24,10 @@ const NEIGHBORS = 0.5;
 /**
  * Measures recall with simulated embedders, in percent of the evidence among the first ten hits.
  *
- * All vectors of a simulated embedder have one direction in common, which gives the background. The rest of a question's vector
- * is random. The rest of a message's vector is a random vector that it partly shares with the messages beside it, plus a part of
- * the rests of all questions that it answers. So a message has one vector for all questions, every cosine has noise, and no
- * number tells which message is an answer. The vectors of `useless` are the same without the shared parts.
+ * All vectors of a simulated embedder have one direction in common, which makes unrelated texts as similar as the background. The
+ * rest of a question's vector is random. So is the rest of a message's vector, except that it shares a part with the messages beside
+ * it, and contains a part of the vector of each question that it answers. A message has the same vector for all questions, and
+ * every cosine has noise, so only a higher cosine marks an answer. The vectors of `useless` are the same without the shared parts.
  *
  * `simulated.words.rec@10`: without vectors. `simulated.NAME.rec@10`: with vectors. `simulated.NAME.alone.rec@10`: by vectors
  * alone.

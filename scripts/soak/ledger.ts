@@ -59,7 +59,7 @@ export class Ledger {
     return ledger;
   }
 
-  /** Takes a line of an actor. @returns the number of acknowledged messages that the actor could not find. */
+  /** Notes a line of an actor. @returns the number of acknowledged messages that the actor could not find. */
   hear(actor: string, line: Line): number {
     const entry = this.#entries.get(actor) ?? { next: 0, begun: undefined, forgotten: new Map() };
     if (line.say === "begin") this.#entries.set(actor, { ...entry, begun: line });

@@ -12,7 +12,7 @@ export function kindOf(actor: string): Kind {
   return actor.slice(0, actor.lastIndexOf("-")) as Kind;
 }
 
-/** The session that an actor writes to. Actors of the kind `shared` write to one session. */
+/** Returns the session that an actor writes to. Actors of the kind `shared` write to one session. */
 export function sessionOf(actor: string): string {
   return kindOf(actor) === "shared" ? "shared" : actor;
 }

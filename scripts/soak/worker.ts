@@ -60,7 +60,7 @@ function end(error: unknown): never {
   process.exit(0);
 }
 
-/** The number of the actor's next message. */
+/** Returns the number of the actor's next message. */
 function nextNumber(from: Store): number {
   const newest = `SELECT max(CAST(substr(external_id, ${actor.length + 2}) AS INTEGER)) AS number FROM messages
     WHERE external_id LIKE '${actor} %'`;

@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { posix, win32 } from "node:path";
 import { dataFolder, type Machine } from "../core/data-folder.ts";
 
-/** @param given  The value of `--db`, if any. */
+/** Returns the path of the store. @param given  The value of `--db`, if any. */
 export function storePath(given: string | undefined): string {
   return given ?? defaultStorePath({ env: process.env, platform: process.platform, home: homedir() });
 }

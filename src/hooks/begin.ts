@@ -6,7 +6,7 @@ import { isOffAt, readSwitch } from "./hook-switch.ts";
 /** Two installations of the hooks may fire for one event. The second does so within these milliseconds, even on a busy machine. */
 const SAME_FIRING_MS = 10_000;
 
-/** Which earlier answers a session's context still contains. */
+/** What the log says about a session. */
 export interface SessionMemory {
   /** Messages that need not be quoted again. */
   quoted: ReadonlySet<number>;

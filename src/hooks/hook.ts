@@ -13,7 +13,7 @@ import { recordOfProject, recordOfSession } from "./work-record.ts";
 const NEAR_MAX = 3;
 const NEAR_TOKENS_MAX = 500;
 
-/** Two messages whose first characters are equal, this many of them, count as copies. */
+/** Messages that begin with this many equal characters count as copies. */
 const COPY_CHARS = 120;
 
 /** The answer of a hook, with the figures that the log keeps. */
@@ -90,8 +90,8 @@ function nearSection(
 }
 
 /**
- * Returns the sessions that ran in another folder with the project's name. If that folder does not exist here, it was moved or
- * is on another machine, and its sessions may belong to this project. Then they are not returned.
+ * Returns the sessions that ran in another folder with the project's name. Sessions whose folder does not exist here are not
+ * returned: it was moved or is on another machine, so they may belong to this project.
  */
 function sessionsElsewhere(reader: QuickReader, { project, cwd }: Firing): string[] {
   const known = new Map<string, boolean>();

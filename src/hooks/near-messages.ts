@@ -56,9 +56,9 @@ interface Term extends Word {
  * Finds the messages of users and assistants in a project that are near a prompt, nearest first. There may be none.
  *
  * A message is near if it shares so many rare words with the prompt that this is unlikely to be chance. If words were
- * independent, the probability that a message holds a certain set of them would be the product of their shares. Any message may
- * match, with any set of as many words of the prompt, so the probability is multiplied by the numbers of both. The surprise is
- * its negative logarithm.
+ * independent, the probability that a message holds a certain set of them would be the product of their shares. Any message
+ * could match with any set of that size, so the product is multiplied by the number of messages and by the number of such sets.
+ * The surprise is the negative logarithm of the result.
  */
 export function nearMessages(
   reader: QuickReader,

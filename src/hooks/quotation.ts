@@ -9,7 +9,7 @@ export const HOOK_TOKENS_MAX = 1_000;
 /** The most characters of a line. A question may be a page long. */
 const LINE_CHARS_MAX = 400;
 
-/** The bytes of a token. It has four characters of English, three of code, or one or two of a script with three bytes each. */
+/** The bytes of a token: four characters of English, three of code, or one or two characters of three bytes each. */
 const TOKEN_BYTES = 3.2;
 
 /** The element around a hook's answer. Importers recognize it, so that its content does not pass for the user's words. */

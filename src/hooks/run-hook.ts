@@ -14,7 +14,7 @@ const INPUT_PAUSE_MS_MAX = 500;
 
 /** Milliseconds after which the process ends, whatever it is doing. */
 const HOOK_MS_MAX = 3_000;
-/** The same before a compaction, when the messages are imported first, and how long the hook waits for that import. */
+/** The same before a compaction, and the part of that time in which the hook waits for an import. */
 const COMPACTION_MS_MAX = 12_000;
 const IMPORT_MS_MAX = 8_000;
 

@@ -23,7 +23,7 @@ import {
 } from "./pending-message.ts";
 import type { Replaced } from "./redaction/redact.ts";
 
-/** Something in a file that became no message, or a different message. */
+/** Something in a file that did not become a message, or became a different one. */
 export interface ImportWarning {
   /** 1-based; null if the warning is not about one line. */
   line: number | null;

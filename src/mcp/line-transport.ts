@@ -149,7 +149,7 @@ export class LineTransport implements Transport {
     await this.close();
   }
 
-  /** Returns undefined for a line that is no JSON, which is ignored. */
+  /** Returns undefined for a line that is not JSON, which is ignored. */
   #parsed(line: Buffer): JSONRPCMessage | undefined {
     try {
       return deserializeMessage(line.toString());

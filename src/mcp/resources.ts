@@ -89,11 +89,11 @@ export function registerResources(server: McpServer, { live, project }: ToolPort
   server.server.setRequestHandler("resources/list", async ({ params }, { mcpReq: { signal } }) => {
     const offset = offsetOf(params?.cursor);
     try {
-      // One more session shows if there is a next page.
+      // One more session than a page holds shows whether there is a next page.
       const { sessions, isMore } = await live.of(signal).read((store) => {
         const page = { offset, limit: PAGE_SIZE + 1 };
         let damagedCount = 0;
-        // A damaged session cannot be read, so it is no resource. The tool list_sessions names it.
+        // A damaged session cannot be read, so it is not a resource. The tool list_sessions names it.
         const listed = store.sessions({ ...inProject, ...page, onUnreadable: () => void damagedCount++ });
         return { sessions: listed, isMore: listed.length + damagedCount > PAGE_SIZE };
       });

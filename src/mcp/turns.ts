@@ -60,7 +60,7 @@ export class Turns {
     await this.#drained();
   }
 
-  /** Waits until all calls had their turn. */
+  /** Waits until all calls have had their turn. */
   async idle(): Promise<void> {
     await nextTurn();
     await this.#last;

@@ -3,7 +3,7 @@ import { visibleText } from "../core/markup.ts";
 /** An answer names at most this many damaged sessions. */
 const NAMED_MAX = 5;
 
-/** Returns a function that adds the ids of sessions that cannot be read to a list. */
+/** Returns a function that collects the ids of sessions that cannot be read. */
 export function noteIn(damaged: string[]): (unreadable: { sessionId: string }) => void {
   return ({ sessionId }) => void damaged.push(visibleText(sessionId));
 }

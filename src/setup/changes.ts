@@ -73,7 +73,11 @@ export class WrittenFiles {
     });
   }
 
-  /** @throws {StoreError} `FILE_NOT_USABLE` if a file is not as it was when the change was made, or cannot be written. */
+  /**
+   * Writes the changes, and lists them.
+   *
+   * @throws {StoreError} `FILE_NOT_USABLE` if a file is not as it was when the change was made, or cannot be written.
+   */
   apply(changes: readonly Change[]): void {
     const folders = this.#files.flatMap(({ folder }) => folder ?? []);
     for (const { target, path, before, after, written } of changes) {
@@ -182,7 +186,7 @@ function writeText(path: string, text: string): void {
   }
 }
 
-/** @throws {StoreError} `FILE_NOT_USABLE` if the system refuses. */
+/** Makes a change to the file at `path`. @throws {StoreError} `FILE_NOT_USABLE` if the system refuses. */
 function changing<T>(path: string, change: () => T): T {
   try {
     return change();

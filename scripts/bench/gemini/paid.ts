@@ -15,7 +15,7 @@ const PAID_CHILD = fileURLToPath(new URL("./paid-child.ts", import.meta.url));
 const KILLS = 50;
 const KILL_AFTER_MS = 900;
 const STOP_MS = 20;
-/** The other process is stopped before each of these kills, for longer than its claims last by the clock of the child. */
+/** The other process is suspended before each of these kills, for longer than its claims last by the clock of the child. */
 const SLOW_EVERY = 10;
 const SLOW_MS = 6_000;
 
@@ -28,8 +28,8 @@ export interface Payment {
 
 /**
  * Lets two processes resolve the sessions of one store. One of them also appends. The other is killed again and again, at random
- * moments after its first call, and started again. Sometimes the first one is stopped before a kill, as on a machine that has no
- * time for it.
+ * moments after its first call, and started again. Sometimes the first process is suspended before a kill, as if the
+ * machine were overloaded.
  *
  * @returns `paidTwice`: the number of requests that were sent before, word for word, plus findings of `verify` and
  *   duplicate summaries. For each claim that a killed process left behind, one repeated request is not counted.
@@ -72,7 +72,7 @@ export async function paidFigures(kills = KILLS): Promise<{ paidTwice: number }>
         survivor.kill("SIGCONT");
       }
       await sleep(random() * KILL_AFTER_MS);
-      // It is stopped first, because the other process takes the claims of a dead one at once.
+      // The process is suspended first, because the other one takes the claims of a dead process at once.
       child.kill("SIGSTOP");
       await sleep(STOP_MS);
       leftBy.set(owner, claimsOfNew(claims(store), seen));

@@ -11,7 +11,7 @@ const CLUSTERS_MIN = 8;
 
 /**
  * Measures `resolveSpeedup`: how many times faster clusters are summarized by default than one after another, if each has a
- * call of its own. The median of three rounds, in turns. The SDK is loaded before.
+ * call of its own. It is the median of three rounds, after the SDK was loaded.
  */
 export async function speedFigures(latencyMs = LATENCY_MS, rounds = ROUNDS): Promise<{ resolveSpeedup: number }> {
   const server = await startGeminiServer("good");

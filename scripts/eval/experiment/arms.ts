@@ -6,7 +6,7 @@ import { filled, newest, oldest, type PlainMessage } from "./verbatim.ts";
 
 /** The hot part of an arm is the newest messages in this share of its characters: the same text in each arm. */
 const HOT_SHARE = 0.5;
-/** The one summary of `flat-filled` and `sandwich` takes this share of what the hot part leaves. More of it costs lines. */
+/** The summary of `flat-filled` and `sandwich` takes this share of what the hot part leaves. With more, fewer lines fit. */
 const FLAT_SHARE = 0.25;
 /** `sandwich` shows the first messages in this share of its characters. */
 const HEAD_SHARE = 0.2;

@@ -12,7 +12,7 @@ export interface Comparison {
   difference: number;
   low: number;
   high: number;
-  /** The number of pairs in which the left is more, and less. */
+  /** The number of pairs in which the left is larger, and in which it is smaller. */
   more: number;
   less: number;
   /** The exact two-sided sign test. For values of 0 and 1 this is McNemar's exact test. */

@@ -6,7 +6,7 @@ export type Measure = (typeof CODING_MEASURES)[number];
 
 /**
  * Returns the shares of a cut's gold that a context contains word for word, in [0, 1]; undefined if the cut has too little gold.
- * Elements quote calls as JSON, so the text also counts as it is without the escapes of JSON.
+ * Elements quote calls as JSON, so the text is also searched without the escapes of JSON.
  */
 export function sharesOf(text: string, { files, symbols, lines }: FutureGold): Record<Measure, number | undefined> {
   const searched = `${text}\n${unescapedJson(text)}`;

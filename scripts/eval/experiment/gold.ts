@@ -36,7 +36,7 @@ export function symbolsOf(text: string): string[] {
   return text.match(SYMBOL) ?? [];
 }
 
-/** Returns the lines that stand in too many sessions. */
+/** Returns the lines that occur in too many sessions. */
 export function commonLines(sessions: readonly { messages: readonly EntireEntry[] }[]): Set<string> {
   const counts = new Map<string, number>();
   for (const { messages } of sessions) {
@@ -47,7 +47,7 @@ export function commonLines(sessions: readonly { messages: readonly EntireEntry[
   return new Set([...counts].filter(([, count]) => count >= LINE_SESSIONS_MAX).map(([line]) => line));
 }
 
-/** Returns the cuts of a session with their gold. Everything in it stands before the cut. */
+/** Returns the cuts of a session with their gold. All of it also occurs before the cut. */
 export function futureGold(entries: readonly EntireEntry[], common: ReadonlySet<string>): FutureGold[] {
   const seenLines = new Set<string>();
   const seenSymbols = new Set<string>();

@@ -36,8 +36,8 @@ export interface ChatLoopOptions {
  * Runs a conversation line by line to its end.
  *
  * In a terminal, a failure is shown, and the chat waits for the next line. In a pipe, the first failure ends the chat, because
- * the next lines expect an answer. There is one exception: a message that an earlier run left unanswered, and that no model can
- * answer. The lines are then still said, because every later run would fail at the same message.
+ * the next lines expect an answer. There is one exception: if an earlier run left a message that no model can answer,
+ * the lines are still said, because every later run would fail at that message.
  */
 export class ChatLoop {
   readonly #options: ChatLoopOptions;

@@ -89,7 +89,7 @@ function warningCountOf({ warnings, error }: FileReport): number {
   return warnings.length + (error === null ? 0 : 1);
 }
 
-/** The error of a named file is reported at the end of the command instead. */
+/** Yields a file's warnings. If the user named the file, its error is reported at the end of the command instead. */
 function* warningLines({ path, warnings, error }: FileReport, paths: readonly string[]): Generator<string> {
   for (const { line, reason } of warnings) yield oneLine(`${path}:${line === null ? "" : `${line}:`} ${reason}`);
   if (error !== null && !paths.includes(path)) yield oneLine(`${path}: ${error.message}`);

@@ -119,7 +119,7 @@ function* recallLines(hits: readonly RecallHit[], query: string, store: Store, t
   if (again !== undefined) terminal.hint(`Or go on with its session: ${again}`);
 }
 
-/** @param idOf  Shortens a session's id. @param name  The name of the session. */
+/** Yields the lines of a hit. @param idOf  Shortens a session's id. @param name  The name of the session. */
 export function* hitLines(
   hit: RecallHit,
   terminal: Terminal,

@@ -62,7 +62,7 @@ export class DueFiles {
     return nextAtMs === Number.POSITIVE_INFINITY ? undefined : nextAtMs - nowMs;
   }
 
-  /** Call this only for a file that each visit reads from its beginning. */
+  /** Notes how long a visit took. Call this only for a file that each visit reads from its beginning. */
   noteVisit(path: string, tookMs: number, nowMs: number): void {
     if (tookMs < LONG_VISIT_MS) this.#breakUntilMs.delete(path);
     else this.#breakUntilMs.set(path, nowMs + Math.min(BREAK_MS_MAX, tookMs * BREAK_FACTOR));

@@ -16,7 +16,7 @@ export type WatchEvent =
   | { event: "caught_up"; fileCount: number; newCount: number }
   /** The store or its embedder cannot accept messages now. Nothing is lost. */
   | { event: "waiting"; code: string; reason: string; retryInMs: number }
-  /** The system watches no more folders. All folders are scanned regularly instead. */
+  /** The system refuses to watch more folders. All folders are scanned regularly instead. */
   | { event: "polling"; reason: string; everyMs: number };
 
 /** The report of one visit, without the warnings and counts of earlier visits. */
