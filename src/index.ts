@@ -27,6 +27,7 @@ export type { Entries, EntryInput } from "./session/entries.ts";
 export type { ExportLine } from "./session/export.ts";
 export type { ItemFilter, Items } from "./session/items.ts";
 export { openStore } from "./session/opened-store.ts";
+export type { Placement } from "./session/placement.ts";
 export type { Pressure } from "./session/pressure.ts";
 export type { Recap, RecapTopic } from "./session/recap.ts";
 export type { ResolveDirtyOptions } from "./session/resolver.ts";

@@ -38,25 +38,64 @@ export function choosePlacement(
 ): { root: number; score: number } | undefined {
   const [first] = open;
   if (first === undefined) return undefined;
-  const direction: VectorSum = { sum: new Float32Array(first.sum.length), vectorCount: 0 };
-  addStep(direction, step);
-  const length = Math.sqrt(squaredLength(direction.sum));
-  const hasDirection = length > 0;
+  const direction = directionOf(step, first.sum.length);
+  const hasDirection = direction.length > 0;
   const { heard, crowd } = speechEvidence(step, open);
 
   const scale = 1 - similarityMin;
   // In a crowd a message rarely answers the previous one. So adjacency counts less, unless the step has no vector.
   const adjacent = scale * weights.adjacent * (hasDirection ? 1 - crowd : 1);
   let best = { root: first.root, score: Number.NEGATIVE_INFINITY };
-  for (const { root, sum, vectorCount, seqLast, turnLast } of open) {
-    let score = hasDirection && vectorCount > 0 ? dot(direction.sum, sum) / (length * vectorCount) : 0;
-    if (seqLast === step.seqBefore) score += adjacent;
-    if (step.turn >= 0 && turnLast === step.turn) score += scale * weights.sameTurn;
+  for (const cluster of open) {
+    const { root } = cluster;
+    let score = similarityTo(cluster, direction) ?? 0;
+    if (isAdjacent(step, cluster)) score += adjacent;
+    if (isSameTurn(step, cluster)) score += scale * weights.sameTurn;
     score += scale * weights.heard * (heard.get(root) ?? 0);
     if (score > best.score || (score === best.score && root < best.root)) best = { root, score };
   }
   const joins = hasDirection ? best.score >= similarityMin : best.score > 0;
   return joins ? best : undefined;
+}
+
+/** What a score is made of, apart from who speaks. */
+export interface Fit {
+  /** The mean cosine with the cluster's messages; undefined if one of the two has no vector. */
+  similarity: number | undefined;
+  /** True if the cluster holds the previous step. */
+  isAdjacent: boolean;
+  /** True if the cluster's last step belongs to the same turn. */
+  isSameTurn: boolean;
+}
+
+export function fitOf(step: StepFeatures, cluster: OpenCluster): Fit {
+  const similarity = similarityTo(cluster, directionOf(step, cluster.sum.length));
+  return { similarity, isAdjacent: isAdjacent(step, cluster), isSameTurn: isSameTurn(step, cluster) };
+}
+
+/** The sum of a step's vectors, and its length. */
+interface Direction {
+  sum: Float32Array;
+  length: number;
+}
+
+function directionOf(step: StepFeatures, dimension: number): Direction {
+  const total: VectorSum = { sum: new Float32Array(dimension), vectorCount: 0 };
+  addStep(total, step);
+  return { sum: total.sum, length: Math.sqrt(squaredLength(total.sum)) };
+}
+
+function similarityTo({ sum, vectorCount }: OpenCluster, direction: Direction): number | undefined {
+  if (direction.length === 0 || vectorCount === 0) return undefined;
+  return dot(direction.sum, sum) / (direction.length * vectorCount);
+}
+
+function isAdjacent({ seqBefore }: StepFeatures, { seqLast }: OpenCluster): boolean {
+  return seqLast === seqBefore;
+}
+
+function isSameTurn({ turn }: StepFeatures, { turnLast }: OpenCluster): boolean {
+  return turn >= 0 && turnLast === turn;
 }
 
 /** Returns the clusters that must settle. The cluster whose last step is oldest comes first. */

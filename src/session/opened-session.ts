@@ -23,6 +23,7 @@ import { CONTEXT_OPTIONS, type ContextOptions, type RenderOptions } from "./cont
 import { Contexts } from "./contexts.ts";
 import { SessionEntries } from "./entries.ts";
 import { checkId } from "./open-session.ts";
+import { type Placement, placementAt } from "./placement.ts";
 import type { SessionPorts } from "./ports.ts";
 import type { PreparedMessage } from "./prepared.ts";
 import type { Pressure } from "./pressure.ts";
@@ -223,6 +224,12 @@ export class OpenedSession implements Session {
     const { repositories } = this.#ports;
     const { level } = parseOptions("roots", ROOTS_OPTIONS(), options);
     return repositories.database.read(() => rootsOf(repositories, this.id, level));
+  }
+
+  placement(position: number): Placement {
+    wholeNumber("position", position, 1, Number.MAX_SAFE_INTEGER);
+    const { repositories } = this.#ports;
+    return repositories.database.read(() => placementAt(repositories, this.id, position));
   }
 
   info(): SessionOverview {

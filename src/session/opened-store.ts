@@ -495,11 +495,12 @@ export class OpenedStore implements Store {
     }
   }
 
-  /** Returns what changes whenever anyone writes messages or the log, in microseconds. */
-  position(): { dataVersion: number; newestMessageId: number; logPosition: number } {
+  /** Returns what changes whenever anyone appends, forgets or moves a frontier, in microseconds. */
+  position(): { dataVersion: number; ownChanges: number; newestMessageId: number; logPosition: number } {
     const { messages, unions } = this.#repositories;
     return this.#database.read(() => ({
       dataVersion: this.#database.dataVersion(),
+      ownChanges: this.#ports.changes.count,
       newestMessageId: messages.lastId(),
       logPosition: unions.newestPosition(),
     }));

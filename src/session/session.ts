@@ -8,6 +8,7 @@ import type { CompactResult } from "../summaries/span.ts";
 import type { Resolving } from "./background.ts";
 import type { ContextOptions, RenderOptions } from "./context-options.ts";
 import type { Entries } from "./entries.ts";
+import type { Placement } from "./placement.ts";
 import type { Pressure } from "./pressure.ts";
 import type { ResolveDirtyOptions, StartResolvingOptions } from "./resolver.ts";
 import type { RootInfo } from "./roots.ts";
@@ -145,6 +146,14 @@ export interface Session {
 
   /** Returns the themes of the session, oldest first; with `level: "cluster"`, the clusters. */
   roots(options?: { level?: SessionLevel }): RootInfo[];
+
+  /**
+   * Returns why a step is in its cluster.
+   *
+   * @param position  The log position at which the step entered the forest.
+   * @throws {StoreError} `OPTION_INVALID` if no step of the session entered it there.
+   */
+  placement(position: number): Placement;
 
   /** Returns counts, times and names. This counts every message. If you need only the project, use `project`. */
   info(): SessionOverview;

@@ -45,6 +45,8 @@ export class UnionRepository extends Repository {
   /** The roots in a session's log, even if rows of it are damaged. */
   readonly unchecked = this.statement<[sessionId: string, generation: number], Pick<UnionRow, "id" | "kind" | "root">>`
     SELECT id, kind, root FROM unions WHERE session_id = ? AND generation = ? AND level <> 'subject' ORDER BY id`.all;
+  /** The row at a log position. */
+  readonly at = this.statement<[position: number], RowOf<typeof UNION>>`SELECT ${UNION} FROM unions WHERE id = ?`.get;
   /** Newest first. */
   readonly newestEntered = this.statement<[sessionId: string, limit: number], RowOf<typeof UNION>>`
     SELECT ${UNION} FROM unions

@@ -10,7 +10,9 @@ import { refusalOf } from "./refusal.ts";
 
 export type ApartRequest = { path: string } & ({ kind: "doctor" | "verify" } | { kind: "sql"; query: string });
 
+/** `ready` comes first. */
 export type ApartReply =
+  | "ready"
   | { value: Finding[] | VerifyReport | SqlAnswer }
   | { refusal: { status: number; body: Refusal } };
 
@@ -29,6 +31,7 @@ process.on("SIGINT", () => {}); // the process that started this one decides wha
 process.once("message", (request: ApartRequest) => {
   process.send!(answer(request), () => process.exit());
 });
+process.send!("ready" satisfies ApartReply);
 
 function answer(request: ApartRequest): ApartReply {
   try {

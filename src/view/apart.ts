@@ -27,16 +27,19 @@ export class Apart {
     signal.addEventListener("abort", kill);
     let isLate = false;
     const msMax = request.kind === "sql" ? SQL_MS_MAX : CHECK_MS_MAX;
-    const timer = setTimeout(() => {
-      isLate = true;
-      kill();
-    }, msMax);
+    let timer: NodeJS.Timeout | undefined;
+    const begin = (): void => {
+      timer = setTimeout(() => {
+        isLate = true;
+        kill();
+      }, msMax);
+      child.send(request, () => {}); // a process that is gone does not reply
+    };
     try {
-      const reply = await new Promise<ApartReply | undefined>((resolve, reject) => {
-        child.once("message", (message) => resolve(message as ApartReply));
+      const reply = await new Promise<Exclude<ApartReply, "ready"> | undefined>((resolve, reject) => {
+        child.on("message", (message: ApartReply) => (message === "ready" ? begin() : resolve(message)));
         child.once("error", reject);
         child.once("exit", () => resolve(undefined));
-        child.send(request, () => {}); // a process that is gone does not reply
       });
       if (reply === undefined) {
         const text = `It took longer than ${msMax / 1_000} seconds and was stopped.`;

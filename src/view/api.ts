@@ -206,7 +206,7 @@ export interface OutlineRequest {
   session: string;
   /** By default 0. */
   seqFrom?: number;
-  /** 1 to 20,000, by default 10,000. */
+  /** 1 to 20,000, by default 5,000. */
   limit?: number;
 }
 
@@ -410,7 +410,7 @@ export interface LogRequest {
   session: string;
   /** Only rows after this position; by default 0. */
   after?: number;
-  /** 1 to 20,000, by default 10,000. */
+  /** 1 to 20,000, by default 5,000. */
   limit?: number;
 }
 

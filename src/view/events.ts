@@ -47,14 +47,11 @@ export class Events {
     try {
       const seen = this.#seen;
       const now = this.#view.position();
-      const isSame =
-        now.dataVersion === seen.dataVersion &&
-        now.newestMessageId === seen.newestMessageId &&
-        now.logPosition === seen.logPosition;
-      if (isSame) return this.#comment();
+      if (JSON.stringify(now) === JSON.stringify(seen)) return this.#comment();
       this.#seen = now;
       const news = await this.#view.read((store) => newsOf(store, now, seen.newestMessageId));
-      const change: Change = { ...news, sessions: news.sessions.map(({ session }) => session) };
+      const { newestMessageId, logPosition } = now;
+      const change: Change = { newestMessageId, logPosition, sessions: news.sessions.map(({ session }) => session) };
       this.#send(`event: change\ndata: ${JSON.stringify(change)}\n\n`);
     } catch {
       // The store is being replaced or is busy. The next look tells, and the routes answer with the error.

@@ -1,7 +1,7 @@
 import { StoreError } from "../core/errors.ts";
 import { parseHandle } from "../core/handle.ts";
 import type { Store } from "../index.ts";
-import type { ForestAnswer, LogAnswer } from "./api.ts";
+import type { ForestAnswer, LogAnswer, WhyAnswer } from "./api.ts";
 import { sql } from "./sql.ts";
 
 const LEVEL_LETTER: Record<string, string> = { cluster: "c", theme: "t", subject: "b" };
@@ -110,4 +110,46 @@ export function logAnswer(store: Store, session: string, after: number, limit: n
     tokenCounts: numbers("tokens", 0),
     next: rows.length < limit ? null : Number(rows.at(-1)!.id),
   };
+}
+
+/** Says in words why a row of the log is there. */
+export function whyAnswer(store: Store, id: string, position: number): WhyAnswer {
+  const session = store.resume(id);
+  const [row] = store.query(sql`
+    SELECT level, kind, node, root, score FROM unions WHERE id = ${position} AND session_id = ${id} AND level <> 'subject'`);
+  if (row === undefined) {
+    const expected = "a position of the session's log";
+    throw new StoreError("OPTION_INVALID", { option: "position", expected, actual: position });
+  }
+  const kind = row.kind as WhyAnswer["kind"];
+  const none = { similarity: null, isAdjacent: null, isSameTurn: null, speaker: null, seqFirst: null, seqLast: null };
+  const score = typeof row.score === "number" ? row.score : null;
+  if (kind === "settle") return { position, kind, score, ...none, text: `Cluster ${row.node} takes no more steps.` };
+  if (kind === "unite") {
+    const text = `Theme ${row.node} became a part of theme ${row.root}, because uniting these two cost least: ${shown(score)}.`;
+    return { position, kind, score, ...none, text };
+  }
+  const { cluster: _cluster, kind: entered, ...placement } = session.placement(position);
+  const [first] = session.messages({ seqFrom: placement.seqFirst, limit: 1 });
+  return { position, ...placement, kind: entered, speaker: first?.role ?? null, text: reasonOf(placement) };
+}
+
+function reasonOf({
+  score,
+  similarity,
+  isAdjacent,
+  isSameTurn,
+}: Pick<WhyAnswer, "score" | "similarity" | "isAdjacent" | "isSameTurn">): string {
+  if (score === null) return "It starts a cluster, because no open one was near enough.";
+  const structure = [
+    ...(isAdjacent ? ["the cluster held the step before it"] : []),
+    ...(isSameTurn ? ["the cluster's last step was of the same turn"] : []),
+  ];
+  const words = similarity === null ? "It has no vector" : `The words are similar by ${shown(similarity)}`;
+  const rest = structure.length === 0 ? "" : `, and ${structure.join(", and ")}`;
+  return `${words}${rest}. Together that is a score of ${shown(score)}.`;
+}
+
+function shown(number: number | null): string {
+  return number === null ? "an unknown number" : number.toFixed(2);
 }

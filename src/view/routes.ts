@@ -19,9 +19,10 @@ import { Apart } from "./apart.ts";
 import type { About, GetRoutes, PostRoutes } from "./api.ts";
 import { contextAnswer } from "./context.ts";
 import { Events } from "./events.ts";
-import { forestAnswer, logAnswer } from "./forest.ts";
+import { forestAnswer, logAnswer, whyAnswer } from "./forest.ts";
 import { healthAnswer } from "./health.ts";
 import { membersOf, messagesPage, outlineOf } from "./messages.ts";
+import { RefusedRequest } from "./refusal.ts";
 import { queryOf, wholeText, yesText } from "./request.ts";
 import { searchAnswer } from "./search.ts";
 import { newsOf, SessionList, sessionPage } from "./sessions.ts";
@@ -36,6 +37,8 @@ type Post<R extends keyof PostRoutes> = (body: unknown) => PostRoutes[R]["answer
 
 const LEVELS = ["step", "cluster", "theme", "subject", "span"] as const;
 const SUBJECTS_DEFAULT = 100;
+/** Reading a thousand rows takes about 6 ms, in which nothing else is answered. */
+const PAGE_DEFAULT = 5_000;
 const PAGE_MAX = 20_000;
 
 /** What the routes of a view answer. They translate, and leave every decision to the library. */
@@ -98,11 +101,15 @@ export class Routes {
         explain: z.optional(yesText()),
       },
       ({ explain, ...request }) =>
-        this.view.read((store) => searchAnswer(store, this.#list, { ...request, explain: explain ? 1 : 0 })),
+        this.view.read((store) => searchAnswer(store, { ...request, explain: explain ? 1 : 0 })),
     ),
     "/api/session": this.#withStore({ session: text() }, (store, { session }) => sessionPage(store, session)),
     "/api/outline": this.#withStore(
-      { session: text(), seqFrom: z._default(wholeText(0), 0), limit: z._default(wholeText(1, PAGE_MAX), 10_000) },
+      {
+        session: text(),
+        seqFrom: z._default(wholeText(0), 0),
+        limit: z._default(wholeText(1, PAGE_MAX), PAGE_DEFAULT),
+      },
       (store, { session, seqFrom, limit }) => outlineOf(store, session, seqFrom, limit),
     ),
     "/api/messages": this.#withStore(
@@ -130,12 +137,12 @@ export class Routes {
     ),
     "/api/forest": this.#withStore({ session: text() }, (store, { session }) => forestAnswer(store, session)),
     "/api/log": this.#withStore(
-      { session: text(), after: z._default(wholeText(0), 0), limit: z._default(wholeText(1, PAGE_MAX), 10_000) },
+      { session: text(), after: z._default(wholeText(0), 0), limit: z._default(wholeText(1, PAGE_MAX), PAGE_DEFAULT) },
       (store, { session, after, limit }) => logAnswer(store, session, after, limit),
     ),
-    "/api/why": this.#withStore({ session: text(), position: wholeText(1) }, () => {
-      throw new Error("not yet");
-    }),
+    "/api/why": this.#withStore({ session: text(), position: wholeText(1) }, (store, { session, position }) =>
+      whyAnswer(store, session, position),
+    ),
     "/api/subjects": this.#withStore(
       { project: z.optional(text()), limit: z._default(wholeText(1, 500), SUBJECTS_DEFAULT) },
       (store, options) => ({ subjects: store.subjects(options), sql: SUBJECTS_SQL }),
@@ -167,7 +174,7 @@ export class Routes {
       }),
     ),
     "/api/pin": this.#act({ message: whole(1), pinned: trueOrFalse() }, () => {
-      throw new Error("not yet");
+      throw new RefusedRequest(501, "NOT_YET", "Messages cannot be pinned here yet.");
     }),
     "/api/forget": this.#act(
       { session: text(), messages: z.optional(listOf(whole(1))), confirm: z.optional(text()) },
@@ -176,16 +183,17 @@ export class Routes {
   };
 
   async #about(): Promise<About> {
-    const sessions = await this.#list.all();
-    const namesOf = (field: "project" | "source"): string[] =>
-      [...new Set(sessions.flatMap((session) => session[field] ?? []))].sort();
+    const namesOf = async (column: "project" | "source"): Promise<string[]> => {
+      const statement = `SELECT DISTINCT ${column} AS name FROM sessions WHERE ${column} IS NOT NULL ORDER BY name`;
+      return (await this.view.read((store) => store.query(statement))).map(({ name }) => String(name));
+    };
     return {
       version: VERSION,
       path: this.view.path,
       isWritable: this.view.isWritable,
       nowMs: Date.now(),
-      projects: namesOf("project"),
-      sources: namesOf("source"),
+      projects: await namesOf("project"),
+      sources: await namesOf("source"),
       roles: [...ROLES],
       strategies: [...STRATEGIES],
       session: this.#session,

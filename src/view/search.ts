@@ -1,15 +1,14 @@
 import type { RecallOptions, Store } from "../index.ts";
+import { sessionName } from "../session/session-name.ts";
 import type { SearchAnswer, SearchRequest } from "./api.ts";
-import type { SessionList } from "./sessions.ts";
 import { Fragment, sql } from "./sql.ts";
 
 /** Searches while a person types. A remote embedder is not asked, because each key would wait for it and cost money. */
-export async function searchAnswer(store: Store, list: SessionList, request: SearchRequest): Promise<SearchAnswer> {
+export async function searchAnswer(store: Store, request: SearchRequest): Promise<SearchAnswer> {
   const { q, session, project, source, role, sinceMs, untilMs, limit = 20, explain = 0 } = request;
   const fromMs = performance.now();
-  const sessions = await list.all();
-  const bySource = source === undefined ? undefined : sessions.filter((item) => item.source === source);
-  const sessionIds = session !== undefined ? [session] : bySource?.map(({ id }) => id);
+  const ofSource = source === undefined ? undefined : idsOfSource(store, source);
+  const sessionIds = session === undefined ? ofSource : [session];
   const options: RecallOptions = {
     limit,
     vectorMsMax: 0,
@@ -21,17 +20,38 @@ export async function searchAnswer(store: Store, list: SessionList, request: Sea
     ...(untilMs !== undefined && { untilMs }),
   };
   const hits = q.trim() === "" ? [] : await store.recall(q, options);
-  const byId = new Map(sessions.map((item) => [item.id, item]));
+  const names = namesOf(store, [...new Set(hits.map(({ sessionId }) => sessionId))]);
   return {
-    hits: hits.map(({ text: _text, corrections: _corrections, phrasesMissing: _missing, ...hit }) => {
-      const { title = null, project: ofProject = null, source: ofSource = null } = byId.get(hit.sessionId) ?? {};
-      return { ...hit, sessionTitle: title, project: ofProject, source: ofSource };
-    }),
+    hits: hits.map(({ text: _text, corrections: _corrections, phrasesMissing: _missing, ...hit }) => ({
+      ...hit,
+      ...(names.get(hit.sessionId) ?? { sessionTitle: null, project: null, source: null }),
+    })),
     corrections: hits[0]?.corrections ?? [],
     phrasesMissing: hits[0]?.phrasesMissing ?? false,
     tookMs: Math.round(10 * (performance.now() - fromMs)) / 10,
     sql: searchSql(request),
   };
+}
+
+function idsOfSource(store: Store, source: string): string[] {
+  return store.query(sql`SELECT id FROM sessions WHERE source = ${source}`).map(({ id }) => String(id));
+}
+
+type Names = Pick<SearchAnswer["hits"][number], "sessionTitle" | "project" | "source">;
+
+function namesOf(store: Store, ids: readonly string[]): Map<string, Names> {
+  if (ids.length === 0) return new Map();
+  const rows = store.query(sql`
+    SELECT s.id, s.title, s.project, s.source, (
+      SELECT substr(m.text, 1, 200) FROM messages m
+      WHERE s.title IS NULL AND m.session_id = s.id AND m.role = 'user' AND m.text <> '' ORDER BY m.seq LIMIT 1) AS opening
+    FROM sessions s WHERE s.id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`);
+  return new Map(
+    (rows as Record<string, string | null>[]).map(({ id, title, opening, project, source }) => {
+      const sessionTitle = sessionName({ title: title ?? null, opening: opening ?? null }) ?? null;
+      return [id!, { sessionTitle, project: project ?? null, source: source ?? null }];
+    }),
+  );
 }
 
 /** The words alone. Vectors, neighbors and corrections are not in SQL. */

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { SessionOverview, Store } from "../index.ts";
 import { sessionName } from "../session/session-name.ts";
 import type {
@@ -17,11 +18,21 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 const MINUTE_MS = 60_000;
 const NEW_SESSIONS_MAX = 500;
 
-/** The list of sessions, which is read again when the store has changed. */
+/** Sessions are read in slices, so that other requests are answered in between: a tenth of them, but at least this many. */
+const SLICE_MIN = 50;
+/** What other processes change without a new message, such as a title, is noticed after this time. */
+const STALE_MS = 30_000;
+
+type Position = ReturnType<ViewStore["position"]>;
+
+/** The list of sessions. After the first reading, only sessions with new messages are read again. */
 export class SessionList {
   readonly #view: ViewStore;
-  #items: readonly SessionItem[] = [];
-  #readAt: string | undefined;
+  #items: ReadonlyMap<string, SessionItem> = new Map();
+  #seen: Position | undefined;
+  #shape: string | undefined;
+  #readAtMs = Number.NEGATIVE_INFINITY;
+  #reading: Promise<void> | undefined;
 
   constructor(view: ViewStore) {
     this.#view = view;
@@ -29,22 +40,68 @@ export class SessionList {
 
   /** All sessions, the most recently used first. Damaged ones are left out: `doctor` and `verify` report them. */
   async all(): Promise<readonly SessionItem[]> {
-    const at = JSON.stringify(this.#view.position());
-    if (at !== this.#readAt) {
-      const sessions = await this.#view.read((store) => store.sessions({ onUnreadable: () => {} }));
-      this.#items = sessions.map(itemOf);
-      this.#readAt = at;
-    }
-    return this.#items;
+    this.#reading ??= this.#refresh().finally(() => {
+      this.#reading = undefined;
+    });
+    await this.#reading;
+    return [...this.#items.values()].sort(byUse);
   }
 
   /** Forgets what was read, after this process has written. */
   drop(): void {
-    this.#readAt = undefined;
+    this.#shape = undefined;
+  }
+
+  async #refresh(): Promise<void> {
+    const now = this.#view.position();
+    const seen = this.#seen;
+    if (seen !== undefined && this.#shape !== undefined && JSON.stringify(seen) === JSON.stringify(now)) return;
+    const shape = await this.#view.read(shapeOf);
+    if (seen === undefined || shape !== this.#shape || performance.now() - this.#readAtMs > STALE_MS) {
+      this.#items = await this.#readAll();
+      this.#readAtMs = performance.now();
+    } else {
+      const { sessions } = await this.#view.read((store) => newsOf(store, now, seen.newestMessageId));
+      const items = new Map(this.#items);
+      for (const { session } of sessions) {
+        await nextTurn();
+        items.set(session, await this.#view.read((store) => itemOf(store.resume(session).info())));
+      }
+      this.#items = items;
+    }
+    this.#seen = now;
+    this.#shape = shape;
+  }
+
+  async #readAll(): Promise<Map<string, SessionItem>> {
+    const items = new Map<string, SessionItem>();
+    const [row] = await this.#view.read((store) => store.query("SELECT count(*) AS n FROM sessions"));
+    const limit = Math.max(SLICE_MIN, Math.ceil(Number(row!.n) / 10));
+    for (let offset = 0; offset < Number(row!.n); offset += limit) {
+      await nextTurn();
+      const options = { limit, offset, onUnreadable: () => {} };
+      for (const overview of await this.#view.read((store) => store.sessions(options))) {
+        items.set(overview.id, itemOf(overview));
+      }
+    }
+    return items;
   }
 
   async page(request: SessionsRequest): Promise<SessionsAnswer> {
     const { limit = 100, offset = 0, project, source, sinceMs, untilMs, text } = request;
+    const statement = sessionsSql(request);
+    if (source === undefined && untilMs === undefined && text === undefined) {
+      const filters = { ...(project !== undefined && { project }), ...(sinceMs !== undefined && { sinceMs }) };
+      let unreadableCount = 0;
+      const onUnreadable = (): void => {
+        unreadableCount += 1;
+      };
+      const options = { ...filters, limit: limit + 1, offset, onUnreadable };
+      const found = await this.#view.read((store) => store.sessions(options));
+      const isMore = found.length + unreadableCount > limit;
+      const next = isMore ? offset + limit : null;
+      return { sessions: found.slice(0, limit - unreadableCount).map(itemOf), next, sql: statement };
+    }
     const words = text?.toLowerCase();
     const found = (await this.all()).filter((session) => {
       if (project !== undefined && session.project !== project) return false;
@@ -55,7 +112,7 @@ export class SessionList {
       return [session.title, session.opening, session.id].some((field) => field?.toLowerCase().includes(words));
     });
     const next = offset + limit < found.length ? offset + limit : null;
-    return { sessions: found.slice(offset, offset + limit), next, sql: sessionsSql(request) };
+    return { sessions: found.slice(offset, offset + limit), next, sql: statement };
   }
 
   async days(request: DaysRequest): Promise<DaysAnswer> {
@@ -79,10 +136,18 @@ export class SessionList {
       FROM session_stats${whereOf(request)} GROUP BY day ORDER BY day DESC`;
     return { days: [...days.values()], sql: statement };
   }
+}
 
-  async named(id: string): Promise<SessionItem | undefined> {
-    return (await this.all()).find((session) => session.id === id);
-  }
+/** The same order as that of `store.sessions`. */
+function byUse(left: SessionItem, right: SessionItem): number {
+  return right.updatedAtMs - left.updatedAtMs || (left.id < right.id ? -1 : 1);
+}
+
+/** Changes when sessions come, go, or lose messages. */
+function shapeOf(store: Store): string {
+  return JSON.stringify(
+    store.query("SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM forgotten_messages)"),
+  );
 }
 
 export function itemOf(overview: SessionOverview): SessionItem {

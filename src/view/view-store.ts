@@ -41,7 +41,7 @@ export class ViewStore {
   }
 
   /** What tells that the store has changed, in microseconds. */
-  position(): Omit<Change, "sessions"> & { dataVersion: number } {
+  position(): Omit<Change, "sessions"> & { dataVersion: number; ownChanges: number } {
     return internalsOf(this.#store).position();
   }
 

@@ -9,6 +9,7 @@ import * as openai from "../../src/adapters/openai.ts";
 import * as imports from "../../src/imports/index.ts";
 import * as coppice from "../../src/index.ts";
 import * as tools from "../../src/session/tools.ts";
+import * as view from "../../src/view/index.ts";
 
 // What others depend on. A line that goes from here breaks somebody's program; a line that comes is a promise.
 
@@ -31,6 +32,10 @@ test("values of the adapters", () => {
   expect(Object.keys(gemini).sort()).toEqual(["fromGemini", "toGemini"]);
   expect(Object.keys(llxprt).sort()).toEqual(["fromLlxprt", "toLlxprt"]);
   expect(Object.keys(openai).sort()).toEqual(["fromOpenai", "toOpenai"]);
+});
+
+test("values of the view", () => {
+  expect(Object.keys(view)).toEqual(["serveView"]);
 });
 
 test("values and types of tools", () => {
@@ -145,6 +150,7 @@ test("types", () => {
     "OpenaiEmbedderOptions",
     "Part",
     "PartInput",
+    "Placement",
     "Pressure",
     "RecallHit",
     "RecallOptions",
@@ -222,6 +228,7 @@ const SESSION_METHODS: { [M in Extract<keyof coppice.Session, string>]: true } =
   info: true,
   messages: true,
   newest: true,
+  placement: true,
   pressure: true,
   project: true,
   rename: true,

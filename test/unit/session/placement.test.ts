@@ -1,0 +1,67 @@
+import { expect, test } from "vitest";
+import type { Session } from "../../../src/index.ts";
+import { user } from "../../support/said.ts";
+import { temporaryStore } from "../../support/temporary-store.ts";
+
+/** What the weights of structure add with the default embedder, whose `similarityMin` is 0.35. */
+const ADJACENT = 0.65 * 0.4;
+const SAME_TURN = 0.65 * 0.15;
+
+function talk(session: Session): void {
+  for (let round = 0; round < 12; round++) {
+    session.append(user(`catalog lock power cut ${round}`));
+    session.append({ role: "assistant", content: `catalog lock file ${round}` });
+    session.append(user(`sourdough rye wheat loaf ${round}`));
+    session.append({ role: "assistant", content: `sourdough rye oven ${round}` });
+  }
+}
+
+test("a join is explained by the similarity of its words, its neighbor and its turn, which make up its score", () => {
+  const store = temporaryStore();
+  const session = store.session("s", { hotSize: 2, overlap: 0, evictBatch: 1 });
+  talk(session);
+  const rows = store.query(
+    "SELECT id, kind, score FROM unions WHERE level = 'cluster' AND kind IN ('start', 'join') ORDER BY id",
+  );
+  const placements = rows.map(({ id }) => session.placement(Number(id)));
+  expect(placements.map(({ kind, score }) => ({ kind, score }))).toEqual(
+    rows.map(({ kind, score }) => ({ kind, score })),
+  );
+  expect(placements.map(({ seqFirst }) => seqFirst)).toEqual(placements.map((_, index) => index));
+  const joins = placements.filter(({ kind }) => kind === "join");
+  expect(joins.length).toBeGreaterThan(10);
+  expect(joins.some(({ isAdjacent }) => isAdjacent)).toBe(true);
+  expect(joins.some(({ isAdjacent }) => !isAdjacent)).toBe(true);
+  for (const { score, similarity, isAdjacent, isSameTurn } of joins) {
+    const structure = (isAdjacent ? ADJACENT : 0) + (isSameTurn ? SAME_TURN : 0);
+    expect(similarity! + structure).toBeCloseTo(score!, 5);
+  }
+  expect(placements[0]).toMatchObject({ kind: "start", score: null, similarity: null, isAdjacent: null });
+});
+
+test("a position at which no step of the session entered the forest is refused", () => {
+  const store = temporaryStore();
+  const [session, other] = ["a", "b"].map((id) => store.session(id, { hotSize: 2, overlap: 0, evictBatch: 1 }));
+  talk(session!);
+  const start = store.query("SELECT min(id) AS id FROM unions")[0]!.id;
+  for (const [asked, position] of [
+    [session!, 9_999_999],
+    [other!, start],
+    [session!, 0],
+  ] as const) {
+    expect(() => asked.placement(Number(position))).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
+  }
+});
+
+test("a session can get another title, and nothing else changes", () => {
+  const store = temporaryStore();
+  const session = store.session("s", { title: "First", project: "p" });
+  session.append(user("hello"));
+  session.rename("Second");
+  expect(store.sessions()).toMatchObject([{ id: "s", title: "Second", project: "p", messageCount: 1 }]);
+  expect(store.verify()).toMatchObject({ ok: true });
+  for (const title of ["", "a\nb", "x".repeat(513), 7 as unknown as string]) {
+    expect(() => session.rename(title)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
+  }
+  expect(session.info().title).toBe("Second");
+});

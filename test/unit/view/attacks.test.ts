@@ -1,0 +1,318 @@
+import { connect, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, onTestFinished, test } from "vitest";
+import { user } from "../../support/said.ts";
+import { type Asked, ServedView } from "../../support/served-view.ts";
+import { temporaryStore } from "../../support/temporary-store.ts";
+
+const SECRET = "the launch code is 4711";
+
+async function servedStore(options: { write?: boolean } = {}) {
+  const store = temporaryStore();
+  const session = store.session("s", { title: "A secret" });
+  for (let count = 0; count < 60; count++) session.append(user(`${SECRET}, for the ${count}th time`));
+  onTestFinished(() => expect(store.verify()).toMatchObject({ ok: true, messageCount: 60, sessionCount: 1 }));
+  return { store, view: await ServedView.of(store, options) };
+}
+
+const ROUTES = [
+  "/api/about",
+  "/api/sessions",
+  "/api/search?q=launch",
+  "/api/messages?session=s",
+  "/api/context?session=s",
+  "/api/export?session=s",
+  "/api/part?message=1&path=0",
+  "/api/events",
+  "/api/sql?query=SELECT%20text%20FROM%20messages",
+  "/",
+];
+
+test.each([
+  ["another name", { headers: { host: "evil.example" } }],
+  ["another name with our port", { headers: { host: "evil.example:PORT" } }],
+  ["a name that begins like ours", { headers: { host: "localhost.evil.example:PORT" } }],
+  ["our name without the port", { headers: { host: "127.0.0.1" } }],
+  ["our name with another port", { headers: { host: "127.0.0.1:1" } }],
+  ["another origin", { headers: { origin: "http://evil.example" } }],
+  ["an origin on another port of this machine", { headers: { origin: "http://127.0.0.1:1" } }],
+  ["an origin with another scheme", { headers: { origin: "https://127.0.0.1:PORT" } }],
+  ["no origin, as a sandboxed page says it", { headers: { origin: "null" } }],
+  ["another site", { headers: { "sec-fetch-site": "cross-site" } }],
+  ["another port of this machine", { headers: { "sec-fetch-site": "same-site" } }],
+] as [string, Asked][])("a request with %s is refused on every route, also after entering", async (_name, asked) => {
+  const { store } = await servedStore();
+  const view = await ServedView.entered(store);
+  const headers = Object.fromEntries(
+    Object.entries(asked.headers!).map(([name, value]) => [name, String(value).replace("PORT", String(view.port))]),
+  );
+  for (const route of ROUTES) {
+    const { status, body } = await view.ask(route, { headers });
+    expect([400, 403, 421], route).toContain(status);
+    expect(body).not.toContain("launch");
+  }
+  const posted = { "content-type": "application/json", ...headers };
+  const forged = await view.ask("/api/forget", { method: "POST", headers: posted, body: '{"session":"s"}' });
+  expect([400, 403, 421]).toContain(forged.status);
+});
+
+test("the server's own names are accepted", async () => {
+  const view = await ServedView.entered((await servedStore()).store);
+  for (const host of ["127.0.0.1", "localhost", "LOCALHOST", "[::1]"]) {
+    expect(await view.ask("/api/about", { headers: { host: `${host}:${view.port}` } })).toMatchObject({ status: 200 });
+  }
+});
+
+test("nothing but the page is answered without the cookie, or with a wrong one", async () => {
+  const { view } = await servedStore();
+  for (const cookie of [
+    undefined,
+    "",
+    "x".repeat(22),
+    `coppice-view-${view.port}=`,
+    `coppice-view-${view.port}=AAAA`,
+  ]) {
+    view.cookie = cookie;
+    for (const route of ROUTES.filter((route) => route !== "/")) {
+      const { status, body } = await view.ask(route);
+      expect(status, route).toBe(401);
+      expect(body).not.toContain("launch");
+    }
+  }
+  // The token is not the cookie.
+  view.cookie = `coppice-view-${view.port}=${view.token}`;
+  expect(await view.ask("/api/about")).toMatchObject({ status: 401 });
+});
+
+test("the token works once, and only the right one", async () => {
+  const { view } = await servedStore();
+  for (const token of ["", "x", "A".repeat(22), `${view.token} `, view.token.toLowerCase()]) {
+    expect(await view.enter(token)).toMatchObject({ status: 401 });
+  }
+  const entered = await view.enter();
+  expect(entered.status).toBe(200);
+  const [cookie] = entered.headers["set-cookie"]!;
+  expect(cookie).toMatch(/^coppice-view-\d+=[\w-]{22}; HttpOnly; SameSite=Strict; Path=\/$/);
+  expect(cookie).not.toContain(view.token);
+  const replayed = await view.enter();
+  expect(replayed.status).toBe(401);
+  expect(replayed.headers["set-cookie"]).toBeUndefined();
+});
+
+test("a form of another page cannot enter or act, because it cannot send JSON", async () => {
+  const { view } = await servedStore({ write: true });
+  const type = "application/x-www-form-urlencoded";
+  const form = { method: "POST", headers: { "content-type": type }, body: `token=${view.token}` };
+  expect(await view.ask("/api/enter", form)).toMatchObject({ status: 415 });
+  expect(await view.enter()).toMatchObject({ status: 200 });
+});
+
+test.each([
+  "/../package.json",
+  "/..%2f..%2fpackage.json",
+  "/%2e%2e/%2e%2e/package.json",
+  "/assets/../../../../etc/passwd",
+  "//etc/passwd",
+  "/..\\..\\package.json",
+  "/index.html%00.js",
+  "/api/../package.json",
+  "/api/part?message=1&path=../0",
+  "/api/part?message=1&path=__proto__",
+  "/api/constructor",
+  "/api/__proto__",
+  "/toString",
+])("nothing of the disk, and no property of an object, is found at %s", async (path) => {
+  const view = await ServedView.entered((await servedStore()).store);
+  const { status, body } = await view.ask(path);
+  expect([400, 404]).toContain(status);
+  expect(body).not.toMatch(/root:|"devDependencies"|native code/);
+});
+
+test("every answer forbids framing, sniffing, foreign scripts and referrers, and allows no other origin", async () => {
+  const view = await ServedView.entered((await servedStore()).store);
+  for (const path of ["/", "/api/about", "/api/nothing", "/api/part?message=1&path=0"]) {
+    const { headers } = await view.ask(path);
+    expect(headers["content-security-policy"]).toMatch(/^default-src 'none'/);
+    expect(headers["content-security-policy"]).not.toMatch(/unsafe|\*|https?:/);
+    expect(headers).toMatchObject({
+      "x-content-type-options": "nosniff",
+      "x-frame-options": "DENY",
+      "referrer-policy": "no-referrer",
+      "cross-origin-resource-policy": "same-origin",
+    });
+    expect(Object.keys(headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
+  }
+  expect(await view.ask("/api/about", { method: "OPTIONS" })).toMatchObject({ status: 405 });
+});
+
+test("a file of a message is never a page: only images have their type", async () => {
+  const store = temporaryStore();
+  const data = Buffer.from("<svg onload=alert(1)>").toString("base64");
+  const types = ["image/svg+xml", "text/html", "image/png", "IMAGE/PNG\r\nx: y", "application/pdf"];
+  const parts = types.map((mediaType) => ({ type: "file" as const, mediaType, data }));
+  const { messageId } = store.session("s").append({ role: "user", parts });
+  const view = await ServedView.entered(store);
+  const served = await Promise.all(
+    types.map((_, index) => view.ask(`/api/part?message=${messageId}&path=${index}`).then(({ headers }) => headers)),
+  );
+  expect(served.map((headers) => headers["content-type"])).toEqual([
+    "application/octet-stream",
+    "application/octet-stream",
+    "image/png",
+    "application/octet-stream",
+    "application/octet-stream",
+  ]);
+  for (const headers of served) expect(headers["content-security-policy"]).toBe("default-src 'none'; sandbox");
+});
+
+test("without `write`, nothing acts, whatever the browser says", async () => {
+  const { store } = await servedStore();
+  const view = await ServedView.entered(store);
+  expect(await view.post("/api/rename", { session: "s", title: "Mine" })).toMatchObject({ status: 403 });
+  expect(await view.post("/api/forget", { session: "s" })).toMatchObject({ status: 403 });
+  expect(await view.post("/api/forget", { session: "s", confirm: "x" })).toMatchObject({ status: 403 });
+  expect(store.resume("s").info()).toMatchObject({ title: "A secret", messageCount: 60 });
+  for (const query of [
+    "DELETE FROM messages",
+    "ATTACH '/tmp/evil.db' AS evil",
+    "SELECT load_extension('/tmp/evil.so')",
+  ]) {
+    expect(await view.refusable("/api/sql", { query }), query).toMatchObject({ status: 400 });
+  }
+});
+
+test("a statement that never ends is stopped, and the server answers meanwhile", async () => {
+  const { store } = await servedStore();
+  const view = await ServedView.entered(store);
+  const query = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+  const endless = view.refusable("/api/sql", { query });
+  for (let count = 0; count < 20; count++) expect(await view.ask("/api/about")).toMatchObject({ status: 200 });
+  expect(await endless).toMatchObject({ status: 408 });
+});
+
+test("a statement of many rows is cut", async () => {
+  const view = await ServedView.entered((await servedStore()).store);
+  const numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 5000) SELECT i FROM n";
+  const { columns, rows, isCut } = await view.get("/api/sql", { query: numbers });
+  expect([columns, rows.length, isCut]).toEqual([["i"], 1_000, true]);
+  const long = await view.get("/api/sql", { query: "SELECT hex(zeroblob(1000000)), x'00ff' AS bytes" });
+  expect(String(long.rows[0]![0]).length).toBeLessThan(25_000);
+  expect(long.rows[0]![1]).toBe("blob of 2 bytes");
+});
+
+test("a body that is too large, not JSON, or of another shape is refused", async () => {
+  const { store } = await servedStore({ write: true });
+  const view = await ServedView.entered(store, { write: true });
+  const headers = { "content-type": "application/json" };
+  const send = (body: string) => view.ask("/api/rename", { method: "POST", headers, body });
+  expect(await send("{")).toMatchObject({ status: 400 });
+  expect(await send("[]")).toMatchObject({ status: 400 });
+  expect(await send('{"session":"s","title":""}')).toMatchObject({ status: 400 });
+  expect(await send('{"session":"s","title":"t","more":1}')).toMatchObject({ status: 400 });
+  const large = await send(JSON.stringify({ session: "s", title: "x".repeat(300_000) })).catch(() => ({ status: 413 }));
+  expect(large).toMatchObject({ status: 413 });
+  expect(store.resume("s").info().title).toBe("A secret");
+});
+
+/** Sends bytes that no client library would, and returns what comes back until the server or the time ends it. */
+function raw(port: number, text: string, ms: number): Promise<string> {
+  return new Promise((resolve) => {
+    let received = "";
+    const socket = connect(port, "127.0.0.1", () => socket.write(text));
+    socket.on("data", (chunk) => {
+      received += String(chunk);
+    });
+    socket.on("error", () => {});
+    socket.on("close", () => resolve(received));
+    setTimeout(() => socket.destroy(), ms).unref();
+  });
+}
+
+test.each([
+  ["two hosts", (port: number) => `GET /api/about HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nHost: evil\r\n\r\n`],
+  ["no host", () => "GET /api/about HTTP/1.1\r\n\r\n"],
+  ["another URL", () => "GET http://evil.example/api/about HTTP/1.1\r\nHost: evil.example\r\n\r\n"],
+  ["a tunnel", (port: number) => `CONNECT evil:443 HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`],
+  ["headers without end", () => `GET / HTTP/1.1\r\n${"x: y\r\n".repeat(10_000)}`],
+  [
+    "a smuggled request",
+    (port: number) =>
+      `POST /api/enter HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+  ],
+  ["noise", () => "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"],
+])("%s is refused", async (_name, text) => {
+  const { view } = await servedStore();
+  const answer = await raw(view.port, text(view.port), 2_000);
+  expect(answer).not.toContain("200 OK");
+  expect(answer).not.toContain("launch");
+  expect(await view.ask("/")).toMatchObject({ status: 200 });
+});
+
+test("readers that do not read, and writers that do not write, hold nobody up", async () => {
+  const store = temporaryStore();
+  const session = store.session("s");
+  for (let count = 0; count < 100; count++) session.append(user(`${SECRET} ${"x".repeat(15_000)}`));
+  const view = await ServedView.entered(store);
+  const sockets: Socket[] = [];
+  const open = (text: string): void => {
+    const socket = connect(view.port, "127.0.0.1", () => socket.write(text));
+    socket.on("error", () => {});
+    socket.pause();
+    sockets.push(socket);
+  };
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  const head = `HTTP/1.1\r\nHost: 127.0.0.1:${view.port}\r\nCookie: ${view.cookie}\r\n`;
+  for (let count = 0; count < 20; count++) {
+    open(`GET /api/messages?session=s&limit=200 ${head}\r\n`); // takes nothing of a megabyte
+    open(`GET /api/export?session=s ${head}\r\n`);
+    open(`POST /api/forget ${head}Content-Length: 1000\r\n\r\n{`); // never sends the rest
+    open("GET /api/about HTTP/1.1\r\nHost: "); // nor the headers
+  }
+  await sleep(300);
+  const memory = process.memoryUsage().rss;
+  for (let count = 0; count < 20; count++) expect(await view.ask("/api/about")).toMatchObject({ status: 200 });
+  expect(process.memoryUsage().rss - memory).toBeLessThan(200_000_000);
+});
+
+test("pages that listen are counted, and one that leaves makes room", async () => {
+  const { store } = await servedStore();
+  const view = await ServedView.entered(store);
+  const listen = (): Socket => {
+    const socket = connect(view.port, "127.0.0.1", () =>
+      socket.write(`GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:${view.port}\r\nCookie: ${view.cookie}\r\n\r\n`),
+    );
+    socket.on("error", () => {});
+    return socket;
+  };
+  const sockets = Array.from({ length: 16 }, listen);
+  await Promise.all(sockets.map((socket) => new Promise((resolve) => socket.once("data", resolve))));
+  expect(await view.ask("/api/events")).toMatchObject({ status: 503 });
+  for (const socket of sockets) socket.destroy();
+  await expect.poll(() => statusOf(listen())).toContain("200 OK");
+});
+
+function statusOf(socket: Socket): Promise<string> {
+  return new Promise((resolve) => {
+    socket.once("data", (chunk) => {
+      socket.destroy();
+      resolve(String(chunk));
+    });
+  });
+}
+
+test("ten thousand requests of a stranger are refused, and the store is unharmed", async () => {
+  const { view } = await servedStore();
+  const statuses = new Map<number, number>();
+  const worker = async (number: number): Promise<void> => {
+    for (let count = 0; count < 500; count++) {
+      const route = ROUTES[(number + count) % (ROUTES.length - 1)]!;
+      const { status } = await view.ask(route, { headers: { cookie: `coppice-view-${view.port}=${count}` } });
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+  };
+  await Promise.all(Array.from({ length: 20 }, (_, number) => worker(number)));
+  expect([...statuses]).toEqual([[401, 10_000]]);
+  expect(await view.enter()).toMatchObject({ status: 200 });
+});

@@ -1,0 +1,382 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import type { MessageInput, Store } from "../../../src/index.ts";
+import { user } from "../../support/said.ts";
+import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
+import { ServedView } from "../../support/served-view.ts";
+import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
+
+const SMALL = { hotSize: 6, overlap: 2, evictBatch: 4, resolveTokensMin: 40, project: "bakery" };
+
+const reply = (content: string): MessageInput => ({ role: "assistant", content });
+
+function bake(store: Store, id: string, rounds: number): void {
+  const session = store.session(id, { ...SMALL, title: `Bread ${id}` });
+  for (let round = 0; round < rounds; round++) {
+    session.append(user(`How much rye goes into loaf ${round}, and how long does its dough rest?`));
+    session.append(reply(`Loaf ${round} takes 400 g of rye. Its dough rests for nine hours.`));
+    session.append(user(`Is oven ${round} hot enough, and what does its thermometer say?`));
+    session.append(reply(`The thermometer of oven ${round} says 240 degrees.`));
+  }
+}
+
+test("sessions are listed, filtered and paged, and their days counted", async () => {
+  const store = temporaryStore();
+  for (let number = 0; number < 5; number++) bake(store, `s${number}`, 1);
+  store.session("other", { project: "mill" }).append(user("grain"));
+  const view = await ServedView.entered(store);
+  const first = await view.get("/api/sessions", { limit: 4 });
+  expect(first.sessions.map(({ id }) => id)).toEqual(["other", "s4", "s3", "s2"]);
+  expect(first.sessions[0]).toMatchObject({ title: "grain", project: "mill", messageCount: 1 });
+  const second = await view.get("/api/sessions", { limit: 4, offset: first.next! });
+  expect([second.sessions.map(({ id }) => id), second.next]).toEqual([["s1", "s0"], null]);
+  expect((await view.get("/api/sessions", { project: "mill" })).sessions).toHaveLength(1);
+  expect((await view.get("/api/sessions", { text: "bread S3" })).sessions.map(({ id }) => id)).toEqual(["s3"]);
+  expect((await view.get("/api/sessions", { source: "codex" })).sessions).toEqual([]);
+  const { days } = await view.get("/api/days", { offsetMinutes: 120 });
+  expect(days).toMatchObject([{ day: "2023-11-15", sessionCount: 6, messageCount: 21 }]);
+  expect(days[0]!.fromMs).toBe(Date.UTC(2023, 10, 14, 22));
+  expect(await view.get("/api/about", {})).toMatchObject({ projects: ["bakery", "mill"], isWritable: false });
+});
+
+test("the list follows new messages, new sessions, titles and what is forgotten", async () => {
+  const store = temporaryStore();
+  for (const id of ["a", "b"]) bake(store, id, 1);
+  const view = await ServedView.entered(store, { write: true });
+  const listed = async () => (await view.get("/api/sessions", { text: "bread" })).sessions;
+  expect((await listed()).map(({ id, messageCount }) => [id, messageCount])).toEqual([
+    ["b", 4],
+    ["a", 4],
+  ]);
+  store.resume("a").append(user("one more"));
+  expect((await listed()).map(({ id, messageCount }) => [id, messageCount])).toEqual([
+    ["a", 5],
+    ["b", 4],
+  ]);
+  bake(store, "c", 1);
+  expect((await listed()).map(({ id }) => id)).toEqual(["c", "a", "b"]);
+  expect((await view.post("/api/rename", { session: "b", title: "Old bread" })).status).toBe(200);
+  expect((await listed()).at(-1)).toMatchObject({ id: "b", title: "Old bread" });
+  store.forget("a");
+  expect((await listed()).map(({ id }) => id)).toEqual(["c", "b"]);
+});
+
+test("search finds what is typed, says where, and explains its scores", async () => {
+  const store = temporaryStore();
+  bake(store, "s", 5);
+  store.session("t").append(user("The thermometer of the mill."));
+  const view = await ServedView.entered(store);
+  const { hits } = await view.get("/api/search", { q: "thermometer oven 3", explain: 1, limit: 3 });
+  expect(hits).toHaveLength(3);
+  expect(hits[0]).toMatchObject({ sessionId: "s", sessionTitle: "Bread s", project: "bakery" });
+  expect(hits[0]!.snippet).toContain("**thermometer**");
+  expect(hits[0]!.parts).toMatchObject({ words: expect.any(Number) });
+  expect((await view.get("/api/search", { q: "thermometer", session: "t" })).hits).toHaveLength(1);
+  expect((await view.get("/api/search", { q: "thermometer", source: "codex" })).hits).toEqual([]);
+  expect((await view.get("/api/search", { q: "" })).hits).toEqual([]);
+  const typo = await view.get("/api/search", { q: "thermometr" });
+  expect(typo.corrections).toMatchObject([{ typed: "thermometr", meant: expect.stringMatching(/^thermometer/i) }]);
+});
+
+test("messages come in pages, with long strings cut and every part to be had whole", async () => {
+  const store = temporaryStore();
+  const session = store.session("s");
+  const long = "x".repeat(50_000);
+  session.append(user("first"));
+  session.append({
+    role: "assistant",
+    parts: [
+      { type: "reasoning", text: "hm" },
+      { type: "tool_call", toolCallId: "c", name: "write", args: { path: "a", content: long } },
+    ],
+  });
+  const png = Buffer.from("png").toString("base64");
+  session.append({
+    role: "tool",
+    parts: [
+      {
+        type: "tool_result",
+        toolCallId: "c",
+        isError: true,
+        content: [
+          { type: "text", text: long },
+          { type: "file", mediaType: "image/png", data: png },
+        ],
+      },
+    ],
+  });
+  const view = await ServedView.entered(store);
+  const { messages, next } = await view.get("/api/messages", { session: "s" });
+  expect(next).toBeNull();
+  expect(messages.map(({ seq, role }) => [seq, role])).toEqual([
+    [0, "user"],
+    [1, "assistant"],
+    [2, "tool"],
+  ]);
+  const [, call] = messages[1]!.parts;
+  expect(call).toMatchObject({ type: "tool_call", name: "write", isCut: true, args: { path: "a" } });
+  expect(JSON.stringify(call).length).toBeLessThan(25_000);
+  const [result] = messages[2]!.parts;
+  if (result?.type !== "tool_result") throw new Error("not a result");
+  expect(result).toMatchObject({ isError: true, toolCallId: "c" });
+  const [text, file] = result.content;
+  expect(text).toMatchObject({ type: "text", isCut: true, charCount: 50_000, path: "0.0" });
+  expect(file).toMatchObject({ type: "file", mediaType: "image/png", byteLength: 3 });
+  if (file?.type !== "file") throw new Error("not a file");
+  expect(await view.ask(file.href!)).toMatchObject({ body: "png", status: 200 });
+  expect((await view.refusable("/api/part", { message: messages[2]!.id, path: "0.0" })).body).toBe(long);
+  expect(JSON.parse((await view.refusable("/api/part", { message: messages[1]!.id, path: "1" })).body).content).toBe(
+    long,
+  );
+  expect(await view.refusable("/api/part", { message: messages[1]!.id, path: "7" })).toMatchObject({ status: 404 });
+});
+
+test("a page of messages ends before it is too large, and the pages together have every message once", async () => {
+  const store = temporaryStore();
+  const session = store.session("s");
+  for (let count = 0; count < 120; count++) session.append(user(`${count} ${"y".repeat(19_000)}`));
+  const view = await ServedView.entered(store);
+  const seqs: number[] = [];
+  for (let from: number | null = 0; from !== null; ) {
+    const page = await view.ask(`/api/messages?session=s&seqFrom=${from}&limit=200`);
+    expect(page.body.length).toBeLessThan(1_500_000);
+    const { messages, next } = JSON.parse(page.body);
+    seqs.push(...messages.map(({ seq }: { seq: number }) => seq));
+    from = next;
+  }
+  expect(seqs).toEqual(Array.from({ length: 120 }, (_, index) => index));
+});
+
+test("the outline has a column for each fact of each message", async () => {
+  const store = temporaryStore();
+  bake(store, "s", 3);
+  store.resume("s").append({ role: "system", content: "Be brief." });
+  const view = await ServedView.entered(store);
+  const outline = await view.get("/api/outline", { session: "s", seqFrom: 8, limit: 3 });
+  expect(outline).toMatchObject({ seqs: [8, 9, 10], roles: "uau", turnSeqs: [8, 8, 10], pinned: [], next: 11 });
+  const rest = await view.get("/api/outline", { session: "s", seqFrom: 11 });
+  expect(rest).toMatchObject({ seqs: [11, 12], roles: "as", pinned: [12], next: null });
+});
+
+test("the context says of each stretch how it is there, and covers every message of the session", async () => {
+  const store = temporaryStore();
+  bake(store, "s", 40);
+  const view = await ServedView.entered(store);
+  const context = await view.get("/api/context", { session: "s", tokensMax: 900, query: "oven 7" });
+  const whole = store.resume("s").render({ tokensMax: 900, query: "oven 7" });
+  expect(context).toMatchObject({ tokensMax: 900, strategy: "union-find", tokenCount: whole.tokenCount });
+  expect(context.rendered).toEqual(whole.messages.map(({ role, parts }) => ({ role, parts })));
+  const stretches = context.messages.flatMap(({ stretches }) => stretches);
+  const hows = new Set(stretches.map(({ how }) => how));
+  for (const how of ["verbatim", "pointer", "frame"]) expect(hows).toContain(how);
+  const large = await view.get("/api/context", { session: "s", tokensMax: 3_000 });
+  const quoted = large.messages.flatMap(({ stretches }) => stretches).filter(({ how }) => how === "quoted");
+  expect(quoted.length).toBeGreaterThan(0);
+  for (const { seqFirst, seqLast } of quoted) expect(seqFirst).toBeLessThanOrEqual(seqLast!);
+  expect(large.messages.every(({ isStable }) => isStable)).toBe(true);
+  // The stretches of a composed message are its text, in order and without a gap.
+  for (const { index, isComposed, stretches } of context.messages.filter(({ isComposed }) => isComposed)) {
+    const texts = whole.messages[index]!.parts.map((part) => (part.type === "text" ? part.text : ""));
+    expect(
+      isComposed &&
+        stretches
+          .map(({ text }) => text)
+          .join("")
+          .replace(/\s/g, ""),
+    ).toBe(texts.join("").replace(/\s/g, ""));
+  }
+  for (const { messageId, seq, how } of whole.recalled) {
+    expect(stretches).toContainEqual(expect.objectContaining({ how, seqFirst: seq, seqLast: seq }));
+    expect(messageId).toBeGreaterThan(0);
+  }
+  const recalledAt = whole.recalled[0]!.messageIndex;
+  expect(context.stablePrefixEnd).toBe(recalledAt);
+  expect(context.messages.map(({ isStable }) => isStable)).toEqual(
+    context.messages.map(({ index }) => index < recalledAt),
+  );
+  expect(context.coverage[0]).toMatchObject({ seqFirst: 0 });
+  expect(context.coverage.at(-1)).toMatchObject({ how: "verbatim", seqLast: 159 });
+  const lasts = context.coverage.map(({ seqLast }) => seqLast + 1);
+  expect(context.coverage.slice(1).map(({ seqFirst }) => seqFirst)).toEqual(lasts.slice(0, -1));
+  const verbatim = whole.sources.filter(({ how }) => how === "verbatim").map(({ seqFirst }) => seqFirst);
+  const covered = context.coverage.filter(({ how }) => how === "verbatim");
+  expect(covered.reduce((sum, { seqFirst, seqLast }) => sum + seqLast - seqFirst + 1, 0)).toBe(verbatim.length);
+  expect(await view.refusable("/api/context", { session: "s", tokensMax: 1 })).toMatchObject({ status: 400 });
+});
+
+test("summaries of a context cover exactly the members of their clusters", async () => {
+  const store = temporaryStore({ summarizer: scriptedSummarizer() });
+  bake(store, "s", 40);
+  const session = store.resume("s");
+  await session.resolveDirty();
+  bake(store, "s", 10);
+  session.compact();
+  const view = await ServedView.entered(store);
+  const { coverage, messages } = await view.get("/api/context", { session: "s", tokensMax: 4_000 });
+  const summaries = session.render({ tokensMax: 4_000 }).sources.filter(({ how }) => how === "summary");
+  expect(summaries.length).toBeGreaterThan(0);
+  const counted = coverage.filter(({ how }) => how === "summary");
+  expect(counted.length).toBeGreaterThan(0);
+  const stretches = messages.flatMap(({ stretches }) => stretches);
+  expect(stretches).toContainEqual(
+    expect.objectContaining({ how: "summary", handle: expect.stringMatching(/^theme:/) }),
+  );
+});
+
+test("the log replays to the forest that is there, and each of its rows has a reason", async () => {
+  const store = temporaryStore();
+  bake(store, "s", 40);
+  bake(store, "t", 10);
+  const view = await ServedView.entered(store);
+  const forest = await view.get("/api/forest", { session: "s" });
+  expect(forest.clusters.length).toBeGreaterThan(1);
+  const clusterOf = new Map<number, number>();
+  const members = new Map<number, { steps: number; tokens: number; last: number }>();
+  const themeParent = new Map<number, number>();
+  let after = 0;
+  const kinds = new Set<string>();
+  for (let next: number | null = 0; next !== null; ) {
+    const log = await view.get("/api/log", { session: "s", after, limit: 50 });
+    log.positions.forEach((position, row) => {
+      expect(position).toBeGreaterThan(after);
+      after = position;
+      const [kind, node, root] = [log.kinds[row]!, log.nodes[row]!, log.roots[row]!];
+      if (!kinds.has(kind)) kinds.add(kind);
+      if (log.levels[row] === "t" && kind === "u") themeParent.set(node, root);
+      if (log.levels[row] !== "c" || (kind !== "s" && kind !== "j")) return;
+      clusterOf.set(node, root);
+      const { steps, tokens } = members.get(root) ?? { steps: 0, tokens: 0 };
+      members.set(root, { steps: steps + 1, tokens: tokens + log.tokenCounts[row]!, last: log.seqsLast[row]! });
+    });
+    next = log.next;
+  }
+  const themeOf = (root: number): number => (themeParent.has(root) ? themeOf(themeParent.get(root)!) : root);
+  expect([...members.keys()].sort()).toEqual(forest.clusters.map(({ root }) => root).sort());
+  for (const { root, stepCount, tokenCount, seqLast, theme } of forest.clusters) {
+    expect(members.get(root)).toEqual({ steps: stepCount, tokens: tokenCount, last: seqLast });
+    expect(themeOf(root)).toBe(theme);
+  }
+  expect(kinds).toContain("j");
+  for (const { id, kind } of store.query(
+    "SELECT min(id) AS id, kind FROM unions WHERE session_id = 's' GROUP BY kind",
+  )) {
+    const why = await view.get("/api/why", { session: "s", position: Number(id) });
+    expect(why).toMatchObject({ kind, position: id, text: expect.stringMatching(/\.$/) });
+  }
+  expect(await view.refusable("/api/why", { session: "t", position: 1 })).toMatchObject({ status: 400 });
+  const expanded = await view.get("/api/members", { root: forest.themes[0]!.handle, limit: 3 });
+  expect(expanded.members).toHaveLength(3);
+  expect(expanded.memberCount).toBe(forest.themes[0]!.messageCount);
+});
+
+test("a session names its parent and its children", async () => {
+  const store = temporaryStore();
+  bake(store, "parent", 2);
+  bake(store, "child", 1);
+  const { internalsOf } = await import("../../../src/session/opened-store.ts");
+  const fork = internalsOf(store).importedSession({ source: "x", externalId: "fork", parentExternalId: "none" });
+  fork.append(user("forked"));
+  const view = await ServedView.entered(store);
+  expect(await view.get("/api/session", { session: "parent" })).toMatchObject({
+    session: { id: "parent", title: "Bread parent" },
+    seqEnd: 8,
+    parent: null,
+    children: [],
+    resume: "coppice resume parent",
+  });
+  expect(await view.refusable("/api/session", { session: "nobody" })).toMatchObject({ status: 404 });
+});
+
+test("forgetting first says what would go, and then needs exactly that word", async () => {
+  const store = temporaryStore();
+  bake(store, "s", 10);
+  const view = await ServedView.entered(store, { write: true });
+  const messages = [store.resume("s").messages({ limit: 1 })[0]!.id];
+  const asked = JSON.parse((await view.post("/api/forget", { session: "s", messages })).body);
+  expect(asked).toMatchObject({ messageCount: 1, erased: false, confirm: expect.any(String) });
+  expect(store.resume("s").info().messageCount).toBe(40);
+  expect(await view.post("/api/forget", { session: "s", confirm: asked.confirm })).toMatchObject({ status: 409 });
+  expect(await view.post("/api/forget", { session: "s", messages, confirm: "no" })).toMatchObject({ status: 409 });
+  expect(store.resume("s").info().messageCount).toBe(40);
+  const done = JSON.parse((await view.post("/api/forget", { session: "s", messages, confirm: asked.confirm })).body);
+  expect(done).toMatchObject({ messageCount: 1, confirm: null });
+  expect(store.resume("s").info().messageCount).toBe(39);
+  const { body } = await view.refusable("/api/export", { session: "s" });
+  expect(body.trim().split("\n")).toHaveLength(40);
+});
+
+test("pages hear of what other connections write, and nothing is said while nothing happens", async () => {
+  const path = temporaryPath();
+  const store = openedStore(path);
+  bake(store, "s", 1);
+  const view = await ServedView.entered(path);
+  const { request } = await import("node:http");
+  let heard = "";
+  const options = { host: "127.0.0.1", port: view.port, path: "/api/events", headers: { cookie: view.cookie! } };
+  const listening = request(options, (response) => {
+    response.on("data", (chunk) => {
+      heard += String(chunk);
+    });
+    response.on("error", () => {});
+  });
+  listening.on("error", () => {});
+  listening.end();
+  await expect.poll(() => heard).toContain("retry");
+  await sleep(700);
+  expect(heard).not.toContain("change");
+  store.resume("s").append(user("news"));
+  await expect.poll(() => heard).toContain("event: change");
+  const change = JSON.parse(/data: (.*)/.exec(heard)![1]!);
+  expect(change).toMatchObject({ newestMessageId: 5, sessions: ["s"] });
+  const news = await view.get("/api/news", { after: 4 });
+  expect(news.sessions).toEqual([{ session: "s", messageCount: 1, seqFirst: 4 }]);
+  listening.destroy();
+});
+
+test("health counts queues and costs, and checks run apart", async () => {
+  const path = temporaryPath();
+  const store = openedStore(path);
+  bake(store, "s", 10);
+  const view = await ServedView.entered(path);
+  expect(await view.get("/api/health", {})).toMatchObject({ stats: { messageCount: 40 }, queues: [], costsByDay: [] });
+  expect(await view.get("/api/verify", {})).toMatchObject({ ok: true, messageCount: 40 });
+  const { findings } = await view.get("/api/doctor", {});
+  expect(findings.map(({ check }) => check)).toContain("integrity");
+});
+
+test("every statement that an answer shows can be run", async () => {
+  const store = temporaryStore();
+  bake(store, "it's", 20);
+  await store.upkeep();
+  const view = await ServedView.entered(store);
+  const statements = await Promise.all([
+    view.get("/api/sessions", { project: "bakery", text: "it's", sinceMs: 1 }),
+    view.get("/api/days", { project: "bakery" }),
+    view.get("/api/search", { q: 'rye\'s "dough"', project: "bakery", role: "user" }),
+    view.get("/api/session", { session: "it's" }),
+    view.get("/api/messages", { session: "it's" }),
+    view.get("/api/forest", { session: "it's" }),
+    view.get("/api/subjects", {}),
+    view.get("/api/health", {}),
+  ]);
+  for (const { sql } of statements) expect(() => store.query(sql), sql).not.toThrow();
+  expect(store.query(statements[2].sql).length).toBeGreaterThan(0);
+});
+
+test("parameters that mean nothing are refused with what was expected", async () => {
+  const view = await ServedView.entered(temporaryStore());
+  for (const path of [
+    "/api/sessions?limit=0",
+    "/api/sessions?limit=1e3",
+    "/api/sessions?colour=red",
+    "/api/messages",
+    "/api/messages?session=s&seqFrom=-1",
+    "/api/search?q=x&role=king",
+    "/api/context?session=s&strategy=best",
+    "/api/members?root=cluster",
+  ]) {
+    const { status, body } = await view.ask(path);
+    expect([400, 404], path).toContain(status);
+    expect(JSON.parse(body).error.message.length).toBeGreaterThan(10);
+  }
+});
