@@ -7,6 +7,7 @@ const RESUME: Readonly<Record<string, string>> = {
   "gemini-cli": "gemini --resume",
   opencode: "opencode --session",
   pi: "pi --session",
+  "copilot-cli": "copilot --session-id",
 };
 
 /** Returns the command that continues an imported session in the agent that it came from; undefined if there is none. */

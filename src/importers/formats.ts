@@ -7,6 +7,7 @@ export const IMPORT_FORMATS: readonly string[] = [
   "llxprt",
   "opencode",
   "pi",
+  "copilot-cli",
   "aider",
   "chatgpt",
   "claude-ai",

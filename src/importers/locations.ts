@@ -10,7 +10,8 @@ export interface AgentLocation {
 
 /**
  * The variables of the agents move their locations: `$CLAUDE_CONFIG_DIR`, `$GEMINI_CLI_HOME`, `$CODEX_HOME`,
- * `$PI_CODING_AGENT_DIR` and `$PI_CODING_AGENT_SESSION_DIR`, and for opencode `$XDG_DATA_HOME`. A relative path is ignored, because it depends on where the agent was started.
+ * `$PI_CODING_AGENT_DIR` and `$PI_CODING_AGENT_SESSION_DIR`, `$COPILOT_HOME`, and for
+ * opencode `$XDG_DATA_HOME`. A relative path is ignored, because it depends on where the agent was started.
  */
 export function agentLocations({ env, platform, home }: Machine): AgentLocation[] {
   const { join, isAbsolute } = platform === "win32" ? win32 : posix;
@@ -27,6 +28,7 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
     { agent: "Codex", path: join(codex, "archived_sessions") },
     { agent: "llxprt-code", path: join(home, ".llxprt", "tmp") },
     { agent: "opencode", path: join(moved("XDG_DATA_HOME", join(home, ".local", "share")), "opencode", "opencode.db") },
+    { agent: "Copilot CLI", path: join(moved("COPILOT_HOME", join(home, ".copilot")), "session-state") },
     { agent: "pi", path: moved("PI_CODING_AGENT_SESSION_DIR", join(pi, "sessions")) },
   ];
 }

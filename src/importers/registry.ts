@@ -5,6 +5,7 @@ import { chatgpt } from "./chatgpt.ts";
 import { claudeAi } from "./claude-ai.ts";
 import { claudeCode } from "./claude-code/importer.ts";
 import { codex } from "./codex/importer.ts";
+import { copilotCli } from "./copilot-cli.ts";
 import { geminiCli } from "./gemini-cli/importer.ts";
 import { isDatabase, peek } from "./head.ts";
 import type { ImportEvent, Importer, ImportFile } from "./importer.ts";
@@ -36,6 +37,7 @@ export const IMPORTERS: readonly Importer[] = [
   llxprt,
   opencode,
   pi,
+  copilotCli,
   aider,
   chatgpt,
   claudeAi,

@@ -13,6 +13,7 @@ const SAMPLES: Record<string, readonly string[]> = {
   openai: ["openai/request.json", "openai/training.jsonl"],
   "ai-sdk": ["ai-sdk/chat.json"],
   pi: ["pi/2026-03-05T09-00-00-000Z_0199c3a0-7b1e-7c55-9d0f-2f6a1b3c4d5e.jsonl"],
+  "copilot-cli": ["copilot-cli/events.jsonl"],
   aider: ["aider/.aider.chat.history.md"],
   chatgpt: ["chatgpt/conversations.json"],
   "claude-ai": ["claude-ai/conversations.json"],

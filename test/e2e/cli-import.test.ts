@@ -156,6 +156,7 @@ describe("import", () => {
         "llxprt",
         "opencode",
         "pi",
+        "copilot-cli",
         "aider",
         "chatgpt",
         "claude-ai",

@@ -11,6 +11,7 @@ test("agents keep their conversations below the user's folder", () => {
     { agent: "Codex", path: "/home/mira/.codex/archived_sessions" },
     { agent: "llxprt-code", path: "/home/mira/.llxprt/tmp" },
     { agent: "opencode", path: "/home/mira/.local/share/opencode/opencode.db" },
+    { agent: "Copilot CLI", path: "/home/mira/.copilot/session-state" },
     { agent: "pi", path: "/home/mira/.pi/agent/sessions" },
   ]);
   expect(pathsOf({ env: {}, platform: "win32", home: "C:\\Users\\mira" })[0]).toBe(
@@ -25,6 +26,7 @@ test("or where their variables say, if that is the same place for everybody", ()
     CODEX_HOME: "/x",
     XDG_DATA_HOME: "/d",
     PI_CODING_AGENT_DIR: "/p",
+    COPILOT_HOME: "/k",
   };
   expect(pathsOf({ env, platform: "linux", home: "/home/mira" })).toEqual([
     "/c/projects",
@@ -33,6 +35,7 @@ test("or where their variables say, if that is the same place for everybody", ()
     "/x/archived_sessions",
     "/home/mira/.llxprt/tmp",
     "/d/opencode/opencode.db",
+    "/k/session-state",
     "/p/sessions",
   ]);
   const piOnly = { PI_CODING_AGENT_DIR: "/p", PI_CODING_AGENT_SESSION_DIR: "/s" };

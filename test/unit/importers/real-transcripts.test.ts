@@ -1,11 +1,12 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { isInjected } from "../../../src/core/injected.ts";
 import type { Part } from "../../../src/core/message.ts";
 import { claudeCode } from "../../../src/importers/claude-code/importer.ts";
 import { codex } from "../../../src/importers/codex/importer.ts";
+import { copilotCli } from "../../../src/importers/copilot-cli.ts";
 import { geminiCli } from "../../../src/importers/gemini-cli/importer.ts";
 import { pi } from "../../../src/importers/pi.ts";
 import { detectImporter } from "../../../src/importers/registry.ts";
@@ -86,5 +87,46 @@ describe("pi", () => {
 
   test("names no machine", () => {
     expect(contents.join()).not.toMatch(/\/tmp\/|\/root\//);
+  });
+});
+
+describe("copilot-cli", () => {
+  const [file] = readdirSync(join(FOLDER, "copilot-cli"));
+  const content = readFileSync(join(FOLDER, "copilot-cli", file!), "utf8");
+
+  test("is read without a warning, with results behind their calls", async () => {
+    expect(detectImporter(content)).toBe(copilotCli);
+    const events = await eventsOf(copilotCli, content);
+    expect(warningsIn(events)).toEqual([]);
+    expect(sessionsIn(events)).toMatchObject([{ externalId: basename(file!, ".jsonl"), project: "harbor" }]);
+    const said = messagesIn(events).flatMap(({ role, parts }) =>
+      (parts as Part[]).map((part) => [
+        role[0],
+        part.type,
+        String(part.text ?? part.toolCallId ?? part.mediaType).slice(0, 22),
+      ]),
+    );
+    expect(said).toEqual([
+      ["u", "text", "We decided: the harbor"],
+      ["a", "text", "Noted: <current_dateti"],
+      ["u", "text", "Run the tests."],
+      ["a", "reasoning", "The tests have to be r"],
+      ["a", "text", "I run them."],
+      ["a", "tool_call", "call_1"],
+      ["a", "tool_call", "call_2"],
+      ["t", "tool_result", "call_2"],
+      ["t", "tool_result", "call_1"],
+      ["a", "text", "The tests pass, one fi"],
+      ["u", "text", "What is in this image?"],
+      ["u", "file", "image/png"],
+      ["a", "text", 'Noted: [{"type":"text"'],
+      ["u", "text", "Noted: Please create a"],
+      ["u", "text", "Go on with the next st"],
+      ["a", "text", "Noted: <current_dateti"],
+    ]);
+  });
+
+  test("names no machine", () => {
+    expect(content).not.toMatch(/\/tmp\/|\/root\//);
   });
 });

@@ -33,6 +33,8 @@ describe("detectImporter", () => {
     ["pi", '{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00Z","cwd":"/srv"}\n'],
     ["pi", '{"type":"message","id":"b","parentId":"a","message":{"role":"user","content":"hi"}}\n'],
     ["aider", "\n# aider chat started at 2026-01-01 09:00:00\n\n> Aider v0.86.1  \n"],
+    ["copilot-cli", '{"type":"session.start","data":{"sessionId":"s","context":{"cwd":"/srv"}},"id":"a"}\n'],
+    ["copilot-cli", '{"type":"user.message","data":{"content":"hi"},"id":"b","timestamp":"2026","parentId":"a"}\n'],
     ["chatgpt", '[{"title":"t","mapping":{"r":{"id":"r","message":null,"parent":null,"children":[]}}},{"ti'],
     ["chatgpt", '{"title":"t","mapping":{"r":{"id":"r","message":null,"parent":null,"children":[]}},"id":"c"}'],
     ["claude-ai", '[{"uuid":"c","name":"n","chat_messages":[{"uuid":"m","sender":"human","text":"hi"}]},{"uu'],
@@ -90,7 +92,7 @@ describe("openImport", () => {
       yield Buffer.from(NEUTRAL);
     }
     await expect(openImport({ path: "x", chunks: chunks() }, "csv")).rejects.toThrow(
-      'Expected format to be auto, claude-code, gemini-cli, codex, llxprt, opencode, pi, aider, chatgpt, claude-ai, ai-sdk, openai, jsonl, got "csv".',
+      'Expected format to be auto, claude-code, gemini-cli, codex, llxprt, opencode, pi, copilot-cli, aider, chatgpt, claude-ai, ai-sdk, openai, jsonl, got "csv".',
     );
     expect(opened).toBe(false);
   });
@@ -105,7 +107,7 @@ describe("openImport", () => {
       }
     }
     await expect(openImport({ path: "diary.txt", chunks: chunks() })).rejects.toThrow(
-      "Cannot import diary.txt: its beginning shows none of the known formats (claude-code, gemini-cli, codex, llxprt, opencode, pi, aider, chatgpt, claude-ai, ai-sdk, openai, jsonl); if it is in one, name the format.",
+      "Cannot import diary.txt: its beginning shows none of the known formats (claude-code, gemini-cli, codex, llxprt, opencode, pi, copilot-cli, aider, chatgpt, claude-ai, ai-sdk, openai, jsonl); if it is in one, name the format.",
     );
     expect(closed).toBe(true);
   });

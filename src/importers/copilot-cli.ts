@@ -1,0 +1,247 @@
+import { readFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import type { JsonValue, Part } from "../core/message.ts";
+import { type MessageEntry, messageEntry } from "./entry.ts";
+import { dataPartOf, resultTextOf } from "./file-parts.ts";
+import type { ImportedSession, Importer } from "./importer.ts";
+import { injected } from "./injected.ts";
+import { headObjects, isObject, type JsonLine, type JsonObject, parseJson, readJsonLines } from "./lines.ts";
+import { projectOf } from "./project.ts";
+import { Translator } from "./translator.ts";
+import { derivedId, millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
+
+/** Events about the program. The CLI adds new ones with each version. */
+const BOOKKEEPING =
+  /^(session|model|hook|permission|subagent|external_tool|tool_search|mcp|mcp_app|factory|command|commands|capabilities|elicitation|sampling|user_input|ui|auto_mode_switch|session_limits_exhausted|exit_plan_mode|pending_messages)\./;
+const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set([
+  "abort",
+  "assistant.intent",
+  "assistant.turn_end",
+  "assistant.turn_start",
+  "assistant.usage",
+  "system.message",
+  "tool.execution_start",
+]);
+
+/**
+ * Reads the sessions of GitHub's Copilot CLI: `~/.copilot/session-state/<session>/events.jsonl`, one event a line.
+ *
+ * The program's prompt is not imported, and neither is what the CLI adds to each prompt of the user, such as the time.
+ */
+export const copilotCli: Importer = {
+  name: "copilot-cli",
+  isFollowable: true,
+
+  detect(head) {
+    for (const { type, data, id, timestamp, parentId } of headObjects(head)) {
+      if (!isObject(data) || typeof type !== "string") continue;
+      if (type === "session.start" && stringOf(data.sessionId)) return true;
+      const isEvent = stringOf(id) !== undefined && stringOf(timestamp) !== undefined && parentId !== undefined;
+      if (isEvent && (/^(user|assistant|tool|system)\./.test(type) || BOOKKEEPING.test(type))) return true;
+    }
+    return false;
+  },
+
+  read: (file) => new CopilotTranslator(file).translate(readJsonLines(file)),
+};
+
+interface EventInfo {
+  line: number;
+  id: string;
+  time: number | undefined;
+  /** The subagent whose event it is. */
+  agent: string | undefined;
+}
+
+/** Translates the events of one file. The events of a subagent become a session, `<session>/agent-<id>`. */
+class CopilotTranslator extends Translator<JsonLine> {
+  #start: JsonObject = {};
+  /** The content of images, by id. An event with the content comes before the event that uses it. */
+  readonly #assets = new Map<string, JsonObject>();
+  readonly #toolNames = new Map<string, string>();
+  /** Commands that the user ran. */
+  readonly #userCommands = new Map<string, string>();
+  readonly #thoughts = new Set<string>();
+
+  override read({ value: event, line }: JsonLine): void {
+    const { type, timestamp, ephemeral } = event;
+    if (!isObject(event.data) || typeof type !== "string") {
+      this.warn(line, "expected an event with a type and data");
+      return;
+    }
+    const { data } = event;
+    const info: EventInfo = {
+      line,
+      id: stringOf(event.id) ?? derivedId(event),
+      time: millisecondsOf(timestamp),
+      agent: stringOf(event.agentId) ?? stringOf(data.parentToolCallId),
+    };
+    switch (type) {
+      case "session.start":
+      case "session.resume":
+        if (Object.keys(this.#start).length === 0) this.#start = data;
+        return;
+      case "session.binary_asset":
+        if (stringOf(data.assetId)) this.#assets.set(data.assetId as string, data);
+        return;
+      case "user.message":
+        this.#addPrompt(data, info);
+        return;
+      case "assistant.message":
+        this.#addReply(data, info);
+        return;
+      case "assistant.reasoning":
+        this.#addThought(data, info);
+        return;
+      case "tool.user_requested":
+        this.#userCommands.set(
+          String(data.toolCallId),
+          resultTextOf(objectOf(data.arguments).command ?? data.arguments),
+        );
+        return;
+      case "tool.execution_complete":
+        this.#addResult(data, info);
+        return;
+      case "system.notification":
+      case "skill.invoked":
+        this.#say(injected(textParts(data.content)), info, saidOf({ type, name: data.name, kind: data.kind }));
+        return;
+      case "session.handoff":
+        this.#say(injected([...textParts(data.summary), ...textParts(data.context)]), info, { type });
+        return;
+      case "session.compaction_complete":
+        this.#say(textParts(data.summaryContent), info, { type, isCompactSummary: true });
+        return;
+      default:
+        if (ephemeral === true || BOOKKEEPING_TYPES.has(type) || BOOKKEEPING.test(type)) return;
+        this.warn(line, `unknown type of event: ${JSON.stringify(type)}`);
+    }
+  }
+
+  protected override async complete(session: ImportedSession): Promise<void> {
+    const title = await titleBeside(this.file.path);
+    if (title !== undefined && session.parentExternalId === undefined) session.title ??= title;
+  }
+
+  #addPrompt(data: JsonObject, info: EventInfo): void {
+    const { content, attachments, source, isAutopilotContinuation, agentMode } = data;
+    const parts = [...textParts(content), ...objectsOf(attachments).flatMap((one) => this.#fileOf(one))];
+    const isOfProgram = isAutopilotContinuation === true || (stringOf(source) !== undefined && source !== "user");
+    this.#say(isOfProgram ? injected(parts) : parts, info, saidOf({ source, agentMode }));
+  }
+
+  #addReply(data: JsonObject, info: EventInfo): void {
+    const { content, reasoningText, reasoningOpaque, toolRequests, model, messageId, phase, outputTokens, citations } =
+      data;
+    const parts: Part[] = [];
+    const thought = stringOf(reasoningText);
+    if (thought !== undefined && !this.#thoughts.has(thought)) {
+      this.#thoughts.add(thought);
+      parts.push({ type: "reasoning", text: thought, ...saidOf({ reasoningOpaque }) });
+    }
+    parts.push(...textParts(content));
+    for (const request of objectsOf(toolRequests)) {
+      const { toolCallId, name, arguments: args } = request;
+      if (stringOf(toolCallId) && stringOf(name)) {
+        this.#toolNames.set(toolCallId as string, name as string);
+        parts.push({ type: "tool_call", toolCallId: toolCallId as string, name: name as string, args: args ?? {} });
+      } else parts.push(dataPartOf(request));
+    }
+    const about = saidOf({ model, messageId, phase, outputTokens, citations });
+    if (parts.length > 0) this.#add(messageEntry(info.line, "assistant", info.id, parts, info.time, about), info);
+  }
+
+  /** Some versions write a thought as an event of its own, and again with the reply. */
+  #addThought({ content }: JsonObject, info: EventInfo): void {
+    const text = stringOf(content);
+    if (text === undefined || this.#thoughts.has(text)) return;
+    this.#thoughts.add(text);
+    this.#add(messageEntry(info.line, "assistant", info.id, [{ type: "reasoning", text }], info.time), info);
+  }
+
+  #addResult(data: JsonObject, info: EventInfo): void {
+    const { toolCallId, success, error, result, model } = data;
+    if (!stringOf(toolCallId)) {
+      this.warn(info.line, "toolCallId: expected a string");
+      return;
+    }
+    const { content, binaryResultsForLlm } = objectOf(result);
+    const isError = success === false;
+    const words = isError ? resultTextOf(objectOf(error).message ?? content) : resultTextOf(content ?? result);
+    const files = objectsOf(binaryResultsForLlm).flatMap((one) => this.#fileOf(one));
+    const command = this.#userCommands.get(toolCallId as string);
+    if (command !== undefined) {
+      const parts = [...textParts(`! ${command}`), ...injected([...textParts(words), ...files])];
+      this.#say(parts, info, { type: "tool.user_requested" });
+      return;
+    }
+    const part: Part = {
+      type: "tool_result",
+      toolCallId: toolCallId as string,
+      content: files.length === 0 ? words : [{ type: "text", text: words }, ...files],
+      ...(isError && { isError }),
+    };
+    const name = this.#toolNames.get(toolCallId as string);
+    if (name !== undefined) part.name = name;
+    this.#add(messageEntry(info.line, "tool", info.id, [part], info.time, saidOf({ model })), info);
+  }
+
+  #fileOf(attachment: JsonObject): PlainPart[] {
+    const { type, assetId, mimeType, data, displayName, text, path, byteLength: _, ...rest } = attachment;
+    const asset = stringOf(assetId) === undefined ? {} : (this.#assets.get(assetId as string) ?? {});
+    const content = stringOf(data) ?? stringOf(asset.data);
+    const mediaType = stringOf(mimeType) ?? stringOf(asset.mimeType);
+    const name = stringOf(displayName);
+    if (content !== undefined && mediaType !== undefined) {
+      return [{ type: "file", mediaType, data: content, ...saidOf({ name, path }) }];
+    }
+    if (type === "selection" && typeof text === "string") return injected([{ type: "text", text }]) as PlainPart[];
+    if (type === "file" || type === "directory") {
+      return [{ type: "file", mediaType: mediaType ?? "application/octet-stream", ...saidOf({ name, path }) }];
+    }
+    return [dataPartOf(saidOf({ type, mimeType, displayName, text, path, ...rest }))];
+  }
+
+  #say(parts: Part[], info: EventInfo, about: JsonObject): void {
+    if (parts.length > 0) this.#add(messageEntry(info.line, "user", info.id, parts, info.time, about), info);
+  }
+
+  #add(entry: MessageEntry, { agent }: EventInfo): void {
+    const { sessionId, context } = this.#start;
+    const cwd = objectOf(context).cwd ?? this.#start.cwd;
+    const name = stringOf(sessionId) ?? sessionIdIn(this.file.path);
+    const describe = (): ImportedSession => ({
+      externalId: agent === undefined ? name : `${name}/agent-${agent}`,
+      source: "copilot-cli",
+      ...(agent !== undefined && { parentExternalId: name }),
+      ...(stringOf(cwd) && { project: projectOf(cwd as string) }),
+      metadata: saidOf({ cwd, repository: objectOf(context).repository, branch: objectOf(context).branch }),
+    });
+    this.open(agent ?? "", describe).add([entry]);
+  }
+}
+
+type PlainPart = Extract<Part, { type: "text" | "file" | "data" }>;
+
+function textParts(text: JsonValue | undefined): PlainPart[] {
+  if (text === undefined || text === null || text === "") return [];
+  return [typeof text === "string" ? { type: "text", text } : dataPartOf(text)];
+}
+
+/** Returns the name of the folder of `events.jsonl`, or the name of the file. */
+function sessionIdIn(path: string): string {
+  const name = basename(path, ".jsonl");
+  return name === "events" ? basename(dirname(path)) : name;
+}
+
+/** Returns the session's name in `workspace.yaml` beside the events. */
+async function titleBeside(path: string): Promise<string | undefined> {
+  if (basename(path) !== "events.jsonl") return undefined;
+  const about = await readFile(join(dirname(path), "workspace.yaml"), "utf8").catch(() => "");
+  const [, name = ""] = /^name: (.+)$/m.exec(about) ?? [];
+  if (name.startsWith('"')) {
+    const parsed = parseJson(name);
+    return "value" in parsed ? stringOf(parsed.value) : undefined;
+  }
+  return stringOf(name.replace(/^'(.*)'$/, "$1").replaceAll("''", "'"));
+}

@@ -1,0 +1,110 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { copilotCli } from "../../../src/importers/copilot-cli.ts";
+
+import { collect, eventsOfLines, fileOf, messagesIn, sessionsIn, warningsIn } from "./read.ts";
+
+let count = 0;
+const event = (type: string, data: unknown, more = {}) => {
+  count += 1;
+  return { type, data, id: `e${count}`, timestamp: "2026-03-05T09:00:00.000Z", parentId: null, ...more };
+};
+const START = event("session.start", { sessionId: "s", context: { cwd: "/srv/tidewatch", branch: "main" } });
+const user = (content: string, more = {}) => event("user.message", { content, ...more });
+const reply = (content: string, more = {}) => event("assistant.message", { content, model: "m", ...more });
+
+const read = (...lines: object[]) => eventsOfLines(copilotCli, [START, ...lines]);
+const said = async (...lines: object[]) =>
+  messagesIn(await read(...lines)).map(({ role, parts }) => [
+    role,
+    ...parts!.map(({ type, text, injected, toolCallId }) =>
+      injected === true ? `[${text}]` : (text ?? toolCallId ?? type),
+    ),
+  ]);
+
+test("what the program puts in is marked, and commands of the user are the user's", async () => {
+  const run = { toolCallId: "u", toolName: "bash", arguments: { command: "ls" } };
+  expect(
+    await said(
+      user("hi", { transformedContent: "<time/>hi", attachments: [{ type: "selection", text: "code" }] }),
+      user("skill", { source: "skill-pdf" }),
+      user("go on", { isAutopilotContinuation: true }),
+      event("system.notification", { content: "a shell ended", kind: { type: "shell_completed" } }),
+      event("tool.user_requested", run),
+      event("tool.execution_complete", { toolCallId: "u", success: true, result: { content: "a.txt" } }),
+      event("system.message", { role: "system", content: "prompt" }),
+    ),
+  ).toEqual([
+    ["user", "hi", "[code]"],
+    ["user", "[skill]"],
+    ["user", "[go on]"],
+    ["user", "[a shell ended]"],
+    ["user", "! ls", "[a.txt]"],
+  ]);
+});
+
+test("a thought that is told twice counts once, and a failure is the result", async () => {
+  const call = { toolCallId: "c", name: "view", arguments: {} };
+  const events = await read(
+    event("assistant.reasoning", { content: "hm", reasoningId: "r" }),
+    reply("I look.", { reasoningText: "hm", toolRequests: [call] }),
+    event("tool.execution_complete", { toolCallId: "c", success: false, error: { message: "no file" } }),
+  );
+  expect(messagesIn(events).flatMap(({ parts }) => parts)).toEqual([
+    { type: "reasoning", text: "hm" },
+    { type: "text", text: "I look." },
+    { type: "tool_call", toolCallId: "c", name: "view", args: {} },
+    { type: "tool_result", toolCallId: "c", name: "view", content: "no file", isError: true },
+  ]);
+});
+
+test("an image comes from the event that holds it", async () => {
+  const asset = { assetId: "sha256:1", type: "image", mimeType: "image/png", data: "aGk=" };
+  const attachments = [{ type: "file", displayName: "a.png", assetId: "sha256:1" }];
+  const events = await read(event("session.binary_asset", asset), user("see", { attachments }));
+  expect(messagesIn(events)[0]?.parts?.[1]).toEqual({
+    type: "file",
+    mediaType: "image/png",
+    data: "aGk=",
+    name: "a.png",
+  });
+});
+
+test("a subagent is a session of its own", async () => {
+  const events = await read(user("a"), event("user.message", { content: "b" }, { agentId: "x" }), reply("c"));
+  const about = { source: "copilot-cli", project: "tidewatch", metadata: { cwd: "/srv/tidewatch", branch: "main" } };
+  expect(sessionsIn(events)).toMatchObject([
+    { ...about, externalId: "s" },
+    { ...about, externalId: "s/agent-x", parentExternalId: "s" },
+  ]);
+});
+
+test("new events of the program are no news, and new events of a conversation are", async () => {
+  const events = await read(
+    event("model.novelty", {}),
+    event("session.novelty", {}),
+    event("poem.recited", {}),
+    user("hi"),
+  );
+  expect(warningsIn(events)).toEqual([[4, 'unknown type of event: "poem.recited"']]);
+  const broken = await read({ type: "user.message", data: 7 }, event("tool.execution_complete", { success: true }));
+  expect(warningsIn(broken)).toEqual([
+    [2, "expected an event with a type and data"],
+    [3, "toolCallId: expected a string"],
+  ]);
+});
+
+test("a session has the name that the CLI gave it, and without a start the name of its folder", async () => {
+  const folder = join(mkdtempSync(join(tmpdir(), "coppice-")), "my-session");
+  mkdirSync(folder);
+  const path = join(folder, "events.jsonl");
+  const titleOf = async (yaml: string) => {
+    writeFileSync(join(folder, "workspace.yaml"), `id: x\nname: ${yaml}\nuser_named: false\n`);
+    return sessionsIn(await collect(copilotCli.read(fileOf(`${JSON.stringify(user("hi"))}\n`, 99, path))));
+  };
+  expect(await titleOf("Fog horn")).toMatchObject([{ externalId: "my-session", title: "Fog horn" }]);
+  expect((await titleOf("'it''s on'"))[0]?.title).toBe("it's on");
+  expect((await titleOf('"a \\"b\\""'))[0]?.title).toBe('a "b"');
+});
