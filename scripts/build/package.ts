@@ -10,13 +10,15 @@ const SOURCE = fileURLToPath(new URL("../../src", import.meta.url));
 
 /** Every entry by the name that its files have in the package. Its types are published if users import it. */
 function entries(): { programs: Record<string, string>; typed: string[] } {
-  const adapters = readdirSync(join(SOURCE, "adapters")).filter((name) => name.endsWith(".ts"));
+  const filesIn = (room: string) => readdirSync(join(SOURCE, room)).filter((name) => name.endsWith(".ts"));
+  const nameOf = (file: string) => file.slice(0, -".ts".length);
   const published = {
     index: "index.ts",
     import: "imports/index.ts",
     tools: "session/tools.ts",
     view: "view/index.ts",
-    ...Object.fromEntries(adapters.map((file) => [`adapters/${file.slice(0, -".ts".length)}`, `adapters/${file}`])),
+    ...Object.fromEntries(filesIn("adapters").map((file) => [`adapters/${nameOf(file)}`, `adapters/${file}`])),
+    ...Object.fromEntries(filesIn("frameworks").map((file) => [nameOf(file), `frameworks/${file}`])),
   };
   const programs = {
     ...published,

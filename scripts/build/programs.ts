@@ -29,7 +29,11 @@ export class DefaultJsonSchemaValidator {
  * @returns the files that were bundled.
  */
 export async function bundlePrograms(source: string, programs: Record<string, string>, out: string): Promise<string[]> {
-  const dependencies = Object.keys({ ...PACKAGE.dependencies, ...PACKAGE.optionalDependencies });
+  const dependencies = Object.keys({
+    ...PACKAGE.dependencies,
+    ...PACKAGE.optionalDependencies,
+    ...PACKAGE.peerDependencies,
+  });
   const bundle = await rolldown({
     input: Object.fromEntries(Object.entries(programs).map(([name, file]) => [name, join(source, file)])),
     platform: "node",

@@ -9,8 +9,8 @@ import { dts } from "rollup-plugin-dts";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /**
- * Writes one `.d.ts` for each entry. It imports the types of other packages. `import` and `tools` also import the types that they
- * share with the main entry.
+ * Writes one `.d.ts` for each entry. It imports the types of other packages. Every entry except the adapters also imports the types
+ * that it shares with the main entry.
  */
 export async function bundleTypes(source: string, entries: Record<string, string>, out: string): Promise<void> {
   const declarations = mkdtempSync(join(tmpdir(), "coppice-types-"));
@@ -24,7 +24,7 @@ export async function bundleTypes(source: string, entries: Record<string, string
     );
     const paths = Object.fromEntries(shared.map((file) => [file, "./index.js"]));
     for (const [name, file] of Object.entries(entries)) {
-      const isShared = name === "import" || name === "tools";
+      const isShared = name !== "index" && !name.startsWith("adapters/");
       const bundle = await rollup({
         input: join(declarations, file.replace(/\.ts$/, ".d.ts")),
         external: (id) => !/^[./]/.test(id) || (isShared && shared.includes(id)),

@@ -11,10 +11,15 @@ export interface Page {
   text: string;
 }
 
-/** Reads the README and the README of each folder. */
+/** Reads the README, and the README of each room and each framework. */
 export function readPages(): Page[] {
-  const rooms = readdirSync(join(ROOT, "src"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  return ["README.md", "scripts/README.md", "src/README.md", ...rooms.map(({ name }) => `src/${name}/README.md`).sort()]
+  const folders = [...foldersIn("src"), ...foldersIn("src/frameworks")].sort();
+  return ["README.md", "scripts/README.md", "src/README.md", ...folders.map((folder) => `${folder}/README.md`)]
     .filter((path) => existsSync(join(ROOT, path)))
     .map((path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") }));
+}
+
+function foldersIn(folder: string): string[] {
+  const entries = readdirSync(join(ROOT, folder), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return entries.map(({ name }) => `${folder}/${name}`);
 }

@@ -158,12 +158,12 @@ export class StoreItems implements Items {
     const elements = parsedNamespace(prefix);
     const accepts = filter && filterOf(filter);
     return database.read(() => {
-      const ids = items.ids(elements);
-      if (descending) ids.reverse();
-      if (accepts === undefined) return ids.slice(offset, offset + limit).map((id) => items.byId(id));
+      if (accepts === undefined) {
+        return items.ids(elements, { limit, offset, descending }).map((id) => items.byId(id));
+      }
       const found: Item[] = [];
       let skipped = 0;
-      for (const id of ids) {
+      for (const id of items.ids(elements, { limit: -1, offset: 0, descending })) {
         if (found.length === limit) break;
         const item = items.byId(id);
         if (!accepts(item.value)) continue;

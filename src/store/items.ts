@@ -21,23 +21,28 @@ export interface Item {
   updatedAtMs: number;
 }
 
-/** A namespace and all that begin with the same elements, as bounds of the column `namespace`. */
+/** The bounds of the column `namespace` for a namespace and all that begin with the same elements. */
 interface NamespaceRange {
-  exact: string;
   from: string;
   to: string;
 }
 
-/** The JSON of a longer namespace begins with the JSON of its first elements, without the bracket, and a comma. */
+/**
+ * The JSON of a longer namespace begins with the JSON of its first elements, without the bracket, and a comma. It comes before the
+ * JSON of these elements alone, and nothing else comes between.
+ */
 function rangeOf(prefix: readonly string[]): NamespaceRange {
-  const exact = JSON.stringify(prefix);
-  const stem = exact.slice(0, -1);
-  return prefix.length === 0
-    ? { exact, from: `${stem}"`, to: `${stem}#` }
-    : { exact, from: `${stem},`, to: `${stem}-` };
+  const to = JSON.stringify(prefix);
+  return { from: `${to.slice(0, -1)}${prefix.length === 0 ? '"' : ","}`, to };
 }
 
-const IN_RANGE = "(namespace = @exact OR namespace >= @from AND namespace < @to)";
+const IN_RANGE = "namespace >= @from AND namespace <= @to";
+
+export interface ItemPage {
+  limit: number;
+  offset: number;
+  descending: boolean;
+}
 
 export class ItemRepository extends Repository {
   // Programs may read and write items in every step.
@@ -51,8 +56,10 @@ export class ItemRepository extends Repository {
     DELETE FROM items WHERE namespace = ? AND key = ?`;
   readonly #deleteRange = this.statement<NamespaceRange>`DELETE FROM items WHERE ${IN_RANGE}`;
   // These read only the index, because values may be long.
-  readonly #ids = this.statement<NamespaceRange, number>`
-    SELECT id FROM items WHERE ${IN_RANGE} ORDER BY namespace, key`.pluck();
+  readonly #ids = this.statement<NamespaceRange & Omit<ItemPage, "descending">, number>`
+    SELECT id FROM items WHERE ${IN_RANGE} ORDER BY namespace, key LIMIT @limit OFFSET @offset`.pluck();
+  readonly #lastIds = this.statement<NamespaceRange & Omit<ItemPage, "descending">, number>`
+    SELECT id FROM items WHERE ${IN_RANGE} ORDER BY namespace DESC, key DESC LIMIT @limit OFFSET @offset`.pluck();
   readonly #namespaces = this.statement<NamespaceRange, string>`
     SELECT DISTINCT namespace FROM items WHERE ${IN_RANGE} ORDER BY namespace`.pluck();
   readonly count = this.statement<[], number>`SELECT count(*) FROM items`.pluck().one;
@@ -77,8 +84,8 @@ export class ItemRepository extends Repository {
   }
 
   /** The ids of the items in a namespace and in those that begin with it, by namespace and key. */
-  ids(prefix: readonly string[]): number[] {
-    return this.#ids.all(rangeOf(prefix));
+  ids(prefix: readonly string[], { descending, ...page }: ItemPage): number[] {
+    return (descending ? this.#lastIds : this.#ids).all({ ...rangeOf(prefix), ...page });
   }
 
   byId(id: number): Item {

@@ -2,9 +2,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { readPages } from "../../scripts/docs/pages.ts";
 import { generateSections } from "../../scripts/docs/sections.ts";
+import { CoppiceSaver } from "../../src/frameworks/langgraph.ts";
 import { openStore } from "../../src/index.ts";
 import { CliFolder } from "../support/cli.ts";
 import { type GeminiServer, startGeminiServer } from "../support/gemini-server.ts";
@@ -88,7 +90,7 @@ describe("the snippets in TypeScript", () => {
     await gemini.close();
   });
 
-  test("are there", () => expect(snippets.length).toBe(19));
+  test("are there", () => expect(snippets.length).toBe(21));
 
   test.each(snippets.map((code, index) => [index, code] as const))(
     "snippet %i runs as it stands",
@@ -97,6 +99,10 @@ describe("the snippets in TypeScript", () => {
       const source = code
         .replaceAll('"coppice"', JSON.stringify(pathToFileURL(join(ROOT, "src/index.ts")).href))
         .replaceAll('"coppice/import"', JSON.stringify(pathToFileURL(join(ROOT, "src/imports/index.ts")).href))
+        .replaceAll(
+          '"coppice/langgraph"',
+          JSON.stringify(pathToFileURL(join(ROOT, "src/frameworks/langgraph.ts")).href),
+        )
         .replaceAll('"coppice/tools"', JSON.stringify(pathToFileURL(join(ROOT, "src/session/tools.ts")).href))
         .replaceAll('"agent.db"', JSON.stringify(join(folder, `agent-${index}.db`)));
       const file = join(folder, `snippet-${index}.ts`);
@@ -143,7 +149,7 @@ test("the example of recall prints what it says", async () => {
 describe("the queries in SQL", () => {
   const queries = blocks("sql");
 
-  test("are there", () => expect(queries.length).toBe(11));
+  test("are there", () => expect(queries.length).toBe(12));
 
   test.each(queries.map((query) => [query.split("\n")[0]!, query] as const))("%s", async (_, query) => {
     const path = join(folder, "sql.db");
@@ -166,6 +172,8 @@ describe("the queries in SQL", () => {
       await session.resolveDirty();
     }
     await store.upkeep();
+    const thread = { configurable: { thread_id: "t" } };
+    await new CoppiceSaver(store).put(thread, emptyCheckpoint(), { source: "input", step: -1, parents: {} }, {});
     store.close();
     const reader = openStore(path, { readonly: true });
     const rows = reader.query(query);

@@ -15,7 +15,15 @@ const { exports: entries } = JSON.parse(readFileSync(join(ROOT, "package.json"),
 /** What users import: `coppice`, `coppice/import`, `coppice/adapters/openai` and so on. */
 const SPECIFIERS = Object.keys(entries).flatMap((path) => (path === "./package.json" ? [] : [join("coppice", path)]));
 /** Types that the adapters and a consumer's own code need. */
-const TYPED = ["ai", "openai", "@anthropic-ai/sdk", "@google/genai", "@types/node"];
+const TYPED = [
+  "ai",
+  "openai",
+  "@anthropic-ai/sdk",
+  "@google/genai",
+  "@langchain/core",
+  "@langchain/langgraph-checkpoint",
+  "@types/node",
+];
 
 const scratch = scratchFolder();
 const project = join(scratch, "project");
@@ -129,7 +137,7 @@ try {
     const named = types.flatMap((file) =>
       [...readFileSync(join(installation, file), "utf8").matchAll(/from ['"]([^'"]+)['"]/g)].map(([, name]) => name!),
     );
-    const allowed = /^(node:|\.\/index\.js$|ai$|openai\/|@anthropic-ai\/sdk\/|@google\/genai$)/;
+    const allowed = /^(node:|\.\/index\.js$|ai$|openai\/|@anthropic-ai\/sdk\/|@google\/genai$|@langchain\/)/;
     expect(named.filter((name) => !allowed.test(name))).toEqual([]);
   });
 

@@ -6,6 +6,7 @@ import * as anthropic from "../../src/adapters/anthropic.ts";
 import * as gemini from "../../src/adapters/gemini.ts";
 import * as llxprt from "../../src/adapters/llxprt.ts";
 import * as openai from "../../src/adapters/openai.ts";
+import * as langgraph from "../../src/frameworks/langgraph.ts";
 import * as imports from "../../src/imports/index.ts";
 import * as coppice from "../../src/index.ts";
 import * as tools from "../../src/session/tools.ts";
@@ -36,6 +37,11 @@ test("values of the adapters", () => {
 
 test("values of the view", () => {
   expect(Object.keys(view)).toEqual(["serveView"]);
+});
+
+test("values and types of the frameworks", () => {
+  expect(Object.keys(langgraph).sort()).toEqual(["CoppiceChatMessageHistory", "CoppiceSaver", "CoppiceStore"]);
+  expect(typesIn("frameworks/langgraph.ts")).toEqual(["CoppiceSaverOptions"]);
 });
 
 test("values and types of tools", () => {

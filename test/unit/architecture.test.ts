@@ -21,6 +21,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   session: ["core", "forest", "store", "models", "ann", "ingest", "summaries", "context", "recall"],
   importers: ["core", "adapters"],
   imports: ["core", "importers", "session"],
+  frameworks: ["core", "adapters", "recall", "session"],
   hooks: ["core", "store", "models", "context", "recall", "session", "importers"],
   setup: ["core", "hooks"],
   // It may start the other surfaces.
@@ -41,6 +42,8 @@ const PACKAGE_AT: Record<string, readonly string[]> = {
   openai: ["adapters/openai"],
   "@anthropic-ai/sdk": ["adapters/anthropic"],
   ai: ["adapters/ai-sdk"],
+  "@langchain/core": ["frameworks/langgraph"],
+  "@langchain/langgraph-checkpoint": ["frameworks/langgraph"],
   "p-queue": ["models/request-queue.ts"],
   "hnswlib-node": ["ann"],
   tokenx: ["core/token-estimate.ts"],
