@@ -37,6 +37,7 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   },
   chat: null,
   mcp: null,
+  view: null,
   watch: null,
   hook: { args: ["status"], keys: "isOff projectsOff agents" },
   sessions: { args: [], isArray: true, keys: SESSION },
@@ -64,7 +65,7 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   doctor: { args: [], keys: "ok findings" },
   verify: {
     args: [],
-    keys: "ok sessionCount messageCount unionCount rebuiltCount problemCount problems",
+    keys: "ok sessionCount messageCount entryCount itemCount unionCount rebuiltCount problemCount problems",
   },
   backup: {
     args: [join(folder.path, "copy.db"), "--overwrite"],

@@ -76,7 +76,7 @@ describe("coppice setup", () => {
     const { trustOf } = await import("../../src/setup/agents/codex.ts");
     const lines = [...configOf(folder).matchAll(/hooks\.(\w+)\]\]\nhooks = .*?command = (".*"), timeout/g)];
     const trusts = lines.map(([, moment, line]) => `trusted_hash = "${trustOf(moment!, JSON.parse(line!))}"`);
-    expect(trusts).toHaveLength(3);
+    expect(trusts).toHaveLength(4);
     writeFileSync(
       join(folder.path, ".codex", "config.toml"),
       `${configOf(folder)}\n[hooks.state.x]\n${trusts.join("\n")}\n`,
