@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { StoreError } from "../core/errors.ts";
-import { BATCH_MESSAGES_MAX, ID_CHARS_MAX } from "../core/limits.ts";
+import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import { parseMessage } from "../core/message.ts";
 import { OPENING_MESSAGES } from "../core/remembered.ts";
-import { cutAtGrapheme } from "../core/text.ts";
 import type { ImportedSession, Importer, ImportFile } from "../importers/importer.ts";
+import { cleanName, titleOf } from "../importers/names.ts";
 import { IMPORTERS } from "../importers/registry.ts";
 import type { OpenedSession } from "../session/opened-session.ts";
 import { internalsOf, type OpenedStore } from "../session/opened-store.ts";
@@ -377,18 +377,4 @@ function isTooShort({ session, opening, pending }: OpenImport): boolean {
 
 export function addCounts(sum: Replaced, counts: Replaced | undefined): void {
   for (const [kind, count] of Object.entries(counts ?? {})) sum[kind] = (sum[kind] ?? 0) + count;
-}
-
-/** Titles made by a model may hold characters that the store refuses. */
-function titleOf(title: string): string {
-  return cleanName(title.replace(/\s+/g, " ")) ?? "untitled";
-}
-
-/** Returns a name on one line that the store accepts, or undefined if nothing is left. */
-function cleanName(text: string): string | undefined {
-  const line = text
-    .toWellFormed()
-    .replace(/[\0-\x1f\x7f-\x9f]+/g, " ")
-    .trim();
-  return cutAtGrapheme(line, ID_CHARS_MAX) || undefined;
 }

@@ -6,6 +6,7 @@ import * as anthropic from "../../src/adapters/anthropic.ts";
 import * as gemini from "../../src/adapters/gemini.ts";
 import * as llxprt from "../../src/adapters/llxprt.ts";
 import * as openai from "../../src/adapters/openai.ts";
+import * as claudeAgentSdk from "../../src/frameworks/claude-agent-sdk.ts";
 import * as langgraph from "../../src/frameworks/langgraph.ts";
 import * as imports from "../../src/imports/index.ts";
 import * as coppice from "../../src/index.ts";
@@ -40,6 +41,13 @@ test("values of the view", () => {
 });
 
 test("values and types of the frameworks", () => {
+  expect(Object.keys(claudeAgentSdk)).toEqual(["CoppiceSessionStore"]);
+  expect(typesIn("frameworks/claude-agent-sdk.ts")).toEqual([
+    "CoppiceSessionStoreOptions",
+    "SessionKey",
+    "SessionStoreEntry",
+    "SessionSummaryEntry",
+  ]);
   expect(Object.keys(langgraph).sort()).toEqual(["CoppiceChatMessageHistory", "CoppiceSaver", "CoppiceStore"]);
   expect(typesIn("frameworks/langgraph.ts")).toEqual(["CoppiceSaverOptions"]);
 });

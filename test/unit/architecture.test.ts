@@ -21,7 +21,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   session: ["core", "forest", "store", "models", "ann", "ingest", "summaries", "context", "recall"],
   importers: ["core", "adapters"],
   imports: ["core", "importers", "session"],
-  frameworks: ["core", "adapters", "recall", "session"],
+  frameworks: ["core", "adapters", "importers", "recall", "session"],
   hooks: ["core", "store", "models", "context", "recall", "session", "importers"],
   setup: ["core", "hooks"],
   // It may start the other surfaces.
