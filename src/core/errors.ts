@@ -16,6 +16,7 @@ export interface ErrorDetails {
   SESSION_NOT_FOUND: { sessionId: string };
   SESSION_CONFLICT: { sessionId: string; field: string; stored: unknown; given: unknown };
   SESSION_CHANGED: { sessionId: string; seqExpected: number; seqFound: number };
+  SESSION_SUPERSEDED: { sessionId: string; parentSessionId: string };
   HANDLE_INVALID: { handle: string; reason: string };
   ROOT_NOT_FOUND: { handle: string };
   BUDGET_TOO_SMALL: { tokensMax: number; tokensNeeded: number; strategy?: "full" };
@@ -88,6 +89,10 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   SESSION_CHANGED: ({ sessionId, seqExpected, seqFound }) => ({
     message: `Another writer has appended to session "${sessionId}": expected its next seq to be ${seqExpected}, found ${seqFound}.`,
     hint: "Read the new messages with `session.messages()`, then decide whether to append.",
+  }),
+  SESSION_SUPERSEDED: ({ sessionId, parentSessionId }) => ({
+    message: `"${sessionId}" holds messages that session "${parentSessionId}" has superseded. It cannot be opened as a session.`,
+    hint: `Open session "${parentSessionId}". \`expand\` shows its superseded messages, and \`undo\` brings them back.`,
   }),
   HANDLE_INVALID: ({ handle, reason }) => ({
     message: `"${handle}" is not a handle: ${reason}.`,

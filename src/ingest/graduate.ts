@@ -202,6 +202,7 @@ function planMove(
   placeSteps(repositories, move, messages.graduating(sessionId, move.seqEnd, graduatedSeq - 1), graduatedSeq);
   if (settlesAll) placer.settleAll();
   const forest = placer.growth;
+  const graduatedBefore = state.graduatedSeq;
   const enteredAt = new Map<number, number>();
   for (const { kind, root, id } of placer.log) {
     if (kind === "start" || kind === "join") enteredAt.set(root, id);
@@ -224,6 +225,8 @@ function planMove(
   };
   return {
     sessionId,
+    seqEnd: state.nextSeq,
+    graduatedBefore,
     graduatedSeq,
     evictedSeq,
     unions: placer.log,

@@ -7,6 +7,7 @@ import { identifier, parseValue } from "../core/schema.ts";
 import { sessionOptions, sessionSettings } from "../core/settings.ts";
 import { heldTime } from "../core/times.ts";
 import type { Repositories } from "../store/repositories.ts";
+import type { SessionRow } from "../store/sessions.ts";
 import { changeSettings, completeSession, createSession } from "../store/write.ts";
 import type { SessionPorts } from "./ports.ts";
 
@@ -33,7 +34,7 @@ export interface SessionOrigin {
  * Creates the session with this id, or brings its names and settings up to date.
  *
  * @returns the session's id. It differs from `id` if another process has just created a session with the same origin.
- * @throws {StoreError} `SESSION_CONFLICT`, `OPTION_INVALID`, `STORE_READONLY`.
+ * @throws {StoreError} `SESSION_CONFLICT`, `SESSION_SUPERSEDED`, `OPTION_INVALID`, `STORE_READONLY`.
  */
 export function openSession(ports: SessionPorts, id: string, options: SessionOptions, origin?: SessionOrigin): string {
   const { repositories, clock, changes } = ports;
@@ -45,6 +46,7 @@ export function openSession(ports: SessionPorts, id: string, options: SessionOpt
     const forkSeq = forkSeqOf(repositories, parentSessionId, origin);
     return { row: sessions.byId(id), parentSessionId, names: namesOf(repositories, id, origin), forkSeq };
   });
+  assertOnPath(row);
   if (row === undefined) {
     const known = createSession(repositories, {
       id,
@@ -75,6 +77,12 @@ export function openSession(ports: SessionPorts, id: string, options: SessionOpt
     changes.count += 1;
   }
   return id;
+}
+
+/** @throws {StoreError} `SESSION_SUPERSEDED` for the row of a branch. */
+export function assertOnPath(row: SessionRow | undefined): void {
+  if (row === undefined || row.supersededAtMs === null) return;
+  throw new StoreError("SESSION_SUPERSEDED", { sessionId: row.id, parentSessionId: row.parentSessionId ?? "" });
 }
 
 /** Returns the session id for an imported session. Every import of the session gets the same id. */

@@ -1,3 +1,4 @@
+import { v7 as uuidv7 } from "uuid";
 import * as z from "zod/mini";
 import type { RenderResult } from "../context/result.ts";
 import { digestOf } from "../core/digest.ts";
@@ -13,6 +14,8 @@ import { type AppendResult, append, catchUp } from "../ingest/append.ts";
 import { compact } from "../ingest/frontier.ts";
 import { prepareMessage } from "../ingest/prepare.ts";
 import { newMessages, type SyncKey } from "../ingest/sync.ts";
+import { TITLE_TEXT_CHARS, titleOf } from "../models/title.ts";
+import { rewind } from "../store/rewind.ts";
 import { loadSessionState, type SessionState } from "../store/session-state.ts";
 import type { SessionOverview } from "../store/sessions.ts";
 import { renameSession } from "../store/write.ts";
@@ -29,7 +32,7 @@ import type { PreparedMessage } from "./prepared.ts";
 import type { Pressure } from "./pressure.ts";
 import { type ResolveDirtyOptions, Resolver, type StartResolvingOptions } from "./resolver.ts";
 import { type RootInfo, rootsOf } from "./roots.ts";
-import type { MessagesOptions, Session } from "./session.ts";
+import type { MessagesOptions, RewindOptions, RewindResult, Session } from "./session.ts";
 
 const MESSAGES_OPTIONS = once(() =>
   z.strictObject({
@@ -38,6 +41,12 @@ const MESSAGES_OPTIONS = once(() =>
     limit: z._default(whole(0, PAGE_LIMIT_MAX), PAGE_LIMIT_MAX),
   } satisfies FieldsOf<MessagesOptions>),
 );
+
+const REWIND_OPTIONS = once(() =>
+  z.strictObject({ toSeq: z.optional(whole(-1)), toMessageId: z.optional(whole(0)) } satisfies FieldsOf<RewindOptions>),
+);
+
+const TITLES = { titleOf, titleTextChars: TITLE_TEXT_CHARS };
 
 const ROOTS_OPTIONS = once(() => z.strictObject({ level: z._default(oneWordOf(["cluster", "theme"]), "theme") }));
 
@@ -198,6 +207,23 @@ export class OpenedSession implements Session {
   rename(title: string): void {
     checkId("title", title);
     renameSession(this.#ports.repositories, this.id, title);
+  }
+
+  rewind(options: RewindOptions): RewindResult {
+    const { toSeq, toMessageId } = parseOptions("rewind", REWIND_OPTIONS(), options);
+    if ((toSeq === undefined) === (toMessageId === undefined)) {
+      throw new StoreError("OPTION_INVALID", { option: "rewind", expected: "toSeq or toMessageId", actual: options });
+    }
+    const { repositories, clock } = this.#ports;
+    const terms = { ...TITLES, branchId: uuidv7(), nowMs: clock(), isUndoable: true };
+    this.#ports.changedAtMs.set(this.id, clock());
+    try {
+      return rewind(repositories, this.id, toSeq === undefined ? { toMessageId: toMessageId! } : { toSeq }, terms);
+    } finally {
+      this.release();
+      this.#lastHistory = [];
+      this.#resolver.wake();
+    }
   }
 
   messages(options: MessagesOptions = {}): Message[] {

@@ -38,7 +38,7 @@ import { noteImportedFiles, startGeneration } from "../store/write.ts";
 import { examine } from "./doctor.ts";
 import { type ExportLine, type ExportOptions, exportLines } from "./export.ts";
 import { StoreItems } from "./items.ts";
-import { importedSessionId, openSession, type SessionOrigin } from "./open-session.ts";
+import { assertOnPath, importedSessionId, openSession, type SessionOrigin } from "./open-session.ts";
 import { OpenedSession } from "./opened-session.ts";
 import { type ChosenPorts, SessionPorts } from "./ports.ts";
 import { isUsual } from "./prepared.ts";
@@ -191,6 +191,7 @@ export class OpenedStore implements Store {
     textValue("session id", id);
     const row = this.#database.read(() => this.#repositories.sessions.byId(id));
     if (row === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: id });
+    assertOnPath(row);
     return this.#sessionObject(id);
   }
 
@@ -469,7 +470,7 @@ export class OpenedStore implements Store {
   }
 
   /**
-   * Appends what an import read, without the messages that were forgotten, in one transaction.
+   * Appends what an import read, without the messages that were forgotten or superseded, in one transaction.
    *
    * @param opening  The digests of the first messages in the file: see `OPENING_MESSAGES`.
    * @param append  Gets the messages that were not forgotten.
@@ -481,11 +482,13 @@ export class OpenedStore implements Store {
     opening: readonly Buffer[],
     append: (messages: readonly M[]) => R[],
   ): (R | undefined)[] {
-    const { tombstones } = this.#repositories;
+    const { tombstones, sessions } = this.#repositories;
     try {
       return this.#database.write("append", () => {
         const isForgotten = tombstones.recognizer(sessionId, opening);
-        const remembered = messages.filter((message) => !isForgotten(message));
+        const superseded = new Set(sessions.supersededIds(sessionId));
+        const isLeftOut = (message: M): boolean => isForgotten(message) || superseded.has(message.name);
+        const remembered = messages.filter((message) => !isLeftOut(message));
         const results = append(remembered);
         return messages.map((message) => results[remembered.indexOf(message)]);
       });

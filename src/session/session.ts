@@ -22,6 +22,15 @@ export interface MessagesOptions {
   limit?: number;
 }
 
+/** The last message that stays: its seq (-1 if none stays), or its id. */
+export type RewindOptions = { toSeq?: number; toMessageId?: number };
+
+export interface RewindResult {
+  /** The branch that holds the superseded messages; null if there were none. */
+  branchId: string | null;
+  supersededCount: number;
+}
+
 /**
  * One agent's conversation. You append messages, render a context for the next model call, and inspect the forest.
  *
@@ -134,6 +143,18 @@ export interface Session {
    * @throws {StoreError} `OPTION_INVALID`, `STORE_READONLY`.
    */
   rename(title: string): void;
+
+  /**
+   * Goes back: the session then ends with the message that you name, and the next one gets the seq after it. The later messages
+   * are superseded, not deleted. They keep their ids in a branch, and contexts, themes and `recall` do not have them. The forest
+   * is as it was when the message was the newest. Handles from before still expand to the same messages.
+   *
+   * If a tool call stays and its result does not, the call is open again.
+   *
+   * @throws {StoreError} `MESSAGE_NOT_FOUND` for an id that is not on the path of this session; `OPTION_INVALID` for a seq that
+   *   the session does not have; the errors of `append`.
+   */
+  rewind(options: RewindOptions): RewindResult;
 
   /** Returns messages as they were appended, in order of seq. */
   messages(options?: MessagesOptions): Message[];

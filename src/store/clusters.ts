@@ -39,6 +39,9 @@ export class ClusterRepository extends Repository {
     ${CLUSTER.upsert("sessionId", "settledAt", "subjectParentId")}`;
   readonly settle = this.statement<[position: number, root: number]>`
     UPDATE clusters SET settled_at = ? WHERE root_id = ?`.run;
+  readonly delete = this.statement<[root: number]>`DELETE FROM clusters WHERE root_id = ?`.run;
+  readonly reopen = this.statement<[root: number]>`
+    UPDATE clusters SET settled_at = NULL, subject_parent_id = NULL WHERE root_id = ?`.run;
   /** Oldest root first. */
   readonly open = this.statement<[sessionId: string], ClusterRow>`
     SELECT ${CLUSTER} FROM clusters WHERE session_id = ? AND settled_at IS NULL ORDER BY root_id`.map(

@@ -29,6 +29,10 @@ export class EntryRepository extends Repository {
     SELECT ${ENTRY} FROM entries WHERE session_id = @sessionId AND id > @after ORDER BY id LIMIT @limit`;
   readonly byExternalId = this.statement<[sessionId: string, externalId: string], RowOf<typeof KNOWN>>`
     SELECT ${KNOWN} FROM entries WHERE session_id = ? AND external_id = ?`.get;
+  readonly #beyond = this.statement<[sessionId: string, beforeSeq: number], Record<string, unknown>>`
+    SELECT ${String(ENTRY)} FROM entries WHERE session_id = ? AND before_seq > ?`;
+  readonly #move = this.statement<{ id: number; sessionId: string; checksum: number }>`
+    UPDATE entries SET session_id = @sessionId, checksum = @checksum WHERE id = @id`;
   readonly count = this.statement<[], number>`SELECT count(*) FROM entries`.pluck().one;
 
   /** Returns the new entry's position. */
@@ -38,6 +42,17 @@ export class EntryRepository extends Repository {
 
   replace(row: InsertOf<typeof ENTRY>): void {
     this.#put.run(row);
+  }
+
+  /** Moves the entries after a message to another session. @throws {SyntaxError} if one is damaged. */
+  moveBeyond(from: string, seq: number, to: string): void {
+    for (const row of this.#beyond.all(from, seq + 1)) {
+      const damage = ENTRY.damageOf(row);
+      if (damage !== undefined) throw new SyntaxError(damage);
+      row.sessionId = to;
+      ENTRY.seal(row);
+      this.#move.run({ id: row.id as number, sessionId: to, checksum: row.checksum as number });
+    }
   }
 
   after(sessionId: string, after: number, limit: number): Entry[] {

@@ -30,6 +30,7 @@ export interface TextRow
   messageId: number;
 }
 
+const IS_ON_PATH = "session_id NOT IN (SELECT id FROM sessions WHERE superseded_at_ms IS NOT NULL)";
 const GIVEN = "FROM json_each(?) given CROSS JOIN messages m ON m.id = given.value";
 
 /** Reads `messages` for recall: many at once, in no order. */
@@ -58,7 +59,8 @@ export class EvidenceRepository extends Repository {
   /** The highest message id; 0 in an empty store. */
   readonly newestId = this.statement<[], number>`SELECT coalesce(max(id), 0) FROM messages`.pluck().one;
   /** The lowest message ids, in order. */
-  readonly firstIds = this.statement<[limit: number], number>`SELECT id FROM messages ORDER BY id LIMIT ?`.pluck().all;
+  readonly firstIds = this.statement<[limit: number], number>`
+    SELECT id FROM messages WHERE ${IS_ON_PATH} ORDER BY id LIMIT ?`.pluck().all;
   /** For each given id the lowest message id that is not below it. */
   readonly firstIdsFrom = this.statement<[ids: string], number>`
     SELECT DISTINCT (SELECT min(id) FROM messages WHERE id >= given.value) FROM json_each(?) given`.pluck().all;

@@ -68,16 +68,18 @@ export function forgetSession(repositories: Repositories, sessionId: string, ter
   const forget = () => {
     const session = sessions.unchecked(sessionId); // a damaged session can be forgotten, too
     if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
-    const tokenCount = messages.tokensOf(sessionId);
+    let tokenCount = messages.tokensOf(sessionId);
+    for (const branch of sessions.branchIds(sessionId)) tokenCount += messages.tokensOf(branch);
     const clusterCount = clusters.countOf(sessionId);
     burySession(repositories, session, terms.forgottenAtMs);
     for (const generation of generations.ids()) {
       leaveSubjects(repositories, session, generation, unions.unchecked(sessionId, generation), []);
     }
-    const ids = messages.parents(sessionId).map(({ id }) => id);
+    const branches = sessions.branchIds(sessionId);
+    const ids = [sessionId, ...branches].flatMap((id) => messages.parents(id).map((message) => message.id));
     const summaryCount = summaries.done(sessionId).length;
     unlessDamaged(fullText, () => fullText.delete(ids));
-    sessions.delete(sessionId);
+    for (const id of [...branches, sessionId]) sessions.delete(id);
     repositories.importedFiles.clear();
     generations.countRewrite();
     const counts = { messageCount: ids.length, tokenCount, clusterCount, summaryCount };
@@ -87,7 +89,7 @@ export function forgetSession(repositories: Repositories, sessionId: string, ter
 }
 
 /**
- * Forgets messages with their whole steps, and the summaries that covered them. The log is rewritten as if the messages
+ * Forgets messages of a session or of its branches, with their whole steps, and the summaries that covered them. The log is rewritten as if the messages
  * had never existed, and everything is derived from it again.
  *
  * @throws {StoreError} `SESSION_NOT_FOUND`; `MESSAGE_NOT_FOUND` for an id of another session; `STORE_CORRUPT` if the
@@ -103,16 +105,19 @@ export function forgetMessages(
   const forget = () => {
     const session = sessions.byId(sessionId);
     if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
+    const own = [sessionId, ...sessions.branchIds(sessionId)];
     const steps = new Set(
       messageIds.map((messageId) => {
         const found = messages.stepOf(messageId);
-        if (found?.sessionId !== sessionId) throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
+        if (found === undefined || !own.includes(found.sessionId)) {
+          throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
+        }
         return found.stepId;
       }),
     );
 
     const ids = messages.idsOfSteps([...steps]);
-    const tokenCount = messages.tokensOf(sessionId, ids);
+    const tokenCount = own.reduce((sum, id) => sum + messages.tokensOf(id, ids), 0);
     const changed = new Set<number>();
     buryMessages(repositories, sessionId, ids, terms.forgottenAtMs);
     const mayCover = summaries.mayCover(sessionId, ids);
@@ -138,9 +143,10 @@ export function forgetMessages(
       const changing = log.filter(({ root }) => touched.has(root));
       leaveSubjects(repositories, session, generation, changing, remaining);
       unions.replace(sessionId, generation, remaining);
+      forgetUndone(repositories, sessionId, generation, log, steps);
     }
     unlessDamaged(fullText, () => fullText.delete(ids));
-    messages.forget(sessionId, ids, terms.forgottenAtMs);
+    for (const id of own) messages.forget(id, ids, terms.forgottenAtMs);
     repositories.importedFiles.clear();
     const { derived } = derive(repositories, session, terms, (reason) => {
       throw new StoreError("STORE_CORRUPT", { path: database.path, reason });
@@ -155,6 +161,33 @@ export function forgetMessages(
     };
   };
   return inTransaction(repositories, terms, forget, 0);
+}
+
+/** Takes steps out of the logs as they were before rewinds. @param log  The session's log before the steps were forgotten. */
+function forgetUndone(
+  { unions }: Repositories,
+  sessionId: string,
+  generation: number,
+  log: readonly UnionRow[],
+  steps: ReadonlySet<number>,
+): void {
+  const undone = unions.undoneOf(sessionId, generation);
+  for (const at of new Set(undone.map(({ undoneAt }) => undoneAt))) {
+    const own = undone.filter(({ undoneAt }) => undoneAt === at);
+    if (!own.some(({ node, root }) => steps.has(node) || steps.has(root))) continue;
+    const held = [...log, ...undone.filter(({ undoneAt }) => undoneAt >= at)].filter(({ id }) => id < at);
+    const ids = new Set(own.map(({ id }) => id));
+    const remaining = logWithout(
+      held.sort((left, right) => left.id - right.id),
+      steps,
+    );
+    unions.replaceUndone(
+      sessionId,
+      generation,
+      at,
+      remaining.filter(({ id }) => ids.has(id)),
+    );
+  }
 }
 
 type NamedSession = Pick<SessionRow, "id" | "source" | "externalId">;
@@ -287,7 +320,7 @@ function mergeFullText({ database, fullText }: Repositories): void {
 }
 
 /** A damaged full-text index is emptied and fills again, because it must never prevent forgetting. */
-function unlessDamaged<T>(fullText: FullTextRepository, change: () => T): T | undefined {
+export function unlessDamaged<T>(fullText: FullTextRepository, change: () => T): T | undefined {
   try {
     return change();
   } catch (error) {

@@ -46,7 +46,9 @@ export interface IndexTotals {
 
 const SEARCH_TEXT = "CASE WHEN m.name IS NULL THEN m.text ELSE m.name || char(10) || m.text END";
 const NEWEST_ID = "SELECT coalesce(max(id), 0) FROM messages_fts_docsize";
-const TAIL = `FROM messages m WHERE m.id > (${NEWEST_ID}) ORDER BY m.id`;
+/** SQL: the message `m` is on the path of its session. Superseded messages are not in the index. */
+const IS_ON_PATH = "m.session_id NOT IN (SELECT id FROM sessions WHERE superseded_at_ms IS NOT NULL)";
+const TAIL = `FROM messages m WHERE m.id > (${NEWEST_ID}) AND ${IS_ON_PATH} ORDER BY m.id`;
 const GIVEN = "FROM json_each(?) given CROSS JOIN messages m ON m.id = given.value";
 const SIZES = "coalesce(group_concat(hex(sz), ''), '') FROM messages_fts_docsize";
 
@@ -59,7 +61,7 @@ export class FullTextRepository extends Repository {
   /** The id of the newest message in the index; 0 if there is none. */
   readonly newestId = this.statement<[], number>`${NEWEST_ID}`.pluck().one;
   readonly tailCount = this.statement<[], number>`
-    SELECT count(*) FROM messages WHERE id > (${NEWEST_ID})`.pluck().one;
+    SELECT count(*) FROM messages m WHERE id > (${NEWEST_ID}) AND ${IS_ON_PATH}`.pluck().one;
   readonly #tail = this.statement<[limit: number], SearchText>`SELECT m.id, ${SEARCH_TEXT} AS text ${TAIL} LIMIT ?`;
   /** The whole tail as pairs of id and text, in order. */
   readonly eachOfTail = this.statement<[], [number, string]>`SELECT m.id, ${SEARCH_TEXT} ${TAIL}`.raw().iterate;
@@ -79,8 +81,8 @@ export class FullTextRepository extends Repository {
   readonly anyWord = this.statement<[], string>`SELECT term FROM messages_fts_terms LIMIT 1`.pluck().get;
   /** Messages that are neither in the index nor in its tail. */
   readonly missingCount = this.statement<[], number>`
-    SELECT count(*) FROM messages
-    WHERE id <= (${NEWEST_ID}) AND id NOT IN (SELECT id FROM messages_fts_docsize)`.pluck().one;
+    SELECT count(*) FROM messages m
+    WHERE id <= (${NEWEST_ID}) AND id NOT IN (SELECT id FROM messages_fts_docsize) AND ${IS_ON_PATH}`.pluck().one;
   /** Indexed messages that do not exist. */
   readonly strangerCount = this.statement<[], number>`
     SELECT count(*) FROM messages_fts_docsize WHERE id NOT IN (SELECT id FROM messages)`.pluck().one;

@@ -35,11 +35,23 @@ class MessageColumns extends Columns<SelectedMessage> {
   }
 
   override decode(row: Record<string, unknown>): void {
+    this.#complete(row);
+    super.decode(row);
+  }
+
+  /** Changes a row, as the driver read it, and its checksum. A damaged row stays damaged. */
+  change(row: Record<string, unknown>, values: Partial<Record<keyof SelectedMessage, string | number>>): void {
+    this.#complete(row);
+    const isSealed = row.checksum !== null && this.damageOf(row) === undefined;
+    Object.assign(row, values);
+    if (isSealed) this.seal(row);
+  }
+
+  #complete(row: Record<string, unknown>): void {
     const parts = parsedOrUndefined(row.parts as string);
     if (row.isShared === 1) row.text = sharedTextOf(row.text as string, parts);
     row.digest = Buffer.from(row.digest as string, "hex");
     row.parsedParts = parts;
-    super.decode(row);
   }
 }
 
@@ -50,7 +62,14 @@ export type MessageValues = readonly unknown[];
 
 /** Returns the row that has these values. @throws {SyntaxError} if it is damaged. */
 export function messageRowOf(values: MessageValues): SelectedMessage {
-  const row = {
+  const row = uncheckedRowOf(values);
+  MESSAGE.decode(row);
+  return row as unknown as SelectedMessage;
+}
+
+/** Returns the row that has these values, as the driver read them. */
+export function uncheckedRowOf(values: MessageValues): Record<string, unknown> {
+  return {
     id: values[0],
     sessionId: values[1],
     seq: values[2],
@@ -71,8 +90,6 @@ export function messageRowOf(values: MessageValues): SelectedMessage {
     isShared: values[17],
     parsedParts: undefined,
   };
-  MESSAGE.decode(row);
-  return row as unknown as SelectedMessage;
 }
 
 /** @throws {SyntaxError} if they are not JSON. */

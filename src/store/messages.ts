@@ -13,6 +13,7 @@ import {
   partsOf,
   type SelectedMessage,
   storedTextOf,
+  uncheckedRowOf,
 } from "./message-columns.ts";
 import type { StoreDatabase } from "./open.ts";
 import { Repository } from "./repository.ts";
@@ -128,6 +129,10 @@ export class MessageRepository extends Repository {
   readonly graduating = this.statement<[sessionId: string, seqFirst: number, seqLast: number], GraduatingRow>`
     SELECT ${ENTERING}, substr(text, 1, ${ENTERING_TEXT_CHARS}) AS text, ${vectorNow("messages")} AS embedding
     FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`.map(graduatingMessage).all;
+  /** Like `graduating`, the messages of some steps. */
+  readonly #graduatingOf = this.statement<[stepIds: string], GraduatingRow>`
+    SELECT ${ENTERING.of("m")}, substr(m.text, 1, ${ENTERING_TEXT_CHARS}) AS text, ${vectorNow("m")} AS embedding
+    ${OF_STEPS}`.map(graduatingMessage);
   /** The seq of the newest message before `seq` that is not pinned; -1 if there is none. */
   readonly seqBefore = this.statement<[sessionId: string, seq: number], number>`
     SELECT coalesce((
@@ -176,6 +181,30 @@ export class MessageRepository extends Repository {
   readonly #renew = this.statement<{ id: number; embedding: Buffer | null; storedText: string | Buffer }>`
     UPDATE messages SET embedding = @embedding, stored_text = @storedText WHERE id = @id`.run;
   readonly #seal = this.sealing(messages);
+  // Rewinds run these.
+  /** The step that a rewind divides, and the first message of its later part. */
+  readonly dividedBy = this.statement<{ sessionId: string; seqLast: number }, { stepId: number; partId: number }>`
+    SELECT step_id AS stepId, id AS partId FROM messages
+    WHERE session_id = @sessionId AND seq > @seqLast AND step_id < (
+      SELECT id FROM messages WHERE session_id = @sessionId AND seq > @seqLast ORDER BY seq LIMIT 1)
+    ORDER BY seq LIMIT 1`.get;
+  readonly #after = this.statement<[sessionId: string, seq: number, limit: number], MessageValues>`
+    SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?`.raw();
+  readonly #move = this.statement<{
+    id: number;
+    sessionId: string;
+    stepId: number;
+    turnSeq: number;
+    checksum: number | null;
+  }>`
+    UPDATE messages SET session_id = @sessionId, step_id = @stepId, turn_seq = @turnSeq, checksum = @checksum
+    WHERE id = @id`.run;
+  readonly #moveForgotten = this.statement<{ from: string; to: string; seq: number }>`
+    UPDATE forgotten_messages SET session_id = @to WHERE session_id = @from AND seq > @seq`;
+  /** Makes each message of these steps its own parent. */
+  readonly #leaveForest = this.statement<[stepIds: string]>`
+    UPDATE messages AS m SET parent_id = m.id FROM json_each(?) step
+    WHERE m.id = step.value OR (m.step_id = step.value AND m.step_id <> m.id)`;
   // Lists as JSON.
   readonly #setParentsOfSteps = this.statement<[steps: string]>`
     UPDATE messages AS m SET parent_id = step.value ->> 1 FROM json_each(?) step
@@ -226,7 +255,7 @@ export class MessageRepository extends Repository {
   /** The seqs of messages that are missing and were not forgotten. */
   readonly lostSeqs = this.statement<{ sessionId: string; limit: number }, number>`
     WITH RECURSIVE expected(seq) AS (
-      SELECT 0
+      SELECT CASE WHEN superseded_at_ms IS NULL THEN 0 ELSE fork_seq + 1 END FROM sessions WHERE id = @sessionId
       UNION ALL
       SELECT seq + 1 FROM expected WHERE seq < (SELECT max(seq) FROM messages WHERE session_id = @sessionId)
     )
@@ -270,6 +299,39 @@ export class MessageRepository extends Repository {
       text: row.text,
     });
     if (row.artifacts.length > 0) this.#artifacts.add(message.id, row.artifacts);
+  }
+
+  /** Returns the messages of some steps, in order of seq. */
+  graduatingOf(stepIds: readonly number[]): GraduatingMessage[] {
+    return this.#graduatingOf.allOf(stepIds);
+  }
+
+  leaveForest(stepIds: readonly number[]): void {
+    this.#leaveForest.run(JSON.stringify(stepIds));
+  }
+
+  /** Moves the messages after a seq to a branch. @param partId  The first of a step that stays in part. @returns their ids. */
+  supersede(sessionId: string, seqLast: number, branchId: string, partId: number | undefined): number[] {
+    const ids: number[] = [];
+    for (;;) {
+      const page = this.#after.all(sessionId, seqLast, EACH_PAGE);
+      for (const values of page) {
+        const row = uncheckedRowOf(values);
+        const id = row.id as number;
+        const isOfPart = partId !== undefined && (row.stepId as number) < (ids[0] ?? id);
+        const stepId = isOfPart ? partId : (row.stepId as number);
+        ids.push(id);
+        this.#place(row, { sessionId: branchId, stepId, turnSeq: row.turnSeq as number });
+      }
+      if (page.length < EACH_PAGE) break;
+    }
+    this.#moveForgotten.run({ from: sessionId, to: branchId, seq: seqLast });
+    return ids;
+  }
+
+  #place(row: Record<string, unknown>, place: { sessionId: string; stepId: number; turnSeq: number }): void {
+    MESSAGE.change(row, place);
+    this.#move({ id: row.id as number, ...place, checksum: row.checksum as number | null });
   }
 
   byId(id: number): Message | undefined {
@@ -504,7 +566,10 @@ export class MessageRepository extends Repository {
       .from(messages)
       .where(and(eq(messages.sessionId, sessionId), isGiven));
     this.orm.insert(forgottenMessages).select(given).run();
-    this.orm.delete(messages).where(isGiven).run();
+    this.orm
+      .delete(messages)
+      .where(and(eq(messages.sessionId, sessionId), isGiven))
+      .run();
   }
 
   /** The digest is compared if no checksum covers all of the message: rows of older versions, and long strings elsewhere. */

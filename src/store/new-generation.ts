@@ -73,7 +73,7 @@ export function switchGeneration(
   plan: () => NewForest | undefined,
 ): GenerationRow | undefined {
   const { database, generations, messages, unions, clusters, themes, subjects, summaries, sessions } = repositories;
-  const { pendingVectors, reembedding } = repositories;
+  const { pendingVectors, reembedding, frontierMoves } = repositories;
   return database.write("reembed", () => {
     const forest = plan();
     if (forest === undefined) return undefined;
@@ -94,6 +94,7 @@ export function switchGeneration(
     }
     clusters.deleteOf();
     themes.deleteOf();
+    frontierMoves.deleteCheckpoints();
     for (const { sessionId, ...rows } of forest.sessions) {
       for (const state of rows.clusters) {
         const { root } = state.cluster;

@@ -61,6 +61,11 @@ export class PendingVectorRepository extends Repository {
     UPDATE messages SET embedding = @embedding, embedder_id = @embedderId
     WHERE id = @id AND embedding IS NULL AND EXISTS (SELECT 1 FROM pending_vectors WHERE message_id = @id)`;
 
+  /** Rows about messages that have moved to another session move with them. */
+  readonly follow = this.statement<{ from: string; to: string }>`
+    UPDATE pending_vectors SET session_id = @to WHERE session_id = @from AND message_id IN (
+      SELECT id FROM messages WHERE session_id = @to)`.run;
+
   deleteAll(): void {
     this.orm.delete(pendingVectors).run();
   }

@@ -59,7 +59,7 @@ export class QuickReader {
   sessions(project: string, limit: number): QuickSession[] {
     return this.#all(
       `SELECT s.id, s.title, ${LAST_AT} AS lastAtMs
-       FROM sessions s WHERE s.project = ? AND NOT ${IS_SUBAGENT}
+       FROM sessions s WHERE s.project = ? AND s.superseded_at_ms IS NULL AND NOT ${IS_SUBAGENT}
        ORDER BY lastAtMs DESC, s.id LIMIT ?`,
       project,
       limit,
@@ -84,7 +84,7 @@ export class QuickReader {
     const folder = "coalesce(metadata ->> '$.cwd', metadata ->> '$.directories[0]')";
     return this.#all(
       `SELECT id, ${folder} AS folder FROM sessions
-       WHERE project = ? AND CASE WHEN json_valid(metadata) THEN typeof(${folder}) = 'text' END`,
+       WHERE project = ? AND superseded_at_ms IS NULL AND CASE WHEN json_valid(metadata) THEN typeof(${folder}) = 'text' END`,
       project,
     );
   }
@@ -154,7 +154,7 @@ export class QuickReader {
       `SELECT m.id AS firstId, z.id AS lastId FROM sessions s
        JOIN messages m ON m.session_id = s.id AND m.seq = (SELECT min(seq) FROM messages WHERE session_id = s.id)
        JOIN messages z ON z.session_id = s.id AND z.seq = (SELECT max(seq) FROM messages WHERE session_id = s.id)
-       WHERE s.project = ? ORDER BY firstId`,
+       WHERE s.project = ? AND s.superseded_at_ms IS NULL ORDER BY firstId`,
       project,
     ).map(({ firstId, lastId }) => [firstId, lastId]);
   }
@@ -179,6 +179,7 @@ export class QuickReader {
     return this.#all(
       `SELECT m.id, m.text FROM messages m JOIN sessions s ON s.id = m.session_id
        WHERE m.id > (SELECT coalesce(max(id), 0) FROM messages_fts_docsize) AND s.project = ?
+         AND s.superseded_at_ms IS NULL
        ORDER BY m.id DESC LIMIT ${TAIL_MAX}`,
       project,
     );
@@ -190,7 +191,7 @@ export class QuickReader {
       `SELECT ${MESSAGE} FROM json_each(?) given
        CROSS JOIN messages m ON m.id = given.value
        JOIN sessions s ON s.id = m.session_id
-       WHERE s.project = ? AND m.role IN ('user', 'assistant')`,
+       WHERE s.project = ? AND s.superseded_at_ms IS NULL AND m.role IN ('user', 'assistant')`,
       JSON.stringify(ids),
       project,
     )

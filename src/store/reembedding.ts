@@ -30,7 +30,7 @@ const MESSAGE = GRADUATING.of("m");
 type StagedRow = RowOf<typeof MESSAGE> & RowOf<typeof STAGED> & { isMissing: number };
 type TargetMessage = Target & { messageId: number };
 
-const IS_GRADUATED = "(m.pinned = 0 AND m.seq < s.graduated_seq)";
+const IS_GRADUATED = "(m.pinned = 0 AND m.seq < s.graduated_seq AND s.superseded_at_ms IS NULL)";
 const IS_OF_TARGET = "r.generation = @generation AND r.embedder_id = @embedderId";
 const IS_UNSTAGED = `m.text <> '' AND NOT EXISTS (
   SELECT 1 FROM reembedded_vectors r WHERE ${IS_OF_TARGET} AND r.message_id = m.id)`;

@@ -5,6 +5,7 @@ import { ClusterRepository } from "./clusters.ts";
 import { CostRepository } from "./costs.ts";
 import { EntryRepository } from "./entries.ts";
 import { EvidenceRepository } from "./evidence.ts";
+import { FrontierMoveRepository } from "./frontier-moves.ts";
 import { FullTextRepository } from "./full-text.ts";
 import { GenerationRepository } from "./generations.ts";
 import { ImportedFileRepository } from "./imported-files.ts";
@@ -40,6 +41,7 @@ export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCou
     clusters: new ClusterRepository(database),
     centroids: new CentroidRepository(database),
     themes: new ThemeRepository(database),
+    frontierMoves: new FrontierMoveRepository(database),
     subjects: new SubjectRepository(database),
     summaries: new SummaryRepository(database, costs),
     spans: new SpanRepository(database),

@@ -16,6 +16,7 @@ import {
 import type { JsonValue, Role } from "../core/message.ts";
 import type { SessionSettings, SpanStrategy } from "../core/options.ts";
 import type { Speech } from "../forest/speech.ts";
+import type { Theme } from "../forest/themes.ts";
 import { decodeEmbedding, decodeVector, encodeEmbedding, encodeVector } from "../vector/codec.ts";
 
 // Names of tables and columns are public, because users write SQL. This file is long, so that users find every table in
@@ -54,6 +55,9 @@ const json = customType<{ data: unknown; driverData: string }>({
   toDriver: (value) => JSON.stringify(value),
   fromDriver: (text) => JSON.parse(text) as unknown,
 });
+
+/** A theme at a log position. Its sum is in base64. */
+export type ThemeCheckpoint = Omit<Theme, "sum"> & { sum: string; logPosition: number };
 
 const sessionId = () =>
   text("session_id")
@@ -102,11 +106,17 @@ export const sessions = sqliteTable(
 
     createdAtMs: integer("created_at_ms").notNull(),
     checksum: checksum(),
+
+    // Set in a branch: messages that were taken off the path of the parent session, which stays until `fork_seq`.
+    supersededAtMs: integer("superseded_at_ms"),
+    // The rewinds of the parent, from 1. `undo` takes back the newest. NULL if `undo` made the branch.
+    rewindNumber: integer("rewind_number"),
   },
   (t) => [
     uniqueIndex("sessions_by_external_id").on(t.source, t.externalId).where(sql`${t.externalId} is not null`),
     index("sessions_by_project").on(t.project),
     index("sessions_by_parent").on(t.parentSessionId).where(sql`${t.parentSessionId} is not null`),
+    index("sessions_superseded").on(t.id).where(sql`${t.supersededAtMs} is not null`),
     check("sessions_frontier_ordered", sql`${t.evictedSeq} >= 0 and ${t.evictedSeq} <= ${t.graduatedSeq}`),
   ],
 );
@@ -292,6 +302,58 @@ export const unions = sqliteTable(
       sql`(${t.level} = 'cluster' and ${t.kind} in ('start', 'join', 'settle')) or (${t.level} = 'theme' and ${t.kind} = 'unite') or (${t.level} = 'subject' and ${t.kind} in ('start', 'unite', 'dissolve'))`,
     ),
   ],
+);
+
+/**
+ * Rows of the log that a rewind has taken back, with the log position from which they no longer held. Fact: handles of
+ * earlier positions name what their roots held then. A step that the rewind divided has a second row, for its later part.
+ */
+export const undoneUnions = sqliteTable(
+  "undone_unions",
+  {
+    id: integer("id").notNull(),
+    sessionId: sessionId(),
+    generation: integer("generation").notNull(),
+    level: text("level").$type<"cluster" | "theme">().notNull(),
+    kind: text("kind").$type<"start" | "join" | "settle" | "unite">().notNull(),
+    node: integer("node").notNull(),
+    root: integer("root").notNull(),
+    score: real("score"),
+    undoneAt: integer("undone_at").notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.id, t.node] }),
+    index("undone_unions_by_root").on(t.root, t.id),
+    index("undone_unions_by_node").on(t.node),
+    index("undone_unions_by_session").on(t.sessionId, t.undoneAt),
+  ],
+);
+
+/** Where the frontier of a session stood when the session had `seq_end` messages. Fact. A rewind puts it back there. */
+export const frontierMoves = sqliteTable(
+  "frontier_moves",
+  {
+    sessionId: sessionId(),
+    seqEnd: integer("seq_end").notNull(),
+    graduatedSeq: integer("graduated_seq").notNull(),
+    evictedSeq: integer("evicted_seq").notNull(),
+    logPosition: integer("log_position").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.sessionId, t.seqEnd] })],
+);
+
+/** All themes of a session at some log positions, so that a rewind need not add up all vectors again. Derived. */
+export const themeCheckpoints = sqliteTable(
+  "theme_checkpoints",
+  {
+    id: integer("id").primaryKey(),
+    sessionId: sessionId(),
+    logPosition: integer("log_position").notNull(),
+    graduatedSeq: integer("graduated_seq").notNull(),
+    themes: json("themes").$type<ThemeCheckpoint[]>().notNull(),
+    checksum: checksum(),
+  },
+  (t) => [uniqueIndex("theme_checkpoints_by_session").on(t.sessionId, t.logPosition)],
 );
 
 const treeColumns = () => ({
@@ -512,12 +574,13 @@ export const storeSettings = sqliteTable("store_settings", {
  * add its new columns, because the checksums of older rows do not cover them.
  */
 export const UNSEALED: ReadonlyMap<SQLiteTable, readonly string[]> = new Map<SQLiteTable, readonly string[]>([
-  [sessions, ["parentSessionId", "graduatedSeq", "evictedSeq", "frontierVersion"]],
+  [sessions, ["parentSessionId", "graduatedSeq", "evictedSeq", "frontierVersion", "supersededAtMs", "rewindNumber"]],
   [messages, ["parentId", "embedding", "embedderId", "storedText"]],
   [unions, []],
   [clusters, ["settledAt", "subjectParentId"]],
   [themes, []],
   [entries, ["id"]],
   [items, ["id"]],
+  [themeCheckpoints, []],
   [summaries, ["rootId", "logPosition", "claimedUntilMs", "shownFrom", "shownUntil"]],
 ]);

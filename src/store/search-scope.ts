@@ -34,7 +34,10 @@ export function sessionCondition({ project, sessionIds }: SearchScope): Conditio
   const conditions: Condition[] = [];
   if (sessionIds !== undefined) conditions.push(oneOf("m.session_id", sessionIds));
   if (project !== undefined) {
-    conditions.push({ sql: "m.session_id IN (SELECT id FROM sessions WHERE project = ?)", values: [project] });
+    conditions.push({
+      sql: "m.session_id IN (SELECT id FROM sessions WHERE project = ? AND superseded_at_ms IS NULL)",
+      values: [project],
+    });
   }
   return both(conditions);
 }

@@ -76,7 +76,7 @@ export function loadSessionState(repositories: Repositories, sessionId: string):
   const { sessions, messages, clusters, themes, generations } = repositories;
   const row = sessions.byId(sessionId);
   const generation = generations.newest();
-  if (row === undefined || generation === undefined) return undefined;
+  if (row === undefined || row.supersededAtMs !== null || generation === undefined) return undefined;
   const last = messages.lastOf(sessionId);
   const states = themes.ofSession(sessionId);
   if (states.length === 0 && repositories.unions.lastPosition(sessionId) > 0) {

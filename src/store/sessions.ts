@@ -1,4 +1,4 @@
-import { and, eq, gte, lt, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, gte, isNotNull, isNull, lt, or, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { IDLE_AFTER_MS, SETTLE_AFTER_MS_MAX, VECTOR_WAIT_IDLE_MS_MAX } from "../core/limits.ts";
 import { DEFAULT_SETTINGS, type SessionSettings } from "../core/options.ts";
@@ -58,6 +58,14 @@ export interface Unreadable {
   reason: string;
 }
 
+interface BranchPlace {
+  id: string;
+  nowMs: number;
+  seqLast: number;
+  seqEnd: number;
+  isUndoable: boolean;
+}
+
 type Sizes = { tokenCount: number; themeCount: number };
 
 const ALL = -1;
@@ -78,7 +86,7 @@ const IS_OVER = `${SILENT_MS} > min(${timeOf("DESC")} - ${timeOf("ASC")}, ${SETT
 const PAGE = `page AS MATERIALIZED (
   SELECT s.*, coalesce(${timeOf("DESC")}, s.created_at_ms) AS updated_at_ms FROM sessions s
   WHERE (@project IS NULL OR s.project = @project) AND (@id IS NULL OR s.id = @id)
-    AND (@sinceMs IS NULL OR updated_at_ms >= @sinceMs)
+    AND (@sinceMs IS NULL OR updated_at_ms >= @sinceMs) AND s.superseded_at_ms IS NULL
   ORDER BY updated_at_ms DESC, s.id LIMIT @limit OFFSET @offset)`;
 
 export class SessionRepository extends Repository {
@@ -93,11 +101,13 @@ export class SessionRepository extends Repository {
   readonly #seal = this.sealing(sessions);
   readonly moveFrontier = this.statement<[graduatedSeq: number, evictedSeq: number, id: string]>`
     UPDATE sessions SET graduated_seq = ?, evicted_seq = ?, frontier_version = frontier_version + 1 WHERE id = ?`.run;
+  readonly #lastRewind = this.statement<[id: string], number>`
+    SELECT coalesce(max(rewind_number), 0) FROM sessions WHERE parent_session_id = ?`.pluck();
   // Subqueries for each row, and views. They read only a few messages of each session.
   readonly #idleness = this.statement<{ nowMs: number; id: string }, { isIdle: number; isOver: number }>`
     SELECT ${IS_IDLE} AS isIdle, ${IS_IDLE} AND ${IS_OVER} AS isOver FROM sessions s WHERE s.id = @id`;
   readonly #idlePage = this.statement<{ nowMs: number; after: string; limit: number }, { id: string; isDue: number }>`
-    WITH s AS (SELECT id, graduated_seq FROM sessions WHERE id > @after ORDER BY id LIMIT @limit)
+    WITH s AS (SELECT id, graduated_seq FROM sessions WHERE id > @after AND superseded_at_ms IS NULL ORDER BY id LIMIT @limit)
     SELECT s.id, ${IS_IDLE}
       AND NOT EXISTS (
         SELECT 1 FROM pending_vectors p JOIN messages m ON m.id = p.message_id
@@ -133,6 +143,10 @@ export class SessionRepository extends Repository {
     SELECT ${MESSAGE} FROM messages WHERE id IN (
       SELECT id FROM messages WHERE session_id = @id AND seq >= @graduatedSeq
       UNION ALL SELECT id FROM messages WHERE session_id = @id AND seq < @graduatedSeq AND pinned = 1)`;
+  /** The external ids of a session's superseded messages. */
+  readonly supersededIds = this.statement<[id: string], string>`
+    SELECT m.external_id FROM sessions s JOIN messages m ON m.session_id = s.id
+    WHERE s.parent_session_id = ? AND s.superseded_at_ms IS NOT NULL AND m.external_id IS NOT NULL`.pluck().all;
   /** How many of a session's messages are in the forest, by each view. */
   readonly viewCounts = this.statement<{ id: string }, ViewCounts>`
     SELECT (SELECT count(*) FROM cluster_members WHERE session_id = @id) AS cluster_members,
@@ -148,6 +162,19 @@ export class SessionRepository extends Repository {
     const row = this.byId(id);
     if (row === undefined) throw new SyntaxError(`session "${id}" is missing, or in no index`);
     return row;
+  }
+
+  /** Adds a branch for the messages from after `seqLast` to before `seqEnd`, as if all of them had left the window. */
+  insertBranch(
+    { id, nowMs, seqLast, seqEnd, isUndoable }: BranchPlace,
+    { id: parentSessionId, project, title, settings }: SessionRow,
+  ): void {
+    const rewindNumber = isUndoable ? this.#lastRewind.one(parentSessionId) + 1 : null;
+    this.insert({
+      ...{ id, parentSessionId, project, title, settings, rewindNumber },
+      ...{ forkSeq: seqLast, createdAtMs: nowMs, supersededAtMs: nowMs },
+    });
+    this.moveFrontier(seqEnd, seqEnd, id);
   }
 
   insert(session: NewSession): void {
@@ -181,6 +208,7 @@ export class SessionRepository extends Repository {
 
   /** Sets values that are NULL. */
   complete(id: string, title: string | null, project: string | null, parentSessionId: string | null): void {
+    for (const branchId of this.branchIds(id)) this.complete(branchId, title, project, null);
     this.orm
       .update(sessions)
       .set({
@@ -204,12 +232,18 @@ export class SessionRepository extends Repository {
       and(gte(column, prefix), lt(column, prefix + LAST_CHARACTER)),
     );
     const isOfProject = project === undefined ? undefined : eq(sessions.project, project);
-    return this.#idsWhere(and(or(own, external), isOfProject), sessions.id);
+    return this.#idsWhere(and(or(own, external), isOfProject, isNull(sessions.supersededAtMs)), sessions.id);
   }
 
   /** Oldest first. */
   ids(): string[] {
-    return this.#idsWhere(undefined, sessions.createdAtMs, sessions.id);
+    return this.#idsWhere(isNull(sessions.supersededAtMs), sessions.createdAtMs, sessions.id);
+  }
+
+  /** The branches of a session, in the order in which they were superseded. */
+  branchIds(parentSessionId: string): string[] {
+    const isBranch = and(eq(sessions.parentSessionId, parentSessionId), isNotNull(sessions.supersededAtMs));
+    return this.#idsWhere(isBranch, sessions.supersededAtMs, sessions.id);
   }
 
   #idsWhere(condition: SQL | undefined, ...order: SQLiteColumn[]): string[] {

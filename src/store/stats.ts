@@ -11,7 +11,10 @@ type StoreCounts = Omit<
 export interface StoreStats extends VectorStats {
   path: string;
   sessionCount: number;
+  /** All messages, superseded ones included. */
   messageCount: number;
+  /** Messages that `rewind`, `edit` or `undo` took off the path of their session. */
+  supersededCount: number;
   /** The tokens of all messages, by the counter in use when each was appended. */
   tokenCount: number;
   clusterCount: number;
@@ -42,8 +45,10 @@ export function storeStats({ database, unions, generations, pendingVectors, full
       `WITH paid AS (
          SELECT input_tokens, output_tokens, cost_usd FROM summaries
          UNION ALL SELECT input_tokens, output_tokens, cost_usd FROM discarded_costs)
-       SELECT (SELECT count(*) FROM sessions) AS sessionCount,
+       SELECT (SELECT count(*) FROM sessions WHERE superseded_at_ms IS NULL) AS sessionCount,
               (SELECT count(*) FROM messages) AS messageCount,
+              (SELECT count(*) FROM sessions s JOIN messages m ON m.session_id = s.id
+               WHERE s.superseded_at_ms IS NOT NULL) AS supersededCount,
               (SELECT coalesce(sum(token_count), 0) FROM messages) AS tokenCount,
               (SELECT count(*) FROM clusters) AS clusterCount,
               (SELECT count(*) FROM themes) AS themeCount,

@@ -73,10 +73,16 @@ export class SubjectRepository extends Repository {
     WHERE kind <> 'dissolve'`.pluck().get;
   /** The messages of a subject at a log position: oldest session first, each in order. */
   readonly messageIds = this.statement<RootAt, number>`
+    WITH c(cluster) AS (SELECT @root UNION ALL SELECT u.node FROM unions u WHERE u.root = @root AND ${IS_UNITED})
     SELECT m.id
-    FROM (SELECT @root AS cluster UNION ALL SELECT u.node FROM unions u WHERE u.root = @root AND ${IS_UNITED}) c
-    JOIN unions e ON e.root = c.cluster AND e.level = 'cluster' AND e.kind IN ('start', 'join')
-      AND e.generation = ${GENERATION_AT}
+    FROM (
+      SELECT e.node FROM c JOIN unions e ON e.root = c.cluster AND e.level = 'cluster' AND e.kind IN ('start', 'join')
+        AND e.id <= @position AND e.generation = ${GENERATION_AT}
+      UNION ALL
+      SELECT e.node FROM c JOIN undone_unions e ON e.root = c.cluster AND e.level = 'cluster'
+        AND e.kind IN ('start', 'join') AND e.id <= @position AND e.undone_at > @position
+        AND e.generation = ${GENERATION_AT}
+    ) e
     JOIN messages m ON m.id = e.node OR (m.step_id = e.node AND m.step_id <> m.id)
     JOIN sessions s ON s.id = m.session_id
     ORDER BY s.created_at_ms, s.id, m.seq`.pluck().all;

@@ -67,6 +67,23 @@ export class SummaryRepository extends Repository {
   readonly shownSpan = this.statement<[sessionId: string, strategy: SpanStrategy], DoneSummary>`
     SELECT ${SUMMARY} FROM summaries WHERE session_id = ? AND level = ? AND status = 'done' ORDER BY id DESC LIMIT 1`
     .get;
+  // Rewinds run these.
+  /** The summaries of clusters and themes in the generation in use, and the attempts, that were made after a log position. */
+  readonly afterPosition = this.statement<
+    [sessionId: string, position: number],
+    RowOf<typeof COVERING> & { status: string }
+  >`
+    SELECT ${COVERING}, status FROM summaries
+    WHERE session_id = ? AND ${IS_OF_FOREST} AND shown_until IS NULL AND log_position > ?
+      AND log_position > (SELECT max(log_position) FROM generations) ORDER BY id`.all;
+  readonly #leaveContext = this.statement<[position: number, id: number]>`
+    UPDATE summaries SET shown_until = ? WHERE id = ?`.run;
+  /** Takes summaries that a move after `position` has shown out of the contexts, until the next move. */
+  readonly unshow = this.statement<[sessionId: string, position: number]>`
+    UPDATE summaries SET shown_from = NULL WHERE session_id = ? AND ${IS_STANDING} AND shown_from > ?`.run;
+  /** All rows that reach past a seq. */
+  readonly reaching = this.statement<[sessionId: string, seq: number], Pick<SummaryRow, "id" | "level">>`
+    SELECT id, level FROM summaries WHERE session_id = ? AND seq_last > ?`.all;
   readonly #byId = this.statement<[id: number], SummaryRow>`SELECT ${SUMMARY} FROM summaries WHERE id = ?`.get;
   // A list as JSON.
   /** The attempts, because their errors may quote messages, the rows of spans with one of these messages, and all rows of the forest. */
@@ -116,6 +133,11 @@ export class SummaryRepository extends Repository {
       .delete(summaries)
       .where(and(eq(summaries.status, "claimed"), sql.raw(IS_OF_FOREST)))
       .run();
+  }
+
+  /** Ends the time in which contexts show some summaries. */
+  leaveContexts(ids: readonly number[], position: number): void {
+    for (const id of ids) this.#leaveContext(position, id);
   }
 
   /** Gives a summary to a cluster of the new generation that holds the same messages. */

@@ -2,7 +2,7 @@ import { and, eq, ne } from "drizzle-orm";
 import type { SessionLevel } from "../core/handle.ts";
 import { GENERATION_AT, GENERATION_NOW } from "./generations.ts";
 import { Repository } from "./repository.ts";
-import { unions } from "./schema.ts";
+import { undoneUnions, unions } from "./schema.ts";
 import { columns, type InsertOf, type RowOf } from "./statement.ts";
 
 export const UNION = columns(unions);
@@ -12,6 +12,12 @@ export type UnionRow = Omit<InsertOf<typeof UNION>, "sessionId" | "generation" |
   level: "cluster" | "theme";
   kind: "start" | "join" | "settle" | "unite";
 };
+
+/** SQL: the row `u` says when a step entered the forest in use. */
+const IS_ENTRY = `u.kind IN ('start', 'join') AND u.level <> 'subject' AND u.generation = ${GENERATION_NOW}`;
+
+const UNDONE = columns(undoneUnions);
+export type UndoneRow = UnionRow & { undoneAt: number };
 
 export interface EnteredStep {
   position: number;
@@ -60,12 +66,91 @@ export class UnionRepository extends Repository {
     WHERE node = ? AND kind IN ('start', 'join') AND level <> 'subject' AND generation = ${GENERATION_NOW}`.map(
     enteredStep,
   );
-  /** When a root started, in the generation of `position`. Every theme's root was a cluster's root first. */
-  readonly started = this.statement<RootAt, RowOf<typeof UNION>>`
+  readonly #started = this.statement<RootAt, RowOf<typeof UNION>>`
     SELECT ${UNION} FROM unions
     WHERE node = @root AND kind = 'start' AND level <> 'subject' AND generation = ${GENERATION_AT}`.map(
     ({ id, sessionId }) => ({ position: id, sessionId }),
-  ).get;
+  );
+  // Rewinds, and handles of positions before them.
+  /** The rows of a session after a log position, in the generation in use. */
+  readonly after = this.statement<[sessionId: string, position: number], RowOf<typeof UNION>>`
+    SELECT ${UNION} FROM unions
+    WHERE session_id = ? AND id > ? AND level <> 'subject' AND generation = ${GENERATION_NOW} ORDER BY id`.all;
+  /** The rows of a session's clusters and themes after one log position and up to another, in the generation in use. */
+  readonly between = this.statement<
+    { sessionId: string; from: number; position: number; limit: number },
+    RowOf<typeof UNION>
+  >`SELECT ${UNION} FROM unions
+    WHERE session_id = @sessionId AND id > @from AND id <= @position AND level <> 'subject'
+      AND generation = ${GENERATION_NOW} ORDER BY id LIMIT @limit`.all;
+  /** The log position before the first step from a seq on entered the forest; undefined if none has. */
+  readonly positionBefore = this.statement<{ sessionId: string; seq: number }, number>`
+    SELECT id - 1 FROM unions
+    WHERE session_id = @sessionId AND kind IN ('start', 'join') AND level <> 'subject' AND generation = ${GENERATION_NOW}
+      AND id > coalesce((
+        SELECT max(u.id) FROM (
+          SELECT step_id FROM messages WHERE session_id = @sessionId AND seq < @seq AND pinned = 0
+          ORDER BY seq DESC LIMIT 100) m
+        JOIN unions u ON u.node = m.step_id AND ${IS_ENTRY}), 0)
+    ORDER BY id LIMIT 1`.pluck().get;
+  /** Steps from a seq on that have a row at a log position or before. Since a step was forgotten, they begin its cluster. */
+  readonly heirs = this.statement<{ sessionId: string; seq: number; position: number }, number>`
+    SELECT DISTINCT u.node FROM messages m JOIN unions u ON u.node = m.step_id AND ${IS_ENTRY} AND u.id <= @position
+    WHERE m.session_id = @sessionId AND m.seq >= @seq AND m.pinned = 0`.pluck().all;
+  /** The unite that absorbed a root, without the checks of `uniteOf`. */
+  readonly absorbedAt = this.statement<[root: number], { position: number; root: number }>`
+    SELECT id AS position, root FROM unions
+    WHERE node = ? AND kind = 'unite' AND level <> 'subject' AND generation = ${GENERATION_NOW}`.get;
+  readonly #copyUndone = this.statement<{ sessionId: string; position: number; undoneAt: number }>`
+    INSERT INTO undone_unions (id, session_id, generation, level, kind, node, root, score, undone_at)
+    SELECT id, session_id, generation, level, kind, node, root, score, @undoneAt FROM unions
+    WHERE session_id = @sessionId AND id > @position AND level <> 'subject' AND generation = ${GENERATION_NOW}`;
+  readonly #deleteAfter = this.statement<[sessionId: string, position: number]>`
+    DELETE FROM unions
+    WHERE session_id = ? AND id > ? AND level <> 'subject' AND generation = ${GENERATION_NOW}`;
+  /** Adds a later part of a divided step to the rows of the step. */
+  readonly divideUndone = this.statement<{ stepId: number; partId: number }>`
+    INSERT INTO undone_unions (id, session_id, generation, level, kind, node, root, score, undone_at)
+    SELECT id, session_id, generation, level, 'join', @partId, root, score, undone_at FROM undone_unions
+    WHERE node = @stepId AND kind IN ('start', 'join')`.run;
+  readonly #undoneOf = this.statement<[sessionId: string, generation: number], UndoneRow>`
+    SELECT id, level, kind, node, root, score, undone_at AS undoneAt FROM undone_unions
+    WHERE session_id = ? AND generation = ? ORDER BY id`;
+  readonly #deleteUndone = this.statement<[sessionId: string, generation: number, undoneAt: number]>`
+    DELETE FROM undone_unions WHERE session_id = ? AND generation = ? AND undone_at = ?`;
+  readonly #insertUndone = this.statement<InsertOf<typeof UNDONE>>`${UNDONE.insert()}`;
+  /** Of some steps, those that a rewind has divided, if the later part is among them, too. */
+  readonly #divisions = this.statement<[steps: string], { stepId: number; partId: number }>`
+    SELECT DISTINCT step.node AS stepId, part.node AS partId
+    FROM json_each(?) given
+    CROSS JOIN undone_unions part ON part.node = given.value
+    JOIN undone_unions step ON step.id = part.id AND step.node < part.node AND step.kind IN ('start', 'join')`;
+  readonly #undoneStart = this.statement<RootAt, { position: number; sessionId: string }>`
+    SELECT id AS position, session_id AS sessionId FROM undone_unions
+    WHERE root = @root AND kind = 'start' AND id <= @position AND undone_at > @position
+      AND generation = ${GENERATION_AT}`;
+  readonly #isRewound = this.statement<RootAt, number>`
+    SELECT EXISTS (
+      SELECT 1 FROM undone_unions WHERE undone_at > @position AND session_id IN (
+        SELECT session_id FROM messages WHERE id = @root
+        UNION ALL
+        SELECT parent_session_id FROM sessions
+        WHERE id = (SELECT session_id FROM messages WHERE id = @root) AND superseded_at_ms IS NOT NULL))`.pluck().one;
+  readonly #undoneStepsOfCluster = this.statement<RootAt, number>`
+    SELECT node FROM undone_unions WHERE root = @root AND level = 'cluster' AND kind IN ('start', 'join')
+    AND id <= @position AND undone_at > @position AND generation = ${GENERATION_AT}`.pluck();
+  readonly #rewoundTree = this.statement<RootAt, number>`
+    WITH RECURSIVE tree(root) AS (
+      SELECT @root
+      UNION
+      SELECT u.node FROM tree JOIN unions u ON u.root = tree.root
+      WHERE u.level = 'theme' AND u.kind = 'unite' AND u.id <= @position AND u.generation = ${GENERATION_AT}
+      UNION
+      SELECT u.node FROM tree JOIN undone_unions u ON u.root = tree.root
+      WHERE u.level = 'theme' AND u.kind = 'unite' AND u.id <= @position AND u.undone_at > @position
+        AND u.generation = ${GENERATION_AT}
+    )
+    SELECT root FROM tree`.pluck();
   // Lookups by the primary keys of other tables, which tell if the index of the log lacks a row.
   readonly #isTheme = this.statement<[root: number], number>`
     SELECT EXISTS (SELECT 1 FROM themes WHERE root_id = ?)`.pluck().one;
@@ -74,7 +159,7 @@ export class UnionRepository extends Repository {
   readonly #hasGraduated = this.statement<[stepId: number], number>`
     SELECT EXISTS (
       SELECT 1 FROM messages m JOIN sessions s ON s.id = m.session_id
-      WHERE m.id = ? AND m.pinned = 0 AND m.seq < s.graduated_seq)`.pluck().one;
+      WHERE m.id = ? AND m.pinned = 0 AND m.seq < s.graduated_seq AND s.superseded_at_ms IS NULL)`.pluck().one;
   // A table of SQLite's own.
   readonly newestPosition = this.statement<[], number>`${NEWEST_POSITION}`.pluck().one;
   // Recursive. A theme at a log position is found from its root downwards, by the unites up to that position.
@@ -126,6 +211,13 @@ export class UnionRepository extends Repository {
     this.#insert.run({ id, sessionId, generation, level, kind, node, root, score });
   }
 
+  /** Notes rows of a session's log that no longer hold from a log position on. */
+  addUndone(sessionId: string, generation: number, undoneAt: number, rows: readonly UnionRow[]): void {
+    for (const { id, level, kind, node, root, score } of rows) {
+      this.#insertUndone.run({ id, sessionId, generation, level, kind, node, root, score, undoneAt });
+    }
+  }
+
   replace(sessionId: string, generation: number, rows: readonly UnionRow[]): void {
     this.orm.delete(unions).where(isLog(sessionId, generation)).run();
     for (const row of rows) this.add(sessionId, generation, row);
@@ -135,8 +227,48 @@ export class UnionRepository extends Repository {
     return this.#ofSession.all(sessionId, generation) as UnionRow[];
   }
 
+  /**
+   * When a root started, in the generation of `position`. Every theme's root was a cluster's root first. If the log was rewound
+   * since, the start that held at `position` counts.
+   */
+  started(at: RootAt): { position: number; sessionId: string } | undefined {
+    return this.#undoneStart.get(at) ?? this.#started.get(at);
+  }
+
+  divisions(steps: readonly number[]): { stepId: number; partId: number }[] {
+    return this.#divisions.allOf(steps);
+  }
+
+  /** True if rows of the root's session that held at a log position have been undone. */
+  isRewound(at: RootAt): boolean {
+    return this.#isRewound(at) === 1;
+  }
+
+  /** Takes back the rows of a session after a log position. */
+  undoAfter(sessionId: string, position: number, undoneAt: number): void {
+    this.#copyUndone.run({ sessionId, position, undoneAt });
+    this.#deleteAfter.run(sessionId, position);
+  }
+
+  undoneOf(sessionId: string, generation: number): UndoneRow[] {
+    return this.#undoneOf.all(sessionId, generation);
+  }
+
+  /** Replaces the rows of a session that were taken back at one position. */
+  replaceUndone(sessionId: string, generation: number, undoneAt: number, rows: readonly UnionRow[]): void {
+    this.#deleteUndone.run(sessionId, generation, undoneAt);
+    this.addUndone(sessionId, generation, undoneAt, rows);
+  }
+
   /** Returns the steps that a root of this level held at a log position, in no order. */
   stepsOf(level: SessionLevel, root: number, position: number): number[] {
+    if (this.isRewound({ root, position })) {
+      const roots = level === "theme" ? this.#rewoundTree.all({ root, position }) : [root];
+      return roots.flatMap((root) => [
+        ...this.#stepsOfCluster.all({ root, position }).map(({ node }) => node),
+        ...this.#undoneStepsOfCluster.all({ root, position }),
+      ]);
+    }
     const rows = (level === "theme" ? this.#stepsOfTheme : this.#stepsOfCluster).all({ root, position });
     return rows.map(({ node }) => node);
   }

@@ -130,8 +130,9 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
     const differences = database.read(() => {
       const row = sessions.byId(id);
       if (row === undefined) return []; // forgotten meanwhile
-      report.sessionCount += 1;
       report.messageCount += messageCount;
+      if (row.supersededAtMs !== null) return []; // a branch has no forest
+      report.sessionCount += 1;
       const { unionCount, derived } = derive(repositories, row, options, noteHere);
       report.unionCount += unionCount + checkHistory(repositories, id, noteHere);
       return derived === undefined ? [] : differencesOf(repositories, id, derived);
@@ -148,7 +149,7 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
     if (!isRenewed) report.rebuiltCount += 1;
   };
   noting(null, () => {
-    const ids = database.read(() => sessions.ids());
+    const ids = database.read(() => sessions.ids().flatMap((id) => [id, ...sessions.branchIds(id)]));
     for (const [sessionCount, id] of ids.entries()) {
       options.onProgress({ sessionCount, totalCount: ids.length });
       noting(id, () => checkSession(id));

@@ -19,6 +19,9 @@ import type { UnionRow } from "./unions.ts";
 
 export interface FrontierMove {
   sessionId: string;
+  /** The session's next seq. */
+  seqEnd: number;
+  graduatedBefore: number;
   graduatedSeq: number;
   evictedSeq: number;
   unions: readonly UnionRow[];
@@ -214,7 +217,7 @@ export function indexTexts(
 
 /** The derived rows of a session were computed again from the log. */
 export function rebuildSession(repositories: Repositories, sessionId: string, derived: DerivedRows): void {
-  const { database, messages, clusters, themes, subjects, sessions, generations } = repositories;
+  const { database, messages, clusters, themes, subjects, sessions, generations, frontierMoves } = repositories;
   database.write("verify --rebuild", () => {
     generations.countRewrite();
     for (const { id, parentId } of messages.parents(sessionId)) {
@@ -223,6 +226,7 @@ export function rebuildSession(repositories: Repositories, sessionId: string, de
     }
     clusters.deleteOf(sessionId);
     themes.deleteOf(sessionId);
+    frontierMoves.deleteCheckpointsAfter(sessionId, 0);
     for (const row of derived.clusters) {
       clusters.put(sessionId, row);
       if (row.settledAt !== null) clusters.settle(row.settledAt, row.cluster.root);
@@ -235,7 +239,8 @@ export function rebuildSession(repositories: Repositories, sessionId: string, de
 
 function writeMove(repositories: Repositories, move: FrontierMove): void {
   const { sessions, messages, pendingVectors, unions, clusters, themes, summaries, generations } = repositories;
-  const { sessionId } = move;
+  const { frontierMoves } = repositories;
+  const { sessionId, seqEnd, graduatedSeq, evictedSeq, position } = move;
   const generation = generations.newest()!.id;
   for (const state of move.clusters) clusters.put(sessionId, state);
   const entries = move.unions.filter(({ kind }) => kind === "start" || kind === "join");
@@ -249,8 +254,12 @@ function writeMove(repositories: Repositories, move: FrontierMove): void {
   }
   for (const state of move.themes) themes.put(sessionId, state);
   pendingVectors.delete(move.vectorless);
-  summaries.showWaiting(move.position, sessionId);
-  sessions.moveFrontier(move.graduatedSeq, move.evictedSeq, sessionId);
+  summaries.showWaiting(position, sessionId);
+  frontierMoves.note({ sessionId, seqEnd, graduatedSeq, evictedSeq, logPosition: position });
+  sessions.moveFrontier(graduatedSeq, evictedSeq, sessionId);
+  if (frontierMoves.isCheckpointDue(move.graduatedBefore, graduatedSeq)) {
+    frontierMoves.putCheckpoint(sessionId, position, graduatedSeq, themes.ofSession(sessionId));
+  }
 }
 
 /** Files were imported completely. Nothing is written if anything was forgotten since `rewriteCount` was read. */

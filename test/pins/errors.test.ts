@@ -53,6 +53,11 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
     'Another writer has appended to session "s": expected its next seq to be 3, found 4.',
     "Read the new messages with `session.messages()`, then decide whether to append.",
   ],
+  SESSION_SUPERSEDED: [
+    { sessionId: "b", parentSessionId: "s" },
+    '"b" holds messages that session "s" has superseded. It cannot be opened as a session.',
+    'Open session "s". `expand` shows its superseded messages, and `undo` brings them back.',
+  ],
   HANDLE_INVALID: [
     { handle: "x", reason: "expected a level" },
     '"x" is not a handle: expected a level.',
@@ -194,6 +199,6 @@ test("nothing else is a StoreError", () => {
   expect(StoreError.is(undefined)).toBe(false);
 });
 
-test("there are 35 codes", () => {
-  expect(Object.keys(PINS)).toHaveLength(35);
+test("there are 36 codes", () => {
+  expect(Object.keys(PINS)).toHaveLength(36);
 });

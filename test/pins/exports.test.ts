@@ -248,6 +248,7 @@ const SESSION_METHODS: { [M in Extract<keyof coppice.Session, string>]: true } =
   rename: true,
   render: true,
   resolveDirty: true,
+  rewind: true,
   roots: true,
   startResolving: true,
   sync: true,

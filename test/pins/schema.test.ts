@@ -20,6 +20,7 @@ test("tables and views, with their columns in order", () => {
     ["table", "discarded_costs", "session_id summarizer_id input_tokens output_tokens cost_usd"],
     ["table", "entries", "id session_id before_seq external_id created_at_ms encoding value checksum"],
     ["table", "forgotten_messages", "session_id seq forgotten_at_ms"],
+    ["table", "frontier_moves", "session_id seq_end graduated_seq evicted_seq log_position"],
     ["table", "generations", "id embedder_id dimension created_at_ms rewrite_count log_position"],
     ["table", "imported_files", "path_digest state_digest"],
     ["table", "items", "id namespace key session_id created_at_ms updated_at_ms encoding value checksum"],
@@ -44,7 +45,7 @@ test("tables and views, with their columns in order", () => {
     [
       "table",
       "sessions",
-      "id project title source external_id parent_session_id fork_seq settings metadata graduated_seq evicted_seq frontier_version created_at_ms checksum",
+      "id project title source external_id parent_session_id fork_seq settings metadata graduated_seq evicted_seq frontier_version created_at_ms checksum superseded_at_ms rewind_number",
     ],
     ["table", "store_settings", "name value"],
     [
@@ -52,12 +53,14 @@ test("tables and views, with their columns in order", () => {
       "summaries",
       "id session_id level root_id log_position source_digest message_count source_token_count seq_first seq_last reading_depth status title text token_count summarizer_id prompt_version error attempts created_at_ms shown_from shown_until claimant claimed_until_ms error_code next_try_at_ms pauses stands_in input_tokens output_tokens cost_usd checksum",
     ],
+    ["table", "theme_checkpoints", "id session_id log_position graduated_seq themes checksum"],
     [
       "table",
       "themes",
       "root_id session_id cluster_count message_count token_count centroid_sum vector_count seq_first seq_last log_position checksum",
     ],
     ["table", "tombstones", "digest session_digest opening_digest message_id forgotten_at_ms"],
+    ["table", "undone_unions", "id session_id generation level kind node root score undone_at"],
     ["table", "unions", "id session_id generation level kind node root score checksum"],
     ["view", "cluster_members", "cluster_id message_id session_id seq log_position"],
     ["view", "message_zones", "message_id session_id seq zone is_hot is_cold"],
@@ -106,14 +109,19 @@ test("indexes", () => {
     "sessions_by_external_id",
     "sessions_by_parent",
     "sessions_by_project",
+    "sessions_superseded",
     "summaries_by_root",
     "summaries_by_session",
     "summaries_claimed",
     "summaries_pausing",
     "summaries_standing",
+    "theme_checkpoints_by_session",
     "themes_by_session",
     "tombstones_by_opening",
     "tombstones_by_session",
+    "undone_unions_by_node",
+    "undone_unions_by_root",
+    "undone_unions_by_session",
     "unions_by_node",
     "unions_by_root",
     "unions_by_session",
@@ -126,7 +134,7 @@ test("what the file says of itself", () => {
   // "Copp", thirteen migrations, UTF-8.
   expect(
     store.query("SELECT * FROM pragma_application_id, pragma_user_version, pragma_encoding, pragma_journal_mode"),
-  ).toEqual([{ application_id: 0x436f7070, user_version: 14, encoding: "UTF-8", journal_mode: "wal" }]);
+  ).toEqual([{ application_id: 0x436f7070, user_version: 15, encoding: "UTF-8", journal_mode: "wal" }]);
 });
 
 test("words in the columns that have few", () => {

@@ -141,6 +141,7 @@ const SESSION_CALLS: Record<Exclude<keyof Session, "id" | "project" | "entries">
   resolveDirty: () => [{ concurrency: 1, callsMax: 2, tokensMax: 1_000, onEvent: noted }],
   startResolving: () => [{ concurrency: 1, onEvent: noted }],
   compact: () => [{ contextTokensMax: 2_000 }],
+  rewind: (random) => [{ toSeq: random.below(50) - 1 }],
   messages: () => [{ seqFrom: 0, seqTo: 5, limit: 3 }],
   newest: () => [],
   roots: () => [{ level: "cluster" }],

@@ -191,7 +191,7 @@ describe("a store of another version", () => {
     );
     expect(refusalOf(path)).toEqual({
       code: "FORMAT_UNSUPPORTED",
-      message: `The store ${path} has a format that this version cannot read: a newer version has written it (15 migrations; this version knows 14).`,
+      message: `The store ${path} has a format that this version cannot read: a newer version has written it (16 migrations; this version knows 15).`,
     });
     expect(refusalOf(path, { readonly: true }).code).toBe("FORMAT_UNSUPPORTED");
     inDatabase(path, (database) => database.exec("DELETE FROM __drizzle_migrations WHERE hash = 'abc'"));
@@ -223,6 +223,11 @@ describe("a store of another version", () => {
           "DROP VIEW uncovered; DROP TABLE reembedded_vectors; DROP TABLE imported_files; ALTER TABLE generations DROP COLUMN log_position",
       );
       database.exec("DROP TABLE tombstones; DROP TABLE store_settings; DROP TABLE entries; DROP TABLE items");
+      database.exec(
+        "DROP VIEW message_zones; DROP VIEW session_stats; DROP INDEX sessions_superseded; " +
+          "DROP TABLE undone_unions; DROP TABLE frontier_moves; DROP TABLE theme_checkpoints; " +
+          "ALTER TABLE sessions DROP COLUMN superseded_at_ms; ALTER TABLE sessions DROP COLUMN rewind_number",
+      );
       database.exec("DELETE FROM __drizzle_migrations WHERE id >= 4");
     });
     expect(refusalOf(path, { readonly: true }).code).toBe("FORMAT_UNSUPPORTED");

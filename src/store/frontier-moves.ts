@@ -1,0 +1,104 @@
+import type { GrowingTheme } from "../forest/growing-forest.ts";
+import { decodeVector, encodeVector } from "../vector/codec.ts";
+import { Repository } from "./repository.ts";
+import { frontierMoves, type ThemeCheckpoint, themeCheckpoints } from "./schema.ts";
+import { columns, type InsertOf, type RowOf } from "./statement.ts";
+
+/** A checkpoint is made each time that this many messages have entered the forest. */
+const CHECKPOINT_MESSAGES = 512;
+
+const MOVE = columns(frontierMoves);
+const CHECKPOINT = columns(themeCheckpoints).without("id");
+
+export type FrontierMoveRow = RowOf<typeof MOVE>;
+
+/** Where frontiers stood, and checkpoints of themes. Rewinds read them. */
+export class FrontierMoveRepository extends Repository {
+  // Moves of the frontier and rewinds run these.
+  readonly #put = this.statement<FrontierMoveRow>`
+    INSERT INTO frontier_moves (session_id, seq_end, graduated_seq, evicted_seq, log_position)
+    VALUES (@sessionId, @seqEnd, @graduatedSeq, @evictedSeq, @logPosition)
+    ON CONFLICT DO UPDATE SET graduated_seq = excluded.graduated_seq, evicted_seq = excluded.evicted_seq,
+      log_position = excluded.log_position`;
+  /** Sessions of older versions have moved before their moves were noted. They get no such row. */
+  readonly #putFirst = this.statement<[sessionId: string]>`
+    INSERT INTO frontier_moves SELECT id, 0, 0, 0, 0 FROM sessions WHERE id = ? AND graduated_seq = 0
+    ON CONFLICT DO NOTHING`;
+  /** The newest move when a session had at most this many messages; undefined if it was not noted. */
+  readonly at = this.statement<[sessionId: string, seqEnd: number], FrontierMoveRow>`
+    SELECT ${MOVE} FROM frontier_moves WHERE session_id = ? AND seq_end <= ? ORDER BY seq_end DESC LIMIT 1`.get;
+  readonly #deleteMoves = this.statement<[sessionId: string, seqEnd: number]>`
+    DELETE FROM frontier_moves WHERE session_id = ? AND seq_end > ?`;
+  readonly deleteCheckpoints = this.statement`DELETE FROM theme_checkpoints`.run;
+  readonly #deleteCheckpointsAfter = this.statement<[sessionId: string, position: number]>`
+    DELETE FROM theme_checkpoints WHERE session_id = ? AND log_position > ?`;
+  readonly #deleteCheckpoint = this.statement<[sessionId: string, graduatedSeq: number]>`
+    DELETE FROM theme_checkpoints WHERE session_id = ? AND graduated_seq = ?`;
+  readonly #checkpoint = this.statement<
+    [sessionId: string, position: number],
+    RowOf<typeof CHECKPOINT>
+  >`SELECT ${CHECKPOINT} FROM theme_checkpoints
+    WHERE session_id = ? AND log_position <= ? AND log_position > (SELECT max(log_position) FROM generations)
+    ORDER BY log_position DESC LIMIT 1`;
+  readonly #graduatedSeqs = this.statement<[sessionId: string], number>`
+    SELECT graduated_seq FROM theme_checkpoints WHERE session_id = ? ORDER BY log_position`.pluck();
+  readonly #putCheckpoint = this.statement<Omit<InsertOf<typeof CHECKPOINT>, "themes"> & { themes: string }>`
+    ${CHECKPOINT.insert()}`;
+
+  note(move: FrontierMoveRow): void {
+    this.#putFirst.run(move.sessionId);
+    this.#put.run(move);
+  }
+
+  /** True if a move past these seqs is due for a checkpoint. */
+  isCheckpointDue(graduatedBefore: number, graduatedSeq: number): boolean {
+    return Math.floor(graduatedBefore / CHECKPOINT_MESSAGES) < Math.floor(graduatedSeq / CHECKPOINT_MESSAGES);
+  }
+
+  /**
+   * Keeps all themes of a session as they are at a log position. Of older checkpoints, fewer and fewer are kept: a rewind that
+   * takes back twice as many messages may replay twice as many.
+   */
+  putCheckpoint(sessionId: string, logPosition: number, graduatedSeq: number, themes: readonly GrowingTheme[]): void {
+    const kept = themes.map(
+      ({ theme: { sum, ...counts }, logPosition }): ThemeCheckpoint => ({
+        ...counts,
+        sum: encodeVector(sum).toString("base64"),
+        logPosition,
+      }),
+    );
+    this.#deleteCheckpoint.run(sessionId, graduatedSeq);
+    this.#putCheckpoint.run({ sessionId, logPosition, graduatedSeq, themes: JSON.stringify(kept) });
+    const newest = ordinalOf(graduatedSeq);
+    for (const seq of this.#graduatedSeqs.all(sessionId)) {
+      const ordinal = ordinalOf(seq);
+      const step = ordinal === 0 ? 1 : ordinal & -ordinal; // the largest power of two that divides it
+      if (newest - ordinal > 2 * step) this.#deleteCheckpoint.run(sessionId, seq);
+    }
+  }
+
+  /** The newest checkpoint up to a log position, in the generation in use. */
+  checkpoint(sessionId: string, position: number): { logPosition: number; themes: GrowingTheme[] } | undefined {
+    const row = this.#checkpoint.get(sessionId, position);
+    if (row === undefined) return undefined;
+    const themes = row.themes.map(({ sum, logPosition, ...counts }): GrowingTheme => {
+      const bytes = Buffer.from(sum, "base64");
+      const vector = decodeVector(bytes, bytes.byteLength / Float32Array.BYTES_PER_ELEMENT);
+      return { theme: { ...counts, sum: vector }, logPosition };
+    });
+    return { logPosition: row.logPosition, themes };
+  }
+
+  deleteMovesAfter(sessionId: string, seqEnd: number): void {
+    this.#deleteMoves.run(sessionId, seqEnd);
+  }
+
+  /** Call it when rows of the log after `position` are changed or taken back. */
+  deleteCheckpointsAfter(sessionId: string, position: number): void {
+    this.#deleteCheckpointsAfter.run(sessionId, position);
+  }
+}
+
+function ordinalOf(graduatedSeq: number): number {
+  return Math.floor(graduatedSeq / CHECKPOINT_MESSAGES);
+}

@@ -1,0 +1,282 @@
+import { assert } from "../core/assert.ts";
+import { StoreError } from "../core/errors.ts";
+import { joinCluster, startCluster } from "../forest/cluster.ts";
+import { logWithout } from "../forest/forget.ts";
+import type { GrowingTheme } from "../forest/growing-forest.ts";
+import { ThemeReplay } from "../forest/theme-replay.ts";
+import { compactFrontier, type Frontier, windowSteps } from "../forest/window.ts";
+import { type DeriveOptions, derive } from "./derive.ts";
+import { enteringSteps } from "./features.ts";
+import { unlessDamaged } from "./forget.ts";
+import type { GenerationRow } from "./generations.ts";
+import type { Repositories } from "./repositories.ts";
+import type { SessionRow } from "./sessions.ts";
+import { isSpan } from "./summaries.ts";
+import type { UnionRow } from "./unions.ts";
+import { dissolveSubjects, rebuildSession } from "./write.ts";
+
+/** Rows of the log that are read and replayed at once, so that their vectors take little memory. */
+const REPLAY_ROWS = 500;
+
+/** After a replay of this many rows, a checkpoint is kept, so that the next rewind is short. */
+const LONG_REPLAY_ROWS = 1_000;
+
+/** The last message that stays. */
+export type RewindTarget = { toSeq: number } | { toMessageId: number };
+
+export interface RewindTerms extends DeriveOptions {
+  /** The id of the branch, if one is made. */
+  branchId: string;
+  nowMs: number;
+  /** False if `undo` must not take this back. */
+  isUndoable: boolean;
+}
+
+export interface Rewound {
+  /** The branch that holds the superseded messages; null if there were none. */
+  branchId: string | null;
+  supersededCount: number;
+}
+
+/** A session went back. @throws {StoreError} `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `OPTION_INVALID`. */
+export function rewind(repositories: Repositories, sessionId: string, to: RewindTarget, terms: RewindTerms): Rewound {
+  return repositories.database.write("rewind", () => {
+    const session = repositories.sessions.byId(sessionId);
+    if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
+    return rewindSession(repositories, session, seqOf(repositories, sessionId, to), terms);
+  });
+}
+
+/**
+ * Makes the messages after `seqLast` a branch, and puts the forest and the frontier back to where they were when that message was
+ * the newest. Call it inside a transaction.
+ *
+ * It costs what has changed since, and not what the session holds: a move of the frontier was noted when it happened, clusters
+ * that steps entered since are made again from their members, and themes are replayed from a checkpoint.
+ */
+export function rewindSession(
+  repositories: Repositories,
+  session: SessionRow,
+  seqLast: number,
+  terms: RewindTerms,
+): Rewound {
+  const { sessions, messages, entries, pendingVectors, fullText, frontierMoves } = repositories;
+  const { id: sessionId } = session;
+  const nextSeq = messages.nextSeq({ sessionId });
+  if (seqLast >= nextSeq - 1) return { branchId: null, supersededCount: 0 };
+
+  const generation = repositories.generations.newest()!;
+  const { frontier, position } = frontierAt(repositories, session, seqLast, generation);
+  const { branchId, nowMs, isUndoable } = terms;
+  sessions.insertBranch({ id: branchId, nowMs, seqLast, seqEnd: nextSeq, isUndoable }, session);
+  const divided = messages.dividedBy({ sessionId, seqLast });
+  const heirs = repositories.unions.heirs({ sessionId, seq: frontier.graduatedSeq, position });
+  undoLog(repositories, session, position, terms);
+
+  const ids = messages.supersede(sessionId, seqLast, branchId, divided?.partId);
+  entries.moveBeyond(sessionId, seqLast, branchId);
+  pendingVectors.follow({ from: sessionId, to: branchId });
+  unlessDamaged(fullText, () => fullText.delete(ids));
+  leaveSpans(repositories, sessionId, seqLast);
+  if (divided !== undefined) repositories.unions.divideUndone(divided);
+
+  sessions.moveFrontier(frontier.graduatedSeq, frontier.evictedSeq, sessionId);
+  frontierMoves.deleteMovesAfter(sessionId, seqLast + 1);
+  if (heirs.length > 0) undoHeirs(repositories, sessionId, new Set(heirs), terms);
+  return { branchId, supersededCount: ids.length };
+}
+
+/**
+ * Returns the frontier as it was when `seqLast` was the newest seq, and the newest log position that belongs to it.
+ *
+ * Older versions did not note when the frontier moved. Then it is put where `compact` would have put it.
+ */
+function frontierAt(
+  { frontierMoves, unions, messages }: Repositories,
+  session: SessionRow,
+  seqLast: number,
+  generation: GenerationRow,
+): { frontier: Frontier; position: number } {
+  const noted = frontierMoves.at(session.id, seqLast + 1);
+  if (noted !== undefined && noted.logPosition > generation.logPosition) {
+    return { frontier: noted, position: noted.logPosition };
+  }
+  const frontier = noted ?? (session.graduatedSeq === 0 ? session : asCompacted());
+  const before = unions.positionBefore({ sessionId: session.id, seq: frontier.graduatedSeq });
+  return { frontier, position: before ?? unions.newestPosition() };
+
+  function asCompacted(): Frontier {
+    const { hotSize, overlap } = session.settings;
+    const from = Math.max(0, seqLast - 4 * (hotSize + overlap));
+    const rows = messages.windowFrom(session.id, from).filter(({ seq }) => seq <= seqLast);
+    const steps = windowSteps(rows).slice(from === 0 ? 0 : 1); // the first may have begun earlier
+    const start = { graduatedSeq: 0, evictedSeq: 0 };
+    const { graduatedSeq, evictedSeq } = compactFrontier(steps, start, session.settings) ?? start;
+    if (graduatedSeq >= session.graduatedSeq) return session;
+    return { graduatedSeq, evictedSeq: Math.min(evictedSeq, session.evictedSeq) };
+  }
+}
+
+/** Takes back the log after a position, with what was derived from it. */
+function undoLog(repositories: Repositories, session: SessionRow, position: number, terms: RewindTerms): void {
+  const { messages, unions, clusters, generations, frontierMoves } = repositories;
+  const { id: sessionId } = session;
+  const rows = unions.after(sessionId, position) as UnionRow[];
+  if (rows.length === 0) return;
+  const undoneAt = unions.newestPosition() + 1;
+  const entries = rows.filter(({ kind }) => kind === "start" || kind === "join");
+  leaveSummaries(repositories, sessionId, position, undoneAt, entries);
+  const firstSettled = rows.find(({ kind }) => kind === "settle");
+  if (firstSettled !== undefined) dissolveSubjects(repositories, session.project, firstSettled.id);
+  unions.undoAfter(sessionId, position, undoneAt);
+
+  const absorbed = rows.filter(({ kind }) => kind === "unite").map(({ node }) => node);
+  messages.leaveForest([...entries.map(({ node }) => node), ...absorbed]);
+  const started = new Set(rows.filter(({ kind }) => kind === "start").map(({ root }) => root));
+  const touched = new Set(rows.filter(({ kind }) => kind !== "unite").map(({ root }) => root));
+  for (const root of touched) {
+    if (started.has(root)) clusters.delete(root);
+    else remakeCluster(repositories, sessionId, root, position, terms);
+  }
+  frontierMoves.deleteCheckpointsAfter(sessionId, position);
+  remakeThemes(repositories, sessionId, position);
+  generations.countRewrite(); // caches of clusters hold what was taken back
+}
+
+/**
+ * Takes back steps whose row in the log is older than they are, because they inherited a cluster from a forgotten step. The log
+ * is then what it would be if they had never entered, and everything is derived from it again.
+ */
+function undoHeirs(
+  repositories: Repositories,
+  sessionId: string,
+  heirs: ReadonlySet<number>,
+  terms: RewindTerms,
+): void {
+  const { database, sessions, messages, unions, generations } = repositories;
+  const generation = generations.newest()!.id;
+  const log = unions.ofSession(sessionId, generation);
+  const remaining = logWithout(log, heirs);
+  const kept = new Set(remaining.map((row) => JSON.stringify(row)));
+  const gone = log.filter((row) => !kept.has(JSON.stringify(row)));
+  const firstSettled = gone.find(({ kind }) => kind === "settle");
+  const session = sessions.known(sessionId);
+  const undoneAt = unions.newestPosition() + 1;
+  if (firstSettled !== undefined) dissolveSubjects(repositories, session.project, firstSettled.id);
+  unions.addUndone(sessionId, generation, undoneAt, gone);
+  unions.replace(sessionId, generation, remaining);
+  messages.leaveForest([...heirs]);
+  const { derived } = derive(repositories, session, terms, (reason) => {
+    throw new StoreError("STORE_CORRUPT", { path: database.path, reason });
+  });
+  rebuildSession(repositories, sessionId, derived!);
+}
+
+/** Makes a cluster as it was at a log position, when it was open, from its members. */
+function remakeCluster(
+  { messages, unions, clusters, generations }: Repositories,
+  sessionId: string,
+  root: number,
+  position: number,
+  { titleOf, titleTextChars }: RewindTerms,
+): void {
+  const entries = unions.entriesOf({ root, from: 0, position });
+  const steps = enteringSteps(messages.graduatingOf(entries.map(({ stepId }) => stepId)), -1);
+  const [first, ...others] = steps;
+  assert(first !== undefined && steps.length === entries.length, "the steps of a cluster are stored");
+  const cluster = startCluster(first.features, generations.newest()!.dimension);
+  for (const { features } of others) joinCluster(cluster, features);
+  const openings = steps.flatMap((step) => step.messages);
+  const label = titleOf(
+    openings.map(({ role, text }) => ({ role, text: text.slice(0, titleTextChars) })),
+    messages.askedBefore(titleTextChars, root),
+  );
+  clusters.put(sessionId, { cluster, label, logPosition: entries.at(-1)!.position });
+  clusters.reopen(root);
+}
+
+/** Makes the themes of a session as they were at a log position, from the newest checkpoint before it. */
+function remakeThemes(repositories: Repositories, sessionId: string, position: number): void {
+  const { messages, unions, themes, generations, frontierMoves } = repositories;
+  const checkpoint = frontierMoves.checkpoint(sessionId, position);
+  const absorbed = new Map<number, { position: number; root: number } | undefined>();
+  const themeOf = (cluster: number, before: number): number => {
+    for (let root = cluster; ; ) {
+      if (!absorbed.has(root)) absorbed.set(root, unions.absorbedAt(root));
+      const unite = absorbed.get(root);
+      if (unite === undefined || unite.position >= before) return root;
+      root = unite.root;
+    }
+  };
+  const replay = new ThemeReplay(generations.newest()!.dimension, checkpoint?.themes ?? [], themeOf);
+  let from = checkpoint?.logPosition ?? 0;
+  let rowCount = 0;
+  for (;;) {
+    const rows = unions.between({ sessionId, from, position, limit: REPLAY_ROWS }) as UnionRow[];
+    const entering = rows.filter(({ kind }) => kind === "start" || kind === "join").map(({ node }) => node);
+    const steps = enteringSteps(messages.graduatingOf(entering), -1);
+    const featuresOf = new Map(steps.map(({ features }) => [features.id, features]));
+    for (const row of rows) replay.apply(row, featuresOf.get(row.node));
+    rowCount += rows.length;
+    if (rows.length < REPLAY_ROWS) break;
+    from = rows.at(-1)!.id;
+  }
+  themes.deleteOf(sessionId);
+  const remade: GrowingTheme[] = [...replay.themes.values()];
+  for (const theme of remade) themes.put(sessionId, theme);
+  if (rowCount < LONG_REPLAY_ROWS) return;
+  const graduatedSeq = Math.max(...remade.map(({ theme }) => theme.seqLast)) + 1;
+  frontierMoves.putCheckpoint(sessionId, position, graduatedSeq, remade);
+}
+
+/** Takes summaries that cover any of the undone steps out of contexts. Others are shown when the frontier moves again. */
+function leaveSummaries(
+  { summaries, unions }: Repositories,
+  sessionId: string,
+  position: number,
+  undoneAt: number,
+  entries: readonly UnionRow[],
+): void {
+  const entered = new Set(entries.map(({ root }) => root));
+  const later = summaries.afterPosition(sessionId, position);
+  const undoneSteps = new Set(entries.map(({ node }) => node));
+  const covers = ({ level, rootId, logPosition }: (typeof later)[number]): boolean =>
+    level === "cluster"
+      ? entered.has(rootId)
+      : unions.stepsOf("theme", rootId, logPosition).some((step) => undoneSteps.has(step));
+  const leaving = later.filter(covers);
+  // A later summary of a cluster begins where the summary of its theme ended, so it goes with it.
+  for (const { rootId, logPosition } of leaving.filter(({ level }) => level === "theme")) {
+    const clusters = new Set(unions.stepsOf("theme", rootId, logPosition));
+    for (const row of later) {
+      const isBuiltOn = row.level === "cluster" && clusters.has(row.rootId) && row.logPosition > logPosition;
+      if (isBuiltOn && !leaving.includes(row)) leaving.push(row);
+    }
+  }
+  const isDone = ({ status }: (typeof later)[number]): boolean => status === "done";
+  summaries.leaveContexts(
+    leaving.filter(isDone).map(({ id }) => id),
+    undoneAt,
+  );
+  summaries.discard(leaving.filter((row) => !isDone(row)).map(({ id }) => id));
+  summaries.unshow(sessionId, position);
+}
+
+/** Deletes summaries of spans that hold any of the superseded messages. */
+function leaveSpans({ summaries }: Repositories, sessionId: string, seqLast: number): void {
+  const spans = summaries.reaching(sessionId, seqLast).filter(({ level }) => isSpan(level));
+  summaries.discard(spans.map(({ id }) => id));
+}
+
+/** Returns the seq of the last message that stays. @throws {StoreError} `MESSAGE_NOT_FOUND`, `OPTION_INVALID`. */
+function seqOf({ messages }: Repositories, sessionId: string, to: RewindTarget): number {
+  if ("toMessageId" in to) {
+    const message = messages.byId(to.toMessageId);
+    if (message?.sessionId !== sessionId) throw new StoreError("MESSAGE_NOT_FOUND", { messageId: to.toMessageId });
+    return message.seq;
+  }
+  const nextSeq = messages.nextSeq({ sessionId });
+  if (to.toSeq < nextSeq) return to.toSeq;
+  const expected = `a seq from -1 to ${nextSeq - 1}, the last of session "${sessionId}"`;
+  throw new StoreError("OPTION_INVALID", { option: "toSeq", expected, actual: to.toSeq });
+}

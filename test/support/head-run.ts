@@ -1,0 +1,94 @@
+import { join } from "node:path";
+import { type MessageInput, openStore, type Session, type Store } from "../../src/index.ts";
+import { inDatabase } from "./rows.ts";
+
+/** What makes a path: what was appended, what moved the frontier at the wish of the caller, and what was forgotten. */
+export type PathEvent =
+  | { kind: "append"; seq: number; message: MessageInput }
+  | { kind: "compact"; nextSeq: number }
+  | { kind: "forget"; seq: number };
+
+export const SMALL_WINDOW = {
+  hotSize: 4,
+  overlap: 1,
+  evictBatch: 4,
+  maxThemes: 3,
+  openClustersMax: 4,
+  contextTokensMax: 3_000,
+} as const;
+
+/** Always the same time, because contexts and recall depend on it. */
+const clock = (): number => Date.UTC(2026, 0, 2);
+
+export function opened(path: string): Store {
+  return openStore(path, { clock });
+}
+
+/** A message as it is appended at a seq: with the time that belongs to the seq. */
+export function timed(message: MessageInput, seq: number): MessageInput {
+  return { ...message, createdAt: Date.UTC(2026, 0, 1) + 1_000 * seq };
+}
+
+/** Opens a new store whose ids have six digits, so that handles in contexts are equally long whatever the history. */
+export function numberedStore(path: string): Store {
+  openStore(path).close();
+  inDatabase(path, (database) => {
+    const set = database.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES (?, 100000)");
+    for (const table of ["messages", "unions"]) set.run(table);
+  });
+  return opened(path);
+}
+
+/** The stupid oracle: the path alone, appended one by one to a new store. */
+export function replayed(folder: string, events: readonly PathEvent[]): Store {
+  const store = numberedStore(join(folder, "oracle.db"));
+  const session = store.session("s", SMALL_WINDOW);
+  for (const event of events) {
+    if (event.kind === "append") session.append(timed(event.message, event.seq));
+    else if (event.kind === "compact") session.compact();
+    else forgetAt(store, session, event.seq);
+  }
+  return store;
+}
+
+export function forgetAt(store: Store, session: Session, seq: number): void {
+  const [message] = session.messages({ seqFrom: seq, seqTo: seq });
+  if (message !== undefined) store.forget(session.id, { messageIds: [message.id] });
+}
+
+/** What users see of a session. Ids become seqs and log positions are left out, because both depend on what was superseded. */
+export async function seen(store: Store, queries: readonly string[]): Promise<unknown> {
+  const session = store.resume("s");
+  const seqOf = new Map(session.messages().map(({ id, seq }) => [id, seq]));
+  const named = (text: string): string =>
+    text
+      .replace(/\b(theme|cluster|span):(\d+)@(\d+)/g, (_, level, id) => `${level}:${seqOf.get(Number(id))}`)
+      .replace(/\b\d{6}\b/g, (id) => String(seqOf.get(Number(id)) ?? 999));
+  const plain = (value: unknown): unknown => JSON.parse(named(JSON.stringify(value)));
+  const recalled: unknown[] = [];
+  for (const query of queries) {
+    const hits = await store.recall(query, { limit: 20 });
+    recalled.push(hits.map(({ seq }) => seq));
+  }
+  return {
+    messages: session
+      .messages()
+      .map(({ seq, role, text, turnSeq, stepId }) => [...[seq, role, text, turnSeq], seqOf.get(stepId)]),
+    context: plain(session.render()),
+    asked: plain(session.render({ query: queries[0]! })),
+    themes: plain(session.roots()),
+    clusters: plain(session.roots({ level: "cluster" })),
+    sums: store
+      .query(
+        `SELECT (SELECT seq FROM messages WHERE id = root_id) AS seq, hex(centroid_sum) AS sum FROM clusters
+         UNION ALL SELECT (SELECT seq FROM messages WHERE id = root_id), hex(centroid_sum) FROM themes`,
+      )
+      .map(({ seq, sum }) => `${seq} ${sum}`)
+      .sort(),
+    zones: store.query("SELECT seq, zone FROM message_zones ORDER BY seq"),
+    stats: store.query(
+      "SELECT message_count, token_count, hot_count, cold_count, overlap_count, cluster_count FROM session_stats",
+    ),
+    recalled,
+  };
+}

@@ -1,0 +1,229 @@
+import { expect, test } from "vitest";
+import { openStore, StoreError } from "../../../src/index.ts";
+import { inDatabase } from "../../support/rows.ts";
+import { assistant, calls, results, talk, user } from "../../support/said.ts";
+import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
+import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
+
+const SMALL = { hotSize: 6, overlap: 2, evictBatch: 6, maxThemes: 3, openClustersMax: 4 } as const;
+
+test("the later messages leave the session, and the next message follows the one that stays", async () => {
+  const store = temporaryStore();
+  const session = store.session("s");
+  const appended = session.appendAll([user("the harbor"), assistant("a lighthouse"), user("the whale")]);
+  const { branchId, supersededCount } = session.rewind({ toMessageId: appended[0]!.messageId });
+  expect(supersededCount).toBe(2);
+  expect(session.messages().map(({ text }) => text)).toEqual(["the harbor"]);
+  expect(session.append(assistant("a pier"))).toMatchObject({ seq: 1 });
+  expect(session.messages().map(({ text }) => text)).toEqual(["the harbor", "a pier"]);
+  expect(JSON.stringify(session.render())).not.toContain("lighthouse");
+  expect(await store.recall("whale lighthouse")).toEqual([]);
+
+  expect(store.expand(appended[2]!.messageId).members.map(({ text }) => text)).toEqual(["the whale"]);
+  expect(store.find(appended[2]!.messageId)).toMatchObject({ sessionId: branchId, seq: 2, cluster: null });
+  const exported = [...store.export({ sessions: [branchId!] })].map((line) =>
+    "seq" in line ? line.seq : line.session,
+  );
+  expect(exported).toEqual([branchId, 1, 2]);
+  expect(store.sessions().map(({ id }) => id)).toEqual(["s"]);
+  expect(store.sessionIds({ prefix: "" })).toEqual(["s"]);
+  expect(store.stats()).toMatchObject({ sessionCount: 1, messageCount: 4, supersededCount: 2 });
+  expect(store.verify()).toMatchObject({ ok: true, sessionCount: 1, messageCount: 4 });
+});
+
+test("a session can be rewound to before its first message, and to its last without any effect", () => {
+  const session = temporaryStore().session("s");
+  session.appendAll(talk(3));
+  expect(session.rewind({ toSeq: 2 })).toEqual({ branchId: null, supersededCount: 0 });
+  expect(session.rewind({ toSeq: -1 })).toMatchObject({ supersededCount: 3 });
+  expect(session.messages()).toEqual([]);
+  expect(session.append(user("again"))).toMatchObject({ seq: 0 });
+});
+
+test("a message of another session, of a branch, or of no session is refused, and nothing changes", () => {
+  const store = temporaryStore();
+  const session = store.session("s");
+  const other = store.session("other").append(user("elsewhere"));
+  const [, second] = session.appendAll(talk(2));
+  session.rewind({ toSeq: 0 });
+  for (const toMessageId of [other.messageId, second!.messageId, 999]) {
+    expect(() => session.rewind({ toMessageId })).toThrow(
+      new StoreError("MESSAGE_NOT_FOUND", { messageId: toMessageId }),
+    );
+  }
+  expect(() => session.rewind({ toSeq: 1 })).toThrow('a seq from -1 to 0, the last of session "s", got 1');
+  expect(() => session.rewind({})).toThrow("toSeq or toMessageId");
+  expect(() => session.rewind({ toSeq: 0, toMessageId: 1 })).toThrow("toSeq or toMessageId");
+  expect(session.messages()).toHaveLength(1);
+});
+
+test("a branch is not opened as a session", () => {
+  const store = temporaryStore();
+  const session = store.session("s");
+  session.appendAll(talk(2));
+  const { branchId } = session.rewind({ toSeq: 0 });
+  const refusal = new StoreError("SESSION_SUPERSEDED", { sessionId: branchId!, parentSessionId: "s" });
+  expect(() => store.resume(branchId!)).toThrow(refusal);
+  expect(() => store.session(branchId!)).toThrow(refusal);
+});
+
+test("a call that has lost its result is open again, and takes another result into its step", () => {
+  const store = temporaryStore();
+  const session = store.session("s");
+  const [, call, first, second] = session.appendAll([
+    user("read both"),
+    calls(["a", "b"]),
+    results(["a"], "one"),
+    results(["b"], "two"),
+    assistant("done"),
+  ]);
+  session.rewind({ toMessageId: first!.messageId });
+  expect(JSON.stringify(session.render().messages)).not.toContain("two");
+  session.append(results(["b"], "three"));
+  const step = store.expand(call!.messageId, { level: "step" }).members;
+  expect(step.map(({ text }) => text)).toEqual([expect.stringContaining("read_file"), "one", "three"]);
+  expect(store.expand(second!.messageId, { level: "step" }).members.map(({ text }) => text)).toEqual(["two"]);
+  expect(store.verify()).toMatchObject({ ok: true });
+});
+
+test("handles from before expand to what they held, even where a step was divided", () => {
+  const store = temporaryStore();
+  const session = store.session("s", SMALL);
+  session.appendAll([user("read both"), calls(["a", "b"]), results(["a"], "one"), results(["b"], "two")]);
+  session.appendAll(talk(60));
+  const handles = [...session.roots(), ...session.roots({ level: "cluster" })].map(({ root }) => root);
+  const membersOf = (handle: string) => store.expand(handle, { limit: 1_000 }).members.map(({ id }) => id);
+  const before = handles.map(membersOf);
+  session.rewind({ toSeq: 30 });
+  session.appendAll(talk(40, 3));
+  session.rewind({ toSeq: 2 });
+  session.append(results(["b"], "three"));
+  session.appendAll(talk(40, 4));
+  expect(handles.map(membersOf)).toEqual(before);
+  expect(store.verify()).toMatchObject({ ok: true });
+});
+
+test("summaries of superseded messages leave the context, and others stay", async () => {
+  const store = temporaryStore({ summarizer: scriptedSummarizer("good") });
+  const session = store.session("s", { ...SMALL, resolveTokensMin: 20 });
+  session.appendAll(talk(60));
+  await session.resolveDirty();
+  session.appendAll(talk(60, 4));
+  await session.resolveDirty();
+  const summaries = () =>
+    store.query("SELECT log_position FROM summaries WHERE status = 'done' AND shown_until IS NULL");
+  const before = summaries().length;
+  session.rewind({ toSeq: 100 });
+  const left = summaries();
+  expect(left.length).toBeGreaterThan(0);
+  expect(left.length).toBeLessThan(before);
+  const covered = store.query(
+    `SELECT y.id FROM summaries y WHERE y.status = 'done' AND y.shown_until IS NULL AND EXISTS (
+       SELECT 1 FROM undone_unions u WHERE u.root = y.root_id AND u.kind IN ('start', 'join') AND u.id <= y.log_position)`,
+  );
+  expect(covered).toEqual([]);
+  expect(store.verify()).toMatchObject({ ok: true });
+});
+
+test("another open store sees it, and appends to the path", () => {
+  const path = temporaryPath();
+  const [one, two] = [openedStore(path), openedStore(path)];
+  const session = one.session("s", SMALL);
+  session.appendAll(talk(40));
+  const same = two.resume("s");
+  same.render();
+  session.rewind({ toSeq: 10 });
+  session.appendAll(talk(29, 3)); // as many messages as before
+  expect(same.render()).toEqual(session.render());
+  expect(same.append(user("next"))).toMatchObject({ seq: 40 });
+  expect(session.newest()).toMatchObject({ seq: 40, text: "next" });
+});
+
+test("inside `atomically`, it is undone with everything else", () => {
+  const store = temporaryStore();
+  const session = store.session("s");
+  session.appendAll(talk(4));
+  expect(() =>
+    store.atomically(() => {
+      session.rewind({ toSeq: 1 });
+      session.append(user("other"));
+      throw new Error("changed my mind");
+    }),
+  ).toThrow("changed my mind");
+  expect(session.messages()).toHaveLength(4);
+  store.atomically(() => {
+    session.rewind({ toSeq: 1 });
+    session.append(user("other"));
+  });
+  expect(session.messages().map(({ seq }) => seq)).toEqual([0, 1, 2]);
+  expect(session.newest()).toMatchObject({ text: "other" });
+});
+
+test("forgetting the session forgets its branches, and superseded messages can be forgotten alone", () => {
+  const path = temporaryPath();
+  const store = openedStore(path);
+  const session = store.session("s", SMALL);
+  session.appendAll(talk(40));
+  const [secret] = session.messages({ seqFrom: 20, seqTo: 20 });
+  const handles = session.roots().map(({ root }) => root);
+  session.rewind({ toSeq: 10 });
+  expect(store.forget("s", { messageIds: [secret!.id] })).toMatchObject({ messageCount: 1 });
+  const members = handles.flatMap((handle) => store.expand(handle, { limit: 1_000 }).members.map(({ id }) => id));
+  expect(members).not.toContain(secret!.id);
+  expect(members).toContain(secret!.id + 1);
+  expect(store.verify()).toMatchObject({ ok: true });
+  expect(store.forget("s")).toMatchObject({ messageCount: 39, sessionCount: 1 });
+  for (const table of ["sessions", "messages", "unions", "undone_unions", "frontier_moves"]) {
+    expect(store.query(`SELECT count(*) AS n FROM ${table}`)).toEqual([{ n: 0 }]);
+  }
+});
+
+test("an import does not bring superseded messages back", () => {
+  const store = temporaryStore();
+  const session = store.session("s");
+  session.appendAll([user("one", { id: "m1" }), user("two", { id: "m2" })]);
+  session.rewind({ toSeq: 0 });
+  // The path may use the id again.
+  expect(session.append(user("another two", { id: "m2" }))).toMatchObject({ seq: 1, appended: true });
+});
+
+test("in a store of an older version, whose moves were not noted, the frontier goes to where `compact` puts it", () => {
+  const path = temporaryPath();
+  const store = openStore(path);
+  store.session("s", SMALL).appendAll(talk(80));
+  store.close();
+  inDatabase(path, (database) => database.exec("DELETE FROM frontier_moves; DELETE FROM theme_checkpoints"));
+  const old = openedStore(path);
+  const session = old.resume("s");
+  session.rewind({ toSeq: 50 });
+  expect(old.query("SELECT graduated_seq, evicted_seq FROM sessions WHERE id = 's'")).toEqual([
+    { graduated_seq: 45, evicted_seq: 43 },
+  ]);
+  expect(old.verify()).toMatchObject({ ok: true });
+  session.appendAll(talk(80));
+  session.rewind({ toSeq: 75 });
+  expect(old.verify()).toMatchObject({ ok: true });
+});
+
+test("entries after a superseded message go with it", () => {
+  const store = temporaryStore();
+  const session = store.session("s");
+  session.appendAll(talk(2));
+  session.entries.append([{ value: "after the second" }]);
+  session.appendAll(talk(2));
+  session.entries.append([{ value: "after the fourth" }]);
+  session.rewind({ toSeq: 1 });
+  expect(session.entries.list().map(({ value }) => value)).toEqual(["after the second"]);
+  expect(store.verify()).toMatchObject({ ok: true });
+});
+
+test("a long session is put back from a checkpoint, bit for bit", () => {
+  const store = temporaryStore();
+  const session = store.session("s", SMALL);
+  session.appendAll(talk(3_000, 5));
+  expect(store.query("SELECT count(*) AS n FROM theme_checkpoints")).toEqual([{ n: 4 }]);
+  for (const toSeq of [2_990, 2_400, 1_700, 1_030]) {
+    session.rewind({ toSeq });
+    expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+  }
+});
