@@ -14,14 +14,14 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: "library", include: ["test/**/*.test.ts"], exclude: ["test/e2e/**", "test/docs/**"] },
+        test: { name: "library", include: ["test/**/*.test.ts"], exclude: ["test/{e2e,docs,view}/**"] },
       },
       {
         extends: true,
         // These run the package as its users do.
         test: {
           name: "package",
-          include: ["test/{e2e,docs}/**/*.test.ts"],
+          include: ["test/{e2e,docs,view}/**/*.test.ts"],
           globalSetup: ["test/support/build.ts"],
         },
       },

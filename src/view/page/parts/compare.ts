@@ -5,6 +5,7 @@ export interface DiffLine {
 
 /** The most comparisons of two lines; more take too long for a page. */
 const COMPARISONS_MAX = 400_000;
+
 /** Returns the lines of both texts, by their longest common subsequence. */
 export function compare(before: string, after: string): DiffLine[] {
   const [old, young] = [linesOf(before), linesOf(after)];

@@ -34,7 +34,7 @@ export function Actions({ answer, onDone }: { answer: SessionAnswer; onDone: () 
             </>
           ) : (
             <p class="small muted">
-              This page only reads. <code>coppice view --write</code> also renames, pins and forgets.
+              This page only reads. <code>coppice view --write</code> also renames and forgets.
             </p>
           )}
         </div>
@@ -55,38 +55,19 @@ export function Actions({ answer, onDone }: { answer: SessionAnswer; onDone: () 
 
 /** What a person can do to a message. */
 export function MessageTools({ message, onDone }: { message: ViewMessage; onDone: () => void }) {
-  const [asked, setAsked] = useState<"pin" | "forget">();
-  const { id, session, seq, pinned } = message;
-  const close = () => setAsked(undefined);
+  const [isAsked, setIsAsked] = useState(false);
+  const { id, session, seq } = message;
   return (
     <>
-      <button type="button" class="plain tool-button" onClick={() => setAsked("pin")}>
-        {pinned ? "Unpin" : "Pin"}
-      </button>
-      <button type="button" class="plain tool-button" onClick={() => setAsked("forget")}>
+      <button type="button" class="plain tool-button" onClick={() => setIsAsked(true)}>
         Forget
       </button>
-      {asked === "pin" && (
-        <Question
-          title={pinned ? `Unpin message ${seq}?` : `Pin message ${seq}?`}
-          button={pinned ? "Unpin it" : "Pin it"}
-          act={() => post("/api/pin", { message: id, pinned: !pinned })}
-          onClose={close}
-          onDone={onDone}
-        >
-          <p>
-            {pinned
-              ? "Contexts will no longer have to show it."
-              : "Every context of the session will show it, whatever the budget."}
-          </p>
-        </Question>
-      )}
-      {asked === "forget" && (
+      {isAsked && (
         <Forget
           session={session}
           messages={[id]}
           what={`message ${seq} with its step`}
-          onClose={close}
+          onClose={() => setIsAsked(false)}
           onDone={onDone}
         />
       )}

@@ -144,7 +144,7 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
             value={outline.seqs[shown[0]]}
             onChange={(event) => jump(indexOfSeq(outline, Number(event.currentTarget.value)))}
           />{" "}
-          of {number(outline.seqs[outline.count - 1]!)}
+          <span class="place-whole">of {number(outline.seqs[outline.count - 1]!)}</span>
         </label>
         <span class="muted fact-wide">
           turn {number(turn + 1)} of {number(outline.turns.length)}
@@ -167,7 +167,7 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
         <button type="button" class="plain" onClick={() => jump(outline.count - 1)}>
           Newest
         </button>
-        <a class="plain" href={href({ view: "search", session })}>
+        <a class="plain place-whole" href={href({ view: "search", session })}>
           Search it
         </a>
       </div>

@@ -1,0 +1,174 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { scratchFolder } from "../support/packed.ts";
+import { hasChromium, libraryOf, type OpenView, openView } from "../support/view-page.ts";
+
+// Transcripts hold what strangers wrote. Nothing in them runs, loads, leads elsewhere or changes how the rest is shown.
+const SCRIPT = "<script>window.hacked = 1</script>";
+const TEXTS = [
+  SCRIPT,
+  `<img src=x onerror="window.hacked = 2">`,
+  `<svg onload="window.hacked = 3"><a xlink:href="javascript:window.hacked = 4"><text>x</text></a></svg>`,
+  "[click](javascript:window.hacked=5) and [data](data:text/html,<script>window.hacked=6</script>) and [ok](https://example.com/a)",
+  "![picture](https://evil.example/pixel.png) ![picture](/api/about)",
+  "<iframe src=/api/about></iframe><base href=https://evil.example/><meta http-equiv=refresh content='0;url=https://evil.example'>",
+  `<style>body { display: none }</style><link rel=stylesheet href=https://evil.example/a.css>`,
+  `<form action=/api/forget method=post><button id=innocent>Sessions</button></form><div id=app>mine</div><h1>Not the title</h1>`,
+  "<a href=x onclick=alert(1)>\n\n<details open ontoggle=window.hacked=7>\n\n```html\n<script>window.hacked=8</script>\n```",
+  "| a | b |\n|---|---|\n| <img src=x onerror=window.hacked=9> | `<script>` |",
+  "\u001b[31mred\u001b[0m \u001b]0;title\u0007 \u001b[2J\u0000\u0008\u009b1m end",
+  "safe \u202etxt.exe\u202c and \u2066isolated\u2069 and \u200f rtl",
+  "{{constructor.constructor('window.hacked=10')()}} __proto__",
+  `${"*".repeat(5_000)}${"[".repeat(5_000)}${"> ".repeat(2_000)}deep`,
+];
+const LONG_LINE = `start ${"x".repeat(5_000_000)} the end of it`;
+
+const folder = scratchFolder();
+const file = join(folder, "hostile.db");
+
+describe.skipIf(!hasChromium)("a hostile transcript", () => {
+  let view: OpenView;
+
+  beforeAll(async () => {
+    const { openStore } = await libraryOf(inject("packageFolder"));
+    const store = openStore(file);
+    const session = store.session(`evil"><script>window.hacked=20</script>`, {
+      title: SCRIPT,
+      project: `p"><img src=x onerror=window.hacked=21>`,
+    });
+    for (const [index, text] of TEXTS.entries()) {
+      session.append({ role: "user", content: text, name: SCRIPT });
+      const toolCallId = `c${index}`;
+      session.append({
+        role: "assistant",
+        parts: [
+          { type: "reasoning", text },
+          {
+            type: "tool_call",
+            toolCallId,
+            name: SCRIPT,
+            args: { command: text, [text.slice(0, 200)]: [text], old_string: text, new_string: `${text}!` },
+          },
+        ],
+      });
+      session.append({
+        role: "tool",
+        parts: [{ type: "tool_result", toolCallId, name: text.slice(0, 100), content: text, isError: index % 2 === 0 }],
+      });
+    }
+    session.append({
+      role: "user",
+      parts: [
+        {
+          type: "file",
+          mediaType: "image/svg+xml",
+          name: SCRIPT,
+          data: Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" onload="window.hacked=22"/>`).toString("base64"),
+        },
+        { type: "file", mediaType: "text/html", name: "a.html", data: Buffer.from(SCRIPT).toString("base64") },
+        { type: "file", mediaType: "image/png", url: "https://evil.example/pixel.png" },
+        { type: "data", data: { __html: SCRIPT } },
+      ],
+    });
+    session.append({ role: "user", content: LONG_LINE });
+    session.append({ role: "assistant", content: "Still here." });
+    store.close();
+    view = await openView(inject("packageFolder"), file, { write: true });
+  });
+  afterAll(() => view?.close());
+
+  const harm = (): Promise<unknown> =>
+    view.page.evaluate(() => {
+      const of = (selector: string): number => document.querySelectorAll(selector).length;
+      return {
+        hacked: (window as { hacked?: number }).hacked ?? null,
+        title: document.title,
+        place: location.pathname,
+        foreign: of(
+          "main script, main style, main iframe, main link, main meta, main base, main object, main embed, main svg, main [onclick], main [onerror], main [onload]",
+        ),
+        pictures: of('main img:not([src^="/api/part?"])'),
+        links: [...document.querySelectorAll<HTMLAnchorElement>("main a[href]")].filter(
+          ({ protocol }) => !/^(https?|mailto):$/.test(protocol),
+        ).length,
+        isVisible: getComputedStyle(document.body).display !== "none",
+        apps: of("#app"),
+      };
+    });
+  const NONE = {
+    hacked: null,
+    title: "Coppice",
+    place: "/",
+    foreign: 0,
+    pictures: 0,
+    links: 0,
+    isVisible: true,
+    apps: 1,
+  };
+
+  test("changes nothing in any view", async () => {
+    const { page, go } = view;
+    await go("");
+    await page.locator(".row").first().waitFor();
+    expect(await harm()).toEqual(NONE);
+    await page.locator(".row").first().click();
+    await page.locator(".message").first().waitFor();
+    const { search } = new URL(page.url());
+    // Everything unfolded, from the first message to the last.
+    for (let step = 0; step < 14; step++) {
+      await page.evaluate(() => {
+        for (const details of document.querySelectorAll<HTMLDetailsElement>(".message details")) details.open = true;
+      });
+      expect(await harm()).toEqual(NONE);
+      await page.mouse.wheel(0, 1_500);
+      await page.waitForTimeout(60);
+    }
+    for (const other of ["context", "forest"]) {
+      await go(search.slice(1).replace("view=session", `view=${other}`));
+      await page.locator(".measure, .icicle, .empty").first().waitFor();
+      expect(await harm()).toEqual(NONE);
+    }
+    await go("view=search&q=script%20window%20hacked&explain=1");
+    await page.locator(".hit").first().waitFor();
+    expect(await harm()).toEqual(NONE);
+    expect(view.faults).toEqual([]);
+  });
+
+  test("is shown as it was written, with its controls in sight", async () => {
+    const { page, go } = view;
+    await go("");
+    await page.locator(".row").first().click();
+    await page.locator(".message").first().waitFor();
+    expect(await page.locator("h1").textContent()).toBe(SCRIPT);
+    expect(await page.locator(".message").first().textContent()).toContain(SCRIPT);
+    const jump = async (seq: number): Promise<string> => {
+      await page.getByRole("spinbutton").fill(String(seq));
+      await page.keyboard.press("Enter");
+      const message = page.locator(`.message[aria-label$="message ${seq}"]`);
+      await message.waitFor();
+      return (await message.textContent())!;
+    };
+    const ansi = await jump(3 * TEXTS.findIndex((text) => text.startsWith("\u001b")));
+    expect(ansi).toContain("red ␛]0;title␇ ␛[2J");
+    const bidi = await jump(3 * TEXTS.findIndex((text) => text.startsWith("safe")));
+    expect(bidi).toContain("safe ⟨U+202E⟩txt.exe⟨U+202C⟩");
+    const links = await jump(9);
+    expect(links).toContain("click");
+    expect(await page.locator('.message[aria-label$="message 9"] .prose a').count()).toBe(1);
+  });
+
+  test("has a line of 5 MB, which is read piece by piece", async () => {
+    const { page } = view;
+    await page.getByRole("button", { name: "Newest" }).click();
+    await page.getByText("Still here.").waitFor();
+    const long = page.locator(".message", { hasText: "start xxx" });
+    const startedAt = performance.now();
+    await long.getByRole("button", { name: /Show all 5,000,/ }).click();
+    await long.getByRole("button", { name: /Show more/ }).waitFor();
+    await long.getByRole("button", { name: /Show more/ }).click();
+    await page.getByRole("button", { name: "First" }).click();
+    await page.locator('.message[aria-label="user, message 0"]').waitFor();
+    expect(performance.now() - startedAt).toBeLessThan(15_000);
+    expect(view.faults).toEqual([]);
+  });
+});
