@@ -24,7 +24,7 @@ function entries(): { programs: Record<string, string>; typed: string[] } {
     ...published,
     cli: "cli/main.ts",
     "import-thread": "imports/import-thread.ts",
-    "database-process": "importers/opencode/database-process.ts",
+    "database-process": "importers/database-process.ts",
     "apart-process": "view/apart-process.ts",
   };
   return { programs, typed: Object.keys(published) };

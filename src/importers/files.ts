@@ -11,7 +11,7 @@ const CHUNK_BYTES = 256 * 1024;
 const TRANSCRIPT_NAME = /\.jsonl(\.zst)?$/;
 
 /** Names of possible transcripts. They may also be settings, caches or databases of other programs. */
-const POSSIBLE_NAME = /\.(json|db)$|(^|[\\/])\.aider\.chat\.history\.md$/;
+const POSSIBLE_NAME = /\.(json|db|vscdb)$|(^|[\\/])\.aider\.chat\.history\.md$/;
 
 /** A file to which nobody wrote for ten minutes counts as finished. An agent that still runs writes more often. */
 export const QUIET_MS = 10 * 60 * 1_000;

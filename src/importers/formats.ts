@@ -8,6 +8,7 @@ export const IMPORT_FORMATS: readonly string[] = [
   "opencode",
   "pi",
   "copilot-cli",
+  "cursor",
   "aider",
   "chatgpt",
   "claude-ai",

@@ -11,7 +11,7 @@ export interface AgentLocation {
 /**
  * The variables of the agents move their locations: `$CLAUDE_CONFIG_DIR`, `$GEMINI_CLI_HOME`, `$CODEX_HOME`,
  * `$PI_CODING_AGENT_DIR` and `$PI_CODING_AGENT_SESSION_DIR`, `$COPILOT_HOME`, and for
- * opencode `$XDG_DATA_HOME`. A relative path is ignored, because it depends on where the agent was started.
+ * opencode `$XDG_DATA_HOME`; for Cursor `$XDG_CONFIG_HOME` or `%APPDATA%`. A relative path is ignored, because it depends on where the agent was started.
  */
 export function agentLocations({ env, platform, home }: Machine): AgentLocation[] {
   const { join, isAbsolute } = platform === "win32" ? win32 : posix;
@@ -19,6 +19,12 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
     const given = env[name];
     return given !== undefined && isAbsolute(given) ? given : otherwise;
   };
+  const settings =
+    platform === "win32"
+      ? moved("APPDATA", join(home, "AppData", "Roaming"))
+      : platform === "darwin"
+        ? join(home, "Library", "Application Support")
+        : moved("XDG_CONFIG_HOME", join(home, ".config"));
   const pi = moved("PI_CODING_AGENT_DIR", join(home, ".pi", "agent"));
   const codex = moved("CODEX_HOME", join(home, ".codex"));
   return [
@@ -28,6 +34,7 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
     { agent: "Codex", path: join(codex, "archived_sessions") },
     { agent: "llxprt-code", path: join(home, ".llxprt", "tmp") },
     { agent: "opencode", path: join(moved("XDG_DATA_HOME", join(home, ".local", "share")), "opencode", "opencode.db") },
+    { agent: "Cursor", path: join(settings, "Cursor", "User", "globalStorage", "state.vscdb") },
     { agent: "Copilot CLI", path: join(moved("COPILOT_HOME", join(home, ".copilot")), "session-state") },
     { agent: "pi", path: moved("PI_CODING_AGENT_SESSION_DIR", join(pi, "sessions")) },
   ];

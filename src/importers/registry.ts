@@ -6,6 +6,7 @@ import { claudeAi } from "./claude-ai.ts";
 import { claudeCode } from "./claude-code/importer.ts";
 import { codex } from "./codex/importer.ts";
 import { copilotCli } from "./copilot-cli.ts";
+import { cursor } from "./cursor/importer.ts";
 import { geminiCli } from "./gemini-cli/importer.ts";
 import { isDatabase, peek } from "./head.ts";
 import type { ImportEvent, Importer, ImportFile } from "./importer.ts";
@@ -38,6 +39,7 @@ export const IMPORTERS: readonly Importer[] = [
   opencode,
   pi,
   copilotCli,
+  cursor,
   aider,
   chatgpt,
   claudeAi,

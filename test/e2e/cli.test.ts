@@ -56,7 +56,7 @@ describe("misuse exits with 2 and suggests what to type", () => {
     [["expand", "theme:"], '"theme:" is not a handle'],
     [
       ["import", "x.jsonl", "--format", "xml"],
-      "Allowed choices are auto, claude-code, gemini-cli, codex, llxprt, opencode, pi, copilot-cli, aider, chatgpt, claude-ai, ai-sdk, openai, jsonl.",
+      "Allowed choices are auto, claude-code, gemini-cli, codex, llxprt, opencode, pi, copilot-cli, cursor, aider, chatgpt, claude-ai, ai-sdk, openai, jsonl.",
     ],
     [
       ["import"],

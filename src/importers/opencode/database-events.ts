@@ -1,17 +1,11 @@
-import type { ImportEvent, ImportFile } from "../importer.ts";
+import type { DatabaseFile } from "../foreign-database.ts";
+import type { ImportEvent } from "../importer.ts";
 import { isNotYet } from "../message-event.ts";
 import { OpencodeDatabase } from "./database.ts";
 import { SessionTranslator } from "./session.ts";
 
-/** The file to read, and how to read it. */
-export interface DatabaseFile {
-  path: string;
-  isFinished: boolean | undefined;
-  fingerprints: ImportFile["fingerprints"] | undefined;
-}
-
 /** Reads a database. While it is followed, unfinished messages give no warnings, because they will come later. */
-export async function* eventsOf(file: DatabaseFile): AsyncGenerator<ImportEvent> {
+export async function* opencodeEvents(file: DatabaseFile): AsyncGenerator<ImportEvent> {
   const { path, fingerprints, isFinished } = file;
   const database = new OpencodeDatabase(path);
   try {

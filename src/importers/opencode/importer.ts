@@ -1,10 +1,9 @@
-import { StoreError } from "../../core/errors.ts";
+import { isDatabaseOf, readDatabase } from "../database-reader.ts";
 import { headElements, readElements } from "../documents.ts";
 import { isDatabase, peek } from "../head.ts";
 import type { Importer, ImportFile } from "../importer.ts";
 import type { DamagedLine, JsonObject } from "../lines.ts";
 import { objectOf, objectsOf, stringOf } from "../values.ts";
-import { isOpencode, readDatabase } from "./database-reader.ts";
 import type { StoredMessage } from "./message.ts";
 import { SessionTranslator } from "./session.ts";
 
@@ -25,7 +24,7 @@ export const opencode: Importer = {
     return false;
   },
 
-  detectDatabase: isOpencode,
+  detectDatabase: (path, signal) => isDatabaseOf("opencode", path, signal),
 
   async *read(file) {
     const { head, chunks, close } = await peek(file.chunks, HEAD_BYTES);
@@ -35,9 +34,7 @@ export const opencode: Importer = {
       return;
     }
     await close();
-    const { path } = file;
-    if (path === "-") throw new StoreError("IMPORT_UNREADABLE", { path, reason: "a database is read from a file" });
-    yield* readDatabase(file);
+    yield* readDatabase("opencode", file);
   },
 };
 

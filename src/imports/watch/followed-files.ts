@@ -50,7 +50,7 @@ const LIVE_MAX = 32;
 const LIVE_MS_MAX = 24 * 60 * 60 * 1_000;
 
 const LIVE_NAME = /\.jsonl$/;
-const DATABASE_NAME = /\.db$/;
+const DATABASE_NAME = /\.(db|vscdb)$/;
 
 /**
  * The files of a watch. A transcript with an entry on each line has a live reader, which reads on. Any other file is read again

@@ -11,11 +11,18 @@ test("agents keep their conversations below the user's folder", () => {
     { agent: "Codex", path: "/home/mira/.codex/archived_sessions" },
     { agent: "llxprt-code", path: "/home/mira/.llxprt/tmp" },
     { agent: "opencode", path: "/home/mira/.local/share/opencode/opencode.db" },
+    { agent: "Cursor", path: "/home/mira/.config/Cursor/User/globalStorage/state.vscdb" },
     { agent: "Copilot CLI", path: "/home/mira/.copilot/session-state" },
     { agent: "pi", path: "/home/mira/.pi/agent/sessions" },
   ]);
   expect(pathsOf({ env: {}, platform: "win32", home: "C:\\Users\\mira" })[0]).toBe(
     "C:\\Users\\mira\\.claude\\projects",
+  );
+  expect(pathsOf({ env: {}, platform: "win32", home: "C:\\Users\\mira" })).toContain(
+    "C:\\Users\\mira\\AppData\\Roaming\\Cursor\\User\\globalStorage\\state.vscdb",
+  );
+  expect(pathsOf({ env: {}, platform: "darwin", home: "/Users/mira" })).toContain(
+    "/Users/mira/Library/Application Support/Cursor/User/globalStorage/state.vscdb",
   );
 });
 
@@ -27,6 +34,7 @@ test("or where their variables say, if that is the same place for everybody", ()
     XDG_DATA_HOME: "/d",
     PI_CODING_AGENT_DIR: "/p",
     COPILOT_HOME: "/k",
+    XDG_CONFIG_HOME: "/f",
   };
   expect(pathsOf({ env, platform: "linux", home: "/home/mira" })).toEqual([
     "/c/projects",
@@ -35,6 +43,7 @@ test("or where their variables say, if that is the same place for everybody", ()
     "/x/archived_sessions",
     "/home/mira/.llxprt/tmp",
     "/d/opencode/opencode.db",
+    "/f/Cursor/User/globalStorage/state.vscdb",
     "/k/session-state",
     "/p/sessions",
   ]);

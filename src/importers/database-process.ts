@@ -1,15 +1,24 @@
 import { Worker } from "node:worker_threads";
-import { StoreError } from "../../core/errors.ts";
-import { DATABASE_SECONDS_MAX } from "../../core/limits.ts";
-import type { ImportEvent } from "../importer.ts";
-import { isOpencode } from "./database.ts";
-import { type DatabaseFile, eventsOf } from "./database-events.ts";
+import { StoreError } from "../core/errors.ts";
+import { DATABASE_SECONDS_MAX } from "../core/limits.ts";
+import { cursorEvents, isCursor } from "./cursor/database.ts";
+import type { DatabaseFile } from "./foreign-database.ts";
+import type { ImportEvent } from "./importer.ts";
+import { isOpencode } from "./opencode/database.ts";
+import { opencodeEvents } from "./opencode/database-events.ts";
 
 // The process that reads databases. It answers one request at a time.
 
+const FORMATS = {
+  opencode: { isOfFormat: isOpencode, eventsOf: opencodeEvents },
+  cursor: { isOfFormat: isCursor, eventsOf: cursorEvents },
+};
+
+export type DatabaseFormat = keyof typeof FORMATS;
+
 export type DatabaseRequest =
-  | { kind: "detect"; path: string }
-  | { kind: "read"; file: DatabaseFile }
+  | { kind: "detect"; format: DatabaseFormat; path: string }
+  | { kind: "read"; format: DatabaseFormat; file: DatabaseFile }
   | { kind: "more" };
 
 /** The answer to `read` and `more`. After `isLast`, there is no more to ask for. */
@@ -54,10 +63,10 @@ process.on("disconnect", () => process.exit());
 process.on("SIGINT", () => {});
 
 async function answer(request: DatabaseRequest): Promise<DatabaseReply> {
-  if (request.kind === "detect") return isOpencode(request.path);
+  if (request.kind === "detect") return FORMATS[request.format].isOfFormat(request.path);
   if (request.kind === "read") {
     file = request.file;
-    events = eventsOf(file);
+    events = FORMATS[request.format].eventsOf(file);
   }
   return nextBatch();
 }

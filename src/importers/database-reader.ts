@@ -2,10 +2,10 @@ import { fork } from "node:child_process";
 import { on } from "node:events";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { StoreError } from "../../core/errors.ts";
-import { DATABASE_SECONDS_MAX } from "../../core/limits.ts";
-import type { ImportEvent, ImportFile } from "../importer.ts";
-import type { DatabaseBatch, DatabaseReply, DatabaseRequest } from "./database-process.ts";
+import { StoreError } from "../core/errors.ts";
+import { DATABASE_SECONDS_MAX } from "../core/limits.ts";
+import type { DatabaseBatch, DatabaseFormat, DatabaseReply, DatabaseRequest } from "./database-process.ts";
+import type { ImportEvent, ImportFile } from "./importer.ts";
 
 /** The program of the process, as source or built. */
 const PROGRAM = fileURLToPath(new URL(`./database-process${extname(import.meta.url)}`, import.meta.url));
@@ -14,28 +14,27 @@ const PROGRAM = fileURLToPath(new URL(`./database-process${extname(import.meta.u
 const IDLE_MS_MAX = 2_000;
 
 /**
- * Returns true for a database of opencode.
+ * Returns true for a database in this format.
  * @throws {StoreError} `IMPORT_UNREADABLE` if SQLite does not return; or the signal's reason.
  */
-export async function isOpencode(path: string, signal?: AbortSignal): Promise<boolean> {
+export async function isDatabaseOf(format: DatabaseFormat, path: string, signal?: AbortSignal): Promise<boolean> {
   const reader = DatabaseReader.take(path, signal);
   try {
-    return (await reader.ask({ kind: "detect", path })) as boolean;
+    return (await reader.ask({ kind: "detect", format, path })) as boolean;
   } finally {
     reader.release();
   }
 }
 
-/** Yields the events of a database. @throws like `isOpencode`; `IMPORT_UNREADABLE` after the events of a damaged database. */
-export async function* readDatabase({
-  path,
-  isFinished,
-  fingerprints,
-  signal,
-}: ImportFile): AsyncGenerator<ImportEvent> {
+/** Yields the events of a database. @throws like `isDatabaseOf`; `IMPORT_UNREADABLE` after the events of a damaged database. */
+export async function* readDatabase(
+  format: DatabaseFormat,
+  { path, isFinished, fingerprints, signal }: ImportFile,
+): AsyncGenerator<ImportEvent> {
+  if (path === "-") throw new StoreError("IMPORT_UNREADABLE", { path, reason: "a database is read from a file" });
   const reader = DatabaseReader.take(path, signal);
   try {
-    let next = reader.ask({ kind: "read", file: { path, isFinished, fingerprints } });
+    let next = reader.ask({ kind: "read", format, file: { path, isFinished, fingerprints } });
     for (;;) {
       const { events, isLast, problem, fingerprints: found } = (await next) as DatabaseBatch;
       // One batch is read while the batch before it is used.

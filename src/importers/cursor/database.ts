@@ -1,0 +1,168 @@
+import { type DatabaseFile, ForeignDatabase, objectIn, type Row } from "../foreign-database.ts";
+import type { ImportEvent } from "../importer.ts";
+import type { DamagedLine, JsonObject } from "../lines.ts";
+import { isNotYet } from "../message-event.ts";
+import { objectOf, objectsOf, stringOf } from "../values.ts";
+import { type Bubble, type Conversation, ConversationTranslator } from "./conversation.ts";
+
+const TABLES = {
+  cursorDiskKV: { required: ["key", "value"], content: "value" },
+  composerHeaders: { required: ["composerId", "value"], content: "value", isOptional: true },
+} as const;
+
+const CONVERSATION = "composerData:";
+const BUBBLE = "bubbleId:";
+
+/** The rows of one conversation. */
+interface ConversationRows {
+  rowid: number | undefined;
+  bubbles: Map<string, number>;
+  /** The number of rows, the newest one and the bytes. Changes when something is added, or grows. */
+  sums: [count: number, rowid: number, bytes: number];
+}
+
+export function isCursor(path: string): boolean {
+  try {
+    new ForeignDatabase(path, TABLES).close();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Reads a database. While it is followed, unfinished messages give no warnings, because they will come later. */
+export async function* cursorEvents(file: DatabaseFile): AsyncGenerator<ImportEvent> {
+  const { path, fingerprints, isFinished } = file;
+  const database = new ForeignDatabase(path, TABLES);
+  try {
+    const rows = await conversationRows(database);
+    const headers = await headersIn(database);
+    const conversations: Conversation[] = [];
+    for (const [id, one] of rows) {
+      if (one.rowid === undefined) continue;
+      await database.breathe();
+      const stored = database.stored("cursorDiskKV", one.rowid, { column: "key", value: `${CONVERSATION}${id}` });
+      const data = "problem" in stored ? stored.problem : objectIn(stored.content);
+      if (typeof data === "string") {
+        yield { kind: "warning", line: one.rowid, reason: `conversation ${id}: ${data}` };
+        continue;
+      }
+      conversations.push({ id, ...aboutOf(data), header: headers.get(id) ?? {} });
+    }
+    for (const conversation of parentsFirst(conversations)) {
+      const { id } = conversation;
+      const { bubbles, sums } = rows.get(id)!;
+      const fingerprint = sums.join();
+      const known = fingerprints?.get(id);
+      // A conversation with an unfinished message is read again when the database is finished.
+      const fingerprintHolding = `${fingerprint} holding`;
+      if (known !== undefined && (known === fingerprint || (known === fingerprintHolding && !isFinished))) continue;
+      let isHolding = false;
+      const translator = new ConversationTranslator(file, conversation);
+      for await (const event of translator.translate(bubblesOf(database, conversation, bubbles))) {
+        const isHeld = isNotYet(event);
+        isHolding ||= isHeld;
+        if (!isHeld || fingerprints === undefined) yield event;
+      }
+      fingerprints?.set(id, isHolding ? fingerprintHolding : fingerprint);
+    }
+  } finally {
+    database.close();
+  }
+  // Damage to some rows costs no others.
+  if (database.damage !== undefined) throw database.damage;
+}
+
+type CursorDatabase = ForeignDatabase<keyof typeof TABLES>;
+
+async function conversationRows(database: CursorDatabase): Promise<Map<string, ConversationRows>> {
+  const conversations = new Map<string, ConversationRows>();
+  const note = (id: string, { rowid, byteLength }: Row): ConversationRows => {
+    const one = conversations.get(id) ?? { rowid: undefined, bubbles: new Map(), sums: [0, 0, 0] };
+    conversations.set(id, one);
+    one.sums = [one.sums[0] + 1, rowid, one.sums[2] + byteLength];
+    return one;
+  };
+  for await (const row of database.rows("cursorDiskKV")) {
+    const key = String(row.key);
+    if (key.startsWith(CONVERSATION)) note(key.slice(CONVERSATION.length), row).rowid = row.rowid;
+    else if (key.startsWith(BUBBLE)) {
+      const [, id = "", bubble = ""] = key.split(":");
+      note(id, row).bubbles.set(bubble, row.rowid);
+    }
+  }
+  return conversations;
+}
+
+/** Newer versions keep the name and the folder of a conversation in a table of their own. */
+async function headersIn(database: CursorDatabase): Promise<Map<string, JsonObject>> {
+  const headers = new Map<string, JsonObject>();
+  for await (const { rowid, composerId } of database.rows("composerHeaders")) {
+    const stored = database.stored("composerHeaders", rowid, { column: "composerId", value: composerId });
+    const value = "problem" in stored ? stored.problem : objectIn(stored.content);
+    if (typeof value !== "string") headers.set(String(composerId), value);
+  }
+  return headers;
+}
+
+/** Keeps what is needed of a conversation. Its other fields are long, or keys. */
+function aboutOf(data: JsonObject): Omit<Conversation, "id" | "header"> {
+  const { name, createdAt, status, modelConfig, workspaceIdentifier, unifiedMode } = data;
+  const { fullConversationHeadersOnly, conversation, subagentComposerIds, subComposerIds } = data;
+  return {
+    data: { name, createdAt, status, modelConfig, workspaceIdentifier, unifiedMode } as JsonObject,
+    order: objectsOf(fullConversationHeadersOnly).flatMap(({ bubbleId }) => stringOf(bubbleId) ?? []),
+    inside: objectsOf(conversation),
+    children: [subagentComposerIds, subComposerIds].flatMap((ids) =>
+      Array.isArray(ids) ? ids.filter((id) => typeof id === "string") : [],
+    ),
+  };
+}
+
+/** Returns the conversations by time, but each after the one that started it. */
+function parentsFirst(conversations: readonly Conversation[]): Conversation[] {
+  const waiting = new Map(conversations.map((one) => [one.id, one]));
+  const parents = new Map(conversations.flatMap(({ id, children }) => children.map((child) => [child, id] as const)));
+  const ordered: Conversation[] = [];
+  const timeOf = ({ data }: Conversation): number => Number(data.createdAt ?? 0) || 0;
+  for (const one of [...conversations].sort((a, b) => timeOf(a) - timeOf(b))) {
+    const chain: Conversation[] = [];
+    for (let next: Conversation | undefined = one; next !== undefined; next = waiting.get(parents.get(next.id) ?? "")) {
+      if (!waiting.delete(next.id)) break;
+      const parent = parents.get(next.id);
+      chain.push(parent === undefined || parent === next.id ? next : { ...next, parent });
+    }
+    ordered.push(...chain.reverse());
+  }
+  return ordered;
+}
+
+/** Yields the messages in the order of the conversation. Messages that the user took back are no longer in that order. */
+async function* bubblesOf(
+  database: CursorDatabase,
+  { id, order, inside }: Conversation,
+  rowids: ReadonlyMap<string, number>,
+): AsyncGenerator<Bubble | DamagedLine> {
+  if (inside.length > 0) {
+    for (const [index, value] of inside.entries()) {
+      yield {
+        line: index + 1,
+        id: stringOf(value.bubbleId) ?? String(index),
+        value,
+        isLast: index === inside.length - 1,
+      };
+    }
+    return;
+  }
+  for (const bubble of order) {
+    await database.breathe();
+    const rowid = rowids.get(bubble);
+    // Cursor may not have written it yet.
+    if (rowid === undefined) continue;
+    const stored = database.stored("cursorDiskKV", rowid, { column: "key", value: `${BUBBLE}${id}:${bubble}` });
+    if ("content" in stored && String(stored.content) === "null") continue;
+    const value = "problem" in stored ? stored.problem : objectIn(stored.content);
+    if (typeof value === "string") yield { line: rowid, problem: `message ${bubble}: ${value}` };
+    else yield { line: rowid, id: bubble, value: objectOf(value), isLast: bubble === order.at(-1) };
+  }
+}
