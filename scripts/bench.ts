@@ -10,6 +10,7 @@ import { benchMillion } from "./bench/million.ts";
 import { benchPackage } from "./bench/package.ts";
 import { benchRecall } from "./bench/recall.ts";
 import { benchStore } from "./bench/store.ts";
+import { benchView } from "./bench/view.ts";
 import { benchWatch } from "./bench/watch.ts";
 
 interface Options {
@@ -45,6 +46,8 @@ const BENCHMARKS: Record<string, (options: Options) => Promise<{ name: string; f
   million: ({ folder }) => benchMillion(folder),
   package: ({ folder }) => benchPackage({ folder }),
   recall: ({ folder, "build-million": buildMillion }) => benchRecall({ folder, buildMillion }),
+  view: ({ messages, folder }) =>
+    benchView({ messages: messages === undefined ? undefined : Number(messages), folder }),
   watch: ({ megabytes, seconds }) =>
     benchWatch({
       ...(megabytes !== undefined && { megabytes: Number(megabytes) }),
@@ -73,7 +76,7 @@ const { positionals, values } = parseArgs({
 const bench = BENCHMARKS[positionals[0] ?? ""];
 if (bench === undefined) {
   console.error(
-    "Usage: npm run --silent bench -- store [--messages N | --only append] [--json] | context [--folder DIR] [--json] | damage [--copies N] [--json] | fuzz [--inputs N] [--seed S | --random] [--only TARGET:NUMBER[-NUMBER]] [--json] | gemini [--data DIR] [--json] | hook [--messages N] [--folder DIR] [--json] | import [--megabytes N] [--json] | mcp [--messages N] [--folder DIR] [--json] | million --folder DIR [--json] | package [--folder DIR] [--json] | recall [--folder DIR [--build-million]] [--json] | watch [--megabytes N] [--seconds N] [--json]",
+    "Usage: npm run --silent bench -- store [--messages N | --only append] [--json] | context [--folder DIR] [--json] | damage [--copies N] [--json] | fuzz [--inputs N] [--seed S | --random] [--only TARGET:NUMBER[-NUMBER]] [--json] | gemini [--data DIR] [--json] | hook [--messages N] [--folder DIR] [--json] | import [--megabytes N] [--json] | mcp [--messages N] [--folder DIR] [--json] | million --folder DIR [--json] | package [--folder DIR] [--json] | recall [--folder DIR [--build-million]] [--json] | view [--messages N] [--folder DIR] [--json] | watch [--megabytes N] [--seconds N] [--json]",
   );
   process.exit(2);
 }

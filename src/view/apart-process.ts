@@ -3,7 +3,7 @@ import { type Finding, openStore, StoreError, type VerifyReport } from "../index
 import { readingEmbedder } from "../session/embedder-choice.ts";
 import { internalsOf } from "../session/opened-store.ts";
 import type { Refusal, SqlAnswer } from "./api.ts";
-import { refusalOf } from "./refusal.ts";
+import { refusalOf, reportFailure } from "./refusal.ts";
 
 // The process that does what may take long: it checks a store, and runs a person's SQL. A thread could not be ended while it
 // is in SQLite.
@@ -45,7 +45,7 @@ function answer(request: ApartRequest): ApartReply {
         return { value: rowsOf(internalsOf(store).queryRows(request.query)) };
     }
   } catch (error) {
-    if (!StoreError.is(error)) console.error(error);
+    if (!StoreError.is(error)) reportFailure(error);
     return { refusal: refusalOf(error) };
   }
 }

@@ -1,4 +1,5 @@
 import { type ErrorCode, StoreError } from "../core/errors.ts";
+import { printable } from "../core/markup.ts";
 import type { Refusal } from "./api.ts";
 
 /** A request that is not answered. */
@@ -41,4 +42,10 @@ export function refusalOf(error: unknown): { status: number; body: Refusal } {
     status: 500,
     body: { error: { code: "INTERNAL", message: "The server failed. Its terminal has the error." } },
   };
+}
+
+/** Writes an error that nobody foresaw to the terminal. */
+export function reportFailure(error: unknown): void {
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.stderr.write(`coppice view: ${printable(text)}\n`);
 }

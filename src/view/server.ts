@@ -14,7 +14,7 @@ import { parseArguments, text } from "../core/schema.ts";
 import type { Asset } from "./assets.ts";
 import { Guard } from "./guard.ts";
 import { partContent } from "./messages.ts";
-import { RefusedRequest, refusalOf } from "./refusal.ts";
+import { RefusedRequest, refusalOf, reportFailure } from "./refusal.ts";
 import { queryOf, wholeText } from "./request.ts";
 import type { Routes } from "./routes.ts";
 
@@ -100,7 +100,7 @@ export class ViewServer {
       await this.#answer(request, response, gone.signal);
     } catch (error) {
       const { status, body } = refusalOf(error);
-      if (status === 500 && !gone.signal.aborted) console.error(error);
+      if (status === 500 && !gone.signal.aborted) reportFailure(error);
       if (response.headersSent) response.destroy();
       else {
         // What is left of the body is not read.

@@ -90,7 +90,7 @@ describe("the snippets in TypeScript", () => {
     await gemini.close();
   });
 
-  test("are there", () => expect(snippets.length).toBe(21));
+  test("are there", () => expect(snippets.length).toBe(22));
 
   test.each(snippets.map((code, index) => [index, code] as const))(
     "snippet %i runs as it stands",
@@ -104,6 +104,7 @@ describe("the snippets in TypeScript", () => {
           JSON.stringify(pathToFileURL(join(ROOT, "src/frameworks/langgraph.ts")).href),
         )
         .replaceAll('"coppice/tools"', JSON.stringify(pathToFileURL(join(ROOT, "src/session/tools.ts")).href))
+        .replaceAll('"coppice/view"', JSON.stringify(pathToFileURL(join(ROOT, "src/view/index.ts")).href))
         .replaceAll('"agent.db"', JSON.stringify(join(folder, `agent-${index}.db`)));
       const file = join(folder, `snippet-${index}.ts`);
       const model =

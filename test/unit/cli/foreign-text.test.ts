@@ -58,6 +58,7 @@ test("the places that write to a terminal make foreign text printable, or write 
     "cli/terminal.ts: if (stream === process.stdout)",
     "cli/terminal.ts: process.stderr.write(shown(`coppice: The output cannot be written: {message}.\\n`));",
     "mcp/failure.ts: process.stderr.write(`coppice mcp: {printable(text)}\\n`);",
+    "view/refusal.ts: process.stderr.write(`coppice view: {printable(text)}\\n`);",
   ]);
 });
 
@@ -106,7 +107,7 @@ const TYPED: Record<string, (session: string, file: string, folder: string) => s
 };
 
 /** Commands whose output is the protocol, or comes through the terminal as it does in all others. */
-const NOT_RUN = ["mcp", "chat"];
+const NOT_RUN = ["mcp", "chat", "view"];
 
 /** Goal: no command sends what a store, a file or a typed word holds raw. Method: run each on hostile names, as text and as JSON. */
 test("no command sends a terminal what it would obey", async () => {
