@@ -34,8 +34,6 @@ export interface RealAgent {
   compact: ((place: Place) => Invocation) | string;
   /** True if `compact` is a prompt after which the agent compacts by itself. */
   isFilled?: true;
-  /** Coppice does not read this agent's transcripts, so an earlier session of another agent stands for session A. */
-  isUnread?: true;
   /** No hook stores the sessions of this agent. */
   isUnstored?: true;
 }
@@ -168,8 +166,11 @@ const pi: RealAgent = {
   },
   start: (place, prompt) => piRun(place, ["-p", prompt]),
   goOn: (place, prompt) => piRun(place, ["-p", "--continue", prompt]),
-  compact: (place) => ({ ...piRun(place, ["--mode", "rpc", "--continue"]), stdin: '{"type":"compact"}\n' }),
-  isUnread: true,
+  // pi tells its extensions of a compaction only while it runs.
+  compact: (place) => ({
+    ...piRun(place, ["--mode", "rpc", "--continue"]),
+    stdin: '{"type":"compact"}\n{"type":"prompt","message":"Go on with the next step."}\n',
+  }),
 };
 
 function piRun({ modules }: Place, args: readonly string[]): Invocation {

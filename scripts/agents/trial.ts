@@ -71,9 +71,8 @@ export async function tryAgent(
   const setup = isDone && (await isValid(bench, note));
   agent.trust?.(bench.place);
 
-  if (agent.isUnread) await bench.importSessions([DECISION]);
-  else await agentRun(agent.start(bench.place, DECISION));
-  const stored = agent.isUnread || agent.isUnstored ? null : await isStored(bench, note);
+  await agentRun(agent.start(bench.place, DECISION));
+  const stored = agent.isUnstored ? null : await isStored(bench, note);
   await bench.coppice("watch", "--once", "--yes");
 
   const offered = (events: readonly string[], texts: readonly string[]): boolean => {
@@ -95,7 +94,6 @@ export async function tryAgent(
 
   let compaction: boolean | null = null;
   if (typeof agent.compact === "string") notes.push(`compaction: ${agent.compact}`);
-  else if (agent.isUnread) notes.push("compaction: Coppice does not read the transcripts of this agent");
   else {
     await agentRun(agent.start(bench.place, DECISION));
     // The watch service would do this. The hooks of Claude Code and Codex import the session themselves.
