@@ -9,7 +9,7 @@ import { type Message, type MessageInput, type ParsedMessage, parseMessage, pars
 import { once } from "../core/once.ts";
 import { wholeNumber } from "../core/options.ts";
 import { nameInSession } from "../core/remembered.ts";
-import { type FieldsOf, oneWordOf, parseOptions, whole } from "../core/schema.ts";
+import { type FieldsOf, oneWordOf, parseOptions, trueOrFalse, whole } from "../core/schema.ts";
 import { type AppendResult, append, catchUp } from "../ingest/append.ts";
 import { compact } from "../ingest/frontier.ts";
 import { prepareMessage } from "../ingest/prepare.ts";
@@ -18,7 +18,7 @@ import { TITLE_TEXT_CHARS, titleOf } from "../models/title.ts";
 import { rewind } from "../store/rewind.ts";
 import { loadSessionState, type SessionState } from "../store/session-state.ts";
 import type { SessionOverview } from "../store/sessions.ts";
-import { renameSession } from "../store/write.ts";
+import { pinStep, renameSession } from "../store/write.ts";
 import type { ResolveResult } from "../summaries/resolve-run.ts";
 import { type CompactResult, compactSpan } from "../summaries/span.ts";
 import type { Resolving } from "./background.ts";
@@ -47,6 +47,8 @@ const REWIND_OPTIONS = once(() =>
 );
 
 const TITLES = { titleOf, titleTextChars: TITLE_TEXT_CHARS };
+
+const PIN_OPTIONS = once(() => z.strictObject({ pinned: z._default(trueOrFalse(), true) }));
 
 const ROOTS_OPTIONS = once(() => z.strictObject({ level: z._default(oneWordOf(["cluster", "theme"]), "theme") }));
 
@@ -224,6 +226,13 @@ export class OpenedSession implements Session {
       this.#lastHistory = [];
       this.#resolver.wake();
     }
+  }
+
+  pin(messageId: number, options: { pinned?: boolean } = {}): void {
+    wholeNumber("messageId", messageId, 1, Number.MAX_SAFE_INTEGER);
+    const { pinned } = parseOptions("pin", PIN_OPTIONS(), options);
+    pinStep(this.#ports.repositories, this.id, messageId, pinned);
+    this.#ports.changes.count += 1;
   }
 
   messages(options: MessagesOptions = {}): Message[] {

@@ -156,6 +156,14 @@ export interface Session {
    */
   rewind(options: RewindOptions): RewindResult;
 
+  /**
+   * Pins a message with its step, so that every context shows it word for word, or unpins it with `pinned: false`.
+   *
+   * @throws {StoreError} `OPTION_INVALID` for a message that has graduated, because the log says when it entered the forest, and
+   *   to unpin a system message; `MESSAGE_NOT_FOUND`, `STORE_READONLY`.
+   */
+  pin(messageId: number, options?: { pinned?: boolean }): void;
+
   /** Returns messages as they were appended, in order of seq. */
   messages(options?: MessagesOptions): Message[];
 

@@ -440,6 +440,14 @@ export class MessageRepository extends Repository {
   }
 
   /** The session and the step of a message. Its content may be damaged. */
+  /** Pins messages, or unpins them. The caller has read them, so that no damage is sealed. */
+  setPinned(ids: readonly number[], pinned: boolean): void {
+    for (const id of ids) {
+      this.orm.update(messages).set({ pinned }).where(eq(messages.id, id)).run();
+      this.#seal(id);
+    }
+  }
+
   stepOf(id: number): { sessionId: string; stepId: number } | undefined {
     const { sessionId, stepId } = messages;
     return this.orm.select({ sessionId, stepId }).from(messages).where(eq(messages.id, id)).get();

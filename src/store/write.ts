@@ -81,6 +81,34 @@ export function renameSession(repositories: Repositories, sessionId: string, tit
   repositories.database.write("rename", () => repositories.sessions.rename(sessionId, title));
 }
 
+/**
+ * Pins the step of a message, or unpins it. A step of the forest stays as it is, because the log says when it entered.
+ *
+ * @throws {StoreError} `MESSAGE_NOT_FOUND`; `OPTION_INVALID` for a step that has graduated, and to unpin a system message.
+ */
+export function pinStep(repositories: Repositories, sessionId: string, messageId: number, pinned: boolean): void {
+  const { database, sessions, messages } = repositories;
+  database.write("pin", () => {
+    const found = messages.stepOf(messageId);
+    const session = sessions.byId(sessionId);
+    if (session === undefined || found?.sessionId !== sessionId)
+      throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
+    const step = messages.byIds(messages.idsOfSteps([found.stepId]));
+    const changing = step.filter((message) => message.pinned !== pinned);
+    if (changing.length === 0) return;
+    const isFixed = step.some(({ seq, role }) => seq < session.graduatedSeq || (role === "system" && !pinned));
+    if (isFixed) {
+      const expected = `a message with seq ${session.graduatedSeq} or later, and to unpin it, no system message`;
+      throw new StoreError("OPTION_INVALID", { option: "messageId", expected, actual: messageId });
+    }
+    messages.setPinned(
+      changing.map(({ id }) => id),
+      pinned,
+    );
+    sessions.countRewrite(sessionId);
+  });
+}
+
 export function changeSettings(repositories: Repositories, sessionId: string, settings: SessionSettings): void {
   repositories.database.write("session", () => repositories.sessions.setSettings(sessionId, settings));
 }

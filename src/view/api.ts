@@ -46,7 +46,7 @@ export interface PostRoutes {
   /** Exchanges the token of the URL's fragment for the cookie. It works once. */
   "/api/enter": { request: { token: string }; answer: Record<never, never> };
   "/api/rename": { request: { session: string; title: string }; answer: { title: string } };
-  /** Pins a message, or unpins it. The context always shows pinned messages. */
+  /** Pins a message with its step, or unpins it. Messages that have graduated (`graduatedSeq`) are refused with status 400. */
   "/api/pin": { request: { message: number; pinned: boolean }; answer: { pinned: boolean } };
   /** Without `confirm`, nothing is forgotten: the answer says what would go, and holds the word to confirm it with. */
   "/api/forget": { request: { session: string; messages?: number[]; confirm?: string }; answer: ForgetAnswer };

@@ -26,7 +26,7 @@ export interface View {
  * can reach it, and only the browser that opens the URL first gets any data. The page follows the store while agents write.
  *
  * @param store  An open store, or the path of one.
- * @throws {StoreError} the errors of `openStore`; an error of the system if the port is taken.
+ * @throws {StoreError} the errors of `openStore`; `OPTION_INVALID` for a port that cannot be had.
  */
 export async function serveView(store: Store | string, options: ViewOptions = {}): Promise<View> {
   const { port = 0, write = false, session = null } = options;

@@ -22,7 +22,6 @@ import { Events } from "./events.ts";
 import { forestAnswer, logAnswer, whyAnswer } from "./forest.ts";
 import { healthAnswer } from "./health.ts";
 import { membersOf, messagesPage, outlineOf } from "./messages.ts";
-import { RefusedRequest } from "./refusal.ts";
 import { queryOf, wholeText, yesText } from "./request.ts";
 import { searchAnswer } from "./search.ts";
 import { newsOf, SessionList, sessionPage } from "./sessions.ts";
@@ -173,9 +172,12 @@ export class Routes {
         return { title };
       }),
     ),
-    "/api/pin": this.#act({ message: whole(1), pinned: trueOrFalse() }, () => {
-      throw new RefusedRequest(501, "NOT_YET", "Messages cannot be pinned here yet.");
-    }),
+    "/api/pin": this.#act({ message: whole(1), pinned: trueOrFalse() }, ({ message, pinned }) =>
+      this.view.write("pin", (store) => {
+        store.resume(store.find(message).sessionId).pin(message, { pinned });
+        return { pinned };
+      }),
+    ),
     "/api/forget": this.#act(
       { session: text(), messages: z.optional(listOf(whole(1))), confirm: z.optional(text()) },
       ({ session, messages, confirm }) => this.#forgetting.forget(session, messages, confirm),

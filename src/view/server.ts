@@ -9,6 +9,7 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import * as z from "zod/mini";
+import { StoreError } from "../core/errors.ts";
 import { printableJson } from "../core/markup.ts";
 import { parseArguments, text } from "../core/schema.ts";
 import type { Asset } from "./assets.ts";
@@ -70,12 +71,15 @@ export class ViewServer {
     this.#server.on("upgrade", (_request, socket) => socket.destroy());
   }
 
-  /** @returns the URL with the token. */
+  /** @returns the URL with the token. @throws {StoreError} `OPTION_INVALID` for a port that cannot be had. */
   async listen(port: number): Promise<string> {
     await new Promise<void>((resolve, reject) => {
-      this.#server.once("error", reject);
+      this.#server.once("error", ({ code }: NodeJS.ErrnoException) => {
+        const expected = `a port that this user may use and no other program does (${code})`;
+        reject(new StoreError("OPTION_INVALID", { option: "port", expected, actual: port }));
+      });
       this.#server.listen({ port, host: LOOPBACK, exclusive: true }, () => {
-        this.#server.off("error", reject);
+        this.#server.removeAllListeners("error");
         resolve();
       });
     });

@@ -242,6 +242,7 @@ const SESSION_METHODS: { [M in Extract<keyof coppice.Session, string>]: true } =
   info: true,
   messages: true,
   newest: true,
+  pin: true,
   placement: true,
   pressure: true,
   project: true,

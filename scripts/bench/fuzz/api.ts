@@ -132,6 +132,7 @@ const ENTRY_CALLS: Record<keyof Entries, Arguments> = {
 
 const SESSION_CALLS: Record<Exclude<keyof Session, "id" | "project" | "entries">, Arguments> = {
   append: (random) => [random.pick(MESSAGES), { seq: random.below(50) }],
+  pin: (random) => [1 + random.below(300), { pinned: random.chance(0.5) }],
   placement: (random) => [1 + random.below(300)],
   rename: (random) => [random.pick(SESSION_IDS)],
   appendAll: (random) => [random.some(4, () => random.pick(MESSAGES)), { seq: random.below(50) }],

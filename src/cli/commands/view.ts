@@ -19,7 +19,7 @@ export const viewCommand: Command<ViewFlags> = {
   details:
     "Sessions, search, what a model sees of a session, and how its forest grew. It prints a URL and opens it. The page works " +
     "offline and follows the store while agents write. Only this machine can reach it, and the URL lets one browser in, once. " +
-    "It is read-only unless --write is given. Ctrl-C ends it. With --json: one line, {url}.",
+    "It is read-only unless --write is given. Ctrl-C ends it. With --json: {event: serving, url}, and {event: stopped} at the end.",
   argument: SESSION_MEANING,
   options: [
     wholeNumberOption("port", "the port (default: a free one)", 0),
@@ -33,14 +33,14 @@ export const viewCommand: Command<ViewFlags> = {
     const session = typed === undefined ? undefined : findSession(store, typed).id;
     const { serveView } = await import("../../view/index.ts");
     const view = await serveView(storePath, { port, write, ...(session !== undefined && { session }) });
-    terminal.print(json ? printableJson({ url: view.url }) : view.url);
+    terminal.print(json ? printableJson({ event: "serving", url: view.url }) : view.url);
     if (open && !json) openInBrowser(view.url);
     if (!json) terminal.note("Ctrl-C ends it.");
     await new Promise<void>((resolve) => {
       for (const signal of SIGNALS) process.once(signal, () => resolve());
     });
     await view.close();
-    return { value: null, lines: [] };
+    return { value: { event: "stopped" }, lines: [] };
   },
 };
 
