@@ -38,7 +38,11 @@ const UNDIVIDED = new RegExp(`[${Object.keys(PLAIN_LETTERS).join("")}]`, "g");
 export function searchWords(text: string): string[] {
   const found: string[] = [];
   forEachSearchWord(text, (word) => found.push(word));
-  if (found.length > 0) return found;
+  return found.length > 0 ? found : everyWord(text);
+}
+
+/** Returns the words of a text in order, with repeats and stop words, and without accents. */
+export function everyWord(text: string): string[] {
   return (text.normalize("NFKC").match(ANY_WORD) ?? []).map((word) => withoutAccents(word.toLowerCase()));
 }
 

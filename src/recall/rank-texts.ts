@@ -1,4 +1,4 @@
-import { searchStem, searchWords } from "../models/search-words.ts";
+import { everyWord, forEachSearchWord, searchStem, searchWords } from "../models/search-words.ts";
 import { idfOf, saturate } from "./bm25.ts";
 
 export interface RankedText {
@@ -9,11 +9,16 @@ export interface RankedText {
 
 /**
  * Ranks texts by the words that they share with a query, best first, and leaves out those that share none. Words are compared by
- * their stems, as in a search of messages. Every text is read, at some microseconds each.
+ * their stems, as in a search of messages. Stop words count only if the query has no others. Every text is read, at some microseconds each.
  */
 export function rankTexts(query: string, texts: readonly string[]): RankedText[] {
-  const wanted = new Set(searchWords(query).map(searchStem));
-  const counts = texts.map((text) => countOf(searchWords(text).map(searchStem), wanted));
+  let hasOnlyStopWords = true;
+  forEachSearchWord(query, () => {
+    hasOnlyStopWords = false;
+  });
+  const wordsOf = hasOnlyStopWords ? everyWord : searchWords;
+  const wanted = new Set(wordsOf(query).map(searchStem));
+  const counts = texts.map((text) => countOf(wordsOf(text).map(searchStem), wanted));
   const meanLength = counts.reduce((sum, { length }) => sum + length, 0) / Math.max(1, texts.length);
   const holders = new Map([...wanted].map((word) => [word, counts.filter(({ found }) => found.has(word)).length]));
   const ranked = counts.map(({ found, length }, index) => {

@@ -17,10 +17,13 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const PAGES = readPages();
 const README = PAGES[0]!.text;
 
-/** Code blocks of one language, page by page. Those of the adapters run elsewhere, against servers of their own. */
+/** Their code needs servers or packages that are not here. That of the adapters runs in a test of its own. */
+const RUN_ELSEWHERE = ["src/adapters/README.md", "src/frameworks/claude-agent-sdk/README.md"];
+
+/** Code blocks of one language, page by page. */
 function blocks(language: string): string[] {
   const block = new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\``, "gm");
-  return PAGES.filter(({ path }) => path !== "src/adapters/README.md").flatMap(({ text }) =>
+  return PAGES.filter(({ path }) => !RUN_ELSEWHERE.includes(path)).flatMap(({ text }) =>
     [...text.matchAll(block)].map(([, code]) => code!),
   );
 }
@@ -99,6 +102,7 @@ describe("the snippets in TypeScript", () => {
       const source = code
         .replaceAll('"coppice"', JSON.stringify(pathToFileURL(join(ROOT, "src/index.ts")).href))
         .replaceAll('"coppice/import"', JSON.stringify(pathToFileURL(join(ROOT, "src/imports/index.ts")).href))
+        .replaceAll('"coppice/adk"', JSON.stringify(pathToFileURL(join(ROOT, "src/frameworks/adk.ts")).href))
         .replaceAll(
           '"coppice/langgraph"',
           JSON.stringify(pathToFileURL(join(ROOT, "src/frameworks/langgraph.ts")).href),

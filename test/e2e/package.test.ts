@@ -19,6 +19,7 @@ const TYPED = [
   "ai",
   "openai",
   "@anthropic-ai/sdk",
+  "@google/adk",
   "@google/genai",
   "@langchain/core",
   "@langchain/langgraph-checkpoint",
@@ -137,7 +138,7 @@ try {
     const named = types.flatMap((file) =>
       [...readFileSync(join(installation, file), "utf8").matchAll(/from ['"]([^'"]+)['"]/g)].map(([, name]) => name!),
     );
-    const allowed = /^(node:|\.\/index\.js$|ai$|openai\/|@anthropic-ai\/sdk\/|@google\/genai$|@langchain\/)/;
+    const allowed = /^(node:|\.\/index\.js$|ai$|openai\/|@anthropic-ai\/sdk\/|@google\/(genai|adk)$|@langchain\/)/;
     expect(named.filter((name) => !allowed.test(name))).toEqual([]);
   });
 

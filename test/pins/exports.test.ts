@@ -6,6 +6,7 @@ import * as anthropic from "../../src/adapters/anthropic.ts";
 import * as gemini from "../../src/adapters/gemini.ts";
 import * as llxprt from "../../src/adapters/llxprt.ts";
 import * as openai from "../../src/adapters/openai.ts";
+import * as adk from "../../src/frameworks/adk.ts";
 import * as claudeAgentSdk from "../../src/frameworks/claude-agent-sdk.ts";
 import * as langgraph from "../../src/frameworks/langgraph.ts";
 import * as imports from "../../src/imports/index.ts";
@@ -48,6 +49,8 @@ test("values and types of the frameworks", () => {
     "SessionStoreEntry",
     "SessionSummaryEntry",
   ]);
+  expect(Object.keys(adk).sort()).toEqual(["CoppiceMemoryService", "CoppiceSessionService"]);
+  expect(typesIn("frameworks/adk.ts")).toEqual(["CoppiceMemoryServiceOptions"]);
   expect(Object.keys(langgraph).sort()).toEqual(["CoppiceChatMessageHistory", "CoppiceSaver", "CoppiceStore"]);
   expect(typesIn("frameworks/langgraph.ts")).toEqual(["CoppiceSaverOptions"]);
 });

@@ -8,6 +8,7 @@ export type Work = (number: number) => Promise<unknown>;
 /** Writers by framework. The framework is imported only by a process that uses it, because that takes a second. */
 const WRITERS: Record<string, (store: Store, name: string) => Promise<Work>> = {
   langgraph: async (store, name) => (await import("./langgraph-work.ts")).langgraphWork(store, name),
+  adk: async (store, name) => (await import("./adk-work.ts")).adkWork(store, name),
 };
 
 // Works for the framework `argv[2]` on the store `argv[3]` under the name `argv[4]`: `argv[5]` pieces, each said on stdout when it

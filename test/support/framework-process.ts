@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 const CHILD = fileURLToPath(new URL("./framework-child.ts", import.meta.url));
 
 export interface WorkOptions {
-  framework: "langgraph";
+  framework: "langgraph" | "adk";
   path: string;
   name: string;
   count: number;

@@ -42,6 +42,7 @@ const PACKAGE_AT: Record<string, readonly string[]> = {
   openai: ["adapters/openai"],
   "@anthropic-ai/sdk": ["adapters/anthropic"],
   ai: ["adapters/ai-sdk"],
+  "@google/adk": ["frameworks/adk"],
   "@langchain/core": ["frameworks/langgraph"],
   "@langchain/langgraph-checkpoint": ["frameworks/langgraph"],
   "p-queue": ["models/request-queue.ts"],

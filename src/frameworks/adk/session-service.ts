@@ -1,0 +1,191 @@
+import { randomUUID } from "node:crypto";
+import {
+  type AppendEventRequest,
+  BaseSessionService,
+  type CreateSessionRequest,
+  createSession,
+  type DeleteSessionRequest,
+  type Event,
+  type GetSessionConfig,
+  type GetSessionRequest,
+  type ListSessionsRequest,
+  type ListSessionsResponse,
+  type Session,
+  State,
+} from "@google/adk";
+import { StoreError } from "../../core/errors.ts";
+import { setOwn } from "../../core/json.ts";
+import type { Store } from "../../session/store.ts";
+import { appendEventMessages } from "./event-messages.ts";
+import { type SessionKey, storeSessionIdOf } from "./keys.ts";
+import { putState, readState } from "./scoped-state.ts";
+
+/** An item under the session's id. */
+interface StoredSession {
+  lastUpdateTime: number;
+  /** How many events were appended. It tells whether another object or process has appended some. */
+  revision: number;
+}
+
+const PAGE = 10_000;
+
+/**
+ * Keeps the sessions of ADK in a store: events word for word in the order in which they were appended, and state by scope. An
+ * `appendEvent` is one transaction, and stores only that event and the keys that it changes.
+ *
+ * What events say is also appended as messages, in the session `adk:<app>/<user>/<session>` of the store, where it can be recalled.
+ */
+export class CoppiceSessionService extends BaseSessionService {
+  readonly #store: Store;
+  /** How much of the stored session a session object has. */
+  readonly #revisions = new WeakMap<Session, number>();
+
+  constructor(store: Store) {
+    super();
+    this.#store = store;
+  }
+
+  override async createSession(request: CreateSessionRequest): Promise<Session> {
+    const { appName, userId, state = {}, sessionId = "" } = request;
+    const key = { appName, userId, sessionId: sessionId || randomUUID() };
+    const stored = { lastUpdateTime: Date.now(), revision: 0 };
+    this.#store.atomically(() => {
+      if (this.#stored(key) !== undefined) throw new Error(`Session with id ${key.sessionId} already exists.`);
+      this.#store.session(storeSessionIdOf(key));
+      this.#put(key, stored);
+      putState(this.#store, key, state);
+    });
+    return this.#sessionOf(key, stored, []);
+  }
+
+  override async getSession({ config = {}, ...key }: GetSessionRequest): Promise<Session | undefined> {
+    const stored = this.#stored(key);
+    return stored && this.#sessionOf(key, stored, eventsBy(config, this.#events(key)));
+  }
+
+  override async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
+    const { appName, userId, limit, offset = 0, page, order } = request;
+    const all = this.#keys(appName, userId).flatMap((key) => this.#listed(key));
+    const direction = order === "desc" ? -1 : 1;
+    if (order !== undefined) {
+      all.sort(
+        (left, right) => direction * (left.lastUpdateTime - right.lastUpdateTime) || (left.id < right.id ? -1 : 1),
+      );
+    }
+    const totalItems = all.length;
+    if (limit === undefined) {
+      return {
+        sessions: all.slice(offset),
+        page: 1,
+        limit: totalItems,
+        totalItems,
+        totalPages: Math.min(1, totalItems),
+      };
+    }
+    const start = page === undefined ? offset : (page - 1) * limit;
+    return {
+      sessions: all.slice(start, start + limit),
+      page: page ?? (limit === 0 ? 1 : Math.floor(start / limit) + 1),
+      limit,
+      totalItems,
+      totalPages: limit === 0 ? 0 : Math.ceil(totalItems / limit),
+    };
+  }
+
+  /** Forgets the session with its events, its state and its messages: see `forget` of the store. */
+  override async deleteSession(key: DeleteSessionRequest): Promise<void> {
+    try {
+      this.#store.forget(storeSessionIdOf(key));
+    } catch (error) {
+      if (!StoreError.is(error, "SESSION_NOT_FOUND")) throw error;
+    }
+  }
+
+  override async appendEvent({ session, event }: AppendEventRequest): Promise<Event> {
+    if (event.partial) return event;
+    const key = { appName: session.appName, userId: session.userId, sessionId: session.id };
+    const json = JSON.stringify(withoutTemporary(event));
+    const revision = this.#store.atomically(() => {
+      const stored = this.#stored(key);
+      if (stored === undefined) throw new Error(`Session ${session.id} not found for appendEvent.`);
+      const kept = this.#store.session(storeSessionIdOf(key));
+      kept.entries.append([{ id: event.id, value: JSON.parse(json) }], { known: "replace" });
+      putState(this.#store, key, event.actions?.stateDelta ?? {});
+      appendEventMessages(kept, event);
+      this.#put(key, { lastUpdateTime: event.timestamp, revision: stored.revision + 1 });
+      return stored.revision + 1;
+    });
+    const isCurrent = this.#revisions.get(session) === revision - 1;
+    // It removes `temp:` keys from the event, and knows which of several pending writes of a key is the newest.
+    const appended = await super.appendEvent({ session, event });
+    if (isCurrent) this.#revisions.set(session, revision);
+    else this.#refresh(session, key, appended);
+    session.lastUpdateTime = event.timestamp;
+    return appended;
+  }
+
+  /** Gives a session object the events and the state that others have stored. */
+  #refresh(session: Session, key: SessionKey, appended: Event): void {
+    const stored = this.#stored(key);
+    if (stored === undefined) return;
+    session.events = this.#events(key).map((event) => (event.id === appended.id ? appended : event));
+    for (const [name, value] of Object.entries(readState(this.#store, key))) setOwn(session.state, name, value);
+    this.#revisions.set(session, stored.revision);
+  }
+
+  #sessionOf(key: SessionKey, { lastUpdateTime, revision }: StoredSession, events: Event[]): Session {
+    const { appName, userId, sessionId: id } = key;
+    const session = createSession({ id, appName, userId, state: readState(this.#store, key), events, lastUpdateTime });
+    this.#revisions.set(session, revision);
+    return session;
+  }
+
+  #events(key: SessionKey): Event[] {
+    const { entries } = this.#store.resume(storeSessionIdOf(key));
+    const events: Event[] = [];
+    for (let after = 0; ; ) {
+      const page = entries.list({ after, limit: PAGE });
+      events.push(...page.map(({ value }) => value as unknown as Event));
+      if (page.length < PAGE) return events;
+      after = page.at(-1)!.position;
+    }
+  }
+
+  #keys(appName: string, userId: string | undefined): SessionKey[] {
+    const keys: SessionKey[] = [];
+    for (;;) {
+      const namespace = ["adk", "sessions", appName, ...(userId === undefined ? [] : [userId])];
+      const page = this.#store.items.list(namespace, { offset: keys.length, limit: PAGE });
+      keys.push(...page.map(({ namespace, key }) => ({ appName, userId: namespace[3]!, sessionId: key })));
+      if (page.length < PAGE) return keys;
+    }
+  }
+
+  #listed(key: SessionKey): Session[] {
+    const stored = this.#stored(key);
+    return stored === undefined ? [] : [this.#sessionOf(key, stored, [])];
+  }
+
+  #stored({ appName, userId, sessionId }: SessionKey): StoredSession | undefined {
+    return this.#store.items.get(["adk", "sessions", appName, userId], sessionId)?.value as StoredSession | undefined;
+  }
+
+  #put(key: SessionKey, stored: StoredSession): void {
+    const { appName, userId, sessionId } = key;
+    this.#store.items.put(["adk", "sessions", appName, userId], sessionId, stored, { session: storeSessionIdOf(key) });
+  }
+}
+
+/** Returns a copy whose state delta has no `temp:` keys. */
+function withoutTemporary(event: Event): Event {
+  const { stateDelta } = event.actions ?? {};
+  if (stateDelta === undefined) return event;
+  const kept = Object.entries(stateDelta).filter(([key]) => !key.startsWith(State.TEMP_PREFIX));
+  return { ...event, actions: { ...event.actions, stateDelta: Object.fromEntries(kept) } };
+}
+
+/** The newest events, and those after a time. As in ADK, zero stands for no limit. */
+function eventsBy({ numRecentEvents = 0, afterTimestamp = 0 }: GetSessionConfig, events: readonly Event[]): Event[] {
+  const later = afterTimestamp === 0 ? events : events.filter(({ timestamp }) => timestamp > afterTimestamp);
+  return numRecentEvents === 0 ? [...later] : later.slice(-numRecentEvents);
+}
