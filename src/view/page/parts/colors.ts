@@ -15,6 +15,6 @@ export function hue(index: number, dark: boolean): string {
 export function ageColor(age: number, dark: boolean): string {
   const share = Math.max(0, Math.min(1, age));
   return dark
-    ? `hsl(${(60 + 90 * share).toFixed(0)} ${(8 + 30 * share).toFixed(0)}% ${(24 + 34 * share).toFixed(0)}%)`
+    ? `hsl(${(60 + 90 * share).toFixed(0)} ${(8 + 30 * share).toFixed(0)}% ${(24 + 20 * share).toFixed(0)}%)`
     : `hsl(${(60 + 90 * share).toFixed(0)} ${(14 + 26 * share).toFixed(0)}% ${(86 - 38 * share).toFixed(0)}%)`;
 }

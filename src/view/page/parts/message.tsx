@@ -264,7 +264,8 @@ function Plain({ text }: { text: string | undefined }) {
 }
 
 function Preview({ text }: { text: string }) {
-  const line = text.slice(0, 2_000).trimStart().split("\n", 1)[0]!;
+  const lines = text.slice(0, 2_000).split("\n");
+  const line = (lines.find((one) => /\p{L}{2}/u.test(one)) ?? lines[0]!).trim();
   return (
     <span class="preview">{visible(line.length > PREVIEW_CHARS ? `${line.slice(0, PREVIEW_CHARS)}…` : line)}</span>
   );

@@ -1,0 +1,103 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Page } from "playwright-core";
+import { openStore } from "../src/index.ts";
+import { serveView } from "../src/view/index.ts";
+import { findChromium, launchChromium } from "../test/support/chromium.ts";
+
+/** `npm run screenshots` shows each view of the demonstration's store in a browser, and writes the pictures of the README. */
+const OUT = fileURLToPath(new URL("./screenshots", import.meta.url));
+const CLI = fileURLToPath(new URL("../dist/coppice.cjs", import.meta.url));
+const TRANSCRIPTS = fileURLToPath(new URL("./demo/transcripts", import.meta.url));
+const QUALITY = 80;
+
+interface Shot {
+  name: string;
+  query: (session: string) => string;
+  ready: string;
+  isDark?: boolean;
+  before?: (page: Page) => Promise<void>;
+}
+
+const SHOTS: Shot[] = [
+  { name: "sessions", query: () => "", ready: ".row" },
+  { name: "search", query: () => "view=search&q=which+lock+replaces+flock&explain=1", ready: ".parts" },
+  { name: "session", query: (session) => `view=session&session=${session}&seq=36`, ready: ".message.is-marked" },
+  { name: "context", query: (session) => `view=context&session=${session}&tokens=8000`, ready: ".stretch" },
+  {
+    name: "forest",
+    query: (session) => `view=forest&session=${session}`,
+    ready: ".log .tree-row",
+    before: async (page) => {
+      // Back to an entry that says why a step joined.
+      const slider = page.getByLabel("Place in the log");
+      await slider.press("PageDown");
+      while (!/^message \S+ joins/.test((await page.locator(".log [aria-current] .tree-label").textContent())!)) {
+        await slider.press("ArrowLeft");
+      }
+      await page.locator(".why .facts", { hasText: "score" }).waitFor();
+    },
+  },
+  { name: "forest-dark", query: (session) => `view=forest&session=${session}&color=age`, ready: ".why", isDark: true },
+  {
+    name: "subject",
+    query: () => "view=subjects",
+    ready: ".row",
+    before: async (page) => {
+      await page.locator(".row").first().click();
+      await page.getByRole("heading", { name: "Decided last" }).waitFor();
+    },
+  },
+  {
+    name: "health",
+    query: () => "view=health",
+    ready: ".tiles",
+    before: async (page) => {
+      await page.getByRole("button", { name: "Verify the store" }).click();
+      await page.locator(".is-good").waitFor();
+    },
+  },
+];
+
+const chromium = findChromium();
+if (chromium === undefined) throw new Error("No Chromium. Run `npm run chromium`, or set COPPICE_TEST_CHROMIUM.");
+const folder = mkdtempSync(join(tmpdir(), "coppice-"));
+const file = join(folder, "agent.db");
+try {
+  execFileSync(process.execPath, [CLI, "--db", file, "import", TRANSCRIPTS], { stdio: "ignore" });
+  const store = openStore(file);
+  await store.upkeep();
+  const longest = store.sessions().reduce((left, right) => (right.messageCount > left.messageCount ? right : left)).id;
+  store.close();
+  const view = await serveView(file);
+  const browser = await launchChromium(chromium);
+  const { origin } = new URL(view.url);
+  mkdirSync(OUT, { recursive: true });
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 820 },
+    deviceScaleFactor: 1.5,
+    timezoneId: "Europe/Berlin",
+    locale: "en",
+  });
+  const page = await context.newPage();
+  await page.goto(view.url);
+  await page.locator(".row").first().waitFor();
+  for (const { name, query, ready, isDark = false, before } of SHOTS) {
+    await page.emulateMedia({ colorScheme: isDark ? "dark" : "light" });
+    await page.goto(`${origin}/?${query(longest)}`);
+    await page.locator(ready).first().waitFor();
+    await before?.(page);
+    await page.mouse.move(0, 0);
+    await page.waitForTimeout(500);
+    const client = await context.newCDPSession(page);
+    const { data } = await client.send("Page.captureScreenshot", { format: "webp", quality: QUALITY });
+    writeFileSync(join(OUT, `${name}.webp`), Buffer.from(data, "base64"));
+  }
+  await browser.close();
+  await view.close();
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
