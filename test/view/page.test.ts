@@ -112,6 +112,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     const { page, go } = view;
     await go("view=health");
     await page.keyboard.press("Control+k");
+    await page.locator("#search-box:focus").waitFor();
     await page.keyboard.type("which lock replaces flock");
     await page.locator(".hit mark").first().waitFor();
     await expect.poll(() => page.locator(".hit").first().textContent()).toContain("replaces");
@@ -272,7 +273,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     await expect.poll(() => page.getByText("since you looked").count()).toBe(0);
   });
 
-  test("renames, exports and forgets, each after a question", async () => {
+  test("renames, pins, exports and forgets, each after a question", async () => {
     const { page, go } = view;
     await go("view=session&session=live");
     const act = async (name: string): Promise<void> => {
@@ -288,6 +289,11 @@ describe.skipIf(!hasChromium)("the page", () => {
     const download = page.waitForEvent("download");
     await page.getByRole("link", { name: "Save the file" }).click();
     expect((await download).suggestedFilename()).toMatch(/\.jsonl$/);
+
+    await page.locator(".message").first().hover();
+    await page.getByRole("button", { name: "Pin" }).first().click();
+    await page.getByRole("button", { name: "Pin it" }).click();
+    await page.locator(".message .badge", { hasText: "pinned" }).waitFor();
 
     // One message, from its own button.
     await page.locator(".message").last().hover();

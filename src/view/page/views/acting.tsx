@@ -34,7 +34,7 @@ export function Actions({ answer, onDone }: { answer: SessionAnswer; onDone: () 
             </>
           ) : (
             <p class="small muted">
-              This page only reads. <code>coppice view --write</code> also renames and forgets.
+              This page only reads. <code>coppice view --write</code> also renames, pins and forgets.
             </p>
           )}
         </div>
@@ -53,21 +53,50 @@ export function Actions({ answer, onDone }: { answer: SessionAnswer; onDone: () 
   );
 }
 
-/** What a person can do to a message. */
-export function MessageTools({ message, onDone }: { message: ViewMessage; onDone: () => void }) {
-  const [isAsked, setIsAsked] = useState(false);
-  const { id, session, seq } = message;
+/** What a person can do to a message. Only messages that have not entered the forest can be pinned. */
+export function MessageTools({
+  message,
+  graduatedSeq,
+  onDone,
+}: {
+  message: ViewMessage;
+  graduatedSeq: number;
+  onDone: () => void;
+}) {
+  const [asked, setAsked] = useState<"pin" | "forget">();
+  const { id, session, seq, pinned, role } = message;
+  const close = () => setAsked(undefined);
   return (
     <>
-      <button type="button" class="plain tool-button" onClick={() => setIsAsked(true)}>
+      {seq >= graduatedSeq && role !== "system" && (
+        <button type="button" class="plain tool-button" onClick={() => setAsked("pin")}>
+          {pinned ? "Unpin" : "Pin"}
+        </button>
+      )}
+      <button type="button" class="plain tool-button" onClick={() => setAsked("forget")}>
         Forget
       </button>
-      {isAsked && (
+      {asked === "pin" && (
+        <Question
+          title={pinned ? `Unpin message ${seq}?` : `Pin message ${seq}?`}
+          button={pinned ? "Unpin it" : "Pin it"}
+          act={() => post("/api/pin", { message: id, pinned: !pinned })}
+          onClose={close}
+          onDone={onDone}
+        >
+          <p>
+            {pinned
+              ? "Contexts will no longer have to show it and its step."
+              : "Every context of the session will show it and its step word for word, whatever the budget."}
+          </p>
+        </Question>
+      )}
+      {asked === "forget" && (
         <Forget
           session={session}
           messages={[id]}
           what={`message ${seq} with its step`}
-          onClose={() => setIsAsked(false)}
+          onClose={close}
           onDone={onDone}
         />
       )}

@@ -123,7 +123,11 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
             message={message}
             isFollowing={isFollowing}
             isMarked={wanted !== undefined && message.seq === Number(wanted)}
-            tools={about.value!.isWritable && <MessageTools message={message} onDone={() => pages.forget(index)} />}
+            tools={
+              about.value!.isWritable && (
+                <MessageTools message={message} graduatedSeq={answer.graduatedSeq} onDone={() => pages.forget(index)} />
+              )
+            }
           />
         )}
         {bySeq.get(index)?.map((child) => (
