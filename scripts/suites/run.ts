@@ -42,6 +42,7 @@ export async function runSuite({ folder, files, tests, aliases = {}, excused = {
   const copy = realpathSync(mkdtempSync(join(tmpdir(), "coppice-suite-")));
   try {
     cpSync(join(checkout, folder), copy, { recursive: true });
+    writeFileSync(join(copy, "tsconfig.json"), "{}"); // theirs may extend a file outside the folder
     for (const [path, text] of Object.entries(files)) {
       writeFileSync(join(copy, path), text.replaceAll("SOURCE", join(ROOT, "src")));
     }

@@ -22,6 +22,7 @@ const TYPED = [
   "@google/adk",
   "@google/genai",
   "@langchain/core",
+  "@openai/agents-core",
   "@langchain/langgraph-checkpoint",
   "@types/node",
 ];
@@ -138,7 +139,8 @@ try {
     const named = types.flatMap((file) =>
       [...readFileSync(join(installation, file), "utf8").matchAll(/from ['"]([^'"]+)['"]/g)].map(([, name]) => name!),
     );
-    const allowed = /^(node:|\.\/index\.js$|ai$|openai\/|@anthropic-ai\/sdk\/|@google\/(genai|adk)$|@langchain\/)/;
+    const allowed =
+      /^(node:|\.\/index\.js$|ai$|openai\/|@anthropic-ai\/sdk\/|@google\/(genai|adk)$|@langchain\/|@openai\/agents-core$)/;
     expect(named.filter((name) => !allowed.test(name))).toEqual([]);
   });
 

@@ -9,6 +9,7 @@ import * as openai from "../../src/adapters/openai.ts";
 import * as adk from "../../src/frameworks/adk.ts";
 import * as claudeAgentSdk from "../../src/frameworks/claude-agent-sdk.ts";
 import * as langgraph from "../../src/frameworks/langgraph.ts";
+import * as openaiAgents from "../../src/frameworks/openai-agents.ts";
 import * as imports from "../../src/imports/index.ts";
 import * as coppice from "../../src/index.ts";
 import * as tools from "../../src/session/tools.ts";
@@ -42,6 +43,8 @@ test("values of the view", () => {
 });
 
 test("values and types of the frameworks", () => {
+  expect(Object.keys(openaiAgents)).toEqual(["CoppiceSession"]);
+  expect(typesIn("frameworks/openai-agents.ts")).toEqual(["CoppiceSessionOptions"]);
   expect(Object.keys(claudeAgentSdk)).toEqual(["CoppiceSessionStore"]);
   expect(typesIn("frameworks/claude-agent-sdk.ts")).toEqual([
     "CoppiceSessionStoreOptions",

@@ -43,6 +43,7 @@ const PACKAGE_AT: Record<string, readonly string[]> = {
   "@anthropic-ai/sdk": ["adapters/anthropic"],
   ai: ["adapters/ai-sdk"],
   "@google/adk": ["frameworks/adk"],
+  "@openai/agents-core": ["frameworks/openai-agents"],
   "@langchain/core": ["frameworks/langgraph"],
   "@langchain/langgraph-checkpoint": ["frameworks/langgraph"],
   "p-queue": ["models/request-queue.ts"],

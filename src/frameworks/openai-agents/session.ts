@@ -1,0 +1,227 @@
+import { createHash, randomUUID } from "node:crypto";
+import {
+  type AgentInputItem,
+  applySessionHistoryMutations,
+  getLogger,
+  type SessionHistoryRewriteArgs,
+  type SessionHistoryRewriteAwareSession,
+  type SessionHistoryTransactionArgs,
+  type SessionHistoryTransactionAwareSession,
+  type SessionInputCallback,
+  UserError,
+} from "@openai/agents-core";
+import { StoreError } from "../../core/errors.ts";
+import type { MessageInput, Part } from "../../core/message.ts";
+import type { SessionOptions } from "../../core/options.ts";
+import type { RenderOptions } from "../../session/context-options.ts";
+import type { Session } from "../../session/session.ts";
+import type { Store } from "../../session/store.ts";
+import { itemsOf, messagesOf, startOfHistory, startsHistory } from "./items.ts";
+import { type HistoryTransaction, snapshotArguments, snapshotItems } from "./transaction.ts";
+import { canonicalText } from "./values.ts";
+
+type Logger = ReturnType<typeof getLogger>;
+
+export interface CoppiceSessionOptions extends SessionOptions {
+  /** The id of the session in the store, by default a new one. */
+  sessionId?: string;
+  /** Gets what is read and written at the level of debug, unless it must not log data. By default the framework's own. */
+  logger?: Logger;
+}
+
+/** An item of the history, with its message and its place among the items of the message. */
+interface PlacedItem {
+  item: AgentInputItem;
+  seq: number;
+  index: number;
+}
+
+/** Messages that are read at once when only the newest items are wanted. */
+const PAGE_MESSAGES = 50;
+const ALL_MESSAGES = 10_000;
+
+/**
+ * A session of the OpenAI Agents SDK in a store. Its items are messages of the session: `recall` finds them, contexts show them, and
+ * they come back as they were. Items that are replaced or removed stay in the store, in a branch: see `Session.rewind`.
+ */
+export class CoppiceSession implements SessionHistoryTransactionAwareSession, SessionHistoryRewriteAwareSession {
+  /** The session in the store. */
+  readonly session: Session;
+  readonly #store: Store;
+  readonly #logger: Logger;
+
+  constructor(store: Store, options: CoppiceSessionOptions = {}) {
+    const { sessionId = randomUUID(), logger = getLogger("coppice:openai-agents"), ...settings } = options;
+    this.#store = store;
+    this.#logger = logger;
+    this.session = store.session(sessionId, settings);
+  }
+
+  async getSessionId(): Promise<string> {
+    return this.session.id;
+  }
+
+  async getItems(limit?: number): Promise<AgentInputItem[]> {
+    if (limit !== undefined && !(limit > 0)) return [];
+    const items = this.#history(limit).map(({ item }) => item);
+    this.#log("Getting items", items);
+    return items;
+  }
+
+  async addItems(items: AgentInputItem[]): Promise<void> {
+    const added = copyOf(items);
+    this.#log("Adding items", added);
+    this.#append(messagesOf(added));
+  }
+
+  async popItem(): Promise<AgentInputItem | undefined> {
+    const popped = this.#store.atomically(() => {
+      const [last] = this.#history(1);
+      if (last !== undefined) this.#replaceFrom(last, []);
+      return last?.item;
+    });
+    if (popped !== undefined) this.#log("Popping an item", [popped]);
+    return popped;
+  }
+
+  /** The items leave the session's history, and its operations are forgotten. */
+  async clearSession(): Promise<void> {
+    this.#log("Clearing the session", []);
+    this.#store.atomically(() => {
+      this.session.rewind({ toSeq: -1 });
+      this.#store.items.deleteAll(this.#operations);
+    });
+  }
+
+  async applyHistoryMutations({ mutations }: SessionHistoryRewriteArgs): Promise<void> {
+    if (mutations.length === 0) return;
+    this.#store.atomically(() => {
+      const before = this.#history();
+      const items = before.map(({ item }) => item);
+      const after = applySessionHistoryMutations(items, mutations);
+      const first = items.findIndex((item, index) => canonicalText(item) !== canonicalText(after[index]));
+      if (first >= 0) this.#replaceFrom(before[first]!, after.slice(first));
+    });
+  }
+
+  /** @throws {UserError} if the operation was applied with other items, or if the history does not end with the expected ones. */
+  async applyHistoryTransaction(args: SessionHistoryTransactionArgs): Promise<void> {
+    const { operationId, transaction } = snapshotArguments(args);
+    const key = createHash("sha256").update(JSON.stringify(operationId)).digest("hex");
+    const digest = createHash("sha256").update(canonicalText(transaction)).digest("hex");
+    this.#store.atomically(() => {
+      const applied = this.#store.items.get(this.#operations, key);
+      if (applied === undefined) {
+        this.#apply(transaction);
+        this.#store.items.put(this.#operations, key, digest, { session: this.session.id });
+      } else if (applied.value !== digest) {
+        throw new UserError("Session history operation was already applied with a different transaction.");
+      }
+    });
+  }
+
+  /** The history continues with these items. The originals stay in the session: contexts and `recall` have them. */
+  async replaceHistoryWithCompaction(items: AgentInputItem[]): Promise<void> {
+    this.#append([startOfHistory(copyOf(items))]);
+  }
+
+  /**
+   * Returns the `sessionInputCallback` of a run: the model gets the session's context instead of its whole history, and then the new
+   * input. The history in the store stays whole.
+   *
+   * @param options  Those of `Session.render`, or a function that returns them for the new input, for example with a `query`.
+   */
+  inputCallback(options: RenderOptions | ((newItems: AgentInputItem[]) => RenderOptions) = {}): SessionInputCallback {
+    return (history, newItems) => {
+      const { messages } = this.session.render(typeof options === "function" ? options(newItems) : options);
+      const shown = messages.filter((message) => !startsHistory(message));
+      const nameOfCall = namesOfCalls(shown.flatMap(({ parts }) => parts));
+      const context = shown.flatMap((message) => itemsOf(message, nameOfCall));
+      // A run stores the items that are not of its history, so the context is put into objects of the history.
+      if (context.length > history.length) return [...history, ...newItems];
+      return [...context.map((item, index) => overwritten(history[index]!, item)), ...newItems];
+    };
+  }
+
+  get #operations(): string[] {
+    return ["openai-agents", "operations", this.session.id];
+  }
+
+  #apply(transaction: HistoryTransaction): void {
+    if (transaction.type === "append_items") {
+      this.#append(messagesOf(transaction.items));
+      return;
+    }
+    const { expectedSuffix, replacement } = transaction;
+    const suffix = expectedSuffix.length === 0 ? [] : this.#history(expectedSuffix.length);
+    const isExpected =
+      suffix.length === expectedSuffix.length &&
+      suffix.every(({ item }, index) => canonicalText(item) === canonicalText(expectedSuffix[index]));
+    if (!isExpected) throw new UserError("Session history suffix no longer matches the transaction precondition.");
+    if (suffix.length === 0) this.#append(messagesOf(replacement));
+    else this.#replaceFrom(suffix[0]!, replacement);
+  }
+
+  /** Replaces an item and all after it. Items before it that are in the same message are appended again. */
+  #replaceFrom({ seq, index }: PlacedItem, replacement: readonly AgentInputItem[]): void {
+    const [message] = this.session.messages({ seqFrom: seq, limit: 1 });
+    const kept = itemsOf(message!, () => undefined).slice(0, index);
+    this.session.rewind({ toSeq: seq - 1 });
+    if (startsHistory(message!)) this.#append([startOfHistory(kept), ...messagesOf(replacement)]);
+    else this.#append(messagesOf([...kept, ...replacement]));
+  }
+
+  /** Returns the items of the history in order; with a limit, the newest. */
+  #history(limit = Number.POSITIVE_INFINITY): PlacedItem[] {
+    const pageLength = limit <= PAGE_MESSAGES ? PAGE_MESSAGES : ALL_MESSAGES;
+    const newestFirst: PlacedItem[] = [];
+    let end = this.session.newest()?.seq ?? -1;
+    while (end >= 0 && newestFirst.length < limit) {
+      const page = this.session.messages({ seqFrom: Math.max(0, end - pageLength + 1), seqTo: end });
+      const nameOfCall = namesOfCalls(page.flatMap(({ parts }) => parts));
+      for (const message of page.reverse()) {
+        const items = itemsOf(message, nameOfCall).map((item, index) => ({ item, seq: message.seq, index }));
+        newestFirst.push(...items.reverse());
+        if (newestFirst.length >= limit) break;
+        if (startsHistory(message)) return newestFirst.reverse();
+      }
+      end -= pageLength;
+    }
+    return newestFirst.slice(0, limit).reverse();
+  }
+
+  #append(messages: readonly MessageInput[]): void {
+    try {
+      this.session.appendAll(messages);
+    } catch (error) {
+      // The path in the error may name what the items hold.
+      if (StoreError.is(error, "MESSAGE_INVALID")) throw new UserError("Session history items cannot be stored.");
+      throw error;
+    }
+  }
+
+  #log(what: string, items: readonly AgentInputItem[]): void {
+    const { dontLogModelData, dontLogToolData } = this.#logger;
+    if (dontLogModelData || dontLogToolData) return;
+    this.#logger.debug(`${what} (${this.session.id}): ${JSON.stringify(items)}`);
+  }
+}
+
+/** @throws {UserError} for items that are not plain data. */
+function copyOf(items: readonly AgentInputItem[]): AgentInputItem[] {
+  try {
+    return snapshotItems(structuredClone(items));
+  } catch {
+    throw new UserError("Session history items contain invalid or unsupported data.");
+  }
+}
+
+function namesOfCalls(parts: readonly Part[]): (callId: string) => string | undefined {
+  const names = new Map(parts.flatMap((part) => (part.type === "tool_call" ? [[part.toolCallId, part.name]] : [])));
+  return (callId) => names.get(callId);
+}
+
+function overwritten(target: AgentInputItem, item: AgentInputItem): AgentInputItem {
+  for (const key of Object.keys(target)) delete (target as Record<string, unknown>)[key];
+  return Object.assign(target, item);
+}
