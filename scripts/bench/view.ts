@@ -46,6 +46,7 @@ export async function benchView({ messages = MESSAGES, folder }: ViewBenchOption
     const one = join(folder ?? scratch, `view-${messages}.db`);
     await recallStore(many, messages);
     oneSession(one, messages);
+    for (const path of [many, one]) openStore(path).close(); // a kept store may have an older format
     return {
       name: "view",
       figures: {
