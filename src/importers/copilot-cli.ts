@@ -61,7 +61,8 @@ class CopilotTranslator extends Translator<JsonLine> {
   readonly #toolNames = new Map<string, string>();
   /** Commands that the user ran. */
   readonly #userCommands = new Map<string, string>();
-  readonly #thoughts = new Set<string>();
+  /** The newest thought since the last prompt or result. Some versions write it twice, alone and with its reply. */
+  #thought: string | undefined;
 
   override read({ value: event, line }: JsonLine): void {
     const { type, timestamp, ephemeral } = event;
@@ -124,6 +125,7 @@ class CopilotTranslator extends Translator<JsonLine> {
   }
 
   #addPrompt(data: JsonObject, info: EventInfo): void {
+    this.#thought = undefined;
     const { content, attachments, source, isAutopilotContinuation, agentMode } = data;
     const parts = [...textParts(content), ...objectsOf(attachments).flatMap((one) => this.#fileOf(one))];
     const isOfProgram = isAutopilotContinuation === true || (stringOf(source) !== undefined && source !== "user");
@@ -135,8 +137,8 @@ class CopilotTranslator extends Translator<JsonLine> {
       data;
     const parts: Part[] = [];
     const thought = stringOf(reasoningText);
-    if (thought !== undefined && !this.#thoughts.has(thought)) {
-      this.#thoughts.add(thought);
+    if (thought !== undefined && thought !== this.#thought) {
+      this.#thought = thought;
       parts.push({ type: "reasoning", text: thought, ...saidOf({ reasoningOpaque }) });
     }
     parts.push(...textParts(content));
@@ -151,11 +153,10 @@ class CopilotTranslator extends Translator<JsonLine> {
     if (parts.length > 0) this.#add(messageEntry(info.line, "assistant", info.id, parts, info.time, about), info);
   }
 
-  /** Some versions write a thought as an event of its own, and again with the reply. */
   #addThought({ content }: JsonObject, info: EventInfo): void {
     const text = stringOf(content);
-    if (text === undefined || this.#thoughts.has(text)) return;
-    this.#thoughts.add(text);
+    if (text === undefined || text === this.#thought) return;
+    this.#thought = text;
     this.#add(messageEntry(info.line, "assistant", info.id, [{ type: "reasoning", text }], info.time), info);
   }
 
@@ -165,6 +166,7 @@ class CopilotTranslator extends Translator<JsonLine> {
       this.warn(info.line, "toolCallId: expected a string");
       return;
     }
+    this.#thought = undefined;
     const { content, binaryResultsForLlm } = objectOf(result);
     const isError = success === false;
     const words = isError ? resultTextOf(objectOf(error).message ?? content) : resultTextOf(content ?? result);

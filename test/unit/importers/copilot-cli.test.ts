@@ -58,6 +58,13 @@ test("a thought that is told twice counts once, and a failure is the result", as
     { type: "tool_call", toolCallId: "c", name: "view", args: {} },
     { type: "tool_result", toolCallId: "c", name: "view", content: "no file", isError: true },
   ]);
+  const thoughts = async (...lines: object[]) =>
+    messagesIn(await read(...lines)).flatMap(({ parts }) => parts!.filter(({ type }) => type === "reasoning"));
+  const after = event("assistant.reasoning", { content: "hm", reasoningId: "r" });
+  expect(await thoughts(reply("yes", { reasoningText: "hm" }), after)).toHaveLength(1);
+  // The same thought in another turn is another one.
+  const again = [reply("a", { reasoningText: "hm" }), user("and?"), reply("b", { reasoningText: "hm" })];
+  expect(await thoughts(...again)).toHaveLength(2);
 });
 
 test("an image comes from the event that holds it", async () => {

@@ -179,6 +179,18 @@ test("a conversation that grows brings what is new, and nothing twice", async ()
   store.close();
 });
 
+test("a message that is being written comes when nobody writes any more", async () => {
+  conversation("s", [user("a"), reply("b")], { status: "generating" });
+  const fingerprints = new Map<string, string>();
+  expect(messagesIn(await read({ fingerprints, isFinished: false })).map(({ id }) => id)).toEqual(["a"]);
+  expect(await read({ fingerprints, isFinished: false })).toEqual([]);
+  expect(messagesIn(await read({ fingerprints })).map(({ id }) => id)).toEqual(["a", "b"]);
+  expect(await read({ fingerprints })).toEqual([]);
+  expect(warningsIn(await read({ isFinished: false })).map(([, reason]) => reason)).toEqual([
+    "not imported yet, because the file may still grow: message b is still being written",
+  ]);
+});
+
 test("the database of another program is none of Cursor's, and a locked one is read", async () => {
   conversation("s", [user("a")]);
   database.exec("BEGIN IMMEDIATE; INSERT INTO cursorDiskKV VALUES ('bubbleId:s:b', '{}')");
