@@ -33,7 +33,7 @@ describe.skipIf(!hasChromium)("for everyone", () => {
   beforeAll(async () => {
     await demoStore(inject("packageFolder"), file);
     view = await openView(inject("packageFolder"), file, { write: true });
-  });
+  }, 120_000);
   afterAll(() => view?.close());
 
   describe.each(["light", "dark"] as const)("in %s", (colorScheme) => {

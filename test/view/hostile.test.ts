@@ -74,7 +74,7 @@ describe.skipIf(!hasChromium)("a hostile transcript", () => {
     session.append({ role: "assistant", content: "Still here." });
     store.close();
     view = await openView(inject("packageFolder"), file, { write: true });
-  });
+  }, 120_000);
   afterAll(() => view?.close());
 
   const harm = (): Promise<unknown> =>

@@ -14,7 +14,7 @@ describe.skipIf(!hasChromium)("the page", () => {
   beforeAll(async () => {
     await demoStore(inject("packageFolder"), file);
     view = await openView(inject("packageFolder"), file, { write: true });
-  });
+  }, 120_000);
   afterAll(() => view?.close());
 
   test("takes the token out of its address, and needs it no more", async () => {
