@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { benchContext } from "./bench/context.ts";
 import { benchDamage } from "./bench/damage.ts";
+import { benchFrameworks } from "./bench/frameworks.ts";
 import { benchFuzz } from "./bench/fuzz.ts";
 import { benchGemini } from "./bench/gemini.ts";
 import { benchHook } from "./bench/hook.ts";
@@ -19,6 +20,7 @@ interface Options {
   messages?: string | undefined;
   folder?: string | undefined;
   data?: string | undefined;
+  peers?: string | undefined;
   copies?: string | undefined;
   inputs?: string | undefined;
   seed?: string | undefined;
@@ -38,6 +40,8 @@ const BENCHMARKS: Record<string, (options: Options) => Promise<{ name: string; f
       seed: random ? Date.now() : seed === undefined ? undefined : Number(seed),
       only,
     }),
+  frameworks: ({ messages, peers }) =>
+    benchFrameworks({ messages: messages === undefined ? undefined : Number(messages), peers }),
   gemini: ({ data }) => benchGemini({ data }),
   hook: ({ messages, folder }) =>
     benchHook({ messages: messages === undefined ? undefined : Number(messages), folder }),
@@ -64,6 +68,7 @@ const { positionals, values } = parseArgs({
     messages: { type: "string" },
     folder: { type: "string" },
     data: { type: "string" },
+    peers: { type: "string" },
     copies: { type: "string" },
     inputs: { type: "string" },
     seed: { type: "string" },
@@ -76,7 +81,7 @@ const { positionals, values } = parseArgs({
 const bench = BENCHMARKS[positionals[0] ?? ""];
 if (bench === undefined) {
   console.error(
-    "Usage: npm run --silent bench -- store [--messages N | --only append] [--json] | context [--folder DIR] [--json] | damage [--copies N] [--json] | fuzz [--inputs N] [--seed S | --random] [--only TARGET:NUMBER[-NUMBER]] [--json] | gemini [--data DIR] [--json] | hook [--messages N] [--folder DIR] [--json] | import [--megabytes N] [--json] | mcp [--messages N] [--folder DIR] [--json] | million --folder DIR [--json] | package [--folder DIR] [--json] | recall [--folder DIR [--build-million]] [--json] | view [--messages N] [--folder DIR] [--json] | watch [--megabytes N] [--seconds N] [--json]",
+    "Usage: npm run --silent bench -- store [--messages N | --only append] [--json] | context [--folder DIR] [--json] | damage [--copies N] [--json] | fuzz [--inputs N] [--seed S | --random] [--only TARGET:NUMBER[-NUMBER]] [--json] | frameworks [--messages N] [--peers DIR] [--json] | gemini [--data DIR] [--json] | hook [--messages N] [--folder DIR] [--json] | import [--megabytes N] [--json] | mcp [--messages N] [--folder DIR] [--json] | million --folder DIR [--json] | package [--folder DIR] [--json] | recall [--folder DIR [--build-million]] [--json] | view [--messages N] [--folder DIR] [--json] | watch [--megabytes N] [--seconds N] [--json]",
   );
   process.exit(2);
 }

@@ -1,17 +1,29 @@
 import { parseArgs } from "node:util";
+import { crashFrameworks } from "./crash/frameworks.ts";
 import { crash } from "./crash/run.ts";
 
 /**
  * `npm run crash -- --kills N [--seed S]` kills processes that work on a store at random moments, and checks the store.
- * Prints the figures as JSON. The exit code is 1 if anything that was acknowledged is lost.
+ * With `--framework langgraph` or `adk`, they die in the middle
+ * of a `put` or an `appendEvent`. Prints the figures as JSON. The exit code is 1 if anything that was acknowledged is lost.
  */
 const { values } = parseArgs({
-  options: { kills: { type: "string", default: "200" }, seed: { type: "string", default: "1" } },
+  options: {
+    kills: { type: "string", default: "200" },
+    seed: { type: "string", default: "1" },
+    framework: { type: "string" },
+  },
 });
 const [kills, seed] = [Number(values.kills), Number(values.seed)];
 if (!Number.isSafeInteger(kills) || kills < 1 || !Number.isSafeInteger(seed)) {
-  console.error("Usage: npm run crash -- [--kills N] [--seed S]");
+  console.error("Usage: npm run crash -- [--kills N] [--seed S] [--framework langgraph|adk]");
   process.exit(2);
+}
+const { framework } = values;
+if (framework === "langgraph" || framework === "adk") {
+  const found = await crashFrameworks(framework, kills, seed);
+  console.log(JSON.stringify({ framework, seed, ...found }));
+  process.exit(found.lost + found.unsound > 0 ? 1 : 0);
 }
 const show = (text: string): void => {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[2K${text}`);

@@ -21,7 +21,7 @@ describe.each(FRAMEWORKS)("$framework", ({ framework, operation, session, dyingS
 
   /**
    * Goal: what a kill interrupts is stored as a whole or not at all, with its values, its state and its recallable message.
-   * Method: a process works a little, and dies before one of the statements of the next piece. `npm run crash -- --frameworks`
+   * Method: a process works a little, and dies before one of the statements of the next piece. `npm run crash -- --framework adk`
    * does this many times.
    */
   test(`promise 1: ${operation} stores all or nothing when the process is killed`, async () => {
