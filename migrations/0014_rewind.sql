@@ -14,12 +14,12 @@ CREATE TABLE `undone_unions` (
 	`root` integer NOT NULL,
 	`score` real,
 	`undone_at` integer NOT NULL,
-	PRIMARY KEY(`id`, `node`),
+	`members` text,
+	PRIMARY KEY(`id`, `undone_at`),
 	FOREIGN KEY (`session_id`) REFERENCES `sessions`(`id`) ON UPDATE no action ON DELETE cascade
 );
 --> statement-breakpoint
 CREATE INDEX `undone_unions_by_root` ON `undone_unions` (`root`,`id`);--> statement-breakpoint
-CREATE INDEX `undone_unions_by_node` ON `undone_unions` (`node`);--> statement-breakpoint
 CREATE INDEX `undone_unions_by_session` ON `undone_unions` (`session_id`,`undone_at`);--> statement-breakpoint
 
 CREATE TABLE `frontier_moves` (

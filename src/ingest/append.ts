@@ -152,7 +152,8 @@ function messageOf({ sessionId, openStep, nextSeq: seq, turnSeq }: SessionState,
   return message;
 }
 
-function follow(state: SessionState, message: Message): void {
+/** Changes `state` as if the message was appended. */
+export function follow(state: SessionState, message: Message): void {
   (message.pinned ? state.pinned : state.window).push(message);
   state.nextSeq = message.seq + 1;
   state.turnSeq = message.turnSeq;

@@ -161,10 +161,9 @@ interface Members {
 
 /** Returns the members of a handle; undefined if there are none. A subject may have another root at the log position. */
 function membersOf(
-  repositories: Repositories,
+  { unions, messages, subjects, spans, clusters, themes }: Repositories,
   { level, root, position }: Handle,
 ): (Members & { root: number; position: number }) | undefined {
-  const { unions, messages, subjects, spans, clusters, themes } = repositories;
   if (level === "span") {
     const ids = spans.idsBetween({ firstId: root, lastId: position! });
     return ids.length === 0 ? undefined : { root, position: position!, ids };
@@ -181,12 +180,14 @@ function membersOf(
     throw new StoreError("HANDLE_INVALID", { handle, reason });
   }
   if (level !== "subject") {
+    if (unions.isRewound({ root, position: at })) {
+      const { steps, ids } = unions.rewoundMembers(level, root, at);
+      return { root, position: at, ids: messages.inOrder([...messages.idsOfSteps(steps), ...ids]) };
+    }
     const steps = new Set(unions.stepsOf(level, root, at));
-    const ids = withoutLater(repositories, messages.idsOfSteps([...steps]), [...steps]);
+    const ids = messages.idsOfSteps([...steps]);
     const stored = level === "theme" ? themes.byRoot(root) : clusters.find(root);
-    const isWhole =
-      stored === undefined || stored.messageCount === ids.length || unions.isRewound({ root, position: at });
-    if (!isWhole && stored.logPosition <= at) {
+    if (stored !== undefined && stored.logPosition <= at && stored.messageCount !== ids.length) {
       throw new SyntaxError(`${level} ${root} has ${stored.messageCount} messages, and ${ids.length} are found`);
     }
     return { root, position: at, ids, steps };
@@ -194,19 +195,6 @@ function membersOf(
   const subjectRoot = subjects.rootAt({ root, position: at });
   if (subjectRoot === undefined) return undefined;
   return { root: subjectRoot, position: at, ids: subjects.messageIds({ root: subjectRoot, position: at }) };
-}
-
-/** Leaves out what was appended to steps after a rewind had divided them. */
-function withoutLater(
-  { unions, messages }: Repositories,
-  ids: readonly number[],
-  steps: readonly number[],
-): readonly number[] {
-  const later = new Set<number>();
-  for (const { stepId, partId } of unions.divisions(steps)) {
-    for (const id of messages.idsOfSteps([stepId])) if (id > partId) later.add(id);
-  }
-  return later.size === 0 ? ids : ids.filter((id) => !later.has(id));
 }
 
 /** Returns the id in `12` or `message:12`; undefined for a handle. */

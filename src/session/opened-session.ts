@@ -14,6 +14,7 @@ import { type AppendResult, append, catchUp } from "../ingest/append.ts";
 import { compact } from "../ingest/frontier.ts";
 import { prepareMessage } from "../ingest/prepare.ts";
 import { newMessages, type SyncKey } from "../ingest/sync.ts";
+import { undo } from "../ingest/undo.ts";
 import { TITLE_TEXT_CHARS, titleOf } from "../models/title.ts";
 import { rewind } from "../store/rewind.ts";
 import { loadSessionState, type SessionState } from "../store/session-state.ts";
@@ -32,7 +33,7 @@ import type { PreparedMessage } from "./prepared.ts";
 import type { Pressure } from "./pressure.ts";
 import { type ResolveDirtyOptions, Resolver, type StartResolvingOptions } from "./resolver.ts";
 import { type RootInfo, rootsOf } from "./roots.ts";
-import type { MessagesOptions, RewindOptions, RewindResult, Session } from "./session.ts";
+import type { MessagesOptions, RewindOptions, RewindResult, Session, UndoResult } from "./session.ts";
 
 const MESSAGES_OPTIONS = once(() =>
   z.strictObject({
@@ -211,6 +212,35 @@ export class OpenedSession implements Session {
     renameSession(this.#ports.repositories, this.id, title);
   }
 
+  undo(): UndoResult {
+    const { repositories, embedder, clock } = this.#ports;
+    const terms = { ...TITLES, branchId: uuidv7(), nowMs: clock() };
+    return this.#goBack(() => undo(repositories, this.id, { embedder, clock, terms }));
+  }
+
+  edit(messageId: number, message: MessageInput): AppendResult {
+    const { database, messages } = this.#ports.repositories;
+    return this.#goBack(() =>
+      database.write("edit", () => {
+        const edited = messages.byId(messageId);
+        if (edited?.sessionId !== this.id) throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
+        this.rewind({ toSeq: edited.seq - 1 });
+        return this.append(message);
+      }),
+    );
+  }
+
+  /** Runs something after which nothing in memory may be right. */
+  #goBack<T>(change: () => T): T {
+    this.#ports.changedAtMs.set(this.id, this.#ports.clock());
+    try {
+      return change();
+    } finally {
+      this.rolledBack();
+      this.#resolver.wake();
+    }
+  }
+
   rewind(options: RewindOptions): RewindResult {
     const { toSeq, toMessageId } = parseOptions("rewind", REWIND_OPTIONS(), options);
     if ((toSeq === undefined) === (toMessageId === undefined)) {
@@ -218,14 +248,8 @@ export class OpenedSession implements Session {
     }
     const { repositories, clock } = this.#ports;
     const terms = { ...TITLES, branchId: uuidv7(), nowMs: clock(), isUndoable: true };
-    this.#ports.changedAtMs.set(this.id, clock());
-    try {
-      return rewind(repositories, this.id, toSeq === undefined ? { toMessageId: toMessageId! } : { toSeq }, terms);
-    } finally {
-      this.release();
-      this.#lastHistory = [];
-      this.#resolver.wake();
-    }
+    const to = toSeq === undefined ? { toMessageId: toMessageId! } : { toSeq };
+    return this.#goBack(() => rewind(repositories, this.id, to, terms));
   }
 
   pin(messageId: number, options: { pinned?: boolean } = {}): void {

@@ -31,6 +31,13 @@ export interface RewindResult {
   supersededCount: number;
 }
 
+export interface UndoResult {
+  /** The messages that came back. */
+  restoredCount: number;
+  /** The messages that were appended since, and are superseded now. */
+  supersededCount: number;
+}
+
 /**
  * One agent's conversation. You append messages, render a context for the next model call, and inspect the forest.
  *
@@ -163,6 +170,22 @@ export interface Session {
    *   to unpin a system message; `MESSAGE_NOT_FOUND`, `STORE_READONLY`.
    */
   pin(messageId: number, options?: { pinned?: boolean }): void;
+
+  /**
+   * Takes the last `rewind` or `edit` back that was not taken back yet. The superseded messages come back with their ids, and
+   * what was appended since is superseded. If there is nothing to take back, both counts are 0.
+   *
+   * @throws {StoreError} the errors of `append`.
+   */
+  undo(): UndoResult;
+
+  /**
+   * Says something else in the place of a message. The message and all later ones are superseded, as by `rewind`, and the new one
+   * is appended. `undo` takes it back.
+   *
+   * @throws {StoreError} `MESSAGE_NOT_FOUND` for an id that is not on the path of this session; the errors of `append`.
+   */
+  edit(messageId: number, message: MessageInput): AppendResult;
 
   /** Returns messages as they were appended, in order of seq. */
   messages(options?: MessagesOptions): Message[];

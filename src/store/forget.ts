@@ -177,16 +177,13 @@ function forgetUndone(
     if (!own.some(({ node, root }) => steps.has(node) || steps.has(root))) continue;
     const held = [...log, ...undone.filter(({ undoneAt }) => undoneAt >= at)].filter(({ id }) => id < at);
     const ids = new Set(own.map(({ id }) => id));
+    const membersOf = new Map(own.flatMap(({ node, members }) => (members === null ? [] : [[node, members]])));
     const remaining = logWithout(
       held.sort((left, right) => left.id - right.id),
       steps,
-    );
-    unions.replaceUndone(
-      sessionId,
-      generation,
-      at,
-      remaining.filter(({ id }) => ids.has(id)),
-    );
+    ).filter(({ id }) => ids.has(id));
+    const rows = remaining.map((row) => ({ ...row, undoneAt: at, members: membersOf.get(row.node) ?? null }));
+    unions.replaceUndone(sessionId, generation, at, rows);
   }
 }
 

@@ -194,13 +194,13 @@ export class MessageRepository extends Repository {
     id: number;
     sessionId: string;
     stepId: number;
-    turnSeq: number;
     checksum: number | null;
   }>`
-    UPDATE messages SET session_id = @sessionId, step_id = @stepId, turn_seq = @turnSeq, checksum = @checksum
+    UPDATE messages SET session_id = @sessionId, step_id = @stepId, checksum = @checksum
     WHERE id = @id`.run;
-  readonly #moveForgotten = this.statement<{ from: string; to: string; seq: number }>`
-    UPDATE forgotten_messages SET session_id = @to WHERE session_id = @from AND seq > @seq`;
+  readonly #rowOf = this.statement<[id: number], MessageValues>`SELECT ${MESSAGE} FROM messages WHERE id = ?`.raw();
+  readonly moveForgotten = this.statement<{ from: string; to: string; seq: number }>`
+    UPDATE forgotten_messages SET session_id = @to WHERE session_id = @from AND seq > @seq`.run;
   /** Makes each message of these steps its own parent. */
   readonly #leaveForest = this.statement<[stepIds: string]>`
     UPDATE messages AS m SET parent_id = m.id FROM json_each(?) step
@@ -215,6 +215,9 @@ export class MessageRepository extends Repository {
   readonly ofSteps = this.statement<[stepIds: string], SelectedMessage>`SELECT ${MESSAGE.of("m")} ${OF_STEPS}`.map(
     (row) => this.#checked(row),
   ).allOf;
+  /** Those of some messages that are stored, in order of seq. */
+  readonly inOrder = this.statement<[ids: string], number>`
+    SELECT id FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq`.pluck().allOf;
   readonly idsOfSteps = this.statement<[stepIds: string], number>`SELECT m.id ${OF_STEPS}`.pluck().allOf;
   readonly digestsOfSteps = this.statement<[stepIds: string], Buffer>`SELECT m.digest ${OF_STEPS}`.pluck().allOf;
   /** The tokens of each message, as stored. */
@@ -321,15 +324,21 @@ export class MessageRepository extends Repository {
         const isOfPart = partId !== undefined && (row.stepId as number) < (ids[0] ?? id);
         const stepId = isOfPart ? partId : (row.stepId as number);
         ids.push(id);
-        this.#place(row, { sessionId: branchId, stepId, turnSeq: row.turnSeq as number });
+        this.#place(row, { sessionId: branchId, stepId });
       }
       if (page.length < EACH_PAGE) break;
     }
-    this.#moveForgotten.run({ from: sessionId, to: branchId, seq: seqLast });
+    this.moveForgotten({ from: sessionId, to: branchId, seq: seqLast });
     return ids;
   }
 
-  #place(row: Record<string, unknown>, place: { sessionId: string; stepId: number; turnSeq: number }): void {
+  /** Moves a message to another session, where it has the same seq. */
+  place(id: number, sessionId: string, stepId: number): void {
+    const row = uncheckedRowOf(this.#rowOf.one(id));
+    this.#place(row, { sessionId, stepId });
+  }
+
+  #place(row: Record<string, unknown>, place: { sessionId: string; stepId: number }): void {
     MESSAGE.change(row, place);
     this.#move({ id: row.id as number, ...place, checksum: row.checksum as number | null });
   }

@@ -48,6 +48,30 @@ export function rewind(repositories: Repositories, sessionId: string, to: Rewind
 }
 
 /**
+ * Empties a branch into the end of its session, one message after the other, and deletes it. Call it inside a transaction.
+ *
+ * @param place  Called for each message with the calls that it answers. It must move the message to the session.
+ * @returns the ids of the messages.
+ */
+export function takeBack(
+  { sessions, messages, entries, pendingVectors }: Repositories,
+  { id: branchId, forkSeq }: { id: string; forkSeq: number },
+  sessionId: string,
+  place: (id: number, stepId: number, calls: readonly string[]) => void,
+): number[] {
+  const superseded = messages.range(branchId, forkSeq + 1, Number.MAX_SAFE_INTEGER);
+  messages.moveForgotten({ from: branchId, to: sessionId, seq: forkSeq });
+  for (const { id, stepId, parts } of superseded) {
+    const calls = parts.flatMap((part) => (part.type === "tool_result" ? [part.toolCallId] : []));
+    place(id, stepId, calls);
+  }
+  entries.moveBeyond(branchId, forkSeq, sessionId);
+  pendingVectors.follow({ from: branchId, to: sessionId });
+  sessions.delete(branchId);
+  return superseded.map(({ id }) => id);
+}
+
+/**
  * Makes the messages after `seqLast` a branch, and puts the forest and the frontier back to where they were when that message was
  * the newest. Call it inside a transaction.
  *
@@ -78,7 +102,6 @@ export function rewindSession(
   pendingVectors.follow({ from: sessionId, to: branchId });
   unlessDamaged(fullText, () => fullText.delete(ids));
   leaveSpans(repositories, sessionId, seqLast);
-  if (divided !== undefined) repositories.unions.divideUndone(divided);
 
   sessions.moveFrontier(frontier.graduatedSeq, frontier.evictedSeq, sessionId);
   frontierMoves.deleteMovesAfter(sessionId, seqLast + 1);
@@ -163,7 +186,7 @@ function undoHeirs(
   const session = sessions.known(sessionId);
   const undoneAt = unions.newestPosition() + 1;
   if (firstSettled !== undefined) dissolveSubjects(repositories, session.project, firstSettled.id);
-  unions.addUndone(sessionId, generation, undoneAt, gone);
+  unions.undo(gone, undoneAt);
   unions.replace(sessionId, generation, remaining);
   messages.leaveForest([...heirs]);
   const { derived } = derive(repositories, session, terms, (reason) => {

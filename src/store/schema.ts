@@ -306,7 +306,7 @@ export const unions = sqliteTable(
 
 /**
  * Rows of the log that a rewind has taken back, with the log position from which they no longer held. Fact: handles of
- * earlier positions name what their roots held then. A step that the rewind divided has a second row, for its later part.
+ * earlier positions name what their roots held then.
  */
 export const undoneUnions = sqliteTable(
   "undone_unions",
@@ -320,11 +320,12 @@ export const undoneUnions = sqliteTable(
     root: integer("root").notNull(),
     score: real("score"),
     undoneAt: integer("undone_at").notNull(),
+    // start, join: the ids of the step's messages. A rewind may divide a step, and other results may then complete it.
+    members: text("members"),
   },
   (t) => [
-    primaryKey({ columns: [t.id, t.node] }),
+    primaryKey({ columns: [t.id, t.undoneAt] }),
     index("undone_unions_by_root").on(t.root, t.id),
-    index("undone_unions_by_node").on(t.node),
     index("undone_unions_by_session").on(t.sessionId, t.undoneAt),
   ],
 );

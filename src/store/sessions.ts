@@ -103,6 +103,10 @@ export class SessionRepository extends Repository {
     UPDATE sessions SET graduated_seq = ?, evicted_seq = ?, frontier_version = frontier_version + 1 WHERE id = ?`.run;
   readonly #lastRewind = this.statement<[id: string], number>`
     SELECT coalesce(max(rewind_number), 0) FROM sessions WHERE parent_session_id = ?`.pluck();
+  /** The branch that `undo` takes back next. */
+  readonly newestRewind = this.statement<[id: string], { id: string; forkSeq: number }>`
+    SELECT id, fork_seq AS forkSeq FROM sessions WHERE parent_session_id = ? AND rewind_number IS NOT NULL
+    ORDER BY rewind_number DESC LIMIT 1`.get;
   // Subqueries for each row, and views. They read only a few messages of each session.
   readonly #idleness = this.statement<{ nowMs: number; id: string }, { isIdle: number; isOver: number }>`
     SELECT ${IS_IDLE} AS isIdle, ${IS_IDLE} AND ${IS_OVER} AS isOver FROM sessions s WHERE s.id = @id`;

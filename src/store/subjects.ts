@@ -76,14 +76,16 @@ export class SubjectRepository extends Repository {
     WITH c(cluster) AS (SELECT @root UNION ALL SELECT u.node FROM unions u WHERE u.root = @root AND ${IS_UNITED})
     SELECT m.id
     FROM (
-      SELECT e.node FROM c JOIN unions e ON e.root = c.cluster AND e.level = 'cluster' AND e.kind IN ('start', 'join')
+      SELECT m.id FROM c JOIN unions e ON e.root = c.cluster AND e.level = 'cluster' AND e.kind IN ('start', 'join')
         AND e.id <= @position AND e.generation = ${GENERATION_AT}
+      JOIN messages m ON m.id = e.node OR (m.step_id = e.node AND m.step_id <> m.id)
       UNION ALL
-      SELECT e.node FROM c JOIN undone_unions e ON e.root = c.cluster AND e.level = 'cluster'
+      SELECT member.value FROM c JOIN undone_unions e ON e.root = c.cluster AND e.level = 'cluster'
         AND e.kind IN ('start', 'join') AND e.id <= @position AND e.undone_at > @position
         AND e.generation = ${GENERATION_AT}
-    ) e
-    JOIN messages m ON m.id = e.node OR (m.step_id = e.node AND m.step_id <> m.id)
+      JOIN json_each(e.members) member
+    ) held
+    JOIN messages m ON m.id = held.id
     JOIN sessions s ON s.id = m.session_id
     ORDER BY s.created_at_ms, s.id, m.seq`.pluck().all;
   // Hints for indexes. The plus makes SQLite begin with the index of settled clusters, and not with the sessions. `NOT

@@ -13,11 +13,16 @@ export type UnionRow = Omit<InsertOf<typeof UNION>, "sessionId" | "generation" |
   kind: "start" | "join" | "settle" | "unite";
 };
 
+/** SQL: the messages of the step that the row `u` lets in, as JSON. */
+const MEMBERS = `CASE WHEN u.kind IN ('start', 'join') THEN (
+  SELECT json_group_array(m.id) FROM messages m
+  WHERE m.id = u.node OR (m.step_id = u.node AND m.step_id <> m.id)) END`;
+
 /** SQL: the row `u` says when a step entered the forest in use. */
 const IS_ENTRY = `u.kind IN ('start', 'join') AND u.level <> 'subject' AND u.generation = ${GENERATION_NOW}`;
 
 const UNDONE = columns(undoneUnions);
-export type UndoneRow = UnionRow & { undoneAt: number };
+export type UndoneRow = UnionRow & { undoneAt: number; members: string | null };
 
 export interface EnteredStep {
   position: number;
@@ -102,29 +107,21 @@ export class UnionRepository extends Repository {
     SELECT id AS position, root FROM unions
     WHERE node = ? AND kind = 'unite' AND level <> 'subject' AND generation = ${GENERATION_NOW}`.get;
   readonly #copyUndone = this.statement<{ sessionId: string; position: number; undoneAt: number }>`
-    INSERT INTO undone_unions (id, session_id, generation, level, kind, node, root, score, undone_at)
-    SELECT id, session_id, generation, level, kind, node, root, score, @undoneAt FROM unions
+    INSERT INTO undone_unions (id, session_id, generation, level, kind, node, root, score, undone_at, members)
+    SELECT id, session_id, generation, level, kind, node, root, score, @undoneAt, ${MEMBERS} FROM unions u
     WHERE session_id = @sessionId AND id > @position AND level <> 'subject' AND generation = ${GENERATION_NOW}`;
+  readonly #copyOneUndone = this.statement<{ id: number; undoneAt: number }>`
+    INSERT INTO undone_unions (id, session_id, generation, level, kind, node, root, score, undone_at, members)
+    SELECT id, session_id, generation, level, kind, node, root, score, @undoneAt, ${MEMBERS} FROM unions u WHERE id = @id`;
   readonly #deleteAfter = this.statement<[sessionId: string, position: number]>`
     DELETE FROM unions
     WHERE session_id = ? AND id > ? AND level <> 'subject' AND generation = ${GENERATION_NOW}`;
-  /** Adds a later part of a divided step to the rows of the step. */
-  readonly divideUndone = this.statement<{ stepId: number; partId: number }>`
-    INSERT INTO undone_unions (id, session_id, generation, level, kind, node, root, score, undone_at)
-    SELECT id, session_id, generation, level, 'join', @partId, root, score, undone_at FROM undone_unions
-    WHERE node = @stepId AND kind IN ('start', 'join')`.run;
   readonly #undoneOf = this.statement<[sessionId: string, generation: number], UndoneRow>`
-    SELECT id, level, kind, node, root, score, undone_at AS undoneAt FROM undone_unions
+    SELECT id, level, kind, node, root, score, undone_at AS undoneAt, members FROM undone_unions
     WHERE session_id = ? AND generation = ? ORDER BY id`;
   readonly #deleteUndone = this.statement<[sessionId: string, generation: number, undoneAt: number]>`
     DELETE FROM undone_unions WHERE session_id = ? AND generation = ? AND undone_at = ?`;
   readonly #insertUndone = this.statement<InsertOf<typeof UNDONE>>`${UNDONE.insert()}`;
-  /** Of some steps, those that a rewind has divided, if the later part is among them, too. */
-  readonly #divisions = this.statement<[steps: string], { stepId: number; partId: number }>`
-    SELECT DISTINCT step.node AS stepId, part.node AS partId
-    FROM json_each(?) given
-    CROSS JOIN undone_unions part ON part.node = given.value
-    JOIN undone_unions step ON step.id = part.id AND step.node < part.node AND step.kind IN ('start', 'join')`;
   readonly #undoneStart = this.statement<RootAt, { position: number; sessionId: string }>`
     SELECT id AS position, session_id AS sessionId FROM undone_unions
     WHERE root = @root AND kind = 'start' AND id <= @position AND undone_at > @position
@@ -139,6 +136,10 @@ export class UnionRepository extends Repository {
   readonly #undoneStepsOfCluster = this.statement<RootAt, number>`
     SELECT node FROM undone_unions WHERE root = @root AND level = 'cluster' AND kind IN ('start', 'join')
     AND id <= @position AND undone_at > @position AND generation = ${GENERATION_AT}`.pluck();
+  readonly #undoneMembers = this.statement<RootAt, number>`
+    SELECT m.value FROM undone_unions u JOIN json_each(u.members) m
+    WHERE u.root = @root AND u.level = 'cluster' AND u.kind IN ('start', 'join')
+    AND u.id <= @position AND u.undone_at > @position AND u.generation = ${GENERATION_AT}`.pluck();
   readonly #rewoundTree = this.statement<RootAt, number>`
     WITH RECURSIVE tree(root) AS (
       SELECT @root
@@ -211,11 +212,9 @@ export class UnionRepository extends Repository {
     this.#insert.run({ id, sessionId, generation, level, kind, node, root, score });
   }
 
-  /** Notes rows of a session's log that no longer hold from a log position on. */
-  addUndone(sessionId: string, generation: number, undoneAt: number, rows: readonly UnionRow[]): void {
-    for (const { id, level, kind, node, root, score } of rows) {
-      this.#insertUndone.run({ id, sessionId, generation, level, kind, node, root, score, undoneAt });
-    }
+  /** Takes back some rows of a session. */
+  undo(rows: readonly UnionRow[], undoneAt: number): void {
+    for (const { id } of rows) this.#copyOneUndone.run({ id, undoneAt });
   }
 
   replace(sessionId: string, generation: number, rows: readonly UnionRow[]): void {
@@ -235,8 +234,19 @@ export class UnionRepository extends Repository {
     return this.#undoneStart.get(at) ?? this.#started.get(at);
   }
 
-  divisions(steps: readonly number[]): { stepId: number; partId: number }[] {
-    return this.#divisions.allOf(steps);
+  /** Like `stepsOf`, for a position before a rewind. Returns the messages that steps had then, for those taken back since. */
+  rewoundMembers(level: SessionLevel, root: number, position: number): { steps: number[]; ids: number[] } {
+    const roots = this.#rootsAt(level, root, position);
+    const ids = roots.flatMap((root) => this.#undoneMembers.all({ root, position }));
+    return { steps: this.#heldSteps(roots, position), ids };
+  }
+
+  #rootsAt(level: SessionLevel, root: number, position: number): number[] {
+    return level === "theme" ? this.#rewoundTree.all({ root, position }) : [root];
+  }
+
+  #heldSteps(roots: readonly number[], position: number): number[] {
+    return roots.flatMap((root) => this.#stepsOfCluster.all({ root, position }).map(({ node }) => node));
   }
 
   /** True if rows of the root's session that held at a log position have been undone. */
@@ -255,19 +265,19 @@ export class UnionRepository extends Repository {
   }
 
   /** Replaces the rows of a session that were taken back at one position. */
-  replaceUndone(sessionId: string, generation: number, undoneAt: number, rows: readonly UnionRow[]): void {
+  replaceUndone(sessionId: string, generation: number, undoneAt: number, rows: readonly UndoneRow[]): void {
     this.#deleteUndone.run(sessionId, generation, undoneAt);
-    this.addUndone(sessionId, generation, undoneAt, rows);
+    for (const { id, level, kind, node, root, score, members } of rows) {
+      this.#insertUndone.run({ id, sessionId, generation, level, kind, node, root, score, undoneAt, members });
+    }
   }
 
   /** Returns the steps that a root of this level held at a log position, in no order. */
   stepsOf(level: SessionLevel, root: number, position: number): number[] {
     if (this.isRewound({ root, position })) {
-      const roots = level === "theme" ? this.#rewoundTree.all({ root, position }) : [root];
-      return roots.flatMap((root) => [
-        ...this.#stepsOfCluster.all({ root, position }).map(({ node }) => node),
-        ...this.#undoneStepsOfCluster.all({ root, position }),
-      ]);
+      const roots = this.#rootsAt(level, root, position);
+      const undone = roots.flatMap((root) => this.#undoneStepsOfCluster.all({ root, position }));
+      return [...this.#heldSteps(roots, position), ...undone];
     }
     const rows = (level === "theme" ? this.#stepsOfTheme : this.#stepsOfCluster).all({ root, position });
     return rows.map(({ node }) => node);

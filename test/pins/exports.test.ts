@@ -243,6 +243,7 @@ const SESSION_METHODS: { [M in Extract<keyof coppice.Session, string>]: true } =
   append: true,
   appendAll: true,
   compact: true,
+  edit: true,
   entries: true,
   id: true,
   info: true,
@@ -259,6 +260,7 @@ const SESSION_METHODS: { [M in Extract<keyof coppice.Session, string>]: true } =
   roots: true,
   startResolving: true,
   sync: true,
+  undo: true,
 };
 
 test("a store and a session have the methods of their interfaces", () => {

@@ -17,8 +17,10 @@ import { inFolderAsync } from "../support/temporary-store.ts";
 
 type Deed =
   | { kind: "append" | "batch"; messages: MessageInput[]; by: number }
-  | { kind: "rewind" | "forget"; which: number; by: number }
-  | { kind: "compact" | "reopen"; by: number };
+  | { kind: "rewind"; which: number; by: number }
+  | { kind: "forget"; which: number; by: number }
+  | { kind: "edit"; which: number; message: MessageInput; by: number }
+  | { kind: "compact" | "reopen" | "undo"; by: number };
 
 /** `HEAD_RUNS=1000 COPPICE_SEED=random npx vitest run test/property/head.test.ts` takes a quarter of an hour. */
 const RUNS = Number(process.env.HEAD_RUNS ?? 25);
@@ -49,6 +51,16 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ kind: fc.constant("append" as const), messages: utterances, by }) },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant("batch" as const), messages: utterances, by }) },
   { weight: 6, arbitrary: fc.record({ kind: fc.constant("rewind" as const), which: fc.nat(), by }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant("undo" as const), by }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("edit" as const),
+      which: fc.nat(),
+      message: text.map((words) => user(words)),
+      by,
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("forget" as const), which: fc.nat(), by }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("compact" as const, "reopen" as const), by }) },
 );
@@ -60,7 +72,7 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
  * Handles that were rendered before a rewind must expand to the same messages as then.
  */
 test("a rewound session is what it would be if the path alone had been appended", async () => {
-  const seenCounts = { rewinds: 0, undoneRows: 0, handles: 0 };
+  const counts = { rewinds: 0, undos: 0, undoneRows: 0, handles: 0 };
   await fc.assert(
     fc.asyncProperty(fc.array(deed, { minLength: 3, maxLength: 24, size: "max" }), async (deeds) => {
       await inFolderAsync(async (folder) => {
@@ -69,6 +81,7 @@ test("a rewound session is what it would be if the path alone had been appended"
         let events: PathEvent[] = [];
         let nextSeq = 0;
         const expansions = new Map<string, number[]>();
+        const rewinds: { events: PathEvent[]; nextSeq: number; toSeq: number }[] = [];
         const sessionOf = (by: number) => stores[by]!.session("s", SMALL_WINDOW);
         for (const deed of deeds) {
           const store = stores[deed.by]!;
@@ -79,26 +92,36 @@ test("a rewound session is what it would be if the path alone had been appended"
             else for (const message of messages) session.append(message);
             for (const message of deed.messages) events.push({ kind: "append", seq: nextSeq++, message });
             session.render();
-          } else if (deed.kind === "rewind") {
+          } else if (deed.kind === "rewind" || deed.kind === "edit") {
             for (const { root } of [...session.roots(), ...session.roots({ level: "cluster" })]) {
-              expansions.set(
-                root,
-                store.expand(root, { limit: 1_000 }).members.map(({ id }) => id),
-              );
+              expansions.set(root, membersOf(store, root));
             }
-            const toSeq = (deed.which % (nextSeq + 1)) - 1;
-            const { supersededCount } = session.rewind({ toSeq });
-            expect(supersededCount > 0 || toSeq === nextSeq - 1 || events.some(({ kind }) => kind === "forget")).toBe(
-              true,
-            );
+            const held = session.messages();
+            if (deed.kind === "edit" && held.length === 0) continue;
+            const toSeq =
+              deed.kind === "rewind" ? (deed.which % (nextSeq + 1)) - 1 : held[deed.which % held.length]!.seq - 1;
+            if (deed.kind === "rewind") {
+              const { branchId } = session.rewind({ toSeq });
+              if (branchId !== null) rewinds.push({ events, nextSeq, toSeq });
+            } else {
+              session.edit(held.find(({ seq }) => seq === toSeq + 1)!.id, timed(deed.message, toSeq + 1));
+              rewinds.push({ events, nextSeq, toSeq });
+            }
+            events = upTo(events, toSeq);
             nextSeq = toSeq + 1;
-            events = events.filter((event) =>
-              event.kind === "append" ? event.seq <= toSeq : event.kind === "compact" ? event.nextSeq <= nextSeq : true,
-            );
-            events = events.filter((event) => event.kind !== "forget" || event.seq <= toSeq);
-            seenCounts.rewinds += 1;
+            if (deed.kind === "edit") events.push({ kind: "append", seq: nextSeq++, message: deed.message });
+            counts.rewinds += 1;
+          } else if (deed.kind === "undo") {
+            const last = rewinds.pop();
+            expect(session.undo().restoredCount > 0).toBe(last !== undefined);
+            if (last === undefined) continue;
+            // What the caller compacted among the superseded messages is not compacted again.
+            const tail = last.events.filter((event) => event.kind === "append" && event.seq > last.toSeq);
+            events = [...upTo(events, last.toSeq), ...tail];
+            nextSeq = last.nextSeq;
+            counts.undos += 1;
           } else if (deed.kind === "forget") {
-            if (nextSeq === 0) continue;
+            if (nextSeq === 0 || rewinds.length > 0) continue; // an undo would forget in another order than the oracle
             const seq = deed.which % nextSeq;
             forgetAt(store, session, seq);
             events.push({ kind: "forget", seq });
@@ -114,14 +137,11 @@ test("a rewound session is what it would be if the path alone had been appended"
         for (const store of stores) {
           expect(store.verify()).toMatchObject({ ok: true, problems: [] });
           for (const [handle, members] of expansions) {
-            expect(
-              store.expand(handle, { limit: 1_000 }).members.map(({ id }) => id),
-              handle,
-            ).toEqual(members);
-            seenCounts.handles += 1;
+            expect(membersOf(store, handle), handle).toEqual(members);
+            counts.handles += 1;
           }
         }
-        seenCounts.undoneRows += stores[0]!.query("SELECT id FROM undone_unions").length;
+        counts.undoneRows += stores[0]!.query("SELECT id FROM undone_unions").length;
         const oracle = replayed(folder, events);
         for (const store of [stores[0]!, oracle]) store.verify({ rebuild: true }); // indexes the newest messages, too
         const expected = await seen(oracle, QUERIES);
@@ -134,7 +154,17 @@ test("a rewound session is what it would be if the path alone had been appended"
     }),
     { numRuns: RUNS, endOnFailure: true },
   );
-  expect(seenCounts.rewinds).toBeGreaterThan(RUNS / 2);
-  expect(seenCounts.undoneRows).toBeGreaterThan(RUNS);
-  expect(seenCounts.handles).toBeGreaterThan(RUNS);
+  expect(counts.undos).toBeGreaterThan(RUNS / 2);
+  expect(counts.rewinds).toBeGreaterThan(RUNS / 2);
+  expect(counts.undoneRows).toBeGreaterThan(RUNS);
+  expect(counts.handles).toBeGreaterThan(RUNS);
 }, 120_000);
+
+function membersOf(store: Store, handle: string): number[] {
+  return store.expand(handle, { limit: 1_000 }).members.map(({ id }) => id);
+}
+
+/** The events that a rewind leaves. */
+function upTo(events: readonly PathEvent[], toSeq: number): PathEvent[] {
+  return events.filter((event) => (event.kind === "compact" ? event.nextSeq <= toSeq + 1 : event.seq <= toSeq));
+}

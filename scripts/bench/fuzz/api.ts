@@ -142,6 +142,8 @@ const SESSION_CALLS: Record<Exclude<keyof Session, "id" | "project" | "entries">
   resolveDirty: () => [{ concurrency: 1, callsMax: 2, tokensMax: 1_000, onEvent: noted }],
   startResolving: () => [{ concurrency: 1, onEvent: noted }],
   compact: () => [{ contextTokensMax: 2_000 }],
+  undo: () => [],
+  edit: (random) => [1 + random.below(300), random.pick(MESSAGES)],
   rewind: (random) => [{ toSeq: random.below(50) - 1 }],
   messages: () => [{ seqFrom: 0, seqTo: 5, limit: 3 }],
   newest: () => [],

@@ -227,3 +227,69 @@ test("a long session is put back from a checkpoint, bit for bit", () => {
     expect(store.verify()).toMatchObject({ ok: true, problems: [] });
   }
 });
+
+test("undo takes rewinds back one by one, and what was appended since is superseded", async () => {
+  const store = temporaryStore();
+  const session = store.session("s", SMALL);
+  const appended = session.appendAll([...talk(60), user("a lighthouse")]);
+  const before = session.render();
+  session.rewind({ toSeq: 40 });
+  session.appendAll(talk(10, 2));
+  session.rewind({ toSeq: 20 });
+  session.append(user("a submarine"));
+  store.verify({ rebuild: true }); // indexes everything
+  expect(session.undo()).toEqual({ restoredCount: 30, supersededCount: 1 });
+  expect(session.undo()).toEqual({ restoredCount: 20, supersededCount: 10 });
+  expect(session.undo()).toEqual({ restoredCount: 0, supersededCount: 0 });
+  expect(session.messages().map(({ id }) => id)).toEqual(appended.map(({ messageId }) => messageId));
+  expect(session.render().messages.length).toBe(before.messages.length);
+  expect((await store.recall("lighthouse"))[0]).toMatchObject({ messageId: appended.at(-1)!.messageId });
+  expect(await store.recall("submarine")).toEqual([]);
+  expect(store.stats()).toMatchObject({ messageCount: 72, supersededCount: 11 });
+  expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+});
+
+test("undo gives results back to the call that a rewind had parted from them", () => {
+  const session = temporaryStore().session("s");
+  const [call, , second] = session.appendAll([
+    calls(["a", "b"]),
+    results(["a"], "one"),
+    results(["b"], "two"),
+    user("on"),
+  ]);
+  session.rewind({ toSeq: 1 });
+  session.undo();
+  const found = session.messages().find(({ id }) => id === second!.messageId);
+  expect(found).toMatchObject({ seq: 2, stepId: call!.messageId });
+});
+
+test("an edit supersedes the message and all later ones, all or nothing, and undo takes it back", () => {
+  const store = temporaryStore();
+  const session = store.session("s");
+  const [, second] = session.appendAll([user("one"), assistant("two"), user("three", { id: "m3" })]);
+  expect(() => session.edit(second!.messageId, { role: "tool", content: "nothing" } as never)).toThrow(
+    "cannot be stored as it is",
+  );
+  expect(session.messages()).toHaveLength(3);
+  expect(session.edit(second!.messageId, assistant("another two"))).toMatchObject({ seq: 1 });
+  expect(session.messages().map(({ text }) => text)).toEqual(["one", "another two"]);
+  expect(() => session.edit(second!.messageId, assistant("x"))).toThrow(
+    new StoreError("MESSAGE_NOT_FOUND", { messageId: second!.messageId }),
+  );
+  session.undo();
+  expect(session.messages().map(({ text }) => text)).toEqual(["one", "two", "three"]);
+});
+
+test("undo leaves out what was forgotten, before the rewind or since", () => {
+  const store = temporaryStore();
+  const session = store.session("s", SMALL);
+  const appended = session.appendAll(talk(40));
+  store.forget("s", { messageIds: [appended[20]!.messageId] });
+  session.rewind({ toSeq: 10 });
+  store.forget("s", { messageIds: [appended[5]!.messageId, appended[30]!.messageId] });
+  expect(session.undo()).toEqual({ restoredCount: 27, supersededCount: 0 });
+  expect(session.messages().map(({ seq }) => seq)).toEqual(
+    [...Array(40).keys()].filter((seq) => ![5, 20, 30].includes(seq)),
+  );
+  expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+});
