@@ -112,7 +112,7 @@ describe.skipIf(!hasChromium)("a hostile transcript", () => {
     await page.locator(".row").first().waitFor();
     expect(await harm()).toEqual(NONE);
     await page.locator(".row").first().click();
-    await page.locator(".message").first().waitFor();
+    await page.locator(".message:not(.is-waiting)").first().waitFor();
     const { search } = new URL(page.url());
     // Everything unfolded, from the first message to the last.
     for (let step = 0; step < 14; step++) {
@@ -138,9 +138,9 @@ describe.skipIf(!hasChromium)("a hostile transcript", () => {
     const { page, go } = view;
     await go("");
     await page.locator(".row").first().click();
-    await page.locator(".message").first().waitFor();
+    await page.locator(".message:not(.is-waiting)").first().waitFor();
     expect(await page.locator("h1").textContent()).toBe(SCRIPT);
-    expect(await page.locator(".message").first().textContent()).toContain(SCRIPT);
+    await expect.poll(() => page.locator(".message").first().textContent()).toContain(SCRIPT);
     const jump = async (seq: number): Promise<string> => {
       await page.getByRole("spinbutton").fill(String(seq));
       await page.keyboard.press("Enter");

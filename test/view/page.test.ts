@@ -325,7 +325,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     await page.keyboard.press("Escape");
     await expect.poll(() => page.getByRole("dialog").count()).toBe(0);
     await go(`view=session&session=${PRUNE}`);
-    await page.locator(".message").first().waitFor();
+    await page.locator(".message:not(.is-waiting)").first().waitFor();
     await page.keyboard.press("3");
     await page.getByLabel("Place in the log").waitFor();
   });
