@@ -9,6 +9,7 @@ import { type BaseCheckpointSaver, emptyCheckpoint, MemorySaver, uuid6 } from "@
 import { CoppiceSessionService } from "../../src/frameworks/adk.ts";
 import { CoppiceSaver } from "../../src/frameworks/langgraph.ts";
 import { openStore } from "../../src/index.ts";
+import { measureAgentSdks } from "./agent-sdks.ts";
 
 export interface FrameworksOptions {
   messages?: number | undefined;
@@ -59,6 +60,7 @@ export async function benchFrameworks({ messages = 1_000, peers }: FrameworksOpt
       add(figures, "adkOwn", adkOwn);
       figures.adkAppendVsOwn = adk.p50Ms / adkOwn.p50Ms;
     }
+    Object.assign(figures, await measureAgentSdks(folder, messages));
     return { name: "frameworks", figures };
   } finally {
     rmSync(folder, { recursive: true, force: true });
