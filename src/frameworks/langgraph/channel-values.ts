@@ -83,7 +83,7 @@ export class ChannelValues {
     const version = this.#version(channel, ref);
     if (version === undefined) return undefined;
     this.#remember(channel, version);
-    return { type: version.type, bytes: version.bytes.slice() };
+    return { type: version.type, bytes: new Uint8Array(version.bytes) }; // `slice` of a Buffer is no copy
   }
 
   /** Puts a version together. @returns undefined if it was deleted. */

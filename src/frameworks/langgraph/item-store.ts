@@ -11,6 +11,7 @@ import {
   type SearchOperation,
   validateNamespace,
 } from "@langchain/langgraph-checkpoint";
+import { StoreError } from "../../core/errors.ts";
 import { rankTexts } from "../../recall/rank-texts.ts";
 import type { Store } from "../../session/store.ts";
 import { matches } from "./item-filter.ts";
@@ -64,8 +65,14 @@ export class CoppiceStore extends BaseStore {
 
   #put({ namespace, key, value, index }: PutOperation): void {
     const place = [...ROOT, ...namespace];
-    if (value === null) this.#store.items.delete(place, key);
-    else this.#store.items.put(place, key, JSON.parse(JSON.stringify({ value, index })));
+    if (value === null) {
+      this.#store.items.delete(place, key);
+      return;
+    }
+    const stored = JSON.parse(JSON.stringify({ value, index }));
+    if (!("value" in stored))
+      throw new StoreError("VALUE_INVALID", { path: "value", reason: `${typeof value} is not JSON` });
+    this.#store.items.put(place, key, stored);
   }
 
   #search({ namespacePrefix, filter = {}, limit = 10, offset = 0, query }: SearchOperation): SearchItem[] {

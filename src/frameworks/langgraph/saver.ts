@@ -12,6 +12,7 @@ import {
   compareWritesSortKeys,
   getCheckpointId,
   isDeltaSnapshot,
+  JsonPlusSerializer,
   maxChannelVersion,
   type PendingWrite,
   type SerializerProtocol,
@@ -127,7 +128,7 @@ export class CoppiceSaver extends BaseCheckpointSaver {
       serialize(this.serde, { ...rest, channel_values: {} }),
       serialize(this.serde, metadata),
     ]);
-    const dumped = await Promise.all(changed.map((channel) => this.serde.dumpsTyped(values[channel])));
+    const dumped = await Promise.all(changed.map((channel) => this.#dump(values[channel])));
     const parentId = getCheckpointId(config) || null;
     const written = await this.#writtenMessages(place, parentId, changed, newVersions);
     this.#store.atomically(() => {
@@ -144,11 +145,10 @@ export class CoppiceSaver extends BaseCheckpointSaver {
       // A value is never replaced, because others may be stored as differences to it.
       const ref = replaced === undefined ? checkpoint.id : randomUUID();
       const stored = changed.map((channel, index): StoredChannel => {
-        const [type, bytes] = dumped[index]!;
-        const named = { ...place, channel };
-        const difference = this.#values.put(named, ref, { type, bytes }, older.get(channel)?.[2]);
+        const serialized = dumped[index]!;
+        const difference = this.#values.put({ ...place, channel }, ref, serialized, older.get(channel)?.[2]);
         if (this.#isRecallable(place, channel)) {
-          appendRecallable(session, changedMessages(values[channel], { type, bytes }, difference));
+          appendRecallable(session, this.#changedMessages(values[channel], serialized, difference));
         }
         return [channel, newVersions[channel]!, ref];
       });
@@ -193,6 +193,22 @@ export class CoppiceSaver extends BaseCheckpointSaver {
     }
   }
 
+  /** Serializes a value of a channel. The copy stays as it is if the caller changes bytes in place. */
+  async #dump(value: unknown): Promise<SerializedBytes> {
+    const [type, bytes] = await this.serde.dumpsTyped(value);
+    return { type, bytes: new Uint8Array(bytes) };
+  }
+
+  /** Returns the messages of a channel that are not as in the version before. */
+  #changedMessages(value: unknown, { type, bytes }: SerializedBytes, difference: Difference): RecallableMessage[] {
+    const list = isDeltaSnapshot(value) ? value.value : value;
+    if (!isMessages(list)) return [];
+    // The bytes of another serializer may have another form.
+    const isPlainList = this.serde.constructor === JsonPlusSerializer && type === "json" && list === value;
+    const indexes = isPlainList ? changedElements(bytes, difference) : list.keys();
+    return Array.from(indexes, (index) => listedMessage(list[index]!, index));
+  }
+
   /** The messages of subgraphs are also those of the graph, or nobody's but theirs. */
   #isRecallable({ ns }: Place, channel: string): boolean {
     return ns === "" && channel === this.#messagesChannel;
@@ -210,7 +226,7 @@ export class CoppiceSaver extends BaseCheckpointSaver {
       ? this.#writes(place, parentId ?? "").filter(({ channel }) => channel === this.#messagesChannel)
       : [];
     const values = await Promise.all(writes.map(({ value }) => deserialize(this.serde, value)));
-    const messages = values.flat().filter((value) => isMessages([value]));
+    const messages = values.flat().filter((value) => isMessages([value]) && value.getType() !== "remove");
     return messages.map(recallableMessage).filter(({ id }) => id !== undefined);
   }
 
@@ -290,19 +306,6 @@ export class CoppiceSaver extends BaseCheckpointSaver {
       .map(([, , thread, name]) => ({ threadId: thread!, ns: name! }))
       .filter((place) => ns === undefined || place.ns === ns);
   }
-}
-
-/** Returns the messages of a channel that are not as in the version before. */
-function changedMessages(
-  value: unknown,
-  { type, bytes }: SerializedBytes,
-  difference: Difference,
-): RecallableMessage[] {
-  const list = isDeltaSnapshot(value) ? value.value : value;
-  if (!isMessages(list)) return [];
-  const isPlainList = type === "json" && list === value;
-  const indexes = isPlainList ? changedElements(bytes, difference) : list.keys();
-  return Array.from(indexes, (index) => listedMessage(list[index]!, index));
 }
 
 function checkpointsIn({ threadId, ns }: Place): string[] {

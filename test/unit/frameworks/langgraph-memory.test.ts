@@ -37,6 +37,12 @@ async function withDocuments(): Promise<CoppiceStore> {
 const keysOf = (items: readonly { key: string }[]): string[] => items.map(({ key }) => key);
 
 describe("items", () => {
+  test("without a value are refused, and spoil no search", async () => {
+    const memory = await withDocuments();
+    await expect(memory.put(["docs"], "nothing", undefined as never)).rejects.toThrow("undefined");
+    expect(await memory.search(["docs"], { filter: { level: "beginner" } })).toHaveLength(2);
+  });
+
   test("come back as JSON, with their times, and a change keeps the first", async () => {
     const path = temporaryPath();
     const memory = new CoppiceStore(openedStore(path));

@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import {
   type Checkpoint,
   DeltaSnapshot,
   emptyCheckpoint,
+  JsonPlusSerializer,
   type PendingWrite,
   uuid6,
   WRITES_IDX_MAP,
@@ -124,6 +125,22 @@ describe("values of channels", () => {
     expect(Object.entries(found).sort()).toEqual(Object.entries(values).sort());
     (found.bytes as Uint8Array)[0] = 1;
     expect(((await saver.get(config))!.channel_values.bytes as Uint8Array)[0]).toBe(0);
+  });
+
+  test("stay as they were when the caller changes bytes that it gave or got", async () => {
+    const store = temporaryStore();
+    const saver = new CoppiceSaver(store);
+    const bytes = new Uint8Array(1_000);
+    const first = await putValues(saver, thread(), { bytes }, { bytes: 1 });
+    bytes[500] = 9;
+    const second = await putValues(saver, first, { bytes }, { bytes: 2 });
+    for (const reader of [saver, new CoppiceSaver(store)]) {
+      for (const [config, byte] of [[first, 0], [second, 9], [second, 9]] as const) {
+        const found = (await reader.get(config))!.channel_values.bytes as Uint8Array;
+        expect([found.constructor, found[500]]).toEqual([Uint8Array, byte]);
+        found[500] = 77;
+      }
+    } // biome-ignore format: a table
   });
 
   test("are the older bytes with one range replaced", () => {
@@ -288,7 +305,7 @@ describe("recall", () => {
       start,
       [
         ["messages", [said("b")]],
-        ["messages", said("c")],
+        ["messages", [new RemoveMessage({ id: "a" }), said("c")]],
         ["other", said("x")],
       ],
       "task",
@@ -296,6 +313,22 @@ describe("recall", () => {
     await putValues(saver, start, {}, { messages: 2 });
     await putValues(saver, thread("delta", "child:1"), { messages: [said("inner")] }, { messages: 1 });
     expect(textsOf(store, "delta")).toEqual(["said a", "said b", "said c"]);
+  });
+
+  test("does not depend on the form of the bytes of another serializer", async () => {
+    const inner = new JsonPlusSerializer();
+    const flipped = (bytes: Uint8Array | string) => Buffer.from(bytes).map((byte) => byte ^ 0x55);
+    const store = temporaryStore();
+    const saver = new CoppiceSaver(store, {
+      serde: {
+        dumpsTyped: async (value) => ["json", flipped((await inner.dumpsTyped(value))[1])],
+        loadsTyped: (type, bytes) => inner.loadsTyped(type, flipped(bytes)),
+      },
+    });
+    const messages = [new HumanMessage({ content: "in cipher", id: "a" }), new AIMessage({ content: "yes", id: "b" })];
+    const config = await putValues(saver, thread("cipher"), { messages }, { messages: 1 });
+    expect((await saver.get(config))!.channel_values.messages).toEqual(messages);
+    expect(textsOf(store, "cipher")).toEqual(["in cipher", "yes"]);
   });
 
   test("leaves a message out that cannot be stored as one, and the checkpoint has it", async () => {
