@@ -11,14 +11,13 @@ import {
   type ListSessionsRequest,
   type ListSessionsResponse,
   type Session,
-  State,
 } from "@google/adk";
 import { StoreError } from "../../core/errors.ts";
 import { setOwn } from "../../core/json.ts";
 import type { Store } from "../../session/store.ts";
 import { appendEventMessages } from "./event-messages.ts";
 import { type SessionKey, storeSessionIdOf } from "./keys.ts";
-import { putState, readState } from "./scoped-state.ts";
+import { putState, readState, type StateValues } from "./scoped-state.ts";
 
 /** An item under the session's id. */
 interface StoredSession {
@@ -39,6 +38,8 @@ export class CoppiceSessionService extends BaseSessionService {
   readonly #store: Store;
   /** How much of the stored session a session object has. */
   readonly #revisions = new WeakMap<Session, number>();
+  /** What the events of a session object wrote into the state. */
+  readonly #copies = new WeakMap<Session, Session>();
 
   constructor(store: Store) {
     super();
@@ -65,17 +66,20 @@ export class CoppiceSessionService extends BaseSessionService {
 
   override async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
     const { appName, userId, limit, offset = 0, page, order } = request;
-    const all = this.#keys(appName, userId).flatMap((key) => this.#listed(key));
+    const all = this.#all(appName, userId);
     const direction = order === "desc" ? -1 : 1;
     if (order !== undefined) {
       all.sort(
-        (left, right) => direction * (left.lastUpdateTime - right.lastUpdateTime) || (left.id < right.id ? -1 : 1),
+        ([left, { lastUpdateTime: leftTime }], [right, { lastUpdateTime: rightTime }]) =>
+          direction * (leftTime - rightTime) || (left.sessionId < right.sessionId ? -1 : 1),
       );
     }
     const totalItems = all.length;
+    const sessionsIn = (start: number, end?: number): Session[] =>
+      all.slice(start, end).map(([key, stored]) => this.#sessionOf(key, stored, []));
     if (limit === undefined) {
       return {
-        sessions: all.slice(offset),
+        sessions: sessionsIn(offset),
         page: 1,
         limit: totalItems,
         totalItems,
@@ -84,7 +88,7 @@ export class CoppiceSessionService extends BaseSessionService {
     }
     const start = page === undefined ? offset : (page - 1) * limit;
     return {
-      sessions: all.slice(start, start + limit),
+      sessions: sessionsIn(start, start + limit),
       page: page ?? (limit === 0 ? 1 : Math.floor(start / limit) + 1),
       limit,
       totalItems,
@@ -104,24 +108,41 @@ export class CoppiceSessionService extends BaseSessionService {
   override async appendEvent({ session, event }: AppendEventRequest): Promise<Event> {
     if (event.partial) return event;
     const key = { appName: session.appName, userId: session.userId, sessionId: session.id };
-    const json = JSON.stringify(withoutTemporary(event));
+    const { json, delta } = await this.#written(session, event);
     const revision = this.#store.atomically(() => {
       const stored = this.#stored(key);
       if (stored === undefined) throw new Error(`Session ${session.id} not found for appendEvent.`);
       const kept = this.#store.session(storeSessionIdOf(key));
       kept.entries.append([{ id: event.id, value: JSON.parse(json) }], { known: "replace" });
-      putState(this.#store, key, event.actions?.stateDelta ?? {});
+      putState(this.#store, key, delta);
       appendEventMessages(kept, event);
       this.#put(key, { lastUpdateTime: event.timestamp, revision: stored.revision + 1 });
       return stored.revision + 1;
     });
+    // This comes before `await`, because the next event of the same object may be appended meanwhile.
     const isCurrent = this.#revisions.get(session) === revision - 1;
-    // It removes `temp:` keys from the event, and knows which of several pending writes of a key is the newest.
-    const appended = await super.appendEvent({ session, event });
     if (isCurrent) this.#revisions.set(session, revision);
-    else this.#refresh(session, key, appended);
+    const appended = await super.appendEvent({ session, event });
+    if (!isCurrent) this.#refresh(session, key, appended);
     session.lastUpdateTime = event.timestamp;
     return appended;
+  }
+
+  /**
+   * Returns what to store of an event, without `temp:` keys. The base class knows which of two writes of a key is the newer, even if
+   * its event comes first. It tells by a copy of the state, because the session object also has writes whose events are still to come.
+   */
+  async #written(session: Session, event: Event): Promise<{ json: string; delta: StateValues }> {
+    const { id, appName } = session;
+    const copy = this.#copies.get(session) ?? createSession({ id, appName, state: Object.create(null) });
+    this.#copies.set(session, copy);
+    const trimmed = await super.appendEvent({
+      session: copy,
+      event: { ...event, ...(event.actions && { actions: { ...event.actions } }) },
+    });
+    copy.events = [];
+    const names = Object.keys(trimmed.actions?.stateDelta ?? {});
+    return { json: JSON.stringify(trimmed), delta: Object.fromEntries(names.map((name) => [name, copy.state[name]])) };
   }
 
   /** Gives a session object the events and the state that others have stored. */
@@ -151,19 +172,16 @@ export class CoppiceSessionService extends BaseSessionService {
     }
   }
 
-  #keys(appName: string, userId: string | undefined): SessionKey[] {
-    const keys: SessionKey[] = [];
+  #all(appName: string, userId: string | undefined): [SessionKey, StoredSession][] {
+    const prefix = ["adk", "sessions", appName, ...(userId === undefined ? [] : [userId])];
+    const all: [SessionKey, StoredSession][] = [];
     for (;;) {
-      const namespace = ["adk", "sessions", appName, ...(userId === undefined ? [] : [userId])];
-      const page = this.#store.items.list(namespace, { offset: keys.length, limit: PAGE });
-      keys.push(...page.map(({ namespace, key }) => ({ appName, userId: namespace[3]!, sessionId: key })));
-      if (page.length < PAGE) return keys;
+      const page = this.#store.items.list(prefix, { offset: all.length, limit: PAGE });
+      for (const { namespace, key: sessionId, value } of page) {
+        all.push([{ appName, userId: namespace[3]!, sessionId }, value as unknown as StoredSession]);
+      }
+      if (page.length < PAGE) return all;
     }
-  }
-
-  #listed(key: SessionKey): Session[] {
-    const stored = this.#stored(key);
-    return stored === undefined ? [] : [this.#sessionOf(key, stored, [])];
   }
 
   #stored({ appName, userId, sessionId }: SessionKey): StoredSession | undefined {
@@ -174,14 +192,6 @@ export class CoppiceSessionService extends BaseSessionService {
     const { appName, userId, sessionId } = key;
     this.#store.items.put(["adk", "sessions", appName, userId], sessionId, stored, { session: storeSessionIdOf(key) });
   }
-}
-
-/** Returns a copy whose state delta has no `temp:` keys. */
-function withoutTemporary(event: Event): Event {
-  const { stateDelta } = event.actions ?? {};
-  if (stateDelta === undefined) return event;
-  const kept = Object.entries(stateDelta).filter(([key]) => !key.startsWith(State.TEMP_PREFIX));
-  return { ...event, actions: { ...event.actions, stateDelta: Object.fromEntries(kept) } };
 }
 
 /** The newest events, and those after a time. As in ADK, zero stands for no limit. */

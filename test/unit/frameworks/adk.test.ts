@@ -1,4 +1,4 @@
-import { createEvent, createEventActions, type Event, InMemorySessionService, type Session } from "@google/adk";
+import { createEvent, createEventActions, type Event, InMemorySessionService, type Session, State } from "@google/adk";
 import { describe, expect, test } from "vitest";
 import { CoppiceMemoryService, CoppiceSessionService } from "../../../src/frameworks/adk.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
@@ -136,6 +136,23 @@ describe("state", () => {
     expect(JSON.stringify(stored)).not.toContain("secret");
   });
 
+  test("keeps the newer of two writes of a key, even if its event comes first", async () => {
+    const service = new CoppiceSessionService(temporaryStore());
+    const session = await service.createSession({ ...ADA, sessionId: "s1" });
+    const deltas = ["older", "newer", "newest"].map((value) => {
+      const delta = {};
+      new State(session.state, delta).set("key", value);
+      return delta;
+    });
+    const stateOf = async () => (await service.getSession({ ...ADA, sessionId: "s1" }))!.state.key;
+    await service.appendEvent({ session, event: changing(deltas[1]!) });
+    expect(await stateOf()).toBe("newer"); // the newest write has no event yet
+    await service.appendEvent({ session, event: changing(deltas[0]!) });
+    expect(await stateOf()).toBe("newer");
+    await service.appendEvent({ session, event: changing(deltas[2]!) });
+    expect([await stateOf(), session.state.key]).toEqual(["newest", "newest"]);
+  });
+
   test("and events that others stored come to an old session object with its next event", async () => {
     const store = temporaryStore();
     const [one, other] = [new CoppiceSessionService(store), new CoppiceSessionService(store)];
@@ -172,6 +189,17 @@ describe("events", () => {
         .messages()
         .map(({ text }) => text),
     ).toEqual(["draft", "between", "final"]);
+  });
+
+  test("that are appended at once stay in order, and the session object keeps them", async () => {
+    const store = temporaryStore();
+    const service = new CoppiceSessionService(store);
+    const session = await service.createSession({ ...ADA, sessionId: "s1" });
+    const events = Array.from({ length: 5 }, (_, number) => said(`number ${number}`));
+    await Promise.all(events.map((event) => service.appendEvent({ session, event })));
+    expect(session.events.every((event, index) => event === events[index])).toBe(true);
+    const loaded = (await service.getSession({ ...ADA, sessionId: "s1" }))!.events;
+    expect(loaded.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
   });
 
   test("of one millisecond stay in order: 400 pairs", async () => {
