@@ -153,8 +153,8 @@ function undoLog(repositories: Repositories, session: SessionRow, position: numb
   if (firstSettled !== undefined) dissolveSubjects(repositories, session.project, firstSettled.id);
   unions.undoAfter(sessionId, position, undoneAt);
 
-  const absorbed = rows.filter(({ kind }) => kind === "unite").map(({ node }) => node);
-  messages.leaveForest([...entries.map(({ node }) => node), ...absorbed]);
+  messages.leaveForest(entries.map(({ node }) => node));
+  for (const { kind, node } of rows) if (kind === "unite") messages.setParent(node, node);
   const started = new Set(rows.filter(({ kind }) => kind === "start").map(({ root }) => root));
   const touched = new Set(rows.filter(({ kind }) => kind !== "unite").map(({ root }) => root));
   for (const root of touched) {

@@ -125,6 +125,33 @@ test("summaries of superseded messages leave the context, and others stay", asyn
   expect(store.verify()).toMatchObject({ ok: true });
 });
 
+test("results stay with the call that began a cluster when its theme is no longer absorbed", () => {
+  const store = temporaryStore();
+  const session = store.session("s", { ...SMALL, maxThemes: 4 });
+  const words = "deploy region bucket parser template grammar invoice currency refund thumbnail photograph pixel".split(
+    " ",
+  );
+  let random = 37; // with this seed, the theme of a call is absorbed long after it began
+  const next = (end: number): number => {
+    random = (random * 48_271) % 2_147_483_647;
+    return random % end;
+  };
+  for (let count = 0; count < 60; count++) {
+    const from = 3 * next(4);
+    const text = Array.from({ length: 2 + next(6) }, () => words[from + next(3)]).join(" ");
+    session.appendAll(next(3) === 0 ? [calls(["a"]), results(["a"], text)] : [user(text)]);
+  }
+  for (let toSeq = 70; toSeq > 9; toSeq -= 10) {
+    session.rewind({ toSeq });
+    expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+  }
+  expect(
+    store.query(
+      "SELECT 1 FROM undone_unions u JOIN messages m ON m.step_id = u.node AND m.id <> u.node WHERE u.kind = 'unite'",
+    ),
+  ).not.toEqual([]);
+});
+
 test("another open store sees it, and appends to the path", () => {
   const path = temporaryPath();
   const [one, two] = [openedStore(path), openedStore(path)];
