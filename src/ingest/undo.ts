@@ -36,7 +36,7 @@ export function undo(repositories: Repositories, sessionId: string, { embedder, 
     const state = loadSessionState(repositories, sessionId)!;
     assertEmbedder(state, embedder);
     const indexedTo = fullText.newestId();
-    const ids = takeBack(repositories, branch, sessionId, (id, stepId, calls) => {
+    const ids = takeBack(repositories, branch, sessionId, terms, (id, stepId, calls) => {
       const isAnswer = state.openStep !== undefined && calls.some((call) => state.openStep!.pendingCallIds.has(call));
       messages.place(id, sessionId, isAnswer ? state.openStep!.id : stepId);
       const message = messages.byId(id)!;

@@ -64,7 +64,8 @@ export class OpenedSession implements Session {
   #changesSeen = 0;
   #foreignMovesSeen = 0;
   #syncKeys: { keys: SyncKey[]; nextSeq: number } | undefined;
-  #lastHistory: SyncKey[] = [];
+  /** What the last `sync` was given. It says nothing after a rewind, which changes the branches. */
+  #lastHistory: { keys: SyncKey[]; branches: string } | undefined;
   readonly #contexts: Contexts;
   readonly #resolver: Resolver;
   readonly entries: SessionEntries;
@@ -142,7 +143,9 @@ export class OpenedSession implements Session {
     const parsed = parseMessages(history);
     const digests = parsed.map(digestOf);
     const { nextSeq } = this.#current();
-    const { messages } = this.#ports.repositories;
+    const { database, messages, sessions } = this.#ports.repositories;
+    const branches = database.read(() => sessions.branchIds(this.id)).join();
+    const last = this.#lastHistory?.branches === branches ? this.#lastHistory.keys : [];
     this.#syncKeys ??= { keys: [], nextSeq: 0 };
     if (this.#syncKeys.nextSeq < nextSeq) {
       this.#syncKeys.keys.push(...messages.syncKeys(this.id, this.#syncKeys.nextSeq));
@@ -157,14 +160,14 @@ export class OpenedSession implements Session {
       externalId: message.externalId,
       digest: syncDigest(message, digests[index]!),
     }));
-    const fresh = newMessages(keys, this.#syncKeys.keys, this.#lastHistory).map((index) => history[index]!);
+    const fresh = newMessages(keys, this.#syncKeys.keys, last).map((index) => history[index]!);
     // Batches let other writers in between. If a batch fails, the next `sync` appends the rest.
     const results: AppendResult[] = [];
     for (let from = 0; from < fresh.length; from += BATCH_MESSAGES_MAX) {
       const batch = fresh.slice(from, from + BATCH_MESSAGES_MAX);
       results.push(...this.appendAll(batch, { seq: nextSeq + from }));
     }
-    this.#lastHistory = keys;
+    this.#lastHistory = { keys, branches };
     return results.filter(({ appended }) => appended);
   }
 
@@ -341,7 +344,7 @@ export class OpenedSession implements Session {
   /** Forgets what it has in memory, as a new process, because a transaction was rolled back. */
   rolledBack(): void {
     this.release();
-    this.#lastHistory = [];
+    this.#lastHistory = undefined;
   }
 
   /** The state in memory, or undefined if it must be loaded again. */

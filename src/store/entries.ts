@@ -31,6 +31,10 @@ export class EntryRepository extends Repository {
     SELECT ${KNOWN} FROM entries WHERE session_id = ? AND external_id = ?`.get;
   readonly #beyond = this.statement<[sessionId: string, beforeSeq: number], Record<string, unknown>>`
     SELECT ${String(ENTRY)} FROM entries WHERE session_id = ? AND before_seq > ?`;
+  /** The entries of a session whose ids another session's entries have, too. */
+  readonly #sharing = this.statement<[sessionId: string, other: string], Record<string, unknown>>`
+    SELECT ${String(ENTRY)} FROM entries WHERE session_id = ? AND external_id IN (
+      SELECT external_id FROM entries WHERE session_id = ?)`;
   readonly #move = this.statement<{ id: number; sessionId: string; checksum: number }>`
     UPDATE entries SET session_id = @sessionId, checksum = @checksum WHERE id = @id`;
   readonly count = this.statement<[], number>`SELECT count(*) FROM entries`.pluck().one;
@@ -46,7 +50,17 @@ export class EntryRepository extends Repository {
 
   /** Moves the entries after a message to another session. @throws {SyntaxError} if one is damaged. */
   moveBeyond(from: string, seq: number, to: string): void {
-    for (const row of this.#beyond.all(from, seq + 1)) {
+    this.#moveAll(this.#beyond.all(from, seq + 1), to);
+  }
+
+  /** Moves the entries of a session whose ids a branch has, too. @param to  Returns the session that gets them. */
+  moveSharing(from: string, branchId: string, to: () => string): void {
+    const rows = this.#sharing.all(from, branchId);
+    if (rows.length > 0) this.#moveAll(rows, to());
+  }
+
+  #moveAll(rows: readonly Record<string, unknown>[], to: string): void {
+    for (const row of rows) {
       const damage = ENTRY.damageOf(row);
       if (damage !== undefined) throw new SyntaxError(damage);
       row.sessionId = to;

@@ -57,6 +57,7 @@ export function takeBack(
   { sessions, messages, entries, pendingVectors }: Repositories,
   { id: branchId, forkSeq }: { id: string; forkSeq: number },
   sessionId: string,
+  terms: Pick<RewindTerms, "branchId" | "nowMs">,
   place: (id: number, stepId: number, calls: readonly string[]) => void,
 ): number[] {
   const superseded = messages.range(branchId, forkSeq + 1, Number.MAX_SAFE_INTEGER);
@@ -65,6 +66,14 @@ export function takeBack(
     const calls = parts.flatMap((part) => (part.type === "tool_result" ? [part.toolCallId] : []));
     place(id, stepId, calls);
   }
+  // An entry that got the id of a superseded one is superseded in its turn, even if no message is.
+  entries.moveSharing(sessionId, branchId, () => {
+    if (sessions.byId(terms.branchId) === undefined) {
+      const place = { id: terms.branchId, nowMs: terms.nowMs, seqLast: forkSeq, seqEnd: forkSeq + 1 };
+      sessions.insertBranch({ ...place, isUndoable: false }, sessions.known(sessionId));
+    }
+    return terms.branchId;
+  });
   entries.moveBeyond(branchId, forkSeq, sessionId);
   pendingVectors.follow({ from: branchId, to: sessionId });
   sessions.delete(branchId);

@@ -166,6 +166,18 @@ test("another open store sees it, and appends to the path", () => {
   expect(session.newest()).toMatchObject({ seq: 40, text: "next" });
 });
 
+test("`sync` appends what another process has superseded, if the host says it again", () => {
+  const path = temporaryPath();
+  const [one, two] = [openedStore(path).session("s"), openedStore(path).session("s")];
+  const history = [user("one"), assistant("two"), user("three"), assistant("four")];
+  two.sync(history);
+  one.rewind({ toSeq: 1 });
+  expect(two.sync(history.slice(0, 3))).toMatchObject([{ seq: 2, appended: true }]);
+  one.rewind({ toSeq: 1 });
+  expect(two.sync(history).map(({ seq }) => seq)).toEqual([2, 3]);
+  expect(one.messages().map(({ text }) => text)).toEqual(["one", "two", "three", "four"]);
+});
+
 test("inside `atomically`, it is undone with everything else", () => {
   const store = temporaryStore();
   const session = store.session("s");
@@ -242,6 +254,18 @@ test("entries after a superseded message go with it", () => {
   session.rewind({ toSeq: 1 });
   expect(session.entries.list().map(({ value }) => value)).toEqual(["after the second"]);
   expect(store.verify()).toMatchObject({ ok: true });
+});
+
+test("undo brings an entry back although its id was given again, and the later entry is superseded", () => {
+  const store = temporaryStore();
+  const session = store.session("s");
+  session.appendAll(talk(2));
+  session.entries.append([{ id: "run", value: "first" }]);
+  session.rewind({ toSeq: 0 });
+  session.entries.append([{ id: "run", value: "second" }, { value: "other" }]);
+  expect(session.undo()).toEqual({ restoredCount: 1, supersededCount: 0 });
+  expect(session.entries.list().map(({ value }) => value)).toEqual(["first", "other"]);
+  expect(store.verify()).toMatchObject({ ok: true, problems: [], entryCount: 3 });
 });
 
 test("a long session is put back from a checkpoint, bit for bit", () => {
