@@ -19,6 +19,8 @@ const TEXTS = [
   "\u001b[31mred\u001b[0m \u001b]0;title\u0007 \u001b[2J\u0000\u0008\u009b1m end",
   "safe \u202etxt.exe\u202c and \u2066isolated\u2069 and \u200f rtl",
   "{{constructor.constructor('window.hacked=10')()}} __proto__",
+  `${">".repeat(4_900)}deep`,
+  `${"- ".repeat(2_400)}deep`,
   `${"*".repeat(5_000)}${"[".repeat(5_000)}${"> ".repeat(2_000)}deep`,
 ];
 const LONG_LINE = `start ${"x".repeat(5_000_000)} the end of it`;

@@ -1,10 +1,15 @@
-import { expect, test } from "vitest";
+import { marked } from "marked";
+import { expect, test, vi } from "vitest";
 import type { CoverageRun } from "../../../src/view/api.ts";
 import { forestAnswer, logAnswer } from "../../../src/view/forest.ts";
+import { messagesPage, outlineOf as outlineAnswerOf } from "../../../src/view/messages.ts";
 import { visible } from "../../../src/view/page/format.ts";
 import { compare } from "../../../src/view/page/parts/compare.ts";
 import { differences } from "../../../src/view/page/parts/coverage.ts";
 import { Heights } from "../../../src/view/page/parts/heights.ts";
+import { MessagePages } from "../../../src/view/page/parts/message-pages.ts";
+import { outlineOf } from "../../../src/view/page/parts/outline.ts";
+import { isProse } from "../../../src/view/page/parts/prose.ts";
 import { bandsOf, logOf, Replay } from "../../../src/view/page/parts/replay.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
 
@@ -106,4 +111,56 @@ test("the difference of two contexts joins neighbors that changed in the same wa
 test("controls that cannot be seen are shown as signs", () => {
   expect(visible("\u001b[31mred\u001b[0m\tand\r\nmore\u0007")).toBe("red\tand\nmore␇");
   expect(visible("a\u202eb\u2066c")).toBe("a⟨U+202E⟩b⟨U+2066⟩c");
+});
+
+test("a session that no prompt begins has a turn for its first messages", () => {
+  const store = temporaryStore();
+  const session = store.session("s");
+  session.append({ role: "system", content: "Be brief." });
+  session.append({ role: "assistant", content: "Hello." });
+  session.append({ role: "user", content: "Which lock?" });
+  const { turns, turnOf } = outlineOf([outlineAnswerOf(store, "s", 0, 100)]);
+  expect([...turnOf]).toEqual([0, 0, 1]);
+  expect(turns.map(({ index }) => index)).toEqual([0, 2]);
+});
+
+test("after messages were forgotten or appended, every message is loaded at its new place", async () => {
+  const store = temporaryStore();
+  const session = store.session("s");
+  for (let index = 0; index < 130; index++) session.append({ role: "user", content: `Message ${index}` });
+  vi.stubGlobal("fetch", async (address: string) => {
+    const query = new URL(address, "http://view").searchParams;
+    return Response.json(messagesPage(store, "s", Number(query.get("seqFrom")), Number(query.get("limit"))));
+  });
+  const outline = () => outlineOf([outlineAnswerOf(store, "s", 0, 1_000)]);
+  const pages = new MessagePages("s", outline());
+  const shownAll = async () => {
+    const { count, seqs } = outline();
+    pages.show(0, count - 1);
+    await vi.waitFor(() => {
+      expect(Array.from(seqs, (_, index) => pages.at(index)?.seq)).toEqual([...seqs]);
+    });
+  };
+  try {
+    await shownAll();
+    store.forget("s", { messageIds: [session.messages({ seqFrom: 3, limit: 1 })[0]!.id] });
+    pages.grow(outline());
+    await shownAll();
+    pages.forget(127);
+    session.append({ role: "user", content: "One more, while the last page is loading" });
+    pages.grow(outline());
+    await shownAll();
+  } finally {
+    vi.unstubAllGlobals();
+  }
+});
+
+test("what would fill the stack is no prose", () => {
+  for (const deep of [">".repeat(4_900), "- ".repeat(2_400), `a\n  ${"1. ".repeat(1_600)}`, "> * ".repeat(1_000)]) {
+    expect(isProse(deep)).toBe(false);
+  }
+  for (const text of ["> > quoted twice", "- a\n  - b\n    - c", `a ${"- ".repeat(60)}b`, "-".repeat(100)]) {
+    expect(isProse(text)).toBe(true);
+    marked.lexer(text);
+  }
 });

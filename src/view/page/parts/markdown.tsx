@@ -3,11 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { visible } from "../format.ts";
 import { Diff, isDiff } from "./diff.tsx";
-
-/** Longer texts are shown as they are, because reading their marks takes too long. */
-const MARKED_CHARS_MAX = 60_000;
-/** A line that is longer is no prose. */
-const LINE_CHARS_MAX = 5_000;
+import { isProse } from "./prose.ts";
 
 /**
  * Markdown as elements. Every text of it becomes a text node, HTML included, so nothing in it can run or load: images are named,
@@ -16,22 +12,14 @@ const LINE_CHARS_MAX = 5_000;
 export function Markdown({ text }: { text: string }) {
   return useMemo(() => {
     const shown = visible(text);
-    if (shown.length > MARKED_CHARS_MAX || hasLongLine(shown)) return <pre class="plain-text">{shown}</pre>;
-    return (
+    return isProse(shown) ? (
       <div class="prose" dir="auto">
         {blocks(marked.lexer(shown))}
       </div>
+    ) : (
+      <pre class="plain-text">{shown}</pre>
     );
   }, [text]);
-}
-
-function hasLongLine(text: string): boolean {
-  let start = 0;
-  for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", start)) {
-    if (end - start > LINE_CHARS_MAX) return true;
-    start = end + 1;
-  }
-  return text.length - start > LINE_CHARS_MAX;
 }
 
 const blocks = (tokens: readonly Token[]): ComponentChildren => tokens.map((token, index) => block(token, index));

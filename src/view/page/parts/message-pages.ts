@@ -22,9 +22,13 @@ export class MessagePages {
     this.#outline = outline;
   }
 
-  /** Takes a newer outline: the last page may have grown. */
+  /** Takes a newer outline: the last page may have grown, and after a message was forgotten, every page begins elsewhere. */
   grow(outline: Outline): void {
-    this.#pages.delete(Math.floor((this.#outline.count - 1) / PAGE));
+    for (const aborting of this.#loading.values()) aborting.abort();
+    this.#loading.clear();
+    const last = this.#outline.count - 1;
+    if (outline.seqs[last] === this.#outline.seqs[last]) this.#pages.delete(Math.floor(last / PAGE));
+    else this.#pages.clear();
     this.#outline = outline;
     this.loaded.value += 1;
   }
@@ -79,6 +83,7 @@ export class MessagePages {
         if (messages.length >= PAGE) break;
         next = answer.next;
       }
+      if (aborting.signal.aborted) return;
       this.#pages.set(page, messages);
       this.error.value = undefined;
       this.loaded.value += 1;

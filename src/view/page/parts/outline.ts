@@ -10,7 +10,7 @@ export interface Outline {
   roles: string;
   tokenCounts: Int32Array;
   createdAtMs: Float64Array;
-  /** The index of the turn of each message. Messages before the first turn have -1. */
+  /** The index of the turn of each message. Messages before the first prompt are a turn, too. */
   turnOf: Int32Array;
   /** For each turn: the index of its first message, and the tokens of all. */
   turns: { index: number; tokenCount: number }[];
@@ -36,7 +36,8 @@ function until(answer: OutlineAnswer, seqEnd: number): OutlineAnswer {
     : { ...answer, seqs: answer.seqs.slice(0, end), roles: answer.roles.slice(0, end) };
 }
 
-function outlineOf(answers: OutlineAnswer[]): Outline {
+/** Joins the pages of an outline. */
+export function outlineOf(answers: OutlineAnswer[]): Outline {
   const count = answers.reduce((sum, { seqs }) => sum + seqs.length, 0);
   const outline: Outline = {
     count,
@@ -48,7 +49,7 @@ function outlineOf(answers: OutlineAnswer[]): Outline {
     turns: [],
   };
   let index = 0;
-  let turnSeq = -1;
+  let turnSeq: number | undefined;
   for (const answer of answers) {
     for (let row = 0; row < answer.seqs.length; row++, index++) {
       outline.seqs[index] = answer.seqs[row]!;
@@ -60,7 +61,7 @@ function outlineOf(answers: OutlineAnswer[]): Outline {
       }
       const turn = outline.turns.length - 1;
       outline.turnOf[index] = turn;
-      if (turn >= 0) outline.turns[turn]!.tokenCount += answer.tokenCounts[row]!;
+      outline.turns[turn]!.tokenCount += answer.tokenCounts[row]!;
     }
   }
   return outline;

@@ -59,15 +59,15 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
   const list = useRef<ListHandle>(null);
   const { seq: wanted } = params.value;
   const start = wanted === undefined ? undefined : indexOfSeq(outline, Number(wanted));
-  const count_ = useRef(outline.count);
+  const before = useRef(outline);
   const [appended, setAppended] = useState(0);
   // Reading it draws the list again when messages have come.
   pages.loaded.value;
 
   useEffect(() => {
-    if (outline.count === count_.current) return;
-    setAppended((sum) => sum + Math.max(0, outline.count - count_.current));
-    count_.current = outline.count;
+    if (outline === before.current) return;
+    setAppended((sum) => sum + Math.max(0, outline.count - before.current.count));
+    before.current = outline;
     pages.grow(outline);
     pages.show(...shown);
   }, [outline]);
