@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { TIME_MS_MAX } from "../core/limits.ts";
 import type { SessionOverview, Store } from "../index.ts";
 import { sessionName } from "../session/session-name.ts";
 import type {
@@ -32,6 +33,8 @@ export class SessionList {
   #seen: Position | undefined;
   #shape: string | undefined;
   #readAtMs = Number.NEGATIVE_INFINITY;
+  /** True if only sessions with new messages were read since. */
+  #isPartial = false;
   #reading: Promise<void> | undefined;
 
   constructor(view: ViewStore) {
@@ -55,12 +58,16 @@ export class SessionList {
   async #refresh(): Promise<void> {
     const now = this.#view.position();
     const seen = this.#seen;
-    if (seen !== undefined && this.#shape !== undefined && JSON.stringify(seen) === JSON.stringify(now)) return;
+    const isStale = this.#isPartial && performance.now() - this.#readAtMs > STALE_MS;
+    const isSame = seen !== undefined && this.#shape !== undefined && JSON.stringify(seen) === JSON.stringify(now);
+    if (isSame && !isStale) return;
     const shape = await this.#view.read(shapeOf);
     if (seen === undefined || shape !== this.#shape || performance.now() - this.#readAtMs > STALE_MS) {
       this.#items = await this.#readAll();
       this.#readAtMs = performance.now();
+      this.#isPartial = false;
     } else {
+      this.#isPartial = true;
       const { sessions } = await this.#view.read((store) => newsOf(store, now, seen.newestMessageId));
       const items = new Map(this.#items);
       for (const { session } of sessions) {
@@ -122,8 +129,10 @@ export class SessionList {
       if (project !== undefined && session.project !== project) continue;
       if (source !== undefined && session.source !== source) continue;
       const shift = offsetMinutes * MINUTE_MS;
-      const local = Math.floor((session.updatedAtMs + shift) / DAY_MS) * DAY_MS;
-      const day = new Date(local).toISOString().slice(0, "2026-01-01".length);
+      const local =
+        Math.floor(Math.max(-TIME_MS_MAX, Math.min(session.updatedAtMs + shift, TIME_MS_MAX)) / DAY_MS) * DAY_MS;
+      // A year after 9999 has more digits.
+      const [day] = new Date(local).toISOString().split("T") as [string];
       const entry = days.get(day) ?? { day, fromMs: local - shift, sessionCount: 0, messageCount: 0, tokenCount: 0 };
       entry.sessionCount += 1;
       entry.messageCount += session.messageCount;

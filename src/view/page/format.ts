@@ -28,12 +28,6 @@ export function bytes(value: number): string {
   return `${size < 10 && unit > 0 ? size.toFixed(1) : Math.round(size)} ${units[unit]}`;
 }
 
-/** Returns the date of a day of the reader, as `2026-03-09`. */
-export function isoDay(ms: number): string {
-  const date = new Date(ms - new Date(ms).getTimezoneOffset() * 60_000);
-  return date.toISOString().slice(0, 10);
-}
-
 const SGR = /\x1b\[[0-9;]*m/g;
 const HIDDEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { MessageInput, Store } from "../../../src/index.ts";
 import { user } from "../../support/said.ts";
 import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
@@ -59,6 +59,33 @@ test("the list follows new messages, new sessions, titles and what is forgotten"
   expect((await listed()).at(-1)).toMatchObject({ id: "b", title: "Old bread" });
   store.forget("a");
   expect((await listed()).map(({ id }) => id)).toEqual(["c", "b"]);
+});
+
+test("a title that another program gave is listed after a while", async () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const path = temporaryPath();
+  const other = openedStore(path);
+  for (const id of ["a", "b"]) bake(other, id, 1);
+  const view = await ServedView.entered(path);
+  const listed = async () => (await view.get("/api/sessions", { text: "old" })).sessions.map(({ id }) => id);
+  expect(await listed()).toEqual([]);
+  other.resume("b").rename("Old bread");
+  await listed();
+  vi.advanceTimersByTime(40_000);
+  expect(await listed()).toEqual(["b"]);
+});
+
+test("days are counted to the end of time", async () => {
+  let nowMs = 0;
+  const store = temporaryStore({ clock: () => nowMs });
+  for (nowMs of [8.64e15, 1.7e15, -8.64e15]) store.session(`at ${nowMs}`).append(user("when"));
+  const view = await ServedView.entered(store);
+  for (const offsetMinutes of [-840, 840]) {
+    const { days } = await view.get("/api/days", { offsetMinutes });
+    expect(days).toHaveLength(3);
+    for (const { day } of days) expect(Date.parse(day)).not.toBeNaN();
+  }
 });
 
 test("search finds what is typed, says where, and explains its scores", async () => {

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { DaysAnswer, NewsAnswer, SessionItem, SessionsAnswer } from "../../api.ts";
 import { get, type Refused, useGet } from "../client.ts";
-import { compact, count, day, isoDay, sessionTitle, shortDay, time } from "../format.ts";
+import { compact, count, day, sessionTitle, shortDay, time } from "../format.ts";
 import { about, version } from "../live.ts";
 import { Data } from "../parts/data.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
@@ -218,7 +218,7 @@ function withGaps(newestFirst: DaysAnswer["days"]): DaysAnswer["days"] {
 function SessionList({ sessions, news }: { sessions: SessionItem[]; news: News["bySession"] }) {
   const groups: [string, SessionItem[]][] = [];
   for (const session of sessions) {
-    const date = isoDay(session.updatedAtMs);
+    const date = day(session.updatedAtMs);
     const group = groups.at(-1);
     if (group?.[0] === date) group[1].push(session);
     else groups.push([date, [session]]);
@@ -227,7 +227,7 @@ function SessionList({ sessions, news }: { sessions: SessionItem[]; news: News["
     <>
       {groups.map(([date, ofDay]) => (
         <section key={date} class="day">
-          <h2>{day(ofDay[0]!.updatedAtMs)}</h2>
+          <h2>{date}</h2>
           <ul class="rows">
             {ofDay.map((session) => (
               <SessionRow key={session.id} session={session} news={news.get(session.id)} />
