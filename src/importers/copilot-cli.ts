@@ -61,8 +61,11 @@ class CopilotTranslator extends Translator<JsonLine> {
   readonly #toolNames = new Map<string, string>();
   /** Commands that the user ran. */
   readonly #userCommands = new Map<string, string>();
-  /** The newest thought since the last prompt or result. Some versions write it twice, alone and with its reply. */
-  #thought: string | undefined;
+  /**
+   * The newest thought of each agent since its last prompt or result. Some versions write it twice, alone and with its reply.
+   * Agents work at the same time.
+   */
+  readonly #thoughts = new Map<string | undefined, string>();
 
   override read({ value: event, line }: JsonLine): void {
     const { type, timestamp, ephemeral } = event;
@@ -125,7 +128,7 @@ class CopilotTranslator extends Translator<JsonLine> {
   }
 
   #addPrompt(data: JsonObject, info: EventInfo): void {
-    this.#thought = undefined;
+    this.#thoughts.delete(info.agent);
     const { content, attachments, source, isAutopilotContinuation, agentMode } = data;
     const parts = [...textParts(content), ...objectsOf(attachments).flatMap((one) => this.#fileOf(one))];
     const isOfProgram = isAutopilotContinuation === true || (stringOf(source) !== undefined && source !== "user");
@@ -137,8 +140,8 @@ class CopilotTranslator extends Translator<JsonLine> {
       data;
     const parts: Part[] = [];
     const thought = stringOf(reasoningText);
-    if (thought !== undefined && thought !== this.#thought) {
-      this.#thought = thought;
+    if (thought !== undefined && thought !== this.#thoughts.get(info.agent)) {
+      this.#thoughts.set(info.agent, thought);
       parts.push({ type: "reasoning", text: thought, ...saidOf({ reasoningOpaque }) });
     }
     parts.push(...textParts(content));
@@ -155,8 +158,8 @@ class CopilotTranslator extends Translator<JsonLine> {
 
   #addThought({ content }: JsonObject, info: EventInfo): void {
     const text = stringOf(content);
-    if (text === undefined || text === this.#thought) return;
-    this.#thought = text;
+    if (text === undefined || text === this.#thoughts.get(info.agent)) return;
+    this.#thoughts.set(info.agent, text);
     this.#add(messageEntry(info.line, "assistant", info.id, [{ type: "reasoning", text }], info.time), info);
   }
 
@@ -166,7 +169,7 @@ class CopilotTranslator extends Translator<JsonLine> {
       this.warn(info.line, "toolCallId: expected a string");
       return;
     }
-    this.#thought = undefined;
+    this.#thoughts.delete(info.agent);
     const { content, binaryResultsForLlm } = objectOf(result);
     const isError = success === false;
     const words = isError ? resultTextOf(objectOf(error).message ?? content) : resultTextOf(content ?? result);

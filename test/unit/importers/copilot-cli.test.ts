@@ -65,6 +65,9 @@ test("a thought that is told twice counts once, and a failure is the result", as
   // The same thought in another turn is another one.
   const again = [reply("a", { reasoningText: "hm" }), user("and?"), reply("b", { reasoningText: "hm" })];
   expect(await thoughts(...again)).toHaveLength(2);
+  // A subagent that works meanwhile changes nothing.
+  const aside = event("assistant.reasoning", { content: "aside", parentToolCallId: "c" });
+  expect(await thoughts(after, aside, reply("yes", { reasoningText: "hm" }))).toHaveLength(2);
 });
 
 test("an image comes from the event that holds it", async () => {
