@@ -184,7 +184,7 @@ export class MessageRepository extends Repository {
   // Rewinds run these.
   /** The step that a rewind divides, and the first message of its later part. */
   readonly dividedBy = this.statement<{ sessionId: string; seqLast: number }, { stepId: number; partId: number }>`
-    SELECT step_id AS stepId, id AS partId FROM messages
+    SELECT ${columns(messages, "stepId")}, id AS partId FROM messages
     WHERE session_id = @sessionId AND seq > @seqLast AND step_id < (
       SELECT id FROM messages WHERE session_id = @sessionId AND seq > @seqLast ORDER BY seq LIMIT 1)
     ORDER BY seq LIMIT 1`.get;

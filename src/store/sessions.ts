@@ -105,7 +105,7 @@ export class SessionRepository extends Repository {
     SELECT coalesce(max(rewind_number), 0) FROM sessions WHERE parent_session_id = ?`.pluck();
   /** The branch that `undo` takes back next. */
   readonly newestRewind = this.statement<[id: string], { id: string; forkSeq: number }>`
-    SELECT id, fork_seq AS forkSeq FROM sessions WHERE parent_session_id = ? AND rewind_number IS NOT NULL
+    SELECT ${columns(sessions, "id", "forkSeq")} FROM sessions WHERE parent_session_id = ? AND rewind_number IS NOT NULL
     ORDER BY rewind_number DESC LIMIT 1`.get;
   // Subqueries for each row, and views. They read only a few messages of each session.
   readonly #idleness = this.statement<{ nowMs: number; id: string }, { isIdle: number; isOver: number }>`

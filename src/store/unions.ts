@@ -117,13 +117,13 @@ export class UnionRepository extends Repository {
     DELETE FROM unions
     WHERE session_id = ? AND id > ? AND level <> 'subject' AND generation = ${GENERATION_NOW}`;
   readonly #undoneOf = this.statement<[sessionId: string, generation: number], UndoneRow>`
-    SELECT id, level, kind, node, root, score, undone_at AS undoneAt, members FROM undone_unions
+    SELECT ${columns(undoneUnions, "id", "level", "kind", "node", "root", "score", "undoneAt", "members")} FROM undone_unions
     WHERE session_id = ? AND generation = ? ORDER BY id`;
   readonly #deleteUndone = this.statement<[sessionId: string, generation: number, undoneAt: number]>`
     DELETE FROM undone_unions WHERE session_id = ? AND generation = ? AND undone_at = ?`;
   readonly #insertUndone = this.statement<InsertOf<typeof UNDONE>>`${UNDONE.insert()}`;
   readonly #undoneStart = this.statement<RootAt, { position: number; sessionId: string }>`
-    SELECT id AS position, session_id AS sessionId FROM undone_unions
+    SELECT id AS position, ${columns(undoneUnions, "sessionId")} FROM undone_unions
     WHERE root = @root AND kind = 'start' AND id <= @position AND undone_at > @position
       AND generation = ${GENERATION_AT}`;
   readonly #isRewound = this.statement<RootAt, number>`
