@@ -222,6 +222,7 @@ export class OpenedSession implements Session {
   }
 
   edit(messageId: number, message: MessageInput): AppendResult {
+    wholeNumber("messageId", messageId, 1, Number.MAX_SAFE_INTEGER);
     const { database, messages } = this.#ports.repositories;
     return this.#goBack(() =>
       database.write("edit", () => {

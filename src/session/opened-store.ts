@@ -144,11 +144,11 @@ export function internalsOf(store: Store): OpenedStore {
   throw new StoreError("OPTION_INVALID", { option: "store", expected: "one that openStore returned", actual: store });
 }
 
-function isAsync(work: unknown): boolean {
-  return Object.prototype.toString.call(work) === "[object AsyncFunction]";
+function isSynchronous(work: unknown): boolean {
+  return typeof work === "function" && Object.prototype.toString.call(work) !== "[object AsyncFunction]";
 }
 
-function refuseAsync(actual: unknown): never {
+function refuseWork(actual: unknown): never {
   if (actual instanceof Promise) actual.catch(() => {}); // its error would end the process
   const expected = "a function that returns no promise";
   throw new StoreError("OPTION_INVALID", { option: "the work of atomically", expected, actual });
@@ -310,9 +310,9 @@ export class OpenedStore implements Store {
   atomically<T>(work: () => T): T {
     try {
       return this.#database.atomically(() => {
-        const result = isAsync(work) ? refuseAsync(work) : work();
+        const result = isSynchronous(work) ? work() : refuseWork(work);
         return typeof (result as { then?: unknown } | null | undefined)?.then === "function"
-          ? refuseAsync(result)
+          ? refuseWork(result)
           : result;
       });
     } catch (error) {
