@@ -184,6 +184,8 @@ export interface SessionAnswer {
   /** Messages from `evictedSeq` on are hot; messages before `graduatedSeq` are in the forest. */
   evictedSeq: number;
   graduatedSeq: number;
+  /** When the newest of its superseded messages were superseded; null if there are none. Their seqs may have other messages now. */
+  supersededAtMs: number | null;
   parent: SessionLink | null;
   /** Subagents and forks, by where they begin. */
   children: SessionLink[];

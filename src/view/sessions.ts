@@ -152,11 +152,11 @@ function byUse(left: SessionItem, right: SessionItem): number {
   return right.updatedAtMs - left.updatedAtMs || (left.id < right.id ? -1 : 1);
 }
 
-/** Changes when sessions come, go, or lose messages. */
+/** Changes when sessions come, go, go back, or lose messages. */
 function shapeOf(store: Store): string {
-  return JSON.stringify(
-    store.query("SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM forgotten_messages)"),
-  );
+  const statement = `SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM forgotten_messages),
+    (SELECT max(superseded_at_ms) FROM sessions WHERE superseded_at_ms IS NOT NULL)`;
+  return JSON.stringify(store.query(statement));
 }
 
 export function itemOf(overview: SessionOverview): SessionItem {
@@ -188,18 +188,21 @@ export function newsOf(
 ): NewsAnswer {
   const rows = store.query(sql`
     SELECT session_id AS session, count(*) AS messageCount, min(seq) AS seqFirst
-    FROM messages WHERE id > ${after} GROUP BY session_id ORDER BY max(id) DESC LIMIT ${NEW_SESSIONS_MAX}`);
+    FROM messages WHERE id > ${after} AND session_id IN (SELECT id FROM sessions WHERE superseded_at_ms IS NULL)
+    GROUP BY session_id ORDER BY max(id) DESC LIMIT ${NEW_SESSIONS_MAX}`);
   return { newestMessageId, logPosition, sessions: rows as unknown as NewsAnswer["sessions"] };
 }
 
 export function sessionPage(store: Store, id: string): SessionAnswer {
   const session = store.resume(id);
   const statement = sql`
-    SELECT s.*, (SELECT max(seq) + 1 FROM messages WHERE session_id = s.id) AS seq_end
+    SELECT s.*, (SELECT max(seq) + 1 FROM messages WHERE session_id = s.id) AS seq_end,
+      (SELECT max(superseded_at_ms) FROM sessions WHERE parent_session_id = s.id) AS newest_superseded_at_ms
     FROM sessions s WHERE s.id = ${id}`;
   const [row] = store.query(statement);
   const childRows = store.query(sql`
-    SELECT id, fork_seq FROM sessions WHERE parent_session_id = ${id} ORDER BY fork_seq, created_at_ms, id LIMIT 1000`);
+    SELECT id, fork_seq FROM sessions WHERE parent_session_id = ${id} AND superseded_at_ms IS NULL
+    ORDER BY fork_seq, created_at_ms, id LIMIT 1000`);
   const overview = session.info();
   const { parentSessionId } = overview;
   return {
@@ -207,6 +210,7 @@ export function sessionPage(store: Store, id: string): SessionAnswer {
     seqEnd: Number(row?.seq_end ?? 0),
     evictedSeq: Number(row?.evicted_seq ?? 0),
     graduatedSeq: Number(row?.graduated_seq ?? 0),
+    supersededAtMs: row?.newest_superseded_at_ms === null ? null : Number(row?.newest_superseded_at_ms),
     parent: parentSessionId === null ? null : linkOf(store, parentSessionId, row?.fork_seq),
     children: childRows.map((child) => linkOf(store, String(child.id), child.fork_seq)),
     settings: JSON.parse(String(row?.settings ?? "{}")),

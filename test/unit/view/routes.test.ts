@@ -314,6 +314,28 @@ test("a session names its parent and its children", async () => {
   expect(await view.refusable("/api/session", { session: "nobody" })).toMatchObject({ status: 404 });
 });
 
+test("a session that went back is shown without what it superseded", async () => {
+  const path = temporaryPath();
+  const store = openedStore(path);
+  bake(store, "a", 2);
+  const view = await ServedView.entered(path);
+  const listed = async () => (await view.get("/api/sessions", { text: "bread" })).sessions;
+  expect(await listed()).toMatchObject([{ id: "a", messageCount: 8 }]);
+  expect(await view.get("/api/session", { session: "a" })).toMatchObject({ supersededAtMs: null });
+  const [, , , , fifth] = store.resume("a").messages();
+  store.resume("a").append(user("soon superseded"));
+  store.resume("a").edit(fifth!.id, user("How much salt?"));
+  const { supersededAtMs, ...after } = await view.get("/api/session", { session: "a" });
+  expect(after).toMatchObject({ seqEnd: 5, children: [], session: { messageCount: 5 } });
+  expect(supersededAtMs).toEqual(expect.any(Number));
+  expect(await listed()).toMatchObject([{ id: "a", messageCount: 5 }]);
+  const { sessions } = await view.get("/api/news", { after: 0 });
+  expect(sessions).toEqual([{ session: "a", messageCount: 5, seqFirst: 0 }]);
+  store.resume("a").undo();
+  expect(await view.get("/api/session", { session: "a" })).toMatchObject({ seqEnd: 9, children: [] });
+  expect(await listed()).toMatchObject([{ id: "a", messageCount: 9 }]);
+});
+
 test("forgetting first says what would go, and then needs exactly that word", async () => {
   const store = temporaryStore();
   bake(store, "s", 10);

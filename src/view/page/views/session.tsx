@@ -15,7 +15,7 @@ import { change, href, params } from "../router.ts";
 import { MessageTools } from "./acting.tsx";
 
 export function SessionView() {
-  return <SessionFrame>{(answer) => <Reading answer={answer} />}</SessionFrame>;
+  return <SessionFrame>{(answer) => <Reading key={answer.supersededAtMs} answer={answer} />}</SessionFrame>;
 }
 
 function Reading({ answer }: { answer: SessionAnswer }) {
