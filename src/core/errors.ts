@@ -91,8 +91,8 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
     hint: "Read the new messages with `session.messages()`, then decide whether to append.",
   }),
   SESSION_SUPERSEDED: ({ sessionId, parentSessionId }) => ({
-    message: `"${sessionId}" holds messages that session "${parentSessionId}" has superseded. It cannot be opened as a session.`,
-    hint: `Open session "${parentSessionId}". \`expand\` shows its superseded messages, and \`undo\` brings them back.`,
+    message: `"${sessionId}" holds messages that session "${parentSessionId}" has superseded. It is no session of its own.`,
+    hint: `Open session "${parentSessionId}". \`expand\` shows its superseded messages, and \`undo\` brings them back. \`forget\` with \`messageIds\` deletes them.`,
   }),
   HANDLE_INVALID: ({ handle, reason }) => ({
     message: `"${handle}" is not a handle: ${reason}.`,

@@ -1,5 +1,4 @@
 import { StoreError } from "../core/errors.ts";
-import { PAGE_LIMIT_MAX } from "../core/limits.ts";
 import { internalsOf } from "../session/opened-store.ts";
 import type { Store } from "../session/store.ts";
 import { secretsIn } from "./redaction/secrets.ts";
@@ -19,7 +18,7 @@ const SHOWN_LENGTH_MIN = 20;
 const SHOWN_CHARS = 4;
 
 /**
- * Finds the secrets that the store already holds, session by session.
+ * Finds the secrets that the store already holds, session by session. Superseded messages come after those of their session.
  *
  * @param onUnreadable  Called for a damaged session, whose other messages are skipped.
  */
@@ -29,13 +28,10 @@ export function* storedSecrets(
 ): Generator<StoredSecret> {
   for (const { id, title } of store.sessions({ onUnreadable })) {
     yield* secretsOf(title, id, null);
-    const session = store.resume(id);
+    const session = internalsOf(store).resume(id);
     try {
-      for (let seqFrom = 0; ; ) {
-        const messages = session.messages({ seqFrom, limit: PAGE_LIMIT_MAX });
+      for (const messages of session.everyPage()) {
         for (const { id: messageId, parts, metadata } of messages) yield* secretsOf([parts, metadata], id, messageId);
-        if (messages.length < PAGE_LIMIT_MAX) break;
-        seqFrom = messages.at(-1)!.seq + 1;
       }
     } catch (error) {
       if (!StoreError.is(error, "STORE_CORRUPT")) throw error;

@@ -7,7 +7,7 @@ import { identifier, parseValue } from "../core/schema.ts";
 import { sessionOptions, sessionSettings } from "../core/settings.ts";
 import { heldTime } from "../core/times.ts";
 import type { Repositories } from "../store/repositories.ts";
-import type { SessionRow } from "../store/sessions.ts";
+import { assertOnPath } from "../store/sessions.ts";
 import { changeSettings, completeSession, createSession } from "../store/write.ts";
 import type { SessionPorts } from "./ports.ts";
 
@@ -77,12 +77,6 @@ export function openSession(ports: SessionPorts, id: string, options: SessionOpt
     changes.count += 1;
   }
   return id;
-}
-
-/** @throws {StoreError} `SESSION_SUPERSEDED` for the row of a branch. */
-export function assertOnPath(row: SessionRow | undefined): void {
-  if (row === undefined || row.supersededAtMs === null) return;
-  throw new StoreError("SESSION_SUPERSEDED", { sessionId: row.id, parentSessionId: row.parentSessionId ?? "" });
 }
 
 /** Returns the session id for an imported session. Every import of the session gets the same id. */

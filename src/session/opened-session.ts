@@ -270,6 +270,20 @@ export class OpenedSession implements Session {
     return database.read(() => messages.range(this.id, seqFrom, seqTo, limit));
   }
 
+  /** Yields all messages in pages: those of the path, then those of each branch. */
+  *everyPage(): Generator<Message[]> {
+    const { database, sessions, messages } = this.#ports.repositories;
+    for (const id of database.read(() => [this.id, ...sessions.branchIds(this.id)])) {
+      const isPath = id === this.id;
+      for (let first = isPath ? 0 : database.read(() => sessions.known(id).forkSeq!) + 1; ; ) {
+        const page = database.read(() => messages.range(id, first, Number.MAX_SAFE_INTEGER, PAGE_LIMIT_MAX));
+        yield page;
+        if (page.length < PAGE_LIMIT_MAX) break;
+        first = page.at(-1)!.seq + 1;
+      }
+    }
+  }
+
   get project(): string | null {
     const { database, sessions } = this.#ports.repositories;
     return database.read(() => sessions.byId(this.id))?.project ?? null;

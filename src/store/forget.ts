@@ -5,7 +5,7 @@ import { isCode } from "./connect.ts";
 import { type DeriveOptions, derive } from "./derive.ts";
 import type { FullTextRepository } from "./full-text.ts";
 import type { Repositories } from "./repositories.ts";
-import type { SessionRow } from "./sessions.ts";
+import { assertOnPath, type SessionRow } from "./sessions.ts";
 import { isSpan } from "./summaries.ts";
 import type { TombstoneDigests } from "./tombstones.ts";
 import type { UnionRow } from "./unions.ts";
@@ -68,6 +68,7 @@ export function forgetSession(repositories: Repositories, sessionId: string, ter
   const forget = () => {
     const session = sessions.unchecked(sessionId); // a damaged session can be forgotten, too
     if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
+    assertOnPath(session);
     let tokenCount = messages.tokensOf(sessionId);
     for (const branch of sessions.branchIds(sessionId)) tokenCount += messages.tokensOf(branch);
     const clusterCount = clusters.countOf(sessionId);
@@ -105,6 +106,7 @@ export function forgetMessages(
   const forget = () => {
     const session = sessions.byId(sessionId);
     if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
+    assertOnPath(session);
     const own = [sessionId, ...sessions.branchIds(sessionId)];
     const steps = new Set(
       messageIds.map((messageId) => {

@@ -1,5 +1,6 @@
 import { and, eq, gte, isNotNull, isNull, lt, or, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
+import { StoreError } from "../core/errors.ts";
 import { IDLE_AFTER_MS, SETTLE_AFTER_MS_MAX, VECTOR_WAIT_IDLE_MS_MAX } from "../core/limits.ts";
 import { DEFAULT_SETTINGS, type SessionSettings } from "../core/options.ts";
 import { MESSAGE } from "./message-columns.ts";
@@ -319,6 +320,12 @@ export class SessionRepository extends Repository {
     }
     return { tokenCount: sumOf(themes, "tokenCount") + sumOf(outside, "tokenCount"), themeCount: themes.length };
   }
+}
+
+/** @throws {StoreError} `SESSION_SUPERSEDED` for the row of a branch. */
+export function assertOnPath(row: Pick<SessionRow, "id" | "supersededAtMs" | "parentSessionId"> | undefined): void {
+  if (row === undefined || row.supersededAtMs === null) return;
+  throw new StoreError("SESSION_SUPERSEDED", { sessionId: row.id, parentSessionId: row.parentSessionId ?? "" });
 }
 
 function sumOf<K extends string>(rows: readonly Record<K, number>[], key: K): number {

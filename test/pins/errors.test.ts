@@ -55,8 +55,8 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
   ],
   SESSION_SUPERSEDED: [
     { sessionId: "b", parentSessionId: "s" },
-    '"b" holds messages that session "s" has superseded. It cannot be opened as a session.',
-    'Open session "s". `expand` shows its superseded messages, and `undo` brings them back.',
+    '"b" holds messages that session "s" has superseded. It is no session of its own.',
+    'Open session "s". `expand` shows its superseded messages, and `undo` brings them back. `forget` with `messageIds` deletes them.',
   ],
   HANDLE_INVALID: [
     { handle: "x", reason: "expected a level" },

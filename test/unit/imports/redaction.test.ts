@@ -227,6 +227,18 @@ test("secrets in a store are listed without showing them, and their messages for
   expect([...storedSecrets(store, () => {})]).toHaveLength(1);
 });
 
+test("secrets of superseded messages are found and forgotten", () => {
+  const store = temporaryStore();
+  const session = store.session("s");
+  session.appendAll(["hello", `It is ${KEY}.`, "thanks"].map((content) => ({ role: "user", content })));
+  session.rewind({ toSeq: 0 });
+  session.append({ role: "user", content: "more" });
+  const found = [...storedSecrets(store, () => {})];
+  expect(found).toEqual([{ kind: "aws-access-key", sessionId: "s", messageId: 2, masked: "AKIA… (20 characters)" }]);
+  expect(forgetSecrets(store, found)).toMatchObject({ messageCount: 1, erased: true });
+  expect(textsIn(store)).toEqual(["hello", "thanks", "more"]);
+});
+
 test("the file is erased although forgetting secrets ends at a message that is gone", () => {
   const store = temporaryStore();
   const { messageId } = store.session("s").append({ role: "user", content: `It is ${KEY}.` });

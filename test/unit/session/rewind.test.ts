@@ -65,6 +65,9 @@ test("a branch is not opened as a session", () => {
   const refusal = new StoreError("SESSION_SUPERSEDED", { sessionId: branchId!, parentSessionId: "s" });
   expect(() => store.resume(branchId!)).toThrow(refusal);
   expect(() => store.session(branchId!)).toThrow(refusal);
+  // An import would bring back what was forgotten under another name than its session's.
+  expect(() => store.forget(branchId!)).toThrow(refusal);
+  expect(() => store.forget(branchId!, { messageIds: [2] })).toThrow(refusal);
 });
 
 test("a call that has lost its result is open again, and takes another result into its step", () => {
