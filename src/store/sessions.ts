@@ -148,10 +148,15 @@ export class SessionRepository extends Repository {
     SELECT ${MESSAGE} FROM messages WHERE id IN (
       SELECT id FROM messages WHERE session_id = @id AND seq >= @graduatedSeq
       UNION ALL SELECT id FROM messages WHERE session_id = @id AND seq < @graduatedSeq AND pinned = 1)`;
-  /** The external ids of a session's superseded messages. */
-  readonly supersededIds = this.statement<[id: string], string>`
-    SELECT m.external_id FROM sessions s JOIN messages m ON m.session_id = s.id
-    WHERE s.parent_session_id = ? AND s.superseded_at_ms IS NOT NULL AND m.external_id IS NOT NULL`.pluck().all;
+  /** True if a session has superseded a message with this external id. */
+  readonly hasSuperseded = this.statement<[id: string, externalId: string], number>`
+    SELECT 1 FROM sessions s JOIN messages m ON m.session_id = s.id
+    WHERE s.parent_session_id = ? AND s.superseded_at_ms IS NOT NULL AND m.external_id = ? LIMIT 1`.pluck().get;
+  /** The digests of the superseded messages of a session that have no external id, by seq. */
+  readonly supersededAt = this.statement<[id: string, seq: number], Buffer>`
+    SELECT m.digest FROM sessions s JOIN messages m ON m.session_id = s.id
+    WHERE s.parent_session_id = ? AND s.superseded_at_ms IS NOT NULL AND m.seq = ? AND m.external_id IS NULL`.pluck()
+    .all;
   /** How many of a session's messages are in the forest, by each view. */
   readonly viewCounts = this.statement<{ id: string }, ViewCounts>`
     SELECT (SELECT count(*) FROM cluster_members WHERE session_id = @id) AS cluster_members,

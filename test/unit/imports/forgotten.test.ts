@@ -31,6 +31,26 @@ function textsIn(store: Store): unknown[] {
 
 const bring = (store: Store, path: string) => importFiles(store, [path], { summarize: false });
 
+test("superseded messages stay out of an import of the same export, with and without ids, and others with their seqs do not", async () => {
+  const [from, store] = [temporaryStore(), temporaryStore()];
+  const said = CHAT.slice(1) as { role: "user"; content: string }[];
+  from.session("plain").appendAll(said);
+  from.session("named").appendAll(said.map((message, index) => ({ ...message, id: `m${index}` })));
+  const path = join(temporaryFolder(), "export.jsonl");
+  const write = () => writeFileSync(path, [...from.export()].map((line) => `${JSON.stringify(line)}\n`).join(""));
+  write();
+  await bring(store, path);
+  for (const id of ["plain", "named"]) store.resume(id).rewind({ toSeq: 0 });
+  expect(await bring(store, path)).toMatchObject({ newCount: 0, knownCount: 2, forgottenCount: 4 });
+  for (const id of ["plain", "named"]) expect(store.resume(id).messages()).toHaveLength(1);
+
+  from.resume("plain").rewind({ toSeq: 0 });
+  from.resume("plain").append({ role: "assistant", content: "The right one." });
+  write();
+  expect(await bring(store, path)).toMatchObject({ newCount: 1 });
+  expect(store.resume("plain").newest()).toMatchObject({ seq: 1, text: "The right one." });
+});
+
 describe("what was forgotten", () => {
   test("stays out of an import of the same file, a longer one, and a copy, until it is restored", async () => {
     const store = temporaryStore();

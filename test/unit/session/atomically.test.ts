@@ -206,6 +206,7 @@ describe("refused", () => {
       running.push(session.resolveDirty());
       expect(() => store.nearestRoots("x")).toThrow(refusal);
       expect(() => session.render({ query: "x" })).toThrow(refusal);
+      expect(() => store.verify()).toThrow(refusal);
       expect(() => store.close()).toThrow(refusal);
       expect(store.erase()).toBe(false);
     });
