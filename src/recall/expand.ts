@@ -169,7 +169,8 @@ function membersOf(
     return ids.length === 0 ? undefined : { root, position: position!, ids };
   }
   const newest = unions.newestPosition();
-  const known = Math.min(Math.max(1, position ?? newest), newest); // a position also selects the generation
+  // A position also selects the generation. The newest one may be before a rewind that no row has followed yet.
+  const known = position === undefined ? newest + 1 : Math.min(Math.max(1, position), newest);
   const session = unions.started({ root, position: known });
   const started = level === "subject" ? subjects.started({ root, position: known }) : session?.position;
   if (session === undefined || started === undefined) return undefined;

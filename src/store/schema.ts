@@ -582,6 +582,6 @@ export const UNSEALED: ReadonlyMap<SQLiteTable, readonly string[]> = new Map<SQL
   [themes, []],
   [entries, ["id"]],
   [items, ["id"]],
-  [themeCheckpoints, []],
+  [themeCheckpoints, ["id"]],
   [summaries, ["rootId", "logPosition", "claimedUntilMs", "shownFrom", "shownUntil"]],
 ]);

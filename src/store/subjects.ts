@@ -87,7 +87,8 @@ export class SubjectRepository extends Repository {
     ) held
     JOIN messages m ON m.id = held.id
     JOIN sessions s ON s.id = m.session_id
-    ORDER BY s.created_at_ms, s.id, m.seq`.pluck().all;
+    LEFT JOIN sessions path ON path.id = s.parent_session_id AND s.superseded_at_ms IS NOT NULL
+    ORDER BY coalesce(path.created_at_ms, s.created_at_ms), coalesce(path.id, s.id), m.seq`.pluck().all;
   // Hints for indexes. The plus makes SQLite begin with the index of settled clusters, and not with the sessions. `NOT
   // INDEXED` makes it begin at a log position.
   /** Clusters of a project that settled after a log position, in order. */

@@ -99,6 +99,10 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
     for (const table of [schema.sessions, schema.unions, schema.summaries, schema.entries, schema.items]) {
       for (const text of database.read(() => damagedRows(database, table))) note(null, text, false);
     }
+    const wrongCheckpoints = database.read(() => damagedRows(database, schema.themeCheckpoints));
+    if (options.rebuild && wrongCheckpoints.length > 0)
+      database.write("verify --rebuild", () => repositories.frontierMoves.deleteCheckpoints());
+    else for (const text of wrongCheckpoints) note(null, text, true);
     Object.assign(
       report,
       database.read(() => ({ entryCount: repositories.entries.count(), itemCount: repositories.items.count() })),

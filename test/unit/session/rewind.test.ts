@@ -181,6 +181,35 @@ test("`sync` appends what another process has superseded, if the host says it ag
   expect(one.messages().map(({ text }) => text)).toEqual(["one", "two", "three", "four"]);
 });
 
+test("the handle of a cluster that no longer is names nothing without a log position", () => {
+  const store = temporaryStore();
+  const session = store.session("s", SMALL);
+  session.appendAll(talk(60));
+  const root = session.roots({ level: "cluster" }).at(-1)!.root;
+  const memberCount = store.expand(root).memberCount;
+  session.rewind({ toSeq: 20 });
+  const [handle] = root.split("@");
+  expect(() => store.expand(handle!)).toThrow(new StoreError("ROOT_NOT_FOUND", { handle: handle! }));
+  expect(store.expand(root)).toMatchObject({ memberCount });
+});
+
+test("a damaged checkpoint is found, and `verify` with `rebuild` removes it", () => {
+  const path = temporaryPath();
+  const store = openStore(path);
+  store.session("s", SMALL).appendAll(talk(600));
+  store.close();
+  inDatabase(path, (database) => database.exec("UPDATE theme_checkpoints SET themes = '[]'"));
+  const damaged = openedStore(path);
+  const session = damaged.resume("s");
+  expect(() => session.rewind({ toSeq: 590 })).toThrow("theme_checkpoints is damaged");
+  expect(damaged.verify().problems).toMatchObject([
+    { text: expect.stringContaining("theme_checkpoints"), rebuildable: true },
+  ]);
+  expect(damaged.verify({ rebuild: true })).toMatchObject({ ok: true });
+  expect(session.rewind({ toSeq: 590 })).toMatchObject({ supersededCount: 9 });
+  expect(damaged.verify()).toMatchObject({ ok: true, problems: [] });
+});
+
 test("inside `atomically`, it is undone with everything else", () => {
   const store = temporaryStore();
   const session = store.session("s");

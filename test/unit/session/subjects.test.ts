@@ -39,6 +39,16 @@ const places = (target: string | number, options = {}): string[] =>
 const idOf = (sessionId: string, seq: number): number => store.session(sessionId).messages()[seq]!.id;
 
 describe("subjects", () => {
+  test("a handle from before a rewind keeps the order of its sessions", () => {
+    const { subject } = store.subjects()[0]!;
+    const before = places(subject).map((place) => place.split(" ")[1]);
+    const ids = store.expand(subject).members.map(({ id }) => id);
+    now += DAY_MS;
+    store.session("first").rewind({ toSeq: -1 });
+    expect(store.expand(subject).members.map(({ id }) => id)).toEqual(ids);
+    expect(places(subject).map((place) => place.split(" ")[1])).toEqual(before);
+  });
+
   test("lists what came up in several sessions, with its sessions and times", () => {
     const found = store.subjects();
     expect(found).toEqual([
