@@ -354,6 +354,34 @@ describe.skipIf(!hasChromium)("a page that only reads", () => {
     }
   });
 
+  test("lists every session once, also while they are used, and reads one that no prompt begins", async () => {
+    const other = join(folder, "many.db");
+    const { openStore } = await libraryOf(inject("packageFolder"));
+    const store = openStore(other);
+    for (let index = 0; index < 130; index++) {
+      store
+        .session(`s${index}`, { title: `Session ${index}` })
+        .append({ role: "assistant", content: `Began ${index}` });
+    }
+    const view = await openView(inject("packageFolder"), other);
+    try {
+      const { page } = view;
+      const titles = async () => new Set(await page.locator(".row-title").allTextContents()).size;
+      await page.getByRole("button", { name: "More sessions" }).click();
+      await expect.poll(titles).toBe(130);
+      store.session("s3").append({ role: "user", content: "Used again." });
+      await expect.poll(() => page.locator(".row").first().textContent()).toContain("Session 3");
+      await expect.poll(async () => [await titles(), await page.locator(".row").count()]).toEqual([130, 130]);
+      await view.go("view=session&session=s7");
+      await page.getByText("Began 7").first().waitFor();
+      await page.getByText("Turn 1", { exact: true }).waitFor();
+      expect(view.faults).toEqual([]);
+    } finally {
+      await view.close();
+      store.close();
+    }
+  });
+
   test("says what to do with an empty store", async () => {
     const other = join(folder, "empty.db");
     const { openStore } = await libraryOf(inject("packageFolder"));

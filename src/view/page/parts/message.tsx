@@ -11,7 +11,7 @@ type Of<T extends ViewPart["type"]> = Extract<ViewPart, { type: T }>;
 type TextPart = Of<"text" | "reasoning">;
 
 /** Pictures that the browser cannot take for a document. */
-const PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"];
+const PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 /** How much of a long text is added to the page at once. */
 const PIECE_CHARS = 100_000;
 const PREVIEW_CHARS = 120;

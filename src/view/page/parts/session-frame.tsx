@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import type { SessionAnswer } from "../../api.ts";
 import { type Loaded, useGet } from "../client.ts";
-import { count, dateTime, sessionTitle, tokens } from "../format.ts";
+import { count, dateTime, sessionTitle, tokens, visible } from "../format.ts";
 import { href, params } from "../router.ts";
 import { Actions } from "../views/acting.tsx";
 import { Copy, Data } from "./data.tsx";
@@ -34,7 +34,7 @@ export function SessionFrame({
       <header class="session-head">
         <div class="crumbs">
           <a href="/">Sessions</a>
-          {project !== null && <a href={href({ project })}>{project}</a>}
+          {project !== null && <a href={href({ project })}>{visible(project)}</a>}
           {answer.parent && (
             <a href={href({ view: "session", session: answer.parent.session, seq: answer.parent.forkSeq })}>
               ↖ {sessionTitle(answer.parent)}

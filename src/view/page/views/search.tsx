@@ -143,7 +143,7 @@ function Hit({ hit, best }: { hit: SearchHit; best: number }) {
             {title}
           </span>
           <span class="row-facts">
-            <span class="fact-wide">{hit.project}</span>
+            <span class="fact-wide">{visible(hit.project ?? "")}</span>
             <span>message {hit.seq}</span>
             <span>{dateTime(hit.createdAtMs)}</span>
           </span>
@@ -152,7 +152,9 @@ function Hit({ hit, best }: { hit: SearchHit; best: number }) {
           <Marked text={hit.snippet} />
         </span>
         {hit.copies.length > 0 && (
-          <span class="muted small">and {count(hit.copies.length, "message")} that says nearly the same</span>
+          <span class="muted small">
+            and {count(hit.copies.length, "message that says", "messages that say")} nearly the same
+          </span>
         )}
       </a>
       {hit.parts && <Parts parts={hit.parts} score={hit.score} best={best} />}

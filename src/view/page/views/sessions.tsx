@@ -1,7 +1,7 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { DaysAnswer, NewsAnswer, SessionItem, SessionsAnswer } from "../../api.ts";
 import { get, type Refused, useGet } from "../client.ts";
-import { compact, count, day, sessionTitle, shortDay, time } from "../format.ts";
+import { compact, count, day, sessionTitle, shortDay, time, visible } from "../format.ts";
 import { about, version } from "../live.ts";
 import { Data } from "../parts/data.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
@@ -26,12 +26,22 @@ export function SessionsView() {
   const next = answers.at(-1)?.next ?? null;
   const news = useNews();
 
-  const loadMore = async () => {
-    const answer = await get("/api/sessions", { ...request, offset: next! }).catch((error: Refused) =>
-      setMore({ request, answers: [], error }),
-    );
-    if (answer) setMore({ request, answers: [...answers.slice(1), answer] });
+  const newest = useRef(0);
+  const loadMore = async (pageCount: number) => {
+    const load = ++newest.current;
+    const loaded: SessionsAnswer[] = [];
+    try {
+      for (let offset = first.data!.next; offset !== null && loaded.length < pageCount; offset = loaded.at(-1)!.next)
+        loaded.push(await get("/api/sessions", { ...request, offset }));
+      if (load === newest.current) setMore({ request, answers: loaded });
+    } catch (error) {
+      if (load === newest.current) setMore({ request, answers: answers.slice(1), error: error as Refused });
+    }
   };
+  // A session that is used moves to the first page, so all later pages change with it.
+  useEffect(() => {
+    if (more?.request === request && first.data !== undefined) void loadMore(more.answers.length);
+  }, [first.data]);
 
   const isFiltered = Object.values({ project, source, text, days, on }).some(Boolean);
   return (
@@ -70,7 +80,7 @@ export function SessionsView() {
       {more?.error && <Failure error={more.error} />}
       {next !== null && (
         <p class="more">
-          <button type="button" onClick={loadMore}>
+          <button type="button" onClick={() => loadMore(answers.length)}>
             More sessions
           </button>
         </p>
@@ -153,7 +163,7 @@ export function Choice({
       <option value="">{all}</option>
       {values.map((one) => (
         <option key={one} value={one}>
-          {one}
+          {visible(one)}
         </option>
       ))}
     </select>
@@ -247,7 +257,9 @@ function SessionRow({
   news: { messageCount: number; seqFirst: number } | undefined;
 }) {
   const title = sessionTitle(session);
-  const opening = session.opening?.replace(/\s+/g, " ").trim();
+  const opening = visible(session.opening ?? "")
+    .replace(/\s+/g, " ")
+    .trim();
   return (
     <li>
       <a class="row" data-row href={href({ view: "session", session: session.id, seq: news?.seqFirst })}>
@@ -268,7 +280,7 @@ function SessionRow({
           )}
         </span>
         <span class="row-facts">
-          <span class="fact-wide">{session.project}</span>
+          <span class="fact-wide">{visible(session.project ?? "")}</span>
           <span class="fact-wide">{session.source}</span>
           <span>{count(session.messageCount, "message")}</span>
           <span class="fact-wide">{compact(session.tokenCount)} tokens</span>

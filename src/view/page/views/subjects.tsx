@@ -61,7 +61,7 @@ function Subjects() {
                   </span>
                 </span>
                 <span class="row-facts">
-                  <span class="fact-wide">{one.project}</span>
+                  <span class="fact-wide">{visible(one.project ?? "")}</span>
                   <span>{count(one.sessionCount, "session")}</span>
                   <span>{count(one.messageCount, "message")}</span>
                   <span class="fact-wide">{compact(one.tokenCount)} tokens</span>
@@ -93,7 +93,7 @@ function Subject({ handle }: { handle: string }) {
       </div>
       <p class="facts">
         <code>{data.subject}</code>
-        {data.project !== null && <span>{data.project}</span>}
+        {data.project !== null && <span>{visible(data.project)}</span>}
         <span>{count(data.sessionCount, "session")}</span>
         <span>{count(data.messageCount, "message")}</span>
         <span>{tokens(data.tokenCount)}</span>
@@ -166,7 +166,9 @@ function Lines({
           {lines.map((line) => (
             <li key={`${line.messageId} ${line.text}`}>
               <a class="line" data-row href={href({ view: "session", session: line.sessionId, seq: line.seq })}>
-                <span dir="auto">{isCode ? <code>{visible(line.text)}</code> : visible(line.text)}</span>
+                <span dir="auto">
+                  {isCode ? <code>{visible(line.text)}</code> : visible(line.text.replaceAll("**", ""))}
+                </span>
                 <span class="muted small">{dateTime(line.atMs)}</span>
               </a>
             </li>
