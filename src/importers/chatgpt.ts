@@ -125,7 +125,9 @@ function reader(): (node: ExportedNode, line: number) => MessageEntry[] | string
         const parts = [...partsOf(content), ...attachmentsOf(value)];
         // A system message would stay in every context from now on.
         const isHidden = objectOf(value.metadata).is_visually_hidden_from_conversation === true;
-        return say("user", role === "system" || isHidden ? injected(parts) : parts);
+        // The user's profile and instructions, which some exports do not mark as hidden.
+        const isProfile = content.content_type === "user_editable_context";
+        return say("user", role === "system" || isHidden || isProfile ? injected(parts) : parts);
       }
       default:
         return `author.role: expected user, assistant, system or tool, got ${JSON.stringify(role ?? null)}`;

@@ -129,13 +129,14 @@ describe("a message of ChatGPT", () => {
 
   test("that the program hides is marked, and an unreadable one is a warning", async () => {
     const profile = { content_type: "user_editable_context", user_profile: "", user_instructions: "Be brief." };
-    const hidden = { is_visually_hidden_from_conversation: true };
+    const metadata = { is_visually_hidden_from_conversation: true };
     const events = await read(
       chatgpt,
       chat(
         node("a", null, "system"),
-        node("b", "a", "user", { content: profile, metadata: hidden }),
-        node("c", "b", "oracle"),
+        node("b", "a", "user", { content: profile }),
+        node("h", "b", "user", { metadata }),
+        node("c", "h", "oracle"),
         node("d", "c", "user", { content: null }),
         node("e", "d", "user"),
       ),
@@ -143,6 +144,7 @@ describe("a message of ChatGPT", () => {
     expect(messagesIn(events).map(({ role, parts }) => [role, parts])).toEqual([
       ["user", [{ type: "text", text: "a", injected: true }]],
       ["user", [{ type: "text", text: "Be brief.", injected: true }]],
+      ["user", [{ type: "text", text: "h", injected: true }]],
       ["user", [{ type: "text", text: "e" }]],
     ]);
     expect(warningsIn(events)).toEqual([
