@@ -213,6 +213,7 @@ export class OpenedSession implements Session {
   rename(title: string): void {
     checkId("title", title);
     renameSession(this.#ports.repositories, this.id, title);
+    this.#ports.changes.count += 1;
   }
 
   undo(): UndoResult {
@@ -241,6 +242,7 @@ export class OpenedSession implements Session {
       return change();
     } finally {
       this.rolledBack();
+      this.#ports.changes.count += 1;
       this.#resolver.wake();
     }
   }

@@ -504,7 +504,7 @@ export class OpenedStore implements Store {
     }
   }
 
-  /** Returns what changes whenever anyone appends, forgets or moves a frontier, in microseconds. */
+  /** Returns what changes whenever anyone appends, forgets, goes back, renames or moves a frontier, in microseconds. */
   position(): { dataVersion: number; ownChanges: number; newestMessageId: number; logPosition: number } {
     const { messages, unions } = this.#repositories;
     return this.#database.read(() => ({

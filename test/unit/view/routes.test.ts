@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { MessageInput, Store } from "../../../src/index.ts";
+import { internalsOf } from "../../../src/session/opened-store.ts";
 import { user } from "../../support/said.ts";
 import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 import { ServedView } from "../../support/served-view.ts";
@@ -74,6 +75,14 @@ test("a title that another program gave is listed after a while", async () => {
   await listed();
   vi.advanceTimersByTime(40_000);
   expect(await listed()).toEqual(["b"]);
+});
+
+test("a title that the serving program gave is news to its pages", () => {
+  const store = temporaryStore();
+  bake(store, "a", 1);
+  const before = internalsOf(store).position();
+  store.resume("a").rename("Old bread");
+  expect(internalsOf(store).position()).not.toEqual(before);
 });
 
 test("days are counted to the end of time", async () => {
@@ -314,27 +323,30 @@ test("a session names its parent and its children", async () => {
   expect(await view.refusable("/api/session", { session: "nobody" })).toMatchObject({ status: 404 });
 });
 
-test("a session that went back is shown without what it superseded", async () => {
-  const path = temporaryPath();
-  const store = openedStore(path);
-  bake(store, "a", 2);
-  const view = await ServedView.entered(path);
-  const listed = async () => (await view.get("/api/sessions", { text: "bread" })).sessions;
-  expect(await listed()).toMatchObject([{ id: "a", messageCount: 8 }]);
-  expect(await view.get("/api/session", { session: "a" })).toMatchObject({ supersededAtMs: null });
-  const [, , , , fifth] = store.resume("a").messages();
-  store.resume("a").append(user("soon superseded"));
-  store.resume("a").edit(fifth!.id, user("How much salt?"));
-  const { supersededAtMs, ...after } = await view.get("/api/session", { session: "a" });
-  expect(after).toMatchObject({ seqEnd: 5, children: [], session: { messageCount: 5 } });
-  expect(supersededAtMs).toEqual(expect.any(Number));
-  expect(await listed()).toMatchObject([{ id: "a", messageCount: 5 }]);
-  const { sessions } = await view.get("/api/news", { after: 0 });
-  expect(sessions).toEqual([{ session: "a", messageCount: 5, seqFirst: 0 }]);
-  store.resume("a").undo();
-  expect(await view.get("/api/session", { session: "a" })).toMatchObject({ seqEnd: 9, children: [] });
-  expect(await listed()).toMatchObject([{ id: "a", messageCount: 9 }]);
-});
+test.each(["another program", "the program that serves it"])(
+  "a session that %s took back is shown without what it superseded",
+  async (writer) => {
+    const path = temporaryPath();
+    const store = openedStore(path);
+    bake(store, "a", 2);
+    const view = await ServedView.entered(writer === "another program" ? path : store);
+    const listed = async () => (await view.get("/api/sessions", { text: "bread" })).sessions;
+    expect(await listed()).toMatchObject([{ id: "a", messageCount: 8 }]);
+    expect(await view.get("/api/session", { session: "a" })).toMatchObject({ supersededAtMs: null });
+    const [, , , , fifth] = store.resume("a").messages();
+    store.resume("a").append(user("soon superseded"));
+    store.resume("a").edit(fifth!.id, user("How much salt?"));
+    const { supersededAtMs, ...after } = await view.get("/api/session", { session: "a" });
+    expect(after).toMatchObject({ seqEnd: 5, children: [], session: { messageCount: 5 } });
+    expect(supersededAtMs).toEqual(expect.any(Number));
+    expect(await listed()).toMatchObject([{ id: "a", messageCount: 5 }]);
+    const { sessions } = await view.get("/api/news", { after: 0 });
+    expect(sessions).toEqual([{ session: "a", messageCount: 5, seqFirst: 0 }]);
+    store.resume("a").undo();
+    expect(await view.get("/api/session", { session: "a" })).toMatchObject({ seqEnd: 9, children: [] });
+    expect(await listed()).toMatchObject([{ id: "a", messageCount: 9 }]);
+  },
+);
 
 test("forgetting first says what would go, and then needs exactly that word", async () => {
   const store = temporaryStore();
