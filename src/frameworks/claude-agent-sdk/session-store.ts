@@ -3,10 +3,11 @@ import { StoreError } from "../../core/errors.ts";
 import type { JsonValue } from "../../core/message.ts";
 import type { ImportEvent, ImportedMessage, ImportedSession } from "../../importers/importer.ts";
 import { cleanName, titleOf } from "../../importers/names.ts";
+import type { Items } from "../../session/items.ts";
 import { internalsOf, type OpenedStore } from "../../session/opened-store.ts";
 import type { Session } from "../../session/session.ts";
 import type { Store } from "../../session/store.ts";
-import { eventsOf } from "./transcript.ts";
+import { eventsOf, waitingFrom } from "./transcript.ts";
 
 // The SDK's types, in its shapes, so that this module does not need the SDK.
 
@@ -46,6 +47,8 @@ interface Transcript {
   session: string;
   mtime: number;
   summary?: SessionSummaryEntry;
+  /** The position of the first entry that is not read for messages yet: a thought is joined to what follows it. */
+  waitingFrom?: number;
 }
 
 /** A message to append, and the session that it is said in. */
@@ -59,6 +62,7 @@ const SOURCE = "claude-code";
 
 /** Entries that are read at once. */
 const PAGE_ENTRIES = 1_000;
+const PAGE_ITEMS = 10_000;
 
 /**
  * A `SessionStore` of the Claude Agent SDK. `load` returns the entries as they were appended. The same entries become messages, as an
@@ -67,6 +71,8 @@ const PAGE_ENTRIES = 1_000;
 export class CoppiceSessionStore {
   readonly #store: OpenedStore;
   readonly #fold: CoppiceSessionStoreOptions["foldSessionSummary"];
+  /** The newest write. The next one begins after it, because an append of many entries takes longer than one of few. */
+  #newestWrite: Promise<unknown> = Promise.resolve();
   /** Returns the summaries of a project's sessions. Undefined without `foldSessionSummary`. */
   readonly listSessionSummaries?: (projectKey: string) => Promise<SessionSummaryEntry[]>;
 
@@ -82,23 +88,50 @@ export class CoppiceSessionStore {
   /** Appends entries, their messages and the new summary in one transaction. An entry whose `uuid` is known replaces it. */
   async append(key: SessionKey, entries: SessionStoreEntry[]): Promise<void> {
     if (entries.length === 0) return;
-    const events = await eventsOf(nameOf(key), entries);
+    const given = structuredClone(entries);
+    await this.#inOrder(async () => {
+      while (!(await this.#tryAppend(key, given)));
+    });
+  }
+
+  /** @returns false if another process has changed the transcript meanwhile. */
+  async #tryAppend(key: SessionKey, entries: SessionStoreEntry[]): Promise<boolean> {
+    const { waitingFrom: from, session: id } = this.#transcript(key) ?? {};
+    const waiting =
+      id === undefined || from === undefined ? [] : this.#store.session(id).entries.list({ after: from - 1 });
+    const lines = [...waiting.map(({ value }) => value as unknown as SessionStoreEntry), ...entries];
+    const readEnd = waitingFrom(lines);
+    const events = await eventsOf(nameOf(key), lines.slice(0, readEnd));
     const said = saidIn(events);
     const title = titleIn(events, entries);
-    this.#store.atomically(() => {
+    return this.#store.atomically(() => {
       const known = this.#transcript(key);
+      if (known?.waitingFrom !== from) return false;
       const session = known === undefined ? this.#newSession(key, said) : this.#store.session(known.session);
-      session.entries.append(
+      const appended = session.entries.append(
         entries.map((value) => (isId(value.uuid) ? { value, id: value.uuid } : { value })),
         { known: "replace" },
       );
+      this.#describe(session, ownOrigin(key, said), title);
       this.#appendMessages(key, session, said);
-      if (title !== undefined) this.#store.session(session.id, { title: titleOf(title) });
       const mtime = Math.max(Date.now(), known?.mtime ?? 0);
       const summary = key.subpath === undefined ? this.#fold?.(known?.summary, key, entries, { mtime }) : undefined;
-      const transcript: Transcript = { session: session.id, mtime, ...(summary && { summary }) };
+      const position = [...waiting, ...appended][readEnd]?.position;
+      const transcript: Transcript = {
+        session: session.id,
+        mtime,
+        ...(summary && { summary }),
+        ...(position !== undefined && { waitingFrom: position }),
+      };
       this.#store.items.put(namespaceOf(key), key.subpath ?? "", transcript, { session: session.id });
+      return true;
     });
+  }
+
+  async #inOrder(write: () => Promise<void>): Promise<void> {
+    const result = this.#newestWrite.then(write);
+    this.#newestWrite = result.catch(() => {}); // whoever asked for the write gets its error
+    await result;
   }
 
   /** Returns the entries in order, or null if none was ever appended. */
@@ -120,7 +153,7 @@ export class CoppiceSessionStore {
   }
 
   async listSubkeys(key: { projectKey: string; sessionId: string }): Promise<string[]> {
-    return this.#store.items.list(namespaceOf(key)).flatMap(({ key: subpath }) => (subpath === "" ? [] : [subpath]));
+    return this.#items(namespaceOf(key)).flatMap(({ key: subpath }) => (subpath === "" ? [] : [subpath]));
   }
 
   /**
@@ -128,13 +161,16 @@ export class CoppiceSessionStore {
    * rewritten without them: see `Store.forget`.
    */
   async delete(key: SessionKey): Promise<void> {
-    const isForgotten = this.#store.atomically(() => {
-      const items = this.#store.items.list(namespaceOf(key));
-      const wanted = items.filter((item) => key.subpath === undefined || item.key === key.subpath);
-      for (const { value } of wanted) this.#store.forget(transcriptIn(value).session);
-      return wanted.length > 0;
+    await this.#inOrder(async () => {
+      const isForgotten = this.#store.atomically(() => {
+        const wanted = this.#items(namespaceOf(key)).filter(
+          (item) => key.subpath === undefined || item.key === key.subpath,
+        );
+        for (const { value } of wanted) this.#store.forget(transcriptIn(value).session);
+        return wanted.length > 0;
+      });
+      if (isForgotten) this.#store.erase();
     });
-    if (isForgotten) this.#store.erase();
   }
 
   #transcript(key: SessionKey): Transcript | undefined {
@@ -143,22 +179,44 @@ export class CoppiceSessionStore {
   }
 
   #mainTranscripts(projectKey: string): { sessionId: string; transcript: Transcript }[] {
-    return this.#store.items.list([ROOT, projectKey]).flatMap(({ namespace, key, value }) => {
+    return this.#items([ROOT, projectKey]).flatMap(({ namespace, key, value }) => {
       return key === "" ? [{ sessionId: namespace[2]!, transcript: transcriptIn(value) }] : [];
     });
+  }
+
+  #items(prefix: readonly string[]): ReturnType<Items["list"]> {
+    const items: ReturnType<Items["list"]> = [];
+    for (;;) {
+      const page = this.#store.items.list(prefix, { offset: items.length, limit: PAGE_ITEMS });
+      items.push(...page);
+      if (page.length < PAGE_ITEMS) return items;
+    }
   }
 
   /** Opens the session that an import of the transcript would fill, unless it holds the transcript of another project. */
   #newSession(key: SessionKey, said: readonly Said[]): Session {
     const name = nameOf(key);
-    const origin = said.find(({ origin: { externalId } }) => externalId === name)?.origin;
     const parent = key.subpath === undefined ? {} : { parentExternalId: key.sessionId };
-    const { project, title, ...found } = origin ?? { externalId: name, source: SOURCE, ...parent };
-    const cleanProject = project && cleanName(project);
-    const options = { ...(cleanProject && { project: cleanProject }), ...(title && { title: titleOf(title) }) };
-    if (!isId(name)) return this.#store.session(randomUUID(), options);
-    const session = this.#store.importedSession(found, withoutConflict(this.#store, name, options));
-    return session.entries.list({ limit: 1 }).length === 0 ? session : this.#store.session(randomUUID(), options);
+    const {
+      project: _project,
+      title: _title,
+      ...origin
+    } = ownOrigin(key, said) ?? ({ externalId: name, source: SOURCE, ...parent } as ImportedSession);
+    if (!isId(name)) return this.#store.session(randomUUID());
+    const session = this.#store.importedSession(origin);
+    return session.entries.list({ limit: 1 }).length === 0 ? session : this.#store.session(randomUUID());
+  }
+
+  /** Names the session. The first entries may say nothing of it. What a session is called already stays. */
+  #describe(session: Session, { project = "", title }: Partial<ImportedSession> = {}, given = title): void {
+    if (given !== undefined) this.#store.session(session.id, { title: titleOf(given) });
+    const cleanProject = cleanName(project);
+    if (!cleanProject) return;
+    try {
+      this.#store.session(session.id, { project: cleanProject });
+    } catch (error) {
+      if (!StoreError.is(error, "SESSION_CONFLICT")) throw error;
+    }
   }
 
   #appendMessages(key: SessionKey, own: Session, said: readonly Said[]): void {
@@ -199,18 +257,15 @@ function saidIn(events: readonly ImportEvent[]): Said[] {
   return said;
 }
 
+function ownOrigin(key: SessionKey, said: readonly Said[]): ImportedSession | undefined {
+  return said.find(({ origin }) => origin.externalId === nameOf(key))?.origin;
+}
+
 /** The title that Claude Code gave the session, if it is in these entries. */
 function titleIn(events: readonly ImportEvent[], entries: readonly SessionStoreEntry[]): string | undefined {
   for (const event of events) if (event.kind === "title") return event.title;
   const given = entries.map(({ customTitle, aiTitle }) => customTitle ?? aiTitle).findLast((title) => isId(title));
   return given as string | undefined;
-}
-
-/** A session that an import has opened keeps its project. */
-function withoutConflict(store: OpenedStore, externalId: string, options: { project?: string; title?: string }) {
-  const isKnown = store.sessionIds({ prefix: externalId }).includes(externalId);
-  const { project: _, ...others } = options;
-  return isKnown ? others : options;
 }
 
 function isId(value: unknown): value is string {

@@ -82,6 +82,51 @@ test("the same entries are messages: recall finds them, and an import of the fil
   expect(await importFiles(store, [file])).toMatchObject({ newCount: 0, knownCount: 2 });
 });
 
+test("a thought and the words after it are one message, even if they come apart, as in an import of the file", async () => {
+  const reply = (uuid: string, parentUuid: string, block: object): SessionStoreEntry => ({
+    ...line(uuid, parentUuid, "assistant", ""),
+    message: { role: "assistant", id: "msg-1", model: "claude", content: [block] },
+  });
+  const entries = [
+    TALK[1]!,
+    reply("t1", "u1", { type: "thinking", thinking: "The table has it.", signature: "c2ln" }),
+    TALK[3]!,
+    reply("a1", "t1", { type: "text", text: "At 04:12." }),
+    reply("t2", "a1", { type: "thinking", thinking: "They may ask again.", signature: "c2ln" }),
+    line("u2", "t2", "user", "Thanks."),
+  ];
+  const store = temporaryStore();
+  for (const entry of entries) await new CoppiceSessionStore(store).append(KEY, [entry]);
+  expect(await new CoppiceSessionStore(store).load(KEY)).toEqual(entries);
+  const messages = store.resume(SESSION_ID).messages();
+  expect(messages.map(({ parts }) => parts.map(({ type }) => type))).toEqual([
+    ["text"],
+    ["reasoning", "text"],
+    ["reasoning"],
+    ["text"],
+  ]);
+  const file = join(temporaryFolder(), `${SESSION_ID}.jsonl`);
+  writeFileSync(file, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
+  expect(await importFiles(store, [file])).toMatchObject({ newCount: 0, knownCount: 4 });
+});
+
+test("a session gets its project from a later append, if the first has no message", async () => {
+  const store = temporaryStore();
+  const sessions = new CoppiceSessionStore(store);
+  for (const entry of TALK) await sessions.append(KEY, [entry]);
+  expect(store.sessions()).toMatchObject([{ id: SESSION_ID, project: "harbor" }]);
+});
+
+test("appends that are not awaited keep their order, and what they were given", async () => {
+  const sessions = new CoppiceSessionStore(temporaryStore());
+  const entries = Array.from({ length: 61 }, (_, index) => line(`u${index}`, null, "user", `text ${index}`));
+  const expected = structuredClone(entries);
+  const appends = [entries.slice(0, 60), entries.slice(60)].map((batch) => sessions.append(KEY, batch));
+  for (const entry of entries) entry.uuid = "changed";
+  await Promise.all(appends);
+  expect(await sessions.load(KEY)).toEqual(expected);
+});
+
 test("a transcript, entry by entry, gives the texts of an import of the file", async () => {
   const name = "3f6c1d2e-0a4b-4c1d-9e8f-5a6b7c8d9e0f";
   const file = fileURLToPath(new URL(`../../fixtures/importers/claude-code/${name}.jsonl`, import.meta.url));
