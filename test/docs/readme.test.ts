@@ -6,6 +6,7 @@ import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { readPages } from "../../scripts/docs/pages.ts";
 import { generateSections } from "../../scripts/docs/sections.ts";
+import { CoppiceSessionStore } from "../../src/frameworks/claude-agent-sdk.ts";
 import { CoppiceSaver } from "../../src/frameworks/langgraph.ts";
 import { openStore } from "../../src/index.ts";
 import { CliFolder } from "../support/cli.ts";
@@ -17,13 +18,17 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const PAGES = readPages();
 const README = PAGES[0]!.text;
 
-/** Their code needs servers or packages that are not here. That of the adapters runs in a test of its own. */
-const RUN_ELSEWHERE = ["src/adapters/README.md", "src/frameworks/claude-agent-sdk/README.md"];
+/** Their TypeScript needs servers or packages that are not here. That of the adapters runs in a test of its own. */
+const RUN_ELSEWHERE = [
+  "src/adapters/README.md",
+  "src/frameworks/claude-agent-sdk/README.md",
+  "src/frameworks/openai-agents/README.md",
+];
 
 /** Code blocks of one language, page by page. */
 function blocks(language: string): string[] {
   const block = new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\``, "gm");
-  return PAGES.filter(({ path }) => !RUN_ELSEWHERE.includes(path)).flatMap(({ text }) =>
+  return PAGES.filter(({ path }) => language !== "ts" || !RUN_ELSEWHERE.includes(path)).flatMap(({ text }) =>
     [...text.matchAll(block)].map(([, code]) => code!),
   );
 }
@@ -93,7 +98,7 @@ describe("the snippets in TypeScript", () => {
     await gemini.close();
   });
 
-  test("are there", () => expect(snippets.length).toBe(25));
+  test("are there", () => expect(snippets.length).toBe(24));
 
   test.each(snippets.map((code, index) => [index, code] as const))(
     "snippet %i runs as it stands",
@@ -154,7 +159,7 @@ test("the example of recall prints what it says", async () => {
 describe("the queries in SQL", () => {
   const queries = blocks("sql");
 
-  test("are there", () => expect(queries.length).toBe(13));
+  test("are there", () => expect(queries.length).toBe(14));
 
   test.each(queries.map((query) => [query.split("\n")[0]!, query] as const))("%s", async (_, query) => {
     const path = join(folder, "sql.db");
@@ -179,6 +184,7 @@ describe("the queries in SQL", () => {
     await store.upkeep();
     const thread = { configurable: { thread_id: "t" } };
     await new CoppiceSaver(store).put(thread, emptyCheckpoint(), { source: "input", step: -1, parents: {} }, {});
+    await new CoppiceSessionStore(store).append({ projectKey: "p", sessionId: "mirrored" }, [{ type: "summary" }]);
     store.close();
     const reader = openStore(path, { readonly: true });
     const rows = reader.query(query);
