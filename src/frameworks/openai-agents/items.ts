@@ -220,9 +220,13 @@ class Draft {
   }
 }
 
+/** Returns undefined for a text that is not JSON, or that has a number out of range. */
 function parsed(json: string): unknown {
   try {
-    return JSON.parse(json);
+    return JSON.parse(json, (_, value) => {
+      if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) throw new RangeError();
+      return value;
+    });
   } catch {
     return undefined;
   }

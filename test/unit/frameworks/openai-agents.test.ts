@@ -28,6 +28,7 @@ const PROTO = JSON.parse('{"__proto__": {"admin": true}, "constructor": 1}');
 const KINDS = [
   { role: "system", content: "Answer briefly." },
   { role: "user", content: "plain text" },
+  call("c-out-of-range", '{"meters": 1e400}'),
   { role: "user", content: "" },
   { role: "user", content: [] },
   {
