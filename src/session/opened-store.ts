@@ -145,7 +145,7 @@ export function internalsOf(store: Store): OpenedStore {
 }
 
 function isSynchronous(work: unknown): boolean {
-  return typeof work === "function" && Object.prototype.toString.call(work) !== "[object AsyncFunction]";
+  return Object.prototype.toString.call(work) === "[object Function]"; // a generator only runs later, too
 }
 
 function refuseWork(actual: unknown): never {

@@ -232,8 +232,8 @@ export interface Store {
    * stored, and the error is thrown on. A call inside the work of another becomes part of that. Other processes wait meanwhile, so
    * keep the work short: compute before, and append in it.
    *
-   * @param work  Must not be asynchronous, because a transaction does not wait. It may not search, embed, summarize or copy the
-   *   store: these throw `NOT_ATOMIC`.
+   * @param work  Must not be asynchronous, because a transaction does not wait. It may not search, embed, summarize, verify or
+   *   copy the store: these throw `NOT_ATOMIC`.
    * @returns what the work returns.
    * @throws what the work throws; {StoreError} `OPTION_INVALID` if it returns a promise, `STORE_READONLY`, `STORE_BUSY`.
    */

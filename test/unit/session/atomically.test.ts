@@ -190,7 +190,13 @@ describe("refused", () => {
     const asynchronous = async () => {
       isCalled = true;
     };
-    expect(() => store.atomically(asynchronous)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
+    const generating = function* () {
+      isCalled = true;
+      yield 0;
+    };
+    for (const refused of [asynchronous, generating]) {
+      expect(() => store.atomically<unknown>(refused)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
+    }
     expect(isCalled).toBe(false);
     expect(allRows(path)).toEqual(before);
   });
