@@ -15,6 +15,7 @@ import { recallCommand } from "./commands/recall.ts";
 import { recapCommand } from "./commands/recap.ts";
 import { reembedCommand } from "./commands/reembed.ts";
 import { resumeCommand } from "./commands/resume.ts";
+import { rewindCommand } from "./commands/rewind.ts";
 import { secretsCommand } from "./commands/secrets.ts";
 import { sessionsCommand } from "./commands/sessions.ts";
 import { setupCommand } from "./commands/setup.ts";
@@ -23,6 +24,7 @@ import { sqlCommand } from "./commands/sql.ts";
 import { statsCommand } from "./commands/stats.ts";
 import { subjectCommand } from "./commands/subject.ts";
 import { subjectsCommand } from "./commands/subjects.ts";
+import { undoCommand } from "./commands/undo.ts";
 import { verifyCommand } from "./commands/verify.ts";
 import { viewCommand } from "./commands/view.ts";
 import { watchCommand } from "./commands/watch.ts";
@@ -58,6 +60,8 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       verifyCommand,
       backupCommand,
       reembedCommand,
+      rewindCommand,
+      undoCommand,
       forgetCommand,
       secretsCommand,
       excludeCommand,

@@ -18,7 +18,7 @@ import { undo } from "../ingest/undo.ts";
 import { TITLE_TEXT_CHARS, titleOf } from "../models/title.ts";
 import { rewind } from "../store/rewind.ts";
 import { loadSessionState, type SessionState } from "../store/session-state.ts";
-import type { SessionOverview } from "../store/sessions.ts";
+import type { Branch, SessionOverview } from "../store/sessions.ts";
 import { pinStep, renameSession } from "../store/write.ts";
 import type { ResolveResult } from "../summaries/resolve-run.ts";
 import { type CompactResult, compactSpan } from "../summaries/span.ts";
@@ -220,6 +220,11 @@ export class OpenedSession implements Session {
     const { repositories, embedder, clock } = this.#ports;
     const terms = { ...TITLES, branchId: uuidv7(), nowMs: clock() };
     return this.#goBack(() => undo(repositories, this.id, { embedder, clock, terms }));
+  }
+
+  branches(): Branch[] {
+    const { database, sessions } = this.#ports.repositories;
+    return database.read(() => sessions.branches(this.id));
   }
 
   edit(messageId: number, message: MessageInput): AppendResult {

@@ -2,7 +2,7 @@ import type { RenderResult } from "../context/result.ts";
 import type { SessionLevel } from "../core/handle.ts";
 import type { Message, MessageInput } from "../core/message.ts";
 import type { AppendResult } from "../ingest/append.ts";
-import type { SessionOverview } from "../store/sessions.ts";
+import type { Branch, SessionOverview } from "../store/sessions.ts";
 import type { ResolveResult } from "../summaries/resolve-run.ts";
 import type { CompactResult } from "../summaries/span.ts";
 import type { Resolving } from "./background.ts";
@@ -186,6 +186,9 @@ export interface Session {
    * @throws {StoreError} `MESSAGE_NOT_FOUND` for an id that is not on the path of this session; the errors of `append`.
    */
   edit(messageId: number, message: MessageInput): AppendResult;
+
+  /** Returns the branches that hold superseded messages. `undo` brings back the last one that is undoable. */
+  branches(): Branch[];
 
   /** Returns messages as they were appended, in order of seq. */
   messages(options?: MessagesOptions): Message[];

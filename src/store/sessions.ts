@@ -59,6 +59,19 @@ export interface Unreadable {
   reason: string;
 }
 
+/** Messages that a session has superseded. */
+export interface Branch {
+  id: string;
+  /** The seq after which the branch begins; -1 if it begins with the session. */
+  afterSeq: number;
+  supersededAtMs: number;
+  messageCount: number;
+  /** Null if all of its messages were forgotten. */
+  firstMessageId: number | null;
+  /** True if `undo` can bring its messages back. */
+  isUndoable: boolean;
+}
+
 interface BranchPlace {
   id: string;
   nowMs: number;
@@ -108,6 +121,13 @@ export class SessionRepository extends Repository {
   readonly newestRewind = this.statement<[id: string], { id: string; forkSeq: number }>`
     SELECT ${columns(sessions, "id", "forkSeq")} FROM sessions WHERE parent_session_id = ? AND rewind_number IS NOT NULL
     ORDER BY rewind_number DESC LIMIT 1`.get;
+  readonly #branches = this.statement<[id: string], Omit<Branch, "isUndoable"> & { isUndoable: number }>`
+    SELECT id, fork_seq AS afterSeq, superseded_at_ms AS supersededAtMs,
+           (SELECT count(*) FROM messages m WHERE m.session_id = s.id) AS messageCount,
+           (SELECT m.id FROM messages m WHERE m.session_id = s.id ORDER BY m.seq LIMIT 1) AS firstMessageId,
+           rewind_number IS NOT NULL AS isUndoable
+    FROM sessions s WHERE parent_session_id = ? AND superseded_at_ms IS NOT NULL
+    ORDER BY coalesce(rewind_number, 0), superseded_at_ms, id`.all;
   // Subqueries for each row, and views. They read only a few messages of each session.
   readonly #idleness = this.statement<{ nowMs: number; id: string }, { isIdle: number; isOver: number }>`
     SELECT ${IS_IDLE} AS isIdle, ${IS_IDLE} AND ${IS_OVER} AS isOver FROM sessions s WHERE s.id = @id`;
@@ -254,6 +274,11 @@ export class SessionRepository extends Repository {
   branchIds(parentSessionId: string): string[] {
     const isBranch = and(eq(sessions.parentSessionId, parentSessionId), isNotNull(sessions.supersededAtMs));
     return this.#idsWhere(isBranch, sessions.supersededAtMs, sessions.id);
+  }
+
+  /** Those that `undo` can bring back are last, the next one at the end. */
+  branches(parentSessionId: string): Branch[] {
+    return this.#branches(parentSessionId).map((row) => ({ ...row, isUndoable: row.isUndoable === 1 }));
   }
 
   #idsWhere(condition: SQL | undefined, ...order: SQLiteColumn[]): string[] {

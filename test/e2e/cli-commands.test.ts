@@ -26,7 +26,7 @@ const SESSION =
   "id project title opening source externalId parentSessionId messageCount tokenCount themeCount clusterCount createdAtMs updatedAtMs";
 
 const STATS =
-  "path sessionCount messageCount tokenCount clusterCount themeCount summaryCount standInCount summaryInputTokens summaryOutputTokens summaryCostUsd artifactCount artifactBytes pendingVectorCount pendingVectorsSinceMs failedVectorCount withoutVectorCount unindexedCount logPosition fileBytes walBytes embedderId";
+  "path sessionCount messageCount supersededCount tokenCount clusterCount themeCount summaryCount standInCount summaryInputTokens summaryOutputTokens summaryCostUsd artifactCount artifactBytes pendingVectorCount pendingVectorsSinceMs failedVectorCount withoutVectorCount unindexedCount logPosition fileBytes walBytes embedderId";
 
 /** A trial for each command; null if the command does not end by itself. */
 const TRIALS: Readonly<Record<string, Trial | null>> = {
@@ -72,6 +72,8 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
     keys: "path byteLength sessionCount messageCount logPosition",
   },
   reembed: { args: ["--dry-run"], keys: "estimate similarityMin result" },
+  rewind: { args: ["cli", "--to", "message:2", "--dry-run"], keys: "branchId supersededCount isDryRun" },
+  undo: { args: ["cli"], keys: "restoredCount supersededCount isDryRun" },
   secrets: { args: [], keys: "secrets messageCount summaryCount erased" },
   exclude: { args: ["--project", "client"], keys: "paths projects" },
   completion: { args: ["bash"], keys: "shell script" },

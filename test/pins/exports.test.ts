@@ -242,6 +242,7 @@ const STORE_METHODS: { [M in Extract<keyof coppice.Store, string>]: true } = {
 const SESSION_METHODS: { [M in Extract<keyof coppice.Session, string>]: true } = {
   append: true,
   appendAll: true,
+  branches: true,
   compact: true,
   edit: true,
   entries: true,

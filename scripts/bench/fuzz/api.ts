@@ -142,6 +142,7 @@ const SESSION_CALLS: Record<Exclude<keyof Session, "id" | "project" | "entries">
   resolveDirty: () => [{ concurrency: 1, callsMax: 2, tokensMax: 1_000, onEvent: noted }],
   startResolving: () => [{ concurrency: 1, onEvent: noted }],
   compact: () => [{ contextTokensMax: 2_000 }],
+  branches: () => [],
   undo: () => [],
   edit: (random) => [1 + random.below(300), random.pick(MESSAGES)],
   rewind: (random) => [{ toSeq: random.below(50) - 1 }],

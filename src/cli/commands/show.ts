@@ -9,6 +9,7 @@ import { findSession, SESSION_MEANING } from "../find-session.ts";
 import { headline } from "../headline.ts";
 import { messageLines, saidLines, saidParts } from "../message-lines.ts";
 import { moreLines, PAGE_OPTIONS, type PageOptions, wholeNumberOption } from "../options.ts";
+import { sessionTree, treeLines } from "../session-tree.ts";
 import { shortIds } from "../short-ids.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, formatTime, oneLine } from "../text.ts";
@@ -21,12 +22,13 @@ const READ_COUNT = 500;
 interface ShowFlags extends PageOptions {
   tail?: number;
   said?: true;
+  tree?: true;
 }
 
 export const showCommand: Command<ShowFlags> = {
   usage: "show <session>",
   summary: "Print a session's messages word for word, oldest first.",
-  details: "With --json: {session, messages, messageCount}.",
+  details: "With --json: {session, messages, messageCount}; with --tree: {session, branches, children}.",
   argument: SESSION_MEANING,
   options: [
     ...PAGE_OPTIONS,
@@ -37,13 +39,18 @@ export const showCommand: Command<ShowFlags> = {
       PAGE_LIMIT_MAX,
     ),
     new Option("--said", "only what people and agents said, without tools and thoughts"),
+    new Option("--tree", "only an outline: what it has superseded (✗), and the sessions that it started (↳)"),
   ],
   paged: true,
-  examples: ["@last", "@last --said --tail 10", "488c5296 --limit 20 --offset 100"],
+  examples: ["@last", "@last --said --tail 10", "488c5296 --limit 20 --offset 100", "@last --tree"],
 
   async run({ args: [typed], options, loadStores, terminal }) {
     const store = (await loadStores()).openToRead();
     const session = findSession(store, typed!);
+    if (options.tree) {
+      const tree = sessionTree(store, session);
+      return { value: tree, lines: treeLines(store, tree, terminal) };
+    }
     const overview = session.info();
     const messages = options.tail === undefined ? page(session, options) : tail(session, options.tail, options.said);
     return {

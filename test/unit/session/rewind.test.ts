@@ -376,3 +376,22 @@ test("undo leaves out what was forgotten, before the rewind or since", () => {
   );
   expect(store.verify()).toMatchObject({ ok: true, problems: [] });
 });
+
+test("a session lists its branches, and which of them `undo` brings back", () => {
+  const session = temporaryStore().session("s");
+  const [, second, third] = session.appendAll(talk(3));
+  expect(session.branches()).toEqual([]);
+  const { branchId } = session.rewind({ toSeq: 1 });
+  const { branchId: nextId } = session.rewind({ toSeq: 0 });
+  const facts = { messageCount: 1, supersededAtMs: expect.any(Number), isUndoable: true };
+  expect(session.branches()).toEqual([
+    { id: branchId, afterSeq: 1, firstMessageId: third!.messageId, ...facts },
+    { id: nextId, afterSeq: 0, firstMessageId: second!.messageId, ...facts },
+  ]);
+  const { messageId } = session.append(user("instead"));
+  session.undo();
+  expect(session.branches()).toMatchObject([
+    { afterSeq: 0, firstMessageId: messageId, isUndoable: false },
+    { id: branchId, isUndoable: true },
+  ]);
+});
