@@ -28,6 +28,8 @@ export interface RecallHit {
   neighbors: RecallNeighbor[];
   /** Messages that say the same nearly word for word and rank below it. */
   copies: { messageId: number; sessionId: string; seq: number }[];
+  /** True if its session has superseded it, with the option `superseded`. */
+  superseded?: true;
   /** Words of the query that no message has, and the words that were searched instead. */
   corrections?: Correction[];
   /** True if no message has the query's text in double quotes, so that its words were searched instead. */
@@ -92,7 +94,8 @@ export class HitReader {
     const { messageId, sessionId, seq } = candidate;
     const { role, name, text, createdAtMs, stepId } = this.#rows.get(messageId)!;
     const { unions } = this.#repositories;
-    const root = unions.entered(stepId)?.clusterRoot;
+    // A step that a rewind has divided is in the forest without its superseded messages.
+    const root = candidate.superseded ? undefined : unions.entered(stepId)?.clusterRoot;
     return {
       messageId,
       sessionId,
@@ -106,6 +109,7 @@ export class HitReader {
       root: root === undefined ? null : formatHandle("cluster", root, unions.lastPosition(sessionId)),
       neighbors: this.#neighborsOf(messageId),
       copies: copies.map(({ candidate: { messageId, sessionId, seq } }) => ({ messageId, sessionId, seq })),
+      ...(candidate.superseded && { superseded: true }),
       ...(explain && { parts }),
     };
   }

@@ -43,6 +43,8 @@ export interface Candidate {
   datedness: number;
   /** How near it is to the times around which the caller or the query asks, in [0, 1]. */
   closeness: number;
+  /** True for a message that its session has superseded. */
+  superseded?: true;
 }
 
 /** The score is the sum of these parts. */

@@ -27,6 +27,7 @@ import type { Placed } from "./ranking.ts";
 import { byRerank, RERANKED_MAX, type Rerank, rerankScores } from "./rerank.ts";
 import { type Ranking, type RecallPorts, type RecallQuery, search, textAndEmbedding } from "./search.ts";
 import type { RankedSession } from "./sessions.ts";
+import { alternating, rankSuperseded } from "./superseded.ts";
 
 /** The most tokens of a message that a context shows whole. Longer messages are shown as snippets. */
 const SHOWN_TOKENS_MAX = 120;
@@ -46,6 +47,8 @@ export interface RecallOptions extends SearchScope {
   near?: TimeRange;
   /** `session` ranks sessions. Each hit is then the best message of another session. By default `message`. */
   by?: "message" | "session";
+  /** True to find superseded messages, too. They are ranked by their words, and every other hit is one of them. */
+  superseded?: boolean;
   /** True to return the parts of each score. */
   explain?: boolean;
   /** Milliseconds to wait for a remote embedder's vector: 0 to 60,000, by default 2,000. Without it, only words count. */
@@ -66,6 +69,7 @@ const recallSchema = once(() =>
         .check(z.refine(({ fromMs, toMs }) => fromMs <= toMs, { error: "a time that ends after it begins" })),
     ),
     by: z._default(oneWordOf(["message", "session"]), "message"),
+    superseded: z._default(trueOrFalse(), false),
     explain: z._default(trueOrFalse(), false),
     vectorMsMax: z._default(whole(0, 60_000), QUERY_VECTOR_MS_DEFAULT),
     rerank: z.optional(callback<Rerank>()),
@@ -97,7 +101,19 @@ export async function recall(
   options: RecallOptions & { signal: AbortSignal },
 ): Promise<RecallHit[]> {
   const parsed = parseOptions("recall", recallSchema(), options);
-  const { limit, tokensMax, neighbors, near, by, explain, vectorMsMax, rerank, signal: _, ...scope } = parsed;
+  const {
+    limit,
+    tokensMax,
+    neighbors,
+    near,
+    by,
+    superseded,
+    explain,
+    vectorMsMax,
+    rerank,
+    signal: _,
+    ...scope
+  } = parsed;
   const { text, embedding: given } = textAndEmbedding(asked);
   const query = { ...parseQuery(text), ...(near && { near }) };
   ports.repositories.database.assertOpen();
@@ -109,8 +125,14 @@ export async function recall(
   return ports.repositories.database.read(() => {
     const { ranking: found, sessions, weights, phrasesMissing, corrections } = find();
     const placed = scores === undefined ? found : byRerank(found, scores);
-    const ranking = by === "session" ? bestOfSessions(placed, scores === undefined ? sessions() : undefined) : placed;
-    const reader = new HitReader(ports.repositories, weights, neighbors);
+    const onPath = by === "session" ? bestOfSessions(placed, scores === undefined ? sessions() : undefined) : placed;
+    const both = superseded
+      ? alternating(onPath, rankSuperseded(ports.repositories, query, scope as SearchScope))
+      : onPath;
+    const ranking = superseded && by === "session" ? bestOfSessions(both, undefined) : both;
+    // Words that only superseded messages have are in no index, and have no weight.
+    const marked = superseded ? new Map([...query.words.map(({ stem }) => [stem, 1] as const), ...weights]) : weights;
+    const reader = new HitReader(ports.repositories, marked, neighbors);
     let tokensLeft = tokensMax ?? Number.POSITIVE_INFINITY;
     const isAffordable = ({ candidate }: Placed): boolean => {
       if (tokensMax === undefined) return true;

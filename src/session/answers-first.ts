@@ -18,7 +18,8 @@ export function answersFirst(store: Store, hits: readonly RecallHit[]): RecallHi
 }
 
 /** Returns true for something that the assistant said in the turn that the question began. */
-function isAnswer(store: Store, question: RecallHit, { role, sessionId, seq }: RecallHit): boolean {
+function isAnswer(store: Store, question: RecallHit, { role, sessionId, seq, superseded }: RecallHit): boolean {
+  if (superseded || question.superseded) return false;
   if (role !== "assistant" || sessionId !== question.sessionId || seq <= question.seq) return false;
   const [message] = store.resume(sessionId).messages({ seqFrom: seq, limit: 1 });
   return (

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { ID_CHARS_MAX, MODEL_QUERY_CHARS_MAX, PAGE_LIMIT_MAX, RECALL_LIMIT_MAX } from "../core/limits.ts";
 import { messageSchemas, PART_TYPES, ROLES } from "../core/message.ts";
 import { RECALL_LIMIT_DEFAULT, STRATEGIES } from "../core/options.ts";
-import { oneWordOf, text, whole } from "../core/schema.ts";
+import { oneWordOf, text, trueOrFalse, whole } from "../core/schema.ts";
 import { EXPAND_LIMIT_DEFAULT, messageIdOf } from "../recall/expand.ts";
 import { RECAP_LIMIT_DEFAULT } from "./recap.ts";
 import { SUBJECTS_LIMIT_DEFAULT } from "./subjects.ts";
@@ -60,6 +60,9 @@ export const RECALL_INPUT = z.strictObject({
   by: z
     .exactOptional(oneWordOf(["message", "session"]))
     .check(z.describe("session ranks sessions: each hit is the best message of another session")),
+  superseded: z
+    .exactOptional(trueOrFalse())
+    .check(z.describe("true also finds messages that were taken back when a session went back")),
 });
 
 export const EXPAND_INPUT = z.strictObject({

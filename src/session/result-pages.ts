@@ -79,6 +79,7 @@ export const HIT = z.object({
   root: z
     .nullable(z.string())
     .check(z.describe("The handle of its cluster, for expand; null while it is in the hot window")),
+  superseded: z.exactOptional(z.literal(true)).check(z.describe("It was taken back when its session went back")),
   whole: z.boolean().check(z.describe("True if the text is complete")),
 });
 type HitItem = z.infer<typeof HIT>;
@@ -112,11 +113,13 @@ export function hitsPage(
     const name = titles.get(sessionId);
     const title = name && cutAtGrapheme(name, TITLE_CHARS_MAX);
     const titled = title !== undefined && { title: visibleText(title) };
-    const attributes = { id, session: sessionId, title, seq, role, time: about.time, handle: root ?? undefined };
+    const place = { id, session: sessionId, title, seq, role, time: about.time };
+    const attributes = { ...place, handle: root ?? undefined, superseded: hit.superseded && "true" };
+    const mark = hit.superseded && { superseded: true as const };
     return cutDown(room, (charsMax) => {
       const cut = cutAtGrapheme(shown, charsMax);
       const line = element("hit", attributes, escapeText(cut));
-      return { line, value: { ...about, ...titled, root, text: visibleText(cut), whole: cut === text } };
+      return { line, value: { ...about, ...titled, root, ...mark, text: visibleText(cut), whole: cut === text } };
     });
   };
   const note = noteOnHits(hits);

@@ -3,6 +3,7 @@ import { decodeEmbedding } from "../vector/codec.ts";
 import { GENERATION_NOW, vectorNow } from "./generations.ts";
 import { MESSAGE } from "./message-columns.ts";
 import { Repository } from "./repository.ts";
+import type { SearchScope } from "./search-scope.ts";
 import type { RowOf } from "./statement.ts";
 
 /** The part of a message that ranking reads. */
@@ -73,8 +74,23 @@ export class EvidenceRepository extends Repository {
     [ids: string],
     [messageId: number, text: string]
   >`SELECT m.id, m.text ${GIVEN}`.raw();
+  readonly #superseded = this.statement<
+    { project: string | null; ids: string | null },
+    RowOf<typeof MESSAGE> & { parentSessionId: string }
+  >`
+    SELECT ${MESSAGE.of("m")}, s.parent_session_id AS parentSessionId
+    FROM sessions s CROSS JOIN messages m ON m.session_id = s.id
+    WHERE s.superseded_at_ms IS NOT NULL AND (@project IS NULL OR s.project = @project)
+      AND (@ids IS NULL OR s.parent_session_id IN (SELECT value FROM json_each(@ids)))`;
   readonly texts = this.statement<[ids: string], TextRow>`
     SELECT m.id AS messageId, ${MESSAGE.of("m")} ${GIVEN}`.allOf;
+
+  /** The superseded messages of a scope's sessions. `sessionId` is the session that has superseded them. */
+  superseded({ project, sessionIds }: SearchScope): RowOf<typeof MESSAGE>[] {
+    const ids = sessionIds === undefined ? null : JSON.stringify(sessionIds);
+    const rows = this.#superseded.all({ project: project ?? null, ids });
+    return rows.map(({ parentSessionId: sessionId, ...row }) => ({ ...row, sessionId }));
+  }
 
   rows(ids: readonly number[]): EvidenceRow[] {
     return (JSON.parse(this.#rows.one(JSON.stringify(ids))) as RankedColumns[]).map(

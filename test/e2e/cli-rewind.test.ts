@@ -86,3 +86,11 @@ test("a message that the session does not have is refused, and a rewind needs a 
   const none = await folder.run(["rewind", "s"]);
   expect([none.exitCode, none.stderr]).toEqual([2, expect.stringContaining("--to")]);
 });
+
+test("recall finds superseded messages if it is asked to", async () => {
+  expect(await folder.json("recall", "gull")).toEqual([]);
+  expect(await folder.json("recall", "gull", "--superseded")).toMatchObject([
+    { sessionId: "helper", superseded: true, text: "a gull" },
+  ]);
+  expect((await folder.run(["recall", "gull", "--superseded"])).stdout).toContain(" · superseded · ");
+});

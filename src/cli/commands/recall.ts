@@ -32,6 +32,7 @@ interface RecallFlags {
   by: "message" | "session";
   tokensMax?: number;
   neighbors: number;
+  superseded?: boolean;
   explain?: boolean;
 }
 
@@ -70,6 +71,7 @@ export const recallCommand: Command<RecallFlags> = {
     wholeNumberOption("neighbors", "messages shown before and after each hit", 0, RECALL_NEIGHBORS_MAX).default(
       RECALL_NEIGHBORS_DEFAULT,
     ),
+    new Option("--superseded", "also find what rewinds have superseded"),
     new Option("--explain", "show the terms of each score"),
   ],
   paged: true,
@@ -111,7 +113,7 @@ function* recallLines(hits: readonly RecallHit[], query: string, store: Store, t
   const session = store.resume(best.sessionId);
   // Around a message that is in no cluster, `expand` would show only its step.
   const around =
-    best.root === null
+    best.root === null && !best.superseded
       ? `show ${oneLine(idOf(best.sessionId))} --offset ${Math.max(0, best.seq - AROUND_BEFORE)} --limit ${AROUND_COUNT}`
       : `expand ${messageHandle(best.messageId)}`;
   terminal.hint(`Next: coppice ${around}, for the messages around the first hit`);
@@ -137,7 +139,8 @@ export function* hitLines(
     return dim(isPipe ? line : cutToWidth(line, width));
   };
   const place = [`session ${oneLine(idOf(sessionId))}`, oneLine(name ?? "")].filter(Boolean);
-  const details = [messageHandle(messageId), formatTime(createdAtMs), ...place].join(" · ");
+  const mark = hit.superseded ? ["superseded"] : [];
+  const details = [messageHandle(messageId), ...mark, formatTime(createdAtMs), ...place].join(" · ");
   const who = `${hit.name ?? hit.role}  `;
   const room = isPipe ? Number.POSITIVE_INFINITY : Math.max(DETAILS_WIDTH_MIN, width - displayWidth(who));
   yield `${speaker(hit, terminal)}  ${dim(isPipe ? details : cutToWidth(details, room))}`;

@@ -20,8 +20,8 @@ export const rewindCommand: Command<RewindFlags> = {
   usage: "rewind <session>",
   summary: "Go back to a message: the later ones leave the session.",
   details:
-    "It shows what would leave, and asks. Nothing is deleted: `coppice undo` brings the messages back, and `coppice show --tree` " +
-    "lists them.\n" +
+    "It shows what would leave, and asks. Nothing is deleted: `coppice undo` brings the messages back, `coppice show --tree` " +
+    "lists them, and `coppice recall --superseded` finds them.\n" +
     "With --json: {branchId, supersededCount, isDryRun}.",
   argument: SESSION_MEANING,
   options: [

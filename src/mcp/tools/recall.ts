@@ -72,8 +72,8 @@ export const recall: Tool<z.infer<typeof RECALL_INPUT>, z.infer<typeof OUTPUT>> 
 };
 
 /** Returns true for the newest prompt of an imported session whose turn may still go on. It may be why the agent calls. */
-function isNewestPrompt(store: Store, { role, sessionId, seq, createdAtMs }: Hit): boolean {
-  if (role !== "user" || createdAtMs < Date.now() - PROMPT_MS_MAX) return false;
+function isNewestPrompt(store: Store, { role, sessionId, seq, createdAtMs, superseded }: Hit): boolean {
+  if (superseded || role !== "user" || createdAtMs < Date.now() - PROMPT_MS_MAX) return false;
   const session = store.resume(sessionId);
   return session.newest()?.turnSeq === seq && session.info().source !== null;
 }
