@@ -4,6 +4,7 @@ import { benchDamage } from "./bench/damage.ts";
 import { benchFrameworks } from "./bench/frameworks.ts";
 import { benchFuzz } from "./bench/fuzz.ts";
 import { benchGemini } from "./bench/gemini.ts";
+import { benchHead } from "./bench/head.ts";
 import { benchHook } from "./bench/hook.ts";
 import { benchImport } from "./bench/import.ts";
 import { benchMcp } from "./bench/mcp.ts";
@@ -43,6 +44,7 @@ const BENCHMARKS: Record<string, (options: Options) => Promise<{ name: string; f
   frameworks: ({ messages, peers }) =>
     benchFrameworks({ messages: messages === undefined ? undefined : Number(messages), peers }),
   gemini: ({ data }) => benchGemini({ data }),
+  head: ({ messages }) => benchHead(messages === undefined ? undefined : Number(messages)),
   hook: ({ messages, folder }) =>
     benchHook({ messages: messages === undefined ? undefined : Number(messages), folder }),
   import: ({ megabytes }) => benchImport(megabytes === undefined ? undefined : Number(megabytes)),
@@ -81,7 +83,7 @@ const { positionals, values } = parseArgs({
 const bench = BENCHMARKS[positionals[0] ?? ""];
 if (bench === undefined) {
   console.error(
-    "Usage: npm run --silent bench -- store [--messages N | --only append] [--json] | context [--folder DIR] [--json] | damage [--copies N] [--json] | fuzz [--inputs N] [--seed S | --random] [--only TARGET:NUMBER[-NUMBER]] [--json] | frameworks [--messages N] [--peers DIR] [--json] | gemini [--data DIR] [--json] | hook [--messages N] [--folder DIR] [--json] | import [--megabytes N] [--json] | mcp [--messages N] [--folder DIR] [--json] | million --folder DIR [--json] | package [--folder DIR] [--json] | recall [--folder DIR [--build-million]] [--json] | view [--messages N] [--folder DIR] [--json] | watch [--megabytes N] [--seconds N] [--json]",
+    "Usage: npm run --silent bench -- store [--messages N | --only append] [--json] | context [--folder DIR] [--json] | damage [--copies N] [--json] | fuzz [--inputs N] [--seed S | --random] [--only TARGET:NUMBER[-NUMBER]] [--json] | frameworks [--messages N] [--peers DIR] [--json] | gemini [--data DIR] [--json] | head [--messages N] [--json] | hook [--messages N] [--folder DIR] [--json] | import [--megabytes N] [--json] | mcp [--messages N] [--folder DIR] [--json] | million --folder DIR [--json] | package [--folder DIR] [--json] | recall [--folder DIR [--build-million]] [--json] | view [--messages N] [--folder DIR] [--json] | watch [--megabytes N] [--seconds N] [--json]",
   );
   process.exit(2);
 }

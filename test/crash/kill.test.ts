@@ -91,14 +91,15 @@ test("promise 1: a process that is killed takes nothing from another that append
   expectAll(path, acknowledged);
 });
 
+const DEADLY = ["a message is appended that moves the frontier", "a session goes back", "a rewind is taken back"];
+
 /**
  * Goal: a death in the middle of a transaction is no different for a process than for the copies of its files that
  * every-statement.test.ts takes.
- * Method: count the statements of the longest event in this process; three others die before the first of them, the
+ * Method: count the statements of a long event in this process; three others die before the first of them, the
  * middle one and COMMIT.
  */
-test("promise 1: a process that dies inside an append leaves the file as it was before", async () => {
-  const name = "a message is appended that moves the frontier";
+test.each(DEADLY)("promise 1: a process that dies when %s leaves the file as it was before", async (name) => {
   const event = STORE_EVENTS[name]!;
   const folder = temporaryFolder();
   const path = join(folder, "prepared.db");
