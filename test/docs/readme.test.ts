@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
+import { type Model, setDefaultModelProvider, setTracingDisabled, Usage } from "@openai/agents-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { readPages } from "../../scripts/docs/pages.ts";
 import { generateSections } from "../../scripts/docs/sections.ts";
@@ -65,6 +66,17 @@ test("every link leads somewhere", () => {
   }
 });
 
+/** A model for the OpenAI Agents SDK. */
+const answering: Model = {
+  async getResponse() {
+    const content = [{ type: "output_text" as const, text: "At nine." }];
+    return { usage: new Usage(), output: [{ type: "message", role: "assistant", status: "completed", content }] };
+  },
+  getStreamedResponse() {
+    throw new Error("no snippet streams");
+  },
+};
+
 /** What headings are linked by. */
 function anchorsOf(path: string): string[] {
   const headings = readFileSync(join(ROOT, path), "utf8").matchAll(/^#+ (.*)$/gm);
@@ -83,6 +95,8 @@ describe("the snippets in TypeScript", () => {
   // A service at hand, and a session of a length that needs it.
   let gemini: GeminiServer;
   beforeAll(async () => {
+    setTracingDisabled(true);
+    setDefaultModelProvider({ getModel: () => answering });
     gemini = await startGeminiServer();
     vi.stubEnv("GEMINI_API_KEY", "readme");
     vi.stubEnv("GOOGLE_GEMINI_BASE_URL", gemini.url);
@@ -112,6 +126,11 @@ describe("the snippets in TypeScript", () => {
           '"coppice/langgraph"',
           JSON.stringify(pathToFileURL(join(ROOT, "src/frameworks/langgraph.ts")).href),
         )
+        .replaceAll(
+          '"coppice/openai-agents"',
+          JSON.stringify(pathToFileURL(join(ROOT, "src/frameworks/openai-agents.ts")).href),
+        )
+        .replaceAll('"@openai/agents"', '"@openai/agents-core"')
         .replaceAll('"coppice/tools"', JSON.stringify(pathToFileURL(join(ROOT, "src/session/tools.ts")).href))
         .replaceAll('"coppice/view"', JSON.stringify(pathToFileURL(join(ROOT, "src/view/index.ts")).href))
         .replaceAll('"agent.db"', JSON.stringify(join(folder, `agent-${index}.db`)));
