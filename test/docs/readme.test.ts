@@ -4,6 +4,8 @@ import { dirname, join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import { type Model, setDefaultModelProvider, setTracingDisabled, Usage } from "@openai/agents-core";
+import { simulateReadableStream } from "ai";
+import { MockLanguageModelV3 } from "ai/test";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { readPages } from "../../scripts/docs/pages.ts";
 import { generateSections } from "../../scripts/docs/sections.ts";
@@ -88,6 +90,22 @@ function anchorsOf(path: string): string[] {
   );
 }
 
+/** The AI SDK's own, for tests. */
+function modelOfTheSdk(): MockLanguageModelV3 {
+  const usage = {
+    inputTokens: { total: 7, noCache: 7, cacheRead: 0, cacheWrite: 0 },
+    outputTokens: { total: 3, text: 3, reasoning: 0 },
+  };
+  const chunks = [
+    { type: "stream-start" as const, warnings: [] },
+    { type: "text-start" as const, id: "1" },
+    { type: "text-delta" as const, id: "1", delta: "At 04:12." },
+    { type: "text-end" as const, id: "1" },
+    { type: "finish" as const, finishReason: { unified: "stop" as const, raw: undefined }, usage },
+  ];
+  return new MockLanguageModelV3({ doStream: async () => ({ stream: simulateReadableStream({ chunks }) }) });
+}
+
 describe("the snippets in TypeScript", () => {
   const snippets = blocks("ts");
   const byGemini = snippets.findIndex((code) => code.includes("geminiSummarizer("));
@@ -98,6 +116,7 @@ describe("the snippets in TypeScript", () => {
     setTracingDisabled(true);
     setDefaultModelProvider({ getModel: () => answering });
     gemini = await startGeminiServer();
+    vi.stubGlobal("yourModel", modelOfTheSdk());
     vi.stubEnv("GEMINI_API_KEY", "readme");
     vi.stubEnv("GOOGLE_GEMINI_BASE_URL", gemini.url);
     const store = openStore(join(folder, `agent-${byGemini}.db`));
@@ -109,10 +128,11 @@ describe("the snippets in TypeScript", () => {
   });
   afterAll(async () => {
     vi.unstubAllEnvs();
+    vi.unstubAllGlobals();
     await gemini.close();
   });
 
-  test("are there", () => expect(snippets.length).toBe(24));
+  test("are there", () => expect(snippets.length).toBe(26));
 
   test.each(snippets.map((code, index) => [index, code] as const))(
     "snippet %i runs as it stands",
@@ -121,6 +141,7 @@ describe("the snippets in TypeScript", () => {
       const source = code
         .replaceAll('"coppice"', JSON.stringify(pathToFileURL(join(ROOT, "src/index.ts")).href))
         .replaceAll('"coppice/import"', JSON.stringify(pathToFileURL(join(ROOT, "src/imports/index.ts")).href))
+        .replaceAll('"coppice/ai-sdk"', JSON.stringify(pathToFileURL(join(ROOT, "src/frameworks/ai-sdk.ts")).href))
         .replaceAll('"coppice/adk"', JSON.stringify(pathToFileURL(join(ROOT, "src/frameworks/adk.ts")).href))
         .replaceAll(
           '"coppice/langgraph"',
@@ -152,6 +173,17 @@ describe("the snippets in TypeScript", () => {
     expect(sent).not.toContain("sk-0123");
   });
 
+  test("the chat of the AI SDK has its question and its answer", () => {
+    const index = snippets.findIndex((code) => code.includes("contextSteps("));
+    const store = openStore(join(folder, `agent-${index}.db`), { readonly: true });
+    const messages = store.resume("chat-7").messages();
+    store.close();
+    expect(messages.map(({ parts }) => parts.find(({ type }) => type === "text"))).toMatchObject([
+      { text: "When is high water?" },
+      { text: "At 04:12." },
+    ]);
+  });
+
   test("the first one leaves a question and its answer in the store", async () => {
     const store = openStore(join(folder, "agent-0.db"), { readonly: true });
     const [question, answer] = store.resume("support-42").messages();
@@ -178,7 +210,7 @@ test("the example of recall prints what it says", async () => {
 describe("the queries in SQL", () => {
   const queries = blocks("sql");
 
-  test("are there", () => expect(queries.length).toBe(14));
+  test("are there", () => expect(queries.length).toBe(15));
 
   test.each(queries.map((query) => [query.split("\n")[0]!, query] as const))("%s", async (_, query) => {
     const path = join(folder, "sql.db");

@@ -7,6 +7,7 @@ import * as gemini from "../../src/adapters/gemini.ts";
 import * as llxprt from "../../src/adapters/llxprt.ts";
 import * as openai from "../../src/adapters/openai.ts";
 import * as adk from "../../src/frameworks/adk.ts";
+import * as aiSdkChats from "../../src/frameworks/ai-sdk.ts";
 import * as claudeAgentSdk from "../../src/frameworks/claude-agent-sdk.ts";
 import * as langgraph from "../../src/frameworks/langgraph.ts";
 import * as openaiAgents from "../../src/frameworks/openai-agents.ts";
@@ -52,6 +53,8 @@ test("values and types of the frameworks", () => {
     "SessionStoreEntry",
     "SessionSummaryEntry",
   ]);
+  expect(Object.keys(aiSdkChats).sort()).toEqual(["CoppiceChats", "contextSteps"]);
+  expect(typesIn("frameworks/ai-sdk.ts")).toEqual(["ContextSteps", "PreparedStep"]);
   expect(Object.keys(adk).sort()).toEqual(["CoppiceMemoryService", "CoppiceSessionService"]);
   expect(typesIn("frameworks/adk.ts")).toEqual(["CoppiceMemoryServiceOptions"]);
   expect(Object.keys(langgraph).sort()).toEqual(["CoppiceChatMessageHistory", "CoppiceSaver", "CoppiceStore"]);

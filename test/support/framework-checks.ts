@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { CoppiceSessionService } from "../../src/frameworks/adk.ts";
+import { CoppiceChats } from "../../src/frameworks/ai-sdk.ts";
 import { CoppiceSessionStore } from "../../src/frameworks/claude-agent-sdk.ts";
 import { CoppiceSaver } from "../../src/frameworks/langgraph.ts";
 import { CoppiceSession } from "../../src/frameworks/openai-agents.ts";
 import type { Store } from "../../src/index.ts";
 import { SHARED } from "./adk-work.ts";
+import { CHAT_ID } from "./ai-sdk-work.ts";
 import { KEY } from "./claude-agent-sdk-work.ts";
 import type { WorkOptions } from "./framework-process.ts";
 import { THREAD, type Values } from "./langgraph-work.ts";
@@ -30,6 +32,11 @@ export const COUNT_WHOLE: Record<WorkOptions["framework"], (store: Store) => Pro
     assert.deepEqual(Object.keys(state).sort(), keys.sort());
     assert.equal(rowsOf(store, "messages"), events.length);
     return events.length;
+  },
+  "ai-sdk": async (store) => {
+    const messages = new CoppiceChats(store).loadMessages(CHAT_ID);
+    assert.equal(rowsOf(store, "messages"), messages.length);
+    return messages.length;
   },
   "openai-agents": async (store) => {
     const items = await new CoppiceSession(store, { sessionId: SESSION_ID }).getItems();

@@ -9,6 +9,7 @@ export type Work = (number: number) => Promise<unknown>;
 const WRITERS: Record<string, (store: Store, name: string) => Promise<Work>> = {
   langgraph: async (store, name) => (await import("./langgraph-work.ts")).langgraphWork(store, name),
   adk: async (store, name) => (await import("./adk-work.ts")).adkWork(store, name),
+  "ai-sdk": async (store, name) => (await import("./ai-sdk-work.ts")).aiSdkWork(store, name),
   "openai-agents": async (store, name) => (await import("./openai-agents-work.ts")).openaiAgentsWork(store, name),
   "claude-agent-sdk": async (store, name) =>
     (await import("./claude-agent-sdk-work.ts")).claudeAgentSdkWork(store, name),

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 const CHILD = fileURLToPath(new URL("./framework-child.ts", import.meta.url));
 
 export interface WorkOptions {
-  framework: "langgraph" | "adk" | "openai-agents" | "claude-agent-sdk";
+  framework: "langgraph" | "adk" | "ai-sdk" | "openai-agents" | "claude-agent-sdk";
   path: string;
   name: string;
   count: number;

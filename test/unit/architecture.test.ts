@@ -41,7 +41,7 @@ const PACKAGE_AT: Record<string, readonly string[]> = {
   "@google/genai": ["models/gemini", "adapters/gemini"],
   openai: ["adapters/openai"],
   "@anthropic-ai/sdk": ["adapters/anthropic"],
-  ai: ["adapters/ai-sdk"],
+  ai: ["adapters/ai-sdk", "frameworks/ai-sdk"],
   "@google/adk": ["frameworks/adk"],
   "@openai/agents-core": ["frameworks/openai-agents"],
   "@langchain/core": ["frameworks/langgraph"],

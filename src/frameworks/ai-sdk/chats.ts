@@ -1,0 +1,74 @@
+import { isDeepStrictEqual } from "node:util";
+import type { UIMessage } from "ai";
+import { StoreError } from "../../core/errors.ts";
+import type { Message } from "../../core/message.ts";
+import type { SessionOptions } from "../../core/options.ts";
+import type { Session } from "../../session/session.ts";
+import type { Store } from "../../session/store.ts";
+import { firstDifference, heldFormOf, jsonOf, type StoredUiMessage, uiMessagesIn } from "./ui-messages.ts";
+
+const PAGE_MESSAGES = 10_000;
+
+/**
+ * Chats of the AI SDK in a store. A chat is the session of its id: `recall` finds its messages, and contexts show them. The methods
+ * are synchronous, so that `store.atomically` can make one transaction of a load and a save.
+ */
+export class CoppiceChats {
+  readonly #store: Store;
+  readonly #settings: SessionOptions;
+
+  constructor(store: Store, settings: SessionOptions = {}) {
+    this.#store = store;
+    this.#settings = settings;
+  }
+
+  /** Returns the messages as they were saved, as JSON gives them back; an empty list for a chat that was never saved. */
+  loadMessages<Message extends UIMessage = UIMessage>(chatId: string): Message[] {
+    let session: Session;
+    try {
+      session = this.#store.resume(chatId);
+    } catch (error) {
+      if (StoreError.is(error, "SESSION_NOT_FOUND")) return [];
+      throw error;
+    }
+    return storedIn(session).map(({ message }) => message as Message);
+  }
+
+  /**
+   * Saves the whole list of a chat, in one transaction. Messages that are stored already are not stored again. From the first message
+   * that differs, for example an edited or a regenerated one, the stored messages are superseded: see `Session.rewind`.
+   *
+   * A list that only ends earlier than the stored one goes back if its last message is of the user, as when an answer is
+   * regenerated. Any other is an earlier state of the chat that comes late, and changes nothing.
+   *
+   * @throws {StoreError} `MESSAGE_INVALID` for a message without an id, an unknown role, or values that JSON cannot hold; the errors
+   *   of `Store.session` and `Session.append`. Then nothing was written.
+   */
+  saveMessages(chatId: string, messages: readonly UIMessage[]): void {
+    const given = jsonOf(messages);
+    this.#store.atomically(() => {
+      const session = this.#store.session(chatId, this.#settings);
+      const stored = storedIn(session);
+      let same = 0;
+      while (same < given.length && isDeepStrictEqual(stored[same]?.message, given[same])) same += 1;
+      const held = given.slice(same).map(heldFormOf);
+      const stale = stored.slice(same).flatMap(({ heldBy }) => heldBy);
+      const added = held.flat();
+      const kept = firstDifference(stale, added);
+      const isEarlierState = kept === added.length && kept < stale.length && given.at(-1)?.role !== "user";
+      if (isEarlierState) return;
+      if (kept < stale.length) session.rewind({ toSeq: stale[kept]!.seq - 1 });
+      session.appendAll(added.slice(kept));
+    });
+  }
+}
+
+function storedIn(session: Session): StoredUiMessage[] {
+  const messages: Message[] = [];
+  for (let count = PAGE_MESSAGES; count === PAGE_MESSAGES; ) {
+    const page = session.messages({ seqFrom: messages.length, limit: PAGE_MESSAGES });
+    count = page.length;
+    messages.push(...page);
+  }
+  return uiMessagesIn(messages);
+}

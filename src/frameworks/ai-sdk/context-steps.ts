@@ -1,0 +1,75 @@
+import { isDeepStrictEqual } from "node:util";
+import type { ModelMessage } from "ai";
+import { fromAiSdk, toAiSdk } from "../../adapters/ai-sdk.ts";
+import { type AnyMessage, partsOf } from "../../adapters/shared/message.ts";
+import type { MessageInput } from "../../core/message.ts";
+import type { RenderOptions } from "../../session/context-options.ts";
+import type { Session } from "../../session/session.ts";
+
+/** What the AI SDK tells of the steps of a run. In version 6, the messages of a step begin with those of the steps before. */
+export interface PreparedStep {
+  steps: readonly { response: { messages: readonly ModelMessage[] } }[];
+}
+
+/** Settings of a run: `generateText({ model, tools, prompt, ...contextSteps(session) })`. */
+export interface ContextSteps {
+  prepareStep(options: PreparedStep & { messages: readonly ModelMessage[] }): { messages: ModelMessage[] };
+  onFinish(result: PreparedStep): void;
+}
+
+/**
+ * Returns the settings with which a run of the AI SDK stores what is said in a session, and the model gets the session's context
+ * instead of the whole prompt. Before the first step, the messages of the prompt that follow the session's newest message are
+ * appended; before each other step, and at the end, what the model and the tools have said. The context is made from the session
+ * alone, so it does not matter whether the SDK keeps the messages that `prepareStep` returns for later steps (7) or not (6).
+ *
+ * @param options  Those of `Session.render`, for example `tokensMax`. One run at a time may use the settings.
+ */
+export function contextSteps(session: Session, options: RenderOptions = {}): ContextSteps {
+  let storedSteps = 0;
+  let said: readonly ModelMessage[] = [];
+  const store = ({ steps }: PreparedStep): void => {
+    for (const { response } of steps.slice(storedSteps)) {
+      const { messages } = response;
+      const isLonger = isDeepStrictEqual(messages.slice(0, said.length), said);
+      session.appendAll(fromAiSdk(isLonger ? messages.slice(said.length) : messages) as MessageInput[]);
+      said = isLonger || storedSteps === 0 ? messages : [...said, ...messages];
+      storedSteps += 1;
+    }
+  };
+  return {
+    prepareStep({ steps, messages }) {
+      if (steps.length === 0) {
+        storedSteps = 0;
+        // The results of calls that a person approved end the prompt, and begin what the first step says.
+        said = messages.at(-1)?.role === "tool" ? messages.slice(-1) : [];
+        session.appendAll(newIn(messages, session));
+      }
+      store({ steps });
+      return { messages: toAiSdk(session.render(options).messages) };
+    },
+    onFinish: store,
+  };
+}
+
+/** Returns the messages of a prompt after the one that says what the session's newest message says. */
+function newIn(prompt: readonly ModelMessage[], session: Session): MessageInput[] {
+  const messages = fromAiSdk(prompt);
+  const newest = session.newest();
+  const last = newest === undefined ? -1 : messages.findLastIndex((message) => saysTheSame(message, newest));
+  return messages.slice(last + 1) as MessageInput[];
+}
+
+/** The form may differ, for example that of a message that came from a UI message. */
+function saysTheSame(left: AnyMessage, right: AnyMessage): boolean {
+  return left.role === right.role && wordsOf(left) === wordsOf(right);
+}
+
+function wordsOf(message: AnyMessage): string {
+  return partsOf(message)
+    .flatMap((part) => {
+      if (part.type === "text") return [part.text];
+      return part.type === "tool_call" || part.type === "tool_result" ? [part.toolCallId] : [];
+    })
+    .join("\n");
+}
