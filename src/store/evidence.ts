@@ -3,8 +3,9 @@ import { decodeEmbedding } from "../vector/codec.ts";
 import { GENERATION_NOW, vectorNow } from "./generations.ts";
 import { MESSAGE } from "./message-columns.ts";
 import { Repository } from "./repository.ts";
+import { sessions } from "./schema.ts";
 import type { SearchScope } from "./search-scope.ts";
-import type { RowOf } from "./statement.ts";
+import { columns, type RowOf } from "./statement.ts";
 
 /** The part of a message that ranking reads. */
 export interface EvidenceRow
@@ -78,7 +79,7 @@ export class EvidenceRepository extends Repository {
     { project: string | null; ids: string | null },
     RowOf<typeof MESSAGE> & { parentSessionId: string }
   >`
-    SELECT ${MESSAGE.of("m")}, s.parent_session_id AS parentSessionId
+    SELECT ${MESSAGE.of("m")}, ${columns(sessions, "parentSessionId").of("s")}
     FROM sessions s CROSS JOIN messages m ON m.session_id = s.id
     WHERE s.superseded_at_ms IS NOT NULL AND (@project IS NULL OR s.project = @project)
       AND (@ids IS NULL OR s.parent_session_id IN (SELECT value FROM json_each(@ids)))`;

@@ -122,7 +122,7 @@ export class SessionRepository extends Repository {
     SELECT ${columns(sessions, "id", "forkSeq")} FROM sessions WHERE parent_session_id = ? AND rewind_number IS NOT NULL
     ORDER BY rewind_number DESC LIMIT 1`.get;
   readonly #branches = this.statement<[id: string], Omit<Branch, "isUndoable"> & { isUndoable: number }>`
-    SELECT id, fork_seq AS afterSeq, superseded_at_ms AS supersededAtMs,
+    SELECT fork_seq AS afterSeq, ${columns(sessions, "id", "supersededAtMs")},
            (SELECT count(*) FROM messages m WHERE m.session_id = s.id) AS messageCount,
            (SELECT m.id FROM messages m WHERE m.session_id = s.id ORDER BY m.seq LIMIT 1) AS firstMessageId,
            rewind_number IS NOT NULL AS isUndoable

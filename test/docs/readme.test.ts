@@ -22,11 +22,7 @@ const PAGES = readPages();
 const README = PAGES[0]!.text;
 
 /** Their TypeScript needs servers or packages that are not here. That of the adapters runs in a test of its own. */
-const RUN_ELSEWHERE = [
-  "src/adapters/README.md",
-  "src/frameworks/claude-agent-sdk/README.md",
-  "src/frameworks/openai-agents/README.md",
-];
+const RUN_ELSEWHERE = ["src/adapters/README.md", "src/frameworks/claude-agent-sdk/README.md"];
 
 /** Code blocks of one language, page by page. */
 function blocks(language: string): string[] {
@@ -132,7 +128,7 @@ describe("the snippets in TypeScript", () => {
     await gemini.close();
   });
 
-  test("are there", () => expect(snippets.length).toBe(26));
+  test("are there", () => expect(snippets.length).toBe(27));
 
   test.each(snippets.map((code, index) => [index, code] as const))(
     "snippet %i runs as it stands",
