@@ -78,11 +78,16 @@ const TYPED: Record<string, (session: string, file: string, folder: string) => s
   hook: (_, __, folder) => [["off", "--project", join(folder, `none${HOSTILE}`)], ["status"], [HOSTILE]],
   watch: (_, __, folder) => [[folder, "--once"]],
   sessions: () => [[], ["--project", `p${HOSTILE}`]],
-  show: (session) => [[session], [`none${HOSTILE}`], [session.slice(0, 2)]],
+  rewind: (session) => [
+    [session, "--to", "20", "--yes"],
+    [session, "--to", HOSTILE],
+  ],
+  show: (session) => [[session], [session, "--tree"], [`none${HOSTILE}`], [session.slice(0, 2)]],
   recall: (session) => [["hostile"], ["deploy", "--session", session, "--explain"]],
   expand: (session) => [["1"], [session], [`theme:${HOSTILE}`]],
   resume: (session) => [[session], [session, "--query", "deploy"]],
   forest: (session) => [[session]],
+  undo: (session) => [[session, "--yes"], [session]],
   recap: () => [
     ["--lines", "9"],
     ["--project", `p${HOSTILE}`],
