@@ -33,3 +33,15 @@ export function parseHandle(text: string): Handle {
   if (match[1] === "span" && position === undefined) refuse("a span also names its last message: span:12@480");
   return { level: match[1] as Level, root, position };
 }
+
+/** Returns the id in `12` or `message:12`; undefined for a handle. */
+export function messageIdOf(target: string | number): number | undefined {
+  if (typeof target !== "string" && typeof target !== "number") {
+    throw new StoreError("OPTION_INVALID", { option: "target", expected: "a handle or a message id", actual: target });
+  }
+  const digits = /^(?:message:)?(\d+)$/.exec(String(target))?.[1];
+  if (typeof target === "string" && digits === undefined) return undefined;
+  const id = Number(digits ?? target);
+  if (!Number.isSafeInteger(id) || id < 0) throw new StoreError("MESSAGE_NOT_FOUND", { messageId: id });
+  return id;
+}

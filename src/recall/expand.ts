@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { StoreError } from "../core/errors.ts";
-import { formatHandle, type Handle, type Level, parseHandle } from "../core/handle.ts";
+import { formatHandle, type Handle, type Level, messageIdOf, parseHandle } from "../core/handle.ts";
 import { PAGE_LIMIT_MAX } from "../core/limits.ts";
 import type { Message } from "../core/message.ts";
 import { once } from "../core/once.ts";
@@ -196,16 +196,4 @@ function membersOf(
   const subjectRoot = subjects.rootAt({ root, position: at });
   if (subjectRoot === undefined) return undefined;
   return { root: subjectRoot, position: at, ids: subjects.messageIds({ root: subjectRoot, position: at }) };
-}
-
-/** Returns the id in `12` or `message:12`; undefined for a handle. */
-export function messageIdOf(target: string | number): number | undefined {
-  if (typeof target !== "string" && typeof target !== "number") {
-    throw new StoreError("OPTION_INVALID", { option: "target", expected: "a handle or a message id", actual: target });
-  }
-  const digits = /^(?:message:)?(\d+)$/.exec(String(target))?.[1];
-  if (typeof target === "string" && digits === undefined) return undefined;
-  const id = Number(digits ?? target);
-  if (!Number.isSafeInteger(id) || id < 0) throw new StoreError("MESSAGE_NOT_FOUND", { messageId: id });
-  return id;
 }

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { StoreError } from "../core/errors.ts";
+import { messageIdOf } from "../core/handle.ts";
 import { escapeText } from "../core/markup.ts";
 import type { ToolCallPart, ToolResultPart } from "../core/message.ts";
 import { parseArguments } from "../core/schema.ts";
@@ -7,7 +8,7 @@ import type { TokenCounter } from "../core/tokens.ts";
 import type { ChatTool } from "../models/chat-model.ts";
 import { answersFirst } from "./answers-first.ts";
 import { contextPage } from "./context-page.ts";
-import { CONTEXT_INPUT, EXPAND_INPUT, limitOf, messageIdOf, RECALL_INPUT } from "./inputs.ts";
+import { CONTEXT_INPUT, EXPAND_INPUT, limitOf, RECALL_INPUT } from "./inputs.ts";
 import { nothingFound } from "./recall-notes.ts";
 import { hitsPage, membersPage, pageAround, type ResultBudget, sliceOfMessage } from "./result-pages.ts";
 import { sessionNames } from "./session-name.ts";

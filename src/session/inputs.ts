@@ -3,14 +3,14 @@ import { ID_CHARS_MAX, MODEL_QUERY_CHARS_MAX, PAGE_LIMIT_MAX, RECALL_LIMIT_MAX }
 import { messageSchemas, PART_TYPES, ROLES } from "../core/message.ts";
 import { RECALL_LIMIT_DEFAULT, STRATEGIES } from "../core/options.ts";
 import { oneWordOf, text, trueOrFalse, whole } from "../core/schema.ts";
-import { EXPAND_LIMIT_DEFAULT, messageIdOf } from "../recall/expand.ts";
+import { EXPAND_LIMIT_DEFAULT } from "../recall/expand.ts";
 import { RECAP_LIMIT_DEFAULT } from "./recap.ts";
 import { SUBJECTS_LIMIT_DEFAULT } from "./subjects.ts";
 
 // The arguments of calls by models and by programs that send JSON. A model reads only the descriptions. The called method checks
 // everything else, such as whether a handle exists.
 
-export { EXPAND_LIMIT_DEFAULT, messageIdOf, RECAP_LIMIT_DEFAULT };
+export { EXPAND_LIMIT_DEFAULT, RECAP_LIMIT_DEFAULT };
 
 export const SESSIONS_LIMIT_DEFAULT = 20;
 

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from "commander";
+import { messageIdOf } from "../../core/handle.ts";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
-import { messageIdOf } from "../../session/inputs.ts";
 import type { Session } from "../../session/session.ts";
 import type { Store } from "../../session/store.ts";
 import { askToAgree } from "../agreement.ts";

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { StoreError } from "../../core/errors.ts";
-import { EXPAND_INPUT, EXPAND_LIMIT_DEFAULT, messageIdOf } from "../../session/inputs.ts";
+import { messageIdOf } from "../../core/handle.ts";
+import { EXPAND_INPUT, EXPAND_LIMIT_DEFAULT } from "../../session/inputs.ts";
 import {
   MEMBER,
   membersPage,
