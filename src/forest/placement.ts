@@ -58,7 +58,7 @@ export function choosePlacement(
   return joins ? best : undefined;
 }
 
-/** What a score is made of, apart from who speaks. */
+/** The parts of a score, except the part for who speaks. */
 export interface Fit {
   /** The mean cosine with the cluster's messages; undefined if one of the two has no vector. */
   similarity: number | undefined;

@@ -64,7 +64,7 @@ function nodesOf({ mapping }: JsonObject): ExportedNode[] {
   });
 }
 
-/** What a node inherits from the nodes before it. */
+/** The context that a node inherits from the nodes before it. */
 interface PathState {
   reply: object;
   /** The newest call. ChatGPT gives calls no ids: the messages of a tool answer the call before them. */

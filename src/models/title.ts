@@ -59,6 +59,9 @@ export function titleOf(messages: readonly TitledMessage[], asked?: TitledMessag
   );
 }
 
+/** How the store makes titles of clusters: see `DeriveOptions`. */
+export const TITLES = { titleOf, titleTextChars: TITLE_TEXT_CHARS };
+
 /** Returns the title that shares most words with the others; "" if there are no titles. */
 export function titleAmong(titles: readonly string[]): string {
   const lines = titles.map((text) => ({ text, value: 1, words: weightsIn(text) }));

@@ -18,7 +18,7 @@ export interface EntryInput {
 }
 
 export interface AppendEntriesOptions {
-  /** What happens to an entry whose id the session holds: by default it is skipped. `replace` keeps the old position. */
+  /** Decides about an entry whose id the session holds: by default it is skipped. `replace` keeps the old position. */
   known?: "skip" | "replace";
 }
 

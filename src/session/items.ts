@@ -21,7 +21,7 @@ export interface FieldFilter {
   $lte?: number | string;
 }
 
-/** What the fields of a JSON object must be, by name: a value, or comparisons. All of them must hold. */
+/** The conditions for fields of a JSON object, by name: a value, or comparisons. All of them must hold. */
 export type ItemFilter = Readonly<Record<string, unknown>>;
 
 export interface PutItemOptions {

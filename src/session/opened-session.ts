@@ -15,7 +15,7 @@ import { compact } from "../ingest/frontier.ts";
 import { prepareMessage } from "../ingest/prepare.ts";
 import { newMessages, type SyncKey } from "../ingest/sync.ts";
 import { undo } from "../ingest/undo.ts";
-import { TITLE_TEXT_CHARS, titleOf } from "../models/title.ts";
+import { TITLES } from "../models/title.ts";
 import { rewind } from "../store/rewind.ts";
 import { loadSessionState, type SessionState } from "../store/session-state.ts";
 import type { Branch, SessionOverview } from "../store/sessions.ts";
@@ -47,8 +47,6 @@ const REWIND_OPTIONS = once(() =>
   z.strictObject({ toSeq: z.optional(whole(-1)), toMessageId: z.optional(whole(0)) } satisfies FieldsOf<RewindOptions>),
 );
 
-const TITLES = { titleOf, titleTextChars: TITLE_TEXT_CHARS };
-
 const PIN_OPTIONS = once(() => z.strictObject({ pinned: z._default(trueOrFalse(), true) }));
 
 const ROOTS_OPTIONS = once(() => z.strictObject({ level: z._default(oneWordOf(["cluster", "theme"]), "theme") }));
@@ -64,7 +62,7 @@ export class OpenedSession implements Session {
   #changesSeen = 0;
   #foreignMovesSeen = 0;
   #syncKeys: { keys: SyncKey[]; nextSeq: number } | undefined;
-  /** What the last `sync` was given. It says nothing after a rewind, which changes the branches. */
+  /** The history that the last `sync` was given. After a rewind, which changes the branches, it is not used. */
   #lastHistory: { keys: SyncKey[]; branches: string } | undefined;
   readonly #contexts: Contexts;
   readonly #resolver: Resolver;
@@ -363,7 +361,7 @@ export class OpenedSession implements Session {
     this.#syncKeys = undefined;
   }
 
-  /** Forgets what it has in memory, as a new process, because a transaction was rolled back. */
+  /** Drops the state in memory, because a transaction was rolled back or the session went back. The next call loads it again. */
   rolledBack(): void {
     this.release();
     this.#lastHistory = undefined;

@@ -15,7 +15,7 @@ import { type Embedder, isRemote } from "../models/embedder.ts";
 import { extractiveSummarizer } from "../models/extractive-summarizer.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
 import { searchWords } from "../models/search-words.ts";
-import { TITLE_TEXT_CHARS, titleOf } from "../models/title.ts";
+import { TITLES } from "../models/title.ts";
 import { type ExpandOptions, type Expansion, expand, type FoundRoots, findRoots } from "../recall/expand.ts";
 import type { RecallHit } from "../recall/hits.ts";
 import { type NearestRootsOptions, type NearRoot, nearestRoots } from "../recall/nearest-roots.ts";
@@ -79,8 +79,6 @@ import { tolerantReader } from "./tolerant-reader.ts";
 /** `close` adds at most this many messages to the full-text index, in at most this time. Searches scan the others. */
 const CLOSING_MESSAGES_MAX = 2_000;
 const CLOSING_MS_MAX = 250;
-
-const TITLES = { titleOf, titleTextChars: TITLE_TEXT_CHARS };
 
 /**
  * Opens a store file, or creates it. One file holds any number of sessions, and any number of processes may open it.
@@ -154,7 +152,10 @@ function refuseWork(actual: unknown): never {
   throw new StoreError("OPTION_INVALID", { option: "the work of atomically", expected, actual });
 }
 
-/** The only implementation of `Store`. Methods that are not in `Store` are internal: see `internalsOf`. */
+/**
+ * The only implementation of `Store`. Methods that are not in `Store` are internal: see `internalsOf`. It is long because `Store` has
+ * many methods; each is a few lines.
+ */
 export class OpenedStore implements Store {
   readonly #database: StoreDatabase;
   readonly #repositories: Repositories;

@@ -1,6 +1,20 @@
+// This file is long, so that every route and what it answers are in one place.
+
 import type { JsonValue, Role } from "../core/message.ts";
 import type { Strategy } from "../core/options.ts";
-import type { Finding, RecallHit, Recap, Store, StoreStats, SubjectInfo, SubjectPage, VerifyReport } from "../index.ts";
+import type {
+  Finding,
+  RecallHit,
+  Recap,
+  SessionOverview,
+  Store,
+  StoreStats,
+  SubjectInfo,
+  SubjectPage,
+  VerifyReport,
+} from "../index.ts";
+
+export type { SessionOverview };
 
 // The routes of `coppice view`, and the JSON of each. Parameters of a GET are in its query string, and all times are Unix
 // milliseconds. Every answer is same-origin and needs the cookie that `POST /api/enter` sets. A refusal is a `Refusal` with a
@@ -58,7 +72,7 @@ export interface Refusal {
   error: { code: string; message: string };
 }
 
-/** What the page needs once. */
+/** The facts that the page asks for once. */
 export interface About {
   version: string;
   path: string;
@@ -91,28 +105,10 @@ export interface SessionsRequest {
 
 export interface SessionsAnswer {
   /** Newest first. */
-  sessions: SessionItem[];
+  sessions: SessionOverview[];
   /** The `offset` of the next page, or null after the last one. */
   next: number | null;
   sql: string;
-}
-
-export interface SessionItem {
-  id: string;
-  project: string | null;
-  /** The title; without one, the first words that the user wrote; else null. */
-  title: string | null;
-  opening: string | null;
-  source: string | null;
-  externalId: string | null;
-  /** The session that started or forked this one. */
-  parentSessionId: string | null;
-  messageCount: number;
-  tokenCount: number;
-  themeCount: number;
-  clusterCount: number;
-  createdAtMs: number;
-  updatedAtMs: number;
 }
 
 export interface DaysRequest {
@@ -133,7 +129,7 @@ export interface NewsRequest {
   after: number;
 }
 
-/** What was appended after a message. */
+/** The messages that were appended after another. */
 export interface NewsAnswer {
   newestMessageId: number;
   logPosition: number;
@@ -178,7 +174,7 @@ export interface SearchHit extends Omit<RecallHit, "text" | "parts" | "correctio
 // A session
 
 export interface SessionAnswer {
-  session: SessionItem;
+  session: SessionOverview;
   /** The first seq after the newest message. Seqs are dense, except for forgotten messages. */
   seqEnd: number;
   /** Messages from `evictedSeq` on are hot; messages before `graduatedSeq` are in the forest. */
@@ -434,7 +430,7 @@ export interface LogAnswer {
   roots: number[];
   /** The score of a join, or the cost of a union; null in other rows. */
   scores: (number | null)[];
-  /** Of a start or a join: the first and last seq of its step, and its tokens; otherwise -1, -1 and 0. */
+  /** For a start or a join, the first and last seq of its step, and its tokens; for other entries -1, -1 and 0. */
   seqsFirst: number[];
   seqsLast: number[];
   tokenCounts: number[];

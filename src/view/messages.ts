@@ -7,7 +7,7 @@ import { sql } from "./sql.ts";
 const STRING_CHARS_MAX = 20_000;
 /** A page with this many characters is full, even if it has few messages. */
 const PAGE_CHARS_MAX = 1_000_000;
-/** What each string keeps in a message that is larger than a page. */
+/** The characters that each string keeps in a message that is larger than a page. */
 const CROWDED_CHARS_MAX = 200;
 
 /** Images that cannot hold a script. Other files are downloads. */

@@ -107,7 +107,7 @@ export class ViewServer {
       if (status === 500 && !gone.signal.aborted) reportFailure(error);
       if (response.headersSent) response.destroy();
       else {
-        // What is left of the body is not read.
+        // The rest of the body is not read.
         if (!request.complete) response.setHeader("connection", "close");
         this.#json(response, status, body);
       }

@@ -7,7 +7,6 @@ import type {
   DaysRequest,
   NewsAnswer,
   SessionAnswer,
-  SessionItem,
   SessionLink,
   SessionsAnswer,
   SessionsRequest,
@@ -21,7 +20,7 @@ const NEW_SESSIONS_MAX = 500;
 
 /** Sessions are read in slices, so that other requests are answered in between: a tenth of them, but at least this many. */
 const SLICE_MIN = 50;
-/** What other processes change without a new message, such as a title, is noticed after this time. */
+/** A change by another process that adds no message, such as a new title, is noticed after this time. */
 const STALE_MS = 30_000;
 
 type Position = ReturnType<ViewStore["position"]>;
@@ -29,7 +28,7 @@ type Position = ReturnType<ViewStore["position"]>;
 /** The list of sessions. After the first reading, only sessions with new messages are read again. */
 export class SessionList {
   readonly #view: ViewStore;
-  #items: ReadonlyMap<string, SessionItem> = new Map();
+  #items: ReadonlyMap<string, SessionOverview> = new Map();
   #seen: Position | undefined;
   #shape: string | undefined;
   #readAtMs = Number.NEGATIVE_INFINITY;
@@ -42,7 +41,7 @@ export class SessionList {
   }
 
   /** All sessions, the most recently used first. Damaged ones are left out: `doctor` and `verify` report them. */
-  async all(): Promise<readonly SessionItem[]> {
+  async all(): Promise<readonly SessionOverview[]> {
     this.#reading ??= this.#refresh().finally(() => {
       this.#reading = undefined;
     });
@@ -80,8 +79,8 @@ export class SessionList {
     this.#shape = shape;
   }
 
-  async #readAll(): Promise<Map<string, SessionItem>> {
-    const items = new Map<string, SessionItem>();
+  async #readAll(): Promise<Map<string, SessionOverview>> {
+    const items = new Map<string, SessionOverview>();
     const [row] = await this.#view.read((store) => store.query("SELECT count(*) AS n FROM sessions"));
     const limit = Math.max(SLICE_MIN, Math.ceil(Number(row!.n) / 10));
     for (let offset = 0; offset < Number(row!.n); offset += limit) {
@@ -147,8 +146,8 @@ export class SessionList {
   }
 }
 
-/** The same order as that of `store.sessions`. */
-function byUse(left: SessionItem, right: SessionItem): number {
+/** Sorts as `store.sessions` does. */
+function byUse(left: SessionOverview, right: SessionOverview): number {
   return right.updatedAtMs - left.updatedAtMs || (left.id < right.id ? -1 : 1);
 }
 
@@ -159,7 +158,7 @@ function shapeOf(store: Store): string {
   return JSON.stringify(store.query(statement));
 }
 
-export function itemOf(overview: SessionOverview): SessionItem {
+export function itemOf(overview: SessionOverview): SessionOverview {
   return { ...overview, title: sessionName(overview) ?? null };
 }
 

@@ -32,13 +32,13 @@ const PAGE = 10_000;
  * Keeps the sessions of ADK in a store: events word for word in the order in which they were appended, and state by scope. An
  * `appendEvent` is one transaction, and stores only that event and the keys that it changes.
  *
- * What events say is also appended as messages, in the session `adk:<app>/<user>/<session>` of the store, where it can be recalled.
+ * The texts of events are also appended as messages, in the session `adk:<app>/<user>/<session>` of the store, where it can be recalled.
  */
 export class CoppiceSessionService extends BaseSessionService {
   readonly #store: Store;
   /** How much of the stored session a session object has. */
   readonly #revisions = new WeakMap<Session, number>();
-  /** What the events of a session object wrote into the state. */
+  /** The state that the events of a session object wrote. */
   readonly #copies = new WeakMap<Session, Session>();
 
   constructor(store: Store) {

@@ -6,7 +6,7 @@ import type { MessageInput } from "../../core/message.ts";
 import type { RenderOptions } from "../../session/context-options.ts";
 import type { Session } from "../../session/session.ts";
 
-/** What the AI SDK tells of the steps of a run. In version 6, the messages of a step begin with those of the steps before. */
+/** The steps of a run, as the AI SDK passes them. In version 6, the messages of a step begin with those of the steps before. */
 export interface PreparedStep {
   steps: readonly { response: { messages: readonly ModelMessage[] } }[];
 }

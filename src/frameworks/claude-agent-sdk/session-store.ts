@@ -42,7 +42,7 @@ export interface CoppiceSessionStoreOptions {
   ) => SessionSummaryEntry;
 }
 
-/** What the store knows of a transcript: the session with its entries, the time of the last append, and the folded summary. */
+/** The stored state of a transcript: the session with its entries, the time of the last append, and the folded summary. */
 interface Transcript {
   session: string;
   mtime: number;

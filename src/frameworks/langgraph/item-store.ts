@@ -18,7 +18,7 @@ import { matches } from "./item-filter.ts";
 import { textOfValue } from "./item-text.ts";
 import { namespacesUnder } from "./namespaces.ts";
 
-/** What an item of the store holds. */
+/** The value of a checkpoint's item in the store. */
 interface StoredValue {
   value: Record<string, unknown>;
   /** Which paths are searched; by default all. False: none. */

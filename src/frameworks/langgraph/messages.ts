@@ -116,7 +116,7 @@ function isName(value: unknown): value is string {
   return typeof value === "string" && value !== "" && value.length <= ID_CHARS_MAX && value.isWellFormed();
 }
 
-/** What JSON makes of a value, as in the checkpoint. */
+/** Returns a value after a round trip through JSON, as it is in the checkpoint. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value) ?? "null");
 }

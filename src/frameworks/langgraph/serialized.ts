@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 
-/** What LangGraph's serializer made of a value: JSON as text, which SQL can read, and anything else in base64. */
+/** The output of LangGraph's serializer: JSON as text, which SQL can read, and anything else in base64. */
 export type Serialized = { type: string; text: string } | { type: string; base64: string };
 
 export async function serialize(serde: SerializerProtocol, value: unknown): Promise<Serialized> {

@@ -2,7 +2,7 @@ import type { AgentInputItem } from "@openai/agents-core";
 import type { JsonValue, MessageInput, Part, Role } from "../../core/message.ts";
 import { fromJson, getAt, type OddValue, type Path, setAt, toJson } from "./values.ts";
 
-/** What a message holds of an item beside its parts, so that the item comes back as it was. */
+/** The fields of an item that a message keeps beside its parts, so that the item comes back as it was. */
 interface KeptItem {
   item: JsonValue;
   /** Values of the item that are in the parts: where in the item, where in the parts, and whether the item has it as JSON text. */

@@ -11,7 +11,7 @@ const PRIVATE_TAG = /<(\/?)private>/gi;
 /** Replaces secrets, and what stands between `<private>` and `</private>`, by placeholders that name the kind. */
 export class Redactor {
   readonly #keepsSecrets: boolean;
-  /** What was replaced since the last call of `#takeReplaced`. */
+  /** The replacements since the last call of `#takeReplaced`. */
   #replaced: Replaced | undefined;
 
   constructor({ keepSecrets }: { keepSecrets: boolean }) {

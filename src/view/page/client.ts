@@ -5,7 +5,7 @@ import { version } from "./live.ts";
 type Answer<R extends keyof GetRoutes> = GetRoutes[R]["answer"];
 type Request<R extends keyof GetRoutes> = GetRoutes[R]["request"];
 
-/** What the server said instead of an answer. */
+/** A refusal by the server. */
 export class Refused extends Error {
   readonly code: string;
 

@@ -12,7 +12,7 @@ export function Diff({ text }: { text: string }) {
   return <DiffLines lines={linesOfDiff(visible(text))} />;
 }
 
-/** What an edit replaces, line by line. */
+/** Shows the text that an edit replaces, line by line. */
 export function Edit({ before, after }: { before: string; after: string }) {
   return <DiffLines lines={compare(visible(before), visible(after))} />;
 }

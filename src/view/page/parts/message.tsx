@@ -295,7 +295,7 @@ function gistOf(args: unknown): string {
   return name === undefined ? "" : (args[name] as string);
 }
 
-/** What the agents call the text before an edit, and the text after it. */
+/** The agents' names for the text before an edit, and the text after it. */
 const EDIT_PAIRS = [
   ["old_string", "new_string"],
   ["oldString", "newString"],

@@ -143,7 +143,7 @@ export interface Band {
   messageCount: number;
   seqFirst: number;
   seqLast: number;
-  /** Of a theme: its clusters. */
+  /** The clusters of a theme. */
   bands: Band[];
 }
 

@@ -4,7 +4,7 @@ import { Heights } from "./heights.ts";
 
 /** How far beyond the window rows are drawn, in pixels. */
 const BEYOND = 900;
-/** What the page's fixed heads cover at the top of the window. */
+/** The height that the page's fixed heads cover at the top of the window. */
 const COVERED = 104;
 
 export interface ListHandle {

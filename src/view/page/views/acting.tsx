@@ -6,7 +6,7 @@ import { about } from "../live.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { go } from "../router.ts";
 
-/** What a person can do to a session. Without `--write`, only what changes nothing. */
+/** The actions on a session. Without `--write`, only those that change nothing. */
 export function Actions({ answer, onDone }: { answer: SessionAnswer; onDone: () => void }) {
   const [asked, setAsked] = useState<"rename" | "forget" | "export">();
   const { id } = answer.session;
@@ -53,7 +53,7 @@ export function Actions({ answer, onDone }: { answer: SessionAnswer; onDone: () 
   );
 }
 
-/** What a person can do to a message. Only messages that have not entered the forest can be pinned. */
+/** The actions on a message. Only messages that have not entered the forest can be pinned. */
 export function MessageTools({
   message,
   graduatedSeq,

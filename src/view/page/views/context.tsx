@@ -363,7 +363,7 @@ function StretchView({ stretch, session, isComposed }: { stretch: Stretch; sessi
   );
 }
 
-/** What the model does not get, or gets only in a line. */
+/** Lists the messages that the model does not get, or gets only in a line. */
 function Missing({ runs, session }: { runs: readonly CoverageRun[]; session: string }) {
   const missing = runs.filter(({ how }) => how === "pointer" || how === "absent" || how === "summary");
   return (

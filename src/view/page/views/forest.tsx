@@ -206,7 +206,7 @@ function parseRoot(given: string | undefined): Chosen | undefined {
 }
 
 interface Names {
-  /** What a cluster is about, in words of its messages. Labels stay with their roots. */
+  /** The titles of clusters, in words of their messages. Titles stay with their roots. */
   of: (root: number) => string;
   subjectOf: (root: number) => string | null;
 }
@@ -462,7 +462,7 @@ function Picture({ forest, replay, bands, at, color, names, chosen, onChoose, is
   );
 }
 
-/** The same forest as a list, for the keyboard and for screen readers. */
+/** Shows the forest as a list, for the keyboard and for screen readers. */
 function Tree({
   bands,
   names,
@@ -559,7 +559,7 @@ function Choose({
   );
 }
 
-/** What the log says about the step at the position, and the entries around it. */
+/** Explains the entry of the log at the position, and lists the entries around it. */
 function Around({
   log,
   replay,

@@ -9,7 +9,7 @@ import { Empty, Failure } from "../parts/states.tsx";
 import { change, href, params } from "../router.ts";
 import { Choice } from "./sessions.tsx";
 
-/** What each part of a score says, in words. */
+/** Explains each part of a score in words. */
 const PARTS = {
   words: "its own words",
   neighborhood: "the words around it",

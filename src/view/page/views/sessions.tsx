@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { DaysAnswer, NewsAnswer, SessionItem, SessionsAnswer } from "../../api.ts";
+import type { DaysAnswer, NewsAnswer, SessionOverview, SessionsAnswer } from "../../api.ts";
 import { get, type Refused, useGet } from "../client.ts";
 import { compact, count, day, sessionTitle, shortDay, time, visible } from "../format.ts";
 import { about, version } from "../live.ts";
@@ -225,8 +225,8 @@ function withGaps(newestFirst: DaysAnswer["days"]): DaysAnswer["days"] {
   });
 }
 
-function SessionList({ sessions, news }: { sessions: SessionItem[]; news: News["bySession"] }) {
-  const groups: [string, SessionItem[]][] = [];
+function SessionList({ sessions, news }: { sessions: SessionOverview[]; news: News["bySession"] }) {
+  const groups: [string, SessionOverview[]][] = [];
   for (const session of sessions) {
     const date = day(session.updatedAtMs);
     const group = groups.at(-1);
@@ -253,7 +253,7 @@ function SessionRow({
   session,
   news,
 }: {
-  session: SessionItem;
+  session: SessionOverview;
   news: { messageCount: number; seqFirst: number } | undefined;
 }) {
   const title = sessionTitle(session);
@@ -303,7 +303,7 @@ interface News {
 
 const LOOKED = "coppice.looked";
 
-/** What was appended since the reader said that everything was seen; at first, since the first look. */
+/** Lists the messages that were appended since the reader marked everything as seen; at first, since the first visit. */
 function useNews(): News {
   const [looked, setLooked] = useState(() =>
     Number(localStorage.getItem(`${LOOKED} ${about.value!.path}`) ?? Number.NaN),
