@@ -26,7 +26,7 @@ export interface MessagesOptions {
 export type RewindOptions = { toSeq?: number; toMessageId?: number };
 
 export interface RewindResult {
-  /** The branch that holds the superseded messages; null if there were none. */
+  /** The branch that holds the superseded messages and entries; null if there were none. */
   branchId: string | null;
   supersededCount: number;
 }

@@ -48,9 +48,11 @@ export class EntryRepository extends Repository {
     this.#put.run(row);
   }
 
-  /** Moves the entries after a message to another session. @throws {SyntaxError} if one is damaged. */
-  moveBeyond(from: string, seq: number, to: string): void {
-    this.#moveAll(this.#beyond.all(from, seq + 1), to);
+  /** Moves the entries after a message to another session. @returns how many. @throws {SyntaxError} if one is damaged. */
+  moveBeyond(from: string, seq: number, to: string): number {
+    const rows = this.#beyond.all(from, seq + 1);
+    this.#moveAll(rows, to);
+    return rows.length;
   }
 
   /** Moves the entries of a session whose ids a branch has, too. @param to  Returns the session that gets them. */

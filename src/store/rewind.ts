@@ -33,7 +33,7 @@ export interface RewindTerms extends DeriveOptions {
 }
 
 export interface Rewound {
-  /** The branch that holds the superseded messages; null if there were none. */
+  /** The branch that holds the superseded messages and entries; null if there were none. */
   branchId: string | null;
   supersededCount: number;
 }
@@ -93,7 +93,7 @@ export function rewindSession(
   seqLast: number,
   terms: RewindTerms,
 ): Rewound {
-  const { sessions, messages, entries, pendingVectors, fullText, frontierMoves } = repositories;
+  const { sessions, messages, unions, entries, pendingVectors, fullText, frontierMoves } = repositories;
   const { id: sessionId } = session;
   const nextSeq = messages.nextSeq({ sessionId });
   if (seqLast >= nextSeq - 1) return { branchId: null, supersededCount: 0 };
@@ -103,19 +103,22 @@ export function rewindSession(
   const { branchId, nowMs, isUndoable } = terms;
   sessions.insertBranch({ id: branchId, nowMs, seqLast, seqEnd: nextSeq, isUndoable }, session);
   const divided = messages.dividedBy({ sessionId, seqLast });
-  const heirs = repositories.unions.heirs({ sessionId, seq: frontier.graduatedSeq, position });
+  const heirs = unions.heirs({ sessionId, seq: frontier.graduatedSeq, position });
+  unions.undoOlder(sessionId, seqLast, unions.newestPosition() + 1);
   undoLog(repositories, session, position, terms);
 
   const ids = messages.supersede(sessionId, seqLast, branchId, divided?.partId);
-  entries.moveBeyond(sessionId, seqLast, branchId);
+  const entryCount = entries.moveBeyond(sessionId, seqLast, branchId);
   pendingVectors.follow({ from: sessionId, to: branchId });
+  const isEmpty = ids.length + entryCount === 0;
+  if (isEmpty) sessions.delete(branchId); // all later messages were forgotten
   unlessDamaged(fullText, () => fullText.delete(ids));
   leaveSpans(repositories, sessionId, seqLast);
 
   sessions.moveFrontier(frontier.graduatedSeq, frontier.evictedSeq, sessionId);
   frontierMoves.deleteMovesAfter(sessionId, seqLast + 1);
   if (heirs.length > 0) undoHeirs(repositories, sessionId, new Set(heirs), terms);
-  return { branchId, supersededCount: ids.length };
+  return { branchId: isEmpty ? null : branchId, supersededCount: ids.length };
 }
 
 /**
@@ -160,7 +163,7 @@ function undoLog(repositories: Repositories, session: SessionRow, position: numb
   leaveSummaries(repositories, sessionId, position, undoneAt, entries);
   const firstSettled = rows.find(({ kind }) => kind === "settle");
   if (firstSettled !== undefined) dissolveSubjects(repositories, session.project, firstSettled.id);
-  unions.undoAfter(sessionId, position, undoneAt);
+  unions.undoAfter(sessionId, { generation: generations.newest()!.id, position }, undoneAt);
 
   messages.leaveForest(entries.map(({ node }) => node));
   for (const { kind, node } of rows) if (kind === "unite") messages.setParent(node, node);

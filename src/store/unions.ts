@@ -31,6 +31,7 @@ export interface EnteredStep {
 }
 
 export type RootAt = { root: number; position: number };
+type LogPosition = { generation: number; position: number };
 
 /** SQL for the newest log position in the store. */
 export const NEWEST_POSITION = `SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'unions'), 0),
@@ -106,16 +107,23 @@ export class UnionRepository extends Repository {
   readonly absorbedAt = this.statement<[root: number], { position: number; root: number }>`
     SELECT id AS position, root FROM unions
     WHERE node = ? AND kind = 'unite' AND level <> 'subject' AND generation = ${GENERATION_NOW}`.get;
-  readonly #copyUndone = this.statement<{ sessionId: string; position: number; undoneAt: number }>`
+  /** In each older generation, the log position before the step of the newest message up to a seq entered the forest. */
+  readonly #olderPositions = this.statement<{ sessionId: string; seqLast: number }, LogPosition>`
+    SELECT u.generation, u.id - 1 AS position FROM unions u
+    WHERE u.node = (
+        SELECT step_id FROM messages WHERE session_id = @sessionId AND seq <= @seqLast AND pinned = 0
+        ORDER BY seq DESC LIMIT 1)
+      AND u.kind IN ('start', 'join') AND u.level <> 'subject' AND u.generation < ${GENERATION_NOW}`;
+  readonly #copyUndone = this.statement<LogPosition & { sessionId: string; undoneAt: number }>`
     INSERT INTO undone_unions (id, session_id, generation, level, kind, node, root, score, undone_at, members)
     SELECT id, session_id, generation, level, kind, node, root, score, @undoneAt, ${MEMBERS} FROM unions u
-    WHERE session_id = @sessionId AND id > @position AND level <> 'subject' AND generation = ${GENERATION_NOW}`;
+    WHERE session_id = @sessionId AND id > @position AND level <> 'subject' AND generation = @generation`;
   readonly #copyOneUndone = this.statement<{ id: number; undoneAt: number }>`
     INSERT INTO undone_unions (id, session_id, generation, level, kind, node, root, score, undone_at, members)
     SELECT id, session_id, generation, level, kind, node, root, score, @undoneAt, ${MEMBERS} FROM unions u WHERE id = @id`;
-  readonly #deleteAfter = this.statement<[sessionId: string, position: number]>`
+  readonly #deleteAfter = this.statement<LogPosition & { sessionId: string }>`
     DELETE FROM unions
-    WHERE session_id = ? AND id > ? AND level <> 'subject' AND generation = ${GENERATION_NOW}`;
+    WHERE session_id = @sessionId AND id > @position AND level <> 'subject' AND generation = @generation`;
   readonly #undoneOf = this.statement<[sessionId: string, generation: number], UndoneRow>`
     SELECT ${columns(undoneUnions, "id", "level", "kind", "node", "root", "score", "undoneAt", "members")} FROM undone_unions
     WHERE session_id = ? AND generation = ? ORDER BY id`;
@@ -254,10 +262,18 @@ export class UnionRepository extends Repository {
     return this.#isRewound(at) === 1;
   }
 
-  /** Takes back the rows of a session after a log position. */
-  undoAfter(sessionId: string, position: number, undoneAt: number): void {
-    this.#copyUndone.run({ sessionId, position, undoneAt });
-    this.#deleteAfter.run(sessionId, position);
+  /** Takes back the rows of a session after a log position of a generation. */
+  undoAfter(sessionId: string, { generation, position }: LogPosition, undoneAt: number): void {
+    this.#copyUndone.run({ sessionId, generation, position, undoneAt });
+    this.#deleteAfter.run({ sessionId, generation, position });
+  }
+
+  /**
+   * Takes back the rows of older generations from the step of the newest message up to a seq on: the step may be divided, or get
+   * other results. Rows that are taken back say which messages their steps had.
+   */
+  undoOlder(sessionId: string, seqLast: number, undoneAt: number): void {
+    for (const from of this.#olderPositions.all({ sessionId, seqLast })) this.undoAfter(sessionId, from, undoneAt);
   }
 
   undoneOf(sessionId: string, generation: number): UndoneRow[] {

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { openStore, StoreError } from "../../../src/index.ts";
+import { hashingEmbedder } from "../../../src/models/hashing-embedder.ts";
+import { letterEmbedder } from "../../support/other-embedders.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { assistant, calls, results, talk, user } from "../../support/said.ts";
 import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
@@ -106,6 +108,31 @@ test("handles from before expand to what they held, even where a step was divide
   expect(store.verify()).toMatchObject({ ok: true });
 });
 
+test("handles of an older generation expand to what they held, whatever becomes of the step where the rewind was", async () => {
+  const embedders = { [hashingEmbedder.id]: hashingEmbedder, [letterEmbedder.id]: letterEmbedder };
+  const store = temporaryStore({ embedder: (id) => embedders[id ?? ""] ?? hashingEmbedder });
+  const session = store.session("s", SMALL);
+  session.appendAll([user("read both"), calls(["a", "b"]), results(["a"], "one"), results(["b"], "two")]);
+  session.appendAll([...talk(30), calls(["c"]), ...talk(30)]);
+  const handles = [...session.roots(), ...session.roots({ level: "cluster" })].map(({ root }) => root);
+  const membersOf = (handle: string) => store.expand(handle, { limit: 1_000 }).members.map(({ id }) => id);
+  const before = handles.map(membersOf);
+  await store.reembed({ embedder: letterEmbedder });
+  session.rewind({ toSeq: 34 }); // the call that nothing answered
+  session.append(results(["c"], "three"));
+  expect(handles.map(membersOf)).toEqual(before);
+  session.rewind({ toSeq: 2 });
+  expect(handles.map(membersOf)).toEqual(before);
+  session.append(results(["b"], "four"));
+  session.appendAll(talk(40));
+  session.rewind({ toSeq: 2 });
+  expect(handles.map(membersOf)).toEqual(before);
+  const member = before[0]!.findLast((id) => !handles.some((handle) => handle.includes(`:${id}@`)))!;
+  store.forget("s", { messageIds: [member] });
+  expect(handles.map(membersOf)).toEqual(before.map((ids) => ids.filter((id) => id !== member)));
+  expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+});
+
 test("summaries of superseded messages leave the context, and others stay", async () => {
   const store = temporaryStore({ summarizer: scriptedSummarizer("good") });
   const session = store.session("s", { ...SMALL, resolveTokensMin: 20 });
@@ -208,6 +235,28 @@ test("a damaged checkpoint is found, and `verify` with `rebuild` removes it", ()
   expect(damaged.verify({ rebuild: true })).toMatchObject({ ok: true });
   expect(session.rewind({ toSeq: 590 })).toMatchObject({ supersededCount: 9 });
   expect(damaged.verify()).toMatchObject({ ok: true, problems: [] });
+});
+
+test("if all later messages were forgotten, there is no branch, and the session goes back nevertheless", () => {
+  const store = temporaryStore();
+  const session = store.session("s");
+  const appended = session.appendAll(talk(4));
+  store.forget("s", { messageIds: appended.slice(2).map(({ messageId }) => messageId) });
+  expect(session.rewind({ toSeq: 1 })).toEqual({ branchId: null, supersededCount: 0 });
+  expect(session.branches()).toEqual([]);
+  expect(session.undo()).toEqual({ restoredCount: 0, supersededCount: 0 });
+  expect(session.append(user("next"))).toMatchObject({ seq: 2 });
+  session.entries.append([{ value: "after the third" }]);
+  expect(session.rewind({ toSeq: 1 }).branchId).not.toBeNull();
+  expect(session.undo()).toEqual({ restoredCount: 1, supersededCount: 0 });
+  const last = session.append(user("last")).messageId;
+  session.entries.append([{ value: "after the fourth" }]);
+  store.forget("s", { messageIds: [last] });
+  expect(session.rewind({ toSeq: 2 })).toMatchObject({ branchId: expect.any(String), supersededCount: 0 });
+  expect(session.entries.list()).toHaveLength(1);
+  session.undo();
+  expect(session.entries.list()).toHaveLength(2);
+  expect(store.verify()).toMatchObject({ ok: true, problems: [] });
 });
 
 test("inside `atomically`, it is undone with everything else", () => {
