@@ -6,9 +6,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
+import type { Page } from "playwright-core";
 import { openStore } from "../../src/index.ts";
 import type { GetRoutes, LogAnswer } from "../../src/view/api.ts";
 import { logOf, Replay } from "../../src/view/page/parts/replay.ts";
+import { findChromium, launchChromium } from "../../test/support/chromium.ts";
 import { bundlePage } from "../build/page.ts";
 import { quantile, randomFrom, sessionMessages, take } from "./messages.ts";
 import { questions } from "./recall-questions.ts";
@@ -16,6 +18,8 @@ import { recallStore } from "./recall-store.ts";
 
 const CHILD = fileURLToPath(new URL("view-child.ts", import.meta.url));
 const PAGE = fileURLToPath(new URL("../../src/view/page", import.meta.url));
+/** The server looks for the page here when it runs from its source. */
+const BUNDLED = fileURLToPath(new URL("../../dist/view", import.meta.url));
 const MESSAGES = 100_000;
 const QUESTIONS = 12;
 /** The first questions only warm the caches. */
@@ -23,6 +27,8 @@ const WARMING = 2;
 const SEED = 5;
 const IDLE_MS = 20_000;
 const JUMPS = 200;
+const PAINTS = 5;
+const SCROLLS = 100;
 const SESSION = "long";
 
 export interface ViewBenchOptions {
@@ -34,7 +40,8 @@ export interface ViewBenchOptions {
 /**
  * Measures the view on a store of 500 sessions and on one session, each with 100,000 messages: a search for each key that a
  * person types, the processor time of a server whose page is open while nothing happens, the answers that a page asks for first,
- * and jumps of the slider to any position of the log.
+ * and jumps of the slider to any position of the log. If a browser is found (`npm run chromium`), it opens the one session and
+ * scrolls through it.
  */
 export async function benchView({ messages = MESSAGES, folder }: ViewBenchOptions = {}): Promise<{
   name: "view";
@@ -47,6 +54,7 @@ export async function benchView({ messages = MESSAGES, folder }: ViewBenchOption
     await recallStore(many, messages);
     oneSession(one, messages);
     for (const path of [many, one]) openStore(path).close(); // a kept store may have an older format
+    await bundlePage(PAGE, BUNDLED);
     return {
       name: "view",
       figures: {
@@ -54,7 +62,8 @@ export async function benchView({ messages = MESSAGES, folder }: ViewBenchOption
         ...(await served(many, searchFigures)),
         ...(await served(many, idleFigures)),
         ...(await served(one, sessionFigures)),
-        assetsGzipBytes: await assetsGzipBytes(join(scratch, "page")),
+        ...(await served(one, pageFigures)),
+        assetsGzipBytes: assetsGzipBytes(),
       },
     };
   } finally {
@@ -77,13 +86,13 @@ function oneSession(path: string, messageCount: number): void {
 
 class Served {
   readonly #child: ChildProcess;
-  readonly #base: string;
-  readonly #cookie: string;
+  readonly base: string;
+  readonly cookie: string;
 
   constructor(child: ChildProcess, base: string, cookie: string) {
     this.#child = child;
-    this.#base = base;
-    this.#cookie = cookie;
+    this.base = base;
+    this.cookie = cookie;
   }
 
   async get<R extends keyof GetRoutes>(route: R, query: object): Promise<GetRoutes[R]["answer"]> {
@@ -93,7 +102,7 @@ class Served {
   }
 
   open(path: string): Promise<Response> {
-    return fetch(`${this.#base}${path}`, { headers: { cookie: this.#cookie } });
+    return fetch(`${this.base}${path}`, { headers: { cookie: this.cookie } });
   }
 
   async cpuMs(): Promise<number> {
@@ -186,7 +195,51 @@ async function sessionFigures(view: Served): Promise<Figures> {
   return { messagesMs, outlineMs, logMs, contextMs, forestMs, logRows: log.count, sliderP95Ms: quantile(jumps, 0.95) };
 }
 
-async function assetsGzipBytes(folder: string): Promise<number> {
-  await bundlePage(PAGE, folder);
-  return readdirSync(folder).reduce((sum, name) => sum + gzipSync(readFileSync(join(folder, name))).length, 0);
+/** Opens the session again and again, then scrolls to places all over it. */
+async function pageFigures(view: Served): Promise<Figures> {
+  const chromium = findChromium();
+  if (chromium === undefined) return {};
+  const browser = await launchChromium(chromium);
+  try {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+    const [name, value] = view.cookie.split("=") as [string, string];
+    await context.addCookies([{ name, value, url: view.base }]);
+    const page = await context.newPage();
+    const [paints, firsts]: [number[], number[]] = [[], []];
+    for (let count = 0; count < PAINTS; count++) {
+      await page.goto(`${view.base}/?view=session&session=${SESSION}`);
+      await page.locator(".message .prose").first().waitFor();
+      const [paint, first] = await page.evaluate(() => [
+        performance.getEntriesByName("first-contentful-paint")[0]!.startTime,
+        performance.now(),
+      ]);
+      paints.push(paint!);
+      firsts.push(first!);
+    }
+    return {
+      firstPaintMs: quantile(paints, 0.5),
+      firstMessagesMs: quantile(firsts, 0.5),
+      pageMb: await scrolledPageMb(page),
+    };
+  } finally {
+    await browser.close();
+  }
+}
+
+/** Returns the memory that the page holds after it showed places all over the session, without what can be collected. */
+async function scrolledPageMb(page: Page): Promise<number> {
+  await page.locator("[data-index]").first().waitFor(); // the list is there when the whole session is known
+  const random = randomFrom(SEED);
+  for (let count = 0; count < SCROLLS; count++) {
+    await page.evaluate((share) => scrollTo(0, document.documentElement.scrollHeight * share), random());
+    await page.waitForTimeout(20);
+  }
+  const client = await page.context().newCDPSession(page);
+  await client.send("HeapProfiler.collectGarbage");
+  const usage = (await client.send("Runtime.getHeapUsage")) as unknown as Record<string, number>;
+  return (usage.usedSize! + usage.embedderHeapUsedSize! + usage.backingStorageSize!) / 1e6;
+}
+
+function assetsGzipBytes(): number {
+  return readdirSync(BUNDLED).reduce((sum, name) => sum + gzipSync(readFileSync(join(BUNDLED, name))).length, 0);
 }

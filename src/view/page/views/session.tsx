@@ -22,22 +22,29 @@ function Reading({ answer }: { answer: SessionAnswer }) {
   const session = answer.session.id;
   const [outline, setOutline] = useState<Outline>();
   const [error, setError] = useState<Refused>();
+  const [hasBegun, setHasBegun] = useState(false);
   useEffect(() => {
+    // The server answers one request at a time, and the first messages come before the outline of all.
+    if (!hasBegun) return;
     const aborting = new AbortController();
     loadOutline(session, answer.seqEnd, aborting.signal).then(setOutline, (failure) => {
       if (!aborting.signal.aborted) setError(failure);
     });
     return () => aborting.abort();
-  }, [session, answer.seqEnd, answer.session.messageCount]);
+  }, [session, answer.seqEnd, answer.session.messageCount, hasBegun]);
   if (error !== undefined) return <Failure error={error} />;
-  if (outline === undefined) return <Beginning session={session} />;
+  if (outline === undefined) return <Beginning session={session} onRead={() => setHasBegun(true)} />;
   if (outline.count === 0) return <Empty title="This session has no messages" />;
   return <Messages answer={answer} outline={outline} />;
 }
 
 /** The first messages to read, until the whole session is known: a long one takes its time. */
-function Beginning({ session }: { session: string }) {
-  const { data } = useGet("/api/messages", { session, seqFrom: Number(params.value.seq ?? 0), limit: 12 });
+function Beginning({ session, onRead }: { session: string; onRead: () => void }) {
+  const { data, error } = useGet("/api/messages", { session, seqFrom: Number(params.value.seq ?? 0), limit: 12 });
+  const isRead = data !== undefined || error !== undefined;
+  useEffect(() => {
+    if (isRead) onRead();
+  }, [isRead]);
   return (
     <>
       <Loading />
