@@ -5,11 +5,11 @@ import { internalsOf } from "../src/session/opened-store.ts";
 
 // Writes the store and the contexts that test/upgrade opens and renders for as long as a format is supported:
 //
-//     npx tsx scripts/fixture-store.ts test/fixtures/stores/format-9
+//     npx tsx scripts/fixture-store.ts test/fixtures/stores/format-15
 //
 // The number is the count of migrations. A fixture is never written again: a new format gets a new file. (The file v1.db is
 // older than this script's present form.) Its messages are made up, and its clock advances by a minute at each call, so
-// that the same version of the program writes the same rows.
+// that the same version of the program writes the same rows, except for the ids of branches.
 
 const [, , base] = process.argv;
 const file = `${base}.db`;
@@ -88,6 +88,37 @@ const child = internalsOf(store).importedSession({
 child.append({ role: "user", content: "Look up the soundings of 1987." });
 store.session("empty");
 
+// A session that went back three times, once between the results of a call, and forward again once.
+const turned = store.session("turned", { ...SETTINGS, project: "harbor" });
+for (const round of [10, 11, 12]) await talkOfTheHarbor(turned, round);
+turned.entries.append([{ id: "tide", value: { gate: 2, meters: [4.5, 5.1] } }]);
+turned.appendAll([
+  { role: "user", content: "Read the soundings of both gates." },
+  {
+    role: "assistant",
+    parts: ["first", "second"].map((gate) => ({
+      type: "tool_call",
+      toolCallId: gate,
+      name: "read_file",
+      args: { path: `soundings/${gate}.txt` },
+    })),
+  },
+  { role: "tool", parts: [{ type: "tool_result", toolCallId: "first", content: "4.5 m at low water" }] },
+]);
+turned.append({ role: "tool", parts: [{ type: "tool_result", toolCallId: "second", content: "The file is empty." }] });
+for (const round of [13, 14]) await talkOfTheHarbor(turned, round);
+turned.entries.append([{ id: "tide", value: "the second half" }, { value: null }]);
+turned.rewind({ toSeq: 26 });
+turned.append({ role: "tool", parts: [{ type: "tool_result", toolCallId: "second", content: "5.1 m at low water" }] });
+await talkOfTheHarbor(turned, 15);
+turned.rewind({ toSeq: 17 });
+turned.append({ role: "user", content: "Leave the soundings, and look for the paint dealer's address." });
+turned.undo();
+turned.rewind({ toSeq: 30 });
+await talkOfTheHarbor(turned, 16);
+store.items.put(["harbor", "gates"], "second", { open: false });
+store.items.put(["harbor"], "seal", new Uint8Array([0, 255, 7]), { session: "turned" });
+
 await store.upkeep();
 await store.forget("harbor-pilot", { messageIds: [pilot.messages({ seqFrom: 9, limit: 1 })[0]!.id] });
 writeContexts();
@@ -110,7 +141,7 @@ function writeContexts(): void {
     { strategy: "full", tokensMax: 12_000 },
     {},
   ];
-  const lines = [pilot, lock, yard, split, whole, imported].flatMap((session) =>
+  const lines = [pilot, lock, yard, split, whole, imported, turned].flatMap((session) =>
     asked.map(({ query, ...options }) => {
       const { messages, tokenCount } = session.render({ ...options, ...(query !== undefined && { query }) });
       const { compactableTokens } = session.pressure(options);

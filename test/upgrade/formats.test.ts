@@ -30,13 +30,20 @@ function openFixture(format: number): Store {
   return openedStore(path);
 }
 
-describe.each([7, 8, 9])("a store of format %i", (format) => {
+const OLD = { sessionCount: 8, messageCount: 133, rebuiltCount: 7, contextCount: 42 };
+
+describe.each([
+  { format: 7, ...OLD },
+  { format: 8, ...OLD },
+  { format: 9, ...OLD },
+  { format: 15, sessionCount: 9, messageCount: 195, rebuiltCount: 0, contextCount: 49 },
+])("a store of format $format", ({ format, sessionCount, messageCount, rebuiltCount, contextCount }) => {
   test("it verifies clean, and a rebuild writes its rows as this version does", () => {
     const store = openFixture(format);
     const textsOf = () => store.query("SELECT id, text, parts, checksum IS NULL AS is_unsealed FROM messages");
     const before = textsOf();
-    expect(store.verify()).toMatchObject({ ok: true, sessionCount: 8, messageCount: 133 });
-    expect(store.verify({ rebuild: true })).toMatchObject({ ok: true, rebuiltCount: 7 });
+    expect(store.verify()).toMatchObject({ ok: true, sessionCount, messageCount });
+    expect(store.verify({ rebuild: true })).toMatchObject({ ok: true, rebuiltCount });
     expect(textsOf()).toEqual(before.map((row) => ({ ...row, is_unsealed: 0 })));
     const old = "SELECT count(*) AS n FROM messages WHERE length(embedding) % 4 = 0";
     expect(store.query(old)).toEqual([{ n: 0 }]);
@@ -46,7 +53,7 @@ describe.each([7, 8, 9])("a store of format %i", (format) => {
   test("every session renders the bytes that are recorded", async () => {
     const store = openFixture(format);
     const contexts = recordedContexts(format);
-    expect(contexts).toHaveLength(42);
+    expect(contexts).toHaveLength(contextCount);
     const lines = contexts.map(({ session: id, options, query }) => {
       const session = store.resume(id);
       const { messages, tokenCount } = session.render({ ...options, ...(query !== undefined && { query }) });
@@ -67,4 +74,31 @@ describe.each([7, 8, 9])("a store of format %i", (format) => {
       reason: "middle_too_small",
     });
   });
+});
+
+test("a session of format 15 that went back keeps its branches, entries and items, and goes back and forward", () => {
+  const store = openFixture(15);
+  const session = store.resume("turned");
+  const openings = session.branches().map(({ afterSeq, messageCount, firstMessageId, isUndoable }) => {
+    const [{ text }] = store.expand(firstMessageId!, { level: "step" }).members as [{ text: string }];
+    return [afterSeq, messageCount, text.slice(0, 18), isUndoable];
+  });
+  expect(openings).toEqual([
+    [17, 1, "Leave the sounding", false],
+    [26, 17, "The file is empty.", true],
+    [30, 5, "High water at the ", true],
+  ]);
+  expect(session.entries.list()).toMatchObject([{ id: "tide", value: { gate: 2, meters: [4.5, 5.1] } }]);
+  expect(store.items.get(["harbor"], "seal")?.value).toEqual(new Uint8Array([0, 255, 7]));
+  const undone = store.query("SELECT root, max(id) AS id FROM undone_unions WHERE kind = 'join' GROUP BY root");
+  for (const { root, id } of undone) {
+    expect(store.expand(`cluster:${root}@${id}`).memberCount, `cluster:${root}@${id}`).toBeGreaterThan(1);
+  }
+  expect(undone).toHaveLength(4);
+  expect(session.undo()).toEqual({ restoredCount: 5, supersededCount: 8 });
+  expect(session.rewind({ toSeq: 24 })).toMatchObject({ supersededCount: 11 });
+  expect(session.undo()).toEqual({ restoredCount: 11, supersededCount: 0 });
+  expect(session.undo()).toEqual({ restoredCount: 17, supersededCount: 9 });
+  expect(session.entries.list().map(({ value }) => value)).toContain("the second half");
+  expect(store.verify()).toMatchObject({ ok: true, problems: [] });
 });
