@@ -107,7 +107,7 @@ turned.appendAll([
 ]);
 turned.append({ role: "tool", parts: [{ type: "tool_result", toolCallId: "second", content: "The file is empty." }] });
 for (const round of [13, 14]) await talkOfTheHarbor(turned, round);
-turned.entries.append([{ id: "tide", value: "the second half" }, { value: null }]);
+turned.entries.append([{ id: "tide", value: "skipped, because the id is known" }, { value: null }]);
 turned.rewind({ toSeq: 26 });
 turned.append({ role: "tool", parts: [{ type: "tool_result", toolCallId: "second", content: "5.1 m at low water" }] });
 await talkOfTheHarbor(turned, 15);
