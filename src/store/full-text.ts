@@ -107,7 +107,7 @@ export class FullTextRepository extends Repository {
   readonly #frequencies = new Map<string, number>();
   /** The number of indexed messages when the first of these frequencies was read. */
   #frequenciesOf = 0;
-  /** Which messages scopes have, as of one state of the store. */
+  /** The messages of each scope, as of one state of the store. */
   readonly #knownOfScopes = { state: "", byScope: new Map<string, unknown>() };
   /** The number of words by message id; 0 if it was not read. It never changes, because ids are not used twice. */
   #lengths = new Uint32Array();

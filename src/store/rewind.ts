@@ -66,7 +66,7 @@ export function takeBack(
     const calls = parts.flatMap((part) => (part.type === "tool_result" ? [part.toolCallId] : []));
     place(id, stepId, calls);
   }
-  // An entry that got the id of a superseded one is superseded in its turn, even if no message is.
+  // A newer entry may have taken the id of a superseded one. It is superseded too, even if no message is.
   entries.moveSharing(sessionId, branchId, () => {
     if (sessions.byId(terms.branchId) === undefined) {
       const place = { id: terms.branchId, nowMs: terms.nowMs, seqLast: forkSeq, seqEnd: forkSeq + 1 };

@@ -500,11 +500,11 @@ export const importedFiles = sqliteTable("imported_files", {
 export const tombstones = sqliteTable(
   "tombstones",
   {
-    // Of the name of a message or a session in its source, or of its content and the beginning of its session.
+    // The digest of the name of a message or a session in its source, or of its content and the beginning of its session.
     digest: blob("digest", { mode: "buffer" }).primaryKey(),
-    // Of the id of the session in this store. `restore` finds the rows by it.
+    // The digest of the id of the session in this store. `restore` finds the rows by it.
     sessionDigest: blob("session_digest", { mode: "buffer" }).notNull(),
-    // Of the beginning of the session, in rows about the content of a message.
+    // The digest of the beginning of the session, in rows about the content of a message.
     openingDigest: blob("opening_digest", { mode: "buffer" }),
     // NULL in rows about the whole session.
     messageId: integer("message_id"),

@@ -21,8 +21,8 @@ export type TombstoneRow = typeof tombstones.$inferInsert;
  * The digests by which an import recognizes what was forgotten.
  *
  * Each store has a random key, so that no table of known digests tells what a short text was. The key is in the store, because
- * an import must recognize a text by the store alone. So somebody who has the file can still test a guess, but only one
- * message at a time, and only if they also know or guess what the message's session began with.
+ * an import must recognize a text by the store alone. Whoever has the file can test a guess of a message, but must also know or
+ * guess what the session of the message began with.
  */
 export class TombstoneDigests {
   readonly #key: Buffer;
@@ -31,12 +31,12 @@ export class TombstoneDigests {
     this.#key = key;
   }
 
-  /** Of the id of a session in this store. */
+  /** Returns the digest of the id of a session in this store. */
   session(id: string): Buffer {
     return this.#of("session", id);
   }
 
-  /** Of the name of a session in the program it comes from. */
+  /** Returns the digest of the name of a session in the program it comes from. */
   origin(source: string, externalId: string): Buffer {
     return this.#of("origin", source, externalId);
   }
@@ -46,7 +46,7 @@ export class TombstoneDigests {
     return this.#of("message", sessionId, name);
   }
 
-  /** Of the beginning of a session. A copy of a file has the same, whatever its name. */
+  /** Returns the digest of the beginning of a session. Copies of a file have the same one, whatever their names are. */
   opening(digests: readonly Buffer[]): Buffer {
     return this.#of("opening", ...digests.map((digest) => digest.toString("hex")));
   }

@@ -21,7 +21,7 @@ import { namespacesUnder } from "./namespaces.ts";
 /** The value of a checkpoint's item in the store. */
 interface StoredValue {
   value: Record<string, unknown>;
-  /** Which paths are searched; by default all. False: none. */
+  /** The paths that are searched: by default all. False: none. */
   index?: false | string[];
 }
 
