@@ -14,7 +14,7 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: "library", include: ["test/**/*.test.ts"], exclude: ["test/{e2e,docs,view}/**"] },
+        test: { name: "library", include: ["test/**/*.test.ts"], exclude: ["test/{e2e,docs,view,hub}/**"] },
       },
       {
         extends: true,
@@ -24,6 +24,11 @@ export default defineConfig({
           include: ["test/{e2e,docs,view}/**/*.test.ts"],
           globalSetup: ["test/support/build.ts"],
         },
+      },
+      {
+        extends: true,
+        // These run on a Postgres server.
+        test: { name: "hub", include: ["test/hub/**/*.test.ts"], globalSetup: ["test/support/hub-server.ts"] },
       },
     ],
   },

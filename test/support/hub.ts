@@ -1,0 +1,49 @@
+import { Client, type QueryResultRow } from "pg";
+import { afterAll, inject, onTestFinished } from "vitest";
+
+let databaseCount = 0;
+
+/** Makes an empty database for a test file, and returns the URL of its superuser. Call it once in a file, outside of tests. */
+export async function testDatabase(): Promise<string> {
+  const server = inject("hubServer");
+  databaseCount += 1;
+  const name = `coppice_test_${process.pid}_${databaseCount}`;
+  await run(server, `CREATE DATABASE ${name}`);
+  afterAll(() => run(server, `DROP DATABASE ${name} WITH (FORCE)`));
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+/** The same database as somebody else. */
+export function asRole(url: string, role: string): string {
+  const other = new URL(url);
+  other.username = role;
+  other.password = "";
+  return other.href;
+}
+
+/** Connects until the test is over. */
+export async function connected(url: string): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  onTestFinished(() => client.end());
+  return client;
+}
+
+/** Runs SQL on a connection of its own, and returns the rows. */
+export async function run<Row extends QueryResultRow>(url: string, sql: string, values?: unknown[]): Promise<Row[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Row>(sql, values)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** True if the server has pgvector. Where COPPICE_HUB_MUST is "vector", its tests fail and are not skipped. */
+export async function hasVector(url: string): Promise<boolean> {
+  if (process.env.COPPICE_HUB_MUST === "vector") return true;
+  return (await run(url, "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'")).length > 0;
+}
