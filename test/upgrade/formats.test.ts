@@ -80,8 +80,8 @@ test("a session of format 15 that went back keeps its branches, entries and item
   const store = openFixture(15);
   const session = store.resume("turned");
   const openings = session.branches().map(({ afterSeq, messageCount, firstMessageId, isUndoable }) => {
-    const [{ text }] = store.expand(firstMessageId!, { level: "step" }).members as [{ text: string }];
-    return [afterSeq, messageCount, text.slice(0, 18), isUndoable];
+    const [first] = store.expand(firstMessageId!, { level: "step" }).members;
+    return [afterSeq, messageCount, first!.text.slice(0, 18), isUndoable];
   });
   expect(openings).toEqual([
     [17, 1, "Leave the sounding", false],
