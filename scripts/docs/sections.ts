@@ -54,6 +54,11 @@ const ERROR_EXAMPLES: { [C in ErrorCode]: ErrorDetails[C] } = {
   },
   MODEL_ANSWER_INVALID: { model: "gemini-3.1-flash-lite", reason: "it is cut off (MAX_TOKENS)" },
   REDACT_FAILED: { reason: "it threw an error" },
+  HUB_UNREACHABLE: { hub: "hub.example/agents", reason: "ECONNREFUSED" },
+  HUB_REFUSED: { hub: "hub.example/agents", reason: 'password authentication failed for user "ada"' },
+  HUB_NOT_READY: { hub: "hub.example/agents", command: "coppice hub init" },
+  HUB_NEWER: { hub: "hub.example/agents", version: 3, known: 1 },
+  HUB_DRIVER_MISSING: { package: "pg" },
 };
 
 /** Matches a section with its markers. */

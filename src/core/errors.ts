@@ -45,6 +45,12 @@ export interface ErrorDetails {
   MODEL_UNAVAILABLE: { model: string; reason: string; status?: number; retryAfterMs?: number };
   MODEL_ANSWER_INVALID: { model: string; reason: string };
   REDACT_FAILED: { reason: string };
+  /** `hub` is the server and its database, without user and password. */
+  HUB_UNREACHABLE: { hub: string; reason: string };
+  HUB_REFUSED: { hub: string; reason: string };
+  HUB_NOT_READY: { hub: string; command: string };
+  HUB_NEWER: { hub: string; version: number; known: number };
+  HUB_DRIVER_MISSING: { package: string };
 }
 
 export type ErrorCode = keyof ErrorDetails;
@@ -191,6 +197,26 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   REDACT_FAILED: ({ reason }) => ({
     message: `The \`redact\` hook failed: ${reason}.`,
     hint: "Nothing was sent. The hook must take a text and return the text that may leave the machine.",
+  }),
+  HUB_UNREACHABLE: ({ hub, reason }) => ({
+    message: `The hub ${hub} does not answer: ${reason}.`,
+    hint: "The store works without it. What was acknowledged is there; push again later.",
+  }),
+  HUB_REFUSED: ({ hub, reason }) => ({
+    message: `The hub ${hub} refused: ${reason}.`,
+    hint: "Check the user, the password and the team: `coppice hub grant <role> --team T` gives rights.",
+  }),
+  HUB_NOT_READY: ({ hub, command }) => ({
+    message: `The database ${hub} lacks tables that this version needs.`,
+    hint: `An administrator of the database runs \`${command}\` once.`,
+  }),
+  HUB_NEWER: ({ hub, version, known }) => ({
+    message: `The hub ${hub} has version ${version} of the tables, and this version of Coppice knows ${known}.`,
+    hint: "Nothing was changed. Install a newer Coppice.",
+  }),
+  HUB_DRIVER_MISSING: ({ package: name }) => ({
+    message: `The hub needs the package \`${name}\`, which is not installed.`,
+    hint: `Run \`npm install ${name}\`.`,
   }),
 };
 

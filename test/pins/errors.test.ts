@@ -176,6 +176,31 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
     "The `redact` hook failed: it threw an error.",
     "Nothing was sent. The hook must take a text and return the text that may leave the machine.",
   ],
+  HUB_UNREACHABLE: [
+    { hub: "h/d", reason: "ECONNREFUSED" },
+    "The hub h/d does not answer: ECONNREFUSED.",
+    "The store works without it. What was acknowledged is there; push again later.",
+  ],
+  HUB_REFUSED: [
+    { hub: "h/d", reason: "no" },
+    "The hub h/d refused: no.",
+    "Check the user, the password and the team: `coppice hub grant <role> --team T` gives rights.",
+  ],
+  HUB_NOT_READY: [
+    { hub: "h/d", command: "coppice hub init" },
+    "The database h/d lacks tables that this version needs.",
+    "An administrator of the database runs `coppice hub init` once.",
+  ],
+  HUB_NEWER: [
+    { hub: "h/d", version: 3, known: 1 },
+    "The hub h/d has version 3 of the tables, and this version of Coppice knows 1.",
+    "Nothing was changed. Install a newer Coppice.",
+  ],
+  HUB_DRIVER_MISSING: [
+    { package: "pg" },
+    "The hub needs the package `pg`, which is not installed.",
+    "Run `npm install pg`.",
+  ],
 };
 
 test.each(Object.entries(PINS))("%s", (code, [details, message, hint]) => {
@@ -199,6 +224,6 @@ test("nothing else is a StoreError", () => {
   expect(StoreError.is(undefined)).toBe(false);
 });
 
-test("there are 36 codes", () => {
-  expect(Object.keys(PINS)).toHaveLength(36);
+test("there are 41 codes", () => {
+  expect(Object.keys(PINS)).toHaveLength(41);
 });

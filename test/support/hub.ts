@@ -1,15 +1,18 @@
 import { Client, type QueryResultRow } from "pg";
-import { afterAll, inject, onTestFinished } from "vitest";
+import { afterAll, expect, inject, onTestFinished } from "vitest";
+import { HubConnection } from "../../src/hub/connection.ts";
 
 let databaseCount = 0;
 
-/** Makes an empty database for a test file, and returns the URL of its superuser. Call it once in a file, outside of tests. */
+/** Makes an empty database, and returns the URL of its superuser. It goes when the test, or else the file, is over. */
 export async function testDatabase(): Promise<string> {
   const server = inject("hubServer");
   databaseCount += 1;
   const name = `coppice_test_${process.pid}_${databaseCount}`;
   await run(server, `CREATE DATABASE ${name}`);
-  afterAll(() => run(server, `DROP DATABASE ${name} WITH (FORCE)`));
+  const drop = (): Promise<unknown> => run(server, `DROP DATABASE ${name} WITH (FORCE)`);
+  if (expect.getState().currentTestName === undefined) afterAll(drop);
+  else onTestFinished(drop as () => Promise<void>);
   const url = new URL(server);
   url.pathname = `/${name}`;
   return url.href;
@@ -21,6 +24,13 @@ export function asRole(url: string, role: string): string {
   other.username = role;
   other.password = "";
   return other.href;
+}
+
+/** A connection to a hub until the test is over. */
+export async function openedHub(url: string): Promise<HubConnection> {
+  const hub = await HubConnection.to(url);
+  onTestFinished(() => hub.close());
+  return hub;
 }
 
 /** Connects until the test is over. */

@@ -22,6 +22,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   importers: ["core", "adapters"],
   imports: ["core", "importers", "session"],
   frameworks: ["core", "adapters", "importers", "recall", "session"],
+  hub: ["core", "store", "models", "recall", "session"],
   hooks: ["core", "store", "models", "context", "recall", "session", "importers"],
   setup: ["core", "hooks"],
   // It may start the other surfaces.
@@ -36,6 +37,7 @@ const PACKAGE_AT: Record<string, readonly string[]> = {
   "drizzle-orm": ["store"],
   // Other programs' histories are databases, too.
   "better-sqlite3": ["store", "importers"],
+  pg: ["hub"],
   fzstd: ["importers"],
   stemmer: ["models"],
   "@google/genai": ["models/gemini", "adapters/gemini"],

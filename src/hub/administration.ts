@@ -1,0 +1,87 @@
+import type { PoolClient } from "pg";
+import { StoreError } from "../core/errors.ts";
+import { checkVersion, type HubConnection, versionOf } from "./connection.ts";
+import { MIGRATIONS } from "./migrations.ts";
+
+/** The roles of all teams. Members of `coppice_writer` may also read. */
+const RIGHTS = { read: "coppice_reader", write: "coppice_writer" } as const;
+
+/** Two administrators at once wait for each other. The number is any that others do not use. */
+const LOCK = "SELECT pg_advisory_xact_lock(7263814905)";
+
+export interface HubUpgrade {
+  /** Null before `init`. */
+  versionBefore: number | null;
+  version: number;
+}
+
+/** Makes the tables of the hub in a database, or brings them to this version. Needs a role that may create roles and schemas. */
+export function initHub(hub: HubConnection): Promise<HubUpgrade> {
+  return hub.administer(async (client) => {
+    await client.query(LOCK);
+    const found = await versionOf(client);
+    if (found === undefined) {
+      for (const role of Object.values(RIGHTS)) await createRole(client, role);
+      await client.query(`CREATE SCHEMA coppice;
+        CREATE TABLE coppice.hub (version integer NOT NULL, client_min integer NOT NULL, id_block bigint NOT NULL DEFAULT 0);
+        INSERT INTO coppice.hub VALUES (0, 0)`);
+    }
+    return await migrate(hub, client, found?.version ?? null);
+  });
+}
+
+/** Brings the tables of the hub to this version. @throws {StoreError} `HUB_NOT_READY`, `HUB_NEWER`. */
+export function upgradeHub(hub: HubConnection): Promise<HubUpgrade> {
+  return hub.administer(async (client) => {
+    await client.query(LOCK);
+    const found = await versionOf(client);
+    if (found === undefined) checkVersion(hub.name, found);
+    return await migrate(hub, client, found!.version);
+  });
+}
+
+async function migrate(hub: HubConnection, client: PoolClient, versionBefore: number | null): Promise<HubUpgrade> {
+  const known = MIGRATIONS.length;
+  const version = versionBefore ?? 0;
+  if (version > known) throw new StoreError("HUB_NEWER", { hub: hub.name, version, known });
+  for (const { sql } of MIGRATIONS.slice(version)) await client.query(sql);
+  const clientMin = MIGRATIONS.at(-1)!.clientMin;
+  await client.query("UPDATE coppice.hub SET version = $1, client_min = $2", [known, clientMin]);
+  return { versionBefore, version: known };
+}
+
+/**
+ * Lets a role of the database read or write the sessions of a team. The team is made if it is new.
+ *
+ * @throws {StoreError} `HUB_REFUSED` if the role is missing, or the caller may grant nothing.
+ */
+export function grantTeam(hub: HubConnection, role: string, team: string, right: keyof typeof RIGHTS): Promise<void> {
+  return hub.administer(async (client) => {
+    await client.query(LOCK);
+    checkVersion(hub.name, await versionOf(client));
+    const { rowCount } = await client.query("SELECT 1 FROM pg_roles WHERE rolname = $1", [role]);
+    if (rowCount === 0) {
+      const reason = `it has no role "${role}": an administrator of the database makes it with CREATE ROLE`;
+      throw new StoreError("HUB_REFUSED", { hub: hub.name, reason });
+    }
+    const teamRole = teamRoleOf(team);
+    await createRole(client, teamRole);
+    for (const granted of [teamRole, RIGHTS[right]]) {
+      await client.query(`GRANT ${client.escapeIdentifier(granted)} TO ${client.escapeIdentifier(role)}`);
+    }
+  });
+}
+
+export const TEAM_PREFIX = "coppice_team_";
+
+/** Names of roles have at most 63 bytes. @throws {StoreError} `OPTION_INVALID`. */
+export function teamRoleOf(team: string): string {
+  if (/^[\w-]{1,40}$/.test(team)) return TEAM_PREFIX + team;
+  const expected = "1 to 40 letters, digits, hyphens and underscores";
+  throw new StoreError("OPTION_INVALID", { option: "team", expected, actual: team });
+}
+
+async function createRole(client: PoolClient, role: string): Promise<void> {
+  const { rowCount } = await client.query("SELECT 1 FROM pg_roles WHERE rolname = $1", [role]);
+  if (rowCount === 0) await client.query(`CREATE ROLE ${client.escapeIdentifier(role)} NOLOGIN`);
+}

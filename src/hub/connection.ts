@@ -1,0 +1,188 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { Pool, PoolClient, PoolConfig } from "pg";
+import { backoffMs } from "../core/backoff.ts";
+import { StoreError } from "../core/errors.ts";
+import { MIGRATIONS, VERSION_MIN } from "./migrations.ts";
+
+/** The server gives up a statement, or the wait for a lock, after these times. */
+const STATEMENT_MS_MAX = 30_000;
+const LOCK_MS_MAX = 5_000;
+
+/** A server that answers nothing is given up after these times. */
+const CONNECT_MS_MAX = 10_000;
+const ANSWER_MS_MAX = 45_000;
+
+const CONNECTIONS_MAX = 4;
+const IDLE_MS_MAX = 10_000;
+
+const BACKOFF = { delayMsMin: 100, delayMsMax: 5_000 };
+/** A restart of the server takes a few seconds; the delays add up to fifteen. */
+const ATTEMPTS_MAX = 9;
+
+// `SET LOCAL`, because poolers give each transaction another connection.
+const BEGIN = `BEGIN; SET LOCAL statement_timeout = ${STATEMENT_MS_MAX}; SET LOCAL lock_timeout = ${LOCK_MS_MAX}`;
+
+/** Connections, resources, a restart, a deadlock or a lock: the same transaction may succeed later. */
+const TRANSIENT = /^(08|53|57P|40001$|40P01$|55P03$)/;
+
+/** A database with the tables of the hub. It may be any Postgres from version 14 on. */
+export class HubConnection {
+  readonly #pool: Pool;
+  /** The server and the database, without user and password. */
+  readonly name: string;
+  #isChecked = false;
+
+  private constructor(pool: Pool, name: string) {
+    this.#pool = pool;
+    this.name = name;
+  }
+
+  /** Opens no connection yet. @throws {StoreError} `HUB_DRIVER_MISSING`, `OPTION_INVALID`. */
+  static async to(url: string): Promise<HubConnection> {
+    const { name, config } = configOf(url);
+    const { default: pg } = await loadDriver();
+    const pool = new pg.Pool({
+      ...config,
+      application_name: "coppice",
+      max: CONNECTIONS_MAX,
+      idleTimeoutMillis: IDLE_MS_MAX,
+      connectionTimeoutMillis: CONNECT_MS_MAX,
+      query_timeout: ANSWER_MS_MAX,
+      keepAlive: true,
+      allowExitOnIdle: true,
+    });
+    pool.on("error", () => {}); // an idle connection broke; the next transaction opens another
+    return new HubConnection(pool, name);
+  }
+
+  /**
+   * Runs `work` in a transaction. If the connection breaks or the server is busy, it runs again, so `work` must begin by reading how
+   * far the hub is: the first transaction may have been committed.
+   *
+   * @throws {StoreError} `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_NOT_READY`, `HUB_NEWER`, and what `work` throws.
+   */
+  async transaction<T>(work: (client: PoolClient) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    for (let failureCount = 1; ; failureCount += 1) {
+      signal?.throwIfAborted();
+      try {
+        return await this.#once(async (client) => {
+          if (!this.#isChecked) checkVersion(this.name, await versionOf(client));
+          this.#isChecked = true;
+          return await work(client);
+        });
+      } catch (error) {
+        if (!isTransient(error) || failureCount === ATTEMPTS_MAX) throw hubErrorOf(error, this.name);
+        await wait(backoffMs(failureCount, BACKOFF) * (0.5 + Math.random()), undefined, { signal });
+      }
+    }
+  }
+
+  /** Runs `work` on a connection whatever the version of the tables is. */
+  async administer<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    try {
+      return await this.#once(work);
+    } catch (error) {
+      throw hubErrorOf(error, this.name);
+    }
+  }
+
+  async #once<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect();
+    const ignore = (): void => {}; // the pending query fails, too
+    client.on("error", ignore);
+    let isBroken = true;
+    try {
+      await client.query(BEGIN);
+      const result = await work(client);
+      await client.query("COMMIT");
+      isBroken = false;
+      return result;
+    } catch (error) {
+      if (!isLost(error))
+        isBroken = await client.query("ROLLBACK").then(
+          () => false,
+          () => true,
+        );
+      throw error;
+    } finally {
+      client.off("error", ignore);
+      client.release(isBroken);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+}
+
+async function loadDriver(): Promise<typeof import("pg")> {
+  try {
+    return await import("pg");
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw cause;
+    throw new StoreError("HUB_DRIVER_MISSING", { package: "pg" });
+  }
+}
+
+/** Credentials that the URL lacks come from `PGPASSWORD` and `.pgpass`, as psql takes them. */
+function configOf(url: string): { name: string; config: PoolConfig } {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed === undefined || !/^postgres(ql)?:$/.test(parsed.protocol)) {
+    const expected = "a URL such as postgres://hub.example/agents";
+    throw new StoreError("OPTION_INVALID", { option: "url", expected, actual: parsed?.protocol ?? "something else" });
+  }
+  return { name: parsed.host + parsed.pathname, config: { connectionString: url } };
+}
+
+interface HubVersion {
+  version: number;
+  clientMin: number;
+}
+
+/** Returns undefined if the database has no tables of Coppice. */
+export async function versionOf(client: PoolClient): Promise<HubVersion | undefined> {
+  const found = await client.query<{ found: boolean }>("SELECT to_regclass('coppice.hub') IS NOT NULL AS found");
+  if (!found.rows[0]!.found) return undefined;
+  const { rows } = await client.query<HubVersion>('SELECT version, client_min AS "clientMin" FROM coppice.hub');
+  return rows[0];
+}
+
+/** @throws {StoreError} `HUB_NOT_READY`, `HUB_NEWER`. */
+export function checkVersion(hub: string, found: HubVersion | undefined): void {
+  if (found === undefined) throw new StoreError("HUB_NOT_READY", { hub, command: "coppice hub init" });
+  if (found.clientMin > MIGRATIONS.length) {
+    throw new StoreError("HUB_NEWER", { hub, version: found.version, known: MIGRATIONS.length });
+  }
+  if (found.version < VERSION_MIN) throw new StoreError("HUB_NOT_READY", { hub, command: "coppice hub upgrade" });
+}
+
+function codeOf(error: unknown): string {
+  return String((error as { code?: unknown }).code ?? "");
+}
+
+/** True if no answer came: the transaction may or may not have been committed. */
+function isLost(error: unknown): boolean {
+  if (StoreError.is(error)) return false;
+  const { message } = error as Error;
+  return /^E[A-Z]+$/.test(codeOf(error)) || /terminated|timeout|Connection ended|not queryable/i.test(message ?? "");
+}
+
+function isTransient(error: unknown): boolean {
+  return !StoreError.is(error) && (TRANSIENT.test(codeOf(error)) || isLost(error));
+}
+
+/** The server's messages quote rows and values, so an error only has its code, and the text of errors about rights. */
+function hubErrorOf(error: unknown, hub: string): unknown {
+  if (StoreError.is(error) || (error as Error).name === "AbortError") return error;
+  const code = codeOf(error);
+  if (isTransient(error)) return new StoreError("HUB_UNREACHABLE", { hub, reason: code || "the connection ended" });
+  if (!/^[0-9A-Z]{5}$/.test(code)) {
+    if (/password|SCRAM|SSL|certificate/i.test(String((error as Error).message))) {
+      return new StoreError("HUB_REFUSED", { hub, reason: "the password or the certificate is not accepted" });
+    }
+    return error;
+  }
+  const isAboutRights = /^(28|3D|42501)/.test(code);
+  const reason = isAboutRights ? (error as Error).message : `the server answered with the code ${code}`;
+  return new StoreError("HUB_REFUSED", { hub, reason });
+}

@@ -1,0 +1,156 @@
+/** The lowest version of the tables that this version of Coppice can use. */
+export const VERSION_MIN = 1;
+
+/**
+ * The versions of the hub's tables, in order. A released one is never edited. `clientMin` is the lowest version that a client must
+ * know to use the tables without harm.
+ *
+ * Rules that a test holds, so that a distributed Postgres can take the tables: every key begins with `place`; there are no triggers
+ * and no policies with subqueries.
+ */
+export const MIGRATIONS: readonly { clientMin: number; sql: string }[] = [{ clientMin: 1, sql: tablesOfVersion1() }];
+
+function tablesOfVersion1(): string {
+  // JSON is in bytes, because `jsonb` orders keys and `text` refuses U+0000.
+  return `
+CREATE SEQUENCE coppice.place_numbers;
+CREATE SEQUENCE coppice.session_numbers;
+
+-- A project of a team.
+CREATE TABLE coppice.places (
+  place bigint PRIMARY KEY DEFAULT nextval('coppice.place_numbers'),
+  team text NOT NULL,
+  project text NOT NULL,
+  retention_days integer CHECK (retention_days > 0),
+  tombstone_count bigint NOT NULL DEFAULT 0,
+  UNIQUE (team, project)
+);
+
+-- The row of a session is locked by whoever changes anything of the session. It stays when the session is forgotten.
+CREATE TABLE coppice.sessions (
+  place bigint NOT NULL REFERENCES coppice.places,
+  session_no bigint NOT NULL,
+  team text NOT NULL,
+  -- The store in which the session began, and its id there.
+  origin uuid NOT NULL,
+  session_id text NOT NULL,
+  title text,
+  created_at_ms bigint,
+  last_at_ms bigint,
+  -- The store that may push. The epoch rises when another store takes the session.
+  holder uuid NOT NULL,
+  epoch bigint NOT NULL DEFAULT 0,
+  -- What is pushed: its number of messages, the id of the newest, and digests of all contents and of all places.
+  message_count bigint NOT NULL DEFAULT 0,
+  last_id bigint NOT NULL DEFAULT 0,
+  head bytea,
+  shape bytea,
+  -- Readers see the messages up to this one, because the other facts are of the same moment.
+  marked_id bigint NOT NULL DEFAULT 0,
+  marked_count bigint NOT NULL DEFAULT 0,
+  embedder_id text,
+  dimension integer,
+  newest_id bigint,
+  pushed_at timestamptz,
+  pushed_by text,
+  forgotten_at timestamptz,
+  expired_at timestamptz,
+  PRIMARY KEY (place, session_no),
+  UNIQUE (place, session_no, team),
+  UNIQUE (place, origin, session_id)
+);
+
+-- Messages of the path and of superseded branches. Contents never change.
+CREATE TABLE coppice.messages (
+  place bigint NOT NULL,
+  session_no bigint NOT NULL,
+  message_id bigint NOT NULL,
+  team text NOT NULL,
+  -- The id of the superseded branch; NULL on the path.
+  branch text,
+  seq integer NOT NULL,
+  step_id bigint NOT NULL,
+  turn_seq integer NOT NULL,
+  role smallint NOT NULL,
+  pinned boolean NOT NULL,
+  token_count bigint NOT NULL,
+  created_at_ms bigint NOT NULL,
+  digest bytea NOT NULL,
+  checksum bigint,
+  -- The vector, or the checksum of one that the embedder makes again from the text.
+  embedding bytea,
+  vector_crc bigint,
+  body bytea NOT NULL,
+  PRIMARY KEY (place, session_no, message_id),
+  FOREIGN KEY (place, session_no, team) REFERENCES coppice.sessions (place, session_no, team)
+);
+ALTER TABLE coppice.messages ALTER COLUMN body SET STORAGE EXTERNAL;
+CREATE INDEX messages_by_seq ON coppice.messages (place, session_no, seq);
+
+-- All other facts of a session, in chunks of rows.
+CREATE TABLE coppice.facts (
+  place bigint NOT NULL,
+  session_no bigint NOT NULL,
+  kind text NOT NULL,
+  chunk integer NOT NULL,
+  team text NOT NULL,
+  digest bytea NOT NULL,
+  body bytea NOT NULL,
+  PRIMARY KEY (place, session_no, kind, chunk),
+  FOREIGN KEY (place, session_no, team) REFERENCES coppice.sessions (place, session_no, team)
+);
+ALTER TABLE coppice.facts ALTER COLUMN body SET STORAGE EXTERNAL;
+
+-- Long strings of messages. Sessions do not share them: whoever asked for a digest would learn what others have.
+CREATE TABLE coppice.artifacts (
+  place bigint NOT NULL,
+  session_no bigint NOT NULL,
+  sha256 bytea NOT NULL,
+  team text NOT NULL,
+  body bytea NOT NULL,
+  PRIMARY KEY (place, session_no, sha256),
+  FOREIGN KEY (place, session_no, team) REFERENCES coppice.sessions (place, session_no, team)
+);
+ALTER TABLE coppice.artifacts ALTER COLUMN body SET STORAGE EXTERNAL;
+
+-- What was forgotten, in the order in which it was. A message id of NULL stands for the whole session.
+CREATE TABLE coppice.tombstones (
+  place bigint NOT NULL,
+  tombstone_no bigint NOT NULL,
+  team text NOT NULL,
+  session_no bigint NOT NULL,
+  message_id bigint,
+  forgotten_at timestamptz NOT NULL DEFAULT now(),
+  forgotten_by text NOT NULL DEFAULT session_user,
+  PRIMARY KEY (place, tombstone_no),
+  FOREIGN KEY (place, session_no, team) REFERENCES coppice.sessions (place, session_no, team)
+);
+CREATE INDEX tombstones_by_session ON coppice.tombstones (place, session_no);
+
+-- Ids of a store come from blocks of its own. The caller may not set the counter back, so it is behind a function.
+CREATE FUNCTION coppice.grant_block(above bigint) RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path = '' AS
+  'UPDATE coppice.hub SET id_block = greatest(id_block, above) + 1 RETURNING id_block';
+REVOKE ALL ON FUNCTION coppice.grant_block FROM PUBLIC;
+
+${["places", "sessions", "messages", "facts", "artifacts", "tombstones"].map(teamTable).join("\n")}
+
+GRANT USAGE ON SCHEMA coppice TO coppice_reader, coppice_writer;
+GRANT SELECT ON ALL TABLES IN SCHEMA coppice TO coppice_reader, coppice_writer;
+GRANT USAGE ON ALL SEQUENCES IN SCHEMA coppice TO coppice_writer;
+GRANT EXECUTE ON FUNCTION coppice.grant_block TO coppice_writer;
+GRANT INSERT ON coppice.places, coppice.sessions, coppice.messages, coppice.facts, coppice.artifacts, coppice.tombstones
+  TO coppice_writer;
+GRANT DELETE ON coppice.messages, coppice.facts, coppice.artifacts TO coppice_writer;
+GRANT UPDATE (tombstone_count) ON coppice.places TO coppice_writer;
+GRANT UPDATE (title, created_at_ms, last_at_ms, holder, epoch, message_count, last_id, head, shape, marked_id, marked_count,
+  embedder_id, dimension, newest_id, pushed_at, pushed_by, forgotten_at) ON coppice.sessions TO coppice_writer;
+GRANT UPDATE (branch, seq, step_id, turn_seq, checksum) ON coppice.messages TO coppice_writer;
+GRANT UPDATE (digest, body) ON coppice.facts TO coppice_writer;
+`;
+}
+
+/** SQL that shows a table's rows only to members of their teams. Later versions use it for their tables, too. */
+export function teamTable(name: string): string {
+  return `ALTER TABLE coppice.${name} ENABLE ROW LEVEL SECURITY;
+CREATE POLICY ${name}_of_team ON coppice.${name} USING (pg_has_role(team::name, 'member'));`;
+}

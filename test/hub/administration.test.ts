@@ -1,0 +1,77 @@
+import { expect, test } from "vitest";
+import { grantTeam, initHub, upgradeHub } from "../../src/hub/administration.ts";
+import { HubConnection } from "../../src/hub/connection.ts";
+import { MIGRATIONS } from "../../src/hub/migrations.ts";
+import { asRole, openedHub, run, testDatabase } from "../support/hub.ts";
+
+const VERSION = MIGRATIONS.length;
+
+test("a database without tables says what to do", async () => {
+  const hub = await openedHub(await testDatabase());
+  await expect(hub.transaction(async () => {})).rejects.toMatchObject({
+    code: "HUB_NOT_READY",
+    hint: expect.stringContaining("coppice hub init"),
+  });
+  await expect(upgradeHub(hub)).rejects.toMatchObject({ code: "HUB_NOT_READY" });
+});
+
+test("of administrators at once, one makes the tables", async () => {
+  const url = await testDatabase();
+  const hubs = await Promise.all([1, 2, 3].map(() => openedHub(url)));
+  const results = await Promise.all(hubs.map(initHub));
+  expect(results.map(({ versionBefore }) => versionBefore).sort()).toEqual([VERSION, VERSION, null]);
+  expect(await upgradeHub(hubs[0]!)).toEqual({ versionBefore: VERSION, version: VERSION });
+});
+
+test("an administrator whose connection ends leaves nothing behind", async () => {
+  const url = await testDatabase();
+  const hub = await openedHub(url);
+  await run(url, "CREATE SCHEMA coppice"); // so that `init` fails after it has made roles
+  await expect(initHub(hub)).rejects.toMatchObject({ code: "HUB_REFUSED" });
+  await run(url, "DROP SCHEMA coppice");
+  expect(await initHub(hub)).toEqual({ versionBefore: null, version: VERSION });
+});
+
+test("newer tables are refused if they need a newer client, and nothing is changed", async () => {
+  const url = await testDatabase();
+  await initHub(await openedHub(url));
+  await run(url, "UPDATE coppice.hub SET version = 99");
+  const hub = await openedHub(url);
+  expect(await hub.transaction(async () => "used")).toBe("used");
+  await run(url, "UPDATE coppice.hub SET client_min = 99");
+  const refused = { code: "HUB_NEWER", details: { version: 99, known: VERSION } };
+  const later = await openedHub(url);
+  await expect(later.transaction(async () => {})).rejects.toMatchObject(refused);
+  await expect(initHub(later)).rejects.toMatchObject(refused);
+  await expect(upgradeHub(later)).rejects.toMatchObject(refused);
+});
+
+test("errors quote no password and no content", async () => {
+  const url = await testDatabase();
+  const hub = await openedHub(url);
+  await initHub(hub);
+  const failing = hub.transaction((client) => client.query("SELECT 'a secret text'::bigint"));
+  const shown = await failing.catch((error: Error) => `${error.message} ${JSON.stringify(error)} ${error.cause}`);
+  expect(shown).toContain("22P02");
+  expect(shown).not.toContain("secret");
+
+  const stranger = new URL(asRole(url, "nobody_knows"));
+  stranger.password = "a-secret-word";
+  const refused = await (await openedHub(stranger.href)).transaction(async () => {}).catch((error: Error) => error);
+  expect(refused).toMatchObject({ code: "HUB_REFUSED" });
+  expect(`${refused} ${JSON.stringify(refused)}`).not.toContain("a-secret-word");
+});
+
+test("a server that is away is an error after some attempts", async () => {
+  const hub = await HubConnection.to("postgres://127.0.0.1:1/none");
+  await expect(hub.administer(async () => {})).rejects.toMatchObject({ code: "HUB_UNREACHABLE" });
+  await hub.close();
+});
+
+test("grants name what is missing", async () => {
+  const url = await testDatabase();
+  const hub = await openedHub(url);
+  await initHub(hub);
+  await expect(grantTeam(hub, "nobody_knows", "web", "write")).rejects.toMatchObject({ code: "HUB_REFUSED" });
+  await expect(grantTeam(hub, "postgres", "a team", "write")).rejects.toMatchObject({ code: "OPTION_INVALID" });
+});

@@ -1,0 +1,225 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { grantTeam, initHub } from "../../src/hub/administration.ts";
+import { HubConnection } from "../../src/hub/connection.ts";
+import { asRole, connected, run, testDatabase } from "../support/hub.ts";
+
+const url = await testDatabase();
+const [READER, WRITER, STRANGER] = ["reader", "writer", "stranger"].map((name) => `${name}_${process.pid}`) as [
+  string,
+  string,
+  string,
+];
+const TEAM = `web_${process.pid}`;
+
+beforeAll(async () => {
+  const hub = await HubConnection.to(url);
+  await initHub(hub);
+  for (const role of [READER, WRITER, STRANGER]) await run(url, `CREATE ROLE ${role} LOGIN`);
+  await grantTeam(hub, READER, TEAM, "read");
+  await grantTeam(hub, WRITER, TEAM, "write");
+  await grantTeam(hub, STRANGER, `other_${process.pid}`, "write");
+  await hub.close();
+});
+
+/** All tables with rows of teams. */
+const TABLES = (
+  await (async () => {
+    const hub = await HubConnection.to(url);
+    await initHub(hub);
+    await hub.close();
+    return run<{ name: string }>(
+      url,
+      "SELECT relname AS name FROM pg_class WHERE relnamespace = 'coppice'::regnamespace AND relkind = 'r'",
+    );
+  })()
+)
+  .map(({ name }) => name)
+  .filter((name) => name !== "hub");
+
+describe("the catalog", () => {
+  test("the tables are seen", () => {
+    expect(TABLES).toEqual(
+      expect.arrayContaining(["places", "sessions", "messages", "facts", "artifacts", "tombstones"]),
+    );
+  });
+
+  test("every key begins with the distribution column, and `places` is small enough for every node", async () => {
+    const keys = await run<{ name: string; table: string; first: string }>(
+      url,
+      `SELECT i.indexrelid::regclass::text AS name, c.relname AS table, a.attname AS first
+       FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
+       WHERE c.relnamespace = 'coppice'::regnamespace AND c.relname NOT IN ('hub', 'places')`,
+    );
+    expect(keys.length).toBeGreaterThan(5);
+    expect(keys.filter(({ first }) => first !== "place")).toEqual([]);
+    const references = await run<{ definition: string }>(
+      url,
+      `SELECT pg_get_constraintdef(oid) AS definition FROM pg_constraint WHERE contype = 'f' AND connamespace = 'coppice'::regnamespace`,
+    );
+    expect(references.length).toBeGreaterThan(3);
+    expect(
+      references.filter(({ definition }) => !/^FOREIGN KEY \(place\b.*REFERENCES \S+\(place\b/.test(definition)),
+    ).toEqual([]);
+  });
+
+  test("no triggers, no subqueries in policies, no identity columns", async () => {
+    const triggers = await run(
+      url,
+      `SELECT tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+       WHERE c.relnamespace = 'coppice'::regnamespace AND NOT tgisinternal`,
+    );
+    const policies = await run<{ qual: string; with_check: string | null }>(
+      url,
+      "SELECT qual, with_check FROM pg_policies",
+    );
+    const identities = await run(
+      url,
+      "SELECT 1 FROM information_schema.columns WHERE table_schema = 'coppice' AND is_identity = 'YES'",
+    );
+    expect([triggers, identities]).toEqual([[], []]);
+    expect(policies.length).toBeGreaterThanOrEqual(TABLES.length);
+    expect(policies.filter(({ qual, with_check }) => /select/i.test(`${qual} ${with_check}`))).toEqual([]);
+  });
+
+  test("rows go as VALUES, because a distributed Postgres turns INSERT … unnest into a copy that policies forbid", () => {
+    const room = join(import.meta.dirname, "../../src/hub");
+    const sources = readdirSync(room)
+      .filter((file) => file.endsWith(".ts"))
+      .map((file) => readFileSync(join(room, file), "utf8"));
+    expect(sources.filter((source) => /insert[^`"]*unnest/i.test(source))).toEqual([]);
+  });
+});
+
+describe("a team's rows", () => {
+  /** Values for the columns that must have one. */
+  const ROWS: Record<string, Record<string, string>> = {
+    places: { place: "7", team: `'coppice_team_${TEAM}'`, project: "'web'" },
+    sessions: {
+      ...{ place: "7", session_no: "1", team: `'coppice_team_${TEAM}'`, session_id: "'s'" },
+      ...{ origin: "gen_random_uuid()", holder: "gen_random_uuid()" },
+    },
+    messages: {
+      ...{
+        place: "7",
+        session_no: "1",
+        message_id: "1",
+        team: `'coppice_team_${TEAM}'`,
+        seq: "0",
+        step_id: "1",
+        turn_seq: "0",
+      },
+      ...{ role: "1", pinned: "false", token_count: "1", created_at_ms: "1", digest: "'\\x00'", body: "'\\x01'" },
+    },
+    facts: {
+      place: "7",
+      session_no: "1",
+      kind: "'unions'",
+      chunk: "0",
+      team: `'coppice_team_${TEAM}'`,
+      digest: "'\\x00'",
+      body: "'\\x01'",
+    },
+    artifacts: { place: "7", session_no: "1", sha256: "'\\x00'", team: `'coppice_team_${TEAM}'`, body: "'\\x01'" },
+    tombstones: { place: "7", tombstone_no: "1", team: `'coppice_team_${TEAM}'`, session_no: "1" },
+  };
+  const insertOf = (table: string, values: Record<string, string>): string =>
+    `INSERT INTO coppice.${table} (${Object.keys(values).join(", ")}) VALUES (${Object.values(values).join(", ")})`;
+
+  beforeAll(async () => {
+    for (const [table, values] of Object.entries(ROWS)) await run(url, insertOf(table, values));
+  });
+
+  test("the test knows all tables", () => {
+    expect(Object.keys(ROWS).sort()).toEqual([...TABLES].sort());
+  });
+
+  test.each(TABLES)("%s: a stranger sees nothing and changes nothing", async (table) => {
+    const stranger = await connected(asRole(url, STRANGER));
+    expect((await stranger.query(`SELECT * FROM coppice.${table}`)).rows).toEqual([]);
+    const mine = await connected(url);
+    const before = (await mine.query(`SELECT * FROM coppice.${table}`)).rows;
+    await expect(stranger.query(insertOf(table, { ...ROWS[table]!, place: "8" }))).rejects.toThrow(
+      /row-level security/,
+    );
+    for (const change of changesOf(table)) await stranger.query(change).catch(() => {});
+    expect((await mine.query(`SELECT * FROM coppice.${table}`)).rows).toEqual(before);
+  });
+
+  test.each(TABLES)("%s: a reader reads, and changes nothing", async (table) => {
+    const reader = await connected(asRole(url, READER));
+    expect((await reader.query(`SELECT * FROM coppice.${table}`)).rowCount).toBe(1);
+    for (const change of [insertOf(table, { ...ROWS[table]!, place: "8" }), ...changesOf(table)]) {
+      await expect(reader.query(change)).rejects.toThrow(/permission denied/);
+    }
+  });
+
+  const DELETABLE = ["messages", "facts", "artifacts"];
+
+  test.each(TABLES)(
+    "%s: a writer adds, gives no row to another team, and deletes what forgetting deletes",
+    async (table) => {
+      const writer = await connected(asRole(url, WRITER));
+      await writer.query("BEGIN");
+      await writer.query("DELETE FROM coppice.tombstones").catch(() => writer.query("ROLLBACK; BEGIN"));
+      const other = { ...ROWS[table]!, team: `'coppice_team_other_${process.pid}'` };
+      await writer.query("ROLLBACK");
+      await expect(writer.query(insertOf(table, other))).rejects.toThrow(/row-level security/);
+      await expect(writer.query(`UPDATE coppice.${table} SET team = 'x'`)).rejects.toThrow(/permission denied/);
+      const deleting = writer.query(`DELETE FROM coppice.${table} WHERE false`);
+      if (DELETABLE.includes(table)) await deleting;
+      else await expect(deleting).rejects.toThrow(/permission denied/);
+    },
+  );
+
+  test("a message's content cannot be changed, and no row goes into a place of another team", async () => {
+    const writer = await connected(asRole(url, WRITER));
+    await expect(writer.query("UPDATE coppice.messages SET body = '\\x02'")).rejects.toThrow(/permission denied/);
+    const stranger = await connected(asRole(url, STRANGER));
+    const intruding = { ...ROWS.messages!, message_id: "2", team: `'coppice_team_other_${process.pid}'` };
+    await expect(stranger.query(insertOf("messages", intruding))).rejects.toThrow(/foreign key/);
+  });
+
+  test("the rows of a session are found by the key although a policy is on", async () => {
+    const reader = await connected(asRole(url, READER));
+    await reader.query("SET enable_seqscan = off");
+    for (const [table, column] of [
+      ["messages", "session_no"],
+      ["facts", "session_no"],
+      ["artifacts", "session_no"],
+      ["tombstones", "session_no"],
+    ]) {
+      const { rows } = await reader.query(`EXPLAIN SELECT * FROM coppice.${table} WHERE place = 7 AND ${column} = 1`);
+      const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
+      expect(plan).toMatch(/Index Cond: \(\(place = 7\) AND \(session_no = 1\)\)/);
+      expect(plan).toMatch(/Filter: pg_has_role/);
+    }
+  });
+
+  test("only the owner counts blocks of ids", async () => {
+    const writer = await connected(asRole(url, WRITER));
+    await expect(writer.query("UPDATE coppice.hub SET id_block = 0")).rejects.toThrow(/permission denied/);
+    const granted = async (above: number): Promise<number> =>
+      Number((await writer.query("SELECT coppice.grant_block($1) AS block", [above])).rows[0].block);
+    expect([await granted(0), await granted(0), await granted(40), await granted(3)]).toEqual([1, 2, 41, 42]);
+    const reader = await connected(asRole(url, READER));
+    await expect(reader.query("SELECT coppice.grant_block(0)")).rejects.toThrow(/permission denied/);
+  });
+
+  /** Changes of every kind that a right could allow. */
+  function changesOf(table: string): string[] {
+    const [first] = Object.keys(ROWS[table]!);
+    const updatable: Record<string, string> = {
+      places: "tombstone_count = 9",
+      sessions: "title = 'x'",
+      messages: "seq = 9",
+      facts: "body = '\\x09'",
+    };
+    return [
+      `UPDATE coppice.${table} SET ${updatable[table] ?? `${first} = ${first}`}`,
+      `DELETE FROM coppice.${table}`,
+      `TRUNCATE coppice.${table} CASCADE`,
+    ];
+  }
+});
