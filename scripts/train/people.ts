@@ -1,12 +1,10 @@
 import { join } from "node:path";
-import { NearestClusters } from "../../src/ann/nearest-clusters.ts";
 import { estimatingTokenCounter } from "../../src/core/tokens.ts";
 import { openStore } from "../../src/index.ts";
-import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
-import { MessageVectors } from "../../src/recall/message-vectors.ts";
 import { FEATURES, peopleFeatures } from "../../src/recall/people.ts";
 import { parseQuery } from "../../src/recall/query.ts";
 import { nominate } from "../../src/recall/search.ts";
+import { storeSource } from "../../src/recall/store-source.ts";
 import { openDatabase } from "../../src/store/open.ts";
 import { makeRepositories } from "../../src/store/repositories.ts";
 import { inFolder } from "../eval/folder.ts";
@@ -51,28 +49,19 @@ export async function readPeopleQuestions(dataFolder: string): Promise<RankedQue
     store.close();
     const database = openDatabase(path, { readonly: true, durability: "process", busyTimeoutMs: 0 });
     const repositories = makeRepositories(database, estimatingTokenCounter);
-    const nearest = new NearestClusters(repositories.centroids, database);
-    const messageVectors = new MessageVectors(repositories, nearest);
-    const ports = {
-      repositories,
-      embedder: hashingEmbedder,
-      nearest,
-      messageVectors,
-      tokenCounter: estimatingTokenCounter,
-      clock: () => 0,
-    };
+    const source = storeSource(repositories);
     for (const { project, questions } of corpora) {
       found.push(
         questions.map(({ text, gold, category }) =>
           database.read(() => {
             const { candidates, weights } = nominate(
-              ports,
+              { source, clock: () => 0 },
               { ...parseQuery(text), phrases: [] },
               undefined,
               { project },
               LIMIT,
             );
-            const texts = repositories.evidence.textsOf(candidates.map(({ messageId }) => messageId));
+            const texts = source.textsOf(candidates.map(({ messageId }) => messageId));
             const ids = candidates.map(({ messageId }) => names.get(messageId)!);
             return { rows: peopleFeatures(candidates, weights, text, texts), ids, gold, category };
           }),

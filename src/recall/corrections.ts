@@ -1,7 +1,6 @@
 import { editsBetween } from "../core/edits.ts";
-import { searchable, searchStem } from "../models/search-words.ts";
-import type { FullTextRepository } from "../store/full-text.ts";
 import type { QueryWord } from "./query.ts";
+import type { Lookup } from "./source.ts";
 
 /** Shorter stems are not corrected, because too many words resemble them. */
 const STEM_CHARS_MIN = 4;
@@ -14,9 +13,6 @@ const CORRECTED_MAX = 4;
 /** The first letters are hardly ever wrong, and the index lists words by them. */
 const SHARED_CHARS = 2;
 
-/** The most stems with the same beginning that are compared, at about 1 µs each. */
-const COMPARED_MAX = 20_000;
-
 const ONLY_LETTERS = /^\p{L}+$/u;
 
 /**
@@ -26,9 +22,9 @@ const ONLY_LETTERS = /^\p{L}+$/u;
  * @returns undefined if nothing was replaced.
  */
 export function corrected(
-  fullText: FullTextRepository,
   words: readonly QueryWord[],
   isUnknown: (stem: string) => boolean,
+  stemsFrom: Lookup["stemsFrom"],
 ): QueryWord[] | undefined {
   if (words.some(({ typed }) => typed !== undefined)) return undefined; // a query is corrected once
   const wrong = words.filter(({ word, stem, isQuoted }) => {
@@ -37,7 +33,7 @@ export function corrected(
   const taken = new Set(words.map(({ stem }) => stem));
   const meant = new Map<string, string>();
   for (const { stem } of wrong.slice(0, CORRECTED_MAX)) {
-    const nearest = nearestStem(fullText, stem);
+    const nearest = nearestStem(stem, stemsFrom(stem.slice(0, SHARED_CHARS)));
     if (nearest === undefined || taken.has(nearest)) continue;
     taken.add(nearest);
     meant.set(stem, nearest);
@@ -50,10 +46,10 @@ export function corrected(
 }
 
 /** Returns the stem with the fewest wrong letters and, of several, the one that most messages have. */
-function nearestStem(fullText: FullTextRepository, typed: string): string | undefined {
+function nearestStem(typed: string, stems: ReadonlyMap<string, number>): string | undefined {
   const editsMax = typed.length < STEM_CHARS_LONG ? 1 : 2;
   let best: { stem: string; edits: number; count: number } | undefined;
-  for (const [stem, count] of stemsFrom(fullText, typed.slice(0, SHARED_CHARS))) {
+  for (const [stem, count] of stems) {
     if (!ONLY_LETTERS.test(stem)) continue;
     const edits = editsBetween(typed, stem, editsMax);
     if (edits > editsMax) continue;
@@ -62,15 +58,4 @@ function nearestStem(fullText: FullTextRepository, typed: string): string | unde
     }
   }
   return best?.stem;
-}
-
-/** Returns the stems with this beginning, and how many messages have each. */
-function stemsFrom(fullText: FullTextRepository, beginning: string): Map<string, number> {
-  const found = new Map(fullText.stemsFrom(beginning, COMPARED_MAX));
-  const inTail = new RegExp(`(?<![\\p{L}\\p{N}])${beginning}\\p{L}+`, "gu");
-  for (const [, text] of fullText.eachOfTail()) {
-    const stems = new Set(searchable(text).match(inTail)?.map(searchStem));
-    for (const stem of stems) found.set(stem, (found.get(stem) ?? 0) + 1);
-  }
-  return found;
 }

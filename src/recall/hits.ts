@@ -1,12 +1,11 @@
-import { formatHandle } from "../core/handle.ts";
 import type { Role } from "../core/message.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import type { TextRow } from "../store/evidence.ts";
-import type { Repositories } from "../store/repositories.ts";
 import type { Folded } from "./copies.ts";
 import { chunksOf } from "./full-text-search.ts";
 import type { Candidate, Placed, ScoreParts } from "./ranking.ts";
 import { snippetOf } from "./snippet.ts";
+import type { Source } from "./source.ts";
 
 /** A message that answers a query, and where it was said. */
 export interface RecallHit {
@@ -53,14 +52,14 @@ export interface RecallNeighbor {
 }
 
 export class HitReader {
-  readonly #repositories: Repositories;
+  readonly #source: Source;
   readonly #weights: ReadonlyMap<string, number>;
   readonly #neighborCount: number;
   readonly #rows = new Map<number, TextRow>();
   readonly #neighbors = new Map<number, RecallNeighbor[]>();
 
-  constructor(repositories: Repositories, weights: ReadonlyMap<string, number>, neighborCount: number) {
-    this.#repositories = repositories;
+  constructor(source: Source, weights: ReadonlyMap<string, number>, neighborCount: number) {
+    this.#source = source;
     this.#weights = weights;
     this.#neighborCount = neighborCount;
   }
@@ -69,7 +68,7 @@ export class HitReader {
   *loaded(ranking: Iterable<Placed>, count: number): Generator<Placed> {
     for (const chunk of chunksOf(ranking, count)) {
       const ids = chunk.map(({ candidate }) => candidate.messageId);
-      for (const row of this.#repositories.evidence.texts(ids)) this.#rows.set(row.messageId, row);
+      for (const row of this.#source.texts(ids)) this.#rows.set(row.messageId, row);
       yield* chunk;
     }
   }
@@ -93,9 +92,6 @@ export class HitReader {
     const { candidate, score, parts } = ranked;
     const { messageId, sessionId, seq } = candidate;
     const { role, name, text, createdAtMs, stepId } = this.#rows.get(messageId)!;
-    const { unions } = this.#repositories;
-    // A step that a rewind has divided is in the forest without its superseded messages.
-    const root = candidate.superseded ? undefined : unions.entered(stepId)?.clusterRoot;
     return {
       messageId,
       sessionId,
@@ -106,7 +102,8 @@ export class HitReader {
       text,
       score,
       snippet: this.snippetOf(messageId),
-      root: root === undefined ? null : formatHandle("cluster", root, unions.lastPosition(sessionId)),
+      // A step that a rewind has divided is in the forest without its superseded messages.
+      root: candidate.superseded ? null : this.#source.clusterOf(sessionId, stepId),
       neighbors: this.#neighborsOf(messageId),
       copies: copies.map(({ candidate: { messageId, sessionId, seq } }) => ({ messageId, sessionId, seq })),
       ...(candidate.superseded && { superseded: true }),
@@ -117,9 +114,8 @@ export class HitReader {
   #neighborsOf(messageId: number): RecallNeighbor[] {
     const known = this.#neighbors.get(messageId);
     if (known !== undefined || this.#neighborCount === 0) return known ?? [];
-    const { evidence } = this.#repositories;
-    const ids = evidence.around([messageId], this.#neighborCount).filter((id) => id !== messageId);
-    const said = evidence.texts(ids).filter(({ text }) => text !== "");
+    const ids = this.#source.around([messageId], this.#neighborCount).filter((id) => id !== messageId);
+    const said = this.#source.texts(ids).filter(({ text }) => text !== "");
     const rows = said.sort((left, right) => left.seq - right.seq);
     const neighbors = rows.map(({ messageId, seq, role, name, text }) => {
       return { messageId, seq, role, ...(name !== null && { name }), snippet: snippetOf(text, this.#weights) };

@@ -6,7 +6,7 @@ import { once } from "../core/once.ts";
 import { type FieldsOf, parseOptions, trueOrFalse, whole } from "../core/schema.ts";
 import { isRemote } from "../models/embedder.ts";
 import { unitVector } from "./query-vector.ts";
-import type { RecallPorts } from "./search.ts";
+import type { RecallPorts } from "./recall.ts";
 
 export interface NearestRootsOptions {
   /** Most clusters to return: 1 to 10,000, by default 10. */

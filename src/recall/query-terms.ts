@@ -13,9 +13,8 @@ export const POSTINGS_MAX = 15_000;
 export const POSTINGS_MAX_AMONG = 5 * POSTINGS_MAX;
 
 export interface QueryTerm extends QueryWord {
-  indexedCount: number;
-  /** The messages of the unindexed tail that may hold it. */
-  tailIds: number[];
+  /** How many messages hold it. The number may be off by a tenth. */
+  messageCount: number;
 }
 
 /**
@@ -23,16 +22,16 @@ export interface QueryTerm extends QueryWord {
  * result, because many are typing errors or parts of a pasted log.
  */
 export function rarest(words: readonly QueryWord[], frequencyOf: (stem: string) => number): QueryTerm[] {
-  const terms = words.map((word) => ({ ...word, indexedCount: frequencyOf(word.stem), tailIds: [] }));
+  const terms = words.map((word) => ({ ...word, messageCount: frequencyOf(word.stem) }));
   if (terms.length <= TERMS_MAX) return terms;
   const byRarity = terms.toSorted(
     (left, right) =>
       Number(right.isQuoted) - Number(left.isQuoted) ||
-      left.indexedCount - right.indexedCount ||
+      left.messageCount - right.messageCount ||
       right.word.length - left.word.length,
   );
-  const known = byRarity.filter(({ indexedCount }) => indexedCount > 0);
-  const unknown = byRarity.filter(({ indexedCount }) => indexedCount === 0);
+  const known = byRarity.filter(({ messageCount }) => messageCount > 0);
+  const unknown = byRarity.filter(({ messageCount }) => messageCount === 0);
   const knownCount = Math.min(known.length, Math.max(TERMS_MAX / 2, TERMS_MAX - unknown.length));
   return [...known.slice(0, knownCount), ...unknown.slice(0, TERMS_MAX - knownCount)];
 }
@@ -41,15 +40,13 @@ export function rarest(words: readonly QueryWord[], frequencyOf: (stem: string) 
  * Returns the rarest words whose index entries together are at most `postingsMax`. Quoted words and the two rarest are always
  * included.
  */
-export function affordable(terms: readonly QueryTerm[], postingsMax: number): QueryTerm[] {
-  const found = terms.filter(({ indexedCount, tailIds }) => indexedCount + tailIds.length > 0);
-  found.sort((left, right) => countOf(left) - countOf(right));
+export function affordable<Term extends QueryTerm>(terms: readonly Term[], postingsMax: number): Term[] {
+  const found = terms.filter(({ messageCount }) => messageCount > 0);
+  found.sort((left, right) => left.messageCount - right.messageCount);
   let postings = 0;
-  return found.filter((term, index) => {
-    const isAffordable = index < TERMS_MIN || term.isQuoted || postings + countOf(term) <= postingsMax;
-    if (isAffordable) postings += countOf(term);
+  return found.filter(({ messageCount, isQuoted }, index) => {
+    const isAffordable = index < TERMS_MIN || isQuoted || postings + messageCount <= postingsMax;
+    if (isAffordable) postings += messageCount;
     return isAffordable;
   });
 }
-
-export const countOf = ({ indexedCount, tailIds }: QueryTerm): number => indexedCount + tailIds.length;

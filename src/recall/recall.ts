@@ -1,4 +1,6 @@
 import * as z from "zod/mini";
+import type { NearestClusters } from "../ann/nearest-clusters.ts";
+import type { Clock } from "../core/clock.ts";
 import { RECALL_LIMIT_MAX, RECALL_NEIGHBORS_MAX } from "../core/limits.ts";
 import { PART_TYPES, ROLES } from "../core/message-words.ts";
 import type { TimeRange } from "../core/named-times.ts";
@@ -16,24 +18,41 @@ import {
   unixMs,
   whole,
 } from "../core/schema.ts";
-import { isRemote } from "../models/embedder.ts";
-import { searchStem, searchWords } from "../models/search-words.ts";
+import type { TokenCounter } from "../core/tokens.ts";
+import { type Embedder, isRemote } from "../models/embedder.ts";
+import type { Repositories } from "../store/repositories.ts";
 import type { SearchScope } from "../store/search-scope.ts";
-import { type Folded, foldCopies } from "./copies.ts";
-import { type Correction, HitReader, type RecallHit } from "./hits.ts";
+import { hitsOf } from "./answer.ts";
+import { foldCopies } from "./copies.ts";
+import { HitReader, type RecallHit } from "./hits.ts";
+import type { MessageVectors } from "./message-vectors.ts";
 import { parseQuery } from "./query.ts";
-import { QUERY_VECTOR_MS_DEFAULT, remoteQueryVector } from "./query-vector.ts";
+import { QUERY_VECTOR_MS_DEFAULT, queryVector, remoteQueryVector } from "./query-vector.ts";
 import type { Placed } from "./ranking.ts";
-import { byRerank, RERANKED_MAX, type Rerank, rerankScores } from "./rerank.ts";
-import { type Ranking, type RecallPorts, type RecallQuery, search, textAndEmbedding } from "./search.ts";
-import type { RankedSession } from "./sessions.ts";
-import { alternating, rankSuperseded } from "./superseded.ts";
+import { RERANKED_MAX, type Rerank, rerankScores } from "./rerank.ts";
+import { type Ranking, type RecallQuery, type SearchPorts, search, textAndEmbedding } from "./search.ts";
+import type { Source } from "./source.ts";
+import { storeSource } from "./store-source.ts";
+import { rankSuperseded } from "./superseded.ts";
 
 /** The most tokens of a message that a context shows whole. Longer messages are shown as snippets. */
 const SHOWN_TOKENS_MAX = 120;
 
 /** To find sessions near a time, this many messages are ranked: the session may share only common words with the query. */
 const NEAR_SESSIONS_RANKED = 3_000;
+
+export interface RecallPorts {
+  repositories: Repositories;
+  embedder: Embedder;
+  nearest: NearestClusters;
+  messageVectors: MessageVectors;
+  tokenCounter: TokenCounter;
+  clock: Clock;
+}
+
+function searchPorts({ embedder, messageVectors, clock }: RecallPorts, source: Source): SearchPorts {
+  return { source, clock, messageVectors: embedder.isLexical ? undefined : messageVectors };
+}
 
 /** The messages to search, and the hits to return. */
 export interface RecallOptions extends SearchScope {
@@ -101,104 +120,36 @@ export async function recall(
   options: RecallOptions & { signal: AbortSignal },
 ): Promise<RecallHit[]> {
   const parsed = parseOptions("recall", recallSchema(), options);
-  const {
-    limit,
-    tokensMax,
-    neighbors,
-    near,
-    by,
-    superseded,
-    explain,
-    vectorMsMax,
-    rerank,
-    signal: _,
-    ...scope
-  } = parsed;
+  const { limit, near, by, superseded, vectorMsMax, rerank } = parsed;
+  const scope = parsed as SearchScope;
   const { text, embedding: given } = textAndEmbedding(asked);
   const query = { ...parseQuery(text), ...(near && { near }) };
-  ports.repositories.database.assertOpen();
+  const { repositories, tokenCounter } = ports;
+  repositories.database.assertOpen();
   const isAsked = given === undefined && isRemote(ports.embedder);
   const embedding = isAsked ? await remoteQueryVector(ports, text, vectorMsMax, options.signal) : given;
+  const source = storeSource(repositories);
   const rankedCount = by === "session" && near !== undefined ? Math.max(limit, NEAR_SESSIONS_RANKED) : limit;
-  const find = () => search(ports, query, embedding, scope as SearchScope, rankedCount);
-  const scores = rerank && (await rerankScores(rerank, text, firstTexts(ports, find), options.signal));
-  return ports.repositories.database.read(() => {
-    const { ranking: found, sessions, weights, phrasesMissing, corrections } = find();
-    const placed = scores === undefined ? found : byRerank(found, scores);
-    const onPath = by === "session" ? bestOfSessions(placed, scores === undefined ? sessions() : undefined) : placed;
-    const both = superseded
-      ? alternating(onPath, rankSuperseded(ports.repositories, query, scope as SearchScope))
-      : onPath;
-    const ranking = superseded && by === "session" ? bestOfSessions(both, undefined) : both;
-    // Words that only superseded messages have are in no index, and have no weight.
-    const marked = superseded ? new Map([...query.words.map(({ stem }) => [stem, 1] as const), ...weights]) : weights;
-    const reader = new HitReader(ports.repositories, marked, neighbors);
-    let tokensLeft = tokensMax ?? Number.POSITIVE_INFINITY;
-    const isAffordable = ({ candidate }: Placed): boolean => {
-      if (tokensMax === undefined) return true;
-      const cost = reader.tokensOf(candidate, ports.tokenCounter, tokensLeft);
-      if (cost > tokensLeft) return false;
-      tokensLeft -= cost;
-      return true;
-    };
-    const loaded = reader.loaded(ranking, limit);
-    const folded =
-      by === "session"
-        ? firstOf(loaded, limit, isAffordable)
-        : foldCopies(loaded, limit, (id) => reader.textOf(id), isAffordable);
-    const hits = folded.map((hit) => reader.hitOf(hit, explain));
-    const meant = correctionsIn(hits, corrections);
-    const facts = { ...(phrasesMissing && { phrasesMissing }), ...(meant.length > 0 && { corrections: meant }) };
-    return hits.map((hit) => ({ ...hit, ...facts }));
-  });
-}
-
-/** Returns the corrections. Each names the word with the corrected stem as a hit has it. */
-function correctionsIn(hits: readonly RecallHit[], corrections: Ranking["corrections"]): Correction[] {
-  return corrections.flatMap(({ typed, stem }) => {
-    for (const { text } of hits) {
-      const meant = searchWords(text).find((word) => searchStem(word) === stem);
-      if (meant !== undefined) return [{ typed, meant }];
-    }
-    return [];
+  const find = () => search(searchPorts(ports, source), query, queryVector(ports, text, embedding), scope, rankedCount);
+  const scores = rerank && (await rerankScores(rerank, text, firstTexts(ports, source, find), options.signal));
+  return repositories.database.read(() => {
+    const ranking = find();
+    const others = superseded ? rankSuperseded(repositories, query, scope) : undefined;
+    return hitsOf(source, query, ranking, { ...parsed, tokenCounter, scores, superseded: others });
   });
 }
 
 /** Returns the texts that a reranker reads, by message id. */
-function firstTexts({ repositories: { database, evidence } }: RecallPorts, find: () => Ranking): Map<number, string> {
-  return database.read(() => {
+function firstTexts({ repositories }: RecallPorts, source: Source, find: () => Ranking): Map<number, string> {
+  return repositories.database.read(() => {
     const ids: number[] = [];
     for (const { candidate } of find().ranking) {
       if (ids.length === RERANKED_MAX) break;
       ids.push(candidate.messageId);
     }
-    const texts = evidence.textsOf(ids);
+    const texts = source.textsOf(ids);
     return new Map(ids.map((id) => [id, texts.get(id)!]));
   });
-}
-
-/**
- * Returns the best message of each session, with the score of the session, best session first. Without a ranking of sessions,
- * they are in the order of their best messages.
- */
-function bestOfSessions(ranking: Iterable<Placed>, sessions: readonly RankedSession[] | undefined): Placed[] {
-  const best = new Map<string, Placed>();
-  for (const placed of ranking) {
-    const { sessionId } = placed.candidate;
-    if (!best.has(sessionId)) best.set(sessionId, placed);
-  }
-  if (sessions === undefined) return [...best.values()];
-  return sessions.map(({ sessionId, score }) => ({ ...best.get(sessionId)!, score }));
-}
-
-/** Returns the first wanted messages. Copies are not folded, because each hit stands for another session. */
-function firstOf(ranking: Iterable<Placed>, limit: number, isWanted: (placed: Placed) => boolean): Folded[] {
-  const first: Folded[] = [];
-  for (const ranked of ranking) {
-    if (first.length === limit) break;
-    if (isWanted(ranked)) first.push({ ranked, copies: [] });
-  }
-  return first;
 }
 
 /**
@@ -217,8 +168,10 @@ export function recallForContext(
   const { text, embedding } = textAndEmbedding(asked);
   const query = { ...parseQuery(text), phrases: [] };
   return ports.repositories.database.read(() => {
-    const { ranking, weights } = search(ports, query, embedding, scope, limit, shownIds);
-    const reader = new HitReader(ports.repositories, weights, 0);
+    const source = storeSource(ports.repositories);
+    const vector = queryVector(ports, text, embedding);
+    const { ranking, weights } = search(searchPorts(ports, source), query, vector, scope, limit, shownIds);
+    const reader = new HitReader(source, weights, 0);
     const wanted = within(ranking, 1.5 * tokensMax);
     const folded = foldCopies(reader.loaded(wanted, limit), limit, (id) => reader.textOf(id));
     return folded.map(({ ranked: { candidate, worth } }) => {

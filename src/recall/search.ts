@@ -1,12 +1,8 @@
-import type { NearestClusters } from "../ann/nearest-clusters.ts";
 import type { Clock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
 import { namedDates, relativeTimes, type TimeRange } from "../core/named-times.ts";
-import type { TokenCounter } from "../core/tokens.ts";
-import type { Embedder } from "../models/embedder.ts";
 import { searchStem, searchWords } from "../models/search-words.ts";
-import type { Repositories } from "../store/repositories.ts";
-import { type SearchScope, withinSessions } from "../store/search-scope.ts";
+import type { SearchScope } from "../store/search-scope.ts";
 import { dot } from "../vector/vector.ts";
 import { closeness, datedness } from "./dates.ts";
 import { searchFullText } from "./full-text-search.ts";
@@ -16,7 +12,7 @@ import type { MessageVectors } from "./message-vectors.ts";
 import { rankPeople } from "./people.ts";
 import type { TextHit } from "./postings.ts";
 import { askingWeight, isQuotingQuestion, type Query } from "./query.ts";
-import { type QueryVector, queryVector } from "./query-vector.ts";
+import type { QueryVector } from "./query-vector.ts";
 import { isQuotation } from "./quotation.ts";
 import {
   byLexicalVectors,
@@ -27,6 +23,7 @@ import {
   rankCandidates,
 } from "./ranking.ts";
 import { type RankedSession, rankSessions } from "./sessions.ts";
+import type { Source } from "./source.ts";
 
 /** At most RANKED_MAX messages are ranked for their words. The neighbors of the first SURROUNDED_MAX are ranked too. */
 const RANKED_MAX = 500;
@@ -35,12 +32,10 @@ const SURROUNDED_MAX = 150;
 /** A text, or a text and its vector from the store's embedder. */
 export type RecallQuery = string | { text: string; embedding?: Float32Array | readonly number[] };
 
-export interface RecallPorts {
-  repositories: Repositories;
-  embedder: Embedder;
-  nearest: NearestClusters;
-  messageVectors: MessageVectors;
-  tokenCounter: TokenCounter;
+export interface SearchPorts {
+  source: Source;
+  /** Compares messages by what they mean; undefined with a lexical embedder, whose vectors repeat what words say. */
+  messageVectors?: MessageVectors | undefined;
   clock: Clock;
 }
 
@@ -70,31 +65,30 @@ export interface Ranking {
  * The phrases of a query are searched as words if the query is a question, or if no message has the phrases. People quote titles in
  * questions, and need not remember a title exactly. A query of phrases alone always means the phrases.
  *
- * @param embedding  The query's vector, if the caller has one.
+ * @param vector  The query's vector. Without one, only words count.
  * @param shownIds  For the query of a context: the messages that the context shows already. They are left out, and also the
  *   messages that repeat the query.
  */
 export function search(
-  ports: RecallPorts,
+  ports: SearchPorts,
   query: Query,
-  embedding: unknown,
+  vector: QueryVector | undefined,
   scope: SearchScope,
   limit: number,
   shownIds?: ReadonlySet<number>,
 ): Ranking {
-  const { evidence } = ports.repositories;
-  const vector = queryVector(ports, query.text, embedding);
+  const { source, messageVectors } = ports;
   const nominees = nominate(ports, query, vector, scope, limit, shownIds);
   const { candidates, weights, terms, times, phrasesMissing } = nominees;
   const people = peopleAmong(candidates);
-  const ofPeople = rankPeople(people, weights, query.text, evidence.textsOf(people.map(({ messageId }) => messageId)));
+  const ofPeople = rankPeople(people, weights, query.text, source.textsOf(people.map(({ messageId }) => messageId)));
   const all = people.length === candidates.length ? [] : rankCandidates(candidates, weights);
   const rankings: Rankings = { all, ofPeople, people: new Set(people) };
   return {
     ranking: withVectors(ports, rankings, vector, scope),
     sessions: () => {
       // Words do not say where a semantic embedder found the answer.
-      if (vector !== undefined && !ports.embedder.isLexical) return undefined;
+      if (vector !== undefined && messageVectors !== undefined) return undefined;
       return rankSessions(all.length > 0 ? all : rankCandidates(candidates, weights), times);
     },
     weights: new Map(terms.map(({ stem }, index) => [stem, weights[index]!])),
@@ -115,15 +109,15 @@ interface Nominees {
 
 /** Returns the messages to rank, and the weights of the words. @see search */
 export function nominate(
-  ports: RecallPorts,
+  ports: SearchPorts,
   query: Query,
   vector: QueryVector | undefined,
   scope: SearchScope,
   limit: number,
   shownIds?: ReadonlySet<number>,
 ): Nominees {
-  const { evidence, fullText } = ports.repositories;
-  const { terms, hits } = searchFullText(ports.repositories, query, scope, Math.max(limit, RANKED_MAX));
+  const { source } = ports;
+  const { terms, hits } = searchFullText(source, query, scope, Math.max(limit, RANKED_MAX));
   const isMissing = hits.length === 0 && query.phrases.length > 0 && !isQuotation(query.text);
   if (isMissing || isQuotingQuestion(query)) {
     const nominees = nominate(ports, { ...query, phrases: [] }, vector, scope, limit, shownIds);
@@ -131,22 +125,22 @@ export function nominate(
   }
   const factors = terms.map(({ stem }) => askingWeight(stem));
   const found = new Map(hits.map(({ messageId, scores }) => [messageId, scores]));
-  const excluded = new Set(shownIds && [...shownIds, ...repetitionsOf(ports.repositories, query, hits)]);
+  const excluded = new Set(shownIds && [...shownIds, ...repetitionsOf(source, query, hits)]);
   for (const id of excluded) found.delete(id);
   // The neighbor of a hit may be the answer, even if it shares no word with the question.
   const first = [...found.keys()].slice(0, SURROUNDED_MAX);
   const beside =
     query.phrases.length > 0
       ? []
-      : [...evidence.around(first, NEIGHBORHOOD_RADIUS), ...nearMessages(ports, vector, scope)];
+      : [...source.around(first, NEIGHBORHOOD_RADIUS), ...nearMessages(ports, vector, scope)];
   const others = [...new Set(beside)].filter((id) => !found.has(id) && !excluded.has(id));
-  const ids = [...found.keys(), ...fullText.inScope(others, withinSessions(scope))];
+  const ids = [...found.keys(), ...source.inScope(others, scope)];
   // Messages are read in the order of the file, because neighbors share its pages.
   ids.sort((left, right) => left - right);
   const stems = new Set(query.words.map(({ stem }) => stem));
   const dates = namedDates(query.text);
   const times = [...(query.near ? [query.near] : []), ...relativeTimes(query.text, ports.clock())];
-  const candidates = evidence.rows(ids).map((row): Candidate => {
+  const candidates = source.rows(ids).map((row): Candidate => {
     const scores = found.get(row.messageId);
     return {
       messageId: row.messageId,
@@ -166,9 +160,9 @@ export function nominate(
   return { candidates, weights, terms, times };
 }
 
-function repetitionsOf({ evidence }: Repositories, { text: asked }: Query, hits: readonly TextHit[]): number[] {
+function repetitionsOf(source: Source, { text: asked }: Query, hits: readonly TextHit[]): number[] {
   const holdingAll = hits.filter(({ scores }) => scores.every((score) => score > 0)).map(({ messageId }) => messageId);
-  const copies = evidence.texts(holdingAll).filter(({ text }) => text.trim() === asked.trim());
+  const copies = source.texts(holdingAll).filter(({ text }) => text.trim() === asked.trim());
   return copies.map(({ messageId }) => messageId);
 }
 
@@ -179,18 +173,18 @@ interface Rankings {
   people: ReadonlySet<Candidate>;
 }
 
-/** Yields messages by their words and vectors, best first. The vectors of a lexical embedder repeat what words say. */
+/** Yields messages by their words and vectors, best first. */
 function withVectors(
-  { repositories: { evidence }, embedder, messageVectors }: RecallPorts,
+  { source, messageVectors }: SearchPorts,
   { all, ofPeople, people }: Rankings,
   vector: QueryVector | undefined,
   scope: SearchScope,
 ): Iterable<Placed> {
   if (vector === undefined) return interleaved(all, ofPeople, people);
-  if (embedder.isLexical) {
+  if (messageVectors === undefined) {
     const near = (ranking: readonly Ranked[]): Iterable<Ranked> =>
       byLexicalVectors(ranking, (ids) => {
-        const embeddings = evidence.embeddings(ids, vector.embedderId);
+        const embeddings = source.embeddings(ids, vector.embedderId);
         return new Map(Array.from(embeddings, ([id, other]) => [id, dot(other, vector.embedding)]));
       });
     return interleaved(near(all), ofPeople, people);
@@ -203,12 +197,8 @@ function withVectors(
   });
 }
 
-/** Returns the messages nearest to a query by their vectors. A lexical embedder would only repeat the search by words. */
-function nearMessages(
-  { embedder, messageVectors }: RecallPorts,
-  vector: QueryVector | undefined,
-  scope: SearchScope,
-): number[] {
-  if (vector === undefined || embedder.isLexical) return [];
+/** Returns the messages nearest to a query by their vectors. */
+function nearMessages({ messageVectors }: SearchPorts, vector: QueryVector | undefined, scope: SearchScope): number[] {
+  if (vector === undefined || messageVectors === undefined) return [];
   return messageVectors.nearest(vector, scope).map(({ messageId }) => messageId);
 }

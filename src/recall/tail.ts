@@ -1,8 +1,8 @@
 import { searchable, searchWords, stemBeginning } from "../models/search-words.ts";
 import type { FullTextRepository, IndexTotals } from "../store/full-text.ts";
 import type { SearchScope } from "../store/search-scope.ts";
+import { type CountedMessage, countStems } from "./counted-messages.ts";
 import { holdsPhrases, type Phrase } from "./phrase.ts";
-import { type CountedMessage, countStems } from "./postings.ts";
 import type { QueryTerm } from "./query-terms.ts";
 
 /** A search counts the words of this many messages, at 50 to 100 µs each, or of `limit` messages if that is more. */
@@ -10,14 +10,15 @@ const COUNTED_MIN = 300;
 
 const SAMPLE_MAX = 64;
 
-/**
- * Reads the tail once, and adds to each term the messages that hold the beginning of its stem. This takes 5 µs for a message of
- * 600 characters.
- *
- * @returns the number of messages and words of the tail. With more than 64 messages, the words are estimated from a sample.
- */
-export function scanTail(fullText: FullTextRepository, terms: readonly QueryTerm[]): IndexTotals {
-  const beginnings = terms.map(({ stem, tailIds }) => ({ beginning: stemBeginning(stem), tailIds }));
+/** The number of messages and words of the tail. With more than 64 messages, the words are estimated from a sample. */
+export interface Tail extends IndexTotals {
+  /** For each word the messages that hold the beginning of its stem. */
+  idsOf: readonly (readonly number[])[];
+}
+
+/** Reads the tail once. This takes 5 µs for a message of 600 characters. */
+export function scanTail(fullText: FullTextRepository, terms: readonly { stem: string }[]): Tail {
+  const beginnings = terms.map(({ stem }) => ({ beginning: stemBeginning(stem), tailIds: [] as number[] }));
   let messageCount = 0;
   let chars = 0;
   let sample: string[] = [];
@@ -34,7 +35,13 @@ export function scanTail(fullText: FullTextRepository, terms: readonly QueryTerm
   }
   const sampledChars = sample.reduce((sum, text) => sum + text.length, 0);
   const sampledWords = sample.reduce((sum, text) => sum + searchWords(text).length, 0);
-  return { messageCount, wordCount: sampledChars === 0 ? 0 : (sampledWords / sampledChars) * chars };
+  const wordCount = sampledChars === 0 ? 0 : (sampledWords / sampledChars) * chars;
+  return { messageCount, wordCount, idsOf: beginnings.map(({ tailIds }) => tailIds) };
+}
+
+export interface TailTerm extends QueryTerm {
+  /** The messages of the tail that may hold it. */
+  tailIds: readonly number[];
 }
 
 export interface TailMessage extends CountedMessage {
@@ -48,10 +55,10 @@ export interface TailMessage extends CountedMessage {
  */
 export function countTail(
   fullText: FullTextRepository,
-  terms: readonly QueryTerm[],
+  terms: readonly TailTerm[],
   phrases: readonly Phrase[],
   scope: SearchScope,
-  { idfOfTerm, limit }: { idfOfTerm: (term: QueryTerm) => number; limit: number },
+  { idfOfTerm, limit }: { idfOfTerm: (term: TailTerm) => number; limit: number },
 ): TailMessage[] {
   const promise = new Map<number, number>();
   for (const term of terms) {
@@ -76,7 +83,7 @@ export function countTail(
  * stem. So the share of true hits is measured on the counted messages, and applied to all.
  */
 export function tailCountsOf(
-  terms: readonly QueryTerm[],
+  terms: readonly TailTerm[],
   messages: readonly TailMessage[],
   among?: ReadonlySet<number>,
 ): number[] {

@@ -8,6 +8,7 @@ import { searchFullText } from "../../src/recall/full-text-search.ts";
 import { holdsPhrases } from "../../src/recall/phrase.ts";
 import type { TextHit } from "../../src/recall/postings.ts";
 import { parseQuery } from "../../src/recall/query.ts";
+import { storeSource } from "../../src/recall/store-source.ts";
 import { openDatabase } from "../../src/store/open.ts";
 import { makeRepositories } from "../../src/store/repositories.ts";
 import { nastyMessage } from "../support/message-arbitraries.ts";
@@ -70,7 +71,7 @@ test("a search finds the same before and after indexing, and what reading every 
         seen.nasty += nasty.length;
         const database = openDatabase(path, { readonly: true, durability: "process", busyTimeoutMs: 5_000 });
         const repositories = makeRepositories(database, estimatingTokenCounter);
-        const search = (): TextHit[] => searchFullText(repositories, parseQuery(query), {}, 1_000).hits;
+        const search = (): TextHit[] => searchFullText(storeSource(repositories), parseQuery(query), {}, 1_000).hits;
         const before = search();
         store.verify({ rebuild: true });
         const after = search();

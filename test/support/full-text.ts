@@ -4,6 +4,7 @@ import type { Store } from "../../src/index.ts";
 import { searchFullText } from "../../src/recall/full-text-search.ts";
 import type { TextHit } from "../../src/recall/postings.ts";
 import { parseQuery } from "../../src/recall/query.ts";
+import { storeSource } from "../../src/recall/store-source.ts";
 import { openDatabase } from "../../src/store/open.ts";
 import { makeRepositories, type Repositories } from "../../src/store/repositories.ts";
 import type { SearchScope } from "../../src/store/search-scope.ts";
@@ -20,7 +21,9 @@ export function repositoriesOf(path: string, options: { readonly: boolean } = { 
 /** Search as a process does that may only read. */
 export function searching(path: string): (query: string, scope?: SearchScope, limit?: number) => TextHit[] {
   const repositories = repositoriesOf(path);
-  return (query, scope = {}, limit = 100) => searchFullText(repositories, parseQuery(query), scope, limit).hits;
+  const source = storeSource(repositories);
+  return (query, scope = {}, limit = 100) =>
+    repositories.database.read(() => searchFullText(source, parseQuery(query), scope, limit).hits);
 }
 
 /** Bring every message into the index. */

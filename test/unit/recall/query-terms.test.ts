@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { idfOf } from "../../../src/recall/bm25.ts";
 import { affordable, type QueryTerm, rarest } from "../../../src/recall/query-terms.ts";
 
-function term(word: string, indexedCount: number, more: Partial<QueryTerm> = {}): QueryTerm {
-  return { word, stem: word, count: 1, isQuoted: false, indexedCount, tailIds: [], ...more };
+function term(word: string, messageCount: number, more: Partial<QueryTerm> = {}): QueryTerm {
+  return { word, stem: word, count: 1, isQuoted: false, messageCount, ...more };
 }
 
 const wordsOf = (terms: readonly QueryTerm[]): string[] => terms.map(({ word }) => word);
@@ -27,11 +27,6 @@ describe("the words that are searched", () => {
   test("are all that are quoted, and none that no message has", () => {
     const terms = [term("a", 400_000, { isQuoted: true }), term("b", 2), term("c", 1), term("d", 3), term("e", 0)];
     expect(wordsOf(affordable(terms, 15_000))).toEqual(["c", "b", "d", "a"]);
-  });
-
-  test("are counted in the tail as well", () => {
-    const terms = [term("a", 1, { tailIds: [4, 5] }), term("b", 2), term("c", 0, { tailIds: [4] })];
-    expect(wordsOf(affordable(terms, 15_000))).toEqual(["c", "b", "a"]);
   });
 });
 

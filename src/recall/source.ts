@@ -1,0 +1,54 @@
+import type { EvidenceRow, TextRow } from "../store/evidence.ts";
+import type { SearchScope } from "../store/search-scope.ts";
+import type { Postings } from "./postings.ts";
+import type { Query, QueryWord } from "./query.ts";
+import type { QueryTerm } from "./query-terms.ts";
+
+/**
+ * What a search reads. A store answers from its tables, and a hub from what was fetched of it. Everything else of a search is
+ * computed from these answers, so two sources with the same messages give the same hits with the same scores.
+ */
+export interface Source {
+  lookUp(words: readonly QueryWord[]): Lookup;
+  /** Returns the given messages that have a scope's roles, parts and times, in the given order. Their sessions are not checked. */
+  inScope(ids: readonly number[], scope: SearchScope): number[];
+  /** Returns these messages, and those at most `radius` seqs before or after one of them. */
+  around(ids: readonly number[], radius: number): number[];
+  /** Returns the parts of messages that are ranked, in the given order. */
+  rows(ids: readonly number[]): EvidenceRow[];
+  /** Returns the parts of messages that hits show. */
+  texts(ids: readonly number[]): TextRow[];
+  /** Returns the texts by message id. */
+  textsOf(ids: readonly number[]): Map<number, string>;
+  /** Returns the vectors by message id. Messages without a vector of this embedder are missing. */
+  embeddings(ids: readonly number[], embedderId: string): Map<number, Float32Array>;
+  /** Returns the handle of the cluster of a session's step; null before it has graduated. */
+  clusterOf(sessionId: string, stepId: number): string | null;
+}
+
+/** Words that were looked up. */
+export interface Lookup {
+  /** The words that can be searched: see `rarest`. */
+  terms: readonly QueryTerm[];
+  /** Returns the stems with this beginning, and how many messages have each. */
+  stemsFrom(beginning: string): ReadonlyMap<string, number>;
+  /**
+   * Returns the messages of a scope's sessions that hold any of the words and all phrases.
+   *
+   * @param limit  The hits that are wanted. Of messages that are not indexed yet, not many more are read.
+   */
+  found(query: Query, scope: SearchScope, limit: number): Found;
+}
+
+export interface Found {
+  /** The number of messages that a word could be in. */
+  messageCount: number;
+  terms: readonly FoundTerm[];
+}
+
+export interface FoundTerm {
+  term: QueryTerm;
+  /** How many of the `messageCount` messages hold it. */
+  holderCount: number;
+  postings: Postings;
+}
