@@ -18,8 +18,10 @@ export interface SessionMemory {
 
 export interface BegunFiring {
   memory: SessionMemory;
+  /** Identifies the firing in the log. */
+  id: string;
   /** Records the end of the firing in the log. */
-  end(outcome: Pick<LogEntry, "failure" | "quoted" | "tokens">): void;
+  end(outcome: Pick<LogEntry, "failure" | "quoted" | "tokens" | "importing">): void;
 }
 
 /**
@@ -45,7 +47,7 @@ export function begin(storePath: string, firing: Firing, startMs: number): Begun
     const atMs = Date.now();
     log.add({ ...own, ...outcome, atMs, ms: atMs - startMs });
   };
-  return { memory: memoryOf(entries, firing.sessionId), end };
+  return { memory: memoryOf(entries, firing.sessionId), id: own.id, end };
 }
 
 /** Returns true if another process logged the same event first. All processes see the lines of the log in the same order. */

@@ -21,9 +21,14 @@ export interface LogEntry {
   tokens?: number;
   /** The ids of the messages that were quoted, so that they are not quoted again. */
   quoted?: number[];
-  /** Why there was no answer, if something failed. */
+  /** Why there was no answer, or why the import failed, if something failed. */
   failure?: string;
+  /** The transcript whose import was started. The import adds an entry with the event `import` and the same id. */
+  importing?: string;
 }
+
+/** The event in the entry of an import that a hook has started. */
+export const IMPORT_EVENT = "import";
 
 /** The log of the hooks, a file beside the store. A hook opens the store only for reading, and there may be no store yet. */
 export class HookLog {
@@ -42,6 +47,15 @@ export class HookLog {
     }
   }
 
+  /** Adds the entry of an import. @param id  The id of the hook that started it. @param failure  Undefined if it succeeded. */
+  addImport(id: string, startMs: number, failure: string | undefined): void {
+    const hook = this.entries().find((entry) => entry.id === id);
+    const { agent = "", session = "" } = hook ?? {};
+    const atMs = Date.now();
+    const outcome = failure === undefined ? {} : { failure };
+    this.add({ atMs, agent, event: IMPORT_EVENT, session, key: "", id, ms: atMs - startMs, ...outcome });
+  }
+
   /** Adds an entry, if the folder can be written. */
   add(entry: LogEntry): void {
     try {
@@ -55,10 +69,12 @@ export class HookLog {
     }
   }
 
-  /** Keeps the newer half, and the newest success and failure of each agent. */
+  /** Keeps the newer half, and the newest success and failure of each agent's hooks and imports. */
   #shorten(): void {
     const entries = this.entries();
-    const newest = new Map(entries.map((entry) => [`${entry.agent} ${entry.failure !== undefined}`, entry]));
+    const kindOf = ({ agent, event, failure }: LogEntry): string =>
+      `${agent} ${event === IMPORT_EVENT} ${failure !== undefined}`;
+    const newest = new Map(entries.map((entry) => [kindOf(entry), entry]));
     const kept = entries.filter((entry, index) => index >= entries.length / 2 || [...newest.values()].includes(entry));
     const shorter = `${this.#path}.${process.pid}`;
     writeFileSync(shorter, kept.map((entry) => `${JSON.stringify(entry)}\n`).join(""), { mode: 0o600 });

@@ -4,7 +4,7 @@ import { answerOf, takesText } from "./answer.ts";
 import { type BegunFiring, begin } from "./begin.ts";
 import { type Firing, firingOf } from "./firing.ts";
 import { type Said, sayAt } from "./hook.ts";
-import { HookLog } from "./hook-log.ts";
+import { HookLog, type LogEntry } from "./hook-log.ts";
 
 /** The most bytes of an agent's JSON. A larger one is a mistake. */
 const INPUT_BYTES_MAX = 4 * 1024 * 1024;
@@ -31,9 +31,10 @@ export interface HookCall {
 export async function runHook({ event, agent, storePath }: HookCall): Promise<never> {
   const startMs = Date.now();
   let begun: BegunFiring | undefined;
+  let importing: Pick<LogEntry, "importing"> = {};
   const fail = (error: unknown): never => {
     const failure = error instanceof Error ? error.message : String(error);
-    if (begun !== undefined) begun.end({ failure });
+    if (begun !== undefined) begun.end({ ...importing, failure });
     else logUnbegun({ event, agent, storePath }, startMs, failure);
     process.exit(0);
   };
@@ -46,12 +47,12 @@ export async function runHook({ event, agent, storePath }: HookCall): Promise<ne
     if (firing === undefined) return fail(`The agent ${agent} or the event ${event} is not known to this version.`);
     begun = begin(storePath, firing, startMs);
     if (begun === undefined) process.exit(0);
-    if (firing.event === "before-compaction") await imported(firing, storePath, IMPORT_MS_MAX);
-    if (firing.event === "turn-end") await imported(firing, storePath, 0);
+    if (firing.event === "before-compaction") importing = await imported(firing, storePath, begun.id, IMPORT_MS_MAX);
+    if (firing.event === "turn-end") importing = await imported(firing, storePath, begun.id, 0);
     const said = takesText(firing) ? saidAt(firing, storePath, begun) : undefined;
     const answer = answerOf(firing, said);
     if (answer !== "") writeSync(1, answer);
-    begun.end(said === undefined ? {} : { tokens: said.tokens, quoted: said.messageIds });
+    begun.end({ ...importing, ...(said !== undefined && { tokens: said.tokens, quoted: said.messageIds }) });
     process.exit(0);
   } catch (error) {
     return fail(error);
@@ -110,22 +111,38 @@ function objectIn(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Imports the transcript. The import goes on after the hook if it takes longer than `waitMs`. */
-async function imported({ transcriptPath }: Firing, storePath: string, waitMs: number): Promise<void> {
-  if (transcriptPath === undefined) return;
+/**
+ * Imports the transcript in a process of its own, which goes on after the hook if it takes longer than `waitMs`, and adds its
+ * result to the log.
+ *
+ * @returns the transcript for the log.
+ */
+async function imported(
+  { transcriptPath }: Firing,
+  storePath: string,
+  hookId: string,
+  waitMs: number,
+): Promise<Pick<LogEntry, "importing">> {
+  if (transcriptPath === undefined || !existsSync(transcriptPath)) return {};
   const { spawn } = await import("node:child_process");
-  return new Promise((resolve) => {
-    // Claude Code keeps the subagents of a session in a folder with the name of its transcript.
-    const paths = [transcriptPath, transcriptPath.replace(/\.jsonl$/, "")].filter((path) => existsSync(path));
-    const words = [process.argv[1]!, "import", ...new Set(paths), "--db", storePath, "--json"];
+  // Claude Code keeps the subagents of a session in a folder with the name of its transcript.
+  const subagents = transcriptPath.replace(/\.jsonl$/, "");
+  const paths = [transcriptPath, ...(subagents !== transcriptPath && existsSync(subagents) ? [subagents] : [])];
+  const words = [process.argv[1]!, "import", ...paths, "--hook", hookId, "--db", storePath, "--json"];
+  const startMs = Date.now();
+  await new Promise<void>((resolve) => {
     const child = spawn(process.execPath, words, { stdio: "ignore", detached: true, windowsHide: true });
     const waiting = setTimeout(resolve, waitMs);
-    const goOn = (): void => {
+    child.on("exit", () => {
       clearTimeout(waiting);
       resolve();
-    };
-    child.on("exit", goOn);
-    child.on("error", goOn);
+    });
+    child.on("error", ({ message }) => {
+      new HookLog(storePath).addImport(hookId, startMs, message);
+      clearTimeout(waiting);
+      resolve();
+    });
     child.unref();
   });
+  return { importing: transcriptPath };
 }

@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
+  rmSync,
   statSync,
   truncateSync,
   writeFileSync,
@@ -195,6 +196,30 @@ test("at the end of a turn the transcript is stored, with its subagents, and the
   const before = logOf(folder);
   expect(await fired()).toMatchObject(SILENT);
   expect(logOf(folder)).toBe(before);
+});
+
+test("people see that the import after a turn failed and what to do, until one succeeds", async () => {
+  const folder = new CliFolder();
+  const transcript = join(folder.path, "turn.jsonl");
+  const input = { ...START, session_id: "turn", hook_event_name: "Stop", transcript_path: transcript };
+  const endTurn = () => fire(folder, ["turn-end", "--agent", "claude-code"], input);
+  const importFailure = async () => (await folder.json("hook", "status")).agents[0].importFailure;
+  const line = { type: "user", uuid: "u1", parentUuid: null, sessionId: "turn", timestamp: `${DAY}T09:00:00Z` };
+  writeFileSync(transcript, `${JSON.stringify({ ...line, message: { role: "user", content: "The buoy is red." } })}\n`);
+  writeFileSync(folder.db, "not a store, but some text that is long enough to be one".repeat(50));
+  expect(await endTurn()).toMatchObject(SILENT);
+  await expect.poll(importFailure, { timeout: 30_000 }).toMatchObject({ path: transcript });
+  expect((await importFailure()).reason).toContain("not a Coppice store");
+  const shown = (await folder.run(["hook", "status"])).stdout;
+  expect(shown).toContain(`coppice import ${transcript}`);
+  const doctor = JSON.parse((await folder.run(["doctor", "--json"])).stdout).findings;
+  expect(doctor.find(({ text }: { text: string }) => text.startsWith("The import"))).toMatchObject({ level: "advice" });
+
+  rmSync(folder.db);
+  appendFileSync(transcript, "{}\n"); // another turn
+  expect(await endTurn()).toMatchObject(SILENT);
+  await expect.poll(importFailure, { timeout: 30_000 }).toBe(undefined);
+  expect(await folder.json("sessions")).toHaveLength(1);
 });
 
 describe("whatever is wrong, an agent gets nothing and does not wait", () => {

@@ -31,7 +31,7 @@ export const hookCommand: Command<{ agent?: string; project?: string }> = {
       const { runHook } = await import("../../hooks/run-hook.ts");
       return runHook({ event: word, agent, storePath });
     }
-    const { reportsOf } = await import("../../hooks/hook-report.ts");
+    const { importFix, reportsOf } = await import("../../hooks/hook-report.ts");
     const { readSwitch, turn } = await import("../../hooks/hook-switch.ts");
     const state =
       word === "status" ? readSwitch(storePath) : turn(storePath, word === "off", project && resolve(project));
@@ -40,6 +40,12 @@ export const hookCommand: Command<{ agent?: string; project?: string }> = {
       state.isOff ? "Hooks are off." : "Hooks are on.",
       ...state.projectsOff.map((path) => `Off in ${oneLine(path)}`),
       ...agents.map(reportLine),
+      ...agents.flatMap(({ agent, importFailure }) => {
+        if (importFailure === undefined) return [];
+        const { atMs, path, reason } = importFailure;
+        const line = `${oneLine(agent)}: the last import failed at ${formatTime(atMs)}: ${oneLine(reason)}`;
+        return [line, `  ${oneLine(importFix(path))}`];
+      }),
     ];
     return { value: { ...state, agents }, lines };
   },

@@ -2,8 +2,8 @@ import { Option } from "commander";
 import { IMPORT_FORMATS } from "../../importers/formats.ts";
 import type { ImportProgress, ImportResult } from "../../imports/import-files.ts";
 import type { FileReport } from "../../imports/import-run.ts";
-import type { Command } from "../command.ts";
-import { Failure } from "../failure.ts";
+import type { Call, Command, Output } from "../command.ts";
+import { Failure, failureFrom } from "../failure.ts";
 import { interruptible } from "../interruption.ts";
 import { LEAVING_OUT_OPTIONS, type LeavingOutFlags, leavingOut } from "../options.ts";
 import { progressOf } from "../progress.ts";
@@ -16,6 +16,7 @@ interface ImportFlags extends LeavingOutFlags {
   project?: string;
   strict?: true;
   dryRun?: true;
+  hook?: string;
 }
 
 export const importCommand: Command<ImportFlags> = {
@@ -34,6 +35,8 @@ export const importCommand: Command<ImportFlags> = {
     new Option("--strict", "fail if there is any warning"),
     new Option("--dry-run", "show what would be imported, and import nothing"),
     ...LEAVING_OUT_OPTIONS,
+    // The entry in the log of the hooks that gets the result.
+    new Option("--hook <id>").hideHelp(),
   ],
   examples: [
     "~/.claude/projects",
@@ -42,38 +45,55 @@ export const importCommand: Command<ImportFlags> = {
     "- < chat.jsonl",
   ],
 
-  async run({ args: paths, options, loadStores, terminal, json }) {
-    const { strict = false, dryRun = false, format, project } = options;
-    if (paths.length === 0) {
-      const hint = "`coppice watch --once` finds the transcripts of your agents and imports them.";
-      throw new Failure("USAGE_INVALID", "Name the files or folders to import.", { hint });
+  async run(context) {
+    const { hook } = context.options;
+    if (hook === undefined) return importPaths(context);
+    const { HookLog } = await import("../../hooks/hook-log.ts");
+    const log = new HookLog(context.storePath);
+    const startMs = Date.now();
+    try {
+      const output = await importPaths(context);
+      const failure = typeof output.failure === "function" ? output.failure() : output.failure;
+      log.addImport(hook, startMs, failure?.message);
+      return output;
+    } catch (error) {
+      log.addImport(hook, startMs, failureFrom(error).message);
+      throw error;
     }
-    const { importFiles } = await import("../../imports/import-files.ts");
-    const stores = await loadStores();
-    const store = dryRun ? await stores.openCopy() : stores.openToWrite();
-    const hint = dryRun
-      ? "Nothing was imported."
-      : "What was read so far is in the store. Run the command again to continue.";
-    const result = await interruptible(hint, (signal) =>
-      importFiles(store, paths, {
-        ...leavingOut(options),
-        ...(project !== undefined && { project }),
-        format,
-        summarize: !dryRun,
-        signal,
-        onProgress: progressPrinter(terminal),
-        onFile: (report) => {
-          if (!json) for (const line of warningLines(report, paths)) terminal.note(line);
-        },
-      }),
-    );
-    return {
-      value: { ...result, isDryRun: dryRun },
-      lines: resultLines(result, dryRun, terminal),
-      failure: importFailure(result, paths, strict),
-    };
   },
 };
+
+async function importPaths({ args: paths, options, loadStores, terminal, json }: Call<ImportFlags>): Promise<Output> {
+  const { strict = false, dryRun = false, format, project } = options;
+  if (paths.length === 0) {
+    const hint = "`coppice watch --once` finds the transcripts of your agents and imports them.";
+    throw new Failure("USAGE_INVALID", "Name the files or folders to import.", { hint });
+  }
+  const { importFiles } = await import("../../imports/import-files.ts");
+  const stores = await loadStores();
+  const store = dryRun ? await stores.openCopy() : stores.openToWrite();
+  const hint = dryRun
+    ? "Nothing was imported."
+    : "What was read so far is in the store. Run the command again to continue.";
+  const result = await interruptible(hint, (signal) =>
+    importFiles(store, paths, {
+      ...leavingOut(options),
+      ...(project !== undefined && { project }),
+      format,
+      summarize: !dryRun,
+      signal,
+      onProgress: progressPrinter(terminal),
+      onFile: (report) => {
+        if (!json) for (const line of warningLines(report, paths)) terminal.note(line);
+      },
+    }),
+  );
+  return {
+    value: { ...result, isDryRun: dryRun },
+    lines: resultLines(result, dryRun, terminal),
+    failure: importFailure(result, paths, strict),
+  };
+}
 
 function progressPrinter(terminal: Terminal): (progress: ImportProgress) => void {
   const reading = progressOf(terminal, "messages");
