@@ -1,4 +1,4 @@
-import { and, eq, gte, isNotNull, isNull, lt, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, gte, isNotNull, lt, or, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { StoreError } from "../core/errors.ts";
 import { IDLE_AFTER_MS, SETTLE_AFTER_MS_MAX, VECTOR_WAIT_IDLE_MS_MAX } from "../core/limits.ts";
@@ -96,11 +96,15 @@ const SILENT_MS = `(@nowMs - ${timeOf("DESC")})`;
 const IS_IDLE = `${SILENT_MS} > ${IDLE_AFTER_MS}`;
 const IS_OVER = `${SILENT_MS} > min(${timeOf("DESC")} - ${timeOf("ASC")}, ${SETTLE_AFTER_MS_MAX})`;
 
+/** Read from the index alone, so that a damaged row does not hide its session. */
+const BRANCH_IDS = "SELECT id FROM sessions INDEXED BY sessions_superseded WHERE superseded_at_ms IS NOT NULL";
+const isOnPath = (id: string): string => `(${id} IN (${BRANCH_IDS})) IS NOT TRUE`;
+
 /** Sessions are chosen by their newest messages. Only messages of chosen sessions are counted. */
 const PAGE = `page AS MATERIALIZED (
   SELECT s.*, coalesce(${timeOf("DESC")}, s.created_at_ms) AS updated_at_ms FROM sessions s
   WHERE (@project IS NULL OR s.project = @project) AND (@id IS NULL OR s.id = @id)
-    AND (@sinceMs IS NULL OR updated_at_ms >= @sinceMs) AND s.superseded_at_ms IS NULL
+    AND (@sinceMs IS NULL OR updated_at_ms >= @sinceMs) AND ${isOnPath("s.id")}
   ORDER BY updated_at_ms DESC, s.id LIMIT @limit OFFSET @offset)`;
 
 export class SessionRepository extends Repository {
@@ -157,6 +161,10 @@ export class SessionRepository extends Repository {
            ${seqEndOf("s.id")} AS seqEnd,
            (SELECT count(*) FROM forgotten_messages f WHERE f.session_id = s.id) AS forgottenCount
     FROM page s ORDER BY s.updated_at_ms DESC, s.id`;
+  /** True if the table has as many rows as an index of it. */
+  readonly #isWhole = this.statement<[], number>`
+    SELECT (SELECT count(*) FROM sessions NOT INDEXED) = (SELECT count(*) FROM sessions INDEXED BY sessions_by_project)`.pluck()
+    .one;
   // Whole rows, so that their checksums are compared.
   readonly #openings = this.statement<{ ids: string }, RowOf<typeof MESSAGE>>`
     SELECT ${MESSAGE.of("m")} FROM json_each(@ids) given JOIN messages m ON m.id = (
@@ -262,12 +270,12 @@ export class SessionRepository extends Repository {
       and(gte(column, prefix), lt(column, prefix + LAST_CHARACTER)),
     );
     const isOfProject = project === undefined ? undefined : eq(sessions.project, project);
-    return this.#idsWhere(and(or(own, external), isOfProject, isNull(sessions.supersededAtMs)), sessions.id);
+    return this.#idsWhere(and(or(own, external), isOfProject, sql.raw(isOnPath("sessions.id"))), sessions.id);
   }
 
   /** Oldest first. */
   ids(): string[] {
-    return this.#idsWhere(isNull(sessions.supersededAtMs), sessions.createdAtMs, sessions.id);
+    return this.#idsWhere(sql.raw(isOnPath("sessions.id")), sessions.createdAtMs, sessions.id);
   }
 
   /** The branches of a session, in the order in which they were superseded. */
@@ -305,8 +313,9 @@ export class SessionRepository extends Repository {
     return { due, last: page.length < limit ? undefined : page.at(-1)!.id };
   }
 
-  /** Newest first. */
+  /** Newest first. @throws {SyntaxError} if a session is missing or damaged. */
   list(options: SessionsOptions): SessionOverview[] {
+    if (this.#isWhole() !== 1) throw new SyntaxError("the sessions and their index by project do not agree");
     return this.#checked(pageOf(options));
   }
 
@@ -324,6 +333,8 @@ export class SessionRepository extends Repository {
     const rows = this.#list.all(page);
     this.#openings.all({ ids: JSON.stringify(rows.map(({ id }) => id)) });
     return rows.map((row) => {
+      if (row.supersededAtMs !== null)
+        throw new SyntaxError(`session ${row.id} is a branch, but is in no index of branches`);
       if (row.messageCount + row.forgottenCount < row.seqEnd) {
         throw new SyntaxError(`messages of session ${row.id} are missing, or in no index`);
       }

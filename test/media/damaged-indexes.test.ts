@@ -68,6 +68,7 @@ describe("an index that lacks rows", () => {
     ["clusters_by_subject", "session_id = 'a'", ["subjects"]],
     ["unions_by_node", "kind IN ('start', 'join')", ["find"]],
     ["unions_by_session", "id > 10", ["find"]],
+    ["sessions_by_project", "id = 'b'", ["sessions"]],
   ])("%s, of rows with %s: nothing wrong is shown", (index, lost, reads) => {
     const store = damagedStore((path) => loseFromIndex(path, index, lost));
     for (const name of reads) {
@@ -97,6 +98,19 @@ describe("a row that is damaged", () => {
     for (const name of reads) {
       expect(() => READS[name](store), name).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
     }
+  });
+
+  test("of a session is not taken for that of a branch", () => {
+    const store = damagedStore((path) => {
+      inDatabase(path, (database) => database.exec("UPDATE sessions SET superseded_at_ms = 1 WHERE id = 'b'"));
+      loseFromIndex(path, "sessions_superseded", "id = 'b'");
+    });
+    expect(() => store.sessions()).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+    const unreadable: string[] = [];
+    store.sessions({ onUnreadable: ({ sessionId }) => void unreadable.push(sessionId) });
+    expect(unreadable).toEqual(["b"]);
+    expect(store.sessionIds({ prefix: "" })).toEqual(["a", "b"]);
+    expect([...store.export()].filter((line) => "role" in line && line.session === "b")).toHaveLength(41);
   });
 
   test("is left out of a recap and of the page of a subject, which name its session", () => {
