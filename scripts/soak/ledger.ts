@@ -110,7 +110,10 @@ export class Ledger {
   }
 }
 
-/** Returns the external ids of all messages of a store. */
+const SUPERSEDED = `SELECT m.id FROM messages m JOIN sessions s ON s.id = m.session_id
+  WHERE s.superseded_at_ms IS NOT NULL`;
+
+/** Returns the external ids of all messages of a store, superseded ones included. */
 function storedIn(store: Store, look: (message: Message) => void): Set<string> {
   const stored = new Set<string>();
   for (const { id } of store.sessions({ limit: 1_000 })) {
@@ -118,6 +121,12 @@ function storedIn(store: Store, look: (message: Message) => void): Set<string> {
       look(message);
       stored.add(message.externalId!);
     }
+  }
+  for (const { id } of store.query(SUPERSEDED)) {
+    const { members } = store.expand(`message:${id}`, { level: "step" });
+    const message = members.find((member) => member.id === id)!;
+    look(message);
+    stored.add(message.externalId!);
   }
   return stored;
 }

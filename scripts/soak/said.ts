@@ -3,8 +3,19 @@ import type { Message, MessageInput } from "../../src/index.ts";
 import { saidAt } from "../crash/conversation.ts";
 
 /** The kinds of actors. An actor numbers its messages from 0, and their ids are `ACTOR NUMBER`. */
-export const WRITING = ["append", "batch", "shared", "sync", "thin", "leave", "import", "watch", "mcp"] as const;
-export const OTHER = ["read", "search", "upkeep", "resolve", "backup", "reembed", "verify"] as const;
+export const WRITING = [
+  "append",
+  "batch",
+  "shared",
+  "sync",
+  "rewind",
+  "thin",
+  "leave",
+  "import",
+  "watch",
+  "mcp",
+] as const;
+export const OTHER = ["read", "search", "view", "upkeep", "resolve", "backup", "reembed", "verify"] as const;
 export type Kind = (typeof WRITING)[number] | (typeof OTHER)[number];
 
 /** An actor's name is its kind and a number: `append-0`. */

@@ -7,6 +7,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { importFiles, watchFiles } from "../../src/imports/index.ts";
 import { type Embedder, openStore, type Store, StoreError } from "../../src/index.ts";
 import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
+import { serveView } from "../../src/view/index.ts";
 import { randomFrom } from "../bench/messages.ts";
 import type { Line } from "./ledger.ts";
 import { isAsSaid, type Kind, kindOf, saidBy, sessionOf } from "./said.ts";
@@ -42,7 +43,7 @@ const embedderOf = (id: string): Embedder => (id === OTHER_EMBEDDER.id ? OTHER_E
 const at = Date.now();
 const isReader = ["read", "search", "backup"].includes(kindOf(actor));
 const store = orEnd(() => openStore(path, { clock, embedder: embedderOf, readonly: isReader && random() < 0.5 }));
-const hasSession = ["append", "batch", "shared", "sync", "thin"].includes(kindOf(actor));
+const hasSession = ["append", "batch", "shared", "sync", "rewind", "thin"].includes(kindOf(actor));
 const session = orEnd(() => (hasSession ? store.session(sessionOf(actor), SETTINGS) : undefined));
 
 /** Ends the process if the store refuses. */
@@ -101,6 +102,12 @@ const ACTIONS: Record<Kind, () => void | Promise<void>> = {
     const from = Math.max(0, next - Math.floor(random() * 30)); // the host's array lacks the oldest messages
     const known = Array.from({ length: next - from }, (_, index) => saidBy(actor, from + index));
     storing(count, () => void session!.sync([...known, ...messages(count)]));
+  },
+  rewind: () => {
+    const count = 1 + Math.floor(random() * 12);
+    storing(count, () => void session!.appendAll(messages(count)));
+    if (random() < 0.5) session!.rewind({ toMessageId: pick(session!.messages()).id });
+    else if (session!.branches().some(({ isUndoable }) => isUndoable)) session!.undo();
   },
   thin: () => {
     storing(12, () => void session!.appendAll(messages(12)));
@@ -189,6 +196,32 @@ const ACTIONS: Record<Kind, () => void | Promise<void>> = {
     for (const { messageId } of hits.slice(0, 3)) check(store.expand(messageId).members);
     store.nearestRoots("templates nested past a depth");
     store.subjects();
+  },
+  view: async () => {
+    const view = await serveView(store);
+    const { origin, hash } = new URL(view.url);
+    const ask = async (route: string, init: RequestInit = {}): Promise<Response> => {
+      const response = await fetch(`${origin}/api/${route}`, init);
+      const answer = (await response.clone().json()) as { error?: { code: string } };
+      if (answer.error !== undefined) say({ say: "typed", code: answer.error.code });
+      if (answer.error?.code === "INTERNAL") say({ say: "untyped", text: `the view cannot answer ${route}` });
+      return response;
+    };
+    const type = { "content-type": "application/json" };
+    const body = JSON.stringify({ token: hash.slice("#t=".length) });
+    const entered = await ask("enter", { method: "POST", headers: type, body });
+    const headers = { cookie: entered.headers.get("set-cookie")!.split(";")[0]! };
+    for (let count = 0; count < 10; count++) {
+      await ask("sessions", { headers });
+      await ask("search?q=deploy+bucket&explain=1", { headers });
+      const one = pick(ids());
+      if (one === undefined) continue;
+      const id = encodeURIComponent(one);
+      for (const route of ["session", "outline", "forest", "log"]) await ask(`${route}?session=${id}`, { headers });
+      await ask(`messages?session=${id}&limit=40`, { headers });
+      await ask(`context?session=${id}&tokensMax=4000`, { headers });
+    }
+    await view.close();
   },
   upkeep: () => store.upkeep(),
   resolve: async () => {
