@@ -5,6 +5,7 @@ import type { Repositories } from "../store/repositories.ts";
 import { type RewindTerms, rewindSession, takeBack } from "../store/rewind.ts";
 import { loadSessionState } from "../store/session-state.ts";
 import { changeSession } from "../store/write.ts";
+import { restoreSummaries } from "../store/write-summaries.ts";
 import { assertEmbedder, follow } from "./append.ts";
 import { type EmbedderTerms, planPressureMove, prepareMove } from "./graduate.ts";
 
@@ -21,7 +22,7 @@ export interface Undone {
 
 /**
  * Takes the last rewind back. What was appended since becomes a branch, and the superseded messages come back with their ids. They
- * enter the forest as if they were appended now, which takes about half the time of appending them.
+ * enter the forest as if they were appended now, which takes about half the time of appending them. Their summaries come back, too.
  *
  * @throws {StoreError} `SESSION_NOT_FOUND`, `EMBEDDER_MISMATCH`.
  */
@@ -45,6 +46,7 @@ export function undo(repositories: Repositories, sessionId: string, { embedder, 
       if (move !== undefined) session.move(move);
       else prepareMove(repositories, state, embedder.similarityMin);
     });
+    restoreSummaries(repositories, sessionId);
     const indexed = ids.filter((id) => id <= indexedTo);
     for (const { id, text } of [...fullText.texts(indexed)]) fullText.insert(id, searchWords(text));
     return { restoredCount: ids.length, supersededCount };

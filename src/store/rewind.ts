@@ -11,7 +11,7 @@ import { unlessDamaged } from "./forget.ts";
 import type { GenerationRow } from "./generations.ts";
 import type { Repositories } from "./repositories.ts";
 import type { SessionRow } from "./sessions.ts";
-import { isSpan } from "./summaries.ts";
+import { isSpan, type SummaryRepository, type SummaryRow } from "./summaries.ts";
 import type { UnionRow } from "./unions.ts";
 import { dissolveSubjects, rebuildSession } from "./write.ts";
 
@@ -288,19 +288,26 @@ function leaveSummaries(
       if (isBuiltOn && !leaving.includes(row)) leaving.push(row);
     }
   }
-  const isDone = ({ status }: (typeof later)[number]): boolean => status === "done";
-  summaries.leaveContexts(
-    leaving.filter(isDone).map(({ id }) => id),
-    undoneAt,
-  );
-  summaries.discard(leaving.filter((row) => !isDone(row)).map(({ id }) => id));
+  leaveOrDiscard(summaries, leaving, undoneAt);
   summaries.unshow(sessionId, position);
 }
 
-/** Deletes summaries of spans that hold any of the superseded messages. */
-function leaveSpans({ summaries }: Repositories, sessionId: string, seqLast: number): void {
+/** Takes summaries of spans that hold any of the superseded messages out of contexts. */
+function leaveSpans({ summaries, unions }: Repositories, sessionId: string, seqLast: number): void {
   const spans = summaries.reaching(sessionId, seqLast).filter(({ level }) => isSpan(level));
-  summaries.discard(spans.map(({ id }) => id));
+  leaveOrDiscard(summaries, spans, unions.newestPosition() + 1);
+}
+
+/** Finished summaries are kept for `undo`. */
+function leaveOrDiscard(
+  summaries: SummaryRepository,
+  rows: readonly Pick<SummaryRow, "id" | "status">[],
+  position: number,
+): void {
+  const idsOf = (isDone: boolean): number[] =>
+    rows.filter(({ status }) => (status === "done") === isDone).map(({ id }) => id);
+  summaries.leaveContexts(idsOf(true), position);
+  summaries.discard(idsOf(false));
 }
 
 /** Returns the seq of the last message that stays. @throws {StoreError} `MESSAGE_NOT_FOUND`, `OPTION_INVALID`. */

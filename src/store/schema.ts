@@ -442,7 +442,8 @@ export const summaries = sqliteTable(
     attempts: integer("attempts").notNull(),
     createdAtMs: integer("created_at_ms").notNull(),
 
-    // The log positions of the frontier moves that put the summary into the context and took it out. NULL for spans.
+    // The log positions of the frontier moves that put the summary into the context and took it out. A rewind takes it out, too.
+    // `shown_from` is NULL for spans.
     shownFrom: integer("shown_from"),
     shownUntil: integer("shown_until"),
 

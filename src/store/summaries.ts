@@ -65,13 +65,13 @@ export class SummaryRepository extends Repository {
     UPDATE summaries SET shown_from = ? WHERE session_id = ? AND ${IS_STANDING} AND shown_from IS NULL`.run;
   /** The newest finished summary of a strategy, which contexts show. It may be a stand-in. */
   readonly shownSpan = this.statement<[sessionId: string, strategy: SpanStrategy], DoneSummary>`
-    SELECT ${SUMMARY} FROM summaries WHERE session_id = ? AND level = ? AND status = 'done' ORDER BY id DESC LIMIT 1`
-    .get;
+    SELECT ${SUMMARY} FROM summaries WHERE session_id = ? AND level = ? AND status = 'done' AND shown_until IS NULL
+    ORDER BY id DESC LIMIT 1`.get;
   // Rewinds run these.
   /** The summaries of clusters and themes in the generation in use, and the attempts, that were made after a log position. */
   readonly afterPosition = this.statement<
     [sessionId: string, position: number],
-    RowOf<typeof COVERING> & { status: string }
+    RowOf<typeof COVERING> & Pick<SummaryRow, "status">
   >`
     SELECT ${COVERING}, status FROM summaries
     WHERE session_id = ? AND ${IS_OF_FOREST} AND shown_until IS NULL AND log_position > ?
@@ -81,9 +81,14 @@ export class SummaryRepository extends Repository {
   /** Takes summaries that a move after `position` has shown out of the contexts, until the next move. */
   readonly unshow = this.statement<[sessionId: string, position: number]>`
     UPDATE summaries SET shown_from = NULL WHERE session_id = ? AND ${IS_STANDING} AND shown_from > ?`.run;
-  /** All rows that reach past a seq. */
-  readonly reaching = this.statement<[sessionId: string, seq: number], Pick<SummaryRow, "id" | "level">>`
-    SELECT id, level FROM summaries WHERE session_id = ? AND seq_last > ?`.all;
+  /** All rows in contexts that reach past a seq. */
+  readonly reaching = this.statement<[sessionId: string, seq: number], Pick<SummaryRow, "id" | "level" | "status">>`
+    SELECT id, level, status FROM summaries WHERE session_id = ? AND seq_last > ? AND shown_until IS NULL`.all;
+  /** The finished summaries that rewinds took out of the contexts, oldest first. */
+  readonly left = this.statement<[sessionId: string], DoneSummary>`
+    SELECT ${SUMMARY} FROM summaries WHERE session_id = ? AND status = 'done' AND shown_until IS NOT NULL
+      AND NOT (${IS_OF_FOREST} AND log_position <= (SELECT max(log_position) FROM generations)) ORDER BY id`.all;
+  readonly showAgain = this.statement<[id: number]>`UPDATE summaries SET shown_until = NULL WHERE id = ?`.run;
   readonly #byId = this.statement<[id: number], SummaryRow>`SELECT ${SUMMARY} FROM summaries WHERE id = ?`.get;
   // A list as JSON.
   /** The attempts, because their errors may quote messages, the rows of spans with one of these messages, and all rows of the forest. */
@@ -195,7 +200,8 @@ export class SummaryRepository extends Repository {
   newestSpan(sessionId: string, strategy: SpanStrategy, status: "done"): DoneSummary | undefined;
   newestSpan(sessionId: string, strategy: SpanStrategy, status: "due"): SummaryRow | undefined;
   newestSpan(sessionId: string, strategy: SpanStrategy, status: "done" | "due"): SummaryRow | undefined {
-    return this.#newestWhere(sessionId, strategy, and(eq(summaries.status, status), eq(summaries.standsIn, false)));
+    const isShown = and(eq(summaries.standsIn, false), isNull(summaries.shownUntil));
+    return this.#newestWhere(sessionId, strategy, and(eq(summaries.status, status), isShown));
   }
 
   #newestWhere(sessionId: string, strategy: SpanStrategy, condition: SQL | undefined): SummaryRow | undefined {

@@ -276,6 +276,15 @@ export class UnionRepository extends Repository {
     for (const from of this.#olderPositions.all({ sessionId, seqLast })) this.undoAfter(sessionId, from, undoneAt);
   }
 
+  /** The cluster that held exactly these steps at some log position, and that position; undefined if none did. */
+  clusterOf(steps: readonly number[]): RootAt | undefined {
+    const entries = steps.map((step) => this.entered(step));
+    const root = entries[0]?.clusterRoot;
+    if (root === undefined || !entries.every((entry) => entry?.clusterRoot === root)) return undefined;
+    const position = Math.max(...entries.map((entry) => entry!.position));
+    return this.entriesOf({ root, from: 0, position }).length === steps.length ? { root, position } : undefined;
+  }
+
   undoneOf(sessionId: string, generation: number): UndoneRow[] {
     return this.#undoneOf.all(sessionId, generation);
   }

@@ -106,14 +106,48 @@ export function recordSummaries(
   });
 }
 
+/**
+ * Puts summaries that rewinds took out of the contexts back, if they are of the same messages again and no other summary covers
+ * any of these. Call it inside a transaction.
+ */
+export function restoreSummaries(repositories: Repositories, sessionId: string): void {
+  const { summaries, unions } = repositories;
+  for (const row of summaries.left(sessionId)) {
+    const { id, level, rootId, logPosition } = row;
+    if (isSpan(level)) {
+      if (!isOfEnds(repositories, row) || !isWanted(repositories, row)) continue;
+      // Of a strategy, the newest row is shown. This one reaches further.
+      const newer = summaries.done(sessionId).filter((other) => other.level === level && other.id > id);
+      summaries.leaveContexts(
+        newer.map((other) => other.id),
+        unions.newestPosition(),
+      );
+      summaries.showAgain(id);
+    } else {
+      const at = unions.clusterOf(unions.stepsOf(level, rootId, logPosition));
+      const moved = at && { ...row, rootId: at.root, logPosition: at.position };
+      if (level === "cluster" && moved && isWanted(repositories, moved)) {
+        summaries.carry(id, moved.rootId, moved.logPosition);
+      }
+    }
+  }
+}
+
 /** Returns the ids of finished summaries of spans whose messages are no longer what was summarized. */
 export function wrongSpans(repositories: Repositories, sessionId: string): number[] {
-  const isWrong = (row: DoneSummary): boolean => {
-    const { firstId, lastId } = repositories.spans.contentOf(sessionId, row.seqFirst, row.seqLast);
-    return firstId !== row.rootId || lastId !== row.logPosition || !isUnchanged(repositories, row);
-  };
-  const spans = repositories.summaries.done(sessionId).filter(({ level }) => isSpan(level));
-  return spans.filter(isWrong).map(({ id }) => id);
+  const done = repositories.summaries.done(sessionId);
+  const spans = done.filter(({ level, shownUntil }) => isSpan(level) && shownUntil === null);
+  const isRight = (row: DoneSummary): boolean => isOfEnds(repositories, row) && isUnchanged(repositories, row);
+  return spans.filter((row) => !isRight(row)).map(({ id }) => id);
+}
+
+/** Returns true if the first and the last message of a span are those that the row names. */
+function isOfEnds(
+  { spans }: Repositories,
+  { sessionId, seqFirst, seqLast, rootId, logPosition }: DoneSummary,
+): boolean {
+  const { firstId, lastId } = spans.contentOf(sessionId, seqFirst, seqLast);
+  return firstId === rootId && lastId === logPosition;
 }
 
 function assertSession({ sessions }: Repositories, sessionId: string): void {

@@ -155,6 +155,74 @@ test("summaries of superseded messages leave the context, and others stay", asyn
   expect(store.verify()).toMatchObject({ ok: true });
 });
 
+test("undo brings summaries back with their messages, and no model is paid for them again", async () => {
+  const summarizer = scriptedSummarizer("good");
+  const store = temporaryStore({ summarizer });
+  const session = store.session("s", { ...SMALL, resolveTokensMin: 20 });
+  session.appendAll(talk(120));
+  await session.resolveDirty();
+  session.compact();
+  const shown = () =>
+    store.query("SELECT id, root_id, text FROM summaries WHERE status = 'done' AND shown_until IS NULL ORDER BY id");
+  const [before, context] = [shown(), session.render().messages.filter(({ role }) => role === "system")];
+  session.rewind({ toSeq: 60 });
+  session.appendAll(talk(3));
+  expect(shown().length).toBeLessThan(before.length);
+  session.undo();
+  expect(shown()).toEqual(before);
+  expect(session.render().messages.filter(({ role }) => role === "system")).toEqual(context);
+  const paid = summarizer.requests.length;
+  await session.resolveDirty();
+  expect(summarizer.requests).toHaveLength(paid);
+  expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+});
+
+test("a summary does not come back if some of its messages were forgotten, or summarized again", async () => {
+  const store = temporaryStore({ summarizer: scriptedSummarizer("good") });
+  const session = store.session("s", { ...SMALL, resolveTokensMin: 20 });
+  session.appendAll(talk(120));
+  await session.resolveDirty();
+  const ids = (sql: string) => store.query(sql).map(({ id }) => Number(id));
+  session.rewind({ toSeq: 90 });
+  await session.resolveDirty();
+  const left = ids("SELECT id FROM summaries WHERE shown_until IS NOT NULL");
+  const [member] = ids(
+    `SELECT node AS id FROM undone_unions WHERE kind = 'join' AND root = (SELECT root_id FROM summaries WHERE id = ${left.at(-1)})`,
+  );
+  store.forget("s", { messageIds: [member!] });
+  session.undo();
+  expect(ids(`SELECT id FROM summaries WHERE id = ${left.at(-1)}`)).toEqual([]);
+  // Each message of a cluster is covered once.
+  expect(
+    store.query(
+      `SELECT root_id FROM summaries y WHERE shown_until IS NULL GROUP BY root_id
+       HAVING sum(message_count) > (SELECT message_count FROM clusters c WHERE c.root_id = y.root_id)`,
+    ),
+  ).toEqual([]);
+  expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+});
+
+test("undo brings the summary of a span back", async () => {
+  const summarizer = scriptedSummarizer("good");
+  const store = temporaryStore({ summarizer });
+  const session = store.session("s", { strategy: "flat", contextTokensMax: 600, flatTrigger: 0.5, flatTail: 0.2 });
+  session.appendAll(talk(80));
+  session.compact();
+  await session.resolveDirty();
+  const before = session.render().messages;
+  session.rewind({ toSeq: 30 });
+  expect(session.render().messages).not.toEqual(before);
+  session.compact();
+  await session.resolveDirty();
+  session.undo();
+  expect(session.render().messages).toEqual(before);
+  const paid = summarizer.requests.length;
+  session.compact();
+  await session.resolveDirty();
+  expect(summarizer.requests).toHaveLength(paid);
+  expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+});
+
 test("results stay with the call that began a cluster when its theme is no longer absorbed", () => {
   const store = temporaryStore();
   const session = store.session("s", { ...SMALL, maxThemes: 4 });
