@@ -35,7 +35,7 @@ export function nearestMessages(path: string, texts: readonly string[]): Nearest
     });
     const exact = queries.map((): { id: number; similarity: number }[] => []);
     const { evidence } = repositories;
-    const newestId = evidence.newestId();
+    const newestId = evidence.idRanges().at(-1)?.[1] ?? 0;
     let messageCount = 0;
     for (let from = 1; from <= newestId; from += 1_000) {
       const ids = Array.from({ length: 1_000 }, (_, index) => from + index);

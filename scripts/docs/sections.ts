@@ -59,6 +59,10 @@ const ERROR_EXAMPLES: { [C in ErrorCode]: ErrorDetails[C] } = {
   HUB_NOT_READY: { hub: "hub.example/agents", command: "coppice hub init" },
   HUB_NEWER: { hub: "hub.example/agents", version: 3, known: 1 },
   HUB_DRIVER_MISSING: { package: "pg" },
+  ID_TAKEN: { sessionId: "support-42", what: "message 12", holder: "support-43" },
+  SESSION_DIVERGED: { sessionId: "support-42", what: "message 12" },
+  SESSION_FORGOTTEN: { sessionId: "support-42" },
+  ROWS_INVALID: { path: "moved.rows", reason: "it is cut off: its last line is missing" },
 };
 
 /** Matches a section with its markers. */

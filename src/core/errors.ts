@@ -51,6 +51,11 @@ export interface ErrorDetails {
   HUB_NOT_READY: { hub: string; command: string };
   HUB_NEWER: { hub: string; version: number; known: number };
   HUB_DRIVER_MISSING: { package: string };
+  /** `holder` is the session that has what is taken; null if it is forgotten. */
+  ID_TAKEN: { sessionId: string; what: string; holder: string | null };
+  SESSION_DIVERGED: { sessionId: string; what: string };
+  SESSION_FORGOTTEN: { sessionId: string };
+  ROWS_INVALID: { reason: string; path?: string; line?: number };
 }
 
 export type ErrorCode = keyof ErrorDetails;
@@ -217,6 +222,22 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   HUB_DRIVER_MISSING: ({ package: name }) => ({
     message: `The hub needs the package \`${name}\`, which is not installed.`,
     hint: `Run \`npm install ${name}\`.`,
+  }),
+  ID_TAKEN: ({ sessionId, what, holder }) => ({
+    message: `Session "${sessionId}" cannot be taken into this store, because ${what} ${holder === null ? "was given to a message that is forgotten" : `belongs to session "${holder}"`}.`,
+    hint: "Import the rows into a new file. Sessions that begin after `coppice export --rows --own-ids`, run once where they come from, do not collide.",
+  }),
+  SESSION_DIVERGED: ({ sessionId, what }) => ({
+    message: `Session "${sessionId}" has gone on in this store and elsewhere: only this store has ${what}.`,
+    hint: "Nothing was written. Import the rows into a new file to read them, and go on with one of the two.",
+  }),
+  SESSION_FORGOTTEN: ({ sessionId }) => ({
+    message: `Session "${sessionId}" was forgotten in this store.`,
+    hint: `To let it come back, call \`store.restore("${sessionId}")\`, or run \`coppice forget ${sessionId} --restore\`.`,
+  }),
+  ROWS_INVALID: ({ reason, path, line }) => ({
+    message: `These are not the rows of a session${path === undefined ? "" : `: ${path}${line === undefined ? "" : `:${line}`}`}: ${reason}.`,
+    hint: "Nothing was written of it. Write the file again with `coppice export --rows`.",
   }),
 };
 

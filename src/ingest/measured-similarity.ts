@@ -1,6 +1,7 @@
 import { StoreError } from "../core/errors.ts";
 import { type Embedder, isRemote } from "../models/embedder.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
+import { idAt, placeCountOf } from "../store/id-block.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { dot } from "../vector/vector.ts";
 import { requestVectors } from "./request-vectors.ts";
@@ -25,9 +26,11 @@ export async function measuredSimilarity(
 ): Promise<number | null> {
   if (isRemote(embedder) && embedder.sentTo !== undefined) return null;
   const texts = database.read(() => {
-    const newestId = evidence.newestId();
-    const step = Math.max(1, newestId / (2 * MESSAGES));
-    const ids = Array.from({ length: Math.min(newestId, 2 * MESSAGES) }, (_, index) => 1 + Math.floor(index * step));
+    const ranges = evidence.idRanges();
+    const count = placeCountOf(ranges);
+    const step = Math.max(1, count / (2 * MESSAGES));
+    const places = Array.from({ length: Math.min(count, 2 * MESSAGES) }, (_, index) => Math.floor(index * step));
+    const ids = places.map((place) => idAt(ranges, place));
     return [...evidence.textsOf(ids).values()].filter((text) => hashingEmbedder.embed(text) !== undefined);
   });
   const stride = Math.max(1, texts.length / MESSAGES);

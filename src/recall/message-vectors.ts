@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { CentroidStamp } from "../ann/centroid-source.ts";
 import type { NearestClusters } from "../ann/nearest-clusters.ts";
+import { idAt, placeCountOf } from "../store/id-block.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { type SearchScope, withinSessions } from "../store/search-scope.ts";
 import { dot } from "../vector/vector.ts";
@@ -103,7 +104,7 @@ export class MessageVectors {
       const [oldest] = this.#backgrounds.keys();
       if (this.#backgrounds.size > BACKGROUNDS_MAX) this.#backgrounds.delete(oldest!);
     }
-    return { sampled, background, messageCount: few?.length ?? evidence.newestId() };
+    return { sampled, background, messageCount: few?.length ?? placeCountOf(evidence.idRanges()) };
   }
 
   /** Returns the ids of the messages in a scope's sessions; undefined if there are many. */
@@ -115,14 +116,15 @@ export class MessageVectors {
     return ids.length > ALL_MAX ? undefined : ids;
   }
 
-  /** Samples a range of ids whose length is a power of two, so that the sample seldom changes. */
+  /** Samples a range of places whose length is a power of two, so that the sample seldom changes. */
   #sampleOfAll(): number[] {
     const { evidence } = this.#repositories;
-    const [oldestId, newestId] = [evidence.firstIds(1)[0]!, evidence.newestId()];
-    const length = 2 ** Math.ceil(Math.log2(newestId - oldestId + 1));
-    const places = Array.from({ length: 2 * SAMPLE_SIZE }, (_, index) => oldestId + (mixed(index + 1) % length));
-    const sampled = places.filter((place) => place <= newestId).slice(0, SAMPLE_SIZE);
-    return evidence.firstIdsFrom(JSON.stringify(sampled));
+    const ranges = evidence.idRanges();
+    const count = placeCountOf(ranges);
+    const length = 2 ** Math.ceil(Math.log2(count));
+    const places = Array.from({ length: 2 * SAMPLE_SIZE }, (_, index) => mixed(index + 1) % length);
+    const sampled = places.filter((place) => place < count).slice(0, SAMPLE_SIZE);
+    return evidence.firstIdsFrom(JSON.stringify(sampled.map((place) => idAt(ranges, place))));
   }
 
   /** Returns the messages to compare. Messages of other sessions are left out first, so that they take no place. */

@@ -86,7 +86,7 @@ interface AskedSession {
 }
 
 /** Returns the sessions with these ids, oldest first, but parents before their children. */
-function sessionsInOrder(repositories: Repositories, options: ExportOptions): AskedSession[] {
+export function sessionsInOrder(repositories: Repositories, options: ExportOptions): AskedSession[] {
   const { database, sessions } = repositories;
   const ids = options.sessions ?? database.read(() => sessions.ids());
   const asked = ids.flatMap((id): AskedSession[] => {

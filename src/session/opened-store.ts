@@ -38,6 +38,7 @@ import { noteImportedFiles, startGeneration } from "../store/write.ts";
 import { examine } from "./doctor.ts";
 import { type ExportLine, type ExportOptions, exportLines } from "./export.ts";
 import { StoreItems } from "./items.ts";
+import { type ExportRowsOptions, type ImportedRows, importRowsOf, rowLines } from "./moved-rows.ts";
 import { importedSessionId, openSession, type SessionOrigin } from "./open-session.ts";
 import { OpenedSession } from "./opened-session.ts";
 import { type ChosenPorts, SessionPorts } from "./ports.ts";
@@ -60,6 +61,7 @@ import {
   EMBEDDER,
   EXCLUDE_OPTIONS,
   EXPORT_OPTIONS,
+  EXPORT_ROWS_OPTIONS,
   FORGET_OPTIONS,
   OPEN_OPTIONS,
   RECAP_OPTIONS,
@@ -353,6 +355,20 @@ export class OpenedStore implements Store {
   export(options: ExportOptions = {}): Generator<ExportLine> {
     this.#database.assertOpen();
     return exportLines(this.#repositories, parseOptions("export", EXPORT_OPTIONS(), options));
+  }
+
+  exportRows(options: ExportRowsOptions = {}): Generator<string> {
+    this.#database.assertOpen();
+    return rowLines(this.#repositories, parseOptions("exportRows", EXPORT_ROWS_OPTIONS(), options));
+  }
+
+  importRows(path: string): ImportedRows[] {
+    this.#database.refuseAtomic("importRows");
+    try {
+      return importRowsOf(this.#repositories, textValue("path", path));
+    } finally {
+      this.#ports.changes.count += 1;
+    }
   }
 
   doctor(): Finding[] {

@@ -21,6 +21,7 @@ import type { Summarizer } from "../models/summarizer.ts";
 import type { BackupOptions } from "../store/backup.ts";
 import type { SessionsOptions } from "../store/sessions.ts";
 import type { ExportOptions } from "./export.ts";
+import type { ExportRowsOptions } from "./moved-rows.ts";
 import { RECAP_LIMIT_DEFAULT, RECAP_LINES_DEFAULT, type RecapOptions } from "./recap.ts";
 import type {
   EmbedPendingOptions,
@@ -146,6 +147,13 @@ export const EXPORT_OPTIONS = once(() =>
     sessions: z.optional(listOf(text())),
     onUnreadable: z.optional(callback<NonNullable<ExportOptions["onUnreadable"]>>()),
   } satisfies FieldsOf<ExportOptions>),
+);
+
+export const EXPORT_ROWS_OPTIONS = once(() =>
+  z.strictObject({
+    sessions: z.optional(listOf(text())),
+    ownIds: z._default(trueOrFalse(), false),
+  } satisfies FieldsOf<ExportRowsOptions>),
 );
 
 export const EXCLUSIONS = once(() =>

@@ -19,6 +19,7 @@ import type { StoreStats } from "../store/stats.ts";
 import type { VerifyProgress, VerifyReport } from "../store/verify.ts";
 import type { ExportLine, ExportOptions } from "./export.ts";
 import type { Items } from "./items.ts";
+import type { ExportRowsOptions, ImportedRows } from "./moved-rows.ts";
 import type { Recap, RecapOptions } from "./recap.ts";
 import type { Session } from "./session.ts";
 import type { SubjectOptions, SubjectPage } from "./subject-page.ts";
@@ -268,6 +269,26 @@ export interface Store {
    * @throws {StoreError} `SESSION_NOT_FOUND`; `STORE_CORRUPT` without `onUnreadable`.
    */
   export(options?: ExportOptions): Generator<ExportLine>;
+
+  /**
+   * Yields the lines of a file that moves sessions to another store with all their ids, so that contexts and handles there are the
+   * same. Each line is JSON without a line break. Subjects, older generations and items without a session stay.
+   *
+   * @throws {StoreError} `SESSION_NOT_FOUND`; `SESSION_SUPERSEDED` for a branch, which moves with its session; `STORE_CORRUPT`;
+   *   `STORE_READONLY` with `ownIds`.
+   */
+  exportRows(options?: ExportRowsOptions): Generator<string>;
+
+  /**
+   * Takes the sessions of a file that `exportRows` wrote, each in one transaction. A session that the store has is continued if the
+   * file has everything that the store has of it. Otherwise it is refused: two continuations are never merged.
+   *
+   * @param path  The file.
+   * @returns what became of each session, in the order of the file.
+   * @throws {StoreError} `ROWS_INVALID`, `FORMAT_UNSUPPORTED`, `FILE_NOT_FOUND`, `FILE_NOT_USABLE`: then nothing was written.
+   *   `STORE_READONLY`, `STORE_BUSY`.
+   */
+  importRows(path: string): ImportedRows[];
 
   /**
    * Returns findings about the store, and how to fix problems. Writes nothing. Reads the whole file once, and waits up to a

@@ -1,6 +1,7 @@
 import { ROLES } from "../core/message.ts";
 import { decodeEmbedding } from "../vector/codec.ts";
 import { GENERATION_NOW, vectorNow } from "./generations.ts";
+import { blockOf, ID_BLOCK_SIZE, type IdRange } from "./id-block.ts";
 import { MESSAGE } from "./message-columns.ts";
 import { Repository } from "./repository.ts";
 import { sessions } from "./schema.ts";
@@ -58,14 +59,15 @@ export class EvidenceRepository extends Repository {
   readonly inWindows = this.statement<[limit: number], number>`
     SELECT m.id FROM sessions s CROSS JOIN messages m ON m.session_id = s.id AND m.seq >= s.graduated_seq
     ORDER BY m.id DESC LIMIT ?`.pluck().all;
-  /** The highest message id; 0 in an empty store. */
-  readonly newestId = this.statement<[], number>`SELECT coalesce(max(id), 0) FROM messages`.pluck().one;
   /** The lowest message ids, in order. */
   readonly firstIds = this.statement<[limit: number], number>`
     SELECT id FROM messages WHERE ${IS_ON_PATH} ORDER BY id LIMIT ?`.pluck().all;
   /** For each given id the lowest message id that is not below it. */
   readonly firstIdsFrom = this.statement<[ids: string], number>`
     SELECT DISTINCT (SELECT min(id) FROM messages WHERE id >= given.value) FROM json_each(?) given`.pluck().all;
+  /** The first id from an id on, and the last before another; NULL if there is none. */
+  readonly #ends = this.statement<{ from: number; to: number }, { first: number | null; last: number | null }>`
+    SELECT (SELECT min(id) FROM messages WHERE id >= @from) AS first, (SELECT max(id) FROM messages WHERE id < @to) AS last`;
   readonly #nexts = this.statement<[ids: string], [messageId: number, nextId: number]>`
     SELECT m.id, n.id ${GIVEN} CROSS JOIN messages n ON n.session_id = m.session_id AND n.seq = m.seq + 1`.raw();
   readonly #around = this.statement<{ ids: string; radius: number }, number>`
@@ -106,6 +108,18 @@ export class EvidenceRepository extends Repository {
   /** The vectors by message id. Messages without a vector of this embedder are missing. */
   embeddings(ids: readonly number[], embedderId: string): Map<number, Float32Array> {
     return decoded(this.#embeddings.all(JSON.stringify(ids), embedderId));
+  }
+
+  /** The first and the last message id of each id block, in order. Between two blocks are no ids. */
+  idRanges(): IdRange[] {
+    const ranges: IdRange[] = [];
+    for (let from = 0; ; ) {
+      const { first } = this.#ends.one({ from, to: from });
+      if (first === null) return ranges;
+      const to = (blockOf(first) + 1) * ID_BLOCK_SIZE;
+      ranges.push([first, this.#ends.one({ from, to }).last!]);
+      from = to;
+    }
   }
 
   /** Returns the messages of clusters, by root. */

@@ -31,6 +31,9 @@ export const FULL_TEXT_TABLES: readonly string[] = [
 /** The tables in which SQLite keeps the index: https://sqlite.org/fts5.html, section 9. */
 const SHADOWS = ["messages_fts_config", "messages_fts_data", "messages_fts_docsize", "messages_fts_idx"];
 
+/** How many numbers of `NumbersById` are in a page. */
+const PAGE_IDS = 1 << 14;
+
 type Value = string | number;
 
 /** The name of a message's speaker, if there is one, and its text. */
@@ -110,7 +113,7 @@ export class FullTextRepository extends Repository {
   /** The messages of each scope, as of one state of the store. */
   readonly #knownOfScopes = { state: "", byScope: new Map<string, unknown>() };
   /** The number of words by message id; 0 if it was not read. It never changes, because ids are not used twice. */
-  #lengths = new Uint32Array();
+  #lengths = new NumbersById();
 
   constructor(database: StoreDatabase) {
     super(database);
@@ -157,7 +160,7 @@ export class FullTextRepository extends Repository {
       for (const sql of FULL_TEXT_TABLES) client.exec(sql);
     });
     this.#frequencies.clear();
-    this.#lengths = new Uint32Array();
+    this.#lengths = new NumbersById();
   }
 
   /**
@@ -236,22 +239,16 @@ export class FullTextRepository extends Repository {
 
   /** Returns how many words each message has in the index. The first read of a message takes 0.3 µs. */
   lengthsOf(ids: readonly number[]): number[] {
-    const unread = ids.filter((id) => !this.#lengths[id]);
+    const unread = ids.filter((id) => this.#lengths.get(id) === 0);
     if (unread.length > 0) this.#readLengths(unread);
-    return ids.map((id) => this.#lengths[id]!);
+    return ids.map((id) => this.#lengths.get(id));
   }
 
   #readLengths(ids: readonly number[]): void {
-    const newestId = this.newestId();
-    if (newestId >= this.#lengths.length) {
-      const known = this.#lengths;
-      this.#lengths = new Uint32Array(2 * newestId);
-      this.#lengths.set(known);
-    }
     const [found, sizes] = this.#sizes.one(JSON.stringify(ids));
     const lengths = varintsOf(Buffer.from(sizes ?? "", "hex"));
-    for (const [index, id] of (JSON.parse(found) as number[]).entries()) this.#lengths[id] = lengths[index]!;
-    const missing = ids.find((id) => !this.#lengths[id]);
+    for (const [index, id] of (JSON.parse(found) as number[]).entries()) this.#lengths.set(id, lengths[index]!);
+    const missing = ids.find((id) => this.#lengths.get(id) === 0);
     if (missing === undefined) return;
     throw this.#corrupt(`the full-text index holds words of message ${missing}, but not their number`);
   }
@@ -337,6 +334,36 @@ export class FullTextRepository extends Repository {
       this.#scoped.set(sql, scoped);
     }
     return scoped as Statement<Value[], Row>;
+  }
+}
+
+/** Numbers by message id, each 4 bytes. Ids of different blocks are far apart, so they are kept in pages. */
+class NumbersById {
+  readonly #pages = new Map<number, Uint32Array>();
+  /** The page that was used last, because ids come in order. */
+  #page: Uint32Array = new Uint32Array();
+  #pageNumber = -1;
+
+  /** 0 if it was never set. */
+  get(id: number): number {
+    return this.#pageOf(id)[id % PAGE_IDS]!;
+  }
+
+  set(id: number, value: number): void {
+    this.#pageOf(id)[id % PAGE_IDS] = value;
+  }
+
+  #pageOf(id: number): Uint32Array {
+    const number = Math.floor(id / PAGE_IDS);
+    if (number === this.#pageNumber) return this.#page;
+    let page = this.#pages.get(number);
+    if (page === undefined) {
+      page = new Uint32Array(PAGE_IDS);
+      this.#pages.set(number, page);
+    }
+    this.#page = page;
+    this.#pageNumber = number;
+    return page;
   }
 }
 

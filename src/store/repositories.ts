@@ -5,6 +5,7 @@ import { ClusterRepository } from "./clusters.ts";
 import { CostRepository } from "./costs.ts";
 import { EntryRepository } from "./entries.ts";
 import { EvidenceRepository } from "./evidence.ts";
+import { FactRowRepository } from "./fact-rows.ts";
 import { FrontierMoveRepository } from "./frontier-moves.ts";
 import { FullTextRepository } from "./full-text.ts";
 import { GenerationRepository } from "./generations.ts";
@@ -14,6 +15,7 @@ import { MessageRepository } from "./messages.ts";
 import type { StoreDatabase } from "./open.ts";
 import { PendingVectorRepository } from "./pending-vectors.ts";
 import { ReembeddingRepository } from "./reembedding.ts";
+import { SequenceRepository } from "./sequences.ts";
 import { SessionRepository } from "./sessions.ts";
 import { SpanRepository } from "./spans.ts";
 import { StoreSettingRepository } from "./store-settings.ts";
@@ -51,6 +53,8 @@ export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCou
     reembedding: new ReembeddingRepository(database),
     importedFiles: new ImportedFileRepository(database),
     settings,
+    factRows: new FactRowRepository(database),
+    sequences: new SequenceRepository(database),
     entries: new EntryRepository(database),
     items: new ItemRepository(database),
     tombstones: new TombstoneRepository(database, settings),

@@ -4,6 +4,9 @@ import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { StoreDatabase } from "./open.ts";
 import { columns, type StatementTag } from "./statement.ts";
 
+/** The values of a row as the driver reads them, by the names in the schema. */
+export type RawValues = Record<string, string | number | Buffer | null>;
+
 /**
  * A repository turns rows into values and back. It decides nothing and opens no transaction. Its written SQL is in its
  * first fields; public fields are methods.
@@ -38,6 +41,38 @@ export abstract class Repository {
       write.run({ checksum: row.checksum as number, id });
     };
   }
+}
+
+/** Yields rows of a table as the driver reads them. @throws {SyntaxError} if one is damaged. */
+export function* rawRows(
+  { statement }: StoreDatabase,
+  table: SQLiteTable,
+  condition: string,
+  values: object,
+): Generator<RawValues> {
+  const whole = columns(table);
+  const rows = statement<[object], RawValues>`SELECT ${String(whole)} FROM ${getTableName(table)} ${condition}`;
+  for (const row of rows.iterate(values)) {
+    const damage = whole.damageOf(row);
+    if (damage !== undefined) throw new SyntaxError(damage);
+    yield row;
+  }
+}
+
+/**
+ * Returns a function that writes a row as `rawRows` gives it, with its checksum, and returns how many rows were written.
+ *
+ * @param existing  What happens if the row is there: `fail` throws, `skip` writes nothing.
+ */
+export function rawInsert(
+  { statement }: StoreDatabase,
+  table: SQLiteTable,
+  existing: "fail" | "skip" | "overwrite",
+): (row: RawValues) => number {
+  const whole = columns(table);
+  const sql = String(existing === "overwrite" ? whole.upsert() : whole.insert());
+  const insert = statement<[RawValues]>`${existing === "skip" ? `${sql} ON CONFLICT DO NOTHING` : sql}`;
+  return (row) => insert.run(row).changes;
 }
 
 /** Describes each row of a table whose checksum is wrong. */

@@ -84,10 +84,36 @@ export class TombstoneRepository extends Repository {
     this.#settings = settings;
   }
 
+  /** The key of the digests in hex; undefined if nothing was ever forgotten. */
+  key(): string | undefined {
+    const key = this.#settings.get(KEY_SETTING);
+    return typeof key === "string" ? key : undefined;
+  }
+
+  /** Takes the key of another store, unless there is one. @returns false if the two differ. */
+  shareKey(key: string): boolean {
+    const own = this.key();
+    if (own === undefined) this.#settings.set(KEY_SETTING, key);
+    return own === undefined || own === key;
+  }
+
   /** Undefined if nothing was ever forgotten. */
   digests(): TombstoneDigests | undefined {
-    const key = this.#settings.get(KEY_SETTING);
-    return typeof key === "string" ? new TombstoneDigests(Buffer.from(key, "hex")) : undefined;
+    const key = this.key();
+    return key === undefined ? undefined : new TombstoneDigests(Buffer.from(key, "hex"));
+  }
+
+  /** The rows about a session and its messages. */
+  ofSession(sessionId: string): (typeof tombstones.$inferSelect)[] {
+    const sessionDigest = this.digests()?.session(sessionId);
+    if (sessionDigest === undefined) return [];
+    return this.orm.select().from(tombstones).where(eq(tombstones.sessionDigest, sessionDigest)).all();
+  }
+
+  /** True if the whole session was forgotten. */
+  hasSession(sessionId: string): boolean {
+    const sessionDigest = this.digests()?.session(sessionId);
+    return sessionDigest !== undefined && this.has(sessionDigest);
   }
 
   /** Like `digests`, but makes the key of the store if there is none. */

@@ -201,6 +201,26 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
     "The hub needs the package `pg`, which is not installed.",
     "Run `npm install pg`.",
   ],
+  ID_TAKEN: [
+    { sessionId: "s", what: "message 7", holder: "t" },
+    'Session "s" cannot be taken into this store, because message 7 belongs to session "t".',
+    "Import the rows into a new file. Sessions that begin after `coppice export --rows --own-ids`, run once where they come from, do not collide.",
+  ],
+  SESSION_DIVERGED: [
+    { sessionId: "s", what: "message 7" },
+    'Session "s" has gone on in this store and elsewhere: only this store has message 7.',
+    "Nothing was written. Import the rows into a new file to read them, and go on with one of the two.",
+  ],
+  SESSION_FORGOTTEN: [
+    { sessionId: "s" },
+    'Session "s" was forgotten in this store.',
+    'To let it come back, call `store.restore("s")`, or run `coppice forget s --restore`.',
+  ],
+  ROWS_INVALID: [
+    { reason: "it is cut off", path: "moved.rows", line: 7 },
+    "These are not the rows of a session: moved.rows:7: it is cut off.",
+    "Nothing was written of it. Write the file again with `coppice export --rows`.",
+  ],
 };
 
 test.each(Object.entries(PINS))("%s", (code, [details, message, hint]) => {
@@ -224,6 +244,6 @@ test("nothing else is a StoreError", () => {
   expect(StoreError.is(undefined)).toBe(false);
 });
 
-test("there are 41 codes", () => {
-  expect(Object.keys(PINS)).toHaveLength(41);
+test("there are 45 codes", () => {
+  expect(Object.keys(PINS)).toHaveLength(45);
 });

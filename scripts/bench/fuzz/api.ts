@@ -106,6 +106,8 @@ const STORE_CALLS: Record<Exclude<keyof Store, "path" | "items" | "close" | type
   verify: (random) => [{ rebuild: random.chance(0.2), onProgress: noted }],
   backup: () => ["backup.db", { overwrite: true, onProgress: noted }],
   export: () => [{ sessions: ["a"], onUnreadable: noted }],
+  exportRows: (random) => [{ sessions: ["a"], ownIds: random.chance(0.1) }],
+  importRows: () => ["moved.rows"],
   doctor: () => [],
   forget: (random) => [random.pick(SESSION_IDS), { messageIds: [1 + random.below(300)], dryRun: random.chance(0.3) }],
   restore: (random) => [random.pick(SESSION_IDS), { messageIds: [1 + random.below(300)] }],

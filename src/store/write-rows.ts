@@ -1,0 +1,474 @@
+import { createHash } from "node:crypto";
+import { crc32 } from "node:zlib";
+import { getTableColumns } from "drizzle-orm";
+import { digestOf } from "../core/digest.ts";
+import { StoreError } from "../core/errors.ts";
+import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
+import type { SessionSettings } from "../core/options.ts";
+import { sessionSettings } from "../core/settings.ts";
+import { encodeEmbedding } from "../vector/codec.ts";
+import { isCode } from "./connect.ts";
+import { type DeriveOptions, derive } from "./derive.ts";
+import { FACT_TABLES, type FactRow, type FactTables, type RowsOrigin } from "./fact-rows.ts";
+import { unlessDamaged } from "./forget.ts";
+import { blockOf } from "./id-block.ts";
+import { FOREIGN_ID_MAX, freeIdBlock, idBlockOf, storeIdOf, takeIdBlock } from "./id-blocks.ts";
+import type { LocalEmbedding } from "./messages.ts";
+import type { Repositories } from "./repositories.ts";
+import type { RawValues } from "./repository.ts";
+import { rowText } from "./row-text.ts";
+import { sessionRows } from "./session-rows.ts";
+import { assertOnPath } from "./sessions.ts";
+import { columns } from "./statement.ts";
+import { decodeValue } from "./stored-value.ts";
+import type { UnionRow } from "./unions.ts";
+import { dissolveSubjects, rebuildSession } from "./write.ts";
+import { wrongSpans } from "./write-summaries.ts";
+
+export interface WriteRowsTerms extends DeriveOptions {
+  /** Returns the words of a text as they are indexed, in order. */
+  searchWords: (text: string) => readonly string[];
+  /** Returns the id block that the store takes, above an id. By default a random one. */
+  takeBlock?: (aboveId: number) => number;
+  /** Makes the vectors that the rows leave out. */
+  localEmbedder?: LocalEmbedding;
+}
+
+export interface WrittenSession {
+  sessionId: string;
+  /** `continued`: the store had an earlier state. `known`: it has all of this, and perhaps more, so nothing was written. */
+  outcome: "new" | "continued" | "known";
+  /** The messages that came, with superseded ones. */
+  newCount: number;
+  /** What is in the rows and could not be taken. Each is a sentence. */
+  notes: string[];
+}
+
+/**
+ * The facts of a session came from another store. They are written with their ids, and everything else is derived from them.
+ *
+ * If the store has the session, the rows replace it, as long as they have everything that the store has: each message, entry and
+ * branch, and the newest row of the log. New ids of the store must be the highest in it, because a session's ids rise. So if an id
+ * is higher than all of the store's, the store takes a block of ids above it.
+ *
+ * @param rows  All rows of one session, as `sessionRows` gives them.
+ * @throws {StoreError} `ID_TAKEN`, `SESSION_DIVERGED`, `SESSION_FORGOTTEN`, `SESSION_SUPERSEDED`, `EMBEDDER_MISMATCH`,
+ *   `ROWS_INVALID`. Then nothing is written.
+ */
+export function writeSession(
+  repositories: Repositories,
+  rows: Iterable<FactRow>,
+  terms: WriteRowsTerms,
+): WrittenSession {
+  const { client } = repositories.database;
+  return repositories.database.write("import", () => {
+    client.exec("SAVEPOINT session_rows");
+    const writer = new SessionWriter(repositories, terms);
+    const written = writer.write(rows);
+    client.exec(
+      written.outcome === "known" ? "ROLLBACK TO session_rows; RELEASE session_rows" : "RELEASE session_rows",
+    );
+    if (written.outcome === "known") writer.completeParent();
+    return written;
+  });
+}
+
+/** What the store has of the session before the rows are written. */
+interface Known {
+  rows: Set<string>;
+  messages: Map<number, { digest: string; seq: number }>;
+  path: Set<number>;
+  branches: Set<string>;
+  entries: Set<number>;
+  /** Seqs of forgotten messages, with the times. */
+  forgotten: Map<string, number>;
+  newestPosition: number;
+  positions: Set<number>;
+  summaries: Set<number>;
+}
+
+class SessionWriter {
+  readonly #repositories: Repositories;
+  readonly #terms: WriteRowsTerms;
+  readonly #notes = new Set<string>();
+  #origin!: RowsOrigin;
+  #sessionId!: string;
+  #parentId: string | null = null;
+  #known: Known | undefined;
+  #newestBefore = 0;
+
+  constructor(repositories: Repositories, terms: WriteRowsTerms) {
+    this.#repositories = repositories;
+    this.#terms = terms;
+  }
+
+  write(rows: Iterable<FactRow>): WrittenSession {
+    const came = this.#newKnown();
+    let isNew = false; // a row that the store does not have
+    let count = 0;
+    let newCount = 0;
+    const vectorless = new Map<number, number | undefined>();
+    for (const given of rows) {
+      count += 1;
+      if (count === 1) {
+        if (given.table !== "origin") invalid("the first row does not say where the session comes from");
+        this.#begin(given.row as RowsOrigin);
+        continue;
+      }
+      const row = checkedRow(given);
+      if (count === 2) this.#beginSession(given, row);
+      if (this.#known === undefined || !this.#known.rows.has(keyOf(given))) isNew = true;
+      this.#note(came, given);
+      if (given.table === "messages") {
+        if (!this.#known?.messages.has(given.row.id)) newCount += 1;
+        if (given.row.embedding === undefined) vectorless.set(given.row.id, given.row.vectorCrc);
+      }
+      if (count > 2) this.#insert(given, row);
+    }
+    if (count < 2) invalid("there is no session in them");
+    const sessionId = this.#sessionId;
+    if (!isNew || this.#isOlder(came)) return { sessionId, outcome: "known", newCount: 0, notes: [] };
+    this.#refuseDiverged(came);
+    const outcome = this.#known === undefined ? "new" : "continued";
+    this.#check(came);
+    this.#embed(vectorless);
+    this.#derive(came);
+    return { sessionId, outcome, newCount, notes: [...this.#notes] };
+  }
+
+  /** Sets the parent of a session that came before its parent did. */
+  completeParent(): void {
+    const { sessions } = this.#repositories;
+    const parent = this.#parentId === null ? undefined : sessions.byId(this.#parentId);
+    if (parent === undefined || sessions.byId(this.#sessionId)?.parentSessionId !== null) return;
+    sessions.complete(this.#sessionId, null, null, parent.id);
+  }
+
+  #begin(origin: RowsOrigin): void {
+    const { generations, sequences } = this.#repositories;
+    const generation = generations.newest()!;
+    const { embedderId, dimension, newestId } = origin;
+    if (typeof embedderId !== "string" || !Number.isSafeInteger(newestId) || newestId < 0)
+      invalid("their origin is damaged");
+    if (newestId > FOREIGN_ID_MAX) invalid(`the id ${newestId} is too high`);
+    if (embedderId !== generation.embedderId || dimension !== generation.dimension) {
+      throw new StoreError("EMBEDDER_MISMATCH", { stored: generation.embedderId, given: embedderId });
+    }
+    this.#origin = origin;
+    this.#newestBefore = sequences.newest();
+    this.#takeBlock();
+  }
+
+  /** The store's own ids must be the highest, and no other store may give them. */
+  #takeBlock(): void {
+    const { newestId } = this.#origin;
+    const newestBefore = this.#newestBefore;
+    if (idBlockOf(this.#repositories).block > 0 && newestId <= newestBefore) return;
+    const { takeBlock = freeIdBlock } = this.#terms;
+    takeIdBlock(this.#repositories, takeBlock(Math.max(newestBefore, newestId)));
+  }
+
+  #beginSession(given: FactRow, row: RawValues): void {
+    if (given.table !== "sessions" || row.supersededAtMs !== null) invalid("the second row is not the session");
+    const { sessions, tombstones, subjects, generations, unions } = this.#repositories;
+    const { id, source, externalId } = given.row as FactTables["sessions"];
+    this.#sessionId = id;
+    this.#parentId = row.parentSessionId as string | null;
+    const stored = sessions.byId(id);
+    assertOnPath(stored);
+    if (stored === undefined && tombstones.hasSession(id)) throw new StoreError("SESSION_FORGOTTEN", { sessionId: id });
+    const same = source === null || externalId === null ? undefined : sessions.idByExternalId(source, externalId);
+    if (same !== undefined && same !== id) {
+      throw new StoreError("ID_TAKEN", {
+        sessionId: id,
+        what: `its transcript (${source} "${externalId}")`,
+        holder: same,
+      });
+    }
+    if (stored !== undefined) {
+      this.#known = this.#newKnown();
+      for (const own of sessionRows(this.#repositories, id, null)) {
+        if (own.table !== "origin") this.#known.rows.add(keyOf(own));
+        this.#note(this.#known, own);
+      }
+      const settledFrom = subjects.firstSettled(id);
+      if (settledFrom !== undefined) dissolveSubjects(this.#repositories, stored.project, settledFrom);
+      for (const branchId of sessions.branchIds(id)) sessions.delete(branchId);
+      this.#repositories.factRows.deleteOf(id, generations.newest()!.id);
+      unions.replace(id, generations.newest()!.id, []);
+    }
+    const parent = this.#parentId === null ? undefined : sessions.byId(this.#parentId);
+    this.#repositories.factRows.putSession({
+      ...row,
+      parentSessionId: parent?.id ?? null,
+      frontierVersion: stored?.frontierVersion ?? 0,
+    });
+  }
+
+  #insert(given: FactRow, row: RawValues): void {
+    this.#assertOwn(given.table, row);
+    try {
+      this.#write(given, row);
+    } catch (error) {
+      throw this.#refused(error, given.table, row);
+    }
+  }
+
+  #write(given: FactRow, row: RawValues): void {
+    const { factRows: rows, unions, generations, tombstones } = this.#repositories;
+    const generation = generations.newest()!;
+    if (given.table === "unions") {
+      if (given.row.id <= generation.logPosition) {
+        const what = `its log position ${given.row.id}, which is older than the embedder in use,`;
+        throw new StoreError("ID_TAKEN", { sessionId: this.#sessionId, what, holder: null });
+      }
+      unions.add(this.#sessionId, generation.id, given.row as UnionRow);
+    } else if (given.table === "artifacts") rows.insertUnlessThere(given.table, row);
+    else if (given.table === "items") {
+      const isWritten = rows.insertUnlessThere(given.table, { ...row, id: null });
+      if (!isWritten) this.#notes.add(`The item "${given.row.key}" stays as it is in this store.`);
+    } else if (given.table === "tombstones") {
+      const { tombstoneKey } = this.#origin;
+      if (tombstoneKey !== null && tombstones.shareKey(tombstoneKey)) tombstones.add([given.row]);
+      else this.#notes.add("What was forgotten of it comes back if its transcript is imported here.");
+    } else if (given.table === "origin") invalid("a second session begins in the middle");
+    else rows.insert(given.table, { ...row, ...this.#ownValues(given, generation.id) });
+  }
+
+  /** The values that each store sets by itself. */
+  #ownValues(given: FactRow, generation: number): RawValues {
+    if (given.table === "sessions") return { frontierVersion: 0 };
+    if (given.table === "undoneUnions") return { generation };
+    if (given.table === "pendingVectors") return { claimant: null, claimedUntilMs: null };
+    if (given.table !== "messages") return {};
+    this.#assertFree(given.row.id);
+    return { parentId: given.row.id };
+  }
+
+  #assertOwn(table: keyof FactTables, row: RawValues): void {
+    const { sessions } = this.#repositories;
+    if (table === "sessions") {
+      const isBranch = row.supersededAtMs !== null && row.parentSessionId === this.#sessionId;
+      if (!isBranch) invalid(`session "${row.id}" is no branch of session "${this.#sessionId}"`);
+    } else if (typeof row.sessionId === "string" && row.sessionId !== this.#sessionId) {
+      const branch = sessions.byId(row.sessionId);
+      const isBranch = branch?.supersededAtMs != null && branch.parentSessionId === this.#sessionId;
+      if (!isBranch) invalid(`a row of ${table} is of another session`);
+    }
+    for (const key of ["id", "stepId", "node", "root", "undoneAt"]) {
+      const id = row[key];
+      if (typeof id === "number" && (id < 1 || id > this.#origin.newestId))
+        invalid(`a row of ${table} has the id ${id}`);
+    }
+  }
+
+  /** Ids of block 0 may be those of another message that was forgotten here. */
+  #assertFree(id: number): void {
+    if (this.#known !== undefined || blockOf(id) > 0 || id > idBlockOf(this.#repositories).newestOfFirst) return;
+    if (this.#origin.storeId !== null && this.#origin.storeId === storeIdOf(this.#repositories)) return;
+    const { messages } = this.#repositories;
+    const holder = messages.stepOf(id)?.sessionId ?? null;
+    throw new StoreError("ID_TAKEN", { sessionId: this.#sessionId, what: `message ${id}`, holder });
+  }
+
+  #refused(error: unknown, table: keyof FactTables, row: RawValues): unknown {
+    if (!isCode(error, "CONSTRAINT")) return error;
+    const holder = isCode(error, "CONSTRAINT_(PRIMARYKEY|ROWID)")
+      ? this.#repositories.factRows.holderOf(table, row.id)
+      : undefined;
+    if (holder === undefined || holder === this.#sessionId) {
+      return new StoreError("ROWS_INVALID", { reason: `a row of ${table} does not fit the others (${error.message})` });
+    }
+    const names: Partial<Record<keyof FactTables, string>> = { messages: "message", unions: "log position" };
+    const what = `${names[table] ?? `the row of ${table} with the id`} ${row.id}`;
+    return new StoreError("ID_TAKEN", { sessionId: this.#sessionId, what, holder });
+  }
+
+  #newKnown(): Known {
+    return {
+      rows: new Set(),
+      messages: new Map(),
+      path: new Set(),
+      branches: new Set(),
+      entries: new Set(),
+      forgotten: new Map(),
+      newestPosition: 0,
+      positions: new Set(),
+      summaries: new Set(),
+    };
+  }
+
+  #note(known: Known, given: FactRow): void {
+    const { table, row } = given;
+    if (table === "messages") {
+      known.messages.set(row.id, { digest: row.digest.toString("hex"), seq: row.seq });
+      if (row.sessionId === this.#sessionId) known.path.add(row.id);
+    } else if (table === "sessions") known.branches.add(row.id);
+    else if (table === "entries") known.entries.add(row.id);
+    else if (table === "forgottenMessages") known.forgotten.set(`${row.seq} ${row.forgottenAtMs}`, row.seq);
+    else if (table === "unions" || table === "undoneUnions") {
+      known.positions.add(row.id);
+      if (row.id > known.newestPosition) known.newestPosition = row.id;
+    } else if (table === "summaries" && row.status === "done") known.summaries.add(row.id);
+  }
+
+  /** Returns what only the first of two states has; undefined if the other has everything. */
+  #missing(of: Known, from: Known): string | undefined {
+    const forgotten = new Set(from.forgotten.values());
+    for (const [id, { digest, seq }] of of.messages) {
+      // Whoever has forgotten a message has had it.
+      if (from.messages.get(id)?.digest !== digest && !forgotten.has(seq)) return `message ${id}`;
+    }
+    for (const id of of.branches) if (!from.branches.has(id)) return `the branch "${id}"`;
+    for (const id of of.entries) if (!from.entries.has(id)) return `entry ${id}`;
+    for (const [mark, seq] of of.forgotten) if (!from.forgotten.has(mark)) return `a forgotten message at seq ${seq}`;
+    // Forgetting rewrites the log.
+    const isRewritten = from.forgotten.size > of.forgotten.size;
+    if (isRewritten || of.newestPosition === 0 || from.positions.has(of.newestPosition)) return undefined;
+    return `log position ${of.newestPosition}`;
+  }
+
+  #isOlder(came: Known): boolean {
+    if (this.#known === undefined) return false;
+    const isNothingNew = this.#missing(came, this.#known) === undefined;
+    if (!isNothingNew) return false;
+    if (this.#missing(this.#known, came) !== undefined) return true;
+    // Both have the same conversation. A summary is worth more than a title.
+    const hasNew = [...came.summaries].some((id) => !this.#known!.summaries.has(id));
+    return !hasNew && [...this.#known.summaries].some((id) => !came.summaries.has(id));
+  }
+
+  #refuseDiverged(came: Known): void {
+    const what = this.#known && this.#missing(this.#known, came);
+    if (what !== undefined) throw new StoreError("SESSION_DIVERGED", { sessionId: this.#sessionId, what });
+  }
+
+  /** What SQLite's constraints do not: checksums, digests, and that no message is missing. */
+  #check(came: Known): void {
+    const { messages, sessions, summaries } = this.#repositories;
+    try {
+      for (const id of [this.#sessionId, ...sessions.branchIds(this.#sessionId)]) {
+        sessions.byId(id);
+        let count = 0;
+        for (const { message, digest } of messages.each(id, invalid)) {
+          if (!digestOf(message).equals(digest)) invalid(`message ${message.id} is not what was appended`);
+          count += 1;
+        }
+        if (id === this.#sessionId && count !== came.path.size) invalid(`session "${id}" lacks messages`);
+        const lost = messages.lostSeqs({ sessionId: id, limit: 1 });
+        if (lost.length > 0) invalid(`session "${id}" has no message at seq ${lost[0]}, and none was forgotten`);
+      }
+      summaries.discard(wrongSpans(this.#repositories, this.#sessionId));
+    } catch (error) {
+      if (error instanceof SyntaxError) invalid(error.message);
+      if (StoreError.is(error, "STORE_CORRUPT")) invalid(error.details.reason);
+      throw error;
+    }
+  }
+
+  #embed(vectorless: ReadonlyMap<number, number | undefined>): void {
+    const { messages } = this.#repositories;
+    const { localEmbedder } = this.#terms;
+    if (vectorless.size === 0) return;
+    if (localEmbedder === undefined || localEmbedder.id !== this.#origin.embedderId) invalid("they have no vectors");
+    const ids = [...vectorless.keys()];
+    for (let from = 0; from < ids.length; from += BATCH_MESSAGES_MAX) {
+      for (const { id, text } of messages.byIds(ids.slice(from, from + BATCH_MESSAGES_MAX))) {
+        const vector = localEmbedder.embed(text);
+        const embedding = vector === undefined ? undefined : encodeEmbedding(vector);
+        const crc = vectorless.get(id);
+        if (crc !== undefined && (embedding === undefined || crc32(embedding) !== crc)) {
+          invalid(`the embedder makes another vector of message ${id} here`);
+        }
+        if (embedding !== undefined) messages.setVector({ id, embedderId: localEmbedder.id, embedding });
+      }
+    }
+  }
+
+  #derive(came: Known): void {
+    const repositories = this.#repositories;
+    const { sessions, subjects, fullText } = repositories;
+    const session = sessions.known(this.#sessionId);
+    let derived: ReturnType<typeof derive>["derived"];
+    try {
+      derived = derive(repositories, session, this.#terms, invalid).derived;
+    } catch (error) {
+      if (error instanceof SyntaxError) invalid(error.message);
+      throw error;
+    }
+    rebuildSession(repositories, this.#sessionId, derived!);
+    const settledFrom = subjects.firstSettled(this.#sessionId);
+    if (settledFrom !== undefined) dissolveSubjects(repositories, session.project, settledFrom);
+    const before = this.#known?.path ?? new Set();
+    unlessDamaged(fullText, () => {
+      const newest = fullText.newestId();
+      fullText.delete([...before].filter((id) => !came.path.has(id)));
+      const ids = [...came.path].filter((id) => id <= newest && !before.has(id));
+      for (let from = 0; from < ids.length; from += BATCH_MESSAGES_MAX) {
+        const texts = [...fullText.texts(ids.slice(from, from + BATCH_MESSAGES_MAX))];
+        for (const { id, text } of texts) fullText.insert(id, this.#terms.searchWords(text));
+      }
+    });
+  }
+}
+
+function invalid(reason: string): never {
+  throw new StoreError("ROWS_INVALID", { reason });
+}
+
+/** The parent of a session may be missing in one of two stores. */
+function keyOf(given: FactRow): string {
+  const row = given.table === "sessions" ? { ...given.row, parentSessionId: null } : given.row;
+  return createHash("sha256")
+    .update(rowText({ table: given.table, row } as FactRow))
+    .digest("base64");
+}
+
+/** Returns the values of a row, if they are of the types of its columns. @throws {StoreError} `ROWS_INVALID`. */
+function checkedRow({ table, row }: FactRow): RawValues {
+  if (table === "origin") return {};
+  const found = Object.hasOwn(FACT_TABLES, table)
+    ? FACT_TABLES[table]
+    : invalid(`"${String(table)}" is no table of a session`);
+  const values = row as unknown as RawValues;
+  const own: readonly string[] = found.own;
+  const wanted = Object.entries(getTableColumns(found.table)).filter(([key]) => !own.includes(key));
+  for (const [key, column] of wanted) {
+    const value = values[key];
+    const type = column.getSQLType();
+    const isOptional = table === "messages" && key === "embedding" && value === undefined;
+    const isRight =
+      value === null
+        ? !column.notNull
+        : type === "integer"
+          ? Number.isSafeInteger(value)
+          : type === "real"
+            ? typeof value === "number"
+            : typeof value === "string" || Buffer.isBuffer(value);
+    if (!isRight && !isOptional) invalid(`a row of ${table} has a wrong ${key}`);
+  }
+  const known = Object.fromEntries(wanted.map(([key]) => [key, values[key] ?? null]));
+  if (table === "messages" || table === "unions" || table === "undoneUnions") return known;
+  const damage = columns(found.table).damageOf({ checksum: null, ...known });
+  if (damage !== undefined) invalid(damage);
+  if (table === "entries" || table === "items") assertDecodes(known);
+  if (table === "sessions") assertSettings(known);
+  return known;
+}
+
+function assertDecodes(row: RawValues): void {
+  try {
+    decodeValue(row as unknown as Parameters<typeof decodeValue>[0]);
+  } catch (error) {
+    invalid((error as Error).message);
+  }
+}
+
+function assertSettings({ id, settings, metadata }: RawValues): void {
+  try {
+    sessionSettings(JSON.parse(settings as string) as Partial<SessionSettings>);
+    JSON.parse((metadata as string | null) ?? "{}");
+  } catch (error) {
+    invalid(`the settings of session "${id}" are not valid (${(error as Error).message})`);
+  }
+}
