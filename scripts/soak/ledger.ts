@@ -3,8 +3,8 @@ import { isAsSaid } from "./said.ts";
 
 /** A line of JSON that an actor prints until it is killed. `at` is in Unix milliseconds by the machine's clock. */
 export type Line =
-  /** The store is open, since `at` or later, and the actor's messages before `next` are in it. */
-  | { say: "open"; next: number; at: number }
+  /** The store is open, and the actor's messages before `next` are in it. `ino` is the file's inode number. */
+  | { say: "open"; next: number; ino: number }
   /** The messages from `from` to before `to` are about to be stored, in one transaction if `isWhole`. */
   | { say: "begin"; from: number; to: number; isWhole: boolean; at: number }
   /** All messages before `next` were acknowledged. */

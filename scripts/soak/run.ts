@@ -119,10 +119,10 @@ class Round {
   readonly #running = new Map<string, ChildProcess>();
   #ledger = new Ledger();
   #ended = false;
-  /** Processes that have the store open. */
-  readonly #open = new Set<ChildProcess>();
-  /** When the store's file was replaced. Processes that had it open then must store nothing that began later. */
-  #replaced: { atMs: number; open: Set<ChildProcess> } | undefined;
+  /** The inode number of the file that each process has opened. */
+  readonly #open = new Map<ChildProcess, number>();
+  /** When the store's file was replaced, by which one. Processes that had the older one open must store nothing that began later. */
+  #replaced: { atMs: number; ino: number } | undefined;
   readonly #late = new Set<ChildProcess>();
 
   constructor(worker: string, random: () => number) {
@@ -194,11 +194,8 @@ class Round {
     if (line === undefined) return;
     if (line.say === "typed") this.counts.typed += 1;
     if (line.say === "untyped" || line.say === "wrong") this.#blame(line.say, `${actor}: ${line.text}`);
-    if (line.say === "open") {
-      this.#open.add(child);
-      if (this.#replaced !== undefined && line.at < this.#replaced.atMs) this.#replaced.open.add(child);
-    }
-    if (this.#replaced?.open.has(child)) {
+    if (line.say === "open") this.#open.set(child, line.ino);
+    if (this.#replaced !== undefined && this.#open.has(child) && this.#open.get(child) !== this.#replaced.ino) {
       if (line.say === "begin" && line.at > this.#replaced.atMs) this.#late.add(child);
       if (line.say === "stored" && this.#late.has(child)) this.#blame("lost", `${actor}: stored in a replaced file`);
       return;
@@ -242,7 +239,7 @@ class Round {
     await sleep(2_000);
     renameSync(copy, this.#path);
     for (const suffix of ["-wal", "-shm"]) rmSync(this.#path + suffix, { force: true });
-    this.#replaced = { atMs: Date.now() + 5, open: new Set(this.#open) };
+    this.#replaced = { atMs: Date.now() + 5, ino: statSync(this.#path).ino };
     this.#ledger = ledger;
     this.counts.replacedFiles += 1;
   }

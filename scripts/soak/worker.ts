@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync, writeSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -40,7 +40,6 @@ const clock = (): number => {
 const OTHER_EMBEDDER: Embedder = { ...hashingEmbedder, id: "hashing-again" };
 const embedderOf = (id: string): Embedder => (id === OTHER_EMBEDDER.id ? OTHER_EMBEDDER : hashingEmbedder);
 
-const at = Date.now();
 const isReader = ["read", "search", "backup"].includes(kindOf(actor));
 const store = orEnd(() => openStore(path, { clock, embedder: embedderOf, readonly: isReader && random() < 0.5 }));
 const hasSession = ["append", "batch", "shared", "sync", "rewind", "thin"].includes(kindOf(actor));
@@ -69,7 +68,8 @@ function nextNumber(from: Store): number {
 }
 
 const found = nextNumber(store);
-say({ say: "open", next: found, at });
+// If the file was replaced since it was opened, this is the newer file, and the store refuses to write.
+say({ say: "open", next: found, ino: statSync(path).ino });
 // The numbers of forgotten messages are not used again.
 let next = Math.max(found, Number(numberMin));
 

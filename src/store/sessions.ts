@@ -84,6 +84,9 @@ type Sizes = { tokenCount: number; themeCount: number };
 
 const ALL = -1;
 
+/** In a session without a message of the user, the messages up to this seq are checked. */
+const UNOPENED_CHECKED = 100;
+
 /** UTF-8 sorts this character after all others. */
 const LAST_CHARACTER = "\u{10ffff}";
 
@@ -165,10 +168,12 @@ export class SessionRepository extends Repository {
   readonly #isWhole = this.statement<[], number>`
     SELECT (SELECT count(*) FROM sessions NOT INDEXED) = (SELECT count(*) FROM sessions INDEXED BY sessions_by_project)`.pluck()
     .one;
-  // Whole rows, so that their checksums are compared.
+  // Whole rows, so that their checksums are compared: also those before the opening, which may be a damaged one.
   readonly #openings = this.statement<{ ids: string }, RowOf<typeof MESSAGE>>`
-    SELECT ${MESSAGE.of("m")} FROM json_each(@ids) given JOIN messages m ON m.id = (
-      SELECT id FROM messages WHERE session_id = given.value AND role = 'user' AND text <> '' ORDER BY seq LIMIT 1)`;
+    SELECT ${MESSAGE.of("m")} FROM json_each(@ids) given JOIN messages m ON m.session_id = given.value
+      AND m.seq <= coalesce((
+        SELECT seq FROM messages WHERE session_id = given.value AND role = 'user' AND text <> '' ORDER BY seq LIMIT 1),
+        ${UNOPENED_CHECKED})`;
   readonly #themes = this.statement<[id: string], RowOf<typeof THEME>>`
     SELECT ${THEME} FROM themes WHERE session_id = ?`;
   /** The messages of a session that are in no theme. */

@@ -136,11 +136,19 @@ export class Columns<Row> {
     if (this.#sealed !== undefined) row.checksum = checksumOf(row, this.#sealed);
   }
 
-  /** Says that a row, as the driver read it, is damaged. Rows of older versions have no checksum. */
+  /** Says that a row, as the driver read it, is damaged. Rows of older versions have no checksum, but all their values. */
   damageOf(row: Readonly<Record<string, unknown>>): string | undefined {
-    if (this.#sealed === undefined || row.checksum === null) return undefined;
-    if (row.checksum === checksumOf(row, this.#sealed)) return undefined;
+    if (this.#sealed === undefined) return undefined;
+    if (row.checksum === null ? !this.#lacksValues(row) : row.checksum === checksumOf(row, this.#sealed))
+      return undefined;
     return `row ${row[this.#columns[0]![0]]} of ${getTableName(this.#table)} is damaged`;
+  }
+
+  /** True if a value that the schema requires is NULL. A row that a join did not find has only NULL. */
+  #lacksValues(row: Readonly<Record<string, unknown>>): boolean {
+    return (
+      row[this.#columns[0]![0]] !== null && this.#columns.some(([key, { notNull }]) => notNull && row[key] === null)
+    );
   }
 
   /** Decodes a row in place. @throws {SyntaxError} if the row is damaged. */

@@ -45,9 +45,9 @@ export class UnionRepository extends Repository {
   readonly #newest = this.statement<[sessionId: string], RowOf<typeof UNION>>`
     SELECT ${UNION} FROM unions WHERE session_id = ? AND level <> 'subject' AND generation = ${GENERATION_NOW}
     ORDER BY id DESC LIMIT 1`;
-  readonly #stepsOfCluster = this.statement<RootAt, RowOf<typeof UNION>>`
-    SELECT ${UNION} FROM unions WHERE root = @root AND level = 'cluster' AND kind IN ('start', 'join') AND id <= @position
-    AND generation = ${GENERATION_AT}`;
+  // The rows are told apart by `stepsIn`, because a damaged kind would leave one out before its checksum is compared.
+  readonly #ofCluster = this.statement<RootAt, RowOf<typeof UNION>>`
+    SELECT ${UNION} FROM unions WHERE root = @root AND id <= @position AND generation = ${GENERATION_AT}`;
   /** The steps that entered a cluster after one log position and up to another, in order. */
   readonly entriesOf = this.statement<RootAt & { from: number }, RowOf<typeof UNION>>`
     SELECT ${UNION} FROM unions WHERE root = @root AND level = 'cluster' AND kind IN ('start', 'join') AND id > @from
@@ -172,7 +172,7 @@ export class UnionRepository extends Repository {
   // A table of SQLite's own.
   readonly newestPosition = this.statement<[], number>`${NEWEST_POSITION}`.pluck().one;
   // Recursive. A theme at a log position is found from its root downwards, by the unites up to that position.
-  readonly #stepsOfTheme = this.statement<RootAt, RowOf<typeof UNION>>`
+  readonly #ofTheme = this.statement<RootAt, RowOf<typeof UNION>>`
     WITH RECURSIVE tree(root) AS (
       SELECT @root
       UNION
@@ -180,7 +180,7 @@ export class UnionRepository extends Repository {
       WHERE u.level = 'theme' AND u.kind = 'unite' AND u.id <= @position AND u.generation = ${GENERATION_AT}
     )
     SELECT ${UNION.of("u")} FROM tree JOIN unions u ON u.root = tree.root
-    WHERE u.level = 'cluster' AND u.kind IN ('start', 'join') AND u.id <= @position AND u.generation = ${GENERATION_AT}`;
+    WHERE u.id <= @position AND u.generation = ${GENERATION_AT}`;
 
   /**
    * When a step entered the forest, and its cluster; undefined if it has not entered.
@@ -254,7 +254,7 @@ export class UnionRepository extends Repository {
   }
 
   #heldSteps(roots: readonly number[], position: number): number[] {
-    return roots.flatMap((root) => this.#stepsOfCluster.all({ root, position }).map(({ node }) => node));
+    return roots.flatMap((root) => stepsIn(this.#ofCluster.all({ root, position })));
   }
 
   /** True if rows of the root's session that held at a log position have been undone. */
@@ -304,9 +304,14 @@ export class UnionRepository extends Repository {
       const undone = roots.flatMap((root) => this.#undoneStepsOfCluster.all({ root, position }));
       return [...this.#heldSteps(roots, position), ...undone];
     }
-    const rows = (level === "theme" ? this.#stepsOfTheme : this.#stepsOfCluster).all({ root, position });
-    return rows.map(({ node }) => node);
+    return stepsIn((level === "theme" ? this.#ofTheme : this.#ofCluster).all({ root, position }));
   }
+}
+
+/** Returns the steps that entered clusters by some rows of the log. */
+function stepsIn(rows: readonly RowOf<typeof UNION>[]): number[] {
+  const entries = rows.filter(({ level, kind }) => level === "cluster" && (kind === "start" || kind === "join"));
+  return entries.map(({ node }) => node);
 }
 
 function enteredStep({ id, node, root }: RowOf<typeof UNION>): EnteredStep {

@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { heldUntilMs, newClaimant } from "../../../src/store/claimant.ts";
 
@@ -30,9 +31,12 @@ describe("a claim of", () => {
   test.runIf(process.platform === "linux")(
     "a killed process that its parent has not noticed does not hold",
     async () => {
-      const parent = spawn("sh", ["-c", "true & echo $!; exec sleep 60"], { stdio: ["ignore", "pipe", "inherit"] });
+      const parent = spawn("sh", ["-c", "sleep 60 & echo $!; exec sleep 60"], { stdio: ["ignore", "pipe", "inherit"] });
       onTestFinished(() => void parent.kill("SIGKILL"));
       const [line] = (await once(parent.stdout, "data")) as [Buffer];
+      // The shell is a `sleep` by then, which does not notice.
+      await expect.poll(() => readFileSync(`/proc/${parent.pid}/comm`, "utf8")).toBe("sleep\n");
+      process.kill(Number(line), "SIGKILL");
       await expect.poll(() => held(asProcess(Number(line)), 10_000), { timeout: 10_000 }).toBeUndefined();
       expect(process.kill(Number(line), 0)).toBe(true);
     },
