@@ -53,6 +53,9 @@ const IS_UNITED = `u.level = 'subject' AND u.kind = 'unite' AND u.id <= @positio
                   AND d.id > u.id AND d.id <= @position AND d.generation = u.generation)`;
 
 /** Rows of the log about subjects, and `clusters.subject_parent_id`. Sessions without a project are one project. */
+/** SQL: a number that depends on a cluster and its subject. */
+const ASSIGNMENT = "(31 * subject_parent_id + root_id) % 1000003";
+
 export class SubjectRepository extends Repository {
   // Upkeep runs these for each cluster that settled, and a recall or an expansion for each of its results.
   readonly #put = this.statement<InsertOf<typeof UNION>>`${UNION.upsert()}`;
@@ -108,9 +111,12 @@ export class SubjectRepository extends Repository {
   readonly #ends = this.statement<{ rootId: number; sessionId: string; seqLast: number }, RowOf<typeof MESSAGE>>`
     SELECT ${MESSAGE} FROM messages WHERE id IN (
       SELECT @rootId UNION SELECT id FROM messages WHERE session_id = @sessionId AND seq = @seqLast)`;
-  /** How many clusters have a subject, in their rows and by the log. */
-  readonly #assignedCounts = this.statement<[], { found: number; logged: number }>`
+  /** How many clusters have a subject, by their index and by the log, and whether their rows and the index name the same subjects. */
+  readonly #assignedCounts = this.statement<[], { found: number; logged: number; isIndexRight: number }>`
     SELECT (SELECT count(*) FROM clusters WHERE subject_parent_id IS NOT NULL) AS found,
+           (SELECT sum(${ASSIGNMENT}) FROM clusters NOT INDEXED) IS (
+             SELECT sum(${ASSIGNMENT}) FROM clusters INDEXED BY clusters_by_subject
+             WHERE subject_parent_id IS NOT NULL) AS isIndexRight,
            (SELECT coalesce(sum(CASE kind WHEN 'start' THEN 1 WHEN 'dissolve' THEN -1 ELSE 0 END), 0) FROM unions
             WHERE level = 'subject' AND generation = ${GENERATION_NOW}) AS logged`.one;
   /** The rows of the log that put clusters other than the first into a subject. */
@@ -243,8 +249,9 @@ export class SubjectRepository extends Repository {
    * @throws {SyntaxError} if clusters lack their subject.
    */
   longLived(): number[] {
-    const { found, logged } = this.#assignedCounts();
+    const { found, logged, isIndexRight } = this.#assignedCounts();
     if (found < logged) throw new SyntaxError(`${found} clusters have a subject, and by the log ${logged}`);
+    if (isIndexRight !== 1) throw new SyntaxError("the index of clusters by subject does not agree with their rows");
     const root = sql<number>`${clusters.subjectParentId}`;
     const rows = this.orm.select({ root }).from(clusters).where(isNotNull(clusters.subjectParentId));
     return rows
