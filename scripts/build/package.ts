@@ -14,6 +14,7 @@ function entries(): { programs: Record<string, string>; typed: string[] } {
   const nameOf = (file: string) => file.slice(0, -".ts".length);
   const published = {
     index: "index.ts",
+    hub: "hub/index.ts",
     import: "imports/index.ts",
     tools: "session/tools.ts",
     view: "view/index.ts",

@@ -12,6 +12,9 @@ const LOCK_MS_MAX = 5_000;
 const CONNECT_MS_MAX = 10_000;
 const ANSWER_MS_MAX = 45_000;
 
+/** The type of ids and counts. All of them are below 2^53. */
+const INT8 = 20;
+
 const CONNECTIONS_MAX = 4;
 const IDLE_MS_MAX = 10_000;
 
@@ -43,6 +46,7 @@ export class HubConnection {
     const { default: pg } = await loadDriver();
     const pool = new pg.Pool({
       ...config,
+      types: { getTypeParser: (oid, format) => (oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) },
       application_name: "coppice",
       max: CONNECTIONS_MAX,
       idleTimeoutMillis: IDLE_MS_MAX,

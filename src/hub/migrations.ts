@@ -77,9 +77,6 @@ CREATE TABLE coppice.messages (
   created_at_ms bigint NOT NULL,
   digest bytea NOT NULL,
   checksum bigint,
-  -- The vector, or the checksum of one that the embedder makes again from the text.
-  embedding bytea,
-  vector_crc bigint,
   body bytea NOT NULL,
   PRIMARY KEY (place, session_no, message_id),
   FOREIGN KEY (place, session_no, team) REFERENCES coppice.sessions (place, session_no, team)

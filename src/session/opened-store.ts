@@ -186,6 +186,10 @@ export class OpenedStore implements Store {
     return this.#database.path;
   }
 
+  get repositories(): Repositories {
+    return this.#repositories;
+  }
+
   session(id: string = uuidv7(), options: SessionOptions = {}): OpenedSession {
     return this.#sessionObject(openSession(this.#ports, id, options));
   }

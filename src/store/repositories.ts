@@ -14,6 +14,7 @@ import { ItemRepository } from "./items.ts";
 import { MessageRepository } from "./messages.ts";
 import type { StoreDatabase } from "./open.ts";
 import { PendingVectorRepository } from "./pending-vectors.ts";
+import { PushedRowRepository } from "./pushed-rows.ts";
 import { ReembeddingRepository } from "./reembedding.ts";
 import { SequenceRepository } from "./sequences.ts";
 import { SessionRepository } from "./sessions.ts";
@@ -54,6 +55,7 @@ export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCou
     importedFiles: new ImportedFileRepository(database),
     settings,
     factRows: new FactRowRepository(database),
+    pushedRows: new PushedRowRepository(database),
     sequences: new SequenceRepository(database),
     entries: new EntryRepository(database),
     items: new ItemRepository(database),

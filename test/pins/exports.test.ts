@@ -11,6 +11,7 @@ import * as aiSdkChats from "../../src/frameworks/ai-sdk.ts";
 import * as claudeAgentSdk from "../../src/frameworks/claude-agent-sdk.ts";
 import * as langgraph from "../../src/frameworks/langgraph.ts";
 import * as openaiAgents from "../../src/frameworks/openai-agents.ts";
+import * as hub from "../../src/hub/index.ts";
 import * as imports from "../../src/imports/index.ts";
 import * as coppice from "../../src/index.ts";
 import * as tools from "../../src/session/tools.ts";
@@ -37,6 +38,11 @@ test("values of the adapters", () => {
   expect(Object.keys(gemini).sort()).toEqual(["fromGemini", "toGemini"]);
   expect(Object.keys(llxprt).sort()).toEqual(["fromLlxprt", "toLlxprt"]);
   expect(Object.keys(openai).sort()).toEqual(["fromOpenai", "toOpenai"]);
+});
+
+test("values and types of the hub", () => {
+  expect(Object.keys(hub)).toEqual(["openHub"]);
+  expect(typesIn("hub/index.ts")).toEqual(["Hub", "HubSession", "PushOptions", "PushProgress", "PushReport"]);
 });
 
 test("values of the view", () => {

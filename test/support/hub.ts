@@ -1,5 +1,6 @@
 import { Client, type QueryResultRow } from "pg";
 import { afterAll, expect, inject, onTestFinished } from "vitest";
+import { grantTeam, initHub } from "../../src/hub/administration.ts";
 import { HubConnection } from "../../src/hub/connection.ts";
 
 let databaseCount = 0;
@@ -16,6 +17,16 @@ export async function testDatabase(): Promise<string> {
   const url = new URL(server);
   url.pathname = `/${name}`;
   return url.href;
+}
+
+/** A database with the tables of the hub, in which its superuser is in a team. */
+export async function readyDatabase(): Promise<string> {
+  const url = await testDatabase();
+  const hub = await HubConnection.to(url);
+  await initHub(hub);
+  await grantTeam(hub, new URL(url).username, "test", "write");
+  await hub.close();
+  return url;
 }
 
 /** The same database as somebody else. */

@@ -1,0 +1,50 @@
+import type { PoolClient } from "pg";
+import { insertRows, type SessionKey } from "./places.ts";
+
+// Tombstones say what was forgotten, so that no copy brings it back. They hold ids, and no text. All of this runs while the row of
+// the session is locked.
+
+/** Deletes messages of a session on the hub, and leaves tombstones. */
+export async function buryMessages(client: PoolClient, key: SessionKey, messageIds: readonly number[]): Promise<void> {
+  await client.query("DELETE FROM coppice.messages WHERE place = $1 AND session_no = $2 AND message_id = ANY ($3)", [
+    key.place,
+    key.sessionNo,
+    messageIds,
+  ]);
+  await addTombstones(client, key, messageIds);
+}
+
+/** Deletes all rows of a session on the hub. Its own row stays and says that it was forgotten. */
+export async function burySession(client: PoolClient, key: SessionKey): Promise<void> {
+  await deleteFacts(client, key);
+  await client.query(
+    `UPDATE coppice.sessions SET forgotten_at = now(), title = NULL, message_count = 0, last_id = 0, head = NULL, shape = NULL,
+       marked_id = 0, marked_count = 0 WHERE place = $1 AND session_no = $2`,
+    [key.place, key.sessionNo],
+  );
+  await addTombstones(client, key, [null]);
+}
+
+export async function deleteFacts(client: PoolClient, { place, sessionNo }: SessionKey): Promise<void> {
+  for (const table of ["messages", "facts", "artifacts"]) {
+    await client.query(`DELETE FROM coppice.${table} WHERE place = $1 AND session_no = $2`, [place, sessionNo]);
+  }
+}
+
+/** Numbers are given in the order in which transactions end, because each holds the row of the place until then. */
+async function addTombstones(
+  client: PoolClient,
+  key: SessionKey,
+  messageIds: readonly (number | null)[],
+): Promise<void> {
+  const { place, team, sessionNo } = key;
+  const { rows } = await client.query<{ last: number }>(
+    "UPDATE coppice.places SET tombstone_count = tombstone_count + $2 WHERE place = $1 RETURNING tombstone_count AS last",
+    [place, messageIds.length],
+  );
+  const first = rows[0]!.last - messageIds.length + 1;
+  const tombstones = messageIds.map((messageId, index) => {
+    return { place, tombstone_no: first + index, team, session_no: sessionNo, message_id: messageId };
+  });
+  await insertRows(client, "tombstones", tombstones);
+}

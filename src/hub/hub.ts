@@ -1,0 +1,186 @@
+import { StoreError } from "../core/errors.ts";
+import { internalsOf } from "../session/opened-store.ts";
+import type { Store } from "../session/store.ts";
+import { storeIdOf } from "../store/id-blocks.ts";
+import { HubConnection } from "./connection.ts";
+import { type HubPlace, placeOfProject } from "./places.ts";
+import { type PushOutcome, pushSession } from "./push.ts";
+
+export interface PushProgress {
+  sessionId: string;
+  /** Messages of the session that were sent. */
+  messageCount: number;
+  /** Sessions that are done, of all that this push is about. */
+  doneCount: number;
+  sessionCount: number;
+}
+
+export interface PushOptions {
+  /** The ids of the sessions; by default all sessions of `projects`. */
+  sessions?: readonly string[];
+  /** The projects whose sessions may leave this machine. Sessions without a project go only if `sessions` names them. */
+  projects?: readonly string[];
+  /** The team to which new projects belong. It can be left out if you are in one team. */
+  team?: string;
+  signal?: AbortSignal;
+  /** Called after each session. */
+  onProgress?: (progress: PushProgress) => void;
+}
+
+/** What became of the sessions. Lists hold ids. */
+export interface PushReport {
+  /** Sessions of which anything was sent. */
+  sessionCount: number;
+  /** Messages that the hub has now and did not have before. */
+  messageCount: number;
+  /** Sessions that were forgotten on the hub. They are now forgotten here, too. */
+  gone: string[];
+  /** Sessions that the hub keeps no longer. They stay here. */
+  expired: string[];
+  /** Sessions that another store has taken. */
+  moved: string[];
+  /** Sessions of which the hub has more: this file is an older copy. */
+  behind: string[];
+  /** Sessions of which the hub has something else: this file and a copy of it have both gone on. */
+  diverged: string[];
+}
+
+/** A session on the hub. */
+export interface HubSession {
+  /** The id that the session has in its store. */
+  sessionId: string;
+  /** The store in which it began, and the store that may push it. */
+  origin: string;
+  holder: string;
+  project: string | null;
+  title: string | null;
+  messageCount: number;
+  createdAtMs: number | null;
+  /** When its newest message was appended, by the clock of the machine where it was. */
+  updatedAtMs: number | null;
+  /** When it was pushed, by the clock of the hub, and the role that pushed it. */
+  pushedAtMs: number;
+  pushedBy: string;
+}
+
+/** A connection to a team's sessions in a Postgres database. */
+export interface Hub {
+  /** The server and its database, without user and password. */
+  readonly name: string;
+
+  /**
+   * Sends what the hub lacks: new messages, and what else changed of the sessions. It can be stopped at any time and called again.
+   *
+   * @throws {StoreError} `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_NOT_READY`, `HUB_NEWER`, `SESSION_NOT_FOUND`, `STORE_READONLY`,
+   *   `OPTION_INVALID`. What was sent before stays.
+   */
+  push(store: Store, options: PushOptions): Promise<PushReport>;
+
+  /** Lists the sessions that you may see, the most recently pushed first. */
+  sessions(options?: { project?: string; limit?: number }): Promise<HubSession[]>;
+
+  close(): Promise<void>;
+}
+
+/**
+ * Connects to a hub.
+ *
+ * @param url  `postgres://hub.example/agents`. Credentials that it lacks come from `PGUSER`, `PGPASSWORD` and `.pgpass`, as psql takes them.
+ * @throws {StoreError} `HUB_DRIVER_MISSING`, `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_NOT_READY`, `HUB_NEWER`, `OPTION_INVALID`.
+ */
+export async function openHub(url: string): Promise<Hub> {
+  const connection = await HubConnection.to(url);
+  try {
+    await connection.transaction(async () => {});
+    return new OpenedHub(connection);
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+}
+
+const SESSIONS_DEFAULT = 100;
+
+class OpenedHub implements Hub {
+  readonly #connection: HubConnection;
+
+  constructor(connection: HubConnection) {
+    this.#connection = connection;
+  }
+
+  get name(): string {
+    return this.#connection.name;
+  }
+
+  async push(store: Store, { sessions, projects = [], team, signal, onProgress }: PushOptions): Promise<PushReport> {
+    const { repositories } = internalsOf(store);
+    const storeId = storeIdOf(repositories);
+    if (storeId === null) throw new StoreError("STORE_READONLY", { path: store.path, operation: "push" });
+    const report: PushReport = {
+      ...{ sessionCount: 0, messageCount: 0 },
+      ...{ gone: [], expired: [], moved: [], behind: [], diverged: [] },
+    };
+    const chosen = sessionsToPush(store, sessions, projects);
+    const places = new Map<string, Promise<HubPlace>>();
+    const placeOf = (project: string): Promise<HubPlace> => {
+      const finding = (): Promise<HubPlace> =>
+        this.#connection.transaction((client) => placeOfProject(this.#connection, client, project, team), signal);
+      return places.get(project) ?? places.set(project, finding()).get(project)!;
+    };
+    let doneCount = 0;
+    for (const { id, project } of chosen) {
+      const name = { id, origin: storeId, storeId };
+      const place = await placeOf(project ?? "");
+      let pushed = await pushSession(this.#connection, repositories, place, name, signal);
+      if (pushed.forgottenIds.length > 0) {
+        store.forget(id, { messageIds: pushed.forgottenIds });
+        pushed = await pushSession(this.#connection, repositories, place, name, signal);
+      }
+      if (pushed.outcome === "gone") store.forget(id);
+      addTo(report, id, pushed.outcome);
+      report.messageCount += pushed.messageCount;
+      doneCount += 1;
+      onProgress?.({ sessionId: id, messageCount: pushed.messageCount, doneCount, sessionCount: chosen.length });
+    }
+    return report;
+  }
+
+  sessions({ project, limit = SESSIONS_DEFAULT }: { project?: string; limit?: number } = {}): Promise<HubSession[]> {
+    return this.#connection.transaction(async (client) => {
+      const { rows } = await client.query<HubSession>(
+        `SELECT s.session_id AS "sessionId", s.origin, s.holder, nullif(p.project, '') AS project, s.title,
+           s.marked_count AS "messageCount", s.created_at_ms AS "createdAtMs", s.last_at_ms AS "updatedAtMs",
+           (extract(epoch FROM s.pushed_at) * 1000)::bigint AS "pushedAtMs", s.pushed_by AS "pushedBy"
+         FROM coppice.sessions s JOIN coppice.places p ON p.place = s.place
+         WHERE ($1::text IS NULL OR p.project = $1) AND s.marked_count > 0 AND s.forgotten_at IS NULL AND s.expired_at IS NULL
+         ORDER BY s.pushed_at DESC, s.session_no DESC LIMIT $2`,
+        [project ?? null, limit],
+      );
+      return rows;
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+}
+
+/** @throws {StoreError} `SESSION_NOT_FOUND`, `OPTION_INVALID`. */
+function sessionsToPush(
+  store: Store,
+  ids: readonly string[] | undefined,
+  projects: readonly string[],
+): { id: string; project: string | null }[] {
+  if (ids === undefined) return projects.flatMap((project) => store.sessions({ project }));
+  const known = new Map(store.sessions().map((session) => [session.id, session]));
+  return ids.map((sessionId) => {
+    const session = known.get(sessionId);
+    if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
+    return session;
+  });
+}
+
+function addTo(report: PushReport, sessionId: string, outcome: PushOutcome): void {
+  if (outcome === "pushed") report.sessionCount += 1;
+  else if (outcome !== "unchanged") report[outcome].push(sessionId);
+}

@@ -1,0 +1,2 @@
+// Public API. A name added here is supported until the next major version.
+export { type Hub, type HubSession, openHub, type PushOptions, type PushProgress, type PushReport } from "./hub.ts";

@@ -1,0 +1,104 @@
+import type { PoolClient } from "pg";
+import { StoreError } from "../core/errors.ts";
+import { TEAM_PREFIX, teamRoleOf } from "./administration.ts";
+import type { HubConnection } from "./connection.ts";
+
+/** A project of a team on the hub. */
+export interface HubPlace {
+  place: number;
+  team: string;
+}
+
+export interface SessionKey extends HubPlace {
+  sessionNo: number;
+}
+
+/** The most parameters of a statement is 65,535. */
+const PARAMETERS_MAX = 60_000;
+/** The most bytes that a statement sends, apart from a single row that is longer. */
+const STATEMENT_BYTES_MAX = 4_000_000;
+
+/**
+ * Returns the place of a project. Sessions without a project have a place of their own, under the name "".
+ *
+ * @throws {StoreError} `HUB_REFUSED` if it is not clear which team's it is.
+ */
+export async function findPlace(
+  hub: HubConnection,
+  client: PoolClient,
+  project: string,
+  team: string | undefined,
+): Promise<HubPlace | undefined> {
+  const { rows } = await client.query<HubPlace>(
+    "SELECT place, team FROM coppice.places WHERE project = $1 AND ($2::text IS NULL OR team = $2)",
+    [project, team === undefined ? null : teamRoleOf(team)],
+  );
+  if (rows.length > 1) {
+    const reason = `several of your teams have a project "${project}": name the team`;
+    throw new StoreError("HUB_REFUSED", { hub: hub.name, reason });
+  }
+  return rows[0];
+}
+
+/** `findPlace`, but a project that the hub does not have yet becomes one of the caller's only team. */
+export async function placeOfProject(
+  hub: HubConnection,
+  client: PoolClient,
+  project: string,
+  team: string | undefined,
+): Promise<HubPlace> {
+  const known = await findPlace(hub, client, project, team);
+  if (known !== undefined) return known;
+  const teams = await client.query<{ team: string }>(
+    `SELECT rolname AS team FROM pg_roles
+     WHERE starts_with(rolname, $1) AND pg_has_role(rolname, 'member') AND ($2::text IS NULL OR rolname = $2)`,
+    [TEAM_PREFIX, team === undefined ? null : teamRoleOf(team)],
+  );
+  if (teams.rows.length !== 1) {
+    const which =
+      team === undefined ? "you are in no team, or in several: name one" : `you are not in the team "${team}"`;
+    throw new StoreError("HUB_REFUSED", { hub: hub.name, reason: `it has no project "${project}" yet, and ${which}` });
+  }
+  const values = [teams.rows[0]!.team, project];
+  await client.query("INSERT INTO coppice.places (team, project) VALUES ($1, $2) ON CONFLICT DO NOTHING", values);
+  return (await findPlace(hub, client, project, team))!;
+}
+
+/**
+ * Inserts rows as VALUES: a distributed Postgres turns other forms into a copy, which policies forbid.
+ *
+ * @param conflict  What to do with rows that are there. Without it they fail.
+ */
+export async function insertRows(
+  client: PoolClient,
+  table: string,
+  rows: readonly Record<string, unknown>[],
+  conflict = "",
+): Promise<void> {
+  if (rows.length === 0) return;
+  const columns = Object.keys(rows[0]!);
+  for (let from = 0; from < rows.length; ) {
+    const values: unknown[] = [];
+    let byteLength = 0;
+    let end = from;
+    while (
+      end < rows.length &&
+      values.length + columns.length <= PARAMETERS_MAX &&
+      (end === from || byteLength < STATEMENT_BYTES_MAX)
+    ) {
+      const row = rows[end]!;
+      for (const column of columns) values.push(row[column]);
+      byteLength += Buffer.isBuffer(row.body) ? row.body.byteLength : 0;
+      end += 1;
+    }
+    const tuples = Array.from({ length: end - from }, (_, index) => {
+      const first = index * columns.length;
+      return `(${columns.map((_, offset) => `$${first + offset + 1}`).join(",")})`;
+    });
+    await client.query(
+      `INSERT INTO coppice.${table} (${columns.join(",")}) VALUES ${tuples.join(",")} ${conflict}`,
+      values,
+    );
+    from = end;
+  }
+}

@@ -1,0 +1,340 @@
+import type { PoolClient } from "pg";
+import { hashingEmbedder } from "../models/hashing-embedder.ts";
+import type { FactRow, FactTables } from "../store/fact-rows.ts";
+import type { MessageBatch, MessagePlace } from "../store/pushed-rows.ts";
+import type { Repositories } from "../store/repositories.ts";
+import { sessionRows } from "../store/session-rows.ts";
+import type { HubConnection } from "./connection.ts";
+import { buryMessages } from "./forgetting.ts";
+import { type HubPlace, insertRows, type SessionKey } from "./places.ts";
+import { type Chunk, chunksOf, encodeMessage, encodeRows, headOf, placeOf, shapeOf } from "./rows.ts";
+
+/** A transaction sends at most this many messages, and stops after about this many bytes of them. */
+const BATCH = { count: 500, bytes: 4_000_000 };
+const ALL = { count: Number.MAX_SAFE_INTEGER, bytes: Number.POSITIVE_INFINITY };
+
+/** The facts are read apart from the messages and what belongs to each. */
+const WITHOUT_PATH = { seq: Number.MAX_SAFE_INTEGER, position: 0 };
+const OF_MESSAGES = new Set<FactRow["table"]>(["messages", "artifacts", "messageArtifacts"]);
+
+/**
+ * What became of a session. `gone`: it was forgotten on the hub. `expired`: the hub keeps it no longer. `moved`: another store has
+ * taken it. `behind`: the hub has more. `diverged`: the hub has something else.
+ */
+export type PushOutcome = "pushed" | "unchanged" | "gone" | "expired" | "moved" | "behind" | "diverged";
+
+export interface PushedSession {
+  outcome: PushOutcome;
+  /** Messages that the hub has now and did not have before. */
+  messageCount: number;
+  /** Messages of this store that were forgotten on the hub. The caller forgets them and pushes again. */
+  forgottenIds: readonly number[];
+}
+
+/** Names a session on the hub. `origin` is the store in which it began. */
+export interface PushedName {
+  id: string;
+  origin: string;
+  storeId: string;
+}
+
+interface SessionRow {
+  session_no: number;
+  holder: string;
+  message_count: number;
+  last_id: number;
+  head: Buffer | null;
+  shape: Buffer | null;
+  is_forgotten: boolean;
+  is_expired: boolean;
+}
+
+/** What is read of the store in one snapshot. The facts are there if the batch is the last. */
+interface Snapshot {
+  places: MessagePlace[];
+  batch: MessageBatch;
+  facts: FactRow[] | undefined;
+}
+
+interface Step {
+  isDone: boolean;
+  outcome: PushOutcome;
+  forgottenIds?: readonly number[];
+}
+
+/**
+ * Sends what the hub lacks of a session, in order, in as many transactions as it takes. The hub knows how far it is, so nothing is
+ * noted in the store, and a push that was cut off is continued by any other.
+ */
+export async function pushSession(
+  hub: HubConnection,
+  repositories: Repositories,
+  place: HubPlace,
+  name: PushedName,
+  signal?: AbortSignal,
+): Promise<PushedSession> {
+  let countBefore: number | undefined;
+  let hasSent = false;
+  for (;;) {
+    const step = await hub.transaction(async (client) => {
+      const row = await lockSession(client, place, name);
+      countBefore ??= row.message_count;
+      const reader = new SnapshotReader(repositories, name);
+      const taken = await advance(client, { ...place, sessionNo: row.session_no }, row, reader);
+      return { ...taken, count: reader.sentCount ?? row.message_count };
+    }, signal);
+    hasSent ||= step.outcome === "pushed";
+    if (!step.isDone) continue;
+    const messageCount = Math.max(0, step.count - countBefore!);
+    const hasPushed = step.outcome === "unchanged" && (hasSent || messageCount > 0);
+    return { outcome: hasPushed ? "pushed" : step.outcome, messageCount, forgottenIds: step.forgottenIds ?? [] };
+  }
+}
+
+/** Returns the row of the session, which nobody else can change until the transaction ends. The first push makes it. */
+async function lockSession(
+  client: PoolClient,
+  { place, team }: HubPlace,
+  { id, origin, storeId }: PushedName,
+): Promise<SessionRow> {
+  const select = `SELECT session_no, holder, message_count, last_id, head, shape,
+      forgotten_at IS NOT NULL AS is_forgotten, expired_at IS NOT NULL AS is_expired
+    FROM coppice.sessions WHERE place = $1 AND origin = $2 AND session_id = $3 FOR UPDATE`;
+  const found = await client.query<SessionRow>(select, [place, origin, id]);
+  if (found.rows.length > 0) return found.rows[0]!;
+  await client.query(
+    `INSERT INTO coppice.sessions (place, session_no, team, origin, session_id, holder)
+     VALUES ($1, nextval('coppice.session_numbers'), $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
+    [place, team, origin, id, storeId],
+  );
+  return (await client.query<SessionRow>(select, [place, origin, id])).rows[0]!;
+}
+
+/** One transaction of a push, while the row is locked. */
+async function advance(client: PoolClient, key: SessionKey, row: SessionRow, reader: SnapshotReader): Promise<Step> {
+  if (row.is_forgotten) return { isDone: true, outcome: "gone" };
+  if (row.is_expired) return { isDone: true, outcome: "expired" };
+  if (row.holder !== reader.name.storeId) return { isDone: true, outcome: "moved" };
+
+  let local = reader.read(row.last_id, BATCH);
+  let forgottenCount = 0;
+  if (!beginsWith(local, row)) {
+    const difference = await differenceOf(client, key, row, local.places, reader);
+    if ("outcome" in difference) return difference;
+    await buryMessages(client, key, difference.forgottenHereIds);
+    forgottenCount = difference.forgottenHereIds.length;
+    // The rest goes in the same transaction, so that no summary on the hub outlives what it covers.
+    local = reader.read(row.last_id, ALL);
+    const isAsCompared = sentOf(local, row.last_id).length + forgottenCount === row.message_count;
+    if (!isAsCompared) throw Object.assign(new Error("the store was changed meanwhile"), { code: "40001" });
+  }
+  const { id } = reader.name;
+  const sent = sentOf(local, row.last_id);
+  const isMoved = row.shape !== null && !shapeOf(sent, id).equals(row.shape);
+  if (isMoved) await movePlaces(client, key, sent, id);
+  await insertMessages(client, key, id, local.batch);
+  const hasNewFacts = local.facts !== undefined && (await putFacts(client, key, chunksOf(local.facts)));
+  if (forgottenCount > 0) await deleteUnusedArtifacts(client, key, local.facts!);
+  const hasChanged = isMoved || hasNewFacts || forgottenCount > 0 || local.batch.messages.length > 0;
+  if (hasChanged) await mark(client, key, local, row.last_id, reader);
+  return { isDone: local.facts !== undefined, outcome: hasChanged ? "pushed" : "unchanged" };
+}
+
+class SnapshotReader {
+  readonly name: PushedName;
+  readonly #repositories: Repositories;
+  /** How many messages the hub has after the transaction. */
+  sentCount: number | undefined;
+
+  constructor(repositories: Repositories, name: PushedName) {
+    this.#repositories = repositories;
+    this.name = name;
+  }
+
+  read(afterId: number, most: typeof BATCH): Snapshot {
+    const { database, pushedRows } = this.#repositories;
+    const { id, storeId } = this.name;
+    return database.read(() => {
+      const places = pushedRows.places({ id });
+      const batch = pushedRows.batch(id, afterId, most);
+      const isLast = (batch.messages.at(-1)?.id ?? afterId) >= (places.at(-1)?.id ?? 0);
+      if (!isLast) return { places, batch, facts: undefined };
+      const facts: FactRow[] = [];
+      for (const fact of sessionRows(this.#repositories, id, storeId, WITHOUT_PATH)) {
+        if (!OF_MESSAGES.has(fact.table)) facts.push(fact);
+      }
+      for (const row of pushedRows.artifactsOf(id)) facts.push({ table: "messageArtifacts", row });
+      if (factOf(facts, "origin").embedderId !== hashingEmbedder.id) {
+        for (const row of pushedRows.vectors(id)) facts.push({ table: "vectors", row } as unknown as FactRow);
+      }
+      return { places, batch, facts };
+    });
+  }
+
+  forgottenSeqs(): Set<number> {
+    const { database, pushedRows } = this.#repositories;
+    return new Set(database.read(() => pushedRows.forgottenSeqs({ id: this.name.id })));
+  }
+}
+
+function sentOf({ places }: Snapshot, lastId: number): MessagePlace[] {
+  return places.filter(({ id }) => id <= lastId);
+}
+
+/** True if the hub has the first messages of the store, and nothing else. */
+function beginsWith(local: Snapshot, { message_count, last_id, head }: SessionRow): boolean {
+  const sent = sentOf(local, last_id);
+  return sent.length === message_count && (head === null || headOf(sent).equals(head));
+}
+
+/** What the hub has and the store does not have, or the other way round. */
+async function differenceOf(
+  client: PoolClient,
+  { place, sessionNo }: SessionKey,
+  { last_id }: SessionRow,
+  places: readonly MessagePlace[],
+  reader: SnapshotReader,
+): Promise<Step | { forgottenHereIds: number[] }> {
+  const buried = await client.query<{ message_id: number }>(
+    "SELECT message_id FROM coppice.tombstones WHERE place = $1 AND session_no = $2 AND message_id IS NOT NULL",
+    [place, sessionNo],
+  );
+  const buriedIds = new Set(buried.rows.map(({ message_id }) => message_id));
+  const forgottenIds = places.map(({ id }) => id).filter((id) => buriedIds.has(id));
+  if (forgottenIds.length > 0) return { isDone: true, outcome: "unchanged", forgottenIds };
+
+  const { rows } = await client.query<{ message_id: number; digest: Buffer; seq: number }>(
+    "SELECT message_id, digest, seq FROM coppice.messages WHERE place = $1 AND session_no = $2",
+    [place, sessionNo],
+  );
+  const digests = new Map(rows.map(({ message_id, digest }) => [message_id, digest]));
+  const isAsOnHub = places.every(({ id, digest }) => id > last_id || digests.get(id)?.equals(digest));
+  const own = new Set(places.map(({ id }) => id));
+  const missing = rows.filter(({ message_id }) => !own.has(message_id));
+  const forgottenSeqs = reader.forgottenSeqs();
+  if (isAsOnHub && missing.every(({ seq }) => forgottenSeqs.has(seq))) {
+    return { forgottenHereIds: missing.map(({ message_id }) => message_id) };
+  }
+  const isOlder = isAsOnHub && !places.some(({ id }) => id > last_id);
+  return { isDone: true, outcome: isOlder ? "behind" : "diverged" };
+}
+
+async function insertMessages(
+  client: PoolClient,
+  { place, team, sessionNo }: SessionKey,
+  sessionId: string,
+  { messages, artifacts }: MessageBatch,
+): Promise<void> {
+  const key = { place, session_no: sessionNo, team };
+  await insertRows(
+    client,
+    "messages",
+    messages.map((row) => ({ ...key, ...encodeMessage(row, sessionId) })),
+  );
+  const bodies = artifacts.map((row) => {
+    return { ...key, sha256: Buffer.from(row.sha256, "hex"), body: encodeRows([{ table: "artifacts", row }]) };
+  });
+  await insertRows(client, "artifacts", bodies, "ON CONFLICT DO NOTHING");
+}
+
+/** A rewind moved messages to a branch, or divided a step. */
+async function movePlaces(
+  client: PoolClient,
+  { place, sessionNo }: SessionKey,
+  sent: readonly MessagePlace[],
+  sessionId: string,
+): Promise<void> {
+  const { rows } = await client.query<ReturnType<typeof placeOf> & { message_id: number }>(
+    `SELECT message_id, branch, seq, step_id, turn_seq, checksum FROM coppice.messages
+     WHERE place = $1 AND session_no = $2`,
+    [place, sessionNo],
+  );
+  const known = new Map(rows.map(({ message_id, ...at }) => [message_id, JSON.stringify(Object.values(at))]));
+  for (const message of sent) {
+    const at = Object.values(placeOf(message, sessionId));
+    if (known.get(message.id) === JSON.stringify(at)) continue;
+    await client.query(
+      `UPDATE coppice.messages SET branch = $4, seq = $5, step_id = $6, turn_seq = $7, checksum = $8
+       WHERE place = $1 AND session_no = $2 AND message_id = $3`,
+      [place, sessionNo, message.id, ...at],
+    );
+  }
+}
+
+/** Sends the chunks that the hub lacks, and deletes those that are no more. @returns false if nothing had changed. */
+async function putFacts(client: PoolClient, key: SessionKey, chunks: readonly Chunk[]): Promise<boolean> {
+  const { place, team, sessionNo } = key;
+  const { rows } = await client.query<{ kind: string; chunk: number; digest: Buffer }>(
+    "SELECT kind, chunk, digest FROM coppice.facts WHERE place = $1 AND session_no = $2",
+    [place, sessionNo],
+  );
+  const nameOf = ({ kind, chunk }: { kind: string; chunk: number }): string => `${kind} ${chunk}`;
+  const known = new Map(rows.map((row) => [nameOf(row), row.digest]));
+  const changed = chunks.filter((chunk) => !known.get(nameOf(chunk))?.equals(chunk.digest));
+  const encoded = changed.map(({ kind, chunk, digest, rows: facts }) => {
+    return { place, session_no: sessionNo, team, kind, chunk, digest, body: encodeRows(facts) };
+  });
+  const update =
+    "ON CONFLICT (place, session_no, kind, chunk) DO UPDATE SET digest = excluded.digest, body = excluded.body";
+  await insertRows(client, "facts", encoded, update);
+  const names = new Set(chunks.map(nameOf));
+  const ended = rows.filter((row) => !names.has(nameOf(row)));
+  for (const { kind, chunk } of ended) {
+    await client.query("DELETE FROM coppice.facts WHERE place = $1 AND session_no = $2 AND kind = $3 AND chunk = $4", [
+      ...[place, sessionNo, kind, chunk],
+    ]);
+  }
+  return changed.length + ended.length > 0;
+}
+
+async function deleteUnusedArtifacts(
+  client: PoolClient,
+  { place, sessionNo }: SessionKey,
+  facts: readonly FactRow[],
+): Promise<void> {
+  const used = facts.flatMap((fact) => (fact.table === "messageArtifacts" ? Buffer.from(fact.row.sha256, "hex") : []));
+  await client.query("DELETE FROM coppice.artifacts WHERE place = $1 AND session_no = $2 AND sha256 <> ALL ($3)", [
+    ...[place, sessionNo, used],
+  ]);
+}
+
+/** Notes how far the hub is. If the facts were sent, too, readers see all of it from now on. */
+async function mark(
+  client: PoolClient,
+  { place, sessionNo }: SessionKey,
+  local: Snapshot,
+  lastIdBefore: number,
+  reader: SnapshotReader,
+): Promise<void> {
+  const lastId = local.batch.messages.at(-1)?.id ?? lastIdBefore;
+  const sent = sentOf(local, lastId);
+  reader.sentCount = sent.length;
+  const { id } = reader.name;
+  await client.query(
+    `UPDATE coppice.sessions SET message_count = $3, last_id = $4, head = $5, shape = $6, pushed_at = now(), pushed_by = session_user
+     WHERE place = $1 AND session_no = $2`,
+    [place, sessionNo, sent.length, lastId, headOf(sent), shapeOf(sent, id)],
+  );
+  if (local.facts === undefined) return;
+  const { embedderId, dimension, newestId } = factOf(local.facts, "origin");
+  const { title, createdAtMs } = factOf(local.facts, "sessions");
+  const lastAtMs = sent.at(-1)?.createdAtMs ?? createdAtMs;
+  await client.query(
+    `UPDATE coppice.sessions SET marked_id = $3, marked_count = $4, title = $5, created_at_ms = $6, last_at_ms = $7,
+       embedder_id = $8, dimension = $9, newest_id = $10 WHERE place = $1 AND session_no = $2`,
+    [
+      ...[place, sessionNo, lastId, sent.length, shownText(title), createdAtMs, lastAtMs],
+      ...[embedderId, dimension, newestId],
+    ],
+  );
+}
+
+/** The first row of a table. The session comes before its branches. */
+function factOf<T extends "origin" | "sessions">(facts: readonly FactRow[], table: T): FactTables[T] {
+  return facts.find((fact) => fact.table === table)!.row as FactTables[T];
+}
+
+/** Postgres stores no U+0000 in texts. What a session is called is in its facts, unchanged. */
+function shownText(text: string | null): string | null {
+  return text === null ? null : text.toWellFormed().replaceAll("\0", "\ufffd");
+}

@@ -1,0 +1,133 @@
+import { createHash, hash } from "node:crypto";
+import { crc32, deflateRawSync, inflateRawSync } from "node:zlib";
+import type { Role } from "../core/message.ts";
+import { hashingEmbedder } from "../models/hashing-embedder.ts";
+import type { FactRow, FactTables } from "../store/fact-rows.ts";
+import type { MessagePlace } from "../store/pushed-rows.ts";
+import { rowOfText, rowText } from "../store/row-text.ts";
+
+// What the bytes on the hub mean. The first byte of a body says its form.
+
+/** Deflated lines of JSON, each a row as in a file of rows. */
+const DEFLATED_ROWS = 1;
+const BODY_BYTES_MAX = 1 << 30;
+
+/** Rows of one kind in a chunk. A changed row sends its chunk again. */
+const CHUNK_ROWS = 128;
+
+const DIGEST_BYTES = 16;
+
+/** Roles are numbers on the hub, in this order. */
+export const ROLES: readonly Role[] = ["system", "user", "assistant", "tool"];
+
+type MessageRow = FactTables["messages"];
+
+/** The columns of a message that a rewind may change. They are columns of the hub, and not in the body. */
+const PLACE_COLUMNS = ["sessionId", "seq", "stepId", "turnSeq", "checksum"] as const;
+
+export interface HubMessage {
+  message_id: number;
+  branch: string | null;
+  seq: number;
+  step_id: number;
+  turn_seq: number;
+  role: number;
+  pinned: boolean;
+  token_count: number;
+  created_at_ms: number;
+  digest: Buffer;
+  checksum: number | null;
+  body: Buffer;
+}
+
+/** The vector of the local embedder is not sent, because the embedder makes it again. Others are facts of their own. */
+export function encodeMessage(row: MessageRow, sessionId: string): HubMessage {
+  const { embedding, ...content } = row;
+  const vectorCrc = embedding && row.embedderId === hashingEmbedder.id ? crc32(embedding) : undefined;
+  for (const column of PLACE_COLUMNS) delete (content as Partial<MessageRow>)[column];
+  return {
+    message_id: row.id,
+    ...placeOf({ ...row, seal: row.checksum }, sessionId),
+    role: ROLES.indexOf(row.role as Role),
+    pinned: row.pinned === 1,
+    token_count: row.tokenCount,
+    created_at_ms: row.createdAtMs,
+    digest: row.digest,
+    body: encodeRows([{ table: "messages", row: { ...content, vectorCrc } } as FactRow]),
+  };
+}
+
+/** @param vector  What the hub has as a fact; undefined if the embedder makes it again. @throws {StoreError} `ROWS_INVALID`. */
+export function decodeMessage(
+  hub: Pick<HubMessage, "branch" | "seq" | "step_id" | "turn_seq" | "checksum" | "body">,
+  sessionId: string,
+  vector: { embedding: Buffer; embedderId: string } | undefined,
+): FactRow {
+  const [decoded] = decodeRows(hub.body);
+  const row = {
+    ...(decoded!.row as MessageRow),
+    sessionId: hub.branch ?? sessionId,
+    ...{ seq: hub.seq, stepId: hub.step_id, turnSeq: hub.turn_seq, checksum: hub.checksum },
+  };
+  return { table: "messages", row: { ...row, embedding: undefined, ...vector } };
+}
+
+/** The columns of the hub that say where a message is. */
+export function placeOf(
+  row: Pick<MessagePlace, "sessionId" | "seq" | "stepId" | "turnSeq" | "seal">,
+  sessionId: string,
+): Pick<HubMessage, "branch" | "seq" | "step_id" | "turn_seq" | "checksum"> {
+  const branch = row.sessionId === sessionId ? null : row.sessionId;
+  return { branch, seq: row.seq, step_id: row.stepId, turn_seq: row.turnSeq, checksum: row.seal };
+}
+
+export function encodeRows(rows: readonly FactRow[]): Buffer {
+  const text = rows.map(rowText).join("\n");
+  return Buffer.concat([Buffer.of(DEFLATED_ROWS), deflateRawSync(text)]);
+}
+
+/** @throws {StoreError} `ROWS_INVALID`. */
+export function decodeRows(body: Buffer): FactRow[] {
+  if (body[0] !== DEFLATED_ROWS) throw new SyntaxError(`the form ${body[0]} of a body on the hub is unknown`);
+  const text = inflateRawSync(body.subarray(1), { maxOutputLength: BODY_BYTES_MAX }).toString();
+  return text.split("\n").map(rowOfText);
+}
+
+export interface Chunk {
+  kind: string;
+  chunk: number;
+  digest: Buffer;
+  rows: FactRow[];
+}
+
+/** Divides facts into chunks, so that only what has changed is sent. */
+export function chunksOf(facts: Iterable<FactRow>): Chunk[] {
+  const byKind = new Map<string, FactRow[]>();
+  for (const fact of facts) {
+    const known = byKind.get(fact.table);
+    if (known === undefined) byKind.set(fact.table, [fact]);
+    else known.push(fact);
+  }
+  return [...byKind].flatMap(([kind, rows]) =>
+    Array.from({ length: Math.ceil(rows.length / CHUNK_ROWS) }, (_, chunk) => {
+      const own = rows.slice(chunk * CHUNK_ROWS, (chunk + 1) * CHUNK_ROWS);
+      return { kind, chunk, digest: digestOf(own.map(rowText).join("\n")), rows: own };
+    }),
+  );
+}
+
+/** A digest of what messages say, in order of their ids. */
+export function headOf(places: readonly Pick<MessagePlace, "id" | "digest">[]): Buffer {
+  const digest = createHash("sha256");
+  for (const { id, digest: content } of places) digest.update(`${id} `).update(content);
+  return digest.digest().subarray(0, DIGEST_BYTES);
+}
+
+/** A digest of where messages are. */
+export function shapeOf(places: readonly MessagePlace[], sessionId: string): Buffer {
+  return digestOf(JSON.stringify(places.map((place) => [place.id, Object.values(placeOf(place, sessionId))])));
+}
+
+function digestOf(text: string): Buffer {
+  return hash("sha256", text, "buffer").subarray(0, DIGEST_BYTES);
+}

@@ -1,0 +1,79 @@
+import type { FactTables } from "./fact-rows.ts";
+import { vectorNow } from "./generations.ts";
+import type { StoreDatabase } from "./open.ts";
+import { Repository, rawRows } from "./repository.ts";
+import { artifacts, messageArtifacts, messages } from "./schema.ts";
+import { columns, type RowOf } from "./statement.ts";
+
+/** Where a message is. `sessionId` may be the id of a superseded branch. */
+const PLACE = columns(messages, "id", "sessionId", "seq", "stepId", "turnSeq", "digest", "createdAtMs");
+export type MessagePlace = RowOf<typeof PLACE> & {
+  /** The checksum of the row, which a part of a row is not compared with. */
+  seal: number | null;
+};
+
+/** SQL: the session and its branches. */
+const OWN = `session_id IN (SELECT id FROM sessions WHERE id = @id OR (parent_session_id = @id AND superseded_at_ms IS NOT NULL))`;
+
+/** A batch of the newer messages of a session, in order of their ids, with the long strings that they need. */
+export interface MessageBatch {
+  messages: FactTables["messages"][];
+  artifacts: FactTables["artifacts"][];
+}
+
+/** How a session is read to be sent in order of message ids, which neither a rewind nor an undo changes. */
+export class PushedRowRepository extends Repository {
+  // A list of a session's messages, and lists passed as JSON.
+  readonly places = this.statement<{ id: string }, MessagePlace>`
+    SELECT ${PLACE}, checksum AS seal FROM messages WHERE ${OWN} ORDER BY id`.all;
+  /** The vectors of a session's messages in the generation in use. */
+  readonly #vectors = this.statement<{ id: string }, { id: number; embedding: Buffer }>`
+    SELECT id, embedding FROM (SELECT id, ${vectorNow("messages")} AS embedding FROM messages WHERE ${OWN})
+    WHERE embedding IS NOT NULL ORDER BY id`;
+  /** The seqs that forgotten messages of a session and its branches had. */
+  readonly forgottenSeqs = this.statement<{ id: string }, number>`
+    SELECT seq FROM forgotten_messages WHERE ${OWN}`.pluck().all;
+
+  readonly #database: StoreDatabase;
+
+  constructor(database: StoreDatabase) {
+    super(database);
+    this.#database = database;
+  }
+
+  /** Reads messages after an id, up to a number and to about a number of bytes; at least one if there is one. */
+  batch(sessionId: string, afterId: number, most: { count: number; bytes: number }): MessageBatch {
+    const batch: MessageBatch = { messages: [], artifacts: [] };
+    const condition = `WHERE ${OWN} AND id > @afterId ORDER BY id LIMIT @count`;
+    let bytes = 0;
+    for (const row of rawRows(this.#database, messages, condition, {
+      id: sessionId,
+      afterId,
+      count: most.count,
+    })) {
+      bytes += (row.parts as string).length + String(row.text).length;
+      if (batch.messages.length > 0 && bytes > most.bytes) break;
+      delete row.parentId;
+      delete row.text;
+      batch.messages.push(row as unknown as FactTables["messages"]);
+    }
+    const used = `WHERE sha256 IN (SELECT sha256 FROM message_artifacts WHERE message_id IN (SELECT value FROM json_each(@ids)))`;
+    const ids = JSON.stringify(batch.messages.map(({ id }) => id));
+    for (const row of rawRows(this.#database, artifacts, used, { ids }))
+      batch.artifacts.push(row as unknown as FactTables["artifacts"]);
+    return batch;
+  }
+
+  /** Vectors may come or change after their messages. */
+  vectors(sessionId: string): Iterable<{ id: number; embedding: Buffer }> {
+    return this.#vectors.iterate({ id: sessionId });
+  }
+
+  /** Which long strings the messages of a session and its branches have. */
+  artifactsOf(sessionId: string): Iterable<FactTables["messageArtifacts"]> {
+    const condition = `WHERE message_id IN (SELECT id FROM messages WHERE ${OWN}) ORDER BY message_id, pointer`;
+    return rawRows(this.#database, messageArtifacts, condition, { id: sessionId }) as Iterable<
+      FactTables["messageArtifacts"]
+    >;
+  }
+}

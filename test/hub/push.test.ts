@@ -1,0 +1,172 @@
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { openHub } from "../../src/hub/index.ts";
+import type { Store } from "../../src/index.ts";
+import { readyDatabase, run } from "../support/hub.ts";
+import { expectOnHub } from "../support/pushed.ts";
+import { openedStore, temporaryFolder, temporaryPath, temporaryStore } from "../support/temporary-store.ts";
+
+const NOTHING = { sessionCount: 0, messageCount: 0, gone: [], expired: [], moved: [], behind: [], diverged: [] };
+
+async function opened(url: string) {
+  const hub = await openHub(url);
+  onTestFinished(() => hub.close());
+  return hub;
+}
+
+function grow(store: Store, id: string, count: number, project = "web"): void {
+  const session = store.session(id, { project });
+  const from = session.messages().length;
+  session.appendAll(
+    Array.from({ length: count }, (_, index) => {
+      const number = from + index;
+      const content = `${number} The deploy of region ${number % 7} failed: \u0000 "${"x".repeat(number % 50)}" in src/${number}.ts`;
+      return { role: number % 2 === 0 ? ("user" as const) : ("assistant" as const), content };
+    }),
+  );
+  session.compact();
+}
+
+test("what is pushed is what the store has, and a second push sends nothing", async () => {
+  const url = await readyDatabase();
+  const [hub, store] = [await opened(url), temporaryStore()];
+  grow(store, "one", 130);
+  store
+    .session("one")
+    .append({ role: "tool", parts: [{ type: "tool_result", toolCallId: "c", content: "long ".repeat(30_000) }] });
+  store.session("one").entries.append([{ id: "e", value: { type: "event" } }]);
+  store.items.put(["operations"], "op", { done: true }, { session: "one" });
+  await store.session("one").resolveDirty();
+  grow(store, "two", 3);
+  expect(await hub.push(store, { projects: ["web"] })).toEqual({ ...NOTHING, sessionCount: 2, messageCount: 134 });
+  await expectOnHub(url, store, "one");
+  await expectOnHub(url, store, "two");
+  expect(await hub.push(store, { projects: ["web"] })).toEqual(NOTHING);
+
+  grow(store, "two", 40);
+  const progress: unknown[] = [];
+  await hub.push(store, { projects: ["web"], onProgress: (event) => progress.push(event) });
+  expect(progress).toContainEqual({ sessionId: "two", messageCount: 40, doneCount: 1, sessionCount: 2 });
+  await expectOnHub(url, store, "two");
+});
+
+test("a long session goes in several transactions", async () => {
+  const url = await readyDatabase();
+  const [hub, store] = [await opened(url), temporaryStore()];
+  grow(store, "long", 1_203);
+  await hub.push(store, { projects: ["web"] });
+  await expectOnHub(url, store, "long");
+  const transactions = await run<{ count: string }>(url, "SELECT count(DISTINCT xmin::text) FROM coppice.messages");
+  expect(transactions).toEqual([{ count: "3" }]);
+});
+
+test("only the named projects and sessions leave the store", async () => {
+  const url = await readyDatabase();
+  const [hub, store] = [await opened(url), temporaryStore()];
+  grow(store, "shared", 2);
+  grow(store, "private", 2, "diary");
+  store.session("loose").append({ role: "user", content: "no project" });
+  expect(await hub.push(store, {})).toEqual(NOTHING);
+  await hub.push(store, { projects: ["web"] });
+  expect((await hub.sessions()).map(({ sessionId }) => sessionId)).toEqual(["shared"]);
+  await hub.push(store, { sessions: ["loose"] });
+  expect((await hub.sessions()).map(({ sessionId, project }) => [sessionId, project])).toEqual([
+    ["loose", null],
+    ["shared", "web"],
+  ]);
+  await expect(hub.push(store, { sessions: ["unknown"] })).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+});
+
+test("a rewind, an undo and an edit are carried", async () => {
+  const url = await readyDatabase();
+  const [hub, store] = [await opened(url), temporaryStore()];
+  grow(store, "one", 90);
+  await hub.push(store, { projects: ["web"] });
+  const session = store.session("one");
+  session.rewind({ toSeq: 40 });
+  session.append({ role: "user", content: "another way" });
+  await hub.push(store, { projects: ["web"] });
+  await expectOnHub(url, store, "one");
+  session.undo();
+  await hub.push(store, { projects: ["web"] });
+  await expectOnHub(url, store, "one");
+  session.edit(session.messages()[7]!.id, { role: "assistant", content: "edited" });
+  grow(store, "one", 60);
+  await hub.push(store, { projects: ["web"] });
+  await expectOnHub(url, store, "one");
+});
+
+test("an older copy is behind, and a copy that went on has diverged; neither changes anything", async () => {
+  const url = await readyDatabase();
+  const hub = await opened(url);
+  const folder = temporaryFolder();
+  const store = openedStore(join(folder, "agent.db"));
+  grow(store, "one", 10);
+  await hub.push(store, { projects: ["web"] });
+  await store.backup(join(folder, "copy.db"));
+  const copy = openedStore(join(folder, "copy.db"));
+  grow(store, "one", 5);
+  await hub.push(store, { projects: ["web"] });
+  expect(await hub.push(copy, { projects: ["web"] })).toEqual({ ...NOTHING, behind: ["one"] });
+  copy.session("one").append({ role: "user", content: "the copy goes on" });
+  expect(await hub.push(copy, { projects: ["web"] })).toEqual({ ...NOTHING, diverged: ["one"] });
+  grow(copy, "one", 20);
+  expect(await hub.push(copy, { projects: ["web"] })).toEqual({ ...NOTHING, diverged: ["one"] });
+  await expectOnHub(url, store, "one");
+});
+
+test("a session that another store has taken, or that expired, is not sent", async () => {
+  const url = await readyDatabase();
+  const [hub, store] = [await opened(url), temporaryStore()];
+  grow(store, "one", 4);
+  await hub.push(store, { projects: ["web"] });
+  grow(store, "one", 4);
+  await run(url, "UPDATE coppice.sessions SET holder = gen_random_uuid(), epoch = epoch + 1");
+  expect(await hub.push(store, { projects: ["web"] })).toEqual({ ...NOTHING, moved: ["one"] });
+  await run(url, "UPDATE coppice.sessions SET expired_at = now()");
+  expect(await hub.push(store, { projects: ["web"] })).toEqual({ ...NOTHING, expired: ["one"] });
+});
+
+test("forgotten messages leave the hub with the next push, and every copy", async () => {
+  const url = await readyDatabase();
+  const hub = await opened(url);
+  const folder = temporaryFolder();
+  const store = openedStore(join(folder, "agent.db"));
+  grow(store, "one", 80);
+  const session = store.session("one");
+  const secret = session.append({ role: "user", content: `the secret word ${"and more ".repeat(10_000)}` });
+  grow(store, "one", 60);
+  await hub.push(store, { projects: ["web"] });
+  await store.backup(join(folder, "copy.db"));
+  const copy = openedStore(join(folder, "copy.db"));
+
+  store.forget("one", { messageIds: [secret.messageId, session.messages()[3]!.id] });
+  await hub.push(store, { projects: ["web"] });
+  await expectOnHub(url, store, "one");
+  expect(await run(url, "SELECT message_id FROM coppice.messages WHERE message_id = $1", [secret.messageId])).toEqual(
+    [],
+  );
+  expect(await run(url, "SELECT sha256 FROM coppice.artifacts")).toEqual([]);
+
+  await hub.push(copy, { projects: ["web"] });
+  expect(
+    copy
+      .session("one")
+      .messages()
+      .map(({ id }) => id),
+  ).toEqual(session.messages().map(({ id }) => id));
+  grow(store, "one", 5);
+  await hub.push(store, { projects: ["web"] });
+  await expectOnHub(url, store, "one");
+});
+
+test("each error of the store or the hub names what to do", async () => {
+  const url = await readyDatabase();
+  const hub = await opened(url);
+  const path = temporaryPath();
+  grow(openedStore(path), "one", 2);
+  const readonly = openedStore(path, { readonly: true });
+  await expect(hub.push(readonly, { projects: ["web"] })).rejects.toMatchObject({ code: "STORE_READONLY" });
+  const stopped = AbortSignal.abort(new Error("stopped"));
+  await expect(hub.push(openedStore(path), { projects: ["web"], signal: stopped })).rejects.toThrow("stopped");
+});
