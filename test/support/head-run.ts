@@ -1,12 +1,15 @@
 import { join } from "node:path";
-import { type MessageInput, openStore, type Session, type Store } from "../../src/index.ts";
+import { type LocalEmbedder, type MessageInput, openStore, type Session, type Store } from "../../src/index.ts";
+import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
+import { letterEmbedder } from "./other-embedders.ts";
 import { inDatabase } from "./rows.ts";
 
 /** What makes a path: what was appended, what moved the frontier at the wish of the caller, and what was forgotten. */
 export type PathEvent =
   | { kind: "append"; seq: number; message: MessageInput }
   | { kind: "compact"; nextSeq: number }
-  | { kind: "forget"; seq: number };
+  | { kind: "forget"; seq: number }
+  | { kind: "reembed"; embedder: string };
 
 export const SMALL_WINDOW = {
   hotSize: 4,
@@ -21,7 +24,47 @@ export const SMALL_WINDOW = {
 const clock = (): number => Date.UTC(2026, 0, 2);
 
 export function opened(path: string): Store {
-  return openStore(path, { clock });
+  return openStore(path, { clock, embedder: (id) => embedderOf(id ?? hashingEmbedder.id) });
+}
+
+export const EMBEDDERS = [hashingEmbedder.id, letterEmbedder.id] as const;
+
+function embedderOf(id: string): LocalEmbedder {
+  return id === letterEmbedder.id ? letterEmbedder : hashingEmbedder;
+}
+
+/** What is done to the session, by one of several processes. */
+export type Action =
+  | { kind: "append" | "batch"; messages: MessageInput[] }
+  | { kind: "rewind"; toSeq: number }
+  | { kind: "edit"; messageId: number; message: MessageInput }
+  | { kind: "forget"; seq: number }
+  | { kind: "reembed"; embedder: string }
+  | { kind: "compact" | "undo" };
+
+/** @returns what the session says of it. */
+export async function act(store: Store, action: Action): Promise<unknown> {
+  const session = store.session("s", SMALL_WINDOW);
+  switch (action.kind) {
+    case "append":
+      for (const message of action.messages) session.append(message);
+      return session.render().tokenCount;
+    case "batch":
+      session.appendAll(action.messages);
+      return session.render().tokenCount;
+    case "rewind":
+      return session.rewind({ toSeq: action.toSeq });
+    case "edit":
+      return session.edit(action.messageId, action.message);
+    case "forget":
+      return forgetAt(store, session, action.seq);
+    case "reembed":
+      return store.reembed({ embedder: embedderOf(action.embedder) });
+    case "compact":
+      return session.compact();
+    case "undo":
+      return session.undo();
+  }
 }
 
 /** A message as it is appended at a seq: with the time that belongs to the seq. */
@@ -40,18 +83,19 @@ export function numberedStore(path: string): Store {
 }
 
 /** The stupid oracle: the path alone, appended one by one to a new store. */
-export function replayed(folder: string, events: readonly PathEvent[]): Store {
+export async function replayed(folder: string, events: readonly PathEvent[]): Promise<Store> {
   const store = numberedStore(join(folder, "oracle.db"));
   const session = store.session("s", SMALL_WINDOW);
   for (const event of events) {
     if (event.kind === "append") session.append(timed(event.message, event.seq));
     else if (event.kind === "compact") session.compact();
+    else if (event.kind === "reembed") await act(store, event);
     else forgetAt(store, session, event.seq);
   }
   return store;
 }
 
-export function forgetAt(store: Store, session: Session, seq: number): void {
+function forgetAt(store: Store, session: Session, seq: number): void {
   const [message] = session.messages({ seqFrom: seq, seqTo: seq });
   if (message !== undefined) store.forget(session.id, { messageIds: [message.id] });
 }
@@ -66,7 +110,9 @@ export async function seen(store: Store, queries: readonly string[]): Promise<un
       .replace(/\b\d{6}\b/g, (id) => String(seqOf.get(Number(id)) ?? 999));
   const plain = (value: unknown): unknown => JSON.parse(named(JSON.stringify(value)));
   const recalled: unknown[] = [];
-  for (const query of queries) {
+  const [generation] = store.query("SELECT embedder_id FROM generations ORDER BY id DESC LIMIT 1");
+  // With any other embedder, the order of hits depends on a sample of messages, which is drawn by their ids.
+  for (const query of generation?.embedder_id === hashingEmbedder.id ? queries : []) {
     const hits = await store.recall(query, { limit: 20 });
     recalled.push(hits.map(({ seq }) => seq));
   }
