@@ -12,7 +12,7 @@ export interface BranchOptions {
   emit(event: ImportEvent): void;
   /** Returns false to announce the session later. `isFull` is true if the branch cannot hold more messages. */
   isReady(branch: Branch, isFull: boolean): boolean;
-  /** Set for a fork whose transcript names the line that it continues: that line, and its branch. */
+  /** Set for a fork whose transcript names the line that it continues: that line, and its branch. Line 0 is before all. */
   forkedAt?: { parent: Branch; line: number };
 }
 
@@ -33,6 +33,7 @@ export class Branch {
   #thought: MessageEntry | undefined;
   readonly #openIds = new Set<string>();
   #announced: ImportedSession | undefined;
+  #newestId: string | undefined;
   #isTitleEmitted = false;
 
   constructor(options: BranchOptions) {
@@ -44,19 +45,26 @@ export class Branch {
     return this.#announced !== undefined;
   }
 
-  /** Adds a message. If its id is already taken, the message gets the id `<id>#2`. */
-  add(entry: MessageEntry): void {
+  /** The last message that was emitted. */
+  get newestId(): string | undefined {
+    return this.#newestId;
+  }
+
+  /**
+   * Adds a message. If its id is already taken, the message gets the id `<id>#2`.
+   *
+   * @returns the id under which it is emitted. A message that continues a thought has the id of the thought.
+   */
+  add(entry: MessageEntry): string {
     const { message } = entry;
     message.id = this.#unused(message.id);
-    if (message.role === "assistant") {
-      this.#addReply(entry);
-      return;
-    }
+    if (message.role === "assistant") return this.#addReply(entry).message.id;
     if (!entry.isAside) this.#endThought();
     entry.isPrompt ??= message.role === "user";
     if (message.role !== "tool" && this.#openIds.size === 0) this.#emitFinal();
     for (const part of message.parts) if (part.type === "tool_result") this.#openIds.delete(part.toolCallId);
     this.#held.push(entry);
+    return message.id;
   }
 
   drop(entry: MessageEntry): void {
@@ -116,7 +124,7 @@ export class Branch {
   hasEmittedUpTo(line: number): boolean {
     return (
       this.isAnnounced &&
-      this.#emitted.some((one) => one.line <= line) &&
+      (line === 0 || this.#emitted.some((one) => one.line <= line)) &&
       !this.#held.some((entry) => entry.line <= line)
     );
   }
@@ -131,7 +139,7 @@ export class Branch {
     return this.#thought ?? this.#held.findLast(({ message }) => message.role === "assistant");
   }
 
-  #addReply(entry: MessageEntry): void {
+  #addReply(entry: MessageEntry): MessageEntry {
     entry.reply ??= {};
     if (this.#newestReply()?.reply !== entry.reply) this.leave();
     const { parts, metadata } = entry.message;
@@ -143,10 +151,11 @@ export class Branch {
     this.#thought = undefined;
     if (parts.length > 0 && parts.every(({ type }) => type === "reasoning")) {
       this.#thought = whole;
-      return;
+      return whole;
     }
     for (const id of callIdsOf(parts)) this.#openIds.add(id);
     this.#held.push(whole);
+    return whole;
   }
 
   #endThought(): void {
@@ -197,6 +206,7 @@ export class Branch {
         this.#options.emit({ kind: "session", session });
       }
       this.#options.emit(event);
+      if (event.kind === "message") this.#newestId = message.id;
     }
   }
 

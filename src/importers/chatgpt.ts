@@ -38,6 +38,7 @@ export const chatgpt: Importer = {
           metadata: saidOf({ model, gizmo_id }),
         };
       },
+      shownIn: ({ current_node }) => stringOf(current_node),
       nodesOf,
       reader,
     }),

@@ -38,6 +38,7 @@ export const claudeAi: Importer = {
           metadata: saidOf({ model, summary: stringOf(summary) }),
         };
       },
+      shownIn: ({ current_leaf_message_uuid: leaf }) => stringOf(leaf),
       nodesOf,
       reader: () => entriesOf,
     }),

@@ -67,6 +67,10 @@ class CopilotTranslator extends Translator<JsonLine> {
    */
   readonly #thoughts = new Map<string | undefined, string>();
 
+  /** For each event, the newest event before it that became messages of the session. */
+  readonly #seen = new Map<string, string | undefined>();
+  #newestSaid: string | undefined;
+
   override read({ value: event, line }: JsonLine): void {
     const { type, timestamp, ephemeral } = event;
     if (!isObject(event.data) || typeof type !== "string") {
@@ -74,6 +78,7 @@ class CopilotTranslator extends Translator<JsonLine> {
       return;
     }
     const { data } = event;
+    this.#seen.set(stringOf(event.id) ?? "", this.#newestSaid);
     const info: EventInfo = {
       line,
       id: stringOf(event.id) ?? derivedId(event),
@@ -84,6 +89,9 @@ class CopilotTranslator extends Translator<JsonLine> {
       case "session.start":
       case "session.resume":
         if (Object.keys(this.#start).length === 0) this.#start = data;
+        return;
+      case "session.snapshot_rewind":
+        this.#rewind(data, line);
         return;
       case "session.binary_asset":
         if (stringOf(data.assetId)) this.#assets.set(data.assetId as string, data);
@@ -125,6 +133,17 @@ class CopilotTranslator extends Translator<JsonLine> {
   protected override async complete(session: ImportedSession): Promise<void> {
     const title = await titleBeside(this.file.path);
     if (title !== undefined && session.parentExternalId === undefined) session.title ??= title;
+  }
+
+  /** The user took back an event and everything after it. */
+  #rewind({ upToEventId }: JsonObject, line: number): void {
+    const id = stringOf(upToEventId) ?? "";
+    if (!this.#seen.has(id)) {
+      this.warn(line, "upToEventId: no event before this line has that id");
+      return;
+    }
+    this.#newestSaid = this.#seen.get(id);
+    this.branches()?.rewindAfter(this.#newestSaid);
   }
 
   #addPrompt(data: JsonObject, info: EventInfo): void {
@@ -211,7 +230,7 @@ class CopilotTranslator extends Translator<JsonLine> {
     if (parts.length > 0) this.#add(messageEntry(info.line, "user", info.id, parts, info.time, about), info);
   }
 
-  #add(entry: MessageEntry, { agent }: EventInfo): void {
+  #add(entry: MessageEntry, { agent, id }: EventInfo): void {
     const { sessionId, context } = this.#start;
     const cwd = objectOf(context).cwd ?? this.#start.cwd;
     const name = stringOf(sessionId) ?? sessionIdIn(this.file.path);
@@ -222,7 +241,8 @@ class CopilotTranslator extends Translator<JsonLine> {
       ...(stringOf(cwd) && { project: projectOf(cwd as string) }),
       metadata: saidOf({ cwd, repository: objectOf(context).repository, branch: objectOf(context).branch }),
     });
-    this.open(agent ?? "", describe).add([entry]);
+    this.open(agent ?? "", describe).add([entry], id);
+    if (agent === undefined) this.#newestSaid = id;
   }
 }
 

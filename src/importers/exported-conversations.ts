@@ -1,4 +1,5 @@
 import type { JsonValue } from "../core/message.ts";
+import type { BranchPlace } from "./branches.ts";
 import { fileNameOf } from "./conversations.ts";
 import type { Element } from "./document-scanner.ts";
 import { readElements } from "./documents.ts";
@@ -22,6 +23,8 @@ export interface ExportFormat {
   lists: readonly string[];
   isConversation(value: JsonValue | undefined): value is JsonObject;
   sessionOf(conversation: JsonObject): Omit<ImportedSession, "externalId" | "source"> & { id: string | undefined };
+  /** Returns the key of the node that the program showed last. */
+  shownIn(conversation: JsonObject): string | undefined;
   /** Returns the messages. The answers to one prompt come in the order in which they were made. */
   nodesOf(conversation: JsonObject): ExportedNode[];
   /** Returns a function that reads the nodes of one conversation, each after its parent. It returns the reason if it cannot. */
@@ -31,9 +34,9 @@ export interface ExportFormat {
 /**
  * Reads a file with a list of conversations, or with one.
  *
- * A conversation is a tree. The path of each first answer is the session. Every other answer, and every edited prompt, begins a
- * fork, also if it is on the path that the program showed last: a later export may show another path, and nothing that was
- * imported from an earlier one may change.
+ * A conversation is a tree. The path of each first answer comes first. Every other answer, and every edited prompt, begins a
+ * branch, also if it is on the path that the program showed last, because a later export may show another path. The `head` event
+ * names the path that is shown.
  */
 export function readExport(file: ImportFile, format: ExportFormat): AsyncIterable<ImportEvent> {
   return new ExportTranslator(file, format).translate(readElements(file));
@@ -87,6 +90,7 @@ class ExportTranslator extends Translator<Element> {
     const read = this.#format.reader();
     /** For each node, the newest one on its path that became a message. */
     const said = new Map<string, string | undefined>();
+    const places = new Map<string, BranchPlace | undefined>();
     for (const node of pathsOf(this.#format.nodesOf(conversation))) {
       const before = node.parent === undefined ? undefined : said.get(node.parent);
       const entries = read(node, line);
@@ -95,8 +99,10 @@ class ExportTranslator extends Translator<Element> {
       said.set(node.key, isSaid ? node.key : before);
       if (!isSaid) continue;
       branches.rewindAfter(before);
-      branches.add(entries, node.key);
+      places.set(node.key, branches.add(entries, node.key));
     }
+    const shown = places.get(said.get(this.#format.shownIn(conversation) ?? "") ?? "");
+    if (shown !== undefined) branches.showAt(shown);
     this.finish(true);
   }
 }

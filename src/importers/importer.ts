@@ -11,6 +11,11 @@ export interface ImportedSession {
   parentExternalId?: string;
   /** For a fork: the id of the parent's last message before the fork. */
   forkedAfter?: string;
+  /**
+   * Set if the session is another path of a session in the same transcript, because the user went back: the external id of that
+   * session. Its messages are stored in that session, and what they replace is superseded.
+   */
+  pathOf?: string;
   project?: string;
   title?: string;
   /** When the first message was written, in Unix milliseconds. */
@@ -39,6 +44,11 @@ export type ImportEvent =
   | { kind: "message"; session: string; message: ImportedMessage; line: number }
   /** A message of an exported session. It keeps its seq, and its id if it has an id. */
   | { kind: "restored"; session: string; seq: number; message: MessageInput; line: number }
+  /**
+   * Where the conversation is now, in a transcript in which the user went back. Comes before a `paused` and at the end.
+   * `messageId` is the newest message of `session`, or null if everything was taken back.
+   */
+  | { kind: "head"; session: string; messageId: string | null }
   /** A title that was found after the session's first message. Comes at most once for each session. */
   | { kind: "title"; session: string; title: string }
   /** Answers the chunks `PAUSE` and `QUIET`: every message that is complete so far has been yielded. */

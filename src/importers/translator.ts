@@ -67,7 +67,12 @@ export abstract class Translator<Item extends object> {
 
   protected finish(isFinished: boolean): void {
     for (const { all } of this.sessions) for (const branch of all) branch.finish(isFinished);
+    this.#emitHeads();
     this.#sessions.clear();
+  }
+
+  #emitHeads(): void {
+    for (const { head } of this.sessions) if (head !== undefined) this.emit({ kind: "head", ...head });
   }
 
   async *translate(
@@ -77,6 +82,7 @@ export abstract class Translator<Item extends object> {
       if ("isPause" in item) {
         this.end(item.isQuiet, true);
         for (const { all } of this.sessions) for (const branch of all) branch.pause(item.isQuiet);
+        this.#emitHeads();
         yield* this.#emitted();
         yield { kind: "paused" };
         continue;

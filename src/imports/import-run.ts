@@ -3,6 +3,7 @@ import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import { parseMessage } from "../core/message.ts";
 import { OPENING_MESSAGES } from "../core/remembered.ts";
+import type { TranscriptPlace } from "../core/transcript-place.ts";
 import type { ImportedSession, Importer, ImportFile } from "../importers/importer.ts";
 import { cleanName, titleOf } from "../importers/names.ts";
 import { IMPORTERS } from "../importers/registry.ts";
@@ -22,6 +23,7 @@ import {
   withoutSecrets,
 } from "./pending-message.ts";
 import type { Replaced } from "./redaction/redact.ts";
+import { TranscriptPath } from "./transcript-path.ts";
 
 /** Something in a file that did not become a message, or became a different one. */
 export interface ImportWarning {
@@ -85,12 +87,18 @@ interface OpenImport {
   opening: Buffer[];
   /** Messages that are not in the store yet. */
   pending: PendingMessage[];
+  /** Where its messages stand in the transcript. */
+  path: TranscriptPath;
+  /** The import of the session that holds its messages: another one if it is a path of that session. */
+  target: OpenImport;
   /** The first message that was new. */
   firstNew: { line: number; seq: number } | undefined;
   isRewritten: boolean;
 }
 
 type ReadyImport = OpenImport & { session: OpenedSession };
+
+type Head = Extract<ReadEvent, { kind: "head" }>;
 
 /**
  * Imports files into one store, one after another. A message that the store refuses is reported, and all others are appended. A
@@ -139,6 +147,7 @@ export class ImportRun {
     const exclusions = this.#exclusions();
     if (exclusions.hasPath(path)) return { ...report, excludedCount: 1 };
     const open = new Map<string, OpenImport>();
+    let heads: Head[] = [];
     let pendingCount = 0;
     let warningCount = 0;
     const flush = async ({ isEnd = false, mayWait = false } = {}): Promise<void> => {
@@ -153,28 +162,34 @@ export class ImportRun {
       onProgress?.(report);
       if (mayLackVectors?.(report.newCount - newCountBefore) !== true) await this.#embed();
     };
+    const endPaths = (): void => {
+      for (const { session, messageId } of heads) this.#endPath(open.get(session), messageId);
+      heads = [];
+    };
     for await (const event of this.#eventsOf(file, report)) {
       if (event.kind === "warning") {
         if (++warningCount <= WARNINGS_MAX) report.warnings.push({ line: event.line, reason: event.reason });
+      } else if (event.kind === "head") {
+        heads.push(event);
       } else if (event.kind === "paused") {
         await flush();
+        endPaths();
         // After a pause, messages may come again although the file was not rewritten.
         for (const one of open.values()) one.firstNew = undefined;
       } else if (event.kind === "title") {
-        const one = open.get(event.session);
+        const one = open.get(event.session)?.target;
         if (one?.session !== undefined) this.#store.session(one.session.id, { title: titleOf(event.title) });
         else if (one !== undefined) one.origin = { title: event.title, ...one.origin };
       } else if (event.kind === "session") {
         // A fork begins after a message of its parent, which may still be pending.
-        if (event.session.forkedAfter !== undefined) await flush();
         const origin = event.session;
-        const isRefused = exclusions.hasSession(origin, this.#projectOf(origin));
-        if (isRefused) report.excludedCount += 1;
-        const none = { session: undefined, opening: [], pending: [], firstNew: undefined, isRewritten: false };
-        open.set(origin.externalId, { origin, isForgotten: false, isRefused, ...none });
+        if (origin.forkedAfter !== undefined || origin.pathOf !== undefined) await flush();
+        open.set(origin.externalId, this.#opened(origin, open, exclusions));
+        if (open.get(origin.externalId)!.isRefused) report.excludedCount += 1;
       } else if (open.has(event.session)) {
         const one = open.get(event.session)!;
         one.pending.push(event);
+        if (event.kind === "message") one.path.add(event.message.id);
         noteOpening(one.opening, event);
         pendingCount += 1;
         if (pendingCount === BATCH_MESSAGES_MAX) await flush({ mayWait: true });
@@ -184,15 +199,47 @@ export class ImportRun {
       report.warnings.push({ line: null, reason: `${warningCount - WARNINGS_MAX} further warnings are left out` });
     }
     await flush({ isEnd: true });
+    endPaths();
     for (const { session } of open.values()) session?.release();
     return report;
   }
 
+  /** An older version made a session of each path. It keeps its messages, and gets those that continue it. */
+  #opened(origin: ImportedSession, open: ReadonlyMap<string, OpenImport>, exclusions: ExclusionRules): OpenImport {
+    const { pathOf, parentExternalId = "", forkedAfter } = origin;
+    const parent = pathOf === undefined ? undefined : open.get(parentExternalId);
+    const path = new TranscriptPath(parent?.path, forkedAfter);
+    const none = { session: undefined, opening: [], pending: [], firstNew: undefined, isRewritten: false };
+    const one = { origin, path, isForgotten: false, isRefused: false, ...none } as Omit<
+      OpenImport,
+      "target"
+    > as OpenImport;
+    one.target = parent === undefined || this.#store.hasImported(origin) ? one : parent.target;
+    if (one.target === one) one.isRefused = exclusions.hasSession(origin, this.#projectOf(origin));
+    return one;
+  }
+
+  /** Goes to the end of a transcript in which the user went back. */
+  #endPath(open: OpenImport | undefined, messageId: string | null): void {
+    if (open?.target.session === undefined || open.isForgotten) return;
+    const { path, target } = open;
+    this.#store.endTranscript(
+      target.session!.id,
+      placeOf(path, messageId === null ? [] : path.through(messageId), true),
+    );
+  }
+
   /** Opens the session of an import. @returns false if it is left out. */
   #isReady(open: OpenImport, isEnd: boolean, report: FileReport): open is ReadyImport {
-    const { origin, opening } = open;
+    const { origin, opening, target } = open;
     if (open.session !== undefined) return true;
     if (open.isForgotten || open.isRefused) return false;
+    if (target !== open) {
+      open.isForgotten = target.isForgotten || this.#store.isForgottenSession(origin);
+      open.isRefused = target.isRefused;
+      if (!open.isForgotten) open.session = target.session;
+      return open.session !== undefined;
+    }
     // Until its first messages are known, a session cannot be compared with the forgotten ones.
     const isWhole = isEnd || opening.length === OPENING_MESSAGES;
     // It may have been forgotten while the file was read.
@@ -286,6 +333,7 @@ export class ImportRun {
    */
   async #flush(open: ReadyImport, report: FileReport): Promise<void> {
     const pending = open.pending.splice(0);
+    const { isOnly } = open.path;
     const results: (AppendResult | undefined)[] = [];
     while (results.length < pending.length) {
       const next = pending.slice(results.length, results.length + this.#pace.messageCount);
@@ -301,7 +349,8 @@ export class ImportRun {
       if (appended) addCounts(report.replaced, replaced);
       if (appended && message.role !== "tool") open.firstNew ??= { line, seq };
       // A known message with a higher seq was appended meanwhile, by another import of the same file.
-      if (appended || open.firstNew === undefined || seq > open.firstNew.seq || open.isRewritten) continue;
+      // Where the user went back, equal seqs stand for several messages.
+      if (appended || open.firstNew === undefined || seq > open.firstNew.seq || open.isRewritten || !isOnly) continue;
       open.isRewritten = true;
       const reason = `the file was rewritten: new messages from here on in session ${JSON.stringify(open.session.id)} are stored after messages that they precede in the file`;
       report.warnings.push({ line: open.firstNew.line, reason });
@@ -311,12 +360,17 @@ export class ImportRun {
   /** @returns the result for each message, or undefined if it was refused, had grown, or was forgotten. */
   #append(open: ReadyImport, pending: readonly PendingMessage[], report: FileReport): (AppendResult | undefined)[] {
     try {
+      const { path, session, target } = open;
       const messages = pending.map(rememberedOf);
-      const results = this.#store.appendRemembered(open.session.id, messages, open.opening, (remembered) =>
-        appendTo(
-          open.session,
-          remembered.map(({ event }) => event),
-        ),
+      const results = this.#store.appendRemembered(
+        session.id,
+        messages,
+        target.opening,
+        (remembered) => {
+          const events = remembered.map(({ event }) => event);
+          return appendTo(session, events);
+        },
+        path.isOnly ? undefined : ({ name }) => placeOf(path, path.before(name), false),
       );
       const appended = results.filter((result) => result !== undefined);
       const newCount = appended.filter(({ appended }) => appended).length;
@@ -368,6 +422,15 @@ export class ImportRun {
     this.#append(open, [{ ...event, prepared: undefined, message: growth } as PendingMessage], report);
     return true;
   }
+}
+
+function placeOf(path: TranscriptPath, before: Iterable<string>, isEnd: boolean): TranscriptPlace {
+  return {
+    before,
+    isElsewhere: (id) => path.isElsewhere(id),
+    isInTranscript: (id) => path.isInTranscript(id),
+    isEnd,
+  };
 }
 
 /** Returns true if more messages are needed to tell if the session is a copy of a forgotten one. */

@@ -4,7 +4,7 @@ import { searchWords } from "../models/search-words.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { type RewindTerms, rewindSession, takeBack } from "../store/rewind.ts";
 import { loadSessionState } from "../store/session-state.ts";
-import { changeSession } from "../store/write.ts";
+import { changeSession, type SessionWrites } from "../store/write.ts";
 import { restoreSummaries } from "../store/write-summaries.ts";
 import { assertEmbedder, follow } from "./append.ts";
 import { type EmbedderTerms, planPressureMove, prepareMove } from "./graduate.ts";
@@ -27,28 +27,46 @@ export interface Undone {
  * @throws {StoreError} `SESSION_NOT_FOUND`, `EMBEDDER_MISMATCH`.
  */
 export function undo(repositories: Repositories, sessionId: string, { embedder, clock, terms }: UndoOptions): Undone {
-  const { sessions, messages, fullText } = repositories;
+  const { sessions } = repositories;
   return changeSession(repositories, "append", (session) => {
     const row = sessions.byId(sessionId);
     if (row === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
     const branch = sessions.newestRewind(sessionId);
     if (branch === undefined) return { restoredCount: 0, supersededCount: 0 };
     const { supersededCount } = rewindSession(repositories, row, branch.forkSeq, { ...terms, isUndoable: false });
-    const state = loadSessionState(repositories, sessionId)!;
-    assertEmbedder(state, embedder);
-    const indexedTo = fullText.newestId();
-    const ids = takeBack(repositories, branch, sessionId, terms, (id, stepId, calls) => {
-      const isAnswer = state.openStep !== undefined && calls.some((call) => state.openStep!.pendingCallIds.has(call));
-      messages.place(id, sessionId, isAnswer ? state.openStep!.id : stepId);
-      const message = messages.byId(id)!;
-      follow(state, message);
-      const move = planPressureMove(repositories, state, embedder.similarityMin, clock);
-      if (move !== undefined) session.move(move);
-      else prepareMove(repositories, state, embedder.similarityMin);
-    });
-    restoreSummaries(repositories, sessionId);
-    const indexed = ids.filter((id) => id <= indexedTo);
-    for (const { id, text } of [...fullText.texts(indexed)]) fullText.insert(id, searchWords(text));
-    return { restoredCount: ids.length, supersededCount };
+    const restoredCount = bringBack(repositories, session, branch, sessionId, { embedder, clock, terms });
+    return { restoredCount, supersededCount };
   });
+}
+
+/**
+ * Puts the messages of a branch back to the end of their session, which must be where the branch begins. The messages enter the
+ * forest as if they were appended now. Call it inside a transaction.
+ *
+ * @returns how many they are. @throws {StoreError} `EMBEDDER_MISMATCH`.
+ */
+export function bringBack(
+  repositories: Repositories,
+  session: SessionWrites,
+  branch: { id: string; forkSeq: number },
+  sessionId: string,
+  { embedder, clock, terms }: UndoOptions,
+): number {
+  const { messages, fullText } = repositories;
+  const state = loadSessionState(repositories, sessionId)!;
+  assertEmbedder(state, embedder);
+  const indexedTo = fullText.newestId();
+  const ids = takeBack(repositories, branch, sessionId, terms, (id, stepId, calls) => {
+    const isAnswer = state.openStep !== undefined && calls.some((call) => state.openStep!.pendingCallIds.has(call));
+    messages.place(id, sessionId, isAnswer ? state.openStep!.id : stepId);
+    const message = messages.byId(id)!;
+    follow(state, message);
+    const move = planPressureMove(repositories, state, embedder.similarityMin, clock);
+    if (move !== undefined) session.move(move);
+    else prepareMove(repositories, state, embedder.similarityMin);
+  });
+  restoreSummaries(repositories, sessionId);
+  const indexed = ids.filter((id) => id <= indexedTo);
+  for (const { id, text } of [...fullText.texts(indexed)]) fullText.insert(id, searchWords(text));
+  return ids.length;
 }

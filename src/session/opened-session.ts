@@ -10,10 +10,12 @@ import { once } from "../core/once.ts";
 import { wholeNumber } from "../core/options.ts";
 import { nameInSession } from "../core/remembered.ts";
 import { type FieldsOf, oneWordOf, parseOptions, trueOrFalse, whole } from "../core/schema.ts";
+import type { TranscriptPlace } from "../core/transcript-place.ts";
 import { type AppendResult, append, catchUp } from "../ingest/append.ts";
 import { compact } from "../ingest/frontier.ts";
 import { prepareMessage } from "../ingest/prepare.ts";
 import { newMessages, type SyncKey } from "../ingest/sync.ts";
+import { followTranscript } from "../ingest/transcript.ts";
 import { undo } from "../ingest/undo.ts";
 import { TITLES } from "../models/title.ts";
 import { rewind } from "../store/rewind.ts";
@@ -236,6 +238,14 @@ export class OpenedSession implements Session {
         return this.append(message);
       }),
     );
+  }
+
+  /** Goes to where a transcript continues. Call it inside a transaction. */
+  followTranscript(place: TranscriptPlace): void {
+    const { repositories, embedder, clock } = this.#ports;
+    const newTerms = () => ({ ...TITLES, branchId: uuidv7(), nowMs: clock() });
+    const isMoved = followTranscript(repositories, this.id, place, { embedder, clock, newTerms });
+    if (isMoved) this.#goBack(() => {});
   }
 
   /** Runs something after which nothing in memory may be right. */

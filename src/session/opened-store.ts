@@ -7,6 +7,8 @@ import { type SessionOptions, textValue, wholeNumber } from "../core/options.ts"
 import type { RememberedMessage } from "../core/remembered.ts";
 import { parseOptions, parseValue } from "../core/schema.ts";
 import { estimatingTokenCounter, type TokenCounter } from "../core/tokens.ts";
+import type { TranscriptPlace } from "../core/transcript-place.ts";
+import type { AppendResult } from "../ingest/append.ts";
 import { indexTailNow } from "../ingest/index-texts.ts";
 import { measuredSimilarity } from "../ingest/measured-similarity.ts";
 import { type ReembedEstimate, type ReembedResult, reembed, reembedEstimate } from "../ingest/reembed.ts";
@@ -495,34 +497,56 @@ export class OpenedStore implements Store {
    * Appends what an import read, without the messages that were forgotten or superseded, in one transaction.
    *
    * @param opening  The digests of the first messages in the file: see `OPENING_MESSAGES`.
-   * @param append  Gets the messages that were not forgotten.
+   * @param append  Gets the messages that are new, or on the session's path.
+   * @param placeOf  For a transcript in which the user went back: returns where a message stands in it. The session goes there
+   *   before its first new message.
    * @returns a result for each message; undefined for those that were forgotten.
    */
-  appendRemembered<M extends RememberedMessage, R>(
+  appendRemembered<M extends RememberedMessage>(
     sessionId: string,
     messages: readonly M[],
     opening: readonly Buffer[],
-    append: (messages: readonly M[]) => R[],
-  ): (R | undefined)[] {
-    const { tombstones, sessions } = this.#repositories;
+    append: (messages: readonly M[]) => AppendResult[],
+    placeOf?: (message: M) => TranscriptPlace,
+  ): (AppendResult | undefined)[] {
+    const { tombstones, sessions, messages: stored } = this.#repositories;
     try {
       return this.#database.write("append", () => {
         const isForgotten = tombstones.recognizer(sessionId, opening);
         // Seqs are given again after a rewind, so a message without an id is compared by its content, too.
-        const isSuperseded = ({ name, digest }: M): boolean => {
-          if (sessions.hasSuperseded(sessionId, name) !== undefined) return true;
+        const supersededAs = ({ name, digest }: M): AppendResult | undefined => {
+          const named = sessions.superseded(sessionId, name);
           const found = /^#\d+$/.test(name) ? sessions.supersededAt(sessionId, Number(name.slice(1))) : [];
-          return found.length > 0 && found.some((one) => one.equals(digest()));
+          const same = named ?? found.find((one) => one.digest.equals(digest()));
+          return same && { messageId: same.id, seq: same.seq, appended: false };
         };
-        const isLeftOut = (message: M): boolean => isForgotten(message) || isSuperseded(message);
-        const remembered = messages.filter((message) => !isLeftOut(message));
-        const results = append(remembered);
-        return messages.map((message) => results[remembered.indexOf(message)]);
+        const results = new Map<M, AppendResult | undefined>();
+        for (const message of messages) {
+          const isLeftOut = isForgotten(message);
+          const superseded = isLeftOut ? undefined : supersededAs(message);
+          if (isLeftOut || superseded !== undefined) results.set(message, superseded);
+        }
+        const others = messages.filter((message) => !results.has(message));
+        const isNew = ({ name }: M): boolean => stored.byExternalId(sessionId, name) === undefined;
+        const first = placeOf && others.find(isNew);
+        if (first !== undefined) this.#sessionObject(sessionId).followTranscript(placeOf!(first));
+        for (const [index, result] of append(others).entries()) results.set(others[index]!, result);
+        return messages.map((message) => results.get(message));
       });
     } catch (error) {
       this.#sessions.get(sessionId)?.release(); // it has in memory what was rolled back
       throw error;
     }
+  }
+
+  /** Goes to where a transcript ends now, unless the session has more than the transcript. */
+  endTranscript(sessionId: string, place: TranscriptPlace): void {
+    this.#database.write("append", () => this.#sessionObject(sessionId).followTranscript(place));
+  }
+
+  /** Returns true if a session with this origin was imported. */
+  hasImported({ source, externalId }: SessionOrigin): boolean {
+    return this.#database.read(() => this.#repositories.sessions.idByExternalId(source, externalId)) !== undefined;
   }
 
   /** Returns what changes whenever anyone appends, forgets, goes back, renames or moves a frontier, in microseconds. */

@@ -190,6 +190,9 @@ export class MessageRepository extends Repository {
     ORDER BY seq LIMIT 1`.get;
   readonly #after = this.statement<[sessionId: string, seq: number, limit: number], MessageValues>`
     SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?`.raw();
+  /** The external ids of the messages after a seq. */
+  readonly namesAfter = this.statement<[sessionId: string, seq: number], { seq: number; externalId: string | null }>`
+    SELECT ${columns(messages, "seq", "externalId")} FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq`.all;
   readonly #move = this.statement<{
     id: number;
     sessionId: string;

@@ -72,6 +72,14 @@ export interface Branch {
   isUndoable: boolean;
 }
 
+interface SupersededMessage {
+  id: number;
+  seq: number;
+  branchId: string;
+  forkSeq: number;
+  isUndoable: number;
+}
+
 interface BranchPlace {
   id: string;
   nowMs: number;
@@ -181,15 +189,19 @@ export class SessionRepository extends Repository {
     SELECT ${MESSAGE} FROM messages WHERE id IN (
       SELECT id FROM messages WHERE session_id = @id AND seq >= @graduatedSeq
       UNION ALL SELECT id FROM messages WHERE session_id = @id AND seq < @graduatedSeq AND pinned = 1)`;
-  /** True if a session has superseded a message with this external id. */
-  readonly hasSuperseded = this.statement<[id: string, externalId: string], number>`
-    SELECT 1 FROM sessions s JOIN messages m ON m.session_id = s.id
-    WHERE s.parent_session_id = ? AND s.superseded_at_ms IS NOT NULL AND m.external_id = ? LIMIT 1`.pluck().get;
-  /** The digests of the superseded messages of a session that have no external id, by seq. */
-  readonly supersededAt = this.statement<[id: string, seq: number], Buffer>`
-    SELECT m.digest FROM sessions s JOIN messages m ON m.session_id = s.id
-    WHERE s.parent_session_id = ? AND s.superseded_at_ms IS NOT NULL AND m.seq = ? AND m.external_id IS NULL`.pluck()
-    .all;
+  /** The message with this external id that a session has superseded, and its branch. */
+  readonly superseded = this.statement<[id: string, externalId: string], SupersededMessage>`
+    SELECT m.id, m.seq, ${columns(sessions, "forkSeq").of("s")}, s.id AS branchId, s.rewind_number IS NOT NULL AS isUndoable
+    FROM sessions s JOIN messages m ON m.session_id = s.id
+    WHERE s.parent_session_id = ? AND s.superseded_at_ms IS NOT NULL AND m.external_id = ? LIMIT 1`.get;
+  /** Keeps `undo` from taking back what a session superseded after a seq. */
+  readonly endUndoAfter = this.statement<[id: string, seq: number]>`
+    UPDATE sessions SET rewind_number = NULL WHERE parent_session_id = ? AND fork_seq > ? AND rewind_number IS NOT NULL`
+    .run;
+  /** The superseded messages of a session that have no external id, by seq. */
+  readonly supersededAt = this.statement<[id: string, seq: number], { id: number; seq: number; digest: Buffer }>`
+    SELECT m.id, m.seq, m.digest FROM sessions s JOIN messages m ON m.session_id = s.id
+    WHERE s.parent_session_id = ? AND s.superseded_at_ms IS NOT NULL AND m.seq = ? AND m.external_id IS NULL`.all;
   /** How many of a session's messages are in the forest, by each view. */
   readonly viewCounts = this.statement<{ id: string }, ViewCounts>`
     SELECT (SELECT count(*) FROM cluster_members WHERE session_id = @id) AS cluster_members,

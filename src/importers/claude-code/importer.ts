@@ -85,7 +85,7 @@ interface SubagentState {
  *
  * A line belongs to the session in its `sessionId`. Lines with `isSidechain` belong to the subagent in their `agentId`. In older
  * versions, the root of their `parentUuid` chain names the subagent. A subagent becomes a session, `<session>/agent-<id>`. A
- * prompt whose `parentUuid` is before an answered prompt begins a fork.
+ * prompt whose `parentUuid` is before an answered prompt begins a branch.
  *
  * Claude Code writes a line for each content block as soon as the block is there. Each line is a message, so that a file that was
  * read while it grew gives the same messages. Only a thought is joined to the words or the call that follow it.
@@ -224,6 +224,7 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
       line: number,
       isPrompt: agent === undefined && isPrompt(line),
       isReply: agent === undefined && line.type === "assistant",
+      isSaid: line.type === "user" || line.type === "assistant",
     });
     const { externalId: name, parentExternalId: parent } = branch.session;
     let state = this.#states.get(name);

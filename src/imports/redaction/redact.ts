@@ -41,6 +41,7 @@ export class Redactor {
         this.#takeReplaced();
         return redacted;
       }
+      case "head":
       case "paused":
         return event;
     }

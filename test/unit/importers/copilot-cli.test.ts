@@ -118,3 +118,12 @@ test("a session has the name that the CLI gave it, and without a start the name 
   expect((await titleOf("'it''s on'"))[0]?.title).toBe("it's on");
   expect((await titleOf('"a \\"b\\""'))[0]?.title).toBe('a "b"');
 });
+
+test("a rewind takes back the event that it names and all later ones", async () => {
+  const [first, turn, second] = [user("one"), event("assistant.turn_start", { turnId: "0" }), user("two")];
+  const back = event("session.snapshot_rewind", { upToEventId: turn.id, eventsRemoved: 2 });
+  const events = await read(first, turn, second, back, user("three"));
+  expect(sessionsIn(events).slice(1)).toMatchObject([{ pathOf: "s", forkedAfter: first.id }]);
+  expect((await read(first, turn, second, back)).at(-1)).toEqual({ kind: "head", session: "s", messageId: first.id });
+  expect(warningsIn(await read(first, event("session.snapshot_rewind", { upToEventId: "gone" })))).toHaveLength(1);
+});

@@ -1,0 +1,84 @@
+import type { TranscriptPlace } from "../core/transcript-place.ts";
+import type { Repositories } from "../store/repositories.ts";
+import { rewindSession } from "../store/rewind.ts";
+import { changeSession } from "../store/write.ts";
+import { bringBack, type UndoOptions } from "./undo.ts";
+
+export interface FollowOptions extends Omit<UndoOptions, "terms"> {
+  newTerms: () => UndoOptions["terms"];
+}
+
+/**
+ * Goes to a place in a transcript: what the session has after it is superseded, and what it superseded before it comes back. Call
+ * it inside a transaction.
+ *
+ * Only messages of the transcript make the session go back. What the user of the store has superseded stays superseded. `undo`
+ * cannot take this back, and neither an earlier rewind whose beginning is superseded here.
+ *
+ * @returns false if the session was there already. @throws {StoreError} `EMBEDDER_MISMATCH`.
+ */
+export function followTranscript(
+  repositories: Repositories,
+  sessionId: string,
+  place: TranscriptPlace,
+  { newTerms, ...options }: FollowOptions,
+): boolean {
+  const { sessions, messages } = repositories;
+  return changeSession(repositories, "append", (writes) => {
+    let isMoved = false;
+    const { seqLast, branches } = placeIn(repositories, sessionId, place);
+    let seq = seqLast;
+    for (const { branchId, forkSeq, newestId } of branches) {
+      const between = messages.namesAfter(sessionId, seq).filter((one) => one.seq <= forkSeq);
+      const isIntact = forkSeq >= seq && !between.some(({ externalId }) => isElsewhere(externalId));
+      if (!isIntact) break; // a message before the branch was forgotten
+      cut(forkSeq);
+      if (messages.nextSeq({ sessionId }) !== forkSeq + 1) break;
+      bringBack(repositories, writes, { id: branchId, forkSeq }, sessionId, { ...options, terms: newTerms() });
+      isMoved = true;
+      seq = messages.byExternalId(sessionId, newestId)!.seq;
+    }
+    cut(seq);
+    return isMoved;
+
+    function isElsewhere(externalId: string | null): boolean {
+      return externalId !== null && place.isElsewhere(externalId);
+    }
+
+    function cut(seqLast: number): void {
+      const names = messages.namesAfter(sessionId, seqLast).map(({ externalId }) => externalId);
+      const isKnown = names.every((name) => name !== null && place.isInTranscript(name));
+      if (names.length === 0 || (place.isEnd ? !isKnown : !names.some(isElsewhere))) return;
+      sessions.endUndoAfter(sessionId, seqLast);
+      rewindSession(repositories, sessions.known(sessionId), seqLast, { ...newTerms(), isUndoable: false });
+      isMoved = true;
+    }
+  });
+}
+
+/** A branch to bring back, up to its message `newestId`. */
+interface EarlierBranch {
+  branchId: string;
+  forkSeq: number;
+  newestId: string;
+}
+
+/** Returns the newest message before a place that is on the session's path, and the branches between the two, oldest first. */
+function placeIn(
+  { sessions, messages }: Repositories,
+  sessionId: string,
+  { before, isInTranscript }: TranscriptPlace,
+): { seqLast: number; branches: EarlierBranch[] } {
+  const branches: EarlierBranch[] = [];
+  for (const newestId of before) {
+    const known = messages.byExternalId(sessionId, newestId);
+    if (known !== undefined) return { seqLast: known.seq, branches };
+    const superseded = sessions.superseded(sessionId, newestId);
+    if (superseded === undefined || superseded.isUndoable || superseded.branchId === branches[0]?.branchId) continue;
+    branches.unshift({ branchId: superseded.branchId, forkSeq: superseded.forkSeq, newestId });
+  }
+  // Another file may have brought messages before the first of this transcript.
+  const names = messages.namesAfter(sessionId, -1);
+  const first = names.find(({ externalId }) => externalId !== null && isInTranscript(externalId));
+  return { seqLast: (first?.seq ?? messages.nextSeq({ sessionId })) - 1, branches };
+}

@@ -1,0 +1,376 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { chunksOf } from "../../../src/importers/files.ts";
+import type { ImportEvent, Importer } from "../../../src/importers/importer.ts";
+import { IMPORTERS, openImport } from "../../../src/importers/registry.ts";
+import { type ImportResult, importFiles } from "../../../src/imports/import-files.ts";
+import { ImportRun } from "../../../src/imports/import-run.ts";
+import type { Store } from "../../../src/index.ts";
+import { samplesBut } from "../../contract/importer-samples.ts";
+import { inFolderAsync, openedStore, temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
+import { collect, fileOf, messagesIn, sessionsIn } from "../importers/read.ts";
+
+/** `PATH_RUNS=400 npx vitest run test/unit/imports/transcript-paths.test.ts` takes some minutes. */
+const RUNS = Number(process.env.PATH_RUNS ?? 25);
+
+const REAL = ["claude-code", "codex", "copilot-cli", "gemini-cli", "pi"];
+
+interface Placed {
+  branch: boolean;
+  externalId: string;
+  parts: unknown;
+}
+
+/** Every message of the store by session, those of branches too. */
+function heldIn(store: Store): Map<string, Placed[]> {
+  const held = new Map<string, Placed[]>();
+  for (const { id, externalId } of store.sessions({ limit: 1_000 })) {
+    const path = store.resume(id).messages();
+    const superseded = store
+      .query(`SELECT m.id FROM messages m JOIN sessions s ON s.id = m.session_id
+              WHERE s.parent_session_id = '${id}' AND s.superseded_at_ms IS NOT NULL`)
+      .map((row) => store.expand(row.id as number).members.find((message) => message.id === row.id)!);
+    held.set(externalId!, [
+      ...path.map(({ externalId, parts }) => ({ branch: false, externalId: externalId!, parts })),
+      ...superseded.map(({ externalId, parts }) => ({ branch: true, externalId: externalId!, parts })),
+    ]);
+  }
+  return held;
+}
+
+/** The ids on the path of each session, by walking back from the `head` event, or from the last message. */
+function pathsIn(events: readonly ImportEvent[]): Map<string, string[]> {
+  const said = new Map<string, string[]>();
+  for (const event of events) {
+    if (event.kind === "message") said.set(event.session, [...(said.get(event.session) ?? []), event.message.id]);
+  }
+  const sessions = new Map(sessionsIn(events).map((session) => [session.externalId, session]));
+  const pathTo = (name: string, id: string | undefined): string[] => {
+    const ids = said.get(name)!;
+    const own = id === undefined ? [] : ids.slice(0, ids.indexOf(id) + 1);
+    const { pathOf, parentExternalId, forkedAfter } = sessions.get(name)!;
+    if (pathOf === undefined || forkedAfter === undefined) return own;
+    return [...pathTo(parentExternalId!, forkedAfter), ...own];
+  };
+  const paths = new Map<string, string[]>();
+  for (const { externalId, pathOf } of sessions.values()) {
+    if (pathOf === undefined) paths.set(externalId, said.get(externalId)!);
+  }
+  for (const event of events) {
+    if (event.kind !== "head") continue;
+    const root = sessions.get(event.session)!.pathOf ?? event.session;
+    paths.set(root, event.messageId === null ? [] : pathTo(event.session, event.messageId));
+  }
+  return paths;
+}
+
+describe("every message of a file is in the store once, and the session is the path that the file has now", () => {
+  const samples = [
+    ...samplesBut("").map((url) => fileURLToPath(url)),
+    ...REAL.map((name) => fileURLToPath(new URL(`../../fixtures/importers/real/${name}`, import.meta.url))),
+  ];
+  test.each(samples)("%s", async (path) => {
+    const store = temporaryStore();
+    const { files } = await importFiles(store, [path], { summarize: false, keepSecrets: true });
+    expect(files.length).toBeGreaterThan(0);
+    for (const { path: file } of files) {
+      const { events } = await openImport({ path: file, chunks: chunksOf(file), isFinished: true }, "auto");
+      const all = await collect(events);
+      const held = heldIn(store);
+      const rootOf = new Map(sessionsIn(all).map((one) => [one.externalId, one.pathOf ?? one.externalId]));
+      for (const [session, ids] of pathsIn(all)) {
+        const ofSession = held.get(session)!;
+        expect(ofSession.filter(({ branch }) => !branch).map(({ externalId }) => externalId)).toEqual(ids);
+        const source = all.flatMap((event) =>
+          event.kind === "message" && rootOf.get(event.session) === session ? [event.message] : [],
+        );
+        expect(ofSession.map(({ externalId }) => externalId).sort()).toEqual(source.map(({ id }) => id).sort());
+        for (const { id, parts, content } of source) {
+          const { parts: stored } = ofSession.find(({ externalId }) => externalId === id)!;
+          expect(stored).toEqual(parts ?? [{ type: "text", text: content }]);
+        }
+      }
+      expect(all.filter(({ kind }) => kind === "restored").length + messagesIn(all).length).toBeGreaterThan(2);
+    }
+    expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+    expect(await importFiles(store, [path], { summarize: false })).toMatchObject({ newCount: 0, forgottenCount: 0 });
+  });
+});
+
+type Said = [role: "user" | "assistant", uuid: string, parent: string | null];
+
+/** Lines of Claude Code. */
+function lines(...said: Said[]): string {
+  return said
+    .map(([type, uuid, parentUuid]) => ({
+      ...{ type, uuid, parentUuid, sessionId: "s", cwd: "/srv/tide" },
+      message: { role: type, content: `words of ${uuid}`, ...(type === "assistant" && { id: `msg-${uuid}` }) },
+    }))
+    .map((line) => `${JSON.stringify(line)}\n`)
+    .join("");
+}
+
+const FIRST: Said[] = [
+  ["user", "u1", null],
+  ["assistant", "a1", "u1"],
+  ["user", "u2", "a1"],
+  ["assistant", "a2", "u2"],
+];
+const EDITED: Said[] = [...FIRST, ["user", "u3", "a1"], ["assistant", "a3", "u3"]];
+const FORKED_AGAIN: Said[] = [...EDITED, ["user", "u4", "a3"], ["assistant", "a4", "u4"], ["user", "u5", "a3"]];
+
+function transcript(): { path: string; write: (...said: Said[]) => void } {
+  const path = join(temporaryFolder(), "s.jsonl");
+  return { path, write: (...said) => writeFileSync(path, lines(...said)) };
+}
+
+const bring = (store: Store, path: string, importers?: readonly Importer[]): Promise<ImportResult> =>
+  importFiles(store, [path], { summarize: false, ...(importers && { importers }) });
+
+const idsOf = (store: Store, id = "s") =>
+  store
+    .resume(id)
+    .messages()
+    .map(({ externalId }) => externalId);
+
+const branchesOf = (store: Store, id = "s") =>
+  store
+    .resume(id)
+    .branches()
+    .map(({ afterSeq, messageCount, isUndoable }) => ({ afterSeq, messageCount, isUndoable }));
+
+describe("a prompt that was edited", () => {
+  test("goes on on the path, and what it replaced is a branch that only `recall` with `superseded` finds", async () => {
+    const store = temporaryStore();
+    const { path, write } = transcript();
+    write(...EDITED);
+    expect(await bring(store, path)).toMatchObject({ newCount: 6, sessionCount: 1 });
+    expect(store.sessions().map(({ id }) => id)).toEqual(["s"]);
+    expect(idsOf(store)).toEqual(["u1", "a1", "u3", "a3"]);
+    expect(branchesOf(store)).toEqual([{ afterSeq: 1, messageCount: 2, isUndoable: false }]);
+    expect(await store.recall("words of u2", { limit: 20 })).not.toContainEqual(
+      expect.objectContaining({ text: "words of u2" }),
+    );
+    const hits = await store.recall("words of u2", { superseded: true, limit: 20 });
+    const hit = hits.find(({ text }) => text === "words of u2");
+    expect(hit).toMatchObject({ sessionId: "s", superseded: true });
+    expect(store.expand(hit!.messageId).members.map(({ text }) => text)).toContain("words of u2");
+  });
+
+  test("changes a session that was imported before, and leaves alone what was appended here", async () => {
+    const store = temporaryStore();
+    const { path, write } = transcript();
+    write(...FIRST.slice(0, 2));
+    await bring(store, path);
+    store.resume("s").append({ role: "user", content: "A note of ours." });
+    write(...EDITED);
+    expect(await bring(store, path)).toMatchObject({ newCount: 4, knownCount: 2 });
+    expect(idsOf(store)).toEqual(["u1", "a1", undefined, "u3", "a3"].filter((id) => id !== undefined));
+    expect(branchesOf(store)).toEqual([{ afterSeq: 1, messageCount: 3, isUndoable: false }]);
+    store.resume("s").append({ role: "user", content: "Another note." });
+    expect(await bring(store, path)).toMatchObject({ newCount: 0, knownCount: 6 });
+    write(...EDITED, ["user", "u4", "a3"]);
+    await bring(store, path);
+    expect(idsOf(store)).toEqual(["u1", "a1", "u3", "a3", undefined, "u4"]);
+  });
+
+  test("of an abandoned path brings that path back", async () => {
+    const store = temporaryStore();
+    const { path, write } = transcript();
+    write(...FORKED_AGAIN);
+    await bring(store, path);
+    expect(idsOf(store)).toEqual(["u1", "a1", "u3", "a3", "u5"]);
+    write(...FORKED_AGAIN, ["assistant", "a5", "u5"], ["user", "u6", "a4"]);
+    await bring(store, path);
+    expect(idsOf(store)).toEqual(["u1", "a1", "u3", "a3", "u4", "a4", "u6"]);
+    write(...FORKED_AGAIN, ["assistant", "a5", "u5"], ["user", "u6", "a4"], ["user", "u7", "a2"]);
+    await bring(store, path);
+    expect(idsOf(store)).toEqual(["u1", "a1", "u2", "a2", "u7"]);
+    expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+  });
+
+  test("does not bring back what the user of the store has superseded, and ends the undo of what is no longer there", async () => {
+    const store = temporaryStore();
+    const { path, write } = transcript();
+    write(...FIRST);
+    await bring(store, path);
+    store.resume("s").rewind({ toSeq: 2 });
+    write(...FIRST, ["user", "u3", "a2"], ["assistant", "a3", "u3"]);
+    await bring(store, path);
+    expect(idsOf(store)).toEqual(["u1", "a1", "u2", "u3", "a3"]);
+    expect(branchesOf(store)).toMatchObject([{ isUndoable: true }]);
+    write(...FIRST, ["user", "u3", "a2"], ["assistant", "a3", "u3"], ["user", "u4", "a1"]);
+    await bring(store, path);
+    expect(idsOf(store)).toEqual(["u1", "a1", "u4"]);
+    expect(store.resume("s").undo()).toMatchObject({ restoredCount: 0 });
+  });
+});
+
+test("a rewind after which nobody said anything takes the messages from the path, unless another import has more", async () => {
+  const folder = temporaryFolder();
+  const path = join(folder, "session-1.json");
+  const record = (id: string) => ({ id, timestamp: "2026-03-05T09:00:00Z", type: "user", content: [{ text: id }] });
+  const write = (...more: object[]) => {
+    const meta = { sessionId: "s", projectHash: "h", startTime: "2026-03-05T09:00:00Z", kind: "main" };
+    writeFileSync(path, [meta, ...more].map((line) => `${JSON.stringify(line)}\n`).join(""));
+  };
+  const store = temporaryStore();
+  const gone = [record("u1"), record("u2"), record("u3"), { $rewindTo: "u2" }];
+  write(...gone);
+  await bring(store, path);
+  expect(idsOf(store)).toEqual(["u1"]);
+  write(...gone, record("u4"));
+  await bring(store, path);
+  expect(idsOf(store)).toEqual(["u1", "u4"]);
+  write(...gone);
+  expect(await bring(store, path)).toMatchObject({ newCount: 0, knownCount: 3 });
+  expect(idsOf(store)).toEqual(["u1", "u4"]);
+  write(...gone, record("u4"), { $rewindTo: "u1" });
+  await bring(store, path);
+  expect(idsOf(store)).toEqual([]);
+});
+
+describe("a store in which an older version made a session of each path", () => {
+  /** What older versions read: each path is a session. */
+  function older(name: string): Importer {
+    const importer = IMPORTERS.find((one) => one.name === name)!;
+    return {
+      ...importer,
+      async *read(file) {
+        for await (const event of importer.read(file)) {
+          if (event.kind === "session") delete event.session.pathOf;
+          if (event.kind !== "head") yield event;
+        }
+      },
+    };
+  }
+
+  async function importedAsBefore(store: Store, path: string): Promise<void> {
+    const run = new ImportRun(store, { importers: [older("claude-code")] });
+    await run.read({ path, chunks: chunksOf(path), isFinished: true });
+  }
+
+  test("keeps them, gets what continues them, and nothing twice", async () => {
+    const store = temporaryStore();
+    const { path, write } = transcript();
+    write(...EDITED);
+    await importedAsBefore(store, path);
+    expect(idsOf(store)).toEqual(["u1", "a1", "u2", "a2"]);
+    expect(idsOf(store, "s/fork-u3")).toEqual(["u3", "a3"]);
+    expect(await bring(store, path)).toMatchObject({ newCount: 0, knownCount: 6, sessionCount: 2 });
+    write(...FORKED_AGAIN, ["user", "u6", "a2"]);
+    expect(await bring(store, path)).toMatchObject({ newCount: 4, knownCount: 6, sessionCount: 2 });
+    expect(idsOf(store)).toEqual(["u1", "a1", "u2", "a2", "u6"]);
+    expect(idsOf(store, "s/fork-u3")).toEqual(["u3", "a3", "u5"]);
+    expect(branchesOf(store, "s/fork-u3")).toEqual([{ afterSeq: 1, messageCount: 2, isUndoable: false }]);
+    expect(store.stats().messageCount).toBe(10);
+    expect(await bring(store, path)).toMatchObject({ newCount: 0, knownCount: 10 });
+  });
+
+  test("keeps a forgotten one forgotten", async () => {
+    const store = temporaryStore();
+    const { path, write } = transcript();
+    write(...EDITED);
+    await importedAsBefore(store, path);
+    store.forget("s/fork-u3");
+    expect(await bring(store, path)).toMatchObject({ newCount: 0, knownCount: 4, forgottenCount: 2 });
+    expect(idsOf(store)).toEqual(["u1", "a1", "u2", "a2"]);
+  });
+});
+
+describe("a forgotten session", () => {
+  test("stays forgotten with all its paths", async () => {
+    const store = temporaryStore();
+    const { path, write } = transcript();
+    write(...EDITED);
+    await bring(store, path);
+    store.forget("s");
+    write(...FORKED_AGAIN);
+    expect(await bring(store, path)).toMatchObject({ newCount: 0, forgottenCount: 9 });
+    expect(store.sessions()).toEqual([]);
+  });
+
+  test("message of an abandoned path stays forgotten", async () => {
+    const store = temporaryStore();
+    const { path, write } = transcript();
+    write(...EDITED);
+    await bring(store, path);
+    const [row] = store.query("SELECT id FROM messages WHERE external_id = 'u2'");
+    store.forget("s", { messageIds: [row!.id as number] });
+    expect(await bring(store, path)).toMatchObject({ newCount: 0, knownCount: 5, forgottenCount: 1 });
+    write(...EDITED, ["user", "u6", "a2"]);
+    await bring(store, path);
+    expect(idsOf(store).at(-1)).toBe("u6");
+    expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+  });
+});
+
+/** Lines of pi, whose user can go back to every line. Parents are indexes of earlier lines. */
+function treeOf(parents: readonly (number | null)[]): string {
+  const named = parents.map((parent, index) => ({
+    ...{ type: "message", id: `m${index}`, parentId: parent === null ? null : `m${parent}` },
+    timestamp: "2026-03-05T09:00:00Z",
+    message: { role: index % 3 === 0 ? "user" : "assistant", content: [{ type: "text", text: `words ${index}` }] },
+  }));
+  const header = { type: "session", version: 3, id: "s", timestamp: "2026-03-05T09:00:00Z", cwd: "/srv/tide" };
+  return [header, ...named].map((line) => `${JSON.stringify(line)}\n`).join("");
+}
+
+/**
+ * Goal: however a file with a tree grows, and whichever of two processes reads it, the session is the path to the newest line, and
+ * every other message is superseded.
+ * Method: draw a tree, import its first lines and then more of them by two stores of one file, in turn or at once; compare with a
+ * walk from the newest line to the first.
+ */
+test("any tree, grown in any steps, read by two stores of one file", async () => {
+  const counts = { branches: 0, returns: 0 };
+  const parent = fc.oneof(
+    { weight: 8, arbitrary: fc.constant("previous" as const) },
+    { weight: 3, arbitrary: fc.nat() },
+    { weight: 1, arbitrary: fc.constant(null) },
+  );
+  const step = fc.record({ size: fc.integer({ min: 1, max: 12 }), by: fc.nat(2) });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(parent, { minLength: 2, maxLength: 40, size: "max" }),
+      fc.array(step, { minLength: 1, maxLength: 6 }),
+      async (drawn, steps) => {
+        const parents = drawn.map((one, index) => {
+          if (index === 0 || one === null) return null;
+          return one === "previous" ? index - 1 : one % index;
+        });
+        await inFolderAsync(async (folder) => {
+          const stores = [0, 1].map(() => openedStore(join(folder, "agent.db")));
+          const read = (store: Store, count: number) => {
+            const run = new ImportRun(store);
+            return run.read({ ...fileOf(treeOf(parents.slice(0, count)), 65_536, "s.jsonl"), isUncertain: true });
+          };
+          let count = 0;
+          for (const { size, by } of [...steps, { size: parents.length, by: 2 }]) {
+            const before = count;
+            count = Math.min(parents.length, count + size);
+            if (by < 2) await read(stores[by]!, count);
+            else await Promise.all([read(stores[0]!, count), read(stores[1]!, before), read(stores[1]!, count)]);
+          }
+          for (const store of stores) await read(store, count);
+          const path: string[] = [];
+          for (let at: number | null = parents.length - 1; at !== null; at = parents[at]!) path.unshift(`m${at}`);
+          for (const store of stores) {
+            expect(idsOf(store)).toEqual(path);
+            expect(store.stats().messageCount).toBe(parents.length);
+            expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+          }
+          counts.branches += branchesOf(stores[0]!).length;
+          counts.returns += Number(path.length < parents.length && parents.at(-1) !== parents.length - 2);
+          for (const store of stores) store.close();
+        });
+      },
+    ),
+    { numRuns: RUNS },
+  );
+  expect(counts.branches).toBeGreaterThan(RUNS);
+  expect(counts.returns).toBeGreaterThan(0);
+});
