@@ -1,11 +1,11 @@
 import { parseArgs } from "node:util";
-import { crashFrameworks } from "./crash/frameworks.ts";
+import { crashFrameworks, KILLED_FRAMEWORKS } from "./crash/frameworks.ts";
 import { crash } from "./crash/run.ts";
 
 /**
  * `npm run crash -- --kills N [--seed S]` kills processes that work on a store at random moments, and checks the store.
- * With `--framework langgraph` or `adk`, they die in the middle
- * of a `put` or an `appendEvent`. Prints the figures as JSON. The exit code is 1 if anything that was acknowledged is lost.
+ * With `--framework langgraph`, `adk` or `openai-agents`, they die in the middle of a `put`, an `appendEvent` or an
+ * `applyHistoryTransaction`. Prints the figures as JSON. The exit code is 1 if anything that was acknowledged is lost.
  */
 const { values } = parseArgs({
   options: {
@@ -16,11 +16,11 @@ const { values } = parseArgs({
 });
 const [kills, seed] = [Number(values.kills), Number(values.seed)];
 if (!Number.isSafeInteger(kills) || kills < 1 || !Number.isSafeInteger(seed)) {
-  console.error("Usage: npm run crash -- [--kills N] [--seed S] [--framework langgraph|adk]");
+  console.error(`Usage: npm run crash -- [--kills N] [--seed S] [--framework ${KILLED_FRAMEWORKS.join("|")}]`);
   process.exit(2);
 }
-const { framework } = values;
-if (framework === "langgraph" || framework === "adk") {
+const framework = KILLED_FRAMEWORKS.find((name) => name === values.framework);
+if (framework !== undefined) {
   const found = await crashFrameworks(framework, kills, seed);
   console.log(JSON.stringify({ framework, seed, ...found }));
   process.exit(found.lost + found.unsound > 0 ? 1 : 0);

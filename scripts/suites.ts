@@ -3,7 +3,7 @@ import { runSuite, type Suite } from "./suites/run.ts";
 import { SUITES } from "./suites/suites.ts";
 
 /**
- * `npm run suites -- --openai-agents PATH --claude-agent-sdk PATH …` runs the suites of other projects with our classes in place of
+ * `npm run suites -- --openai-agents PATH --claude-agent-sdk PATH --adk PATH` runs the suites of other projects with our classes in place of
  * theirs. Each path is a checkout of the project outside this repository. `suites/suites.ts` names what is run.
  */
 const options = Object.fromEntries(SUITES.map(({ option }) => [option, { type: "string" }] as const));

@@ -6,13 +6,18 @@ import { CoppiceSessionService } from "../../src/frameworks/adk.ts";
 import { openStore } from "../../src/index.ts";
 import { SHARED } from "../../test/support/adk-work.ts";
 import { COUNT_WHOLE } from "../../test/support/framework-checks.ts";
-import { type WorkOptions, workElsewhere } from "../../test/support/framework-process.ts";
+import { workElsewhere } from "../../test/support/framework-process.ts";
 import { randomFrom } from "../bench/messages.ts";
 import { compile } from "./compile.ts";
 
 const CHILD = fileURLToPath(new URL("../../test/support/framework-child.ts", import.meta.url));
-/** A `put` and an `appendEvent` run fewer statements. A process that comes to the end of its piece has stored it. */
-const STATEMENTS_MAX = 24;
+/**
+ * A piece of work runs fewer statements. A process that comes to the end of its piece has stored it. A piece of the OpenAI Agents
+ * SDK is two transactions: one appends an item, and one replaces it.
+ */
+const STATEMENTS_MAX = { langgraph: 24, adk: 24, "openai-agents": 48 };
+export type KilledFramework = keyof typeof STATEMENTS_MAX;
+export const KILLED_FRAMEWORKS = Object.keys(STATEMENTS_MAX) as KilledFramework[];
 /** Pieces of work after which a new file is begun. */
 const PIECES_MAX = 150;
 
@@ -26,9 +31,12 @@ export interface FrameworkCrashFigures extends Record<string, number> {
   unsound: number;
 }
 
-/** Kills processes in the middle of a `put` of LangGraph or an `appendEvent` of ADK, and checks that each is there whole or not at all. */
+/**
+ * Kills processes in the middle of a `put` of LangGraph, an `appendEvent` of ADK or an `applyHistoryTransaction` of the OpenAI Agents
+ * SDK, and checks that each is there whole or not at all.
+ */
 export async function crashFrameworks(
-  framework: WorkOptions["framework"],
+  framework: KilledFramework,
   kills: number,
   seed: number,
 ): Promise<FrameworkCrashFigures> {
@@ -46,7 +54,7 @@ export async function crashFrameworks(
       }
       for (let known = 0; known < PIECES_MAX && figures.kills < kills; ) {
         const count = Math.floor(random() * 4);
-        const dyingStatement = 1 + Math.floor(random() * STATEMENTS_MAX);
+        const dyingStatement = 1 + Math.floor(random() * STATEMENTS_MAX[framework]);
         const name = `p${figures.kills}-${figures.finished}`;
         const { done, isKilled } = await workElsewhere({
           framework,
