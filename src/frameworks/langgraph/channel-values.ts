@@ -61,9 +61,14 @@ export class ChannelValues {
    * Stores a version.
    *
    * @param olderRef  The version that it follows, if there is one.
-   * @returns the difference to that version.
+   * @returns the difference to that version, and its bytes.
    */
-  put(channel: Channel, ref: string, { type, bytes }: SerializedBytes, olderRef: string | undefined): Difference {
+  put(
+    channel: Channel,
+    ref: string,
+    { type, bytes }: SerializedBytes,
+    olderRef: string | undefined,
+  ): Difference & { older?: Uint8Array } {
     const older = olderRef === undefined ? undefined : this.#version(channel, olderRef);
     const depth = older === undefined ? 0 : older.depth + 1;
     const base = older && this.#ancestor(channel, older, depth - strideAt(depth));
@@ -76,7 +81,7 @@ export class ChannelValues {
     this.#store.items.put(namespaceOf(channel), keyOf(channel, ref), value, { session: sessionIdOf(channel.threadId) });
     this.#remember(channel, { ref, type, bytes, depth: header.depth });
     if (older === undefined) return { start: 0, end: 0 };
-    return older === base ? difference! : differenceOf(older.bytes, bytes);
+    return { ...(older === base ? difference! : differenceOf(older.bytes, bytes)), older: older.bytes };
   }
 
   get(channel: Channel, ref: string): SerializedBytes | undefined {

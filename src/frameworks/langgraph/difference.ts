@@ -8,10 +8,23 @@ export interface Difference {
 export function differenceOf(older: Uint8Array, newer: Uint8Array): Difference {
   const shorter = Math.min(older.length, newer.length);
   let start = 0;
+  while (start + BLOCK_BYTES <= shorter && isSameBlock(older, start, newer, start)) start += BLOCK_BYTES;
   while (start < shorter && older[start] === newer[start]) start++;
+  const [olderEnd, newerEnd] = [older.length - BLOCK_BYTES, newer.length - BLOCK_BYTES];
   let end = 0;
+  while (end + BLOCK_BYTES <= shorter - start && isSameBlock(older, olderEnd - end, newer, newerEnd - end)) {
+    end += BLOCK_BYTES;
+  }
   while (end < shorter - start && older[older.length - 1 - end] === newer[newer.length - 1 - end]) end++;
   return { start, end };
+}
+
+/** Blocks are compared by native code, which takes a hundredth of the time. */
+const BLOCK_BYTES = 8_192;
+
+function isSameBlock(older: Uint8Array, olderStart: number, newer: Uint8Array, newerStart: number): boolean {
+  const block = older.subarray(olderStart, olderStart + BLOCK_BYTES);
+  return Buffer.compare(block, newer.subarray(newerStart, newerStart + BLOCK_BYTES)) === 0;
 }
 
 /** Returns the newer byte string: the older one, with `inserted` in place of the range that differs. */
@@ -19,17 +32,33 @@ export function applyDifference(older: Uint8Array, { start, end }: Difference, i
   return Buffer.concat([older.subarray(0, start), inserted, older.subarray(older.length - end)]);
 }
 
+/** The elements of a JSON list that were changed, and where each element of it begins. */
+export interface ChangedElements {
+  changed: number[];
+  starts: readonly number[];
+}
+
 /**
  * Returns the indexes of the elements of a JSON list that lie, at least in part, in the range that differs. The list is written
  * without white space between its elements, as `JSON.stringify` writes it.
+ *
+ * @param olderStarts  Where the elements of the older list begin. Then only what is not the same is read.
  */
-export function changedElements(json: Uint8Array, { start, end }: Difference): number[] {
+export function changedElements(
+  json: Uint8Array,
+  { start, end }: Difference,
+  olderStarts: readonly number[] = [],
+): ChangedElements {
   const changed: number[] = [];
-  let index = 0;
-  let elementStart = 1;
-  let depth = 0;
+  const first = Math.max(
+    0,
+    olderStarts.findLastIndex((at) => at <= start),
+  );
+  const starts = olderStarts.length === 0 ? [1] : olderStarts.slice(0, first + 1);
+  let elementStart = starts.at(-1)!;
+  let depth = 1;
   let isInString = false;
-  for (let at = 0; at < json.length; at++) {
+  for (let at = elementStart; at < json.length; at++) {
     const byte = json[at]!;
     if (isInString) {
       if (byte === BACKSLASH) at++;
@@ -41,11 +70,12 @@ export function changedElements(json: Uint8Array, { start, end }: Difference): n
     else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth--;
     const isEnd = depth === 0 || (depth === 1 && byte === COMMA);
     if (!isEnd) continue;
-    if (at > start && elementStart < json.length - end && at > elementStart) changed.push(index);
+    if (at > start && elementStart < json.length - end && at > elementStart) changed.push(starts.length - 1);
+    if (depth === 0) break;
     elementStart = at + 1;
-    index++;
+    starts.push(elementStart);
   }
-  return changed;
+  return { changed, starts };
 }
 
 const QUOTE = 0x22;

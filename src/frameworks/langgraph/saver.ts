@@ -78,6 +78,8 @@ export class CoppiceSaver extends BaseCheckpointSaver {
   readonly #store: Store;
   readonly #messagesChannel: string | false;
   #values: ChannelValues;
+  /** Where the elements of a list begin, by its bytes. */
+  readonly #starts = new WeakMap<Uint8Array, readonly number[]>();
 
   constructor(store: Store, { messagesChannel = "messages", serde }: CoppiceSaverOptions = {}) {
     super(serde);
@@ -200,13 +202,19 @@ export class CoppiceSaver extends BaseCheckpointSaver {
   }
 
   /** Returns the messages of a channel that are not as in the version before. */
-  #changedMessages(value: unknown, { type, bytes }: SerializedBytes, difference: Difference): RecallableMessage[] {
+  #changedMessages(
+    value: unknown,
+    { type, bytes }: SerializedBytes,
+    { older, ...difference }: Difference & { older?: Uint8Array },
+  ): RecallableMessage[] {
     const list = isDeltaSnapshot(value) ? value.value : value;
     if (!isMessages(list)) return [];
     // The bytes of another serializer may have another form.
     const isPlainList = this.serde.constructor === JsonPlusSerializer && type === "json" && list === value;
-    const indexes = isPlainList ? changedElements(bytes, difference) : list.keys();
-    return Array.from(indexes, (index) => listedMessage(list[index]!, index));
+    if (!isPlainList) return list.map(listedMessage);
+    const { changed, starts } = changedElements(bytes, difference, older && this.#starts.get(older));
+    this.#starts.set(bytes, starts);
+    return changed.map((index) => listedMessage(list[index]!, index));
   }
 
   /** The messages of subgraphs are also those of the graph, or nobody's but theirs. */

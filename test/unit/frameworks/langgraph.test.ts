@@ -165,7 +165,11 @@ describe("values of channels", () => {
         const [before, after] = [older, newer].map((middle) =>
           Buffer.from(JSON.stringify([...start, ...middle, ...end])),
         );
-        const changed = new Set(changedElements(after!, differenceOf(before!, after!)));
+        const difference = differenceOf(before!, after!);
+        const found = changedElements(after!, difference);
+        const { starts } = changedElements(before!, { start: 0, end: 0 });
+        expect(changedElements(after!, difference, starts)).toEqual(found);
+        const changed = new Set(found.changed);
         const old = new Set([...start, ...older, ...end].map((one) => JSON.stringify(one)));
         [...start, ...newer, ...end].forEach((one, index) => {
           if (!old.has(JSON.stringify(one))) expect(changed).toContain(index);
