@@ -168,14 +168,11 @@ describe("import", () => {
     const before = digest(db);
     expect(await folder.json("import", home, "--db", db)).toMatchObject({ newCount: 0, knownCount: report.newCount });
     expect(digest(db)).toBe(before);
-    const forks = `SELECT s.id, s.fork_seq, m.text FROM sessions s JOIN messages m
-      ON m.session_id = s.parent_session_id AND m.seq = s.fork_seq WHERE s.source = 'gemini-cli'`;
-    expect(await folder.json("sql", forks, "--db", db)).toEqual([
-      {
-        id: "5d0c7e1a-9b2f-4c3d-8e4f-0a1b2c3d4e5f/fork-u3",
-        fork_seq: 8,
-        text: "keep11 Relay R1 bounces for 40 ms.",
-      },
+    const branches = `SELECT s.id, b.fork_seq, m.text FROM sessions b JOIN sessions s ON s.id = b.parent_session_id
+      JOIN messages m ON m.session_id = s.id AND m.seq = b.fork_seq
+      WHERE s.source = 'gemini-cli' AND b.superseded_at_ms IS NOT NULL`;
+    expect(await folder.json("sql", branches, "--db", db)).toEqual([
+      { id: "5d0c7e1a-9b2f-4c3d-8e4f-0a1b2c3d4e5f", fork_seq: 8, text: "keep11 Relay R1 bounces for 40 ms." },
     ]);
   });
 

@@ -107,7 +107,7 @@ test.skipIf(!hasTerminals)("they bring in what is there, find it, read on, and g
   expect(next).toMatch(/^coppice (?:expand|show) \S+/);
   expect(SECTION).toMatch(/`Next: coppice expand \S+, /);
   expect(await read(next)).toContain("picked the region eu-west, as the customers");
-  expect(await typed("coppice sessions")).toMatch(/0199c3a0\/fork-e106d193 .*Which region/s);
+  expect(await typed("coppice sessions")).toMatch(/0199c3a0 .*keep03 The foghorn.*Which region/s);
 
   const following = onTerminal(follow!, { cwd: home, env });
   await expect.poll(following.shown, WAIT).toContain("Up to date.");
