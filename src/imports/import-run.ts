@@ -240,11 +240,8 @@ export class ImportRun {
       if (!open.isForgotten) open.session = target.session;
       return open.session !== undefined;
     }
-    // Until its first messages are known, a session cannot be compared with the forgotten ones.
-    const isWhole = isEnd || opening.length === OPENING_MESSAGES;
     // It may have been forgotten while the file was read.
-    open.isForgotten =
-      this.#store.isForgottenSession(origin) || (isWhole && this.#store.isForgottenCopy(origin, opening));
+    open.isForgotten = this.#store.isForgottenSession(origin) || this.#store.isForgottenCopy(origin, opening, isEnd);
     if (open.isForgotten) return false;
     open.session = this.#openSession(origin, report);
     open.isRefused = open.session === undefined;

@@ -12,7 +12,10 @@ import { type EmbedderTerms, planPressureMove, prepareMove } from "./graduate.ts
 export interface AppendResult {
   messageId: number;
   seq: number;
-  /** False if the session already held this message under its id. */
+  /**
+   * False if the session already held this message under its id, or if the message with this id was forgotten. Then its id and seq
+   * are returned.
+   */
   appended: boolean;
 }
 
@@ -47,9 +50,10 @@ export function append(
       throw new StoreError("SESSION_CHANGED", { sessionId: state.sessionId, seqExpected, seqFound: state.nextSeq });
     }
     let idLast = repositories.messages.lastId();
+    const forgottenMessage = forgottenMessagesOf(repositories, state);
     return rows.map((given) => {
       const row = withoutInjectedResults(given, state);
-      const known = knownMessage(repositories, state.sessionId, row);
+      const known = knownMessage(repositories, state.sessionId, row) ?? forgottenMessage(row);
       if (known !== undefined) return { messageId: known.id, seq: known.seq, appended: false };
       idLast += 1;
       const message = messageOf(state, row, idLast);
@@ -104,6 +108,16 @@ function knownMessage(
     throw new StoreError("MESSAGE_CONFLICT", { sessionId, externalId: row.externalId, messageId: known.id });
   }
   return known;
+}
+
+/** Returns a function that finds a forgotten message by its id. Few sessions have any, so the others pay for one look-up. */
+function forgottenMessagesOf(
+  { tombstones }: Repositories,
+  { sessionId, nextSeq }: SessionState,
+): (row: MessageRow) => { id: number; seq: number } | undefined {
+  if (tombstones.forgottenBefore(sessionId, nextSeq) === undefined) return () => undefined;
+  return ({ externalId }) =>
+    externalId === undefined ? undefined : tombstones.forgottenMessage(sessionId, externalId);
 }
 
 /**

@@ -6,7 +6,12 @@ export interface SyncKey {
    * outputs. For other messages see `digestOf`.
    */
   digest: string;
+  /** True for a message of the host's array whose content was forgotten in the session. It may match a forgotten place. */
+  isForgotten?: boolean;
 }
+
+/** The digest of the place of a forgotten message among those of the session. */
+export const FORGOTTEN_PLACE = "";
 
 /** Most stored messages with the same content that are compared: "ok" may be said ten thousand times. */
 const CANDIDATES_MAX = 64;
@@ -21,6 +26,9 @@ const CANDIDATES_MAX = 64;
  * - A message after the last match is new, even if the same words were said before.
  * - An earlier unmatched message is new, unless the session holds an equal message that is also unmatched. So a system
  * prompt that the host keeps at the front is stored only once.
+ *
+ * A forgotten message matches as if it were still stored: its place is known, and its content by a digest. So it is not new again,
+ * but the same words are if they are said after the last match.
  *
  * A new message at the front may be the host's summary of everything, after which old words are said again. So if the
  * match does not include the newest known message and a new message comes before it, only matches at the front of the
@@ -74,14 +82,21 @@ class KnownMessages {
     return this.#keys.length;
   }
 
+  /** The index of the newest message that is still stored; -1 if there is none. */
+  get newest(): number {
+    return this.#keys.findLastIndex(({ digest }) => digest !== FORGOTTEN_PLACE);
+  }
+
   holdsId({ externalId }: SyncKey): boolean {
     return externalId !== undefined && this.#ofId.has(externalId);
   }
 
-  of({ externalId, digest }: SyncKey): readonly number[] {
+  of({ externalId, digest, isForgotten }: SyncKey): readonly number[] {
     const byId = externalId === undefined ? undefined : this.#ofId.get(externalId);
     if (byId !== undefined) return [byId];
-    const indexes = this.#ofContent.get(digest) ?? [];
+    const equal = this.#ofContent.get(digest) ?? [];
+    const places = (isForgotten && this.#ofContent.get(FORGOTTEN_PLACE)) || [];
+    const indexes = places.length === 0 ? equal : [...equal, ...places].sort((left, right) => left - right);
     return externalId === undefined ? indexes : indexes.filter((index) => this.#keys[index]!.externalId === undefined);
   }
 }
@@ -96,7 +111,7 @@ function matchedIndexes(history: readonly SyncKey[], known: KnownMessages): Set<
   const isFrontKnown = history
     .slice(0, indexes[0])
     .every((key, index) => matched.has(index) || known.of(key).length > 0);
-  if (knownLast === known.count - 1 || isFrontKnown) return matched;
+  if (knownLast >= known.newest || isFrontKnown) return matched;
   const front = new Set<number>();
   while (matched.has(front.size)) front.add(front.size);
   return front;

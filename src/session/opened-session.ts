@@ -8,13 +8,14 @@ import { BATCH_MESSAGES_MAX, PAGE_LIMIT_MAX } from "../core/limits.ts";
 import { type Message, type MessageInput, type ParsedMessage, parseMessage, parseMessages } from "../core/message.ts";
 import { once } from "../core/once.ts";
 import { wholeNumber } from "../core/options.ts";
-import { nameInSession } from "../core/remembered.ts";
+import { nameInSession, OPENING_MESSAGES, OPENING_ROLES } from "../core/remembered.ts";
 import { type FieldsOf, oneWordOf, parseOptions, trueOrFalse, whole } from "../core/schema.ts";
+import { textOf } from "../core/text.ts";
 import type { TranscriptPlace } from "../core/transcript-place.ts";
 import { type AppendResult, append, catchUp } from "../ingest/append.ts";
 import { compact } from "../ingest/frontier.ts";
 import { prepareMessage } from "../ingest/prepare.ts";
-import { newMessages, type SyncKey } from "../ingest/sync.ts";
+import { FORGOTTEN_PLACE, newMessages, type SyncKey } from "../ingest/sync.ts";
 import { followTranscript } from "../ingest/transcript.ts";
 import { undo } from "../ingest/undo.ts";
 import { TITLES } from "../models/title.ts";
@@ -145,7 +146,8 @@ export class OpenedSession implements Session {
     const { nextSeq } = this.#current();
     const { database, messages, sessions } = this.#ports.repositories;
     const branches = database.read(() => sessions.branchIds(this.id)).join();
-    const last = this.#lastHistory?.branches === branches ? this.#lastHistory.keys : [];
+    const isLastStored = this.#lastHistory?.branches === branches && nextSeq > 0;
+    const last = isLastStored ? this.#lastHistory!.keys : [];
     this.#syncKeys ??= { keys: [], nextSeq: 0 };
     if (this.#syncKeys.nextSeq < nextSeq) {
       this.#syncKeys.keys.push(...messages.syncKeys(this.id, this.#syncKeys.nextSeq));
@@ -156,11 +158,16 @@ export class OpenedSession implements Session {
       if (known === undefined || known.digest.equals(digests[index]!)) return;
       throw new StoreError("MESSAGE_CONFLICT", { sessionId: this.id, externalId: externalId!, messageId: known.id });
     });
+    if (nextSeq === 0) this.#assertNotForgotten(parsed, digests);
+    const isForgotten = this.#forgottenIn(this.#syncKeys.keys);
     const keys = parsed.map((message, index) => ({
       externalId: message.externalId,
       digest: syncDigest(message, digests[index]!),
+      isForgotten: isForgotten(digests[index]!),
     }));
-    const fresh = newMessages(keys, this.#syncKeys.keys, last).map((index) => history[index]!);
+    const unknown = newMessages(keys, this.#syncKeys.keys, last);
+    const indexes = keys.some((key) => key.isForgotten) ? this.#withoutForgotten(parsed, keys, unknown) : unknown;
+    const fresh = indexes.map((index) => history[index]!);
     // Batches let other writers in between. If a batch fails, the next `sync` appends the rest.
     const results: AppendResult[] = [];
     for (let from = 0; from < fresh.length; from += BATCH_MESSAGES_MAX) {
@@ -169,6 +176,52 @@ export class OpenedSession implements Session {
     }
     this.#lastHistory = { keys, branches };
     return results.filter(({ appended }) => appended);
+  }
+
+  /** Returns a function that tells if a content was forgotten in this session. @param keys  Those of the session. */
+  #forgottenIn(keys: readonly SyncKey[]): (digest: Buffer) => boolean {
+    if (!keys.some(({ digest }) => digest === FORGOTTEN_PLACE)) return () => false;
+    const { database, tombstones } = this.#ports.repositories;
+    return database.read(() => tombstones.recognizerIn(this.id));
+  }
+
+  /**
+   * Leaves out what was forgotten under its id, and results of calls that were forgotten. A host may have shortened the results, so
+   * that their content is not recognized.
+   *
+   * @param unknown  The indexes of messages that the session does not hold, in order.
+   */
+  #withoutForgotten(
+    messages: readonly ParsedMessage[],
+    keys: readonly SyncKey[],
+    unknown: readonly number[],
+  ): number[] {
+    const { tombstones } = this.#ports.repositories;
+    const isUnknown = new Set(unknown);
+    const forgottenCalls = new Set<string>();
+    return messages.flatMap(({ role, parts, externalId }, index) => {
+      const isKnown = !isUnknown.has(index);
+      const isForgotten = externalId !== undefined && tombstones.forgottenMessage(this.id, externalId) !== undefined;
+      const callsAreForgotten = isForgotten || (isKnown && keys[index]!.isForgotten === true);
+      for (const part of parts) {
+        if (part.type !== "tool_call") continue;
+        if (callsAreForgotten) forgottenCalls.add(part.toolCallId);
+        else forgottenCalls.delete(part.toolCallId);
+      }
+      const results = role === "tool" ? parts.filter((part) => part.type === "tool_result") : [];
+      const isOfForgotten = results.length > 0 && results.every(({ toolCallId }) => forgottenCalls.has(toolCallId));
+      return isKnown || isForgotten || isOfForgotten ? [] : [index];
+    });
+  }
+
+  /** Refuses the array of a session that was forgotten as a whole. What is new in it cannot be told from what was forgotten. */
+  #assertNotForgotten(parsed: readonly ParsedMessage[], digests: readonly Buffer[]): void {
+    const { database, tombstones } = this.#ports.repositories;
+    const opening = parsed.flatMap(({ role, parts }, index) => {
+      return OPENING_ROLES.includes(role) && textOf(parts) !== "" ? [digests[index]!] : [];
+    });
+    const isForgotten = database.read(() => tombstones.hasForgotten(this.id, opening.slice(0, OPENING_MESSAGES)));
+    if (isForgotten) throw new StoreError("SESSION_FORGOTTEN", { sessionId: this.id });
   }
 
   render(options: RenderOptions = {}): RenderResult {

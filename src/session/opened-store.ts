@@ -483,12 +483,12 @@ export class OpenedStore implements Store {
    * True if a session that is not in the store begins like a forgotten one: its file is a copy under another name.
    *
    * @param opening  The digests of its first messages: see `OPENING_MESSAGES`.
+   * @param isEnd  True if there are no further messages.
    */
-  isForgottenCopy(origin: SessionOrigin, opening: readonly Buffer[]): boolean {
+  isForgottenCopy(origin: SessionOrigin, opening: readonly Buffer[], isEnd: boolean): boolean {
     return this.#database.read(() => {
       const { tombstones, sessions } = this.#repositories;
-      const digests = tombstones.digests();
-      if (digests === undefined || opening.length === 0 || !tombstones.has(digests.opening(opening))) return false;
+      if (!tombstones.hasCopied(opening, isEnd)) return false;
       return sessions.byId(importedSessionId(this.#ports, origin)) === undefined;
     });
   }

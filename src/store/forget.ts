@@ -1,5 +1,5 @@
 import { StoreError } from "../core/errors.ts";
-import { nameInSession } from "../core/remembered.ts";
+import { nameInSession, OPENING_MESSAGES_MIN } from "../core/remembered.ts";
 import { logWithout } from "../forest/forget.ts";
 import { isCode } from "./connect.ts";
 import { type DeriveOptions, derive } from "./derive.ts";
@@ -7,7 +7,6 @@ import type { FullTextRepository } from "./full-text.ts";
 import type { Repositories } from "./repositories.ts";
 import { assertOnPath, type SessionRow } from "./sessions.ts";
 import { isSpan } from "./summaries.ts";
-import type { TombstoneDigests } from "./tombstones.ts";
 import type { UnionRow } from "./unions.ts";
 import { dissolveSubjects, rebuildSession } from "./write.ts";
 
@@ -198,11 +197,13 @@ function burySession(repositories: Repositories, session: NamedSession, forgotte
   const sessionDigest = digests.session(session.id);
   const { source, externalId } = session;
   const names = source === null || externalId === null ? [] : [digests.origin(source, externalId)];
-  const opening = openingOf(repositories, session.id, digests, sessionDigest) ?? [];
+  const first = tombstones.openingMessages(session.id);
+  const noted = notedOpening(repositories, session.id, first, sessionDigest);
+  const opening = noted ? [digests.rest(noted)] : digests.ofForgotten(first.map(({ digest }) => digest));
   tombstones.add([sessionDigest, ...names, ...opening].map((digest) => ({ digest, sessionDigest, forgottenAtMs })));
 }
 
-/** Notes by what an import recognizes messages: their names in the session, and their content in a copy of the session. */
+/** Notes by what messages are recognized: their names in the session, and their content in its host's array or in a copy. */
 function buryMessages(
   repositories: Repositories,
   sessionId: string,
@@ -212,29 +213,26 @@ function buryMessages(
   const { tombstones } = repositories;
   const digests = tombstones.makeDigests();
   const sessionDigest = digests.session(sessionId);
-  const [openingDigest] = openingOf(repositories, sessionId, digests, sessionDigest) ?? [];
-  const rows = tombstones.named(JSON.stringify(ids)).flatMap(({ id: messageId, seq, externalId, role, digest }) => {
+  const first = tombstones.openingMessages(sessionId).slice(0, OPENING_MESSAGES_MIN);
+  const noted = notedOpening(repositories, sessionId, first, sessionDigest);
+  const openingDigest = noted ?? digests.opening(first.map(({ digest }) => digest));
+  const rows = tombstones.named(JSON.stringify(ids)).flatMap(({ id: messageId, seq, externalId, digest }) => {
     const row = { sessionDigest, messageId, forgottenAtMs };
     const named = { ...row, digest: digests.message(sessionId, nameInSession(externalId ?? undefined, seq)) };
-    // Many sessions share a system message.
-    if (openingDigest === undefined || role === "system") return [named];
     return [named, { ...row, digest: digests.content(openingDigest, digest), openingDigest }];
   });
   tombstones.add(rows);
 }
 
-/** The beginning of a session. If some of it was forgotten, it was noted then. */
-function openingOf(
+/** Returns the beginning that was noted when some of the given first messages of a session, or one before them, was forgotten. */
+function notedOpening(
   { tombstones }: Repositories,
   sessionId: string,
-  digests: TombstoneDigests,
+  first: readonly { seq: number }[],
   sessionDigest: Buffer,
-): [Buffer] | undefined {
-  const first = tombstones.openingMessages(sessionId);
+): Buffer | undefined {
   const lastSeq = first.at(-1)?.seq ?? Number.MAX_SAFE_INTEGER;
-  const noted = tombstones.forgottenBefore(sessionId, lastSeq) && tombstones.openingOf(sessionDigest);
-  if (noted) return [noted];
-  return first.length === 0 ? undefined : [digests.opening(first.map(({ digest }) => digest))];
+  return tombstones.forgottenBefore(sessionId, lastSeq) === undefined ? undefined : tombstones.openingOf(sessionDigest);
 }
 
 /** Lets imports bring back what was forgotten of a session, or some of its messages. @returns false if there was nothing. */

@@ -226,15 +226,17 @@ export class MessageRepository extends Repository {
   /** The tokens of each message, as stored. */
   readonly tokensOfSteps = this.statement<[stepIds: string], number>`SELECT m.token_count ${OF_STEPS}`.pluck().allOf;
   readonly #syncKeys = this.statement<
-    [sessionId: string, seqFrom: number],
+    { sessionId: string; seqFrom: number },
     { externalId: string | null; digest: string }
   >`
     SELECT ${columns(messages, "externalId")},
            CASE role
              WHEN 'tool' THEN (SELECT json_group_array(value ->> 'toolCallId') FROM json_each(parts))
              ELSE lower(hex(digest))
-           END AS digest
-    FROM messages WHERE session_id = ? AND seq >= ? ORDER BY seq`;
+           END AS digest, seq
+    FROM messages WHERE session_id = @sessionId AND seq >= @seqFrom
+    UNION ALL SELECT NULL, '', seq FROM forgotten_messages WHERE session_id = @sessionId AND seq >= @seqFrom
+    ORDER BY seq`;
   /** Like `nextSeq`, even if a damaged index lacks messages that the frontier has passed, or the last one. */
   readonly seqEnd = this.statement<{ sessionId: string }, number>`SELECT ${seqEndOf("@sessionId")}`.pluck().one;
   readonly #forgottenCount = this.statement<[sessionId: string, seqFirst: number, seqLast: number], number>`
@@ -520,9 +522,12 @@ export class MessageRepository extends Repository {
     return rows.orderBy(asc(sessionId === undefined ? id : messages.seq)).all();
   }
 
-  /** The keys by which `sync` matches messages: external ids, and digests or the ids of tool calls. */
+  /**
+   * The keys by which `sync` matches messages: external ids, and digests or the ids of tool calls. Forgotten messages have the empty
+   * digest.
+   */
   syncKeys(sessionId: string, seqFrom: number): { externalId: string | undefined; digest: string }[] {
-    const rows = this.#syncKeys.all(sessionId, seqFrom);
+    const rows = this.#syncKeys.all({ sessionId, seqFrom });
     return rows.map(({ externalId, digest }) => ({ externalId: externalId ?? undefined, digest }));
   }
 

@@ -1,6 +1,11 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { and, eq } from "drizzle-orm";
-import { OPENING_MESSAGES, type RememberedMessage } from "../core/remembered.ts";
+import {
+  OLD_OPENING_MESSAGES,
+  OPENING_MESSAGES,
+  OPENING_MESSAGES_MIN,
+  type RememberedMessage,
+} from "../core/remembered.ts";
 import type { StoreDatabase } from "./open.ts";
 import { Repository } from "./repository.ts";
 import { messages, tombstones } from "./schema.ts";
@@ -13,12 +18,12 @@ const DIGEST_BYTES = 16;
 /** The name of the setting that holds the key, in hex. */
 const KEY_SETTING = "tombstoneKey";
 
-const NAMED = columns(messages, "id", "seq", "externalId", "role", "digest");
+const NAMED = columns(messages, "id", "seq", "externalId", "digest");
 
 export type TombstoneRow = typeof tombstones.$inferInsert;
 
 /**
- * The digests by which an import recognizes what was forgotten.
+ * The digests by which imports and `sync` recognize what was forgotten.
  *
  * Each store has a random key, so that no table of known digests tells what a short text was. The key is in the store, because
  * an import must recognize a text by the store alone. Whoever has the file can test a guess of a message, but must also know or
@@ -48,7 +53,47 @@ export class TombstoneDigests {
 
   /** Returns the digest of the beginning of a session. Copies of a file have the same one, whatever their names are. */
   opening(digests: readonly Buffer[]): Buffer {
-    return this.#of("opening", ...digests.map((digest) => digest.toString("hex")));
+    return this.#of("beginning", ...hexOf(digests));
+  }
+
+  /** Like `opening`, for a session that had no further messages that count. */
+  whole(digests: readonly Buffer[]): Buffer {
+    return this.#of("whole", ...hexOf(digests));
+  }
+
+  /** Returns what older versions noted as the beginning of a session. */
+  oldOpening(digests: readonly Buffer[]): Buffer {
+    return this.#of("opening", ...hexOf(digests.slice(0, OLD_OPENING_MESSAGES)));
+  }
+
+  /** Like `opening`, for a session of which some messages were forgotten before all others. @param opening  As noted then. */
+  rest(opening: Buffer): Buffer {
+    return this.#of("rest", opening.toString("hex"));
+  }
+
+  /** Returns the digests by which a copy of a forgotten session is recognized. @param opening  See `OPENING_MESSAGES`. */
+  ofForgotten(opening: readonly Buffer[]): Buffer[] {
+    const beginnings = beginningsOf(opening).map((beginning) => this.opening(beginning));
+    const isWhole = opening.length > 0 && opening.length < OPENING_MESSAGES;
+    return isWhole ? [...beginnings, this.whole(opening)] : beginnings;
+  }
+
+  /**
+   * Returns the digests of the forgotten sessions of which a session may be a copy.
+   *
+   * @param isEnd  True if the session has no further messages. It may be an older copy of a session that grew.
+   */
+  ofCopy(opening: readonly Buffer[], isEnd: boolean): Buffer[] {
+    const beginnings = beginningsOf(opening);
+    const shorter = beginnings.map((beginning) => this.whole(beginning));
+    const isWhole = isEnd || opening.length === OPENING_MESSAGES;
+    if (!isWhole) return shorter;
+    const longer = beginnings.length === 0 ? this.whole(opening) : this.opening(opening);
+    const old = this.oldOpening(opening);
+    const rests = [old, ...beginnings.slice(0, 1).map((beginning) => this.opening(beginning))].map((one) =>
+      this.rest(one),
+    );
+    return [...shorter, longer, old, ...rests];
   }
 
   content(opening: Buffer, digest: Buffer): Buffer {
@@ -67,8 +112,18 @@ export class TombstoneRepository extends Repository {
     SELECT 1 FROM tombstones WHERE session_digest = ? AND message_id IS NOT NULL LIMIT 1`.pluck();
   readonly #hasOpening = this.statement<[openingDigest: Buffer], number>`
     SELECT 1 FROM tombstones WHERE opening_digest = ? LIMIT 1`.pluck();
-  readonly #openingOf = this.statement<[sessionDigest: Buffer], Buffer>`
-    SELECT opening_digest FROM tombstones WHERE session_digest = ? AND opening_digest IS NOT NULL LIMIT 1`.pluck();
+  readonly #openingsOf = this.statement<[sessionDigest: Buffer], Buffer>`
+    SELECT DISTINCT opening_digest FROM tombstones WHERE session_digest = ? AND opening_digest IS NOT NULL`.pluck();
+  readonly #messageOf = this.statement<[digest: Buffer], number>`
+    SELECT message_id FROM tombstones WHERE digest = ? AND message_id IS NOT NULL`.pluck();
+  /** The seq of a forgotten message: the last one before it that is stored, and how many were forgotten since. */
+  readonly #seqOf = this.statement<{ id: number; sessionId: string; sessionDigest: Buffer }, number>`
+    WITH before AS (
+      SELECT id, seq FROM messages WHERE session_id = @sessionId AND id < @id ORDER BY seq DESC LIMIT 1
+    )
+    SELECT coalesce((SELECT seq FROM before), -1) + count(DISTINCT message_id) FROM tombstones
+    WHERE session_digest = @sessionDigest AND message_id <= @id
+      AND message_id > coalesce((SELECT id FROM before), 0)`.pluck();
   /** The digests of the first messages of a session: see `OPENING_MESSAGES`. */
   readonly openingMessages = this.statement<[sessionId: string], { seq: number; digest: Buffer }>`
     SELECT seq, digest FROM messages WHERE session_id = ? AND role IN ('user', 'assistant') AND text <> ''
@@ -133,24 +188,56 @@ export class TombstoneRepository extends Repository {
    * Returns a function that tells which messages of a session were forgotten: in this session by their names, and in a session
    * with the same beginning by their content.
    *
-   * @param opening  The digests of the first messages in the file. The session may have had fewer of them when something was
-   *   forgotten.
+   * @param opening  The digests of the first messages in the file: see `OPENING_MESSAGES`.
    */
   recognizer(sessionId: string, opening: readonly Buffer[]): (message: RememberedMessage) => boolean {
     const digests = this.digests();
     if (digests === undefined) return () => false;
     const isOfSession = this.#hasMessagesOf.get(digests.session(sessionId)) !== undefined;
-    const openings = opening
-      .map((_, index) => digests.opening(opening.slice(0, index + 1)))
-      .filter((digest) => this.#hasOpening.get(digest) !== undefined);
+    const [beginning] = beginningsOf(opening);
+    const old = opening
+      .slice(0, OLD_OPENING_MESSAGES)
+      .map((_, index) => digests.oldOpening(opening.slice(0, index + 1)));
+    const openings = [...(beginning === undefined ? [] : [digests.opening(beginning)]), ...old].filter(
+      (digest) => this.#hasOpening.get(digest) !== undefined,
+    );
     return ({ name, role, digest }) =>
       (isOfSession && this.has(digests.message(sessionId, name))) ||
       (role !== "system" && openings.some((one) => this.has(digests.content(one, digest()))));
   }
 
+  /** Returns a function that tells if the content of a message was forgotten in a session. */
+  recognizerIn(sessionId: string): (digest: Buffer) => boolean {
+    const digests = this.digests();
+    if (digests === undefined) return () => false;
+    const openings = this.#openingsOf.all(digests.session(sessionId));
+    return (digest) => openings.some((opening) => this.has(digests.content(opening, digest)));
+  }
+
+  /** Returns the forgotten message of a session that had this external id. */
+  forgottenMessage(sessionId: string, externalId: string): { id: number; seq: number } | undefined {
+    const digests = this.digests();
+    const id = digests && this.#messageOf.get(digests.message(sessionId, externalId));
+    if (digests === undefined || id === undefined) return undefined;
+    return { id, seq: this.#seqOf.one({ id, sessionId, sessionDigest: digests.session(sessionId) }) };
+  }
+
+  /** True if a forgotten session began like this. @param isEnd  See `TombstoneDigests.ofCopy`. */
+  hasCopied(opening: readonly Buffer[], isEnd: boolean): boolean {
+    const digests = this.digests();
+    if (digests === undefined || opening.length === 0) return false;
+    return digests.ofCopy(opening, isEnd).some((digest) => this.has(digest));
+  }
+
+  /** True if a session with this id was forgotten that began like this. */
+  hasForgotten(sessionId: string, opening: readonly Buffer[]): boolean {
+    const digests = this.digests();
+    return digests !== undefined && this.has(digests.session(sessionId)) && this.hasCopied(opening, true);
+  }
+
   /** The opening that was noted when something of the session was forgotten first. */
   openingOf(sessionDigest: Buffer): Buffer | undefined {
-    return this.#openingOf.get(sessionDigest);
+    return this.#openingsOf.get(sessionDigest);
   }
 
   add(rows: readonly TombstoneRow[]): void {
@@ -163,4 +250,14 @@ export class TombstoneRepository extends Repository {
     const chosen = messageIds === undefined ? ofSession : and(ofSession, isAnyOf(tombstones.messageId, messageIds));
     return this.orm.delete(tombstones).where(chosen).run().changes;
   }
+}
+
+/** Returns the beginnings that are long enough to recognize a session by. */
+function beginningsOf(opening: readonly Buffer[]): Buffer[][] {
+  const lengths = opening.map((_, index) => index + 1).filter((length) => length >= OPENING_MESSAGES_MIN);
+  return lengths.map((length) => opening.slice(0, length));
+}
+
+function hexOf(digests: readonly Buffer[]): string[] {
+  return digests.map((digest) => digest.toString("hex"));
 }

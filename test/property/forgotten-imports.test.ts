@@ -20,7 +20,7 @@ const step = fc.oneof(
       kind: fc.constant("import" as const),
       conversation: fc.constantFrom(...CONVERSATIONS),
       name: fc.constantFrom(...NAMES),
-      length: fc.integer({ min: 2, max: LENGTH_MAX }),
+      length: fc.integer({ min: 3, max: LENGTH_MAX }), // shorter sessions are recognized by their names only
     }),
   },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("forget" as const), which: fc.nat() }) },

@@ -97,6 +97,46 @@ describe("what was forgotten", () => {
     expect(await bring(store, chat(folder, "other", other))).toMatchObject({ newCount: 4, forgottenCount: 0 });
   });
 
+  test.each([2, 4, 8])("says nothing of a conversation with the same first two texts, of %i texts", async (length) => {
+    const store = temporaryStore();
+    const folder = temporaryFolder();
+    const greeting = [
+      { role: "user", content: "hi" },
+      { role: "assistant", content: "Hello! How can I help?" },
+    ];
+    const about = (subject: string, count: number) =>
+      Array.from({ length: count }, (_, index) => ({ role: "user", content: `The ${subject} ${index}.` }));
+    const ok = { role: "user", content: "ok" };
+    await bring(store, chat(folder, "lamp", [...greeting, ...about("lamp", length - 2)]));
+    await bring(store, chat(folder, "desk", [...greeting, ...about("desk", 4), ok]));
+    const [desk, lamp] = ["desk", "lamp"].map((name) =>
+      String(store.query(`SELECT session_id FROM messages WHERE text = 'The ${name} 0.'`)[0]?.session_id),
+    );
+    const okId = Number(store.query("SELECT id FROM messages WHERE text = 'ok'")[0]!.id);
+    store.forget(desk!, { messageIds: [okId] });
+    store.forget(length === 2 ? store.sessions().find(({ id }) => id !== desk)!.id : lamp!);
+    const other = [...greeting, ...about("chair", 3), ok];
+    expect(await bring(store, chat(folder, "chair", other))).toMatchObject({ newCount: 6, forgottenCount: 0 });
+    const whole = [...greeting, ...about("lamp", length - 2)];
+    expect(await bring(store, chat(folder, "copy", whole))).toMatchObject({ newCount: 0, forgottenCount: length });
+  });
+
+  test("stays out of a copy from before the session grew, and of one that lost messages first", async () => {
+    const store = temporaryStore();
+    const folder = temporaryFolder();
+    const said = Array.from({ length: 9 }, (_, index) => ({ role: "user", content: `The lamp ${index}.` }));
+    await bring(store, chat(folder, "chat", said));
+    store.forget(store.sessions()[0]!.id);
+    expect(await bring(store, chat(folder, "early", said.slice(0, 4)))).toMatchObject({ forgottenCount: 4 });
+    const other = said.map(({ content }) => ({ role: "user", content: content.replace("lamp", "desk") }));
+    await bring(store, chat(folder, "other", other));
+    const { id } = store.sessions()[0]!;
+    const [, second] = store.query("SELECT id FROM messages ORDER BY seq");
+    store.forget(id, { messageIds: [Number(second!.id)] });
+    store.forget(id);
+    expect(await bring(store, chat(folder, "again", other))).toMatchObject({ newCount: 0, forgottenCount: 9 });
+  });
+
   test("says nothing of other conversations that begin with the same injected texts", async () => {
     const store = temporaryStore();
     const injected = (id: string) => ({

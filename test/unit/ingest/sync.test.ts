@@ -1,16 +1,16 @@
 import { describe, expect, test } from "vitest";
-import type { MessageInput } from "../../../src/index.ts";
+import type { MessageInput, Store } from "../../../src/index.ts";
 import { newMessages, type SyncKey } from "../../../src/ingest/sync.ts";
 import { hashingEmbedder } from "../../../src/models/hashing-embedder.ts";
-import { assistant, inputOf, user } from "../../support/said.ts";
+import { assistant, calls, inputOf, results, user } from "../../support/said.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
-/** One letter a message; `a:1` is the message `a` under the id `1`. */
+/** One letter a message; `a:1` is the message `a` under the id `1`, `a!` says what was forgotten, and `!` is its place. */
 function keysOf(letters: string): SyncKey[] {
   if (letters === "") return [];
   return letters.split(" ").map((letter) => {
-    const [digest, externalId] = letter.split(":");
-    return { digest: digest!, externalId };
+    const [digest, externalId] = letter.replace("!", "").split(":");
+    return { digest: digest!, externalId, isForgotten: letter.endsWith("!") };
   });
 }
 
@@ -35,6 +35,11 @@ describe("newMessages", () => {
     ["nothing for an id that is known, wherever it stands", "a:1 b:2 c:3", "c:3 a:1", []],
     ["nothing for a message that has lost its id", "a:1 b:2", "a b", []],
     ["nothing for a message that has been given an id since", "a b", "a:1 b:2", []],
+    ["nothing for a forgotten message, although it was the last", "a ok !", "a ok x!", []],
+    ["forgotten words that are said again", "a ok !", "a ok x! x!", [3]],
+    ["a word said again, of which one was forgotten", "a ok b ! c", "a ok b ok! c ok!", [5]],
+    ["nothing of the old words, if the first of them was forgotten", "! a ok b ok", "ok! a ok! b ok!", []],
+    ["a summary and what follows it, if the last message was forgotten", "a b !", "S b c", [0, 2]],
   ])("finds %s", (_, stored, history, fresh) => {
     expect(newMessages(keysOf(history), keysOf(stored))).toEqual(fresh);
   });
@@ -115,5 +120,77 @@ describe("sync", () => {
       "message 3",
       "message 4",
     ]);
+  });
+});
+
+describe("what was forgotten", () => {
+  const idOf = (store: Store, text: string): number =>
+    Number(store.query(`SELECT id FROM messages WHERE text = '${text}' ORDER BY id DESC LIMIT 1`)[0]!.id);
+
+  test.each<[what: string, id: (index: number) => object]>([
+    ["by content", () => ({})],
+    ["by id", (index) => ({ id: `m${index}` })],
+  ])("stays out of the array of a host that starts again, recognized %s, until it is restored", (_, id) => {
+    const path = temporaryPath();
+    const said = ["a", "the key is hunter2", "ok", "b", "ok"].map((text, index) => user(text, id(index)));
+    const store = openedStore(path);
+    store.session("s").sync(said);
+    store.forget("s", { messageIds: [idOf(store, "the key is hunter2"), idOf(store, "ok")] });
+    const host = openedStore(path).session("s");
+    expect(host.sync(said)).toEqual([]);
+    const again = [...said, user("ok", id(5)), user("the key is hunter2", id(6))];
+    expect(host.sync(again)).toMatchObject([{ seq: 5 }, { seq: 6 }]);
+    expect(openedStore(path).session("s").sync(again)).toEqual([]);
+    expect(host.messages().map(({ text }) => text)).toEqual(["a", "ok", "b", "ok", "the key is hunter2"]);
+    store.restore("s");
+    expect(openedStore(path).session("s").sync(again)).toMatchObject([{ seq: 7 }, { seq: 8 }]);
+  });
+
+  test("stays out with its system message and with a result that the host has shortened", () => {
+    const path = temporaryPath();
+    const store = openedStore(path);
+    const said = (output: string): MessageInput[] => [
+      { role: "system", content: "You help Mira." },
+      user("Read it."),
+      calls(["c1"]),
+      results(["c1"], output),
+      assistant("Done."),
+    ];
+    store.session("s").sync(said("a long secret"));
+    const [system, , call] = store.session("s").messages();
+    store.forget("s", { messageIds: [system!.id, call!.id] });
+    const host = openedStore(path).session("s");
+    expect(host.sync(said("…"))).toEqual([]);
+    const next = [...said("…"), user("Again."), calls(["c1"]), results(["c1"], "another")];
+    expect(host.sync(next)).toHaveLength(3);
+    expect(host.messages()).toHaveLength(5);
+  });
+
+  test("is not appended again under its id, and the result says where it stood", () => {
+    const store = temporaryStore();
+    const session = store.session("s");
+    const given = ["a", "b", "c", "d"].map((text) => user(text, { id: text }));
+    const before = session.appendAll(given);
+    store.forget("s", { messageIds: [before[1]!.messageId, before[2]!.messageId] });
+    expect(session.appendAll(given)).toEqual(before.map((result) => ({ ...result, appended: false })));
+    expect(session.append(user("b")).appended).toBe(true); // without an id, it was said again
+    store.restore("s", { messageIds: [before[2]!.messageId] });
+    expect(session.append(user("c", { id: "c" }))).toMatchObject({ appended: true, seq: 5 });
+    expect(session.append(user("b", { id: "b" }))).toMatchObject({ appended: false, messageId: before[1]!.messageId });
+  });
+
+  test("is refused as the array of a whole session, and the session can begin anew", () => {
+    const store = temporaryStore();
+    const said = ["a", "b", "c", "d"].map((text) => user(text));
+    store.session("s").sync(said);
+    store.forget("s");
+    const session = store.session("s");
+    expect(() => session.sync([...said, user("e")])).toThrow(expect.objectContaining({ code: "SESSION_FORGOTTEN" }));
+    expect(session.messages()).toEqual([]);
+    expect(session.sync([user("a"), user("b")])).toHaveLength(2); // two texts are too few to be taken for it
+    store.forget("s");
+    store.restore("s");
+    expect(store.session("s").sync([...said, user("e")])).toHaveLength(5);
+    expect(store.session("other").sync(said)).toHaveLength(4);
   });
 });
