@@ -37,6 +37,11 @@ export interface ResultBudget {
   tokenCounter: TokenCounter;
 }
 
+/** Returns the name of a session as results show it. */
+export function titleShown(name: string): string {
+  return cutAtGrapheme(name, TITLE_CHARS_MAX);
+}
+
 /** Returns how many messages to read for a page. More would not fit. */
 export function pageLength(limit: number, { tokensMax }: ResultBudget): number {
   return Math.min(limit, Math.ceil(tokensMax / ITEM_TOKENS_MIN));
@@ -111,7 +116,7 @@ export function hitsPage(
     const shown = text.length <= HIT_CHARS_MAX ? text : hit.snippet.replaceAll("**", "");
     const about = aboutMessage({ ...hit, id });
     const name = titles.get(sessionId);
-    const title = name && cutAtGrapheme(name, TITLE_CHARS_MAX);
+    const title = name && titleShown(name);
     const titled = title !== undefined && { title: visibleText(title) };
     const place = { id, session: sessionId, title, seq, role, time: about.time };
     const attributes = { ...place, handle: root ?? undefined, superseded: hit.superseded && "true" };

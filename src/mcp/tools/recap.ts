@@ -2,10 +2,14 @@ import * as z from "zod/mini";
 import { element, escapeText, visibleText } from "../../core/markup.ts";
 import { minuteOf, timeOf } from "../../core/times.ts";
 import { RECAP_INPUT, RECAP_LIMIT_DEFAULT } from "../../session/inputs.ts";
-import { type PageItem, pageOf, RECORD_NOTE } from "../../session/result-pages.ts";
+import { type PageItem, pageOf, RECORD_NOTE, titleShown } from "../../session/result-pages.ts";
+import { sessionNames } from "../../session/session-name.ts";
 import type { Store } from "../../session/store.ts";
 import { PAGE, pageFacts, type Tool } from "../tool.ts";
 import { damageNote, noteIn } from "../unreadable.ts";
+
+/** The most sessions of a topic that are named. A topic may come up in hundreds. */
+const SESSIONS_MAX = 10;
 
 const LINE = z.object({
   messageId: z.int(),
@@ -29,11 +33,15 @@ const TOPIC = z.object({
   ),
   open: z.array(z.extend(LINE, { kind: z.string().check(z.describe("error, question or task")) })),
   files: z.array(LINE),
+  sessions: z
+    .array(z.object({ sessionId: z.string(), title: z.string() }))
+    .check(z.describe(`Its sessions with their titles, at most ${SESSIONS_MAX}`)),
 });
 const { nextOffset: _, ...WITHOUT_OFFSET } = PAGE;
 const OUTPUT = z.object({ ...WITHOUT_OFFSET, topics: z.array(TOPIC) });
 
-type Topic = Omit<ReturnType<Store["recap"]>["topics"][number], "workedCount" | "sessionIds">;
+type Topic = Omit<ReturnType<Store["recap"]>["topics"][number], "workedCount">;
+type NamedTopic = Topic & { names: ReadonlyMap<string, string> };
 type Line = Topic["files"][number];
 
 export const recap: Tool<z.infer<typeof RECAP_INPUT>, z.infer<typeof OUTPUT>> = {
@@ -54,9 +62,13 @@ export const recap: Tool<z.infer<typeof RECAP_INPUT>, z.infer<typeof OUTPUT>> = 
     const { topics, topicCount } = await call.live.read((store) => {
       damaged.length = 0;
       const options = { ...inProject, onUnreadable: noteIn(damaged) };
-      if (subject !== undefined) return { topics: [topicOf(store.subject(subject, options))], topicCount: 1 };
+      const named = (topic: Topic): NamedTopic => {
+        return { ...topic, names: sessionNames(store, topic.sessionIds.slice(0, SESSIONS_MAX)) };
+      };
+      if (subject !== undefined) return { topics: [named(topicOf(store.subject(subject, options)))], topicCount: 1 };
       const sinceMs = since === undefined ? {} : { sinceMs: timeOf("since", since, "first") };
-      return store.recap({ ...options, ...sinceMs, limit });
+      const { topics, topicCount } = store.recap({ ...options, ...sinceMs, limit });
+      return { topics: topics.map(named), topicCount };
     });
     const rest = {
       beyond: topicCount - topics.length,
@@ -77,13 +89,16 @@ export const recap: Tool<z.infer<typeof RECAP_INPUT>, z.infer<typeof OUTPUT>> = 
 };
 
 function topicOf({ subject, timeline, ...page }: ReturnType<Store["subject"]>): Topic {
-  return { ...page, root: subject, worked: timeline };
+  const sessionIds = [...new Set(timeline.map(({ sessionId }) => sessionId))];
+  return { ...page, root: subject, worked: timeline, sessionIds };
 }
 
-function topicItem(topic: Topic): PageItem<z.infer<typeof TOPIC>> {
+function topicItem(topic: NamedTopic): PageItem<z.infer<typeof TOPIC>> {
   const { root, project, title, messageCount } = topic;
   const [firstAt, lastAt] = [minuteOf(topic.firstAtMs), minuteOf(topic.lastAtMs)];
+  const sessions = [...topic.names].map(([sessionId, name]) => ({ sessionId, title: titleShown(name) }));
   const lines = [
+    ...sessions.map(({ sessionId, title: name }) => element("session", { id: sessionId }, escapeText(name))),
     ...topic.worked.map(({ cluster, title: text }) => element("worked", { handle: cluster }, escapeText(text))),
     ...topic.decided.flatMap((decision) => [
       quoted("decided", decision),
@@ -108,6 +123,7 @@ function topicItem(topic: Topic): PageItem<z.infer<typeof TOPIC>> {
       decided: topic.decided.map((line) => ({ ...lineValue(line), replaces: line.replaces.map(lineValue) })),
       open: topic.open.map((line) => ({ ...lineValue(line), kind: line.kind })),
       files: topic.files.map(lineValue),
+      sessions: sessions.map(({ sessionId, title: name }) => ({ sessionId, title: visibleText(name) })),
     },
   };
 }
