@@ -1,4 +1,5 @@
 import { StoreError } from "../core/errors.ts";
+import type { Part } from "../core/message.ts";
 import { internalsOf } from "../session/opened-store.ts";
 import type { Store } from "../session/store.ts";
 import { secretsIn } from "./redaction/secrets.ts";
@@ -31,7 +32,10 @@ export function* storedSecrets(
     const session = internalsOf(store).resume(id);
     try {
       for (const messages of session.everyPage()) {
-        for (const { id: messageId, parts, metadata } of messages) yield* secretsOf([parts, metadata], id, messageId);
+        for (const { id: messageId, parts, metadata } of messages) {
+          yield* secretsOf([parts, metadata], id, messageId);
+          yield* secretsAcross(parts, id, messageId);
+        }
       }
     } catch (error) {
       if (!StoreError.is(error, "STORE_CORRUPT")) throw error;
@@ -46,7 +50,27 @@ function* secretsOf(value: unknown, sessionId: string, messageId: number | null)
       yield { kind, sessionId, messageId, masked: masked(value.slice(start, end)) };
     }
   } else if (typeof value === "object" && value !== null) {
-    for (const item of Object.values(value)) yield* secretsOf(item, sessionId, messageId);
+    for (const [key, item] of Object.entries(value)) {
+      if (!Array.isArray(value)) yield* secretsOf(key, sessionId, messageId);
+      yield* secretsOf(item, sessionId, messageId);
+    }
+  }
+}
+
+/** Finds the secrets that begin in one text of a message and end in another, because the reply was stored as it arrived. */
+function* secretsAcross(parts: readonly Part[], sessionId: string, messageId: number): Generator<StoredSecret> {
+  const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  if (texts.length < 2) return;
+  const ends: number[] = [];
+  for (const text of texts) ends.push((ends.at(-1) ?? 0) + text.length);
+  const joined = texts.join("");
+  for (const { kind, start, end } of secretsIn(joined)) {
+    const first = ends.findIndex((at) => at > start);
+    if (ends[first]! >= end) continue;
+    // A secret at the end of a text may seem to go on in the next one.
+    const from = ends[first - 1] ?? 0;
+    const inFirst = secretsIn(texts[first]!).some((found) => found.start <= start - from && found.end > start - from);
+    if (!inFirst) yield { kind, sessionId, messageId, masked: masked(joined.slice(start, end)) };
   }
 }
 

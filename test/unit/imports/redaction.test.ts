@@ -227,6 +227,27 @@ test("secrets in a store are listed without showing them, and their messages for
   expect([...storedSecrets(store, () => {})]).toHaveLength(1);
 });
 
+test("secrets in the names of arguments, and across the texts of a message, are found once", () => {
+  const store = temporaryStore();
+  const session = store.session("s");
+  const call = { type: "tool_call" as const, toolCallId: "c1", name: "set", args: { env: { [KEY]: "on" } } };
+  const texts = (...pieces: string[]) => pieces.map((text) => ({ type: "text" as const, text }));
+  session.appendAll([
+    { role: "assistant", parts: [call] },
+    { role: "tool", parts: [{ type: "tool_result", toolCallId: "c1", content: "done" }] },
+    { role: "assistant", parts: texts("It is ", KEY.slice(0, 7), KEY.slice(7, 12), `${KEY.slice(12)}.`) },
+    { role: "assistant", parts: texts(`It is ${KEY}`, "and more") },
+    { role: "assistant", parts: texts("Nothing", "here") },
+  ]);
+  const found = [...storedSecrets(store, () => {})];
+  expect(found.map(({ messageId, kind }) => [messageId, kind])).toEqual([
+    [1, "aws-access-key"],
+    [3, "aws-access-key"],
+    [4, "aws-access-key"],
+  ]);
+  expect(JSON.stringify(found)).not.toContain(KEY.slice(5));
+});
+
 test("secrets of superseded messages are found and forgotten", () => {
   const store = temporaryStore();
   const session = store.session("s");
