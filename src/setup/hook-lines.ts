@@ -1,5 +1,5 @@
 import type { HookEvent } from "../hooks/firing.ts";
-import { callOf, type OwnCommand, shellLine } from "./own-command.ts";
+import { callOf, type OwnCommand, type Shell, shellLine } from "./own-command.ts";
 
 /** Agents stop a hook that takes longer than this, in seconds. Before a compaction, a hook waits for an import. */
 export const HOOK_TIMEOUT_S = 15;
@@ -10,8 +10,20 @@ export interface Hook {
   event: HookEvent;
 }
 
-export function hookLine(command: OwnCommand, event: HookEvent, agent: string): string {
-  return shellLine(callOf(command, "hook", event, "--agent", agent));
+const WINDOWS_SHELLS: Readonly<Record<string, Shell>> = {
+  "claude-code": "git-bash",
+  "gemini-cli": "powershell",
+  codex: "cmd",
+};
+
+export function hookLine(
+  command: OwnCommand,
+  event: HookEvent,
+  agent: string,
+  platform: NodeJS.Platform = process.platform,
+): string {
+  const shell = platform === "win32" ? WINDOWS_SHELLS[agent] : "sh";
+  return shellLine(callOf(command, "hook", event, "--agent", agent), shell);
 }
 
 /** Makes a `hooks.json`, whose form several agents share. */

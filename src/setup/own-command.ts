@@ -31,9 +31,33 @@ export function callOf({ program, store }: OwnCommand, ...words: readonly string
   return [...program, ...words, ...store];
 }
 
+/** The shells that agents start hooks with. On Windows, Claude Code uses Git Bash, Gemini CLI PowerShell, and Codex cmd.exe. */
+export type Shell = "sh" | "git-bash" | "powershell" | "cmd";
+
 /** Writes a command for a shell. */
-export function shellLine(words: readonly string[]): string {
-  return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(" ");
+export function shellLine(words: readonly string[], shell: Shell = "sh"): string {
+  const [program = "", ...others] = words;
+  switch (shell) {
+    case "sh":
+      return words.map(quotedForSh).join(" ");
+    case "git-bash": {
+      // Beside each .cmd file, package managers put a script of the same name for sh. It takes paths with slashes.
+      const script = program.replace(/\.cmd$/, "").replaceAll("\\", "/");
+      return [script, ...others].map(quotedForSh).join(" ");
+    }
+    case "powershell": {
+      const quoted = words.map((word) => (PLAIN_ON_WINDOWS.test(word) ? word : `'${word.replaceAll("'", "''")}'`));
+      return `${quoted[0] === program ? "" : "& "}${quoted.join(" ")}`; // without &, a quoted program is only a text
+    }
+    case "cmd":
+      return words.map((word) => (PLAIN_ON_WINDOWS.test(word) ? word : `"${word}"`)).join(" "); // no path has a quote
+  }
+}
+
+const PLAIN_ON_WINDOWS = /^[\w+=:./\\-]+$/;
+
+function quotedForSh(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 function isOfOneCommand(folder: string): boolean {

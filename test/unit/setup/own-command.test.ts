@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { hookLine } from "../../../src/setup/hook-lines.ts";
 import { ownProgram, shellLine } from "../../../src/setup/own-command.ts";
 import { temporaryFolder } from "../../support/temporary-store.ts";
 
@@ -47,4 +48,26 @@ test("a build of the source is called by its file", () => {
 
 test("a line for a shell quotes what needs it", () => {
   expect(shellLine(["/a b/it's", "hook", "--agent=x"])).toBe("'/a b/it'\\''s' hook --agent=x");
+});
+
+test.each([
+  [
+    "claude-code",
+    "'C:/Program Files/web/node_modules/.bin/coppice' hook prompt --agent claude-code --db 'D:\\it'\\''s mine\\a.db'",
+  ],
+  [
+    "gemini-cli",
+    "& 'C:\\Program Files\\web\\node_modules\\.bin\\coppice.cmd' hook prompt --agent gemini-cli --db 'D:\\it''s mine\\a.db'",
+  ],
+  [
+    "codex",
+    '"C:\\Program Files\\web\\node_modules\\.bin\\coppice.cmd" hook prompt --agent codex --db "D:\\it\'s mine\\a.db"',
+  ],
+])("on Windows, the hook of %s is quoted for the shell that runs it", (agent, line) => {
+  const link = "C:\\Program Files\\web\\node_modules\\.bin\\coppice.cmd";
+  const command = { program: [link], store: ["--db", "D:\\it's mine\\a.db"] };
+  expect(hookLine(command, "prompt", agent, "win32")).toBe(line);
+  const plain = { program: ["coppice"], store: ["--db", "D:\\a.db"] };
+  const db = agent === "claude-code" ? "'D:\\a.db'" : "D:\\a.db";
+  expect(hookLine(plain, "prompt", agent, "win32")).toBe(`coppice hook prompt --agent ${agent} --db ${db}`);
 });
