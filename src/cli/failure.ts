@@ -15,7 +15,9 @@ const MISUSE_CODES: ReadonlySet<string> = new Set([
 
 /** These replace the library's hints. */
 const HINTS: Readonly<Record<string, string>> = {
-  FILE_NOT_FOUND: "Check the path. `coppice import <path>` creates a store, and `--db FILE` opens a different one.",
+  FILE_NOT_FOUND:
+    "Check the path. `coppice watch --once` creates a store from what your agents wrote, `coppice import <path>` from other files, " +
+    "and `--db FILE` opens a different one.",
 };
 
 interface FailureDetails {

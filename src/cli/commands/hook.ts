@@ -39,6 +39,7 @@ export const hookCommand: Command<{ agent?: string; project?: string }> = {
     const lines = [
       state.isOff ? "Hooks are off." : "Hooks are on.",
       ...state.projectsOff.map((path) => `Off in ${oneLine(path)}`),
+      ...(agents.length === 0 ? ["No hook has fired yet. `coppice doctor` says which agents are connected."] : []),
       ...agents.map(reportLine),
       ...agents.flatMap(({ agent, importFailure }) => {
         if (importFailure === undefined) return [];

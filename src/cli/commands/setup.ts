@@ -86,7 +86,11 @@ export const setupCommand: Command<SetupFlags> = {
       undo || service === undefined || chosen.includes(service) || files.targets.includes(service.name)
         ? []
         : ["`coppice setup watch` makes a service that follows their transcripts all the time."];
-    const lines = [`${formatCount(changes.length, "file")} changed.`, ...notes, ...value.next, ...offers];
+    const slow =
+      undo || command.program[0] !== "npx"
+        ? []
+        : ["Hooks that start by npx are slow. `npm install -g coppice`, and then `coppice setup`, makes them fast."];
+    const lines = [`${formatCount(changes.length, "file")} changed.`, ...notes, ...value.next, ...slow, ...offers];
     return { value: { ...value, next: [...notes, ...value.next] }, lines };
   },
 };
