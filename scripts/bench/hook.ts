@@ -50,7 +50,7 @@ export async function benchHook({ messages = MESSAGES, folder }: HookBenchOption
         figures: {
           messages,
           ...cold,
-          hookWarmP50Ms: await warmMs(bin, path),
+          ...(await warmFigures(bin, path)),
           hookFaultsNotSilent: await faultsNotSilent(bin, scratch),
         },
       };
@@ -125,14 +125,17 @@ function bare({ env, node = [] }: FireOptions): Promise<{ exitCode: number | nul
   return new Promise((resolve) => child.once("close", (exitCode) => resolve({ exitCode, stderr: "" })));
 }
 
-async function warmMs(bin: string, db: string): Promise<number> {
+/** Measures calls through a running MCP server: the time of one, and the processor time of the server for one where Linux tells it. */
+async function warmFigures(bin: string, db: string): Promise<Record<string, number>> {
   const client = new Client({ name: "bench", version: "1" });
-  await client.connect(
-    new StdioClientTransport({ command: process.execPath, args: [bin, "mcp", "--db", db], stderr: "inherit" }),
-  );
+  const args = [bin, "mcp", "--db", db];
+  const transport = new StdioClientTransport({ command: process.execPath, args, stderr: "inherit" });
+  await client.connect(transport);
   try {
     const times: number[] = [];
+    let cpuMsBefore = 0;
     for (const [index, { text: prompt }] of questions(CALLS + WARMING, SEED).entries()) {
+      if (index === WARMING) cpuMsBefore = cpuMsOf(transport.pid!);
       const session_id = `warm-${process.pid}-${index}`;
       const from = performance.now();
       const { isError, content } = await client.callTool({
@@ -142,9 +145,21 @@ async function warmMs(bin: string, db: string): Promise<number> {
       if (isError) throw new Error(JSON.stringify(content));
       if (index >= WARMING) times.push(performance.now() - from);
     }
-    return median(times);
+    return { hookWarmP50Ms: median(times), hookWarmCpuMs: (cpuMsOf(transport.pid!) - cpuMsBefore) / CALLS };
   } finally {
     await client.close();
+  }
+}
+
+/** Returns the processor time of a process so far, in steps of 10 ms; NaN on other systems than Linux. */
+function cpuMsOf(pid: number): number {
+  try {
+    const afterName = readFileSync(`/proc/${pid}/stat`, "utf8")
+      .replace(/^.*\) /s, "")
+      .split(" ");
+    return (Number(afterName[11]) + Number(afterName[12])) * 10;
+  } catch {
+    return Number.NaN;
   }
 }
 
