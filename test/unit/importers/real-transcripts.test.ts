@@ -1,16 +1,19 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { isInjected } from "../../../src/core/injected.ts";
 import type { Part } from "../../../src/core/message.ts";
 import { claudeCode } from "../../../src/importers/claude-code/importer.ts";
 import { codex } from "../../../src/importers/codex/importer.ts";
 import { copilotCli } from "../../../src/importers/copilot-cli.ts";
+import { chunksOf } from "../../../src/importers/files.ts";
 import { geminiCli } from "../../../src/importers/gemini-cli/importer.ts";
 import { pi } from "../../../src/importers/pi.ts";
-import { detectImporter } from "../../../src/importers/registry.ts";
-import { eventsOf, messagesIn, sessionsIn, warningsIn } from "./read.ts";
+import { detectImporter, openImport } from "../../../src/importers/registry.ts";
+import { temporaryFolder } from "../../support/temporary-store.ts";
+import { collect, eventsOf, messagesIn, sessionsIn, warningsIn } from "./read.ts";
 
 /** What the real programs wrote while hooks of Coppice spoke. `scripts/agents/fixtures.ts` makes these files. */
 const FOLDER = fileURLToPath(new URL("../../fixtures/importers/real", import.meta.url));
@@ -128,5 +131,57 @@ describe("copilot-cli", () => {
 
   test("names no machine", () => {
     expect(content).not.toMatch(/\/tmp\/|\/root\//);
+  });
+});
+
+describe("opencode", () => {
+  const folder = join(FOLDER, "opencode");
+  const exported = readdirSync(folder).find((file) => file.startsWith("ses_"))!;
+  const tables = readFileSync(join(folder, "opencode.db.json"), "utf8");
+
+  /** What was said in a file, after a check that it is read without a warning. */
+  async function saidIn(path: string): Promise<unknown[]> {
+    const { format, events: read } = await openImport({ path, chunks: chunksOf(path) });
+    expect(format).toBe("opencode");
+    const events = await collect(read);
+    expect(warningsIn(events)).toEqual([]);
+    expect(sessionsIn(events)).toMatchObject([
+      { externalId: basename(exported, ".json"), project: "harbor", title: "The buoy" },
+    ]);
+    return messagesIn(events).map(({ id, role, parts }) => [id, role, parts]);
+  }
+
+  test("is read without a warning, and its database says what its export says", async () => {
+    const path = join(temporaryFolder(), "opencode.db");
+    const database = new Database(path);
+    const rowsOf = JSON.parse(tables) as Record<string, { columns: string[]; rows: unknown[][] }>;
+    for (const [table, { columns, rows }] of Object.entries(rowsOf)) {
+      database.exec(`CREATE TABLE ${table} (${columns.join(", ")})`);
+      const insert = database.prepare(`INSERT INTO ${table} VALUES (${columns.map(() => "?").join(", ")})`);
+      for (const row of rows) insert.run(...row);
+    }
+    database.close();
+    const said = await saidIn(path);
+    expect(await saidIn(join(folder, exported))).toEqual(said);
+    const words = said.flatMap((message) =>
+      ((message as unknown[])[2] as Part[]).map((part) => [
+        part.type,
+        String(part.text ?? part.toolCallId).slice(0, 22),
+      ]),
+    );
+    expect(words).toEqual([
+      ["text", '"We decided: the buoy '], // `opencode run` quotes a prompt with spaces
+      ["text", "Understood, that is no"],
+      ["text", '"Read buoy.txt and tel'],
+      ["tool_call", "call_1"],
+      ["tool_result", "call_1"],
+      ["text", "The buoy is red."],
+      ["text", '"Go on with the next s'],
+      ["text", "Understood, that is no"],
+    ]);
+  });
+
+  test("names no machine", () => {
+    expect(readFileSync(join(folder, exported), "utf8") + tables).not.toMatch(/\/tmp\/|\/root\/|127\.0\.0\.1/);
   });
 });
