@@ -183,7 +183,7 @@ export class ImportRun {
       } else if (event.kind === "session") {
         // A fork begins after a message of its parent, which may still be pending.
         const origin = event.session;
-        if (origin.forkedAfter !== undefined || origin.pathOf !== undefined) await flush();
+        if (origin.forkedAfter !== undefined || origin.pathOf !== undefined) await flush({ isEnd: true });
         open.set(origin.externalId, this.#opened(origin, open, exclusions));
         if (open.get(origin.externalId)!.isRefused) report.excludedCount += 1;
       } else if (open.has(event.session)) {
