@@ -2,7 +2,7 @@ import { ROLES } from "../core/message.ts";
 import { decodeEmbedding } from "../vector/codec.ts";
 import { GENERATION_NOW, vectorNow } from "./generations.ts";
 import { blockOf, ID_BLOCK_SIZE, type IdRange } from "./id-block.ts";
-import { MESSAGE } from "./message-columns.ts";
+import { isOfStep, MESSAGE } from "./message-columns.ts";
 import { Repository } from "./repository.ts";
 import { sessions } from "./schema.ts";
 import type { SearchScope } from "./search-scope.ts";
@@ -54,7 +54,7 @@ export class EvidenceRepository extends Repository {
     FROM json_each(?) given
     CROSS JOIN unions u ON u.root = given.value AND u.level = 'cluster' AND u.kind IN ('start', 'join')
       AND u.generation = ${GENERATION_NOW}
-    CROSS JOIN messages m ON m.id = u.node OR (m.step_id = u.node AND m.step_id <> m.id)`.raw();
+    CROSS JOIN messages m ON ${isOfStep("u.node")}`.raw();
   /** The newest messages of all windows, newest first. They are in no cluster. */
   readonly inWindows = this.statement<[limit: number], number>`
     SELECT m.id FROM sessions s CROSS JOIN messages m ON m.session_id = s.id AND m.seq >= s.graduated_seq

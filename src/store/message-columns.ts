@@ -6,6 +6,11 @@ const HAS_PAIRS = /[\ud800-\udbff]/;
 
 const READ = columns(messages).without("parentId", "embedding", "embedderId", "storedText");
 
+/** SQL: the message `m` is of a step. It uses the key for the step's first message, and the index by step for the others. */
+export function isOfStep(step: string): string {
+  return `(m.id = ${step} OR (m.step_id = ${step} AND m.step_id <> m.id))`;
+}
+
 /** A message as a reader is shown it. */
 export type SelectedMessage = RowOf<typeof READ> & {
   /** `parts`, parsed. Undefined if they are not JSON. Strings that are in `artifacts` are not in them. */

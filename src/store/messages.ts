@@ -7,6 +7,7 @@ import { decodeEmbedding, encodeEmbedding, encodeVector, isOldEmbedding } from "
 import { type Artifact, type ArtifactRepository, mayHaveArtifacts } from "./artifacts.ts";
 import { GENERATION_NOW, vectorNow } from "./generations.ts";
 import {
+  isOfStep,
   MESSAGE,
   type MessageValues,
   messageRowOf,
@@ -98,7 +99,7 @@ type InsertedRow = Record<Exclude<keyof typeof messages.$inferSelect, "checksum"
 type SeqRange = { sessionId: string; seqFrom: number; seqEnd: number; limit: number };
 
 const OF_STEPS = `FROM json_each(?) step
-    JOIN messages m ON m.id = step.value OR (m.step_id = step.value AND m.step_id <> m.id) ORDER BY m.seq`;
+    JOIN messages m ON ${isOfStep("step.value")} ORDER BY m.seq`;
 
 /** SQL for `seqEnd`. The row after the last message that the index names may be of the same session. */
 export function seqEndOf(sessionId: string): string {
@@ -207,11 +208,11 @@ export class MessageRepository extends Repository {
   /** Makes each message of these steps its own parent. */
   readonly #leaveForest = this.statement<[stepIds: string]>`
     UPDATE messages AS m SET parent_id = m.id FROM json_each(?) step
-    WHERE m.id = step.value OR (m.step_id = step.value AND m.step_id <> m.id)`;
+    WHERE ${isOfStep("step.value")}`;
   // Lists as JSON.
   readonly #setParentsOfSteps = this.statement<[steps: string]>`
     UPDATE messages AS m SET parent_id = step.value ->> 1 FROM json_each(?) step
-    WHERE m.id = step.value ->> 0 OR (m.step_id = step.value ->> 0 AND m.step_id <> m.id)`;
+    WHERE ${isOfStep("step.value ->> 0")}`;
   readonly #byIds = this.statement<[ids: string], SelectedMessage>`
     SELECT ${MESSAGE} FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq`;
   /** In order of seq. */

@@ -1,6 +1,7 @@
 import { count, lte, sql } from "drizzle-orm";
 import { encodeEmbedding } from "../vector/codec.ts";
 import { GENERATION_NOW, IS_UNMOVED } from "./generations.ts";
+import { isOfStep } from "./message-columns.ts";
 import { GRADUATING, type GraduatingMessage } from "./messages.ts";
 import { Repository } from "./repository.ts";
 import { messages, reembeddedVectors, unions } from "./schema.ts";
@@ -70,7 +71,7 @@ export class ReembeddingRepository extends Repository {
   // drizzle cannot express a list passed as JSON, an index hint, rows one by one, or a DELETE with a limit.
   readonly #ofSteps = this.statement<Target & { steps: string }, StagedRow>`
     SELECT ${MESSAGE}, ${STAGED}, ${IS_MISSING} FROM json_each(@steps) step
-    CROSS JOIN messages m ON m.id = step.value OR (m.step_id = step.value AND m.step_id <> m.id)
+    CROSS JOIN messages m ON ${isOfStep("step.value")}
     ${JOIN_STAGED} ORDER BY m.seq`.map(stagedMessage);
   /** Starts, joins and settles of all sessions after a position of the log in use, in order. */
   readonly followed = this.statement<[position: number, limit: number], FollowedRow>`

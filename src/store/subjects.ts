@@ -19,7 +19,7 @@ import type { SubjectCluster, SubjectRow } from "../forest/subjects.ts";
 import { isUsable, normalize } from "../vector/vector.ts";
 import { CLUSTER, type DatedCluster } from "./clusters.ts";
 import { GENERATION_AT, GENERATION_NOW } from "./generations.ts";
-import { MESSAGE } from "./message-columns.ts";
+import { isOfStep, MESSAGE } from "./message-columns.ts";
 import { Repository } from "./repository.ts";
 import { clusters, sessions, unions } from "./schema.ts";
 import { columns, type InsertOf, isAnyOf, type RowOf } from "./statement.ts";
@@ -81,7 +81,7 @@ export class SubjectRepository extends Repository {
     FROM (
       SELECT m.id FROM c JOIN unions e ON e.root = c.cluster AND e.level = 'cluster' AND e.kind IN ('start', 'join')
         AND e.id <= @position AND e.generation = ${GENERATION_AT}
-      JOIN messages m ON m.id = e.node OR (m.step_id = e.node AND m.step_id <> m.id)
+      JOIN messages m ON ${isOfStep("e.node")}
       UNION ALL
       SELECT member.value FROM c JOIN undone_unions e ON e.root = c.cluster AND e.level = 'cluster'
         AND e.kind IN ('start', 'join') AND e.id <= @position AND e.undone_at > @position

@@ -1,6 +1,7 @@
 import { and, eq, ne } from "drizzle-orm";
 import type { SessionLevel } from "../core/handle.ts";
 import { GENERATION_AT, GENERATION_NOW } from "./generations.ts";
+import { isOfStep } from "./message-columns.ts";
 import { Repository } from "./repository.ts";
 import { undoneUnions, unions } from "./schema.ts";
 import { columns, type InsertOf, type RowOf } from "./statement.ts";
@@ -16,7 +17,7 @@ export type UnionRow = Omit<InsertOf<typeof UNION>, "sessionId" | "generation" |
 /** SQL: the messages of the step that the row `u` lets in, as JSON. */
 const MEMBERS = `CASE WHEN u.kind IN ('start', 'join') THEN (
   SELECT json_group_array(m.id) FROM messages m
-  WHERE m.id = u.node OR (m.step_id = u.node AND m.step_id <> m.id)) END`;
+  WHERE ${isOfStep("u.node")}) END`;
 
 /** SQL: the row `u` says when a step entered the forest in use. */
 const IS_ENTRY = `u.kind IN ('start', 'join') AND u.level <> 'subject' AND u.generation = ${GENERATION_NOW}`;
