@@ -1,36 +1,8 @@
-import { crc32 } from "node:zlib";
 import { expect } from "vitest";
-import { HubConnection } from "../../src/hub/connection.ts";
-import { readSession } from "../../src/hub/read-session.ts";
 import type { Store } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
-import type { FactRow } from "../../src/store/fact-rows.ts";
 import { storeIdOf } from "../../src/store/id-blocks.ts";
-import { rowText } from "../../src/store/row-text.ts";
-import { sessionRows } from "../../src/store/session-rows.ts";
-
-/** The facts of a session on the hub, as lines. */
-export async function factsOnHub(url: string, sessionId: string, origin: string): Promise<string[]> {
-  const hub = await HubConnection.to(url);
-  try {
-    return await hub.transaction(async (client) => {
-      const { rows } = await client.query<{ place: number; sessionNo: number }>(
-        'SELECT place, session_no AS "sessionNo" FROM coppice.sessions WHERE session_id = $1 AND origin = $2',
-        [sessionId, origin],
-      );
-      return rows.length === 0 ? [] : (await readSession(client, rows[0]!, sessionId)).map(lineOf).sort();
-    });
-  } finally {
-    await hub.close();
-  }
-}
-
-/** The facts of a session in a store, as lines. */
-export function factsInStore(store: Store, sessionId: string): string[] {
-  const { repositories } = internalsOf(store);
-  const storeId = storeIdOf(repositories);
-  return repositories.database.read(() => Array.from(sessionRows(repositories, sessionId, storeId), lineOf)).sort();
-}
+import { factsInStore, factsOnHub } from "./hub-facts.ts";
 
 /** Fails unless the hub has exactly what the store has of a session. */
 export async function expectOnHub(url: string, store: Store, sessionId: string): Promise<void> {
@@ -38,14 +10,4 @@ export async function expectOnHub(url: string, store: Store, sessionId: string):
   const lines = factsInStore(store, sessionId);
   expect(lines.length).toBeGreaterThan(1);
   expect(await factsOnHub(url, sessionId, origin)).toEqual(lines);
-}
-
-/** The local embedder makes vectors again, so a row has the checksum in place of its vector. */
-function lineOf({ table, row }: FactRow): string {
-  if (table !== "messages") return rowText({ table, row } as FactRow);
-  const { embedding, vectorCrc, ...content } = row;
-  const isLocal = row.embedderId?.startsWith("hashing") === true;
-  const crc = embedding && isLocal ? crc32(embedding) : vectorCrc;
-  const sorted = Object.fromEntries(Object.entries(content).sort(([one], [other]) => (one < other ? -1 : 1)));
-  return rowText({ table, row: { ...sorted, vectorCrc: crc, ...(!isLocal && embedding && { embedding }) } } as FactRow);
 }
