@@ -9,11 +9,14 @@ import { exportCommand } from "./commands/export.ts";
 import { forestCommand } from "./commands/forest.ts";
 import { forgetCommand } from "./commands/forget.ts";
 import { hookCommand } from "./commands/hook.ts";
+import { hubCommand } from "./commands/hub.ts";
 import { importCommand } from "./commands/import.ts";
 import { mcpCommand } from "./commands/mcp.ts";
+import { pushCommand } from "./commands/push.ts";
 import { recallCommand } from "./commands/recall.ts";
 import { recapCommand } from "./commands/recap.ts";
 import { reembedCommand } from "./commands/reembed.ts";
+import { remoteCommand } from "./commands/remote.ts";
 import { resumeCommand } from "./commands/resume.ts";
 import { rewindCommand } from "./commands/rewind.ts";
 import { secretsCommand } from "./commands/secrets.ts";
@@ -67,6 +70,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       excludeCommand,
     ],
   },
+  { heading: "Share with a team", commands: [remoteCommand, pushCommand, hubCommand] },
   {
     heading: "Help",
     commands: [completionCommand((): AnyCommand[] => COMMAND_GROUPS.flatMap(({ commands }) => commands))],

@@ -72,6 +72,17 @@ export function grantTeam(hub: HubConnection, role: string, team: string, right:
   });
 }
 
+/** Sets how many days the hub keeps sessions of a project after their last push. @throws {StoreError} `HUB_REFUSED`. */
+export function retainProject(hub: HubConnection, project: string, days: number): Promise<void> {
+  return hub.administer(async (client) => {
+    checkVersion(hub.name, await versionOf(client));
+    const values = [project, days];
+    const { rowCount } = await client.query("UPDATE coppice.places SET retention_days = $2 WHERE project = $1", values);
+    if (rowCount === 0)
+      throw new StoreError("HUB_REFUSED", { hub: hub.name, reason: `it has no project "${project}"` });
+  });
+}
+
 export const TEAM_PREFIX = "coppice_team_";
 
 /** Names of roles have at most 63 bytes. @throws {StoreError} `OPTION_INVALID`. */

@@ -76,6 +76,10 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   undo: { args: ["cli"], keys: "restoredCount supersededCount isDryRun" },
   secrets: { args: [], keys: "secrets messageCount summaryCount erased" },
   exclude: { args: ["--project", "client"], keys: "paths projects" },
+  remote: { args: ["add", "postgres://127.0.0.1:1/none", "--project", "web"], keys: "url projects team" },
+  push: { args: ["--dry-run"], keys: "sessions" },
+  // It needs a server: see test/hub/cli.test.ts.
+  hub: null,
   completion: { args: ["bash"], keys: "shell script" },
   forget: {
     args: ["spare", "--yes"],

@@ -26,7 +26,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   hooks: ["core", "store", "models", "context", "recall", "session", "importers"],
   setup: ["core", "hooks"],
   // It may start the other surfaces.
-  cli: ["core", "session", "importers", "imports", "hooks", "setup", "mcp", "view"],
+  cli: ["core", "session", "importers", "imports", "hub", "hooks", "setup", "mcp", "view"],
   mcp: ["core", "session", "hooks"],
   // The public API, and what a store needs to be opened here.
   view: ["core", "session", "index.ts"],

@@ -104,6 +104,9 @@ const TYPED: Record<string, (session: string, file: string, folder: string) => s
   reembed: () => [[HOSTILE]],
   secrets: () => [[]],
   exclude: () => [["--project", `p${HOSTILE}`], []],
+  push: () => [["--dry-run"], [HOSTILE]],
+  remote: () => [["add", "postgres://127.0.0.1:1/none", "--project", `p${HOSTILE}`], [], [HOSTILE]],
+  hub: () => [[HOSTILE, "--url", "postgres://127.0.0.1:1/none"]],
   forget: (session) => [
     [session, "--dry-run"],
     [session, "--yes"],

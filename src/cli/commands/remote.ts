@@ -1,0 +1,45 @@
+import { Option } from "commander";
+import type { Command } from "../command.ts";
+import { Failure } from "../failure.ts";
+import { repeatableOption } from "../options.ts";
+import { oneLine } from "../text.ts";
+
+interface RemoteFlags {
+  project?: string[];
+  team?: string;
+}
+
+export const remoteCommand: Command<RemoteFlags> = {
+  usage: "remote [action] [url]",
+  summary: "Name the hub of this store, and the projects that may go there.",
+  details:
+    "`add` sets the hub or adds projects to it; `remove` forgets it, and what was pushed stays there. Nothing else is ever pushed " +
+    "than sessions of these projects and sessions that `coppice push` names. The URL has no password: it comes from PGPASSWORD or .pgpass.\n" +
+    "With --json: {url, projects, team}.",
+  argument: "add or remove; without it, the hub is shown",
+  options: [
+    repeatableOption("project <name>", "a project whose sessions may go there"),
+    new Option("--team <name>", "the team of new projects, if you are in several"),
+  ],
+  examples: ["", "add postgres://ada@hub.example/agents --project web", "remove"],
+
+  async run({ args: [action, url], options: { project: projects = [], team = null }, loadStores }) {
+    const stores = await loadStores();
+    const { addRemote, remoteOf, removeRemote } = await import("../../hub/remote.ts");
+    if (action === undefined) return shown(remoteOf(stores.openToRead()));
+    if (action === "add" && url !== undefined) return shown(addRemote(stores.openToWrite(), { url, projects, team }));
+    if (action === "remove") {
+      removeRemote(stores.openToWrite({ mustExist: true }));
+      return shown(undefined);
+    }
+    const hint = "coppice remote add <url> --project <name>, or coppice remote remove";
+    throw new Failure("USAGE_INVALID", `\`remote\` has no action "${action}" with these words.`, { hint });
+  },
+};
+
+function shown(remote: { url: string; projects: string[]; team: string | null } | undefined) {
+  if (remote === undefined) return { value: null, lines: ["This store has no hub."] };
+  const lines = [`hub\t${oneLine(remote.url)}`, ...remote.projects.map((project) => `project\t${oneLine(project)}`)];
+  if (remote.team !== null) lines.push(`team\t${oneLine(remote.team)}`);
+  return { value: remote, lines };
+}

@@ -1,0 +1,42 @@
+import { StoreError } from "../core/errors.ts";
+import { internalsOf } from "../session/opened-store.ts";
+import type { Store } from "../session/store.ts";
+
+const SETTING = "remote";
+
+/** The hub of a store, and what of the store may leave the machine. */
+export interface Remote {
+  /** Without a password. */
+  url: string;
+  projects: string[];
+  /** The team to which new projects belong; null if it is the only one. */
+  team: string | null;
+}
+
+export function remoteOf(store: Store): Remote | undefined {
+  const { database, settings } = internalsOf(store).repositories;
+  return database.read(() => (settings.get(SETTING) as Remote | false | undefined) || undefined);
+}
+
+/** Sets the hub of a store, or adds projects to it. @throws {StoreError} `OPTION_INVALID`, `STORE_READONLY`. */
+export function addRemote(store: Store, given: Remote): Remote {
+  const { database, settings } = internalsOf(store).repositories;
+  if (!URL.canParse(given.url) || new URL(given.url).password !== "") {
+    const expected =
+      "a URL without a password, such as postgres://ada@hub.example/agents: it comes from PGPASSWORD or .pgpass";
+    throw new StoreError("OPTION_INVALID", { option: "url", expected, actual: "another" });
+  }
+  return database.write("addRemote", () => {
+    const known = remoteOf(store);
+    const before = known?.url === given.url ? known.projects : [];
+    const remote = { ...given, projects: [...new Set([...before, ...given.projects])].sort() };
+    settings.set(SETTING, remote);
+    return remote;
+  });
+}
+
+/** The store has no hub from now on. What was pushed stays there. */
+export function removeRemote(store: Store): void {
+  const { database, settings } = internalsOf(store).repositories;
+  database.write("removeRemote", () => settings.set(SETTING, false));
+}

@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { runCommandLine } from "../../src/cli/command-line.ts";
+import { COMMAND_GROUPS } from "../../src/cli/commands.ts";
+import { Terminal } from "../../src/cli/terminal.ts";
+import { MIGRATIONS } from "../../src/hub/migrations.ts";
+import { FakeStream } from "../support/fake-terminal.ts";
+import { run, testDatabase } from "../support/hub.ts";
+import { expectOnHub } from "../support/pushed.ts";
+import { openedStore, temporaryPath } from "../support/temporary-store.ts";
+
+test("an administrator sets the hub up, and a colleague names it and pushes", async () => {
+  const url = await testDatabase();
+  const path = temporaryPath();
+  const store = openedStore(path);
+  store.session("one", { project: "web" }).append({ role: "user", content: "shared" });
+  store.session("two", { project: "diary" }).append({ role: "user", content: "private" });
+  const words = async (...args: string[]) => {
+    const stdout = new FakeStream();
+    const stderr = new FakeStream();
+    const terminal = new Terminal(stdout, stderr, {});
+    const status = await runCommandLine([...args, "--db", path, "--json"], {
+      groups: COMMAND_GROUPS,
+      version: "1.2.3",
+      terminal,
+    });
+    return { status, text: stdout.text + stderr.text };
+  };
+  const value = async (...args: string[]): Promise<unknown> => {
+    const { status, text } = await words(...args);
+    expect(status, text).toBe(0);
+    return JSON.parse(text);
+  };
+
+  expect(await words("push")).toMatchObject({ status: 1, text: expect.stringContaining("coppice remote add") });
+  expect(await value("hub", "init", "--url", url)).toMatchObject({ versionBefore: null });
+  const { username } = new URL(url);
+  expect(await value("hub", "grant", username, "--team", "web", "--url", url)).toEqual({ ok: true });
+  const secret = new URL(url);
+  secret.password = "a-secret-word";
+  const refused = await words("remote", "add", secret.href, "--project", "web");
+  expect(refused.status).toBe(2);
+  expect(refused.text).not.toContain("a-secret-word");
+
+  const remote = { url, projects: ["web"], team: null };
+  expect(await value("remote", "add", url, "--project", "web")).toEqual(remote);
+  expect(await value("remote")).toEqual(remote);
+  expect(await value("push", "--dry-run")).toEqual({ sessions: ["one"] });
+  expect(await run(url, "SELECT 1 FROM coppice.sessions")).toEqual([]);
+  expect(await value("push")).toMatchObject({ sessionCount: 1, messageCount: 1, diverged: [] });
+  await expectOnHub(url, store, "one");
+  expect(await run(url, "SELECT session_id FROM coppice.sessions")).toEqual([{ session_id: "one" }]);
+
+  expect(await value("hub", "upgrade")).toMatchObject({ versionBefore: MIGRATIONS.length });
+  expect(await value("hub", "retain", "web", "--days", "90")).toEqual({ ok: true });
+  expect(await words("hub", "retain", "none", "--days", "90")).toMatchObject({ status: 1 });
+  expect(await value("remote", "remove")).toBeNull();
+  expect((await words("push")).status).toBe(1);
+});
