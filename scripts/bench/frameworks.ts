@@ -38,7 +38,6 @@ export async function benchFrameworks({ messages = 1_000, peers }: FrameworksOpt
     const langgraphPath = join(folder, "langgraph.db");
     const store = openStore(langgraphPath);
     const langgraph = await benchSaver(new CoppiceSaver(store), messages);
-    store.query("SELECT count(*) FROM items");
     store.close();
     figures.langgraphBytes1000 = bytesOf(langgraphPath);
     const own = await ownSaver(peers, join(folder, "own-langgraph.db"));

@@ -4,7 +4,16 @@ import { StoreError } from "../core/errors.ts";
 import { plainJson } from "../core/json.ts";
 import { MESSAGE_CHARS_MAX, PAGE_LIMIT_MAX } from "../core/limits.ts";
 import { once } from "../core/once.ts";
-import { type FieldsOf, identifier, listOf, oneWordOf, parseOptions, parseValue, whole } from "../core/schema.ts";
+import {
+  type FieldsOf,
+  identifier,
+  listOf,
+  oneWordOf,
+  parseOptions,
+  parseValue,
+  trueOrFalse,
+  whole,
+} from "../core/schema.ts";
 import type { Entry } from "../store/entries.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { encodeValue } from "../store/stored-value.ts";
@@ -23,8 +32,10 @@ export interface AppendEntriesOptions {
 }
 
 export interface ListEntriesOptions {
-  /** The position after which to begin; by default 0. For the next page, the position of the last entry. */
+  /** The position after which to begin, by default the first entry of the list. For the next page, the position of the last entry. */
   after?: number;
+  /** True to begin with the newest entry. */
+  descending?: boolean;
   /** The most entries to return: 0 to 10,000 (the default). */
   limit?: number;
 }
@@ -58,7 +69,8 @@ const APPEND_OPTIONS = once(() =>
 
 const LIST_OPTIONS = once(() =>
   z.strictObject({
-    after: z._default(whole(0), 0),
+    after: z.optional(whole(0)),
+    descending: z._default(trueOrFalse(), false),
     limit: z._default(whole(0, PAGE_LIMIT_MAX), PAGE_LIMIT_MAX),
   } satisfies FieldsOf<ListEntriesOptions>),
 );
@@ -87,9 +99,13 @@ export class SessionEntries implements Entries {
   }
 
   list(options: ListEntriesOptions = {}): Entry[] {
-    const { after, limit } = parseOptions("entries.list", LIST_OPTIONS(), options);
+    const { after, descending, limit } = parseOptions("entries.list", LIST_OPTIONS(), options);
     const { database, entries } = this.#repositories;
-    return database.read(() => entries.after(this.#sessionId, after, limit));
+    return database.read(() =>
+      descending
+        ? entries.before(this.#sessionId, after ?? Number.MAX_SAFE_INTEGER, limit)
+        : entries.after(this.#sessionId, after ?? 0, limit),
+    );
   }
 }
 

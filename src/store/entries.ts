@@ -27,6 +27,8 @@ export class EntryRepository extends Repository {
   readonly #insert = this.statement<NewEntry & { id: null }>`${ENTRY.insert()}`;
   readonly #after = this.statement<{ sessionId: string; after: number; limit: number }, RowOf<typeof ENTRY>>`
     SELECT ${ENTRY} FROM entries WHERE session_id = @sessionId AND id > @after ORDER BY id LIMIT @limit`;
+  readonly #before = this.statement<{ sessionId: string; before: number; limit: number }, RowOf<typeof ENTRY>>`
+    SELECT ${ENTRY} FROM entries WHERE session_id = @sessionId AND id < @before ORDER BY id DESC LIMIT @limit`;
   readonly byExternalId = this.statement<[sessionId: string, externalId: string], RowOf<typeof KNOWN>>`
     SELECT ${KNOWN} FROM entries WHERE session_id = ? AND external_id = ?`.get;
   readonly #beyond = this.statement<[sessionId: string, beforeSeq: number], Record<string, unknown>>`
@@ -72,14 +74,21 @@ export class EntryRepository extends Repository {
   }
 
   after(sessionId: string, after: number, limit: number): Entry[] {
-    return this.#after
-      .all({ sessionId, after, limit })
-      .map(({ id: position, beforeSeq, externalId, createdAtMs, ...row }) => ({
-        position,
-        beforeSeq,
-        ...(externalId !== null && { id: externalId }),
-        value: decodeValue(row) as JsonValue,
-        createdAtMs,
-      }));
+    return this.#after.all({ sessionId, after, limit }).map(entryOf);
   }
+
+  /** Newest first. */
+  before(sessionId: string, before: number, limit: number): Entry[] {
+    return this.#before.all({ sessionId, before, limit }).map(entryOf);
+  }
+}
+
+function entryOf({ id: position, beforeSeq, externalId, createdAtMs, ...row }: RowOf<typeof ENTRY>): Entry {
+  return {
+    position,
+    beforeSeq,
+    ...(externalId !== null && { id: externalId }),
+    value: decodeValue(row) as JsonValue,
+    createdAtMs,
+  };
 }

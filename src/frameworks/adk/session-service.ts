@@ -61,7 +61,7 @@ export class CoppiceSessionService extends BaseSessionService {
 
   override async getSession({ config = {}, ...key }: GetSessionRequest): Promise<Session | undefined> {
     const stored = this.#stored(key);
-    return stored && this.#sessionOf(key, stored, eventsBy(config, this.#events(key)));
+    return stored && this.#sessionOf(key, stored, this.#events(key, config));
   }
 
   override async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
@@ -161,13 +161,20 @@ export class CoppiceSessionService extends BaseSessionService {
     return session;
   }
 
-  #events(key: SessionKey): Event[] {
+  /** Returns the newest events, of those after a time. As in ADK, zero stands for no limit. */
+  #events(key: SessionKey, { numRecentEvents = 0, afterTimestamp = 0 }: GetSessionConfig = {}): Event[] {
     const { entries } = this.#store.resume(storeSessionIdOf(key));
+    const count = numRecentEvents > 0 ? numRecentEvents : Number.MAX_SAFE_INTEGER;
+    const limit = afterTimestamp === 0 ? Math.min(PAGE, count) : PAGE;
     const events: Event[] = [];
-    for (let after = 0; ; ) {
-      const page = entries.list({ after, limit: PAGE });
-      events.push(...page.map(({ value }) => value as unknown as Event));
-      if (page.length < PAGE) return events;
+    for (let after: number | undefined; ; ) {
+      const page = entries.list({ descending: true, limit, ...(after !== undefined && { after }) });
+      for (const { value } of page) {
+        const event = value as unknown as Event;
+        if (afterTimestamp === 0 || event.timestamp > afterTimestamp) events.push(event);
+        if (events.length === count) return events.reverse();
+      }
+      if (page.length < limit) return events.reverse();
       after = page.at(-1)!.position;
     }
   }
@@ -192,10 +199,4 @@ export class CoppiceSessionService extends BaseSessionService {
     const { appName, userId, sessionId } = key;
     this.#store.items.put(["adk", "sessions", appName, userId], sessionId, stored, { session: storeSessionIdOf(key) });
   }
-}
-
-/** The newest events, and those after a time. As in ADK, zero stands for no limit. */
-function eventsBy({ numRecentEvents = 0, afterTimestamp = 0 }: GetSessionConfig, events: readonly Event[]): Event[] {
-  const later = afterTimestamp === 0 ? events : events.filter(({ timestamp }) => timestamp > afterTimestamp);
-  return numRecentEvents === 0 ? [...later] : later.slice(-numRecentEvents);
 }

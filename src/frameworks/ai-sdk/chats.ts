@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { UIMessage } from "ai";
 import { StoreError } from "../../core/errors.ts";
@@ -9,6 +10,17 @@ import { firstDifference, heldFormOf, jsonOf, type StoredUiMessage, uiMessagesIn
 
 const PAGE_MESSAGES = 10_000;
 
+/** The most chats of which a save remembers what it left in the store. */
+const REMEMBERED_CHATS = 100;
+
+/** What a save left in the store. */
+interface SavedChat {
+  /** A digest of each UI message. */
+  digests: readonly string[];
+  /** The newest message of the session. */
+  newest: Message | undefined;
+}
+
 /**
  * Chats of the AI SDK in a store. A chat is the session of its id: `recall` finds its messages, and contexts show them. The methods
  * are synchronous, so that `store.atomically` can make one transaction of a load and a save.
@@ -16,6 +28,7 @@ const PAGE_MESSAGES = 10_000;
 export class CoppiceChats {
   readonly #store: Store;
   readonly #settings: SessionOptions;
+  readonly #saved = new Map<string, SavedChat>();
 
   constructor(store: Store, settings: SessionOptions = {}) {
     this.#store = store;
@@ -45,22 +58,49 @@ export class CoppiceChats {
    *   of `Store.session` and `Session.append`. Then nothing was written.
    */
   saveMessages(chatId: string, messages: readonly UIMessage[]): void {
-    const given = jsonOf(messages);
-    this.#store.atomically(() => {
+    const texts = jsonOf(messages);
+    const digests = texts.map((text) => hash("sha256", text));
+    const saved = this.#store.atomically((): SavedChat | undefined => {
       const session = this.#store.session(chatId, this.#settings);
-      const stored = storedIn(session);
-      let same = 0;
-      while (same < given.length && isDeepStrictEqual(stored[same]?.message, given[same])) same += 1;
-      const held = given.slice(same).map(heldFormOf);
-      const stale = stored.slice(same).flatMap(({ heldBy }) => heldBy);
-      const added = held.flat();
-      const kept = firstDifference(stale, added);
-      const isEarlierState = kept === added.length && kept < stale.length && given.at(-1)?.role !== "user";
-      if (isEarlierState) return;
-      if (kept < stale.length) session.rewind({ toSeq: stale[kept]!.seq - 1 });
-      session.appendAll(added.slice(kept));
+      const known = this.#savedCount(chatId, session, digests);
+      if (known !== undefined) session.appendAll(parsed(texts.slice(known)).flatMap(heldFormOf));
+      else if (!saveAll(session, parsed(texts))) return undefined;
+      return { digests, newest: session.newest() };
     });
+    this.#saved.delete(chatId);
+    if (saved !== undefined) this.#saved.set(chatId, saved);
+    for (const oldest of this.#saved.keys()) if (this.#saved.size > REMEMBERED_CHATS) this.#saved.delete(oldest);
   }
+
+  /**
+   * Returns how many messages the last save left, if the list only adds to them and nobody has changed the chat since. Then nothing
+   * of the chat has to be read.
+   */
+  #savedCount(chatId: string, session: Session, digests: readonly string[]): number | undefined {
+    const saved = this.#saved.get(chatId);
+    if (saved === undefined || saved.digests.some((digest, index) => digest !== digests[index])) return undefined;
+    return isDeepStrictEqual(session.newest(), saved.newest) ? saved.digests.length : undefined;
+  }
+}
+
+function parsed(texts: readonly string[]): UIMessage[] {
+  return texts.map((text) => JSON.parse(text) as UIMessage);
+}
+
+/** @returns false if the list is an earlier state of the chat. */
+function saveAll(session: Session, given: readonly UIMessage[]): boolean {
+  const stored = storedIn(session);
+  let same = 0;
+  while (same < given.length && isDeepStrictEqual(stored[same]?.message, given[same])) same += 1;
+  const held = given.slice(same).map(heldFormOf);
+  const stale = stored.slice(same).flatMap(({ heldBy }) => heldBy);
+  const added = held.flat();
+  const kept = firstDifference(stale, added);
+  const isEarlierState = kept === added.length && kept < stale.length && given.at(-1)?.role !== "user";
+  if (isEarlierState) return false;
+  if (kept < stale.length) session.rewind({ toSeq: stale[kept]!.seq - 1 });
+  session.appendAll(added.slice(kept));
+  return true;
 }
 
 function storedIn(session: Session): StoredUiMessage[] {

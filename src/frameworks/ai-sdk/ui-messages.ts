@@ -13,16 +13,18 @@ export interface StoredUiMessage {
   heldBy: readonly Message[];
 }
 
-/** Copies messages as JSON does. @throws {StoreError} `MESSAGE_INVALID` for what JSON cannot hold, and for a message without an id. */
-export function jsonOf(messages: readonly UIMessage[]): UIMessage[] {
+/** Returns the JSON of each message. @throws {StoreError} `MESSAGE_INVALID` for what JSON cannot hold, and for a message without an id. */
+export function jsonOf(messages: readonly UIMessage[]): string[] {
   return messages.map((message, index) => {
     const path = `messages[${index}]`;
     if (typeof message?.id !== "string") refuse(`${path}.id`, "it is not a string");
     try {
-      return JSON.parse(JSON.stringify(message)) as UIMessage;
+      const text: string | undefined = JSON.stringify(message);
+      if (text !== undefined) return text;
     } catch {
-      return refuse(path, "JSON cannot hold it");
+      // A cycle or a big number. It is refused below.
     }
+    return refuse(path, "JSON cannot hold it");
   });
 }
 

@@ -224,6 +224,8 @@ describe("events", () => {
     expect(await timesBy({ afterTimestamp: 2_000 })).toEqual([2_000.4, 3_000]);
     expect(await timesBy({ afterTimestamp: 1_000, numRecentEvents: 1 })).toEqual([3_000]);
     expect(await timesBy({ afterTimestamp: 9_000 })).toEqual([]);
+    expect(await timesBy({ afterTimestamp: 2_000, numRecentEvents: 3 })).toEqual([2_000.4, 3_000]);
+    expect(await timesBy({ numRecentEvents: 0 })).toHaveLength(4);
     expect((await service.getSession({ ...ADA, sessionId: "s1" }))!.lastUpdateTime).toBe(3_000);
   });
 });

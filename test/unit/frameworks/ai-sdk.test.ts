@@ -118,6 +118,30 @@ describe("a chat", () => {
     expect(store.query("SELECT count(*) AS n FROM messages")).toEqual([{ n: 7 }]);
   });
 
+  test("is compared with the store again if anybody else has changed it, or an earlier state came late", () => {
+    const store = temporaryStore();
+    const [chats, others] = [new CoppiceChats(store), new CoppiceChats(store)];
+    const [one, two, three, four] = [user("1", "a"), answer("2", text("b")), user("3", "c"), answer("4", text("d"))];
+    const ids = () => chats.loadMessages("s").map(({ id }) => id);
+    chats.saveMessages("s", [one, two]);
+    chats.saveMessages("s", [one, two, three]);
+    others.saveMessages("s", [one, two, three, four]);
+    chats.saveMessages("s", [one, two]);
+    chats.saveMessages("s", [one, two, three, four]);
+    expect(ids()).toEqual(["1", "2", "3", "4"]);
+    store.resume("s").rewind({ toSeq: 1 });
+    chats.saveMessages("s", [one, two, three, four, user("5", "e")]);
+    expect(ids()).toEqual(["1", "2", "3", "4", "5"]);
+    expect(() =>
+      store.atomically(() => {
+        chats.saveMessages("s", [one, two, three, four, user("5", "e"), user("6", "f")]);
+        throw new Error("no");
+      }),
+    ).toThrow("no");
+    chats.saveMessages("s", [one, two, three, four, user("5", "e"), user("6", "f"), user("7", "g")]);
+    expect(ids()).toEqual(["1", "2", "3", "4", "5", "6", "7"]);
+  });
+
   test("goes back for an answer that is regenerated, and for a message that is edited; both can be undone", async () => {
     const store = temporaryStore();
     const chats = new CoppiceChats(store);

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import type { ListEntriesOptions } from "../../../src/session/entries.ts";
 import { nastyJson } from "../../support/message-arbitraries.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { user } from "../../support/said.ts";
@@ -157,4 +158,15 @@ test("verify counts entries, and names a damaged one, which is refused when it i
   inDatabase(path, (database) => database.exec("UPDATE entries SET value = '3' WHERE value = '2'"));
   expect(store.verify()).toMatchObject({ ok: false, problems: [{ text: "row 2 of entries is damaged" }] });
   expect(() => store.session("s").entries.list()).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+});
+
+test("are listed from either end, in pages", () => {
+  const { entries } = temporaryStore().session("s");
+  const positions = entries.append([1, 2, 3, 4].map((value) => ({ value }))).map(({ position }) => position);
+  const values = (options: ListEntriesOptions) => entries.list(options).map(({ value }) => value);
+  expect(values({ after: positions[1]!, limit: 1 })).toEqual([3]);
+  expect(values({ descending: true })).toEqual([4, 3, 2, 1]);
+  expect(values({ descending: true, limit: 2 })).toEqual([4, 3]);
+  expect(values({ descending: true, limit: 2, after: positions[2]! })).toEqual([2, 1]);
+  expect(values({ descending: true, after: positions[0]! })).toEqual([]);
 });
