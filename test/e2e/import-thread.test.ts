@@ -44,11 +44,14 @@ async function imported(path: string, inThread: boolean, onProgress: () => void 
   for await (const { byteLength, ...file } of walkFiles([path])) {
     reports.push(await run.read(inThread && byteLength !== undefined ? { ...file, byteLength } : file));
   }
+  const branches = store.query("SELECT id FROM sessions WHERE superseded_at_ms IS NOT NULL ORDER BY rowid");
+  const branchIds = branches.map(({ id }) => id);
   const tables = ["sessions", "messages", "artifacts", "message_artifacts", "unions", "clusters", "themes"];
   const digests = tables.map((table) => {
     const rows = store.query(`SELECT * FROM ${table} ORDER BY rowid`);
     const json = JSON.stringify(rows, (key, value) => {
       if (key === "checksum") return undefined; // it covers the times
+      if (branchIds.includes(value)) return `branch ${branchIds.indexOf(value)}`;
       return typeof value === "number" && value >= STARTED_MS ? "now" : value;
     });
     const digest = createHash("sha256").update(json).digest("hex");
