@@ -1,16 +1,20 @@
 import type { PoolClient } from "pg";
 import { insertRows, type SessionKey } from "./places.ts";
+import { changeIndex } from "./word-index.ts";
 
 // Tombstones say what was forgotten, so that no copy brings it back. They hold ids, and no text. All of this runs while the row of
 // the session is locked.
 
 /** Deletes messages of a session on the hub, and leaves tombstones. */
 export async function buryMessages(client: PoolClient, key: SessionKey, messageIds: readonly number[]): Promise<void> {
-  await client.query("DELETE FROM coppice.messages WHERE place = $1 AND session_no = $2 AND message_id = ANY ($3)", [
-    key.place,
-    key.sessionNo,
-    messageIds,
-  ]);
+  const { place, sessionNo } = key;
+  const { rows } = await client.query<{ messageId: number; branch: string | null }>(
+    `DELETE FROM coppice.messages WHERE place = $1 AND session_no = $2 AND message_id = ANY ($3)
+     RETURNING message_id AS "messageId", branch`,
+    [place, sessionNo, messageIds],
+  );
+  const removed = rows.filter(({ branch }) => branch === null).map(({ messageId }) => ({ sessionNo, messageId }));
+  await changeIndex(client, key, { added: [], removed });
   await addTombstones(client, key, messageIds);
 }
 
@@ -25,7 +29,9 @@ export async function burySession(client: PoolClient, key: SessionKey): Promise<
   await addTombstones(client, key, [null]);
 }
 
-export async function deleteFacts(client: PoolClient, { place, sessionNo }: SessionKey): Promise<void> {
+export async function deleteFacts(client: PoolClient, key: SessionKey): Promise<void> {
+  const { place, sessionNo } = key;
+  await changeIndex(client, key, { added: [], forgottenSessions: [sessionNo] });
   for (const table of ["messages", "facts", "artifacts"]) {
     await client.query(`DELETE FROM coppice.${table} WHERE place = $1 AND session_no = $2`, [place, sessionNo]);
   }

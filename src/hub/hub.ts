@@ -5,6 +5,8 @@ import { storeIdOf } from "../store/id-blocks.ts";
 import { HubConnection } from "./connection.ts";
 import { type HubPlace, placeOfProject } from "./places.ts";
 import { type PushOutcome, pushSession } from "./push.ts";
+import { type HubHit, type HubRecallOptions, recallOnHub } from "./recall.ts";
+import { IndexChanged, type KeepReport, keepIndex, WordIndexReader } from "./word-index.ts";
 
 export interface PushProgress {
   sessionId: string;
@@ -79,6 +81,17 @@ export interface Hub {
   /** Lists the sessions that you may see, the most recently pushed first. */
   sessions(options?: { project?: string; limit?: number }): Promise<HubSession[]>;
 
+  /**
+   * Finds the messages that answer a query, in all sessions that you may see, as `recall` of a store does. If the hub has the same
+   * messages as a store, it gives the same hits with the same scores.
+   *
+   * @throws {StoreError} `QUERY_EMPTY`, `OPTION_INVALID`, `HUB_UNREACHABLE`, `HUB_REFUSED`.
+   */
+  recall(query: string, options?: HubRecallOptions): Promise<HubHit[]>;
+
+  /** Merges small parts of the word index, and takes forgotten messages out of it. Any number of processes may do it at once. */
+  keep(options?: { signal?: AbortSignal }): Promise<KeepReport>;
+
   close(): Promise<void>;
 }
 
@@ -101,11 +114,16 @@ export async function openHub(url: string): Promise<Hub> {
 
 const SESSIONS_DEFAULT = 100;
 
+/** A search begins again if its segments were merged meanwhile. Merges are rare. */
+const RECALL_TRIES_MAX = 10;
+
 class OpenedHub implements Hub {
   readonly #connection: HubConnection;
+  readonly #index: WordIndexReader;
 
   constructor(connection: HubConnection) {
     this.#connection = connection;
+    this.#index = new WordIndexReader(connection);
   }
 
   get name(): string {
@@ -158,6 +176,20 @@ class OpenedHub implements Hub {
       );
       return rows;
     });
+  }
+
+  async recall(query: string, options: HubRecallOptions = {}): Promise<HubHit[]> {
+    for (let tryCount = 1; ; tryCount++) {
+      try {
+        return await recallOnHub(this.#index, query, options);
+      } catch (error) {
+        if (!(error instanceof IndexChanged) || tryCount === RECALL_TRIES_MAX) throw error;
+      }
+    }
+  }
+
+  keep({ signal }: { signal?: AbortSignal } = {}): Promise<KeepReport> {
+    return keepIndex(this.#connection, signal);
   }
 
   close(): Promise<void> {

@@ -1,5 +1,5 @@
 /** The lowest version of the tables that this version of Coppice can use. */
-export const VERSION_MIN = 1;
+export const VERSION_MIN = 2;
 
 /**
  * The versions of the hub's tables, in order. A released one is never edited. `clientMin` is the lowest version that a client must
@@ -8,7 +8,10 @@ export const VERSION_MIN = 1;
  * Rules that a test holds, so that a distributed Postgres can take the tables: every key begins with `place`; there are no triggers
  * and no policies with subqueries.
  */
-export const MIGRATIONS: readonly { clientMin: number; sql: string }[] = [{ clientMin: 1, sql: tablesOfVersion1() }];
+export const MIGRATIONS: readonly { clientMin: number; sql: string }[] = [
+  { clientMin: 1, sql: tablesOfVersion1() },
+  { clientMin: 2, sql: tablesOfVersion2() },
+];
 
 function tablesOfVersion1(): string {
   // JSON is in bytes, because `jsonb` orders keys and `text` refuses U+0000.
@@ -143,6 +146,48 @@ GRANT UPDATE (title, created_at_ms, last_at_ms, holder, epoch, message_count, la
   embedder_id, dimension, newest_id, pushed_at, pushed_by, forgotten_at) ON coppice.sessions TO coppice_writer;
 GRANT UPDATE (branch, seq, step_id, turn_seq, checksum) ON coppice.messages TO coppice_writer;
 GRANT UPDATE (digest, body) ON coppice.facts TO coppice_writer;
+`;
+}
+
+/** The word index. A client that does not know it would push messages that no search finds. */
+function tablesOfVersion2(): string {
+  return `
+CREATE SEQUENCE coppice.segment_numbers;
+ALTER TABLE coppice.places ADD UNIQUE (place, team);
+
+-- Which messages of a push have which words. Rows never change: the keeper replaces many small segments by a large one.
+CREATE TABLE coppice.segments (
+  place bigint NOT NULL,
+  segment bigint NOT NULL DEFAULT nextval('coppice.segment_numbers'),
+  team text NOT NULL,
+  level smallint NOT NULL,
+  -- True if it says which messages of other segments are gone.
+  has_gone boolean NOT NULL,
+  head bytea NOT NULL,
+  PRIMARY KEY (place, segment),
+  UNIQUE (place, segment, team),
+  FOREIGN KEY (place, team) REFERENCES coppice.places (place, team)
+);
+
+-- The words of a large segment, in their order. Each has a range of them.
+CREATE TABLE coppice.buckets (
+  place bigint NOT NULL,
+  segment bigint NOT NULL,
+  bucket integer NOT NULL,
+  team text NOT NULL,
+  body bytea NOT NULL,
+  PRIMARY KEY (place, segment, bucket),
+  FOREIGN KEY (place, segment, team) REFERENCES coppice.segments (place, segment, team) ON DELETE CASCADE
+);
+ALTER TABLE coppice.buckets ALTER COLUMN body SET STORAGE EXTERNAL;
+
+${["segments", "buckets"].map(teamTable).join("\n")}
+
+GRANT SELECT ON coppice.segments, coppice.buckets TO coppice_reader, coppice_writer;
+GRANT INSERT, DELETE ON coppice.segments, coppice.buckets TO coppice_writer;
+-- The keeper locks the rows of segments, which needs the right to update a column. None is ever updated.
+GRANT UPDATE (level) ON coppice.segments TO coppice_writer;
+GRANT USAGE ON SEQUENCE coppice.segment_numbers TO coppice_writer;
 `;
 }
 

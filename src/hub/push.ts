@@ -1,13 +1,15 @@
 import type { PoolClient } from "pg";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
 import type { FactRow, FactTables } from "../store/fact-rows.ts";
-import type { MessageBatch, MessagePlace } from "../store/pushed-rows.ts";
+import type { IndexedRow, MessageBatch, MessagePlace } from "../store/pushed-rows.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { sessionRows } from "../store/session-rows.ts";
 import type { HubConnection } from "./connection.ts";
 import { buryMessages } from "./forgetting.ts";
+import { indexedMessage } from "./indexed-message.ts";
 import { type HubPlace, insertRows, type SessionKey } from "./places.ts";
 import { type Chunk, chunksOf, encodeMessage, encodeRows, headOf, placeOf, shapeOf } from "./rows.ts";
+import { changeIndex } from "./word-index.ts";
 
 /** A transaction sends at most this many messages, and stops after about this many bytes of them. */
 const BATCH = { count: 500, bytes: 4_000_000 };
@@ -53,6 +55,8 @@ interface SessionRow {
 interface Snapshot {
   places: MessagePlace[];
   batch: MessageBatch;
+  /** The texts of the batch. */
+  indexed: IndexedRow[];
   facts: FactRow[] | undefined;
 }
 
@@ -131,8 +135,13 @@ async function advance(client: PoolClient, key: SessionKey, row: SessionRow, rea
   const { id } = reader.name;
   const sent = sentOf(local, row.last_id);
   const isMoved = row.shape !== null && !shapeOf(sent, id).equals(row.shape);
-  if (isMoved) await movePlaces(client, key, sent, id);
-  await insertMessages(client, key, id, local.batch);
+  const { removed, returned } = isMoved ? await movePlaces(client, key, sent, id) : UNMOVED;
+  await insertMessages(client, key, id, local);
+  const onPath = [...local.indexed, ...reader.indexed(returned)].filter(({ sessionId }) => sessionId === id);
+  await changeIndex(client, key, {
+    added: onPath.map((row) => indexedMessage(key.sessionNo, row)),
+    removed: removed.map((messageId) => ({ sessionNo: key.sessionNo, messageId })),
+  });
   const hasNewFacts = local.facts !== undefined && (await putFacts(client, key, chunksOf(local.facts)));
   if (forgottenCount > 0) await deleteUnusedArtifacts(client, key, local.facts!);
   const hasChanged = isMoved || hasNewFacts || forgottenCount > 0 || local.batch.messages.length > 0;
@@ -158,7 +167,8 @@ class SnapshotReader {
       const places = pushedRows.places({ id });
       const batch = pushedRows.batch(id, afterId, most);
       const isLast = (batch.messages.at(-1)?.id ?? afterId) >= (places.at(-1)?.id ?? 0);
-      if (!isLast) return { places, batch, facts: undefined };
+      const indexed = pushedRows.indexed(batch.messages.map((row) => row.id));
+      if (!isLast) return { places, batch, indexed, facts: undefined };
       const facts: FactRow[] = [];
       for (const fact of sessionRows(this.#repositories, id, storeId, WITHOUT_PATH)) {
         if (!OF_MESSAGES.has(fact.table)) facts.push(fact);
@@ -167,8 +177,13 @@ class SnapshotReader {
       if (factOf(facts, "origin").embedderId !== hashingEmbedder.id) {
         for (const row of pushedRows.vectors(id)) facts.push({ table: "vectors", row } as unknown as FactRow);
       }
-      return { places, batch, facts };
+      return { places, batch, indexed, facts };
     });
+  }
+
+  indexed(ids: readonly number[]): IndexedRow[] {
+    const { database, pushedRows } = this.#repositories;
+    return database.read(() => pushedRows.indexed(ids));
   }
 
   forgottenSeqs(): Set<number> {
@@ -223,13 +238,14 @@ async function insertMessages(
   client: PoolClient,
   { place, team, sessionNo }: SessionKey,
   sessionId: string,
-  { messages, artifacts }: MessageBatch,
+  { batch: { messages, artifacts }, indexed }: Snapshot,
 ): Promise<void> {
   const key = { place, session_no: sessionNo, team };
+  const texts = new Map(indexed.map(({ id, text }) => [id, text]));
   await insertRows(
     client,
     "messages",
-    messages.map((row) => ({ ...key, ...encodeMessage(row, sessionId) })),
+    messages.map((row) => ({ ...key, ...encodeMessage(row, sessionId, texts.get(row.id)!) })),
   );
   const bodies = artifacts.map((row) => {
     return { ...key, sha256: Buffer.from(row.sha256, "hex"), body: encodeRows([{ table: "artifacts", row }]) };
@@ -237,18 +253,27 @@ async function insertMessages(
   await insertRows(client, "artifacts", bodies, "ON CONFLICT DO NOTHING");
 }
 
+interface Moved {
+  /** Messages that left the path of the session, and those that came back. */
+  removed: readonly number[];
+  returned: readonly number[];
+}
+
+const UNMOVED: Moved = { removed: [], returned: [] };
+
 /** A rewind moved messages to a branch, or divided a step. */
 async function movePlaces(
   client: PoolClient,
   { place, sessionNo }: SessionKey,
   sent: readonly MessagePlace[],
   sessionId: string,
-): Promise<void> {
+): Promise<Moved> {
   const { rows } = await client.query<ReturnType<typeof placeOf> & { message_id: number }>(
     `SELECT message_id, branch, seq, step_id, turn_seq, checksum FROM coppice.messages
      WHERE place = $1 AND session_no = $2`,
     [place, sessionNo],
   );
+  const onPath = new Set(rows.filter(({ branch }) => branch === null).map(({ message_id }) => message_id));
   const known = new Map(rows.map(({ message_id, ...at }) => [message_id, JSON.stringify(Object.values(at))]));
   for (const message of sent) {
     const at = Object.values(placeOf(message, sessionId));
@@ -259,6 +284,11 @@ async function movePlaces(
       [place, sessionNo, message.id, ...at],
     );
   }
+  const isNowOnPath = (message: MessagePlace): boolean => message.sessionId === sessionId;
+  return {
+    removed: sent.filter((message) => onPath.has(message.id) && !isNowOnPath(message)).map(({ id }) => id),
+    returned: sent.filter((message) => !onPath.has(message.id) && isNowOnPath(message)).map(({ id }) => id),
+  };
 }
 
 /** Sends the chunks that the hub lacks, and deletes those that are no more. @returns false if nothing had changed. */

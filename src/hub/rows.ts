@@ -1,5 +1,6 @@
 import { createHash, hash } from "node:crypto";
 import { crc32, deflateRawSync, inflateRawSync } from "node:zlib";
+import { StoreError } from "../core/errors.ts";
 import type { Role } from "../core/message.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
 import type { FactRow, FactTables } from "../store/fact-rows.ts";
@@ -40,8 +41,12 @@ export interface HubMessage {
   body: Buffer;
 }
 
-/** The vector of the local embedder is not sent, because the embedder makes it again. Others are facts of their own. */
-export function encodeMessage(row: MessageRow, sessionId: string): HubMessage {
+/**
+ * The vector of the local embedder is not sent, because the embedder makes it again. Others are facts of their own.
+ *
+ * @param text  What searches show. Whoever pulls the message derives it from its parts; deflated beside them, it takes few bytes.
+ */
+export function encodeMessage(row: MessageRow, sessionId: string, text: string): HubMessage {
   const { embedding, ...content } = row;
   const vectorCrc = embedding && row.embedderId === hashingEmbedder.id ? crc32(embedding) : undefined;
   for (const column of PLACE_COLUMNS) delete (content as Partial<MessageRow>)[column];
@@ -53,7 +58,10 @@ export function encodeMessage(row: MessageRow, sessionId: string): HubMessage {
     token_count: row.tokenCount,
     created_at_ms: row.createdAtMs,
     digest: row.digest,
-    body: encodeRows([{ table: "messages", row: { ...content, vectorCrc } } as FactRow]),
+    body: encodeRows([
+      { table: "messages", row: { ...content, vectorCrc } },
+      { table: "texts", row: { text } },
+    ] as FactRow[]),
   };
 }
 
@@ -88,9 +96,19 @@ export function encodeRows(rows: readonly FactRow[]): Buffer {
 
 /** @throws {StoreError} `ROWS_INVALID`. */
 export function decodeRows(body: Buffer): FactRow[] {
+  return linesOf(body).map(rowOfText);
+}
+
+/** Returns the text of a message. @throws {StoreError} `ROWS_INVALID`. */
+export function textOf(body: Buffer): string {
+  const { text } = rowOfText(linesOf(body).at(-1)!).row as unknown as { text?: unknown };
+  if (typeof text !== "string") throw new StoreError("ROWS_INVALID", { reason: "a message has no text" });
+  return text;
+}
+
+function linesOf(body: Buffer): string[] {
   if (body[0] !== DEFLATED_ROWS) throw new SyntaxError(`the form ${body[0]} of a body on the hub is unknown`);
-  const text = inflateRawSync(body.subarray(1), { maxOutputLength: BODY_BYTES_MAX }).toString();
-  return text.split("\n").map(rowOfText);
+  return inflateRawSync(body.subarray(1), { maxOutputLength: BODY_BYTES_MAX }).toString().split("\n");
 }
 
 export interface Chunk {

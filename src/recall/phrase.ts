@@ -15,12 +15,12 @@ export interface Phrase {
   /** The words at both ends of the phrase. They must be whole words of the message. */
   first: RunWords;
   last: RunWords;
-  /** An FTS5 expression that matches every message with the phrase; "" if there is none. */
-  expression: string;
+  /** The first runs between white space that have words. A message with the phrase has the words of each of them. */
+  runs: readonly RunWords[];
 }
 
-/** The words under which a run between white space is indexed: the run as a whole, or its pieces. */
-interface RunWords {
+/** The words under which a run is indexed: any of `wholes` for the run as a whole, or all of `parts`, its pieces. */
+export interface RunWords {
   wholes: string[];
   parts: string[];
   isWord: boolean;
@@ -32,7 +32,7 @@ export function phraseOf(text: string): Phrase {
     compared: asCompared(text),
     first: runWordsOf(runs[0]!),
     last: runWordsOf(runs.at(-1)!),
-    expression: expressionOf(runs),
+    runs: firstWords(runs),
   };
 }
 
@@ -107,8 +107,21 @@ function runWordsOf(run: string): RunWords {
   };
 }
 
-/** Writes an FTS5 expression. Plain words that follow each other must be near each other. */
-function expressionOf(runs: readonly string[]): string {
+function firstWords(runs: readonly string[]): RunWords[] {
+  const found: RunWords[] = [];
+  for (const run of runs) {
+    if (found.length === NARROWING_MAX) break;
+    const words = runWordsOf(run);
+    if (words.wholes.length + words.parts.length > 0) found.push(words);
+  }
+  return found;
+}
+
+/**
+ * Writes an FTS5 expression that matches every message with a phrase; "" if there is none. Plain words that follow each other must
+ * be near each other.
+ */
+export function expressionOf({ runs }: Phrase): string {
   const expressions: string[] = [];
   let neighbors: string[] = [];
   const endNeighbors = () => {
@@ -118,14 +131,11 @@ function expressionOf(runs: readonly string[]): string {
     else expressions.push(...neighbors);
     neighbors = [];
   };
-  for (const run of runs) {
-    if (expressions.length + neighbors.length === NARROWING_MAX) break;
-    const { wholes, parts, isWord } = runWordsOf(run);
+  for (const { wholes, parts, isWord } of runs) {
     if (isWord) {
       neighbors.push(`"${parts[0]}"`);
       continue;
     }
-    if (wholes.length + parts.length === 0) continue;
     endNeighbors();
     const alternatives = wholes.map((word) => `"${word}"`);
     if (parts.length > 0) alternatives.push(`(${parts.map((word) => `"${word}"`).join(" AND ")})`);

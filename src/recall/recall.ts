@@ -77,7 +77,7 @@ export interface RecallOptions extends SearchScope {
   signal?: AbortSignal;
 }
 
-const recallSchema = once(() =>
+export const recallSchema = once(() =>
   z.strictObject({
     limit: z._default(whole(1, RECALL_LIMIT_MAX), RECALL_LIMIT_DEFAULT),
     tokensMax: z.optional(whole(1)),

@@ -48,7 +48,7 @@ export function textAndEmbedding(asked: RecallQuery): { text: string; embedding?
 }
 
 export interface Ranking {
-  /** Best first. With a lexical embedder, embeddings are read only for the messages that the caller takes. */
+  /** Best first, each time it is read. With a lexical embedder, only the embeddings of messages that are taken are read. */
   ranking: Iterable<Placed>;
   /** The sessions of these messages, best first; undefined if a semantic embedder has ordered the messages. */
   sessions(): RankedSession[] | undefined;
@@ -85,7 +85,7 @@ export function search(
   const all = people.length === candidates.length ? [] : rankCandidates(candidates, weights);
   const rankings: Rankings = { all, ofPeople, people: new Set(people) };
   return {
-    ranking: withVectors(ports, rankings, vector, scope),
+    ranking: { [Symbol.iterator]: () => withVectors(ports, rankings, vector, scope)[Symbol.iterator]() },
     sessions: () => {
       // Words do not say where a semantic embedder found the answer.
       if (vector !== undefined && messageVectors !== undefined) return undefined;

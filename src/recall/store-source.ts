@@ -5,7 +5,7 @@ import type { Repositories } from "../store/repositories.ts";
 import { type SearchScope, withinSessions } from "../store/search-scope.ts";
 import { idfOf, saturate } from "./bm25.ts";
 import { countStems, postingsIn } from "./counted-messages.ts";
-import { holdsPhrases } from "./phrase.ts";
+import { expressionOf, holdsPhrases } from "./phrase.ts";
 import type { Postings } from "./postings.ts";
 import type { Query, QueryWord } from "./query.ts";
 import { affordable, POSTINGS_MAX, POSTINGS_MAX_AMONG, rarest } from "./query-terms.ts";
@@ -180,7 +180,7 @@ function joined(older: Postings, newer: Postings): Postings {
 
 /** Returns the indexed messages that hold every phrase. */
 function holders(fullText: FullTextRepository, query: Query, terms: readonly TailTerm[], scope: SearchScope): number[] {
-  const narrowing = query.phrases.map(({ expression }) => expression).filter((expression) => expression !== "");
+  const narrowing = query.phrases.map(expressionOf).filter((expression) => expression !== "");
   const expression = narrowing.length > 0 ? narrowing.join(" AND ") : terms.map(({ word }) => `"${word}"`).join(" OR ");
   if (expression === "") return [];
   const ids: number[] = [];

@@ -15,6 +15,10 @@ export type MessagePlace = RowOf<typeof PLACE> & {
 /** SQL: the session and its branches. */
 const OWN = `session_id IN (SELECT id FROM sessions WHERE id = @id OR (parent_session_id = @id AND superseded_at_ms IS NOT NULL))`;
 
+const INDEXED = columns(messages, "id", "sessionId", "seq", "role", "name", "text", "tokenCount", "createdAtMs");
+/** What the word index of a hub needs of a message. `parts` is JSON. */
+export type IndexedRow = RowOf<typeof INDEXED> & { parts: string };
+
 /** A batch of the newer messages of a session, in order of their ids, with the long strings that they need. */
 export interface MessageBatch {
   messages: FactTables["messages"][];
@@ -30,6 +34,9 @@ export class PushedRowRepository extends Repository {
   readonly #vectors = this.statement<{ id: string }, { id: number; embedding: Buffer }>`
     SELECT id, embedding FROM (SELECT id, ${vectorNow("messages")} AS embedding FROM messages WHERE ${OWN})
     WHERE embedding IS NOT NULL ORDER BY id`;
+  readonly indexed = this.statement<[ids: string], IndexedRow>`
+    SELECT ${INDEXED}, messages.parts AS parts FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`
+    .allOf;
   /** The seqs that forgotten messages of a session and its branches had. */
   readonly forgottenSeqs = this.statement<{ id: string }, number>`
     SELECT seq FROM forgotten_messages WHERE ${OWN}`.pluck().all;

@@ -122,6 +122,10 @@ describe("a team's rows", () => {
       body: "'\\x01'",
     },
     artifacts: { place: "7", session_no: "1", sha256: "'\\x00'", team: `'coppice_team_${TEAM}'`, body: "'\\x01'" },
+    segments: {
+      ...{ place: "7", segment: "1", team: `'coppice_team_${TEAM}'`, level: "0", has_gone: "false", head: "'\\x01'" },
+    },
+    buckets: { place: "7", segment: "1", bucket: "0", team: `'coppice_team_${TEAM}'`, body: "'\\x01'" },
     tombstones: { place: "7", tombstone_no: "1", team: `'coppice_team_${TEAM}'`, session_no: "1" },
   };
   const insertOf = (table: string, values: Record<string, string>): string =>
@@ -155,10 +159,10 @@ describe("a team's rows", () => {
     }
   });
 
-  const DELETABLE = ["messages", "facts", "artifacts"];
+  const DELETABLE = ["messages", "facts", "artifacts", "segments", "buckets"];
 
   test.each(TABLES)(
-    "%s: a writer adds, gives no row to another team, and deletes what forgetting deletes",
+    "%s: a writer adds, gives no row to another team, and deletes what forgetting and merging delete",
     async (table) => {
       const writer = await connected(asRole(url, WRITER));
       await writer.query("BEGIN");

@@ -42,7 +42,9 @@ test("values of the adapters", () => {
 
 test("values and types of the hub", () => {
   expect(Object.keys(hub)).toEqual(["openHub"]);
-  expect(typesIn("hub/index.ts")).toEqual(["Hub", "HubSession", "PushOptions", "PushProgress", "PushReport"]);
+  expect(typesIn("hub/index.ts")).toEqual([
+    ...["Hub", "HubHit", "HubRecallOptions", "HubSession", "KeepReport", "PushOptions", "PushProgress", "PushReport"],
+  ]);
 });
 
 test("values of the view", () => {

@@ -22,7 +22,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   importers: ["core", "adapters"],
   imports: ["core", "importers", "session"],
   frameworks: ["core", "adapters", "importers", "recall", "session"],
-  hub: ["core", "store", "models", "recall", "session"],
+  hub: ["core", "vector", "store", "models", "recall", "session"],
   hooks: ["core", "store", "models", "context", "recall", "session", "importers"],
   setup: ["core", "hooks"],
   // It may start the other surfaces.

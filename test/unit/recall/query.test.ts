@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { holdsPhrases } from "../../../src/recall/phrase.ts";
+import { expressionOf, holdsPhrases } from "../../../src/recall/phrase.ts";
 import { parseQuery } from "../../../src/recall/query.ts";
 import { expectLinearTime } from "../../support/processor-time.ts";
 
 const wordsOf = (text: string): string[] => parseQuery(text).words.map(({ word }) => word);
-const expressionsOf = (text: string): string[] => parseQuery(text).phrases.map(({ expression }) => expression);
+const expressionsOf = (text: string): string[] => parseQuery(text).phrases.map(expressionOf);
 
 describe("a query", () => {
   test("is its words that tell, one of each stem, with how often it has them", () => {
@@ -81,9 +81,13 @@ describe("what stands in double quotes", () => {
         compared: "session lock",
         first: { wholes: [], parts: ["session"], isWord: true },
         last: { wholes: [], parts: ["lock"], isWord: true },
-        expression: 'NEAR("session" "lock", 12)',
+        runs: [
+          { wholes: [], parts: ["session"], isWord: true },
+          { wholes: [], parts: ["lock"], isWord: true },
+        ],
       },
     ]);
+    expect(phrases.map(expressionOf)).toEqual(['NEAR("session" "lock", 12)']);
   });
 
   test("may have been indexed whole or in pieces", () => {

@@ -1,0 +1,385 @@
+import { StoreError } from "../core/errors.ts";
+import { ROLES } from "../core/message-words.ts";
+import type { LocalEmbedder } from "../models/embedder.ts";
+import { searchStem } from "../models/search-words.ts";
+import { saturate } from "../recall/bm25.ts";
+import { holdsPhrases, type RunWords } from "../recall/phrase.ts";
+import type { Query, QueryWord } from "../recall/query.ts";
+import { affordable, POSTINGS_MAX, POSTINGS_MAX_AMONG, type QueryTerm, rarest } from "../recall/query-terms.ts";
+import type { Found, FoundTerm, Lookup, Source } from "../recall/source.ts";
+import type { EvidenceRow, TextRow } from "../store/evidence.ts";
+import type { SearchScope } from "../store/search-scope.ts";
+import { decodeEmbedding, encodeEmbedding } from "../vector/codec.ts";
+import type { LoadedSegment } from "./loaded-segment.ts";
+import { bucketOf, byId, findWord, type IndexedMessage, type WordEntry, wordsIn } from "./segment.ts";
+
+/** In a project of at most this many messages, more entries of the index are read, as a store does in a small scope. */
+const SMALL_MAX = 5_000;
+
+/** At most this many messages, newest first, are checked for the phrases of a query. Their texts are fetched. */
+const COMPARED_MAX = 2_000;
+
+/** The most stems with the same beginning that are compared. */
+const STEMS_MAX = 20_000;
+
+/** Messages of several stores may have the same id. The later ones are told apart by a fraction. */
+const SAME_ID_STEP = 1 / 1_024;
+
+export interface BucketKey {
+  place: number;
+  segment: number;
+  bucket: number;
+}
+
+export interface MessageKey {
+  place: number;
+  sessionNo: number;
+  messageId: number;
+}
+
+/** What a question lacks. */
+export interface Missing {
+  buckets: readonly BucketKey[];
+  /** The texts of messages, with the ids that the source has given them. */
+  texts: readonly ({ id: number } & MessageKey)[];
+}
+
+/** A source lacks something. When it was fetched, the same question gets its answer. */
+class NotFetched extends Error {}
+
+/** A message, where it stands in the index. */
+interface Entry {
+  loaded: LoadedSegment;
+  message: IndexedMessage;
+}
+
+/** A message that has a word this many times. */
+interface Posting extends Entry {
+  count: number;
+}
+
+/**
+ * The messages of a project on the hub, as a search reads them. It answers from what was fetched. What it lacks it notes, and throws
+ * `NotFetched`.
+ *
+ * The ids that it gives are those of the messages in their stores, unless several stores have the same.
+ */
+export class HubSource implements Source {
+  readonly #segments: readonly LoadedSegment[];
+  readonly #embedder: LocalEmbedder;
+  readonly #removed: Removed;
+  readonly #buckets = new Map<string, Buffer>();
+  readonly #texts = new Map<number, string>();
+  /** The words of segments by number and stem, and their postings by stem. */
+  readonly #words = new Map<string, WordEntry | undefined>();
+  readonly #postings = new Map<string, readonly Posting[]>();
+  readonly #entries = new Map<number, Entry>();
+  readonly #embeddings = new Map<number, Float32Array>();
+  readonly #missingBuckets = new Map<string, BucketKey>();
+  readonly #missingTexts = new Set<number>();
+
+  constructor(segments: readonly LoadedSegment[], embedder: LocalEmbedder) {
+    this.#segments = segments;
+    this.#embedder = embedder;
+    this.#removed = removedIn(segments);
+  }
+
+  /** Answers a question. What it lacks is fetched first, with as many calls as it takes. */
+  async answer<T>(ask: () => T, fetch: (missing: Missing) => Promise<void>): Promise<T> {
+    for (;;) {
+      try {
+        return ask();
+      } catch (error) {
+        if (!(error instanceof NotFetched)) throw error;
+      }
+      const texts = Array.from(this.#missingTexts, (id) => ({ id, ...this.keyOf(id) }));
+      const buckets = [...this.#missingBuckets.values()];
+      this.#missingBuckets.clear();
+      this.#missingTexts.clear();
+      await fetch({ buckets, texts });
+    }
+  }
+
+  addBucket({ segment, bucket }: Pick<BucketKey, "segment" | "bucket">, bytes: Buffer): void {
+    this.#buckets.set(`${segment} ${bucket}`, bytes);
+  }
+
+  addText(id: number, text: string): void {
+    this.#texts.set(id, text);
+  }
+
+  keyOf(id: number): MessageKey {
+    const { loaded, message } = this.#entries.get(id)!;
+    return { place: loaded.place, sessionNo: message.sessionNo, messageId: message.messageId };
+  }
+
+  lookUp(words: readonly QueryWord[]): Lookup {
+    this.#need(words.map(({ stem }) => stem));
+    const terms = rarest(words, (stem) => this.#countOf(stem));
+    return {
+      terms,
+      stemsFrom: (beginning) => this.#stemsFrom(beginning),
+      found: (query) => this.#found(query, terms),
+    };
+  }
+
+  inScope(ids: readonly number[], { roles, partTypes, sinceMs, untilMs }: SearchScope): number[] {
+    if (partTypes !== undefined) throw notOnHub("partTypes", partTypes);
+    return ids.filter((id) => {
+      const { role, createdAtMs } = this.#entries.get(id)!.message;
+      return (
+        (roles === undefined || roles.includes(ROLES[role]!)) &&
+        (sinceMs === undefined || createdAtMs >= sinceMs) &&
+        (untilMs === undefined || createdAtMs <= untilMs)
+      );
+    });
+  }
+
+  around(ids: readonly number[], radius: number): number[] {
+    const near = new Set<number>();
+    for (const id of ids) {
+      const { sessionNo, seq } = this.#entries.get(id)!.message;
+      for (const loaded of this.#segments) {
+        for (const message of loaded.near(sessionNo, seq, radius)) {
+          if (this.#removed.isThere(message)) near.add(this.#idOf({ loaded, message }));
+        }
+      }
+    }
+    return [...near];
+  }
+
+  rows(ids: readonly number[]): EvidenceRow[] {
+    return ids.map((messageId) => {
+      const { sessionNo, seq, role, isCall, name, tokenCount, createdAtMs } = this.#entries.get(messageId)!.message;
+      const sessionId = String(sessionNo);
+      return { messageId, sessionId, seq, role: ROLES[role]!, name, tokenCount, createdAtMs, isCall };
+    });
+  }
+
+  texts(ids: readonly number[]): TextRow[] {
+    const texts = this.textsOf(ids);
+    return this.rows(ids).map(({ messageId, seq, role, name, createdAtMs }) => {
+      return { messageId, seq, stepId: messageId, role, name, createdAtMs, text: texts.get(messageId)! };
+    });
+  }
+
+  textsOf(ids: readonly number[]): Map<number, string> {
+    const found = new Map<number, string>();
+    for (const id of ids) {
+      const text = this.#texts.get(id);
+      if (text === undefined) this.#missingTexts.add(id);
+      else found.set(id, text);
+    }
+    if (found.size < new Set(ids).size) throw new NotFetched();
+    return found;
+  }
+
+  /** Makes the vectors of texts again, as their stores have them. */
+  embeddings(ids: readonly number[], _embedderId: string): Map<number, Float32Array> {
+    for (const [id, text] of this.textsOf(ids.filter((id) => !this.#embeddings.has(id)))) {
+      const vector = this.#embedder.embed(text);
+      if (vector !== undefined) this.#embeddings.set(id, decodeEmbedding(encodeEmbedding(vector)));
+    }
+    return this.#embeddings;
+  }
+
+  /** Clusters of the hub have no handles. */
+  clusterOf(): null {
+    return null;
+  }
+
+  /** Returns how many messages hold a stem. Lists are only read if some of their messages may be gone. */
+  #countOf(stem: string): number {
+    if (this.#removed.hasAny) return this.#postingsOf(stem).length;
+    return this.#segments.reduce((sum, loaded) => sum + (this.#wordIn(loaded, stem)?.messageCount ?? 0), 0);
+  }
+
+  #found(query: Query, known: readonly QueryTerm[]): Found {
+    const { messageCount, wordCount } = this.#removed;
+    const hasPhrases = query.phrases.length > 0;
+    const terms = affordable(known, hasPhrases || messageCount <= SMALL_MAX ? POSTINGS_MAX_AMONG : POSTINGS_MAX);
+    const holding = hasPhrases ? this.#holders(query, terms) : undefined;
+    const lengthMean = wordCount / messageCount;
+    return {
+      messageCount,
+      terms: terms.map((term): FoundTerm => {
+        const entries = this.#postingsOf(term.stem);
+        const held = holding === undefined ? entries : entries.filter((entry) => holding.has(this.#idOf(entry)));
+        const messageIds = held.map((entry) => this.#idOf(entry));
+        const shares = held.map(({ count, message }) => saturate(count, message.wordCount / lengthMean));
+        return { term, holderCount: entries.length, postings: { messageIds, shares } };
+      }),
+    };
+  }
+
+  /** Returns the messages that hold every phrase. */
+  #holders({ phrases }: Query, terms: readonly QueryTerm[]): Set<number> {
+    const runs = phrases.flatMap((phrase) => phrase.runs);
+    this.#need(runs.flatMap(({ wholes, parts }) => [...wholes, ...parts]).map(searchStem));
+    const holding = (word: string): Set<number> => {
+      return new Set(this.#postingsOf(searchStem(word)).map((entry) => this.#idOf(entry)));
+    };
+    const holdingRun = ({ wholes, parts }: RunWords): Set<number> => {
+      const pieces = parts.length === 0 ? [] : [...intersection(parts.map(holding))];
+      return new Set([...wholes.flatMap((word) => [...holding(word)]), ...pieces]);
+    };
+    const found =
+      runs.length > 0
+        ? intersection(runs.map(holdingRun))
+        : new Set(terms.flatMap(({ stem }) => this.#postingsOf(stem).map((entry) => this.#idOf(entry))));
+    const ids = [...found].sort((left, right) => right - left).slice(0, COMPARED_MAX);
+    const texts = this.textsOf(ids);
+    return new Set(
+      ids.filter((id) => {
+        const { name } = this.#entries.get(id)!.message;
+        const text = texts.get(id)!;
+        return holdsPhrases(name === null ? text : `${name}\n${text}`, phrases);
+      }),
+    );
+  }
+
+  #stemsFrom(beginning: string): Map<string, number> {
+    const ranges = this.#segments.map((loaded) => {
+      const first = Math.max(0, bucketOf(loaded.segment, beginning));
+      const last = bucketOf(loaded.segment, `${beginning}\u{10ffff}`);
+      return { loaded, buckets: Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index) };
+    });
+    for (const { loaded, buckets } of ranges) for (const bucket of buckets) this.#bucket(loaded, bucket);
+    this.#assertFetched();
+    const stems = new Set<string>();
+    for (const { loaded, buckets } of ranges) {
+      for (const bucket of buckets) {
+        for (const { word } of wordsIn(this.#bucket(loaded, bucket)!, loaded.segment.messages.length)) {
+          if (word.startsWith(beginning)) stems.add(word);
+        }
+      }
+    }
+    const counts = Array.from(stems, (stem): [string, number] => [stem, this.#countOf(stem)]);
+    const there = counts.filter(([, count]) => count > 0);
+    there.sort(([left], [right]) => Buffer.compare(Buffer.from(left), Buffer.from(right)));
+    return new Map(there.slice(0, STEMS_MAX));
+  }
+
+  /** Returns the messages with a stem that are there, in order. */
+  #postingsOf(stem: string): readonly Posting[] {
+    const known = this.#postings.get(stem);
+    if (known !== undefined) return known;
+    const entries: Posting[] = [];
+    let isInOrder = true;
+    for (const loaded of this.#segments) {
+      const list = this.#wordIn(loaded, stem)?.list;
+      if (list === undefined) continue;
+      for (let at = 0; at < list.messages.length; at++) {
+        const message = loaded.segment.messages[list.messages[at]!]!;
+        if (!this.#removed.isThere(message)) continue;
+        const before = entries.at(-1);
+        if (before !== undefined && byId(before.message, message) >= 0) isInOrder = false;
+        entries.push({ loaded, message, count: list.counts[at]! });
+      }
+    }
+    if (!isInOrder) entries.sort((left, right) => byId(left.message, right.message));
+    const once = entries.filter(({ message }, at) => at === 0 || byId(entries[at - 1]!.message, message) !== 0);
+    this.#postings.set(stem, once);
+    return once;
+  }
+
+  #idOf(entry: Entry): number {
+    for (let id = entry.message.messageId; ; id += SAME_ID_STEP) {
+      const known = this.#entries.get(id);
+      if (known === undefined) this.#entries.set(id, entry);
+      else if (known.message.sessionNo !== entry.message.sessionNo) continue;
+      return id;
+    }
+  }
+
+  /** @throws {NotFetched} if a bucket with one of these stems is missing. */
+  #need(stems: readonly string[]): void {
+    for (const loaded of this.#segments) for (const stem of stems) this.#bucket(loaded, bucketOf(loaded.segment, stem));
+    this.#assertFetched();
+  }
+
+  #assertFetched(): void {
+    if (this.#missingBuckets.size > 0) throw new NotFetched();
+  }
+
+  #wordIn(loaded: LoadedSegment, stem: string): WordEntry | undefined {
+    const key = `${loaded.number} ${stem}`;
+    if (this.#words.has(key)) return this.#words.get(key);
+    const bucket = this.#bucket(loaded, bucketOf(loaded.segment, stem));
+    const found = bucket && findWord(bucket, stem, loaded.segment.messages.length);
+    this.#words.set(key, found);
+    return found;
+  }
+
+  #bucket({ place, number, segment }: LoadedSegment, bucket: number): Buffer | undefined {
+    if (bucket < 0) return undefined;
+    if (segment.buckets !== undefined) return segment.buckets[bucket];
+    const key = `${number} ${bucket}`;
+    const bytes = this.#buckets.get(key);
+    if (bytes === undefined) this.#missingBuckets.set(key, { place, segment: number, bucket });
+    return bytes;
+  }
+}
+
+function notOnHub(option: string, actual: unknown): StoreError {
+  return new StoreError("OPTION_INVALID", { option, expected: "left out for a search of the hub", actual });
+}
+
+interface Removed {
+  /** The number of messages that are there, and of their words. */
+  messageCount: number;
+  wordCount: number;
+  /** True if any message may be gone. */
+  hasAny: boolean;
+  isThere(message: IndexedMessage): boolean;
+}
+
+/** Finds the messages of segments that were taken back or forgotten. */
+function removedIn(segments: readonly LoadedSegment[]): Removed {
+  const forgotten = new Set(segments.flatMap(({ segment }) => segment.forgottenSessions));
+  let [messageCount, wordCount] = [0, 0];
+  for (const { sums } of segments) {
+    for (const [session, own] of sums) {
+      if (forgotten.has(session)) continue;
+      messageCount += own.messageCount;
+      wordCount += own.wordCount;
+    }
+  }
+  const takenBack = segments.flatMap(({ uncommon }) => uncommon);
+  if (takenBack.length === 0) {
+    const hasAny = forgotten.size > 0;
+    return { messageCount, wordCount, hasAny, isThere: ({ sessionNo }) => !forgotten.has(sessionNo) };
+  }
+  const ids = new Set(takenBack.map(({ messageId }) => messageId));
+  const nets = new Map(takenBack.map((message) => [keyOf(message), { net: 0, wordCount: 0 }]));
+  for (const { segment } of segments) {
+    for (const message of segment.messages) {
+      const sum = ids.has(message.messageId) ? nets.get(keyOf(message)) : undefined;
+      if (sum === undefined || forgotten.has(message.sessionNo)) continue;
+      sum.net += message.net;
+      if (message.net <= 0) continue;
+      sum.wordCount = message.wordCount;
+      messageCount -= 1;
+      wordCount -= message.wordCount;
+    }
+  }
+  for (const sum of nets.values()) {
+    if (sum.net <= 0) continue;
+    messageCount += 1;
+    wordCount += sum.wordCount;
+  }
+  const isThere = (message: IndexedMessage): boolean =>
+    message.net > 0 &&
+    !forgotten.has(message.sessionNo) &&
+    (!ids.has(message.messageId) || (nets.get(keyOf(message))?.net ?? 1) > 0);
+  return { messageCount, wordCount, hasAny: true, isThere };
+}
+
+function keyOf({ sessionNo, messageId }: { sessionNo: number; messageId: number }): string {
+  return `${messageId} ${sessionNo}`;
+}
+
+function intersection(sets: readonly ReadonlySet<number>[]): Set<number> {
+  const [first, ...others] = [...sets].sort((left, right) => left.size - right.size);
+  return new Set([...(first ?? [])].filter((id) => others.every((other) => other.has(id))));
+}

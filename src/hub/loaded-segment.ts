@@ -1,0 +1,48 @@
+import type { IndexedMessage, Segment } from "./segment.ts";
+
+/** A segment in memory, with what searches need of its sessions. */
+export class LoadedSegment {
+  readonly place: number;
+  readonly number: number;
+  readonly segment: Segment;
+  /** The messages and words of each session. */
+  readonly sums = new Map<number, { messageCount: number; wordCount: number }>();
+  /** Messages that it takes back, or has more than once. */
+  readonly uncommon: readonly IndexedMessage[];
+  /** In order of their seqs. */
+  readonly #bySession = new Map<number, IndexedMessage[]>();
+
+  constructor(place: number, number: number, segment: Segment) {
+    this.place = place;
+    this.number = number;
+    this.segment = segment;
+    this.uncommon = segment.messages.filter(({ net }) => net !== 1);
+    for (const message of segment.messages) {
+      if (message.net < 0) continue;
+      const { sessionNo, wordCount } = message;
+      const sum = this.sums.get(sessionNo);
+      if (sum === undefined) {
+        this.sums.set(sessionNo, { messageCount: 1, wordCount });
+        this.#bySession.set(sessionNo, [message]);
+      } else {
+        sum.messageCount += 1;
+        sum.wordCount += wordCount;
+        this.#bySession.get(sessionNo)!.push(message);
+      }
+    }
+    for (const messages of this.#bySession.values()) messages.sort((left, right) => left.seq - right.seq);
+  }
+
+  /** Returns the messages of a session that are at most `radius` seqs away. */
+  near(sessionNo: number, seq: number, radius: number): IndexedMessage[] {
+    const messages = this.#bySession.get(sessionNo) ?? [];
+    let [from, to] = [0, messages.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if (messages[middle]!.seq < seq - radius) from = middle + 1;
+      else to = middle;
+    }
+    while (to < messages.length && messages[to]!.seq <= seq + radius) to += 1;
+    return messages.slice(from, to);
+  }
+}

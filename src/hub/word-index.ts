@@ -1,0 +1,224 @@
+import type { PoolClient } from "pg";
+import { StoreError } from "../core/errors.ts";
+import type { HubConnection } from "./connection.ts";
+import type { HubSource, Missing } from "./hub-source.ts";
+import { LoadedSegment } from "./loaded-segment.ts";
+import { type HubPlace, insertRows } from "./places.ts";
+import type { HubReader, HubSessionName } from "./recall.ts";
+import { textOf } from "./rows.ts";
+import { decodeSegment, type EncodedSegment, type IndexChange, mergeSegments, segmentOf } from "./segment.ts";
+
+/** This many segments of a level become one. */
+const MERGED = 32;
+
+/** Segments of at least this many messages are merged no further, unless messages of theirs are gone. */
+const MESSAGES_MAX = 32_768;
+
+/** The messages of segments that stay in memory. Each takes about 200 bytes. */
+const KEPT_MESSAGES_MAX = 2_000_000;
+
+/** Adds the messages of a push to the index, in its transaction. */
+export async function changeIndex(client: PoolClient, place: HubPlace, change: IndexChange): Promise<void> {
+  const { added, removed = [], forgottenSessions = [] } = change;
+  if (added.length + removed.length + forgottenSessions.length === 0) return;
+  await insertSegment(client, place, segmentOf(change));
+}
+
+async function insertSegment(client: PoolClient, { place, team }: HubPlace, encoded: EncodedSegment): Promise<void> {
+  const { messages, forgottenSessions } = decodeSegment(encoded.head);
+  if (messages.length + forgottenSessions.length === 0) return;
+  const hasGone = forgottenSessions.length > 0 || messages.some(({ net }) => net !== 1);
+  const { rows } = await client.query<{ segment: number }>(
+    "INSERT INTO coppice.segments (place, team, level, has_gone, head) VALUES ($1, $2, $3, $4, $5) RETURNING segment",
+    [place, team, levelOf(messages.length), hasGone, encoded.head],
+  );
+  const { segment } = rows[0]!;
+  const buckets = encoded.buckets.map((body, bucket) => ({ place, segment, bucket, team, body }));
+  await insertRows(client, "buckets", buckets);
+}
+
+function levelOf(messageCount: number): number {
+  return Math.floor(Math.log(Math.max(1, messageCount)) / Math.log(MERGED));
+}
+
+/** Reads the index. Segments never change, so they stay in memory. */
+export class WordIndexReader implements HubReader {
+  readonly #connection: HubConnection;
+  readonly #kept = new Map<number, LoadedSegment>();
+
+  constructor(connection: HubConnection) {
+    this.#connection = connection;
+  }
+
+  async segments(project: string | undefined): Promise<LoadedSegment[]> {
+    const { rows } = await this.#connection.transaction((client) =>
+      client.query<{ place: number; segment: number; head: Buffer | null }>(
+        `SELECT s.place, s.segment, CASE WHEN s.segment = ANY ($2::bigint[]) THEN NULL ELSE s.head END AS head
+         FROM coppice.places p JOIN coppice.segments s ON s.place = p.place
+         WHERE $1::text IS NULL OR p.project = $1 ORDER BY s.place, s.segment`,
+        [project ?? null, [...this.#kept.keys()]],
+      ),
+    );
+    const loaded = rows.map(({ place, segment, head }) => {
+      return head === null ? this.#kept.get(segment)! : new LoadedSegment(place, segment, this.#decoded(head));
+    });
+    const count = loaded.reduce((sum, { segment }) => sum + segment.messages.length, 0);
+    const others = [...this.#kept.values()].reduce((sum, { segment }) => sum + segment.messages.length, 0);
+    if (count + others > KEPT_MESSAGES_MAX) this.#kept.clear();
+    if (count <= KEPT_MESSAGES_MAX) for (const segment of loaded) this.#kept.set(segment.number, segment);
+    return loaded;
+  }
+
+  async fetch({ buckets, texts }: Missing, source: HubSource): Promise<(readonly [number, HubSessionName])[]> {
+    return this.#connection.transaction(async (client) => {
+      if (buckets.length > 0) {
+        const { rows } = await client.query<{ segment: number; bucket: number; body: Buffer }>(BUCKETS, [
+          buckets.map(({ place }) => place),
+          buckets.map(({ segment }) => segment),
+          buckets.map(({ bucket }) => bucket),
+        ]);
+        if (rows.length < buckets.length) throw new IndexChanged();
+        for (const { body, ...key } of rows) source.addBucket(key, body);
+      }
+      if (texts.length === 0) return [];
+      const { rows } = await client.query<
+        { place: number; sessionNo: number; messageId: number; body: Buffer } & HubSessionName
+      >(TEXTS, [
+        texts.map(({ place }) => place),
+        texts.map(({ sessionNo }) => sessionNo),
+        texts.map(({ messageId }) => messageId),
+      ]);
+      if (rows.length < texts.length) throw new IndexChanged();
+      const ids = new Map(texts.map(({ id, sessionNo, messageId }) => [`${sessionNo} ${messageId}`, id]));
+      return rows.map(({ sessionNo, messageId, body, sessionId, store }) => {
+        source.addText(
+          ids.get(`${sessionNo} ${messageId}`)!,
+          this.#readable(() => textOf(body)),
+        );
+        return [sessionNo, { sessionId, store }] as const;
+      });
+    });
+  }
+
+  #decoded(head: Buffer): ReturnType<typeof decodeSegment> {
+    return this.#readable(() => decodeSegment(head));
+  }
+
+  #readable<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      throw new StoreError("HUB_REFUSED", { hub: this.#connection.name, reason: error.message });
+    }
+  }
+}
+
+/** Segments were merged or messages were forgotten since the segments were listed. The search begins again. */
+export class IndexChanged extends Error {}
+
+/** Conditions on numbers are the only ones that use indexes although row-level security filters the rows. */
+export const BUCKETS = `SELECT b.segment, b.bucket, b.body
+  FROM unnest($1::bigint[], $2::bigint[], $3::integer[]) AS wanted (place, segment, bucket)
+  JOIN coppice.buckets b ON b.place = wanted.place AND b.segment = wanted.segment AND b.bucket = wanted.bucket`;
+
+const TEXTS = `SELECT m.session_no AS "sessionNo", m.message_id AS "messageId", m.body, s.session_id AS "sessionId", s.origin AS store
+  FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS wanted (place, session_no, message_id)
+  JOIN coppice.messages m ON m.place = wanted.place AND m.session_no = wanted.session_no AND m.message_id = wanted.message_id
+  JOIN coppice.sessions s ON s.place = m.place AND s.session_no = m.session_no`;
+
+export interface KeepReport {
+  /** Segments that were merged, and those that they have become. */
+  mergedCount: number;
+  madeCount: number;
+}
+
+/**
+ * Merges small segments, and takes the words of forgotten messages out of the index. Any number of keepers may run at once, and they
+ * may end at any time.
+ */
+export async function keepIndex(connection: HubConnection, signal?: AbortSignal): Promise<KeepReport> {
+  const report = { mergedCount: 0, madeCount: 0 };
+  const { rows: places } = await connection.transaction((client) =>
+    client.query<HubPlace>("SELECT place, team FROM coppice.places ORDER BY place"),
+  );
+  for (const place of places) {
+    for (;;) {
+      const count = await connection.transaction((client) => mergeSome(client, place), signal);
+      if (count === 0) break;
+      report.mergedCount += count;
+      report.madeCount += 1;
+    }
+  }
+  return report;
+}
+
+interface SegmentRow {
+  segment: number;
+  level: number;
+  has_gone: boolean;
+}
+
+/** Merges segments of a place once. @returns how many; 0 if there was nothing to do. */
+async function mergeSome(client: PoolClient, place: HubPlace): Promise<number> {
+  const { rows } = await client.query<SegmentRow>(
+    "SELECT segment, level, has_gone FROM coppice.segments WHERE place = $1 ORDER BY segment",
+    [place.place],
+  );
+  const chosen = rows.some(({ has_gone }) => has_gone)
+    ? await segmentsWithGone(client, place, rows)
+    : oldestOfLevel(rows).map(({ segment }) => segment);
+  if (chosen.length === 0) return 0;
+  // Rows that another keeper has locked are left to it.
+  const locked = await client.query<{ segment: number; head: Buffer }>(
+    "SELECT segment, head FROM coppice.segments WHERE place = $1 AND segment = ANY ($2) ORDER BY segment FOR UPDATE SKIP LOCKED",
+    [place.place, chosen],
+  );
+  if (locked.rows.length < chosen.length) return 0;
+  const inputs = [];
+  for (const { segment: number, head } of locked.rows) {
+    const segment = decodeSegment(head);
+    inputs.push({ segment, buckets: segment.buckets ?? (await bucketsOf(client, place, number)) });
+  }
+  // Sessions with messages that are gone are merged with all of their segments.
+  await insertSegment(client, place, mergeSegments(inputs, true));
+  await client.query("DELETE FROM coppice.segments WHERE place = $1 AND segment = ANY ($2)", [place.place, chosen]);
+  return chosen.length;
+}
+
+function oldestOfLevel(rows: readonly SegmentRow[]): SegmentRow[] {
+  for (let level = 0; level < levelOf(MESSAGES_MAX); level++) {
+    const own = rows.filter((row) => row.level === level);
+    if (own.length >= MERGED) return own.slice(0, MERGED);
+  }
+  return [];
+}
+
+/** Returns the segments that say what is gone, and those that have it. A session that was forgotten gets no more segments. */
+async function segmentsWithGone(client: PoolClient, place: HubPlace, rows: readonly SegmentRow[]): Promise<number[]> {
+  const gone: number[] = [];
+  const sessions = new Set<number>();
+  const holding = new Map<number, ReadonlySet<number>>();
+  for (const { segment, has_gone } of rows) {
+    const { rows: heads } = await client.query<{ head: Buffer }>(
+      "SELECT head FROM coppice.segments WHERE place = $1 AND segment = $2",
+      [place.place, segment],
+    );
+    if (heads.length === 0) return [];
+    const { messages, forgottenSessions } = decodeSegment(heads[0]!.head);
+    if (has_gone) gone.push(segment);
+    for (const session of forgottenSessions) sessions.add(session);
+    for (const { net, sessionNo } of messages) if (net !== 1) sessions.add(sessionNo);
+    holding.set(segment, new Set(messages.map(({ sessionNo }) => sessionNo)));
+  }
+  const others = rows.filter(({ segment }) => [...sessions].some((session) => holding.get(segment)!.has(session)));
+  return [...new Set([...gone, ...others.map(({ segment }) => segment)])];
+}
+
+async function bucketsOf(client: PoolClient, { place }: HubPlace, segment: number): Promise<Buffer[]> {
+  const { rows } = await client.query<{ body: Buffer }>(
+    "SELECT body FROM coppice.buckets WHERE place = $1 AND segment = $2 ORDER BY bucket",
+    [place, segment],
+  );
+  return rows.map(({ body }) => body);
+}
