@@ -50,6 +50,11 @@ test("an administrator sets the hub up, and a colleague names it and pushes", as
   await expectOnHub(url, store, "one");
   expect(await run(url, "SELECT session_id FROM coppice.sessions")).toEqual([{ session_id: "one" }]);
 
+  expect(await value("recall", "shared", "--hub")).toMatchObject([{ sessionId: "one", text: "shared", root: null }]);
+  expect(await value("recall", "private", "--hub")).toEqual([]);
+  expect(await words("recall", "shared", "--hub", "--session", "one")).toMatchObject({ status: 2 });
+  expect(await value("hub", "keep")).toEqual({ mergedCount: 0, madeCount: 0 });
+
   expect(await value("hub", "upgrade")).toMatchObject({ versionBefore: MIGRATIONS.length });
   expect(await value("hub", "retain", "web", "--days", "90")).toEqual({ ok: true });
   expect(await words("hub", "retain", "none", "--days", "90")).toMatchObject({ status: 1 });

@@ -1,41 +1,57 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { InvalidArgumentError, Option } from "commander";
+import type { KeepReport } from "../../hub/word-index.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
-import { storedRemote } from "../hub-words.ts";
-import { oneLine } from "../text.ts";
+import { storedRemote, withHub } from "../hub-words.ts";
+import { interruptible } from "../interruption.ts";
+import { formatCount, oneLine } from "../text.ts";
 
 interface HubFlags {
   url?: string;
   team?: string;
   read?: true;
   days?: number;
+  every?: number;
 }
+
+const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000 } as const;
 
 export const hubCommand: Command<HubFlags> = {
   usage: "hub <action> [name]",
   summary: "Set up a team's hub in a Postgres database: for its administrator.",
   details:
     "`init` makes the tables and `upgrade` brings them to this version. `grant <role> --team T` lets a role of the database read and " +
-    "write the projects of a team. `retain <project> --days N` says how long the hub keeps sessions that nobody pushes; local copies stay.\n" +
-    "With --json: {version, versionBefore} for init and upgrade, else {ok}.",
-  argument: "init, upgrade, grant or retain; and the role or the project",
+    "write the projects of a team. `retain <project> --days N` says how long the hub keeps sessions that nobody pushes; local copies stay. " +
+    "`keep` merges small parts of the word index, and takes forgotten messages out of it; run it every few minutes.\n" +
+    "With --json: {version, versionBefore} for init and upgrade, {mergedCount, madeCount} for keep, else {ok}.",
+  argument: "init, upgrade, grant, retain or keep; and the role or the project",
   options: [
     new Option("--url <url>", "the database; by default the store's hub"),
     new Option("--team <name>", "the team"),
     new Option("--read", "with grant: the right to read only"),
     new Option("--days <number>", "with retain: the days since the last push").argParser(days),
+    new Option("--every <time>", "with keep: again after this time, such as 5m, until it is interrupted").argParser(
+      pause,
+    ),
   ],
   examples: [
     "init --url postgres://admin@hub.example/agents",
     "upgrade",
     "grant ada --team web",
     "retain web --days 90",
+    "keep --every 5m",
   ],
 
-  async run({ args: [action, name], options: { url, team, read = false, days }, loadStores }) {
+  async run({ args: [action, name], options: { url, team, read = false, days, every }, loadStores }) {
     const { HubConnection } = await import("../../hub/connection.ts");
     const { grantTeam, initHub, retainProject, upgradeHub } = await import("../../hub/administration.ts");
-    const hub = await HubConnection.to(url ?? (await storedRemote((await loadStores()).openToRead())).url);
+    const address = url ?? (await storedRemote((await loadStores()).openToRead())).url;
+    if (action === "keep") {
+      const value = await interruptible("What was merged stays.", (signal) => keep(address, every, signal));
+      return { value, lines: [`Merged ${formatCount(value.mergedCount, "segment")} into ${value.madeCount}.`] };
+    }
+    const hub = await HubConnection.to(address);
     try {
       if (action === "init" || action === "upgrade") {
         const value = await (action === "init" ? initHub(hub) : upgradeHub(hub));
@@ -62,6 +78,22 @@ export const hubCommand: Command<HubFlags> = {
     throw new Failure("USAGE_INVALID", "These words are no action of `hub`.", { hint: "See coppice help hub." });
   },
 };
+
+async function keep(url: string, everyMs: number | undefined, signal: AbortSignal): Promise<KeepReport> {
+  return withHub(url, async (hub) => {
+    for (;;) {
+      const report = await hub.keep({ signal });
+      if (everyMs === undefined) return report;
+      await wait(everyMs, undefined, { signal });
+    }
+  });
+}
+
+function pause(text: string): number {
+  const [, number, unit] = /^([1-9]\d{0,5})([smh])$/.exec(text) ?? [];
+  if (number !== undefined) return Number(number) * UNIT_MS[unit as keyof typeof UNIT_MS];
+  throw new InvalidArgumentError("Expected a time such as 30s, 5m or 1h.");
+}
 
 function days(text: string): number {
   const number = Number(text);

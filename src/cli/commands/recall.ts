@@ -10,7 +10,9 @@ import type { Store } from "../../session/store.ts";
 import { agentCommand } from "../agent-command.ts";
 import type { Command } from "../command.ts";
 import { cutToWidth, displayWidth } from "../display-width.ts";
+import { Failure } from "../failure.ts";
 import { findSession, SESSION_MEANING } from "../find-session.ts";
+import { storedRemote, withHub } from "../hub-words.ts";
 import { messageHandle, speaker } from "../message-lines.ts";
 import { repeatableOption, timeOption, timeRangeOption, wholeNumberOption } from "../options.ts";
 import { shortIds } from "../short-ids.ts";
@@ -34,6 +36,7 @@ interface RecallFlags {
   neighbors: number;
   superseded?: boolean;
   explain?: boolean;
+  hub?: boolean;
 }
 
 const MARKED = /\*\*(?=\S)(.+?)(?<=\S)\*\*/gsu;
@@ -73,6 +76,7 @@ export const recallCommand: Command<RecallFlags> = {
     ),
     new Option("--superseded", "also find what rewinds have superseded"),
     new Option("--explain", "show the terms of each score"),
+    new Option("--hub", "search the sessions of your team on the hub, instead of this store"),
   ],
   paged: true,
   examples: [
@@ -84,20 +88,39 @@ export const recallCommand: Command<RecallFlags> = {
 
   async run({ args, options, loadStores, terminal }) {
     const store = (await loadStores()).openToRead();
-    const { session, role, part, since, until, ...sameNames } = options;
+    const { session, role, part, since, until, superseded, hub: isOnHub, ...sameNames } = options;
     const query = args.join(" ");
-    const found = await store.recall(query, {
+    const wanted = {
       ...sameNames,
-      ...(session !== undefined && { sessionIds: session.map((typed) => findSession(store, typed).id) }),
       ...(role !== undefined && { roles: role }),
-      ...(part !== undefined && { partTypes: part }),
       ...(since !== undefined && { sinceMs: since }),
       ...(until !== undefined && { untilMs: until }),
+    };
+    if (isOnHub) {
+      if ((session ?? part ?? superseded) !== undefined) {
+        const hint = "Leave out --session, --part and --superseded.";
+        throw new Failure("USAGE_INVALID", "The hub searches all sessions, and all parts of their messages.", { hint });
+      }
+      const hits = await withHub((await storedRemote(store)).url, (hub) => hub.recall(query, wanted));
+      return { value: hits, lines: hubLines(hits, query, terminal) };
+    }
+    const found = await store.recall(query, {
+      ...wanted,
+      ...(session !== undefined && { sessionIds: session.map((typed) => findSession(store, typed).id) }),
+      ...(part !== undefined && { partTypes: part }),
+      ...(superseded !== undefined && { superseded }),
     });
     const hits = answersFirst(store, found);
     return { value: hits, lines: recallLines(hits, query, store, terminal) };
   },
 };
+
+function* hubLines(hits: readonly RecallHit[], query: string, terminal: Terminal): Generator<string> {
+  const note = noteOnHits(hits);
+  if (note !== undefined) terminal.note(note);
+  for (const hit of hits) yield* hitLines(hit, terminal);
+  if (hits.length === 0) terminal.note(nothingFound(query));
+}
 
 function* recallLines(hits: readonly RecallHit[], query: string, store: Store, terminal: Terminal): Generator<string> {
   const note = noteOnHits(hits);
