@@ -15,9 +15,7 @@ const MISUSE_CODES: ReadonlySet<string> = new Set([
 
 /** These replace the library's hints. */
 const HINTS: Readonly<Record<string, string>> = {
-  FILE_NOT_FOUND:
-    "Check the path. `coppice watch --once` creates a store from what your agents wrote, `coppice import <path>` from other files, " +
-    "and `--db FILE` opens a different one.",
+  MESSAGE_NOT_FOUND: "`coppice recall` and `coppice show <session>` print the ids of messages, such as message:12.",
 };
 
 interface FailureDetails {

@@ -5,6 +5,7 @@ import { StoreError } from "../core/errors.ts";
 import { readingEmbedder, silentEmbedder, storedEmbedder } from "../session/embedder-choice.ts";
 import { openStore } from "../session/opened-store.ts";
 import type { OpenOptions, Store } from "../session/store.ts";
+import { Failure } from "./failure.ts";
 import { storePath } from "./store-path.ts";
 
 /** Opens the store of a command, and closes everything that was opened. */
@@ -57,13 +58,19 @@ export class OpenedStores {
   }
 
   #open(options: OpenOptions, path = this.path): Store {
+    if (options.readonly) this.#assertExists();
     const store = openStore(path, options);
     this.#opened.push(store);
     return store;
   }
 
   #assertExists(): void {
-    if (!existsSync(this.path)) throw new StoreError("FILE_NOT_FOUND", { path: this.path });
+    if (existsSync(this.path)) return;
+    const { code, message } = new StoreError("FILE_NOT_FOUND", { path: this.path });
+    const hint =
+      "`coppice watch --once` creates a store from what your agents wrote, `coppice import <path>` from other files, and " +
+      "`--db FILE` opens a different one.";
+    throw new Failure(code, message, { hint });
   }
 }
 
