@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import Database from "better-sqlite3";
+import { HookLog } from "../../src/hooks/hook-log.ts";
 import { openStore } from "../../src/index.ts";
 import { type Fired, fireHook } from "../../test/support/hook-process.ts";
 import { buildPackage } from "../build/package.ts";
@@ -45,12 +46,16 @@ export async function benchHook({ messages = MESSAGES, folder }: HookBenchOption
       const path = join(folder ?? scratch, `recall-${messages}.db`);
       await recallStore(path, messages);
       const cold = await coldFigures(bin, path);
+      const warm = await warmFigures(bin, path);
+      // A hook that fails is silent and quick.
+      const failed = new HookLog(path).entries().find(({ failure }) => failure !== undefined);
+      if (failed !== undefined) throw new Error(`A hook failed: ${failed.failure}`);
       return {
         name: "hook",
         figures: {
           messages,
           ...cold,
-          ...(await warmFigures(bin, path)),
+          ...warm,
           hookFaultsNotSilent: await faultsNotSilent(bin, scratch),
         },
       };
