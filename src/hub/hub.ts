@@ -1,10 +1,13 @@
+import type { PoolClient } from "pg";
 import { StoreError } from "../core/errors.ts";
 import { internalsOf } from "../session/opened-store.ts";
 import type { Store } from "../session/store.ts";
+import { keepNotes, notedSessions } from "../store/forget.ts";
 import { storeIdOf } from "../store/id-blocks.ts";
+import type { Repositories } from "../store/repositories.ts";
 import { HubConnection } from "./connection.ts";
-import { type HubPlace, placeOfProject } from "./places.ts";
-import { type PushOutcome, pushSession } from "./push.ts";
+import { findPlace, type HubPlace, placeOfProject } from "./places.ts";
+import { forgetOnHub, type PushOutcome, pushSession } from "./push.ts";
 import { type HubHit, type HubRecallOptions, recallOnHub } from "./recall.ts";
 import { IndexChanged, type KeepReport, keepIndex, WordIndexReader } from "./word-index.ts";
 
@@ -138,6 +141,7 @@ class OpenedHub implements Hub {
       ...{ sessionCount: 0, messageCount: 0 },
       ...{ gone: [], expired: [], moved: [], behind: [], diverged: [] },
     };
+    await this.#forget(repositories, storeId, team, signal);
     const chosen = sessionsToPush(store, sessions, projects);
     const places = new Map<string, Promise<HubPlace>>();
     const placeOf = (project: string): Promise<HubPlace> => {
@@ -161,6 +165,23 @@ class OpenedHub implements Hub {
       onProgress?.({ sessionId: id, messageCount: pushed.messageCount, doneCount, sessionCount: chosen.length });
     }
     return report;
+  }
+
+  /** Forgets on the hub what was forgotten in the store, before anything is sent. */
+  async #forget(
+    repositories: Repositories,
+    storeId: string,
+    team: string | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const noted = repositories.database.read(() => notedSessions(repositories));
+    for (const { sessionId, project } of noted ?? []) {
+      const finding = (client: PoolClient) => findPlace(this.#connection, client, project ?? "", team);
+      const place = await this.#connection.transaction(finding, signal);
+      const name = { id: sessionId, origin: storeId, storeId };
+      if (place !== undefined) await forgetOnHub(this.#connection, place, name, signal);
+    }
+    if (noted === undefined || noted.length > 0) keepNotes(repositories, noted ?? []);
   }
 
   sessions({ project, limit = SESSIONS_DEFAULT }: { project?: string; limit?: number } = {}): Promise<HubSession[]> {

@@ -5,7 +5,7 @@ import type { IndexedRow, MessageBatch, MessagePlace } from "../store/pushed-row
 import type { Repositories } from "../store/repositories.ts";
 import { sessionRows } from "../store/session-rows.ts";
 import type { HubConnection } from "./connection.ts";
-import { buryMessages } from "./forgetting.ts";
+import { buryMessages, burySession } from "./forgetting.ts";
 import { indexedMessage } from "./indexed-message.ts";
 import { type HubPlace, insertRows, type SessionKey } from "./places.ts";
 import { type Chunk, chunksOf, encodeMessage, encodeRows, headOf, placeOf, shapeOf } from "./rows.ts";
@@ -93,6 +93,19 @@ export async function pushSession(
     const hasPushed = step.outcome === "unchanged" && (hasSent || messageCount > 0);
     return { outcome: hasPushed ? "pushed" : step.outcome, messageCount, forgottenIds: step.forgottenIds ?? [] };
   }
+}
+
+/** Forgets a session on the hub, for every store. A copy that was never pushed is then refused, too. */
+export async function forgetOnHub(
+  hub: HubConnection,
+  place: HubPlace,
+  name: PushedName,
+  signal?: AbortSignal,
+): Promise<void> {
+  await hub.transaction(async (client) => {
+    const row = await lockSession(client, place, name);
+    if (!row.is_forgotten) await burySession(client, { ...place, sessionNo: row.session_no });
+  }, signal);
 }
 
 /** Returns the row of the session, which nobody else can change until the transaction ends. The first push makes it. */

@@ -72,6 +72,7 @@ export function forgetSession(repositories: Repositories, sessionId: string, ter
     for (const branch of sessions.branchIds(sessionId)) tokenCount += messages.tokensOf(branch);
     const clusterCount = clusters.countOf(sessionId);
     burySession(repositories, session, terms.forgottenAtMs);
+    noteForgotten(repositories, session);
     for (const generation of generations.ids()) {
       leaveSubjects(repositories, session, generation, unions.unchecked(sessionId, generation), []);
     }
@@ -189,6 +190,35 @@ function forgetUndone(
 }
 
 type NamedSession = Pick<SessionRow, "id" | "source" | "externalId">;
+
+const FORGOTTEN = "hubForgotten";
+
+/** A forgotten session that the hub may still have. */
+export interface NotedSession {
+  sessionId: string;
+  project: string | null;
+}
+
+/** The sessions that the next push has to forget on the hub; undefined if the store has never been pushed. */
+export function notedSessions({ settings }: Repositories): readonly NotedSession[] | undefined {
+  return settings.get(FORGOTTEN) as NotedSession[] | undefined;
+}
+
+/** Keeps a note of each session that is forgotten from now on. @param done  Sessions that the hub has forgotten. */
+export function keepNotes(repositories: Repositories, done: readonly NotedSession[]): void {
+  const { database, settings } = repositories;
+  const ids = new Set(done.map(({ sessionId }) => sessionId));
+  database.write("push", () => {
+    const noted = notedSessions(repositories) ?? [];
+    const rest = noted.filter(({ sessionId }) => !ids.has(sessionId));
+    settings.set(FORGOTTEN, rest);
+  });
+}
+
+function noteForgotten(repositories: Repositories, { id, project }: Pick<SessionRow, "id" | "project">): void {
+  const noted = notedSessions(repositories);
+  if (noted !== undefined) repositories.settings.set(FORGOTTEN, [...noted, { sessionId: id, project }]);
+}
 
 /** Notes by what an import recognizes a session: its names, and its beginning, which a copy under another name has too. */
 function burySession(repositories: Repositories, session: NamedSession, forgottenAtMs: number): void {

@@ -160,6 +160,35 @@ test("forgotten messages leave the hub with the next push, and every copy", asyn
   await expectOnHub(url, store, "one");
 });
 
+test("a forgotten session leaves the hub, and a copy that comes later does not bring it back", async () => {
+  const url = await readyDatabase();
+  const hub = await opened(url);
+  const folder = temporaryFolder();
+  const store = openedStore(join(folder, "agent.db"));
+  grow(store, "one", 40);
+  grow(store, "two", 2);
+  await hub.push(store, { projects: ["web"] });
+  await store.backup(join(folder, "copy.db"));
+  const copy = openedStore(join(folder, "copy.db"));
+
+  store.forget("one", { dryRun: true });
+  expect(await hub.push(store, { projects: ["web"] })).toEqual(NOTHING);
+  store.forget("one");
+  expect(await hub.push(store, { projects: ["web"] })).toMatchObject({ messageCount: 0, gone: [] });
+  for (const table of ["messages", "facts", "artifacts"]) {
+    const rows = await run(url, `SELECT DISTINCT session_no FROM coppice.${table} ORDER BY 1`);
+    expect(rows.length, table).toBeLessThanOrEqual(1);
+  }
+  expect((await hub.sessions()).map(({ sessionId }) => sessionId)).toEqual(["two"]);
+
+  grow(copy, "one", 10);
+  expect(await hub.push(copy, { projects: ["web"] })).toMatchObject({ messageCount: 0, gone: ["one"] });
+  expect(copy.sessions().map(({ id }) => id)).toEqual(["two"]);
+  expect(await hub.push(copy, { projects: ["web"] })).toMatchObject({ messageCount: 0, gone: [] });
+  await hub.push(store, { projects: ["web"] });
+  await expectOnHub(url, store, "two");
+});
+
 test("each error of the store or the hub names what to do", async () => {
   const url = await readyDatabase();
   const hub = await opened(url);

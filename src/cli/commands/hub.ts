@@ -22,7 +22,7 @@ export const hubCommand: Command<HubFlags> = {
   summary: "Set up a team's hub in a Postgres database: for its administrator.",
   details:
     "`init` makes the tables and `upgrade` brings them to this version. `grant <role> --team T` lets a role of the database read and " +
-    "write the projects of a team. `retain <project> --days N` says how long the hub keeps sessions that nobody pushes; local copies stay. " +
+    "write the projects of a team. `retain <project> --days N` notes how long the hub is to keep sessions that nobody pushes. " +
     "`keep` merges small parts of the word index, and takes forgotten messages out of it; run it every few minutes.\n" +
     "With --json: {version, versionBefore} for init and upgrade, {mergedCount, madeCount} for keep, else {ok}.",
   argument: "init, upgrade, grant, retain or keep; and the role or the project",
