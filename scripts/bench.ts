@@ -6,6 +6,7 @@ import { benchFuzz } from "./bench/fuzz.ts";
 import { benchGemini } from "./bench/gemini.ts";
 import { benchHead } from "./bench/head.ts";
 import { benchHook } from "./bench/hook.ts";
+import { benchHub } from "./bench/hub.ts";
 import { benchImport } from "./bench/import.ts";
 import { benchMcp } from "./bench/mcp.ts";
 import { benchMillion } from "./bench/million.ts";
@@ -47,6 +48,7 @@ const BENCHMARKS: Record<string, (options: Options) => Promise<{ name: string; f
   head: ({ messages }) => benchHead(messages === undefined ? undefined : Number(messages)),
   hook: ({ messages, folder }) =>
     benchHook({ messages: messages === undefined ? undefined : Number(messages), folder }),
+  hub: () => benchHub(),
   import: ({ megabytes }) => benchImport(megabytes === undefined ? undefined : Number(megabytes)),
   mcp: ({ messages, folder }) => benchMcp({ messages: messages === undefined ? undefined : Number(messages), folder }),
   million: ({ folder }) => benchMillion(folder),

@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "pg";
+import { grantTeam, initHub } from "../../src/hub/administration.ts";
+import { HubConnection } from "../../src/hub/connection.ts";
+import { openHub } from "../../src/hub/index.ts";
+import { openStore } from "../../src/index.ts";
+import { startPostgres } from "../../test/support/postgres.ts";
+import { hubFaults } from "../hub/faults.ts";
+
+const SESSIONS = 40;
+const MESSAGES = 20_000;
+const FAULTS = { backends: 60, crashes: 20, pushers: 60 };
+
+/**
+ * Measures a push to a server on this machine, and counts what faults lose: see `hubFaults`.
+ *
+ * @returns `ingestPerSecond`: messages of a first push. `extraBytesPerMessage`: bytes on the hub beside the rows of messages and
+ *   their key. `faults`: backends, servers and pushers that ended; `lost`, `doubled` and `altered` count messages and facts.
+ */
+export async function benchHub(): Promise<{ name: "hub"; figures: Record<string, number> }> {
+  const ingest = await measureIngest();
+  const { backends, crashes, pushers, messages, lost, doubled, altered } = await hubFaults(FAULTS);
+  const faults = { faults: backends + crashes + pushers, faultMessages: messages, lost, doubled, altered };
+  return { name: "hub", figures: { ...ingest, ...faults } };
+}
+
+async function measureIngest(): Promise<Record<string, number>> {
+  const folder = mkdtempSync(join(tmpdir(), "coppice-bench-hub-"));
+  const server = await startPostgres({ isDurable: true });
+  const store = openStore(join(folder, "agent.db"));
+  try {
+    const connection = await HubConnection.to(server.url);
+    await initHub(connection);
+    await grantTeam(connection, "postgres", "web", "write");
+    await connection.close();
+    for (let number = 0; number < SESSIONS; number++) {
+      const session = store.session(`session-${number}`, { project: "web" });
+      for (let seq = 0; seq < MESSAGES / SESSIONS; seq += 50) {
+        const contents = Array.from({ length: 50 }, (_, index) => textOf(number, seq + index));
+        session.appendAll(
+          contents.map((content, index) => ({ role: index % 2 === 0 ? "user" : "assistant", content })),
+        );
+      }
+    }
+    const hub = await openHub(server.url);
+    const [cpu, startedAt] = [process.cpuUsage(), performance.now()];
+    const { messageCount } = await hub.push(store, { projects: ["web"] });
+    const seconds = (performance.now() - startedAt) / 1_000;
+    const { user, system } = process.cpuUsage(cpu);
+    await hub.close();
+    const client = new Client({ connectionString: server.url });
+    await client.connect();
+    const { rows } = await client.query<{ whole: string; messages: string }>(
+      `SELECT sum(pg_total_relation_size(oid)) AS whole, sum(pg_relation_size(oid) + pg_relation_size('coppice.messages_pkey'))
+         FILTER (WHERE relname = 'messages') AS messages
+       FROM pg_class WHERE relnamespace = 'coppice'::regnamespace AND relkind = 'r'`,
+    );
+    await client.end();
+    const [whole, own] = [Number(rows[0]!.whole), Number(rows[0]!.messages)];
+    return {
+      ingestPerSecond: Math.round(messageCount / seconds),
+      clientCpuMicrosPerMessage: Math.round((user + system) / messageCount),
+      bytesPerMessage: Math.round(own / messageCount),
+      extraBytesPerMessage: Math.round((whole - own) / messageCount),
+    };
+  } finally {
+    await server.remove();
+    store.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** About 850 characters, as messages of real conversations have on average. */
+function textOf(session: number, seq: number): string {
+  const words = ["deploy", "region", "lock", "failed", "index", "render", "config", "retry", "cluster", "migration"];
+  const pick = (index: number): string => words[(session * 31 + seq * 7 + index * index) % words.length]!;
+  return Array.from({ length: 95 }, (_, index) => `${pick(index)}${(seq * index) % 97}`).join(" ");
+}
