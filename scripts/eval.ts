@@ -3,6 +3,7 @@ import { evaluateClusters } from "./eval/clusters.ts";
 import { evaluateContext } from "./eval/context.ts";
 import { evaluateEcho } from "./eval/echo.ts";
 import { evaluateExperiment } from "./eval/experiment.ts";
+import { evaluateHub } from "./eval/hub.ts";
 import { evaluateImport } from "./eval/import.ts";
 import { evaluateRecall } from "./eval/recall.ts";
 import { evaluateRemembered } from "./eval/remembered.ts";
@@ -24,6 +25,7 @@ const EVALUATIONS: Record<string, (dataFolder: string, options: Options) => Prom
   context: evaluateContext,
   echo: evaluateEcho,
   experiment: evaluateExperiment,
+  hub: evaluateHub,
   import: evaluateImport,
   recall: evaluateRecall,
   remembered: evaluateRemembered,
