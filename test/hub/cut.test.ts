@@ -6,19 +6,26 @@ import { readyDatabase, run } from "../support/hub.ts";
 import { expectOnHub } from "../support/pushed.ts";
 import { temporaryStore } from "../support/temporary-store.ts";
 
-test("a new session arrives whole wherever the connection breaks", async () => {
+/** There are about fifty pushes in each test. */
+const TIMEOUT = { timeout: 300_000 };
+
+test("a new session arrives whole wherever the connection breaks", TIMEOUT, async () => {
   await everywhere((store, id) => append(store, id, 12));
 });
 
-test("a session that was rewound, forgotten in part and continued arrives whole wherever the connection breaks", async () => {
-  const change = (store: Store, id: string): void => {
-    const session = store.session(id);
-    session.rewind({ toSeq: 6 });
-    store.forget(id, { messageIds: [session.messages()[2]!.id] });
-    append(store, id, 2);
-  };
-  await everywhere(change, (store, id) => append(store, id, 12));
-});
+test(
+  "a session that was rewound, forgotten in part and continued arrives whole wherever the connection breaks",
+  TIMEOUT,
+  async () => {
+    const change = (store: Store, id: string): void => {
+      const session = store.session(id);
+      session.rewind({ toSeq: 6 });
+      store.forget(id, { messageIds: [session.messages()[2]!.id] });
+      append(store, id, 2);
+    };
+    await everywhere(change, (store, id) => append(store, id, 12));
+  },
+);
 
 /** Breaks the connection before and after each statement of a push, and looks whether the hub then has what the store has. */
 async function everywhere(change: (store: Store, id: string) => void, prepare?: (store: Store, id: string) => void) {
