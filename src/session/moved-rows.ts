@@ -171,13 +171,13 @@ function objectOf(line: string): Record<string, unknown> | undefined {
 
 /** Yields the lines of a file. It is synchronous, because it runs inside a transaction. */
 function* fileLines(path: string): Generator<string> {
-  const file = opened(path);
+  const file = attempted(path, () => openSync(path, "r"));
   try {
     const chunk = Buffer.alloc(CHUNK_BYTES);
     let parts: Buffer[] = [];
     let byteLength = 0;
     for (;;) {
-      const count = readSync(file, chunk);
+      const count = attempted(path, () => readSync(file, chunk));
       if (count === 0) break;
       for (let from = 0; from < count; ) {
         const found = chunk.subarray(0, count).indexOf(0x0a, from);
@@ -199,12 +199,12 @@ function* fileLines(path: string): Generator<string> {
   }
 }
 
-function opened(path: string): number {
+function attempted<T>(path: string, run: () => T): T {
   try {
-    return openSync(path, "r");
+    return run();
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ENOENT") throw new StoreError("FILE_NOT_FOUND", { path });
-    const reason = `it cannot be read (${(cause as NodeJS.ErrnoException).code ?? "unknown"})`;
-    throw new StoreError("FILE_NOT_USABLE", { path, reason }, { cause });
+    const { code = "unknown" } = cause as NodeJS.ErrnoException;
+    if (code === "ENOENT") throw new StoreError("FILE_NOT_FOUND", { path });
+    throw new StoreError("FILE_NOT_USABLE", { path, reason: `it cannot be read (${code})` }, { cause });
   }
 }

@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { type MessageInput, type OpenOptions, openStore, type Store } from "../../src/index.ts";
 import { allRows, inDatabase } from "./rows.ts";
 import { talk, user } from "./said.ts";
@@ -27,6 +29,15 @@ export function openForEvent(path: string, options: OpenOptions = {}): Store {
 }
 
 const long: MessageInput = user("a long string is kept apart ".repeat(1_000));
+
+/** A file with the rows of a session of another store, beside the store to which it will come. */
+function elsewhere(path: string, count: number): void {
+  const folder = dirname(path);
+  const other = openForEvent(join(folder, `elsewhere-${count}.db`));
+  other.session("moving", SETTINGS).appendAll(talk(count));
+  writeFileSync(join(folder, "moved.rows"), [...other.exportRows()].map((line) => `${line}\n`).join(""));
+  other.close();
+}
 
 async function summarized(store: Store): Promise<void> {
   const session = store.session("s", SETTINGS);
@@ -91,6 +102,14 @@ const REFUSING: Pick<StoreEvent, "options" | "rowsOf"> = {
 
 /** One for each function of store/write.ts, through the calls that lead to it. */
 export const STORE_EVENTS: Record<string, StoreEvent> = {
+  "a session comes from another store": {
+    prepare(store, path) {
+      for (const _ of store.exportRows({ sessions: [], ownIds: true }));
+      store.session("own", SETTINGS).appendAll(talk(4));
+      elsewhere(path, 8);
+    },
+    happen: (store) => store.importRows(join(dirname(store.path), "moved.rows")),
+  },
   "a session is made": {
     prepare: () => {},
     happen: (store) => store.session("s", SETTINGS),

@@ -13,6 +13,8 @@ const HINT = "Everything else was exported. Look for what is missing in a backup
 
 interface ExportFlags {
   format: "jsonl" | "markdown";
+  rows?: true;
+  ownIds?: true;
 }
 
 export const exportCommand: Command<ExportFlags> = {
@@ -21,17 +23,26 @@ export const exportCommand: Command<ExportFlags> = {
   details:
     "Prints all sessions unless some are named. Each line is one object: a session, then its messages, word for word. " +
     "Forest and summaries are left out, because an import makes them again. From a damaged store, every readable message " +
-    "is exported, without the object of a damaged session, and the exit code is 1. With --json: one array of the same objects, one per line.",
+    "is exported, without the object of a damaged session, and the exit code is 1. With --rows, everything of the sessions is " +
+    "written, with all ids, so that `import --rows` makes the same sessions in another store. With --json: one array of the same objects, one per line.",
   argument: "their ids, the beginnings of their ids, or @last",
   options: [
     new Option("--format <format>", "jsonl for programs, markdown for people")
       .choices(["jsonl", "markdown"])
       .default("jsonl"),
+    new Option("--rows", "write rows that move the sessions to another store").conflicts("format"),
+    new Option("--own-ids", "with --rows: give this store ids from now on that no other store gives"),
   ],
-  examples: ["> everything.jsonl", "488c5296 > session.jsonl", "@last --format markdown > session.md"],
+  examples: [
+    "> everything.jsonl",
+    "488c5296 > session.jsonl",
+    "@last --format markdown > session.md",
+    "--rows @last > session.rows",
+  ],
 
-  async run({ args, options: { format }, loadStores, terminal, json }) {
-    const store = (await loadStores()).openToRead();
+  async run({ args, options: { format, rows, ownIds = false }, loadStores, terminal, json }) {
+    const stores = await loadStores();
+    const store = ownIds ? stores.openToWrite() : stores.openToRead();
     const unreadable: Unreadable[] = [];
     const onUnreadable = (damaged: Unreadable): void => {
       unreadable.push(damaged);
@@ -40,6 +51,13 @@ export const exportCommand: Command<ExportFlags> = {
     const sessions = [...new Set(args.map((typed) => findSession(store, typed).id))];
     if (format === "markdown" && json) {
       throw new Failure("USAGE_INVALID", "Markdown is not JSON.", { hint: "Leave out --json or --format." });
+    }
+    if (ownIds && !rows) {
+      throw new Failure("USAGE_INVALID", "--own-ids needs --rows.", { hint: "Other formats leave ids out." });
+    }
+    if (rows) {
+      const lines = store.exportRows({ ownIds, ...(sessions.length > 0 && { sessions }) });
+      return json ? { elements: parsed(lines), lines: [] } : { lines };
     }
     const exported = store.export({ onUnreadable, ...(sessions.length > 0 && { sessions }) });
     const failure = () => unreadableFailure("EXPORT_INCOMPLETE", unreadable, HINT);
@@ -50,4 +68,8 @@ export const exportCommand: Command<ExportFlags> = {
 
 function* jsonLines(lines: Iterable<ExportLine>): Generator<string> {
   for (const line of lines) yield printableJson(line);
+}
+
+function* parsed(lines: Iterable<string>): Generator<unknown> {
+  for (const line of lines) yield JSON.parse(line);
 }

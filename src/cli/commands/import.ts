@@ -2,6 +2,8 @@ import { Option } from "commander";
 import { IMPORT_FORMATS } from "../../importers/formats.ts";
 import type { ImportProgress, ImportResult } from "../../imports/import-files.ts";
 import type { FileReport } from "../../imports/import-run.ts";
+import type { ImportedRows } from "../../session/moved-rows.ts";
+import type { Store } from "../../session/store.ts";
 import type { Call, Command, Output } from "../command.ts";
 import { Failure, failureFrom } from "../failure.ts";
 import { interruptible } from "../interruption.ts";
@@ -16,6 +18,7 @@ interface ImportFlags extends LeavingOutFlags {
   project?: string;
   strict?: true;
   dryRun?: true;
+  rows?: true;
   hook?: string;
 }
 
@@ -27,13 +30,16 @@ export const importCommand: Command<ImportFlags> = {
     ".aider.chat.history.md; `-` is standard input. If a file was imported before, only its new messages are added. A line that cannot be read is reported, and all others " +
     "are imported. What looks like a secret of a known provider, or stands between <private> and </private>, is replaced by a " +
     "placeholder. `coppice exclude` leaves out folders and projects for good. `coppice watch --once` finds the folders of your agents by itself. " +
-    "With --json: {files, sessionCount, newCount, knownCount, forgottenCount, excludedCount, replaced, passedOverCount, isDryRun, warningCount, summaries}.",
+    "--rows takes files of `export --rows`. With --json: {files, sessionCount, newCount, knownCount, forgottenCount, excludedCount, replaced, passedOverCount, isDryRun, warningCount, summaries}; with --rows: {sessions}.",
   argument: "files, folders and patterns",
   options: [
     new Option("--format <format>", "the format of the files").choices(IMPORT_FORMATS).default("auto"),
     new Option("--project <name>", "the project of the sessions, whatever the files say"),
     new Option("--strict", "fail if there is any warning"),
     new Option("--dry-run", "show what would be imported, and import nothing"),
+    new Option("--rows", "take sessions with all their ids from files of `export --rows`").conflicts([
+      ...["format", "project", "strict", "dryRun"],
+    ]),
     ...LEAVING_OUT_OPTIONS,
     // The entry in the log of the hooks that gets the result.
     new Option("--hook <id>").hideHelp(),
@@ -43,6 +49,7 @@ export const importCommand: Command<ImportFlags> = {
     "~/.gemini/tmp ~/.codex/sessions --dry-run",
     "notes.jsonl --format jsonl --project web",
     "- < chat.jsonl",
+    "--rows session.rows",
   ],
 
   async run(context) {
@@ -69,6 +76,7 @@ async function importPaths({ args: paths, options, loadStores, terminal, json }:
     const hint = "`coppice watch --once` finds the transcripts of your agents and imports them.";
     throw new Failure("USAGE_INVALID", "Name the files or folders to import.", { hint });
   }
+  if (options.rows) return importedRows((await loadStores()).openToWrite(), paths, terminal);
   const { importFiles } = await import("../../imports/import-files.ts");
   const stores = await loadStores();
   const store = dryRun ? await stores.openCopy() : stores.openToWrite();
@@ -92,6 +100,44 @@ async function importPaths({ args: paths, options, loadStores, terminal, json }:
     value: { ...result, isDryRun: dryRun },
     lines: resultLines(result, dryRun, terminal),
     failure: importFailure(result, paths, strict),
+  };
+}
+
+const OUTCOMES: Record<ImportedRows["outcome"], string> = {
+  new: "new",
+  continued: "continued",
+  known: "already there",
+  refused: "refused",
+};
+
+const ROWS_COLUMNS: readonly Column<ImportedRows>[] = [
+  { header: "Session", value: ({ sessionId }) => oneLine(sessionId), widthMin: 12 },
+  { header: "", value: ({ outcome }) => OUTCOMES[outcome] },
+  { header: "New", value: ({ newCount }) => newCount },
+];
+
+function importedRows(store: Store, paths: readonly string[], terminal: Terminal): Output {
+  const sessions = paths.flatMap((path) => store.importRows(path));
+  for (const { sessionId, notes } of sessions)
+    for (const note of notes) terminal.note(oneLine(`${sessionId}: ${note}`));
+  const refused = sessions.flatMap(({ error }) => error ?? []);
+  const value = sessions.map(({ error, ...session }) => ({
+    ...session,
+    error: error && { code: error.code, message: error.message },
+  }));
+  return {
+    value: { sessions: value },
+    lines: sessions.length === 0 ? ["The file has no sessions."] : tableLines(ROWS_COLUMNS, sessions, terminal),
+    failure:
+      refused.length === 0
+        ? undefined
+        : new Failure(
+            refused.length === 1 ? refused[0]!.code : "IMPORT_INCOMPLETE",
+            refused.map(({ message }) => message).join(" "),
+            {
+              hint: refused[0]!.hint ?? "The other sessions were taken.",
+            },
+          ),
   };
 }
 

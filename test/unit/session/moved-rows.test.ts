@@ -1,52 +1,345 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Session, Store } from "../../../src/index.ts";
-import { talk } from "../../support/said.ts";
+import { openStore, type Session, type Store, StoreError } from "../../../src/index.ts";
+import { ID_BLOCK_SIZE } from "../../../src/store/id-block.ts";
+import { letterEmbedder } from "../../support/other-embedders.ts";
+import { allRows, inDatabase } from "../../support/rows.ts";
+import { assistant, calls, results, talk, user } from "../../support/said.ts";
+import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 import { openedStore, temporaryFolder } from "../../support/temporary-store.ts";
 
-const SMALL = { hotSize: 6, overlap: 2, evictBatch: 6, maxThemes: 3, openClustersMax: 4 } as const;
+const SMALL = {
+  hotSize: 6,
+  overlap: 2,
+  evictBatch: 6,
+  maxThemes: 3,
+  openClustersMax: 4,
+  resolveTokensMin: 50,
+} as const;
 
-function exported(store: Store, folder: string, ...sessions: string[]): string {
-  const path = join(folder, "moved.rows");
-  writeFileSync(
-    path,
-    [...store.exportRows(sessions.length > 0 ? { sessions } : {})].map((line) => `${line}\n`).join(""),
-  );
+/** Writes the rows of sessions, by default of all, into a file. */
+function exported(store: Store, ...sessions: string[]): string {
+  const path = join(temporaryFolder(), "moved.rows");
+  const lines = store.exportRows(sessions.length > 0 ? { sessions } : {});
+  writeFileSync(path, [...lines].map((line) => `${line}\n`).join(""));
   return path;
 }
 
+function newStore(name = "agent"): Store {
+  return openedStore(join(temporaryFolder(), `${name}.db`), { summarizer: scriptedSummarizer("good") });
+}
+
+/** A store whose ids come from a block, so that ids of two such stores are equally long. */
+function storeWithBlock(block: number): Store {
+  const path = join(temporaryFolder(), "agent.db");
+  openStore(path).close();
+  inDatabase(path, (database) => {
+    database.exec("DELETE FROM sqlite_sequence WHERE name <> 'generations'");
+    const set = database.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)");
+    for (const table of ["messages", "unions", "summaries", "entries"]) set.run(table, block * ID_BLOCK_SIZE);
+    const value = JSON.stringify({ block, newestOfFirst: 0 });
+    database.prepare("INSERT INTO store_settings (name, value) VALUES ('idBlock', ?)").run(value);
+  });
+  return openedStore(path, { summarizer: scriptedSummarizer("good") });
+}
+
+/** Makes a store take part in exchanges before it begins sessions. */
+function withOwnIds(store: Store): Store {
+  for (const _ of store.exportRows({ sessions: [], ownIds: true }));
+  return store;
+}
+
 /** Everything that a reader can see of a session. */
-function seen(store: Store, session: Session): unknown {
+function seen(store: Store, id: string): unknown {
+  const session = store.resume(id);
   return {
     messages: session.messages(),
     contexts: [800, 2_000, 8_000].map((tokensMax) => session.render({ tokensMax })),
     queried: session.render({ tokensMax: 2_000, query: "lock file of the region" }),
-    flat: session.render({ tokensMax: 3_000, strategy: "flat" }),
+    others: (["flat", "sandwich"] as const).map((strategy) => session.render({ tokensMax: 3_000, strategy })),
     roots: session.roots(),
     clusters: session.roots({ level: "cluster" }),
     expanded: session.roots().map(({ root }) => store.expand(root)),
-    branches: session.branches(),
+    branches: session.branches().map(({ id: branchId }) => [...store.export({ sessions: [branchId] })]),
     entries: session.entries.list(),
+    items: store.items.list([id]),
+    frontier: store.query(`SELECT title, project, graduated_seq, evicted_seq FROM sessions WHERE id = '${id}'`),
   };
 }
 
-test("a session moves into a fresh store and into one that has sessions, and goes on there", () => {
-  const folder = temporaryFolder();
-  const home = openedStore(join(folder, "home.db"));
-  const session = home.session("moving", SMALL);
-  for (const message of talk(60)) session.append(message);
-  const fresh = openedStore(join(folder, "fresh.db"));
-  expect(fresh.importRows(exported(home, folder))).toMatchObject([
-    { sessionId: "moving", outcome: "new", newCount: 60 },
+function expectSound(store: Store): void {
+  expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+}
+
+/** A session with some of everything. */
+async function rich(store: Store, id: string, parts: Partial<Record<"project", string>> = {}): Promise<Session> {
+  const session = store.session(id, { ...SMALL, ...parts });
+  session.append({ role: "system", content: "You are careful." });
+  session.append(user("Remember the harbor rule.", { pinned: true }));
+  session.appendAll(talk(30));
+  session.append(calls(["c1", "c2"]));
+  session.append(results(["c1"], "a long output is kept apart ".repeat(1_000)));
+  session.append(results(["c2"], "short"));
+  session.entries.append([{ id: "e1", value: { step: 1 } }]);
+  store.items.put([id], "note", { open: true }, { session: id });
+  await session.resolveDirty();
+  session.appendAll(talk(20).map((message, index) => ({ ...message, id: `m${index}` })));
+  session.rewind({ toSeq: 44 });
+  session.entries.append([{ value: "after the rewind" }]);
+  session.append(assistant("Another way."));
+  const [gone] = session.messages({ seqFrom: 12, seqTo: 12 });
+  store.forget(id, { messageIds: [gone!.id] });
+  session.appendAll(talk(25));
+  await session.resolveDirty();
+  return session;
+}
+
+test("a session moves into a fresh store, goes on there, and is taken back", () => {
+  const home = newStore();
+  home.session("moving", SMALL).appendAll(talk(60));
+  const fresh = newStore();
+  expect(fresh.importRows(exported(home))).toEqual([
+    { sessionId: "moving", outcome: "new", newCount: 60, notes: [], error: null },
   ]);
-  expect(seen(fresh, fresh.resume("moving"))).toEqual(seen(home, session));
-  expect(fresh.verify()).toMatchObject({ ok: true, problems: [] });
+  expect(seen(fresh, "moving")).toEqual(seen(home, "moving"));
+  expectSound(fresh);
 
   fresh.resume("moving").appendAll(talk(50));
   fresh.session("other").appendAll(talk(20));
-  expect(home.importRows(exported(fresh, folder, "moving"))).toMatchObject([{ outcome: "continued", newCount: 50 }]);
-  expect(seen(home, session)).toEqual(seen(fresh, fresh.resume("moving")));
-  session.appendAll(talk(10));
-  expect(home.verify()).toMatchObject({ ok: true, problems: [] });
+  home.session("meanwhile").appendAll(talk(20));
+  expect(home.importRows(exported(fresh, "moving"))).toMatchObject([{ outcome: "continued", newCount: 50 }]);
+  expect(seen(home, "moving")).toEqual(seen(fresh, "moving"));
+  home.resume("moving").appendAll(talk(10));
+  expectSound(home);
+  expect(fresh.importRows(exported(home))).toMatchObject([
+    { sessionId: "moving", outcome: "continued", newCount: 10 },
+    { sessionId: "meanwhile", outcome: "new", newCount: 20 },
+  ]);
+  expectSound(fresh);
+});
+
+/**
+ * Goal: no kind of row is left behind, wherever the session goes.
+ * Method: a session with pinned messages, long strings, calls, summaries, a branch, forgotten messages, entries and items; a fresh store,
+ * and one with sessions of the same project.
+ */
+test("everything of a session moves", async () => {
+  const home = newStore();
+  await rich(home, "other", { project: "web" });
+  await rich(home, "moving", { project: "web" });
+  const busy = withOwnIds(newStore());
+  await rich(busy, "own", { project: "web" });
+  await busy.upkeep();
+  const own = seen(busy, "own");
+  const path = exported(home, "moving");
+  for (const store of [newStore(), busy]) {
+    expect(store.importRows(path)).toMatchObject([
+      { outcome: "new", notes: store === busy ? [expect.any(String)] : [] },
+    ]);
+    expect(seen(store, "moving")).toEqual(seen(home, "moving"));
+    expectSound(store);
+    expect(await store.recall("lock file bucket", { sessionIds: ["moving"] })).toHaveLength(10);
+    await store.upkeep();
+    expectSound(store);
+    store.resume("moving").undo();
+    expectSound(store);
+  }
+  expect(seen(busy, "own")).toEqual(own);
+  home.resume("moving").undo();
+  const [here, there] = [home, busy].map((store) =>
+    store
+      .resume("moving")
+      .messages()
+      .map(({ text }) => text),
+  );
+  expect(there).toEqual(here);
+});
+
+test("the next fifty messages are placed in the same way in both stores", () => {
+  const [home, away] = [storeWithBlock(5_000), storeWithBlock(6_000)];
+  home.session("s", SMALL).appendAll(talk(40));
+  away.session("own", SMALL).appendAll(talk(12));
+  expect(away.importRows(exported(home))).toMatchObject([{ error: null, outcome: "new" }]);
+  const said = talk(50, 3).map((message) => ({ ...message, createdAt: 1_800_000_000_000 }));
+  const after = [home, away].map((store) => {
+    const session = store.resume("s");
+    const contexts = said.map((message) => {
+      session.append(message);
+      return session.render({ tokensMax: 1_500 });
+    });
+    const seqOf = new Map(session.messages().map(({ id, seq }) => [id, seq]));
+    const first = session.messages({ seqFrom: 40, limit: 1 })[0]!.id;
+    // New ids and log positions differ, and are equally long.
+    const plain = (digits: string): string => {
+      const id = Number(digits);
+      return seqOf.has(id) ? `#${seqOf.get(id)}` : id > first ? `+${id - first}` : digits;
+    };
+    return JSON.stringify([contexts, session.roots(), session.roots({ level: "cluster" })]).replace(/\d{13}/g, plain);
+  });
+  const [here, there] = after.map((text) => text.replace(/@[#+]?\d+/g, "@"));
+  expect(there).toBe(here);
+});
+
+test("what the store has already is not written again, and two continuations are refused", () => {
+  const [home, away] = [newStore(), newStore()];
+  const session = home.session("s", SMALL);
+  session.appendAll(talk(30));
+  const early = exported(home);
+  away.importRows(early);
+  const rows = allRows(away.path);
+  expect(away.importRows(early)).toMatchObject([{ outcome: "known", newCount: 0 }]);
+  expect(allRows(away.path)).toEqual(rows);
+
+  session.append(user("only at home"));
+  away.importRows(exported(home));
+  expect(away.importRows(early)).toMatchObject([{ outcome: "known" }]);
+  expect(away.resume("s").newest()?.text).toBe("only at home");
+
+  const { messageId } = away.resume("s").append(user("only away"));
+  session.append(user("at home again"));
+  const before = allRows(away.path);
+  expect(away.importRows(exported(home))).toEqual([
+    {
+      ...{ sessionId: "s", outcome: "refused", newCount: 0, notes: [] },
+      error: new StoreError("SESSION_DIVERGED", { sessionId: "s", what: `message ${messageId}` }),
+    },
+  ]);
+  expect(allRows(away.path)).toEqual(before);
+});
+
+test("going back and forgetting move, too", () => {
+  const [home, away] = [newStore(), newStore()];
+  const session = home.session("s", SMALL);
+  session.appendAll(talk(40));
+  away.importRows(exported(home));
+  session.rewind({ toSeq: 29 });
+  session.append(user("another way"));
+  expect(away.importRows(exported(home))).toMatchObject([{ outcome: "continued", newCount: 1 }]);
+  expect(seen(away, "s")).toEqual(seen(home, "s"));
+  home.forget("s", { messageIds: [session.messages({ seqFrom: 3, limit: 1 })[0]!.id] });
+  expect(away.importRows(exported(home))).toMatchObject([{ outcome: "continued", newCount: 0 }]);
+  expect(seen(away, "s")).toEqual(seen(home, "s"));
+  expectSound(away);
+
+  // An older file does not bring back what was forgotten.
+  const other = newStore();
+  other.importRows(exported(home));
+  other.forget("s", { messageIds: [other.resume("s").newest()!.id] });
+  expect(other.importRows(exported(home))).toMatchObject([{ outcome: "known" }]);
+  expect(other.resume("s").newest()?.text).not.toBe("another way");
+});
+
+test("taken ids are refused, and sessions that begin with own ids are not", () => {
+  const [home, away] = [newStore(), newStore()];
+  home.session("s").appendAll(talk(10));
+  const { messageId } = away.session("own").append(user("first"));
+  const path = exported(home);
+  const before = allRows(away.path);
+  const error = new StoreError("ID_TAKEN", { sessionId: "s", what: `message ${messageId}`, holder: "own" });
+  expect(away.importRows(path)).toMatchObject([{ outcome: "refused", error }]);
+  expect(allRows(away.path)).toEqual(before);
+
+  away.forget("own");
+  expect(away.importRows(path)).toMatchObject([{ outcome: "refused", error: { details: { holder: null } } }]);
+
+  withOwnIds(home).session("later").appendAll(talk(10));
+  expect(away.importRows(exported(home, "later"))).toMatchObject([{ outcome: "new" }]);
+  expectSound(away);
+});
+
+test("a forgotten session and a session of another embedder stay out", async () => {
+  const [home, away] = [newStore(), newStore()];
+  home.session("s").appendAll(talk(10));
+  const path = exported(home);
+  away.importRows(path);
+  away.forget("s");
+  expect(away.importRows(path)).toMatchObject([{ outcome: "refused", error: { code: "SESSION_FORGOTTEN" } }]);
+  away.restore("s");
+  expect(away.importRows(path)).toMatchObject([{ outcome: "new" }]);
+
+  const letters = openedStore(join(temporaryFolder(), "letters.db"), { embedder: letterEmbedder });
+  expect(letters.importRows(path)).toMatchObject([{ outcome: "refused", error: { code: "EMBEDDER_MISMATCH" } }]);
+  expect(letters.sessions()).toEqual([]);
+});
+
+test("a session that was embedded again moves with the forest in use", async () => {
+  const home = newStore();
+  home.session("s", SMALL).appendAll(talk(60));
+  await home.resume("s").resolveDirty();
+  await home.reembed({ embedder: letterEmbedder });
+  home.resume("s").appendAll(talk(80).slice(60));
+  const away = openedStore(join(temporaryFolder(), "letters.db"), { embedder: letterEmbedder });
+  expect(away.importRows(exported(home))).toMatchObject([{ outcome: "new", newCount: 80 }]);
+  expect(seen(away, "s")).toEqual(seen(home, "s"));
+  expectSound(away);
+  for (const store of [home, away]) store.resume("s").rewind({ toSeq: 50 });
+  const [here, there] = [home, away].map((store) =>
+    store
+      .resume("s")
+      .roots()
+      .map(({ seqFirst, seqLast }) => [seqFirst, seqLast]),
+  );
+  expect(there).toEqual(here);
+  expectSound(away);
+});
+
+test("a child comes before its parent, and finds it later", () => {
+  const [home, away] = [withOwnIds(newStore()), newStore()];
+  home.session("parent").appendAll(talk(4));
+  home.session("child").appendAll(talk(4));
+  inDatabase(home.path, (database) =>
+    database.exec("UPDATE sessions SET parent_session_id = 'parent' WHERE id = 'child'"),
+  );
+  const parentOf = (id: string): unknown => away.sessions().find((session) => session.id === id)?.parentSessionId;
+  away.importRows(exported(home, "child"));
+  expect(parentOf("child")).toBeNull();
+  away.importRows(exported(home, "parent"));
+  expect(away.importRows(exported(home, "child"))).toMatchObject([{ outcome: "known" }]);
+  expect(parentOf("child")).toBe("parent");
+  expectSound(away);
+  const both = newStore();
+  expect(both.importRows(exported(home, "child", "parent")).map(({ sessionId }) => sessionId)).toEqual([
+    "parent",
+    "child",
+  ]);
+});
+
+test("a file that is cut, changed, of another format or no such file is refused before anything is written", () => {
+  const home = newStore();
+  home.session("s", SMALL).appendAll(talk(12));
+  const path = exported(home);
+  const whole = readFileSync(path, "utf8");
+  const lines = whole.split("\n").slice(0, -1);
+  const away = newStore();
+  const before = allRows(away.path);
+  const refusal = (content: string | Buffer): unknown => {
+    writeFileSync(path, content);
+    try {
+      return away.importRows(path);
+    } catch (error) {
+      return StoreError.is(error) ? error.code : error;
+    }
+  };
+  for (const count of [0, 1, 2, 5, lines.length - 1]) {
+    expect(
+      refusal(
+        lines
+          .slice(0, count)
+          .map((line) => `${line}\n`)
+          .join(""),
+      ),
+    ).toBe("ROWS_INVALID");
+  }
+  for (let at = 0; at < whole.length; at += Math.ceil(whole.length / 40))
+    expect(refusal(whole.slice(0, at))).toBe("ROWS_INVALID");
+  for (const rubbish of ["{}\n", "[]\n", "null\n", "rubbish", Buffer.alloc(5_000, 255), whole + whole]) {
+    expect(refusal(rubbish)).toBe("ROWS_INVALID");
+  }
+  expect(refusal(whole.replace("Message 3", "Message 4"))).toBe("ROWS_INVALID");
+  expect(refusal(whole.replace('"version":1', '"version":2'))).toBe("FORMAT_UNSUPPORTED");
+  expect(() => away.importRows(join(path, "..", "missing"))).toThrow(StoreError);
+  expect(() => away.importRows(temporaryFolder())).toThrow(StoreError);
+  expect(allRows(away.path)).toEqual(before);
+  expect(refusal(whole)).toMatchObject([{ outcome: "new" }]);
 });
