@@ -7,6 +7,7 @@ import { evaluateHub } from "./eval/hub.ts";
 import { evaluateImport } from "./eval/import.ts";
 import { evaluateRecall } from "./eval/recall.ts";
 import { evaluateRemembered } from "./eval/remembered.ts";
+import { evaluateRows } from "./eval/rows.ts";
 
 /** The figures of an evaluation by name. The function that computes a figure says if it is in percent or a share in [0, 1]. */
 export interface Evaluation {
@@ -29,6 +30,7 @@ const EVALUATIONS: Record<string, (dataFolder: string, options: Options) => Prom
   import: evaluateImport,
   recall: evaluateRecall,
   remembered: evaluateRemembered,
+  rows: evaluateRows,
 };
 
 /**

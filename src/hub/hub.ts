@@ -6,7 +6,9 @@ import { keepNotes, notedSessions } from "../store/forget.ts";
 import { storeIdOf } from "../store/id-blocks.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { HubConnection } from "./connection.ts";
+import { originOf } from "./origins.ts";
 import { findPlace, type HubPlace, placeOfProject } from "./places.ts";
+import { type PulledSession, type PullOptions, pullSession } from "./pull.ts";
 import { forgetOnHub, type PushOutcome, pushSession } from "./push.ts";
 import { type HubHit, type HubRecallOptions, recallOnHub } from "./recall.ts";
 import { IndexChanged, type KeepReport, keepIndex, WordIndexReader } from "./word-index.ts";
@@ -81,6 +83,15 @@ export interface Hub {
    */
   push(store: Store, options: PushOptions): Promise<PushReport>;
 
+  /**
+   * Takes a session of the hub into a store, with all its ids, so that contexts are the same there. Without `take` it is a copy:
+   * the store may not push it. With `take`, the store that had it before may not push it any more.
+   *
+   * @throws {StoreError} `SESSION_NOT_FOUND`; `SESSION_DIVERGED` if the store has what the hub lacks, unless `fork` is set; `ID_TAKEN`,
+   *   `EMBEDDER_MISMATCH`, `SESSION_FORGOTTEN`, `STORE_READONLY`, `HUB_UNREACHABLE`, `HUB_REFUSED`. Then nothing was written.
+   */
+  pull(store: Store, sessionId: string, options?: PullOptions): Promise<PulledSession>;
+
   /** Lists the sessions that you may see, the most recently pushed first. */
   sessions(options?: { project?: string; limit?: number }): Promise<HubSession[]>;
 
@@ -151,7 +162,7 @@ class OpenedHub implements Hub {
     };
     let doneCount = 0;
     for (const { id, project } of chosen) {
-      const name = { id, origin: storeId, storeId };
+      const name = { id, origin: originOf(repositories, id, storeId), storeId };
       const place = await placeOf(project ?? "");
       let pushed = await pushSession(this.#connection, repositories, place, name, signal);
       if (pushed.forgottenIds.length > 0) {
@@ -178,10 +189,14 @@ class OpenedHub implements Hub {
     for (const { sessionId, project } of noted ?? []) {
       const finding = (client: PoolClient) => findPlace(this.#connection, client, project ?? "", team);
       const place = await this.#connection.transaction(finding, signal);
-      const name = { id: sessionId, origin: storeId, storeId };
+      const name = { id: sessionId, origin: originOf(repositories, sessionId, storeId), storeId };
       if (place !== undefined) await forgetOnHub(this.#connection, place, name, signal);
     }
     if (noted === undefined || noted.length > 0) keepNotes(repositories, noted ?? []);
+  }
+
+  async pull(store: Store, sessionId: string, options: PullOptions = {}): Promise<PulledSession> {
+    return pullSession(this.#connection, internalsOf(store), sessionId, options);
   }
 
   sessions({ project, limit = SESSIONS_DEFAULT }: { project?: string; limit?: number } = {}): Promise<HubSession[]> {

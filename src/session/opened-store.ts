@@ -26,6 +26,7 @@ import { type RecallOptions, recall } from "../recall/recall.ts";
 import type { RecallQuery } from "../recall/search.ts";
 import { type BackupOptions, type BackupReport, backupStore } from "../store/backup.ts";
 import { changeExclusions, exclusionsOf } from "../store/exclusions.ts";
+import type { FactRow } from "../store/fact-rows.ts";
 import type { Finding } from "../store/finding.ts";
 import { erase, type ForgetReport, forgetMessages, forgetSession, restoreForgotten } from "../store/forget.ts";
 import { GenerationRepository } from "../store/generations.ts";
@@ -37,6 +38,7 @@ import { assertOnPath, type SessionOverview, type SessionsOptions } from "../sto
 import { type StoreStats, storeStats } from "../store/stats.ts";
 import { type VerifyReport, verifyStore } from "../store/verify.ts";
 import { noteImportedFiles, startGeneration } from "../store/write.ts";
+import { type WriteRowsTerms, type WrittenSession, writeSession } from "../store/write-rows.ts";
 import { examine } from "./doctor.ts";
 import { type ExportLine, type ExportOptions, exportLines } from "./export.ts";
 import { StoreItems } from "./items.ts";
@@ -372,6 +374,15 @@ export class OpenedStore implements Store {
     this.#database.refuseAtomic("importRows");
     try {
       return importRowsOf(this.#repositories, textValue("path", path));
+    } finally {
+      this.#ports.changes.count += 1;
+    }
+  }
+
+  /** Internal. Writes the rows of a session that moves here. */
+  writeRows(rows: Iterable<FactRow>, terms: WriteRowsTerms): WrittenSession {
+    try {
+      return writeSession(this.#repositories, rows, terms);
     } finally {
       this.#ports.changes.count += 1;
     }

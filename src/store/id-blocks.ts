@@ -45,6 +45,11 @@ export function idBlockOf({ settings, sequences }: Repositories): IdBlock {
   return (settings.get(BLOCK) as IdBlock | undefined) ?? { block: 0, newestOfFirst: sequences.newest() };
 }
 
+/** True if the store must take a block before it holds rows of others up to an id, so that its own new ids are the highest. */
+export function needsIdBlock(repositories: Repositories, newestId: number): boolean {
+  return idBlockOf(repositories).block === 0 || newestId > repositories.sequences.newest();
+}
+
 /**
  * Makes the store give all new ids from another block. Call it inside a transaction.
  *

@@ -1,16 +1,17 @@
 import { StoreError } from "../core/errors.ts";
+import { printableJson } from "../core/markup.ts";
 import type { FactRow } from "./fact-rows.ts";
 
 type Written = string | number | null | { base64: string };
 
-/** Returns a row as JSON on one line. */
+/** Returns a row as JSON on one line, which a terminal may show. */
 export function rowText({ table, row }: FactRow): string {
   const values: Record<string, Written> = {};
   for (const [key, value] of Object.entries(row) as [string, string | number | Buffer | null | undefined][]) {
     if (Buffer.isBuffer(value)) values[key] = { base64: value.toString("base64") };
     else if (value !== undefined) values[key] = value;
   }
-  return JSON.stringify({ table, row: values });
+  return printableJson({ table, row: values });
 }
 
 /** Returns the row of a line. `writeSession` checks its table and its values. @throws {StoreError} `ROWS_INVALID`. */

@@ -12,7 +12,7 @@ import { type DeriveOptions, derive } from "./derive.ts";
 import { FACT_TABLES, type FactRow, type FactTables, type RowsOrigin } from "./fact-rows.ts";
 import { unlessDamaged } from "./forget.ts";
 import { blockOf } from "./id-block.ts";
-import { FOREIGN_ID_MAX, freeIdBlock, idBlockOf, storeIdOf, takeIdBlock } from "./id-blocks.ts";
+import { FOREIGN_ID_MAX, freeIdBlock, idBlockOf, needsIdBlock, storeIdOf, takeIdBlock } from "./id-blocks.ts";
 import type { LocalEmbedding } from "./messages.ts";
 import type { Repositories } from "./repositories.ts";
 import type { RawValues } from "./repository.ts";
@@ -32,6 +32,8 @@ export interface WriteRowsTerms extends DeriveOptions {
   takeBlock?: (aboveId: number) => number;
   /** Makes the vectors that the rows leave out. */
   localEmbedder?: LocalEmbedding;
+  /** True to give up what only this store has of the session. */
+  replaces?: boolean;
 }
 
 export interface WrittenSession {
@@ -107,7 +109,7 @@ class SessionWriter {
     let isNew = false; // a row that the store does not have
     let count = 0;
     let newCount = 0;
-    const vectorless = new Map<number, number | undefined>();
+    const vectorless = new Map<number, number>();
     for (const given of rows) {
       count += 1;
       if (count === 1) {
@@ -121,14 +123,15 @@ class SessionWriter {
       this.#note(came, given);
       if (given.table === "messages") {
         if (!this.#known?.messages.has(given.row.id)) newCount += 1;
-        if (given.row.embedding === undefined) vectorless.set(given.row.id, given.row.vectorCrc);
+        if (given.row.vectorCrc !== undefined) vectorless.set(given.row.id, given.row.vectorCrc);
       }
       if (count > 2) this.#insert(given, row);
     }
     if (count < 2) invalid("there is no session in them");
     const sessionId = this.#sessionId;
-    if (!isNew || this.#isOlder(came)) return { sessionId, outcome: "known", newCount: 0, notes: [] };
-    this.#refuseDiverged(came);
+    if (!isNew || (!this.#terms.replaces && this.#isOlder(came)))
+      return { sessionId, outcome: "known", newCount: 0, notes: [] };
+    if (!this.#terms.replaces) this.#refuseDiverged(came);
     const outcome = this.#known === undefined ? "new" : "continued";
     this.#check(came);
     this.#embed(vectorless);
@@ -163,7 +166,7 @@ class SessionWriter {
   #takeBlock(): void {
     const { newestId } = this.#origin;
     const newestBefore = this.#newestBefore;
-    if (idBlockOf(this.#repositories).block > 0 && newestId <= newestBefore) return;
+    if (!needsIdBlock(this.#repositories, newestId)) return;
     const { takeBlock = freeIdBlock } = this.#terms;
     takeIdBlock(this.#repositories, takeBlock(Math.max(newestBefore, newestId)));
   }
@@ -366,7 +369,7 @@ class SessionWriter {
     }
   }
 
-  #embed(vectorless: ReadonlyMap<number, number | undefined>): void {
+  #embed(vectorless: ReadonlyMap<number, number>): void {
     const { messages } = this.#repositories;
     const { localEmbedder } = this.#terms;
     if (vectorless.size === 0) return;
@@ -376,11 +379,10 @@ class SessionWriter {
       for (const { id, text } of messages.byIds(ids.slice(from, from + BATCH_MESSAGES_MAX))) {
         const vector = localEmbedder.embed(text);
         const embedding = vector === undefined ? undefined : encodeEmbedding(vector);
-        const crc = vectorless.get(id);
-        if (crc !== undefined && (embedding === undefined || crc32(embedding) !== crc)) {
+        if (embedding === undefined || crc32(embedding) !== vectorless.get(id)) {
           invalid(`the embedder makes another vector of message ${id} here`);
         }
-        if (embedding !== undefined) messages.setVector({ id, embedderId: localEmbedder.id, embedding });
+        messages.setVector({ id, embedderId: localEmbedder.id, embedding });
       }
     }
   }
@@ -416,11 +418,17 @@ function invalid(reason: string): never {
   throw new StoreError("ROWS_INVALID", { reason });
 }
 
-/** The parent of a session may be missing in one of two stores. */
+/** The parent of a session may be missing in one of two stores, and a vector may be left out. */
 function keyOf(given: FactRow): string {
-  const row = given.table === "sessions" ? { ...given.row, parentSessionId: null } : given.row;
+  const values: Record<string, unknown> = { ...given.row };
+  if (given.table === "sessions") delete values.parentSessionId;
+  if (given.table === "messages") {
+    const { embedding, vectorCrc } = given.row;
+    Object.assign(values, { embedding: undefined, vectorCrc: embedding ? crc32(embedding) : vectorCrc });
+  }
+  const sorted = Object.fromEntries(Object.entries(values).sort(([left], [right]) => (left < right ? -1 : 1)));
   return createHash("sha256")
-    .update(rowText({ table: given.table, row } as FactRow))
+    .update(rowText({ table: given.table, row: sorted } as unknown as FactRow))
     .digest("base64");
 }
 

@@ -43,7 +43,8 @@ test("values of the adapters", () => {
 test("values and types of the hub", () => {
   expect(Object.keys(hub)).toEqual(["openHub"]);
   expect(typesIn("hub/index.ts")).toEqual([
-    ...["Hub", "HubHit", "HubRecallOptions", "HubSession", "KeepReport", "PushOptions", "PushProgress", "PushReport"],
+    ...["Hub", "HubHit", "HubRecallOptions", "HubSession", "KeepReport"],
+    ...["PullOptions", "PulledSession", "PushOptions", "PushProgress", "PushReport"],
   ]);
 });
 

@@ -1,0 +1,165 @@
+import { randomUUID } from "node:crypto";
+import type { PoolClient } from "pg";
+import { StoreError } from "../core/errors.ts";
+import type { Message, MessageInput } from "../core/message.ts";
+import { WRITE_TERMS } from "../session/moved-rows.ts";
+import type { OpenedStore } from "../session/opened-store.ts";
+import type { FactRow } from "../store/fact-rows.ts";
+import { blockOf } from "../store/id-block.ts";
+import { needsIdBlock, storeIdOf } from "../store/id-blocks.ts";
+import type { WriteRowsTerms, WrittenSession } from "../store/write-rows.ts";
+import type { HubConnection } from "./connection.ts";
+import { noteOrigin } from "./origins.ts";
+import { readSession } from "./read-session.ts";
+
+export interface PullOptions {
+  /** True to go on with the session in this store: only this store may push it from then on. False by default. */
+  take?: boolean;
+  /** True to keep what only this store has as a session of its own, if both have gone on. False by default: then it is refused. */
+  fork?: boolean;
+  /** The project of the session, if you may see several sessions with this id. */
+  project?: string;
+  signal?: AbortSignal;
+}
+
+export interface PulledSession {
+  sessionId: string;
+  /** `known`: the store had all of it already. */
+  outcome: WrittenSession["outcome"];
+  /** The messages that came, with superseded ones. */
+  messageCount: number;
+  /** True if this store may push the session. */
+  isHolder: boolean;
+  /** The session with what only this store had; null unless there was a fork. */
+  forkId: string | null;
+  /** What could not be taken over, in sentences. */
+  notes: string[];
+}
+
+interface HubRow {
+  place: number;
+  sessionNo: number;
+  origin: string;
+  holder: string;
+  newestId: number;
+}
+
+/**
+ * Writes a session of the hub into a store, with its ids.
+ *
+ * The holder on the hub changes in the same transaction in which the session is read, after the store has it. So whoever dies in
+ * between has a copy and not the session, and may try again.
+ */
+export function pullSession(
+  hub: HubConnection,
+  store: OpenedStore,
+  sessionId: string,
+  { take = false, fork = false, project, signal }: PullOptions,
+): Promise<PulledSession> {
+  const { repositories } = store;
+  const storeId = storeIdOf(repositories);
+  if (storeId === null || repositories.database.readonly) {
+    throw new StoreError("STORE_READONLY", { path: store.path, operation: "pull" });
+  }
+  return hub.transaction(async (client) => {
+    // The lock keeps pushes out. Whoever may only read cannot lock.
+    if (!take) await client.query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+    const row = await findSession(hub, client, sessionId, project, take);
+    const rows = await readSession(client, row, sessionId);
+    const block = needsIdBlock(repositories, row.newestId) ? await grantedBlock(client, store, row) : undefined;
+    const terms: WriteRowsTerms = { ...WRITE_TERMS, ...(block !== undefined && { takeBlock: () => block }) };
+    const { forkId, ...written } = writtenIn(store, sessionId, rows, terms, { fork, origin: row.origin });
+    const isHolder = row.holder === storeId;
+    if (take && !isHolder) {
+      await client.query(
+        "UPDATE coppice.sessions SET holder = $3, epoch = epoch + 1 WHERE place = $1 AND session_no = $2",
+        [row.place, row.sessionNo, storeId],
+      );
+    }
+    const { outcome, newCount: messageCount, notes } = written;
+    return { sessionId, outcome, messageCount, isHolder: isHolder || take, forkId, notes };
+  }, signal);
+}
+
+/** @throws {StoreError} `SESSION_NOT_FOUND`, `HUB_REFUSED` if several sessions have the id. */
+async function findSession(
+  hub: HubConnection,
+  client: PoolClient,
+  sessionId: string,
+  project: string | undefined,
+  take: boolean,
+): Promise<HubRow> {
+  const { rows } = await client.query<HubRow>(
+    `SELECT s.place, s.session_no AS "sessionNo", s.origin, s.holder, s.newest_id AS "newestId"
+     FROM coppice.sessions s JOIN coppice.places p ON p.place = s.place
+     WHERE s.session_id = $1 AND ($2::text IS NULL OR p.project = $2)
+       AND s.marked_count > 0 AND s.forgotten_at IS NULL AND s.expired_at IS NULL ${take ? "FOR UPDATE OF s" : ""}`,
+    [sessionId, project ?? null],
+  );
+  if (rows.length === 0) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
+  if (rows.length === 1) return rows[0]!;
+  const reason = `${rows.length} of its sessions have the id "${sessionId}": name the project`;
+  throw new StoreError("HUB_REFUSED", { hub: hub.name, reason });
+}
+
+/** Asks for a block of ids, which the hub gives to no other store. Undefined if the role may only read. */
+async function grantedBlock(client: PoolClient, store: OpenedStore, { newestId }: HubRow): Promise<number | undefined> {
+  const above = blockOf(Math.max(newestId, store.repositories.sequences.newest()));
+  const allowed = "has_function_privilege('coppice.grant_block(bigint)', 'execute')";
+  const { rows } = await client.query<{ isAllowed: boolean }>(`SELECT ${allowed} AS "isAllowed"`);
+  if (!rows[0]!.isAllowed) return undefined;
+  const granted = await client.query<{ block: number }>("SELECT coppice.grant_block($1) AS block", [above]);
+  return granted.rows[0]!.block;
+}
+
+function writtenIn(
+  store: OpenedStore,
+  sessionId: string,
+  rows: readonly FactRow[],
+  terms: WriteRowsTerms,
+  { fork, origin }: { fork: boolean; origin: string },
+): WrittenSession & { forkId: string | null } {
+  return store.atomically(() => {
+    const written = writtenOrForked(store, sessionId, rows, terms, fork);
+    noteOrigin(store.repositories, sessionId, origin);
+    return written;
+  });
+}
+
+function writtenOrForked(
+  store: OpenedStore,
+  sessionId: string,
+  rows: readonly FactRow[],
+  terms: WriteRowsTerms,
+  fork: boolean,
+): WrittenSession & { forkId: string | null } {
+  try {
+    return { ...store.writeRows(rows, terms), forkId: null };
+  } catch (error) {
+    if (!fork || !StoreError.is(error, "SESSION_DIVERGED")) throw error;
+  }
+  const came = new Set(rows.flatMap((fact) => (fact.table === "messages" ? [fact.row.id] : [])));
+  const messages = store.repositories.messages.range(sessionId, 0, Number.MAX_SAFE_INTEGER);
+  const tail = messages.filter(({ id }) => !came.has(id));
+  const forkSeq = (tail[0]?.seq ?? messages.length) - 1;
+  const { project, title, settings, createdAtMs } = store.repositories.sessions.known(sessionId);
+  const written = store.writeRows(rows, { ...terms, replaces: true });
+  if (tail.length === 0) return { ...written, forkId: null };
+  const forkId = randomUUID();
+  const parentSessionId = sessionId;
+  store.repositories.sessions.insert({ id: forkId, project, title, settings, createdAtMs, parentSessionId, forkSeq });
+  store.resume(forkId).appendAll(tail.map(inputOf));
+  return { ...written, forkId };
+}
+
+function inputOf({ role, parts, name, externalId, metadata, pinned, createdAtMs }: Message): MessageInput {
+  return {
+    role,
+    parts: parts as MessageInput["parts"] & object,
+    createdAt: createdAtMs,
+    ...(name !== undefined && { name }),
+    ...(externalId !== undefined && { id: externalId }),
+    ...(metadata !== undefined && { metadata }),
+    ...(pinned && (role === "user" || role === "assistant") && { pinned }),
+  };
+}
