@@ -12,6 +12,7 @@ import { hookCommand } from "./commands/hook.ts";
 import { hubCommand } from "./commands/hub.ts";
 import { importCommand } from "./commands/import.ts";
 import { mcpCommand } from "./commands/mcp.ts";
+import { pullCommand } from "./commands/pull.ts";
 import { pushCommand } from "./commands/push.ts";
 import { recallCommand } from "./commands/recall.ts";
 import { recapCommand } from "./commands/recap.ts";
@@ -70,7 +71,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       excludeCommand,
     ],
   },
-  { heading: "Share with a team", commands: [remoteCommand, pushCommand, hubCommand] },
+  { heading: "Share with a team", commands: [remoteCommand, pushCommand, pullCommand, hubCommand] },
   {
     heading: "Help",
     commands: [completionCommand((): AnyCommand[] => COMMAND_GROUPS.flatMap(({ commands }) => commands))],

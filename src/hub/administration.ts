@@ -67,7 +67,7 @@ export function grantTeam(hub: HubConnection, role: string, team: string, right:
     const teamRole = teamRoleOf(team);
     await createRole(client, teamRole);
     for (const granted of [teamRole, RIGHTS[right]]) {
-      await client.query(`GRANT ${client.escapeIdentifier(granted)} TO ${client.escapeIdentifier(role)}`);
+      await unlessThere(client, `GRANT ${client.escapeIdentifier(granted)} TO ${client.escapeIdentifier(role)}`);
     }
   });
 }
@@ -94,5 +94,16 @@ export function teamRoleOf(team: string): string {
 
 async function createRole(client: PoolClient, role: string): Promise<void> {
   const { rowCount } = await client.query("SELECT 1 FROM pg_roles WHERE rolname = $1", [role]);
-  if (rowCount === 0) await client.query(`CREATE ROLE ${client.escapeIdentifier(role)} NOLOGIN`);
+  if (rowCount === 0) await unlessThere(client, `CREATE ROLE ${client.escapeIdentifier(role)} NOLOGIN`);
+}
+
+/** Roles belong to the server, and the lock only to the database: somebody may make the same for another database just now. */
+async function unlessThere(client: PoolClient, sql: string): Promise<void> {
+  await client.query("SAVEPOINT role");
+  try {
+    await client.query(sql);
+  } catch (error) {
+    if (!/^(23505|42710)$/.test(String((error as { code?: unknown }).code))) throw error;
+    await client.query("ROLLBACK TO SAVEPOINT role");
+  }
 }

@@ -50,8 +50,11 @@ export async function placeOfProject(
   const known = await findPlace(hub, client, project, team);
   if (known !== undefined) return known;
   const teams = await client.query<{ team: string }>(
-    `SELECT rolname AS team FROM pg_roles
-     WHERE starts_with(rolname, $1) AND pg_has_role(rolname, 'member') AND ($2::text IS NULL OR rolname = $2)`,
+    // A superuser counts as a member of every role, and is in those teams that were granted to it.
+    `SELECT rolname AS team FROM pg_roles team
+     WHERE starts_with(rolname, $1) AND pg_has_role(rolname, 'member') AND ($2::text IS NULL OR rolname = $2)
+       AND EXISTS (SELECT 1 FROM pg_roles own WHERE own.rolname = current_user AND (NOT own.rolsuper OR EXISTS (
+         SELECT 1 FROM pg_auth_members m WHERE m.roleid = team.oid AND m.member = own.oid)))`,
     [TEAM_PREFIX, team === undefined ? null : teamRoleOf(team)],
   );
   if (teams.rows.length !== 1) {

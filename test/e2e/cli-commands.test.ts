@@ -78,6 +78,7 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   exclude: { args: ["--project", "client"], keys: "paths projects" },
   remote: { args: ["add", "postgres://127.0.0.1:1/none", "--project", "web"], keys: "url projects team" },
   push: { args: ["--dry-run"], keys: "sessions" },
+  pull: null,
   // It needs a server: see test/hub/cli.test.ts.
   hub: null,
   completion: { args: ["bash"], keys: "shell script" },

@@ -34,7 +34,7 @@ test("an administrator sets the hub up, and a colleague names it and pushes", as
   expect(await words("push")).toMatchObject({ status: 1, text: expect.stringContaining("coppice remote add") });
   expect(await value("hub", "init", "--url", url)).toMatchObject({ versionBefore: null });
   const { username } = new URL(url);
-  expect(await value("hub", "grant", username, "--team", "web", "--url", url)).toEqual({ ok: true });
+  expect(await value("hub", "grant", username, "--team", "test", "--url", url)).toEqual({ ok: true });
   const secret = new URL(url);
   secret.password = "a-secret-word";
   const refused = await words("remote", "add", secret.href, "--project", "web");
@@ -55,6 +55,13 @@ test("an administrator sets the hub up, and a colleague names it and pushes", as
   expect(await words("recall", "shared", "--hub", "--session", "one")).toMatchObject({ status: 2 });
   expect(await value("hub", "keep")).toEqual({ mergedCount: 0, madeCount: 0 });
 
+  expect(await value("pull", "one", "--take")).toMatchObject({
+    sessionId: "one",
+    outcome: "known",
+    isHolder: true,
+    forkId: null,
+  });
+  expect((await words("pull", "none")).status).toBe(1);
   expect(await value("hub", "upgrade")).toMatchObject({ versionBefore: MIGRATIONS.length });
   expect(await value("hub", "retain", "web", "--days", "90")).toEqual({ ok: true });
   expect(await words("hub", "retain", "none", "--days", "90")).toMatchObject({ status: 1 });

@@ -105,6 +105,7 @@ const TYPED: Record<string, (session: string, file: string, folder: string) => s
   secrets: () => [[]],
   exclude: () => [["--project", `p${HOSTILE}`], []],
   push: () => [["--dry-run"], [HOSTILE]],
+  pull: () => [[HOSTILE]],
   remote: () => [["add", "postgres://127.0.0.1:1/none", "--project", `p${HOSTILE}`], [], [HOSTILE]],
   hub: () => [[HOSTILE, "--url", "postgres://127.0.0.1:1/none"]],
   forget: (session) => [

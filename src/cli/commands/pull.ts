@@ -1,0 +1,46 @@
+import { Option } from "commander";
+import type { Command } from "../command.ts";
+import { storedRemote, withHub } from "../hub-words.ts";
+import { interruptible } from "../interruption.ts";
+import { formatCount, oneLine } from "../text.ts";
+
+interface PullFlags {
+  take?: true;
+  copy?: true;
+  fork?: true;
+  project?: string;
+}
+
+export const pullCommand: Command<PullFlags> = {
+  usage: "pull <session>",
+  summary: "Bring a session of the hub into this store, with all its ids.",
+  details:
+    "Contexts are the same here as where it was. Without --take it is a copy to read. With --take, this store goes on with the session, " +
+    "and the store that had it before may not push it any more. If this store has messages that the hub lacks, the pull is refused; " +
+    "with --fork they become a session of their own.\n" +
+    "With --json: {sessionId, outcome, messageCount, isHolder, forkId, notes}.",
+  argument: "the id that it has on the hub",
+  options: [
+    new Option("--take", "go on with the session in this store"),
+    new Option("--copy", "only read it here, as without --take").conflicts("take"),
+    new Option("--fork", "keep what only this store has as a session of its own"),
+    new Option("--project <name>", "its project, if several sessions have the id"),
+  ],
+  examples: ["support-42", "support-42 --take"],
+
+  async run({ args: [sessionId], options: { take = false, fork = false, project }, loadStores, terminal }) {
+    const store = (await loadStores()).openToWrite();
+    const remote = await storedRemote(store);
+    const pulled = await interruptible("Nothing was written.", (signal) =>
+      withHub(remote.url, (hub) =>
+        hub.pull(store, sessionId!, { take, fork, signal, ...(project !== undefined && { project }) }),
+      ),
+    );
+    for (const note of pulled.notes) terminal.note(oneLine(note));
+    const lines = [
+      `${formatCount(pulled.messageCount, "new message")} in ${oneLine(pulled.sessionId)}${pulled.isHolder ? ", which goes on here" : ", a copy"}.`,
+    ];
+    if (pulled.forkId !== null) lines.push(`What only this store had is in ${oneLine(pulled.forkId)}.`);
+    return { value: pulled, lines };
+  },
+};
