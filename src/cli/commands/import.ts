@@ -112,7 +112,7 @@ const OUTCOMES: Record<ImportedRows["outcome"], string> = {
 
 const ROWS_COLUMNS: readonly Column<ImportedRows>[] = [
   { header: "Session", value: ({ sessionId }) => oneLine(sessionId), widthMin: 12 },
-  { header: "", value: ({ outcome }) => OUTCOMES[outcome] },
+  { header: "Outcome", value: ({ outcome }) => OUTCOMES[outcome] },
   { header: "New", value: ({ newCount }) => newCount },
 ];
 
