@@ -72,7 +72,7 @@ export function grantTeam(hub: HubConnection, role: string, team: string, right:
   });
 }
 
-/** Sets how many days the hub keeps sessions of a project after their last push. @throws {StoreError} `HUB_REFUSED`. */
+/** Sets how many days the hub keeps sessions of a project after something of them was pushed last. @throws {StoreError} `HUB_REFUSED`. */
 export function retainProject(hub: HubConnection, project: string, days: number): Promise<void> {
   return hub.administer(async (client) => {
     checkVersion(hub.name, await versionOf(client));

@@ -1,4 +1,5 @@
 import type { PoolClient } from "pg";
+import type { HubConnection } from "./connection.ts";
 import { insertRows, type SessionKey } from "./places.ts";
 import { changeIndex } from "./word-index.ts";
 
@@ -20,13 +21,52 @@ export async function buryMessages(client: PoolClient, key: SessionKey, messageI
 
 /** Deletes all rows of a session on the hub. Its own row stays and says that it was forgotten. */
 export async function burySession(client: PoolClient, key: SessionKey): Promise<void> {
+  await emptySession(client, key, "forgotten_at");
+  await addTombstones(client, key, [null]);
+}
+
+const IS_OVERDUE = `s.pushed_at < now() - make_interval(days => p.retention_days)
+  AND s.forgotten_at IS NULL AND s.expired_at IS NULL`;
+
+/**
+ * Deletes the rows of sessions of which nothing was pushed for as many days as their projects are kept. The stores keep them.
+ *
+ * @returns how many sessions.
+ */
+export async function expireSessions(connection: HubConnection, signal?: AbortSignal): Promise<number> {
+  const { rows: overdue } = await connection.transaction(
+    (client) =>
+      client.query<SessionKey>(
+        `SELECT s.place, s.team, s.session_no AS "sessionNo"
+         FROM coppice.places p JOIN coppice.sessions s ON s.place = p.place WHERE ${IS_OVERDUE}`,
+      ),
+    signal,
+  );
+  let count = 0;
+  for (const key of overdue) {
+    const expire = async (client: PoolClient): Promise<number> => {
+      // Somebody may have pushed it meanwhile.
+      const { rowCount } = await client.query(
+        `SELECT 1 FROM coppice.places p JOIN coppice.sessions s ON s.place = p.place
+         WHERE s.place = $1 AND s.session_no = $2 AND ${IS_OVERDUE} FOR UPDATE OF s`,
+        [key.place, key.sessionNo],
+      );
+      if (rowCount === 0) return 0;
+      await emptySession(client, key, "expired_at");
+      return 1;
+    };
+    count += await connection.transaction(expire, signal);
+  }
+  return count;
+}
+
+async function emptySession(client: PoolClient, key: SessionKey, since: "forgotten_at" | "expired_at"): Promise<void> {
   await deleteFacts(client, key);
   await client.query(
-    `UPDATE coppice.sessions SET forgotten_at = now(), title = NULL, message_count = 0, last_id = 0, head = NULL, shape = NULL,
+    `UPDATE coppice.sessions SET ${since} = now(), title = NULL, message_count = 0, last_id = 0, head = NULL, shape = NULL,
        marked_id = 0, marked_count = 0 WHERE place = $1 AND session_no = $2`,
     [key.place, key.sessionNo],
   );
-  await addTombstones(client, key, [null]);
 }
 
 export async function deleteFacts(client: PoolClient, key: SessionKey): Promise<void> {

@@ -6,12 +6,13 @@ import { keepNotes, notedSessions } from "../store/forget.ts";
 import { storeIdOf } from "../store/id-blocks.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { HubConnection } from "./connection.ts";
+import { expireSessions } from "./forgetting.ts";
 import { originOf } from "./origins.ts";
 import { findPlace, type HubPlace, placeOfProject } from "./places.ts";
 import { type PulledSession, type PullOptions, pullSession } from "./pull.ts";
 import { forgetOnHub, type PushOutcome, pushSession } from "./push.ts";
 import { type HubHit, type HubRecallOptions, recallOnHub } from "./recall.ts";
-import { IndexChanged, type KeepReport, keepIndex, WordIndexReader } from "./word-index.ts";
+import { IndexChanged, keepIndex, type MergeReport, WordIndexReader } from "./word-index.ts";
 
 export interface PushProgress {
   sessionId: string;
@@ -50,6 +51,12 @@ export interface PushReport {
   behind: string[];
   /** Sessions of which the hub has something else: this file and a copy of it have both gone on. */
   diverged: string[];
+}
+
+/** What was done to keep the hub small. */
+export interface KeepReport extends MergeReport {
+  /** Sessions whose project keeps them no longer. They were deleted on the hub, and stay in their stores. */
+  expiredCount: number;
 }
 
 /** A session on the hub. */
@@ -103,7 +110,10 @@ export interface Hub {
    */
   recall(query: string, options?: HubRecallOptions): Promise<HubHit[]>;
 
-  /** Merges small parts of the word index, and takes forgotten messages out of it. Any number of processes may do it at once. */
+  /**
+   * Deletes sessions that their project keeps no longer (`coppice hub retain`), merges small parts of the word index, and takes
+   * forgotten messages out of it. Any number of processes may do it at once.
+   */
   keep(options?: { signal?: AbortSignal }): Promise<KeepReport>;
 
   close(): Promise<void>;
@@ -224,8 +234,9 @@ class OpenedHub implements Hub {
     }
   }
 
-  keep({ signal }: { signal?: AbortSignal } = {}): Promise<KeepReport> {
-    return keepIndex(this.#connection, signal);
+  async keep({ signal }: { signal?: AbortSignal } = {}): Promise<KeepReport> {
+    const expiredCount = await expireSessions(this.#connection, signal);
+    return { expiredCount, ...(await keepIndex(this.#connection, signal)) };
   }
 
   close(): Promise<void> {

@@ -1,5 +1,12 @@
 // Public API. A name added here is supported until the next major version.
-export { type Hub, type HubSession, openHub, type PushOptions, type PushProgress, type PushReport } from "./hub.ts";
+export {
+  type Hub,
+  type HubSession,
+  type KeepReport,
+  openHub,
+  type PushOptions,
+  type PushProgress,
+  type PushReport,
+} from "./hub.ts";
 export type { PulledSession, PullOptions } from "./pull.ts";
 export type { HubHit, HubRecallOptions } from "./recall.ts";
-export type { KeepReport } from "./word-index.ts";

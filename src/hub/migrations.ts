@@ -143,7 +143,7 @@ GRANT INSERT ON coppice.places, coppice.sessions, coppice.messages, coppice.fact
 GRANT DELETE ON coppice.messages, coppice.facts, coppice.artifacts TO coppice_writer;
 GRANT UPDATE (tombstone_count) ON coppice.places TO coppice_writer;
 GRANT UPDATE (title, created_at_ms, last_at_ms, holder, epoch, message_count, last_id, head, shape, marked_id, marked_count,
-  embedder_id, dimension, newest_id, pushed_at, pushed_by, forgotten_at) ON coppice.sessions TO coppice_writer;
+  embedder_id, dimension, newest_id, pushed_at, pushed_by, forgotten_at, expired_at) ON coppice.sessions TO coppice_writer;
 GRANT UPDATE (branch, seq, step_id, turn_seq, checksum) ON coppice.messages TO coppice_writer;
 GRANT UPDATE (digest, body) ON coppice.facts TO coppice_writer;
 `;

@@ -127,7 +127,7 @@ const TEXTS = `SELECT m.session_no AS "sessionNo", m.message_id AS "messageId", 
   JOIN coppice.messages m ON m.place = wanted.place AND m.session_no = wanted.session_no AND m.message_id = wanted.message_id
   JOIN coppice.sessions s ON s.place = m.place AND s.session_no = m.session_no`;
 
-export interface KeepReport {
+export interface MergeReport {
   /** Segments that were merged, and those that they have become. */
   mergedCount: number;
   madeCount: number;
@@ -137,7 +137,7 @@ export interface KeepReport {
  * Merges small segments, and takes the words of forgotten messages out of the index. Any number of keepers may run at once, and they
  * may end at any time.
  */
-export async function keepIndex(connection: HubConnection, signal?: AbortSignal): Promise<KeepReport> {
+export async function keepIndex(connection: HubConnection, signal?: AbortSignal): Promise<MergeReport> {
   const report = { mergedCount: 0, madeCount: 0 };
   const { rows: places } = await connection.transaction((client) =>
     client.query<HubPlace>("SELECT place, team FROM coppice.places ORDER BY place"),

@@ -127,6 +127,29 @@ test("a session that another store has taken, or that expired, is not sent", asy
   expect(await hub.push(store, { projects: ["web"] })).toEqual({ ...NOTHING, expired: ["one"] });
 });
 
+test("the hub deletes what its project keeps no longer, and the store keeps it", async () => {
+  const url = await readyDatabase();
+  const [hub, store] = [await opened(url), temporaryStore()];
+  grow(store, "one", 4);
+  grow(store, "two", 4);
+  await hub.push(store, { projects: ["web"] });
+  expect(await hub.keep()).toMatchObject({ expiredCount: 0 });
+  await run(url, "UPDATE coppice.places SET retention_days = 30");
+  await run(url, "UPDATE coppice.sessions SET pushed_at = now() - interval '29 days' WHERE session_id = 'one'");
+  await run(url, "UPDATE coppice.sessions SET pushed_at = now() - interval '31 days' WHERE session_id = 'two'");
+  expect(await hub.keep()).toMatchObject({ expiredCount: 1 });
+  expect((await hub.sessions()).map(({ sessionId }) => sessionId)).toEqual(["one"]);
+  expect(
+    await run(url, "SELECT DISTINCT s.session_id FROM coppice.messages m JOIN coppice.sessions s USING (session_no)"),
+  ).toEqual([{ session_id: "one" }]);
+  const { text } = store.resume("two").messages()[0]!;
+  expect((await hub.recall(text)).filter(({ sessionId }) => sessionId === "two")).toEqual([]);
+  grow(store, "two", 4);
+  expect(await hub.push(store, { projects: ["web"] })).toEqual({ ...NOTHING, expired: ["two"] });
+  expect(store.resume("two").messages()).toHaveLength(8);
+  expect(await hub.keep()).toMatchObject({ expiredCount: 0 });
+});
+
 test("forgotten messages leave the hub with the next push, and every copy", async () => {
   const url = await readyDatabase();
   const hub = await opened(url);

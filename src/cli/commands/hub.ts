@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { InvalidArgumentError, Option } from "commander";
-import type { KeepReport } from "../../hub/word-index.ts";
+import type { KeepReport } from "../../hub/hub.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { storedRemote, withHub } from "../hub-words.ts";
@@ -22,15 +22,15 @@ export const hubCommand: Command<HubFlags> = {
   summary: "Set up a team's hub in a Postgres database: for its administrator.",
   details:
     "`init` makes the tables and `upgrade` brings them to this version. `grant <role> --team T` lets a role of the database read and " +
-    "write the projects of a team. `retain <project> --days N` notes how long the hub is to keep sessions that nobody pushes. " +
-    "`keep` merges small parts of the word index, and takes forgotten messages out of it; run it every few minutes.\n" +
-    "With --json: {version, versionBefore} for init and upgrade, {mergedCount, madeCount} for keep, else {ok}.",
+    "write the projects of a team. `retain <project> --days N` sets how long the hub keeps sessions of which nothing new is pushed. `keep` deletes what is older, " +
+    "merges small parts of the word index, and takes forgotten messages out of it; run it every few minutes.\n" +
+    "With --json: {version, versionBefore} for init and upgrade, {expiredCount, mergedCount, madeCount} for keep, else {ok}.",
   argument: "init, upgrade, grant, retain or keep; and the role or the project",
   options: [
     new Option("--url <url>", "the database; by default the store's hub"),
     new Option("--team <name>", "the team"),
     new Option("--read", "with grant: the right to read only"),
-    new Option("--days <number>", "with retain: the days since the last push").argParser(days),
+    new Option("--days <number>", "with retain: the days since something was pushed last").argParser(days),
     new Option("--every <time>", "with keep: again after this time, such as 5m, until it is interrupted").argParser(
       pause,
     ),
@@ -49,7 +49,10 @@ export const hubCommand: Command<HubFlags> = {
     const address = url ?? (await storedRemote((await loadStores()).openToRead())).url;
     if (action === "keep") {
       const value = await interruptible("What was merged stays.", (signal) => keep(address, every, signal));
-      return { value, lines: [`Merged ${formatCount(value.mergedCount, "segment")} into ${value.madeCount}.`] };
+      const lines = [`Merged ${formatCount(value.mergedCount, "segment")} into ${value.madeCount}.`];
+      if (value.expiredCount > 0)
+        lines.unshift(`Deleted ${formatCount(value.expiredCount, "session")}. The stores keep them.`);
+      return { value, lines };
     }
     const hub = await HubConnection.to(address);
     try {
@@ -69,7 +72,7 @@ export const hubCommand: Command<HubFlags> = {
         await retainProject(hub, name, days);
         return {
           value: { ok: true },
-          lines: [`Sessions of ${oneLine(name)} stay ${days} days after their last push.`],
+          lines: [`Sessions of ${oneLine(name)} stay on the hub for ${days} days after something was pushed last.`],
         };
       }
     } finally {
