@@ -1,7 +1,8 @@
-import type { Hub } from "../hub/hub.ts";
+import type { Hub, PushReport } from "../hub/hub.ts";
 import type { Remote } from "../hub/remote.ts";
 import type { Store } from "../session/store.ts";
 import { Failure } from "./failure.ts";
+import { formatCount, oneLine } from "./text.ts";
 
 /** @throws {Failure} `REMOTE_MISSING`. */
 export async function storedRemote(store: Store): Promise<Remote> {
@@ -10,6 +11,30 @@ export async function storedRemote(store: Store): Promise<Remote> {
   if (remote !== undefined) return remote;
   const hint = "Name one: coppice remote add <url> --project <name>";
   throw new Failure("REMOTE_MISSING", "This store has no hub.", { hint });
+}
+
+/** What became of sessions that were not sent, and what to do. */
+const UNSENT = {
+  gone: "was forgotten on the hub, and now here, too",
+  expired: "is kept by the hub no longer; it stays here",
+  moved: "was taken by another store: go on there",
+  behind: "has more messages on the hub: this file is an older copy",
+  diverged: "has gone on here and in a copy of this file: go on with one of them under another id",
+} as const;
+
+export function* pushLines(report: PushReport): Generator<string> {
+  yield `Sent ${formatCount(report.messageCount, "message")} of ${formatCount(report.sessionCount, "session")}.`;
+  for (const [outcome, text] of Object.entries(UNSENT)) {
+    for (const id of report[outcome as keyof typeof UNSENT]) yield `${oneLine(id)} ${text}.`;
+  }
+}
+
+/** Returns the store's hub. @throws {Failure} `REMOTE_MISSING`, also if no project may go there. */
+export async function remoteWithProjects(store: Store): Promise<Remote> {
+  const remote = await storedRemote(store);
+  if (remote.projects.length > 0) return remote;
+  const hint = "Add one: coppice remote add <url> --project <name>";
+  throw new Failure("REMOTE_MISSING", "No project of this store may go to the hub.", { hint });
 }
 
 /** Connects, and closes the connection however the work ends. */

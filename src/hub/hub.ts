@@ -251,10 +251,11 @@ function sessionsToPush(
   projects: readonly string[],
 ): { id: string; project: string | null }[] {
   if (ids === undefined) return projects.flatMap((project) => store.sessions({ project }));
-  const known = new Map(store.sessions().map((session) => [session.id, session]));
+  const { database, sessions } = internalsOf(store).repositories;
   return ids.map((sessionId) => {
-    const session = known.get(sessionId);
-    if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
+    const session = database.read(() => sessions.byId(sessionId));
+    if (session === undefined || session.supersededAtMs !== null)
+      throw new StoreError("SESSION_NOT_FOUND", { sessionId });
     return session;
   });
 }

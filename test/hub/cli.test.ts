@@ -1,10 +1,12 @@
-import { expect, test } from "vitest";
+import { writeFileSync } from "node:fs";
+import { expect, onTestFinished, test } from "vitest";
+import { BackgroundPush } from "../../src/cli/background-push.ts";
 import { runCommandLine } from "../../src/cli/command-line.ts";
 import { COMMAND_GROUPS } from "../../src/cli/commands.ts";
 import { Terminal } from "../../src/cli/terminal.ts";
 import { MIGRATIONS } from "../../src/hub/migrations.ts";
 import { FakeStream } from "../support/fake-terminal.ts";
-import { run, testDatabase } from "../support/hub.ts";
+import { readyDatabase, run, testDatabase } from "../support/hub.ts";
 import { expectOnHub } from "../support/pushed.ts";
 import { openedStore, temporaryPath } from "../support/temporary-store.ts";
 
@@ -50,6 +52,13 @@ test("an administrator sets the hub up, and a colleague names it and pushes", as
   await expectOnHub(url, store, "one");
   expect(await run(url, "SELECT session_id FROM coppice.sessions")).toEqual([{ session_id: "one" }]);
 
+  const transcript = temporaryPath();
+  writeFileSync(transcript, '{"session":"three","role":"user","content":"written by an agent"}\n');
+  const watched = await words("watch", transcript, "--once", "--push", "--project", "web");
+  expect(watched, watched.text).toMatchObject({ status: 0, text: expect.stringContaining('"event":"pushed"') });
+  await expectOnHub(url, store, "three");
+  expect(await run(url, "SELECT count(*)::int AS n FROM coppice.sessions")).toEqual([{ n: 2 }]);
+
   expect(await value("recall", "shared", "--hub")).toMatchObject([{ sessionId: "one", text: "shared", root: null }]);
   expect(await value("recall", "private", "--hub")).toEqual([]);
   expect(await words("recall", "shared", "--hub", "--session", "one")).toMatchObject({ status: 2 });
@@ -67,4 +76,33 @@ test("an administrator sets the hub up, and a colleague names it and pushes", as
   expect(await words("hub", "retain", "none", "--days", "90")).toMatchObject({ status: 1 });
   expect(await value("remote", "remove")).toBeNull();
   expect((await words("push")).status).toBe(1);
+});
+
+test("a watch pushes what changes of its projects, and nothing else", async () => {
+  const url = await readyDatabase();
+  const store = openedStore(temporaryPath());
+  const session = store.session("one", { project: "web" });
+  session.append({ role: "user", content: "before the watch" });
+  const diary = store.session("two", { project: "diary" });
+  const failures: unknown[] = [];
+  const sent: number[] = [];
+  const pushing = new BackgroundPush(
+    store,
+    { url, projects: ["web"], team: null },
+    { onPushed: ({ messageCount }) => void sent.push(messageCount), onFailed: (error) => void failures.push(error) },
+  );
+  onTestFinished(() => pushing.stop());
+  const messagesOf = () => run(url, "SELECT session_id, message_count::int FROM coppice.sessions");
+  pushing.changed([]);
+  await expect.poll(messagesOf, { timeout: 60_000 }).toEqual([{ session_id: "one", message_count: 1 }]);
+  session.append({ role: "assistant", content: "during the watch" });
+  diary.append({ role: "user", content: "private" });
+  pushing.changed(["one", "two", "none"]);
+  await expect.poll(messagesOf, { timeout: 60_000 }).toEqual([{ session_id: "one", message_count: 2 }]);
+  session.append({ role: "user", content: "at the end" });
+  pushing.changed(["one"]);
+  await pushing.finish();
+  expect(await messagesOf()).toEqual([{ session_id: "one", message_count: 3 }]);
+  expect([failures, sent]).toEqual([[], [1, 1, 1]]);
+  await expectOnHub(url, store, "one");
 });

@@ -1,21 +1,10 @@
 import { Option } from "commander";
-import type { PushReport } from "../../hub/hub.ts";
 import type { Command } from "../command.ts";
-import { Failure } from "../failure.ts";
 import { findSession } from "../find-session.ts";
-import { storedRemote, withHub } from "../hub-words.ts";
+import { pushLines, remoteWithProjects, storedRemote, withHub } from "../hub-words.ts";
 import { interruptible } from "../interruption.ts";
 import { progressOf } from "../progress.ts";
 import { formatCount, oneLine } from "../text.ts";
-
-/** What became of sessions that were not sent, and what to do. */
-const UNSENT = {
-  gone: "was forgotten on the hub, and now here, too",
-  expired: "is kept by the hub no longer; it stays here",
-  moved: "was taken by another store: go on there",
-  behind: "has more messages on the hub: this file is an older copy",
-  diverged: "has gone on here and in a copy of this file: go on with one of them under another id",
-} as const;
 
 export const pushCommand: Command<{ dryRun?: true }> = {
   usage: "push [sessions...]",
@@ -29,13 +18,9 @@ export const pushCommand: Command<{ dryRun?: true }> = {
 
   async run({ args: typed, options: { dryRun = false }, loadStores, terminal }) {
     const store = (await loadStores()).openToWrite({ mustExist: true });
-    const remote = await storedRemote(store);
     const named = typed.map((one) => findSession(store, one).id);
+    const remote = await (named.length > 0 ? storedRemote : remoteWithProjects)(store);
     const { projects } = remote;
-    if (named.length + projects.length === 0) {
-      const hint = "Add one: coppice remote add <url> --project <name>";
-      throw new Failure("REMOTE_MISSING", "No project of this store may go to the hub.", { hint });
-    }
     if (dryRun) {
       const ids =
         named.length > 0 ? named : projects.flatMap((project) => store.sessions({ project }).map(({ id }) => id));
@@ -55,13 +40,6 @@ export const pushCommand: Command<{ dryRun?: true }> = {
         }),
       ),
     );
-    return { value: report, lines: reportLines(report) };
+    return { value: report, lines: pushLines(report) };
   },
 };
-
-function* reportLines(report: PushReport): Generator<string> {
-  yield `Sent ${formatCount(report.messageCount, "message")} of ${formatCount(report.sessionCount, "session")}.`;
-  for (const [outcome, text] of Object.entries(UNSENT)) {
-    for (const id of report[outcome as keyof typeof UNSENT]) yield `${oneLine(id)} ${text}.`;
-  }
-}

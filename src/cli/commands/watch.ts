@@ -1,10 +1,15 @@
 import { Option } from "commander";
 import { printableJson } from "../../core/markup.ts";
+import type { Remote } from "../../hub/remote.ts";
 import type { SurveyedLocation } from "../../imports/survey.ts";
 import type { WatchEvent } from "../../imports/watch/followed-files.ts";
+import type { Store } from "../../session/store.ts";
 import { AgreedLocations } from "../agreed-locations.ts";
 import { askToAgree } from "../agreement.ts";
+import { BackgroundPush } from "../background-push.ts";
 import type { Command } from "../command.ts";
+import { failureFrom } from "../failure.ts";
+import { pushLines, remoteWithProjects } from "../hub-words.ts";
 import { LEAVING_OUT_OPTIONS, type LeavingOutFlags, leavingOut } from "../options.ts";
 import { type Column, tableLines } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
@@ -15,6 +20,7 @@ interface WatchFlags extends LeavingOutFlags {
   once?: true;
   yes?: true;
   quiet?: true;
+  push?: true;
 }
 
 const SIGNALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
@@ -27,7 +33,7 @@ export const watchCommand: Command<WatchFlags> = {
     "Cursor keep their transcripts. It lists these, and asks you once before it reads them. A location need not exist yet. It imports the files " +
     "that exist, and then each change about a quarter of a second after it was written. Ctrl-C ends it. The next watch " +
     "continues where this one stopped. " +
-    "With --json: one JSON object per line as it happens, {event: locations | imported | warning | caught_up | waiting | polling, …}, " +
+    "With --json: one JSON object per line as it happens, {event: locations | imported | warning | caught_up | waiting | polling | pushed | push_failed, …}, " +
     "and {event: stopped, newCount} at the end.",
   argument: "files and folders, instead of the standard locations",
   options: [
@@ -35,13 +41,14 @@ export const watchCommand: Command<WatchFlags> = {
     new Option("--once", "import what exists, and end"),
     new Option("--yes", "start without asking"),
     new Option("--quiet", "print only warnings"),
+    new Option("--push", "send what is new to the hub, for the projects that coppice remote add named"),
     ...LEAVING_OUT_OPTIONS,
   ],
   examples: ["", "--yes --quiet", "~/.claude/projects --project web", "--once --yes", "--yes --json"],
 
   async run({
     args: paths,
-    options: { once = false, yes = false, quiet = false, project, ...flags },
+    options: { once = false, yes = false, quiet = false, push = false, project, ...flags },
     storePath,
     loadStores,
     terminal,
@@ -74,26 +81,64 @@ export const watchCommand: Command<WatchFlags> = {
     terminal.whenReaderGone(stop);
     try {
       const store = (await loadStores()).openToWrite();
+      const pushing = push ? pushingOf(store, await remoteWithProjects(store), { terminal, quiet, json }) : undefined;
       const totals: Totals = { fileCount: 0, sessionIds: new Set() };
       const onEvent = (event: WatchEvent): void => {
         if (event.event === "caught_up") totals.fileCount = event.fileCount;
         if (event.event === "imported") for (const id of event.sessionIds) totals.sessionIds.add(id);
+        if (event.event === "imported" || event.event === "caught_up") {
+          pushing?.changed(event.event === "imported" ? event.sessionIds : []);
+        }
         if (json) terminal.print(printableJson(event));
         else if (!once || event.event !== "caught_up") printEvent(event, terminal, quiet);
       };
-      const { newCount } = await watchFiles(store, watchedPaths, {
-        ...leavingOut(flags),
-        ...(project !== undefined && { project }),
-        once,
-        signal: stopping.signal,
-        onEvent,
-      });
+      let newCount = 0;
+      try {
+        ({ newCount } = await watchFiles(store, watchedPaths, {
+          ...leavingOut(flags),
+          ...(project !== undefined && { project }),
+          once,
+          signal: stopping.signal,
+          onEvent,
+        }));
+        if (once && !stopping.signal.aborted) await pushing?.finish();
+      } finally {
+        await pushing?.stop();
+      }
       return { value: { event: "stopped", newCount }, lines: quiet ? [] : lastLines(newCount, totals, terminal) };
     } finally {
       for (const signal of SIGNALS) process.off(signal, stop);
     }
   },
 };
+
+/** Says what was pushed. What cannot be pushed is said once for each session, and each failure once until a push succeeds. */
+function pushingOf(
+  store: Store,
+  remote: Remote,
+  { terminal, quiet, json }: { terminal: Terminal; quiet: boolean; json: boolean },
+): BackgroundPush {
+  const said = new Set<string>();
+  let failed: string | undefined;
+  return new BackgroundPush(store, remote, {
+    onPushed: (report) => {
+      failed = undefined;
+      if (json) return terminal.print(printableJson({ event: "pushed", ...report }));
+      const [sent, ...unsent] = pushLines(report);
+      if (report.messageCount > 0 && !quiet) terminal.note(sent!);
+      for (const line of unsent) {
+        if (!said.has(line)) terminal.note(line);
+        said.add(line);
+      }
+    },
+    onFailed: (error, retryInMs) => {
+      const { code, message } = failureFrom(error);
+      if (json) return terminal.print(printableJson({ event: "push_failed", code, message, retryInMs }));
+      if (message !== failed) terminal.note(`${oneLine(message)} Trying again in ${retryInMs / 1_000} s.`);
+      failed = message;
+    },
+  });
+}
 
 interface Totals {
   fileCount: number;
