@@ -33,9 +33,9 @@ export function followTranscript(
       const isIntact = forkSeq >= seq && !between.some(({ externalId }) => isElsewhere(externalId));
       if (!isIntact) break; // a message before the branch was forgotten
       cut(forkSeq);
+      if (messages.namesAfter(sessionId, forkSeq).length === 0) goBack(forkSeq); // forgotten messages have seqs, too
       if (messages.nextSeq({ sessionId }) !== forkSeq + 1) break;
       bringBack(repositories, writes, { id: branchId, forkSeq }, sessionId, { ...options, terms: newTerms() });
-      isMoved = true;
       seq = messages.byExternalId(sessionId, newestId)!.seq;
     }
     cut(seq);
@@ -48,7 +48,10 @@ export function followTranscript(
     function cut(seqLast: number): void {
       const names = messages.namesAfter(sessionId, seqLast).map(({ externalId }) => externalId);
       const isKnown = names.every((name) => name !== null && place.isInTranscript(name));
-      if (names.length === 0 || (place.isEnd ? !isKnown : !names.some(isElsewhere))) return;
+      if (names.length > 0 && (place.isEnd ? isKnown : names.some(isElsewhere))) goBack(seqLast);
+    }
+
+    function goBack(seqLast: number): void {
       sessions.endUndoAfter(sessionId, seqLast);
       rewindSession(repositories, sessions.known(sessionId), seqLast, { ...newTerms(), isUndoable: false });
       isMoved = true;
@@ -79,6 +82,7 @@ function placeIn(
   }
   // Another file may have brought messages before the first of this transcript.
   const names = messages.namesAfter(sessionId, -1);
-  const first = names.find(({ externalId }) => externalId !== null && isInTranscript(externalId));
-  return { seqLast: (first?.seq ?? messages.nextSeq({ sessionId })) - 1, branches };
+  const first = names.findIndex(({ externalId }) => externalId !== null && isInTranscript(externalId));
+  const last = first === -1 ? names.at(-1) : names[first - 1];
+  return { seqLast: last?.seq ?? -1, branches };
 }

@@ -306,6 +306,22 @@ describe("a forgotten session", () => {
     expect(idsOf(store).at(-1)).toBe("u6");
     expect(store.verify()).toMatchObject({ ok: true, problems: [] });
   });
+
+  test.each<[what: string, parents: (number | null)[], forgotten: string, path: string[]]>([
+    ["only message of a path", [null, 0, 1, 0, 2], "m3", ["m0", "m1", "m2", "m4"]],
+    ["first message of a path", [null, 0, null, 2, 1], "m2", ["m0", "m1", "m4"]],
+  ])("%s does not keep an earlier path away", async (_what, parents, forgotten, expected) => {
+    const store = temporaryStore();
+    const path = join(temporaryFolder(), "s.jsonl");
+    writeFileSync(path, treeOf(parents.slice(0, -1)));
+    await bring(store, path);
+    const [row] = store.query(`SELECT id FROM messages WHERE external_id = '${forgotten}'`);
+    store.forget("s", { messageIds: [row!.id as number] });
+    writeFileSync(path, treeOf(parents));
+    await bring(store, path);
+    expect(idsOf(store)).toEqual(expected);
+    expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+  });
 });
 
 /** Lines of pi, whose user can go back to every line. Parents are indexes of earlier lines. */
