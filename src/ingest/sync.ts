@@ -6,12 +6,15 @@ export interface SyncKey {
    * outputs. For other messages see `digestOf`.
    */
   digest: string;
-  /** True for a message of the host's array whose content was forgotten in the session. It may match a forgotten place. */
-  isForgotten?: boolean;
+  /** For a message of the host's array that was forgotten in the session: the digests of the places that it may match. */
+  places?: readonly string[];
 }
 
 /** The digest of the place of a forgotten message among those of the session. */
 export const FORGOTTEN_PLACE = "";
+
+/** The same for a message that had an id. */
+export const NAMED_FORGOTTEN_PLACE = "id";
 
 /** Most stored messages with the same content that are compared: "ok" may be said ten thousand times. */
 const CANDIDATES_MAX = 64;
@@ -28,7 +31,7 @@ const CANDIDATES_MAX = 64;
  * prompt that the host keeps at the front is stored only once.
  *
  * A forgotten message matches as if it were still stored: its place is known, and its content by a digest. So it is not new again,
- * but the same words are if they are said after the last match.
+ * but the same words are if they are said after the last match, or under another id.
  *
  * A new message at the front may be the host's summary of everything, after which old words are said again. So if the
  * match does not include the newest known message and a new message comes before it, only matches at the front of the
@@ -84,19 +87,18 @@ class KnownMessages {
 
   /** The index of the newest message that is still stored; -1 if there is none. */
   get newest(): number {
-    return this.#keys.findLastIndex(({ digest }) => digest !== FORGOTTEN_PLACE);
+    return this.#keys.findLastIndex(({ digest }) => digest !== FORGOTTEN_PLACE && digest !== NAMED_FORGOTTEN_PLACE);
   }
 
   holdsId({ externalId }: SyncKey): boolean {
     return externalId !== undefined && this.#ofId.has(externalId);
   }
 
-  of({ externalId, digest, isForgotten }: SyncKey): readonly number[] {
+  of({ externalId, digest, places = [] }: SyncKey): readonly number[] {
     const byId = externalId === undefined ? undefined : this.#ofId.get(externalId);
     if (byId !== undefined) return [byId];
-    const equal = this.#ofContent.get(digest) ?? [];
-    const places = (isForgotten && this.#ofContent.get(FORGOTTEN_PLACE)) || [];
-    const indexes = places.length === 0 ? equal : [...equal, ...places].sort((left, right) => left - right);
+    const lists = [digest, ...places].map((one) => this.#ofContent.get(one) ?? []).filter(({ length }) => length > 0);
+    const indexes = lists.length < 2 ? (lists[0] ?? []) : lists.flat().sort((left, right) => left - right);
     return externalId === undefined ? indexes : indexes.filter((index) => this.#keys[index]!.externalId === undefined);
   }
 }

@@ -15,7 +15,7 @@ import type { TranscriptPlace } from "../core/transcript-place.ts";
 import { type AppendResult, append, catchUp } from "../ingest/append.ts";
 import { compact } from "../ingest/frontier.ts";
 import { prepareMessage } from "../ingest/prepare.ts";
-import { FORGOTTEN_PLACE, newMessages, type SyncKey } from "../ingest/sync.ts";
+import { FORGOTTEN_PLACE, NAMED_FORGOTTEN_PLACE, newMessages, type SyncKey } from "../ingest/sync.ts";
 import { followTranscript } from "../ingest/transcript.ts";
 import { undo } from "../ingest/undo.ts";
 import { TITLES } from "../models/title.ts";
@@ -150,7 +150,7 @@ export class OpenedSession implements Session {
     const last = isLastStored ? this.#lastHistory!.keys : [];
     this.#syncKeys ??= { keys: [], nextSeq: 0 };
     if (this.#syncKeys.nextSeq < nextSeq) {
-      this.#syncKeys.keys.push(...messages.syncKeys(this.id, this.#syncKeys.nextSeq));
+      this.#syncKeys.keys.push(...this.#syncKeysFrom(this.#syncKeys.nextSeq));
       this.#syncKeys.nextSeq = nextSeq;
     }
     parsed.forEach(({ externalId }, index) => {
@@ -159,14 +159,16 @@ export class OpenedSession implements Session {
       throw new StoreError("MESSAGE_CONFLICT", { sessionId: this.id, externalId: externalId!, messageId: known.id });
     });
     if (nextSeq === 0) this.#assertNotForgotten(parsed, digests);
-    const isForgotten = this.#forgottenIn(this.#syncKeys.keys);
+    const placesOf = this.#placesIn(this.#syncKeys.keys);
     const keys = parsed.map((message, index) => ({
       externalId: message.externalId,
       digest: syncDigest(message, digests[index]!),
-      isForgotten: isForgotten(digests[index]!),
+      places: placesOf(message.externalId, digests[index]!),
     }));
     const unknown = newMessages(keys, this.#syncKeys.keys, last);
-    const indexes = keys.some((key) => key.isForgotten) ? this.#withoutForgotten(parsed, keys, unknown) : unknown;
+    const indexes = keys.some(({ places }) => places.length > 0)
+      ? this.#withoutForgotten(parsed, keys, unknown)
+      : unknown;
     const fresh = indexes.map((index) => history[index]!);
     // Batches let other writers in between. If a batch fails, the next `sync` appends the rest.
     const results: AppendResult[] = [];
@@ -178,11 +180,28 @@ export class OpenedSession implements Session {
     return results.filter(({ appended }) => appended);
   }
 
-  /** Returns a function that tells if a content was forgotten in this session. @param keys  Those of the session. */
-  #forgottenIn(keys: readonly SyncKey[]): (digest: Buffer) => boolean {
-    if (!keys.some(({ digest }) => digest === FORGOTTEN_PLACE)) return () => false;
+  #syncKeysFrom(seqFrom: number): SyncKey[] {
+    const { database, messages, tombstones } = this.#ports.repositories;
+    return database.read(() => {
+      const { hasName } = tombstones.recognizersIn(this.id);
+      return messages.syncKeys(this.id, seqFrom).map(({ externalId, digest, seq }) => {
+        const hadId = digest === FORGOTTEN_PLACE && !hasName(nameInSession(undefined, seq));
+        return { externalId, digest: hadId ? NAMED_FORGOTTEN_PLACE : digest };
+      });
+    });
+  }
+
+  /** Returns a function that finds the forgotten places that a message may match. @param keys  Those of the session. */
+  #placesIn(keys: readonly SyncKey[]): (externalId: string | undefined, digest: Buffer) => readonly string[] {
+    const places = [FORGOTTEN_PLACE, NAMED_FORGOTTEN_PLACE];
+    if (!keys.some(({ digest }) => places.includes(digest))) return () => [];
     const { database, tombstones } = this.#ports.repositories;
-    return database.read(() => tombstones.recognizerIn(this.id));
+    const { hasContent, hasName } = database.read(() => tombstones.recognizersIn(this.id));
+    return (externalId, digest) => {
+      if (externalId !== undefined && hasName(externalId)) return places;
+      if (!hasContent(digest)) return [];
+      return externalId === undefined ? places : [FORGOTTEN_PLACE];
+    };
   }
 
   /**
@@ -196,13 +215,14 @@ export class OpenedSession implements Session {
     keys: readonly SyncKey[],
     unknown: readonly number[],
   ): number[] {
-    const { tombstones } = this.#ports.repositories;
+    const { database, tombstones } = this.#ports.repositories;
+    const { hasName } = database.read(() => tombstones.recognizersIn(this.id));
     const isUnknown = new Set(unknown);
     const forgottenCalls = new Set<string>();
     return messages.flatMap(({ role, parts, externalId }, index) => {
       const isKnown = !isUnknown.has(index);
-      const isForgotten = externalId !== undefined && tombstones.forgottenMessage(this.id, externalId) !== undefined;
-      const callsAreForgotten = isForgotten || (isKnown && keys[index]!.isForgotten === true);
+      const isForgotten = externalId !== undefined && hasName(externalId);
+      const callsAreForgotten = isForgotten || (isKnown && keys[index]!.places!.length > 0);
       for (const part of parts) {
         if (part.type !== "tool_call") continue;
         if (callsAreForgotten) forgottenCalls.add(part.toolCallId);

@@ -228,7 +228,7 @@ export class MessageRepository extends Repository {
   readonly tokensOfSteps = this.statement<[stepIds: string], number>`SELECT m.token_count ${OF_STEPS}`.pluck().allOf;
   readonly #syncKeys = this.statement<
     { sessionId: string; seqFrom: number },
-    { externalId: string | null; digest: string }
+    { externalId: string | null; digest: string; seq: number }
   >`
     SELECT ${columns(messages, "externalId")},
            CASE role
@@ -527,9 +527,9 @@ export class MessageRepository extends Repository {
    * The keys by which `sync` matches messages: external ids, and digests or the ids of tool calls. Forgotten messages have the empty
    * digest.
    */
-  syncKeys(sessionId: string, seqFrom: number): { externalId: string | undefined; digest: string }[] {
+  syncKeys(sessionId: string, seqFrom: number): { externalId: string | undefined; digest: string; seq: number }[] {
     const rows = this.#syncKeys.all({ sessionId, seqFrom });
-    return rows.map(({ externalId, digest }) => ({ externalId: externalId ?? undefined, digest }));
+    return rows.map(({ externalId, ...row }) => ({ externalId: externalId ?? undefined, ...row }));
   }
 
   /** Returns the vector that a local embedder makes of a message; undefined if that is the stored one, or it made none. */

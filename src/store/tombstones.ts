@@ -206,12 +206,15 @@ export class TombstoneRepository extends Repository {
       (role !== "system" && openings.some((one) => this.has(digests.content(one, digest()))));
   }
 
-  /** Returns a function that tells if the content of a message was forgotten in a session. */
-  recognizerIn(sessionId: string): (digest: Buffer) => boolean {
+  /** Returns functions that tell if a message with this content, or with this name, was forgotten in a session. */
+  recognizersIn(sessionId: string): { hasContent: (digest: Buffer) => boolean; hasName: (name: string) => boolean } {
     const digests = this.digests();
-    if (digests === undefined) return () => false;
+    if (digests === undefined) return { hasContent: () => false, hasName: () => false };
     const openings = this.#openingsOf.all(digests.session(sessionId));
-    return (digest) => openings.some((opening) => this.has(digests.content(opening, digest)));
+    return {
+      hasContent: (digest) => openings.some((opening) => this.has(digests.content(opening, digest))),
+      hasName: (name) => this.has(digests.message(sessionId, name)),
+    };
   }
 
   /** Returns the forgotten message of a session that had this external id. */

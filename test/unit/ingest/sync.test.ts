@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { MessageInput, Store } from "../../../src/index.ts";
-import { newMessages, type SyncKey } from "../../../src/ingest/sync.ts";
+import { FORGOTTEN_PLACE, newMessages, type SyncKey } from "../../../src/ingest/sync.ts";
 import { hashingEmbedder } from "../../../src/models/hashing-embedder.ts";
 import { assistant, calls, inputOf, results, user } from "../../support/said.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
@@ -10,7 +10,7 @@ function keysOf(letters: string): SyncKey[] {
   if (letters === "") return [];
   return letters.split(" ").map((letter) => {
     const [digest, externalId] = letter.replace("!", "").split(":");
-    return { digest: digest!, externalId, isForgotten: letter.endsWith("!") };
+    return { digest: digest!, externalId, places: letter.endsWith("!") ? [FORGOTTEN_PLACE] : [] };
   });
 }
 
@@ -177,6 +177,28 @@ describe("what was forgotten", () => {
     store.restore("s", { messageIds: [before[2]!.messageId] });
     expect(session.append(user("c", { id: "c" }))).toMatchObject({ appended: true, seq: 5 });
     expect(session.append(user("b", { id: "b" }))).toMatchObject({ appended: false, messageId: before[1]!.messageId });
+  });
+
+  test("is said again under another id", () => {
+    const path = temporaryPath();
+    const session = openedStore(path).session("s");
+    const yes = (id: string) => user("yes", { id });
+    const said = [user("a", { id: "1" }), assistant("b", { id: "2" })];
+    const { messageId } = session.sync([...said, yes("3")])[2]!;
+    const store = openedStore(path);
+    store.forget("s", { messageIds: [messageId] });
+    for (const host of [session, store.session("s")]) expect(host.sync([...said, yes("3")])).toEqual([]);
+    expect(
+      openedStore(path)
+        .session("s")
+        .sync([...said, user("yes")]),
+    ).toEqual([]);
+    expect(store.session("s").sync([...said, yes("4")])).toHaveLength(1);
+    expect(
+      openedStore(path)
+        .session("s")
+        .sync([...said, yes("3"), yes("4"), yes("5")]),
+    ).toHaveLength(1);
   });
 
   test("is refused as the array of a whole session, and the session can begin anew", () => {
