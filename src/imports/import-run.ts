@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import { parseMessage } from "../core/message.ts";
-import { OPENING_MESSAGES } from "../core/remembered.ts";
+import { OPENING_MESSAGES, OPENING_MESSAGES_MIN } from "../core/remembered.ts";
 import type { TranscriptPlace } from "../core/transcript-place.ts";
 import type { ImportedSession, Importer, ImportFile } from "../importers/importer.ts";
 import { cleanName, titleOf } from "../importers/names.ts";
@@ -150,12 +150,14 @@ export class ImportRun {
     let heads: Head[] = [];
     let pendingCount = 0;
     let warningCount = 0;
-    const flush = async ({ isEnd = false, mayWait = false } = {}): Promise<void> => {
+    const flush = async ({ isEnd = false, isFork = false, mayWait = false } = {}): Promise<void> => {
       signal?.throwIfAborted();
       const newCountBefore = report.newCount;
       for (const one of open.values()) {
         if (mayWait && isTooShort(one)) continue;
-        if (this.#isReady(one, isEnd, report)) await this.#flush(one, report);
+        // A greeting before a fork is not the whole session.
+        const isWhole = isEnd || (isFork && one.opening.length >= OPENING_MESSAGES_MIN);
+        if (this.#isReady(one, isWhole, report)) await this.#flush(one, report);
         else this.#leaveOut(one, report);
       }
       pendingCount = 0;
@@ -183,7 +185,7 @@ export class ImportRun {
       } else if (event.kind === "session") {
         // A fork begins after a message of its parent, which may still be pending.
         const origin = event.session;
-        if (origin.forkedAfter !== undefined || origin.pathOf !== undefined) await flush({ isEnd: true });
+        if (origin.forkedAfter !== undefined || origin.pathOf !== undefined) await flush({ isFork: true });
         open.set(origin.externalId, this.#opened(origin, open, exclusions));
         if (open.get(origin.externalId)!.isRefused) report.excludedCount += 1;
       } else if (open.has(event.session)) {
@@ -230,7 +232,7 @@ export class ImportRun {
   }
 
   /** Opens the session of an import. @returns false if it is left out. */
-  #isReady(open: OpenImport, isEnd: boolean, report: FileReport): open is ReadyImport {
+  #isReady(open: OpenImport, isWhole: boolean, report: FileReport): open is ReadyImport {
     const { origin, opening, target } = open;
     if (open.session !== undefined) return true;
     if (open.isForgotten || open.isRefused) return false;
@@ -241,7 +243,7 @@ export class ImportRun {
       return open.session !== undefined;
     }
     // It may have been forgotten while the file was read.
-    open.isForgotten = this.#store.isForgottenSession(origin) || this.#store.isForgottenCopy(origin, opening, isEnd);
+    open.isForgotten = this.#store.isForgottenSession(origin) || this.#store.isForgottenCopy(origin, opening, isWhole);
     if (open.isForgotten) return false;
     open.session = this.#openSession(origin, report);
     open.isRefused = open.session === undefined;

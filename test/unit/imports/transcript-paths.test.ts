@@ -293,6 +293,17 @@ describe("a forgotten session", () => {
     expect(store.sessions()).toEqual([]);
   });
 
+  test("of a greeting is not taken for one that went back after the same greeting", async () => {
+    const store = temporaryStore();
+    const path = join(temporaryFolder(), "s.jsonl");
+    writeFileSync(path, treeOf([null]));
+    await bring(store, path);
+    store.forget("s");
+    writeFileSync(path, treeOf([null, null, 1]).replace('"id":"s"', '"id":"t"'));
+    expect(await bring(store, path)).toMatchObject({ newCount: 3, forgottenCount: 0 });
+    expect(idsOf(store, "t")).toEqual(["m1", "m2"]);
+  });
+
   test("message of an abandoned path stays forgotten", async () => {
     const store = temporaryStore();
     const { path, write } = transcript();
