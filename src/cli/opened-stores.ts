@@ -5,7 +5,6 @@ import { StoreError } from "../core/errors.ts";
 import { readingEmbedder, silentEmbedder, storedEmbedder } from "../session/embedder-choice.ts";
 import { openStore } from "../session/opened-store.ts";
 import type { OpenOptions, Store } from "../session/store.ts";
-import { Failure } from "./failure.ts";
 import { storePath } from "./store-path.ts";
 
 /** Opens the store of a command, and closes everything that was opened. */
@@ -66,11 +65,10 @@ export class OpenedStores {
 
   #assertExists(): void {
     if (existsSync(this.path)) return;
-    const { code, message } = new StoreError("FILE_NOT_FOUND", { path: this.path });
     const hint =
       "`coppice watch --once` creates a store from what your agents wrote, `coppice import <path>` from other files, and " +
       "`--db FILE` opens a different one.";
-    throw new Failure(code, message, { hint });
+    throw Object.assign(new StoreError("FILE_NOT_FOUND", { path: this.path }), { hint });
   }
 }
 
