@@ -150,7 +150,8 @@ describe("the snippets in TypeScript", () => {
         .replaceAll('"@openai/agents"', '"@openai/agents-core"')
         .replaceAll('"coppice/tools"', JSON.stringify(pathToFileURL(join(ROOT, "src/session/tools.ts")).href))
         .replaceAll('"coppice/view"', JSON.stringify(pathToFileURL(join(ROOT, "src/view/index.ts")).href))
-        .replaceAll('"agent.db"', JSON.stringify(join(folder, `agent-${index}.db`)));
+        .replaceAll('"agent.db"', JSON.stringify(join(folder, `agent-${index}.db`)))
+        .replaceAll(/"([\w-]+\.(?:db|rows))"/g, (_, name: string) => JSON.stringify(join(folder, name)));
       const file = join(folder, `snippet-${index}.ts`);
       const model =
         'const callYourModel = async (messages: unknown[]) => ["an answer to", messages.length, "messages"].join(" ");\n';
