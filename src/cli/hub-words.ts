@@ -19,7 +19,7 @@ const UNSENT = {
   expired: "is kept by the hub no longer; it stays here",
   moved: "was taken by another store: go on there",
   behind: "has more messages on the hub: this file is an older copy",
-  diverged: "has gone on here and in a copy of this file: go on with one of them under another id",
+  diverged: "differs from what the hub has or has forgotten under its id: go on with one of them under another id",
 } as const;
 
 export function* pushLines(report: PushReport): Generator<string> {

@@ -49,7 +49,10 @@ export interface PushReport {
   moved: string[];
   /** Sessions of which the hub has more: this file is an older copy. */
   behind: string[];
-  /** Sessions of which the hub has something else: this file and a copy of it have both gone on. */
+  /**
+   * Sessions of which the hub has something else: this file and a copy of it have both gone on, or a session of this id was forgotten
+   * and this one began later.
+   */
   diverged: string[];
 }
 
@@ -162,7 +165,7 @@ class OpenedHub implements Hub {
       ...{ sessionCount: 0, messageCount: 0 },
       ...{ gone: [], expired: [], moved: [], behind: [], diverged: [] },
     };
-    await this.#forget(repositories, storeId, team, signal);
+    await this.#forget(repositories, storeId, { projects, team, signal });
     const chosen = sessionsToPush(store, sessions, projects);
     const places = new Map<string, Promise<HubPlace>>();
     const placeOf = (project: string): Promise<HubPlace> => {
@@ -192,15 +195,16 @@ class OpenedHub implements Hub {
   async #forget(
     repositories: Repositories,
     storeId: string,
-    team: string | undefined,
-    signal: AbortSignal | undefined,
+    options: { projects: readonly string[]; team: string | undefined; signal: AbortSignal | undefined },
   ): Promise<void> {
+    const { projects, team, signal } = options;
     const noted = repositories.database.read(() => notedSessions(repositories));
-    for (const { sessionId, project } of noted ?? []) {
+    for (const { sessionId, project, createdAtMs } of noted ?? []) {
       const finding = (client: PoolClient) => findPlace(this.#connection, client, project ?? "", team);
       const place = await this.#connection.transaction(finding, signal);
       const name = { id: sessionId, origin: originOf(repositories, sessionId, storeId), storeId };
-      if (place !== undefined) await forgetOnHub(this.#connection, place, name, signal);
+      const isShared = projects.includes(project ?? "");
+      if (place !== undefined) await forgetOnHub(this.#connection, place, name, { createdAtMs, isShared }, signal);
     }
     if (noted === undefined || noted.length > 0) keepNotes(repositories, noted ?? []);
   }

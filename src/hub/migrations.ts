@@ -1,5 +1,5 @@
 /** The lowest version of the tables that this version of Coppice can use. */
-export const VERSION_MIN = 2;
+export const VERSION_MIN = 3;
 
 /**
  * The versions of the hub's tables, in order. A released one is never edited. `clientMin` is the lowest version that a client must
@@ -11,6 +11,7 @@ export const VERSION_MIN = 2;
 export const MIGRATIONS: readonly { clientMin: number; sql: string }[] = [
   { clientMin: 1, sql: tablesOfVersion1() },
   { clientMin: 2, sql: tablesOfVersion2() },
+  { clientMin: 3, sql: tablesOfVersion3() },
 ];
 
 function tablesOfVersion1(): string {
@@ -188,6 +189,27 @@ GRANT INSERT, DELETE ON coppice.segments, coppice.buckets TO coppice_writer;
 -- The keeper locks the rows of segments, which needs the right to update a column. None is ever updated.
 GRANT UPDATE (level) ON coppice.segments TO coppice_writer;
 GRANT USAGE ON SEQUENCE coppice.segment_numbers TO coppice_writer;
+`;
+}
+
+/** Closes ways in which a member of one team could disturb another, or see what it pushes. */
+function tablesOfVersion3(): string {
+  return `
+-- Row-level security lets a role write rows of every role that it is a member of. All writers are members of coppice_writer, so
+-- they would all see a place of it, and push to it.
+ALTER TABLE coppice.places ADD CHECK (starts_with(team, 'coppice_team_'));
+ALTER TABLE coppice.sessions ADD FOREIGN KEY (place, team) REFERENCES coppice.places (place, team);
+
+-- The server gives the numbers. Whoever could choose them could take those that others get next.
+ALTER TABLE coppice.sessions ALTER COLUMN session_no SET DEFAULT nextval('coppice.session_numbers');
+REVOKE INSERT ON coppice.places, coppice.sessions, coppice.segments FROM coppice_writer;
+GRANT INSERT (team, project) ON coppice.places TO coppice_writer;
+GRANT INSERT (place, team, origin, session_id, holder) ON coppice.sessions TO coppice_writer;
+GRANT INSERT (place, team, level, has_gone, head) ON coppice.segments TO coppice_writer;
+
+-- Nobody can make the counter overflow. A block above the highest one is refused by stores, which then choose one themselves.
+CREATE OR REPLACE FUNCTION coppice.grant_block(above bigint) RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path = '' AS
+  'UPDATE coppice.hub SET id_block = least(greatest(id_block, above), 33538048) + 1 RETURNING id_block';
 `;
 }
 

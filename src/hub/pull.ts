@@ -5,7 +5,7 @@ import type { Message, MessageInput } from "../core/message.ts";
 import { WRITE_TERMS } from "../session/moved-rows.ts";
 import type { OpenedStore } from "../session/opened-store.ts";
 import type { FactRow } from "../store/fact-rows.ts";
-import { blockOf } from "../store/id-block.ts";
+import { BLOCK_MAX, blockOf } from "../store/id-block.ts";
 import { needsIdBlock, storeIdOf } from "../store/id-blocks.ts";
 import type { WriteRowsTerms, WrittenSession } from "../store/write-rows.ts";
 import type { HubConnection } from "./connection.ts";
@@ -102,14 +102,15 @@ async function findSession(
   throw new StoreError("HUB_REFUSED", { hub: hub.name, reason });
 }
 
-/** Asks for a block of ids, which the hub gives to no other store. Undefined if the role may only read. */
+/** Asks for a block of ids, which the hub gives to no other store. Undefined if the role may only read, or no block is left. */
 async function grantedBlock(client: PoolClient, store: OpenedStore, { newestId }: HubRow): Promise<number | undefined> {
   const above = blockOf(Math.max(newestId, store.repositories.sequences.newest()));
   const allowed = "has_function_privilege('coppice.grant_block(bigint)', 'execute')";
   const { rows } = await client.query<{ isAllowed: boolean }>(`SELECT ${allowed} AS "isAllowed"`);
   if (!rows[0]!.isAllowed) return undefined;
   const granted = await client.query<{ block: number }>("SELECT coppice.grant_block($1) AS block", [above]);
-  return granted.rows[0]!.block;
+  const { block } = granted.rows[0]!;
+  return block > BLOCK_MAX ? undefined : block;
 }
 
 function writtenIn(

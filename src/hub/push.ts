@@ -21,7 +21,7 @@ const OF_MESSAGES = new Set<FactRow["table"]>(["messages", "artifacts", "message
 
 /**
  * What became of a session. `gone`: it was forgotten on the hub. `expired`: the hub keeps it no longer. `moved`: another store has
- * taken it. `behind`: the hub has more. `diverged`: the hub has something else.
+ * taken it. `behind`: the hub has more. `diverged`: the hub has something else, or has forgotten another session of this id.
  */
 export type PushOutcome = "pushed" | "unchanged" | "gone" | "expired" | "moved" | "behind" | "diverged";
 
@@ -47,6 +47,7 @@ interface SessionRow {
   last_id: number;
   head: Buffer | null;
   shape: Buffer | null;
+  created_at_ms: number | null;
   is_forgotten: boolean;
   is_expired: boolean;
 }
@@ -95,41 +96,62 @@ export async function pushSession(
   }
 }
 
-/** Forgets a session on the hub, for every store. A copy that was never pushed is then refused, too. */
+/**
+ * Forgets a session on the hub, for every store.
+ *
+ * @param createdAtMs  When the session began, if that is known. Only copies that began then are forgotten, too.
+ * @param isShared  True if its project goes to the hub. Then a copy is refused even if the session was never pushed. Without it, the
+ *   hub does not learn the id of a session that it never had.
+ */
 export async function forgetOnHub(
   hub: HubConnection,
   place: HubPlace,
   name: PushedName,
+  { createdAtMs, isShared }: { createdAtMs: number | undefined; isShared: boolean },
   signal?: AbortSignal,
 ): Promise<void> {
   await hub.transaction(async (client) => {
-    const row = await lockSession(client, place, name);
-    if (!row.is_forgotten) await burySession(client, { ...place, sessionNo: row.session_no });
+    const row = isShared ? await lockSession(client, place, name) : await lockKnown(client, place, name);
+    if (row === undefined || row.is_forgotten) return;
+    const key = { ...place, sessionNo: row.session_no };
+    await burySession(client, key);
+    await client.query(
+      "UPDATE coppice.sessions SET created_at_ms = coalesce(created_at_ms, $3) WHERE place = $1 AND session_no = $2",
+      [key.place, key.sessionNo, createdAtMs ?? null],
+    );
   }, signal);
 }
 
-/** Returns the row of the session, which nobody else can change until the transaction ends. The first push makes it. */
-async function lockSession(
+/** Returns the row of the session, which nobody else can change until the transaction ends. */
+async function lockKnown(
   client: PoolClient,
-  { place, team }: HubPlace,
-  { id, origin, storeId }: PushedName,
-): Promise<SessionRow> {
-  const select = `SELECT session_no, holder, message_count, last_id, head, shape,
+  { place }: HubPlace,
+  { id, origin }: PushedName,
+): Promise<SessionRow | undefined> {
+  const select = `SELECT session_no, holder, message_count, last_id, head, shape, created_at_ms,
       forgotten_at IS NOT NULL AS is_forgotten, expired_at IS NOT NULL AS is_expired
     FROM coppice.sessions WHERE place = $1 AND origin = $2 AND session_id = $3 FOR UPDATE`;
-  const found = await client.query<SessionRow>(select, [place, origin, id]);
-  if (found.rows.length > 0) return found.rows[0]!;
+  const { rows } = await client.query<SessionRow>(select, [place, origin, id]);
+  return rows[0];
+}
+
+/** `lockKnown`, but the first push makes the row. */
+async function lockSession(client: PoolClient, place: HubPlace, name: PushedName): Promise<SessionRow> {
+  const known = await lockKnown(client, place, name);
+  if (known !== undefined) return known;
   await client.query(
-    `INSERT INTO coppice.sessions (place, session_no, team, origin, session_id, holder)
-     VALUES ($1, nextval('coppice.session_numbers'), $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
-    [place, team, origin, id, storeId],
+    `INSERT INTO coppice.sessions (place, team, origin, session_id, holder)
+     VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
+    [place.place, place.team, name.origin, name.id, name.storeId],
   );
-  return (await client.query<SessionRow>(select, [place, origin, id])).rows[0]!;
+  return (await lockKnown(client, place, name))!;
 }
 
 /** One transaction of a push, while the row is locked. */
 async function advance(client: PoolClient, key: SessionKey, row: SessionRow, reader: SnapshotReader): Promise<Step> {
-  if (row.is_forgotten) return { isDone: true, outcome: "gone" };
+  // The caller forgets what is gone. A session that begins later under the id of a forgotten one is no copy of it.
+  if (row.is_forgotten)
+    return { isDone: true, outcome: reader.createdAtMs() === row.created_at_ms ? "gone" : "diverged" };
   if (row.is_expired) return { isDone: true, outcome: "expired" };
   if (row.holder !== reader.name.storeId) return { isDone: true, outcome: "moved" };
 
@@ -197,6 +219,11 @@ class SnapshotReader {
   indexed(ids: readonly number[]): IndexedRow[] {
     const { database, pushedRows } = this.#repositories;
     return database.read(() => pushedRows.indexed(ids));
+  }
+
+  createdAtMs(): number {
+    const { database, sessions } = this.#repositories;
+    return database.read(() => sessions.known(this.name.id).createdAtMs);
   }
 
   forgottenSeqs(): Set<number> {

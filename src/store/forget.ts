@@ -197,6 +197,8 @@ const FORGOTTEN = "hubForgotten";
 export interface NotedSession {
   sessionId: string;
   project: string | null;
+  /** Tells a copy of it from a session that begins later under its id. Older notes lack it. */
+  createdAtMs?: number;
 }
 
 /** The sessions that the next push has to forget on the hub; undefined if the store has never been pushed. */
@@ -215,9 +217,13 @@ export function keepNotes(repositories: Repositories, done: readonly NotedSessio
   });
 }
 
-function noteForgotten(repositories: Repositories, { id, project }: Pick<SessionRow, "id" | "project">): void {
+function noteForgotten(
+  repositories: Repositories,
+  { id, project, createdAtMs }: Pick<SessionRow, "id" | "project" | "createdAtMs">,
+): void {
   const noted = notedSessions(repositories);
-  if (noted !== undefined) repositories.settings.set(FORGOTTEN, [...noted, { sessionId: id, project }]);
+  if (noted === undefined) return;
+  repositories.settings.set(FORGOTTEN, [...noted, { sessionId: id, project, createdAtMs }]);
 }
 
 /** Notes by what an import recognizes a session: its names, and its beginning, which a copy under another name has too. */

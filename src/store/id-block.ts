@@ -1,6 +1,9 @@
 /** How many ids a block has: see id-blocks.ts. No store has as many rows. */
 export const ID_BLOCK_SIZE = 2 ** 28;
 
+/** Ids are whole numbers below 2^53. The last blocks stay free, so that a store can always take another one. */
+export const BLOCK_MAX = 2 ** 25 - 2 ** 14;
+
 export function blockOf(id: number): number {
   return Math.floor(id / ID_BLOCK_SIZE);
 }

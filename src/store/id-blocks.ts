@@ -1,13 +1,10 @@
 import { randomInt, randomUUID } from "node:crypto";
 import { StoreError } from "../core/errors.ts";
-import { blockOf, ID_BLOCK_SIZE } from "./id-block.ts";
+import { BLOCK_MAX, blockOf, ID_BLOCK_SIZE } from "./id-block.ts";
 import type { Repositories } from "./repositories.ts";
 
 // Sessions keep their ids when they move to another store, so the ids of two stores must differ. A store that takes sessions of
 // others gets a block of ids, and gives new ids only from it: those of messages, of the log, of summaries and of entries.
-
-/** Ids are whole numbers below 2^53. The last blocks stay free, so that a store can always take another one. */
-const BLOCK_MAX = 2 ** 25 - 2 ** 14;
 
 /** The highest id that rows of others may have. */
 export const FOREIGN_ID_MAX = BLOCK_MAX * ID_BLOCK_SIZE - 1;

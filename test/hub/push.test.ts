@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { openHub } from "../../src/hub/index.ts";
 import type { Store } from "../../src/index.ts";
@@ -210,6 +211,41 @@ test("a forgotten session leaves the hub, and a copy that comes later does not b
   expect(await hub.push(copy, { projects: ["web"] })).toMatchObject({ messageCount: 0, gone: [] });
   await hub.push(store, { projects: ["web"] });
   await expectOnHub(url, store, "two");
+});
+
+test("a session that begins again under the id of a forgotten one stays here", async () => {
+  const url = await readyDatabase();
+  const [hub, store] = [await opened(url), temporaryStore()];
+  grow(store, "pushed", 3);
+  await hub.push(store, { projects: ["web"] });
+  for (const id of ["pushed", "never pushed"]) {
+    grow(store, id, 1);
+    store.forget(id);
+    await wait(5); // the new one begins at another time
+    grow(store, id, 2);
+  }
+  const diverged = ["pushed", "never pushed"];
+  const report = await hub.push(store, { projects: ["web"] });
+  expect(new Set(report.diverged)).toEqual(new Set(diverged));
+  expect(report.gone).toEqual([]);
+  expect(new Set(store.sessions().map(({ id }) => id))).toEqual(new Set(diverged));
+  expect(await hub.sessions()).toEqual([]);
+});
+
+test("the hub does not learn the ids of forgotten sessions that were never meant for it", async () => {
+  const url = await readyDatabase();
+  const [hub, store, other] = [await opened(url), temporaryStore(), temporaryStore()];
+  grow(other, "theirs", 1, "diary");
+  other.session("loose").append({ role: "user", content: "no project" });
+  await hub.push(other, { sessions: ["theirs", "loose"] });
+  grow(store, "one", 1);
+  await hub.push(store, { projects: ["web"] });
+  grow(store, "private", 1, "diary");
+  store.session("private, too").append({ role: "user", content: "no project" });
+  for (const id of ["private", "private, too"]) store.forget(id);
+  await hub.push(store, { projects: ["web"] });
+  const rows = await run(url, "SELECT session_id FROM coppice.sessions ORDER BY 1");
+  expect(rows.map(({ session_id }) => session_id)).toEqual(["loose", "one", "theirs"]);
 });
 
 test("each error of the store or the hub names what to do", async () => {

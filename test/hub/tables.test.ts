@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { grantTeam, initHub } from "../../src/hub/administration.ts";
 import { HubConnection } from "../../src/hub/connection.ts";
+import { BLOCK_MAX } from "../../src/store/id-block.ts";
 import { asRole, connected, run, testDatabase } from "../support/hub.ts";
 
 const url = await testDatabase();
@@ -130,9 +131,14 @@ describe("a team's rows", () => {
   };
   const insertOf = (table: string, values: Record<string, string>): string =>
     `INSERT INTO coppice.${table} (${Object.keys(values).join(", ")}) VALUES (${Object.values(values).join(", ")})`;
+  /** Numbers that the server gives. */
+  const GIVEN: Record<string, string> = { places: "place", sessions: "session_no", segments: "segment" };
+  const insertAs = (table: string, values: Record<string, string>): string =>
+    insertOf(table, Object.fromEntries(Object.entries(values).filter(([column]) => column !== GIVEN[table])));
 
   beforeAll(async () => {
     for (const [table, values] of Object.entries(ROWS)) await run(url, insertOf(table, values));
+    for (const kind of ["place", "session", "segment"]) await run(url, `SELECT setval('coppice.${kind}_numbers', 100)`);
   });
 
   test("the test knows all tables", () => {
@@ -144,7 +150,7 @@ describe("a team's rows", () => {
     expect((await stranger.query(`SELECT * FROM coppice.${table}`)).rows).toEqual([]);
     const mine = await connected(url);
     const before = (await mine.query(`SELECT * FROM coppice.${table}`)).rows;
-    await expect(stranger.query(insertOf(table, { ...ROWS[table]!, place: "8" }))).rejects.toThrow(
+    await expect(stranger.query(insertAs(table, { ...ROWS[table]!, place: "8" }))).rejects.toThrow(
       /row-level security/,
     );
     for (const change of changesOf(table)) await stranger.query(change).catch(() => {});
@@ -169,7 +175,7 @@ describe("a team's rows", () => {
       await writer.query("DELETE FROM coppice.tombstones").catch(() => writer.query("ROLLBACK; BEGIN"));
       const other = { ...ROWS[table]!, team: `'coppice_team_other_${process.pid}'` };
       await writer.query("ROLLBACK");
-      await expect(writer.query(insertOf(table, other))).rejects.toThrow(/row-level security/);
+      await expect(writer.query(insertAs(table, other))).rejects.toThrow(/row-level security/);
       await expect(writer.query(`UPDATE coppice.${table} SET team = 'x'`)).rejects.toThrow(/permission denied/);
       const deleting = writer.query(`DELETE FROM coppice.${table} WHERE false`);
       if (DELETABLE.includes(table)) await deleting;
@@ -181,8 +187,28 @@ describe("a team's rows", () => {
     const writer = await connected(asRole(url, WRITER));
     await expect(writer.query("UPDATE coppice.messages SET body = '\\x02'")).rejects.toThrow(/permission denied/);
     const stranger = await connected(asRole(url, STRANGER));
-    const intruding = { ...ROWS.messages!, message_id: "2", team: `'coppice_team_other_${process.pid}'` };
-    await expect(stranger.query(insertOf("messages", intruding))).rejects.toThrow(/foreign key/);
+    const others = { message_id: "2", chunk: "2", sha256: "'\\x02'", bucket: "2", tombstone_no: "2" };
+    for (const table of TABLES.filter((name) => name !== "places")) {
+      const own = Object.entries({ ...ROWS[table]!, ...others }).filter(([column]) => column in ROWS[table]!);
+      const intruding = { ...Object.fromEntries(own), team: `'coppice_team_other_${process.pid}'` };
+      await expect(stranger.query(insertAs(table, intruding)), table).rejects.toThrow(/foreign key/);
+    }
+  });
+
+  test("a place that all writers would see cannot be made, because they would push to it", async () => {
+    const stranger = await connected(asRole(url, STRANGER));
+    for (const role of ["coppice_writer", STRANGER]) {
+      const shared = insertAs("places", { ...ROWS.places!, team: `'${role}'`, project: "'payroll'" });
+      await expect(stranger.query(shared)).rejects.toThrow(/check constraint/);
+    }
+  });
+
+  test("nobody chooses a number that others get next", async () => {
+    const stranger = await connected(asRole(url, STRANGER));
+    for (const [table, column] of Object.entries(GIVEN)) {
+      const chosen = { ...ROWS[table]!, team: `'coppice_team_other_${process.pid}'`, [column]: "9" };
+      await expect(stranger.query(insertOf(table, chosen)), table).rejects.toThrow(/permission denied/);
+    }
   });
 
   test("the rows of a session are found by the key although a policy is on", async () => {
@@ -207,6 +233,8 @@ describe("a team's rows", () => {
     const granted = async (above: number): Promise<number> =>
       Number((await writer.query("SELECT coppice.grant_block($1) AS block", [above])).rows[0].block);
     expect([await granted(0), await granted(0), await granted(40), await granted(3)]).toEqual([1, 2, 41, 42]);
+    const none = [await granted(2 ** 62), await granted(0)]; // both are above what a store takes
+    expect(none).toEqual([BLOCK_MAX + 1, BLOCK_MAX + 1]);
     const reader = await connected(asRole(url, READER));
     await expect(reader.query("SELECT coppice.grant_block(0)")).rejects.toThrow(/permission denied/);
   });

@@ -33,7 +33,8 @@ export const pushCommand: Command<{ dryRun?: true }> = {
     const report = await interruptible("What was sent before stays.", (signal) =>
       withHub(remote.url, (hub) =>
         hub.push(store, {
-          ...(named.length > 0 ? { sessions: named } : { projects }),
+          ...(named.length > 0 && { sessions: named }),
+          projects,
           ...(remote.team !== null && { team: remote.team }),
           signal,
           onProgress: ({ doneCount, sessionCount }) => progress(doneCount, sessionCount),
