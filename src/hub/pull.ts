@@ -10,7 +10,11 @@ import { needsIdBlock, storeIdOf } from "../store/id-blocks.ts";
 import type { WriteRowsTerms, WrittenSession } from "../store/write-rows.ts";
 import type { HubConnection } from "./connection.ts";
 import { noteOrigin } from "./origins.ts";
+import type { SessionKey } from "./places.ts";
+import { deleteUnusedArtifacts } from "./push.ts";
 import { readSession } from "./read-session.ts";
+import { headOf } from "./rows.ts";
+import { changeIndex } from "./word-index.ts";
 
 export interface PullOptions {
   /** True to go on with the session in this store: only this store may push it from then on. False by default. */
@@ -36,12 +40,12 @@ export interface PulledSession {
   notes: string[];
 }
 
-interface HubRow {
-  place: number;
-  sessionNo: number;
+interface HubRow extends SessionKey {
   origin: string;
   holder: string;
   newestId: number;
+  lastId: number;
+  markedId: number;
 }
 
 /**
@@ -71,6 +75,7 @@ export function pullSession(
     const { forkId, ...written } = writtenIn(store, sessionId, rows, terms, { fork, origin: row.origin });
     const isHolder = row.holder === storeId;
     if (take && !isHolder) {
+      if (row.lastId > row.markedId) await takeBackUnfinished(client, row, rows);
       await client.query(
         "UPDATE coppice.sessions SET holder = $3, epoch = epoch + 1 WHERE place = $1 AND session_no = $2",
         [row.place, row.sessionNo, storeId],
@@ -90,7 +95,8 @@ async function findSession(
   take: boolean,
 ): Promise<HubRow> {
   const { rows } = await client.query<HubRow>(
-    `SELECT s.place, s.session_no AS "sessionNo", s.origin, s.holder, s.newest_id AS "newestId"
+    `SELECT s.place, s.team, s.session_no AS "sessionNo", s.origin, s.holder, s.newest_id AS "newestId",
+       s.last_id AS "lastId", s.marked_id AS "markedId"
      FROM coppice.sessions s JOIN coppice.places p ON p.place = s.place
      WHERE s.session_id = $1 AND ($2::text IS NULL OR p.project = $2)
        AND s.marked_count > 0 AND s.forgotten_at IS NULL AND s.expired_at IS NULL ${take ? "FOR UPDATE OF s" : ""}`,
@@ -100,6 +106,27 @@ async function findSession(
   if (rows.length === 1) return rows[0]!;
   const reason = `${rows.length} of its sessions have the id "${sessionId}": name the project`;
   throw new StoreError("HUB_REFUSED", { hub: hub.name, reason });
+}
+
+/** Deletes what a push of the former holder sent and did not finish. The new holder does not have it, and could never push. */
+async function takeBackUnfinished(client: PoolClient, row: HubRow, facts: readonly FactRow[]): Promise<void> {
+  const { place, sessionNo, markedId } = row;
+  const deleted = await client.query<{ messageId: number; branch: string | null }>(
+    `DELETE FROM coppice.messages WHERE place = $1 AND session_no = $2 AND message_id > $3
+     RETURNING message_id AS "messageId", branch`,
+    [place, sessionNo, markedId],
+  );
+  const removed = deleted.rows.filter(({ branch }) => branch === null);
+  await changeIndex(client, row, { added: [], removed: removed.map(({ messageId }) => ({ sessionNo, messageId })) });
+  await deleteUnusedArtifacts(client, row, facts);
+  const left = await client.query<{ id: number; digest: Buffer }>(
+    "SELECT message_id AS id, digest FROM coppice.messages WHERE place = $1 AND session_no = $2 ORDER BY message_id",
+    [place, sessionNo],
+  );
+  await client.query(
+    "UPDATE coppice.sessions SET message_count = $3, last_id = $4, head = $5 WHERE place = $1 AND session_no = $2",
+    [place, sessionNo, left.rows.length, markedId, headOf(left.rows)],
+  );
 }
 
 /** Asks for a block of ids, which the hub gives to no other store. Undefined if the role may only read, or no block is left. */

@@ -169,7 +169,8 @@ async function advance(client: PoolClient, key: SessionKey, row: SessionRow, rea
   }
   const { id } = reader.name;
   const sent = sentOf(local, row.last_id);
-  const isMoved = row.shape !== null && !shapeOf(sent, id).equals(row.shape);
+  // Places change together with the facts, so that readers always see a state that the session had.
+  const isMoved = local.facts !== undefined && !shapeOf(sent, id).equals(row.shape ?? shapeOf([], id));
   const { removed, returned } = isMoved ? await movePlaces(client, key, sent, id) : UNMOVED;
   await insertMessages(client, key, id, local);
   const onPath = [...local.indexed, ...reader.indexed(returned)].filter(({ sessionId }) => sessionId === id);
@@ -357,7 +358,8 @@ async function putFacts(client: PoolClient, key: SessionKey, chunks: readonly Ch
   return changed.length + ended.length > 0;
 }
 
-async function deleteUnusedArtifacts(
+/** Deletes long strings that no message has. @param facts  All facts of the session. */
+export async function deleteUnusedArtifacts(
   client: PoolClient,
   { place, sessionNo }: SessionKey,
   facts: readonly FactRow[],
@@ -379,11 +381,10 @@ async function mark(
   const lastId = local.batch.messages.at(-1)?.id ?? lastIdBefore;
   const sent = sentOf(local, lastId);
   reader.sentCount = sent.length;
-  const { id } = reader.name;
   await client.query(
-    `UPDATE coppice.sessions SET message_count = $3, last_id = $4, head = $5, shape = $6, pushed_at = now(), pushed_by = session_user
+    `UPDATE coppice.sessions SET message_count = $3, last_id = $4, head = $5, pushed_at = now(), pushed_by = session_user
      WHERE place = $1 AND session_no = $2`,
-    [place, sessionNo, sent.length, lastId, headOf(sent), shapeOf(sent, id)],
+    [place, sessionNo, sent.length, lastId, headOf(sent)],
   );
   if (local.facts === undefined) return;
   const { embedderId, dimension, newestId } = factOf(local.facts, "origin");
@@ -391,10 +392,10 @@ async function mark(
   const lastAtMs = sent.at(-1)?.createdAtMs ?? createdAtMs;
   await client.query(
     `UPDATE coppice.sessions SET marked_id = $3, marked_count = $4, title = $5, created_at_ms = $6, last_at_ms = $7,
-       embedder_id = $8, dimension = $9, newest_id = $10 WHERE place = $1 AND session_no = $2`,
+       embedder_id = $8, dimension = $9, newest_id = $10, shape = $11 WHERE place = $1 AND session_no = $2`,
     [
       ...[place, sessionNo, lastId, sent.length, shownText(title), createdAtMs, lastAtMs],
-      ...[embedderId, dimension, newestId],
+      ...[embedderId, dimension, newestId, shapeOf(sent, reader.name.id)],
     ],
   );
 }

@@ -1,7 +1,10 @@
 import { expect, onTestFinished, test } from "vitest";
 import { openHub } from "../../src/hub/index.ts";
 import type { Store } from "../../src/index.ts";
+import { internalsOf } from "../../src/session/opened-store.ts";
+import { storeIdOf } from "../../src/store/id-blocks.ts";
 import { readyDatabase, run } from "../support/hub.ts";
+import { factsInStore, factsOnHub } from "../support/hub-facts.ts";
 import { calls, results, talk, user } from "../support/said.ts";
 import { scriptedSummarizer } from "../support/scripted-summarizer.ts";
 import { temporaryStore } from "../support/temporary-store.ts";
@@ -143,3 +146,40 @@ test("two stores that take the same session at once: one of them has it", async 
   expect(pushed.map(({ messageCount }) => messageCount).sort()).toEqual([0, 1]);
   expect(pushed.flatMap(({ moved }) => moved)).toEqual(["s"]);
 });
+
+test("a session whose push was cut off in the middle is taken as it was before that push, and goes on", async () => {
+  const url = await readyDatabase();
+  const [hub, home, away] = [await opened(url), newStore(), newStore()];
+  const names = { sessions: ["s"] };
+  await rich(home, "s");
+  await hub.push(home, names);
+  const before = seen(home, "s");
+  home.resume("s").rewind({ toSeq: 40 });
+  home.resume("s").appendAll([calls(["d"]), results(["d"], "another long output ".repeat(1_000)), ...talk(700)]);
+  await expect(hub.push(home, { ...names, signal: stoppedAfterSending() })).rejects.toThrow("stopped");
+  const [row] = await run<{ unfinished: number }>(
+    url,
+    "SELECT (message_count - marked_count)::int AS unfinished FROM coppice.sessions",
+  );
+  expect(row!.unfinished).toBe(500);
+
+  expect(await hub.pull(away, "s", { take: true })).toMatchObject({ outcome: "new", isHolder: true });
+  expect(seen(away, "s")).toEqual(before);
+  expectSound(away);
+  away.resume("s").append(user("said away"));
+  expect(await hub.push(away, names)).toMatchObject({ messageCount: 1, diverged: [], behind: [] });
+  const origin = storeIdOf(internalsOf(home).repositories)!;
+  expect(await factsOnHub(url, "s", origin)).toHaveLength(factsInStore(away, "s").length);
+  expect(await hub.recall("said", { limit: 1 })).toMatchObject([{ text: "said away" }]);
+});
+
+/** A signal that stops a push of one session before its second transaction. The first call finds the project. */
+function stoppedAfterSending(): AbortSignal {
+  const { signal } = new AbortController();
+  let transactionCount = 0;
+  signal.throwIfAborted = () => {
+    transactionCount += 1;
+    if (transactionCount === 3) throw new Error("stopped");
+  };
+  return signal;
+}
