@@ -237,7 +237,7 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   }),
   ROWS_INVALID: ({ reason, path, line }) => ({
     message: `These are not the rows of a session${path === undefined ? "" : `: ${path}${line === undefined ? "" : `:${line}`}`}: ${reason}.`,
-    hint: "Nothing was written of it. Write the file again with `coppice export --rows`.",
+    hint: "Nothing was written of it. If it is a file, write it again with `coppice export --rows`; if it is on a hub, push it again.",
   }),
 };
 

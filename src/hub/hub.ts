@@ -233,7 +233,9 @@ class OpenedHub implements Hub {
       try {
         return await recallOnHub(this.#index, query, options);
       } catch (error) {
-        if (!(error instanceof IndexChanged) || tryCount === RECALL_TRIES_MAX) throw error;
+        if (!(error instanceof IndexChanged)) throw error;
+        if (tryCount < RECALL_TRIES_MAX) continue;
+        throw new StoreError("HUB_REFUSED", { hub: this.name, reason: "its word index names what is not there" });
       }
     }
   }

@@ -1,4 +1,5 @@
 import type { PoolClient } from "pg";
+import { StoreError } from "../core/errors.ts";
 import type { FactRow, RowsOrigin } from "../store/fact-rows.ts";
 import type { SessionKey } from "./places.ts";
 import { decodeMessage, decodeRows, type HubMessage } from "./rows.ts";
@@ -30,19 +31,27 @@ export async function readSession(
     values,
   );
   const facts = chunks.rows.flatMap(({ body }) => decodeRows(body));
+  // A push that is under way has sent more.
+  const isUsed = new Set(facts.flatMap((fact) => (fact.table === "messageArtifacts" ? fact.row.sha256 : [])));
   const isOf = (table: string) => (fact: FactRow) => fact.table === table;
   const origin = facts.find(isOf("origin"))?.row as RowsOrigin | undefined;
+  const found = (facts.find(isOf("sessions"))?.row as { id?: unknown } | undefined)?.id;
+  if (origin === undefined || found !== sessionId) {
+    throw new StoreError("ROWS_INVALID", { reason: `the rows of session "${sessionId}" on the hub are not its own` });
+  }
   const vectors = new Map(
     facts.filter(isOf("vectors")).map(({ row }) => {
       const { id, embedding } = row as unknown as { id: number; embedding: Buffer };
-      return [id, { embedding, embedderId: origin!.embedderId }];
+      return [id, { embedding, embedderId: origin.embedderId }];
     }),
   );
   return [
     ...facts.filter(isOf("origin")),
     ...facts.filter(isOf("sessions")),
     ...messages.rows.map((row) => decodeMessage(row, sessionId, vectors.get(row.message_id))),
-    ...artifacts.rows.flatMap(({ body }) => decodeRows(body)),
+    ...artifacts.rows
+      .flatMap(({ body }) => decodeRows(body))
+      .filter((fact) => fact.table !== "artifacts" || isUsed.has(fact.row.sha256)),
     ...facts.filter(({ table }) => !["origin", "sessions", "vectors"].includes(table)),
   ];
 }

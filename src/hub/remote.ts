@@ -21,18 +21,24 @@ export function remoteOf(store: Store): Remote | undefined {
 /** Sets the hub of a store, or adds projects to it. @throws {StoreError} `OPTION_INVALID`, `STORE_READONLY`. */
 export function addRemote(store: Store, given: Remote): Remote {
   const { database, settings } = internalsOf(store).repositories;
-  if (!URL.canParse(given.url) || new URL(given.url).password !== "") {
+  if (!URL.canParse(given.url) || hasPassword(new URL(given.url))) {
     const expected =
       "a URL without a password, such as postgres://ada@hub.example/agents: it comes from PGPASSWORD or .pgpass";
     throw new StoreError("OPTION_INVALID", { option: "url", expected, actual: "another" });
   }
   return database.write("addRemote", () => {
     const known = remoteOf(store);
-    const before = known?.url === given.url ? known.projects : [];
-    const remote = { ...given, projects: [...new Set([...before, ...given.projects])].sort() };
+    const same = known?.url === given.url ? known : undefined;
+    const projects = [...new Set([...(same?.projects ?? []), ...given.projects])].sort();
+    const remote = { ...given, projects, team: given.team ?? same?.team ?? null };
     settings.set(SETTING, remote);
     return remote;
   });
+}
+
+/** The driver takes a password also from the query. */
+function hasPassword(url: URL): boolean {
+  return url.password !== "" || [...url.searchParams.keys()].some((name) => /pass(word)?$/i.test(name));
 }
 
 /** The store has no hub from now on. What was pushed stays there. */

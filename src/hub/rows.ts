@@ -67,13 +67,14 @@ export function encodeMessage(row: MessageRow, sessionId: string, text: string):
 
 /** @param vector  What the hub has as a fact; undefined if the embedder makes it again. @throws {StoreError} `ROWS_INVALID`. */
 export function decodeMessage(
-  hub: Pick<HubMessage, "branch" | "seq" | "step_id" | "turn_seq" | "checksum" | "body">,
+  hub: Pick<HubMessage, "message_id" | "branch" | "seq" | "step_id" | "turn_seq" | "checksum" | "body">,
   sessionId: string,
   vector: { embedding: Buffer; embedderId: string } | undefined,
 ): FactRow {
   const [decoded] = decodeRows(hub.body);
   const row = {
     ...(decoded!.row as MessageRow),
+    id: hub.message_id,
     sessionId: hub.branch ?? sessionId,
     ...{ seq: hub.seq, stepId: hub.step_id, turnSeq: hub.turn_seq, checksum: hub.checksum },
   };
@@ -107,8 +108,15 @@ export function textOf(body: Buffer): string {
 }
 
 function linesOf(body: Buffer): string[] {
-  if (body[0] !== DEFLATED_ROWS) throw new SyntaxError(`the form ${body[0]} of a body on the hub is unknown`);
-  return inflateRawSync(body.subarray(1), { maxOutputLength: BODY_BYTES_MAX }).toString().split("\n");
+  const invalid = (reason: string): never => {
+    throw new StoreError("ROWS_INVALID", { reason });
+  };
+  if (body[0] !== DEFLATED_ROWS) invalid(`this version does not know the form ${body[0]} of a row on the hub`);
+  try {
+    return inflateRawSync(body.subarray(1), { maxOutputLength: BODY_BYTES_MAX }).toString().split("\n");
+  } catch {
+    return invalid("a row on the hub is damaged");
+  }
 }
 
 export interface Chunk {

@@ -136,20 +136,29 @@ export interface MergeReport {
 /**
  * Merges small segments, and takes the words of forgotten messages out of the index. Any number of keepers may run at once, and they
  * may end at any time.
+ *
+ * @throws {StoreError} `HUB_REFUSED` if a segment is damaged. The segments of other projects were merged.
  */
 export async function keepIndex(connection: HubConnection, signal?: AbortSignal): Promise<MergeReport> {
   const report = { mergedCount: 0, madeCount: 0 };
   const { rows: places } = await connection.transaction((client) =>
     client.query<HubPlace>("SELECT place, team FROM coppice.places ORDER BY place"),
   );
+  let damage: SyntaxError | undefined;
   for (const place of places) {
-    for (;;) {
-      const count = await connection.transaction((client) => mergeSome(client, place), signal);
-      if (count === 0) break;
-      report.mergedCount += count;
-      report.madeCount += 1;
+    try {
+      for (;;) {
+        const count = await connection.transaction((client) => mergeSome(client, place), signal);
+        if (count === 0) break;
+        report.mergedCount += count;
+        report.madeCount += 1;
+      }
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      damage ??= error; // the other projects are still merged
     }
   }
+  if (damage !== undefined) throw new StoreError("HUB_REFUSED", { hub: connection.name, reason: damage.message });
   return report;
 }
 

@@ -39,13 +39,17 @@ test("an administrator sets the hub up, and a colleague names it and pushes", as
   expect(await value("hub", "grant", username, "--team", "test", "--url", url)).toEqual({ ok: true });
   const secret = new URL(url);
   secret.password = "a-secret-word";
-  const refused = await words("remote", "add", secret.href, "--project", "web");
-  expect(refused.status).toBe(2);
-  expect(refused.text).not.toContain("a-secret-word");
+  for (const href of [secret.href, `${url}?password=a-secret-word`]) {
+    const refused = await words("remote", "add", href, "--project", "web");
+    expect(refused.status).toBe(2);
+    expect(refused.text).not.toContain("a-secret-word");
+  }
 
   const remote = { url, projects: ["web"], team: null };
   expect(await value("remote", "add", url, "--project", "web")).toEqual(remote);
   expect(await value("remote")).toEqual(remote);
+  expect(await value("remote", "add", url, "--team", "test")).toEqual({ ...remote, team: "test" });
+  expect(await value("remote", "add", url, "--project", "web")).toEqual({ ...remote, team: "test" });
   expect(await value("push", "--dry-run")).toEqual({ sessions: ["one"] });
   expect(await run(url, "SELECT 1 FROM coppice.sessions")).toEqual([]);
   expect(await value("push")).toMatchObject({ sessionCount: 1, messageCount: 1, diverged: [] });

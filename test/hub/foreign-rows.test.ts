@@ -1,0 +1,72 @@
+import { deflateRawSync } from "node:zlib";
+import { expect, onTestFinished, test } from "vitest";
+import { openHub } from "../../src/hub/index.ts";
+import { encodeRows } from "../../src/hub/rows.ts";
+import { segmentOf } from "../../src/hub/segment.ts";
+import type { FactRow } from "../../src/store/fact-rows.ts";
+import { readyDatabase, run } from "../support/hub.ts";
+import { talk, user } from "../support/said.ts";
+import { temporaryStore } from "../support/temporary-store.ts";
+
+// Every member of a team may write rows of the team. What they hold is checked by whoever reads them.
+
+/** A hub with a session of somebody else, and a store that wants it. */
+async function pushed() {
+  const url = await readyDatabase();
+  const hub = await openHub(url);
+  onTestFinished(() => hub.close());
+  const [theirs, own] = [temporaryStore(), temporaryStore()];
+  theirs.session("s", { project: "web" }).appendAll([user("What is the harbor rule?"), ...talk(30)]);
+  await hub.push(theirs, { projects: ["web"] });
+  return { url, hub, theirs, own };
+}
+
+const DAMAGED = {
+  "no bytes": Buffer.of(),
+  "bytes of an unknown form": Buffer.of(9, 1, 2),
+  "bytes that are not deflated": Buffer.from([1, 255, 254, 253]),
+  "deflated bytes that are no rows": Buffer.concat([Buffer.of(1), deflateRawSync("null")]),
+};
+
+test.each(Object.entries(DAMAGED))("%s: a pull and a search say so", async (_, bytes) => {
+  const { url, hub, own } = await pushed();
+  await run(url, "UPDATE coppice.messages SET body = $1", [bytes]);
+  await expect(hub.pull(own, "s")).rejects.toMatchObject({ code: "ROWS_INVALID" });
+  await expect(hub.recall("harbor")).rejects.toMatchObject({ code: "ROWS_INVALID" });
+  await run(url, "UPDATE coppice.facts SET body = $1", [bytes]);
+  await expect(hub.pull(own, "s")).rejects.toMatchObject({ code: "ROWS_INVALID" });
+  expect(own.sessions()).toEqual([]);
+});
+
+test("a session cannot bring the rows of another one", async () => {
+  const { url, hub, own } = await pushed();
+  own.session("mine").append({ role: "user", content: "stays" });
+  const id = "mine";
+  const [origin] = await run<{ body: Buffer }>(url, "SELECT body FROM coppice.facts WHERE kind = 'origin'");
+  expect(origin!.body.length).toBeGreaterThan(0);
+  await run(url, "UPDATE coppice.facts SET body = $1 WHERE kind = 'sessions'", [
+    encodeRows([{ table: "sessions", row: { id } } as unknown as FactRow]),
+  ]);
+  await expect(hub.pull(own, "s", { fork: true })).rejects.toMatchObject({ code: "ROWS_INVALID" });
+  expect(own.resume("mine").messages()).toHaveLength(1);
+});
+
+test("a damaged segment is named, and the segments of other projects are merged", async () => {
+  const { url, hub, theirs } = await pushed();
+  for (let round = 0; round < 32; round++) {
+    theirs.session("t", { project: "zoo" }).appendAll(talk(1));
+    await hub.push(theirs, { projects: ["zoo"] });
+  }
+  await run(url, "UPDATE coppice.segments SET head = '\\x0102', has_gone = true WHERE place = 1");
+  await expect(hub.keep()).rejects.toMatchObject({ code: "HUB_REFUSED" });
+  expect(await run(url, "SELECT 1 FROM coppice.segments WHERE place = 2")).toHaveLength(1);
+  await expect(hub.recall("harbor", { project: "web" })).rejects.toMatchObject({ code: "HUB_REFUSED" });
+});
+
+test("a segment with messages that are not there is named", async () => {
+  const { url, hub } = await pushed();
+  const message = { sessionNo: 1, messageId: 99_999, seq: 9, role: 1, isCall: false, name: null };
+  const { head } = segmentOf({ added: [{ ...message, tokenCount: 1, createdAtMs: 1, stems: ["xyzzi"] }] });
+  await run(url, "UPDATE coppice.segments SET head = $1", [head]);
+  await expect(hub.recall("xyzzi")).rejects.toMatchObject({ code: "HUB_REFUSED" });
+});
