@@ -93,7 +93,8 @@ export class BackgroundPush {
       const { projects, team } = this.#remote;
       const sessions = due === undefined ? undefined : [...due].filter((id) => this.#isOfProjects(id));
       const report = await this.#hub.push(this.#store, {
-        ...(sessions === undefined ? { projects } : { sessions }),
+        ...(sessions !== undefined && { sessions }),
+        projects,
         ...(team !== null && { team }),
         signal: this.#stopping.signal,
       });
