@@ -206,7 +206,7 @@ export class ImportRun {
     return report;
   }
 
-  /** An older version made a session of each path. It keeps its messages, and gets those that continue it. */
+  /** A path that an older version made a session of keeps its messages there, and the messages that continue it join them. */
   #opened(origin: ImportedSession, open: ReadonlyMap<string, OpenImport>, exclusions: ExclusionRules): OpenImport {
     const { pathOf, parentExternalId = "", forkedAfter } = origin;
     const parent = pathOf === undefined ? undefined : open.get(parentExternalId);
