@@ -72,14 +72,25 @@ export function grantTeam(hub: HubConnection, role: string, team: string, right:
   });
 }
 
-/** Sets how many days the hub keeps sessions of a project after something of them was pushed last. @throws {StoreError} `HUB_REFUSED`. */
-export function retainProject(hub: HubConnection, project: string, days: number): Promise<void> {
+/**
+ * Sets how many days the hub keeps sessions of a project after their last push.
+ *
+ * @param team  The team of the project; it must be named if several teams have a project of this name.
+ * @throws {StoreError} `HUB_REFUSED`.
+ */
+export function retainProject(hub: HubConnection, project: string, days: number, team?: string): Promise<void> {
   return hub.administer(async (client) => {
     checkVersion(hub.name, await versionOf(client));
-    const values = [project, days];
-    const { rowCount } = await client.query("UPDATE coppice.places SET retention_days = $2 WHERE project = $1", values);
-    if (rowCount === 0)
-      throw new StoreError("HUB_REFUSED", { hub: hub.name, reason: `it has no project "${project}"` });
+    const values = [project, days, team === undefined ? null : teamRoleOf(team)];
+    const { rowCount } = await client.query(
+      "UPDATE coppice.places SET retention_days = $2 WHERE project = $1 AND ($3::text IS NULL OR team = $3)",
+      values,
+    );
+    if (rowCount === 1) return;
+    // The transaction is rolled back.
+    const reason =
+      rowCount === 0 ? `it has no project "${project}"` : `several teams have a project "${project}": name the team`;
+    throw new StoreError("HUB_REFUSED", { hub: hub.name, reason });
   });
 }
 

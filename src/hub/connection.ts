@@ -7,6 +7,8 @@ import { MIGRATIONS, VERSION_MIN } from "./migrations.ts";
 /** The server gives up a statement, or the wait for a lock, after these times. */
 const STATEMENT_MS_MAX = 30_000;
 const LOCK_MS_MAX = 5_000;
+/** It ends a transaction in which nothing is said for this time, because a machine that sleeps would keep its locks. */
+const IDLE_TRANSACTION_MS_MAX = 120_000;
 
 /** A server that answers nothing is given up after these times. */
 const CONNECT_MS_MAX = 10_000;
@@ -23,7 +25,8 @@ const BACKOFF = { delayMsMin: 100, delayMsMax: 5_000 };
 const ATTEMPTS_MAX = 9;
 
 // `SET LOCAL`, because poolers give each transaction another connection.
-const BEGIN = `BEGIN; SET LOCAL statement_timeout = ${STATEMENT_MS_MAX}; SET LOCAL lock_timeout = ${LOCK_MS_MAX}`;
+const BEGIN = `BEGIN; SET LOCAL statement_timeout = ${STATEMENT_MS_MAX}; SET LOCAL lock_timeout = ${LOCK_MS_MAX};
+  SET LOCAL idle_in_transaction_session_timeout = ${IDLE_TRANSACTION_MS_MAX}`;
 
 /** Connections, resources, a restart, a deadlock or a lock: the same transaction may succeed later. */
 const TRANSIENT = /^(08|53|57P|40001$|40P01$|55P03$)/;

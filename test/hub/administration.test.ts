@@ -68,6 +68,25 @@ test("a server that is away is an error after some attempts", async () => {
   await hub.close();
 });
 
+test("a machine that sleeps in a transaction does not keep its locks", async () => {
+  const url = await testDatabase();
+  await initHub(await openedHub(url));
+  const hub = await openedHub(url);
+  let attemptCount = 0;
+  const pid = await hub.transaction(async (client) => {
+    attemptCount += 1;
+    const { rows } = await client.query("SHOW idle_in_transaction_session_timeout");
+    expect(rows).toEqual([{ idle_in_transaction_session_timeout: "2min" }]);
+    if (attemptCount === 1) {
+      await client.query("SET LOCAL idle_in_transaction_session_timeout = 50");
+      const lost = new Promise((resolve) => client.once("error", resolve));
+      await lost;
+    }
+    return (await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid")).rows[0]!.pid;
+  });
+  expect([attemptCount, pid > 0]).toEqual([2, true]);
+});
+
 test("grants name what is missing", async () => {
   const url = await testDatabase();
   const hub = await openedHub(url);

@@ -78,6 +78,14 @@ test("an administrator sets the hub up, and a colleague names it and pushes", as
   expect(await value("hub", "upgrade")).toMatchObject({ versionBefore: MIGRATIONS.length });
   expect(await value("hub", "retain", "web", "--days", "90")).toEqual({ ok: true });
   expect(await words("hub", "retain", "none", "--days", "90")).toMatchObject({ status: 1 });
+  await run(url, "INSERT INTO coppice.places (team, project) VALUES ('coppice_team_other', 'web')");
+  expect(await words("hub", "retain", "web", "--days", "1")).toMatchObject({ status: 1 });
+  expect(await value("hub", "retain", "web", "--days", "30", "--team", "test")).toEqual({ ok: true });
+  expect(await run(url, "SELECT retention_days FROM coppice.places ORDER BY team")).toEqual([
+    { retention_days: null },
+    { retention_days: 30 },
+  ]);
+  await run(url, "DELETE FROM coppice.places WHERE team = 'coppice_team_other'");
   expect(await value("remote", "remove")).toBeNull();
   expect((await words("push")).status).toBe(1);
 });

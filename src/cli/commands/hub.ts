@@ -28,7 +28,7 @@ export const hubCommand: Command<HubFlags> = {
   argument: "init, upgrade, grant, retain or keep; and the role or the project",
   options: [
     new Option("--url <url>", "the database; by default the store's hub"),
-    new Option("--team <name>", "the team"),
+    new Option("--team <name>", "the team; with retain, if several have the project"),
     new Option("--read", "with grant: the right to read only"),
     new Option("--days <number>", "with retain: the days since something was pushed last").argParser(days),
     new Option("--every <time>", "with keep: again after this time, such as 5m, until it is interrupted").argParser(
@@ -69,7 +69,7 @@ export const hubCommand: Command<HubFlags> = {
         };
       }
       if (action === "retain" && name !== undefined && days !== undefined) {
-        await retainProject(hub, name, days);
+        await retainProject(hub, name, days, team);
         return {
           value: { ok: true },
           lines: [`Sessions of ${oneLine(name)} stay on the hub for ${days} days after something was pushed last.`],
