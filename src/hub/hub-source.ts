@@ -141,7 +141,7 @@ export class HubSource implements Source {
       const { sessionNo, seq } = this.#entries.get(id)!.message;
       for (const loaded of this.#segments) {
         for (const message of loaded.near(sessionNo, seq, radius)) {
-          if (this.#removed.isThere(message)) near.add(this.#idOf({ loaded, message }));
+          if (this.#removed.isThere(loaded, message)) near.add(this.#idOf({ loaded, message }));
         }
       }
     }
@@ -271,7 +271,7 @@ export class HubSource implements Source {
       if (list === undefined) continue;
       for (let at = 0; at < list.messages.length; at++) {
         const message = loaded.segment.messages[list.messages[at]!]!;
-        if (!this.#removed.isThere(message)) continue;
+        if (!this.#removed.isThere(loaded, message)) continue;
         const before = entries.at(-1);
         if (before !== undefined && byId(before.message, message) >= 0) isInOrder = false;
         entries.push({ loaded, message, count: list.counts[at]! });
@@ -331,31 +331,38 @@ interface Removed {
   wordCount: number;
   /** True if any message may be gone. */
   hasAny: boolean;
-  isThere(message: IndexedMessage): boolean;
+  isThere(loaded: LoadedSegment, message: IndexedMessage): boolean;
 }
 
-/** Finds the messages of segments that were taken back or forgotten. */
+/** Finds the messages that were taken back or forgotten. Segments of one team say nothing about sessions of another. */
 function removedIn(segments: readonly LoadedSegment[]): Removed {
-  const forgotten = new Set(segments.flatMap(({ segment }) => segment.forgottenSessions));
+  const forgotten = new Map<number, Set<number>>();
+  for (const { place, segment } of segments) {
+    const known = forgotten.get(place) ?? new Set();
+    for (const session of segment.forgottenSessions) known.add(session);
+    if (known.size > 0) forgotten.set(place, known);
+  }
+  const isForgotten = ({ place }: LoadedSegment, session: number): boolean =>
+    forgotten.get(place)?.has(session) === true;
   let [messageCount, wordCount] = [0, 0];
-  for (const { sums } of segments) {
-    for (const [session, own] of sums) {
-      if (forgotten.has(session)) continue;
+  for (const loaded of segments) {
+    for (const [session, own] of loaded.sums) {
+      if (isForgotten(loaded, session)) continue;
       messageCount += own.messageCount;
       wordCount += own.wordCount;
     }
   }
-  const takenBack = segments.flatMap(({ uncommon }) => uncommon);
+  const takenBack = segments.flatMap((loaded) => loaded.uncommon.map((message) => ({ loaded, message })));
   if (takenBack.length === 0) {
     const hasAny = forgotten.size > 0;
-    return { messageCount, wordCount, hasAny, isThere: ({ sessionNo }) => !forgotten.has(sessionNo) };
+    return { messageCount, wordCount, hasAny, isThere: (loaded, { sessionNo }) => !isForgotten(loaded, sessionNo) };
   }
-  const ids = new Set(takenBack.map(({ messageId }) => messageId));
-  const nets = new Map(takenBack.map((message) => [keyOf(message), { net: 0, wordCount: 0 }]));
-  for (const { segment } of segments) {
-    for (const message of segment.messages) {
-      const sum = ids.has(message.messageId) ? nets.get(keyOf(message)) : undefined;
-      if (sum === undefined || forgotten.has(message.sessionNo)) continue;
+  const ids = new Set(takenBack.map(({ message }) => message.messageId));
+  const nets = new Map(takenBack.map((entry) => [keyOf(entry), { net: 0, wordCount: 0 }]));
+  for (const loaded of segments) {
+    for (const message of loaded.segment.messages) {
+      const sum = ids.has(message.messageId) ? nets.get(keyOf({ loaded, message })) : undefined;
+      if (sum === undefined || isForgotten(loaded, message.sessionNo)) continue;
       sum.net += message.net;
       if (message.net <= 0) continue;
       sum.wordCount = message.wordCount;
@@ -368,15 +375,15 @@ function removedIn(segments: readonly LoadedSegment[]): Removed {
     messageCount += 1;
     wordCount += sum.wordCount;
   }
-  const isThere = (message: IndexedMessage): boolean =>
+  const isThere = (loaded: LoadedSegment, message: IndexedMessage): boolean =>
     message.net > 0 &&
-    !forgotten.has(message.sessionNo) &&
-    (!ids.has(message.messageId) || (nets.get(keyOf(message))?.net ?? 1) > 0);
+    !isForgotten(loaded, message.sessionNo) &&
+    (!ids.has(message.messageId) || (nets.get(keyOf({ loaded, message }))?.net ?? 1) > 0);
   return { messageCount, wordCount, hasAny: true, isThere };
 }
 
-function keyOf({ sessionNo, messageId }: { sessionNo: number; messageId: number }): string {
-  return `${messageId} ${sessionNo}`;
+function keyOf({ loaded, message }: Entry): string {
+  return `${message.messageId} ${message.sessionNo} ${loaded.place}`;
 }
 
 function intersection(sets: readonly ReadonlySet<number>[]): Set<number> {

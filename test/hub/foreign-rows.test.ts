@@ -70,3 +70,22 @@ test("a segment with messages that are not there is named", async () => {
   await run(url, "UPDATE coppice.segments SET head = $1", [head]);
   await expect(hub.recall("xyzzi")).rejects.toMatchObject({ code: "HUB_REFUSED" });
 });
+
+test("a segment of one team hides no messages of another", async () => {
+  const { url, hub } = await pushed();
+  const before = await hub.recall("harbor");
+  const [hit] = before;
+  const { head } = segmentOf({
+    added: [],
+    removed: [{ sessionNo: hit!.hubSession, messageId: hit!.messageId }],
+    forgottenSessions: [hit!.hubSession],
+  });
+  await run(url, "INSERT INTO coppice.places (team, project) VALUES ('coppice_team_other', 'web')");
+  await run(
+    url,
+    `INSERT INTO coppice.segments (place, team, level, has_gone, head)
+     SELECT place, team, 0, true, $1 FROM coppice.places WHERE team = 'coppice_team_other'`,
+    [head],
+  );
+  expect(await hub.recall("harbor")).toEqual(before);
+});
