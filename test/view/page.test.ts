@@ -263,7 +263,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     await page.getByText("Written just now").waitFor();
     await page.getByText(/1 new message in 1 session since you looked/).waitFor();
     await page.getByRole("link", { name: /Written just now/ }).click();
-    await page.getByText("Is anybody looking?").waitFor();
+    await page.locator("[data-index]").getByText("Is anybody looking?").waitFor();
     session.append({ role: "assistant", content: "Yes." });
     store.close();
     await page.getByRole("button", { name: /1 new message/ }).click();
