@@ -219,7 +219,7 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
   ROWS_INVALID: [
     { reason: "it is cut off", path: "moved.rows", line: 7 },
     "These are not the rows of a session: moved.rows:7: it is cut off.",
-    "Nothing was written of it. Write the file again with `coppice export --rows`.",
+    "Nothing was written of it. If it is a file, write it again with `coppice export --rows`; if it is on a hub, push it again.",
   ],
 };
 
