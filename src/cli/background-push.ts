@@ -10,7 +10,7 @@ const RETRY_MS = 60_000;
 
 export interface BackgroundPushListeners {
   onPushed(report: PushReport): void;
-  /** What was not sent is in the next push. */
+  /** Called when a push fails. The next push sends what this one did not. */
   onFailed(error: unknown, retryInMs: number): void;
 }
 

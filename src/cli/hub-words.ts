@@ -13,7 +13,7 @@ export async function storedRemote(store: Store): Promise<Remote> {
   throw new Failure("REMOTE_MISSING", "This store has no hub.", { hint });
 }
 
-/** What became of sessions that were not sent, and what to do. */
+/** Says of each session that was not sent why, and what to do. */
 const UNSENT = {
   gone: "was forgotten on the hub, and now here, too",
   expired: "is kept by the hub no longer; it stays here",

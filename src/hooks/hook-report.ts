@@ -4,7 +4,7 @@ import { readSwitch } from "./hook-switch.ts";
 
 /** A firing that has not ended after this time was killed. */
 const KILLED_AFTER_MS = 60_000;
-/** The same for an import that a hook has started. A long transcript takes minutes. */
+/** An import that a hook has started may take longer, because a long transcript takes minutes. */
 const IMPORT_KILLED_AFTER_MS = 10 * 60_000;
 
 /** The last results of an agent's hooks. */

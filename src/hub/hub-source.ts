@@ -37,7 +37,7 @@ export interface MessageKey {
   messageId: number;
 }
 
-/** What a question lacks. */
+/** The parts of the index and the texts that must be fetched before a question can be answered. */
 export interface Missing {
   buckets: readonly BucketKey[];
   /** The texts of messages, with the ids that the source has given them. */

@@ -35,7 +35,7 @@ export interface PushOptions {
   onProgress?: (progress: PushProgress) => void;
 }
 
-/** What became of the sessions. Lists hold ids. */
+/** The result of a push. The lists hold ids of sessions. */
 export interface PushReport {
   /** Sessions of which anything was sent. */
   sessionCount: number;

@@ -13,7 +13,7 @@ const PAGE_MESSAGES = 10_000;
 /** The most chats of which a save remembers what it left in the store. */
 const REMEMBERED_CHATS = 100;
 
-/** What a save left in the store. */
+/** The state in which a save left a chat in the store. */
 interface SavedChat {
   /** A digest of each UI message. */
   digests: readonly string[];
