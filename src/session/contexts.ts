@@ -131,25 +131,31 @@ export class Contexts {
 
   /** Renders without a query. The result is kept until a message, a setting or a summary changes. */
   #renderPlain(strategy: Strategy, tokensMax: number): RenderResult {
+    const keyOf = ({ frontierVersion, nextSeq }: SessionState): string => {
+      const { summaries } = this.#ports.repositories;
+      const isSpan = strategy === "flat" || strategy === "sandwich";
+      const spanId = isSpan ? summaries.shownSpan(this.#sessionId, strategy)?.id : 0;
+      return `${strategy} ${spanId} ${tokensMax} ${frontierVersion} ${nextSeq}`;
+    };
+    const kept = (state: SessionState): RenderResult | undefined =>
+      this.#rendered?.settings === state.settings && this.#rendered.key === keyOf(state)
+        ? this.#rendered.result
+        : undefined;
     const { repositories, tokenCounter } = this.#ports;
-    const render = (): RenderResult => {
-      const { state, cold } = this.#current();
-      const spanId =
-        strategy === "flat" || strategy === "sandwich"
-          ? repositories.summaries.shownSpan(this.#sessionId, strategy)?.id
-          : 0;
-      const key = `${strategy} ${spanId} ${tokensMax} ${state.frontierVersion} ${state.nextSeq}`;
-      if (this.#rendered?.key !== key || this.#rendered.settings !== state.settings) {
+    // Only a new result needs a snapshot: it looks up steps that another process may move or forget meanwhile.
+    return (
+      kept(this.#access.current()) ??
+      repositories.database.read(() => {
+        const { state, cold } = this.#current();
         const source = this.#source(state, cold);
         const result =
           strategy === "union-find"
             ? this.#renderThemes(prepareView(source.themesView(), tokenCounter), cold, tokensMax)
             : renderStrategy(strategy, source, { tokensMax, tokenCounter, continuity: cold.continuity });
-        this.#rendered = { key, settings: state.settings, result };
-      }
-      return this.#rendered.result;
-    };
-    return strategy === "union-find" ? render() : repositories.database.read(render);
+        this.#rendered = { key: keyOf(state), settings: state.settings, result };
+        return result;
+      })
+    );
   }
 
   /** Renders with a query. The result is not kept, because a new message in another session may change the hits. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Session } from "../../../src/index.ts";
 import { derivedRows } from "../../support/rows.ts";
 import { assistant, calls, results, talk, user } from "../../support/said.ts";
 import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
@@ -62,6 +63,27 @@ describe("two stores on one file", () => {
     other.session("s", { hotSize: 2 });
     session.append(user("the sixth makes a batch of three beyond two"));
     expect(other.query("SELECT count(*) AS n FROM message_zones WHERE is_cold = 1")).toEqual([{ n: 4 }]);
+  });
+
+  test("a context is of one moment, although the other goes back while it is made", () => {
+    const path = temporaryPath();
+    let meanwhile: (() => void) | undefined;
+    const count = (text: string): number => {
+      const act = meanwhile;
+      meanwhile = undefined;
+      act?.();
+      return Math.ceil(text.length / 4);
+    };
+    const counted = () => openedStore(path, { tokenCounter: { name: "quarter", count } });
+    counted().session("s", SMALL).appendAll(talk(60));
+    const reader = counted().resume("s");
+    reader.render({ tokensMax: 600 });
+    const shown = (session: Session) => JSON.stringify(session.render({ tokensMax: 4_000 }));
+    const before = shown(counted().resume("s"));
+    meanwhile = () => openedStore(path).resume("s").rewind({ toSeq: 5 });
+    expect(shown(reader)).toBe(before);
+    expect(meanwhile).toBeUndefined();
+    expect(shown(reader)).toBe(shown(counted().resume("s")));
   });
 
   test("leave each other's sessions alone", () => {
