@@ -7,7 +7,7 @@
 export interface ErrorDetails {
   OPTION_INVALID: { option: string; expected: string; actual: unknown };
   MESSAGE_INVALID: { path: string; reason: string };
-  MESSAGE_CONFLICT: { sessionId: string; externalId: string; messageId: number };
+  MESSAGE_CONFLICT: { sessionId: string; externalId: string; messageId: number; isForgotten?: boolean };
   MESSAGE_NOT_FOUND: { messageId: number };
   /** An entry or an item cannot be stored. The reason quotes no part of its value. */
   VALUE_INVALID: { path: string; reason: string };
@@ -73,9 +73,11 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
     message: `The message cannot be stored as it is: ${path}: ${reason}.`,
     hint: "Nothing was written. Change the named field and append the message again.",
   }),
-  MESSAGE_CONFLICT: ({ sessionId, externalId, messageId }) => ({
-    message: `Session "${sessionId}" already holds a different message under the id "${externalId}" (message ${messageId}).`,
-    hint: "Stored messages are never altered. Append the new version under another id.",
+  MESSAGE_CONFLICT: ({ sessionId, externalId, messageId, isForgotten = false }) => ({
+    message: `Session "${sessionId}" ${isForgotten ? "has forgotten" : "already holds"} a different message under the id "${externalId}" (message ${messageId}).`,
+    hint: isForgotten
+      ? "An id is not used again for other content. Append the new version under another id, or call `restore` first."
+      : "Stored messages are never altered. Append the new version under another id.",
   }),
   MESSAGE_NOT_FOUND: ({ messageId }) => ({
     message: `No message with id ${messageId}.`,

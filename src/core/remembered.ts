@@ -7,6 +7,8 @@ export interface RememberedMessage {
   role: Role;
   /** See `digestOf`. */
   digest: () => Buffer;
+  /** The name of the message that has grown, if this is what it has grown by. */
+  growthOf?: string | undefined;
 }
 
 /**

@@ -365,9 +365,9 @@ export class ImportRun {
         session.id,
         messages,
         target.opening,
-        (remembered) => {
+        (remembered, branchId) => {
           const events = remembered.map(({ event }) => event);
-          return appendTo(session, events);
+          return appendTo(session, events, branchId);
         },
         path.isOnly ? undefined : ({ name }) => placeOf(path, path.before(name), false),
       );
@@ -405,20 +405,20 @@ export class ImportRun {
     report: FileReport,
   ): boolean {
     if (!StoreError.is(error, "MESSAGE_CONFLICT")) return false;
-    const { seq } = this.#store.find(error.details.messageId);
-    const [stored] = open.session.messages({ seqFrom: seq, seqTo: seq });
+    const stored = this.#store.message(error.details.messageId);
     const { parts } = parseMessage(message);
-    const storedParts = stored?.parts ?? [];
+    const storedParts = stored.parts;
     if (haveSameContent(storedParts, parts)) {
       report.knownCount += 1;
       return true;
     }
     const beginning = parts.slice(0, storedParts.length);
-    if (stored?.role !== message.role || !isDeepStrictEqual(withoutSecrets(storedParts), withoutSecrets(beginning)))
+    if (stored.role !== message.role || !isDeepStrictEqual(withoutSecrets(storedParts), withoutSecrets(beginning)))
       return false;
     const { content: _, ...others } = message;
     const growth = { ...others, id: `${message.id}+${storedParts.length}`, parts: parts.slice(storedParts.length) };
-    this.#append(open, [{ ...event, prepared: undefined, message: growth } as PendingMessage], report);
+    const pending = { ...event, prepared: undefined, message: growth, growthOf: message.id };
+    this.#append(open, [pending as PendingMessage], report);
     return true;
   }
 }

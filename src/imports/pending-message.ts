@@ -13,10 +13,18 @@ import { Redactor } from "./redaction/redact.ts";
 export type AppendResult = ReturnType<Session["append"]>;
 
 /** A message that was read and is not in the store yet. */
-export type PendingMessage = Extract<ReadEvent, { kind: "message" | "restored" }>;
+export type PendingMessage = Extract<ReadEvent, { kind: "message" | "restored" }> & {
+  /** The id of the message that has grown, if this is what it has grown by. */
+  growthOf?: string;
+};
 
-/** Appends messages to their session, as they were exported or prepared. */
-export function appendTo(session: OpenedSession, pending: readonly PendingMessage[]): AppendResult[] {
+/** Appends messages to their session or a branch of it, as they were exported or prepared. */
+export function appendTo(
+  session: OpenedSession,
+  pending: readonly PendingMessage[],
+  branchId: string | undefined,
+): AppendResult[] {
+  if (branchId !== undefined) return pending.map(({ message }) => session.appendToBranch(branchId, message));
   // Either all messages of a session are restored, or none.
   const restored = pending.filter((one) => one.kind === "restored");
   if (restored.length > 0) return session.restoreAll(restored);
@@ -42,7 +50,7 @@ export function haveSameContent(stored: readonly Part[], parts: readonly Part[])
 export function rememberedOf(event: PendingMessage): RememberedMessage & { event: PendingMessage } {
   const { message } = event;
   const name = nameInSession(message.id, event.kind === "restored" ? event.seq : undefined);
-  return { event, name, role: message.role, digest: () => digestOfEvent(event) };
+  return { event, name, role: message.role, digest: () => digestOfEvent(event), growthOf: event.growthOf };
 }
 
 /** @throws {StoreError} `MESSAGE_INVALID`. */

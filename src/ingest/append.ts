@@ -13,8 +13,8 @@ export interface AppendResult {
   messageId: number;
   seq: number;
   /**
-   * False if the session already held this message under its id, or if the message with this id was forgotten. Then its id and seq
-   * are returned.
+   * False if the session already held this message under its id, or if it was forgotten under this id. Then its id and seq are
+   * returned.
    */
   appended: boolean;
 }
@@ -34,7 +34,7 @@ export interface AppendOptions {
  * If this throws, load `state` again, because it may differ from the file.
  *
  * @throws {StoreError} `SESSION_CHANGED` if the session's next seq is not `seqExpected`; `MESSAGE_CONFLICT` if the
- * session holds another message with an id; `MESSAGE_INVALID` for a pinned result whose call is not pinned;
+ * session holds or has forgotten another message with an id; `MESSAGE_INVALID` for a pinned result whose call is not pinned;
  * `EMBEDDER_MISMATCH`.
  */
 export function append(
@@ -68,6 +68,30 @@ export function append(
 }
 
 /**
+ * Appends to a branch, where it waits with the other superseded messages.
+ *
+ * @throws {StoreError} `EMBEDDER_MISMATCH`.
+ */
+export function appendToBranch(
+  repositories: Repositories,
+  branchId: string,
+  row: MessageRow,
+  embedder: EmbedderTerms,
+): AppendResult {
+  const { messages, sessions, generations } = repositories;
+  return changeSession(repositories, "append", (session) => {
+    assertEmbedder(generations.newest()!, embedder);
+    const nextSeq = messages.nextSeq({ sessionId: branchId });
+    const turnSeq = messages.lastOf(branchId)?.turnSeq ?? -1;
+    const place = { sessionId: branchId, nextSeq, turnSeq, openStep: undefined };
+    const message = messageOf(place, row, messages.lastId() + 1);
+    session.insert(message, row);
+    sessions.moveFrontier(nextSeq + 1, nextSeq + 1, branchId);
+    return { messageId: message.id, seq: nextSeq, appended: true };
+  });
+}
+
+/**
  * Brings `state` up to date if another process has written to the session. Call it inside the transaction that will
  * write. Nothing is read unless `data_version` shows that another connection has committed.
  */
@@ -93,7 +117,7 @@ export function catchUp(repositories: Repositories, state: SessionState): void {
  * Asserts that this embedder is in use. Call it inside each transaction that moves the frontier, because another
  * process may have run `reembed`. @throws {StoreError} `EMBEDDER_MISMATCH`.
  */
-export function assertEmbedder({ embedderId }: SessionState, { id }: EmbedderTerms): void {
+export function assertEmbedder({ embedderId }: Pick<SessionState, "embedderId">, { id }: EmbedderTerms): void {
   if (embedderId !== id) throw new StoreError("EMBEDDER_MISMATCH", { stored: embedderId, given: id });
 }
 
@@ -116,8 +140,13 @@ function forgottenMessagesOf(
   { sessionId, nextSeq }: SessionState,
 ): (row: MessageRow) => { id: number; seq: number } | undefined {
   if (tombstones.forgottenBefore(sessionId, nextSeq) === undefined) return () => undefined;
-  return ({ externalId }) =>
-    externalId === undefined ? undefined : tombstones.forgottenMessage(sessionId, externalId);
+  const { hasContent } = tombstones.recognizersIn(sessionId);
+  return ({ externalId, digest }) => {
+    const forgotten = externalId === undefined ? undefined : tombstones.forgottenMessage(sessionId, externalId);
+    if (forgotten === undefined || hasContent(digest)) return forgotten;
+    const details = { sessionId, externalId: externalId!, messageId: forgotten.id, isForgotten: true };
+    throw new StoreError("MESSAGE_CONFLICT", details);
+  };
 }
 
 /**
@@ -137,7 +166,11 @@ function opensTurn({ role, parts }: MessageRow): boolean {
   return role === "user" && (parts.length === 0 || !parts.every(isInjected));
 }
 
-function messageOf({ sessionId, openStep, nextSeq: seq, turnSeq }: SessionState, row: MessageRow, id: number): Message {
+function messageOf(
+  { sessionId, openStep, nextSeq: seq, turnSeq }: Pick<SessionState, "sessionId" | "openStep" | "nextSeq" | "turnSeq">,
+  row: MessageRow,
+  id: number,
+): Message {
   const answersOpenStep =
     openStep !== undefined &&
     row.role === "tool" &&

@@ -29,11 +29,12 @@ export function followTranscript(
     const { seqLast, branches } = placeIn(repositories, sessionId, place);
     let seq = seqLast;
     for (const { branchId, forkSeq, newestId } of branches) {
-      const between = messages.namesAfter(sessionId, seq).filter((one) => one.seq <= forkSeq);
-      const isIntact = forkSeq >= seq && !between.some(({ externalId }) => isElsewhere(externalId));
-      if (!isIntact) break; // a message before the branch was forgotten
-      cut(forkSeq);
+      if (forkSeq < seq) break;
+      // If messages before the branch were forgotten, others may have got their seqs.
+      const before = messages.namesAfter(sessionId, seq).filter((one) => one.seq <= forkSeq);
+      cut(before.some(({ externalId }) => isElsewhere(externalId)) ? seq : forkSeq);
       if (messages.namesAfter(sessionId, forkSeq).length === 0) goBack(forkSeq); // forgotten messages have seqs, too
+      messages.copyForgotten(sessionId, forkSeq);
       if (messages.nextSeq({ sessionId }) !== forkSeq + 1) break;
       bringBack(repositories, writes, { id: branchId, forkSeq }, sessionId, { ...options, terms: newTerms() });
       seq = messages.byExternalId(sessionId, newestId)!.seq;

@@ -12,7 +12,7 @@ import { nameInSession, OPENING_MESSAGES, OPENING_ROLES } from "../core/remember
 import { type FieldsOf, oneWordOf, parseOptions, trueOrFalse, whole } from "../core/schema.ts";
 import { textOf } from "../core/text.ts";
 import type { TranscriptPlace } from "../core/transcript-place.ts";
-import { type AppendResult, append, catchUp } from "../ingest/append.ts";
+import { type AppendResult, append, appendToBranch, catchUp } from "../ingest/append.ts";
 import { compact } from "../ingest/frontier.ts";
 import { prepareMessage } from "../ingest/prepare.ts";
 import { FORGOTTEN_PLACE, NAMED_FORGOTTEN_PLACE, newMessages, type SyncKey } from "../ingest/sync.ts";
@@ -97,6 +97,11 @@ export class OpenedSession implements Session {
     const appended = this.#change((state) => append(repositories, state, rows, { embedder, clock, seqExpected }));
     tailIndexer.appended(rows.length);
     return appended;
+  }
+
+  appendToBranch(branchId: string, message: MessageInput): AppendResult {
+    const { repositories, embedder } = this.#ports;
+    return appendToBranch(repositories, branchId, prepareMessage(parseMessage(message), this.#ports), embedder);
   }
 
   /**

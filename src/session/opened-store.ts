@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { v7 as uuidv7 } from "uuid";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
+import type { Message } from "../core/message.ts";
 import { type SessionOptions, textValue, wholeNumber } from "../core/options.ts";
 import type { RememberedMessage } from "../core/remembered.ts";
 import { parseOptions, parseValue } from "../core/schema.ts";
@@ -275,6 +276,13 @@ export class OpenedStore implements Store {
     return this.#database.read(() => findRoots(this.#repositories, messageId));
   }
 
+  /** A message of a path or a branch. @throws {StoreError} `MESSAGE_NOT_FOUND`. */
+  message(messageId: number): Message {
+    const message = this.#database.read(() => this.#repositories.messages.byId(messageId));
+    if (message === undefined) throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
+    return message;
+  }
+
   nearestRoots(target: string | Float32Array | readonly number[], options: NearestRootsOptions = {}): NearRoot[] {
     this.#database.refuseAtomic("nearestRoots");
     return nearestRoots(this.#ports, target, options);
@@ -505,19 +513,21 @@ export class OpenedStore implements Store {
   }
 
   /**
-   * Appends what an import read, without the messages that were forgotten or superseded, in one transaction.
+   * Appends what an import read, without the messages that were forgotten or superseded, in one transaction. What a superseded
+   * message has grown by goes to its branch.
    *
    * @param opening  The digests of the first messages in the file: see `OPENING_MESSAGES`.
-   * @param append  Gets the messages that are new, or on the session's path.
+   * @param append  Gets the messages that are new, or on the session's path; or one for a branch, with the id of the branch.
    * @param placeOf  For a transcript in which the user went back: returns where a message stands in it. The session goes there
    *   before its first new message.
    * @returns a result for each message; undefined for those that were forgotten.
+   * @throws {StoreError} also `MESSAGE_CONFLICT` for a superseded message with other content.
    */
   appendRemembered<M extends RememberedMessage>(
     sessionId: string,
     messages: readonly M[],
     opening: readonly Buffer[],
-    append: (messages: readonly M[]) => AppendResult[],
+    append: (messages: readonly M[], branchId?: string) => AppendResult[],
     placeOf?: (message: M) => TranscriptPlace,
   ): (AppendResult | undefined)[] {
     const { tombstones, sessions, messages: stored } = this.#repositories;
@@ -527,6 +537,9 @@ export class OpenedStore implements Store {
         // Seqs are given again after a rewind, so a message without an id is compared by its content, too.
         const supersededAs = ({ name, digest }: M): AppendResult | undefined => {
           const named = sessions.superseded(sessionId, name);
+          if (named !== undefined && !named.digest.equals(digest())) {
+            throw new StoreError("MESSAGE_CONFLICT", { sessionId, externalId: name, messageId: named.id });
+          }
           const found = /^#\d+$/.test(name) ? sessions.supersededAt(sessionId, Number(name.slice(1))) : [];
           const same = named ?? found.find((one) => one.digest.equals(digest()));
           return same && { messageId: same.id, seq: same.seq, appended: false };
@@ -537,8 +550,13 @@ export class OpenedStore implements Store {
           const superseded = isLeftOut ? undefined : supersededAs(message);
           if (isLeftOut || superseded !== undefined) results.set(message, superseded);
         }
-        const others = messages.filter((message) => !results.has(message));
         const isNew = ({ name }: M): boolean => stored.byExternalId(sessionId, name) === undefined;
+        for (const message of messages) {
+          if (message.growthOf === undefined || results.has(message) || !isNew(message)) continue;
+          const grown = sessions.superseded(sessionId, message.growthOf);
+          if (grown !== undefined) results.set(message, append([message], grown.branchId)[0]);
+        }
+        const others = messages.filter((message) => !results.has(message));
         const first = placeOf && others.find(isNew);
         if (first !== undefined) this.#sessionObject(sessionId).followTranscript(placeOf!(first));
         for (const [index, result] of append(others).entries()) results.set(others[index]!, result);

@@ -53,8 +53,8 @@ export interface Session {
    * Appends one message. When this returns, the message is on disk. If the embedder is local, its vector is too.
    *
    * @param options.seq  The seq that the message must get. If the session's next seq is another, `SESSION_CHANGED` is thrown.
-   * @returns the message's id and seq. If a message with the same `id` and content is already stored, or the message with this `id`
-   *   was forgotten, nothing is appended.
+   * @returns the message's id and seq. If a message with the same `id` and content is already stored, or was forgotten, nothing is
+   *   appended.
    * @throws {StoreError} `MESSAGE_INVALID`, `MESSAGE_CONFLICT`, `SESSION_CHANGED`, `STORE_READONLY`, `STORE_CLOSED`,
    *   `STORE_BUSY`, `FILE_NOT_USABLE`, `FILE_REPLACED`, `STORE_CORRUPT`. Then nothing was written.
    */
@@ -72,7 +72,8 @@ export interface Session {
    * Appends the new messages of the host's message array. Pass the whole array on each turn. Messages are matched by `id` or by
    * content. The host may shorten its array: no message is lost or stored twice. Give ids if several writers share a session, or
    * if the host goes back and repeats messages, because content alone is then ambiguous. Messages that were forgotten here are not
-   * appended again; the same words are, if the user says them again.
+   * appended again; the same words are, if the user says them again. Only ids tell the two apart if the array has lost the
+   * forgotten message and everything that was stored after it: without them, the words are taken for the forgotten message.
    *
    * @returns one entry for each new message, in order.
    * @throws {StoreError} the errors of `append`; `MESSAGE_CONFLICT` if a message differs from the stored one with the same `id`;

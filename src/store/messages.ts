@@ -205,6 +205,15 @@ export class MessageRepository extends Repository {
   readonly #rowOf = this.statement<[id: number], MessageValues>`SELECT ${MESSAGE} FROM messages WHERE id = ?`.raw();
   readonly moveForgotten = this.statement<{ from: string; to: string; seq: number }>`
     UPDATE forgotten_messages SET session_id = @to WHERE session_id = @from AND seq > @seq`.run;
+  /** The forgotten seqs that only branches of a session have. */
+  readonly #forgottenOfBranches = this.statement<
+    { sessionId: string; seqFirst: number; seqLast: number },
+    { seq: number; forgottenAtMs: number }
+  >`
+    SELECT f.seq, max(f.forgotten_at_ms) AS forgottenAtMs
+    FROM sessions s JOIN forgotten_messages f ON f.session_id = s.id
+    WHERE s.parent_session_id = @sessionId AND s.superseded_at_ms IS NOT NULL AND f.seq BETWEEN @seqFirst AND @seqLast
+    GROUP BY f.seq`.all;
   /** Makes each message of these steps its own parent. */
   readonly #leaveForest = this.statement<[stepIds: string]>`
     UPDATE messages AS m SET parent_id = m.id FROM json_each(?) step
@@ -336,6 +345,17 @@ export class MessageRepository extends Repository {
     }
     this.moveForgotten({ from: sessionId, to: branchId, seq: seqLast });
     return ids;
+  }
+
+  /** Gives a session the forgotten messages of its branches from its next seq to another, if they are all forgotten. */
+  copyForgotten(sessionId: string, seqLast: number): void {
+    const seqFirst = this.nextSeq({ sessionId });
+    const rows = this.#forgottenOfBranches({ sessionId, seqFirst, seqLast });
+    if (rows.length === 0 || rows.length <= seqLast - seqFirst) return;
+    this.orm
+      .insert(forgottenMessages)
+      .values(rows.map((row) => ({ ...row, sessionId })))
+      .run();
   }
 
   /** Moves a message to another session, where it has the same seq. */

@@ -78,6 +78,7 @@ interface SupersededMessage {
   branchId: string;
   forkSeq: number;
   isUndoable: number;
+  digest: Buffer;
 }
 
 interface BranchPlace {
@@ -191,7 +192,7 @@ export class SessionRepository extends Repository {
       UNION ALL SELECT id FROM messages WHERE session_id = @id AND seq < @graduatedSeq AND pinned = 1)`;
   /** The message with this external id that a session has superseded, and its branch. */
   readonly superseded = this.statement<[id: string, externalId: string], SupersededMessage>`
-    SELECT m.id, m.seq, ${columns(sessions, "forkSeq").of("s")}, s.id AS branchId, s.rewind_number IS NOT NULL AS isUndoable
+    SELECT m.id, m.seq, ${columns(sessions, "forkSeq").of("s")}, s.id AS branchId, s.rewind_number IS NOT NULL AS isUndoable, m.digest
     FROM sessions s JOIN messages m ON m.session_id = s.id
     WHERE s.parent_session_id = ? AND s.superseded_at_ms IS NOT NULL AND m.external_id = ? LIMIT 1`.get;
   /** Keeps `undo` from taking back what a session superseded after a seq. */

@@ -345,6 +345,109 @@ describe("a forgotten session", () => {
   });
 });
 
+describe("an abandoned path", () => {
+  const says = (session: string, id: string, ...texts: string[]): ImportEvent => ({
+    ...{ kind: "message", session, line: 1 },
+    message: { id, role: "user", parts: texts.map((text) => ({ type: "text", text })) },
+  });
+  const path = (externalId: string, forkedAfter?: string): ImportEvent => ({
+    kind: "session",
+    session: {
+      ...{ externalId, source: "paths" },
+      ...(forkedAfter !== undefined && { pathOf: "s", parentExternalId: "s", forkedAfter }),
+    },
+  });
+  const head = (session: string, messageId: string): ImportEvent => ({ kind: "head", session, messageId });
+
+  /** Imports a file of these events. */
+  async function bringEvents(store: Store, ...events: ImportEvent[]): Promise<ImportResult> {
+    const file = join(temporaryFolder(), "s.paths");
+    writeFileSync(file, "paths");
+    const importer: Importer = {
+      name: "paths",
+      detect: () => true,
+      async *read({ chunks }) {
+        for await (const _ of chunks);
+        yield* events;
+      },
+    };
+    return importFiles(store, [file], { summarize: false, importers: [importer] });
+  }
+
+  const OTHER_PATH = [path("s/2", "m1"), says("s/2", "n1", "another way"), head("s/2", "n1")];
+
+  test("gets what a message of it has grown by, and keeps it when it comes back", async () => {
+    const store = temporaryStore();
+    const grown = (...texts: string[]) => [path("s"), says("s", "m1", "begin"), says("s", "m2", ...texts)];
+    await bringEvents(store, ...grown("one"), says("s", "m3", "on"), ...OTHER_PATH);
+    expect(idsOf(store)).toEqual(["m1", "n1"]);
+    const texts = ["one", "two"];
+    const result = await bringEvents(store, ...grown(...texts), says("s", "m3", "on"), ...OTHER_PATH);
+    expect(result).toMatchObject({ newCount: 1, knownCount: 3, warningCount: 0 });
+    expect(idsOf(store)).toEqual(["m1", "n1"]);
+    expect(branchesOf(store)).toEqual([{ afterSeq: 0, messageCount: 3, isUndoable: false }]);
+    texts.push("three");
+    const more = [...grown(...texts), says("s", "m3", "on"), ...OTHER_PATH];
+    expect(await bringEvents(store, ...more)).toMatchObject({ newCount: 1, warningCount: 0 });
+    expect(await bringEvents(store, ...more)).toMatchObject({ newCount: 0, warningCount: 0 });
+    const hits = await store.recall("three", { superseded: true });
+    expect(hits[0]).toMatchObject({ text: "three", superseded: true });
+    expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+
+    await bringEvents(store, ...more, head("s", "m3"));
+    expect(store.resume("s").messages()).toMatchObject(
+      ["begin", "one", "on", "two", "three"].map((text, seq) => ({ seq, text })),
+    );
+    expect((await store.recall("three"))[0]).toMatchObject({ seq: 4, text: "three" });
+    expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+  });
+
+  test("does not get a message that changed in another way", async () => {
+    const store = temporaryStore();
+    const file = (text: string) => [path("s"), says("s", "m1", "begin"), says("s", "m2", text), ...OTHER_PATH];
+    await bringEvents(store, ...file("one"));
+    const { newCount, files } = await bringEvents(store, ...file("other"));
+    expect(newCount).toBe(0);
+    expect(files[0]!.warnings).toMatchObject([
+      { reason: expect.stringContaining("already holds a different message") },
+    ]);
+  });
+
+  test.each([
+    ["is taken", true],
+    ["is free", false],
+  ])(
+    "comes back although the message before it was forgotten on another path, and its seq %s",
+    async (_what, isTaken) => {
+      const store = temporaryStore();
+      // m1 — m2 — m3: the session. m2 — n1: a second path. m1 — o1: a third one.
+      const first = [path("s"), says("s", "m1", "begin"), says("s", "m2", "one"), says("s", "m3", "two")];
+      const second = [path("s/2", "m2"), says("s/2", "n1", "another way")];
+      const third = [path("s/3", "m1"), says("s/3", "o1", "a third way")];
+      const file = [...first, ...second, ...third];
+      await bringEvents(store, ...file, head("s/3", "o1"));
+      expect(idsOf(store)).toEqual(["m1", "o1"]);
+      const [row] = store.query("SELECT id FROM messages WHERE external_id = 'm2'");
+      store.forget("s", { messageIds: [row!.id as number] });
+      if (!isTaken) {
+        await bringEvents(store, ...file, head("s", "m1"));
+        expect(idsOf(store)).toEqual(["m1"]);
+      }
+      await bringEvents(store, ...file, head("s", "m3"));
+      expect(store.resume("s").messages()).toMatchObject([
+        { seq: 0, text: "begin" },
+        { seq: 2, text: "two" },
+      ]);
+      expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+      await bringEvents(store, ...file, head("s/3", "o1"));
+      expect(idsOf(store)).toEqual(["m1", "o1"]);
+      await bringEvents(store, ...file, head("s/2", "n1"));
+      expect(store.resume("s").messages()).toMatchObject([{ text: "begin" }, { seq: 2, text: "another way" }]);
+      expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+    },
+  );
+});
+
 /** Lines of pi, whose user can go back to every line. Parents are indexes of earlier lines. */
 function treeOf(parents: readonly (number | null)[]): string {
   const named = parents.map((parent, index) => ({

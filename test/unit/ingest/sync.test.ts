@@ -40,6 +40,7 @@ describe("newMessages", () => {
     ["a word said again, of which one was forgotten", "a ok b ! c", "a ok b ok! c ok!", [5]],
     ["nothing of the old words, if the first of them was forgotten", "! a ok b ok", "ok! a ok! b ok!", []],
     ["a summary and what follows it, if the last message was forgotten", "a b !", "S b c", [0, 2]],
+    ["forgotten words that are said again to a host that has lost the first of them", "a ok ! b", "a ok b x!", [3]],
   ])("finds %s", (_, stored, history, fresh) => {
     expect(newMessages(keysOf(history), keysOf(stored))).toEqual(fresh);
   });
@@ -173,9 +174,16 @@ describe("what was forgotten", () => {
     const before = session.appendAll(given);
     store.forget("s", { messageIds: [before[1]!.messageId, before[2]!.messageId] });
     expect(session.appendAll(given)).toEqual(before.map((result) => ({ ...result, appended: false })));
+    expect(() => session.append(user("other", { id: "b" }))).toThrow(
+      expect.objectContaining({
+        code: "MESSAGE_CONFLICT",
+        message: expect.stringContaining("has forgotten a different message"),
+        details: { sessionId: "s", externalId: "b", messageId: before[1]!.messageId, isForgotten: true },
+      }),
+    );
     expect(session.append(user("b")).appended).toBe(true); // without an id, it was said again
     store.restore("s", { messageIds: [before[2]!.messageId] });
-    expect(session.append(user("c", { id: "c" }))).toMatchObject({ appended: true, seq: 5 });
+    expect(session.append(user("other", { id: "c" }))).toMatchObject({ appended: true, seq: 5 });
     expect(session.append(user("b", { id: "b" }))).toMatchObject({ appended: false, messageId: before[1]!.messageId });
   });
 
