@@ -43,7 +43,7 @@ test("a session goes back to a message, shows what it has superseded, and takes 
   const undone = await folder.run(["undo", "s"]);
   expect([undone.exitCode, undone.stdout]).toEqual([0, "2 messages came back to s.\n"]);
   expect((await shown()).map(({ text }) => text)).toEqual(["harbor", "lighthouse", "whale"]);
-  expect((await folder.run(["undo", "s"])).stdout).toBe("s was not rewound.\n");
+  expect((await folder.run(["undo", "s"])).stdout).toBe("Nothing to take back: s was not rewound.\n");
 });
 
 test("undo asks before messages leave that were appended since the rewind", async () => {

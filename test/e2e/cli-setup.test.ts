@@ -20,10 +20,12 @@ describe("coppice setup", () => {
     const folder = home();
     const refused = await folder.run(["setup"]);
     expect([refused.exitCode, refused.stdout]).toEqual([2, ""]);
-    expect(refused.stderr).toContain("+ [mcp_servers.coppice]");
+    expect(refused.stderr).toMatch(/^Codex\n {2}change .+config\.toml \(\+17 lines\)\nGemini CLI\n {2}create /);
+    expect(refused.stderr).not.toContain("[mcp_servers.coppice]");
     expect(refused.stderr).toContain("Add --yes to agree");
     const shown = await folder.run(["setup", "--dry-run"]);
     expect([shown.exitCode, shown.stdout]).toEqual([0, "3 files would change.\n"]);
+    expect(shown.stderr).toContain("+ [mcp_servers.coppice]");
     expect(configOf(folder)).toBe(CONFIG);
     expect(readdirSync(folder.path).sort()).toEqual([".codex", ".gemini"]);
   });

@@ -30,14 +30,14 @@ export const setupCommand: Command<SetupFlags> = {
   summary: "Connect agents with the store, so that they remember by themselves.",
   details:
     "Agents are claude-code, codex, gemini-cli, opencode, pi and vscode; without names, those that are used on this machine. " +
-    "`watch` is the service that follows their transcripts. Setup shows what it would write, and writes nothing before you " +
+    "`watch` is the service that follows their transcripts. Setup shows which files it would write, and writes nothing before you " +
     "agree. Nothing else in a file changes. A second run changes nothing, and --undo restores the files, byte for byte. Agents " +
     "then use the store that --db or $COPPICE_DB names now. With --json: {changes: [{agent, path, change}], next}.",
   argument: "agents to connect, or `watch`",
   options: [
     new Option("--undo", "take out what setup has written"),
     new Option("--yes", "write without asking"),
-    new Option("--dry-run", "only show what would be written"),
+    new Option("--dry-run", "show every line that would be written, and write nothing"),
   ],
   examples: ["", "claude-code codex --yes", "watch", "--dry-run", "--undo"],
 
@@ -70,14 +70,14 @@ export const setupCommand: Command<SetupFlags> = {
       if (!dryRun) for (const plan of plans) files.apply(plan.changes);
       return { value, lines: [nothingToDo(plans, undo)] };
     }
-    if (!json) for (const line of planLines(plans, terminal)) terminal.note(line);
+    if (!json) for (const line of planLines(plans, dryRun, terminal)) terminal.note(line);
     if (dryRun) return { value, lines: [`${formatCount(changes.length, "file")} would change.`] };
     const question = {
-      text: undo ? "Take this out?" : "Write this?",
+      text: `${undo ? "Take this out" : "Write this"} (--dry-run shows every line)?`,
       refused: "Nothing was written.",
       unasked: {
         message: "Writing to the files of agents needs your agreement.",
-        hint: "Add --yes to agree, or --dry-run to see what would be written.",
+        hint: "Add --yes to agree, or --dry-run to see every line.",
       },
     };
     if (!yes && !(await askToAgree(question, terminal, json))) return { value: { changes: [], next: [] }, lines: [] };
@@ -138,14 +138,18 @@ function kindOf({ before, after }: Change): "create" | "change" | "delete" {
   return after === undefined ? "delete" : "change";
 }
 
-function* planLines(plans: readonly Plan[], terminal: Terminal): Generator<string> {
+/** @param inFull  True to show every line of every file. */
+function* planLines(plans: readonly Plan[], inFull: boolean, terminal: Terminal): Generator<string> {
   for (const { target, changes } of plans) {
     const visible = changes.filter(isVisible);
     if (visible.length > 0) yield terminal.styleNote("bold", target.title);
     for (const change of visible) {
-      yield `${kindOf(change)} ${oneLine(change.path)}`;
-      for (const line of changedLines(change)) {
-        yield `  ${terminal.styleNote(line.startsWith("+") ? "green" : "red", oneLine(line))}`;
+      const lines = changedLines(change);
+      const added = lines.filter((line) => line.startsWith("+")).length;
+      const [count, sign] = added === 0 ? [lines.length, "-"] : [added, "+"];
+      yield `  ${kindOf(change)} ${oneLine(change.path)} (${sign}${formatCount(count, "line")})`;
+      for (const line of inFull ? lines : []) {
+        yield `    ${terminal.styleNote(line.startsWith("+") ? "green" : "red", oneLine(line))}`;
       }
     }
   }

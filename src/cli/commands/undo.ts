@@ -34,7 +34,10 @@ export const undoCommand: Command<UndoFlags> = {
       isDryRun: true,
     };
     if (branch === undefined) {
-      return { value: { ...preview, isDryRun: dryRun === true }, lines: [`${id} was not rewound.`] };
+      return {
+        value: { ...preview, isDryRun: dryRun === true },
+        lines: [`Nothing to take back: ${id} was not rewound.`],
+      };
     }
     const coming = `To come back to ${id}: ${formatCount(preview.restoredCount, "message")}.`;
     const leaving = `Appended since, and to leave: ${formatCount(preview.supersededCount, "message")}.`;
