@@ -1,5 +1,6 @@
 import type { Hub, PushReport } from "../hub/hub.ts";
 import type { Remote } from "../hub/remote.ts";
+import type { HubAccess } from "../mcp/live-hub.ts";
 import type { Store } from "../session/store.ts";
 import { Failure } from "./failure.ts";
 import { formatCount, oneLine } from "./text.ts";
@@ -47,3 +48,9 @@ export async function withHub<T>(url: string, work: (hub: Hub) => Promise<T>): P
     await hub.close();
   }
 }
+
+/** The hub of the store that an MCP server serves. Its code is loaded when a call asks it. */
+export const HUB: HubAccess = {
+  urlOf: async (store) => (await import("../hub/remote.ts")).remoteOf(store)?.url,
+  open: async (url, signal) => (await import("../hub/hub.ts")).openHub(url, { signal }),
+};

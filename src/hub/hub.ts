@@ -6,6 +6,7 @@ import { keepNotes, notedSessions } from "../store/forget.ts";
 import { storeIdOf } from "../store/id-blocks.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { HubConnection } from "./connection.ts";
+import { expandOnHub, type HubExpandOptions, type HubExpansion } from "./expand.ts";
 import { expireSessions } from "./forgetting.ts";
 import { originOf } from "./origins.ts";
 import { findPlace, type HubPlace, placeOfProject } from "./places.ts";
@@ -114,6 +115,13 @@ export interface Hub {
   recall(query: string, options?: HubRecallOptions): Promise<HubHit[]>;
 
   /**
+   * Reads the messages around a hit of `recall`, word for word: a page of its session.
+   *
+   * @throws {StoreError} `MESSAGE_NOT_FOUND`, `OPTION_INVALID`, `ROWS_INVALID`, `HUB_UNREACHABLE`, `HUB_REFUSED`.
+   */
+  expand(hit: Pick<HubHit, "hubSession" | "messageId">, options?: HubExpandOptions): Promise<HubExpansion>;
+
+  /**
    * Deletes sessions that their project keeps no longer (`coppice hub retain`), merges small parts of the word index, and takes
    * forgotten messages out of it. Any number of processes may do it at once.
    */
@@ -126,12 +134,13 @@ export interface Hub {
  * Connects to a hub.
  *
  * @param url  `postgres://hub.example/agents`. Credentials that it lacks come from `PGUSER`, `PGPASSWORD` and `.pgpass`, as psql takes them.
+ * @param options.signal  Gives up before the next try to connect.
  * @throws {StoreError} `HUB_DRIVER_MISSING`, `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_NOT_READY`, `HUB_NEWER`, `OPTION_INVALID`.
  */
-export async function openHub(url: string): Promise<Hub> {
+export async function openHub(url: string, { signal }: { signal?: AbortSignal } = {}): Promise<Hub> {
   const connection = await HubConnection.to(url);
   try {
-    await connection.transaction(async () => {});
+    await connection.transaction(async () => {}, signal);
     return new OpenedHub(connection);
   } catch (error) {
     await connection.close();
@@ -238,6 +247,10 @@ class OpenedHub implements Hub {
         throw new StoreError("HUB_REFUSED", { hub: this.name, reason: "its word index names what is not there" });
       }
     }
+  }
+
+  expand(hit: Pick<HubHit, "hubSession" | "messageId">, options: HubExpandOptions = {}): Promise<HubExpansion> {
+    return this.#connection.transaction((client) => expandOnHub(client, hit, options));
   }
 
   async keep({ signal }: { signal?: AbortSignal } = {}): Promise<KeepReport> {

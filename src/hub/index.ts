@@ -1,4 +1,5 @@
 // Public API. A name added here is supported until the next major version.
+export type { HubExpandOptions, HubExpansion } from "./expand.ts";
 export {
   type Hub,
   type HubSession,

@@ -4,6 +4,7 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { VERSION } from "../core/version.ts";
 import { report } from "./failure.ts";
 import { LineTransport } from "./line-transport.ts";
+import { type HubAccess, LiveHub } from "./live-hub.ts";
 import { LiveStore, type StoreAccess } from "./live-store.ts";
 import { registerResources } from "./resources.ts";
 import { type AnyTool, registerTool } from "./tool.ts";
@@ -12,11 +13,11 @@ import { expand } from "./tools/expand.ts";
 import { getContext } from "./tools/get-context.ts";
 import { hook } from "./tools/hook.ts";
 import { listSessions, listSubjects } from "./tools/lists.ts";
-import { recall } from "./tools/recall.ts";
+import { recall, recallWithHub } from "./tools/recall.ts";
 import { recap } from "./tools/recap.ts";
 import { Turns } from "./turns.ts";
 
-const READING: readonly AnyTool[] = [recall, expand, getContext, recap, listSessions, listSubjects, hook];
+const READING: readonly AnyTool[] = [expand, getContext, recap, listSessions, listSubjects, hook];
 
 const INSTRUCTIONS = `Coppice keeps conversations of this and other agents, every message word for word, with summaries of old ones that expand.
 Look here when the user refers to an earlier session, and before you ask them something they may have said in one: recall finds messages by a question or by words, get_context gives one session within a budget, recap tells what was worked on, decided and left open, list_sessions and list_subjects give an overview, expand gives the exact messages behind a handle (cluster:…, theme:…, subject:…) or around a message id.
@@ -29,6 +30,8 @@ export interface ServerOptions {
   /** The only visible project. Undefined if all are visible. */
   project: string | undefined;
   allowAppend: boolean;
+  /** Undefined if calls may not ask the hub. */
+  hub?: HubAccess | undefined;
   input: Readable;
   output: Writable;
 }
@@ -37,11 +40,20 @@ export interface ServerOptions {
  * Serves the store to one client over a pair of streams. @returns when the client has closed its end or stopped reading. Calls
  * that take longer than a second after that are abandoned.
  */
-export async function serve({ loadAccess, project, allowAppend, input, output }: ServerOptions): Promise<void> {
+export async function serve({
+  loadAccess,
+  project,
+  allowAppend,
+  hub: access,
+  input,
+  output,
+}: ServerOptions): Promise<void> {
   const turns = new Turns(output);
   const live = new LiveStore(loadAccess, turns);
-  const ports = { live, project };
-  const tools = allowAppend ? [...READING, append] : READING;
+  const hub = access && new LiveHub(access);
+  const ports = { live, hub, project };
+  const reading = [hub === undefined ? recall : recallWithHub, ...READING];
+  const tools = allowAppend ? [...reading, append] : reading;
   const transport = new LineTransport(input, output, turns, live);
   serveStdio(
     () => {
@@ -58,5 +70,6 @@ export async function serve({ loadAccess, project, allowAppend, input, output }:
   );
   await transport.closed;
   live.close();
+  hub?.close();
   input.destroy(); // otherwise a client that still writes keeps the process alive
 }

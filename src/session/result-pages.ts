@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { cutMessage, messageText } from "../context/message-element.ts";
+import { formatHubHandle, parseHubHandle } from "../core/handle.ts";
 import { element, escapeText, visibleText } from "../core/markup.ts";
 import { type Message, ROLES } from "../core/message.ts";
 import { cutAtGrapheme } from "../core/text.ts";
@@ -112,12 +113,14 @@ export function hitsPage(
 ): ResultPage<HitItem> {
   const room = { ...budget, tokensMax: budget.tokensMax - FRAME_TOKENS };
   const itemOf = (hit: RecallHit): PageItem<HitItem> => {
-    const { messageId: id, sessionId, seq, role, root, text } = hit;
+    const { messageId, sessionId, seq, role, root, text } = hit;
     const shown = text.length <= HIT_CHARS_MAX ? text : hit.snippet.replaceAll("**", "");
-    const about = aboutMessage({ ...hit, id });
+    const about = aboutMessage({ ...hit, id: messageId });
     const name = titles.get(sessionId);
     const title = name && titleShown(name);
     const titled = title !== undefined && { title: visibleText(title) };
+    // In this store, another message may have the id of a message on the hub.
+    const id = isOnHub(hit) ? undefined : messageId;
     const place = { id, session: sessionId, title, seq, role, time: about.time };
     const attributes = { ...place, handle: root ?? undefined, superseded: hit.superseded && "true" };
     const mark = hit.superseded && { superseded: true as const };
@@ -128,8 +131,13 @@ export function hitsPage(
     });
   };
   const note = noteOnHits(hits);
-  const head = `${RECORD_NOTE} expand(id) gives what was said around one.${note === undefined ? "" : ` ${note}`}`;
+  const named = hits.some(isOnHub) ? "handle" : "id";
+  const head = `${RECORD_NOTE} expand(${named}) gives what was said around one.${note === undefined ? "" : ` ${note}`}`;
   return pageOf(hits, itemOf, remainder, budget, (lines) => element("hits", {}, `${head}\n${lines}\n`));
+}
+
+function isOnHub({ root }: RecallHit): boolean {
+  return root !== null && parseHubHandle(root) !== undefined;
 }
 
 type Members = Omit<Expansion, "level" | "offset"> & { level: string };
@@ -175,8 +183,10 @@ export function membersPage(
 ): ResultPage<MemberItem> {
   const { tokensMax } = budget;
   const room = { ...budget, tokensMax: members.length === 1 ? tokensMax - FRAME_TOKENS : tokensMax * MESSAGE_SHARE };
+  const hub = root === null ? undefined : parseHubHandle(root);
   const itemOf = (message: Message): PageItem<MemberItem> => {
-    const { id, seq, role, name } = message;
+    const { id: messageId, seq, role, name } = message;
+    const id = hub === undefined ? messageId : formatHubHandle({ ...hub, messageId });
     const more = element("pointer", {}, `expand(${id}, from 0) reads all of it, piece by piece.`);
     const all = messageText(message);
     return cutDown(room, (charsMax) => {
@@ -193,13 +203,19 @@ export function membersPage(
   );
 }
 
-/** Writes a message's text from a character on, until the budget is full. @returns undefined if the text ends before `from`. */
+/**
+ * Writes a message's text from a character on, until the budget is full.
+ *
+ * @param id  What `expand` calls the message.
+ * @returns undefined if the text ends before `from`.
+ */
 export function sliceOfMessage(
   message: Message,
   from: number,
   budget: ResultBudget,
+  id: number | string = message.id,
 ): PageItem<z.infer<typeof PIECE>> | undefined {
-  const { id, seq, role, name } = message;
+  const { seq, role, name } = message;
   const { text } = messageText(message);
   const charCount = text.length;
   if (from >= charCount) return undefined;

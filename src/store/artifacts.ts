@@ -44,23 +44,33 @@ export class ArtifactRepository extends Repository {
   /** Puts the long strings of a message back into its parts. */
   restore(messageId: number, parts: Part[]): void {
     for (const { pointer, ...artifact } of this.#ofMessage.all(messageId)) {
-      setAt(parts as unknown as JsonValue, pointer, this.#textOf(artifact));
+      putBack(parts, pointer, artifact, (reason, cause) => {
+        const found = `artifact ${artifact.sha256} ${reason}`;
+        throw new StoreError("STORE_CORRUPT", { path: this.path, reason: found }, { cause });
+      });
     }
   }
+}
 
-  #textOf({ sha256, encoding, byteLength, compressed, content }: RowOf<typeof ARTIFACT>): string {
-    const corrupt = (reason: string, cause?: unknown): StoreError =>
-      new StoreError("STORE_CORRUPT", { path: this.path, reason: `artifact ${sha256} ${reason}` }, { cause });
-    let bytes: Buffer;
+/** Puts a long string back into the parts of its message. @param corrupt  Throws the error for damaged content. */
+export function putBack(
+  parts: Part[],
+  pointer: string,
+  { sha256, encoding, byteLength, compressed, content }: RowOf<typeof ARTIFACT>,
+  corrupt: (reason: string, cause?: unknown) => never,
+): void {
+  const inflated = (): Buffer => {
     try {
-      bytes = compressed ? inflateRawSync(content, { maxOutputLength: Math.max(1, byteLength) }) : content;
+      return compressed ? inflateRawSync(content, { maxOutputLength: Math.max(1, byteLength) }) : content;
     } catch (cause) {
-      throw corrupt("does not inflate", cause);
+      return corrupt("does not inflate", cause);
     }
-    if (encoding !== "utf8" && encoding !== "utf16le") throw corrupt(`has the unknown encoding ${encoding}`);
-    if (createHash("sha256").update(bytes).digest("hex") !== sha256) throw corrupt("has other bytes");
-    return encoding === "utf8" ? bytes.toString(encoding) : bytes.toString(encoding).slice(BYTE_ORDER_MARK.length);
-  }
+  };
+  const bytes = inflated();
+  if (encoding !== "utf8" && encoding !== "utf16le") corrupt(`has the unknown encoding ${encoding}`);
+  if (createHash("sha256").update(bytes).digest("hex") !== sha256) corrupt("has other bytes");
+  const text = encoding === "utf8" ? bytes.toString(encoding) : bytes.toString(encoding).slice(BYTE_ORDER_MARK.length);
+  setAt(parts as unknown as JsonValue, pointer, text);
 }
 
 /** Returns true if a string of stored parts may be a note, which stands for a long string. */

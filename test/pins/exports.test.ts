@@ -43,7 +43,7 @@ test("values of the adapters", () => {
 test("values and types of the hub", () => {
   expect(Object.keys(hub)).toEqual(["openHub"]);
   expect(typesIn("hub/index.ts")).toEqual([
-    ...["Hub", "HubHit", "HubRecallOptions", "HubSession", "KeepReport"],
+    ...["Hub", "HubExpandOptions", "HubExpansion", "HubHit", "HubRecallOptions", "HubSession", "KeepReport"],
     ...["PullOptions", "PulledSession", "PushOptions", "PushProgress", "PushReport"],
   ]);
 });

@@ -1,8 +1,9 @@
 import { Option } from "commander";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
+import { HUB } from "../hub-words.ts";
 
-export const mcpCommand: Command<{ project?: string; allowAppend?: boolean }> = {
+export const mcpCommand: Command<{ project?: string; allowAppend?: boolean; hub?: boolean }> = {
   usage: "mcp",
   summary: "Serve the store to an agent, as an MCP server on stdin and stdout.",
   details:
@@ -12,10 +13,11 @@ export const mcpCommand: Command<{ project?: string; allowAppend?: boolean }> = 
   options: [
     new Option("--project <name>", "show only the sessions of this project"),
     new Option("--allow-append", "also offer append, which writes"),
+    new Option("--hub", "recall may also search the team's hub, which coppice remote add named"),
   ],
   examples: ["", "--project web", "--db ~/agents.db --allow-append"],
 
-  async run({ options: { project, allowAppend = false }, loadStores, terminal, json }) {
+  async run({ options: { project, allowAppend = false, hub = false }, loadStores, terminal, json }) {
     if (json) {
       const hint = "Leave out --json. The protocol is JSON already.";
       throw new Failure("USAGE_INVALID", "mcp does not take --json.", { hint });
@@ -24,7 +26,8 @@ export const mcpCommand: Command<{ project?: string; allowAppend?: boolean }> = 
     if (project === "") throw new Failure("USAGE_INVALID", "`--project` needs a name.");
     if (process.stdin.isTTY) terminal.note("Waiting for an agent on stdin. Ctrl-D ends the server.");
     const { serve } = await import("../../mcp/server.ts");
-    await serve({ loadAccess: loadStores, project, allowAppend, input: process.stdin, output: process.stdout });
+    const streams = { input: process.stdin, output: process.stdout };
+    await serve({ loadAccess: loadStores, project, allowAppend, hub: hub ? HUB : undefined, ...streams });
     return { value: null, lines: [] };
   },
 };

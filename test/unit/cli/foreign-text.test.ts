@@ -46,7 +46,7 @@ test("the places that write to a terminal make foreign text printable, or write 
     "cli/commands/chat.ts: const isTerminal = !json && process.stdin.isTTY === true && process.stdout.isTTY === true;",
     "cli/commands/chat.ts: const input = new ChatInput(process.stdin, isTerminal ? process.stdout : undefined, process);",
     // The protocol, which a program reads.
-    "cli/commands/mcp.ts: await serve({ loadAccess: loadStores, project, allowAppend, input: process.stdin, output: process.stdout });",
+    "cli/commands/mcp.ts: const streams = { input: process.stdin, output: process.stdout };",
     "cli/pager.ts: if (process.stdout.isTTY !== true || terminal.width === undefined) return undefined;",
     "cli/terminal.ts: this.#stdout.write(shown(text));",
     "cli/terminal.ts: this.#stderr.write(`{shown(text)}\\n`);",

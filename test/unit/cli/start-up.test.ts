@@ -60,3 +60,11 @@ test("the MCP server answers a client before the store is loaded", () => {
   expect(loaded).not.toContain("session/opened-store.ts");
   expect(loaded.filter((name) => /^(better-sqlite3|drizzle-orm|uuid|p-queue)/.test(name))).toEqual([]);
 });
+
+test("whoever has no hub loads neither its code nor its driver", () => {
+  for (const entry of ["index.ts", "cli/main.ts", "cli/bin.ts", "cli/opened-stores.ts", "mcp/server.ts"]) {
+    const loaded = [...loadedFrom(entry)];
+    expect(loaded.length).toBeGreaterThan(5);
+    expect(loaded.filter((name) => name === "pg" || name.startsWith("hub/"))).toEqual([]);
+  }
+});
