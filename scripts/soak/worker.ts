@@ -40,6 +40,9 @@ const clock = (): number => {
 const OTHER_EMBEDDER: Embedder = { ...hashingEmbedder, id: "hashing-again" };
 const embedderOf = (id: string): Embedder => (id === OTHER_EMBEDDER.id ? OTHER_EMBEDDER : hashingEmbedder);
 
+/** The file that the store has opened. */
+let inode: number | undefined;
+
 const isReader = ["read", "search", "backup"].includes(kindOf(actor));
 const store = orEnd(() => openStore(path, { clock, embedder: embedderOf, readonly: isReader && random() < 0.5 }));
 const hasSession = ["append", "batch", "shared", "sync", "rewind", "thin"].includes(kindOf(actor));
@@ -55,9 +58,16 @@ function orEnd<T>(work: () => T): T {
 }
 
 function end(error: unknown): never {
-  if (StoreError.is(error)) say({ say: "typed", code: error.code });
+  if (StoreError.is(error)) sayTyped(error.code, error.message);
   else say({ say: "untyped", text: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   process.exit(0);
+}
+
+/** Nothing damages the store of a round, so only a process whose file was replaced may call it damaged. */
+function sayTyped(code: string, message: string): void {
+  const isReplaced = inode === undefined || statSync(path).ino !== inode;
+  if (code === "STORE_CORRUPT" && !isReplaced) say({ say: "wrong", text: message });
+  else say({ say: "typed", code });
 }
 
 /** Returns the number of the actor's next message. */
@@ -69,7 +79,8 @@ function nextNumber(from: Store): number {
 
 const found = nextNumber(store);
 // If the file was replaced since it was opened, this is the newer file, and the store refuses to write.
-say({ say: "open", next: found, ino: statSync(path).ino });
+inode = statSync(path).ino;
+say({ say: "open", next: found, ino: inode });
 // The numbers of forgotten messages are not used again.
 let next = Math.max(found, Number(numberMin));
 
@@ -202,8 +213,8 @@ const ACTIONS: Record<Kind, () => void | Promise<void>> = {
     const { origin, hash } = new URL(view.url);
     const ask = async (route: string, init: RequestInit = {}): Promise<Response> => {
       const response = await fetch(`${origin}/api/${route}`, init);
-      const answer = (await response.clone().json()) as { error?: { code: string } };
-      if (answer.error !== undefined) say({ say: "typed", code: answer.error.code });
+      const answer = (await response.clone().json()) as { error?: { code: string; message: string } };
+      if (answer.error !== undefined) sayTyped(answer.error.code, answer.error.message);
       if (answer.error?.code === "INTERNAL") say({ say: "untyped", text: `the view cannot answer ${route}` });
       return response;
     };

@@ -91,7 +91,7 @@ export class FullTextRepository extends Repository {
     SELECT count(*) FROM messages_fts_docsize WHERE id NOT IN (SELECT id FROM messages)`.pluck().one;
   readonly #countedTotals = this.statement<[], [messageCount: number, sizes: string]>`SELECT count(*), ${SIZES}`.raw();
   readonly #wordCounts = this.statement<[afterId: number, limit: number], SearchText & { sz: Buffer }>`
-    SELECT m.id, ${SEARCH_TEXT} AS text, d.sz FROM messages_fts_docsize d JOIN messages m ON m.id = d.id
+    SELECT m.id, ${SEARCH_TEXT} AS text, coalesce(CAST(d.sz AS BLOB), x'') AS sz FROM messages_fts_docsize d JOIN messages m ON m.id = d.id
     WHERE d.id > ? ORDER BY d.id LIMIT ?`.map(({ sz, ...row }) => ({ ...row, wordCount: varintsOf(sz)[0] ?? 0 }));
   // As rows, the occurrences would take four times longer than as one JSON text.
   readonly #occurrences = this.statement<[stem: string], string>`

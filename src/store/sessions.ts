@@ -349,6 +349,8 @@ export class SessionRepository extends Repository {
   /** @throws {SyntaxError} if messages are missing, or a row of what is shown is damaged. */
   #checked(page: Page): SessionOverview[] {
     const rows = this.#list.all(page);
+    // A row of zeros reads as NULL, as a row does that a join has not found.
+    if (rows.some(({ id }) => id === null)) throw new SyntaxError("a session has no id");
     this.#openings.all({ ids: JSON.stringify(rows.map(({ id }) => id)) });
     return rows.map((row) => {
       if (row.supersededAtMs !== null)

@@ -159,6 +159,23 @@ describe("a damaged file", () => {
     expect(store.verify().ok).toBe(false);
   });
 
+  test("with a session whose row is all zeros does not list it", async () => {
+    const { path } = await grownStore();
+    inDatabase(path, (database) => {
+      database.unsafeMode(true);
+      database.pragma("foreign_keys = OFF");
+      database.pragma("writable_schema = ON");
+      database.exec("UPDATE sqlite_schema SET sql = replace(sql, ' NOT NULL', '') WHERE name = 'sessions'");
+      database.pragma("writable_schema = RESET");
+      database.exec(
+        "UPDATE sessions SET id = NULL, settings = NULL, created_at_ms = NULL, checksum = NULL WHERE id = 'a'",
+      );
+    });
+    const store = openStore(path, { readonly: true });
+    expect(attempt(() => store.sessions())).toEqual({ code: "STORE_CORRUPT" });
+    store.close();
+  });
+
   test("whose words were altered shows none of them", async () => {
     const { path } = await grownStore();
     inDatabase(path, (database) =>
