@@ -109,8 +109,8 @@ export function catchUp(repositories: Repositories, state: SessionState): void {
   const current = loadSessionState(repositories, state.sessionId);
   if (current === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: state.sessionId });
   const isMoved = current.frontierVersion !== state.frontierVersion;
-  const nextMove = isMoved ? undefined : state.nextMove;
-  Object.assign(state, current, { foreignMoves: state.foreignMoves + (isMoved ? 1 : 0), nextMove });
+  const kept = isMoved ? {} : { nextMove: state.nextMove, loadedSeq: state.loadedSeq };
+  Object.assign(state, current, kept, { foreignMoves: state.foreignMoves + (isMoved ? 1 : 0) });
 }
 
 /**

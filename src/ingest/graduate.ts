@@ -104,7 +104,9 @@ const PREPARE_MESSAGES = 6;
  * that may still get a vector waits for the move, and so do all later steps.
  */
 export function prepareMove(repositories: Repositories, state: SessionState, similarityMin: number): void {
-  if (state.nextSeq % PREPARE_MESSAGES !== 0) return;
+  // Who appends less than that and goes back, or ends, would prepare in vain.
+  const isDue = state.nextSeq % PREPARE_MESSAGES === 0 && state.nextSeq >= state.loadedSeq + PREPARE_MESSAGES;
+  if (!isDue) return;
   const steps = stepsOf(state);
   const hotSeq = hotFrom(steps, state.settings);
   const next = nextMoveOf(repositories, state, similarityMin, hotSeq);

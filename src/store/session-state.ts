@@ -70,6 +70,8 @@ export interface SessionState {
   /** Keyed by root. */
   themes: Map<number, GrowingTheme>;
   nextMove: NextMove | undefined;
+  /** The next seq when the session was loaded, or another process last moved its frontier. */
+  loadedSeq: number;
 }
 
 export function loadSessionState(repositories: Repositories, sessionId: string): SessionState | undefined {
@@ -111,6 +113,7 @@ export function loadSessionState(repositories: Repositories, sessionId: string):
     openClusters: clusters.open(sessionId),
     themes: new Map(states.map((state) => [state.theme.root, state])),
     nextMove: undefined,
+    loadedSeq: nextSeq,
   };
 }
 
