@@ -2,14 +2,18 @@ import { StoreError } from "../core/errors.ts";
 import type { Part } from "../core/message.ts";
 import { internalsOf } from "../session/opened-store.ts";
 import type { Store } from "../session/store.ts";
+import { Redactor } from "./redaction/redact.ts";
 import { secretsIn } from "./redaction/secrets.ts";
 
 /** A secret in the store. */
 export interface StoredSecret {
   kind: string;
-  sessionId: string;
-  /** Null for a secret in the title of the session. */
+  /** Null for a secret in an item that belongs to no session. */
+  sessionId: string | null;
+  /** Null for a secret in the title of the session, in an entry or in an item. */
   messageId: number | null;
+  /** The entry or the item: `entry 12`, or `item ["users"] ada`. */
+  place?: string;
   /** Its beginning and its length: `AKIA… (20 characters)`. */
   masked: string;
 }
@@ -18,10 +22,15 @@ export interface StoredSecret {
 const SHOWN_LENGTH_MIN = 20;
 const SHOWN_CHARS = 4;
 
+const PAGE_ITEMS = 100;
+
+const redactor = new Redactor({ keepSecrets: false });
+
 /**
- * Finds the secrets that the store already holds, session by session. Superseded messages come after those of their session.
+ * Finds the secrets that the store already holds, session by session, and then in items. Superseded messages and entries come after
+ * those of their session.
  *
- * @param onUnreadable  Called for a damaged session, whose other messages are skipped.
+ * @param onUnreadable  Called for a damaged session, whose other messages and entries are skipped.
  */
 export function* storedSecrets(
   store: Store,
@@ -37,14 +46,34 @@ export function* storedSecrets(
           yield* secretsAcross(parts, id, messageId);
         }
       }
+      for (const entries of session.everyEntry()) {
+        for (const { position, value } of entries) yield* at(`entry ${position}`, secretsOf(value, id, null));
+      }
     } catch (error) {
       if (!StoreError.is(error, "STORE_CORRUPT")) throw error;
       onUnreadable({ sessionId: id, reason: error.details.reason });
     }
   }
+  yield* secretsInItems(store);
 }
 
-function* secretsOf(value: unknown, sessionId: string, messageId: number | null): Generator<StoredSecret> {
+function* secretsInItems({ items }: Store): Generator<StoredSecret> {
+  for (let offset = 0; ; offset += PAGE_ITEMS) {
+    const page = items.list([], { limit: PAGE_ITEMS, offset });
+    for (const { namespace, key, value, session = null } of page) {
+      const place = redactor.redacted(`item ${JSON.stringify(namespace)} ${key}`);
+      const texts = value instanceof Uint8Array ? Buffer.from(value).toString("latin1") : value;
+      yield* at(place, secretsOf([namespace, key, texts], session, null));
+    }
+    if (page.length < PAGE_ITEMS) return;
+  }
+}
+
+function* at(place: string, secrets: Iterable<StoredSecret>): Generator<StoredSecret> {
+  for (const secret of secrets) yield { ...secret, place };
+}
+
+function* secretsOf(value: unknown, sessionId: string | null, messageId: number | null): Generator<StoredSecret> {
   if (typeof value === "string") {
     for (const { kind, start, end } of secretsIn(value)) {
       yield { kind, sessionId, messageId, masked: masked(value.slice(start, end)) };
@@ -79,11 +108,11 @@ function masked(secret: string): string {
   return `${shown}… (${secret.length} characters)`;
 }
 
-/** Forgets the messages with these secrets, each with its step. A secret in a title stays. The file is erased once. */
+/** Forgets the messages with these secrets, each with its step. Other secrets stay. The file is erased once. */
 export function forgetSecrets(store: Store, secrets: Iterable<StoredSecret>) {
   const idsBySession = new Map<string, Set<number>>();
   for (const { sessionId, messageId } of secrets) {
-    if (messageId === null) continue;
+    if (messageId === null || sessionId === null) continue;
     const ids = idsBySession.get(sessionId) ?? new Set();
     idsBySession.set(sessionId, ids.add(messageId));
   }

@@ -19,6 +19,7 @@ import { FORGOTTEN_PLACE, NAMED_FORGOTTEN_PLACE, newMessages, type SyncKey } fro
 import { followTranscript } from "../ingest/transcript.ts";
 import { undo } from "../ingest/undo.ts";
 import { TITLES } from "../models/title.ts";
+import type { Entry } from "../store/entries.ts";
 import { rewind } from "../store/rewind.ts";
 import { loadSessionState, type SessionState } from "../store/session-state.ts";
 import type { Branch, SessionOverview } from "../store/sessions.ts";
@@ -373,6 +374,19 @@ export class OpenedSession implements Session {
         yield page;
         if (page.length < PAGE_LIMIT_MAX) break;
         first = page.at(-1)!.seq + 1;
+      }
+    }
+  }
+
+  /** Yields all entries in pages: those of the path, then those of each branch. */
+  *everyEntry(): Generator<Entry[]> {
+    const { database, sessions, entries } = this.#ports.repositories;
+    for (const id of database.read(() => [this.id, ...sessions.branchIds(this.id)])) {
+      for (let after = 0; ; ) {
+        const page = database.read(() => entries.after(id, after, BATCH_MESSAGES_MAX));
+        yield page;
+        if (page.length < BATCH_MESSAGES_MAX) break;
+        after = page.at(-1)!.position;
       }
     }
   }

@@ -17,9 +17,10 @@ export const secretsCommand: Command<SecretsFlags> = {
   summary: "Find keys and tokens in the store, and forget their messages.",
   details:
     "It finds what looks like the key or the token of a known provider. `import` and `watch` replace these by placeholders, " +
-    "but `append` and older versions do not. A stored message is never altered, so --forget deletes whole messages, each with " +
-    "its step, as `coppice forget` does. A model has seen the secrets, so revoke them too.\n" +
-    "With --json: {secrets: [{kind, sessionId, messageId, masked}], messageCount, summaryCount, erased}.",
+    "but `append`, entries, items and older versions do not. A stored message is never altered, so --forget deletes whole " +
+    "messages, each with its step, as `coppice forget` does. Titles, entries and items stay. A model has seen the secrets, so " +
+    "revoke them too.\n" +
+    "With --json: {secrets: [{kind, sessionId, messageId, masked, place}], messageCount, summaryCount, erased}.",
   options: [new Option("--forget", "delete the messages that hold them"), new Option("--yes", "delete without asking")],
   examples: ["", "--forget"],
 
@@ -39,7 +40,9 @@ export const secretsCommand: Command<SecretsFlags> = {
       if (!(await askToAgree(QUESTION, terminal, json))) return { value: none, lines: [], failure };
     }
     const report = forgetSecrets(store, secrets);
-    const titles = secrets.filter(({ messageId }) => messageId === null);
+    const stay = secrets.filter(({ messageId }) => messageId === null);
+    const sessionIds = new Set(stay.flatMap(({ sessionId }) => sessionId ?? []));
+    const itemCount = new Set(stay.flatMap(({ sessionId, place }) => (sessionId === null ? (place ?? []) : []))).size;
     return {
       value: { secrets, ...report },
       lines: [
@@ -47,7 +50,10 @@ export const secretsCommand: Command<SecretsFlags> = {
         ...(report.erased
           ? []
           : ["Another process is reading, or the disk is full: free space in the file still holds them."]),
-        ...titles.map(({ sessionId }) => `The title of ${sessionId} holds a secret too: coppice forget ${sessionId}`),
+        ...[...sessionIds].map((id) => `The title, entries or items of ${id} hold secrets too: coppice forget ${id}`),
+        ...(itemCount === 0
+          ? []
+          : [`${formatCount(itemCount, "item")} of no session hold secrets too: call \`store.items.delete\`.`]),
       ],
       failure,
     };
@@ -65,7 +71,7 @@ const QUESTION = {
 
 const COLUMNS: readonly Column<StoredSecret>[] = [
   { header: "Kind", value: ({ kind }) => kind },
-  { header: "Session", value: ({ sessionId }) => sessionId },
-  { header: "Message", value: ({ messageId }) => messageId ?? "title" },
+  { header: "Session", value: ({ sessionId }) => sessionId ?? "" },
+  { header: "Message", value: ({ messageId, place }) => messageId ?? place ?? "title" },
   { header: "Secret", value: ({ masked }) => masked },
 ];

@@ -260,6 +260,30 @@ test("secrets of superseded messages are found and forgotten", () => {
   expect(textsIn(store)).toEqual(["hello", "thanks", "more"]);
 });
 
+test("secrets in entries and items are found, and the place does not show them", () => {
+  const store = temporaryStore();
+  const session = store.session("s");
+  session.append({ role: "user", content: "hello" });
+  session.entries.append([{ value: { deep: ["none", `It is ${KEY}.`] } }, { value: "nothing" }]);
+  session.append({ role: "user", content: "again" });
+  session.entries.append([{ value: SECRETS["github-token"] }]);
+  session.rewind({ toSeq: 0 });
+  for (let index = 0; index < 120; index++) store.items.put(["many"], `k${index}`, index);
+  store.items.put(["users"], "ada", { key: KEY });
+  store.items.put(["users"], KEY, 1, { session: "s" });
+  store.items.put(["users"], "bytes", Buffer.from(`\u0000${KEY}\u0000`));
+  const found = [...storedSecrets(store, () => {})];
+  expect(found.map(({ kind, sessionId, place }) => [kind, sessionId, place])).toEqual([
+    ["aws-access-key", "s", "entry 1"],
+    ["github-token", "s", "entry 3"],
+    ["aws-access-key", "s", 'item ["users"] [secret: aws-access-key]'],
+    ["aws-access-key", null, 'item ["users"] ada'],
+    ["aws-access-key", null, 'item ["users"] bytes'],
+  ]);
+  expect(JSON.stringify(found)).not.toContain(KEY.slice(5));
+  expect(forgetSecrets(store, found)).toMatchObject({ messageCount: 0 });
+});
+
 test("the file is erased although forgetting secrets ends at a message that is gone", () => {
   const store = temporaryStore();
   const { messageId } = store.session("s").append({ role: "user", content: `It is ${KEY}.` });
