@@ -8,7 +8,8 @@ const SECRET_BYTES = 16;
  * Decides who may ask. The server holds what people said to their agents, and every page of every browser can reach it.
  *
  * - Only names of this machine are accepted as `Host`, so that a foreign name that leads here (DNS rebinding) is refused.
- * - Requests that another origin's page causes are refused, whatever they ask for.
+ * - Requests that another origin's page causes are refused, whatever they ask for. There is one exception: until the token is used,
+ *   the page may be opened from elsewhere, because `coppice view` opens a file that leads to it. The page itself holds no data.
  * - Data needs a cookie. It is set once, for the token in the fragment of the printed URL, which no log and no `Referer` holds.
  */
 export class Guard {
@@ -25,13 +26,15 @@ export class Guard {
   }
 
   /** @throws {RefusedRequest} for a request that does not come from the page or from the address bar. */
-  assertOwnOrigin({ headers, rawHeaders }: IncomingMessage): void {
+  assertOwnOrigin({ method, url = "", headers, rawHeaders }: IncomingMessage): void {
     const host = headers.host?.toLowerCase();
     if (host === undefined || !this.#hosts.has(host) || countOf(rawHeaders, "host") !== 1) {
       throw new RefusedRequest(421, "HOST_REFUSED", "This server answers only to the names of its own machine.");
     }
     const site = headers["sec-fetch-site"];
-    const isForeignSite = site !== undefined && site !== "same-origin" && site !== "none";
+    const isNavigation = headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";
+    const isFirst = !this.#isTokenUsed && method === "GET" && url === "/" && isNavigation;
+    const isForeignSite = site !== undefined && site !== "same-origin" && site !== "none" && !isFirst;
     if (isForeignSite || (headers.origin !== undefined && headers.origin !== `http://${host}`)) {
       throw new RefusedRequest(403, "ORIGIN_REFUSED", "This server answers only to its own page.");
     }

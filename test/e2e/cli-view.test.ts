@@ -1,5 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openStore } from "../../src/index.ts";
 import { CliFolder, MAIN } from "../support/cli.ts";
@@ -48,6 +50,32 @@ test("the built command serves the page and the store, and ends with Ctrl-C", as
   child.kill("SIGINT");
   expect(await once(child, "close")).toEqual([0, null]);
   expect(JSON.parse(stdout().trim().split("\n").at(-1)!)).toEqual({ event: "stopped" });
+});
+
+test("the browser gets a private file that leads to the page, so that no argument holds the token", async () => {
+  openStore(folder.db).close();
+  const bin = join(folder.path, "bin");
+  const seen = join(folder.path, "seen");
+  mkdirSync(bin);
+  // Stands for the program that opens the browser.
+  const script = `#!/bin/sh\nprintf '%s' "$*" > ${seen}.part && mv ${seen}.part ${seen}\n`;
+  for (const name of ["xdg-open", "open"]) writeFileSync(join(bin, name), script, { mode: 0o755 });
+  const child = spawn(process.execPath, [MAIN, "view"], {
+    env: { PATH: `${bin}:${process.env.PATH}`, HOME: folder.path, COPPICE_DB: folder.db, TMPDIR: folder.path },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const [printed] = await once(child.stdout, "data");
+  const url = String(printed).trim();
+  await expect.poll(() => existsSync(seen)).toBe(true);
+  const file = readFileSync(seen, "utf8");
+  expect(file).toMatch(/coppice-open-\w+\/coppice\.html$/);
+  expect(file).not.toContain(url.split("#t=")[1]);
+  expect(readFileSync(file, "utf8")).toContain(`content="0;url=${url}"`);
+  expect([statSync(file).mode & 0o777, statSync(dirname(file)).mode & 0o777]).toEqual([0o600, 0o700]);
+  child.kill("SIGINT");
+  await once(child, "close");
+  expect(existsSync(dirname(file))).toBe(false);
 });
 
 test("a store that is not there, a session that is not there and a port that is taken are said", async () => {

@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
@@ -59,7 +60,10 @@ export async function openView(packageFolder: string, file: string, { write = fa
   };
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   const page = watched(await context.newPage());
-  await page.goto(view.url);
+  // As `coppice view` opens a browser.
+  const launcher = `${file}.html`;
+  writeFileSync(launcher, `<meta http-equiv="refresh" content="0;url=${view.url}">`);
+  await page.goto(pathToFileURL(launcher).href);
   await page.locator("main h1").first().waitFor();
   return {
     page,

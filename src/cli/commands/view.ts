@@ -1,4 +1,7 @@
 import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Option } from "commander";
 import { printableJson } from "../../core/markup.ts";
 import type { Command } from "../command.ts";
@@ -34,25 +37,37 @@ export const viewCommand: Command<ViewFlags> = {
     const { serveView } = await import("../../view/index.ts");
     const view = await serveView(storePath, { port, write, ...(session !== undefined && { session }) });
     terminal.print(json ? printableJson({ event: "serving", url: view.url }) : view.url);
-    if (open && !json) openInBrowser(view.url);
+    const folder = open && !json ? openInBrowser(view.url) : undefined;
     if (!json) terminal.note("Ctrl-C ends it.");
     await new Promise<void>((resolve) => {
       for (const signal of SIGNALS) process.once(signal, () => resolve());
     });
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
     await view.close();
     return { value: { event: "stopped" }, lines: [] };
   },
 };
 
-/** Without a browser, the printed URL is enough. */
-function openInBrowser(url: string): void {
+/**
+ * Opens a file that leads to the URL, because every user of the machine can read the arguments of a process. Without a browser, or
+ * with one that may not read the file, the printed URL is enough.
+ *
+ * @returns the folder of the file, which only this user can read.
+ */
+function openInBrowser(url: string): string {
+  const folder = mkdtempSync(join(tmpdir(), "coppice-open-"));
+  const file = join(folder, "coppice.html");
+  const page = `<!doctype html><meta charset="utf-8"><title>Coppice</title>
+<meta http-equiv="refresh" content="0;url=${url}"><a href="${url}">Coppice</a>\n`;
+  writeFileSync(file, page, { mode: 0o600 });
   const [program, ...args] =
     process.platform === "darwin"
-      ? ["open", url]
+      ? ["open", file]
       : process.platform === "win32"
-        ? ["rundll32", "url.dll,FileProtocolHandler", url]
-        : ["xdg-open", url];
+        ? ["rundll32", "url.dll,FileProtocolHandler", file]
+        : ["xdg-open", file];
   const child = spawn(program!, args, { stdio: "ignore", detached: true });
   child.once("error", () => {});
   child.unref();
+  return folder;
 }
