@@ -464,8 +464,8 @@ export class OpenedStore implements Store {
   }
 
   /** Like `query`, but yields one row at a time, for large results. */
-  queryRows(sql: string): Generator<QueryRow> {
-    return queryRows(this.#database, sql);
+  queryRows(sql: string, options: { heapBytesMax?: number } = {}): Generator<QueryRow> {
+    return queryRows(this.#database, sql, options);
   }
 
   importedSession(origin: SessionOrigin, options: SessionOptions = {}): OpenedSession {

@@ -14,11 +14,16 @@ export type QueryRow = Record<string, QueryValue>;
  * Runs one SQL statement of a user, which may only read. PRAGMA and ATTACH are refused, because they can reach other
  * files. The connection stays open until the generator ends.
  *
+ * @param options.heapBytesMax  The most memory that SQLite may use, in the whole process. By default, there is no limit.
  * @yields rows in order. An integer beyond 2^53 is a `bigint`.
  * @throws {StoreError} `QUERY_REFUSED` with the reason. If the statement does not parse or fails, it is SQLite's
  * reason.
  */
-export function* queryRows(database: StoreDatabase, query: string): Generator<QueryRow> {
+export function* queryRows(
+  database: StoreDatabase,
+  query: string,
+  { heapBytesMax }: { heapBytesMax?: number } = {},
+): Generator<QueryRow> {
   database.assertOpen();
   if (database.path === ":memory:")
     throw new StoreError("QUERY_REFUSED", { reason: "a store in memory has no second connection" });
@@ -29,6 +34,7 @@ export function* queryRows(database: StoreDatabase, query: string): Generator<Qu
     client = connect(database.path, { readonly: true, busyTimeoutMs: 5_000 }).client;
     client.pragma("query_only = ON");
     client.pragma("trusted_schema = OFF");
+    if (heapBytesMax !== undefined) client.pragma(`hard_heap_limit = ${heapBytesMax}`);
     const statement = prepare(client, query);
     if (!statement.reader || !statement.readonly)
       throw new StoreError("QUERY_REFUSED", { reason: "it does not only read" });

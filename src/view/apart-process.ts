@@ -2,20 +2,30 @@ import { Worker } from "node:worker_threads";
 import { type Finding, openStore, StoreError, type VerifyReport } from "../index.ts";
 import { readingEmbedder } from "../session/embedder-choice.ts";
 import { internalsOf } from "../session/opened-store.ts";
-import type { Refusal, SqlAnswer } from "./api.ts";
+import type { ContextAnswer, Refusal, SqlAnswer } from "./api.ts";
+import { type PastContextRequest, pastContextAnswer } from "./past-context.ts";
 import { refusalOf, reportFailure } from "./refusal.ts";
 
-// The process that does what may take long: it checks a store, and runs a person's SQL. A thread could not be ended while it
-// is in SQLite.
+// The process that does what may take long: it checks a store, runs a person's SQL, and renders contexts of earlier moments. A
+// thread could not be ended while it is in SQLite.
 
-export type ApartRequest = { path: string } & ({ kind: "doctor" | "verify" } | { kind: "sql"; query: string });
+export type ApartRequest = { path: string } & (
+  | { kind: "doctor" | "verify" }
+  | { kind: "sql"; query: string }
+  | { kind: "context"; request: PastContextRequest }
+);
+
+/** @property folder  An empty folder for what the work writes. */
+export type ApartTask = ApartRequest & { folder: string };
 
 /** `ready` comes first. */
 export type ApartReply =
   | "ready"
-  | { value: Finding[] | VerifyReport | SqlAnswer }
+  | { value: Finding[] | VerifyReport | SqlAnswer | ContextAnswer }
   | { refusal: { status: number; body: Refusal } };
 
+/** The memory of SQLite while it runs a person's statement. */
+const HEAP_BYTES_MAX = 256 * 1024 * 1024;
 const ROWS_MAX = 1_000;
 /** The most characters of all rows together, and of one value. */
 const CHARS_MAX = 2_000_000;
@@ -28,21 +38,23 @@ const WATCHDOG = `
 new Worker(WATCHDOG, { eval: true, workerData: { parent: process.ppid } }).unref();
 
 process.on("SIGINT", () => {}); // the process that started this one decides what Ctrl-C ends
-process.once("message", (request: ApartRequest) => {
-  process.send!(answer(request), () => process.exit());
+process.once("message", async (task: ApartTask) => {
+  process.send!(await answer(task), () => process.exit());
 });
 process.send!("ready" satisfies ApartReply);
 
-function answer(request: ApartRequest): ApartReply {
+async function answer(task: ApartTask): Promise<ApartReply> {
   try {
-    const store = openStore(request.path, { readonly: true, embedder: readingEmbedder });
-    switch (request.kind) {
+    const store = openStore(task.path, { readonly: true, embedder: readingEmbedder });
+    switch (task.kind) {
       case "doctor":
         return { value: store.doctor() };
       case "verify":
         return { value: store.verify() };
       case "sql":
-        return { value: rowsOf(internalsOf(store).queryRows(request.query)) };
+        return { value: rowsOf(internalsOf(store).queryRows(task.query, { heapBytesMax: HEAP_BYTES_MAX })) };
+      case "context":
+        return { value: await pastContextAnswer(store, task.request, task.folder) };
     }
   } catch (error) {
     if (!StoreError.is(error)) reportFailure(error);

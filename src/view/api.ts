@@ -297,9 +297,16 @@ export interface ContextRequest {
   strategy?: Strategy;
   query?: string;
   scope?: "session" | "project";
+  /**
+   * The moment: the seq of the message that was the newest then, or `@` and a log position. By default now. The session is copied,
+   * and the copy goes back, so the context is that of today's path, without what was forgotten since, and with today's settings.
+   */
+  at?: string;
 }
 
 export interface ContextAnswer {
+  /** The seq of the newest message of the moment; -1 if there is none. */
+  atSeq: number;
   tokensMax: number;
   strategy: Strategy;
   tokenCount: number;

@@ -13,7 +13,7 @@ const STRETCH_CHARS_MAX = 20_000;
 const TAG = /<(\/?)([a-z]+)([^<>]*?)(\/?)>/g;
 const ATTRIBUTE = /([a-z]+)="([^"]*)"/g;
 
-export function contextAnswer(store: Store, { session: id, ...options }: ContextRequest): ContextAnswer {
+export function contextAnswer(store: Store, { session: id, ...options }: Omit<ContextRequest, "at">): ContextAnswer {
   const session = store.resume(id);
   const [row] = store.query(sql`
     SELECT settings, (SELECT max(seq) + 1 FROM messages WHERE session_id = s.id) AS seqEnd FROM sessions s WHERE id = ${id}`);
@@ -41,7 +41,9 @@ export function contextAnswer(store: Store, { session: id, ...options }: Context
   const evidenceIndex = result.recalled[0]?.messageIndex;
   const stablePrefixEnd = evidenceIndex ?? stableEnd(messages, result);
   for (const message of messages) message.isStable = message.index < stablePrefixEnd;
+  const seqEnd = Number(row?.seqEnd ?? 0);
   return {
+    atSeq: seqEnd - 1,
     tokensMax: options.tokensMax ?? settings.contextTokensMax ?? null,
     strategy: options.strategy ?? settings.strategy ?? "union-find",
     tokenCount: result.tokenCount,
@@ -49,7 +51,7 @@ export function contextAnswer(store: Store, { session: id, ...options }: Context
     stablePrefixEnd,
     messageCount: messages.length,
     messages,
-    coverage: coverageOf(store, id, Number(row?.seqEnd ?? 0), result, inSession),
+    coverage: coverageOf(store, id, seqEnd, result, inSession),
     rendered: result.messages.map(({ role, name, parts }) => ({ role, ...(name !== undefined && { name }), parts })),
   };
 }

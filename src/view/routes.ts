@@ -57,9 +57,9 @@ export class Routes {
     this.#session = session;
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.events.close();
-    this.#apart.close();
+    await this.#apart.close();
   }
 
   readonly get: { readonly [R in keyof GetRoutes]: Get<R> } = {
@@ -124,15 +124,19 @@ export class Routes {
       },
       membersOf,
     ),
-    "/api/context": this.#withStore(
+    "/api/context": withQuery(
       {
         session: text(),
         tokensMax: z.optional(wholeText(1, 100_000_000)),
         strategy: z.optional(oneWordOf(STRATEGIES)),
         query: z.optional(text()),
         scope: z.optional(oneWordOf(["session", "project"])),
+        at: z.optional(text().check(z.regex(/^@?\d{1,15}$/, { error: "a seq, or @ and a log position" }))),
       },
-      contextAnswer,
+      ({ at, ...request }, signal) =>
+        at === undefined
+          ? this.view.read((store) => contextAnswer(store, request))
+          : this.#apart.ask({ kind: "context", path: this.view.path, request: { ...request, at } }, signal),
     ),
     "/api/forest": this.#withStore({ session: text() }, (store, { session }) => forestAnswer(store, session)),
     "/api/log": this.#withStore(

@@ -89,9 +89,9 @@ export class ViewServer {
   }
 
   async close(): Promise<void> {
-    this.#routes.close();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#server.closeAllConnections();
+    await this.#routes.close();
     await closed;
   }
 

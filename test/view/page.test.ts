@@ -18,7 +18,7 @@ describe.skipIf(!hasChromium)("the page", () => {
   afterAll(() => view?.close());
 
   test("takes the token out of its address, and needs it no more", async () => {
-    expect(view.page.url()).toBe(`${view.origin}/`);
+    await expect.poll(() => view.page.url()).toBe(`${view.origin}/`);
     await view.page.reload();
     await view.page.getByRole("heading", { name: "Sessions" }).waitFor();
     const stranger = await view.another({});
@@ -167,6 +167,26 @@ describe.skipIf(!hasChromium)("the page", () => {
     await page.getByLabel("Second budget, exactly").fill("16000");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Both show every message in the same way" }).waitFor();
+  });
+
+  test("compares two moments, by message and by log position", async () => {
+    const { page, go } = view;
+    await go(`view=context&session=${PRUNE}&tokens=6000&compare=1&moment2=60`);
+    await page.getByText("when message 60 was the newest").waitFor();
+    expect(await page.locator(".changes").textContent()).toMatch(/Messages 61–\d+ came in between/);
+    await page.getByLabel("Second moment, as the newest message").press("ArrowRight");
+    await page.getByText("when message 61 was the newest").waitFor();
+    expect(page.url()).toContain("moment2=61");
+    await page.getByLabel("Second moment, exactly").fill("now");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: /Both show|there in another way/ }).waitFor();
+    await expect.poll(() => page.locator(".changes").textContent()).not.toContain("in between");
+    // From a place of the forest's log to what the model saw then.
+    await go(`view=forest&session=${PRUNE}`);
+    await page.getByLabel("Place in the log").press("Home");
+    await page.getByRole("link", { name: "What the model saw then" }).click();
+    await page.getByText(/when message \d+ was the newest/).waitFor();
+    expect(page.url()).toMatch(/moment=%40\d+/);
   });
 
   test("says what a budget that is too small needs", async () => {

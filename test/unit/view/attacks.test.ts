@@ -56,6 +56,25 @@ test.each([
   expect([400, 403, 421]).toContain(forged.status);
 });
 
+test("until somebody has entered, the page may be opened from elsewhere, and nothing else", async () => {
+  const { view } = await servedStore();
+  const open = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
+  expect(await view.ask("/", { headers: open })).toMatchObject({ status: 200 });
+  const others: [string, Asked][] = [
+    ["/", { headers: { ...open, "sec-fetch-dest": "iframe" } }],
+    ["/", { headers: { ...open, "sec-fetch-mode": "no-cors" } }],
+    ["/", { headers: { ...open, origin: "http://evil.example" } }],
+    ["/", { headers: open, method: "POST" }],
+    ["/?view=search&q=launch", { headers: open }],
+    ["/page.js", { headers: open }],
+    ["/api/about", { headers: open }],
+    ["/api/enter", { headers: { ...open, "content-type": "application/json" }, method: "POST", body: "{}" }],
+  ];
+  for (const [path, asked] of others) expect((await view.ask(path, asked)).status, path).toBe(403);
+  await view.enter();
+  expect(await view.ask("/", { headers: open })).toMatchObject({ status: 403 });
+});
+
 test("the server's own names are accepted", async () => {
   const view = await ServedView.entered((await servedStore()).store);
   for (const host of ["127.0.0.1", "localhost", "LOCALHOST", "[::1]"]) {
@@ -198,6 +217,20 @@ test("a statement of many rows is cut", async () => {
   const long = await view.get("/api/sql", { query: "SELECT hex(zeroblob(1000000)), x'00ff' AS bytes" });
   expect(String(long.rows[0]![0]).length).toBeLessThan(25_000);
   expect(long.rows[0]![1]).toBe("blob of 2 bytes");
+});
+
+test.each([
+  "SELECT length(group_concat(hex(zeroblob(4000000)))) FROM n",
+  "SELECT hex(zeroblob(400000000))",
+  "SELECT replace(hex(zeroblob(2000000)), '00', hex(zeroblob(200000)))",
+  "SELECT json_group_array(hex(zeroblob(4000000))) FROM n",
+])("a statement that wants more memory than it may have fails alone: %s", async (select) => {
+  const { store } = await servedStore();
+  const view = await ServedView.entered(store);
+  const query = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 200) ${select}`;
+  // A loaded machine may reach the limit of time first.
+  expect([400, 408]).toContain((await view.refusable("/api/sql", { query })).status);
+  expect((await view.get("/api/sql", { query: "SELECT 1 AS one" })).rows).toEqual([[1]]);
 });
 
 test("a body that is too large, not JSON, or of another shape is refused", async () => {

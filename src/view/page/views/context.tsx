@@ -7,7 +7,7 @@ import type {
   SessionAnswer,
   Stretch,
 } from "../../api.ts";
-import { urlOf, useGet } from "../client.ts";
+import { type Loaded, urlOf, useGet } from "../client.ts";
 import { count, number, tokens, visible } from "../format.ts";
 import { about } from "../live.ts";
 import { Canvas } from "../parts/canvas.tsx";
@@ -26,6 +26,9 @@ const BUDGETS = [
 const RUNS_MAX = 200;
 const FEW = 12;
 const CLAMP_CHARS = 700;
+const NOW = "now";
+/** A context of an earlier moment takes a copy of the session, so it is asked for when the reader has stopped. */
+const PAST_DELAY_MS = 300;
 
 export function ContextView() {
   const request = requestOf(params.value, "");
@@ -40,31 +43,36 @@ export function ContextView() {
 function requestOf(given: Readonly<Record<string, string>>, suffix: string): ContextRequest {
   const tokensMax = Number(given[`tokens${suffix}`] ?? given.tokens);
   const strategy = given[`strategy${suffix}`] ?? given.strategy;
+  const moment = given[`moment${suffix}`] ?? given.moment ?? NOW;
   return {
     session: given.session ?? "",
     ...(tokensMax > 0 && { tokensMax }),
     ...(strategy !== undefined && { strategy: strategy as NonNullable<ContextRequest["strategy"]> }),
     ...(given.query !== undefined && { query: given.query }),
+    ...(moment !== NOW && { at: moment }),
   };
+}
+
+/** Only the context of now changes with the store. */
+function useContext(route: "/api/context" | null, request: ContextRequest): Loaded<ContextAnswer> {
+  const isPast = request.at !== undefined;
+  return useGet(route, request, { live: !isPast, delayMs: isPast ? PAST_DELAY_MS : 60 });
 }
 
 function Context({ answer }: { answer: SessionAnswer }) {
   const { compare } = params.value;
-  const first = useGet("/api/context", requestOf(params.value, ""), { live: true, delayMs: 60 });
-  const second = useGet(compare === "1" ? "/api/context" : null, requestOf(params.value, "2"), {
-    live: true,
-    delayMs: 60,
-  });
+  const first = useContext("/api/context", requestOf(params.value, ""));
+  const second = useContext(compare === "1" ? "/api/context" : null, requestOf(params.value, "2"));
   const other = compare === "1" ? second.data : undefined;
   return (
     <>
-      <Controls answer={first.data} other={compare === "1" ? (other ?? null) : undefined} />
+      <Controls answer={first.data} other={compare === "1" ? (other ?? null) : undefined} seqLast={answer.seqEnd - 1} />
       {first.error && <Failure error={first.error} onRetry={first.reload} />}
       {compare === "1" && second.error && <Failure error={second.error} onRetry={second.reload} />}
       {first.data === undefined || first.data.messages === undefined ? (
         !first.error && <Loading />
       ) : (
-        <div class={first.isLoading ? "is-stale" : ""}>
+        <div class={first.isLoading || second.isLoading ? "is-stale" : ""}>
           <Measure context={first.data} session={answer} name={other ? "First" : undefined} />
           {other && <Measure context={other} session={answer} name="Second" />}
           <Legend />
@@ -79,16 +87,26 @@ function Context({ answer }: { answer: SessionAnswer }) {
   );
 }
 
-function Controls({ answer, other }: { answer: ContextAnswer | undefined; other: ContextAnswer | null | undefined }) {
+function Controls({
+  answer,
+  other,
+  seqLast,
+}: {
+  answer: ContextAnswer | undefined;
+  other: ContextAnswer | null | undefined;
+  seqLast: number;
+}) {
   const { query, compare } = params.value;
   return (
     <div class="controls" role="group" aria-label="The context">
       <Budget name="tokens" label={other === undefined ? "Budget" : "First budget"} value={answer?.tokensMax} />
       <Strategy name="strategy" label={other === undefined ? "Strategy" : "First strategy"} value={answer?.strategy} />
+      <Moment name="moment" label={other === undefined ? "Moment" : "First moment"} answer={answer} seqLast={seqLast} />
       {other !== undefined && (
         <>
           <Budget name="tokens2" label="Second budget" value={other?.tokensMax} />
           <Strategy name="strategy2" label="Second strategy" value={other?.strategy} />
+          <Moment name="moment2" label="Second moment" answer={other ?? undefined} seqLast={seqLast} />
         </>
       )}
       <label class="control control-wide">
@@ -105,7 +123,7 @@ function Controls({ answer, other }: { answer: ContextAnswer | undefined; other:
         aria-pressed={compare === "1"}
         onClick={() =>
           compare === "1"
-            ? change({ compare: null, tokens2: null, strategy2: null }, { push: true })
+            ? change({ compare: null, tokens2: null, strategy2: null, moment2: null }, { push: true })
             : change({ compare: 1, tokens2: Math.round((answer?.tokensMax ?? 8_000) / 2) }, { push: true })
         }
       >
@@ -144,6 +162,45 @@ function Budget({ name, label, value = 8_000 }: { name: string; label: string; v
   );
 }
 
+/** The message that was the newest, or now. The box takes the position of a log entry, too. */
+function Moment({
+  name,
+  label,
+  answer,
+  seqLast,
+}: {
+  name: string;
+  label: string;
+  answer: ContextAnswer | undefined;
+  seqLast: number;
+}) {
+  const moment = params.value[name] ?? params.value.moment ?? NOW;
+  const shown = moment === NOW ? seqLast : moment.startsWith("@") ? (answer?.atSeq ?? seqLast) : Number(moment);
+  const choose = (next: string) =>
+    change({ [name]: next.trim() === "" || next === String(seqLast) ? NOW : next.trim() });
+  return (
+    <div class="control control-budget">
+      <span>{label}</span>
+      <input
+        type="range"
+        aria-label={`${label}, as the newest message`}
+        aria-valuetext={moment === NOW ? NOW : `message ${number(shown)}`}
+        min={0}
+        max={Math.max(0, seqLast)}
+        value={shown}
+        onChange={(event) => choose(event.currentTarget.value)}
+      />
+      <input
+        type="text"
+        aria-label={`${label}, exactly: a message, or @ and a log position`}
+        title="A message, such as 120, or @ and a log position, such as @4711"
+        value={moment}
+        onChange={(event) => choose(event.currentTarget.value)}
+      />
+    </div>
+  );
+}
+
 function Strategy({ name, label, value }: { name: string; label: string; value: string | undefined }) {
   return (
     <label class="control">
@@ -172,7 +229,7 @@ function Measure({
   session: SessionAnswer;
   name: string | undefined;
 }) {
-  const { coverage, tokensMax, tokenCount, strategy, stablePrefixTokens } = context;
+  const { atSeq, coverage, tokensMax, tokenCount, strategy, stablePrefixTokens } = context;
   const counts = useMemo(() => countsOf(coverage), [coverage]);
   const draw = useCallback(
     (picture: CanvasRenderingContext2D, width: number, height: number) => {
@@ -198,6 +255,7 @@ function Measure({
           {number(tokenCount)} of {number(tokensMax)} tokens
         </strong>
         <span>{strategy}</span>
+        {atSeq < session.seqEnd - 1 && <span>when message {number(atSeq)} was the newest</span>}
         <span>{tokens(stablePrefixTokens)} of them in the stable prefix</span>
       </figcaption>
       <Canvas
@@ -238,6 +296,7 @@ function Changes({ before, after, session }: { before: ContextAnswer; after: Con
           ? "Both show every message in the same way"
           : `${count(messageCount, "message")} ${messageCount === 1 ? "is" : "are"} there in another way`}
       </h2>
+      <Between before={before.atSeq} after={after.atSeq} />
       <ul class="plain-list columns">
         {found.slice(0, isWhole ? RUNS_MAX : FEW).map((one) => (
           <li key={one.seqFirst}>
@@ -263,6 +322,17 @@ function Changes({ before, after, session }: { before: ContextAnswer; after: Con
         <p class="muted small">and {number(found.length - RUNS_MAX)} more places</p>
       )}
     </section>
+  );
+}
+
+function Between({ before, after }: { before: number; after: number }) {
+  if (before === after) return null;
+  const [earlier, later] = [Math.min(before, after), Math.max(before, after)];
+  return (
+    <p class="muted small">
+      {rangeOf({ seqFirst: earlier + 1, seqLast: later })} came in between. What was forgotten since is in neither, and
+      both have today’s settings.
+    </p>
   );
 }
 

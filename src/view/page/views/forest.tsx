@@ -607,6 +607,9 @@ function Around({
           <p class="muted">{isPlaying ? "The log plays." : why.error ? why.error.message : "Loading"}</p>
         )}
       </div>
+      <p class="small">
+        <a href={href({ view: "context", session, moment: `@${position}` })}>What the model saw then</a>
+      </p>
       <ol class="plain-list log">
         {rows.map((row) => (
           <li key={row}>
