@@ -19,7 +19,7 @@ const UNSENT = {
   gone: "was forgotten on the hub, and now here, too",
   expired: "is kept by the hub no longer; it stays here",
   moved: "was taken by another store: go on there",
-  behind: "has more messages on the hub: this file is an older copy",
+  behind: "is newer on the hub, because a copy of this file pushed it: pull it, and go on",
   diverged: "differs from what the hub has or has forgotten under its id: go on with one of them under another id",
 } as const;
 

@@ -17,6 +17,12 @@ export const KEY_CHARS_MAX = 2_048;
 /** The most elements of an item's namespace. */
 export const NAMESPACE_ELEMENTS_MAX = 32;
 
+/**
+ * The most bytes to which a row on a hub may inflate. The longest message of a store has less, if each of its characters is written
+ * as an escape, and so has the longest value.
+ */
+export const HUB_BODY_BYTES_MAX = 6 * MESSAGE_CHARS_MAX;
+
 /** Levels of nesting in a message's JSON. Deeper JSON overflows the stack of recursive readers. */
 export const JSON_DEPTH_MAX = 200;
 

@@ -43,6 +43,8 @@ export function upgradeHub(hub: HubConnection): Promise<HubUpgrade> {
 async function migrate(hub: HubConnection, client: PoolClient, versionBefore: number | null): Promise<HubUpgrade> {
   const known = MIGRATIONS.length;
   const version = versionBefore ?? 0;
+  // It waits for the transactions of all clients, and they then see the new version.
+  await client.query("LOCK TABLE coppice.hub IN ACCESS EXCLUSIVE MODE");
   if (version > known) throw new StoreError("HUB_NEWER", { hub: hub.name, version, known });
   for (const { sql } of MIGRATIONS.slice(version)) await client.query(sql);
   const clientMin = MIGRATIONS.at(-1)!.clientMin;
@@ -51,9 +53,10 @@ async function migrate(hub: HubConnection, client: PoolClient, versionBefore: nu
 }
 
 /**
- * Lets a role of the database read or write the sessions of a team. The team is made if it is new.
+ * Lets a role of the database read or write the sessions of a team. The team is made if it is new. With `read`, the role may write in
+ * none of its teams any more.
  *
- * @throws {StoreError} `HUB_REFUSED` if the role is missing, or the caller may grant nothing.
+ * @throws {StoreError} `HUB_REFUSED` if the role is missing, or the caller may grant nothing, or may not take the right to write.
  */
 export function grantTeam(hub: HubConnection, role: string, team: string, right: keyof typeof RIGHTS): Promise<void> {
   return hub.administer(async (client) => {
@@ -69,7 +72,18 @@ export function grantTeam(hub: HubConnection, role: string, team: string, right:
     for (const granted of [teamRole, RIGHTS[right]]) {
       await unlessThere(client, `GRANT ${client.escapeIdentifier(granted)} TO ${client.escapeIdentifier(role)}`);
     }
+    if (right === "read") await revokeWriting(hub, client, role);
   });
+}
+
+async function revokeWriting(hub: HubConnection, client: PoolClient, role: string): Promise<void> {
+  await client.query(`REVOKE ${RIGHTS.write} FROM ${client.escapeIdentifier(role)}`);
+  // Somebody else may have granted it, or another role may have it. A superuser may do everything.
+  const sql = "SELECT pg_has_role($1, $2, 'member') AND NOT rolsuper AS may FROM pg_roles WHERE rolname = $1";
+  const { rows } = await client.query<{ may: boolean }>(sql, [role, RIGHTS.write]);
+  if (!rows[0]!.may) return;
+  const reason = `"${role}" may still write, because another administrator or another role gives it ${RIGHTS.write}`;
+  throw new StoreError("HUB_REFUSED", { hub: hub.name, reason });
 }
 
 /**

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { Pool, PoolClient, PoolConfig } from "pg";
+import type { Pool, PoolClient, PoolConfig, QueryResult } from "pg";
 import { backoffMs } from "../core/backoff.ts";
 import { StoreError } from "../core/errors.ts";
 import { MIGRATIONS, VERSION_MIN } from "./migrations.ts";
@@ -24,9 +24,17 @@ const BACKOFF = { delayMsMin: 100, delayMsMax: 5_000 };
 /** A restart of the server takes a few seconds; the delays add up to fifteen. */
 const ATTEMPTS_MAX = 9;
 
+/** READ COMMITTED by default. */
+type Isolation = "REPEATABLE READ";
+
 // `SET LOCAL`, because poolers give each transaction another connection.
-const BEGIN = `BEGIN; SET LOCAL statement_timeout = ${STATEMENT_MS_MAX}; SET LOCAL lock_timeout = ${LOCK_MS_MAX};
+const LIMITS = `SET LOCAL statement_timeout = ${STATEMENT_MS_MAX}; SET LOCAL lock_timeout = ${LOCK_MS_MAX};
   SET LOCAL idle_in_transaction_session_timeout = ${IDLE_TRANSACTION_MS_MAX}`;
+
+const VERSION = 'SELECT version, client_min AS "clientMin" FROM coppice.hub';
+
+/** The codes for a table and for a schema that are not there. */
+const MISSING = /^(42P01|3F000)$/;
 
 /** Connections, resources, a restart, a deadlock or a lock: the same transaction may succeed later. */
 const TRANSIENT = /^(08|53|57P|40001$|40P01$|55P03$)/;
@@ -36,7 +44,6 @@ export class HubConnection {
   readonly #pool: Pool;
   /** The server and the database, without user and password. */
   readonly name: string;
-  #isChecked = false;
 
   private constructor(pool: Pool, name: string) {
     this.#pool = pool;
@@ -66,15 +73,22 @@ export class HubConnection {
    * Runs `work` in a transaction. If the connection breaks or the server is busy, it runs again, so `work` must begin by reading how
    * far the hub is: the first transaction may have been committed.
    *
+   * Each transaction begins by reading the version of the tables. So a newer one is noticed, and `upgrade` waits until the transaction
+   * ends.
+   *
    * @throws {StoreError} `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_NOT_READY`, `HUB_NEWER`, and what `work` throws.
    */
-  async transaction<T>(work: (client: PoolClient) => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async transaction<T>(
+    work: (client: PoolClient) => Promise<T>,
+    signal?: AbortSignal,
+    isolation?: Isolation,
+  ): Promise<T> {
+    const begin = `BEGIN ISOLATION LEVEL ${isolation ?? "READ COMMITTED"}; ${LIMITS}; ${VERSION}`;
     for (let failureCount = 1; ; failureCount += 1) {
       signal?.throwIfAborted();
       try {
-        return await this.#once(async (client) => {
-          if (!this.#isChecked) checkVersion(this.name, await versionOf(client));
-          this.#isChecked = true;
+        return await this.#once(begin, async (client, found) => {
+          checkVersion(this.name, found);
           return await work(client);
         });
       } catch (error) {
@@ -87,20 +101,20 @@ export class HubConnection {
   /** Runs `work` on a connection whatever the version of the tables is. */
   async administer<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     try {
-      return await this.#once(work);
+      return await this.#once(`BEGIN; ${LIMITS}`, work);
     } catch (error) {
       throw hubErrorOf(error, this.name);
     }
   }
 
-  async #once<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+  /** @param begin  What it reads last is the version of the tables. */
+  async #once<T>(begin: string, work: (client: PoolClient, version: HubVersion | undefined) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect();
     const ignore = (): void => {}; // the pending query fails, too
     client.on("error", ignore);
     let isBroken = true;
     try {
-      await client.query(BEGIN);
-      const result = await work(client);
+      const result = await work(client, await versionRead(client, begin));
       await client.query("COMMIT");
       isBroken = false;
       return result;
@@ -146,11 +160,22 @@ interface HubVersion {
   clientMin: number;
 }
 
+/** The answer to several statements is a list. @returns undefined if the database has no tables of Coppice. */
+async function versionRead(client: PoolClient, statements: string): Promise<HubVersion | undefined> {
+  try {
+    const results = (await client.query(statements)) as unknown as QueryResult<HubVersion>[];
+    return results.at(-1)!.rows[0];
+  } catch (error) {
+    if (MISSING.test(codeOf(error))) return undefined;
+    throw error;
+  }
+}
+
 /** Returns undefined if the database has no tables of Coppice. */
 export async function versionOf(client: PoolClient): Promise<HubVersion | undefined> {
   const found = await client.query<{ found: boolean }>("SELECT to_regclass('coppice.hub') IS NOT NULL AS found");
   if (!found.rows[0]!.found) return undefined;
-  const { rows } = await client.query<HubVersion>('SELECT version, client_min AS "clientMin" FROM coppice.hub');
+  const { rows } = await client.query<HubVersion>(VERSION);
   return rows[0];
 }
 

@@ -2,13 +2,12 @@ import type { PoolClient } from "pg";
 import { StoreError } from "../core/errors.ts";
 import { internalsOf } from "../session/opened-store.ts";
 import type { Store } from "../session/store.ts";
-import { keepNotes, notedSessions } from "../store/forget.ts";
+import { hubNotesOf, keepNotes, notedSessions, setCopy } from "../store/hub-notes.ts";
 import { storeIdOf } from "../store/id-blocks.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { HubConnection } from "./connection.ts";
 import { expandOnHub, type HubExpandOptions, type HubExpansion } from "./expand.ts";
 import { expireSessions } from "./forgetting.ts";
-import { originOf } from "./origins.ts";
 import { findPlace, type HubPlace, placeOfProject } from "./places.ts";
 import { type PulledSession, type PullOptions, pullSession } from "./pull.ts";
 import { forgetOnHub, type PushOutcome, pushSession } from "./push.ts";
@@ -48,11 +47,11 @@ export interface PushReport {
   expired: string[];
   /** Sessions that another store has taken. */
   moved: string[];
-  /** Sessions of which the hub has more: this file is an older copy. */
+  /** Sessions of which the hub has something newer, from a copy of this file. A pull brings it. */
   behind: string[];
   /**
-   * Sessions of which the hub has something else: this file and a copy of it have both gone on, or a session of this id was forgotten
-   * and this one began later.
+   * Sessions of which the hub has something else: this file and a copy of it have both gone on, or another session of this id was
+   * forgotten.
    */
   diverged: string[];
 }
@@ -184,7 +183,8 @@ class OpenedHub implements Hub {
     };
     let doneCount = 0;
     for (const { id, project } of chosen) {
-      const name = { id, origin: originOf(repositories, id, storeId), storeId };
+      const { origin = storeId } = repositories.database.read(() => hubNotesOf(repositories, id));
+      const name = { id, origin, storeId };
       const place = await placeOf(project ?? "");
       let pushed = await pushSession(this.#connection, repositories, place, name, signal);
       if (pushed.forgottenIds.length > 0) {
@@ -192,6 +192,8 @@ class OpenedHub implements Hub {
         pushed = await pushSession(this.#connection, repositories, place, name, signal);
       }
       if (pushed.outcome === "gone") store.forget(id);
+      else if (pushed.outcome === "moved") setCopy(repositories, id, true);
+      else if (pushed.outcome === "pushed" || pushed.outcome === "unchanged") setCopy(repositories, id, false);
       addTo(report, id, pushed.outcome);
       report.messageCount += pushed.messageCount;
       doneCount += 1;
@@ -208,10 +210,10 @@ class OpenedHub implements Hub {
   ): Promise<void> {
     const { projects, team, signal } = options;
     const noted = repositories.database.read(() => notedSessions(repositories));
-    for (const { sessionId, project, createdAtMs } of noted ?? []) {
+    for (const { sessionId, project, createdAtMs, origin = storeId } of noted ?? []) {
       const finding = (client: PoolClient) => findPlace(this.#connection, client, project ?? "", team);
       const place = await this.#connection.transaction(finding, signal);
-      const name = { id: sessionId, origin: originOf(repositories, sessionId, storeId), storeId };
+      const name = { id: sessionId, origin, storeId };
       const isShared = projects.includes(project ?? "");
       if (place !== undefined) await forgetOnHub(this.#connection, place, name, { createdAtMs, isShared }, signal);
     }

@@ -19,8 +19,9 @@ const PARAMETERS_MAX = 60_000;
 const STATEMENT_BYTES_MAX = 4_000_000;
 
 /**
- * Returns the place of a project. Sessions without a project have a place of their own, under the name "".
+ * Returns the place of a project in one of the caller's teams. Sessions without a project have a place of their own, under the name "".
  *
+ * @param team  It can be left out if the caller is in one team. The project of another team is never taken.
  * @throws {StoreError} `HUB_REFUSED` if it is not clear which team's it is.
  */
 export async function findPlace(
@@ -29,27 +30,32 @@ export async function findPlace(
   project: string,
   team: string | undefined,
 ): Promise<HubPlace | undefined> {
-  const { rows } = await client.query<HubPlace>(
-    "SELECT place, team FROM coppice.places WHERE project = $1 AND ($2::text IS NULL OR team = $2)",
-    [project, team === undefined ? null : teamRoleOf(team)],
-  );
-  if (rows.length > 1) {
-    const reason = `several of your teams have a project "${project}": name the team`;
-    throw new StoreError("HUB_REFUSED", { hub: hub.name, reason });
-  }
-  return rows[0];
+  return placeIn(client, project, await ownTeam(hub, client, team));
 }
 
-/** `findPlace`, but a project that the hub does not have yet becomes one of the caller's only team. */
+/** `findPlace`, but a project that the hub does not have yet is made. */
 export async function placeOfProject(
   hub: HubConnection,
   client: PoolClient,
   project: string,
   team: string | undefined,
 ): Promise<HubPlace> {
-  const known = await findPlace(hub, client, project, team);
+  const own = await ownTeam(hub, client, team);
+  const known = await placeIn(client, project, own);
   if (known !== undefined) return known;
-  const teams = await client.query<{ team: string }>(
+  const values = [own, project];
+  await client.query("INSERT INTO coppice.places (team, project) VALUES ($1, $2) ON CONFLICT DO NOTHING", values);
+  return (await placeIn(client, project, own))!;
+}
+
+async function placeIn(client: PoolClient, project: string, team: string): Promise<HubPlace | undefined> {
+  const sql = "SELECT place, team FROM coppice.places WHERE project = $1 AND team = $2";
+  return (await client.query<HubPlace>(sql, [project, team])).rows[0];
+}
+
+/** Returns the role of the team. @throws {StoreError} `HUB_REFUSED`, `OPTION_INVALID`. */
+async function ownTeam(hub: HubConnection, client: PoolClient, team: string | undefined): Promise<string> {
+  const { rows } = await client.query<{ team: string }>(
     // A superuser counts as a member of every role, and is in those teams that were granted to it.
     `SELECT rolname AS team FROM pg_roles team
      WHERE starts_with(rolname, $1) AND pg_has_role(rolname, 'member') AND ($2::text IS NULL OR rolname = $2)
@@ -57,14 +63,10 @@ export async function placeOfProject(
          SELECT 1 FROM pg_auth_members m WHERE m.roleid = team.oid AND m.member = own.oid)))`,
     [TEAM_PREFIX, team === undefined ? null : teamRoleOf(team)],
   );
-  if (teams.rows.length !== 1) {
-    const which =
-      team === undefined ? "you are in no team, or in several: name one" : `you are not in the team "${team}"`;
-    throw new StoreError("HUB_REFUSED", { hub: hub.name, reason: `it has no project "${project}" yet, and ${which}` });
-  }
-  const values = [teams.rows[0]!.team, project];
-  await client.query("INSERT INTO coppice.places (team, project) VALUES ($1, $2) ON CONFLICT DO NOTHING", values);
-  return (await findPlace(hub, client, project, team))!;
+  if (rows.length === 1) return rows[0]!.team;
+  const many = "you are in several teams: name the team";
+  const none = team === undefined ? "you are in no team" : `you are not in the team "${team}"`;
+  throw new StoreError("HUB_REFUSED", { hub: hub.name, reason: rows.length > 1 ? many : none });
 }
 
 /**

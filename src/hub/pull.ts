@@ -1,19 +1,18 @@
-import { randomUUID } from "node:crypto";
 import type { PoolClient } from "pg";
 import { StoreError } from "../core/errors.ts";
-import type { Message, MessageInput } from "../core/message.ts";
 import { WRITE_TERMS } from "../session/moved-rows.ts";
 import type { OpenedStore } from "../session/opened-store.ts";
-import type { FactRow } from "../store/fact-rows.ts";
+import { type HubNoteChanges, noteOnHub, setCopy, takeForgottenCopy } from "../store/hub-notes.ts";
 import { BLOCK_MAX, blockOf } from "../store/id-block.ts";
 import { needsIdBlock, storeIdOf } from "../store/id-blocks.ts";
 import type { WriteRowsTerms, WrittenSession } from "../store/write-rows.ts";
 import type { HubConnection } from "./connection.ts";
-import { noteOrigin } from "./origins.ts";
+import { writeForked } from "./fork.ts";
 import type { SessionKey } from "./places.ts";
 import { deleteUnusedArtifacts } from "./push.ts";
-import { readSession } from "./read-session.ts";
+import { fetchSession, type SessionOnHub } from "./read-session.ts";
 import { headOf } from "./rows.ts";
+import { Spool } from "./spool.ts";
 import { changeIndex } from "./word-index.ts";
 
 export interface PullOptions {
@@ -48,13 +47,16 @@ interface HubRow extends SessionKey {
   markedId: number;
 }
 
+/** While a long session is written into the store, the transaction is idle for minutes. */
+const WRITING_MS_MAX = 15 * 60_000;
+
 /**
  * Writes a session of the hub into a store, with its ids.
  *
  * The holder on the hub changes in the same transaction in which the session is read, after the store has it. So whoever dies in
  * between has a copy and not the session, and may try again.
  */
-export function pullSession(
+export async function pullSession(
   hub: HubConnection,
   store: OpenedStore,
   sessionId: string,
@@ -65,25 +67,54 @@ export function pullSession(
   if (storeId === null || repositories.database.readonly) {
     throw new StoreError("STORE_READONLY", { path: store.path, operation: "pull" });
   }
-  return hub.transaction(async (client) => {
-    // The lock keeps pushes out. Whoever may only read cannot lock.
-    if (!take) await client.query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+  // If the answer to the commit is lost, the next attempt finds that the store has it all.
+  let result: Omit<PulledSession, "isHolder"> | undefined;
+  const pull = async (client: PoolClient, spool: Spool): Promise<boolean> => {
     const row = await findSession(hub, client, sessionId, project, take);
-    const rows = await readSession(client, row, sessionId);
+    const onHub = await fetchSession(client, row, sessionId, spool);
     const block = needsIdBlock(repositories, row.newestId) ? await grantedBlock(client, store, row) : undefined;
     const terms: WriteRowsTerms = { ...WRITE_TERMS, ...(block !== undefined && { takeBlock: () => block }) };
-    const { forkId, ...written } = writtenIn(store, sessionId, rows, terms, { fork, origin: row.origin });
+    await client.query(`SET LOCAL idle_in_transaction_session_timeout = ${WRITING_MS_MAX}`);
     const isHolder = row.holder === storeId;
-    if (take && !isHolder) {
-      if (row.lastId > row.markedId) await takeBackUnfinished(client, row, rows);
-      await client.query(
-        "UPDATE coppice.sessions SET holder = $3, epoch = epoch + 1 WHERE place = $1 AND session_no = $2",
-        [row.place, row.sessionNo, storeId],
-      );
-    }
-    const { outcome, newCount: messageCount, notes } = written;
-    return { sessionId, outcome, messageCount, isHolder: isHolder || take, forkId, notes };
-  }, signal);
+    const notes = { origin: row.origin === storeId ? undefined : row.origin, isCopy: !isHolder || undefined };
+    result = added(result, writtenIn(store, sessionId, onHub, { terms, fork, notes }));
+    if (!take || isHolder) return isHolder;
+    if (row.lastId > row.markedId) await takeBackUnfinished(client, row, onHub);
+    await client.query(
+      "UPDATE coppice.sessions SET holder = $3, epoch = epoch + 1 WHERE place = $1 AND session_no = $2",
+      [row.place, row.sessionNo, storeId],
+    );
+    return true;
+  };
+  // The lock keeps pushes out. Whoever may only read cannot lock.
+  const isolation = take ? undefined : "REPEATABLE READ";
+  const isHolder = await hub.transaction(
+    async (client) => {
+      const spool = new Spool(store.path);
+      try {
+        return await pull(client, spool);
+      } finally {
+        spool.close();
+      }
+    },
+    signal,
+    isolation,
+  );
+  if (isHolder) setCopy(repositories, sessionId, false);
+  return { ...result!, isHolder };
+}
+
+/** The result of two attempts of the same pull. */
+function added(first: Omit<PulledSession, "isHolder"> | undefined, next: WrittenIn): Omit<PulledSession, "isHolder"> {
+  const { sessionId, outcome, newCount, forkId, notes } = next;
+  if (first === undefined) return { sessionId, outcome, messageCount: newCount, forkId, notes };
+  return {
+    sessionId,
+    outcome: first.outcome === "known" ? outcome : first.outcome,
+    messageCount: first.messageCount + newCount,
+    forkId: first.forkId ?? forkId,
+    notes: [...new Set([...first.notes, ...notes])],
+  };
 }
 
 /** @throws {StoreError} `SESSION_NOT_FOUND`, `HUB_REFUSED` if several sessions have the id. */
@@ -109,7 +140,7 @@ async function findSession(
 }
 
 /** Deletes what a push of the former holder sent and did not finish. The new holder does not have it, and could never push. */
-async function takeBackUnfinished(client: PoolClient, row: HubRow, facts: readonly FactRow[]): Promise<void> {
+async function takeBackUnfinished(client: PoolClient, row: HubRow, onHub: SessionOnHub): Promise<void> {
   const { place, sessionNo, markedId } = row;
   const deleted = await client.query<{ messageId: number; branch: string | null }>(
     `DELETE FROM coppice.messages WHERE place = $1 AND session_no = $2 AND message_id > $3
@@ -118,7 +149,7 @@ async function takeBackUnfinished(client: PoolClient, row: HubRow, facts: readon
   );
   const removed = deleted.rows.filter(({ branch }) => branch === null);
   await changeIndex(client, row, { added: [], removed: removed.map(({ messageId }) => ({ sessionNo, messageId })) });
-  await deleteUnusedArtifacts(client, row, facts);
+  await deleteUnusedArtifacts(client, row, onHub.rows());
   const left = await client.query<{ id: number; digest: Buffer }>(
     "SELECT message_id AS id, digest FROM coppice.messages WHERE place = $1 AND session_no = $2 ORDER BY message_id",
     [place, sessionNo],
@@ -140,16 +171,20 @@ async function grantedBlock(client: PoolClient, store: OpenedStore, { newestId }
   return block > BLOCK_MAX ? undefined : block;
 }
 
+type WrittenIn = WrittenSession & { forkId: string | null };
+
 function writtenIn(
   store: OpenedStore,
   sessionId: string,
-  rows: readonly FactRow[],
-  terms: WriteRowsTerms,
-  { fork, origin }: { fork: boolean; origin: string },
-): WrittenSession & { forkId: string | null } {
+  onHub: SessionOnHub,
+  { terms, fork, notes }: { terms: WriteRowsTerms; fork: boolean; notes: HubNoteChanges },
+): WrittenIn {
+  const { repositories } = store;
   return store.atomically(() => {
-    const written = writtenOrForked(store, sessionId, rows, terms, fork);
-    noteOrigin(store.repositories, sessionId, origin);
+    // Whoever pulls it again on purpose wants it again. What was forgotten as the holder is being forgotten on the hub, too.
+    if (takeForgottenCopy(repositories, sessionId)) store.restore(sessionId);
+    const written = writtenOrForked(store, sessionId, onHub, terms, fork);
+    noteOnHub(repositories, sessionId, { ...notes, seen: [onHub.factsDigest] });
     return written;
   });
 }
@@ -157,37 +192,14 @@ function writtenIn(
 function writtenOrForked(
   store: OpenedStore,
   sessionId: string,
-  rows: readonly FactRow[],
+  onHub: SessionOnHub,
   terms: WriteRowsTerms,
   fork: boolean,
-): WrittenSession & { forkId: string | null } {
+): WrittenIn {
   try {
-    return { ...store.writeRows(rows, terms), forkId: null };
+    return { ...store.writeRows(onHub.rows(), terms), forkId: null };
   } catch (error) {
     if (!fork || !StoreError.is(error, "SESSION_DIVERGED")) throw error;
+    return writeForked(store, sessionId, onHub, terms);
   }
-  const came = new Set(rows.flatMap((fact) => (fact.table === "messages" ? [fact.row.id] : [])));
-  const messages = store.repositories.messages.range(sessionId, 0, Number.MAX_SAFE_INTEGER);
-  const tail = messages.filter(({ id }) => !came.has(id));
-  const forkSeq = (tail[0]?.seq ?? messages.length) - 1;
-  const { project, title, settings, createdAtMs } = store.repositories.sessions.known(sessionId);
-  const written = store.writeRows(rows, { ...terms, replaces: true });
-  if (tail.length === 0) return { ...written, forkId: null };
-  const forkId = randomUUID();
-  const parentSessionId = sessionId;
-  store.repositories.sessions.insert({ id: forkId, project, title, settings, createdAtMs, parentSessionId, forkSeq });
-  store.resume(forkId).appendAll(tail.map(inputOf));
-  return { ...written, forkId };
-}
-
-function inputOf({ role, parts, name, externalId, metadata, pinned, createdAtMs }: Message): MessageInput {
-  return {
-    role,
-    parts: parts as MessageInput["parts"] & object,
-    createdAt: createdAtMs,
-    ...(name !== undefined && { name }),
-    ...(externalId !== undefined && { id: externalId }),
-    ...(metadata !== undefined && { metadata }),
-    ...(pinned && (role === "user" || role === "assistant") && { pinned }),
-  };
 }

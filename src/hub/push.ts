@@ -1,6 +1,7 @@
 import type { PoolClient } from "pg";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
-import type { FactRow, FactTables } from "../store/fact-rows.ts";
+import { type FactRow, type FactTables, WITHOUT_PATH } from "../store/fact-rows.ts";
+import { hubNotesOf, noteOnHub } from "../store/hub-notes.ts";
 import type { IndexedRow, MessageBatch, MessagePlace } from "../store/pushed-rows.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { sessionRows } from "../store/session-rows.ts";
@@ -8,7 +9,17 @@ import type { HubConnection } from "./connection.ts";
 import { buryMessages, burySession } from "./forgetting.ts";
 import { indexedMessage } from "./indexed-message.ts";
 import { type HubPlace, insertRows, type SessionKey } from "./places.ts";
-import { type Chunk, chunksOf, encodeMessage, encodeRows, headOf, placeOf, shapeOf } from "./rows.ts";
+import {
+  chunksOf,
+  encodeLines,
+  encodeMessage,
+  encodeRows,
+  factsDigestOf,
+  headOf,
+  type KnownChunk,
+  placeOf,
+  shapeOf,
+} from "./rows.ts";
 import { changeIndex } from "./word-index.ts";
 
 /** A transaction sends at most this many messages, and stops after about this many bytes of them. */
@@ -16,12 +27,11 @@ const BATCH = { count: 500, bytes: 4_000_000 };
 const ALL = { count: Number.MAX_SAFE_INTEGER, bytes: Number.POSITIVE_INFINITY };
 
 /** The facts are read apart from the messages and what belongs to each. */
-const WITHOUT_PATH = { seq: Number.MAX_SAFE_INTEGER, position: 0 };
 const OF_MESSAGES = new Set<FactRow["table"]>(["messages", "artifacts", "messageArtifacts"]);
 
 /**
  * What became of a session. `gone`: it was forgotten on the hub. `expired`: the hub keeps it no longer. `moved`: another store has
- * taken it. `behind`: the hub has more. `diverged`: the hub has something else, or has forgotten another session of this id.
+ * taken it. `behind`: the hub has something newer. `diverged`: the hub has something else, or has forgotten another session of this id.
  */
 export type PushOutcome = "pushed" | "unchanged" | "gone" | "expired" | "moved" | "behind" | "diverged";
 
@@ -48,6 +58,9 @@ interface SessionRow {
   head: Buffer | null;
   shape: Buffer | null;
   created_at_ms: number | null;
+  /** The highest id of its rows. */
+  newest_id: number | null;
+  was_pushed: boolean;
   is_forgotten: boolean;
   is_expired: boolean;
 }
@@ -128,8 +141,8 @@ async function lockKnown(
   { place }: HubPlace,
   { id, origin }: PushedName,
 ): Promise<SessionRow | undefined> {
-  const select = `SELECT session_no, holder, message_count, last_id, head, shape, created_at_ms,
-      forgotten_at IS NOT NULL AS is_forgotten, expired_at IS NOT NULL AS is_expired
+  const select = `SELECT session_no, holder, message_count, last_id, head, shape, created_at_ms, newest_id,
+      pushed_at IS NOT NULL AS was_pushed, forgotten_at IS NOT NULL AS is_forgotten, expired_at IS NOT NULL AS is_expired
     FROM coppice.sessions WHERE place = $1 AND origin = $2 AND session_id = $3 FOR UPDATE`;
   const { rows } = await client.query<SessionRow>(select, [place, origin, id]);
   return rows[0];
@@ -149,15 +162,20 @@ async function lockSession(client: PoolClient, place: HubPlace, name: PushedName
 
 /** One transaction of a push, while the row is locked. */
 async function advance(client: PoolClient, key: SessionKey, row: SessionRow, reader: SnapshotReader): Promise<Step> {
-  // The caller forgets what is gone. A session that begins later under the id of a forgotten one is no copy of it.
-  if (row.is_forgotten)
-    return { isDone: true, outcome: reader.createdAtMs() === row.created_at_ms ? "gone" : "diverged" };
+  // The caller forgets what is gone: not a session that the hub never had, nor one that began later under the id.
+  if (row.is_forgotten) {
+    const isSame = row.was_pushed && reader.createdAtMs() === row.created_at_ms;
+    return { isDone: true, outcome: isSame ? "gone" : "diverged" };
+  }
   if (row.is_expired) return { isDone: true, outcome: "expired" };
   if (row.holder !== reader.name.storeId) return { isDone: true, outcome: "moved" };
 
   let local = reader.read(row.last_id, BATCH);
+  const known = await factsOf(client, key);
   let forgottenCount = 0;
-  if (!beginsWith(local, row)) {
+  if (beginsWith(local, row)) {
+    if (!isNewer(local, row, known, reader)) return { isDone: true, outcome: "behind" };
+  } else {
     const difference = await differenceOf(client, key, row, local.places, reader);
     if ("outcome" in difference) return difference;
     await buryMessages(client, key, difference.forgottenHereIds);
@@ -178,7 +196,7 @@ async function advance(client: PoolClient, key: SessionKey, row: SessionRow, rea
     added: onPath.map((row) => indexedMessage(key.sessionNo, row)),
     removed: removed.map((messageId) => ({ sessionNo: key.sessionNo, messageId })),
   });
-  const hasNewFacts = local.facts !== undefined && (await putFacts(client, key, chunksOf(local.facts)));
+  const hasNewFacts = local.facts !== undefined && (await putFacts(client, key, known, local.facts, reader));
   if (forgottenCount > 0) await deleteUnusedArtifacts(client, key, local.facts!);
   const hasChanged = isMoved || hasNewFacts || forgottenCount > 0 || local.batch.messages.length > 0;
   if (hasChanged) await mark(client, key, local, row.last_id, reader);
@@ -220,6 +238,22 @@ class SnapshotReader {
   indexed(ids: readonly number[]): IndexedRow[] {
     const { database, pushedRows } = this.#repositories;
     return database.read(() => pushedRows.indexed(ids));
+  }
+
+  /** Undefined if nothing is noted. */
+  seen(): readonly string[] | undefined {
+    return this.#repositories.database.read(() => hubNotesOf(this.#repositories, this.name.id)).seen;
+  }
+
+  noteSeen(digests: readonly string[]): void {
+    const [seen, known] = [[...new Set(digests)], this.seen()];
+    if (seen.every((digest) => known?.includes(digest))) return;
+    this.#repositories.database.write("push", () => noteOnHub(this.#repositories, this.name.id, { seen }));
+  }
+
+  newestId(): number {
+    const { database, factRows } = this.#repositories;
+    return database.read(() => factRows.newestId(this.name.id));
   }
 
   createdAtMs(): number {
@@ -332,18 +366,44 @@ async function movePlaces(
   };
 }
 
-/** Sends the chunks that the hub lacks, and deletes those that are no more. @returns false if nothing had changed. */
-async function putFacts(client: PoolClient, key: SessionKey, chunks: readonly Chunk[]): Promise<boolean> {
-  const { place, team, sessionNo } = key;
-  const { rows } = await client.query<{ kind: string; chunk: number; digest: Buffer }>(
+/**
+ * False if a copy of this file has changed facts on the hub since this store last looked. Then the newer ones must not be
+ * overwritten. If the store has lost its note of what it saw, it is newer if it has newer rows.
+ */
+function isNewer(local: Snapshot, row: SessionRow, known: readonly KnownChunk[], reader: SnapshotReader): boolean {
+  const digest = factsDigestOf(known);
+  const seen = reader.seen();
+  if (known.length === 0 || seen?.includes(digest)) return true;
+  if (local.facts !== undefined && factsDigestOf(chunksOf(local.facts)) === digest) return true;
+  if (seen !== undefined || reader.newestId() <= row.newest_id!) return false;
+  reader.noteSeen([digest]);
+  return true;
+}
+
+async function factsOf(client: PoolClient, { place, sessionNo }: SessionKey): Promise<KnownChunk[]> {
+  const { rows } = await client.query<KnownChunk>(
     "SELECT kind, chunk, digest FROM coppice.facts WHERE place = $1 AND session_no = $2",
     [place, sessionNo],
   );
-  const nameOf = ({ kind, chunk }: { kind: string; chunk: number }): string => `${kind} ${chunk}`;
+  return rows;
+}
+
+/** Sends the chunks that the hub lacks, and deletes those that are no more. @returns false if nothing had changed. */
+async function putFacts(
+  client: PoolClient,
+  { place, team, sessionNo }: SessionKey,
+  rows: readonly KnownChunk[],
+  facts: readonly FactRow[],
+  reader: SnapshotReader,
+): Promise<boolean> {
+  const chunks = chunksOf(facts);
+  // Noted before the transaction ends, because its answer may be lost.
+  reader.noteSeen([factsDigestOf(rows), factsDigestOf(chunks)]);
+  const nameOf = ({ kind, chunk }: KnownChunk): string => `${kind} ${chunk}`;
   const known = new Map(rows.map((row) => [nameOf(row), row.digest]));
   const changed = chunks.filter((chunk) => !known.get(nameOf(chunk))?.equals(chunk.digest));
-  const encoded = changed.map(({ kind, chunk, digest, rows: facts }) => {
-    return { place, session_no: sessionNo, team, kind, chunk, digest, body: encodeRows(facts) };
+  const encoded = changed.map(({ kind, chunk, digest, text }) => {
+    return { place, session_no: sessionNo, team, kind, chunk, digest, body: encodeLines(text) };
   });
   const update =
     "ON CONFLICT (place, session_no, kind, chunk) DO UPDATE SET digest = excluded.digest, body = excluded.body";
@@ -362,9 +422,10 @@ async function putFacts(client: PoolClient, key: SessionKey, chunks: readonly Ch
 export async function deleteUnusedArtifacts(
   client: PoolClient,
   { place, sessionNo }: SessionKey,
-  facts: readonly FactRow[],
+  facts: Iterable<FactRow>,
 ): Promise<void> {
-  const used = facts.flatMap((fact) => (fact.table === "messageArtifacts" ? Buffer.from(fact.row.sha256, "hex") : []));
+  const used: Buffer[] = [];
+  for (const fact of facts) if (fact.table === "messageArtifacts") used.push(Buffer.from(fact.row.sha256, "hex"));
   await client.query("DELETE FROM coppice.artifacts WHERE place = $1 AND session_no = $2 AND sha256 <> ALL ($3)", [
     ...[place, sessionNo, used],
   ]);

@@ -1,57 +1,134 @@
 import type { PoolClient } from "pg";
 import { StoreError } from "../core/errors.ts";
+import { HUB_BODY_BYTES_MAX } from "../core/limits.ts";
 import type { FactRow, RowsOrigin } from "../store/fact-rows.ts";
 import type { SessionKey } from "./places.ts";
-import { decodeMessage, decodeRows, type HubMessage } from "./rows.ts";
+import { decodeMessage, decodeRows, factsDigestOf, type HubMessage } from "./rows.ts";
+import type { Spool } from "./spool.ts";
+
+/** A query asks for rows up to these limits, and for at least one. */
+const PAGE = { count: 1_000, bytes: 4_000_000 };
+
+type HubMessageRow = Omit<HubMessage, "body">;
+
+/** The rows of a session on the hub, which can be read more than once. */
+export interface SessionOnHub {
+  /** A digest of its facts. */
+  factsDigest: string;
+  messageIds(): Iterable<number>;
+  /** All facts as `sessionRows` would give them, in an order that `writeSession` takes. @throws {StoreError} `ROWS_INVALID`. */
+  rows(): Iterable<FactRow>;
+}
 
 /**
- * Returns all facts of a session on the hub as `sessionRows` would give them, in an order that `writeSession` takes. They are of one
- * moment if the transaction is REPEATABLE READ.
+ * Fetches all rows of a session into a temporary file, so that a long session takes little memory. They are of one moment if the
+ * transaction is REPEATABLE READ, or if it holds the lock of the session.
  *
  * @throws {StoreError} `ROWS_INVALID`.
  */
-export async function readSession(
+export async function fetchSession(
+  client: PoolClient,
+  key: Pick<SessionKey, "place" | "sessionNo">,
+  sessionId: string,
+  spool: Spool,
+): Promise<SessionOnHub> {
+  const chunks = [];
+  const facts = pages<{ kind: string; chunk: number; digest: Buffer }>(client, key, {
+    table: "facts",
+    keys: ["kind", "chunk"],
+    values: ["digest"],
+  });
+  for await (const { body, ...chunk } of facts) {
+    chunks.push(chunk);
+    spool.add(`facts ${chunk.kind}`, {}, body);
+  }
+  const messages = pages<HubMessageRow>(client, key, {
+    table: "messages",
+    keys: ["message_id"],
+    values: ["branch", "seq", "step_id", "turn_seq", "checksum"],
+    // A push that is under way has sent more.
+    condition: "message_id <= (SELECT marked_id FROM coppice.sessions WHERE place = $1 AND session_no = $2)",
+  });
+  for await (const { body, ...row } of messages) spool.add("messages", row, body);
+  const artifacts = pages<{ sha256: Buffer }>(client, key, { table: "artifacts", keys: ["sha256"], values: [] });
+  for await (const { body } of artifacts) spool.add("artifacts", {}, body);
+  return {
+    factsDigest: factsDigestOf(chunks),
+    *messageIds() {
+      for (const { message_id } of spool.records<HubMessageRow>("messages")) yield message_id;
+    },
+    rows: () => rowsIn(spool, sessionId),
+  };
+}
+
+/** Yields the rows of a table that a session has, by their keys. */
+async function* pages<Row extends object>(
   client: PoolClient,
   { place, sessionNo }: Pick<SessionKey, "place" | "sessionNo">,
-  sessionId: string,
-): Promise<FactRow[]> {
-  const values = [place, sessionNo];
-  const chunks = await client.query<{ kind: string; body: Buffer }>(
-    "SELECT kind, body FROM coppice.facts WHERE place = $1 AND session_no = $2 ORDER BY kind, chunk",
-    values,
-  );
-  const messages = await client.query<HubMessage>(
-    `SELECT m.message_id, m.branch, m.seq, m.step_id, m.turn_seq, m.checksum, m.body
-     FROM coppice.sessions s JOIN coppice.messages m ON m.place = s.place AND m.session_no = s.session_no
-     WHERE s.place = $1 AND s.session_no = $2 AND m.message_id <= s.marked_id ORDER BY m.message_id`,
-    values,
-  );
-  const artifacts = await client.query<{ body: Buffer }>(
-    "SELECT body FROM coppice.artifacts WHERE place = $1 AND session_no = $2 ORDER BY sha256",
-    values,
-  );
-  const facts = chunks.rows.flatMap(({ body }) => decodeRows(body));
-  // A push that is under way has sent more.
-  const isUsed = new Set(facts.flatMap((fact) => (fact.table === "messageArtifacts" ? fact.row.sha256 : [])));
-  const isOf = (table: string) => (fact: FactRow) => fact.table === table;
-  const origin = facts.find(isOf("origin"))?.row as RowsOrigin | undefined;
-  const found = (facts.find(isOf("sessions"))?.row as { id?: unknown } | undefined)?.id;
-  if (origin === undefined || found !== sessionId) {
+  { table, keys, values, condition = "true" }: { table: string; keys: string[]; values: string[]; condition?: string },
+): AsyncGenerator<Row & { body: Buffer }> {
+  const columns = [...keys, ...values].join(", ");
+  const order = keys.join(", ");
+  const after = `(${order}) > (${keys.map((_, index) => `$${index + 3}`).join(", ")})`;
+  let last: unknown[] = [];
+  for (;;) {
+    // The bytes of a body are not read to know their length.
+    const { rows } = await client.query<Row & { body: Buffer | null }>(
+      `SELECT ${columns}, CASE WHEN length <= ${HUB_BODY_BYTES_MAX} THEN body END AS body FROM (
+         SELECT *, sum(length) OVER (ORDER BY ${order}) - length AS before FROM (
+           SELECT ${columns}, body, octet_length(body) AS length FROM coppice.${table}
+           WHERE place = $1 AND session_no = $2 AND ${condition} ${last.length === 0 ? "" : `AND ${after}`}
+           ORDER BY ${order} LIMIT ${PAGE.count}) AS page) AS measured
+       WHERE before < ${PAGE.bytes} ORDER BY ${order}`,
+      [place, sessionNo, ...last],
+    );
+    for (const row of rows) {
+      if (row.body === null)
+        throw new StoreError("ROWS_INVALID", { reason: `a row of ${table} on the hub is too long` });
+      yield row as Row & { body: Buffer };
+    }
+    if (rows.length === 0) return;
+    last = keys.map((name) => rows.at(-1)![name as keyof Row]);
+    // A number that was rounded would begin the same page again.
+    const isRounded = last.some((key) => typeof key === "number" && !Number.isSafeInteger(key));
+    if (isRounded)
+      throw new StoreError("ROWS_INVALID", { reason: `a row of ${table} on the hub has a number too high` });
+  }
+}
+
+const FIRST = ["facts origin", "facts sessions"];
+
+function* rowsIn(spool: Spool, sessionId: string): Generator<FactRow> {
+  const [origin] = factsOf(spool, "origin");
+  const [session] = factsOf(spool, "sessions");
+  if (origin === undefined || (session?.row as { id?: unknown } | undefined)?.id !== sessionId) {
     throw new StoreError("ROWS_INVALID", { reason: `the rows of session "${sessionId}" on the hub are not its own` });
   }
-  const vectors = new Map(
-    facts.filter(isOf("vectors")).map(({ row }) => {
-      const { id, embedding } = row as unknown as { id: number; embedding: Buffer };
-      return [id, { embedding, embedderId: origin.embedderId }];
-    }),
-  );
-  return [
-    ...facts.filter(isOf("origin")),
-    ...facts.filter(isOf("sessions")),
-    ...messages.rows.map((row) => decodeMessage(row, sessionId, vectors.get(row.message_id))),
-    ...artifacts.rows
-      .flatMap(({ body }) => decodeRows(body))
-      .filter((fact) => fact.table !== "artifacts" || isUsed.has(fact.row.sha256)),
-    ...facts.filter(({ table }) => !["origin", "sessions", "vectors"].includes(table)),
-  ];
+  for (const kind of FIRST) for (const { body } of spool.records(kind)) yield* decodeRows(body);
+  yield* messagesOf(spool, sessionId, (origin.row as RowsOrigin).embedderId);
+  const isUsed = new Set<unknown>();
+  for (const { row } of factsOf(spool, "messageArtifacts")) isUsed.add((row as { sha256?: unknown }).sha256);
+  for (const { body } of spool.records("artifacts")) {
+    for (const fact of decodeRows(body)) if (fact.table !== "artifacts" || isUsed.has(fact.row.sha256)) yield fact;
+  }
+  for (const kind of spool.kinds) {
+    if (!kind.startsWith("facts ") || FIRST.includes(kind) || kind === "facts vectors") continue;
+    for (const { body } of spool.records(kind)) yield* decodeRows(body);
+  }
+}
+
+/** Both messages and vectors are in the order of their ids. */
+function* messagesOf(spool: Spool, sessionId: string, embedderId: string): Generator<FactRow> {
+  const vectors = factsOf(spool, "vectors");
+  let next = vectors.next();
+  for (const message of spool.records<HubMessageRow>("messages")) {
+    const idOf = (): unknown => (next.value?.row as { id?: unknown } | undefined)?.id;
+    while (!next.done && Number(idOf()) < message.message_id) next = vectors.next();
+    const { embedding } = (idOf() === message.message_id ? next.value!.row : {}) as { embedding?: Buffer };
+    yield decodeMessage(message, sessionId, embedding && { embedding, embedderId });
+  }
+}
+
+function* factsOf(spool: Spool, kind: string): Generator<FactRow> {
+  for (const { body } of spool.records(`facts ${kind}`)) yield* decodeRows(body);
 }

@@ -1,6 +1,7 @@
 import { createHash, hash } from "node:crypto";
 import { crc32, deflateRawSync, inflateRawSync } from "node:zlib";
 import { StoreError } from "../core/errors.ts";
+import { HUB_BODY_BYTES_MAX } from "../core/limits.ts";
 import type { Role } from "../core/message.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
 import type { FactRow, FactTables } from "../store/fact-rows.ts";
@@ -11,10 +12,9 @@ import { rowOfText, rowText } from "../store/row-text.ts";
 
 /** Deflated lines of JSON, each a row as in a file of rows. */
 const DEFLATED_ROWS = 1;
-const BODY_BYTES_MAX = 1 << 30;
 
-/** Rows of one kind in a chunk. A changed row sends its chunk again. */
-const CHUNK_ROWS = 128;
+/** Rows of one kind in a chunk, and the length of their texts unless one row is longer. A changed row sends its chunk again. */
+const CHUNK = { rows: 128, length: 4_000_000 };
 
 const DIGEST_BYTES = 16;
 
@@ -91,7 +91,11 @@ export function placeOf(
 }
 
 export function encodeRows(rows: readonly FactRow[]): Buffer {
-  const text = rows.map(rowText).join("\n");
+  return encodeLines(rows.map(rowText).join("\n"));
+}
+
+/** @param text  Rows as lines. */
+export function encodeLines(text: string): Buffer {
   return Buffer.concat([Buffer.of(DEFLATED_ROWS), deflateRawSync(text)]);
 }
 
@@ -113,33 +117,55 @@ function linesOf(body: Buffer): string[] {
   };
   if (body[0] !== DEFLATED_ROWS) invalid(`this version does not know the form ${body[0]} of a row on the hub`);
   try {
-    return inflateRawSync(body.subarray(1), { maxOutputLength: BODY_BYTES_MAX }).toString().split("\n");
-  } catch {
-    return invalid("a row on the hub is damaged");
+    return inflateRawSync(body.subarray(1), { maxOutputLength: HUB_BODY_BYTES_MAX }).toString().split("\n");
+  } catch (error) {
+    const isTooLong = (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
+    return invalid(
+      isTooLong ? `a row on the hub has more than ${HUB_BODY_BYTES_MAX} bytes` : "a row on the hub is damaged",
+    );
   }
 }
 
-export interface Chunk {
+/** A chunk on the hub, without its rows. */
+export interface KnownChunk {
   kind: string;
   chunk: number;
   digest: Buffer;
-  rows: FactRow[];
+}
+
+interface Chunk extends KnownChunk {
+  /** The rows as lines. */
+  text: string;
 }
 
 /** Divides facts into chunks, so that only what has changed is sent. */
 export function chunksOf(facts: Iterable<FactRow>): Chunk[] {
-  const byKind = new Map<string, FactRow[]>();
+  const byKind = new Map<string, string[][]>();
+  let length = 0;
   for (const fact of facts) {
-    const known = byKind.get(fact.table);
-    if (known === undefined) byKind.set(fact.table, [fact]);
-    else known.push(fact);
+    const chunks = byKind.get(fact.table) ?? [];
+    byKind.set(fact.table, chunks);
+    const [line, last] = [rowText(fact), chunks.at(-1)];
+    if (last === undefined || last.length === CHUNK.rows || length + line.length > CHUNK.length) {
+      chunks.push([line]);
+      length = line.length;
+    } else {
+      last.push(line);
+      length += line.length;
+    }
   }
-  return [...byKind].flatMap(([kind, rows]) =>
-    Array.from({ length: Math.ceil(rows.length / CHUNK_ROWS) }, (_, chunk) => {
-      const own = rows.slice(chunk * CHUNK_ROWS, (chunk + 1) * CHUNK_ROWS);
-      return { kind, chunk, digest: digestOf(own.map(rowText).join("\n")), rows: own };
+  return [...byKind].flatMap(([kind, chunks]) =>
+    chunks.map((lines, chunk) => {
+      const text = lines.join("\n");
+      return { kind, chunk, digest: digestOf(text), text };
     }),
   );
+}
+
+/** A digest of all facts of a session. */
+export function factsDigestOf(chunks: readonly KnownChunk[]): string {
+  const names = chunks.map(({ kind, chunk, digest }) => `${kind} ${chunk} ${digest.toString("hex")}`);
+  return digestOf(names.sort().join("\n")).toString("hex");
 }
 
 /** A digest of what messages say, in order of their ids. */

@@ -74,6 +74,9 @@ export interface RowsFrom {
   position: number;
 }
 
+/** Leaves out all messages of the path. */
+export const WITHOUT_PATH: RowsFrom = { seq: Number.MAX_SAFE_INTEGER, position: 0 };
+
 /** SQL: the session and its branches. */
 const OWN = `session_id IN (SELECT id FROM sessions WHERE id = @id OR (parent_session_id = @id AND superseded_at_ms IS NOT NULL))`;
 const OF_MESSAGE = `message_id IN (SELECT id FROM messages WHERE ${OWN} AND (seq >= @seq OR session_id <> @id))`;

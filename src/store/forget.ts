@@ -4,6 +4,7 @@ import { logWithout } from "../forest/forget.ts";
 import { isCode } from "./connect.ts";
 import { type DeriveOptions, derive } from "./derive.ts";
 import type { FullTextRepository } from "./full-text.ts";
+import { hubNotesOf, noteForgotten } from "./hub-notes.ts";
 import type { Repositories } from "./repositories.ts";
 import { assertOnPath, type SessionRow } from "./sessions.ts";
 import { isSpan } from "./summaries.ts";
@@ -25,6 +26,11 @@ export interface Forgotten {
   summaryCount: number;
   /** Long strings that no other message uses. */
   artifactCount: number;
+  /**
+   * True if the session is a copy from a hub. Then only this store forgets it, or its messages. To forget it for everyone, pull it
+   * with `take`, forget it, and push.
+   */
+  isCopy: boolean;
 }
 
 export interface ForgetReport extends Forgotten {
@@ -44,17 +50,20 @@ export interface ForgetTerms extends DeriveOptions {
 
 /** Runs `forget` in one transaction. In a dry run, everything that it wrote is undone, so that its counts are exact. */
 function inTransaction(
-  { database }: Repositories,
+  repositories: Repositories,
   { dryRun }: ForgetTerms,
-  forget: () => Omit<Forgotten, "sessionCount">,
+  sessionId: string,
   sessionCount: number,
+  forget: () => Omit<Forgotten, "sessionCount" | "isCopy">,
 ): Forgotten {
+  const { database } = repositories;
   return database.write("forget", () => {
-    if (!dryRun) return { ...forget(), sessionCount };
+    const isCopy = hubNotesOf(repositories, sessionId).isCopy === true;
+    if (!dryRun) return { ...forget(), sessionCount, isCopy };
     const { client } = database;
     client.exec("SAVEPOINT dry_run");
     try {
-      return { ...forget(), sessionCount };
+      return { ...forget(), sessionCount, isCopy };
     } finally {
       client.exec("ROLLBACK TO dry_run; RELEASE dry_run");
     }
@@ -86,7 +95,7 @@ export function forgetSession(repositories: Repositories, sessionId: string, ter
     const counts = { messageCount: ids.length, tokenCount, clusterCount, summaryCount };
     return { ...counts, artifactCount: artifacts.deleteOrphans() };
   };
-  return inTransaction(repositories, terms, forget, 1);
+  return inTransaction(repositories, terms, sessionId, 1, forget);
 }
 
 /**
@@ -162,7 +171,7 @@ export function forgetMessages(
       artifactCount: artifacts.deleteOrphans(),
     };
   };
-  return inTransaction(repositories, terms, forget, 0);
+  return inTransaction(repositories, terms, sessionId, 0, forget);
 }
 
 /** Takes steps out of the logs as they were before rewinds. @param log  The session's log before the steps were forgotten. */
@@ -190,41 +199,6 @@ function forgetUndone(
 }
 
 type NamedSession = Pick<SessionRow, "id" | "source" | "externalId">;
-
-const FORGOTTEN = "hubForgotten";
-
-/** A forgotten session that the hub may still have. */
-export interface NotedSession {
-  sessionId: string;
-  project: string | null;
-  /** Tells a copy of it from a session that begins later under its id. Older notes lack it. */
-  createdAtMs?: number;
-}
-
-/** The sessions that the next push has to forget on the hub; undefined if the store has never been pushed. */
-export function notedSessions({ settings }: Repositories): readonly NotedSession[] | undefined {
-  return settings.get(FORGOTTEN) as NotedSession[] | undefined;
-}
-
-/** Keeps a note of each session that is forgotten from now on. @param done  Sessions that the hub has forgotten. */
-export function keepNotes(repositories: Repositories, done: readonly NotedSession[]): void {
-  const { database, settings } = repositories;
-  const ids = new Set(done.map(({ sessionId }) => sessionId));
-  database.write("push", () => {
-    const noted = notedSessions(repositories) ?? [];
-    const rest = noted.filter(({ sessionId }) => !ids.has(sessionId));
-    settings.set(FORGOTTEN, rest);
-  });
-}
-
-function noteForgotten(
-  repositories: Repositories,
-  { id, project, createdAtMs }: Pick<SessionRow, "id" | "project" | "createdAtMs">,
-): void {
-  const noted = notedSessions(repositories);
-  if (noted === undefined) return;
-  repositories.settings.set(FORGOTTEN, [...noted, { sessionId: id, project, createdAtMs }]);
-}
 
 /** Notes by what an import recognizes a session: its names, and its beginning, which a copy under another name has too. */
 function burySession(repositories: Repositories, session: NamedSession, forgottenAtMs: number): void {

@@ -16,4 +16,8 @@ export class StoreSettingRepository extends Repository {
       .onConflictDoUpdate({ target: storeSettings.name, set: { value } })
       .run();
   }
+
+  delete(name: string): void {
+    this.orm.delete(storeSettings).where(eq(storeSettings.name, name)).run();
+  }
 }

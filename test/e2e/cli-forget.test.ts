@@ -15,7 +15,7 @@ test("forget deletes messages, then the session, and no byte of them stays in th
     0,
     {
       ...{ messageCount: 1, tokenCount: expect.any(Number), sessionCount: 0, clusterCount: 0 },
-      ...{ summaryCount: 0, artifactCount: 0, erased: true, isDryRun: false },
+      ...{ summaryCount: 0, artifactCount: 0, isCopy: false, erased: true, isDryRun: false },
     },
   ]);
   expect(readFileSync(folder.db).includes("canary-51c0")).toBe(false);

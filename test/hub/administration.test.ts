@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { grantTeam, initHub, upgradeHub } from "../../src/hub/administration.ts";
 import { HubConnection } from "../../src/hub/connection.ts";
 import { MIGRATIONS } from "../../src/hub/migrations.ts";
@@ -40,10 +40,53 @@ test("newer tables are refused if they need a newer client, and nothing is chang
   expect(await hub.transaction(async () => "used")).toBe("used");
   await run(url, "UPDATE coppice.hub SET client_min = 99");
   const refused = { code: "HUB_NEWER", details: { version: 99, known: VERSION } };
+  const work = vi.fn();
+  await expect(hub.transaction(work)).rejects.toMatchObject(refused);
+  expect(work).not.toHaveBeenCalled();
   const later = await openedHub(url);
   await expect(later.transaction(async () => {})).rejects.toMatchObject(refused);
   await expect(initHub(later)).rejects.toMatchObject(refused);
   await expect(upgradeHub(later)).rejects.toMatchObject(refused);
+});
+
+test("an upgrade waits for the transactions that have begun", async () => {
+  const url = await testDatabase();
+  const hub = await openedHub(url);
+  await initHub(hub);
+  const order: string[] = [];
+  let upgraded: Promise<unknown> | undefined;
+  await hub.transaction(async (client) => {
+    upgraded = upgradeHub(await openedHub(url)).then(() => order.push("upgraded"));
+    const waiting = "SELECT count(*)::int AS n FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'";
+    await expect.poll(async () => (await client.query(waiting)).rows).toEqual([{ n: 1 }]);
+    order.push("worked");
+  });
+  await upgraded;
+  expect(order).toEqual(["worked", "upgraded"]);
+});
+
+test("a role that is granted reading may write no longer", async () => {
+  const url = await testDatabase();
+  const hub = await openedHub(url);
+  await initHub(hub);
+  const [role, other] = [`demoted_${process.pid}`, `other_writers_${process.pid}`];
+  for (const name of [role, other]) await run(url, `CREATE ROLE ${name} LOGIN`);
+  const isWriter = async () => {
+    return (await run(url, "SELECT pg_has_role($1, 'coppice_writer', 'member') AS may", [role]))[0]!.may;
+  };
+  try {
+    await grantTeam(hub, role, "demoted", "write");
+    expect(await isWriter()).toBe(true);
+    await grantTeam(hub, role, "demoted", "read");
+    expect(await isWriter()).toBe(false);
+    const reader = await openedHub(asRole(url, role));
+    const insert = "INSERT INTO coppice.places (team, project) VALUES ('coppice_team_demoted', 'web')";
+    await expect(reader.transaction((client) => client.query(insert))).rejects.toMatchObject({ code: "HUB_REFUSED" });
+    await run(url, `GRANT coppice_writer TO ${other}; GRANT ${other} TO ${role}`);
+    await expect(grantTeam(hub, role, "demoted", "read")).rejects.toMatchObject({ code: "HUB_REFUSED" });
+  } finally {
+    await hub.administer((client) => client.query(`DROP ROLE ${role}, ${other}`));
+  }
 });
 
 test("errors quote no password and no content", async () => {

@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
+import { grantTeam } from "../../src/hub/administration.ts";
 import { openHub } from "../../src/hub/index.ts";
 import type { Store } from "../../src/index.ts";
-import { readyDatabase, run } from "../support/hub.ts";
+import { openedHub, readyDatabase, run } from "../support/hub.ts";
 import { expectOnHub } from "../support/pushed.ts";
 import { openedStore, temporaryFolder, temporaryPath, temporaryStore } from "../support/temporary-store.ts";
 
@@ -246,6 +247,26 @@ test("the hub does not learn the ids of forgotten sessions that were never meant
   await hub.push(store, { projects: ["web"] });
   const rows = await run(url, "SELECT session_id FROM coppice.sessions ORDER BY 1");
   expect(rows.map(({ session_id }) => session_id)).toEqual(["loose", "one", "theirs"]);
+});
+
+test("a push takes no project of another team, and whoever is in several teams names one", async () => {
+  const url = await readyDatabase();
+  const [hub, store] = [await opened(url), temporaryStore()];
+  await run(url, "INSERT INTO coppice.places (team, project) VALUES ('coppice_team_elsewhere', 'web')");
+  grow(store, "one", 2);
+  await hub.push(store, { projects: ["web"] });
+  const sessions = "SELECT team, session_id FROM coppice.sessions";
+  expect(await run(url, sessions)).toEqual([{ team: "coppice_team_test", session_id: "one" }]);
+  const connection = await openedHub(url);
+  await grantTeam(connection, new URL(url).username, "second", "write");
+  onTestFinished(() => run(url, "REVOKE coppice_team_second FROM CURRENT_USER").then(() => {}));
+  await expect(hub.push(store, { projects: ["web"] })).rejects.toMatchObject({ code: "HUB_REFUSED" });
+  grow(store, "one", 2);
+  expect(await hub.push(store, { projects: ["web"], team: "test" })).toMatchObject({ messageCount: 2 });
+  await expect(hub.push(store, { projects: ["web"], team: "elsewhere" })).rejects.toMatchObject({
+    code: "HUB_REFUSED",
+  });
+  expect(await run(url, sessions)).toHaveLength(1);
 });
 
 test("each error of the store or the hub names what to do", async () => {

@@ -1,6 +1,7 @@
 import { crc32 } from "node:zlib";
 import { HubConnection } from "../../src/hub/connection.ts";
-import { readSession } from "../../src/hub/read-session.ts";
+import { fetchSession } from "../../src/hub/read-session.ts";
+import { Spool } from "../../src/hub/spool.ts";
 import type { Store } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
 import type { FactRow } from "../../src/store/fact-rows.ts";
@@ -11,15 +12,19 @@ import { sessionRows } from "../../src/store/session-rows.ts";
 /** The facts of a session on the hub, as lines. */
 export async function factsOnHub(url: string, sessionId: string, origin: string): Promise<string[]> {
   const hub = await HubConnection.to(url);
+  const spool = new Spool(":memory:");
   try {
     return await hub.transaction(async (client) => {
       const { rows } = await client.query<{ place: number; sessionNo: number }>(
         'SELECT place, session_no AS "sessionNo" FROM coppice.sessions WHERE session_id = $1 AND origin = $2',
         [sessionId, origin],
       );
-      return rows.length === 0 ? [] : (await readSession(client, rows[0]!, sessionId)).map(lineOf).sort();
+      if (rows.length === 0) return [];
+      const { rows: facts } = await fetchSession(client, rows[0]!, sessionId, spool);
+      return Array.from(facts(), lineOf).sort();
     });
   } finally {
+    spool.close();
     await hub.close();
   }
 }

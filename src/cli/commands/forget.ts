@@ -24,8 +24,8 @@ export const forgetCommand: Command<ForgetFlags> = {
     "It shows what would go, and asks. A message is deleted together with its step and the summaries that cover it. Only a " +
     "backup brings it back: imports and watches leave out what was forgotten, also in a longer version of its file or in a " +
     "copy under another name. A session that was forgotten as a whole stays out as a whole. After --restore, the next import " +
-    "brings it back, if its file is still there.\n" +
-    "With --json: {messageCount, tokenCount, sessionCount, clusterCount, summaryCount, artifactCount, erased, isDryRun}; " +
+    "brings it back, if its file is still there. A copy that was pulled from a hub is forgotten only here.\n" +
+    "With --json: {messageCount, tokenCount, sessionCount, clusterCount, summaryCount, artifactCount, isCopy, erased, isDryRun}; " +
     "with --restore: {restored}.",
   argument: SESSION_MEANING,
   options: [
@@ -73,6 +73,7 @@ function* previewLines(id: string, preview: ForgetReport): Generator<string> {
   const clusters = formatCount(clusterCount, "cluster");
   if (clusterCount > 0) yield sessionCount > 0 ? `With it: ${clusters}.` : `${clusters} would lose messages or go.`;
   if (summaryCount > 0) yield `Summaries that cover them, and would go: ${formatNumber(summaryCount)}.`;
+  if (preview.isCopy) yield "It is a copy from the hub, so only this store forgets them.";
   if (artifactCount > 0) yield `Long texts that only they hold: ${formatNumber(artifactCount)}.`;
 }
 
@@ -82,6 +83,10 @@ function* reportLines(id: string, report: ForgetReport, terminal: Terminal): Gen
   yield erased
     ? "The file holds no byte of them."
     : "Another process is reading, or the disk is full, so free space in the file still holds them. Run the command again to erase them, or call `store.erase()`.";
+  if (report.isCopy) {
+    const pull = `coppice pull ${id} --take${report.sessionCount > 0 ? `, coppice forget ${id}` : " --fork"}, coppice push`;
+    yield `Only this store forgot them, because it has a copy. To forget them for everyone: ${pull}`;
+  }
   terminal.hint(`Imports leave them out. To let one bring them back: coppice forget ${id} --restore`);
 }
 

@@ -1,0 +1,120 @@
+import { randomUUID } from "node:crypto";
+import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
+import type { Message, MessageInput } from "../core/message.ts";
+import type { OpenedStore } from "../session/opened-store.ts";
+import { type FactRow, type FactTables, WITHOUT_PATH } from "../store/fact-rows.ts";
+import type { MessagePlace } from "../store/pushed-rows.ts";
+import { sessionRows } from "../store/session-rows.ts";
+import type { WriteRowsTerms, WrittenSession } from "../store/write-rows.ts";
+import type { SessionOnHub } from "./read-session.ts";
+
+/** What only this store has of a session. */
+interface Own {
+  /** The messages of the path, and those of each superseded branch, in order. */
+  messages: Map<string, MessagePlace[]>;
+  entries: FactTables["entries"][];
+  items: FactTables["items"][];
+  summaryCount: number;
+  forgottenIds: number[];
+}
+
+/**
+ * Writes what the hub has of a session, and puts what only this store has into sessions of their own: one for the path with its
+ * entries and items, and one for each superseded branch. Their messages get new ids. Call it inside a transaction.
+ */
+export function writeForked(
+  store: OpenedStore,
+  sessionId: string,
+  onHub: SessionOnHub,
+  terms: WriteRowsTerms,
+): WrittenSession & { forkId: string | null } {
+  const own = ownOf(store, sessionId, onHub);
+  const { messages, entries, items, summaryCount, forgottenIds } = own;
+  const path = messages.get(sessionId) ?? [];
+  const forkId = path.length + entries.length === 0 ? null : makeFork(store, sessionId, path, entries);
+  const branches = [...messages].filter(([id]) => id !== sessionId);
+  const ofBranches = branches.map(([, superseded]) => makeFork(store, sessionId, superseded, []));
+  const written = store.writeRows(onHub.rows(), { ...terms, replaces: true });
+  const notes = [
+    ...written.notes,
+    ...ofBranches.map((id) => `Superseded messages of this store are in session ${id}.`),
+  ];
+  for (const item of items) store.repositories.items.put({ ...item, sessionId: forkId ?? sessionId });
+  if (summaryCount > 0) {
+    notes.push(`Summaries that only this store had are left out: ${summaryCount}. \`resolveDirty\` makes others.`);
+  }
+  const came = new Set(onHub.messageIds());
+  const back = forgottenIds.filter((id) => came.has(id));
+  if (back.length > 0) store.forget(sessionId, { messageIds: back });
+  return { ...written, notes, forkId };
+}
+
+function ownOf({ repositories }: OpenedStore, sessionId: string, onHub: SessionOnHub): Own {
+  const onHubIds = {
+    messages: new Set(onHub.messageIds()),
+    entries: new Set(),
+    items: new Set(),
+    summaries: new Set(),
+  };
+  for (const fact of onHub.rows()) {
+    if (fact.table === "entries" || fact.table === "summaries") onHubIds[fact.table].add(fact.row.id);
+    if (fact.table === "items") onHubIds.items.add(nameOf(fact.row));
+  }
+  const facts: FactRow[] = [];
+  for (const fact of sessionRows(repositories, sessionId, null, WITHOUT_PATH)) {
+    if (fact.table === "entries" || fact.table === "items" || fact.table === "summaries") facts.push(fact);
+  }
+  const messages = new Map<string, MessagePlace[]>();
+  for (const place of repositories.pushedRows.places({ id: sessionId })) {
+    if (onHubIds.messages.has(place.id)) continue;
+    messages.set(place.sessionId, [...(messages.get(place.sessionId) ?? []), place]);
+  }
+  return {
+    messages,
+    entries: facts.flatMap((fact) => (fact.table === "entries" && !onHubIds.entries.has(fact.row.id) ? fact.row : [])),
+    items: facts.flatMap((fact) => (fact.table === "items" && !onHubIds.items.has(nameOf(fact.row)) ? fact.row : [])),
+    summaryCount: facts.filter(({ table, row }) => table === "summaries" && !onHubIds.summaries.has(row.id)).length,
+    forgottenIds: repositories.tombstones.ofSession(sessionId).flatMap(({ messageId }) => messageId ?? []),
+  };
+}
+
+function nameOf({ namespace, key }: FactTables["items"]): string {
+  return JSON.stringify([namespace, key]);
+}
+
+/** Puts messages and entries into a new session, in the order in which they were said, and returns its id. */
+function makeFork(
+  store: OpenedStore,
+  parentSessionId: string,
+  places: readonly MessagePlace[],
+  entries: readonly FactTables["entries"][],
+): string {
+  const { sessions, messages } = store.repositories;
+  const { project, title, settings, createdAtMs } = sessions.known(parentSessionId);
+  const id = randomUUID();
+  const inOrder = [...places].sort((left, right) => left.seq - right.seq);
+  const forkSeq = (inOrder[0]?.seq ?? messages.nextSeq({ sessionId: parentSessionId })) - 1;
+  sessions.insert({ id, project, title, settings, createdAtMs, parentSessionId, forkSeq });
+  const fork = store.resume(id);
+  for (let from = 0; from < inOrder.length; from += BATCH_MESSAGES_MAX) {
+    const ids = inOrder.slice(from, from + BATCH_MESSAGES_MAX).map((place) => place.id);
+    fork.appendAll(messages.byIds(ids).map(inputOf));
+  }
+  for (const { id: _, ...entry } of entries) {
+    const beforeSeq = inOrder.filter(({ seq }) => seq < entry.beforeSeq).length;
+    store.repositories.entries.add({ ...entry, sessionId: id, beforeSeq });
+  }
+  return id;
+}
+
+function inputOf({ role, parts, name, externalId, metadata, pinned, createdAtMs }: Message): MessageInput {
+  return {
+    role,
+    parts: parts as MessageInput["parts"] & object,
+    createdAt: createdAtMs,
+    ...(name !== undefined && { name }),
+    ...(externalId !== undefined && { id: externalId }),
+    ...(metadata !== undefined && { metadata }),
+    ...(pinned && (role === "user" || role === "assistant") && { pinned }),
+  };
+}

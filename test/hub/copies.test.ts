@@ -1,0 +1,250 @@
+import { expect, test } from "vitest";
+import { openHub } from "../../src/hub/index.ts";
+import type { Store } from "../../src/index.ts";
+import { internalsOf } from "../../src/session/opened-store.ts";
+import { CuttingProxy } from "../support/cutting-proxy.ts";
+import { readyDatabase, run } from "../support/hub.ts";
+import { openedHubOf, storeWithCopies } from "../support/hub-stores.ts";
+import { expectOnHub } from "../support/pushed.ts";
+import { talk, user } from "../support/said.ts";
+import { temporaryStore } from "../support/temporary-store.ts";
+
+// Copies of two kinds: what was pulled from a hub, and a copy of a store's file.
+
+const WEB = { projects: ["web"] };
+
+function titleOf(store: Store, id: string): string | null {
+  return store.resume(id).info().title;
+}
+
+function forgetNotes(store: Store): void {
+  internalsOf(store).repositories.database.client.exec("DELETE FROM store_settings WHERE name LIKE 'hub %'");
+}
+
+test("forgetting a copy forgets it there only, and it may be pulled again", async () => {
+  const url = await readyDatabase();
+  const [hub, home, away] = [await openedHubOf(url), temporaryStore(), temporaryStore()];
+  home.session("s", { project: "web" }).appendAll(talk(10));
+  await hub.push(home, WEB);
+  await hub.pull(away, "s");
+  away.session("own", { project: "web" }).appendAll(talk(1));
+  await hub.push(away, WEB);
+  expect(away.forget("s", { dryRun: true })).toMatchObject({ isCopy: true });
+  expect(away.forget("s")).toMatchObject({ isCopy: true, messageCount: 10 });
+  expect(await hub.push(away, WEB)).toMatchObject({ gone: [] });
+  expect(await hub.push(home, WEB)).toMatchObject({ gone: [] });
+  expect(home.resume("s").messages()).toHaveLength(10);
+
+  expect(await hub.pull(away, "s")).toMatchObject({ outcome: "new", messageCount: 10 });
+  away.forget("s");
+  expect(await hub.pull(away, "s", { take: true })).toMatchObject({ outcome: "new", isHolder: true });
+  expect(away.forget("s")).toMatchObject({ isCopy: false });
+  await expect(hub.pull(away, "s")).rejects.toMatchObject({ code: "SESSION_FORGOTTEN" });
+  await hub.push(away, WEB);
+  expect(await hub.push(home, WEB)).toMatchObject({ gone: ["s"] });
+  expect(home.sessions()).toEqual([]);
+  expect(
+    await run(
+      url,
+      "SELECT 1 FROM coppice.messages m JOIN coppice.sessions s USING (session_no) WHERE session_id = 's'",
+    ),
+  ).toEqual([]);
+});
+
+test("a store that lost a session forgets it for all until it knows of the loss, and then for itself", async () => {
+  const url = await readyDatabase();
+  const [hub, home, away] = [await openedHubOf(url), temporaryStore(), temporaryStore()];
+  for (const id of ["told", "untold"]) home.session(id, { project: "web" }).appendAll(talk(4));
+  await hub.push(home, WEB);
+  for (const id of ["told", "untold"]) await hub.pull(away, id, { take: true });
+  expect(await hub.push(home, { sessions: ["told"] })).toMatchObject({ moved: ["told"] });
+  expect(home.forget("told")).toMatchObject({ isCopy: true });
+  expect(home.forget("untold")).toMatchObject({ isCopy: false });
+  await hub.push(home, WEB);
+  expect(await hub.push(away, WEB)).toMatchObject({ gone: ["untold"] });
+  expect(away.sessions().map(({ id }) => id)).toEqual(["told"]);
+});
+
+test("a session under the id of a forgotten copy is the store's own", async () => {
+  const url = await readyDatabase();
+  const [hub, home, away] = [await openedHubOf(url), temporaryStore(), temporaryStore()];
+  home.session("s", { project: "web" }).appendAll(talk(4));
+  await hub.push(home, WEB);
+  await hub.pull(away, "s", { take: true });
+  await hub.pull(home, "s", { take: true });
+  await hub.push(away, WEB); // which tells it that it has a copy
+  away.forget("s");
+  away.session("s", { project: "web" }).append(user("mine"));
+  expect(await hub.push(away, WEB)).toMatchObject({ messageCount: 1, moved: [], gone: [] });
+  away.forget("s");
+  await hub.push(away, WEB);
+  expect(await hub.push(home, WEB)).toMatchObject({ gone: [] });
+  expect(home.resume("s").messages()).toHaveLength(4);
+});
+
+test("what was forgotten before the hub had it deletes nothing, and no copy brings it there", async () => {
+  const url = await readyDatabase();
+  const hub = await openedHubOf(url);
+  const { store, copy } = storeWithCopies();
+  store.session("other", { project: "web" }).appendAll(talk(1));
+  await hub.push(store, WEB);
+  store.session("s", { project: "web" }).appendAll(talk(4));
+  const other = await copy();
+  store.forget("s");
+  await hub.push(store, WEB);
+  expect(await hub.push(other, WEB)).toMatchObject({ gone: [], diverged: ["s"] });
+  expect(other.resume("s").messages()).toHaveLength(4);
+  expect(await run(url, "SELECT session_id FROM coppice.sessions WHERE message_count > 0")).toEqual([
+    { session_id: "other" },
+  ]);
+});
+
+test("an older copy of a file does not overwrite newer titles, items and entries, until it has pulled them", async () => {
+  const url = await readyDatabase();
+  const hub = await openedHubOf(url);
+  const { store, copy } = storeWithCopies();
+  store.session("s", { project: "web" }).appendAll(talk(40));
+  await hub.push(store, WEB);
+  const older = await copy();
+  store.resume("s").rename("new title");
+  store.resume("s").entries.append([{ id: "e", value: 1 }]);
+  store.items.put(["n"], "k", "v", { session: "s" });
+  await hub.push(store, WEB);
+  for (let round = 0; round < 2; round++) {
+    expect(await hub.push(older, WEB)).toMatchObject({ behind: ["s"], sessionCount: 0 });
+    await expectOnHub(url, store, "s");
+  }
+  expect(await hub.pull(older, "s")).toMatchObject({ outcome: "continued", isHolder: true });
+  expect(titleOf(older, "s")).toBe("new title");
+  older.resume("s").rename("newest title");
+  expect(await hub.push(older, WEB)).toMatchObject({ sessionCount: 1, behind: [] });
+  expect(await hub.push(store, WEB)).toMatchObject({ behind: ["s"] });
+  expect((await hub.sessions()).map(({ title }) => title)).toEqual(["newest title"]);
+
+  // The older copy has gone on, too: its messages are kept, and it sends them after it has seen what is newer.
+  older.resume("s").append(user("more"));
+  await hub.push(older, WEB);
+  expect(await hub.pull(store, "s")).toMatchObject({ messageCount: 1 });
+  store.resume("s").append(user("and more"));
+  expect(await hub.push(store, WEB)).toMatchObject({ messageCount: 1, behind: [] });
+});
+
+test("an older copy that has gone on is behind until it has pulled", async () => {
+  const url = await readyDatabase();
+  const hub = await openedHubOf(url);
+  const { store, copy } = storeWithCopies();
+  store.session("s", { project: "web" }).appendAll(talk(4));
+  await hub.push(store, WEB);
+  const older = await copy();
+  store.resume("s").rename("new title");
+  await hub.push(store, WEB);
+  older.resume("s").append(user("more"));
+  expect(await hub.push(older, WEB)).toMatchObject({ behind: ["s"], messageCount: 0 });
+  expect(await hub.pull(older, "s")).toMatchObject({ outcome: "known" });
+  expect(await hub.push(older, WEB)).toMatchObject({ behind: [], messageCount: 1 });
+});
+
+test("a store that lost its notes goes on, and one that has nothing newer asks the hub first", async () => {
+  const url = await readyDatabase();
+  const hub = await openedHubOf(url);
+  const { store, copy } = storeWithCopies();
+  store.session("other", { project: "web" }).appendAll(talk(1));
+  await hub.push(store, WEB);
+  store.session("s", { project: "web" }).appendAll(talk(4));
+  const before = await copy(); // without notes of this session
+  store.resume("s").rename("new title");
+  await hub.push(store, WEB);
+  expect(await hub.push(before, WEB)).toMatchObject({ behind: ["s"] });
+
+  forgetNotes(store);
+  expect(await hub.push(store, WEB)).toMatchObject({ behind: [], sessionCount: 0 });
+  forgetNotes(store);
+  store.resume("s").appendAll(talk(700));
+  expect(await hub.push(store, WEB)).toMatchObject({ behind: [], messageCount: 700 });
+  forgetNotes(store);
+  store.resume("s").rename("newest title");
+  expect(await hub.push(store, WEB)).toMatchObject({ behind: ["s"] });
+  expect(await hub.pull(store, "s")).toMatchObject({ outcome: "continued" });
+  expect(await hub.push(store, WEB)).toMatchObject({ behind: [] });
+});
+
+test("a fork by a pull whose answer was lost has the result of the first attempt", async () => {
+  const url = await readyDatabase();
+  const [hub, home, away] = [await openedHubOf(url), temporaryStore(), temporaryStore()];
+  const proxy = new CuttingProxy(url);
+  const cut = await openHub(await proxy.listen());
+  const prepared = async (id: string): Promise<void> => {
+    home.session(id, { project: "web" }).appendAll(talk(4));
+    await hub.push(home, { sessions: [id] });
+    await hub.pull(away, id, { take: true });
+    away.resume(id).append(user("away"));
+    await hub.push(away, { sessions: [id] });
+    home.resume(id).append(user("at home"));
+  };
+  let isCut = true;
+  for (let statement = 1; isCut; statement++) {
+    const id = `s${statement}`;
+    await prepared(id);
+    proxy.cutAt({ side: "after", statement });
+    const { forkId, outcome, messageCount, isHolder } = await cut.pull(home, id, { take: true, fork: true });
+    isCut = !proxy.isArmed;
+    proxy.cutAt(undefined);
+    expect({ outcome, messageCount, isHolder }, id).toEqual({ outcome: "continued", messageCount: 1, isHolder: true });
+    expect(home.resume(forkId!).messages()).toMatchObject([{ text: "at home" }]);
+    expect(home.sessions().filter(({ parentSessionId }) => parentSessionId === id)).toHaveLength(1);
+  }
+  await cut.close();
+  await proxy.close();
+});
+
+test("a fork has the entries, items and superseded messages that only this store had, and what was forgotten stays so", async () => {
+  const url = await readyDatabase();
+  const [hub, home, away] = [await openedHubOf(url), temporaryStore(), temporaryStore()];
+  const session = home.session("s", { project: "web" });
+  session.appendAll(talk(10));
+  session.entries.append([{ id: "shared", value: 0 }]);
+  home.items.put(["n"], "shared", 0, { session: "s" });
+  await hub.push(home, WEB);
+  await hub.pull(away, "s", { take: true });
+  away.resume("s").append(user("away"));
+  await hub.push(away, WEB);
+
+  const secret = session.messages()[3]!;
+  home.forget("s", { messageIds: [secret.id] });
+  session.appendAll([user("first"), user("wrong")]);
+  session.rewind({ toSeq: 10 });
+  session.entries.append([{ id: "before", value: 1 }]);
+  session.append(user("second"));
+  session.entries.append([{ id: "after", value: 2 }]);
+  home.items.put(["n"], "own", 3, { session: "s" });
+
+  const { forkId, notes } = await hub.pull(home, "s", { take: true, fork: true });
+  const fork = home.resume(forkId!);
+  expect(fork.messages().map(({ text }) => text)).toEqual(["first", "second"]);
+  expect(fork.entries.list().map(({ id, beforeSeq, value }) => [id, beforeSeq, value])).toEqual([
+    ["before", 1, 1],
+    ["after", 2, 2],
+  ]);
+  expect(home.items.list(["n"]).map(({ key, session: of }) => [key, of])).toEqual([
+    ["own", forkId],
+    ["shared", "s"],
+  ]);
+  const [, superseded] = /are in session (\S+)\./.exec(notes.join(" ")) ?? [];
+  expect(home.resume(superseded!).messages()).toMatchObject([{ text: "wrong" }]);
+  expect(home.resume("s").entries.list()).toMatchObject([{ id: "shared" }]);
+  expect(
+    home
+      .resume("s")
+      .messages()
+      .map(({ id }) => id),
+  ).toEqual(
+    away
+      .resume("s")
+      .messages()
+      .map(({ id }) => id)
+      .filter((id) => id !== secret.id),
+  );
+  expect(home.verify()).toMatchObject({ ok: true, problems: [] });
+  await hub.push(home, WEB);
+  expect(await run(url, "SELECT 1 FROM coppice.messages WHERE message_id = $1", [secret.id])).toEqual([]);
+});
