@@ -23,6 +23,23 @@ const TEXTS = [
   `${"- ".repeat(2_400)}deep`,
   `${"*".repeat(5_000)}${"[".repeat(5_000)}${"> ".repeat(2_000)}deep`,
 ];
+/** Short texts that are many elements, and long ones that are few. */
+const HEAVY = [
+  "- item\n".repeat(400),
+  "- a\n".repeat(4_900),
+  "- item\n".repeat(100_000),
+  "- a\n  - b\n    - c\n".repeat(900),
+  `${"|a".repeat(1_500)}|\n${"|-".repeat(1_500)}|\n${`${"|".repeat(1_500)}|\n`.repeat(10)}`,
+  `|a|b|\n|-|-|\n${"|a|b|\n".repeat(3_000)}`,
+  "**a** *b* `c`\n".repeat(1_300),
+  "> a\n\n".repeat(4_000),
+  "# a\n".repeat(4_900),
+  `\`\`\`diff\n${"+a\n-b\n".repeat(3_000)}\`\`\``,
+  "[a](b\n".repeat(3_000),
+  "`a``b```c\n".repeat(1_900),
+  "<!-- a\n".repeat(2_800),
+  "a\u0301\u0302\u0303".repeat(4_900),
+];
 const LONG_LINE = `start ${"x".repeat(5_000_000)} the end of it`;
 
 const folder = scratchFolder();
@@ -34,6 +51,8 @@ describe.skipIf(!hasChromium)("a hostile transcript", () => {
   beforeAll(async () => {
     const { openStore } = await libraryOf(inject("packageFolder"));
     const store = openStore(file);
+    const heavy = store.session("heavy");
+    for (const text of HEAVY) heavy.append({ role: "assistant", content: text });
     const session = store.session(`evil"><script>window.hacked=20</script>`, {
       title: SCRIPT,
       project: `p"><img src=x onerror=window.hacked=21>`,
@@ -171,6 +190,27 @@ describe.skipIf(!hasChromium)("a hostile transcript", () => {
     await page.getByRole("button", { name: "First" }).click();
     await page.locator('.message[aria-label="user, message 0"]').waitFor();
     expect(performance.now() - startedAt).toBeLessThan(15_000);
+    expect(view.faults).toEqual([]);
+  });
+
+  test("draws few elements, whatever a message asks for", async () => {
+    const { page, go } = view;
+    await go("view=session&session=heavy");
+    const size = { drawn: 0, most: 0 };
+    for (let step = 0; step < 8; step++) {
+      await page.locator(".message:not(.is-waiting)").first().waitFor();
+      const counts = await page
+        .locator(".message")
+        .evaluateAll((messages) => messages.map((message) => message.querySelectorAll("*").length));
+      size.drawn = Math.max(size.drawn, counts.length);
+      size.most = Math.max(size.most, ...counts);
+      await page.mouse.wheel(0, 3_000);
+      await page.waitForTimeout(100);
+    }
+    expect(size.drawn).toBeGreaterThan(1);
+    // The list of 400 items is drawn as a list, and the longer ones as they were written.
+    expect(size.most).toBeGreaterThan(400);
+    expect(size.most).toBeLessThan(4_000);
     expect(view.faults).toEqual([]);
   });
 });

@@ -32,6 +32,12 @@ test.each([
   ["another name", { headers: { host: "evil.example" } }],
   ["another name with our port", { headers: { host: "evil.example:PORT" } }],
   ["a name that begins like ours", { headers: { host: "localhost.evil.example:PORT" } }],
+  ["our name as a user of another", { headers: { host: "127.0.0.1:PORT@evil.example" } }],
+  ["our address inside a name that leads here", { headers: { host: "127.0.0.1.nip.example:PORT" } }],
+  ["our name with a dot at its end", { headers: { host: "localhost.:PORT" } }],
+  ["our address as a number", { headers: { host: "2130706433:PORT" } }],
+  ["our address in short", { headers: { host: "127.1:PORT" } }],
+  ["every address", { headers: { host: "0.0.0.0:PORT" } }],
   ["our name without the port", { headers: { host: "127.0.0.1" } }],
   ["our name with another port", { headers: { host: "127.0.0.1:1" } }],
   ["another origin", { headers: { origin: "http://evil.example" } }],
@@ -161,7 +167,9 @@ test("every answer forbids framing, sniffing, foreign scripts and referrers, and
     });
     expect(Object.keys(headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
   }
-  expect(await view.ask("/api/about", { method: "OPTIONS" })).toMatchObject({ status: 405 });
+  for (const method of ["OPTIONS", "PUT", "PATCH", "DELETE", "TRACE"]) {
+    expect(await view.ask("/api/about", { method }), method).toMatchObject({ status: 405 });
+  }
 });
 
 test("a file of a message is never a page: only images have their type", async () => {
@@ -182,6 +190,17 @@ test("a file of a message is never a page: only images have their type", async (
     "application/octet-stream",
   ]);
   for (const headers of served) expect(headers["content-security-policy"]).toBe("default-src 'none'; sandbox");
+});
+
+test("a range of an answer is the whole answer, however many are asked for", async () => {
+  const view = await ServedView.entered((await servedStore()).store);
+  const ranges = `bytes=${Array.from({ length: 500 }, () => "0-").join(",")}`;
+  for (const path of ["/", "/page.js", "/api/part?message=1&path=0"]) {
+    const whole = await view.ask(path);
+    const { status, headers, body } = await view.ask(path, { headers: { range: ranges } });
+    expect([status, body], path).toEqual([whole.status, whole.body]);
+    expect(headers["content-range"]).toBeUndefined();
+  }
 });
 
 test("without `write`, nothing acts, whatever the browser says", async () => {
@@ -242,6 +261,8 @@ test("a body that is too large, not JSON, or of another shape is refused", async
   expect(await send("[]")).toMatchObject({ status: 400 });
   expect(await send('{"session":"s","title":""}')).toMatchObject({ status: 400 });
   expect(await send('{"session":"s","title":"t","more":1}')).toMatchObject({ status: 400 });
+  expect(await send('{"session":"s","__proto__":{"title":"t"}}')).toMatchObject({ status: 400 });
+  expect(await send(`${"[".repeat(100_000)}${"]".repeat(100_000)}`)).toMatchObject({ status: 400 });
   const large = await send(JSON.stringify({ session: "s", title: "x".repeat(300_000) })).catch(() => ({ status: 413 }));
   expect(large).toMatchObject({ status: 413 });
   expect(store.resume("s").info().title).toBe("A secret");
@@ -272,11 +293,63 @@ test.each([
     (port: number) =>
       `POST /api/enter HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
   ],
+  [
+    "a request in the body of a refused one",
+    (port: number, cookie: string) => {
+      const inner = `GET /api/messages?session=s HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCookie: ${cookie}\r\n\r\n`;
+      return `POST /api/enter HTTP/1.1\r\nHost: evil\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`;
+    },
+  ],
+  ...["xchunked", "chunked, identity", " chunked\r\nTransfer-Encoding: identity", "\x0bchunked"].map(
+    (coding): [string, (port: number, cookie: string) => string] => [
+      `a body in the coding ${JSON.stringify(coding)}`,
+      (port, cookie) =>
+        `POST /api/forget HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCookie: ${cookie}\r\nContent-Type: application/json\r\n` +
+        `Transfer-Encoding: ${coding}\r\n\r\n0\r\n\r\n`,
+    ],
+  ),
+  [
+    "two lengths",
+    (port: number, cookie: string) =>
+      `GET /api/about HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCookie: ${cookie}\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\n`,
+  ],
+  [
+    "a header with a space before its colon",
+    (port: number, cookie: string) =>
+      `GET /api/about HTTP/1.1\r\nHost : 127.0.0.1:${port}\r\nCookie: ${cookie}\r\n\r\n`,
+  ],
+  [
+    "a header that goes on in the next line",
+    (port: number, cookie: string) =>
+      `GET /api/about HTTP/1.1\r\nHost: evil\r\n 127.0.0.1:${port}\r\nCookie: ${cookie}\r\n\r\n`,
+  ],
+  [
+    "a header of 100 kB",
+    (port: number, cookie: string) =>
+      `GET /api/about HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCookie: ${cookie}\r\nX: ${"x".repeat(100_000)}\r\n\r\n`,
+  ],
+  [
+    "a path of 100 kB",
+    (port: number, cookie: string) =>
+      `GET /api/search?q=${"x".repeat(100_000)} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCookie: ${cookie}\r\n\r\n`,
+  ],
+  [
+    "a web socket",
+    (port: number, cookie: string) =>
+      `GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCookie: ${cookie}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+      "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+  ],
+  [
+    "an upgrade to HTTP/2",
+    (port: number, cookie: string) =>
+      `GET /api/about HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCookie: ${cookie}\r\nConnection: Upgrade, HTTP2-Settings\r\n` +
+      "Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n",
+  ],
   ["noise", () => "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"],
 ])("%s is refused", async (_name, text) => {
-  const { view } = await servedStore();
-  const answer = await raw(view.port, text(view.port), 2_000);
-  expect(answer).not.toContain("200 OK");
+  const view = await ServedView.entered((await servedStore()).store);
+  const answer = await raw(view.port, text(view.port, view.cookie!), 1_000);
+  expect(answer).not.toMatch(/ (101|2\d\d) /);
   expect(answer).not.toContain("launch");
   expect(await view.ask("/")).toMatchObject({ status: 200 });
 });

@@ -5,6 +5,9 @@ import { visible } from "../format.ts";
 import { Diff, isDiff } from "./diff.tsx";
 import { isProse } from "./prose.ts";
 
+/** Drawing more elements takes too long: a text of 20,000 characters can be a list of 5,000 items. */
+const ELEMENTS_MAX = 1_500;
+
 /**
  * Markdown as elements. Every text of it becomes a text node, HTML included, so nothing in it can run or load: images are named,
  * and links lead only to the web.
@@ -12,14 +15,26 @@ import { isProse } from "./prose.ts";
 export function Markdown({ text }: { text: string }) {
   return useMemo(() => {
     const shown = visible(text);
-    return isProse(shown) ? (
+    const tokens = isProse(shown) ? marked.lexer(shown) : undefined;
+    return tokens && elementCount(tokens) <= ELEMENTS_MAX ? (
       <div class="prose" dir="auto">
-        {blocks(marked.lexer(shown))}
+        {blocks(tokens)}
       </div>
     ) : (
       <pre class="plain-text">{shown}</pre>
     );
   }, [text]);
+}
+
+function elementCount(tokens: readonly Token[]): number {
+  let count = 0;
+  marked.walkTokens([...tokens], (token) => {
+    if (token.type === "table") {
+      const { header, rows } = token as Tokens.Table;
+      count += header.length * (rows.length + 1);
+    } else if (token.type !== "text" && token.type !== "space") count += 1;
+  });
+  return count;
 }
 
 const blocks = (tokens: readonly Token[]): ComponentChildren => tokens.map((token, index) => block(token, index));

@@ -40,10 +40,14 @@ export function VirtualList({ count, estimate, row, onShow, start, handle }: Pro
   }, [count]);
   const anchor = useRef(start === undefined ? undefined : { index: start, inner: -COVERED - 8 });
   const isPlacing = useRef(false);
-  const [range, setRange] = useState<[first: number, end: number]>([
-    Math.max(0, (start ?? 0) - 5),
-    Math.min(count, (start ?? 0) + 20),
-  ]);
+  const rowsBetween = (top: number, bottom: number): [first: number, end: number] => [
+    heights.indexAt(Math.max(0, top - BEYOND)),
+    Math.min(count, heights.indexAt(bottom + BEYOND) + 1),
+  ];
+  const [range, setRange] = useState(() => {
+    const top = heights.offsetOf(start ?? 0);
+    return rowsBetween(top, top + innerHeight);
+  });
   const rangeNow = useRef(range);
 
   const offset = (): number => -list.current!.getBoundingClientRect().top;
@@ -62,8 +66,7 @@ export function VirtualList({ count, estimate, row, onShow, start, handle }: Pro
 
   const see = (): void => {
     const top = offset();
-    const first = heights.indexAt(Math.max(0, top - BEYOND));
-    const end = Math.min(count, heights.indexAt(top + innerHeight + BEYOND) + 1);
+    const [first, end] = rowsBetween(top, top + innerHeight);
     onShow(heights.indexAt(Math.max(0, top + COVERED + 12)), heights.indexAt(top + innerHeight));
     const [from, to] = rangeNow.current;
     if (first === from && end === to) return;

@@ -99,15 +99,26 @@ function Controls({
   const { query, compare } = params.value;
   return (
     <div class="controls" role="group" aria-label="The context">
-      <Budget name="tokens" label={other === undefined ? "Budget" : "First budget"} value={answer?.tokensMax} />
-      <Strategy name="strategy" label={other === undefined ? "Strategy" : "First strategy"} value={answer?.strategy} />
-      <Moment name="moment" label={other === undefined ? "Moment" : "First moment"} answer={answer} seqLast={seqLast} />
+      <div class="control-set">
+        <Budget name="tokens" label={other === undefined ? "Budget" : "First budget"} value={answer?.tokensMax} />
+        <Strategy
+          name="strategy"
+          label={other === undefined ? "Strategy" : "First strategy"}
+          value={answer?.strategy}
+        />
+        <Moment
+          name="moment"
+          label={other === undefined ? "Moment" : "First moment"}
+          answer={answer}
+          seqLast={seqLast}
+        />
+      </div>
       {other !== undefined && (
-        <>
+        <div class="control-set">
           <Budget name="tokens2" label="Second budget" value={other?.tokensMax} />
           <Strategy name="strategy2" label="Second strategy" value={other?.strategy} />
           <Moment name="moment2" label="Second moment" answer={other ?? undefined} seqLast={seqLast} />
-        </>
+        </div>
       )}
       <label class="control control-wide">
         <span>Question</span>
