@@ -62,10 +62,11 @@ export class Ledger {
   /** Notes a line of an actor. @returns the number of acknowledged messages that the actor could not find. */
   hear(actor: string, line: Line): number {
     const entry = this.#entries.get(actor) ?? { next: 0, begun: undefined, forgotten: new Map() };
-    if (line.say === "begin") {
+    if (line.say === "begin") this.#entries.set(actor, { ...entry, begun: line });
+    const isStored = line.say === "stored" || (line.say === "open" && line.next > entry.next);
+    if (isStored && entry.begun !== undefined) {
       // An actor that was started before an older copy replaced the file leaves out the numbers that the copy lacks.
-      for (let number = entry.next; number < line.from; number++) entry.forgotten.set(number, true);
-      this.#entries.set(actor, { ...entry, begun: line });
+      for (let number = entry.next; number < entry.begun.from; number++) entry.forgotten.set(number, true);
     }
     if (line.say === "stored") this.#entries.set(actor, { ...entry, next: line.next, begun: undefined });
     if (line.say === "forgetting" || line.say === "forgot") {

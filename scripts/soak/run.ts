@@ -12,7 +12,7 @@ import { randomFrom } from "../bench/messages.ts";
 import { compile } from "../crash/compile.ts";
 import { readDamaged } from "./damage.ts";
 import { Ledger, type Line } from "./ledger.ts";
-import { OTHER, WRITING } from "./said.ts";
+import { kindOf, OTHER, WRITING } from "./said.ts";
 
 const WORKER = fileURLToPath(new URL("./worker.ts", import.meta.url));
 const CLI = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
@@ -197,7 +197,9 @@ class Round {
     if (line.say === "open") this.#open.set(child, line.ino);
     if (this.#replaced !== undefined && this.#open.has(child) && this.#open.get(child) !== this.#replaced.ino) {
       if (line.say === "begin" && line.at > this.#replaced.atMs) this.#late.add(child);
-      if (line.say === "stored" && this.#late.has(child)) this.#blame("lost", `${actor}: stored in a replaced file`);
+      // An MCP server opens the newer file by itself.
+      const isLate = this.#late.has(child) && kindOf(actor) !== "mcp";
+      if (line.say === "stored" && isLate) this.#blame("lost", `${actor}: stored in a replaced file`);
       return;
     }
     const lost = this.#ledger.hear(actor, line);

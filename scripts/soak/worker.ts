@@ -143,7 +143,7 @@ const ACTIONS: Record<Kind, () => void | Promise<void>> = {
   import: async () => {
     const file = join(dirname(path), `${actor}.jsonl`);
     const to = next + 20 + Math.floor(random() * 300);
-    writeFileSync(file, Array.from({ length: to }, (_, number) => lineOf(number)).join(""));
+    writing(() => writeFileSync(file, Array.from({ length: to }, (_, number) => lineOf(number)).join("")));
     say({ say: "begin", from: next, to, isWhole: false, at: Date.now() });
     await importFiles(store, file, { summarize: random() < 0.3 });
     next = to;
@@ -156,7 +156,7 @@ const ACTIONS: Record<Kind, () => void | Promise<void>> = {
     const lines = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [""];
     let written = lines.length - 1;
     // An actor that was killed in the middle of a line never completes it.
-    writeFileSync(file, lines.with(-1, "").join("\n"));
+    writing(() => writeFileSync(file, lines.with(-1, "").join("\n")));
     say({ say: "begin", from: next, to: 1e9, isWhole: false, at: Date.now() });
     const ended = watchFiles(store, folder, {
       onEvent: (event) => {
@@ -169,10 +169,10 @@ const ACTIONS: Record<Kind, () => void | Promise<void>> = {
       const line = lineOf(written++);
       if (random() < 0.3) {
         const half = Math.floor(line.length / 2); // a line is often written in two pieces
-        appendFileSync(file, line.slice(0, half));
+        writing(() => appendFileSync(file, line.slice(0, half)));
         await sleep(2);
-        appendFileSync(file, line.slice(half));
-      } else appendFileSync(file, line);
+        writing(() => appendFileSync(file, line.slice(half)));
+      } else writing(() => appendFileSync(file, line));
       await Promise.race([sleep(random() * 20), ended]);
     }
   },
@@ -256,6 +256,17 @@ const ACTIONS: Record<Kind, () => void | Promise<void>> = {
     if (!ok) say({ say: "wrong", text: `verify: ${problems[0]!.text}` });
   },
 };
+
+/** Writes a file of the actor's own. The full disk hits it as well as the store. */
+function writing(write: () => void): void {
+  try {
+    write();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EFBIG") throw error;
+    say({ say: "typed", code: "EFBIG" });
+    process.exit(0);
+  }
+}
 
 function lineOf(number: number): string {
   return `${JSON.stringify({ session: actor, ...saidBy(actor, number) })}\n`;

@@ -98,9 +98,12 @@ export function appendToBranch(
 export function catchUp(repositories: Repositories, state: SessionState): void {
   const dataVersion = repositories.database.dataVersion();
   if (dataVersion === state.dataVersion) return;
-  const nextSeq = repositories.messages.nextSeq({ sessionId: state.sessionId });
-  const session = repositories.sessions.byId(state.sessionId);
-  if (nextSeq === state.nextSeq && session?.frontierVersion === state.frontierVersion) {
+  const { messages, sessions } = repositories;
+  const nextSeq = messages.nextSeq({ sessionId: state.sessionId });
+  const newestId = messages.lastOf(state.sessionId)?.id ?? 0;
+  const session = sessions.byId(state.sessionId);
+  const { nextSeq: seqBefore, newestId: idBefore, frontierVersion: versionBefore } = state;
+  if (nextSeq === seqBefore && newestId === idBefore && session?.frontierVersion === versionBefore) {
     // Callers compare this object by identity, so equal settings must stay the same object.
     if (JSON.stringify(session.settings) !== JSON.stringify(state.settings)) state.settings = session.settings;
     state.dataVersion = dataVersion;
@@ -108,7 +111,9 @@ export function catchUp(repositories: Repositories, state: SessionState): void {
   }
   const current = loadSessionState(repositories, state.sessionId);
   if (current === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: state.sessionId });
-  const isMoved = current.frontierVersion !== state.frontierVersion;
+  // A session that was forgotten and has begun again may have the same numbers, but none of the messages.
+  const isAnother = idBefore > 0 && !messages.isStored(idBefore);
+  const isMoved = isAnother || current.frontierVersion !== versionBefore;
   const kept = isMoved ? {} : { nextMove: state.nextMove, loadedSeq: state.loadedSeq };
   Object.assign(state, current, kept, { foreignMoves: state.foreignMoves + (isMoved ? 1 : 0) });
 }
@@ -203,6 +208,7 @@ function messageOf(
 export function follow(state: SessionState, message: Message): void {
   (message.pinned ? state.pinned : state.window).push(message);
   state.nextSeq = message.seq + 1;
+  state.newestId = message.id;
   state.turnSeq = message.turnSeq;
   state.openStep = advanceOpenStep(state.openStep, message);
 }

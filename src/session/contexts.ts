@@ -71,14 +71,6 @@ export class Contexts {
     this.#rendered = undefined;
   }
 
-  /** Drops the notes, because some of their messages may have been forgotten. */
-  dropNotes(): void {
-    this.#coldPart = undefined;
-    this.#rendered = undefined;
-    this.#notes = undefined;
-    this.#blocks = new BlockCache();
-  }
-
   asked(options: ContextOptions): SummaryContext & { strategy: Strategy } {
     const state = this.#access.current();
     const tokensMax = tokensMaxOf(options, state.settings.contextTokensMax);

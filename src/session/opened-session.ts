@@ -454,7 +454,8 @@ export class OpenedSession implements Session {
     if (foreignMoves === this.#foreignMovesSeen) return;
     this.#foreignMovesSeen = foreignMoves;
     this.#syncKeys = undefined;
-    this.#contexts.dropNotes();
+    this.#lastHistory = undefined;
+    this.#contexts.release();
   }
 
   release(): void {

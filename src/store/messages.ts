@@ -150,8 +150,11 @@ export class MessageRepository extends Repository {
   readonly setVector = this.statement<RightVector>`
     UPDATE messages SET embedding = @embedding, embedder_id = @embedderId WHERE id = @id`.run;
   // Resumes, renders and recalls run these.
-  readonly lastOf = this.statement<[sessionId: string], { seq: number; turnSeq: number }>`
-    SELECT ${columns(messages, "seq", "turnSeq")} FROM messages WHERE session_id = ? ORDER BY seq DESC LIMIT 1`.get;
+  readonly lastOf = this.statement<[sessionId: string], { id: number; seq: number; turnSeq: number }>`
+    SELECT ${columns(messages, "id", "seq", "turnSeq")} FROM messages WHERE session_id = ? ORDER BY seq DESC LIMIT 1`
+    .get;
+  readonly isStored = this.statement<[id: number], number>`SELECT EXISTS (SELECT 1 FROM messages WHERE id = ?)`.pluck()
+    .one;
   readonly #unpinnedFrom = this.statement<[sessionId: string, seqFrom: number], MessageValues>`
     SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq >= ? AND pinned = 0 ORDER BY seq`
     .raw()

@@ -57,6 +57,8 @@ export interface SessionState {
   embedderId: string;
   frontierVersion: number;
   nextSeq: number;
+  /** The id of the newest message; 0 if there is none. */
+  newestId: number;
   /** The seq of the newest user message; -1 before the first. */
   turnSeq: number;
   openStep: OpenStep | undefined;
@@ -104,6 +106,7 @@ export function loadSessionState(repositories: Repositories, sessionId: string):
     embedderId: generation.embedderId,
     frontierVersion: row.frontierVersion,
     nextSeq,
+    newestId: last?.id ?? 0,
     turnSeq: last?.turnSeq ?? -1,
     openStep: openStepOf(pinned, window),
     graduatedSeq: row.graduatedSeq,

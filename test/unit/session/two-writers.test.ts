@@ -86,6 +86,25 @@ describe("two stores on one file", () => {
     expect(shown(reader)).toBe(shown(counted().resume("s")));
   });
 
+  test("a session that the other has forgotten and begun again is not taken for the old one", () => {
+    const path = temporaryPath();
+    const [one, other] = [openedStore(path), openedStore(path)];
+    const rehearsed = (subject: string) =>
+      talk(40).map(({ role }, index) => ({ role, content: `${subject} ${index}` }));
+    const session = one.session("s", SMALL);
+    session.sync(rehearsed("old"));
+    for (const strategy of ["flat", "union-find"] as const) session.render({ strategy, tokensMax: 600 });
+    other.forget("s");
+    other.session("s", SMALL).sync(rehearsed("new"));
+    for (const strategy of ["flat", "union-find"] as const) {
+      const shown = JSON.stringify(session.render({ strategy, tokensMax: 600 }));
+      expect(shown).toBe(JSON.stringify(openedStore(path).resume("s").render({ strategy, tokensMax: 600 })));
+      expect(shown).not.toContain("old");
+    }
+    expect(session.append(user("and on"))).toMatchObject({ seq: 40 });
+    expect(openedStore(path).verify()).toMatchObject({ ok: true, messageCount: 41 });
+  });
+
   test("leave each other's sessions alone", () => {
     const path = temporaryPath();
     const [one, other] = [openedStore(path).session("a"), openedStore(path).session("b")];
