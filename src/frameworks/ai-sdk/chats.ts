@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { UIMessage } from "ai";
 import { StoreError } from "../../core/errors.ts";
@@ -10,15 +10,15 @@ import { firstDifference, heldFormOf, jsonOf, type StoredUiMessage, uiMessagesIn
 
 const PAGE_MESSAGES = 10_000;
 
-/** The most chats of which a save remembers what it left in the store. */
-const REMEMBERED_CHATS = 100;
+/** The namespace of an item for each chat: the state in which the last save left it. */
+const SAVED = ["ai-sdk", "chats"];
 
-/** The state in which a save left a chat in the store. */
 interface SavedChat {
-  /** A digest of each UI message. */
-  digests: readonly string[];
-  /** The newest message of the session. */
-  newest: Message | undefined;
+  messageCount: number;
+  /** Of the JSON of the UI messages. */
+  digest: string;
+  /** The id of the newest message of the session; null if there is none. */
+  newestId: number | null;
 }
 
 /**
@@ -28,7 +28,6 @@ interface SavedChat {
 export class CoppiceChats {
   readonly #store: Store;
   readonly #settings: SessionOptions;
-  readonly #saved = new Map<string, SavedChat>();
 
   constructor(store: Store, settings: SessionOptions = {}) {
     this.#store = store;
@@ -59,28 +58,32 @@ export class CoppiceChats {
    */
   saveMessages(chatId: string, messages: readonly UIMessage[]): void {
     const texts = jsonOf(messages);
-    const digests = texts.map((text) => hash("sha256", text));
-    const saved = this.#store.atomically((): SavedChat | undefined => {
+    this.#store.atomically(() => {
       const session = this.#store.session(chatId, this.#settings);
-      const known = this.#savedCount(chatId, session, digests);
+      const known = this.#savedCount(session, texts);
       if (known !== undefined) session.appendAll(parsed(texts.slice(known)).flatMap(heldFormOf));
-      else if (!saveAll(session, parsed(texts))) return undefined;
-      return { digests, newest: session.newest() };
+      else if (!saveAll(session, parsed(texts))) return;
+      const newestId = session.newest()?.id ?? null;
+      const saved: SavedChat = { messageCount: texts.length, digest: digestOf(texts), newestId };
+      if (known !== texts.length) this.#store.items.put(SAVED, chatId, saved, { session: chatId });
     });
-    this.#saved.delete(chatId);
-    if (saved !== undefined) this.#saved.set(chatId, saved);
-    for (const oldest of this.#saved.keys()) if (this.#saved.size > REMEMBERED_CHATS) this.#saved.delete(oldest);
   }
 
   /**
    * Returns how many messages the last save left, if the list only adds to them and nobody has changed the chat since. Then nothing
    * of the chat has to be read.
    */
-  #savedCount(chatId: string, session: Session, digests: readonly string[]): number | undefined {
-    const saved = this.#saved.get(chatId);
-    if (saved === undefined || saved.digests.some((digest, index) => digest !== digests[index])) return undefined;
-    return isDeepStrictEqual(session.newest(), saved.newest) ? saved.digests.length : undefined;
+  #savedCount(session: Session, texts: readonly string[]): number | undefined {
+    const saved = this.#store.items.get(SAVED, session.id)?.value as SavedChat | undefined;
+    if (saved === undefined || saved.newestId !== (session.newest()?.id ?? null)) return undefined;
+    return digestOf(texts.slice(0, saved.messageCount)) === saved.digest ? saved.messageCount : undefined;
   }
+}
+
+function digestOf(texts: readonly string[]): string {
+  const digest = createHash("sha256");
+  for (const text of texts) digest.update(text).update("\n");
+  return digest.digest("hex");
 }
 
 function parsed(texts: readonly string[]): UIMessage[] {

@@ -10,7 +10,7 @@ import {
   type UIMessage,
 } from "ai";
 import { MockLanguageModelV3 } from "ai/test";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { CoppiceChats, contextSteps } from "../../../src/frameworks/ai-sdk.ts";
 import { CHAT_ID, saidBy } from "../../support/ai-sdk-work.ts";
 import { workElsewhere } from "../../support/framework-process.ts";
@@ -140,6 +140,23 @@ describe("a chat", () => {
     ).toThrow("no");
     chats.saveMessages("s", [one, two, three, four, user("5", "e"), user("6", "f"), user("7", "g")]);
     expect(ids()).toEqual(["1", "2", "3", "4", "5", "6", "7"]);
+  });
+
+  test("is not read for a save that only adds to it, in another process either, and what was forgotten stays forgotten", () => {
+    const path = temporaryPath();
+    const said = [user("1", "a"), answer("2", text("the key")), user("3", "c")];
+    new CoppiceChats(openedStore(path)).saveMessages("s", said);
+    const store = openedStore(path);
+    const session = store.session("s");
+    store.forget("s", { messageIds: [session.messages()[1]!.id] });
+    const read = vi.spyOn(session, "messages");
+    const chats = new CoppiceChats(store);
+    chats.saveMessages("s", said);
+    chats.saveMessages("s", [...said, answer("4", text("d"))]);
+    expect(read).not.toHaveBeenCalled();
+    expect(chats.loadMessages("s").map(({ id }) => id)).toEqual(["1", "3", "4"]);
+    store.forget("s");
+    expect(store.items.list([])).toEqual([]);
   });
 
   test("goes back for an answer that is regenerated, and for a message that is edited; both can be undone", async () => {
