@@ -10,6 +10,7 @@ export function* markdownLines(
 ): Generator<string> {
   let sessionId: string | undefined;
   for (const line of exported) {
+    if ("entry" in line || "namespace" in line) continue;
     if (line.session !== sessionId) {
       if (sessionId !== undefined) yield "";
       sessionId = line.session;

@@ -37,6 +37,22 @@ export interface ExportedOrigin {
 /** A message with its external id. */
 export type ImportedMessage = MessageInput & { id: string };
 
+export interface ImportedEntry {
+  value: JsonValue;
+  /** Without it, the entry is recognized by its time. */
+  id?: string;
+  createdAtMs: number;
+}
+
+export interface ImportedItem {
+  namespace: string[];
+  key: string;
+  value: JsonValue | Uint8Array;
+  session?: string;
+  createdAtMs: number;
+  updatedAtMs: number;
+}
+
 export type ImportEvent =
   /** Comes once for each session, before its first message. A parent in the same file comes before its children. */
   | { kind: "session"; session: ImportedSession }
@@ -44,6 +60,10 @@ export type ImportEvent =
   | { kind: "message"; session: string; message: ImportedMessage; line: number }
   /** A message of an exported session. It keeps its seq, and its id if it has an id. */
   | { kind: "restored"; session: string; seq: number; message: MessageInput; line: number }
+  /** JSON beside the messages of a session. It stays after the messages that came before it in the file. */
+  | { kind: "entry"; session: string; entry: ImportedEntry; line: number }
+  /** A value by namespace and key. Comes after all sessions, and `item.session` is the external id of one of them. */
+  | { kind: "item"; item: ImportedItem; line: number }
   /**
    * Where the conversation is now, in a transcript in which the user went back. Comes before a `paused` and at the end.
    * `messageId` is the newest message of `session`, or null if everything was taken back.

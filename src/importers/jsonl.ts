@@ -1,4 +1,4 @@
-import { TIME_MS_MAX } from "../core/limits.ts";
+import { ID_CHARS_MAX, TIME_MS_MAX } from "../core/limits.ts";
 import type { JsonValue } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
 import { sessionSettings } from "../core/settings.ts";
@@ -21,6 +21,9 @@ import { derivedId } from "./values.ts";
  * `createdAt`, `metadata`. `export` begins each session with such a line, which also has `source`, `externalId`, `forkSeq` and
  * `settings` to restore the session. Its messages have a `seq` and need no id.
  *
+ * `export` also writes lines of entries, `{"session":"…","entry":…,"createdAt":0}` with an optional `id`, and of items,
+ * `{"namespace":["…"],"key":"…","value":…,"createdAt":0,"updatedAt":0}`, with `bytes` in base64 or `value`, and an optional `session`.
+ *
  * A message without `id` gets an id from its index in the session and its content. Lines added at the end of the file do not
  * change these ids. If lines are inserted elsewhere, the messages need their own ids.
  */
@@ -30,6 +33,7 @@ export const jsonl: Importer = {
 
   detect(head) {
     for (const line of headObjects(head)) {
+      if (isItemLine(line)) return true;
       if (typeof line.session !== "string") continue;
       if (typeof line.role === "string") return true;
       if (!isObject(line.settings)) continue;
@@ -60,6 +64,10 @@ class JsonlTranslator extends Translator<JsonLine> {
 
   override read({ value, line }: JsonLine): void {
     const warn = (reason: string) => this.warn(line, reason);
+    if (isItemLine(value)) {
+      this.#addItem(value, line, warn);
+      return;
+    }
     const { session: name, project, ...fields } = value;
     if (typeof name !== "string" || name === "") {
       warn("session: expected a name, as a string");
@@ -73,6 +81,7 @@ class JsonlTranslator extends Translator<JsonLine> {
     if (typeof project === "string") session.project ??= project;
     else if (project !== undefined) warn("project: expected a string");
     if (isSessionLine(fields)) this.#introduce(session, fields, warn);
+    else if (isEntryLine(fields)) this.#addEntry(session, fields, line, warn);
     else if (session.isExported && Number.isSafeInteger(fields.seq)) {
       const { seq, ...message } = fields;
       const restored = message as JsonObject & { role: "user" };
@@ -106,6 +115,36 @@ class JsonlTranslator extends Translator<JsonLine> {
     this.emit(event);
   }
 
+  #addEntry(session: SessionSoFar, fields: JsonObject, line: number, warn: (reason: string) => void): void {
+    const { entry: value, id, createdAt } = fields;
+    const createdAtMs = timeOf(createdAt ?? null);
+    if (!isTime(createdAtMs)) warn("createdAt: an entry needs the time when it was made");
+    else if (id !== undefined && (typeof id !== "string" || id === "" || id.length > ID_CHARS_MAX)) {
+      warn(`id: expected a text of 1 to ${ID_CHARS_MAX} characters`);
+    } else {
+      if (!session.isAnnounced) this.#announce(session, { createdAt: createdAtMs });
+      const entry = { value: value!, createdAtMs, ...(id !== undefined && { id }) };
+      this.emit({ kind: "entry", session: session.name, entry, line });
+    }
+  }
+
+  #addItem(fields: JsonObject, line: number, warn: (reason: string) => void): void {
+    const { namespace, key, value, bytes, session, createdAt, updatedAt } = fields;
+    const [createdAtMs, updatedAtMs] = [timeOf(createdAt ?? null), timeOf(updatedAt ?? null)];
+    const isValue = bytes === undefined ? value !== undefined : typeof bytes === "string" && value === undefined;
+    if (!isTime(createdAtMs) || !isTime(updatedAtMs)) warn("createdAt, updatedAt: an item needs both times");
+    else if (session !== undefined && typeof session !== "string") warn("session: expected a name, as a string");
+    else if (!isValue) warn("expected a value, or bytes in base64");
+    else {
+      const item = {
+        ...{ namespace: namespace as string[], key: key as string, createdAtMs, updatedAtMs },
+        value: typeof bytes === "string" ? new Uint8Array(Buffer.from(bytes, "base64")) : value!,
+        ...(session !== undefined && { session }),
+      };
+      this.emit({ kind: "item", item, line });
+    }
+  }
+
   #introduce(session: SessionSoFar, fields: JsonObject, warn: (reason: string) => void): void {
     const introduction = JSON.stringify(fields);
     if (session.isAnnounced) {
@@ -135,13 +174,32 @@ const SESSION_FIELDS: Record<string, (value: JsonValue) => boolean> = {
   project: () => true, // checked for every line
   title: (value) => typeof value === "string",
   parent: (value) => typeof value === "string",
-  createdAt: (value) => Math.abs(timeOf(value)) <= TIME_MS_MAX,
+  createdAt: (value) => isTime(timeOf(value)),
   metadata: isObject,
   source: (value) => typeof value === "string",
   externalId: (value) => typeof value === "string",
   forkSeq: Number.isSafeInteger,
   settings: isSettings,
 };
+
+const ENTRY_FIELDS = ["entry", "id", "createdAt"];
+
+function isEntryLine(fields: JsonObject): boolean {
+  return fields.entry !== undefined && Object.keys(fields).every((field) => ENTRY_FIELDS.includes(field));
+}
+
+const ITEM_FIELDS = ["namespace", "key", "value", "bytes", "session", "createdAt", "updatedAt"];
+
+function isItemLine(line: JsonObject): boolean {
+  const { namespace, key } = line;
+  if (!Array.isArray(namespace) || typeof key !== "string") return false;
+  const isText = (element: JsonValue) => typeof element === "string";
+  return namespace.every(isText) && Object.keys(line).every((field) => ITEM_FIELDS.includes(field));
+}
+
+function isTime(ms: number): boolean {
+  return Math.abs(ms) <= TIME_MS_MAX;
+}
 
 function isSessionLine(fields: JsonObject): boolean {
   return Object.keys(fields).every((field) => Object.hasOwn(SESSION_FIELDS, field));

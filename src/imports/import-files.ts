@@ -67,6 +67,8 @@ export interface ImportResult {
   forgottenCount: number;
   /** Sessions that were left out, because they are excluded. An excluded file counts as one. */
   excludedCount: number;
+  /** Entries and items that were added to the store. */
+  valueCount: number;
   /** How many secrets and private texts in new messages were replaced by placeholders, by kind of secret or `private`. */
   replaced: Record<string, number>;
   /** Files that were found in folders and passed over, because they are in no known format. */
@@ -119,6 +121,7 @@ export async function importFiles(
     knownCount: 0,
     forgottenCount: 0,
     excludedCount: 0,
+    valueCount: 0,
     passedOverCount: 0,
     warningCount: 0,
   };
@@ -143,6 +146,7 @@ export async function importFiles(
     result.knownCount += report.knownCount;
     result.forgottenCount += report.forgottenCount;
     result.excludedCount += report.excludedCount;
+    result.valueCount += report.valueCount;
     addCounts(result.replaced, report.replaced);
     result.warningCount += report.warnings.length + (report.error === null ? 0 : 1);
     onFile?.(report);

@@ -47,6 +47,8 @@ export interface FileReport {
   forgottenCount: number;
   /** Sessions that are left out, because they are excluded. An excluded file counts as one. */
   excludedCount: number;
+  /** Entries and items that were added to the store. */
+  valueCount: number;
   /** How many secrets and private texts in new messages were replaced by placeholders, by kind of secret or `private`. */
   replaced: Replaced;
   warnings: ImportWarning[];
@@ -87,6 +89,12 @@ interface OpenImport {
   opening: Buffer[];
   /** Messages that are not in the store yet. */
   pending: PendingMessage[];
+  /** Entries that are not in the store yet, and how many pending messages come before each. */
+  entries: { event: EntryEvent; after: number }[];
+  /** See `restoreEntries`. */
+  entriesAt: Map<number, number>;
+  /** The seq of its newest message that is in the store. */
+  seqLast: number;
   /** Where its messages stand in the transcript. */
   path: TranscriptPath;
   /** The import of the session that holds its messages: another one if it is a path of that session. */
@@ -99,6 +107,8 @@ interface OpenImport {
 type ReadyImport = OpenImport & { session: OpenedSession };
 
 type Head = Extract<ReadEvent, { kind: "head" }>;
+type EntryEvent = Extract<ReadEvent, { kind: "entry" }>;
+type ItemEvent = Extract<ReadEvent, { kind: "item" }>;
 
 /**
  * Imports files into one store, one after another. A message that the store refuses is reported, and all others are appended. A
@@ -133,7 +143,7 @@ export class ImportRun {
    */
   async read(file: ImportFile): Promise<FileReport> {
     const { onProgress, mayLackVectors, signal } = this.#options;
-    const counts = { newCount: 0, knownCount: 0, forgottenCount: 0, excludedCount: 0 };
+    const counts = { newCount: 0, knownCount: 0, forgottenCount: 0, excludedCount: 0, valueCount: 0 };
     const { path } = file;
     const report: FileReport = {
       path,
@@ -149,6 +159,7 @@ export class ImportRun {
     const open = new Map<string, OpenImport>();
     let heads: Head[] = [];
     let pendingCount = 0;
+    let hasItems = false;
     let warningCount = 0;
     const flush = async ({ isEnd = false, isFork = false, mayWait = false } = {}): Promise<void> => {
       signal?.throwIfAborted();
@@ -173,6 +184,10 @@ export class ImportRun {
         if (++warningCount <= WARNINGS_MAX) report.warnings.push({ line: event.line, reason: event.reason });
       } else if (event.kind === "head") {
         heads.push(event);
+      } else if (event.kind === "item") {
+        if (pendingCount > 0 || !hasItems) await flush({ isEnd: true });
+        hasItems = true;
+        this.#restoreItem(event, open, report);
       } else if (event.kind === "paused") {
         await flush();
         endPaths();
@@ -190,9 +205,12 @@ export class ImportRun {
         if (open.get(origin.externalId)!.isRefused) report.excludedCount += 1;
       } else if (open.has(event.session)) {
         const one = open.get(event.session)!;
-        one.pending.push(event);
-        if (event.kind === "message") one.path.add(event.message.id);
-        noteOpening(one.opening, event);
+        if (event.kind === "entry") one.entries.push({ event, after: one.pending.length });
+        else {
+          one.pending.push(event);
+          if (event.kind === "message") one.path.add(event.message.id);
+          noteOpening(one.opening, event);
+        }
         pendingCount += 1;
         if (pendingCount === BATCH_MESSAGES_MAX) await flush({ mayWait: true });
       }
@@ -211,8 +229,9 @@ export class ImportRun {
     const { pathOf, parentExternalId = "", forkedAfter } = origin;
     const parent = pathOf === undefined ? undefined : open.get(parentExternalId);
     const path = new TranscriptPath(parent?.path, forkedAfter);
-    const none = { session: undefined, opening: [], pending: [], firstNew: undefined, isRewritten: false };
-    const one = { origin, path, isForgotten: false, isRefused: false, ...none } as Omit<
+    const none = { session: undefined, opening: [], pending: [], entries: [], firstNew: undefined, isRewritten: false };
+    const placed = { entriesAt: new Map(), seqLast: -1 };
+    const one = { origin, path, isForgotten: false, isRefused: false, ...none, ...placed } as Omit<
       OpenImport,
       "target"
     > as OpenImport;
@@ -253,8 +272,9 @@ export class ImportRun {
     return true;
   }
 
-  #leaveOut({ pending, isForgotten }: OpenImport, report: FileReport): void {
+  #leaveOut({ pending, entries, isForgotten }: OpenImport, report: FileReport): void {
     const count = pending.splice(0).length;
+    entries.length = 0;
     if (isForgotten) report.forgottenCount += count;
   }
 
@@ -341,6 +361,7 @@ export class ImportRun {
       this.#pace.note(next.length, performance.now() - fromMs);
       await this.#pace.pause();
     }
+    this.#restoreEntries(open, results, report);
     for (const [index, { message, line, replaced }] of pending.entries()) {
       const result = results[index];
       if (result === undefined) continue;
@@ -353,6 +374,61 @@ export class ImportRun {
       open.isRewritten = true;
       const reason = `the file was rewritten: new messages from here on in session ${JSON.stringify(open.session.id)} are stored after messages that they precede in the file`;
       report.warnings.push({ line: open.firstNew.line, reason });
+    }
+  }
+
+  /** @param results  Those of the messages that were pending with the entries. */
+  #restoreEntries(open: ReadyImport, results: readonly (AppendResult | undefined)[], report: FileReport): void {
+    let from = 0;
+    const rows = open.entries.splice(0).map(({ event, after }) => {
+      for (; from < after; from++) open.seqLast = results[from]?.seq ?? open.seqLast;
+      return { event, row: { ...event.entry, beforeSeq: open.seqLast + 1 } };
+    });
+    open.seqLast = results.findLast((result) => result !== undefined)?.seq ?? open.seqLast;
+    this.#addValues(rows, report, (some) =>
+      open.session.entries.restore(
+        some.map(({ row }) => row),
+        open.entriesAt,
+      ),
+    );
+  }
+
+  /** An item of a session that is left out is left out, too. */
+  #restoreItem(event: ItemEvent, open: ReadonlyMap<string, OpenImport>, report: FileReport): void {
+    const { session: name, ...item } = event.item;
+    const session = name === undefined ? undefined : open.get(name)?.session?.id;
+    if (name !== undefined && session === undefined) {
+      if (open.has(name)) return;
+      const reason = `the item belongs to the session ${JSON.stringify(name)}, which is not in the file`;
+      report.warnings.push({ line: event.line, reason });
+      return;
+    }
+    this.#addValues([{ event }], report, () => {
+      const held = this.#store.items.restore({ ...item, ...(session !== undefined && { session }) });
+      if (held !== undefined && !isDeepStrictEqual(held.value, item.value)) {
+        report.warnings.push({ line: event.line, reason: "the store has another value for this item, which stays" });
+      }
+      return [held === undefined];
+    });
+  }
+
+  /** @param add  Tells for each if it was added. If the store refuses one, it gets them one by one. */
+  #addValues<V extends { event: EntryEvent | ItemEvent }>(
+    values: readonly V[],
+    report: FileReport,
+    add: (values: readonly V[]) => readonly boolean[],
+  ): void {
+    if (values.length === 0) return;
+    try {
+      add(values).forEach((isAdded, index) => {
+        if (!isAdded) return;
+        report.valueCount += 1;
+        addCounts(report.replaced, values[index]!.event.replaced);
+      });
+    } catch (error) {
+      if (!StoreError.is(error, "VALUE_INVALID") && !StoreError.is(error, "OPTION_INVALID")) throw error;
+      if (values.length > 1) for (const one of values) this.#addValues([one], report, add);
+      else report.warnings.push({ line: values[0]!.event.line, reason: error.message });
     }
   }
 

@@ -2,6 +2,8 @@
 export type {
   ExportedOrigin,
   ImportEvent,
+  ImportedEntry,
+  ImportedItem,
   ImportedMessage,
   ImportedSession,
   Importer,

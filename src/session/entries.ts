@@ -17,7 +17,7 @@ import {
 import type { Entry } from "../store/entries.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { encodeValue } from "../store/stored-value.ts";
-import { appendEntries, type EntryResult } from "../store/write-values.ts";
+import { appendEntries, type EntryResult, restoreEntries } from "../store/write-values.ts";
 
 export interface EntryInput {
   /** Plain JSON. It is returned as it was given. */
@@ -42,7 +42,7 @@ export interface ListEntriesOptions {
 
 /**
  * JSON of your program that is in order with the messages of a session, but is no message. It is returned as it was written. It is
- * not searched, shown in contexts or exported. `forget` of the session deletes it.
+ * not searched or shown in contexts. `forget` of the session deletes it.
  */
 export interface Entries {
   /**
@@ -75,6 +75,9 @@ const LIST_OPTIONS = once(() =>
   } satisfies FieldsOf<ListEntriesOptions>),
 );
 
+/** An entry of another store, with its place in this one. */
+export type RestoredEntry = EntryInput & Pick<Entry, "createdAtMs" | "beforeSeq">;
+
 export class SessionEntries implements Entries {
   readonly #repositories: Repositories;
   readonly #clock: Clock;
@@ -96,6 +99,15 @@ export class SessionEntries implements Entries {
       ...encodeValue(plainValue(entries[index]!.value, `entries[${index}].value`)),
     }));
     return appendEntries(this.#repositories, this.#sessionId, rows, known);
+  }
+
+  /** Appends entries of another store in their places: see `restoreEntries`. @throws {StoreError} `VALUE_INVALID`. */
+  restore(restored: readonly RestoredEntry[], seenAt: Map<number, number>): boolean[] {
+    const rows = restored.map(({ id, value, createdAtMs, beforeSeq }) => ({
+      ...{ externalId: id ?? null, createdAtMs, beforeSeq },
+      ...encodeValue(plainValue(value, "entry")),
+    }));
+    return restoreEntries(this.#repositories, this.#sessionId, rows, seenAt);
   }
 
   list(options: ListEntriesOptions = {}): Entry[] {

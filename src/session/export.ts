@@ -1,7 +1,10 @@
 import { StoreError } from "../core/errors.ts";
+import { PAGE_LIMIT_MAX } from "../core/limits.ts";
 import type { JsonValue, Message, Part, Role } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
 import { heldTime } from "../core/times.ts";
+import type { Entry } from "../store/entries.ts";
+import type { Item } from "../store/items.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { SessionRow, Unreadable } from "../store/sessions.ts";
 
@@ -44,18 +47,41 @@ export interface ExportedMessage {
   metadata?: Record<string, JsonValue>;
 }
 
-export type ExportLine = ExportedSession | ExportedMessage;
+/** The line of an entry. Its place among the messages of its session is that of its line. */
+export interface ExportedEntry {
+  session: string;
+  entry: JsonValue;
+  id?: string;
+  /** Unix milliseconds. */
+  createdAt: number;
+}
+
+/** The line of an item. It comes after all sessions, and has a value or bytes. */
+export interface ExportedItem {
+  namespace: string[];
+  key: string;
+  value?: JsonValue;
+  /** In base64. */
+  bytes?: string;
+  /** The id of the session that the item belongs to. */
+  session?: string;
+  /** Unix milliseconds. */
+  createdAt: number;
+  updatedAt: number;
+}
+
+export type ExportLine = ExportedSession | ExportedMessage | ExportedEntry | ExportedItem;
 
 export interface ExportOptions {
-  /** The ids of the sessions; by default all. */
+  /** The ids of the sessions; by default all. Items that belong to none of these are then left out. */
   sessions?: readonly string[];
-  /** Called for each session and message that cannot be read. Without this function, the first of them throws. */
+  /** Called for each session, message and item that cannot be read. Without this function, the first of them throws. */
   onUnreadable?: (unreadable: Unreadable) => void;
 }
 
 /**
- * Yields the lines of the neutral format, one object each: a session, then its messages in order, then the next session. A
- * session comes after the one that started it. Derived data is not exported. If a session itself cannot be read, its messages
+ * Yields the lines of the neutral format, one object each: a session, then its messages and entries in order, then the next
+ * session, and items at the end. A session comes after the one that started it. Derived data is not exported. If a session itself cannot be read, its messages
  * are exported without its line.
  *
  * Memory does not grow with the history. Between two lines, others can write to the store. Messages that they append to a session
@@ -69,13 +95,58 @@ export function* exportLines(repositories: Repositories, options: ExportOptions)
     if (row !== undefined && database.read(() => sessions.byId(id)) === undefined) continue; // forgotten meanwhile
     const lastSeq = database.read(() => messages.lastSeq(id)?.seq ?? -1);
     if (row !== undefined) yield sessionLine(row);
+    const entries = row === undefined ? [] : readableEntries(repositories, id, options);
+    const waiting = entries[Symbol.iterator]();
+    let next = waiting.next();
     for (let first = 0; first <= lastSeq; ) {
       const places = database.read(() => messages.seqsFrom(id, first, PAGE_MESSAGES));
       const seqs = places.map(({ seq }) => seq).filter((seq) => seq <= lastSeq);
-      for (const message of readable(repositories, id, seqs, options)) yield messageLine(message);
+      for (const message of readable(repositories, id, seqs, options)) {
+        for (; !next.done && next.value.beforeSeq <= message.seq; next = waiting.next())
+          yield entryLine(id, next.value);
+        yield messageLine(message);
+      }
       if (places.length < PAGE_MESSAGES) break;
       first = places.at(-1)!.seq + 1;
     }
+    for (; !next.done; next = waiting.next()) yield entryLine(id, next.value);
+  }
+  yield* itemLines(repositories, options);
+}
+
+/** After a damaged entry, the other entries of the session are left out. */
+function* readableEntries(repositories: Repositories, sessionId: string, options: ExportOptions): Generator<Entry> {
+  const { database, entries } = repositories;
+  for (let after = 0; ; ) {
+    let page: Entry[];
+    try {
+      page = database.read(() => entries.after(sessionId, after, PAGE_MESSAGES));
+    } catch (error) {
+      if (!StoreError.is(error, "STORE_CORRUPT") || options.onUnreadable === undefined) throw error;
+      options.onUnreadable({ sessionId, reason: error.details.reason });
+      return;
+    }
+    yield* page;
+    if (page.length < PAGE_MESSAGES) return;
+    after = page.at(-1)!.position;
+  }
+}
+
+function* itemLines({ database, items }: Repositories, options: ExportOptions): Generator<ExportedItem> {
+  const wanted = options.sessions && new Set(options.sessions);
+  for (let offset = 0; ; offset += PAGE_LIMIT_MAX) {
+    const ids = database.read(() => items.ids([], { limit: PAGE_LIMIT_MAX, offset, descending: false }));
+    for (const id of ids) {
+      try {
+        const item = database.read(() => items.find(id));
+        const isWanted = item !== undefined && (wanted === undefined || wanted.has(item.session ?? ""));
+        if (isWanted) yield itemLine(item);
+      } catch (error) {
+        if (!StoreError.is(error, "STORE_CORRUPT") || options.onUnreadable === undefined) throw error;
+        options.onUnreadable({ sessionId: "", reason: `item ${id}: ${error.details.reason}` });
+      }
+    }
+    if (ids.length < PAGE_LIMIT_MAX) return;
   }
 }
 
@@ -148,6 +219,20 @@ function sessionLine(row: SessionRow): ExportedSession {
     ...(row.parentSessionId !== null && { parent: row.parentSessionId }),
     ...(row.forkSeq !== null && { forkSeq: row.forkSeq }),
     ...(row.metadata !== null && { metadata: row.metadata }),
+  };
+}
+
+function entryLine(session: string, { value, id, createdAtMs }: Entry): ExportedEntry {
+  return { session, entry: value, ...(id !== undefined && { id }), createdAt: heldTime(createdAtMs) };
+}
+
+function itemLine({ namespace, key, value, session, createdAtMs, updatedAtMs }: Item): ExportedItem {
+  return {
+    ...{ namespace, key },
+    ...(value instanceof Uint8Array ? { bytes: Buffer.from(value).toString("base64") } : { value }),
+    ...(session !== undefined && { session }),
+    createdAt: heldTime(createdAtMs),
+    updatedAt: heldTime(updatedAtMs),
   };
 }
 

@@ -5,10 +5,10 @@ import { StoreError } from "../core/errors.ts";
 import { KEY_CHARS_MAX, NAMESPACE_ELEMENTS_MAX, PAGE_LIMIT_MAX, VALUE_BYTES_MAX } from "../core/limits.ts";
 import { once } from "../core/once.ts";
 import { type FieldsOf, identifier, listOf, parseOptions, parseValue, trueOrFalse, whole } from "../core/schema.ts";
-import type { Item } from "../store/items.ts";
+import type { Item, NewItem } from "../store/items.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { encodeValue } from "../store/stored-value.ts";
-import { deleteItem, deleteItems, putItem } from "../store/write-values.ts";
+import { deleteItem, deleteItems, putItem, restoreItem } from "../store/write-values.ts";
 import { plainValue } from "./entries.ts";
 
 /** Comparisons with a field. Values of different types are unequal, and neither is greater. */
@@ -51,7 +51,7 @@ export interface ListNamespacesOptions {
 
 /**
  * Values of your program by namespace and key: state, settings, operations that were done. A value is plain JSON or bytes, and is
- * returned as it was written. Items are not searched, shown in contexts or exported.
+ * returned as it was written. Items are not searched or shown in contexts.
  *
  * A namespace is a list of texts. It may be empty, and so may its elements and the key.
  */
@@ -129,13 +129,29 @@ export class StoreItems implements Items {
 
   put(namespace: readonly string[], key: string, value: unknown, options: PutItemOptions = {}): void {
     const { session } = parseOptions("items.put", PUT_OPTIONS(), options);
-    putItem(this.#repositories, {
+    putItem(this.#repositories, this.#rowOf(namespace, key, value, session, this.#clock()));
+  }
+
+  /** Stores an item of another store. @returns the item that is here under its name, which then stays. */
+  restore({ namespace, key, value, session, createdAtMs, updatedAtMs }: Item): Item | undefined {
+    const row = this.#rowOf(namespace, key, value, session, updatedAtMs);
+    return restoreItem(this.#repositories, row, createdAtMs) ? undefined : this.get(namespace, key);
+  }
+
+  #rowOf(
+    namespace: readonly string[],
+    key: string,
+    value: unknown,
+    session: string | undefined,
+    writtenAtMs: number,
+  ): NewItem {
+    return {
       namespace: JSON.stringify(parsedNamespace(namespace)),
       key: parsedKey(key),
       sessionId: session ?? null,
-      writtenAtMs: this.#clock(),
+      writtenAtMs,
       ...encodeValue(value instanceof Uint8Array ? checkedBytes(value) : plainValue(value, "value")),
-    });
+    };
   }
 
   get(namespace: readonly string[], key: string): Item | undefined {

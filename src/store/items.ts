@@ -65,9 +65,14 @@ export class ItemRepository extends Repository {
   readonly count = this.statement<[], number>`SELECT count(*) FROM items`.pluck().one;
 
   /** The time of creation of an item that is replaced stays. */
-  put(row: NewItem): void {
+  put(row: NewItem, createdAtMs = row.writtenAtMs): void {
     const known = this.#known.get(row.namespace, row.key);
-    this.#put.run({ ...row, id: known?.id ?? null, createdAtMs: known?.createdAtMs ?? row.writtenAtMs });
+    this.#put.run({ ...row, id: known?.id ?? null, createdAtMs: known?.createdAtMs ?? createdAtMs });
+  }
+
+  /** @param namespace  As JSON. */
+  has(namespace: string, key: string): boolean {
+    return this.#known.get(namespace, key) !== undefined;
   }
 
   byKey(namespace: readonly string[], key: string): Item | undefined {
@@ -86,6 +91,11 @@ export class ItemRepository extends Repository {
   /** The ids of the items in a namespace and in those that begin with it, by namespace and key. */
   ids(prefix: readonly string[], { descending, ...page }: ItemPage): number[] {
     return (descending ? this.#lastIds : this.#ids).all({ ...rangeOf(prefix), ...page });
+  }
+
+  find(id: number): Item | undefined {
+    const row = this.#byId.get(id);
+    return row && itemOf(row);
   }
 
   byId(id: number): Item {

@@ -30,6 +30,43 @@ export function appendEntries(
   });
 }
 
+/**
+ * Entries came from another store. Those that the session had already are left out: they have the same id, or the same time.
+ *
+ * @param seenAt  How many of the file's entries without an id had a time so far. It is changed.
+ * @returns for each if it was added.
+ */
+export function restoreEntries(
+  { database, entries }: Repositories,
+  sessionId: string,
+  rows: readonly Omit<NewEntry, "sessionId">[],
+  seenAt: Map<number, number>,
+): boolean[] {
+  return database.write("entries.append", () => {
+    const heldAt = new Map(entries.timesOf({ sessionId }).map(({ createdAtMs, count }) => [createdAtMs, count]));
+    const isHeld = ({ externalId, createdAtMs }: (typeof rows)[number]): boolean => {
+      if (externalId !== null) return entries.isHeld(sessionId, externalId);
+      const seen = (seenAt.get(createdAtMs) ?? 0) + 1;
+      seenAt.set(createdAtMs, seen);
+      return seen <= (heldAt.get(createdAtMs) ?? 0);
+    };
+    return rows.map((row) => {
+      if (isHeld(row)) return false;
+      entries.add({ ...row, sessionId });
+      return true;
+    });
+  });
+}
+
+/** An item came from another store. @returns false if there is one, which stays. */
+export function restoreItem({ database, items }: Repositories, item: NewItem, createdAtMs: number): boolean {
+  return database.write("items.put", () => {
+    if (items.has(item.namespace, item.key)) return false;
+    items.put(item, createdAtMs);
+    return true;
+  });
+}
+
 export function putItem({ database, sessions, items }: Repositories, item: NewItem): void {
   database.write("items.put", () => {
     const { sessionId } = item;

@@ -33,7 +33,7 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   setup: { args: ["--dry-run"], keys: "changes next" },
   import: {
     args: [join(folder.path, "cli.jsonl")],
-    keys: "files sessionCount newCount knownCount forgottenCount excludedCount replaced passedOverCount isDryRun warningCount summaries",
+    keys: "files sessionCount newCount knownCount forgottenCount excludedCount valueCount replaced passedOverCount isDryRun warningCount summaries",
   },
   chat: null,
   mcp: null,

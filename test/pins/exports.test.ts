@@ -102,6 +102,8 @@ test("values and types of imports", () => {
     "ImportProgress",
     "ImportResult",
     "ImportWarning",
+    "ImportedEntry",
+    "ImportedItem",
     "ImportedMessage",
     "ImportedSession",
     "Importer",

@@ -30,7 +30,7 @@ export const importCommand: Command<ImportFlags> = {
     ".aider.chat.history.md; `-` is standard input. If a file was imported before, only its new messages are added. A line that cannot be read is reported, and all others " +
     "are imported. What looks like a secret of a known provider, or stands between <private> and </private>, is replaced by a " +
     "placeholder. `coppice exclude` leaves out folders and projects for good. `coppice watch --once` finds the folders of your agents by itself. " +
-    "--rows takes files of `export --rows`. With --json: {files, sessionCount, newCount, knownCount, forgottenCount, excludedCount, replaced, passedOverCount, isDryRun, warningCount, summaries}; with --rows: {sessions}.",
+    "--rows takes files of `export --rows`. With --json: {files, sessionCount, newCount, knownCount, forgottenCount, excludedCount, valueCount, replaced, passedOverCount, isDryRun, warningCount, summaries}; with --rows: {sessions}.",
   argument: "files, folders and patterns",
   options: [
     new Option("--format <format>", "the format of the files").choices(IMPORT_FORMATS).default("auto"),
@@ -171,7 +171,7 @@ const COLUMNS: readonly Column<FileReport>[] = [
 ];
 
 function* resultLines(result: ImportResult, isDryRun: boolean, terminal: Terminal): Generator<string> {
-  const { files, sessionCount, newCount, knownCount, forgottenCount, excludedCount, replaced } = result;
+  const { files, sessionCount, newCount, knownCount, forgottenCount, excludedCount, valueCount, replaced } = result;
   const { passedOverCount, warningCount, summaries } = result;
   if (passedOverCount > 0)
     terminal.note(`${formatCount(passedOverCount, "file")} skipped, because the format is unknown.`);
@@ -186,6 +186,7 @@ function* resultLines(result: ImportResult, isDryRun: boolean, terminal: Termina
     formatCount(warningCount, "warning"),
   ];
   yield `${counts.join(", ")}.${isDryRun ? " Nothing was imported: this was a dry run." : ""}`;
+  if (valueCount > 0) yield `${formatNumber(valueCount)} new entries and items.`;
   if (excludedCount > 0) yield `${formatCount(excludedCount, "session")} left out, because you excluded them.`;
   if (Object.keys(replaced).length > 0) yield `Replaced by placeholders: ${replacedText(replaced)}.`;
   if (forgottenCount > 0) yield `${formatCount(forgottenCount, "message")} left out, because you forgot them.`;

@@ -29,6 +29,15 @@ export class Redactor {
         if (id !== undefined) message.id = id;
         return { ...event, message, replaced: this.#takeReplaced() } as RedactedEvent;
       }
+      case "entry": {
+        const value = this.redacted(event.entry.value);
+        return { ...event, entry: { ...event.entry, value }, replaced: this.#takeReplaced() };
+      }
+      case "item": {
+        const { value } = event.item;
+        if (value instanceof Uint8Array) return event;
+        return { ...event, item: { ...event.item, value: this.redacted(value) }, replaced: this.#takeReplaced() };
+      }
       case "session": {
         const { title, metadata } = event.session;
         const names = this.redacted({ ...(title !== undefined && { title }), ...(metadata && { metadata }) });

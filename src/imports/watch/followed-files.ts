@@ -20,7 +20,7 @@ export type WatchEvent =
   | { event: "polling"; reason: string; everyMs: number };
 
 /** The report of one visit, without the warnings and counts of earlier visits. */
-export type Visit = Omit<FileReport, "knownCount" | "forgottenCount" | "excludedCount" | "replaced">;
+export type Visit = Omit<FileReport, "knownCount" | "forgottenCount" | "excludedCount" | "valueCount" | "replaced">;
 
 interface FollowedFile {
   path: string;
