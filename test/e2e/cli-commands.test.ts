@@ -84,7 +84,7 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   completion: { args: ["bash"], keys: "shell script" },
   forget: {
     args: ["spare", "--yes"],
-    keys: "messageCount tokenCount sessionCount clusterCount summaryCount artifactCount erased isDryRun",
+    keys: "messageCount tokenCount sessionCount clusterCount summaryCount artifactCount isCopy erased isDryRun",
   },
 };
 
