@@ -2,6 +2,7 @@ import type { PoolClient } from "pg";
 import { StoreError } from "../core/errors.ts";
 import { checkVersion, type HubConnection, versionOf } from "./connection.ts";
 import { MIGRATIONS } from "./migrations.ts";
+import { addCentroids, hasCentroids } from "./pgvector.ts";
 
 /** The roles of all teams. Members of `coppice_writer` may also read. */
 const RIGHTS = { read: "coppice_reader", write: "coppice_writer" } as const;
@@ -13,6 +14,8 @@ export interface HubUpgrade {
   /** Null before `init`. */
   versionBefore: number | null;
   version: number;
+  /** True if searches compare messages by what they mean: the server has pgvector. */
+  hasPgvector: boolean;
 }
 
 /** Makes the tables of the hub in a database, or brings them to this version. Needs a role that may create roles and schemas. */
@@ -49,7 +52,7 @@ async function migrate(hub: HubConnection, client: PoolClient, versionBefore: nu
   for (const { sql } of MIGRATIONS.slice(version)) await client.query(sql);
   const clientMin = MIGRATIONS.at(-1)!.clientMin;
   await client.query("UPDATE coppice.hub SET version = $1, client_min = $2", [known, clientMin]);
-  return { versionBefore, version: known };
+  return { versionBefore, version: known, hasPgvector: (await hasCentroids(client)) || (await addCentroids(client)) };
 }
 
 /**

@@ -64,7 +64,7 @@ async function emptySession(client: PoolClient, key: SessionKey, since: "forgott
   await deleteFacts(client, key);
   await client.query(
     `UPDATE coppice.sessions SET ${since} = now(), title = NULL, message_count = 0, last_id = 0, head = NULL, shape = NULL,
-       marked_id = 0, marked_count = 0 WHERE place = $1 AND session_no = $2`,
+       vectors = NULL, marked_id = 0, marked_count = 0 WHERE place = $1 AND session_no = $2`,
     [key.place, key.sessionNo],
   );
 }
@@ -72,7 +72,7 @@ async function emptySession(client: PoolClient, key: SessionKey, since: "forgott
 export async function deleteFacts(client: PoolClient, key: SessionKey): Promise<void> {
   const { place, sessionNo } = key;
   await changeIndex(client, key, { added: [], forgottenSessions: [sessionNo] });
-  for (const table of ["messages", "facts", "artifacts"]) {
+  for (const table of ["clusters", "messages", "facts", "artifacts"]) {
     await client.query(`DELETE FROM coppice.${table} WHERE place = $1 AND session_no = $2`, [place, sessionNo]);
   }
 }

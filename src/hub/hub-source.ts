@@ -7,6 +7,7 @@ import { holdsPhrases, type RunWords } from "../recall/phrase.ts";
 import type { Query, QueryWord } from "../recall/query.ts";
 import { affordable, POSTINGS_MAX, POSTINGS_MAX_AMONG, type QueryTerm, rarest } from "../recall/query-terms.ts";
 import type { Found, FoundTerm, Lookup, Source } from "../recall/source.ts";
+import { sampleBy } from "../recall/vector-source.ts";
 import type { EvidenceRow, TextRow } from "../store/evidence.ts";
 import type { SearchScope } from "../store/search-scope.ts";
 import { decodeEmbedding, encodeEmbedding } from "../vector/codec.ts";
@@ -42,6 +43,8 @@ export interface Missing {
   buckets: readonly BucketKey[];
   /** The texts of messages, with the ids that the source has given them. */
   texts: readonly ({ id: number } & MessageKey)[];
+  /** The vectors of messages, likewise. Messages may have none. */
+  vectors: readonly ({ id: number } & MessageKey)[];
 }
 
 /** A source lacks something. When it was fetched, the same question gets its answer. */
@@ -74,9 +77,11 @@ export class HubSource implements Source {
   readonly #words = new Map<string, WordEntry | undefined>();
   readonly #postings = new Map<string, readonly Posting[]>();
   readonly #entries = new Map<number, Entry>();
-  readonly #embeddings = new Map<number, Float32Array>();
+  /** Undefined for messages without a vector. */
+  readonly #embeddings = new Map<number, Float32Array | undefined>();
   readonly #missingBuckets = new Map<string, BucketKey>();
   readonly #missingTexts = new Set<number>();
+  readonly #missingVectors = new Set<number>();
 
   constructor(segments: readonly LoadedSegment[], embedder: LocalEmbedder) {
     this.#segments = segments;
@@ -92,11 +97,14 @@ export class HubSource implements Source {
       } catch (error) {
         if (!(error instanceof NotFetched)) throw error;
       }
-      const texts = Array.from(this.#missingTexts, (id) => ({ id, ...this.keyOf(id) }));
+      const keyed = (ids: Iterable<number>) => Array.from(ids, (id) => ({ id, ...this.keyOf(id) }));
+      const [texts, vectors] = [keyed(this.#missingTexts), keyed(this.#missingVectors)];
       const buckets = [...this.#missingBuckets.values()];
       this.#missingBuckets.clear();
       this.#missingTexts.clear();
-      await fetch({ buckets, texts });
+      this.#missingVectors.clear();
+      await fetch({ buckets, texts, vectors });
+      for (const { id } of vectors) if (!this.#embeddings.has(id)) this.#embeddings.set(id, undefined);
     }
   }
 
@@ -106,6 +114,49 @@ export class HubSource implements Source {
 
   addText(id: number, text: string): void {
     this.#texts.set(id, text);
+  }
+
+  /** @param vector  Of the embedder with which the search compares. */
+  addVector(id: number, vector: Float32Array): void {
+    this.#embeddings.set(id, vector);
+  }
+
+  /** The number of messages. */
+  get messageCount(): number {
+    return this.#removed.messageCount;
+  }
+
+  /** The ids of all messages. */
+  ids(): number[] {
+    return this.#idsIn((loaded) => loaded.segment.messages);
+  }
+
+  /** The ids of some hundred messages, which seldom change. */
+  sampledIds(): number[] {
+    return sampleBy(
+      this.#idsIn((loaded) => loaded.sampled()),
+      (id) => id,
+    );
+  }
+
+  /** Returns the id of a message; undefined if it is not there. */
+  idOf(sessionNo: number, messageId: number): number | undefined {
+    for (const loaded of this.#segments) {
+      const message = loaded.find(sessionNo, messageId);
+      if (message !== undefined && this.#removed.isThere(loaded, message)) return this.#idOf({ loaded, message });
+    }
+    return undefined;
+  }
+
+  /** Returns the id of the next message of its session for each message that has one. */
+  nexts(ids: readonly number[]): Map<number, number> {
+    const nexts = new Map<number, number>();
+    for (const id of ids) {
+      const { sessionNo, seq } = this.#entries.get(id)!.message;
+      const next = this.#at(sessionNo, seq + 1, 0)[0];
+      if (next !== undefined) nexts.set(id, next);
+    }
+    return nexts;
   }
 
   keyOf(id: number): MessageKey {
@@ -139,11 +190,7 @@ export class HubSource implements Source {
     const near = new Set<number>();
     for (const id of ids) {
       const { sessionNo, seq } = this.#entries.get(id)!.message;
-      for (const loaded of this.#segments) {
-        for (const message of loaded.near(sessionNo, seq, radius)) {
-          if (this.#removed.isThere(loaded, message)) near.add(this.#idOf({ loaded, message }));
-        }
-      }
+      for (const there of this.#at(sessionNo, seq, radius)) near.add(there);
     }
     return [...near];
   }
@@ -174,18 +221,50 @@ export class HubSource implements Source {
     return found;
   }
 
-  /** Makes the vectors of texts again, as their stores have them. */
-  embeddings(ids: readonly number[], _embedderId: string): Map<number, Float32Array> {
-    for (const [id, text] of this.textsOf(ids.filter((id) => !this.#embeddings.has(id)))) {
-      const vector = this.#embedder.embed(text);
-      if (vector !== undefined) this.#embeddings.set(id, decodeEmbedding(encodeEmbedding(vector)));
+  /** The vectors of the local embedder are made again of the texts, as their stores have them. Others are fetched. */
+  embeddings(ids: readonly number[], embedderId: string): Map<number, Float32Array> {
+    const unknown = ids.filter((id) => !this.#embeddings.has(id));
+    if (embedderId === this.#embedder.id) {
+      for (const [id, text] of this.textsOf(unknown)) {
+        const vector = this.#embedder.embed(text);
+        this.#embeddings.set(id, vector && decodeEmbedding(encodeEmbedding(vector)));
+      }
+    } else if (unknown.length > 0) {
+      for (const id of unknown) this.#missingVectors.add(id);
+      throw new NotFetched();
     }
-    return this.#embeddings;
+    const found = new Map<number, Float32Array>();
+    for (const id of ids) {
+      const vector = this.#embeddings.get(id);
+      if (vector !== undefined) found.set(id, vector);
+    }
+    return found;
   }
 
   /** Clusters of the hub have no handles. */
   clusterOf(): null {
     return null;
+  }
+
+  #idsIn(messagesOf: (loaded: LoadedSegment) => readonly IndexedMessage[]): number[] {
+    const ids = new Set<number>();
+    for (const loaded of this.#segments) {
+      for (const message of messagesOf(loaded)) {
+        if (this.#removed.isThere(loaded, message)) ids.add(this.#idOf({ loaded, message }));
+      }
+    }
+    return [...ids];
+  }
+
+  /** Returns the messages of a session that are at most `radius` seqs away. */
+  #at(sessionNo: number, seq: number, radius: number): number[] {
+    const ids: number[] = [];
+    for (const loaded of this.#segments) {
+      for (const message of loaded.near(sessionNo, seq, radius)) {
+        if (this.#removed.isThere(loaded, message)) ids.push(this.#idOf({ loaded, message }));
+      }
+    }
+    return ids;
   }
 
   /** Returns how many messages hold a stem. Lists are only read if some of their messages may be gone. */

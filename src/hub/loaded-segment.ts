@@ -1,4 +1,5 @@
-import type { IndexedMessage, Segment } from "./segment.ts";
+import { sampleBy } from "../recall/vector-source.ts";
+import { byId, type IndexedMessage, type Segment } from "./segment.ts";
 
 /** A segment in memory, with what searches need of its sessions. */
 export class LoadedSegment {
@@ -11,6 +12,7 @@ export class LoadedSegment {
   readonly uncommon: readonly IndexedMessage[];
   /** In order of their seqs. */
   readonly #bySession = new Map<number, IndexedMessage[]>();
+  #sampled: readonly IndexedMessage[] | undefined;
 
   constructor(place: number, number: number, segment: Segment) {
     this.place = place;
@@ -31,6 +33,30 @@ export class LoadedSegment {
       }
     }
     for (const messages of this.#bySession.values()) messages.sort((left, right) => left.seq - right.seq);
+  }
+
+  /** Returns a message; undefined if the segment does not have it. */
+  find(sessionNo: number, messageId: number): IndexedMessage | undefined {
+    if (!this.sums.has(sessionNo)) return undefined;
+    const { messages } = this.segment;
+    const wanted = { sessionNo, messageId };
+    let [from, to] = [0, messages.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if (byId(messages[middle]!, wanted) < 0) from = middle + 1;
+      else to = middle;
+    }
+    const found = messages[from];
+    return found !== undefined && found.net > 0 && byId(found, wanted) === 0 ? found : undefined;
+  }
+
+  /** Returns messages that a sample of several segments may have. */
+  sampled(): readonly IndexedMessage[] {
+    this.#sampled ??= sampleBy(
+      this.segment.messages.filter(({ net }) => net > 0),
+      ({ messageId }) => messageId,
+    );
+    return this.#sampled;
   }
 
   /** Returns the messages of a session that are at most `radius` seqs away. */

@@ -1,5 +1,5 @@
 /** The lowest version of the tables that this version of Coppice can use. */
-export const VERSION_MIN = 3;
+export const VERSION_MIN = 4;
 
 /**
  * The versions of the hub's tables, in order. A released one is never edited. `clientMin` is the lowest version that a client must
@@ -12,6 +12,7 @@ export const MIGRATIONS: readonly { clientMin: number; sql: string }[] = [
   { clientMin: 1, sql: tablesOfVersion1() },
   { clientMin: 2, sql: tablesOfVersion2() },
   { clientMin: 3, sql: tablesOfVersion3() },
+  { clientMin: 4, sql: tablesOfVersion4() },
 ];
 
 function tablesOfVersion1(): string {
@@ -210,6 +211,40 @@ GRANT INSERT (place, team, level, has_gone, head) ON coppice.segments TO coppice
 -- Nobody can make the counter overflow. A block above the highest one is refused by stores, which then choose one themselves.
 CREATE OR REPLACE FUNCTION coppice.grant_block(above bigint) RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path = '' AS
   'UPDATE coppice.hub SET id_block = least(greatest(id_block, above), 33538048) + 1 RETURNING id_block';
+`;
+}
+
+/** Vectors, for searches by meaning. A client that does not know them would pull sessions without their vectors. */
+function tablesOfVersion4(): string {
+  return `
+-- As the store has it. NULL if it has none, or if the local embedder makes it again.
+ALTER TABLE coppice.messages ADD embedding bytea CHECK (octet_length(embedding) <= 262144);
+ALTER TABLE coppice.messages ALTER COLUMN embedding SET STORAGE EXTERNAL;
+
+-- A digest of the vectors and clusters that are there.
+ALTER TABLE coppice.sessions ADD vectors bytea;
+
+-- Messages that are near to each other: the clusters of a session, and the turns of its window. Their centroids are in a column that
+-- is added where the server has pgvector: see \`addCentroids\`.
+CREATE TABLE coppice.clusters (
+  place bigint NOT NULL,
+  session_no bigint NOT NULL,
+  root bigint NOT NULL,
+  team text NOT NULL,
+  embedder_id text NOT NULL,
+  dimension integer NOT NULL,
+  members bigint[] NOT NULL,
+  digest bytea NOT NULL,
+  PRIMARY KEY (place, session_no, root),
+  FOREIGN KEY (place, session_no, team) REFERENCES coppice.sessions (place, session_no, team)
+);
+
+${teamTable("clusters")}
+
+GRANT SELECT ON coppice.clusters TO coppice_reader, coppice_writer;
+GRANT INSERT, DELETE ON coppice.clusters TO coppice_writer;
+GRANT UPDATE (embedding) ON coppice.messages TO coppice_writer;
+GRANT UPDATE (vectors) ON coppice.sessions TO coppice_writer;
 `;
 }
 

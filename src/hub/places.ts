@@ -92,8 +92,11 @@ export async function insertRows(
       (end === from || byteLength < STATEMENT_BYTES_MAX)
     ) {
       const row = rows[end]!;
-      for (const column of columns) values.push(row[column]);
-      byteLength += Buffer.isBuffer(row.body) ? row.body.byteLength : 0;
+      for (const column of columns) {
+        const value = row[column];
+        values.push(value);
+        byteLength += Buffer.isBuffer(value) || typeof value === "string" ? value.length : 0;
+      }
       end += 1;
     }
     const tuples = Array.from({ length: end - from }, (_, index) => {

@@ -1,5 +1,4 @@
 import type { PoolClient } from "pg";
-import { hashingEmbedder } from "../models/hashing-embedder.ts";
 import { type FactRow, type FactTables, WITHOUT_PATH } from "../store/fact-rows.ts";
 import { hubNotesOf, noteOnHub } from "../store/hub-notes.ts";
 import type { IndexedRow, MessageBatch, MessagePlace } from "../store/pushed-rows.ts";
@@ -20,6 +19,7 @@ import {
   placeOf,
   shapeOf,
 } from "./rows.ts";
+import { putVectors, type SessionVectors, vectorsOf } from "./session-vectors.ts";
 import { changeIndex } from "./word-index.ts";
 
 /** A transaction sends at most this many messages, and stops after about this many bytes of them. */
@@ -57,6 +57,7 @@ interface SessionRow {
   last_id: number;
   head: Buffer | null;
   shape: Buffer | null;
+  vectors: Buffer | null;
   created_at_ms: number | null;
   /** The highest id of its rows. */
   newest_id: number | null;
@@ -65,13 +66,14 @@ interface SessionRow {
   is_expired: boolean;
 }
 
-/** What is read of the store in one snapshot. The facts are there if the batch is the last. */
+/** What is read of the store in one snapshot. The facts and vectors are there if the batch is the last. */
 interface Snapshot {
   places: MessagePlace[];
   batch: MessageBatch;
   /** The texts of the batch. */
   indexed: IndexedRow[];
   facts: FactRow[] | undefined;
+  vectors: SessionVectors | undefined;
 }
 
 interface Step {
@@ -141,7 +143,7 @@ async function lockKnown(
   { place }: HubPlace,
   { id, origin }: PushedName,
 ): Promise<SessionRow | undefined> {
-  const select = `SELECT session_no, holder, message_count, last_id, head, shape, created_at_ms, newest_id,
+  const select = `SELECT session_no, holder, message_count, last_id, head, shape, vectors, created_at_ms, newest_id,
       pushed_at IS NOT NULL AS was_pushed, forgotten_at IS NOT NULL AS is_forgotten, expired_at IS NOT NULL AS is_expired
     FROM coppice.sessions WHERE place = $1 AND origin = $2 AND session_id = $3 FOR UPDATE`;
   const { rows } = await client.query<SessionRow>(select, [place, origin, id]);
@@ -198,7 +200,8 @@ async function advance(client: PoolClient, key: SessionKey, row: SessionRow, rea
   });
   const hasNewFacts = local.facts !== undefined && (await putFacts(client, key, known, local.facts, reader));
   if (forgottenCount > 0) await deleteUnusedArtifacts(client, key, local.facts!);
-  const hasChanged = isMoved || hasNewFacts || forgottenCount > 0 || local.batch.messages.length > 0;
+  const hasNewVectors = local.vectors !== undefined && (await putVectors(client, key, local.vectors, row.vectors));
+  const hasChanged = isMoved || hasNewFacts || hasNewVectors || forgottenCount > 0 || local.batch.messages.length > 0;
   if (hasChanged) await mark(client, key, local, row.last_id, reader);
   return { isDone: local.facts !== undefined, outcome: hasChanged ? "pushed" : "unchanged" };
 }
@@ -222,16 +225,14 @@ class SnapshotReader {
       const batch = pushedRows.batch(id, afterId, most);
       const isLast = (batch.messages.at(-1)?.id ?? afterId) >= (places.at(-1)?.id ?? 0);
       const indexed = pushedRows.indexed(batch.messages.map((row) => row.id));
-      if (!isLast) return { places, batch, indexed, facts: undefined };
+      if (!isLast) return { places, batch, indexed, facts: undefined, vectors: undefined };
       const facts: FactRow[] = [];
       for (const fact of sessionRows(this.#repositories, id, storeId, WITHOUT_PATH)) {
         if (!OF_MESSAGES.has(fact.table)) facts.push(fact);
       }
       for (const row of pushedRows.artifactsOf(id)) facts.push({ table: "messageArtifacts", row });
-      if (factOf(facts, "origin").embedderId !== hashingEmbedder.id) {
-        for (const row of pushedRows.vectors(id)) facts.push({ table: "vectors", row } as unknown as FactRow);
-      }
-      return { places, batch, indexed, facts };
+      const vectors = vectorsOf(this.#repositories, id, factOf(facts, "origin"));
+      return { places, batch, indexed, facts, vectors };
     });
   }
 

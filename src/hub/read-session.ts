@@ -9,7 +9,8 @@ import type { Spool } from "./spool.ts";
 /** A query asks for rows up to these limits, and for at least one. */
 const PAGE = { count: 1_000, bytes: 4_000_000 };
 
-type HubMessageRow = Omit<HubMessage, "body">;
+/** `embedding` is in base64. */
+type HubMessageRow = Omit<HubMessage, "body" | "embedding"> & { embedding: string | undefined };
 
 /** The rows of a session on the hub, which can be read more than once. */
 export interface SessionOnHub {
@@ -42,14 +43,16 @@ export async function fetchSession(
     chunks.push(chunk);
     spool.add(`facts ${chunk.kind}`, {}, body);
   }
-  const messages = pages<HubMessageRow>(client, key, {
+  const messages = pages<Omit<HubMessage, "body">>(client, key, {
     table: "messages",
     keys: ["message_id"],
-    values: ["branch", "seq", "step_id", "turn_seq", "checksum"],
+    values: ["branch", "seq", "step_id", "turn_seq", "checksum", "embedding"],
     // A push that is under way has sent more.
     condition: "message_id <= (SELECT marked_id FROM coppice.sessions WHERE place = $1 AND session_no = $2)",
   });
-  for await (const { body, ...row } of messages) spool.add("messages", row, body);
+  for await (const { body, embedding, ...row } of messages) {
+    spool.add("messages", { ...row, embedding: embedding?.toString("base64") }, body);
+  }
   const artifacts = pages<{ sha256: Buffer }>(client, key, { table: "artifacts", keys: ["sha256"], values: [] });
   for await (const { body } of artifacts) spool.add("artifacts", {}, body);
   return {
@@ -117,14 +120,15 @@ function* rowsIn(spool: Spool, sessionId: string): Generator<FactRow> {
   }
 }
 
-/** Both messages and vectors are in the order of their ids. */
+/** Version 3 of the tables had vectors among the facts. Both are in the order of their ids. */
 function* messagesOf(spool: Spool, sessionId: string, embedderId: string): Generator<FactRow> {
   const vectors = factsOf(spool, "vectors");
   let next = vectors.next();
   for (const message of spool.records<HubMessageRow>("messages")) {
     const idOf = (): unknown => (next.value?.row as { id?: unknown } | undefined)?.id;
     while (!next.done && Number(idOf()) < message.message_id) next = vectors.next();
-    const { embedding } = (idOf() === message.message_id ? next.value!.row : {}) as { embedding?: Buffer };
+    const fact = (idOf() === message.message_id ? next.value!.row : {}) as { embedding?: Buffer };
+    const embedding = message.embedding === undefined ? fact.embedding : Buffer.from(message.embedding, "base64");
     yield decodeMessage(message, sessionId, embedding && { embedding, embedderId });
   }
 }

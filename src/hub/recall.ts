@@ -7,11 +7,14 @@ import { hashingEmbedder } from "../models/hashing-embedder.ts";
 import { hitsOf } from "../recall/answer.ts";
 import type { RecallHit } from "../recall/hits.ts";
 import { parseQuery } from "../recall/query.ts";
-import { unitVector } from "../recall/query-vector.ts";
+import { type QueryVector, unitVector } from "../recall/query-vector.ts";
 import { type RecallOptions, recallSchema } from "../recall/recall.ts";
 import { search } from "../recall/search.ts";
+import { internalsOf } from "../session/opened-store.ts";
+import type { Store } from "../session/store.ts";
 import type { SearchScope } from "../store/search-scope.ts";
-import { HubSource, type Missing } from "./hub-source.ts";
+import { HubSource, type MessageKey, type Missing } from "./hub-source.ts";
+import { HubVectors } from "./hub-vectors.ts";
 import type { LoadedSegment } from "./loaded-segment.ts";
 
 const ASKED = {
@@ -25,11 +28,18 @@ const ASKED = {
   roles: true,
   sinceMs: true,
   untilMs: true,
+  vectorMsMax: true,
   signal: true,
 } as const;
 
 /** The messages to search on the hub, and the hits to return. Without a project, all projects of your teams are searched. */
-export type HubRecallOptions = Pick<RecallOptions, keyof typeof ASKED>;
+export interface HubRecallOptions extends Pick<RecallOptions, keyof typeof ASKED> {
+  /**
+   * A store whose embedder makes the vector of the query. If it knows what texts mean, and sessions of the hub have vectors of the
+   * same embedder, messages are also compared by their meaning.
+   */
+  store?: Store;
+}
 
 /** A message of the hub that answers a query. Messages of the hub are in no cluster, so `root` is null. */
 export interface HubHit extends RecallHit {
@@ -47,8 +57,20 @@ export type HubSessionName = Pick<HubHit, "sessionId" | "store">;
 export interface HubReader {
   /** Returns the segments of a project, or of all. */
   segments(project: string | undefined): Promise<LoadedSegment[]>;
+  /**
+   * Returns messages of the clusters of a project that are nearest to a vector, and the vectors of the messages. Clusters of other
+   * embedders are left out.
+   */
+  near(
+    project: string | undefined,
+    vector: QueryVector,
+  ): Promise<(Pick<MessageKey, "sessionNo" | "messageId"> & { vector: Float32Array })[]>;
   /** Puts what is missing into the source. Returns the names of the messages' sessions by their numbers. */
-  fetch(missing: Missing, source: HubSource): Promise<Iterable<readonly [sessionNo: number, HubSessionName]>>;
+  fetch(
+    missing: Missing,
+    source: HubSource,
+    vector: QueryVector | undefined,
+  ): Promise<Iterable<readonly [sessionNo: number, HubSessionName]>>;
 }
 
 /**
@@ -58,19 +80,31 @@ export interface HubReader {
  * @throws {StoreError} `QUERY_EMPTY`, `OPTION_INVALID`, and what the reader throws.
  */
 export async function recallOnHub(reader: HubReader, text: string, options: HubRecallOptions = {}): Promise<HubHit[]> {
-  const { signal, near, ...parsed } = parseOptions("hub.recall", hubRecallSchema(), options);
+  const { store, ...others } = options;
+  const { signal, near, vectorMsMax, ...parsed } = parseOptions("hub.recall", hubRecallSchema(), others);
   const query = { ...parseQuery(text), ...(near && { near }) };
   signal?.throwIfAborted();
-  const source = new HubSource(await reader.segments(parsed.project), hashingEmbedder);
+  const meaning = store && (await internalsOf(store).meaningOf(text, vectorMsMax, signal));
+  const [segments, members] = await Promise.all([
+    reader.segments(parsed.project),
+    meaning === undefined ? [] : reader.near(parsed.project, meaning),
+  ]);
+  const source = new HubSource(segments, hashingEmbedder);
+  const nearIds: number[] = [];
+  for (const { sessionNo, messageId, vector } of members) {
+    const id = source.idOf(sessionNo, messageId);
+    if (id === undefined) continue;
+    nearIds.push(id);
+    source.addVector(id, vector);
+  }
+  const isByMeaning = nearIds.length > 0;
+  const vector = isByMeaning ? meaning : lexicalVector(text);
   const names = new Map<number, HubSessionName>();
   const fetch = async (missing: Missing): Promise<void> => {
     signal?.throwIfAborted();
-    for (const [sessionNo, name] of await reader.fetch(missing, source)) names.set(sessionNo, name);
+    for (const [sessionNo, name] of await reader.fetch(missing, source, vector)) names.set(sessionNo, name);
   };
-  const { id: embedderId, dimension } = hashingEmbedder;
-  const embedding = hashingEmbedder.embed(text);
-  const vector = embedding && { embedderId, embedding: unitVector("the query's embedding", embedding, dimension) };
-  const ports = { source, clock: systemClock };
+  const ports = { source, clock: systemClock, ...(isByMeaning && { messageVectors: new HubVectors(source, nearIds) }) };
   const { limit } = parsed;
   const ranking = await source.answer(() => search(ports, query, vector, parsed as SearchScope, limit), fetch);
   const wanted = { ...parsed, tokenCounter: estimatingTokenCounter };
@@ -87,4 +121,10 @@ export async function recallOnHub(reader: HubReader, text: string, options: HubR
       copies: hit.copies.map((copy) => ({ ...named(copy), ...names.get(Number(copy.sessionId)) })),
     };
   });
+}
+
+function lexicalVector(text: string): QueryVector | undefined {
+  const { id: embedderId, dimension } = hashingEmbedder;
+  const embedding = hashingEmbedder.embed(text);
+  return embedding && { embedderId, embedding: unitVector("the query's embedding", embedding, dimension) };
 }

@@ -39,16 +39,18 @@ export interface HubMessage {
   digest: Buffer;
   checksum: number | null;
   body: Buffer;
+  embedding: Buffer | null;
 }
 
 /**
- * The vector of the local embedder is not sent, because the embedder makes it again. Others are facts of their own.
+ * The vector of the local embedder is not sent, because the embedder makes it again.
  *
  * @param text  What searches show. Whoever pulls the message derives it from its parts; deflated beside them, it takes few bytes.
  */
 export function encodeMessage(row: MessageRow, sessionId: string, text: string): HubMessage {
   const { embedding, ...content } = row;
-  const vectorCrc = embedding && row.embedderId === hashingEmbedder.id ? crc32(embedding) : undefined;
+  const isMadeAgain = row.embedderId === hashingEmbedder.id;
+  const vectorCrc = embedding && isMadeAgain ? crc32(embedding) : undefined;
   for (const column of PLACE_COLUMNS) delete (content as Partial<MessageRow>)[column];
   return {
     message_id: row.id,
@@ -62,10 +64,11 @@ export function encodeMessage(row: MessageRow, sessionId: string, text: string):
       { table: "messages", row: { ...content, vectorCrc } },
       { table: "texts", row: { text } },
     ] as FactRow[]),
+    embedding: isMadeAgain ? null : (embedding as Buffer | null),
   };
 }
 
-/** @param vector  What the hub has as a fact; undefined if the embedder makes it again. @throws {StoreError} `ROWS_INVALID`. */
+/** @param vector  What the hub has; undefined if the embedder makes it again. @throws {StoreError} `ROWS_INVALID`. */
 export function decodeMessage(
   hub: Pick<HubMessage, "message_id" | "branch" | "seq" | "step_id" | "turn_seq" | "checksum" | "body">,
   sessionId: string,
@@ -180,6 +183,6 @@ export function shapeOf(places: readonly MessagePlace[], sessionId: string): Buf
   return digestOf(JSON.stringify(places.map((place) => [place.id, Object.values(placeOf(place, sessionId))])));
 }
 
-function digestOf(text: string): Buffer {
+export function digestOf(text: string): Buffer {
   return hash("sha256", text, "buffer").subarray(0, DIGEST_BYTES);
 }

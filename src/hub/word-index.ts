@@ -1,8 +1,10 @@
 import type { PoolClient } from "pg";
 import { StoreError } from "../core/errors.ts";
+import type { QueryVector } from "../recall/query-vector.ts";
 import type { HubConnection } from "./connection.ts";
 import type { HubSource, Missing } from "./hub-source.ts";
 import { LoadedSegment } from "./loaded-segment.ts";
+import { type NearMember, nearMembers, vectorsOfMessages } from "./near.ts";
 import { type HubPlace, insertRows } from "./places.ts";
 import type { HubReader, HubSessionName } from "./recall.ts";
 import { textOf } from "./rows.ts";
@@ -69,8 +71,19 @@ export class WordIndexReader implements HubReader {
     return loaded;
   }
 
-  async fetch({ buckets, texts }: Missing, source: HubSource): Promise<(readonly [number, HubSessionName])[]> {
+  near(project: string | undefined, vector: QueryVector): Promise<NearMember[]> {
+    return this.#connection.transaction((client) => nearMembers(client, project, vector));
+  }
+
+  async fetch(
+    { buckets, texts, vectors }: Missing,
+    source: HubSource,
+    vector: QueryVector | undefined,
+  ): Promise<(readonly [number, HubSessionName])[]> {
     return this.#connection.transaction(async (client) => {
+      if (vectors.length > 0) {
+        for (const { id, vector: own } of await vectorsOfMessages(client, vectors, vector!)) source.addVector(id, own);
+      }
       if (buckets.length > 0) {
         const { rows } = await client.query<{ segment: number; bucket: number; body: Buffer }>(BUCKETS, [
           buckets.map(({ place }) => place),

@@ -10,7 +10,7 @@ type RecallOptions = NonNullable<Parameters<Store["recall"]>[1]>;
 
 /** What the tools ask of a team's hub. */
 export interface Hub {
-  recall(query: string, options: RecallOptions): Promise<(RecallHit & { hubSession: number })[]>;
+  recall(query: string, options: RecallOptions & { store: Store }): Promise<(RecallHit & { hubSession: number })[]>;
   expand(
     hit: { hubSession: number; messageId: number },
     options: { limit?: number; offset?: number; project?: string },

@@ -5,17 +5,19 @@ import { idAt, placeCountOf } from "../store/id-block.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { type SearchScope, withinSessions } from "../store/search-scope.ts";
 import { dot } from "../vector/vector.ts";
-import { type Background, backgroundOf } from "./background.ts";
+import type { Background } from "./background.ts";
 import type { QueryVector } from "./query-vector.ts";
-
-/** The nearest messages that are ranked, in addition to those with the query's words. */
-const NEAREST_MAX = 50;
-
-/** Filters of roles, parts and times apply to this many of the nearest messages. */
-const FILTERED_MAX = 400;
-
-/** The members of this many clusters are compared. */
-const PROBED_CLUSTERS = 400;
+import {
+  ALL_MAX,
+  mixed,
+  type NearMessage,
+  nearestInScope,
+  PROBED_CLUSTERS,
+  SAMPLE_SIZE,
+  sampleBy,
+  sampledBackground,
+  type VectorSource,
+} from "./vector-source.ts";
 
 /** This many of the newest messages that are in no cluster yet are compared. */
 const WINDOWS_MAX = 10_000;
@@ -29,18 +31,7 @@ const NUMBERS_MAX = 16_000_000;
 /** Vectors that are not kept are in memory only while they are compared. */
 const COMPARED_AT_ONCE = 2_000;
 
-/** If no more messages are in scope, all are compared. */
-const ALL_MAX = 5_000;
-
-const SAMPLE_SIZE = 256;
-
 const BACKGROUNDS_MAX = 16;
-
-export interface NearMessage {
-  messageId: number;
-  /** The cosine with the query. */
-  similarity: number;
-}
 
 /**
  * Finds the messages of a store whose vectors are nearest to a query's. In a small scope all messages are compared. In a large
@@ -49,7 +40,7 @@ export interface NearMessage {
  *
  * Vectors that were read stay in memory, up to 64 MB, since a message's vector changes only with the generation.
  */
-export class MessageVectors {
+export class MessageVectors implements VectorSource {
   readonly #repositories: Repositories;
   readonly #clusters: NearestClusters;
   /** By message id. Once the memory is full, no vector is added, because each scan would evict what the next one reads. */
@@ -71,10 +62,7 @@ export class MessageVectors {
     const { fullText } = this.#repositories;
     const few = this.#few(scope);
     const near = this.#compared(few ?? this.#inLargeScope(query, scope), query);
-    near.sort((left, right) => right.similarity - left.similarity || left.messageId - right.messageId);
-    const first = near.slice(0, FILTERED_MAX).map(({ messageId }) => messageId);
-    const inScope = new Set(fullText.inScope(first, withinSessions(scope)));
-    return near.filter(({ messageId }) => inScope.has(messageId)).slice(0, NEAREST_MAX);
+    return nearestInScope(near, (ids) => fullText.inScope(ids, withinSessions(scope)));
   }
 
   /** Returns the cosines of messages with a query, by message id. Messages without a vector are missing. */
@@ -89,7 +77,7 @@ export class MessageVectors {
   ): { sampled: number[]; background: Background; messageCount: number } {
     const { evidence } = this.#repositories;
     const few = this.#few(scope);
-    const sampledIds = few === undefined ? this.#sampleOfAll() : sampleOf(few);
+    const sampledIds = few === undefined ? this.#sampleOfAll() : sampleBy(few, (id) => id);
     const vectors = this.#read(sampledIds, query.embedderId);
     const sampled = Array.from(vectors.values(), (vector) => dot(vector, query.embedding));
     const key = [...vectors.keys()].join();
@@ -97,9 +85,7 @@ export class MessageVectors {
     if (background === undefined) {
       const nextIds = evidence.nexts([...vectors.keys()]);
       const nexts = this.#read([...nextIds.values()], query.embedderId);
-      background = backgroundOf(
-        Array.from(vectors, ([id, vector]) => ({ vector, next: nexts.get(nextIds.get(id) ?? Number.NaN) })),
-      );
+      background = sampledBackground(vectors, nextIds, nexts);
       this.#backgrounds.set(key, background);
       const [oldest] = this.#backgrounds.keys();
       if (this.#backgrounds.size > BACKGROUNDS_MAX) this.#backgrounds.delete(oldest!);
@@ -189,21 +175,4 @@ export class MessageVectors {
     }
     return found;
   }
-}
-
-/** Samples ids by their hashes, so that a new id seldom changes the sample. */
-function sampleOf(ids: readonly number[]): number[] {
-  return ids
-    .map((id) => ({ id, hash: mixed(id) }))
-    .sort((left, right) => left.hash - right.hash || left.id - right.id)
-    .slice(0, SAMPLE_SIZE)
-    .map(({ id }) => id);
-}
-
-/** The finalizer of MurmurHash3. */
-function mixed(value: number): number {
-  let hash = Math.imul(value, 0x9e3779b1);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return (hash ^ (hash >>> 16)) >>> 0;
 }

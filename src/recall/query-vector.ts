@@ -60,6 +60,23 @@ export async function remoteQueryVector(
   }
 }
 
+/**
+ * Returns the vector that a store's embedder gives to a query. Undefined if the embedder is lexical, if it is not the one that the
+ * store was made with, or if it does not answer in time.
+ *
+ * @throws the signal's reason if it is aborted.
+ */
+export async function semanticVector(
+  ports: VectorPorts,
+  text: string,
+  msMax: number,
+  signal: AbortSignal,
+): Promise<QueryVector | undefined> {
+  if (ports.embedder.isLexical) return undefined;
+  const given = await remoteQueryVector(ports, text, msMax, signal);
+  return ports.repositories.database.read(() => queryVector(ports, text, given));
+}
+
 /** @throws the embedder's error, the signal's reason, or `VECTOR_INVALID`. */
 export async function askQueryVector(
   embedder: RemoteEmbedder,

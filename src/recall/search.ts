@@ -8,7 +8,6 @@ import { closeness, datedness } from "./dates.ts";
 import { searchFullText } from "./full-text-search.ts";
 import { interleaved, peopleAmong } from "./kinds.ts";
 import { byMeaning } from "./meaning.ts";
-import type { MessageVectors } from "./message-vectors.ts";
 import { rankPeople } from "./people.ts";
 import type { TextHit } from "./postings.ts";
 import { askingWeight, isQuotingQuestion, type Query } from "./query.ts";
@@ -24,6 +23,7 @@ import {
 } from "./ranking.ts";
 import { type RankedSession, rankSessions } from "./sessions.ts";
 import type { Source } from "./source.ts";
+import type { VectorSource } from "./vector-source.ts";
 
 /** At most RANKED_MAX messages are ranked for their words. The neighbors of the first SURROUNDED_MAX are ranked too. */
 const RANKED_MAX = 500;
@@ -35,7 +35,7 @@ export type RecallQuery = string | { text: string; embedding?: Float32Array | re
 export interface SearchPorts {
   source: Source;
   /** Compares messages by what they mean; undefined with a lexical embedder, whose vectors repeat what words say. */
-  messageVectors?: MessageVectors | undefined;
+  messageVectors?: VectorSource | undefined;
   clock: Clock;
 }
 

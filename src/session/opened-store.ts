@@ -22,7 +22,7 @@ import { TITLES } from "../models/title.ts";
 import { type ExpandOptions, type Expansion, expand, type FoundRoots, findRoots } from "../recall/expand.ts";
 import type { RecallHit } from "../recall/hits.ts";
 import { type NearestRootsOptions, type NearRoot, nearestRoots } from "../recall/nearest-roots.ts";
-import { askQueryVector } from "../recall/query-vector.ts";
+import { askQueryVector, type QueryVector, semanticVector } from "../recall/query-vector.ts";
 import { type RecallOptions, recall } from "../recall/recall.ts";
 import type { RecallQuery } from "../recall/search.ts";
 import { type BackupOptions, type BackupReport, backupStore } from "../store/backup.ts";
@@ -270,6 +270,11 @@ export class OpenedStore implements Store {
     if (textValue("the query", text).trim() === "") throw new StoreError("QUERY_EMPTY", {});
     if (!isRemote(embedder)) return embedder.embed(text);
     return askQueryVector(embedder, text, this.#ports.signalOf(signal));
+  }
+
+  /** Returns the vector of a query by meaning; undefined if this store searches by words. */
+  async meaningOf(text: string, msMax: number, signal?: AbortSignal): Promise<QueryVector | undefined> {
+    return semanticVector(this.#ports, text, msMax, this.#ports.signalOf(signal));
   }
 
   find(messageId: number): FoundRoots {

@@ -34,6 +34,13 @@ export class PushedRowRepository extends Repository {
   readonly #vectors = this.statement<{ id: string }, { id: number; embedding: Buffer }>`
     SELECT id, embedding FROM (SELECT id, ${vectorNow("messages")} AS embedding FROM messages WHERE ${OWN})
     WHERE embedding IS NOT NULL ORDER BY id`;
+  /** The roots of a session's clusters. */
+  readonly clusterRoots = this.statement<{ id: string }, number>`
+    SELECT root_id FROM clusters WHERE session_id = @id ORDER BY root_id`.pluck().all;
+  /** The messages of a session's window, which are in no cluster, in order. */
+  readonly inWindow = this.statement<{ id: string }, { id: number; turnSeq: number }>`
+    SELECT m.id, m.turn_seq AS turnSeq FROM sessions s CROSS JOIN messages m ON m.session_id = s.id AND m.seq >= s.graduated_seq
+    WHERE s.id = @id ORDER BY m.seq`.all;
   readonly indexed = this.statement<[ids: string], IndexedRow>`
     SELECT ${INDEXED}, messages.parts AS parts FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`
     .allOf;

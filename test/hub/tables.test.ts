@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { grantTeam, initHub } from "../../src/hub/administration.ts";
 import { HubConnection } from "../../src/hub/connection.ts";
 import { BLOCK_MAX } from "../../src/store/id-block.ts";
-import { asRole, connected, run, testDatabase } from "../support/hub.ts";
+import { asRole, connected, hasVector, run, testDatabase } from "../support/hub.ts";
 
 const url = await testDatabase();
 const [READER, WRITER, STRANGER] = ["reader", "writer", "stranger"].map((name) => `${name}_${process.pid}`) as [
@@ -38,6 +38,7 @@ const TABLES = (
 )
   .map(({ name }) => name)
   .filter((name) => name !== "hub");
+const HAS_PGVECTOR = await hasVector(url);
 
 describe("the catalog", () => {
   test("the tables are seen", () => {
@@ -127,6 +128,10 @@ describe("a team's rows", () => {
       ...{ place: "7", segment: "1", team: `'coppice_team_${TEAM}'`, level: "0", has_gone: "false", head: "'\\x01'" },
     },
     buckets: { place: "7", segment: "1", bucket: "0", team: `'coppice_team_${TEAM}'`, body: "'\\x01'" },
+    clusters: {
+      ...{ place: "7", session_no: "1", root: "1", team: `'coppice_team_${TEAM}'`, embedder_id: "'letters-2'" },
+      ...{ dimension: "2", members: "'{1}'", digest: "'\\x00'", ...(HAS_PGVECTOR && { centroid: "'[1,0]'" }) },
+    },
     tombstones: { place: "7", tombstone_no: "1", team: `'coppice_team_${TEAM}'`, session_no: "1" },
   };
   const insertOf = (table: string, values: Record<string, string>): string =>
@@ -165,7 +170,7 @@ describe("a team's rows", () => {
     }
   });
 
-  const DELETABLE = ["messages", "facts", "artifacts", "segments", "buckets"];
+  const DELETABLE = ["clusters", "messages", "facts", "artifacts", "segments", "buckets"];
 
   test.each(TABLES)(
     "%s: a writer adds, gives no row to another team, and deletes what forgetting and merging delete",
@@ -187,7 +192,7 @@ describe("a team's rows", () => {
     const writer = await connected(asRole(url, WRITER));
     await expect(writer.query("UPDATE coppice.messages SET body = '\\x02'")).rejects.toThrow(/permission denied/);
     const stranger = await connected(asRole(url, STRANGER));
-    const others = { message_id: "2", chunk: "2", sha256: "'\\x02'", bucket: "2", tombstone_no: "2" };
+    const others = { message_id: "2", root: "2", chunk: "2", sha256: "'\\x02'", bucket: "2", tombstone_no: "2" };
     for (const table of TABLES.filter((name) => name !== "places")) {
       const own = Object.entries({ ...ROWS[table]!, ...others }).filter(([column]) => column in ROWS[table]!);
       const intruding = { ...Object.fromEntries(own), team: `'coppice_team_other_${process.pid}'` };
@@ -219,6 +224,7 @@ describe("a team's rows", () => {
       ["facts", "session_no"],
       ["artifacts", "session_no"],
       ["tombstones", "session_no"],
+      ["clusters", "session_no"],
     ]) {
       const { rows } = await reader.query(`EXPLAIN SELECT * FROM coppice.${table} WHERE place = 7 AND ${column} = 1`);
       const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");

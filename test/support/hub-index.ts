@@ -45,6 +45,10 @@ export class MemoryIndex implements HubReader {
     return Array.from(this.encoded, ([number, { head }]) => new LoadedSegment(1, number, decodeSegment(head)));
   }
 
+  async near(): Promise<[]> {
+    return [];
+  }
+
   async fetch({ buckets, texts }: Missing, source: HubSource) {
     for (const key of buckets) source.addBucket(key, this.encoded.get(key.segment)!.buckets[key.bucket]!);
     for (const { id, sessionNo, messageId } of texts) source.addText(id, this.#texts.get(`${sessionNo} ${messageId}`)!);

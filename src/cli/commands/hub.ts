@@ -15,6 +15,12 @@ interface HubFlags {
   every?: number;
 }
 
+const WITHOUT_PGVECTOR = [
+  "Searches go by words, because this database has no pgvector 0.7 or later. To compare messages by meaning, too, install it on the",
+  "server (Debian's package: postgresql-17-pgvector), run `CREATE EXTENSION vector` in this database as its administrator, and then",
+  "`coppice hub upgrade`.",
+];
+
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000 } as const;
 
 export const hubCommand: Command<HubFlags> = {
@@ -24,7 +30,7 @@ export const hubCommand: Command<HubFlags> = {
     "`init` makes the tables and `upgrade` brings them to this version. `grant <role> --team T` lets a role of the database read and " +
     "write the projects of a team. `retain <project> --days N` sets how long the hub keeps sessions of which nothing new is pushed. `keep` deletes what is older, " +
     "merges small parts of the word index, and takes forgotten messages out of it; run it every few minutes.\n" +
-    "With --json: {version, versionBefore} for init and upgrade, {expiredCount, mergedCount, madeCount} for keep, else {ok}.",
+    "With --json: {version, versionBefore, hasPgvector} for init and upgrade, {expiredCount, mergedCount, madeCount} for keep, else {ok}.",
   argument: "init, upgrade, grant, retain or keep; and the role or the project",
   options: [
     new Option("--url <url>", "the database; by default the store's hub"),
@@ -59,7 +65,8 @@ export const hubCommand: Command<HubFlags> = {
       if (action === "init" || action === "upgrade") {
         const value = await (action === "init" ? initHub(hub) : upgradeHub(hub));
         const was = value.versionBefore === null ? "made" : `of version ${value.versionBefore} before`;
-        return { value, lines: [`The tables of the hub ${oneLine(hub.name)} have version ${value.version} (${was}).`] };
+        const made = `The tables of the hub ${oneLine(hub.name)} have version ${value.version} (${was}).`;
+        return { value, lines: value.hasPgvector ? [made] : [made, ...WITHOUT_PGVECTOR] };
       }
       if (action === "grant" && name !== undefined && team !== undefined) {
         await grantTeam(hub, name, team, read ? "read" : "write");

@@ -101,7 +101,7 @@ export const recallCommand: Command<RecallFlags> = {
         const hint = "Leave out --session, --part and --superseded.";
         throw new Failure("USAGE_INVALID", "The hub searches all sessions, and all parts of their messages.", { hint });
       }
-      const hits = await withHub((await storedRemote(store)).url, (hub) => hub.recall(query, wanted));
+      const hits = await withHub((await storedRemote(store)).url, (hub) => hub.recall(query, { ...wanted, store }));
       return { value: hits, lines: hubLines(hits, query, terminal) };
     }
     const found = await store.recall(query, {

@@ -119,7 +119,7 @@ async function inStore(
 async function onHub({ query, ...scope }: Input, call: ToolCall): Promise<ToolAnswer<z.infer<typeof HUB_OUTPUT>>> {
   const { options, limit, offset } = searchOptions(scope, call);
   const all = await call.live.read((store) =>
-    call.hub!.ask(store, (hub, signal) => hub.recall(query, { ...options, signal })),
+    call.hub!.ask(store, (hub, signal) => hub.recall(query, { ...options, store, signal })),
   );
   const found = all.slice(0, offset + limit + 1);
   const hits = found.slice(offset, offset + limit).map((hit) => {

@@ -1,0 +1,275 @@
+import { join } from "node:path";
+import fc from "fast-check";
+import { beforeAll, describe, expect, test } from "vitest";
+import { grantTeam, initHub, upgradeHub } from "../../src/hub/administration.ts";
+import { HubConnection } from "../../src/hub/connection.ts";
+import { type Hub, openHub } from "../../src/hub/index.ts";
+import { type Embedder, type MessageInput, openStore, type Store } from "../../src/index.ts";
+import { asRole, hasVector, run, testDatabase } from "../support/hub.ts";
+import { letterEmbedder, remoteLetters, renamedEmbedder } from "../support/other-embedders.ts";
+import { inFolderAsync } from "../support/temporary-store.ts";
+
+const url = await testDatabase();
+const HAS_PGVECTOR = await hasVector(url);
+const WRITER = `thinker_${process.pid}`;
+const STRANGER = `passer_${process.pid}`;
+
+beforeAll(async () => {
+  const hub = await HubConnection.to(url);
+  expect((await initHub(hub)).hasPgvector).toBe(HAS_PGVECTOR);
+  for (const role of [WRITER, STRANGER]) await run(url, `CREATE ROLE ${role} LOGIN`);
+  await grantTeam(hub, WRITER, `meaning_${process.pid}`, "write");
+  await grantTeam(hub, STRANGER, `elsewhere_${process.pid}`, "write");
+  await hub.close();
+});
+
+const WORDS =
+  "lock locked unlock locker region regional deploy deployed tower towers glass glassy session sessions".split(" ");
+const QUERIES = ["unlocking", "the region of the towers", "redeployment", "glass session"];
+const said = fc.record({
+  role: fc.constantFrom("user" as const, "assistant" as const),
+  content: fc.array(fc.constantFrom(...WORDS), { minLength: 2, maxLength: 8 }).map((some) => some.join(" ")),
+});
+const session = fc.constantFrom("a", "b");
+const step = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant("say" as const),
+      session,
+      messages: fc.array(said, { minLength: 10, maxLength: 60, size: "max" }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant("rewind" as const), session, count: fc.integer({ min: 1, max: 30 }) }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("forget" as const), session, seq: fc.nat(60) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("forgetSession" as const), session }) },
+);
+
+describe.skipIf(!HAS_PGVECTOR)("with pgvector", () => {
+  /**
+   * Goal: a search by meaning gives on the hub what it gives in the store, whatever was said, rewound, forgotten and embedded anew.
+   * Method: apply random steps to a store, push after each, and compare the hits of both.
+   */
+  test("a search of the hub gives the order and the scores of the store", async () => {
+    const hub = await openHub(asRole(url, WRITER));
+    let [projectCount, hitCount] = [0, 0];
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 8, size: "max" }), async (steps) => {
+        const project = `p${projectCount++}`;
+        await inFolderAsync(async (folder) => {
+          const store = openStore(join(folder, "local.db"), { embedder: letterEmbedder });
+          store.session("a", { project }).append({ role: "user", content: "lock" });
+          for (const done of steps) {
+            if (done.kind === "say")
+              store.session(done.session, { project }).appendAll(done.messages as MessageInput[]);
+            else change(store, done);
+            await hub.push(store, { projects: [project] });
+            hitCount += await compare(store, hub, project, [QUERIES[hitCount % QUERIES.length]!]);
+          }
+          await store.reembed({
+            embedder: store.stats().embedderId === "letters-96" ? semanticHashing : letterEmbedder,
+          });
+          await hub.push(store, { projects: [project] });
+          await hub.keep();
+          hitCount += await compare(store, hub, project);
+          store.close();
+        });
+      }),
+      { numRuns: 4 },
+    );
+    await hub.close();
+    expect(hitCount).toBeGreaterThan(100);
+  });
+
+  test("a message that shares no word with the query is found among more than are compared one by one", async () => {
+    await inFolderAsync(async (folder) => {
+      const hub = await openHub(asRole(url, WRITER));
+      const store = openStore(join(folder, "local.db"), { embedder: letterEmbedder });
+      const project = "large";
+      for (let number = 0; number < 11; number++) {
+        const messages = Array.from({ length: 500 }, (_, index) => ({
+          role: index % 2 === 0 ? ("user" as const) : ("assistant" as const),
+          content: `${"abcdefghijk"[number]}${"bdfgkmpstvz"[index % 11]}a${"lnrtw"[index % 5]}o${"bcdfg"[(index % 25) >> 2]}u number ${index}`,
+        }));
+        if (number === 4) messages[20] = { role: "user", content: "xylophones quartets" };
+        if (number === 6) messages[495] = { role: "user", content: "zeppelins hovercrafts" };
+        store.session(`s${number}`, { project }).appendAll(messages);
+      }
+      await store.upkeep();
+      await hub.push(store, { projects: [project] });
+      for (const [query, text] of [
+        ["xylophonesque", "xylophones quartets"],
+        ["hovercraftiest", "zeppelins hovercrafts"],
+      ] as const) {
+        const [first] = await store.recall(query, { project, limit: 1 });
+        expect(first!.text).toBe(text);
+        const found = await hub.recall(query, { project, limit: 1, store });
+        expect(found[0]).toMatchObject({ messageId: first!.messageId, text });
+        expect((await hub.recall(query, { project, limit: 1 }))[0]?.text).not.toBe(text);
+      }
+      const before = await clusterCount(project);
+      expect(before).toBeGreaterThan(100);
+      store.forget("s4");
+      await hub.push(store, { projects: [project] });
+      expect(await clusterCount(project)).toBeLessThan(before);
+      expect((await hub.recall("xylophonesque", { project, limit: 50, store })).map(({ text }) => text)).not.toContain(
+        "xylophones quartets",
+      );
+      store.close();
+      await hub.close();
+    });
+  });
+
+  test("vectors of different embedders stand beside each other, and each asker compares those of its own", async () => {
+    await inFolderAsync(async (folder) => {
+      const hub = await openHub(asRole(url, WRITER));
+      const remote = remoteLetters();
+      const project = "mixed";
+      const stores = [letterEmbedder, semanticHashing, { ...letterEmbedder, id: "letters-2" }, remote].map(
+        (embedder, number) => {
+          const store = openStore(join(folder, `${number}.db`), { embedder });
+          store.session(`own-${number}`, { project }).appendAll([
+            { role: "user", content: "unlocked gates of the garden" },
+            { role: "assistant", content: "the kettle has boiled" },
+          ]);
+          return store;
+        },
+      );
+      await stores[3]!.embedPending();
+      for (const store of stores) await hub.push(store, { projects: [project] });
+      const embedders = await run<{ embedder_id: string; dimension: number }>(
+        url,
+        "SELECT DISTINCT embedder_id, dimension FROM coppice.clusters c JOIN coppice.places p USING (place) WHERE project = 'mixed' ORDER BY 1",
+      );
+      expect(embedders).toEqual([
+        { embedder_id: "letters-2", dimension: 96 },
+        { embedder_id: "letters-96", dimension: 96 },
+        { embedder_id: "remote-letters-96", dimension: 96 },
+        { embedder_id: "renamed-384", dimension: 384 },
+      ]);
+      const before = remote.requests.length;
+      for (const [number, store] of stores.entries()) {
+        // No message has this word.
+        const hits = await hub.recall("locker", { project, store });
+        expect(new Set(hits.map(({ sessionId }) => sessionId))).toEqual(new Set([`own-${number}`]));
+      }
+      expect(remote.requests.slice(before).map(({ texts, task }) => [texts, task])).toEqual([[["locker"], "query"]]);
+      for (const store of stores) store.close();
+      await hub.close();
+    });
+  });
+
+  test("a pulled session has its vectors, and what the hub keeps no longer leaves no clusters", async () => {
+    await inFolderAsync(async (folder) => {
+      const hub = await openHub(asRole(url, WRITER));
+      const remote = remoteLetters();
+      const store = openStore(join(folder, "from.db"), { embedder: remote });
+      const project = "moved";
+      store.session("moved", { project }).appendAll([
+        { role: "user", content: "unlocked" },
+        { role: "assistant", content: "towers" },
+      ]);
+      await store.embedPending();
+      await hub.push(store, { projects: [project] });
+      const other = openStore(join(folder, "to.db"), { embedder: remoteLetters(() => expect.unreachable()) });
+      await hub.pull(other, "moved");
+      const vectors = "SELECT id, embedding FROM messages ORDER BY id";
+      expect(other.query(vectors)).toEqual(store.query(vectors));
+      expect(await clusterCount(project)).toBeGreaterThan(0);
+      await run(url, "UPDATE coppice.places SET retention_days = 1 WHERE project = 'moved'");
+      await run(url, "UPDATE coppice.sessions SET pushed_at = now() - interval '2 days' WHERE session_id = 'moved'");
+      expect((await hub.keep()).expiredCount).toBe(1);
+      expect(await clusterCount(project)).toBe(0);
+      other.close();
+      store.close();
+      await hub.close();
+    });
+  });
+
+  test("a hub without pgvector goes on by words, and one that gets it compares by meaning after an upgrade", async () => {
+    const late = await testDatabase();
+    const connection = await HubConnection.to(late);
+    await initHub(connection);
+    await grantTeam(connection, new URL(late).username, "test", "write");
+    await run(late, "DROP EXTENSION vector CASCADE");
+    await inFolderAsync(async (folder) => {
+      const hub = await openHub(late);
+      const store = openStore(join(folder, "local.db"), { embedder: letterEmbedder });
+      const project = "late";
+      store.session("s", { project }).appendAll([
+        { role: "user", content: "unlocked" },
+        { role: "assistant", content: "deployed" },
+      ]);
+      await hub.push(store, { projects: [project] });
+      const byWords = async () => (await hub.recall("locker", { project, store })).map(({ text }) => text);
+      expect(await byWords()).toEqual([]);
+      expect(await upgradeHub(connection)).toMatchObject({ hasPgvector: true });
+      expect(await byWords()).toEqual([]); // nothing was pushed since
+      expect((await hub.push(store, { projects: [project] })).sessionCount).toBe(1);
+      expect(await compare(store, hub, project)).toBeGreaterThan(0);
+      expect((await byWords())[0]).toBe("unlocked");
+      expect((await hub.push(store, { projects: [project] })).sessionCount).toBe(0);
+      store.close();
+      await hub.close();
+    });
+    await connection.close();
+  });
+});
+
+async function clusterCount(project: string): Promise<number> {
+  const [row] = await run<{ count: string }>(
+    url,
+    "SELECT count(*) FROM coppice.clusters c JOIN coppice.places p USING (place) WHERE p.project = $1",
+    [project],
+  );
+  return Number(row!.count);
+}
+
+const semanticHashing: Embedder = { ...renamedEmbedder, isLexical: false };
+
+function change(
+  store: Store,
+  done: { kind: "rewind" | "forget" | "forgetSession"; session: string; seq?: number; count?: number },
+): void {
+  if (!store.sessionIds({ prefix: "" }).includes(done.session)) return;
+  if (done.kind === "forgetSession") {
+    if (done.session === "b") store.forget("b");
+    return;
+  }
+  const rows = store.query(`SELECT id, seq FROM messages WHERE session_id = '${done.session}' ORDER BY seq DESC`);
+  if (done.kind === "forget") {
+    const row = rows.find(({ seq }) => seq === done.seq);
+    if (row !== undefined) store.forget(done.session, { messageIds: [row.id as number] });
+    return;
+  }
+  const id = rows[Math.min(done.count!, rows.length - 1)]?.id as number | undefined;
+  if (id === undefined) return;
+  try {
+    store.resume(done.session).rewind({ toMessageId: id });
+  } catch {
+    // There is nothing after it.
+  }
+}
+
+async function compare(store: Store, hub: Hub, project: string, queries = QUERIES): Promise<number> {
+  await store.upkeep();
+  let count = 0;
+  for (const query of queries) {
+    const local = await store.recall(query, { project, limit: 30, explain: true });
+    const found = await hub.recall(query, { project, limit: 30, explain: true, store });
+    expect(found.map(comparable)).toEqual(local.map(comparable));
+    count += local.length;
+  }
+  return count;
+}
+
+function comparable(hit: Awaited<ReturnType<Store["recall"]>>[number]) {
+  const { messageId, sessionId, seq, role, text, score, parts, snippet, neighbors, copies } = hit;
+  return {
+    ...{ messageId, sessionId, seq, role, text, score, parts, snippet, neighbors },
+    copies: copies.map(({ messageId, sessionId, seq }) => ({ messageId, sessionId, seq })),
+  };
+}
