@@ -115,6 +115,67 @@ describe.skipIf(!hasChromium)(`a session of ${MESSAGES} messages`, () => {
     expect(usedSize).toBeLessThan(60e6);
   });
 
+  test("is shown in chapters when it is longer than a browser can draw", async () => {
+    const { page, go } = view;
+    const COUNT = 250_000;
+    const { session } = await page.evaluate(async () => (await fetch("/api/session?session=long")).json());
+    const { messages } = await page.evaluate(async () => (await fetch("/api/messages?session=long&limit=1")).json());
+    const json = (answer: object) => ({ json: answer });
+    await page.route(/\/api\/session\?/, (route) =>
+      route.fulfill(
+        json({
+          session: { ...session, messageCount: COUNT },
+          seqEnd: COUNT,
+          evictedSeq: 0,
+          graduatedSeq: 0,
+          supersededAtMs: null,
+          parent: null,
+          children: [],
+          settings: {},
+          resume: "",
+          sql: "",
+        }),
+      ),
+    );
+    const asked = (url: string, name: string): number => Number(new URL(url).searchParams.get(name) ?? 0);
+    await page.route(/\/api\/outline\?/, (route) => {
+      const [from, limit] = [asked(route.request().url(), "seqFrom"), asked(route.request().url(), "limit")];
+      const seqs = Array.from({ length: Math.min(limit, COUNT - from) }, (_, index) => from + index);
+      const same = (value: number) => seqs.map(() => value);
+      const turnSeqs = seqs.map((seq) => seq - (seq % 5));
+      const next = from + limit < COUNT ? from + limit : null;
+      const roles = "u".repeat(seqs.length);
+      return route.fulfill(
+        json({ seqs, roles, tokenCounts: same(9), turnSeqs, createdAtMs: same(1), pinned: [], next }),
+      );
+    });
+    await page.route(/\/api\/messages\?/, (route) => {
+      const [from, limit] = [asked(route.request().url(), "seqFrom"), asked(route.request().url(), "limit") || 50];
+      const seqs = Array.from({ length: Math.min(limit, COUNT - from) }, (_, index) => from + index);
+      return route.fulfill(json({ messages: seqs.map((seq) => ({ ...messages[0], id: seq + 1, seq })), next: null }));
+    });
+    try {
+      await go("view=session&session=long");
+      const at = (seq: number) => page.locator(`.message[aria-label$="message ${seq}"]`);
+      await page.locator("[data-index]").first().waitFor();
+      await page.getByRole("button", { name: "Newest" }).click();
+      await at(COUNT - 1).waitFor();
+      await page.getByRole("spinbutton").fill("200000");
+      await page.keyboard.press("Enter");
+      await at(200_000).waitFor();
+      await page.getByRole("button", { name: "Earlier messages" }).click();
+      await at(199_999).waitFor();
+      await page.getByRole("button", { name: "Later messages" }).click();
+      await at(200_000).waitFor();
+      expect(await page.evaluate(() => document.documentElement.scrollHeight)).toBeLessThan(17e6);
+      await page.getByRole("button", { name: "First" }).click();
+      await at(0).waitFor();
+    } finally {
+      await page.unrouteAll();
+    }
+    expect(view.faults).toEqual([]);
+  });
+
   test("moves through its log without stalls", async () => {
     const { page, go } = view;
     await go("view=forest&session=long");

@@ -65,6 +65,7 @@ export function VirtualList({ count, estimate, row, onShow, start, handle }: Pro
   };
 
   const see = (): void => {
+    if (list.current === null) return; // an event came before the listeners of a removed list were gone
     const top = offset();
     const [first, end] = rowsBetween(top, top + innerHeight);
     onShow(heights.indexAt(Math.max(0, top + COVERED + 12)), heights.indexAt(top + innerHeight));
@@ -77,7 +78,7 @@ export function VirtualList({ count, estimate, row, onShow, start, handle }: Pro
   useEffect(() => {
     const onScroll = () => {
       if (isPlacing.current) isPlacing.current = false;
-      else {
+      else if (list.current !== null) {
         const top = offset();
         const index = heights.indexAt(Math.max(0, top + COVERED));
         anchor.current = { index, inner: top - heights.offsetOf(index) };

@@ -14,6 +14,10 @@ import { type ListHandle, VirtualList } from "../parts/virtual-list.tsx";
 import { change, href, params } from "../router.ts";
 import { MessageTools } from "./acting.tsx";
 
+/** Browsers draw no element that is higher than 17 or 33 million pixels, so a longer session is shown in chapters. */
+const CHAPTER_MESSAGES = 100_000;
+const chapterOf = (index: number): number => Math.floor(index / CHAPTER_MESSAGES);
+
 export function SessionView() {
   return <SessionFrame>{(answer) => <Reading key={answer.supersededAtMs} answer={answer} />}</SessionFrame>;
 }
@@ -66,6 +70,9 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
   const list = useRef<ListHandle>(null);
   const { seq: wanted } = params.value;
   const start = wanted === undefined ? undefined : indexOfSeq(outline, Number(wanted));
+  const [chapter, setChapter] = useState(chapterOf(start ?? 0));
+  const first = chapter * CHAPTER_MESSAGES;
+  const end = Math.min(outline.count, first + CHAPTER_MESSAGES);
   const before = useRef(outline);
   const [appended, setAppended] = useState(0);
   // Reading it draws the list again when messages have come.
@@ -79,16 +86,21 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
     pages.show(...shown);
   }, [outline]);
 
+  const showAt = (index: number) => {
+    // The list of another chapter begins at the address.
+    if (chapterOf(index) !== chapter) setChapter(chapterOf(index));
+    else list.current?.scrollTo(index - first);
+  };
   const isMounted = useRef(false);
   useEffect(() => {
     // The list begins there; later changes of the address move it.
-    if (isMounted.current && start !== undefined) list.current?.scrollTo(start);
+    if (isMounted.current && start !== undefined) showAt(start);
     isMounted.current = true;
   }, [wanted]);
 
   const jump = (index: number) => {
     const to = Math.max(0, Math.min(outline.count - 1, index));
-    list.current?.scrollTo(to);
+    showAt(to);
     change({ seq: outline.seqs[to]! });
   };
   const turn = outline.turnOf[shown[0]]!;
@@ -188,18 +200,29 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
           {atHead.map((child) => (
             <Child key={child.session} child={child} />
           ))}
+          {first > 0 && (
+            <button type="button" onClick={() => jump(first - 1)}>
+              Earlier messages ↑
+            </button>
+          )}
           <VirtualList
-            key={session}
-            count={outline.count}
-            estimate={(index) => estimateOf(outline, index)}
-            row={row}
-            start={start}
+            key={`${session} ${chapter}`}
+            count={end - first}
+            estimate={(index) => estimateOf(outline, first + index)}
+            row={(index) => row(first + index)}
+            start={start !== undefined && chapterOf(start) === chapter ? start - first : undefined}
             handle={list}
-            onShow={(first, last) => {
-              pages.show(first, last);
-              setShown((before) => (before[0] === first && before[1] === last ? before : [first, last]));
+            onShow={(top, bottom) => {
+              const [from, to] = [first + top, first + bottom];
+              pages.show(from, to);
+              setShown((before) => (before[0] === from && before[1] === to ? before : [from, to]));
             }}
           />
+          {end < outline.count && (
+            <button type="button" onClick={() => jump(end)}>
+              Later messages ↓
+            </button>
+          )}
         </div>
         <Overview outline={outline} evictedSeq={answer.evictedSeq} shown={shown} onJump={jump} />
       </div>
