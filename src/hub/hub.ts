@@ -188,10 +188,10 @@ class OpenedHub implements Hub {
       const place = await placeOf(project ?? "");
       let pushed = await pushSession(this.#connection, repositories, place, name, signal);
       if (pushed.forgottenIds.length > 0) {
-        store.forget(id, { messageIds: pushed.forgottenIds });
+        forgetHere(store, id, { messageIds: pushed.forgottenIds });
         pushed = await pushSession(this.#connection, repositories, place, name, signal);
       }
-      if (pushed.outcome === "gone") store.forget(id);
+      if (pushed.outcome === "gone") forgetHere(store, id);
       else if (pushed.outcome === "moved") setCopy(repositories, id, true);
       else if (pushed.outcome === "pushed" || pushed.outcome === "unchanged") setCopy(repositories, id, false);
       addTo(report, id, pushed.outcome);
@@ -279,6 +279,15 @@ function sessionsToPush(
       throw new StoreError("SESSION_NOT_FOUND", { sessionId });
     return session;
   });
+}
+
+/** Forgets what the hub has forgotten, unless another process has just done it. */
+function forgetHere(store: Store, sessionId: string, options?: { messageIds: readonly number[] }): void {
+  try {
+    store.forget(sessionId, options);
+  } catch (error) {
+    if (!StoreError.is(error, "SESSION_NOT_FOUND") && !StoreError.is(error, "MESSAGE_NOT_FOUND")) throw error;
+  }
 }
 
 function addTo(report: PushReport, sessionId: string, outcome: PushOutcome): void {

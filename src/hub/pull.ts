@@ -2,7 +2,7 @@ import type { PoolClient } from "pg";
 import { StoreError } from "../core/errors.ts";
 import { WRITE_TERMS } from "../session/moved-rows.ts";
 import type { OpenedStore } from "../session/opened-store.ts";
-import { type HubNoteChanges, noteOnHub, setCopy, takeForgottenCopy } from "../store/hub-notes.ts";
+import { type HubNoteChanges, keepNotes, noteOnHub, setCopy, takeForgottenCopy } from "../store/hub-notes.ts";
 import { BLOCK_MAX, blockOf } from "../store/id-block.ts";
 import { needsIdBlock, storeIdOf } from "../store/id-blocks.ts";
 import type { WriteRowsTerms, WrittenSession } from "../store/write-rows.ts";
@@ -185,6 +185,7 @@ function writtenIn(
     if (takeForgottenCopy(repositories, sessionId)) store.restore(sessionId);
     const written = writtenOrForked(store, sessionId, onHub, terms, fork);
     noteOnHub(repositories, sessionId, { ...notes, seen: [onHub.factsDigest] });
+    keepNotes(repositories, []); // its next push tells the hub what was forgotten, even if it is the first
     return written;
   });
 }

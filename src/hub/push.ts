@@ -93,6 +93,24 @@ export async function pushSession(
   name: PushedName,
   signal?: AbortSignal,
 ): Promise<PushedSession> {
+  try {
+    return await pushWhole(hub, repositories, place, name, signal);
+  } catch (error) {
+    if (error instanceof NoLongerHere) return { outcome: "unchanged", messageCount: 0, forgottenIds: [] };
+    throw error;
+  }
+}
+
+/** Another process has forgotten the session since the push began. */
+class NoLongerHere extends Error {}
+
+async function pushWhole(
+  hub: HubConnection,
+  repositories: Repositories,
+  place: HubPlace,
+  name: PushedName,
+  signal: AbortSignal | undefined,
+): Promise<PushedSession> {
   let countBefore: number | undefined;
   let hasSent = false;
   for (;;) {
@@ -170,7 +188,10 @@ async function advance(client: PoolClient, key: SessionKey, row: SessionRow, rea
     return { isDone: true, outcome: isSame ? "gone" : "diverged" };
   }
   if (row.is_expired) return { isDone: true, outcome: "expired" };
-  if (row.holder !== reader.name.storeId) return { isDone: true, outcome: "moved" };
+  if (row.holder !== reader.name.storeId) {
+    const forgottenIds = await buriedIn(client, key, row, reader.places());
+    return { isDone: true, outcome: "moved", forgottenIds };
+  }
 
   let local = reader.read(row.last_id, BATCH);
   const known = await factsOf(client, key);
@@ -221,6 +242,7 @@ class SnapshotReader {
     const { database, pushedRows } = this.#repositories;
     const { id, storeId } = this.name;
     return database.read(() => {
+      this.#createdAtMs();
       const places = pushedRows.places({ id });
       const batch = pushedRows.batch(id, afterId, most);
       const isLast = (batch.messages.at(-1)?.id ?? afterId) >= (places.at(-1)?.id ?? 0);
@@ -257,9 +279,19 @@ class SnapshotReader {
     return database.read(() => factRows.newestId(this.name.id));
   }
 
+  places(): MessagePlace[] {
+    const { database, pushedRows } = this.#repositories;
+    return database.read(() => pushedRows.places({ id: this.name.id }));
+  }
+
   createdAtMs(): number {
-    const { database, sessions } = this.#repositories;
-    return database.read(() => sessions.known(this.name.id).createdAtMs);
+    return this.#repositories.database.read(() => this.#createdAtMs());
+  }
+
+  #createdAtMs(): number {
+    const session = this.#repositories.sessions.byId(this.name.id);
+    if (session === undefined) throw new NoLongerHere();
+    return session.createdAtMs;
   }
 
   forgottenSeqs(): Set<number> {
@@ -281,17 +313,12 @@ function beginsWith(local: Snapshot, { message_count, last_id, head }: SessionRo
 /** What the hub has and the store does not have, or the other way round. */
 async function differenceOf(
   client: PoolClient,
-  { place, sessionNo }: SessionKey,
-  { last_id }: SessionRow,
+  { place, sessionNo }: Pick<SessionKey, "place" | "sessionNo">,
+  row: SessionRow,
   places: readonly MessagePlace[],
   reader: SnapshotReader,
 ): Promise<Step | { forgottenHereIds: number[] }> {
-  const buried = await client.query<{ message_id: number }>(
-    "SELECT message_id FROM coppice.tombstones WHERE place = $1 AND session_no = $2 AND message_id IS NOT NULL",
-    [place, sessionNo],
-  );
-  const buriedIds = new Set(buried.rows.map(({ message_id }) => message_id));
-  const forgottenIds = places.map(({ id }) => id).filter((id) => buriedIds.has(id));
+  const forgottenIds = await buriedIn(client, { place, sessionNo }, row, places);
   if (forgottenIds.length > 0) return { isDone: true, outcome: "unchanged", forgottenIds };
 
   const { rows } = await client.query<{ message_id: number; digest: Buffer; seq: number }>(
@@ -299,6 +326,7 @@ async function differenceOf(
     [place, sessionNo],
   );
   const digests = new Map(rows.map(({ message_id, digest }) => [message_id, digest]));
+  const { last_id } = row;
   const isAsOnHub = places.every(({ id, digest }) => id > last_id || digests.get(id)?.equals(digest));
   const own = new Set(places.map(({ id }) => id));
   const missing = rows.filter(({ message_id }) => !own.has(message_id));
@@ -308,6 +336,22 @@ async function differenceOf(
   }
   const isOlder = isAsOnHub && !places.some(({ id }) => id > last_id);
   return { isDone: true, outcome: isOlder ? "behind" : "diverged" };
+}
+
+/** Returns the ids of the store's messages that were forgotten on the hub. */
+async function buriedIn(
+  client: PoolClient,
+  { place, sessionNo }: Pick<SessionKey, "place" | "sessionNo">,
+  { last_id }: SessionRow,
+  places: readonly MessagePlace[],
+): Promise<number[]> {
+  const { rows } = await client.query<{ message_id: number }>(
+    "SELECT message_id FROM coppice.tombstones WHERE place = $1 AND session_no = $2 AND message_id IS NOT NULL",
+    [place, sessionNo],
+  );
+  const buried = new Set(rows.map(({ message_id }) => message_id));
+  // The hub has had no message above `last_id`.
+  return places.map(({ id }) => id).filter((id) => id <= last_id && buried.has(id));
 }
 
 async function insertMessages(
