@@ -8,22 +8,61 @@ import { openHub } from "../../src/hub/index.ts";
 import { openStore } from "../../src/index.ts";
 import { startPostgres } from "../../test/support/postgres.ts";
 import { hubFaults } from "../hub/faults.ts";
+import { forgetAgainstPushes } from "../hub/forget-race.ts";
+import { hubSchedules } from "../hub/schedules.ts";
 
 const SESSIONS = 40;
 const MESSAGES = 20_000;
+const SCHEDULES = 300;
+const FORGET_ROUNDS = 200;
 const FAULTS = { backends: 60, crashes: 20, pushers: 60 };
 
 /**
- * Measures a push to a server on this machine, and counts what faults lose: see `hubFaults`.
+ * Measures a push to a server on this machine, counts what faults lose (see `hubFaults`), and runs random schedules (see
+ * `hubSchedules`) and forgetting against running pushes (see `forgetAgainstPushes`).
  *
+ * @param only  `ingest`, `faults`, `schedules` or `forget`; by default all.
  * @returns `ingestPerSecond`: messages of a first push. `extraBytesPerMessage`: bytes on the hub beside the rows of messages and
  *   their key. `faults`: backends, servers and pushers that ended; `lost`, `doubled` and `altered` count messages and facts.
+ *   `rowsLeft`, `wordsLeft` and `wordsInStores` count what is left of forgotten messages.
  */
-export async function benchHub(): Promise<{ name: "hub"; figures: Record<string, number> }> {
-  const ingest = await measureIngest();
-  const { backends, crashes, pushers, messages, lost, doubled, altered } = await hubFaults(FAULTS);
-  const faults = { faults: backends + crashes + pushers, faultMessages: messages, lost, doubled, altered };
-  return { name: "hub", figures: { ...ingest, ...faults } };
+export async function benchHub({
+  only,
+  seed = 1,
+}: {
+  only?: string | undefined;
+  seed?: number | undefined;
+} = {}): Promise<{ name: "hub"; figures: Record<string, number> }> {
+  const figures: Record<string, number> = {};
+  const isWanted = (part: string): boolean => only === undefined || only === part;
+  if (isWanted("ingest")) Object.assign(figures, await measureIngest());
+  if (isWanted("faults")) {
+    const { backends, crashes, pushers, messages, lost, doubled, altered } = await hubFaults(FAULTS);
+    const faults = backends + crashes + pushers;
+    Object.assign(figures, { faults, faultMessages: messages, lost, doubled, altered });
+  }
+  if (isWanted("schedules")) {
+    const { schedules, steps } = await onServer((url) => hubSchedules(url, { count: SCHEDULES, seed }));
+    Object.assign(figures, { schedules, scheduleSteps: steps });
+  }
+  if (isWanted("forget")) {
+    const { rounds, ...left } = await onServer((url) => forgetAgainstPushes(url, FORGET_ROUNDS));
+    Object.assign(figures, { forgetRounds: rounds, ...left });
+  }
+  return { name: "hub", figures };
+}
+
+async function onServer<T>(run: (url: string) => Promise<T>): Promise<T> {
+  const server = await startPostgres({ isDurable: false });
+  try {
+    const connection = await HubConnection.to(server.url);
+    await initHub(connection);
+    await grantTeam(connection, "postgres", "web", "write");
+    await connection.close();
+    return await run(server.url);
+  } finally {
+    await server.remove();
+  }
 }
 
 async function measureIngest(): Promise<Record<string, number>> {
