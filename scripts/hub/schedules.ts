@@ -70,6 +70,8 @@ interface FileModel {
   sessions: Map<string, State>;
   /** Sessions that were forgotten, and of which the hub was not told yet. */
   untold: Set<string>;
+  /** True from the first push or pull on: before, a store notes nothing that is forgotten. */
+  isNoting: boolean;
 }
 
 interface StoreModel extends FileModel {
@@ -162,7 +164,15 @@ class World {
       const { repositories } = internalsOf(store);
       // Without blocks of their own, stores refuse sessions of others whose ids they have given themselves.
       repositories.database.write("test", () => takeIdBlock(repositories, index + 1));
-      return { path, store, storeId: storeIdOf(repositories)!, sessions: new Map(), untold: new Set(), saved: [] };
+      return {
+        path,
+        store,
+        storeId: storeIdOf(repositories)!,
+        sessions: new Map(),
+        untold: new Set(),
+        isNoting: false,
+        saved: [],
+      };
     });
   }
 
@@ -189,7 +199,12 @@ class World {
       case "save": {
         const path = join(this.#folder, `saved-${this.#next()}.db`);
         await model.store.backup(path);
-        model.saved.push({ path, sessions: new Map(model.sessions), untold: new Set(model.untold) });
+        model.saved.push({
+          path,
+          sessions: new Map(model.sessions),
+          untold: new Set(model.untold),
+          isNoting: model.isNoting,
+        });
         return;
       }
       case "restore":
@@ -249,7 +264,7 @@ class World {
       // Others do not lose what was a copy here.
       const { isCopy } = store.forget(id);
       model.sessions.delete(id);
-      if (!isCopy) model.untold.add(id);
+      if (!isCopy && model.isNoting) model.untold.add(id);
       this.#count(isCopy ? "copy forgotten" : "session forgotten");
     }
   }
@@ -300,6 +315,7 @@ class World {
 
   async #untell(model: FileModel): Promise<void> {
     model.untold.clear();
+    model.isNoting = true;
   }
 
   /** Compares the outcome of a push of a session with the model, and changes the model. */
@@ -388,6 +404,7 @@ class World {
 
   #came(model: StoreModel, id: string, came: State, outcome: string, forkId: string | null): void {
     const own = model.sessions.get(id);
+    model.isNoting = true;
     if (outcome === "known") {
       ok(own !== undefined);
       ok(isIn(came.done, own.done) || messagesAreIn(came, own), `pull of ${id}: known, but there is more on the hub`);
@@ -481,6 +498,7 @@ class World {
     model.store = this.#open(model.path);
     model.sessions = new Map(saved.sessions);
     model.untold = new Set(saved.untold);
+    model.isNoting = saved.isNoting;
   }
 
   /** Another machine has an old copy of the file, and pushes it. */
