@@ -50,6 +50,24 @@ export interface Missing {
 /** A source lacks something. When it was fetched, the same question gets its answer. */
 class NotFetched extends Error {}
 
+/** The bytes of a segment are no part of an index. */
+export class SegmentDamaged extends Error {
+  readonly segment: number;
+
+  constructor(segment: number, cause: SyntaxError) {
+    super(`segment ${segment} is damaged`, { cause });
+    this.segment = segment;
+  }
+}
+
+function readOf<T>({ number }: LoadedSegment, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof SyntaxError ? new SegmentDamaged(number, error) : error;
+  }
+}
+
 /** A message, where it stands in the index. */
 interface Entry {
   loaded: LoadedSegment;
@@ -328,9 +346,11 @@ export class HubSource implements Source {
     const stems = new Set<string>();
     for (const { loaded, buckets } of ranges) {
       for (const bucket of buckets) {
-        for (const { word } of wordsIn(this.#bucket(loaded, bucket)!, loaded.segment.messages.length)) {
-          if (word.startsWith(beginning)) stems.add(word);
-        }
+        readOf(loaded, () => {
+          for (const { word } of wordsIn(this.#bucket(loaded, bucket)!, loaded.segment.messages.length)) {
+            if (word.startsWith(beginning)) stems.add(word);
+          }
+        });
       }
     }
     const counts = Array.from(stems, (stem): [string, number] => [stem, this.#countOf(stem)]);
@@ -346,7 +366,8 @@ export class HubSource implements Source {
     const entries: Posting[] = [];
     let isInOrder = true;
     for (const loaded of this.#segments) {
-      const list = this.#wordIn(loaded, stem)?.list;
+      const word = this.#wordIn(loaded, stem);
+      const list = readOf(loaded, () => word?.list);
       if (list === undefined) continue;
       for (let at = 0; at < list.messages.length; at++) {
         const message = loaded.segment.messages[list.messages[at]!]!;
@@ -385,7 +406,7 @@ export class HubSource implements Source {
     const key = `${loaded.number} ${stem}`;
     if (this.#words.has(key)) return this.#words.get(key);
     const bucket = this.#bucket(loaded, bucketOf(loaded.segment, stem));
-    const found = bucket && findWord(bucket, stem, loaded.segment.messages.length);
+    const found = bucket && readOf(loaded, () => findWord(bucket, stem, loaded.segment.messages.length));
     this.#words.set(key, found);
     return found;
   }

@@ -8,6 +8,7 @@ import type { Repositories } from "../store/repositories.ts";
 import { HubConnection } from "./connection.ts";
 import { expandOnHub, type HubExpandOptions, type HubExpansion } from "./expand.ts";
 import { expireSessions } from "./forgetting.ts";
+import { SegmentDamaged } from "./hub-source.ts";
 import { findPlace, type HubPlace, placeOfProject } from "./places.ts";
 import { type PulledSession, type PullOptions, pullSession } from "./pull.ts";
 import { forgetOnHub, type PushOutcome, pushSession } from "./push.ts";
@@ -107,7 +108,8 @@ export interface Hub {
 
   /**
    * Finds the messages that answer a query, in all sessions that you may see, as `recall` of a store does. If the hub has the same
-   * messages as a store, it gives the same hits with the same scores.
+   * messages as a store, it gives the same hits with the same scores. A damaged part of the word index is left out, and each hit then
+   * has `partsMissing`.
    *
    * @throws {StoreError} `QUERY_EMPTY`, `OPTION_INVALID`, `HUB_UNREACHABLE`, `HUB_REFUSED`.
    */
@@ -122,7 +124,7 @@ export interface Hub {
 
   /**
    * Deletes sessions that their project keeps no longer (`coppice hub retain`), merges small parts of the word index, and takes
-   * forgotten messages out of it. Any number of processes may do it at once.
+   * forgotten messages out of it, and makes damaged parts again. Any number of processes may do it at once.
    */
   keep(options?: { signal?: AbortSignal }): Promise<KeepReport>;
 
@@ -155,6 +157,8 @@ const RECALL_TRIES_MAX = 10;
 class OpenedHub implements Hub {
   readonly #connection: HubConnection;
   readonly #index: WordIndexReader;
+  /** Segments that are sound. */
+  readonly #checked = new Set<number>();
 
   constructor(connection: HubConnection) {
     this.#connection = connection;
@@ -240,13 +244,19 @@ class OpenedHub implements Hub {
   }
 
   async recall(query: string, options: HubRecallOptions = {}): Promise<HubHit[]> {
-    for (let tryCount = 1; ; tryCount++) {
+    const damaged = new Set<number>();
+    for (let tryCount = 1; ; ) {
       try {
-        return await recallOnHub(this.#index, query, options);
+        const hits = await recallOnHub(this.#index, query, options, damaged);
+        if (hits.length > 0 || damaged.size === 0) return hits;
+        const reason = "parts of its word index are damaged, and `coppice hub keep` makes them again";
+        throw new StoreError("HUB_REFUSED", { hub: this.name, reason });
       } catch (error) {
-        if (!(error instanceof IndexChanged)) throw error;
-        if (tryCount < RECALL_TRIES_MAX) continue;
-        throw new StoreError("HUB_REFUSED", { hub: this.name, reason: "its word index names what is not there" });
+        if (error instanceof SegmentDamaged) damaged.add(error.segment);
+        else if (!(error instanceof IndexChanged)) throw error;
+        else if (++tryCount > RECALL_TRIES_MAX) {
+          throw new StoreError("HUB_REFUSED", { hub: this.name, reason: "its word index names what is not there" });
+        }
       }
     }
   }
@@ -257,7 +267,7 @@ class OpenedHub implements Hub {
 
   async keep({ signal }: { signal?: AbortSignal } = {}): Promise<KeepReport> {
     const expiredCount = await expireSessions(this.#connection, signal);
-    return { expiredCount, ...(await keepIndex(this.#connection, signal)) };
+    return { expiredCount, ...(await keepIndex(this.#connection, this.#checked, signal)) };
   }
 
   close(): Promise<void> {

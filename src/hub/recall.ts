@@ -47,6 +47,8 @@ export interface HubHit extends RecallHit {
   store: string;
   /** The number of its session on the hub. */
   hubSession: number;
+  /** True if parts of the hub's word index are damaged, so that messages may be missing. `keep` makes them again. */
+  partsMissing?: true;
 }
 
 const hubRecallSchema = once(() => z.pick(recallSchema(), ASKED));
@@ -55,8 +57,8 @@ export type HubSessionName = Pick<HubHit, "sessionId" | "store">;
 
 /** Where a search gets what it lacks. */
 export interface HubReader {
-  /** Returns the segments of a project, or of all. */
-  segments(project: string | undefined): Promise<LoadedSegment[]>;
+  /** Returns the segments of a project, or of all. @param damaged  Gets the numbers of those that cannot be read. */
+  segments(project: string | undefined, damaged: Set<number>): Promise<LoadedSegment[]>;
   /**
    * Returns messages of the clusters of a project that are nearest to a vector, and the vectors of the messages. Clusters of other
    * embedders are left out.
@@ -77,19 +79,27 @@ export interface HubReader {
  * Finds the messages that answer a query, as `recall` of a store that has the same messages would: in the same order and with the
  * same scores.
  *
+ * @param damaged  The numbers of segments that are left out. It gets those that cannot be read.
  * @throws {StoreError} `QUERY_EMPTY`, `OPTION_INVALID`, and what the reader throws.
+ * @throws {SegmentDamaged} if that is found later. The caller begins again without the segment.
  */
-export async function recallOnHub(reader: HubReader, text: string, options: HubRecallOptions = {}): Promise<HubHit[]> {
+export async function recallOnHub(
+  reader: HubReader,
+  text: string,
+  options: HubRecallOptions = {},
+  damaged = new Set<number>(),
+): Promise<HubHit[]> {
   const { store, ...others } = options;
   const { signal, near, vectorMsMax, ...parsed } = parseOptions("hub.recall", hubRecallSchema(), others);
   const query = { ...parseQuery(text), ...(near && { near }) };
   signal?.throwIfAborted();
   const meaning = store && (await internalsOf(store).meaningOf(text, vectorMsMax, signal));
   const [segments, members] = await Promise.all([
-    reader.segments(parsed.project),
+    reader.segments(parsed.project, damaged),
     meaning === undefined ? [] : reader.near(parsed.project, meaning),
   ]);
-  const source = new HubSource(segments, hashingEmbedder);
+  const sound = segments.filter(({ number }) => !damaged.has(number));
+  const source = new HubSource(sound, hashingEmbedder);
   const nearIds: number[] = [];
   for (const { sessionNo, messageId, vector } of members) {
     const id = source.idOf(sessionNo, messageId);
@@ -117,6 +127,7 @@ export async function recallOnHub(reader: HubReader, text: string, options: HubR
       ...named(hit),
       ...names.get(Number(hit.sessionId))!,
       hubSession: Number(hit.sessionId),
+      ...(damaged.size > 0 && { partsMissing: true }),
       neighbors: hit.neighbors.map(named),
       copies: hit.copies.map((copy) => ({ ...named(copy), ...names.get(Number(copy.sessionId)) })),
     };

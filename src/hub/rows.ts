@@ -114,6 +114,15 @@ export function textOf(body: Buffer): string {
   return text;
 }
 
+/** Returns what a search needs of a message. @throws {StoreError} `ROWS_INVALID`. */
+export function wordsOf(body: Buffer): { name: string | null; parts: string; text: string } {
+  const { name = null, parts } = decodeRows(body)[0]!.row as MessageRow;
+  if ((name !== null && typeof name !== "string") || typeof parts !== "string") {
+    throw new StoreError("ROWS_INVALID", { reason: "a message has no parts" });
+  }
+  return { name, parts, text: textOf(body) };
+}
+
 function linesOf(body: Buffer): string[] {
   const invalid = (reason: string): never => {
     throw new StoreError("ROWS_INVALID", { reason });

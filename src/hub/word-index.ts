@@ -3,12 +3,22 @@ import { StoreError } from "../core/errors.ts";
 import type { QueryVector } from "../recall/query-vector.ts";
 import type { HubConnection } from "./connection.ts";
 import type { HubSource, Missing } from "./hub-source.ts";
+import { indexedMessage } from "./indexed-message.ts";
 import { LoadedSegment } from "./loaded-segment.ts";
 import { type NearMember, nearMembers, vectorsOfMessages } from "./near.ts";
 import { type HubPlace, insertRows } from "./places.ts";
 import type { HubReader, HubSessionName } from "./recall.ts";
-import { textOf } from "./rows.ts";
-import { decodeSegment, type EncodedSegment, type IndexChange, mergeSegments, segmentOf } from "./segment.ts";
+import { ROLES, textOf, wordsOf } from "./rows.ts";
+import {
+  decodeSegment,
+  type EncodedSegment,
+  type IndexChange,
+  type IndexedMessage,
+  mergeSegments,
+  type Segment,
+  segmentOf,
+  wordsIn,
+} from "./segment.ts";
 
 /** This many segments of a level become one. */
 const MERGED = 32;
@@ -52,7 +62,7 @@ export class WordIndexReader implements HubReader {
     this.#connection = connection;
   }
 
-  async segments(project: string | undefined): Promise<LoadedSegment[]> {
+  async segments(project: string | undefined, damaged: Set<number>): Promise<LoadedSegment[]> {
     const { rows } = await this.#connection.transaction((client) =>
       client.query<{ place: number; segment: number; head: Buffer | null }>(
         `SELECT s.place, s.segment, CASE WHEN s.segment = ANY ($2::bigint[]) THEN NULL ELSE s.head END AS head
@@ -61,8 +71,11 @@ export class WordIndexReader implements HubReader {
         [project ?? null, [...this.#kept.keys()]],
       ),
     );
-    const loaded = rows.map(({ place, segment, head }) => {
-      return head === null ? this.#kept.get(segment)! : new LoadedSegment(place, segment, this.#decoded(head));
+    const loaded = rows.flatMap(({ place, segment, head }) => {
+      if (head === null) return this.#kept.get(segment)!;
+      const decoded = unlessDamaged(() => decodeSegment(head));
+      if (decoded === undefined) damaged.add(segment);
+      return decoded === undefined ? [] : new LoadedSegment(place, segment, decoded);
     });
     const count = loaded.reduce((sum, { segment }) => sum + segment.messages.length, 0);
     const others = [...this.#kept.values()].reduce((sum, { segment }) => sum + segment.messages.length, 0);
@@ -104,26 +117,20 @@ export class WordIndexReader implements HubReader {
       if (rows.length < texts.length) throw new IndexChanged();
       const ids = new Map(texts.map(({ id, sessionNo, messageId }) => [`${sessionNo} ${messageId}`, id]));
       return rows.map(({ sessionNo, messageId, body, sessionId, store }) => {
-        source.addText(
-          ids.get(`${sessionNo} ${messageId}`)!,
-          this.#readable(() => textOf(body)),
-        );
+        source.addText(ids.get(`${sessionNo} ${messageId}`)!, textOf(body));
         return [sessionNo, { sessionId, store }] as const;
       });
     });
   }
+}
 
-  #decoded(head: Buffer): ReturnType<typeof decodeSegment> {
-    return this.#readable(() => decodeSegment(head));
-  }
-
-  #readable<T>(read: () => T): T {
-    try {
-      return read();
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
-      throw new StoreError("HUB_REFUSED", { hub: this.#connection.name, reason: error.message });
-    }
+/** Undefined for bytes that are no part of an index. */
+function unlessDamaged<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return undefined;
   }
 }
 
@@ -144,35 +151,180 @@ export interface MergeReport {
   /** Segments that were merged, and those that they have become. */
   mergedCount: number;
   madeCount: number;
+  /** Segments that were damaged. What they held was read from the messages again. */
+  damagedCount: number;
 }
 
 /**
- * Merges small segments, and takes the words of forgotten messages out of the index. Any number of keepers may run at once, and they
- * may end at any time.
+ * Merges small segments, takes the words of forgotten messages out of the index, and makes damaged segments again. Any number of
+ * keepers may run at once, and they may end at any time.
  *
- * @throws {StoreError} `HUB_REFUSED` if a segment is damaged. The segments of other projects were merged.
+ * @param checked  The numbers of segments that were read before. They are not read again to see whether they are damaged.
  */
-export async function keepIndex(connection: HubConnection, signal?: AbortSignal): Promise<MergeReport> {
-  const report = { mergedCount: 0, madeCount: 0 };
+export async function keepIndex(
+  connection: HubConnection,
+  checked: Set<number>,
+  signal?: AbortSignal,
+): Promise<MergeReport> {
+  const report = { mergedCount: 0, madeCount: 0, damagedCount: 0 };
   const { rows: places } = await connection.transaction((client) =>
     client.query<HubPlace>("SELECT place, team FROM coppice.places ORDER BY place"),
   );
-  let damage: SyntaxError | undefined;
   for (const place of places) {
-    try {
-      for (;;) {
+    // Of one moment, so that a push meanwhile is either in the segments and in the messages, or in neither.
+    const repair = async (): Promise<void> => {
+      const repairing = (client: PoolClient): Promise<number> => makeDamagedAgain(client, place);
+      report.damagedCount += await connection.transaction(repairing, signal, "REPEATABLE READ");
+    };
+    if (!(await areSound(connection, place, checked, signal))) await repair();
+    for (;;) {
+      try {
         const count = await connection.transaction((client) => mergeSome(client, place), signal);
         if (count === 0) break;
         report.mergedCount += count;
         report.madeCount += 1;
+      } catch (error) {
+        if (!(error instanceof SyntaxError)) throw error;
+        await repair();
       }
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
-      damage ??= error; // the other projects are still merged
     }
   }
-  if (damage !== undefined) throw new StoreError("HUB_REFUSED", { hub: connection.name, reason: damage.message });
   return report;
+}
+
+/** Reads the segments of a place that are new. @returns false at the first that is damaged. */
+async function areSound(
+  connection: HubConnection,
+  place: HubPlace,
+  checked: Set<number>,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  const { rows } = await connection.transaction(
+    (client) =>
+      client.query<{ segment: number }>("SELECT segment FROM coppice.segments WHERE place = $1", [place.place]),
+    signal,
+  );
+  for (const { segment } of rows) {
+    if (checked.has(segment)) continue;
+    const sound = await connection.transaction(
+      (client) => soundSegment(client, place, segment),
+      signal,
+      "REPEATABLE READ",
+    );
+    if (sound === undefined) return false;
+    checked.add(segment);
+  }
+  return true;
+}
+
+/** Messages that are read at once to be indexed again. */
+const REPAIRED_AT_ONCE = 500;
+
+/** Deletes damaged segments, and adds what the others lack. @returns how many were damaged. */
+async function makeDamagedAgain(client: PoolClient, place: HubPlace): Promise<number> {
+  const { rows: segments } = await client.query<{ segment: number }>(
+    "SELECT segment FROM coppice.segments WHERE place = $1 ORDER BY segment FOR UPDATE",
+    [place.place],
+  );
+  const damaged: number[] = [];
+  const nets = new Map<string, IndexedMessage>();
+  const forgotten = new Set<number>();
+  for (const { segment } of segments) {
+    const sound = await soundSegment(client, place, segment);
+    if (sound === undefined) damaged.push(segment);
+    for (const session of sound?.forgottenSessions ?? []) forgotten.add(session);
+    for (const message of sound?.messages ?? []) {
+      const key = `${message.sessionNo} ${message.messageId}`;
+      nets.set(key, { ...message, net: message.net + (nets.get(key)?.net ?? 0) });
+    }
+  }
+  const { rows } = await client.query<{ sessionNo: number; messageId: number; isOnPath: boolean }>(
+    `SELECT session_no AS "sessionNo", message_id AS "messageId", branch IS NULL AS "isOnPath"
+     FROM coppice.messages WHERE place = $1 ORDER BY message_id, session_no`,
+    [place.place],
+  );
+  const lacking: MessageName[] = [];
+  const removed: MessageName[] = [];
+  for (const { sessionNo, messageId, isOnPath } of rows) {
+    const key = `${sessionNo} ${messageId}`;
+    let net = nets.get(key)?.net ?? 0;
+    nets.delete(key);
+    for (; net < Number(isOnPath); net++) lacking.push({ sessionNo, messageId });
+    for (; net > Number(isOnPath); net--) removed.push({ sessionNo, messageId });
+  }
+  // The other messages are there no more.
+  for (const { sessionNo, messageId, net } of nets.values()) {
+    if (net > 0 && !forgotten.has(sessionNo)) removed.push({ sessionNo, messageId });
+  }
+  await client.query("DELETE FROM coppice.segments WHERE place = $1 AND segment = ANY ($2)", [place.place, damaged]);
+  await changeIndex(client, place, { added: [], removed });
+  for (let from = 0; from < lacking.length; from += REPAIRED_AT_ONCE) {
+    await indexAgain(client, place, lacking.slice(from, from + REPAIRED_AT_ONCE));
+  }
+  return damaged.length;
+}
+
+interface MessageName {
+  sessionNo: number;
+  messageId: number;
+}
+
+/** Undefined if any of its bytes are damaged, and without messages if it was merged meanwhile. */
+async function soundSegment(client: PoolClient, place: HubPlace, number: number): Promise<Segment | undefined> {
+  const { rows } = await client.query<{ head: Buffer }>(
+    "SELECT head FROM coppice.segments WHERE place = $1 AND segment = $2",
+    [place.place, number],
+  );
+  if (rows.length === 0) return { messages: [], forgottenSessions: [], firstWords: [], buckets: [] };
+  const segment = unlessDamaged(() => decodeSegment(rows[0]!.head));
+  if (segment === undefined) return undefined;
+  const buckets = segment.buckets ?? (await bucketsOf(client, place, number));
+  return unlessDamaged(() => {
+    // Lists are checked when they are read.
+    const lists = buckets.map((bucket) =>
+      Array.from(wordsIn(bucket, segment.messages.length), ({ list }) => list.counts),
+    );
+    return lists.length === segment.firstWords.length ? segment : undefined;
+  });
+}
+
+/** A message that cannot be read has no words. */
+async function indexAgain(client: PoolClient, place: HubPlace, names: readonly MessageName[]): Promise<void> {
+  const { rows } = await client.query<RepairedRow>(
+    `SELECT m.session_no AS "sessionNo", m.message_id AS id, m.seq, m.role, m.token_count AS "tokenCount",
+       m.created_at_ms AS "createdAtMs", m.body
+     FROM unnest($2::bigint[], $3::bigint[]) AS wanted (session_no, message_id)
+     JOIN coppice.messages m ON m.place = $1 AND m.session_no = wanted.session_no AND m.message_id = wanted.message_id`,
+    [place.place, names.map(({ sessionNo }) => sessionNo), names.map(({ messageId }) => messageId)],
+  );
+  const added = rows.flatMap(({ body, role, sessionNo, ...row }) => {
+    try {
+      const { name, parts, text } = wordsOf(body);
+      return indexedMessage(sessionNo, { ...row, role: ROLES[role]!, name, parts, text });
+    } catch (error) {
+      if (!StoreError.is(error, "ROWS_INVALID")) throw error;
+      return [];
+    }
+  });
+  // A segment has a message once.
+  const seen = new Set<string>();
+  const [once, again] = [[], []] as [typeof added, typeof added];
+  for (const message of added) {
+    const key = `${message.sessionNo} ${message.messageId}`;
+    (seen.has(key) ? again : once).push(message);
+    seen.add(key);
+  }
+  for (const part of [once, again]) await changeIndex(client, place, { added: part });
+}
+
+interface RepairedRow {
+  sessionNo: number;
+  id: number;
+  seq: number;
+  role: number;
+  tokenCount: number;
+  createdAtMs: number;
+  body: Buffer;
 }
 
 interface SegmentRow {

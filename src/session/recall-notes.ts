@@ -4,10 +4,14 @@ import { isQuotation } from "../recall/quotation.ts";
 
 const NOT_LITERAL = "The quoted text was not found, so its words were searched.";
 
+const PARTS_MISSING =
+  "Parts of the hub's word index are damaged, so messages may be missing. `coppice hub keep` makes them again.";
+
 /** Returns what is to be said about how the hits were found; undefined if there is nothing to say. */
-export function noteOnHits(hits: readonly RecallHit[]): string | undefined {
-  const { phrasesMissing, corrections = [] } = hits[0] ?? {};
+export function noteOnHits(hits: readonly (RecallHit & { partsMissing?: true })[]): string | undefined {
+  const { phrasesMissing, partsMissing, corrections = [] } = hits[0] ?? {};
   const notes = phrasesMissing ? [NOT_LITERAL] : [];
+  if (partsMissing) notes.push(PARTS_MISSING);
   if (corrections.length > 0) {
     const meant = corrections.map((correction) => correction.meant).join(", ");
     const typed = corrections.map((correction) => `"${visibleText(correction.typed)}"`).join(" or ");

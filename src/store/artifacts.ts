@@ -88,9 +88,16 @@ function setAt(root: JsonValue, pointer: string, text: string): void {
     .slice(1)
     .split("/")
     .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
-  let target = root as Record<string, JsonValue>;
-  for (const step of steps.slice(0, -1)) target = target[step] as Record<string, JsonValue>;
-  target[steps.at(-1)!] = text;
+  let target: JsonValue = root;
+  for (const [index, step] of steps.entries()) {
+    // A pointer from another store must not lead to a prototype.
+    if (typeof target !== "object" || target === null || !Object.hasOwn(target, step)) {
+      throw new SyntaxError("a long string of a message has no place in its parts");
+    }
+    const holder = target as Record<string, JsonValue>;
+    if (index === steps.length - 1) holder[step] = text;
+    else target = holder[step]!;
+  }
 }
 
 /** Returns the parts as JSON without their long strings, and those strings. */

@@ -23,7 +23,7 @@ import { columns } from "./statement.ts";
 import { decodeValue } from "./stored-value.ts";
 import type { UnionRow } from "./unions.ts";
 import { dissolveSubjects, rebuildSession } from "./write.ts";
-import { wrongSpans } from "./write-summaries.ts";
+import { rootlessSummaries, wrongSpans } from "./write-summaries.ts";
 
 export interface WriteRowsTerms extends DeriveOptions {
   /** Returns the words of a text as they are indexed, in order. */
@@ -399,6 +399,7 @@ class SessionWriter {
       throw error;
     }
     rebuildSession(repositories, this.#sessionId, derived!);
+    repositories.summaries.discard(rootlessSummaries(repositories, this.#sessionId));
     const settledFrom = subjects.firstSettled(this.#sessionId);
     if (settledFrom !== undefined) dissolveSubjects(repositories, session.project, settledFrom);
     const before = this.#known?.path ?? new Set();

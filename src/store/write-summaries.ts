@@ -141,6 +141,24 @@ export function wrongSpans(repositories: Repositories, sessionId: string): numbe
   return spans.filter((row) => !isRight(row)).map(({ id }) => id);
 }
 
+/** Returns the ids of finished summaries of clusters and themes that the log does not have. */
+export function rootlessSummaries({ summaries, unions }: Repositories, sessionId: string): number[] {
+  const coverage = new Coverage(unions);
+  const hasRoot = ({ level, rootId, logPosition }: DoneSummary): boolean => {
+    if (isSpan(level)) return true;
+    if (unions.stepsOf(level, rootId, logPosition).length === 0) return false;
+    try {
+      coverage.themeOf(rootId);
+      return true;
+    } catch (error) {
+      if (error instanceof SyntaxError) return false;
+      throw error;
+    }
+  };
+  const done = summaries.done(sessionId).filter(({ shownUntil }) => shownUntil === null);
+  return done.filter((row) => !hasRoot(row)).map(({ id }) => id);
+}
+
 /** Returns true if the first and the last message of a span are those that the row names. */
 function isOfEnds(
   { spans }: Repositories,

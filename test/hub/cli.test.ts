@@ -66,7 +66,7 @@ test("an administrator sets the hub up, and a colleague names it and pushes", as
   expect(await value("recall", "shared", "--hub")).toMatchObject([{ sessionId: "one", text: "shared", root: null }]);
   expect(await value("recall", "private", "--hub")).toEqual([]);
   expect(await words("recall", "shared", "--hub", "--session", "one")).toMatchObject({ status: 2 });
-  expect(await value("hub", "keep")).toEqual({ expiredCount: 0, mergedCount: 0, madeCount: 0 });
+  expect(await value("hub", "keep")).toEqual({ expiredCount: 0, mergedCount: 0, madeCount: 0, damagedCount: 0 });
 
   expect(await value("pull", "one", "--take")).toMatchObject({
     sessionId: "one",

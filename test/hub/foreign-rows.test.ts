@@ -1,5 +1,6 @@
 import { deflateRawSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
+import { HUB_BODY_BYTES_MAX } from "../../src/core/limits.ts";
 import { openHub } from "../../src/hub/index.ts";
 import { encodeRows } from "../../src/hub/rows.ts";
 import { segmentOf } from "../../src/hub/segment.ts";
@@ -28,6 +29,17 @@ const DAMAGED = {
   "deflated bytes that are no rows": Buffer.concat([Buffer.of(1), deflateRawSync("null")]),
 };
 
+test("a body that inflates to more than any message has is refused", async () => {
+  const { url, hub, own } = await pushed();
+  const bomb = Buffer.concat([Buffer.of(1), deflateRawSync(Buffer.alloc(HUB_BODY_BYTES_MAX + 1, " "))]);
+  await run(url, "UPDATE coppice.messages SET body = $1 WHERE seq = 3", [bomb]);
+  await expect(hub.pull(own, "s")).rejects.toMatchObject({
+    code: "ROWS_INVALID",
+    message: expect.stringContaining(`more than ${HUB_BODY_BYTES_MAX} bytes`),
+  });
+  expect(own.sessions()).toEqual([]);
+});
+
 test.each(Object.entries(DAMAGED))("%s: a pull and a search say so", async (_, bytes) => {
   const { url, hub, own } = await pushed();
   await run(url, "UPDATE coppice.messages SET body = $1", [bytes]);
@@ -51,17 +63,44 @@ test("a session cannot bring the rows of another one", async () => {
   expect(own.resume("mine").messages()).toHaveLength(1);
 });
 
-test("a damaged segment is named, and the segments of other projects are merged", async () => {
-  const { url, hub, theirs } = await pushed();
-  for (let round = 0; round < 32; round++) {
-    theirs.session("t", { project: "zoo" }).appendAll(talk(1));
-    await hub.push(theirs, { projects: ["zoo"] });
-  }
-  await run(url, "UPDATE coppice.segments SET head = '\\x0102', has_gone = true WHERE place = 1");
-  await expect(hub.keep()).rejects.toMatchObject({ code: "HUB_REFUSED" });
-  expect(await run(url, "SELECT 1 FROM coppice.segments WHERE place = 2")).toHaveLength(1);
-  await expect(hub.recall("harbor", { project: "web" })).rejects.toMatchObject({ code: "HUB_REFUSED" });
-});
+const DAMAGES = {
+  "a head that is cut": "UPDATE coppice.segments SET head = '\\x0102', has_gone = true WHERE segment = $1",
+  "a bucket of a large segment that is cut": "UPDATE coppice.buckets SET body = '\\xffff' WHERE segment = $1",
+};
+
+test.each(Object.entries(DAMAGES))(
+  "%s: searches go on without it and say so, and `keep` makes it again",
+  async (_, sql) => {
+    const { url, hub, theirs } = await pushed();
+    const words = (at: number): string => Array.from({ length: 900 }, (_, index) => `w${at}q${index}`).join(" ");
+    theirs.session("long", { project: "web" }).appendAll(Array.from({ length: 60 }, (_, at) => user(words(at))));
+    theirs.session("s").append(user("The harbor opens at dawn."));
+    await hub.push(theirs, { projects: ["web"] });
+    theirs.forget("s", { messageIds: [theirs.session("s").messages()[5]!.id] });
+    await hub.push(theirs, { projects: ["web"] });
+    const asked = ["harbor dawn", "w17q3", "w59q700 harbor"];
+    const answers = () => Promise.all(asked.map((query) => hub.recall(query)));
+    const before = await answers();
+    expect(before.every((hits) => hits.length > 0)).toBe(true);
+
+    const [segment] = await run<{ segment: string }>(
+      url,
+      "SELECT segment FROM coppice.segments ORDER BY octet_length(head) + (SELECT coalesce(sum(octet_length(body)), 0) FROM coppice.buckets b WHERE b.segment = segments.segment) DESC LIMIT 1",
+    );
+    await run(url, sql, [segment!.segment]);
+    const other = await openHub(url); // which has nothing in memory
+    onTestFinished(() => other.close());
+    const [hit] = await other.recall("harbor dawn w17q3");
+    expect(hit).toMatchObject({ partsMissing: true, sessionId: "s" });
+    await expect(other.recall("w17q3")).rejects.toMatchObject({
+      code: "HUB_REFUSED",
+      message: expect.stringContaining("coppice hub keep"),
+    });
+    expect(await hub.keep()).toMatchObject({ damagedCount: 1 });
+    expect(await answers()).toEqual(before);
+    expect(await hub.keep()).toMatchObject({ damagedCount: 0 });
+  },
+);
 
 test("a segment with messages that are not there is named", async () => {
   const { url, hub } = await pushed();

@@ -167,7 +167,7 @@ describe("a large project", () => {
         await hub.push(store, { sessions: [`s${round}`] });
       }
       const before = await compare(store, hub, project, ["w17 w8999 common", "w300 w301"]);
-      expect(await hub.keep()).toEqual({ expiredCount: 0, mergedCount: 32, madeCount: 1 });
+      expect(await hub.keep()).toEqual({ expiredCount: 0, mergedCount: 32, madeCount: 1, damagedCount: 0 });
       expect(await compare(store, hub, project, ["w17 w8999 common", "w300 w301"])).toBe(before);
       store.forget("s3");
       const admin = await openedHub(url);
@@ -209,7 +209,7 @@ describe("a large project", () => {
   test("is not there for strangers", async () => {
     const hub = await openHub(asRole(url, STRANGER));
     expect(await hub.recall("w17 common", { project })).toEqual([]);
-    expect(await hub.keep()).toEqual({ expiredCount: 0, mergedCount: 0, madeCount: 0 });
+    expect(await hub.keep()).toEqual({ expiredCount: 0, mergedCount: 0, madeCount: 0, damagedCount: 0 });
     await hub.close();
   });
 });

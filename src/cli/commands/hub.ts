@@ -29,8 +29,8 @@ export const hubCommand: Command<HubFlags> = {
   details:
     "`init` makes the tables and `upgrade` brings them to this version. `grant <role> --team T` lets a role of the database read and " +
     "write the projects of a team. `retain <project> --days N` sets how long the hub keeps sessions of which nothing new is pushed. `keep` deletes what is older, " +
-    "merges small parts of the word index, and takes forgotten messages out of it; run it every few minutes.\n" +
-    "With --json: {version, versionBefore, hasPgvector} for init and upgrade, {expiredCount, mergedCount, madeCount} for keep, else {ok}.",
+    "merges small parts of the word index, takes forgotten messages out of it, and makes damaged parts again; run it every few minutes.\n" +
+    "With --json: {version, versionBefore, hasPgvector} for init and upgrade, {expiredCount, mergedCount, madeCount, damagedCount} for keep, else {ok}.",
   argument: "init, upgrade, grant, retain or keep; and the role or the project",
   options: [
     new Option("--url <url>", "the database; by default the store's hub"),
@@ -56,6 +56,7 @@ export const hubCommand: Command<HubFlags> = {
     if (action === "keep") {
       const value = await interruptible("What was merged stays.", (signal) => keep(address, every, signal));
       const lines = [`Merged ${formatCount(value.mergedCount, "segment")} into ${value.madeCount}.`];
+      if (value.damagedCount > 0) lines.push(`Made ${formatCount(value.damagedCount, "damaged segment")} again.`);
       if (value.expiredCount > 0)
         lines.unshift(`Deleted ${formatCount(value.expiredCount, "session")}. The stores keep them.`);
       return { value, lines };
