@@ -15,6 +15,8 @@ export type MessagePlace = RowOf<typeof PLACE> & {
 /** SQL: the session and its branches. */
 const OWN = `session_id IN (SELECT id FROM sessions WHERE id = @id OR (parent_session_id = @id AND superseded_at_ms IS NOT NULL))`;
 
+const IN_WINDOW = columns(messages, "id", "turnSeq");
+
 const INDEXED = columns(messages, "id", "sessionId", "seq", "role", "name", "text", "tokenCount", "createdAtMs");
 /** What the word index of a hub needs of a message. `parts` is JSON. */
 export type IndexedRow = RowOf<typeof INDEXED> & { parts: string };
@@ -38,8 +40,8 @@ export class PushedRowRepository extends Repository {
   readonly clusterRoots = this.statement<{ id: string }, number>`
     SELECT root_id FROM clusters WHERE session_id = @id ORDER BY root_id`.pluck().all;
   /** The messages of a session's window, which are in no cluster, in order. */
-  readonly inWindow = this.statement<{ id: string }, { id: number; turnSeq: number }>`
-    SELECT m.id, m.turn_seq AS turnSeq FROM sessions s CROSS JOIN messages m ON m.session_id = s.id AND m.seq >= s.graduated_seq
+  readonly inWindow = this.statement<{ id: string }, RowOf<typeof IN_WINDOW>>`
+    SELECT ${IN_WINDOW.of("m")} FROM sessions s CROSS JOIN messages m ON m.session_id = s.id AND m.seq >= s.graduated_seq
     WHERE s.id = @id ORDER BY m.seq`.all;
   readonly indexed = this.statement<[ids: string], IndexedRow>`
     SELECT ${INDEXED}, messages.parts AS parts FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`
