@@ -10,9 +10,11 @@ import { startPostgres } from "../../test/support/postgres.ts";
 import { hubFaults } from "../hub/faults.ts";
 import { forgetAgainstPushes } from "../hub/forget-race.ts";
 import { hubSchedules } from "../hub/schedules.ts";
+import { measureHubVectors } from "./hub-vectors.ts";
 
 const SESSIONS = 40;
 const MESSAGES = 20_000;
+const VECTORS = { clusters: 4_200, messages: 20_000 };
 const SCHEDULES = 300;
 const FORGET_ROUNDS = 200;
 const FAULTS = { backends: 60, crashes: 20, pushers: 60 };
@@ -21,9 +23,9 @@ const FAULTS = { backends: 60, crashes: 20, pushers: 60 };
  * Measures a push to a server on this machine, counts what faults lose (see `hubFaults`), and runs random schedules (see
  * `hubSchedules`) and forgetting against running pushes (see `forgetAgainstPushes`).
  *
- * @param only  `ingest`, `faults`, `schedules` or `forget`; by default all.
+ * @param only  `ingest`, `vectors`, `faults`, `schedules` or `forget`; by default all.
  * @returns `ingestPerSecond`: messages of a first push. `extraBytesPerMessage`: bytes on the hub beside the rows of messages and
- *   their key. `faults`: backends, servers and pushers that ended; `lost`, `doubled` and `altered` count messages and facts.
+ *   their key. `hubVectorShare`, `hubVectorMs`: see `measureHubVectors`. `faults`: backends, servers and pushers that ended; `lost`, `doubled` and `altered` count messages and facts.
  *   `rowsLeft`, `wordsLeft` and `wordsInStores` count what is left of forgotten messages.
  */
 export async function benchHub({
@@ -36,6 +38,7 @@ export async function benchHub({
   const figures: Record<string, number> = {};
   const isWanted = (part: string): boolean => only === undefined || only === part;
   if (isWanted("ingest")) Object.assign(figures, await measureIngest());
+  if (isWanted("vectors")) Object.assign(figures, await measureHubVectors(VECTORS.clusters, VECTORS.messages));
   if (isWanted("faults")) {
     const { backends, crashes, pushers, messages, lost, doubled, altered } = await hubFaults(FAULTS);
     const faults = backends + crashes + pushers;

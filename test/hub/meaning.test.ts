@@ -51,7 +51,8 @@ const step = fc.oneof(
 describe.skipIf(!HAS_PGVECTOR)("with pgvector", () => {
   /**
    * Goal: a search by meaning gives on the hub what it gives in the store, whatever was said, rewound, forgotten and embedded anew.
-   * Method: apply random steps to a store, push after each, and compare the hits of both.
+   * Method: apply random steps to a store, push after each, and compare the hits of both. Each message of the path must be
+   * in one cluster or turn on the hub.
    */
   test("a search of the hub gives the order and the scores of the store", async () => {
     const hub = await openHub(asRole(url, WRITER));
@@ -67,6 +68,7 @@ describe.skipIf(!HAS_PGVECTOR)("with pgvector", () => {
               store.session(done.session, { project }).appendAll(done.messages as MessageInput[]);
             else change(store, done);
             await hub.push(store, { projects: [project] });
+            expect(await clustered(project)).toEqual(onPath(store));
             hitCount += await compare(store, hub, project, [QUERIES[hitCount % QUERIES.length]!]);
           }
           await store.reembed({
@@ -74,6 +76,7 @@ describe.skipIf(!HAS_PGVECTOR)("with pgvector", () => {
           });
           await hub.push(store, { projects: [project] });
           await hub.keep();
+          expect(await clustered(project)).toEqual(onPath(store));
           hitCount += await compare(store, hub, project);
           store.close();
         });
@@ -218,6 +221,22 @@ describe.skipIf(!HAS_PGVECTOR)("with pgvector", () => {
     await connection.close();
   });
 });
+
+async function clustered(project: string): Promise<number[]> {
+  const rows = await run<{ id: string }>(
+    url,
+    `SELECT unnest(c.members) AS id FROM coppice.clusters c JOIN coppice.places p USING (place)
+     WHERE p.project = $1 ORDER BY 1`,
+    [project],
+  );
+  return rows.map(({ id }) => Number(id));
+}
+
+function onPath(store: Store): number[] {
+  return store
+    .query("SELECT id FROM messages WHERE session_id IN ('a', 'b') AND embedding IS NOT NULL ORDER BY id")
+    .map(({ id }) => id as number);
+}
 
 async function clusterCount(project: string): Promise<number> {
   const [row] = await run<{ count: string }>(
