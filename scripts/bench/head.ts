@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openStore, type Session } from "../../src/index.ts";
+import { openStore, type Session, type Store } from "../../src/index.ts";
 import { sessionMessages } from "./messages.ts";
 
 /** How many messages the rewinds supersede. */
@@ -27,6 +27,18 @@ export async function benchHead(messages = 100_000) {
     }
     goBack(session, 1); // prepares the statements
     const shorts = Array.from({ length: ROUNDS }, () => SHORT.map((count) => goBack(session, count))).flat();
+    const end = stepEnd(session, messages - 1);
+    const warmUp = forkAt(session, end); // prepares the statements
+    const bytes = [usedBytes(store)];
+    const heads = Array.from({ length: ROUNDS * SHORT.length }, () => forkAt(session, end));
+    bytes.push(usedBytes(store));
+    const firsts = heads.map(({ fork }) => took(() => fork.append({ role: "user", content: "And now?" })));
+    const grown = usedBytes(store);
+    const pasts = Array.from({ length: ROUNDS }, (_, round) => {
+      return forkAt(session, stepEnd(session, Math.floor(((round + 1) * messages) / (ROUNDS + 1))));
+    });
+    const pastForkBytes = (usedBytes(store) - grown) / pasts.length;
+    for (const { fork } of [warmUp, ...heads, ...pasts]) store.forget(fork.id);
     const long = goBack(session, Math.min(LONG, messages - 1));
     const figures = {
       messages,
@@ -36,6 +48,13 @@ export async function benchHead(messages = 100_000) {
       rewindCpuMsMax: Math.max(...shorts.map(({ rewind }) => rewind.cpuMs)),
       undoMs: medianOf(shorts.map(({ undo }) => undo.ms)),
       undoCpuMs: medianOf(shorts.map(({ undo }) => undo.cpuMs)),
+      forkMs: medianOf(heads.map(({ ms }) => ms)),
+      forkCpuMs: medianOf(heads.map(({ cpuMs }) => cpuMs)),
+      forkBytes: (bytes[1]! - bytes[0]!) / heads.length,
+      forkAppendCpuMs: medianOf(firsts.map(({ cpuMs }) => cpuMs)),
+      pastForkMs: medianOf(pasts.map(({ ms }) => ms)),
+      pastForkCpuMs: medianOf(pasts.map(({ cpuMs }) => cpuMs)),
+      pastForkBytes,
       longRewindMs: long.rewind.ms,
       longRewindCpuMs: long.rewind.cpuMs,
       longUndoMs: long.undo.ms,
@@ -53,6 +72,26 @@ function goBack(session: Session, count: number): { rewind: Took; undo: Took } {
   const toSeq = session.newest()!.seq - count;
   const rewind = took(() => session.rewind({ toSeq }));
   return { rewind, undo: took(() => session.undo()) };
+}
+
+function forkAt(session: Session, toSeq: number): Took & { fork: Session } {
+  let fork!: Session;
+  const time = took(() => {
+    fork = session.fork({ toSeq });
+  });
+  return { ...time, fork };
+}
+
+/** The bytes of all rows and of their keys in indexes. Pages are too coarse. */
+function usedBytes(store: Store): number {
+  return Number(store.query("SELECT sum(payload) AS bytes FROM dbstat")[0]!.bytes);
+}
+
+/** The last seq up to a seq at which a fork can begin. */
+function stepEnd(session: Session, seq: number): number {
+  const [message, next] = session.messages({ seqFrom: seq, limit: 2 });
+  const isEnd = message!.role === "user" || (message!.role === "assistant" && message!.stepId !== next?.stepId);
+  return isEnd && message!.parts.every(({ type }) => type !== "tool_call") ? seq : stepEnd(session, seq - 1);
 }
 
 function took(run: () => void): Took {

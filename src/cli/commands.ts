@@ -8,6 +8,7 @@ import { expandCommand } from "./commands/expand.ts";
 import { exportCommand } from "./commands/export.ts";
 import { forestCommand } from "./commands/forest.ts";
 import { forgetCommand } from "./commands/forget.ts";
+import { forkCommand } from "./commands/fork.ts";
 import { hookCommand } from "./commands/hook.ts";
 import { hubCommand } from "./commands/hub.ts";
 import { importCommand } from "./commands/import.ts";
@@ -66,6 +67,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       reembedCommand,
       rewindCommand,
       undoCommand,
+      forkCommand,
       forgetCommand,
       secretsCommand,
       excludeCommand,

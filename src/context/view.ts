@@ -79,12 +79,19 @@ type SummaryDraft = SummaryView & Covering;
 /** Reads the part of a session before the window. It takes no longer for a longer session. */
 export function loadColdView(repositories: Repositories, state: SessionState): ColdView {
   const { unions, clusters } = repositories;
-  const coverage = new Coverage(unions);
+  const coverage = new Coverage(unions, state.sessionId);
   const ordered = [...state.themes.values()].sort((left, right) => left.theme.seqFirst - right.theme.seqFirst);
   const drafts = ordered.map(({ theme, logPosition }, index) => {
     const { root, messageCount, tokenCount, seqFirst, seqLast } = theme;
     const handle = formatHandle("theme", root, logPosition);
-    const view = { handle, label: clusters.byRoot(root).label, messageCount, tokenCount, seqFirst, seqLast };
+    const view = {
+      handle,
+      label: clusters.byRoot(state.sessionId, root).label,
+      messageCount,
+      tokenCount,
+      seqFirst,
+      seqLast,
+    };
     return { root, index, view, summaries: [] as SummaryDraft[], uncoveredCount: messageCount };
   });
   const draftByRoot = new Map(drafts.map((draft) => [draft.root, draft]));
@@ -148,7 +155,7 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
   const placeOf = ({ stepId, seq }: { stepId: number; seq: number }): ThemePlace => {
     const known = places.get(stepId);
     if (known !== undefined) return known;
-    const entry = unions.entered(stepId);
+    const entry = unions.entered(state.sessionId, stepId);
     if (entry === undefined) {
       const reason = `message ${seq} of session "${state.sessionId}" has left the window but is in no theme`;
       throw new StoreError("STORE_CORRUPT", { path: repositories.database.path, reason });

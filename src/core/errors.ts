@@ -17,6 +17,8 @@ export interface ErrorDetails {
   SESSION_CONFLICT: { sessionId: string; field: string; stored: unknown; given: unknown };
   SESSION_CHANGED: { sessionId: string; seqExpected: number; seqFound: number };
   SESSION_SUPERSEDED: { sessionId: string; parentSessionId: string };
+  /** What was asked would change messages of a session that a fork shares. */
+  SESSION_SHARED: { sessionId: string; forkId: string };
   HANDLE_INVALID: { handle: string; reason: string };
   ROOT_NOT_FOUND: { handle: string };
   BUDGET_TOO_SMALL: { tokensMax: number; tokensNeeded: number; strategy?: "full" };
@@ -106,6 +108,10 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   SESSION_SUPERSEDED: ({ sessionId, parentSessionId }) => ({
     message: `"${sessionId}" holds messages that session "${parentSessionId}" has superseded. It is no session of its own.`,
     hint: `Open session "${parentSessionId}". \`expand\` shows its superseded messages, and \`undo\` brings them back. \`forget\` with \`messageIds\` deletes them.`,
+  }),
+  SESSION_SHARED: ({ sessionId, forkId }) => ({
+    message: `Session "${forkId}" shares these messages of session "${sessionId}", so they stay as they are.`,
+    hint: `To go back, fork "${sessionId}" at an earlier message and continue there. To forget messages, forget "${forkId}" first. To move the fork to another store, use \`export\` without rows.`,
   }),
   HANDLE_INVALID: ({ handle, reason }) => ({
     message: `"${handle}" is not a handle: ${reason}.`,

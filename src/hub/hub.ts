@@ -4,6 +4,7 @@ import { internalsOf } from "../session/opened-store.ts";
 import type { Store } from "../session/store.ts";
 import { hubNotesOf, keepNotes, notedSessions, setCopy } from "../store/hub-notes.ts";
 import { storeIdOf } from "../store/id-blocks.ts";
+import { assertWhole } from "../store/paths.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { HubConnection } from "./connection.ts";
 import { expandOnHub, type HubExpandOptions, type HubExpansion } from "./expand.ts";
@@ -281,12 +282,15 @@ function sessionsToPush(
   ids: readonly string[] | undefined,
   projects: readonly string[],
 ): { id: string; project: string | null }[] {
-  if (ids === undefined) return projects.flatMap((project) => store.sessions({ project }));
-  const { database, sessions } = internalsOf(store).repositories;
+  const { database, sessions, paths } = internalsOf(store).repositories;
+  // The rows of a fork are not the whole session.
+  const isWhole = ({ id }: { id: string }): boolean => database.read(() => paths.of(id)).length === 1;
+  if (ids === undefined) return projects.flatMap((project) => store.sessions({ project })).filter(isWhole);
   return ids.map((sessionId) => {
     const session = database.read(() => sessions.byId(sessionId));
     if (session === undefined || session.supersededAtMs !== null)
       throw new StoreError("SESSION_NOT_FOUND", { sessionId });
+    database.read(() => assertWhole(paths, sessionId));
     return session;
   });
 }

@@ -22,13 +22,14 @@ export class CarriedSummaries {
   /** Summaries of themes are not carried, nor what builds on them. */
   ofSession(sessionId: string, { log }: RegrownSession): CarriedSummary[] {
     const { summaries, unions } = this.#repositories;
-    const standing = summaries.covering(sessionId);
+    const standing = summaries.covering({ sessionId }).filter((row) => row.sessionId === sessionId);
     const ofThemes = standing.filter(({ level }) => level === "theme");
-    const coverage = new Coverage(unions);
+    const coverage = new Coverage(unions, sessionId);
     return standing.flatMap(({ id, level, rootId, logPosition }) => {
       if (level !== "cluster" || coverage.coveredUntil(ofThemes, rootId) > 0) return [];
       if (!this.#matches.has(id)) {
-        const steps = unions.entriesOf({ root: rootId, from: 0, position: logPosition }).map(({ stepId }) => stepId);
+        const entries = unions.entriesOf({ sessionId, root: rootId, from: 0, position: logPosition });
+        const steps = entries.map(({ stepId }) => stepId);
         this.#matches.set(id, matchOf(steps, log));
       }
       const match = this.#matches.get(id);

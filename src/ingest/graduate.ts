@@ -49,7 +49,7 @@ export function planCompactMove(
   const next = compactFrontier(stepsOf(state), state, state.settings, dueFrom);
   if (
     next === undefined &&
-    repositories.summaries.covering(state.sessionId).every(({ shownFrom }) => shownFrom !== null)
+    repositories.summaries.covering({ sessionId: state.sessionId }).every(({ shownFrom }) => shownFrom !== null)
   )
     return undefined;
   return planMove(repositories, state, similarityMin, next ?? state);
@@ -114,7 +114,7 @@ export function prepareMove(repositories: Repositories, state: SessionState, sim
   const waitsFor = graduating.find(isVectorless);
   const seqEnd = waitsFor === undefined ? hotSeq : steps.find(({ seqLast }) => seqLast >= waitsFor.seq)!.seqFirst;
   const certain = graduating.filter(({ seq }) => seq < seqEnd);
-  placeSteps(repositories, next, certain, seqEnd);
+  placeSteps(repositories, state.sessionId, next, certain, seqEnd);
 }
 
 function isVectorless({ embedding, text }: GraduatingMessage): boolean {
@@ -137,7 +137,7 @@ function nextMoveOf(
     decided.maxThemes === maxThemes &&
     nextMove!.seqEnd <= Math.max(seqEnd, graduatedSeq);
   if (isUsable) return nextMove!;
-  const coverage = new Coverage(unions);
+  const coverage = new Coverage(unions, sessionId);
   const themeOf = (root: number) => coverage.themeOf(root);
   const forest = new GrowingForest(dimension, state.openClusters, state.themes.values(), themeOf);
   state.nextMove = {
@@ -153,17 +153,22 @@ function nextMoveOf(
 
 /** Decides which cluster each step enters, which clusters settle, and which themes unite. */
 function placeSteps(
-  { messages }: Repositories,
+  { messages, unions }: Repositories,
+  sessionId: string,
   next: NextMove,
   graduating: readonly GraduatingMessage[],
   seqEnd: number,
 ): void {
   const entered = new Set<OpenCluster>();
+  const stepsOfCluster = (root: number): number[] => {
+    const held = unions.entriesOf({ sessionId, root, from: 0, position: unions.newestPosition() });
+    return held.map(({ stepId }) => stepId);
+  };
   for (const { features, messages: fresh } of enteringSteps(graduating, next.seqLast)) {
     const { cluster } = next.placer.enter(features);
     const { root } = cluster;
     const title = next.titles.get(root) ?? {
-      messages: cluster.stepCount === 1 ? [] : messages.openingsOf(TITLE_TEXT_CHARS, root),
+      messages: cluster.stepCount === 1 ? [] : messages.openingsOf(TITLE_TEXT_CHARS, stepsOfCluster(root)),
       asked: messages.askedBefore(TITLE_TEXT_CHARS, root),
     };
     for (const { role, text } of fresh) title.messages.push({ role, text });
@@ -201,7 +206,13 @@ function planMove(
   const { placer, entered, vectorless } = move;
   const position = unions.newestPosition();
   placer.renumber(position);
-  placeSteps(repositories, move, messages.graduating(sessionId, move.seqEnd, graduatedSeq - 1), graduatedSeq);
+  placeSteps(
+    repositories,
+    sessionId,
+    move,
+    messages.graduating(sessionId, move.seqEnd, graduatedSeq - 1),
+    graduatedSeq,
+  );
   if (settlesAll) placer.settleAll();
   const forest = placer.growth;
   const graduatedBefore = state.graduatedSeq;

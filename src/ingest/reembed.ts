@@ -314,7 +314,6 @@ class ReembedRun {
       createdAtMs: clock(),
       log: this.#regrowth.log(),
       sessions,
-      parents: new Map(sessions.flatMap(({ parents }) => [...parents])),
       withoutVector,
       carried: this.#regrowth.carriedSummaries(),
     };

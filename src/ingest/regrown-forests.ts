@@ -67,6 +67,12 @@ export class RegrownForests {
       const known = settings.get(sessionId) ?? this.#repositories.sessions.byId(sessionId)!.settings;
       settings.set(sessionId, known);
       if (!this.#followRow(row, steps, known)) return "unstaged";
+      // Each fork gets a log of its own in the new generation, because its past may be placed in another way later.
+      for (const forkId of this.#repositories.paths.sharingLog(sessionId, position)) {
+        const own = settings.get(forkId) ?? this.#repositories.sessions.byId(forkId)!.settings;
+        settings.set(forkId, own);
+        this.#followRow({ ...row, sessionId: forkId }, steps, own);
+      }
       this.#followedTo = position;
     }
     return rows.length < PAGE_ROWS ? "current" : "more";
@@ -103,7 +109,8 @@ export class RegrownForests {
   }
 
   #stepsOf(rows: readonly FollowedRow[]): Map<number, StagedMessage[]> {
-    const nodes = rows.filter(({ kind }) => kind !== "settle").map(({ node }) => node);
+    // A step that a fork shares enters in both logs.
+    const nodes = [...new Set(rows.filter(({ kind }) => kind !== "settle").map(({ node }) => node))];
     const steps = new Map<number, StagedMessage[]>();
     for (const message of this.#repositories.reembedding.ofSteps(this.#target, nodes)) {
       const step = steps.get(message.stepId);

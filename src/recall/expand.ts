@@ -131,9 +131,9 @@ export function findRoots(repositories: Repositories, messageId: number): FoundR
   const message = messages.byId(messageId);
   if (message === undefined) throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
   const { sessionId, seq } = message;
-  const clusterRoot = unions.entered(message.stepId)?.clusterRoot;
+  const clusterRoot = unions.entered(sessionId, message.stepId)?.clusterRoot;
   if (clusterRoot === undefined) return { messageId, sessionId, seq, cluster: null, theme: null, subject: null };
-  const { subjectParentId, logPosition, settledAt } = clusters.byRoot(clusterRoot);
+  const { subjectParentId, logPosition, settledAt } = clusters.byRoot(sessionId, clusterRoot);
   const subjectRoot = subjectParentId ?? undefined;
   const position = unions.lastPosition(sessionId);
   const changedAt = Math.max(logPosition, settledAt ?? 0);
@@ -142,7 +142,7 @@ export function findRoots(repositories: Repositories, messageId: number): FoundR
   if (subjects.rootAt({ root: clusterRoot, position: newest }) !== subjectRoot) {
     throw new SyntaxError(`cluster ${clusterRoot} is in subject ${subjectRoot}, but in another one by the log`);
   }
-  const themeRoot = new Coverage(unions).themeOf(clusterRoot);
+  const themeRoot = new Coverage(unions, sessionId).themeOf(clusterRoot);
   return {
     messageId,
     sessionId,
@@ -181,13 +181,15 @@ function membersOf(
     throw new StoreError("HANDLE_INVALID", { handle, reason });
   }
   if (level !== "subject") {
-    if (unions.isRewound({ root, position: at })) {
-      const { steps, ids } = unions.rewoundMembers(level, root, at);
+    const { sessionId } = session;
+    const held = { sessionId, root, position: at };
+    if (unions.isRewound(held)) {
+      const { steps, ids } = unions.rewoundMembers(level, held);
       return { root, position: at, ids: messages.inOrder([...messages.idsOfSteps(steps), ...ids]) };
     }
-    const steps = new Set(unions.stepsOf(level, root, at));
+    const steps = new Set(unions.stepsOf(level, held));
     const ids = messages.idsOfSteps([...steps]);
-    const stored = level === "theme" ? themes.byRoot(root) : clusters.find(root);
+    const stored = level === "theme" ? themes.byRoot(sessionId, root) : clusters.find(sessionId, root);
     if (stored !== undefined && stored.logPosition <= at && stored.messageCount !== ids.length) {
       throw new SyntaxError(`${level} ${root} has ${stored.messageCount} messages, and ${ids.length} are found`);
     }

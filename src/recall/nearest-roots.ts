@@ -63,7 +63,9 @@ export function nearestRoots(
     const dimension = generation?.dimension ?? embedder.dimension;
     const unit = unitVector("the target of nearestRoots, if not a text,", embedding, dimension);
     return nearest.nearest(unit, asked).map(({ root, similarity }) => {
-      const { sessionId, messageCount, logPosition } = clusters.byRoot(root);
+      const cluster = clusters.begun(root);
+      if (cluster === undefined) throw new SyntaxError(`cluster ${root} has no row`);
+      const { sessionId, messageCount, logPosition } = cluster;
       const handle = formatHandle("cluster", root, logPosition);
       return { root: handle, level: "cluster" as const, sessionId, size: messageCount, similarity };
     });

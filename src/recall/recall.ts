@@ -21,7 +21,7 @@ import {
 import type { TokenCounter } from "../core/tokens.ts";
 import { type Embedder, isRemote } from "../models/embedder.ts";
 import type { Repositories } from "../store/repositories.ts";
-import type { SearchScope } from "../store/search-scope.ts";
+import { type SearchScope, withPasts } from "../store/search-scope.ts";
 import { hitsOf } from "./answer.ts";
 import { foldCopies } from "./copies.ts";
 import { HitReader, type RecallHit } from "./hits.ts";
@@ -55,7 +55,7 @@ function searchPorts({ embedder, messageVectors, clock }: RecallPorts, source: S
 }
 
 /** The messages to search, and the hits to return. */
-export interface RecallOptions extends SearchScope {
+export interface RecallOptions extends Omit<SearchScope, "shared"> {
   /** Most hits: 1 to 1,000, by default 10. */
   limit?: number;
   /** Most tokens of all hits and neighbors together. A hit that does not fit is left out. */
@@ -121,14 +121,14 @@ export async function recall(
 ): Promise<RecallHit[]> {
   const parsed = parseOptions("recall", recallSchema(), options);
   const { limit, near, by, superseded, vectorMsMax, rerank } = parsed;
-  const scope = parsed as SearchScope;
   const { text, embedding: given } = textAndEmbedding(asked);
   const query = { ...parseQuery(text), ...(near && { near }) };
   const { repositories, tokenCounter } = ports;
   repositories.database.assertOpen();
+  const scope = repositories.database.read(() => withPasts(repositories.paths, parsed as SearchScope));
   const isAsked = given === undefined && isRemote(ports.embedder);
   const embedding = isAsked ? await remoteQueryVector(ports, text, vectorMsMax, options.signal) : given;
-  const source = storeSource(repositories);
+  const source = storeSource(repositories, scope);
   const rankedCount = by === "session" && near !== undefined ? Math.max(limit, NEAR_SESSIONS_RANKED) : limit;
   const find = () => search(searchPorts(ports, source), query, queryVector(ports, text, embedding), scope, rankedCount);
   const scores = rerank && (await rerankScores(rerank, text, firstTexts(ports, source, find), options.signal));
@@ -160,15 +160,16 @@ function firstTexts({ repositories }: RecallPorts, source: Source, find: () => R
  */
 export function recallForContext(
   ports: RecallPorts,
-  asked: RecallQuery,
-  scope: SearchScope,
+  wanted: RecallQuery,
+  asked: SearchScope,
   limit: number,
   { shownIds, tokensMax }: { shownIds: ReadonlySet<number>; tokensMax: number },
 ): { messageId: number; worth: number; snippet: () => string }[] {
-  const { text, embedding } = textAndEmbedding(asked);
+  const { text, embedding } = textAndEmbedding(wanted);
   const query = { ...parseQuery(text), phrases: [] };
   return ports.repositories.database.read(() => {
-    const source = storeSource(ports.repositories);
+    const scope = withPasts(ports.repositories.paths, asked);
+    const source = storeSource(ports.repositories, scope);
     const vector = queryVector(ports, text, embedding);
     const { ranking, weights } = search(searchPorts(ports, source), query, vector, scope, limit, shownIds);
     const reader = new HitReader(source, weights, 0);

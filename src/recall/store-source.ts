@@ -30,17 +30,21 @@ const STEMS_MAX = 20_000;
  *
  * The methods throw `STORE_CORRUPT` if the index is damaged; `verify({ rebuild: true })` repairs it.
  */
-export function storeSource({ fullText, evidence, unions }: Repositories): Source {
+export function storeSource({ fullText, evidence, unions }: Repositories, scope: SearchScope = {}): Source {
+  // In a search of one fork, what it shares counts as its own.
+  const forkId = scope.shared !== undefined && scope.sessionIds?.length === 1 ? scope.sessionIds[0] : undefined;
   return {
     lookUp: (words) => lookUp(fullText, words),
     inScope: (ids, scope) => fullText.inScope(ids, withinSessions(scope)),
-    around: (ids, radius) => evidence.around(ids, radius),
-    rows: (ids) => evidence.rows(ids),
+    around: (ids, radius) =>
+      forkId === undefined ? evidence.around(ids, radius) : evidence.aroundIn(forkId, ids, radius),
+    rows: (ids) =>
+      forkId === undefined ? evidence.rows(ids) : evidence.rows(ids).map((row) => ({ ...row, sessionId: forkId })),
     texts: (ids) => evidence.texts(ids),
     textsOf: (ids) => evidence.textsOf(ids),
     embeddings: (ids, embedderId) => evidence.embeddings(ids, embedderId),
     clusterOf: (sessionId, stepId) => {
-      const root = unions.entered(stepId)?.clusterRoot;
+      const root = unions.entered(sessionId, stepId)?.clusterRoot;
       return root === undefined ? null : formatHandle("cluster", root, unions.lastPosition(sessionId));
     },
   };

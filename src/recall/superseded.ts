@@ -12,7 +12,8 @@ export function rankSuperseded({ evidence, fullText }: Repositories, query: Quer
   const phrases = isQuotingQuestion(query) ? [] : query.phrases;
   const held = evidence.superseded(scope).filter(({ text }) => holdsPhrases(text, phrases));
   const ids = held.map(({ id }) => id);
-  const inScope = new Set(fullText.inScope(ids, withinSessions(scope)));
+  const { shared: _, ...own } = scope; // forks share no superseded messages
+  const inScope = new Set(fullText.inScope(ids, withinSessions(own)));
   const rows = held.filter(({ id }) => inScope.has(id));
   const ranked = rankTexts(
     query.text,

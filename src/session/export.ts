@@ -90,24 +90,31 @@ export interface ExportOptions {
  * @throws {StoreError} `SESSION_NOT_FOUND` before the first line; `STORE_CORRUPT` if `onUnreadable` is not given.
  */
 export function* exportLines(repositories: Repositories, options: ExportOptions): Generator<ExportLine> {
-  const { database, sessions, messages } = repositories;
+  const { database, sessions, messages, paths } = repositories;
   for (const { id, row } of sessionsInOrder(repositories, options)) {
     if (row !== undefined && database.read(() => sessions.byId(id)) === undefined) continue; // forgotten meanwhile
-    const lastSeq = database.read(() => messages.lastSeq(id)?.seq ?? -1);
+    const ends = database.read(() =>
+      paths.of(id).map(({ sessionId, seqFirst, seqLast }) => {
+        return { sessionId, seqFirst, seqLast: Math.min(seqLast, messages.lastSeq(sessionId)?.seq ?? -1) };
+      }),
+    );
     if (row !== undefined) yield sessionLine(row);
     const entries = row === undefined ? [] : readableEntries(repositories, id, options);
     const waiting = entries[Symbol.iterator]();
     let next = waiting.next();
-    for (let first = 0; first <= lastSeq; ) {
-      const places = database.read(() => messages.seqsFrom(id, first, PAGE_MESSAGES));
-      const seqs = places.map(({ seq }) => seq).filter((seq) => seq <= lastSeq);
-      for (const message of readable(repositories, id, seqs, options)) {
-        for (; !next.done && next.value.beforeSeq <= message.seq; next = waiting.next())
-          yield entryLine(id, next.value);
-        yield messageLine(message);
+    // A fork is exported whole: another store need not have what it shares.
+    for (const { sessionId, seqFirst, seqLast } of ends) {
+      for (let first = seqFirst; first <= seqLast; ) {
+        const places = database.read(() => messages.seqsFrom(sessionId, first, PAGE_MESSAGES));
+        const seqs = places.map(({ seq }) => seq).filter((seq) => seq <= seqLast);
+        for (const message of readable(repositories, sessionId, seqs, options)) {
+          for (; !next.done && next.value.beforeSeq <= message.seq; next = waiting.next())
+            yield entryLine(id, next.value);
+          yield messageLine(message, id);
+        }
+        if (places.length < PAGE_MESSAGES) break;
+        first = places.at(-1)!.seq + 1;
       }
-      if (places.length < PAGE_MESSAGES) break;
-      first = places.at(-1)!.seq + 1;
     }
     for (; !next.done; next = waiting.next()) yield entryLine(id, next.value);
   }
@@ -236,12 +243,12 @@ function itemLine({ namespace, key, value, session, createdAtMs, updatedAtMs }: 
   };
 }
 
-function messageLine({ sessionId, seq, role, parts, createdAtMs, name, externalId, pinned, metadata }: Message) {
+function messageLine(message: Message, session: string) {
+  const { seq, role, parts, createdAtMs, name, externalId, pinned, metadata } = message;
   const [part, ...others] = parts;
   const isPlain = part?.type === "text" && others.length === 0 && Object.keys(part).length === 2;
   return {
-    session: sessionId,
-    ...{ seq, role },
+    ...{ session, seq, role },
     ...(isPlain ? { content: part.text } : { parts }),
     createdAt: heldTime(createdAtMs),
     ...(name !== undefined && { name }),

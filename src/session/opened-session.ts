@@ -9,7 +9,7 @@ import { type Message, type MessageInput, type ParsedMessage, parseMessage, pars
 import { once } from "../core/once.ts";
 import { wholeNumber } from "../core/options.ts";
 import { nameInSession, OPENING_MESSAGES, OPENING_ROLES } from "../core/remembered.ts";
-import { type FieldsOf, oneWordOf, parseOptions, trueOrFalse, whole } from "../core/schema.ts";
+import { type FieldsOf, identifier, oneWordOf, parseOptions, trueOrFalse, whole } from "../core/schema.ts";
 import { textOf } from "../core/text.ts";
 import type { TranscriptPlace } from "../core/transcript-place.ts";
 import { type AppendResult, append, appendToBranch, catchUp } from "../ingest/append.ts";
@@ -20,7 +20,9 @@ import { followTranscript } from "../ingest/transcript.ts";
 import { undo } from "../ingest/undo.ts";
 import { TITLES } from "../models/title.ts";
 import type { Entry } from "../store/entries.ts";
-import { rewind } from "../store/rewind.ts";
+import { fork } from "../store/fork.ts";
+import { isOn } from "../store/paths.ts";
+import { type RewindTarget, rewind } from "../store/rewind.ts";
 import { loadSessionState, type SessionState } from "../store/session-state.ts";
 import type { Branch, SessionOverview } from "../store/sessions.ts";
 import { pinStep, renameSession } from "../store/write.ts";
@@ -37,7 +39,7 @@ import type { PreparedMessage } from "./prepared.ts";
 import type { Pressure } from "./pressure.ts";
 import { type ResolveDirtyOptions, Resolver, type StartResolvingOptions } from "./resolver.ts";
 import { type RootInfo, rootsOf } from "./roots.ts";
-import type { MessagesOptions, RewindOptions, RewindResult, Session, UndoResult } from "./session.ts";
+import type { ForkOptions, MessagesOptions, RewindOptions, RewindResult, Session, UndoResult } from "./session.ts";
 
 const MESSAGES_OPTIONS = once(() =>
   z.strictObject({
@@ -51,6 +53,15 @@ const REWIND_OPTIONS = once(() =>
   z.strictObject({ toSeq: z.optional(whole(-1)), toMessageId: z.optional(whole(0)) } satisfies FieldsOf<RewindOptions>),
 );
 
+const FORK_OPTIONS = once(() =>
+  z.strictObject({
+    toSeq: z.optional(whole(0)),
+    toMessageId: z.optional(whole(0)),
+    id: z.optional(identifier()),
+    title: z.optional(identifier()),
+  } satisfies FieldsOf<ForkOptions>),
+);
+
 const PIN_OPTIONS = once(() => z.strictObject({ pinned: z._default(trueOrFalse(), true) }));
 
 const ROOTS_OPTIONS = once(() => z.strictObject({ level: z._default(oneWordOf(["cluster", "theme"]), "theme") }));
@@ -62,6 +73,7 @@ const SYNC_ATTEMPTS_MAX = 10;
 export class OpenedSession implements Session {
   readonly id: string;
   readonly #ports: SessionPorts;
+  readonly #opened: (id: string) => Session;
   #state: SessionState | undefined;
   #changesSeen = 0;
   #foreignMovesSeen = 0;
@@ -72,8 +84,10 @@ export class OpenedSession implements Session {
   readonly #resolver: Resolver;
   readonly entries: SessionEntries;
 
-  constructor(ports: SessionPorts, id: string) {
+  /** @param opened  Returns another session of the store. */
+  constructor(ports: SessionPorts, id: string, opened: (id: string) => Session) {
     this.#ports = ports;
+    this.#opened = opened;
     this.id = id;
     this.#contexts = new Contexts(ports, id, { current: () => this.#current(), reload: () => this.#reload() });
     this.#resolver = new Resolver(ports, id, this.#contexts);
@@ -295,6 +309,15 @@ export class OpenedSession implements Session {
     this.#ports.changes.count += 1;
   }
 
+  fork(options: ForkOptions = {}): Session {
+    const { id = uuidv7(), title, ...at } = parseOptions("fork", FORK_OPTIONS(), options);
+    const { repositories, clock, changes } = this.#ports;
+    const target = at.toSeq === undefined && at.toMessageId === undefined ? undefined : targetOf("fork", at);
+    fork(repositories, this.id, target, { ...TITLES, id, title, nowMs: clock() });
+    changes.count += 1;
+    return this.#opened(id);
+  }
+
   undo(): UndoResult {
     const { repositories, embedder, clock } = this.#ports;
     const terms = { ...TITLES, branchId: uuidv7(), nowMs: clock() };
@@ -308,11 +331,12 @@ export class OpenedSession implements Session {
 
   edit(messageId: number, message: MessageInput): AppendResult {
     wholeNumber("messageId", messageId, 1, Number.MAX_SAFE_INTEGER);
-    const { database, messages } = this.#ports.repositories;
+    const { database, messages, paths } = this.#ports.repositories;
     return this.#goBack(() =>
       database.write("edit", () => {
         const edited = messages.byId(messageId);
-        if (edited?.sessionId !== this.id) throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
+        if (edited === undefined || !isOn(paths.of(this.id), edited))
+          throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
         this.rewind({ toSeq: edited.seq - 1 });
         return this.append(message);
       }),
@@ -340,13 +364,9 @@ export class OpenedSession implements Session {
   }
 
   rewind(options: RewindOptions): RewindResult {
-    const { toSeq, toMessageId } = parseOptions("rewind", REWIND_OPTIONS(), options);
-    if ((toSeq === undefined) === (toMessageId === undefined)) {
-      throw new StoreError("OPTION_INVALID", { option: "rewind", expected: "toSeq or toMessageId", actual: options });
-    }
+    const to = targetOf("rewind", parseOptions("rewind", REWIND_OPTIONS(), options));
     const { repositories, clock } = this.#ports;
     const terms = { ...TITLES, branchId: uuidv7(), nowMs: clock(), isUndoable: true };
-    const to = toSeq === undefined ? { toMessageId: toMessageId! } : { toSeq };
     return this.#goBack(() => rewind(repositories, this.id, to, terms));
   }
 
@@ -489,6 +509,14 @@ export class OpenedSession implements Session {
     if (this.#state === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: this.id });
     return this.#state;
   }
+}
+
+function targetOf(option: string, { toSeq, toMessageId }: RewindOptions): RewindTarget {
+  if ((toSeq === undefined) === (toMessageId === undefined)) {
+    const actual = { toSeq, toMessageId };
+    throw new StoreError("OPTION_INVALID", { option, expected: "toSeq or toMessageId", actual });
+  }
+  return toSeq === undefined ? { toMessageId: toMessageId! } : { toSeq };
 }
 
 /** Returns the same digest as `MessageRepository.syncKeys` for the stored message. */

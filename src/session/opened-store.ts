@@ -624,7 +624,7 @@ export class OpenedStore implements Store {
   }
 
   #sessionObject(id: string): OpenedSession {
-    const session = this.#sessions.get(id) ?? new OpenedSession(this.#ports, id);
+    const session = this.#sessions.get(id) ?? new OpenedSession(this.#ports, id, (id) => this.#sessionObject(id));
     this.#sessions.set(id, session);
     return session;
   }

@@ -37,7 +37,7 @@ export function placementAt(repositories: Repositories, sessionId: string, posit
   if (kind === "start") return { ...place, similarity: null, isAdjacent: null, isSameTurn: null };
   const dimension = generations.newest()!.dimension;
   let before: OpenCluster | undefined;
-  for (const { stepId } of unions.entriesOf({ root: row.root, from: 0, position: position - 1 })) {
+  for (const { stepId } of unions.entriesOf({ sessionId, root: row.root, from: 0, position: position - 1 })) {
     const entered = stepOf(repositories, sessionId, stepId);
     if (before === undefined) before = startCluster(entered, dimension);
     else joinCluster(before, entered);

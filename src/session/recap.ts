@@ -119,7 +119,7 @@ class Groups {
   addSession(id: string): void {
     const { clusters, messages, sessions } = this.#repositories;
     const { project, graduatedSeq: seqFrom } = sessions.known(id);
-    const rows = clusters.workedSince({ sessionId: id, sinceMs: this.#sinceMs });
+    const rows = clusters.workedSince(id, this.#sinceMs);
     const window = { seqFrom, seqEnd: Number.MAX_SAFE_INTEGER, limit: MESSAGES_MAX };
     const hot = messages.notableBefore(id, window).filter(({ createdAtMs }) => createdAtMs >= this.#sinceMs);
     for (const { themeRoot, ...cluster } of rows) {
@@ -144,7 +144,7 @@ class Groups {
 
   ofLine({ messageId, sessionId }: WorkLine): Group | undefined {
     const { messages, unions } = this.#repositories;
-    const entered = unions.entered(messages.stepOf(messageId)!.stepId);
+    const entered = unions.entered(sessionId, messages.stepOf(messageId)!.stepId);
     return entered === undefined ? this.#ofHot.get(sessionId) : this.#byCluster.get(entered.clusterRoot);
   }
 }

@@ -50,7 +50,7 @@ export function rootsOf(repositories: Repositories, sessionId: string, level: Se
   const sizeOf = ({ messageCount, tokenCount, seqFirst, seqLast }: RootSize) => {
     return { level, sessionId, messageCount, tokenCount, seqFirst, seqLast };
   };
-  const withThemes = clusters.withThemes({ sessionId }).map((cluster) => {
+  const withThemes = clusters.withThemes(sessionId).map((cluster) => {
     return { ...cluster, handle: formatHandle("cluster", cluster.rootId, cluster.logPosition) };
   });
   const themeRows = themes.ofSession(sessionId).sort((left, right) => left.theme.seqFirst - right.theme.seqFirst);
@@ -65,8 +65,8 @@ export function rootsOf(repositories: Repositories, sessionId: string, level: Se
       return { root: handle, ...sizeOf(cluster), label, stepCount, settled: settledAt !== null };
     });
   }
-  const coverage = new Coverage(unions);
-  const rows = summaries.standing(sessionId);
+  const coverage = new Coverage(unions, sessionId);
+  const rows = summaries.standing({ sessionId });
   const standing = [...coverage.maximalThemes(rows), ...rows.filter(({ level: of }) => of === "cluster")];
   return themeRows.map(({ theme, logPosition }) => {
     const members = withThemes.filter(({ themeRoot }) => themeRoot === theme.root);

@@ -23,7 +23,17 @@ export interface MessagesOptions {
 }
 
 /** The last message that stays: its seq (-1 if none stays), or its id. */
-export type RewindOptions = { toSeq?: number; toMessageId?: number };
+export interface RewindOptions {
+  toSeq?: number;
+  toMessageId?: number;
+}
+
+export interface ForkOptions extends RewindOptions {
+  /** The id of the fork; by default a new one. No session may have it. */
+  id?: string;
+  /** By default the title of the session. */
+  title?: string;
+}
 
 export interface RewindResult {
   /** The branch that holds the superseded messages and entries; null if there were none. */
@@ -166,6 +176,18 @@ export interface Session {
    *   the session does not have; the errors of `append`.
    */
   rewind(options: RewindOptions): RewindResult;
+
+  /**
+   * Begins another session that shares the messages of this one up to the message that you name, by default the newest, and the
+   * forest as it was when that message was the newest. Nothing of it is copied. Both sessions then go on independently.
+   *
+   * What is shared stays: while the fork exists, `rewind`, `edit`, `undo` and `forget` refuse to change the shared messages, in
+   * this session and in the fork.
+   *
+   * @throws {StoreError} `OPTION_INVALID` for a message whose step goes on after it or waits for results, for an empty session, and
+   *   for an id that is taken; `MESSAGE_NOT_FOUND`; the errors of `append`.
+   */
+  fork(options?: ForkOptions): Session;
 
   /**
    * Pins a message with its step, so that every context shows it word for word, or unpins it with `pinned: false`.

@@ -62,7 +62,7 @@ export function subjectPage(
     const reason = `expected a subject; \`find\` and \`coppice subjects\` name the subject of a ${level}`;
     throw new StoreError("HANDLE_INVALID", { handle, reason });
   }
-  const root = clusters.find(named)?.subjectParentId ?? undefined;
+  const root = clusters.begun(named)?.subjectParentId ?? undefined;
   const position = unions.newestPosition();
   const members = root === undefined ? [] : subjects.clustersOf(root, position);
   const session = members.length === 0 ? undefined : sessions.byId(members[0]!.sessionId);

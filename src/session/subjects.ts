@@ -44,7 +44,7 @@ export function subjectsOf(repositories: Repositories, project: string | undefin
   const found: SubjectInfo[] = [];
   for (const root of subjects.longLived()) {
     if (found.length === limit) break;
-    const owner = sessions.known(clusters.byRoot(root).sessionId);
+    const owner = sessions.known(clusters.begun(root)!.sessionId);
     if (project !== undefined && owner.project !== project) continue;
     const members = inOrder(subjects.clustersOf(root, position).map((row) => subjects.dated(row)));
     const bySession = new Map<string, SubjectMember[]>();

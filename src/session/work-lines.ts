@@ -80,7 +80,7 @@ export function openEnds({ messages }: NotableReader, sessionId: string): OpenEn
 
 /** Returns what users and models said in clusters: those of the first clusters, up to about `countMax` messages. */
 export function notableOf(
-  { messages }: Repositories,
+  { messages, unions }: Repositories,
   clusters: readonly { rootId: number; sessionId: string }[],
   countMax: number,
   reader: TolerantReader,
@@ -88,7 +88,9 @@ export function notableOf(
   const found: NotableMessage[] = [];
   for (const { rootId, sessionId } of clusters) {
     if (found.length >= countMax) break;
-    found.push(...reader(sessionId, () => messages.notableOf(rootId), []));
+    const held = { sessionId, root: rootId, from: 0, position: unions.newestPosition() };
+    const steps = unions.entriesOf(held).map(({ stepId }) => stepId);
+    found.push(...reader(sessionId, () => messages.notableOf(steps), []));
   }
   return found;
 }
@@ -96,7 +98,7 @@ export function notableOf(
 /** Returns the root of the cluster of a line's message. The newest step of an idle session counts to the cluster before it. */
 export function clusterOf({ messages, unions }: Repositories, line: WorkLine): number | undefined {
   const stepId = messages.stepOf(line.messageId)?.stepId ?? line.messageId;
-  return (unions.entered(stepId) ?? unions.newestEntered(line.sessionId, 1)[0])?.clusterRoot;
+  return (unions.entered(line.sessionId, stepId) ?? unions.newestEntered(line.sessionId, 1)[0])?.clusterRoot;
 }
 
 function questionIn({ role, text }: NotableMessage): string | undefined {

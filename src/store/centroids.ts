@@ -1,6 +1,7 @@
 import { decodeVector } from "../vector/codec.ts";
 import { isUsable, normalize } from "../vector/vector.ts";
 import { CLUSTER } from "./clusters.ts";
+import { IS_BEGUN_HERE } from "./paths.ts";
 import { Repository } from "./repository.ts";
 import { generations } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";
@@ -20,7 +21,8 @@ interface CentroidRow {
 /** Not decoded, so that a centroid can be of any type. */
 type ClusterRow = Record<"rootId" | "logPosition", number> & { settledAt: number | null; centroidSum: unknown };
 
-const CLUSTERS = `SELECT ${CLUSTER} FROM clusters`;
+/** Each cluster once, as the session has it that began it. */
+const CLUSTERS = `SELECT ${CLUSTER.of("c")} FROM clusters c WHERE ${IS_BEGUN_HERE}`;
 
 export class CentroidRepository extends Repository {
   // Recalls run these.
@@ -29,15 +31,16 @@ export class CentroidRepository extends Repository {
     SELECT id AS generation, ${STAMP} FROM generations ORDER BY id DESC LIMIT 1`.get;
   readonly newestPosition = this.statement<[], number>`${NEWEST_POSITION}`.pluck().one;
   // SQLite reads these from an index, because the rows are long.
-  readonly clusterCount = this.statement<[], number>`SELECT count(*) FROM clusters`.pluck().one;
+  readonly clusterCount = this.statement<[], number>`SELECT count(*) FROM clusters c WHERE ${IS_BEGUN_HERE}`.pluck()
+    .one;
   /** In no order. */
-  readonly roots = this.statement<[], number>`SELECT root_id FROM clusters`.pluck().all;
+  readonly roots = this.statement<[], number>`SELECT root_id FROM clusters c WHERE ${IS_BEGUN_HERE}`.pluck().all;
   // Searched by position: few rows of the log follow it.
   /** Clusters that were started, joined or settled after a log position, in no order. */
   readonly changedSince = this.statement<[position: number], number>`
     SELECT DISTINCT root FROM unions NOT INDEXED WHERE id > ? AND level = 'cluster'`.pluck().all;
-  readonly #one = this.statement<[root: number], ClusterRow>`${CLUSTERS} WHERE root_id = ?`;
-  readonly #every = this.statement<[], ClusterRow>`${CLUSTERS} ORDER BY root_id`;
+  readonly #one = this.statement<[root: number], ClusterRow>`${CLUSTERS} AND c.root_id = ?`;
+  readonly #every = this.statement<[], ClusterRow>`${CLUSTERS} ORDER BY c.root_id`;
 
   /** In the given order. */
   *centroids(roots: Iterable<number>): Generator<CentroidRow> {

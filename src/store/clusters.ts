@@ -1,6 +1,9 @@
 import { eq } from "drizzle-orm";
 import type { OpenCluster } from "../forest/cluster.ts";
 import { encodeVector } from "../vector/codec.ts";
+import { GENERATION_NOW } from "./generations.ts";
+import type { StoreDatabase } from "./open.ts";
+import { isOnPathOf, type PathRepository } from "./paths.ts";
 import { Repository } from "./repository.ts";
 import { clusters } from "./schema.ts";
 import { columns, type InsertOf, type RowOf } from "./statement.ts";
@@ -24,64 +27,131 @@ const SIZE = columns(clusters, "rootId", "tokenCount", "settledAt", "logPosition
 /** A cluster with the time of its first message. */
 export type DatedCluster = ClusterRow & { firstAtMs: number };
 
-/** SQL for `up`: the clusters of a session, each with every root on the way to its theme's root. */
-const UP = `WITH RECURSIVE up(cluster, root) AS (
-      SELECT c.root_id, m.parent_id FROM clusters c JOIN messages m ON m.id = c.root_id WHERE c.session_id = @sessionId
-      UNION
-      SELECT up.cluster, m.parent_id FROM up JOIN messages m ON m.id = up.root WHERE m.parent_id <> up.root
+/** A session, and the one whose rows hold its open clusters: see `PathRepository.grower`. */
+type Grown = { sessionId: string; growerId: string; position: number };
+
+/**
+ * SQL for `own`: the rows of a session's clusters, with those that had settled when it forked, and for `up`: each of them with every
+ * root on the way to its theme's root.
+ */
+const OWN = `own(root_id, session_id) AS (
+      SELECT root_id, session_id FROM clusters WHERE session_id = @growerId AND log_position <= @position
+      UNION ALL
+      SELECT c.root_id, c.session_id
+      FROM shared_pasts p JOIN clusters c ON c.session_id = p.holder_id AND c.settled_at <= p.log_position
+      WHERE p.session_id = @sessionId AND p.holder_id <> @growerId
     )`;
+const UP = `WITH RECURSIVE ${OWN},
+    up(cluster, root) AS (
+      SELECT root_id, root_id FROM own
+      UNION
+      SELECT up.cluster, u.root FROM up JOIN unions u ON u.node = up.root AND u.kind = 'unite' AND u.level <> 'subject'
+        AND u.generation = ${GENERATION_NOW} AND ${isOnPathOf("@sessionId", "u")}
+    )`;
+/** SQL: the cluster `c` with its theme `t`. */
+const WITH_THEME = `own
+    JOIN clusters c ON c.root_id = own.root_id AND c.session_id = own.session_id
+    JOIN up ON up.cluster = c.root_id
+    JOIN themes t ON t.root_id = up.root AND t.session_id = @growerId`;
 
 export class ClusterRepository extends Repository {
   // Moves of the frontier, resumes and renders run these.
   readonly #put = this.statement<
     Omit<InsertOf<typeof CLUSTER>, "centroidSum" | "speakers"> & { centroidSum: Buffer; speakers: string }
   >`
-    ${CLUSTER.upsert("sessionId", "settledAt", "subjectParentId")}`;
-  readonly settle = this.statement<[position: number, root: number]>`
-    UPDATE clusters SET settled_at = ? WHERE root_id = ?`.run;
-  readonly delete = this.statement<[root: number]>`DELETE FROM clusters WHERE root_id = ?`.run;
-  readonly reopen = this.statement<[root: number]>`
-    UPDATE clusters SET settled_at = NULL, subject_parent_id = NULL WHERE root_id = ?`.run;
-  /** Oldest root first. */
-  readonly open = this.statement<[sessionId: string], ClusterRow>`
-    SELECT ${CLUSTER} FROM clusters WHERE session_id = ? AND settled_at IS NULL ORDER BY root_id`.map(
-    (row) => storedCluster(row).cluster,
-  ).all;
-  /** Oldest root first. */
+    ${CLUSTER.upsert("settledAt", "subjectParentId")}`;
+  readonly settle = this.statement<[position: number, root: number, sessionId: string]>`
+    UPDATE clusters SET settled_at = ? WHERE root_id = ? AND session_id = ?`.run;
+  readonly delete = this.statement<[root: number, sessionId: string]>`
+    DELETE FROM clusters WHERE root_id = ? AND session_id = ?`.run;
+  readonly reopen = this.statement<[root: number, sessionId: string]>`
+    UPDATE clusters SET settled_at = NULL, subject_parent_id = NULL WHERE root_id = ? AND session_id = ?`.run;
+  readonly #open = this.statement<[sessionId: string, position: number], ClusterRow>`
+    SELECT ${CLUSTER} FROM clusters WHERE session_id = ? AND settled_at IS NULL AND log_position <= ? ORDER BY root_id`.map(
+    storedCluster,
+  );
+  readonly #openAt = this.statement<{ sessionId: string; position: number; graduatedSeq: number }, ClusterRow>`
+    SELECT ${CLUSTER} FROM clusters WHERE rowid IN (
+      SELECT rowid FROM clusters WHERE session_id = @sessionId AND settled_at IS NULL
+      UNION ALL SELECT rowid FROM clusters WHERE settled_at > @position AND +session_id = @sessionId)
+    AND seq_first < @graduatedSeq ORDER BY root_id`.map(storedCluster);
+  /** The rows of a session itself, oldest root first. */
   readonly ofSession = this.statement<[sessionId: string], ClusterRow>`
     SELECT ${CLUSTER} FROM clusters WHERE session_id = ? ORDER BY root_id`.map(storedCluster).all;
-  /** Oldest root first. */
-  readonly sizesOf = this.statement<[sessionId: string], RowOf<typeof SIZE>>`
-    SELECT ${SIZE} FROM clusters WHERE session_id = ? ORDER BY root_id`.all;
-  readonly sizeOf = this.statement<[root: number], RowOf<typeof SIZE>>`
-    SELECT ${SIZE} FROM clusters WHERE root_id = ?`.get;
+  readonly #sizesOf = this.statement<Grown, RowOf<typeof SIZE>>`
+    WITH ${OWN} SELECT ${SIZE.of("c")}
+    FROM own JOIN clusters c ON c.root_id = own.root_id AND c.session_id = own.session_id ORDER BY c.root_id`;
+  readonly #begun = this.statement<[root: number], ClusterRow>`
+    SELECT ${CLUSTER.of("c")} FROM messages m JOIN clusters c ON c.root_id = m.id AND c.session_id = m.session_id
+    WHERE m.id = ?`;
   readonly countOf = this.statement<[sessionId: string], number>`
     SELECT count(*) FROM clusters WHERE session_id = ?`.pluck().one;
-  readonly find = this.statement<[root: number], ClusterRow>`SELECT ${CLUSTER} FROM clusters WHERE root_id = ?`.get;
+  readonly #find = this.statement<{ sessionId: string; root: number }, ClusterRow>`
+    SELECT ${CLUSTER.of("c")} FROM clusters c
+    LEFT JOIN shared_pasts held ON held.session_id = @sessionId AND held.holder_id = c.session_id
+    WHERE c.root_id = @root AND (c.session_id = @sessionId OR c.log_position <= held.log_position)
+    ORDER BY held.seq_first IS NOT NULL, held.seq_first DESC LIMIT 1`;
   // Recursive.
-  /** Every cluster of a session with its theme, oldest first. */
-  readonly withThemes = this.statement<{ sessionId: string }, ClusterRow & { themeRoot: number }>`
-    ${UP} SELECT ${CLUSTER.of("c")}, up.root AS themeRoot
-    FROM clusters c
-    JOIN up ON up.cluster = c.root_id
-    JOIN themes t ON t.root_id = up.root
-    WHERE c.session_id = @sessionId
-    ORDER BY c.seq_first`.all;
-  /** The clusters of a session that have messages of this time or later, with their themes. */
-  readonly workedSince = this.statement<{ sessionId: string; sinceMs: number }, DatedCluster & { themeRoot: number }>`
+  readonly #withThemes = this.statement<Grown, ClusterRow & { themeRoot: number }>`
+    ${UP} SELECT ${CLUSTER.of("c")}, up.root AS themeRoot FROM ${WITH_THEME} ORDER BY c.seq_first`;
+  readonly #workedSince = this.statement<Grown & { sinceMs: number }, DatedCluster & { themeRoot: number }>`
     ${UP} SELECT ${CLUSTER.of("c")}, up.root AS themeRoot, first.created_at_ms AS firstAtMs
-    FROM clusters c
-    JOIN messages first ON first.id = c.root_id
-    JOIN up ON up.cluster = c.root_id
-    JOIN themes t ON t.root_id = up.root
+    FROM ${WITH_THEME} JOIN messages first ON first.id = c.root_id
     WHERE c.session_id = @sessionId AND c.last_at_ms >= @sinceMs
-    ORDER BY c.seq_first`.all;
+    ORDER BY c.seq_first`;
+  readonly #paths: PathRepository;
+
+  constructor(database: StoreDatabase, paths: PathRepository) {
+    super(database);
+    this.#paths = paths;
+  }
+
+  #grown(sessionId: string): Grown {
+    const { sessionId: growerId, logPosition: position } = this.#paths.grower(sessionId);
+    return { sessionId, growerId, position };
+  }
+
+  /** Oldest root first. */
+  open(sessionId: string): StoredCluster[] {
+    const { growerId, position } = this.#grown(sessionId);
+    return this.#open.all(growerId, position);
+  }
+
+  /** The clusters that a session had open when the frontier was at a seq, as they are now, oldest root first. */
+  openAt(sessionId: string, position: number, graduatedSeq: number): StoredCluster[] {
+    return this.#openAt.all({ sessionId, position, graduatedSeq });
+  }
+
+  /** All clusters of a session, with those that it shares, oldest root first. */
+  sizesOf(sessionId: string): RowOf<typeof SIZE>[] {
+    return this.#sizesOf.all(this.#grown(sessionId));
+  }
+
+  /** Every cluster of a session with its theme, oldest first. */
+  withThemes(sessionId: string): (ClusterRow & { themeRoot: number })[] {
+    return this.#withThemes.all(this.#grown(sessionId));
+  }
+
+  /** The clusters of a session that have messages of this time or later, with their themes. */
+  workedSince(sessionId: string, sinceMs: number): (DatedCluster & { themeRoot: number })[] {
+    return this.#workedSince.all({ ...this.#grown(sessionId), sinceMs });
+  }
+
+  /** A cluster as a session has it; a fork may share it. */
+  find(sessionId: string, root: number): ClusterRow | undefined {
+    return this.#find.get({ sessionId, root });
+  }
 
   /** @throws {SyntaxError} if there is no such row, although the log knows the cluster. */
-  byRoot(root: number): ClusterRow {
-    const row = this.find(root);
+  byRoot(sessionId: string, root: number): ClusterRow {
+    const row = this.find(sessionId, root);
     if (row === undefined) throw new SyntaxError(`cluster ${root} has no row`);
     return row;
+  }
+
+  /** A cluster as the session has it that began it. */
+  begun(root: number): ClusterRow | undefined {
+    return this.#begun.get(root);
   }
 
   put(sessionId: string, { cluster, label, logPosition }: ClusterState): void {

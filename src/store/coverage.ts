@@ -11,8 +11,12 @@ export class Coverage {
   /** A cache. A `Coverage` is used within one snapshot. */
   readonly #unites = new Map<number, { position: number; root: number } | undefined>();
 
-  constructor(unions: UnionRepository) {
+  readonly #sessionId: string;
+
+  /** @param sessionId  The session whose log says which themes united. */
+  constructor(unions: UnionRepository, sessionId: string) {
     this.#unions = unions;
+    this.#sessionId = sessionId;
   }
 
   themeOf(root: number): number {
@@ -70,7 +74,7 @@ export class Coverage {
   }
 
   #uniteOf(root: number): { position: number; root: number } | undefined {
-    if (!this.#unites.has(root)) this.#unites.set(root, this.#unions.uniteOf(root));
+    if (!this.#unites.has(root)) this.#unites.set(root, this.#unions.uniteOf(this.#sessionId, root));
     return this.#unites.get(root);
   }
 }

@@ -25,7 +25,7 @@ export interface DerivedRows {
 
 /** Derives a session's rows by applying its log to its messages. If that is impossible, notes why. */
 export function derive(
-  { generations, unions, subjects, messages }: Repositories,
+  { generations, unions, subjects, messages, paths }: Repositories,
   session: SessionRow,
   options: DeriveOptions,
   note: (text: string) => void,
@@ -37,7 +37,11 @@ export function derive(
   const askedBefore = (id: number) => messages.askedBefore(options.titleTextChars, id);
   const dimension = generation?.dimension ?? 0;
   const derived = applyLog({ log, subjectLog, steps, dimension, askedBefore }, options, note);
-  return { unionCount: log.length + subjectLog.length, derived };
+  // Clusters that had settled before a fork are rows of the sessions that it shares.
+  const sharedTo = paths.of(session.id).at(-2)?.logPosition ?? 0;
+  const clusters = derived?.clusters.filter(({ settledAt }) => settledAt === null || settledAt > sharedTo);
+  const unionCount = unions.own(session.id, generation?.id ?? 0).length + subjectLog.length;
+  return { unionCount, derived: derived && { ...derived, clusters: clusters! } };
 }
 
 interface AppliedLog {

@@ -1,4 +1,6 @@
 import type { JsonValue } from "../core/json.ts";
+import type { StoreDatabase } from "./open.ts";
+import type { PathRepository } from "./paths.ts";
 import { Repository } from "./repository.ts";
 import { entries } from "./schema.ts";
 import { columns, type InsertOf, type RowOf } from "./statement.ts";
@@ -28,12 +30,18 @@ export class EntryRepository extends Repository {
   // Appends and reads of entries run these.
   readonly #put = this.statement<InsertOf<typeof ENTRY>>`${ENTRY.upsert()}`;
   readonly #insert = this.statement<NewEntry & { id: null }>`${ENTRY.insert()}`;
-  readonly #after = this.statement<{ sessionId: string; after: number; limit: number }, RowOf<typeof ENTRY>>`
-    SELECT ${ENTRY} FROM entries WHERE session_id = @sessionId AND id > @after ORDER BY id LIMIT @limit`;
-  readonly #before = this.statement<{ sessionId: string; before: number; limit: number }, RowOf<typeof ENTRY>>`
-    SELECT ${ENTRY} FROM entries WHERE session_id = @sessionId AND id < @before ORDER BY id DESC LIMIT @limit`;
-  readonly byExternalId = this.statement<[sessionId: string, externalId: string], RowOf<typeof KNOWN>>`
-    SELECT ${KNOWN} FROM entries WHERE session_id = ? AND external_id = ?`.get;
+  readonly #after = this.statement<
+    { sessionId: string; seqEnd: number; after: number; limit: number },
+    RowOf<typeof ENTRY>
+  >`SELECT ${ENTRY} FROM entries WHERE session_id = @sessionId AND before_seq <= @seqEnd AND id > @after
+    ORDER BY id LIMIT @limit`;
+  readonly #before = this.statement<
+    { sessionId: string; seqEnd: number; before: number; limit: number },
+    RowOf<typeof ENTRY>
+  >`SELECT ${ENTRY} FROM entries WHERE session_id = @sessionId AND before_seq <= @seqEnd AND id < @before
+    ORDER BY id DESC LIMIT @limit`;
+  readonly #withName = this.statement<[sessionId: string, externalId: string, seqEnd: number], RowOf<typeof KNOWN>>`
+    SELECT ${KNOWN} FROM entries WHERE session_id = ? AND external_id = ? AND before_seq <= ?`;
   readonly #beyond = this.statement<[sessionId: string, beforeSeq: number], Record<string, unknown>>`
     SELECT ${String(ENTRY)} FROM entries WHERE session_id = ? AND before_seq > ?`;
   /** The entries of a session whose ids another session's entries have, too. */
@@ -49,6 +57,22 @@ export class EntryRepository extends Repository {
   readonly #isHeld = this.statement<{ sessionId: string; externalId: string }, number>`
     SELECT 1 FROM entries WHERE external_id = @externalId AND session_id IN ${PATH_AND_BRANCHES} LIMIT 1`.pluck();
   readonly count = this.statement<[], number>`SELECT count(*) FROM entries`.pluck().one;
+
+  readonly #paths: PathRepository;
+
+  constructor(database: StoreDatabase, paths: PathRepository) {
+    super(database);
+    this.#paths = paths;
+  }
+
+  /** The entry of a session, shared ones included, that has an external id, and the session that holds it. */
+  byExternalId(sessionId: string, externalId: string): (RowOf<typeof KNOWN> & { holderId: string }) | undefined {
+    for (const { sessionId: holderId, seqEnd } of this.#pieces(sessionId)) {
+      const found = this.#withName.get(holderId, externalId, seqEnd);
+      if (found !== undefined) return { ...found, holderId };
+    }
+    return undefined;
+  }
 
   /** Returns the new entry's position. */
   add(row: NewEntry): number {
@@ -88,12 +112,25 @@ export class EntryRepository extends Repository {
   }
 
   after(sessionId: string, after: number, limit: number): Entry[] {
-    return this.#after.all({ sessionId, after, limit }).map(entryOf);
+    const found: Entry[] = [];
+    for (const piece of this.#pieces(sessionId)) {
+      found.push(...this.#after.all({ ...piece, after, limit: limit - found.length }).map(entryOf));
+    }
+    return found;
   }
 
   /** Newest first. */
   before(sessionId: string, before: number, limit: number): Entry[] {
-    return this.#before.all({ sessionId, before, limit }).map(entryOf);
+    const found: Entry[] = [];
+    for (const piece of this.#pieces(sessionId).reverse()) {
+      found.push(...this.#before.all({ ...piece, before, limit: limit - found.length }).map(entryOf));
+    }
+    return found;
+  }
+
+  /** A fork shares the entries before the last message that it shares. The sessions of its past may append more after that. */
+  #pieces(sessionId: string): { sessionId: string; seqEnd: number }[] {
+    return this.#paths.of(sessionId).map(({ sessionId, seqLast }) => ({ sessionId, seqEnd: seqLast }));
   }
 }
 

@@ -73,6 +73,13 @@ export class EvidenceRepository extends Repository {
   readonly #around = this.statement<{ ids: string; radius: number }, number>`
     SELECT DISTINCT n.id FROM json_each(@ids) given CROSS JOIN messages m ON m.id = given.value
     CROSS JOIN messages n ON n.session_id = m.session_id AND n.seq BETWEEN m.seq - @radius AND m.seq + @radius`.pluck();
+  readonly #aroundIn = this.statement<{ ids: string; radius: number; sessionId: string }, number>`
+    WITH piece(session_id, seq_first, seq_last) AS (
+      SELECT holder_id, seq_first, seq_last FROM shared_pasts WHERE session_id = @sessionId
+      UNION ALL SELECT @sessionId, 0, ${Number.MAX_SAFE_INTEGER})
+    SELECT DISTINCT n.id FROM json_each(@ids) given CROSS JOIN messages m ON m.id = given.value
+    CROSS JOIN piece p CROSS JOIN messages n ON n.session_id = p.session_id
+      AND n.seq BETWEEN max(m.seq - @radius, p.seq_first) AND min(m.seq + @radius, p.seq_last)`.pluck();
   readonly #textsOf = this.statement<
     [ids: string],
     [messageId: number, text: string]
@@ -142,6 +149,11 @@ export class EvidenceRepository extends Repository {
   /** Returns these messages, and those at most `radius` seqs before or after one of them. */
   around(ids: readonly number[], radius: number): number[] {
     return this.#around.all({ ids: JSON.stringify(ids), radius });
+  }
+
+  /** Like `around`, for messages of a session, with those that it shares. */
+  aroundIn(sessionId: string, ids: readonly number[], radius: number): number[] {
+    return this.#aroundIn.all({ ids: JSON.stringify(ids), radius, sessionId });
   }
 }
 

@@ -5,6 +5,7 @@ import { isCode } from "./connect.ts";
 import { type DeriveOptions, derive } from "./derive.ts";
 import type { FullTextRepository } from "./full-text.ts";
 import { hubNotesOf, noteForgotten } from "./hub-notes.ts";
+import { assertUnshared, assertUnsharedMessage } from "./paths.ts";
 import type { Repositories } from "./repositories.ts";
 import { assertOnPath, type SessionRow } from "./sessions.ts";
 import { isSpan } from "./summaries.ts";
@@ -72,11 +73,12 @@ function inTransaction(
 
 /** Forgets a session. Upkeep assigns clusters of other sessions again if their subjects depended on it. */
 export function forgetSession(repositories: Repositories, sessionId: string, terms: ForgetTerms): Forgotten {
-  const { sessions, messages, unions, clusters, summaries, artifacts, generations, fullText } = repositories;
+  const { sessions, messages, unions, clusters, summaries, artifacts, generations, fullText, paths } = repositories;
   const forget = () => {
     const session = sessions.unchecked(sessionId); // a damaged session can be forgotten, too
     if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
     assertOnPath(session);
+    assertUnshared(paths, sessionId, -1);
     let tokenCount = messages.tokensOf(sessionId);
     for (const branch of sessions.branchIds(sessionId)) tokenCount += messages.tokensOf(branch);
     const clusterCount = clusters.countOf(sessionId);
@@ -111,7 +113,7 @@ export function forgetMessages(
   messageIds: readonly number[],
   terms: ForgetTerms,
 ): Forgotten {
-  const { database, sessions, messages, unions, summaries, artifacts, generations, fullText } = repositories;
+  const { database, sessions, messages, unions, summaries, artifacts, generations, fullText, paths } = repositories;
   const forget = () => {
     const session = sessions.byId(sessionId);
     if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
@@ -120,6 +122,7 @@ export function forgetMessages(
     const steps = new Set(
       messageIds.map((messageId) => {
         const found = messages.stepOf(messageId);
+        if (found !== undefined) assertUnsharedMessage(paths, sessionId, found);
         if (found === undefined || !own.includes(found.sessionId)) {
           throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
         }
@@ -134,11 +137,11 @@ export function forgetMessages(
     const mayCover = summaries.mayCover(sessionId, ids);
     const covering = mayCover.filter(({ status, level, rootId, logPosition }) => {
       if (isSpan(level) || (status !== "done" && status !== "claimed")) return true;
-      return unions.stepsOf(level, rootId, logPosition).some((step) => steps.has(step));
+      return unions.stepsOf(level, { sessionId, root: rootId, position: logPosition }).some((step) => steps.has(step));
     });
     // A later summary of a cluster begins where the summary of its theme ended, so it goes with it.
     for (const { rootId, logPosition } of covering.filter(({ level }) => level === "theme")) {
-      const clusters = new Set(unions.stepsOf("theme", rootId, logPosition));
+      const clusters = new Set(unions.stepsOf("theme", { sessionId, root: rootId, position: logPosition }));
       const builtOn = mayCover.filter((row) => {
         return row.level === "cluster" && clusters.has(row.rootId) && row.logPosition > logPosition;
       });

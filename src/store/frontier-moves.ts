@@ -1,5 +1,7 @@
 import type { GrowingTheme } from "../forest/growing-forest.ts";
 import { decodeVector, encodeVector } from "../vector/codec.ts";
+import type { StoreDatabase } from "./open.ts";
+import { type PathRepository, piecesIn } from "./paths.ts";
 import { Repository } from "./repository.ts";
 import { frontierMoves, type ThemeCheckpoint, themeCheckpoints } from "./schema.ts";
 import { columns, type InsertOf, type RowOf } from "./statement.ts";
@@ -24,9 +26,8 @@ export class FrontierMoveRepository extends Repository {
   readonly #putFirst = this.statement<[sessionId: string]>`
     INSERT INTO frontier_moves SELECT id, 0, 0, 0, 0 FROM sessions WHERE id = ? AND graduated_seq = 0
     ON CONFLICT DO NOTHING`;
-  /** The newest move when a session had at most this many messages; undefined if it was not noted. */
-  readonly at = this.statement<[sessionId: string, seqEnd: number], FrontierMoveRow>`
-    SELECT ${MOVE} FROM frontier_moves WHERE session_id = ? AND seq_end <= ? ORDER BY seq_end DESC LIMIT 1`.get;
+  readonly #at = this.statement<[sessionId: string, seqEnd: number], FrontierMoveRow>`
+    SELECT ${MOVE} FROM frontier_moves WHERE session_id = ? AND seq_end <= ? ORDER BY seq_end DESC LIMIT 1`;
   readonly #deleteMoves = this.statement<[sessionId: string, seqEnd: number]>`
     DELETE FROM frontier_moves WHERE session_id = ? AND seq_end > ?`;
   readonly deleteCheckpoints = this.statement`DELETE FROM theme_checkpoints`.run;
@@ -44,6 +45,21 @@ export class FrontierMoveRepository extends Repository {
     SELECT graduated_seq FROM theme_checkpoints WHERE session_id = ? ORDER BY log_position`.pluck();
   readonly #putCheckpoint = this.statement<Omit<InsertOf<typeof CHECKPOINT>, "themes"> & { themes: string }>`
     ${CHECKPOINT.insert()}`;
+  readonly #paths: PathRepository;
+
+  constructor(database: StoreDatabase, paths: PathRepository) {
+    super(database);
+    this.#paths = paths;
+  }
+
+  /** The newest move when a session had at most this many messages; undefined if it was not noted. */
+  at(sessionId: string, seqEnd: number): FrontierMoveRow | undefined {
+    for (const piece of piecesIn(this.#paths.of(sessionId), 0, seqEnd - 1).toReversed()) {
+      const found = this.#at.get(piece.sessionId, piece.seqLast + 1);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
 
   note(move: FrontierMoveRow): void {
     this.#putFirst.run(move.sessionId);
@@ -79,7 +95,10 @@ export class FrontierMoveRepository extends Repository {
 
   /** The newest checkpoint up to a log position, in the generation in use. */
   checkpoint(sessionId: string, position: number): { logPosition: number; themes: GrowingTheme[] } | undefined {
-    const row = this.#checkpoint.get(sessionId, position);
+    let row: RowOf<typeof CHECKPOINT> | undefined;
+    for (const piece of this.#paths.of(sessionId).toReversed()) {
+      row ??= this.#checkpoint.get(piece.sessionId, Math.min(position, piece.logPosition));
+    }
     if (row === undefined) return undefined;
     const themes = row.themes.map(({ sum, logPosition, ...counts }): GrowingTheme => {
       const bytes = Buffer.from(sum, "base64");

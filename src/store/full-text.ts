@@ -290,7 +290,15 @@ export class FullTextRepository extends Repository {
   /** Like `idsOf`, for any number of messages. */
   messagesOf(scope: SearchScope): SessionMessages | undefined {
     const { sql, values } = sessionCondition(scope);
-    return sql === "" ? undefined : this.#kept(sql, values, () => this.#readMessagesOf(sql, values));
+    if (sql === "") return undefined;
+    return this.#kept(sql, values, () =>
+      scope.shared === undefined ? this.#readMessagesOf(sql, values) : this.#readSharedOf(sql, values),
+    );
+  }
+
+  #readSharedOf(sql: string, values: Value[]): SessionMessages {
+    const all = this.#scopedStatement<[string]>(`SELECT json_group_array(m.id) FROM messages m WHERE ${sql}`);
+    return new SessionMessages([], new Set(JSON.parse(all.one(...values)[0]) as number[]));
   }
 
   /** Returns what was read for a scope before, if nobody has written since. */

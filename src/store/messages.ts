@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, eq, lte, type SQL, sql } from "drizzle-orm";
 import { digestOf } from "../core/digest.ts";
 import { StoreError } from "../core/errors.ts";
 import type { JsonValue, Message, Part, Role } from "../core/message.ts";
@@ -17,6 +17,7 @@ import {
   uncheckedRowOf,
 } from "./message-columns.ts";
 import type { StoreDatabase } from "./open.ts";
+import { type PathRepository, piecesIn } from "./paths.ts";
 import { Repository } from "./repository.ts";
 import { forgottenMessages, messages } from "./schema.ts";
 import { columns, isAnyOf, type RowOf } from "./statement.ts";
@@ -97,9 +98,12 @@ const KEYS = columns(messages, "id", "seq", "digest");
 type IdAndSeq = { id: number; seq: number };
 type InsertedRow = Record<Exclude<keyof typeof messages.$inferSelect, "checksum">, string | number | Buffer | null>;
 type SeqRange = { sessionId: string; seqFrom: number; seqEnd: number; limit: number };
+type SeqsOfSession = [sessionId: string, seqFirst: number, seqLast: number];
 
-const OF_STEPS = `FROM json_each(?) step
-    JOIN messages m ON ${isOfStep("step.value")} ORDER BY m.seq`;
+const LAST = Number.MAX_SAFE_INTEGER;
+
+const STEPS = `FROM json_each(?) step JOIN messages m ON ${isOfStep("step.value")}`;
+const OF_STEPS = `${STEPS} ORDER BY m.seq`;
 
 /** SQL for `seqEnd`. The row after the last message that the index names may be of the same session. */
 export function seqEndOf(sessionId: string): string {
@@ -110,6 +114,7 @@ export function seqEndOf(sessionId: string): string {
                 ON after.id = (SELECT min(id) FROM messages WHERE id > last.id) AND +after.session_id = last.session_id
               WHERE last.session_id = ${sessionId} ORDER BY last.seq DESC LIMIT 1), 0),
     coalesce((SELECT max(seq) + 1 FROM forgotten_messages WHERE session_id = ${sessionId}), 0),
+    coalesce((SELECT max(seq_last) + 1 FROM shared_pasts WHERE session_id = ${sessionId}), 0),
     coalesce((SELECT graduated_seq FROM sessions WHERE id = ${sessionId}), 0))`;
 }
 
@@ -120,27 +125,24 @@ export class MessageRepository extends Repository {
   /** The seq of the session's next message. Seqs of forgotten messages are not used again. */
   readonly nextSeq = this.statement<{ sessionId: string }, number>`
     SELECT max(coalesce((SELECT max(seq) FROM messages WHERE session_id = @sessionId), -1),
-               coalesce((SELECT max(seq) FROM forgotten_messages WHERE session_id = @sessionId), -1)) + 1`.pluck().one;
-  readonly byExternalId = this.statement<[sessionId: string, externalId: string], RowOf<typeof KEYS>>`
-    SELECT ${KEYS} FROM messages WHERE session_id = ? AND external_id = ?`.get;
-  /** Like `unpinnedFrom`, with only the columns that make steps. */
-  readonly windowFrom = this.statement<[sessionId: string, seqFrom: number], RowOf<typeof WINDOW>>`
-    SELECT ${WINDOW} FROM messages WHERE session_id = ? AND seq >= ? AND pinned = 0 ORDER BY seq`.all;
-  /** Without pinned messages. Of each text there is only the beginning. */
-  readonly graduating = this.statement<[sessionId: string, seqFirst: number, seqLast: number], GraduatingRow>`
+               coalesce((SELECT max(seq) FROM forgotten_messages WHERE session_id = @sessionId), -1),
+               coalesce((SELECT max(seq_last) FROM shared_pasts WHERE session_id = @sessionId), -1)) + 1`.pluck().one;
+  readonly #withName = this.statement<[sessionId: string, externalId: string], RowOf<typeof KEYS>>`
+    SELECT ${KEYS} FROM messages WHERE session_id = ? AND external_id = ?`;
+  readonly #window = this.statement<SeqsOfSession, RowOf<typeof WINDOW>>`
+    SELECT ${WINDOW} FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`;
+  readonly #graduating = this.statement<SeqsOfSession, GraduatingRow>`
     SELECT ${ENTERING}, substr(text, 1, ${ENTERING_TEXT_CHARS}) AS text, ${vectorNow("messages")} AS embedding
-    FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`.map(graduatingMessage).all;
+    FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`.map(graduatingMessage);
   /** Like `graduating`, the messages of some steps. */
   readonly #graduatingOf = this.statement<[stepIds: string], GraduatingRow>`
     SELECT ${ENTERING.of("m")}, substr(m.text, 1, ${ENTERING_TEXT_CHARS}) AS text, ${vectorNow("m")} AS embedding
     ${OF_STEPS}`.map(graduatingMessage);
-  /** The seq of the newest message before `seq` that is not pinned; -1 if there is none. */
-  readonly seqBefore = this.statement<[sessionId: string, seq: number], number>`
-    SELECT coalesce((
-      SELECT seq FROM messages WHERE session_id = ? AND seq < ? AND pinned = 0 ORDER BY seq DESC LIMIT 1), -1)`.pluck()
-    .one;
-  readonly setParent = this.statement<[parentId: number, id: number]>`
-    UPDATE messages SET parent_id = ? WHERE id = ?`.run;
+  readonly #unpinnedUpTo = this.statement<[sessionId: string, seqLast: number], number>`
+    SELECT seq FROM messages WHERE session_id = ? AND seq <= ? AND pinned = 0 ORDER BY seq DESC LIMIT 1`.pluck();
+  /** The parent of a message in the forest of its own session. Forks have the message, too, and other parents for it. */
+  readonly setParent = this.statement<[parentId: number, id: number, sessionId: string]>`
+    UPDATE messages SET parent_id = ? WHERE id = ? AND session_id = ?`.run;
   /** An embedder that never made a forest stands for damage. */
   readonly #embedding = this.statement<{ id: number; embedderId: string }, Buffer | null>`
     SELECT embedding FROM messages WHERE id = @id AND (embedder_id = @embedderId
@@ -150,19 +152,22 @@ export class MessageRepository extends Repository {
   readonly setVector = this.statement<RightVector>`
     UPDATE messages SET embedding = @embedding, embedder_id = @embedderId WHERE id = @id`.run;
   // Resumes, renders and recalls run these.
-  readonly lastOf = this.statement<[sessionId: string], { id: number; seq: number; turnSeq: number }>`
-    SELECT ${columns(messages, "id", "seq", "turnSeq")} FROM messages WHERE session_id = ? ORDER BY seq DESC LIMIT 1`
-    .get;
+  readonly #lastUpTo = this.statement<
+    [sessionId: string, seqLast: number],
+    { id: number; seq: number; turnSeq: number }
+  >`
+    SELECT ${columns(messages, "id", "seq", "turnSeq")} FROM messages WHERE session_id = ? AND seq <= ?
+    ORDER BY seq DESC LIMIT 1`;
   readonly isStored = this.statement<[id: number], number>`SELECT EXISTS (SELECT 1 FROM messages WHERE id = ?)`.pluck()
     .one;
-  readonly #unpinnedFrom = this.statement<[sessionId: string, seqFrom: number], MessageValues>`
-    SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq >= ? AND pinned = 0 ORDER BY seq`
+  readonly #unpinned = this.statement<SeqsOfSession, MessageValues>`
+    SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`
     .raw()
     .map((values) => this.#checked(messageRowOf(values)));
-  readonly pinnedOf = this.statement<[sessionId: string], SelectedMessage>`
-    SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND pinned = 1 ORDER BY seq`.map((row) =>
+  readonly #pinned = this.statement<[sessionId: string, seqLast: number], SelectedMessage>`
+    SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq <= ? AND pinned = 1 ORDER BY seq`.map((row) =>
     this.#checked(row),
-  ).all;
+  );
   readonly #range = this.statement<[id: string, seqFirst: number, seqLast: number, limit: number], MessageValues>`
     SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`
     .raw()
@@ -170,12 +175,11 @@ export class MessageRepository extends Repository {
   readonly #notableBefore = this.statement<SeqRange, SelectedMessage>`
     SELECT ${MESSAGE} FROM messages
     WHERE session_id = @sessionId AND seq >= @seqFrom AND seq < @seqEnd AND pinned = 0 ORDER BY seq DESC LIMIT @limit`;
-  /** What users and models said in a cluster, in order. */
-  readonly notableOf = this.statement<[clusterRoot: number], SelectedMessage>`
-    SELECT ${MESSAGE.of("m")} FROM cluster_members c JOIN messages m ON m.id = c.message_id
-    WHERE c.cluster_id = ? AND m.role IN ('user', 'assistant') ORDER BY m.seq`.map(notableMessage).all;
-  readonly #before = this.statement<[sessionId: string, seq: number], SelectedMessage>`
-    SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq < ? ORDER BY seq DESC LIMIT 1`;
+  /** What users and models said in some steps, in order. */
+  readonly notableOf = this.statement<[stepIds: string], SelectedMessage>`
+    SELECT ${MESSAGE.of("m")} ${STEPS} WHERE m.role IN ('user', 'assistant') ORDER BY m.seq`.map(notableMessage).allOf;
+  readonly #upTo = this.statement<[sessionId: string, seqLast: number], SelectedMessage>`
+    SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq <= ? ORDER BY seq DESC LIMIT 1`;
   /** Rows of older versions, and all others whose text shares nothing with its first part. */
   readonly #old = this.statement<[sessionId: string], number>`
     SELECT id FROM messages
@@ -217,14 +221,14 @@ export class MessageRepository extends Repository {
     FROM sessions s JOIN forgotten_messages f ON f.session_id = s.id
     WHERE s.parent_session_id = @sessionId AND s.superseded_at_ms IS NOT NULL AND f.seq BETWEEN @seqFirst AND @seqLast
     GROUP BY f.seq`.all;
-  /** Makes each message of these steps its own parent. */
-  readonly #leaveForest = this.statement<[stepIds: string]>`
+  /** Makes each message of these steps that the session holds its own parent. */
+  readonly #leaveForest = this.statement<[stepIds: string, sessionId: string]>`
     UPDATE messages AS m SET parent_id = m.id FROM json_each(?) step
-    WHERE ${isOfStep("step.value")}`;
+    WHERE ${isOfStep("step.value")} AND m.session_id = ?`;
   // Lists as JSON.
-  readonly #setParentsOfSteps = this.statement<[steps: string]>`
+  readonly #setParentsOfSteps = this.statement<[steps: string, sessionId: string]>`
     UPDATE messages AS m SET parent_id = step.value ->> 1 FROM json_each(?) step
-    WHERE ${isOfStep("step.value ->> 0")}`;
+    WHERE ${isOfStep("step.value ->> 0")} AND m.session_id = ?`;
   readonly #byIds = this.statement<[ids: string], SelectedMessage>`
     SELECT ${MESSAGE} FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq`;
   /** In order of seq. */
@@ -239,7 +243,7 @@ export class MessageRepository extends Repository {
   /** The tokens of each message, as stored. */
   readonly tokensOfSteps = this.statement<[stepIds: string], number>`SELECT m.token_count ${OF_STEPS}`.pluck().allOf;
   readonly #syncKeys = this.statement<
-    { sessionId: string; seqFrom: number },
+    { sessionId: string; seqFirst: number; seqLast: number },
     { externalId: string | null; digest: string; seq: number }
   >`
     SELECT ${columns(messages, "externalId")},
@@ -247,8 +251,9 @@ export class MessageRepository extends Repository {
              WHEN 'tool' THEN (SELECT json_group_array(value ->> 'toolCallId') FROM json_each(parts))
              ELSE lower(hex(digest))
            END AS digest, seq
-    FROM messages WHERE session_id = @sessionId AND seq >= @seqFrom
-    UNION ALL SELECT NULL, '', seq FROM forgotten_messages WHERE session_id = @sessionId AND seq >= @seqFrom
+    FROM messages WHERE session_id = @sessionId AND seq BETWEEN @seqFirst AND @seqLast
+    UNION ALL SELECT NULL, '', seq FROM forgotten_messages
+    WHERE session_id = @sessionId AND seq BETWEEN @seqFirst AND @seqLast
     ORDER BY seq`;
   /** Like `nextSeq`, even if a damaged index lacks messages that the frontier has passed, or the last one. */
   readonly seqEnd = this.statement<{ sessionId: string }, number>`SELECT ${seqEndOf("@sessionId")}`.pluck().one;
@@ -264,19 +269,21 @@ export class MessageRepository extends Repository {
     SELECT id, seq FROM messages INDEXED BY messages_by_seq WHERE session_id = ? AND seq >= ? ORDER BY seq LIMIT ?`;
   readonly #seqsByTable = this.statement<[sessionId: string, seqFrom: number, limit: number], IdAndSeq>`
     SELECT id, seq FROM messages NOT INDEXED WHERE session_id = ? AND seq >= ? ORDER BY seq LIMIT ?`;
-  /** The first characters of each message of a cluster, in log order. */
-  readonly openingsOf = this.statement<[charsMax: number, clusterRoot: number], TitledMessage>`
-    SELECT m.role, substr(m.text, 1, ?) AS text FROM cluster_members c JOIN messages m ON m.id = c.message_id
-    WHERE c.cluster_id = ? ORDER BY c.log_position, m.seq`.all;
+  readonly #openingsOf = this.statement<[charsMax: number, stepIds: string], TitledMessage>`
+    SELECT m.role, substr(m.text, 1, ?) AS text ${STEPS} ORDER BY step.key, m.seq`;
   /** The first characters of the user's message that began the turn of a message. */
   readonly askedBefore = this.statement<[charsMax: number, id: number], TitledMessage>`
     SELECT asked.role, substr(asked.text, 1, ?) AS text FROM messages m
-    JOIN messages asked ON asked.session_id = m.session_id AND asked.seq = m.turn_seq AND asked.role = 'user'
+    JOIN messages asked ON asked.seq = m.turn_seq AND asked.role = 'user' AND asked.session_id = coalesce((
+      SELECT holder_id FROM shared_pasts
+      WHERE session_id = m.session_id AND m.turn_seq BETWEEN seq_first AND seq_last), m.session_id)
     WHERE m.id = ?`.get;
   /** The seqs of messages that are missing and were not forgotten. */
   readonly lostSeqs = this.statement<{ sessionId: string; limit: number }, number>`
     WITH RECURSIVE expected(seq) AS (
-      SELECT CASE WHEN superseded_at_ms IS NULL THEN 0 ELSE fork_seq + 1 END FROM sessions WHERE id = @sessionId
+      SELECT CASE WHEN superseded_at_ms IS NULL
+        THEN coalesce((SELECT max(seq_last) + 1 FROM shared_pasts WHERE session_id = @sessionId), 0)
+        ELSE fork_seq + 1 END FROM sessions WHERE id = @sessionId
       UNION ALL
       SELECT seq + 1 FROM expected WHERE seq < (SELECT max(seq) FROM messages WHERE session_id = @sessionId)
     )
@@ -288,9 +295,16 @@ export class MessageRepository extends Repository {
 
   readonly #artifacts: ArtifactRepository;
   readonly #tokenCounter: TokenCounter;
+  readonly #paths: PathRepository;
 
-  constructor(database: StoreDatabase, artifacts: ArtifactRepository, tokenCounter: TokenCounter) {
+  constructor(
+    database: StoreDatabase,
+    artifacts: ArtifactRepository,
+    tokenCounter: TokenCounter,
+    paths: PathRepository,
+  ) {
     super(database);
+    this.#paths = paths;
     this.#artifacts = artifacts;
     this.#tokenCounter = tokenCounter;
   }
@@ -322,13 +336,69 @@ export class MessageRepository extends Repository {
     if (row.artifacts.length > 0) this.#artifacts.add(message.id, row.artifacts);
   }
 
+  /** The message of a session, shared ones included, that has an external id. */
+  byExternalId(sessionId: string, externalId: string): RowOf<typeof KEYS> | undefined {
+    for (const piece of this.#paths.of(sessionId).toReversed()) {
+      const found = this.#withName.get(piece.sessionId, externalId);
+      if (found !== undefined && found.seq <= piece.seqLast) return found;
+    }
+    return undefined;
+  }
+
+  /** Like `unpinnedFrom`, with only the columns that make steps. */
+  windowFrom(sessionId: string, seqFrom: number): RowOf<typeof WINDOW>[] {
+    return this.#inPieces(sessionId, seqFrom, LAST, this.#window.all);
+  }
+
+  /** Without pinned messages. Of each text there is only the beginning. */
+  graduating(sessionId: string, seqFirst: number, seqLast: number): GraduatingMessage[] {
+    return this.#inPieces(sessionId, seqFirst, seqLast, this.#graduating.all);
+  }
+
+  #inPieces<Row>(sessionId: string, first: number, last: number, read: (...range: SeqsOfSession) => Row[]): Row[] {
+    const pieces = piecesIn(this.#paths.of(sessionId), first, last);
+    if (pieces.length === 1) return read(pieces[0]!.sessionId, pieces[0]!.seqFirst, pieces[0]!.seqLast);
+    return pieces.flatMap((piece) => read(piece.sessionId, piece.seqFirst, piece.seqLast));
+  }
+
+  /** Returns what `read` finds in the newest piece in which it finds anything. */
+  #newestUpTo<Row>(
+    sessionId: string,
+    seqLast: number,
+    read: (id: string, seq: number) => Row | undefined,
+  ): Row | undefined {
+    for (const piece of piecesIn(this.#paths.of(sessionId), 0, seqLast).toReversed()) {
+      const found = read(piece.sessionId, piece.seqLast);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  /** The seq of the newest message before `seq` that is not pinned; -1 if there is none. */
+  seqBefore(sessionId: string, seq: number): number {
+    return this.#newestUpTo(sessionId, seq - 1, this.#unpinnedUpTo.get) ?? -1;
+  }
+
+  lastOf(sessionId: string): { id: number; seq: number; turnSeq: number } | undefined {
+    return this.#newestUpTo(sessionId, LAST, this.#lastUpTo.get);
+  }
+
+  pinnedOf(sessionId: string): Message[] {
+    return this.#inPieces(sessionId, 0, LAST, (id, _, seqLast) => this.#pinned.all(id, seqLast));
+  }
+
+  /** The first characters of each message of some steps, in the order of the steps. */
+  openingsOf(charsMax: number, stepIds: readonly number[]): TitledMessage[] {
+    return this.#openingsOf.all(charsMax, JSON.stringify(stepIds));
+  }
+
   /** Returns the messages of some steps, in order of seq. */
   graduatingOf(stepIds: readonly number[]): GraduatingMessage[] {
     return this.#graduatingOf.allOf(stepIds);
   }
 
-  leaveForest(stepIds: readonly number[]): void {
-    this.#leaveForest.run(JSON.stringify(stepIds));
+  leaveForest(sessionId: string, stepIds: readonly number[]): void {
+    this.#leaveForest.run(JSON.stringify(stepIds), sessionId);
   }
 
   /** Moves the messages after a seq to a branch. @param partId  The first of a step that stays in part. @returns their ids. */
@@ -378,27 +448,39 @@ export class MessageRepository extends Repository {
 
   /** In order and without pinned ones. @throws {SyntaxError} if one is missing. */
   unpinnedFrom(sessionId: string, seqFrom: number): Message[] {
-    const found = this.#unpinnedFrom.all(sessionId, seqFrom);
-    this.#assertDense(sessionId, seqFrom, this.seqEnd({ sessionId }) - 1, found, { withPinned: false });
-    return found;
+    const end = this.seqEnd({ sessionId }) - 1;
+    return this.#inPieces(sessionId, seqFrom, LAST, (id, first, last) => {
+      const found = this.#unpinned.all(id, first, last);
+      this.#assertDense(id, first, Math.min(last, end), found, { withPinned: false });
+      return found;
+    });
   }
 
   /** Returns the newest `limit` messages from `seqFrom` to before `seqEnd`, in order and without pinned ones. */
   notableBefore(sessionId: string, range: { seqFrom: number; seqEnd: number; limit: number }): NotableMessage[] {
-    const rows = this.#notableBefore.all({ sessionId, ...range }).reverse();
-    const seqFrom = rows.length === range.limit ? rows[0]!.seq : range.seqFrom;
+    const found: NotableMessage[] = [];
     const seqLast = Math.min(range.seqEnd, this.seqEnd({ sessionId })) - 1;
-    this.#assertDense(sessionId, seqFrom, seqLast, rows, { withPinned: false });
-    return rows.map(notableMessage);
+    for (const piece of piecesIn(this.#paths.of(sessionId), range.seqFrom, seqLast).toReversed()) {
+      const limit = range.limit - found.length;
+      const { sessionId: id, seqFirst, seqLast: last } = piece;
+      const rows = this.#notableBefore.all({ sessionId: id, seqFrom: seqFirst, seqEnd: last + 1, limit }).reverse();
+      const first = rows.length === limit && limit > 0 ? rows[0]!.seq : seqFirst;
+      if (limit > 0) this.#assertDense(id, first, last, rows, { withPinned: false });
+      found.unshift(...rows.map(notableMessage));
+    }
+    return found;
   }
 
   /** Returns the seqs of the user messages that began the newest `limit` turns before `seqEnd`, newest first. */
   turnsBefore(sessionId: string, seqEnd: number, limit: number): number[] {
     const seqs: number[] = [];
     for (let seq = seqEnd; seqs.length < limit; ) {
-      const before = this.#before.get(sessionId, seq);
-      const found = before === undefined ? [] : [before];
-      this.#assertDense(sessionId, before?.seq ?? 0, seq - 1, found, { withPinned: true });
+      const before = this.#newestUpTo(sessionId, seq - 1, this.#upTo.get);
+      const rest = piecesIn(this.#paths.of(sessionId), before?.seq ?? 0, seq - 1);
+      for (const { sessionId: id, seqFirst, seqLast } of rest) {
+        const found = before?.sessionId === id ? [before] : [];
+        this.#assertDense(id, seqFirst, seqLast, found, { withPinned: true });
+      }
       seq = before?.turnSeq ?? -1;
       if (seq < 0) break;
       seqs.push(seq);
@@ -412,10 +494,13 @@ export class MessageRepository extends Repository {
   }
 
   pinnedTokensOf(sessionId: string): number {
-    return this.#tokensWhere(and(eq(messages.sessionId, sessionId), sql`${messages.pinned} = 1`));
+    return this.#paths.of(sessionId).reduce((sum, piece) => {
+      const isOfPiece = and(eq(messages.sessionId, piece.sessionId), lte(messages.seq, piece.seqLast));
+      return sum + this.#tokensWhere(and(isOfPiece, sql`${messages.pinned} = 1`));
+    }, 0);
   }
 
-  /** @param ids  By default all messages of the session. */
+  /** Of what the session holds itself. @param ids  By default all messages. */
   tokensOf(sessionId: string, ids?: readonly number[]): number {
     const isGiven = ids === undefined ? undefined : isAnyOf(messages.id, ids);
     return this.#tokensWhere(and(eq(messages.sessionId, sessionId), isGiven));
@@ -432,12 +517,18 @@ export class MessageRepository extends Repository {
    * @throws {SyntaxError} if a message is missing although it was not forgotten, because the index by seq is damaged.
    */
   range(sessionId: string, seqFirst: number, seqLast: number, limit = Number.MAX_SAFE_INTEGER): Message[] {
-    const found = this.#range.all(sessionId, seqFirst, seqLast, limit);
-    const lastFound = found.at(-1)?.seq ?? -1;
-    const isWhole = found.length === limit || lastFound === seqLast;
-    const last = isWhole ? lastFound : Math.min(seqLast, this.seqEnd({ sessionId }) - 1);
-    this.#assertDense(sessionId, seqFirst, last, found, { withPinned: true });
-    return found;
+    let messages: Message[] = [];
+    for (const piece of piecesIn(this.#paths.of(sessionId), seqFirst, seqLast)) {
+      const left = limit - messages.length;
+      if (left <= 0) break;
+      const found = this.#range.all(piece.sessionId, piece.seqFirst, piece.seqLast, left);
+      const lastFound = found.at(-1)?.seq ?? -1;
+      const isWhole = found.length === left || lastFound === piece.seqLast;
+      const last = isWhole ? lastFound : Math.min(piece.seqLast, this.seqEnd({ sessionId }) - 1);
+      this.#assertDense(piece.sessionId, piece.seqFirst, last, found, { withPinned: true });
+      messages = messages.length === 0 ? found : messages.concat(found);
+    }
+    return messages;
   }
 
   /**
@@ -470,7 +561,10 @@ export class MessageRepository extends Repository {
 
   /** @throws {SyntaxError} if the themes do not have all messages before `seqEnd`. @param count  Those that they have. */
   assertInThemes(sessionId: string, seqEnd: number, count: number): void {
-    const missingCount = this.#missingCount(sessionId, 0, seqEnd - 1, count, false);
+    let missingCount = -count;
+    for (const piece of piecesIn(this.#paths.of(sessionId), 0, seqEnd - 1)) {
+      missingCount += this.#missingCount(piece.sessionId, piece.seqFirst, piece.seqLast, 0, false);
+    }
     if (missingCount <= 0) return;
     throw new SyntaxError(
       `the themes of session ${sessionId} lack ${missingCount} of the messages before seq ${seqEnd}`,
@@ -486,9 +580,9 @@ export class MessageRepository extends Repository {
     }
   }
 
-  stepOf(id: number): { sessionId: string; stepId: number } | undefined {
-    const { sessionId, stepId } = messages;
-    return this.orm.select({ sessionId, stepId }).from(messages).where(eq(messages.id, id)).get();
+  stepOf(id: number): { sessionId: string; stepId: number; seq: number } | undefined {
+    const { sessionId, stepId, seq } = messages;
+    return this.orm.select({ sessionId, stepId, seq }).from(messages).where(eq(messages.id, id)).get();
   }
 
   /** Reads no other columns and needs no index, so a damaged message does not hide others. */
@@ -539,10 +633,10 @@ export class MessageRepository extends Repository {
   }
 
   /** Returns the stored parents of a session in order of seq, or of the whole store. */
-  parents(sessionId?: string): { id: number; parentId: number }[] {
+  parents(sessionId?: string): { id: number; parentId: number; sessionId: string }[] {
     const { id, parentId } = messages;
     const inScope = sessionId === undefined ? undefined : eq(messages.sessionId, sessionId);
-    const rows = this.orm.select({ id, parentId }).from(messages).where(inScope);
+    const rows = this.orm.select({ id, parentId, sessionId: messages.sessionId }).from(messages).where(inScope);
     return rows.orderBy(asc(sessionId === undefined ? id : messages.seq)).all();
   }
 
@@ -551,7 +645,9 @@ export class MessageRepository extends Repository {
    * digest.
    */
   syncKeys(sessionId: string, seqFrom: number): { externalId: string | undefined; digest: string; seq: number }[] {
-    const rows = this.#syncKeys.all({ sessionId, seqFrom });
+    const rows = this.#inPieces(sessionId, seqFrom, LAST, (sessionId, seqFirst, seqLast) =>
+      this.#syncKeys.all({ sessionId, seqFirst, seqLast }),
+    );
     return rows.map(({ externalId, ...row }) => ({ externalId: externalId ?? undefined, ...row }));
   }
 
@@ -598,9 +694,9 @@ export class MessageRepository extends Repository {
     }
   }
 
-  /** Sets the parent of all messages of each step. */
-  setParentsOfSteps(steps: readonly (readonly [stepId: number, parentId: number])[]): void {
-    this.#setParentsOfSteps.run(JSON.stringify(steps));
+  /** Sets the parent of all messages of each step that the session holds. */
+  setParentsOfSteps(sessionId: string, steps: readonly (readonly [stepId: number, parentId: number])[]): void {
+    this.#setParentsOfSteps.run(JSON.stringify(steps), sessionId);
   }
 
   /** Deletes messages and their rows in other tables, and records their seqs as forgotten. */

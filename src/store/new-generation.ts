@@ -1,6 +1,5 @@
 import { assert } from "../core/assert.ts";
-import type { GrowingTheme } from "../forest/growing-forest.ts";
-import type { StoredCluster } from "./clusters.ts";
+import type { DerivedRows } from "./derive.ts";
 import type { GenerationRow } from "./generations.ts";
 import type { Target } from "./reembedding.ts";
 import type { Repositories } from "./repositories.ts";
@@ -16,9 +15,7 @@ export interface NewForest {
   dimension: number;
   createdAtMs: number;
   log: readonly { sessionId: string; row: UnionRow }[];
-  sessions: readonly { sessionId: string; clusters: readonly StoredCluster[]; themes: readonly GrowingTheme[] }[];
-  /** Keyed by message id. Messages that are their own parents are missing. */
-  parents: ReadonlyMap<number, number>;
+  sessions: readonly ({ sessionId: string } & DerivedRows)[];
   withoutVector: readonly number[];
   /** Summaries that cover exactly the steps of a cluster of this forest. */
   carried: readonly CarriedSummary[];
@@ -83,9 +80,10 @@ export function switchGeneration(
     assert(generation.id === target.generation, "the generation that vectors were staged for begins");
 
     for (const { sessionId, row } of forest.log) unions.add(sessionId, generation.id, { ...row, id: base + row.id });
-    for (const { id, parentId } of messages.parents()) {
-      const parent = forest.parents.get(id) ?? id;
-      if (parent !== parentId) messages.setParent(parent, id);
+    const parentsOf = new Map(forest.sessions.map(({ sessionId, parents }) => [sessionId, parents]));
+    for (const { id, parentId, sessionId } of messages.parents()) {
+      const parent = parentsOf.get(sessionId)?.get(id) ?? id;
+      if (parent !== parentId) messages.setParent(parent, id, sessionId);
     }
     pendingVectors.deleteAll(); // vectors of the old embedder
     for (const id of forest.withoutVector) {
@@ -99,7 +97,7 @@ export function switchGeneration(
       for (const state of rows.clusters) {
         const { root } = state.cluster;
         clusters.put(sessionId, { ...state, logPosition: base + state.logPosition });
-        if (state.settledAt !== null) clusters.settle(base + state.settledAt, root);
+        if (state.settledAt !== null) clusters.settle(base + state.settledAt, root, sessionId);
         if (state.subjectRoot !== null) subjects.setRoot(state.subjectRoot, root);
       }
       for (const { theme, logPosition } of rows.themes) {

@@ -15,6 +15,8 @@ import {
   sql,
 } from "drizzle-orm";
 import { heldUntilMs, type Lease } from "./claimant.ts";
+import type { StoreDatabase } from "./open.ts";
+import type { PathRepository } from "./paths.ts";
 import { Repository } from "./repository.ts";
 import { messages, pendingVectors } from "./schema.ts";
 
@@ -52,11 +54,10 @@ export class PendingVectorRepository extends Repository {
     INSERT INTO pending_vectors (message_id, session_id, due_since_ms)
     SELECT id, session_id, ? FROM messages WHERE id = ?`.run;
   readonly #delete = this.statement<[messageId: number]>`DELETE FROM pending_vectors WHERE message_id = ?`;
-  /** The seq of the first message whose vector became due after `sinceMs`. Pinned messages are ignored. */
-  readonly firstDue = this.statement<[sessionId: string, sinceMs: number], number>`
+  readonly #firstDue = this.statement<[sessionId: string, sinceMs: number, seqLast: number], number>`
     SELECT m.seq FROM pending_vectors p JOIN messages m ON m.id = p.message_id
-    WHERE p.session_id = ? AND p.status = 'due' AND m.pinned = 0 AND p.due_since_ms > ?
-    ORDER BY p.message_id LIMIT 1`.pluck().get;
+    WHERE p.session_id = ? AND p.status = 'due' AND m.pinned = 0 AND p.due_since_ms > ? AND m.seq <= ?
+    ORDER BY p.message_id LIMIT 1`.pluck();
   readonly #store = this.statement<{ id: number; embedding: Buffer; embedderId: string }>`
     UPDATE messages SET embedding = @embedding, embedder_id = @embedderId
     WHERE id = @id AND embedding IS NULL AND EXISTS (SELECT 1 FROM pending_vectors WHERE message_id = @id)`;
@@ -65,6 +66,22 @@ export class PendingVectorRepository extends Repository {
   readonly follow = this.statement<{ from: string; to: string }>`
     UPDATE pending_vectors SET session_id = @to WHERE session_id = @from AND message_id IN (
       SELECT id FROM messages WHERE session_id = @to)`.run;
+
+  readonly #paths: PathRepository;
+
+  constructor(database: StoreDatabase, paths: PathRepository) {
+    super(database);
+    this.#paths = paths;
+  }
+
+  /** The seq of the first message whose vector became due after `sinceMs`. Pinned messages are ignored. */
+  firstDue(sessionId: string, sinceMs: number): number | undefined {
+    for (const piece of this.#paths.of(sessionId)) {
+      const seq = this.#firstDue.get(piece.sessionId, sinceMs, piece.seqLast);
+      if (seq !== undefined) return seq;
+    }
+    return undefined;
+  }
 
   deleteAll(): void {
     this.orm.delete(pendingVectors).run();

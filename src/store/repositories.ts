@@ -13,6 +13,7 @@ import { ImportedFileRepository } from "./imported-files.ts";
 import { ItemRepository } from "./items.ts";
 import { MessageRepository } from "./messages.ts";
 import type { StoreDatabase } from "./open.ts";
+import { PathRepository } from "./paths.ts";
 import { PendingVectorRepository } from "./pending-vectors.ts";
 import { PushedRowRepository } from "./pushed-rows.ts";
 import { ReembeddingRepository } from "./reembedding.ts";
@@ -33,21 +34,23 @@ export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCou
   const artifacts = new ArtifactRepository(database);
   const costs = new CostRepository(database);
   const settings = new StoreSettingRepository(database);
+  const paths = new PathRepository(database);
   return {
     database,
     generations: new GenerationRepository(database),
-    sessions: new SessionRepository(database),
+    sessions: new SessionRepository(database, paths),
     artifacts,
-    messages: new MessageRepository(database, artifacts, tokenCounter),
-    pendingVectors: new PendingVectorRepository(database),
-    unions: new UnionRepository(database),
-    clusters: new ClusterRepository(database),
+    paths,
+    messages: new MessageRepository(database, artifacts, tokenCounter, paths),
+    pendingVectors: new PendingVectorRepository(database, paths),
+    unions: new UnionRepository(database, paths),
+    clusters: new ClusterRepository(database, paths),
     centroids: new CentroidRepository(database),
-    themes: new ThemeRepository(database),
-    frontierMoves: new FrontierMoveRepository(database),
+    themes: new ThemeRepository(database, paths),
+    frontierMoves: new FrontierMoveRepository(database, paths),
     subjects: new SubjectRepository(database),
     summaries: new SummaryRepository(database, costs),
-    spans: new SpanRepository(database),
+    spans: new SpanRepository(database, paths),
     costs,
     evidence: new EvidenceRepository(database),
     fullText: new FullTextRepository(database),
@@ -57,7 +60,7 @@ export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCou
     factRows: new FactRowRepository(database),
     pushedRows: new PushedRowRepository(database),
     sequences: new SequenceRepository(database),
-    entries: new EntryRepository(database),
+    entries: new EntryRepository(database, paths),
     items: new ItemRepository(database),
     tombstones: new TombstoneRepository(database, settings),
   };

@@ -9,6 +9,7 @@ import { type DeriveOptions, derive } from "./derive.ts";
 import { enteringSteps } from "./features.ts";
 import { unlessDamaged } from "./forget.ts";
 import type { GenerationRow } from "./generations.ts";
+import { assertOwn, assertUnshared, isOn } from "./paths.ts";
 import type { Repositories } from "./repositories.ts";
 import type { SessionRow } from "./sessions.ts";
 import { isSpan, type SummaryRepository, type SummaryRow } from "./summaries.ts";
@@ -93,10 +94,12 @@ export function rewindSession(
   seqLast: number,
   terms: RewindTerms,
 ): Rewound {
-  const { sessions, messages, unions, entries, pendingVectors, fullText, frontierMoves } = repositories;
+  const { sessions, messages, unions, entries, pendingVectors, fullText, frontierMoves, paths } = repositories;
   const { id: sessionId } = session;
   const nextSeq = messages.nextSeq({ sessionId });
   if (seqLast >= nextSeq - 1) return { branchId: null, supersededCount: 0 };
+  assertOwn(paths.of(sessionId), seqLast);
+  assertUnshared(paths, sessionId, seqLast);
 
   const generation = repositories.generations.newest()!;
   const { frontier, position } = frontierAt(repositories, session, seqLast, generation);
@@ -126,7 +129,7 @@ export function rewindSession(
  *
  * Older versions did not note when the frontier moved. Then it is put where `compact` would have put it.
  */
-function frontierAt(
+export function frontierAt(
   { frontierMoves, unions, messages }: Repositories,
   session: SessionRow,
   seqLast: number,
@@ -137,7 +140,7 @@ function frontierAt(
     return { frontier: noted, position: noted.logPosition };
   }
   const frontier = noted ?? (session.graduatedSeq === 0 ? session : asCompacted());
-  const before = unions.positionBefore({ sessionId: session.id, seq: frontier.graduatedSeq });
+  const before = unions.positionBefore(session.id, frontier.graduatedSeq);
   return { frontier, position: before ?? unions.newestPosition() };
 
   function asCompacted(): Frontier {
@@ -165,12 +168,15 @@ function undoLog(repositories: Repositories, session: SessionRow, position: numb
   if (firstSettled !== undefined) dissolveSubjects(repositories, session.project, firstSettled.id);
   unions.undoAfter(sessionId, { generation: generations.newest()!.id, position }, undoneAt);
 
-  messages.leaveForest(entries.map(({ node }) => node));
-  for (const { kind, node } of rows) if (kind === "unite") messages.setParent(node, node);
+  messages.leaveForest(
+    sessionId,
+    entries.map(({ node }) => node),
+  );
+  for (const { kind, node } of rows) if (kind === "unite") messages.setParent(node, node, sessionId);
   const started = new Set(rows.filter(({ kind }) => kind === "start").map(({ root }) => root));
   const touched = new Set(rows.filter(({ kind }) => kind !== "unite").map(({ root }) => root));
   for (const root of touched) {
-    if (started.has(root)) clusters.delete(root);
+    if (started.has(root)) clusters.delete(root, sessionId);
     else remakeCluster(repositories, sessionId, root, position, terms);
   }
   frontierMoves.deleteCheckpointsAfter(sessionId, position);
@@ -200,7 +206,7 @@ function undoHeirs(
   if (firstSettled !== undefined) dissolveSubjects(repositories, session.project, firstSettled.id);
   unions.undo(gone, undoneAt);
   unions.replace(sessionId, generation, remaining);
-  messages.leaveForest([...heirs]);
+  messages.leaveForest(sessionId, [...heirs]);
   const { derived } = derive(repositories, session, terms, (reason) => {
     throw new StoreError("STORE_CORRUPT", { path: database.path, reason });
   });
@@ -208,14 +214,14 @@ function undoHeirs(
 }
 
 /** Makes a cluster as it was at a log position, when it was open, from its members. */
-function remakeCluster(
+export function remakeCluster(
   { messages, unions, clusters, generations }: Repositories,
   sessionId: string,
   root: number,
   position: number,
-  { titleOf, titleTextChars }: RewindTerms,
+  { titleOf, titleTextChars }: DeriveOptions,
 ): void {
-  const entries = unions.entriesOf({ root, from: 0, position });
+  const entries = unions.entriesOf({ sessionId, root, from: 0, position });
   const steps = enteringSteps(messages.graduatingOf(entries.map(({ stepId }) => stepId)), -1);
   const [first, ...others] = steps;
   assert(first !== undefined && steps.length === entries.length, "the steps of a cluster are stored");
@@ -227,17 +233,17 @@ function remakeCluster(
     messages.askedBefore(titleTextChars, root),
   );
   clusters.put(sessionId, { cluster, label, logPosition: entries.at(-1)!.position });
-  clusters.reopen(root);
+  clusters.reopen(root, sessionId);
 }
 
 /** Makes the themes of a session as they were at a log position, from the newest checkpoint before it. */
-function remakeThemes(repositories: Repositories, sessionId: string, position: number): void {
+export function remakeThemes(repositories: Repositories, sessionId: string, position: number): void {
   const { messages, unions, themes, generations, frontierMoves } = repositories;
   const checkpoint = frontierMoves.checkpoint(sessionId, position);
   const absorbed = new Map<number, { position: number; root: number } | undefined>();
   const themeOf = (cluster: number, before: number): number => {
     for (let root = cluster; ; ) {
-      if (!absorbed.has(root)) absorbed.set(root, unions.absorbedAt(root));
+      if (!absorbed.has(root)) absorbed.set(root, unions.absorbedAt({ sessionId, root }));
       const unite = absorbed.get(root);
       if (unite === undefined || unite.position >= before) return root;
       root = unite.root;
@@ -247,7 +253,7 @@ function remakeThemes(repositories: Repositories, sessionId: string, position: n
   let from = checkpoint?.logPosition ?? 0;
   let rowCount = 0;
   for (;;) {
-    const rows = unions.between({ sessionId, from, position, limit: REPLAY_ROWS }) as UnionRow[];
+    const rows = unions.between({ sessionId, from, position, limit: REPLAY_ROWS });
     const entering = rows.filter(({ kind }) => kind === "start" || kind === "join").map(({ node }) => node);
     const steps = enteringSteps(messages.graduatingOf(entering), -1);
     const featuresOf = new Map(steps.map(({ features }) => [features.id, features]));
@@ -278,11 +284,13 @@ function leaveSummaries(
   const covers = ({ level, rootId, logPosition }: (typeof later)[number]): boolean =>
     level === "cluster"
       ? entered.has(rootId)
-      : unions.stepsOf("theme", rootId, logPosition).some((step) => undoneSteps.has(step));
+      : unions
+          .stepsOf("theme", { sessionId, root: rootId, position: logPosition })
+          .some((step) => undoneSteps.has(step));
   const leaving = later.filter(covers);
   // A later summary of a cluster begins where the summary of its theme ended, so it goes with it.
   for (const { rootId, logPosition } of leaving.filter(({ level }) => level === "theme")) {
-    const clusters = new Set(unions.stepsOf("theme", rootId, logPosition));
+    const clusters = new Set(unions.stepsOf("theme", { sessionId, root: rootId, position: logPosition }));
     for (const row of later) {
       const isBuiltOn = row.level === "cluster" && clusters.has(row.rootId) && row.logPosition > logPosition;
       if (isBuiltOn && !leaving.includes(row)) leaving.push(row);
@@ -311,10 +319,12 @@ function leaveOrDiscard(
 }
 
 /** Returns the seq of the last message that stays. @throws {StoreError} `MESSAGE_NOT_FOUND`, `OPTION_INVALID`. */
-function seqOf({ messages }: Repositories, sessionId: string, to: RewindTarget): number {
+export function seqOf({ messages, paths }: Repositories, sessionId: string, to: RewindTarget): number {
   if ("toMessageId" in to) {
     const message = messages.byId(to.toMessageId);
-    if (message?.sessionId !== sessionId) throw new StoreError("MESSAGE_NOT_FOUND", { messageId: to.toMessageId });
+    if (message === undefined || !isOn(paths.of(sessionId), message)) {
+      throw new StoreError("MESSAGE_NOT_FOUND", { messageId: to.toMessageId });
+    }
     return message.seq;
   }
   const nextSeq = messages.nextSeq({ sessionId });

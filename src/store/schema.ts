@@ -293,8 +293,8 @@ export const unions = sqliteTable(
   (t) => [
     index("unions_by_session").on(t.sessionId, t.id),
     index("unions_by_root").on(t.root, t.id),
-    // In each generation a step enters once, a cluster settles once, and a root is absorbed once.
-    uniqueIndex("unions_by_node").on(t.node, t.kind, t.generation).where(sql`${t.level} <> 'subject'`),
+    // In each session and generation a step enters once, a cluster settles once, and a root is absorbed once.
+    uniqueIndex("unions_by_node").on(t.node, t.kind, t.generation, t.sessionId).where(sql`${t.level} <> 'subject'`),
     // A cluster may lose its subject, so its rows may occur again.
     index("unions_of_subjects").on(t.node).where(sql`${t.level} = 'subject'`),
     check(
@@ -357,8 +357,29 @@ export const themeCheckpoints = sqliteTable(
   (t) => [uniqueIndex("theme_checkpoints_by_session").on(t.sessionId, t.logPosition)],
 );
 
+/**
+ * What a fork shares: messages and log rows of the sessions that hold its past, oldest first. Fact. A fork of a fork has a row
+ * for each session. A session that others share is not deleted before them.
+ */
+export const sharedPasts = sqliteTable(
+  "shared_pasts",
+  {
+    sessionId: sessionId(),
+    holderId: text("holder_id")
+      .notNull()
+      .references((): AnySQLiteColumn => sessions.id, { onDelete: "restrict" }),
+    // The messages, both included.
+    seqFirst: integer("seq_first").notNull(),
+    seqLast: integer("seq_last").notNull(),
+    // The newest shared row of the holder's log.
+    logPosition: integer("log_position").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.sessionId, t.seqFirst] }), index("shared_pasts_by_holder").on(t.holderId)],
+);
+
+/** A session and the forks that share one of its clusters each have a row for it, because each lets it grow. */
 const treeColumns = () => ({
-  rootId: messageReference("root_id").primaryKey(),
+  rootId: messageReference("root_id").notNull(),
   sessionId: sessionId(),
   messageCount: integer("message_count").notNull(),
   tokenCount: integer("token_count").notNull(),
@@ -389,6 +410,7 @@ export const clusters = sqliteTable(
     checksum: checksum(),
   },
   (t) => [
+    primaryKey({ columns: [t.rootId, t.sessionId] }),
     index("clusters_by_session").on(t.sessionId, t.seqLast),
     index("clusters_open").on(t.sessionId).where(sql`${t.settledAt} is null`),
     index("clusters_settled").on(t.settledAt).where(sql`${t.settledAt} is not null`),
@@ -400,7 +422,7 @@ export const clusters = sqliteTable(
 export const themes = sqliteTable(
   "themes",
   { ...treeColumns(), clusterCount: integer("cluster_count").notNull(), checksum: checksum() },
-  (t) => [index("themes_by_session").on(t.sessionId)],
+  (t) => [primaryKey({ columns: [t.rootId, t.sessionId] }), index("themes_by_session").on(t.sessionId)],
 );
 
 /**
@@ -467,7 +489,7 @@ export const summaries = sqliteTable(
     index("summaries_by_root").on(t.rootId, t.logPosition),
     index("summaries_standing").on(t.sessionId).where(sql`${t.status} = 'done' and ${t.shownUntil} is null`),
     index("summaries_by_session").on(t.sessionId),
-    uniqueIndex("summaries_claimed").on(t.rootId, t.level).where(sql`${t.status} = 'claimed'`),
+    uniqueIndex("summaries_claimed").on(t.rootId, t.level, t.sessionId).where(sql`${t.status} = 'claimed'`),
     index("summaries_pausing").on(t.summarizerId, t.nextTryAtMs).where(sql`${t.pauses} = 1`),
     check("summaries_done_has_text", sql`(${t.status} = 'done') = (${t.text} is not null)`),
   ],

@@ -1,15 +1,24 @@
 import type { Part, Role } from "../core/message.ts";
+import { type PathRepository, type Piece, pastOf } from "./paths.ts";
 
 /** The messages that a search may find. Each option narrows them; an empty list leaves none. */
 export interface SearchScope {
   project?: string;
   sessionIds?: readonly string[];
+  /** What these sessions share: see `withPasts`. */
+  shared?: readonly Piece[];
   roles?: readonly Role[];
   /** Only messages with a part of one of these types. */
   partTypes?: readonly Part["type"][];
   /** Only messages created from `sinceMs` to `untilMs`, in Unix milliseconds, both included. */
   sinceMs?: number;
   untilMs?: number;
+}
+
+/** Adds what the sessions of a scope share, if some of them are forks. */
+export function withPasts(paths: PathRepository, scope: SearchScope): SearchScope {
+  const shared = (scope.sessionIds ?? []).flatMap((id) => pastOf(paths.of(id)));
+  return shared.length === 0 ? scope : { ...scope, shared };
 }
 
 /** Part of a WHERE clause, with the values of its placeholders in order. */
@@ -30,9 +39,14 @@ export function scopeCondition(scope: SearchScope): Condition {
 }
 
 /** The part of the condition that an index of `messages` answers. */
-export function sessionCondition({ project, sessionIds }: SearchScope): Condition {
+export function sessionCondition({ project, sessionIds, shared = [] }: SearchScope): Condition {
   const conditions: Condition[] = [];
-  if (sessionIds !== undefined) conditions.push(oneOf("m.session_id", sessionIds));
+  if (sessionIds !== undefined) {
+    const { sql, values } = oneOf("m.session_id", sessionIds);
+    const pieces = shared.map(() => " OR (m.session_id = ? AND m.seq <= ?)").join("");
+    const bounds = shared.flatMap(({ sessionId, seqLast }) => [sessionId, seqLast]);
+    conditions.push({ sql: `(${sql}${pieces})`, values: [...values, ...bounds] });
+  }
   if (project !== undefined) {
     conditions.push({
       sql: "m.session_id IN (SELECT id FROM sessions WHERE project = ? AND superseded_at_ms IS NULL)",
@@ -42,9 +56,11 @@ export function sessionCondition({ project, sessionIds }: SearchScope): Conditio
   return both(conditions);
 }
 
-/** Removes the condition on sessions, for messages of sessions that are known to fit. */
-export function withinSessions({ project: _, sessionIds: __, ...scope }: SearchScope): SearchScope {
-  return scope;
+/** Removes the condition on sessions, for messages of sessions that are known to fit. Forks share only some messages of a session. */
+export function withinSessions(scope: SearchScope): SearchScope {
+  if (scope.shared !== undefined) return scope;
+  const { project: _, sessionIds: __, ...rest } = scope;
+  return rest;
 }
 
 function oneOf(column: string, values: readonly string[]): Condition {

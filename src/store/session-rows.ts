@@ -1,5 +1,6 @@
 import { StoreError } from "../core/errors.ts";
 import type { FactRow, RowsFrom } from "./fact-rows.ts";
+import { assertWhole } from "./paths.ts";
 import type { Repositories } from "./repositories.ts";
 import { assertOnPath } from "./sessions.ts";
 
@@ -11,10 +12,11 @@ import { assertOnPath } from "./sessions.ts";
  * a store, and claims, which belong to a process.
  *
  * @param from  Leaves out earlier messages of the path, and earlier rows of the log. Everything else is whole.
- * @throws {StoreError} `SESSION_NOT_FOUND`, `SESSION_SUPERSEDED`, `STORE_CORRUPT`.
+ * @throws {StoreError} `SESSION_NOT_FOUND`, `SESSION_SUPERSEDED`, `STORE_CORRUPT`; `SESSION_SHARED` for a fork, whose past is in rows
+ *   of other sessions.
  */
 export function* sessionRows(
-  { generations, sessions, factRows: rows, tombstones }: Repositories,
+  { generations, sessions, factRows: rows, tombstones, paths }: Repositories,
   sessionId: string,
   storeId: string | null,
   from: RowsFrom = { seq: 0, position: 0 },
@@ -23,6 +25,7 @@ export function* sessionRows(
   const generation = generations.newest();
   if (session === undefined || generation === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
   assertOnPath(session);
+  assertWhole(paths, sessionId);
   const { embedderId, dimension } = generation;
   const newestId = rows.newestId(sessionId);
   const tombstoneKey = tombstones.key() ?? null;

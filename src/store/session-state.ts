@@ -113,7 +113,7 @@ export function loadSessionState(repositories: Repositories, sessionId: string):
     evictedSeq: row.evictedSeq,
     pinned,
     window,
-    openClusters: clusters.open(sessionId),
+    openClusters: clusters.open(sessionId).map(({ cluster }) => cluster),
     themes: new Map(states.map((state) => [state.theme.root, state])),
     nextMove: undefined,
     loadedSeq: nextSeq,

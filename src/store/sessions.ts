@@ -5,6 +5,8 @@ import { IDLE_AFTER_MS, SETTLE_AFTER_MS_MAX, VECTOR_WAIT_IDLE_MS_MAX } from "../
 import { DEFAULT_SETTINGS, type SessionSettings } from "../core/options.ts";
 import { MESSAGE } from "./message-columns.ts";
 import { seqEndOf } from "./messages.ts";
+import type { StoreDatabase } from "./open.ts";
+import type { PathRepository, Piece } from "./paths.ts";
 import { Repository } from "./repository.ts";
 import { sessions } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";
@@ -14,7 +16,8 @@ const SESSION = columns(sessions);
 export type SessionRow = RowOf<typeof SESSION>;
 
 /** What `list` reads. */
-type ListedSession = SessionRow & Omit<SessionOverview, keyof Sizes> & { seqEnd: number; forgottenCount: number };
+type ListedSession = SessionRow &
+  Omit<SessionOverview, keyof Sizes> & { seqEnd: number; forgottenCount: number; isFork: number };
 
 export type NewSession = Omit<typeof sessions.$inferInsert, "graduatedSeq" | "evictedSeq" | "frontierVersion">;
 
@@ -169,6 +172,7 @@ export class SessionRepository extends Repository {
             WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> '' ORDER BY m.seq LIMIT 1) AS opening,
            (SELECT count(*) FROM messages m WHERE m.session_id = s.id) AS messageCount,
            (SELECT count(*) FROM clusters c WHERE c.session_id = s.id) AS clusterCount,
+           EXISTS (SELECT 1 FROM shared_pasts p WHERE p.session_id = s.id) AS isFork,
            s.updated_at_ms AS updatedAtMs,
            ${seqEndOf("s.id")} AS seqEnd,
            (SELECT count(*) FROM forgotten_messages f WHERE f.session_id = s.id) AS forgottenCount
@@ -183,13 +187,20 @@ export class SessionRepository extends Repository {
       AND m.seq <= coalesce((
         SELECT seq FROM messages WHERE session_id = given.value AND role = 'user' AND text <> '' ORDER BY seq LIMIT 1),
         ${UNOPENED_CHECKED})`;
-  readonly #themes = this.statement<[id: string], RowOf<typeof THEME>>`
+  readonly #themesOf = this.statement<[id: string], RowOf<typeof THEME>>`
     SELECT ${THEME} FROM themes WHERE session_id = ?`;
   /** The messages of a session that are in no theme. */
-  readonly #outside = this.statement<{ id: string; graduatedSeq: number }, RowOf<typeof MESSAGE>>`
+  readonly #outside = this.statement<{ id: string; graduatedSeq: number; seqLast: number }, RowOf<typeof MESSAGE>>`
     SELECT ${MESSAGE} FROM messages WHERE id IN (
-      SELECT id FROM messages WHERE session_id = @id AND seq >= @graduatedSeq
-      UNION ALL SELECT id FROM messages WHERE session_id = @id AND seq < @graduatedSeq AND pinned = 1)`;
+      SELECT id FROM messages WHERE session_id = @id AND seq BETWEEN @graduatedSeq AND @seqLast
+      UNION ALL SELECT id FROM messages WHERE session_id = @id AND seq < @graduatedSeq AND seq <= @seqLast AND pinned = 1)`;
+  readonly #sharedCounts = this.statement<Piece, { messageCount: number; forgottenCount: number }>`
+    SELECT @seqLast - @seqFirst + 1 - forgotten AS messageCount, forgotten AS forgottenCount FROM (
+      SELECT count(*) AS forgotten FROM forgotten_messages
+      WHERE session_id = @sessionId AND seq BETWEEN @seqFirst AND @seqLast)`.one;
+  readonly #openingIn = this.statement<[sessionId: string, seqLast: number], string>`
+    SELECT substr(text, 1, 200) FROM messages
+    WHERE session_id = ? AND role = 'user' AND text <> '' AND seq <= ? ORDER BY seq LIMIT 1`.pluck();
   /** The message with this external id that a session has superseded, and its branch. */
   readonly superseded = this.statement<[id: string, externalId: string], SupersededMessage>`
     SELECT m.id, m.seq, ${columns(sessions, "forkSeq").of("s")}, s.id AS branchId, s.rewind_number IS NOT NULL AS isUndoable, m.digest
@@ -208,6 +219,13 @@ export class SessionRepository extends Repository {
     SELECT (SELECT count(*) FROM cluster_members WHERE session_id = @id) AS cluster_members,
            (SELECT count(*) FROM theme_members WHERE session_id = @id) AS theme_members,
            (SELECT count(*) FROM message_zones WHERE session_id = @id AND is_cold) AS message_zones`.one;
+
+  readonly #paths: PathRepository;
+
+  constructor(database: StoreDatabase, paths: PathRepository) {
+    super(database);
+    this.#paths = paths;
+  }
 
   idByExternalId(source: string, externalId: string): string | undefined {
     return this.#idsWhere(and(eq(sessions.source, source), eq(sessions.externalId, externalId)))[0];
@@ -348,9 +366,10 @@ export class SessionRepository extends Repository {
 
   /** @throws {SyntaxError} if messages are missing, or a row of what is shown is damaged. */
   #checked(page: Page): SessionOverview[] {
-    const rows = this.#list.all(page);
+    const listed = this.#list.all(page);
     // A row of zeros reads as NULL, as a row does that a join has not found.
-    if (rows.some(({ id }) => id === null)) throw new SyntaxError("a session has no id");
+    if (listed.some(({ id }) => id === null)) throw new SyntaxError("a session has no id");
+    const rows = listed.map((row) => (row.isFork === 1 ? this.#withPast(row) : row));
     this.#openings.all({ ids: JSON.stringify(rows.map(({ id }) => id)) });
     return rows.map((row) => {
       if (row.supersededAtMs !== null)
@@ -366,13 +385,30 @@ export class SessionRepository extends Repository {
     });
   }
 
+  /** Counts the messages that a fork shares, too. */
+  #withPast(row: ListedSession): ListedSession {
+    const past = this.#paths.of(row.id).slice(0, -1);
+    let { messageCount, forgottenCount } = row;
+    for (const piece of past) {
+      const shared = this.#sharedCounts(piece);
+      messageCount += shared.messageCount;
+      forgottenCount += shared.forgottenCount;
+    }
+    const opening = past.map(({ sessionId, seqLast }) => this.#openingIn.get(sessionId, seqLast)).find(Boolean);
+    const themes = this.#themesOf.all(this.#paths.grower(row.id).sessionId);
+    const clusterCount = sumOf(themes, "clusterCount");
+    return { ...row, messageCount, forgottenCount, opening: opening ?? row.opening, clusterCount };
+  }
+
   /**
    * Adds up the themes and the messages outside them. Their checksums cover the numbers, and their counts tell if an
    * index lacks a row.
    */
   #sizesOf({ id, graduatedSeq, messageCount, clusterCount }: ListedSession): Sizes {
-    const themes = this.#themes.all(id);
-    const outside = this.#outside.all({ id, graduatedSeq });
+    const themes = this.#themesOf.all(this.#paths.grower(id).sessionId);
+    const outside = this.#paths.of(id).flatMap(({ sessionId, seqLast }) => {
+      return this.#outside.all({ id: sessionId, graduatedSeq, seqLast });
+    });
     const [inThemes, inClusters] = [sumOf(themes, "messageCount"), sumOf(themes, "clusterCount")];
     if (inThemes + outside.length !== messageCount || inClusters !== clusterCount) {
       throw new SyntaxError(

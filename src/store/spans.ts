@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import { and, between, eq } from "drizzle-orm";
+import type { StoreDatabase } from "./open.ts";
+import { type PathRepository, piecesIn } from "./paths.ts";
 import { Repository } from "./repository.ts";
 import { messages } from "./schema.ts";
 
@@ -15,31 +17,58 @@ export interface SpanContent {
 /** Consecutive messages of a session, which one summary of `flat` or `sandwich` may cover. */
 export class SpanRepository extends Repository {
   // Renders run it.
-  /** `contentOf` without the digest, which takes fewer pages. Undefined if all messages are pinned. */
-  readonly boundsOf = this.statement<
+  readonly #boundsOf = this.statement<
     [id: string, seqFirst: number, seqLast: number],
     Omit<SpanContent, "sourceDigest">
   >`
     SELECT min(id) AS firstId, max(id) AS lastId, count(*) AS messageCount, sum(token_count) AS tokenCount
-    FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 GROUP BY session_id`.get;
+    FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 GROUP BY session_id`;
   // A table of SQLite's own. Ids rise and are never reused, so a missing id was forgotten if a later id exists.
   /**
    * The ids from one message to another of a session, in order and without pinned ones. One of the two may have been
    * forgotten. Empty if they are of different sessions.
    */
   readonly idsBetween = this.statement<{ firstId: number; lastId: number }, number>`
-    SELECT m.id FROM messages m
+    WITH ends AS (SELECT id, session_id, seq FROM messages WHERE id IN (@firstId, @lastId) ORDER BY id DESC),
+    held(session_id, seq_last) AS (
+      SELECT session_id, ${Number.MAX_SAFE_INTEGER} FROM (SELECT session_id FROM ends LIMIT 1)
+      UNION ALL
+      SELECT holder_id, seq_last FROM shared_pasts WHERE session_id = (SELECT session_id FROM ends LIMIT 1)
+    )
+    SELECT m.id FROM messages m CROSS JOIN held h ON h.session_id = m.session_id AND m.seq <= h.seq_last
     WHERE m.id BETWEEN @firstId AND @lastId AND m.pinned = 0
       AND @lastId <= (SELECT seq FROM sqlite_sequence WHERE name = 'messages')
-      AND m.session_id = (
-        SELECT min(session_id) FROM messages WHERE id IN (@firstId, @lastId) HAVING count(DISTINCT session_id) = 1)
+      AND NOT EXISTS (SELECT 1 FROM ends e WHERE NOT EXISTS (
+        SELECT 1 FROM held h WHERE h.session_id = e.session_id AND e.seq <= h.seq_last))
     ORDER BY m.seq`.pluck().all;
+  readonly #paths: PathRepository;
+
+  constructor(database: StoreDatabase, paths: PathRepository) {
+    super(database);
+    this.#paths = paths;
+  }
+
+  /** `contentOf` without the digest, which takes fewer pages. Undefined if all messages are pinned. */
+  boundsOf(sessionId: string, seqFirst: number, seqLast: number): Omit<SpanContent, "sourceDigest"> | undefined {
+    const pieces = piecesIn(this.#paths.of(sessionId), seqFirst, seqLast);
+    const found = pieces.flatMap((piece) => this.#boundsOf.get(piece.sessionId, piece.seqFirst, piece.seqLast) ?? []);
+    if (found.length < 2) return found[0];
+    return {
+      firstId: found[0]!.firstId,
+      lastId: found.at(-1)!.lastId,
+      messageCount: found.reduce((sum, { messageCount }) => sum + messageCount, 0),
+      tokenCount: found.reduce((sum, { tokenCount }) => sum + tokenCount, 0),
+    };
+  }
 
   /** Returns the content between two seqs, both included. The ids are 0 if all messages are pinned. */
   contentOf(sessionId: string, seqFirst: number, seqLast: number): SpanContent {
     const { id, tokenCount, digest, seq, pinned } = messages;
-    const isInside = and(eq(messages.sessionId, sessionId), between(seq, seqFirst, seqLast), eq(pinned, false));
-    const rows = this.orm.select({ id, tokenCount, digest }).from(messages).where(isInside).orderBy(seq).all();
+    const rows = piecesIn(this.#paths.of(sessionId), seqFirst, seqLast).flatMap((piece) => {
+      const isOfPiece = and(eq(messages.sessionId, piece.sessionId), between(seq, piece.seqFirst, piece.seqLast));
+      const isInside = and(isOfPiece, eq(pinned, false));
+      return this.orm.select({ id, tokenCount, digest }).from(messages).where(isInside).orderBy(seq).all();
+    });
     return {
       firstId: rows[0]?.id ?? 0,
       lastId: rows.at(-1)?.id ?? 0,

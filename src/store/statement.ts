@@ -1,6 +1,6 @@
 import type Database from "better-sqlite3";
 import { Column, getTableColumns, getTableName, type SQL, sql } from "drizzle-orm";
-import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import { getTableConfig, type SQLiteTable } from "drizzle-orm/sqlite-core";
 import { checksumOf } from "./checksum.ts";
 import { UNSEALED } from "./schema.ts";
 
@@ -185,12 +185,15 @@ export class Columns<Row> {
     return new Insert(this, `INSERT INTO ${getTableName(this.#table)} (${names}) VALUES (${values})`);
   }
 
-  /** An INSERT that overwrites the row with the same first column. It does not change `fixed` columns. */
+  /** An INSERT that overwrites the row with the same primary key. It does not change `fixed` columns. */
   upsert(...fixed: (keyof Row)[]): Insert {
-    const [[, primary], ...others] = this.#columns as [NamedColumn, ...NamedColumn[]];
-    const changing = others.filter(([key]) => !fixed.includes(key as keyof Row));
+    const [[, first]] = this.#columns as [NamedColumn, ...NamedColumn[]];
+    const primary = (getTableConfig(this.#table).primaryKeys[0]?.columns ?? [first]).map(({ name }) => name);
+    const changing = this.#columns.filter(
+      ([key, { name }]) => !primary.includes(name) && !fixed.includes(key as keyof Row),
+    );
     const updates = changing.map(([, { name }]) => `${name} = excluded.${name}`);
-    return new Insert(this, `${this.insert()} ON CONFLICT (${primary.name}) DO UPDATE SET ${updates}`);
+    return new Insert(this, `${this.insert()} ON CONFLICT (${primary}) DO UPDATE SET ${updates}`);
   }
 }
 

@@ -20,6 +20,7 @@ import { isUsable, normalize } from "../vector/vector.ts";
 import { CLUSTER, type DatedCluster } from "./clusters.ts";
 import { GENERATION_AT, GENERATION_NOW } from "./generations.ts";
 import { isOfStep, MESSAGE } from "./message-columns.ts";
+import { IS_BEGUN_HERE } from "./paths.ts";
 import { Repository } from "./repository.ts";
 import { clusters, sessions, unions } from "./schema.ts";
 import { columns, type InsertOf, isAnyOf, type RowOf } from "./statement.ts";
@@ -62,7 +63,7 @@ export class SubjectRepository extends Repository {
   readonly #named = this.statement<{ generation: number; name: number }, RowOf<typeof UNION>>`
     SELECT ${UNION} FROM unions WHERE level = 'subject' AND generation = @generation AND @name IN (node, root)`;
   readonly setRoot = this.statement<[subject: number | null, cluster: number]>`
-    UPDATE clusters SET subject_parent_id = ? WHERE root_id = ?`.run;
+    UPDATE clusters AS c SET subject_parent_id = ? WHERE root_id = ? AND ${IS_BEGUN_HERE}`.run;
   /** The log position at which a cluster was first assigned, in the generation of `position`. */
   readonly started = this.statement<RootAt, number>`
     SELECT id FROM unions WHERE node = @root AND level = 'subject' AND generation = ${GENERATION_AT}
@@ -98,7 +99,7 @@ export class SubjectRepository extends Repository {
   readonly settledAfter = this.statement<{ project: string | null; position: number; limit: number }, SettledRow>`
     SELECT c.root_id AS root, ${SETTLED.of("c")}, c.subject_parent_id AS subject
     FROM clusters c JOIN sessions s ON s.id = c.session_id
-    WHERE c.settled_at > @position AND +s.project IS @project ORDER BY c.settled_at LIMIT @limit`.map(
+    WHERE c.settled_at > @position AND +s.project IS @project AND ${IS_BEGUN_HERE} ORDER BY c.settled_at LIMIT @limit`.map(
     settledCluster,
   ).all;
   readonly isDissolvedAfter = this.statement<[position: number], number>`
@@ -126,7 +127,7 @@ export class SubjectRepository extends Repository {
   readonly crossingCount = this.statement<[], number>`
     SELECT count(*) FROM clusters c
     JOIN sessions s ON s.id = c.session_id
-    JOIN clusters r ON r.root_id = c.subject_parent_id
+    JOIN clusters r ON r.root_id = c.subject_parent_id AND r.subject_parent_id IS NOT NULL
     JOIN sessions rs ON rs.id = r.session_id
     WHERE c.subject_parent_id <> c.root_id AND rs.project IS NOT s.project`.pluck().one;
   /** Rows of the log that unite a cluster with a subject that had not started. */
@@ -138,14 +139,15 @@ export class SubjectRepository extends Repository {
   /** Projects with settled clusters that have no subject. Null stands for sessions without a project. */
   projectsToAssign(): (string | null)[] {
     const [isSettled, isAssigned] = [isNotNull(clusters.settledAt), isNotNull(clusters.subjectParentId)];
-    // Only settled clusters are assigned. Comparing counts takes a tenth of the time.
-    if (this.#clusterCount(isSettled) === this.#clusterCount(isAssigned)) return [];
+    // Only settled clusters are assigned, once each. Comparing counts takes a tenth of the time.
+    const isDue = and(isSettled, sql.raw(IS_BEGUN_HERE.replaceAll("c.", "clusters.")));
+    if (this.#clusterCount(isDue!) === this.#clusterCount(isAssigned)) return [];
     const { rootId } = clusters;
     const assigned = this.orm.select({ rootId }).from(clusters).where(isAssigned);
     const waiting = this.orm
       .select({ rootId })
       .from(clusters)
-      .where(and(isSettled, notInArray(rootId, assigned)));
+      .where(and(isDue, notInArray(rootId, assigned)));
     return this.orm
       .selectDistinct({ project: sessions.project })
       .from(clusters)

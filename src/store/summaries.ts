@@ -1,7 +1,9 @@
 import { and, desc, eq, inArray, isNull, lte, max, ne, notInArray, or, type SQL, sql } from "drizzle-orm";
 import type { SpanStrategy } from "../core/options.ts";
 import type { CostRepository } from "./costs.ts";
+import { GENERATION_NOW } from "./generations.ts";
 import type { StoreDatabase } from "./open.ts";
+import { isOnPathOf } from "./paths.ts";
 import { Repository } from "./repository.ts";
 import { summaries } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";
@@ -28,7 +30,16 @@ export type Try = Pick<
 const SPANS_KEPT = 3;
 
 /** What a summary covers. */
-const COVERING = columns(summaries, "id", "level", "rootId", "logPosition", "sourceTokenCount", "shownFrom");
+const COVERING = columns(
+  summaries,
+  "id",
+  "sessionId",
+  "level",
+  "rootId",
+  "logPosition",
+  "sourceTokenCount",
+  "shownFrom",
+);
 
 /** A context has room for the statements of fewer clusters. */
 const SHOWN_ROOTS_MAX = 200;
@@ -38,27 +49,38 @@ const IS_OF_FOREST = "level IN ('cluster', 'theme')";
 const IS_STANDING = `${IS_OF_FOREST} AND status = 'done' AND shown_until IS NULL
   AND log_position > (SELECT max(log_position) FROM generations)`;
 
+/** SQL: the row is of the session `@sessionId`, or was shown in a session that it shares when it forked. */
+const ofPath = (isOwn: string): string => `(session_id = @sessionId AND ${isOwn} OR EXISTS (
+  SELECT 1 FROM shared_pasts p WHERE p.session_id = @sessionId AND p.holder_id = summaries.session_id
+    AND ${IS_OF_FOREST} AND status = 'done' AND summaries.log_position > (SELECT max(log_position) FROM generations)
+    AND summaries.log_position <= p.log_position AND shown_from <= p.log_position
+    AND (shown_until IS NULL OR shown_until > p.log_position)))`;
+const SESSIONS = `session_id IN (SELECT @sessionId UNION ALL SELECT holder_id FROM shared_pasts WHERE session_id = @sessionId)`;
+const IS_STANDING_OF_PATH = `${SESSIONS} AND ${ofPath(IS_STANDING)}`;
+
 export class SummaryRepository extends Repository {
   // Moves of the frontier and renders run these.
   /** What the summaries of clusters and themes cover, oldest first. */
-  readonly covering = this.statement<[sessionId: string], RowOf<typeof COVERING>>`
-    SELECT ${COVERING} FROM summaries WHERE session_id = ? AND ${IS_STANDING} ORDER BY id`.all;
+  readonly covering = this.statement<{ sessionId: string }, RowOf<typeof COVERING>>`
+    SELECT ${COVERING} FROM summaries WHERE ${IS_STANDING_OF_PATH} ORDER BY id`.all;
   /** `covering` of some clusters only, with the themes that these have been in. */
-  readonly coveringRoots = this.statement<[rootsJson: string], RowOf<typeof COVERING>>`
+  readonly coveringRoots = this.statement<{ sessionId: string; roots: string }, RowOf<typeof COVERING>>`
     WITH RECURSIVE up(root) AS (
-      SELECT value FROM json_each(?)
+      SELECT value FROM json_each(@roots)
       UNION
-      SELECT m.parent_id FROM up JOIN messages m ON m.id = up.root
+      SELECT u.root FROM up JOIN unions u ON u.node = up.root AND u.kind = 'unite' AND u.level <> 'subject'
+        AND u.generation = ${GENERATION_NOW} AND ${isOnPathOf("@sessionId", "u")}
     )
-    SELECT ${COVERING} FROM summaries WHERE root_id IN (SELECT root FROM up) AND ${IS_STANDING} ORDER BY id`.all;
+    SELECT ${COVERING} FROM summaries
+    WHERE root_id IN (SELECT root FROM up) AND ${IS_STANDING_OF_PATH} ORDER BY id`.all;
   /** The summaries of clusters and themes, oldest first. Contexts may not show all of them yet. */
-  readonly standing = this.statement<[sessionId: string], DoneSummary>`
-    SELECT ${SUMMARY} FROM summaries WHERE session_id = ? AND ${IS_STANDING} ORDER BY id`.all;
+  readonly standing = this.statement<{ sessionId: string }, DoneSummary>`
+    SELECT ${SUMMARY} FROM summaries WHERE ${IS_STANDING_OF_PATH} ORDER BY id`.all;
   /** The summaries of clusters and themes that contexts may show: those of the roots that were summarized last. */
   readonly shown = this.statement<{ sessionId: string }, DoneSummary>`
     SELECT ${SUMMARY} FROM summaries
-    WHERE session_id = @sessionId AND ${IS_STANDING} AND shown_from IS NOT NULL AND (level = 'theme' OR root_id IN (
-      SELECT root_id FROM summaries WHERE session_id = @sessionId AND ${IS_STANDING}
+    WHERE ${IS_STANDING_OF_PATH} AND shown_from IS NOT NULL AND (level = 'theme' OR root_id IN (
+      SELECT root_id FROM summaries WHERE ${IS_STANDING_OF_PATH}
       GROUP BY root_id ORDER BY max(id) DESC LIMIT ${SHOWN_ROOTS_MAX}))
     ORDER BY id`.all;
   readonly showWaiting = this.statement<[position: number, sessionId: string]>`
@@ -281,10 +303,8 @@ export function isSpan(level: SummaryRow["level"]): level is SpanStrategy {
 
 /** A strategy has one summary in a session, whose first message may be forgotten. */
 function scopeOf({ sessionId, level, rootId }: Summarized): SQL | undefined {
-  return and(
-    isSpan(level) ? eq(summaries.sessionId, sessionId) : eq(summaries.rootId, rootId),
-    eq(summaries.level, level),
-  );
+  const isOfRoot = isSpan(level) ? undefined : eq(summaries.rootId, rootId);
+  return and(eq(summaries.sessionId, sessionId), isOfRoot, eq(summaries.level, level));
 }
 
 function isHeld(id: number, claimant: string): SQL | undefined {

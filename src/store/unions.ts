@@ -2,6 +2,8 @@ import { and, eq, ne } from "drizzle-orm";
 import type { SessionLevel } from "../core/handle.ts";
 import { GENERATION_AT, GENERATION_NOW } from "./generations.ts";
 import { isOfStep } from "./message-columns.ts";
+import type { StoreDatabase } from "./open.ts";
+import { isOnPathOf, type PathRepository, piecesIn } from "./paths.ts";
 import { Repository } from "./repository.ts";
 import { undoneUnions, unions } from "./schema.ts";
 import { columns, type InsertOf, type RowOf } from "./statement.ts";
@@ -22,6 +24,9 @@ const MEMBERS = `CASE WHEN u.kind IN ('start', 'join') THEN (
 /** SQL: the row `u` says when a step entered the forest in use. */
 const IS_ENTRY = `u.kind IN ('start', 'join') AND u.level <> 'subject' AND u.generation = ${GENERATION_NOW}`;
 
+/** SQL: the row `u` is of the log of the session `@sessionId`. */
+const IS_OF_LOG = isOnPathOf("@sessionId", "u");
+
 const UNDONE = columns(undoneUnions);
 export type UndoneRow = UnionRow & { undoneAt: number; members: string | null };
 
@@ -32,6 +37,8 @@ export interface EnteredStep {
 }
 
 export type RootAt = { root: number; position: number };
+/** A root as the log of a session has it. A fork shares the roots of its past, and goes on with them in its own way. */
+type RootIn = RootAt & { sessionId: string };
 type LogPosition = { generation: number; position: number };
 
 /** SQL for the newest log position in the store. */
@@ -43,78 +50,82 @@ export class UnionRepository extends Repository {
   // Moves of the frontier, resumes, renders and recalls run these.
   readonly #insert = this.statement<InsertOf<typeof UNION>>`${UNION.insert()}`;
   // The whole row, so that its checksum tells if the index names a row of another session.
-  readonly #newest = this.statement<[sessionId: string], RowOf<typeof UNION>>`
-    SELECT ${UNION} FROM unions WHERE session_id = ? AND level <> 'subject' AND generation = ${GENERATION_NOW}
-    ORDER BY id DESC LIMIT 1`;
+  readonly #newest = this.statement<[sessionId: string, position: number], RowOf<typeof UNION>>`
+    SELECT ${UNION} FROM unions
+    WHERE session_id = ? AND id <= ? AND level <> 'subject' AND generation = ${GENERATION_NOW} ORDER BY id DESC LIMIT 1`;
   // The rows are told apart by `stepsIn`, because a damaged kind would leave one out before its checksum is compared.
-  readonly #ofCluster = this.statement<RootAt, RowOf<typeof UNION>>`
-    SELECT ${UNION} FROM unions WHERE root = @root AND id <= @position AND generation = ${GENERATION_AT}`;
+  readonly #ofCluster = this.statement<RootIn, RowOf<typeof UNION>>`
+    SELECT ${UNION.of("u")} FROM unions u
+    WHERE u.root = @root AND u.id <= @position AND u.generation = ${GENERATION_AT} AND ${IS_OF_LOG}`;
   /** The steps that entered a cluster after one log position and up to another, in order. */
-  readonly entriesOf = this.statement<RootAt & { from: number }, RowOf<typeof UNION>>`
-    SELECT ${UNION} FROM unions WHERE root = @root AND level = 'cluster' AND kind IN ('start', 'join') AND id > @from
-    AND id <= @position AND generation = ${GENERATION_AT} ORDER BY id`.map(enteredStep).all;
-  readonly #ofSession = this.statement<[sessionId: string, generation: number], RowOf<typeof UNION>>`
-    SELECT ${UNION} FROM unions WHERE session_id = ? AND generation = ? AND level <> 'subject' ORDER BY id`;
+  readonly entriesOf = this.statement<RootIn & { from: number }, RowOf<typeof UNION>>`
+    SELECT ${UNION.of("u")} FROM unions u
+    WHERE u.root = @root AND u.level = 'cluster' AND u.kind IN ('start', 'join') AND u.id > @from
+    AND u.id <= @position AND u.generation = ${GENERATION_AT} AND ${IS_OF_LOG} ORDER BY u.id`.map(enteredStep).all;
+  readonly #ofSession = this.statement<[sessionId: string, position: number, generation: number], RowOf<typeof UNION>>`
+    SELECT ${UNION} FROM unions WHERE session_id = ? AND id <= ? AND generation = ? AND level <> 'subject' ORDER BY id`;
   /** The roots in a session's log, even if rows of it are damaged. */
   readonly unchecked = this.statement<[sessionId: string, generation: number], Pick<UnionRow, "id" | "kind" | "root">>`
     SELECT id, kind, root FROM unions WHERE session_id = ? AND generation = ? AND level <> 'subject' ORDER BY id`.all;
   /** The row at a log position. */
   readonly at = this.statement<[position: number], RowOf<typeof UNION>>`SELECT ${UNION} FROM unions WHERE id = ?`.get;
-  /** Newest first. */
-  readonly newestEntered = this.statement<[sessionId: string, limit: number], RowOf<typeof UNION>>`
-    SELECT ${UNION} FROM unions
-    WHERE session_id = ? AND level = 'cluster' AND kind IN ('start', 'join') AND generation = ${GENERATION_NOW}
-    ORDER BY id DESC LIMIT ?`.map(enteredStep).all;
-  readonly #uniteOf = this.statement<[root: number], RowOf<typeof UNION>>`
-    SELECT ${UNION} FROM unions
-    WHERE node = ? AND kind = 'unite' AND level <> 'subject' AND generation = ${GENERATION_NOW}`;
-  readonly #entered = this.statement<[stepId: number], RowOf<typeof UNION>>`
-    SELECT ${UNION} FROM unions
-    WHERE node = ? AND kind IN ('start', 'join') AND level <> 'subject' AND generation = ${GENERATION_NOW}`.map(
-    enteredStep,
-  );
+  readonly #newestEntered = this.statement<
+    [sessionId: string, position: number, limit: number],
+    RowOf<typeof UNION>
+  >`SELECT ${UNION} FROM unions
+    WHERE session_id = ? AND id <= ? AND level = 'cluster' AND kind IN ('start', 'join')
+      AND generation = ${GENERATION_NOW}
+    ORDER BY id DESC LIMIT ?`;
+  readonly #uniteOf = this.statement<{ sessionId: string; root: number }, RowOf<typeof UNION>>`
+    SELECT ${UNION.of("u")} FROM unions u
+    WHERE u.node = @root AND u.kind = 'unite' AND u.level <> 'subject' AND u.generation = ${GENERATION_NOW}
+      AND ${IS_OF_LOG}`;
+  readonly #entered = this.statement<{ sessionId: string; stepId: number }, RowOf<typeof UNION>>`
+    SELECT ${UNION.of("u")} FROM unions u WHERE u.node = @stepId AND ${IS_ENTRY} AND ${IS_OF_LOG}`.map(enteredStep);
+  /** In the log of the session that holds the root's message, and of forks that began the same cluster. */
   readonly #started = this.statement<RootAt, RowOf<typeof UNION>>`
     SELECT ${UNION} FROM unions
-    WHERE node = @root AND kind = 'start' AND level <> 'subject' AND generation = ${GENERATION_AT}`.map(
-    ({ id, sessionId }) => ({ position: id, sessionId }),
-  );
+    WHERE node = @root AND kind = 'start' AND level <> 'subject' AND generation = ${GENERATION_AT}
+    ORDER BY session_id <> (SELECT session_id FROM messages WHERE id = @root), id`.map(({ id, sessionId }) => ({
+    position: id,
+    sessionId,
+  }));
   // Rewinds, and handles of positions before them.
+  /** The unite that absorbed a root, without the checks of `uniteOf`. */
+  readonly absorbedAt = this.statement<{ sessionId: string; root: number }, { position: number; root: number }>`
+    SELECT u.id AS position, u.root FROM unions u
+    WHERE u.node = @root AND u.kind = 'unite' AND u.level <> 'subject' AND u.generation = ${GENERATION_NOW}
+      AND ${IS_OF_LOG}`.get;
   /** The rows of a session after a log position, in the generation in use. */
   readonly after = this.statement<[sessionId: string, position: number], RowOf<typeof UNION>>`
     SELECT ${UNION} FROM unions
     WHERE session_id = ? AND id > ? AND level <> 'subject' AND generation = ${GENERATION_NOW} ORDER BY id`.all;
-  /** The rows of a session's clusters and themes after one log position and up to another, in the generation in use. */
-  readonly between = this.statement<
+  readonly #between = this.statement<
     { sessionId: string; from: number; position: number; limit: number },
     RowOf<typeof UNION>
   >`SELECT ${UNION} FROM unions
     WHERE session_id = @sessionId AND id > @from AND id <= @position AND level <> 'subject'
-      AND generation = ${GENERATION_NOW} ORDER BY id LIMIT @limit`.all;
-  /** The log position before the first step from a seq on entered the forest; undefined if none has. */
-  readonly positionBefore = this.statement<{ sessionId: string; seq: number }, number>`
-    SELECT id - 1 FROM unions
-    WHERE session_id = @sessionId AND kind IN ('start', 'join') AND level <> 'subject' AND generation = ${GENERATION_NOW}
-      AND id > coalesce((
-        SELECT max(u.id) FROM (
-          SELECT step_id FROM messages WHERE session_id = @sessionId AND seq < @seq AND pinned = 0
-          ORDER BY seq DESC LIMIT 100) m
-        JOIN unions u ON u.node = m.step_id AND ${IS_ENTRY}), 0)
-    ORDER BY id LIMIT 1`.pluck().get;
+      AND generation = ${GENERATION_NOW} ORDER BY id LIMIT @limit`;
+  readonly #entryUpTo = this.statement<{ sessionId: string; holderId: string; seq: number }, number | null>`
+    SELECT max(u.id) FROM (
+      SELECT step_id FROM messages WHERE session_id = @holderId AND seq <= @seq AND pinned = 0
+      ORDER BY seq DESC LIMIT 100) m
+    JOIN unions u ON u.node = m.step_id AND ${IS_ENTRY} AND ${IS_OF_LOG}`.pluck().one;
+  readonly #entryAfter = this.statement<[sessionId: string, position: number], number>`
+    SELECT id FROM unions u WHERE session_id = ? AND ${IS_ENTRY} AND id > ? ORDER BY id LIMIT 1`.pluck().get;
   /** Steps from a seq on that have a row at a log position or before. Since a step was forgotten, they begin its cluster. */
   readonly heirs = this.statement<{ sessionId: string; seq: number; position: number }, number>`
-    SELECT DISTINCT u.node FROM messages m JOIN unions u ON u.node = m.step_id AND ${IS_ENTRY} AND u.id <= @position
+    SELECT DISTINCT u.node FROM messages m
+    JOIN unions u ON u.node = m.step_id AND ${IS_ENTRY} AND u.id <= @position AND ${IS_OF_LOG}
     WHERE m.session_id = @sessionId AND m.seq >= @seq AND m.pinned = 0`.pluck().all;
-  /** The unite that absorbed a root, without the checks of `uniteOf`. */
-  readonly absorbedAt = this.statement<[root: number], { position: number; root: number }>`
-    SELECT id AS position, root FROM unions
-    WHERE node = ? AND kind = 'unite' AND level <> 'subject' AND generation = ${GENERATION_NOW}`.get;
   /** In each older generation, the log position before the step of the newest message up to a seq entered the forest. */
   readonly #olderPositions = this.statement<{ sessionId: string; seqLast: number }, LogPosition>`
     SELECT u.generation, u.id - 1 AS position FROM unions u
     WHERE u.node = (
         SELECT step_id FROM messages WHERE session_id = @sessionId AND seq <= @seqLast AND pinned = 0
         ORDER BY seq DESC LIMIT 1)
-      AND u.kind IN ('start', 'join') AND u.level <> 'subject' AND u.generation < ${GENERATION_NOW}`;
+      AND u.kind IN ('start', 'join') AND u.level <> 'subject' AND u.generation < ${GENERATION_NOW}
+      AND u.session_id = @sessionId`;
   readonly #copyUndone = this.statement<LogPosition & { sessionId: string; undoneAt: number }>`
     INSERT INTO undone_unions (id, session_id, generation, level, kind, node, root, score, undone_at, members)
     SELECT id, session_id, generation, level, kind, node, root, score, @undoneAt, ${MEMBERS} FROM unions u
@@ -135,62 +146,78 @@ export class UnionRepository extends Repository {
     SELECT id AS position, ${columns(undoneUnions, "sessionId")} FROM undone_unions
     WHERE root = @root AND kind = 'start' AND id <= @position AND undone_at > @position
       AND generation = ${GENERATION_AT}`;
-  readonly #isRewound = this.statement<RootAt, number>`
+  /** The session whose log has or had the row at a log position. */
+  readonly #sessionAt = this.statement<{ position: number }, string>`
+    SELECT session_id FROM unions WHERE id = @position
+    UNION ALL SELECT session_id FROM undone_unions WHERE id = @position LIMIT 1`.pluck();
+  /** True if rows of a session's log that held at a log position have been undone. */
+  readonly #isRewound = this.statement<{ sessionId: string; position: number }, number>`
     SELECT EXISTS (
       SELECT 1 FROM undone_unions WHERE undone_at > @position AND session_id IN (
-        SELECT session_id FROM messages WHERE id = @root
-        UNION ALL
-        SELECT parent_session_id FROM sessions
-        WHERE id = (SELECT session_id FROM messages WHERE id = @root) AND superseded_at_ms IS NOT NULL))`.pluck().one;
-  readonly #undoneStepsOfCluster = this.statement<RootAt, number>`
-    SELECT node FROM undone_unions WHERE root = @root AND level = 'cluster' AND kind IN ('start', 'join')
-    AND id <= @position AND undone_at > @position AND generation = ${GENERATION_AT}`.pluck();
-  readonly #undoneMembers = this.statement<RootAt, number>`
+        SELECT @sessionId UNION ALL SELECT holder_id FROM shared_pasts WHERE session_id = @sessionId))`.pluck().one;
+  readonly #undoneStepsOfCluster = this.statement<RootIn, number>`
+    SELECT u.node FROM undone_unions u WHERE u.root = @root AND u.level = 'cluster' AND u.kind IN ('start', 'join')
+    AND u.id <= @position AND u.undone_at > @position AND u.generation = ${GENERATION_AT} AND ${IS_OF_LOG}`.pluck();
+  readonly #undoneMembers = this.statement<RootIn, number>`
     SELECT m.value FROM undone_unions u JOIN json_each(u.members) m
     WHERE u.root = @root AND u.level = 'cluster' AND u.kind IN ('start', 'join')
-    AND u.id <= @position AND u.undone_at > @position AND u.generation = ${GENERATION_AT}`.pluck();
-  readonly #rewoundTree = this.statement<RootAt, number>`
+    AND u.id <= @position AND u.undone_at > @position AND u.generation = ${GENERATION_AT} AND ${IS_OF_LOG}`.pluck();
+  readonly #rewoundTree = this.statement<RootIn, number>`
     WITH RECURSIVE tree(root) AS (
       SELECT @root
       UNION
       SELECT u.node FROM tree JOIN unions u ON u.root = tree.root
       WHERE u.level = 'theme' AND u.kind = 'unite' AND u.id <= @position AND u.generation = ${GENERATION_AT}
+        AND ${IS_OF_LOG}
       UNION
       SELECT u.node FROM tree JOIN undone_unions u ON u.root = tree.root
       WHERE u.level = 'theme' AND u.kind = 'unite' AND u.id <= @position AND u.undone_at > @position
-        AND u.generation = ${GENERATION_AT}
+        AND u.generation = ${GENERATION_AT} AND ${IS_OF_LOG}
     )
     SELECT root FROM tree`.pluck();
   // Lookups by the primary keys of other tables, which tell if the index of the log lacks a row.
-  readonly #isTheme = this.statement<[root: number], number>`
-    SELECT EXISTS (SELECT 1 FROM themes WHERE root_id = ?)`.pluck().one;
+  readonly #isTheme = this.statement<{ sessionId: string; root: number }, number>`
+    SELECT EXISTS (SELECT 1 FROM themes t WHERE t.root_id = @root
+      AND ${isOnPathOf("@sessionId", "t", "t.log_position")})`.pluck().one;
   readonly #newestOfThemes = this.statement<[sessionId: string], number>`
     SELECT coalesce(max(log_position), 0) FROM themes WHERE session_id = ?`.pluck().one;
-  readonly #hasGraduated = this.statement<[stepId: number], number>`
+  readonly #hasGraduated = this.statement<{ sessionId: string; stepId: number }, number>`
     SELECT EXISTS (
-      SELECT 1 FROM messages m JOIN sessions s ON s.id = m.session_id
-      WHERE m.id = ? AND m.pinned = 0 AND m.seq < s.graduated_seq AND s.superseded_at_ms IS NULL)`.pluck().one;
+      SELECT 1 FROM messages m JOIN sessions s ON s.id = @sessionId
+      WHERE m.id = @stepId AND m.pinned = 0 AND m.seq < s.graduated_seq AND s.superseded_at_ms IS NULL
+        AND (m.session_id = s.id OR EXISTS (
+          SELECT 1 FROM shared_pasts p
+          WHERE p.session_id = s.id AND p.holder_id = m.session_id AND m.seq <= p.seq_last)))`.pluck().one;
   // A table of SQLite's own.
   readonly newestPosition = this.statement<[], number>`${NEWEST_POSITION}`.pluck().one;
   // Recursive. A theme at a log position is found from its root downwards, by the unites up to that position.
-  readonly #ofTheme = this.statement<RootAt, RowOf<typeof UNION>>`
+  readonly #ofTheme = this.statement<RootIn, RowOf<typeof UNION>>`
     WITH RECURSIVE tree(root) AS (
       SELECT @root
       UNION
       SELECT u.node FROM tree JOIN unions u ON u.root = tree.root
       WHERE u.level = 'theme' AND u.kind = 'unite' AND u.id <= @position AND u.generation = ${GENERATION_AT}
+        AND ${IS_OF_LOG}
     )
     SELECT ${UNION.of("u")} FROM tree JOIN unions u ON u.root = tree.root
-    WHERE u.id <= @position AND u.generation = ${GENERATION_AT}`;
+    WHERE u.id <= @position AND u.generation = ${GENERATION_AT} AND ${IS_OF_LOG}`;
+  readonly #paths: PathRepository;
+
+  constructor(database: StoreDatabase, paths: PathRepository) {
+    super(database);
+    this.#paths = paths;
+  }
 
   /**
    * When a step entered the forest, and its cluster; undefined if it has not entered.
    *
    * @throws {SyntaxError} if the frontier has passed the step, so that the index lacks its row.
    */
-  entered(stepId: number): EnteredStep | undefined {
-    const entered = this.#entered.get(stepId);
-    if (entered?.stepId === stepId || (entered === undefined && this.#hasGraduated(stepId) === 0)) return entered;
+  entered(sessionId: string, stepId: number): EnteredStep | undefined {
+    const entered = this.#entered.get({ sessionId, stepId });
+    if (entered?.stepId === stepId || (entered === undefined && this.#hasGraduated({ sessionId, stepId }) === 0)) {
+      return entered;
+    }
     throw new SyntaxError(`the log does not say when step ${stepId} entered the forest`);
   }
 
@@ -199,22 +226,49 @@ export class UnionRepository extends Repository {
    *
    * @throws {SyntaxError} if it is not the root of a theme either.
    */
-  uniteOf(root: number): RootAt | undefined {
-    const unite = this.#uniteOf.get(root);
+  uniteOf(sessionId: string, root: number): RootAt | undefined {
+    const unite = this.#uniteOf.get({ sessionId, root });
     if (unite?.node === root) return { root: unite.root, position: unite.id };
-    if (unite === undefined && this.#isTheme(root) === 1) return undefined;
+    if (unite === undefined && this.#isTheme({ sessionId, root }) === 1) return undefined;
     throw new SyntaxError(`${root} is the root of no theme, and the log does not say which theme absorbed it`);
   }
 
   /** 0 before the first row. @throws {SyntaxError} if a theme changed after the newest row that the index names. */
   lastPosition(sessionId: string): number {
-    const newest = this.#newest.get(sessionId);
-    const position = newest?.id ?? 0;
-    const changedAt = this.#newestOfThemes(sessionId);
-    if (position >= changedAt && (newest?.sessionId ?? sessionId) === sessionId) return position;
-    throw new SyntaxError(
-      `the index of the log lacks rows of session ${sessionId}; its themes changed at ${changedAt}`,
-    );
+    for (const piece of this.#paths.of(sessionId).toReversed()) {
+      const newest = this.#newest.get(piece.sessionId, piece.logPosition);
+      const changedAt = piece.sessionId === sessionId ? this.#newestOfThemes(sessionId) : 0;
+      const isWhole = (newest?.id ?? 0) >= changedAt && (newest?.sessionId ?? piece.sessionId) === piece.sessionId;
+      if (!isWhole) {
+        throw new SyntaxError(
+          `the index of the log lacks rows of session ${piece.sessionId}; its themes changed at ${changedAt}`,
+        );
+      }
+      if (newest !== undefined) return newest.id;
+    }
+    return 0;
+  }
+
+  /** The steps that entered the forest last, newest first. */
+  newestEntered(sessionId: string, limit: number): EnteredStep[] {
+    const found: EnteredStep[] = [];
+    for (const piece of this.#paths.of(sessionId).toReversed()) {
+      if (found.length >= limit) break;
+      const rows = this.#newestEntered.all(piece.sessionId, piece.logPosition, limit - found.length);
+      found.push(...rows.map(enteredStep));
+    }
+    return found;
+  }
+
+  /** The rows of a session's clusters and themes after one log position and up to another, in the generation in use. */
+  between(range: { sessionId: string; from: number; position: number; limit: number }): UnionRow[] {
+    const found: UnionRow[] = [];
+    for (const { sessionId, logPosition } of this.#paths.of(range.sessionId)) {
+      const limit = range.limit - found.length;
+      const position = Math.min(range.position, logPosition);
+      if (limit > 0) found.push(...(this.#between.all({ sessionId, from: range.from, position, limit }) as UnionRow[]));
+    }
+    return found;
   }
 
   add(sessionId: string, generation: number, { id, level, kind, node, root, score }: UnionRow): void {
@@ -226,41 +280,59 @@ export class UnionRepository extends Repository {
     for (const { id } of rows) this.#copyOneUndone.run({ id, undoneAt });
   }
 
+  /** Replaces the log of a session. Rows that it shares stay as they are. */
   replace(sessionId: string, generation: number, rows: readonly UnionRow[]): void {
+    const sharedTo = this.#paths.of(sessionId).at(-2)?.logPosition ?? 0;
     this.orm.delete(unions).where(isLog(sessionId, generation)).run();
-    for (const row of rows) this.add(sessionId, generation, row);
+    for (const row of rows) if (row.id > sharedTo) this.add(sessionId, generation, row);
   }
 
+  /** The whole log of a session, with the rows that it shares. */
   ofSession(sessionId: string, generation: number): UnionRow[] {
-    return this.#ofSession.all(sessionId, generation) as UnionRow[];
+    return this.#paths.of(sessionId).flatMap((piece) => {
+      return this.#ofSession.all(piece.sessionId, piece.logPosition, generation) as UnionRow[];
+    });
+  }
+
+  /** The rows of a session's log that no other session holds. */
+  own(sessionId: string, generation: number): UnionRow[] {
+    return this.#ofSession.all(sessionId, Number.MAX_SAFE_INTEGER, generation) as UnionRow[];
   }
 
   /**
-   * When a root started, in the generation of `position`. Every theme's root was a cluster's root first. If the log was rewound
-   * since, the start that held at `position` counts.
+   * When a root started, in the generation of `position`, and the session in whose log a handle with this position names it. Every
+   * theme's root was a cluster's root first. If the log was rewound since, the start that held at `position` counts.
    */
   started(at: RootAt): { position: number; sessionId: string } | undefined {
-    return this.#undoneStart.get(at) ?? this.#started.get(at);
+    const starts = [...this.#undoneStart.all(at), ...this.#started.all(at)];
+    const holderId = this.#sessionAt.get({ position: at.position });
+    const own = starts.find(({ sessionId }) => sessionId === holderId);
+    if (own !== undefined || holderId === undefined) return own ?? starts[0];
+    const path = this.#paths.of(holderId);
+    const shared = starts.find((start) => {
+      return path.some(({ sessionId, logPosition }) => sessionId === start.sessionId && start.position <= logPosition);
+    });
+    return shared === undefined ? starts[0] : { position: shared.position, sessionId: holderId };
   }
 
   /** Like `stepsOf`, for a position before a rewind. Returns the messages that steps had then, for those taken back since. */
-  rewoundMembers(level: SessionLevel, root: number, position: number): { steps: number[]; ids: number[] } {
-    const roots = this.#rootsAt(level, root, position);
-    const ids = roots.flatMap((root) => this.#undoneMembers.all({ root, position }));
-    return { steps: this.#heldSteps(roots, position), ids };
+  rewoundMembers(level: SessionLevel, at: RootIn): { steps: number[]; ids: number[] } {
+    const roots = this.#rootsAt(level, at);
+    const ids = roots.flatMap((root) => this.#undoneMembers.all({ ...at, root }));
+    return { steps: this.#heldSteps(roots, at), ids };
   }
 
-  #rootsAt(level: SessionLevel, root: number, position: number): number[] {
-    return level === "theme" ? this.#rewoundTree.all({ root, position }) : [root];
+  #rootsAt(level: SessionLevel, at: RootIn): number[] {
+    return level === "theme" ? this.#rewoundTree.all(at) : [at.root];
   }
 
-  #heldSteps(roots: readonly number[], position: number): number[] {
-    return roots.flatMap((root) => stepsIn(this.#ofCluster.all({ root, position })));
+  #heldSteps(roots: readonly number[], at: RootIn): number[] {
+    return roots.flatMap((root) => stepsIn(this.#ofCluster.all({ ...at, root })));
   }
 
-  /** True if rows of the root's session that held at a log position have been undone. */
-  isRewound(at: RootAt): boolean {
-    return this.#isRewound(at) === 1;
+  /** True if rows of a session's log that held at a log position have been undone. */
+  isRewound({ sessionId, position }: RootIn): boolean {
+    return this.#isRewound({ sessionId, position }) === 1;
   }
 
   /** Takes back the rows of a session after a log position of a generation. */
@@ -278,12 +350,23 @@ export class UnionRepository extends Repository {
   }
 
   /** The cluster that held exactly these steps at some log position, and that position; undefined if none did. */
-  clusterOf(steps: readonly number[]): RootAt | undefined {
-    const entries = steps.map((step) => this.entered(step));
+  clusterOf(sessionId: string, steps: readonly number[]): RootAt | undefined {
+    const entries = steps.map((step) => this.entered(sessionId, step));
     const root = entries[0]?.clusterRoot;
     if (root === undefined || !entries.every((entry) => entry?.clusterRoot === root)) return undefined;
     const position = Math.max(...entries.map((entry) => entry!.position));
-    return this.entriesOf({ root, from: 0, position }).length === steps.length ? { root, position } : undefined;
+    const held = this.entriesOf({ sessionId, root, from: 0, position });
+    return held.length === steps.length ? { root, position } : undefined;
+  }
+
+  /** The log position before the first step from a seq on entered the forest; undefined if none has. */
+  positionBefore(sessionId: string, seq: number): number | undefined {
+    let entry: number | null = null;
+    for (const piece of piecesIn(this.#paths.of(sessionId), 0, seq - 1).toReversed()) {
+      entry ??= this.#entryUpTo({ sessionId, holderId: piece.sessionId, seq: piece.seqLast });
+    }
+    const next = this.#entryAfter(sessionId, entry ?? 0);
+    return next === undefined ? undefined : next - 1;
   }
 
   undoneOf(sessionId: string, generation: number): UndoneRow[] {
@@ -298,14 +381,14 @@ export class UnionRepository extends Repository {
     }
   }
 
-  /** Returns the steps that a root of this level held at a log position, in no order. */
-  stepsOf(level: SessionLevel, root: number, position: number): number[] {
-    if (this.isRewound({ root, position })) {
-      const roots = this.#rootsAt(level, root, position);
-      const undone = roots.flatMap((root) => this.#undoneStepsOfCluster.all({ root, position }));
-      return [...this.#heldSteps(roots, position), ...undone];
+  /** Returns the steps that a root of this level held at a log position of a session's log, in no order. */
+  stepsOf(level: SessionLevel, at: RootIn): number[] {
+    if (this.isRewound(at)) {
+      const roots = this.#rootsAt(level, at);
+      const undone = roots.flatMap((root) => this.#undoneStepsOfCluster.all({ ...at, root }));
+      return [...this.#heldSteps(roots, at), ...undone];
     }
-    return stepsIn((level === "theme" ? this.#ofTheme : this.#ofCluster).all({ root, position }));
+    return stepsIn((level === "theme" ? this.#ofTheme : this.#ofCluster).all(at));
   }
 }
 

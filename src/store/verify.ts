@@ -243,7 +243,7 @@ function checkHistory(
 }
 
 function differencesOf(repositories: Repositories, sessionId: string, derived: DerivedRows): string[] {
-  const { clusters, themes, messages, sessions } = repositories;
+  const { clusters, themes, messages, sessions, paths } = repositories;
   const differences: string[] = [];
   const parents = messages.parents(sessionId);
   const wrongCount = parents.filter(({ id, parentId }) => parentId !== (derived.parents.get(id) ?? id)).length;
@@ -264,9 +264,11 @@ function differencesOf(repositories: Repositories, sessionId: string, derived: D
       `${expected.length - right} of ${expected.length} rows of ${what} are missing or differ; ${stored.length} are there`,
     );
   };
-  compare("clusters", () => clusters.ofSession(sessionId).map(clusterLine), derived.clusters.map(clusterLine));
+  const isGrower = paths.grower(sessionId).sessionId === sessionId;
+  const stored = () => (isGrower ? clusters.ofSession(sessionId) : clusters.open(sessionId));
+  compare("clusters", () => stored().map(clusterLine), derived.clusters.map(clusterLine));
   compare("themes", () => themes.ofSession(sessionId).map(themeLine), derived.themes.map(themeLine));
-  const memberCount = derived.themes.reduce((sum, { theme }) => sum + theme.messageCount, 0);
+  const memberCount = parents.filter(({ id }) => derived.parents.has(id)).length;
   for (const [view, count] of Object.entries(sessions.viewCounts({ id: sessionId }))) {
     if (count !== memberCount)
       differences.push(`the view ${view} has ${count} rows; ${memberCount} messages are in the forest`);

@@ -14,6 +14,7 @@ import { unlessDamaged } from "./forget.ts";
 import { blockOf } from "./id-block.ts";
 import { FOREIGN_ID_MAX, freeIdBlock, idBlockOf, needsIdBlock, storeIdOf, takeIdBlock } from "./id-blocks.ts";
 import type { LocalEmbedding } from "./messages.ts";
+import { assertUnshared } from "./paths.ts";
 import type { Repositories } from "./repositories.ts";
 import type { RawValues } from "./repository.ts";
 import { rowText } from "./row-text.ts";
@@ -189,6 +190,7 @@ class SessionWriter {
       });
     }
     if (stored !== undefined) {
+      assertUnshared(this.#repositories.paths, id, -1);
       this.#known = this.#newKnown();
       for (const own of sessionRows(this.#repositories, id, null)) {
         if (own.table !== "origin") this.#known.rows.add(keyOf(own));

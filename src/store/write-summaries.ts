@@ -124,7 +124,7 @@ export function restoreSummaries(repositories: Repositories, sessionId: string):
       );
       summaries.showAgain(id);
     } else {
-      const at = unions.clusterOf(unions.stepsOf(level, rootId, logPosition));
+      const at = unions.clusterOf(sessionId, unions.stepsOf(level, { sessionId, root: rootId, position: logPosition }));
       const moved = at && { ...row, rootId: at.root, logPosition: at.position };
       if (level === "cluster" && moved && isWanted(repositories, moved)) {
         summaries.carry(id, moved.rootId, moved.logPosition);
@@ -143,10 +143,10 @@ export function wrongSpans(repositories: Repositories, sessionId: string): numbe
 
 /** Returns the ids of finished summaries of clusters and themes that the log does not have. */
 export function rootlessSummaries({ summaries, unions }: Repositories, sessionId: string): number[] {
-  const coverage = new Coverage(unions);
+  const coverage = new Coverage(unions, sessionId);
   const hasRoot = ({ level, rootId, logPosition }: DoneSummary): boolean => {
     if (isSpan(level)) return true;
-    if (unions.stepsOf(level, rootId, logPosition).length === 0) return false;
+    if (unions.stepsOf(level, { sessionId, root: rootId, position: logPosition }).length === 0) return false;
     try {
       coverage.themeOf(rootId);
       return true;
@@ -181,8 +181,10 @@ function isWanted(repositories: Repositories, row: SummaryWork): boolean {
     return (done?.seqLast ?? -1) < row.seqLast && isUnchanged(repositories, row);
   }
   if (logPosition <= generations.newest()!.logPosition) return false;
-  const from = new Coverage(unions).coveredUntil(summaries.coveringRoots(JSON.stringify([rootId])), rootId);
-  const steps = unions.entriesOf({ root: rootId, from, position: logPosition }).map(({ stepId }) => stepId);
+  const covering = summaries.coveringRoots({ sessionId, roots: JSON.stringify([rootId]) });
+  const from = new Coverage(unions, sessionId).coveredUntil(covering, rootId);
+  const entries = unions.entriesOf({ sessionId, root: rootId, from, position: logPosition });
+  const steps = entries.map(({ stepId }) => stepId);
   return sourceDigestOf(messages.digestsOfSteps(steps)) === sourceDigest;
 }
 

@@ -1,6 +1,7 @@
 import { StoreError } from "../core/errors.ts";
 import type { NewEntry } from "./entries.ts";
 import type { NewItem } from "./items.ts";
+import { assertUnshared } from "./paths.ts";
 import type { Repositories } from "./repositories.ts";
 
 // The events of entries and items, like those of messages in write.ts.
@@ -13,7 +14,7 @@ export interface EntryResult {
 
 /** Entries were appended. An entry whose id the session holds is skipped, or replaces the other in its place. */
 export function appendEntries(
-  { database, sessions, messages, entries }: Repositories,
+  { database, sessions, messages, entries, paths }: Repositories,
   sessionId: string,
   rows: readonly Omit<NewEntry, "sessionId" | "beforeSeq">[],
   known: "skip" | "replace",
@@ -22,9 +23,14 @@ export function appendEntries(
     if (sessions.byId(sessionId) === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
     const beforeSeq = messages.nextSeq({ sessionId });
     return rows.map((row) => {
-      const held = row.externalId === null ? undefined : entries.byExternalId(sessionId, row.externalId);
-      if (held === undefined) return { position: entries.add({ ...row, sessionId, beforeSeq }), appended: true };
-      if (known === "replace") entries.replace({ ...row, ...held, sessionId });
+      const found = row.externalId === null ? undefined : entries.byExternalId(sessionId, row.externalId);
+      if (found === undefined) return { position: entries.add({ ...row, sessionId, beforeSeq }), appended: true };
+      const { holderId, ...held } = found;
+      if (known === "replace") {
+        assertUnshared(paths, holderId, held.beforeSeq - 1);
+        if (holderId !== sessionId) throw new StoreError("SESSION_SHARED", { sessionId: holderId, forkId: sessionId });
+        entries.replace({ ...row, ...held, sessionId });
+      }
       return { position: held.id, appended: false };
     });
   });

@@ -9,6 +9,7 @@ import type { ClusterState } from "./clusters.ts";
 import type { DerivedRows } from "./derive.ts";
 import type { GenerationRow } from "./generations.ts";
 import type { MessageRow } from "./messages.ts";
+import { assertUnsharedMessage } from "./paths.ts";
 import type { ClaimableVector, PendingVectorRepository } from "./pending-vectors.ts";
 import type { Repositories } from "./repositories.ts";
 import type { NewSession } from "./sessions.ts";
@@ -84,12 +85,14 @@ export function renameSession(repositories: Repositories, sessionId: string, tit
 /**
  * Pins the step of a message, or unpins it. A step of the forest stays as it is, because the log says when it entered.
  *
- * @throws {StoreError} `MESSAGE_NOT_FOUND`; `OPTION_INVALID` for a step that has graduated, and to unpin a system message.
+ * @throws {StoreError} `MESSAGE_NOT_FOUND`; `SESSION_SHARED`; `OPTION_INVALID` for a step that has graduated, and to unpin a system
+ *   message.
  */
 export function pinStep(repositories: Repositories, sessionId: string, messageId: number, pinned: boolean): void {
-  const { database, sessions, messages } = repositories;
+  const { database, sessions, messages, paths } = repositories;
   database.write("pin", () => {
     const found = messages.stepOf(messageId);
+    if (found !== undefined) assertUnsharedMessage(paths, sessionId, found);
     const session = sessions.byId(sessionId);
     if (session === undefined || found?.sessionId !== sessionId)
       throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
@@ -250,14 +253,14 @@ export function rebuildSession(repositories: Repositories, sessionId: string, de
     generations.countRewrite();
     for (const { id, parentId } of messages.parents(sessionId)) {
       const parent = derived.parents.get(id) ?? id;
-      if (parent !== parentId) messages.setParent(parent, id);
+      if (parent !== parentId) messages.setParent(parent, id, sessionId);
     }
     clusters.deleteOf(sessionId);
     themes.deleteOf(sessionId);
     frontierMoves.deleteCheckpointsAfter(sessionId, 0);
     for (const row of derived.clusters) {
       clusters.put(sessionId, row);
-      if (row.settledAt !== null) clusters.settle(row.settledAt, row.cluster.root);
+      if (row.settledAt !== null) clusters.settle(row.settledAt, row.cluster.root, sessionId);
       if (row.subjectRoot !== null) subjects.setRoot(row.subjectRoot, row.cluster.root);
     }
     for (const theme of derived.themes) themes.put(sessionId, theme);
@@ -265,20 +268,33 @@ export function rebuildSession(repositories: Repositories, sessionId: string, de
   });
 }
 
+/** Copies the open clusters and the themes that a fork still shares to rows of its own. There are never many. */
+function keepForest({ clusters, themes, paths }: Repositories, sessionId: string): void {
+  if (paths.grower(sessionId).sessionId === sessionId) return;
+  const shared = { clusters: clusters.open(sessionId), themes: themes.ofSession(sessionId) };
+  for (const state of shared.clusters) clusters.put(sessionId, state);
+  for (const state of shared.themes) themes.put(sessionId, state);
+}
+
 function writeMove(repositories: Repositories, move: FrontierMove): void {
   const { sessions, messages, pendingVectors, unions, clusters, themes, summaries, generations } = repositories;
-  const { frontierMoves } = repositories;
+  const { frontierMoves, paths } = repositories;
   const { sessionId, seqEnd, graduatedSeq, evictedSeq, position } = move;
   const generation = generations.newest()!.id;
+  // What is open grows on here, and otherwise in forks, so each of them gets rows of its own.
+  for (const id of [sessionId, ...paths.unmoved(sessionId)]) keepForest(repositories, id);
   for (const state of move.clusters) clusters.put(sessionId, state);
   const entries = move.unions.filter(({ kind }) => kind === "start" || kind === "join");
-  messages.setParentsOfSteps(entries.map(({ node, root }) => [node, root]));
+  messages.setParentsOfSteps(
+    sessionId,
+    entries.map(({ node, root }) => [node, root]),
+  );
   for (const union of move.unions) {
     unions.add(sessionId, generation, union);
-    if (union.kind === "settle") clusters.settle(union.id, union.root);
+    if (union.kind === "settle") clusters.settle(union.id, union.root, sessionId);
     if (union.kind !== "unite") continue;
-    messages.setParent(union.root, union.node);
-    themes.delete(union.node);
+    messages.setParent(union.root, union.node, sessionId);
+    themes.delete(union.node, sessionId);
   }
   for (const state of move.themes) themes.put(sessionId, state);
   pendingVectors.delete(move.vectorless);

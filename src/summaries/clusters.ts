@@ -70,7 +70,7 @@ export function clusterSummaries(context: ClusterContext): DueSummaries {
           const sourceDigest = sourceDigestOf(messages.digestsOfSteps(stepIds));
           const extent = { seqFirst, seqLast, messageCount: sources.length, sourceTokenCount, sourceDigest };
           const work = { sessionId, level: "cluster" as const, rootId, logPosition, ...extent, readingDepth: 0 };
-          return { handle: handleOf(cluster), title: clusters.byRoot(rootId).label, work, sources };
+          return { handle: handleOf(cluster), title: clusters.byRoot(sessionId, rootId).label, work, sources };
         });
         const lengths = call.map(({ tokenCount }) => {
           return Math.min(
@@ -134,19 +134,21 @@ function dueClusters(
 ): DueCluster[] {
   if (summarizer.id === EXTRACTIVE_ID) return [];
   const { summaries, clusters, unions, messages } = repositories;
-  const standing = roots ? summaries.coveringRoots(JSON.stringify(roots)) : summaries.covering(sessionId);
+  const standing = roots
+    ? summaries.coveringRoots({ sessionId, roots: JSON.stringify(roots) })
+    : summaries.covering({ sessionId });
   const covered = new Map<number, number>();
   for (const { level, rootId, sourceTokenCount } of standing) {
     if (level === "cluster") covered.set(rootId, (covered.get(rootId) ?? 0) + sourceTokenCount);
   }
-  const sizes = roots ? roots.flatMap((root) => clusters.sizeOf(root) ?? []) : clusters.sizesOf(sessionId);
-  const coverage = new Coverage(unions);
+  const sizes = roots ? roots.flatMap((root) => clusters.find(sessionId, root) ?? []) : clusters.sizesOf(sessionId);
+  const coverage = new Coverage(unions, sessionId);
   const due: DueCluster[] = [];
   for (const { rootId: root, tokenCount, settledAt, logPosition: grownAt } of sizes) {
     const tokensMin = settledAt !== null && grownAt <= evicted ? 1 : settings.resolveTokensMin;
     if (tokenCount - (covered.get(root) ?? 0) < tokensMin) continue; // checked before the log is read, which takes longer
     const from = coverage.coveredUntil(standing, root);
-    const entries = unions.entriesOf({ root, from, position: evicted });
+    const entries = unions.entriesOf({ sessionId, root, from, position: evicted });
     const stepIds = entries.map(({ stepId }) => stepId);
     const uncoveredTokens = messages.tokensOfSteps(stepIds).reduce((sum, tokens) => sum + tokens, 0);
     if (entries.length === 0 || uncoveredTokens < tokensMin) continue;

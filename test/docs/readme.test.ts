@@ -128,7 +128,7 @@ describe("the snippets in TypeScript", () => {
     await gemini.close();
   });
 
-  test("are there", () => expect(snippets.length).toBe(28));
+  test("are there", () => expect(snippets.length).toBe(29));
 
   test.each(snippets.map((code, index) => [index, code] as const))(
     "snippet %i runs as it stands",

@@ -58,6 +58,11 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
     '"b" holds messages that session "s" has superseded. It is no session of its own.',
     'Open session "s". `expand` shows its superseded messages, and `undo` brings them back. `forget` with `messageIds` deletes them.',
   ],
+  SESSION_SHARED: [
+    { sessionId: "s", forkId: "f" },
+    'Session "f" shares these messages of session "s", so they stay as they are.',
+    'To go back, fork "s" at an earlier message and continue there. To forget messages, forget "f" first. To move the fork to another store, use `export` without rows.',
+  ],
   HANDLE_INVALID: [
     { handle: "x", reason: "expected a level" },
     '"x" is not a handle: expected a level.',
@@ -244,6 +249,6 @@ test("nothing else is a StoreError", () => {
   expect(StoreError.is(undefined)).toBe(false);
 });
 
-test("there are 45 codes", () => {
-  expect(Object.keys(PINS)).toHaveLength(45);
+test("there are 46 codes", () => {
+  expect(Object.keys(PINS)).toHaveLength(46);
 });

@@ -263,6 +263,7 @@ const SESSION_METHODS: { [M in Extract<keyof coppice.Session, string>]: true } =
   compact: true,
   edit: true,
   entries: true,
+  fork: true,
   id: true,
   info: true,
   messages: true,

@@ -47,6 +47,7 @@ test("tables and views, with their columns in order", () => {
       "sessions",
       "id project title source external_id parent_session_id fork_seq settings metadata graduated_seq evicted_seq frontier_version created_at_ms checksum superseded_at_ms rewind_number",
     ],
+    ["table", "shared_pasts", "session_id holder_id seq_first seq_last log_position"],
     ["table", "store_settings", "name value"],
     [
       "table",
@@ -110,6 +111,7 @@ test("indexes", () => {
     "sessions_by_parent",
     "sessions_by_project",
     "sessions_superseded",
+    "shared_pasts_by_holder",
     "summaries_by_root",
     "summaries_by_session",
     "summaries_claimed",
@@ -133,7 +135,7 @@ test("what the file says of itself", () => {
   // "Copp", the number of migrations, UTF-8.
   expect(
     store.query("SELECT * FROM pragma_application_id, pragma_user_version, pragma_encoding, pragma_journal_mode"),
-  ).toEqual([{ application_id: 0x436f7070, user_version: 16, encoding: "UTF-8", journal_mode: "wal" }]);
+  ).toEqual([{ application_id: 0x436f7070, user_version: 17, encoding: "UTF-8", journal_mode: "wal" }]);
 });
 
 test("words in the columns that have few", () => {

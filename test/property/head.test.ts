@@ -20,13 +20,26 @@ import {
 import { assistant, calls, results, user } from "../support/said.ts";
 import { inFolderAsync } from "../support/temporary-store.ts";
 
-type Deed =
+type Deed = { on: number } & (
   | { kind: "append" | "batch"; messages: MessageInput[]; by: number }
   | { kind: "rewind"; which: number; by: number }
   | { kind: "forget"; which: number; by: number }
+  | { kind: "fork"; which: number; by: number }
   | { kind: "edit"; which: number; message: MessageInput; by: number }
   | { kind: "reembed"; embedder: string; by: number }
-  | { kind: "compact" | "reopen" | "undo"; by: number };
+  | { kind: "compact" | "reopen" | "undo"; by: number }
+);
+
+/** A session and the list of what makes its path. */
+interface Line {
+  id: string;
+  parent: Line | undefined;
+  /** The last seq that it shares with its parent; -1 if it is no fork. */
+  shared: number;
+  events: PathEvent[];
+  nextSeq: number;
+  rewinds: { events: PathEvent[]; nextSeq: number; toSeq: number }[];
+}
 
 /** `HEAD_RUNS=1000 COPPICE_SEED=random npx vitest run test/property/head.test.ts` takes a quarter of an hour. */
 const RUNS = Number(process.env.HEAD_RUNS ?? 25);
@@ -53,11 +66,12 @@ const utterance: fc.Arbitrary<MessageInput[]> = fc.oneof(
 );
 const utterances = fc.array(utterance, { minLength: 1, maxLength: 14, size: "max" }).map((messages) => messages.flat());
 const by = fc.nat(1);
+const on = fc.nat(3);
 const deed: fc.Arbitrary<Deed> = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ kind: fc.constant("append" as const), messages: utterances, by }) },
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant("batch" as const), messages: utterances, by }) },
-  { weight: 6, arbitrary: fc.record({ kind: fc.constant("rewind" as const), which: fc.nat(), by }) },
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant("undo" as const), by }) },
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant("append" as const), messages: utterances, by, on }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant("batch" as const), messages: utterances, by, on }) },
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant("rewind" as const), which: fc.nat(), by, on }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant("undo" as const), by, on }) },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -65,14 +79,16 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
       which: fc.nat(),
       message: text.map((words) => user(words)),
       by,
+      on,
     }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("forget" as const), which: fc.nat(), by }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant("fork" as const), which: fc.nat(), by, on }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("forget" as const), which: fc.nat(), by, on }) },
   {
     weight: 2,
-    arbitrary: fc.record({ kind: fc.constant("reembed" as const), embedder: fc.constantFrom(...EMBEDDERS), by }),
+    arbitrary: fc.record({ kind: fc.constant("reembed" as const), embedder: fc.constantFrom(...EMBEDDERS), by, on }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("compact" as const, "reopen" as const), by }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("compact" as const, "reopen" as const), by, on }) },
 );
 
 /** One of several that have the file open. */
@@ -117,7 +133,7 @@ class OtherActor implements Actor {
  * finds. Handles from before a rewind or a reembed must expand to the same messages as then.
  */
 async function compareWithPath(other: Actor, runs: number): Promise<void> {
-  const counts = { rewinds: 0, undos: 0, undoneRows: 0, handles: 0, reembeds: 0 };
+  const counts = { forks: 0, refusals: 0, rewinds: 0, undos: 0, undoneRows: 0, handles: 0, reembeds: 0 };
   await fc.assert(
     fc.asyncProperty(fc.array(deed, { minLength: 3, maxLength: 24, size: "max" }), async (deeds) => {
       await inFolderAsync(async (folder) => {
@@ -125,75 +141,112 @@ async function compareWithPath(other: Actor, runs: number): Promise<void> {
         const store = numberedStore(path);
         const actors = [new OwnActor(), other];
         for (const actor of actors) await actor.open(path);
-        const session = store.session("s", SMALL_WINDOW);
-        let events: PathEvent[] = [];
-        let nextSeq = 0;
+        store.session("s", SMALL_WINDOW);
+        const lines: Line[] = [{ id: "s", parent: undefined, shared: -1, events: [], nextSeq: 0, rewinds: [] }];
         const expansions = new Map<string, number[]>();
         const noteHandles = (): void => {
-          for (const { root } of [...session.roots(), ...session.roots({ level: "cluster" })]) {
-            expansions.set(root, membersOf(store, root));
+          for (const { id } of lines) {
+            const session = store.resume(id);
+            for (const { root } of [...session.roots(), ...session.roots({ level: "cluster" })]) {
+              expansions.set(root, membersOf(store, root));
+            }
           }
         };
-        const rewinds: { events: PathEvent[]; nextSeq: number; toSeq: number }[] = [];
         for (const deed of deeds) {
           const actor = actors[deed.by]!;
+          const line = lines[deed.on % lines.length]!;
+          const session = store.resume(line.id);
           // The other may have changed the embedder.
           const act = (action: Action): Promise<unknown> =>
-            actor.act(action).catch(async (error: Error) => {
+            actor.act({ ...action, session: line.id }).catch(async (error: Error) => {
               if (!String(error).includes("it was opened with")) throw error;
               await actor.open(path);
-              return actor.act(action);
+              return actor.act({ ...action, session: line.id });
             });
+          /** Returns true after the refusal of an action that would change what a fork shares. */
+          const isRefused = async (action: Action, toSeq: number): Promise<boolean> => {
+            const isPast = toSeq < line.shared;
+            if (!isPast && !lines.some((other) => sharedOf(other, line) > toSeq)) return false;
+            await expect(act(action)).rejects.toThrow(isPast ? /fork session/ : /shares these messages/);
+            counts.refusals += 1;
+            return true;
+          };
           if (deed.kind === "append" || deed.kind === "batch") {
-            const messages = deed.messages.map((message, index) => timed(message, nextSeq + index));
+            const messages = deed.messages.map((message, index) => timed(message, line.nextSeq + index));
             await act({ kind: deed.kind, messages });
-            for (const message of deed.messages) events.push({ kind: "append", seq: nextSeq++, message });
+            for (const message of deed.messages) line.events.push({ kind: "append", seq: line.nextSeq++, message });
           } else if (deed.kind === "rewind" || deed.kind === "edit") {
             noteHandles();
             const held = session.messages();
             if (deed.kind === "edit" && held.length === 0) continue;
             const toSeq =
-              deed.kind === "rewind" ? (deed.which % (nextSeq + 1)) - 1 : held[deed.which % held.length]!.seq - 1;
-            if (deed.kind === "rewind") {
-              const { branchId } = (await act({ kind: "rewind", toSeq })) as ReturnType<Session["rewind"]>;
-              if (branchId !== null) rewinds.push({ events, nextSeq, toSeq });
-            } else {
-              const messageId = held.find(({ seq }) => seq === toSeq + 1)!.id;
-              await act({ kind: "edit", messageId, message: timed(deed.message, toSeq + 1) });
-              rewinds.push({ events, nextSeq, toSeq });
+              deed.kind === "rewind" ? (deed.which % (line.nextSeq + 1)) - 1 : held[deed.which % held.length]!.seq - 1;
+            const edited = held.find(({ seq }) => seq === toSeq + 1);
+            const action: Action =
+              deed.kind === "rewind"
+                ? { kind: "rewind", toSeq }
+                : { kind: "edit", messageId: edited!.id, message: timed(deed.message, toSeq + 1) };
+            if (toSeq < line.nextSeq - 1 && (await isRefused(action, toSeq))) continue;
+            const rewound = (await act(action)) as ReturnType<Session["rewind"]>;
+            if (deed.kind === "edit" || rewound.branchId !== null) {
+              line.rewinds.push({ events: line.events, nextSeq: line.nextSeq, toSeq });
             }
-            events = upTo(events, toSeq);
-            nextSeq = toSeq + 1;
-            if (deed.kind === "edit") events.push({ kind: "append", seq: nextSeq++, message: deed.message });
+            line.events = upTo(line.events, toSeq);
+            line.nextSeq = toSeq + 1;
+            if (deed.kind === "edit") line.events.push({ kind: "append", seq: line.nextSeq++, message: deed.message });
             counts.rewinds += 1;
           } else if (deed.kind === "undo") {
-            const last = rewinds.at(-1);
+            const last = line.rewinds.at(-1);
             // Messages come back after others were forgotten, which the oracle cannot repeat.
             if (last?.events.some(({ kind }) => kind === "forget")) continue;
-            rewinds.pop();
+            if (last !== undefined && (await isRefused({ kind: "undo" }, last.toSeq))) continue;
+            line.rewinds.pop();
             const { restoredCount } = (await act({ kind: "undo" })) as ReturnType<Session["undo"]>;
             expect(restoredCount > 0).toBe(last !== undefined);
             if (last === undefined) continue;
             // What the caller compacted among the superseded messages is not compacted again.
             const tail = last.events.filter((event) => event.kind === "append" && event.seq > last.toSeq);
-            events = [...upTo(events, last.toSeq), ...tail];
-            nextSeq = last.nextSeq;
+            const reembeds = line.events.filter((event) => event.kind === "reembed" && !last.events.includes(event));
+            line.events = [...upTo(last.events, last.toSeq), ...reembeds, ...tail];
+            line.nextSeq = last.nextSeq;
             counts.undos += 1;
+          } else if (deed.kind === "fork") {
+            if (line.nextSeq === 0 || lines.length === 4) continue;
+            const toSeq = deed.which % line.nextSeq;
+            const id = `f${lines.length}`;
+            const isMade = await act({ kind: "fork", toSeq, id }).then(
+              () => true,
+              (error: Error) => {
+                expect(String(error)).toMatch(/whose tool calls are all answered|took their places/);
+                return false;
+              },
+            );
+            if (!isMade) continue;
+            const events = upTo(line.events, toSeq);
+            lines.push({ id, parent: line, shared: toSeq, events, nextSeq: toSeq + 1, rewinds: [] });
+            counts.forks += 1;
           } else if (deed.kind === "forget") {
-            if (nextSeq === 0 || rewinds.length > 0) continue; // an undo would forget in another order than the oracle
-            const [message] = session.messages({ seqFrom: deed.which % nextSeq, limit: 1 });
+            // An undo would forget in another order than the oracle.
+            if (line.nextSeq === 0 || line.rewinds.length > 0) continue;
+            const [message] = session.messages({ seqFrom: deed.which % line.nextSeq, limit: 1 });
             if (message === undefined) continue;
             const { seq } = store.find(message.stepId); // the whole step is forgotten
+            const isPast = seq <= line.shared;
+            if (isPast || lines.some((other) => sharedOf(other, line) >= seq)) {
+              await expect(act({ kind: "forget", seq })).rejects.toThrow(/shares these messages/);
+              counts.refusals += 1;
+              continue;
+            }
             await act({ kind: "forget", seq });
-            events.push({ kind: "forget", seq });
+            line.events.push({ kind: "forget", seq });
             expansions.clear();
           } else if (deed.kind === "compact") {
             await act({ kind: "compact" });
-            events.push({ kind: "compact", nextSeq });
+            line.events.push({ kind: "compact", nextSeq: line.nextSeq });
           } else if (deed.kind === "reembed") {
             noteHandles();
             await act(deed);
-            events.push({ kind: "reembed", embedder: deed.embedder });
+            for (const { events } of lines) events.push({ kind: "reembed", embedder: deed.embedder });
             counts.reembeds += 1;
           } else {
             await actor.open(path);
@@ -209,16 +262,21 @@ async function compareWithPath(other: Actor, runs: number): Promise<void> {
           }
         }
         counts.undoneRows += store.query("SELECT id FROM undone_unions").length;
-        const oracle = await replayed(folder, events);
-        for (const store of [stores[0]!, oracle]) store.verify({ rebuild: true }); // indexes the newest messages, too
-        const expected = await seen(oracle, QUERIES);
-        for (const store of stores) expect(await seen(store, QUERIES)).toEqual(expected);
-        for (const opened of [store, ...stores, oracle]) opened.close();
+        stores[0]!.verify({ rebuild: true }); // indexes the newest messages, too
+        for (const { id, events, shared } of lines) {
+          const oracle = await replayed(folder, events, id);
+          oracle.verify({ rebuild: true });
+          const asked = { id, shared: lines.length === 1 ? null : shared };
+          const expected = await seen(oracle, QUERIES, asked);
+          for (const store of stores) expect(await seen(store, QUERIES, asked), id).toEqual(expected);
+          oracle.close();
+        }
+        for (const opened of [store, ...stores]) opened.close();
       });
     }),
     { numRuns: runs, endOnFailure: true },
   );
-  for (const count of Object.values(counts)) expect(count).toBeGreaterThan(runs / 4);
+  for (const count of Object.values(counts)) expect(count).toBeGreaterThan(runs / 8);
 }
 
 test("a rewound session is what it would be if the path alone had been appended", async () => {
@@ -233,6 +291,16 @@ test("so it is if another process rewinds, appends and embeds anew, too", async 
     other.end();
   }
 }, 120_000);
+
+/** The last seq of what a line shares with another one; -1 if it shares nothing. */
+function sharedOf(line: Line, other: Line): number {
+  let shared = Number.MAX_SAFE_INTEGER;
+  for (let at: Line | undefined = line; at !== undefined && at !== other; at = at.parent) {
+    shared = Math.min(shared, at.shared);
+    if (at.parent === other) return shared;
+  }
+  return -1;
+}
 
 function membersOf(store: Store, handle: string): number[] {
   return store.expand(handle, { limit: 1_000 }).members.map(({ id }) => id);

@@ -34,17 +34,19 @@ function embedderOf(id: string): LocalEmbedder {
 }
 
 /** What is done to the session, by one of several processes. */
-export type Action =
+export type Action = { session?: string } & (
   | { kind: "append" | "batch"; messages: MessageInput[] }
   | { kind: "rewind"; toSeq: number }
+  | { kind: "fork"; toSeq: number; id: string }
   | { kind: "edit"; messageId: number; message: MessageInput }
   | { kind: "forget"; seq: number }
   | { kind: "reembed"; embedder: string }
-  | { kind: "compact" | "undo" };
+  | { kind: "compact" | "undo" }
+);
 
 /** @returns what the session says of it. */
 export async function act(store: Store, action: Action): Promise<unknown> {
-  const session = store.session("s", SMALL_WINDOW);
+  const session = store.session(action.session ?? "s", SMALL_WINDOW);
   switch (action.kind) {
     case "append":
       for (const message of action.messages) session.append(message);
@@ -54,6 +56,8 @@ export async function act(store: Store, action: Action): Promise<unknown> {
       return session.render().tokenCount;
     case "rewind":
       return session.rewind({ toSeq: action.toSeq });
+    case "fork":
+      return session.fork({ toSeq: action.toSeq, id: action.id }).render().tokenCount;
     case "edit":
       return session.edit(action.messageId, action.message);
     case "forget":
@@ -83,9 +87,9 @@ export function numberedStore(path: string): Store {
 }
 
 /** The stupid oracle: the path alone, appended one by one to a new store. */
-export async function replayed(folder: string, events: readonly PathEvent[]): Promise<Store> {
-  const store = numberedStore(join(folder, "oracle.db"));
-  const session = store.session("s", SMALL_WINDOW);
+export async function replayed(folder: string, events: readonly PathEvent[], id = "s"): Promise<Store> {
+  const store = numberedStore(join(folder, `oracle-${id}.db`));
+  const session = store.session(id, SMALL_WINDOW);
   for (const event of events) {
     if (event.kind === "append") session.append(timed(event.message, event.seq));
     else if (event.kind === "compact") session.compact();
@@ -100,9 +104,17 @@ function forgetAt(store: Store, session: Session, seq: number): void {
   if (message !== undefined) store.forget(session.id, { messageIds: [message.id] });
 }
 
+/** A session. Views show the messages after the last shared seq. Searches depend on all sessions of a store. */
+interface Seen {
+  id: string;
+  shared: number | null;
+}
+
+const SEEN: Seen = { id: "s", shared: null };
+
 /** What users see of a session. Ids become seqs and log positions are left out, because both depend on what was superseded. */
-export async function seen(store: Store, queries: readonly string[]): Promise<unknown> {
-  const session = store.resume("s");
+export async function seen(store: Store, queries: readonly string[], { id, shared }: Seen = SEEN): Promise<unknown> {
+  const session = store.resume(id);
   const seqOf = new Map(session.messages().map(({ id, seq }) => [id, seq]));
   const named = (text: string): string =>
     text
@@ -112,7 +124,7 @@ export async function seen(store: Store, queries: readonly string[]): Promise<un
   const recalled: unknown[] = [];
   const [generation] = store.query("SELECT embedder_id FROM generations ORDER BY id DESC LIMIT 1");
   // With any other embedder, the order of hits depends on a sample of messages, which is drawn by their ids.
-  for (const query of generation?.embedder_id === hashingEmbedder.id ? queries : []) {
+  for (const query of generation?.embedder_id === hashingEmbedder.id && shared === null ? queries : []) {
     const hits = await store.recall(query, { limit: 20 });
     recalled.push(hits.map(({ seq }) => seq));
   }
@@ -121,20 +133,37 @@ export async function seen(store: Store, queries: readonly string[]): Promise<un
       .messages()
       .map(({ seq, role, text, turnSeq, stepId }) => [...[seq, role, text, turnSeq], seqOf.get(stepId)]),
     context: plain(session.render()),
-    asked: plain(session.render({ query: queries[0]! })),
+    asked: shared === null ? plain(session.render({ query: queries[0]! })) : null,
     themes: plain(session.roots()),
     clusters: plain(session.roots({ level: "cluster" })),
     sums: store
       .query(
-        `SELECT (SELECT seq FROM messages WHERE id = root_id) AS seq, hex(centroid_sum) AS sum FROM clusters
-         UNION ALL SELECT (SELECT seq FROM messages WHERE id = root_id), hex(centroid_sum) FROM themes`,
+        `WITH grower AS (SELECT id FROM (
+           SELECT '${id}' AS id, 1e9 AS seq_first WHERE EXISTS (SELECT 1 FROM themes WHERE session_id = '${id}')
+           UNION ALL SELECT holder_id, seq_first FROM shared_pasts p WHERE session_id = '${id}' AND EXISTS (
+             SELECT 1 FROM themes t WHERE t.session_id = p.holder_id AND t.log_position <= p.log_position))
+           ORDER BY seq_first DESC LIMIT 1)
+         SELECT (SELECT seq FROM messages WHERE id = root_id) AS seq, hex(centroid_sum) AS sum FROM clusters
+         WHERE session_id = (SELECT id FROM grower) OR EXISTS (
+           SELECT 1 FROM shared_pasts p WHERE p.session_id = '${id}' AND p.holder_id = clusters.session_id
+             AND p.holder_id <> (SELECT id FROM grower) AND clusters.settled_at <= p.log_position)
+         UNION ALL SELECT (SELECT seq FROM messages WHERE id = root_id), hex(centroid_sum) FROM themes
+         WHERE session_id = (SELECT id FROM grower)`,
       )
       .map(({ seq, sum }) => `${seq} ${sum}`)
       .sort(),
-    zones: store.query("SELECT seq, zone FROM message_zones ORDER BY seq"),
-    stats: store.query(
-      "SELECT message_count, token_count, hot_count, cold_count, overlap_count, cluster_count FROM session_stats",
+    zones: store.query(
+      `SELECT seq, zone FROM message_zones WHERE session_id = '${id}' AND seq > ${shared ?? -1} ORDER BY seq`,
     ),
+    stats:
+      (shared ?? -1) < 0 &&
+      store.query(
+        `SELECT message_count, token_count, hot_count, cold_count, overlap_count, cluster_count FROM session_stats
+       WHERE session_id = '${id}'`,
+      ),
+    sizes: (({ messageCount, tokenCount, themeCount, clusterCount, opening }) => {
+      return { messageCount, tokenCount, themeCount, clusterCount, opening };
+    })(session.info()),
     recalled,
   };
 }

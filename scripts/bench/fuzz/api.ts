@@ -147,6 +147,7 @@ const SESSION_CALLS: Record<Exclude<keyof Session, "id" | "project" | "entries">
   branches: () => [],
   undo: () => [],
   edit: (random) => [1 + random.below(300), random.pick(MESSAGES)],
+  fork: (random) => [{ toSeq: random.below(50), id: random.pick(SESSION_IDS) }],
   rewind: (random) => [{ toSeq: random.below(50) - 1 }],
   messages: () => [{ seqFrom: 0, seqTo: 5, limit: 3 }],
   newest: () => [],

@@ -1,5 +1,6 @@
 import { formatHandle } from "../../core/handle.ts";
 import type { Message } from "../../core/message.ts";
+import { isOn } from "../../store/paths.ts";
 import type { Repositories } from "../../store/repositories.ts";
 import { groupSteps } from "../layout/steps.ts";
 import type { RenderView, ThemePlace } from "../view.ts";
@@ -47,13 +48,23 @@ export function loadEvidence(
   hits: readonly EvidenceHit[],
   view: RenderView,
 ): EvidenceStep[] {
-  const { evidence, messages, unions } = repositories;
+  const { evidence, messages, unions, paths } = repositories;
+  const path = paths.of(view.sessionId);
+  // What a fork shares is its own here.
+  const sessionOf = (message: Message): string => (isOn(path, message) ? view.sessionId : message.sessionId);
   const found = new Map(hits.filter(({ worth }) => worth > 0).map((hit) => [hit.messageId, hit]));
   const neighbored = new Set([...found.keys()].slice(0, NEIGHBORED_MAX));
-  const loaded = messages.byIds([...new Set([...found.keys(), ...evidence.around([...neighbored], 1)])]);
+  const beside = messages.byIds([...neighbored]).flatMap((message) => {
+    return sessionOf(message) === view.sessionId
+      ? evidence.aroundIn(view.sessionId, [message.id], 1)
+      : evidence.around([message.id], 1);
+  });
+  const loaded = messages.byIds([...new Set([...found.keys(), ...beside])]);
   const known = new Set(loaded.map(({ id }) => id));
   const others = messages.idsOfSteps([...new Set(loaded.map(({ stepId }) => stepId))]).filter((id) => !known.has(id));
-  const all = [...loaded, ...messages.byIds(others)].sort((left, right) => left.seq - right.seq);
+  const all = [...loaded, ...messages.byIds(others)]
+    .map((message) => ({ ...message, sessionId: sessionOf(message) }))
+    .sort((left, right) => left.seq - right.seq);
 
   const hitWorth = ({ id, role, text }: Message): number => {
     const hit = found.get(id);
@@ -77,7 +88,7 @@ export function loadEvidence(
   return groupSteps(all)
     .map(({ messages: step }): EvidenceStep => {
       const { sessionId, stepId, seq } = step[0]!;
-      const entry = unions.entered(stepId);
+      const entry = unions.entered(sessionId, stepId);
       const isCold = entry !== undefined && sessionId === view.sessionId && seq < view.evictedSeq;
       return {
         sessionId,

@@ -87,6 +87,10 @@ const TYPED: Record<string, (session: string, file: string, folder: string) => s
   expand: (session) => [["1"], [session], [`theme:${HOSTILE}`]],
   resume: (session) => [[session], [session, "--query", "deploy"]],
   forest: (session) => [[session]],
+  fork: (session) => [
+    [session, "--id", `f${HOSTILE}`],
+    [session, "--at", HOSTILE],
+  ],
   undo: (session) => [[session, "--yes"], [session]],
   recap: () => [
     ["--lines", "9"],

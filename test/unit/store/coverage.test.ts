@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { Coverage } from "../../../src/store/coverage.ts";
 import { openDatabase } from "../../../src/store/open.ts";
+import { PathRepository } from "../../../src/store/paths.ts";
 import { UnionRepository } from "../../../src/store/unions.ts";
 
 /**
@@ -20,7 +21,7 @@ function coverage(damage = ""): Coverage {
       (4, 's', 1, 'cluster', 'join', 4, 1), (5, 's', 1, 'theme', 'unite', 2, 1), (6, 's', 1, 'cluster', 'join', 6, 2),
       (7, 's', 1, 'cluster', 'join', 7, 3), (8, 's', 1, 'theme', 'unite', 3, 1);
     ${damage}`);
-  return new Coverage(new UnionRepository(database));
+  return new Coverage(new UnionRepository(database, new PathRepository(database)), "s");
 }
 
 const of = (rootId: number, logPosition: number) => ({ level: "theme" as const, rootId, logPosition });

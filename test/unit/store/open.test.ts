@@ -191,7 +191,7 @@ describe("a store of another version", () => {
     );
     expect(refusalOf(path)).toEqual({
       code: "FORMAT_UNSUPPORTED",
-      message: `The store ${path} has a format that this version cannot read: a newer version has written it (17 migrations; this version knows 16).`,
+      message: `The store ${path} has a format that this version cannot read: a newer version has written it (18 migrations; this version knows 17).`,
     });
     expect(refusalOf(path, { readonly: true }).code).toBe("FORMAT_UNSUPPORTED");
     inDatabase(path, (database) => database.exec("DELETE FROM __drizzle_migrations WHERE hash = 'abc'"));
@@ -226,7 +226,7 @@ describe("a store of another version", () => {
       database.exec(
         "DROP VIEW message_zones; DROP VIEW session_stats; DROP INDEX sessions_superseded; " +
           "DROP TABLE undone_unions; DROP TABLE frontier_moves; DROP TABLE theme_checkpoints; " +
-          "ALTER TABLE sessions DROP COLUMN superseded_at_ms; ALTER TABLE sessions DROP COLUMN rewind_number",
+          "ALTER TABLE sessions DROP COLUMN superseded_at_ms; ALTER TABLE sessions DROP COLUMN rewind_number; DROP TABLE shared_pasts",
       );
       database.exec("DELETE FROM __drizzle_migrations WHERE id >= 4");
     });

@@ -1,0 +1,43 @@
+import { InvalidArgumentError, Option } from "commander";
+import { messageIdOf } from "../../core/handle.ts";
+import type { Command } from "../command.ts";
+import { findSession, SESSION_MEANING } from "../find-session.ts";
+import { formatCount, oneLine } from "../text.ts";
+
+interface ForkFlags {
+  at?: number;
+  id?: string;
+}
+
+export const forkCommand: Command<ForkFlags> = {
+  usage: "fork <session>",
+  summary: "Begin another session that shares this one up to a message.",
+  details:
+    "Nothing is copied, and both go on independently. While the fork exists, what it shares cannot be rewound or forgotten.\n" +
+    "With --json: {sessionId, messageCount}.",
+  argument: SESSION_MEANING,
+  options: [
+    new Option(
+      "--at <message>",
+      "the last message to share, as `coppice show` names it; by default the newest",
+    ).argParser(message),
+    new Option("--id <id>", "the id of the fork; by default a new one"),
+  ],
+  examples: ["@last", "support-42 --at message:17", "support-42 --id support-42-retry"],
+
+  async run({ args: [typed], options: { at, id }, loadStores }) {
+    const session = findSession((await loadStores()).openToWrite({ mustExist: true }), typed!);
+    const fork = session.fork({ ...(at !== undefined && { toMessageId: at }), ...(id !== undefined && { id }) });
+    const { messageCount } = fork.info();
+    return {
+      value: { sessionId: fork.id, messageCount },
+      lines: [`${oneLine(fork.id)} shares ${formatCount(messageCount, "message")} of ${oneLine(session.id)}.`],
+    };
+  },
+};
+
+function message(typed: string): number {
+  const id = messageIdOf(typed);
+  if (id !== undefined) return id;
+  throw new InvalidArgumentError("Expected a message such as message:17.");
+}

@@ -1,0 +1,120 @@
+import { StoreError } from "../core/errors.ts";
+import { Repository } from "./repository.ts";
+import { sharedPasts } from "./schema.ts";
+import { columns, type InsertOf } from "./statement.ts";
+
+/** A part of a path: messages from one seq to another, both included, and the rows of the log up to a position. */
+export interface Piece {
+  sessionId: string;
+  seqFirst: number;
+  seqLast: number;
+  logPosition: number;
+}
+
+/** What makes a session, oldest first: the parts of other sessions that a fork shares, and what the session holds itself. */
+export type Path = readonly Piece[];
+
+const PAST = columns(sharedPasts);
+
+/** SQL: the session `session` holds or shares the row `table`, which is at the log position `position`. */
+export function isOnPathOf(session: string, table: string, position = `${table}.id`): string {
+  return `(${table}.session_id = ${session} OR ${position} <= (
+    SELECT p.log_position FROM shared_pasts p WHERE p.session_id = ${session} AND p.holder_id = ${table}.session_id))`;
+}
+
+export class PathRepository extends Repository {
+  // Every read of a session runs it.
+  readonly #past = this.statement<[sessionId: string], Piece>`
+    SELECT holder_id AS sessionId, ${PAST.without("sessionId", "holderId")} FROM shared_pasts WHERE session_id = ?
+    ORDER BY seq_first`;
+  readonly #insert = this.statement<InsertOf<typeof PAST>>`${PAST.insert()}`;
+  /** The forks that share messages after a seq. */
+  readonly sharing = this.statement<[holderId: string, seq: number], string>`
+    SELECT session_id FROM shared_pasts WHERE holder_id = ? AND seq_last > ? ORDER BY session_id`.pluck().all;
+  /** The forks that share a session's log up to a position, or further. */
+  readonly sharingLog = this.statement<[holderId: string, position: number], string>`
+    SELECT session_id FROM shared_pasts WHERE holder_id = ? AND log_position >= ? ORDER BY session_id`.pluck().all;
+  /** The forks whose themes are those of the sessions that they share, because nothing has entered their forest yet. */
+  readonly unmoved = this.statement<[holderId: string], string>`
+    SELECT p.session_id FROM shared_pasts p
+    WHERE p.holder_id = ? AND NOT EXISTS (SELECT 1 FROM themes t WHERE t.session_id = p.session_id)
+    ORDER BY p.session_id`.pluck().all;
+
+  readonly #hasThemes = this.statement<[sessionId: string, position: number], number>`
+    SELECT EXISTS (SELECT 1 FROM themes WHERE session_id = ? AND log_position <= ?)`.pluck().one;
+
+  /** The session whose open clusters and themes are those of a session: until a fork's own frontier moves, it is another one. */
+  grower(sessionId: string): Piece {
+    const path = this.of(sessionId);
+    if (path.length === 1) return path[0]!;
+    const grown = path.findLast((piece) => this.#hasThemes(piece.sessionId, piece.logPosition) === 1);
+    return grown ?? path.at(-1)!;
+  }
+
+  of(sessionId: string): Path {
+    const past = this.#past.all(sessionId);
+    const seqFirst = past.length === 0 ? 0 : past.at(-1)!.seqLast + 1;
+    past.push({ sessionId, seqFirst, seqLast: Number.MAX_SAFE_INTEGER, logPosition: Number.MAX_SAFE_INTEGER });
+    return past;
+  }
+
+  share(sessionId: string, past: Path): void {
+    for (const { sessionId: holderId, ...piece } of past) this.#insert.run({ sessionId, holderId, ...piece });
+  }
+}
+
+/** SQL: the session of the cluster `c` began it. A fork has rows for clusters of its past, too. */
+export const IS_BEGUN_HERE = `(c.session_id NOT IN (SELECT session_id FROM shared_pasts)
+  OR c.session_id = (SELECT m.session_id FROM messages m WHERE m.id = c.root_id))`;
+
+/** The parts of a path from one seq to another, both included. */
+export function piecesIn(path: Path, seqFirst: number, seqLast: number): Piece[] {
+  if (path.length === 1) return [{ ...path[0]!, seqFirst, seqLast }];
+  return path.flatMap((piece) => {
+    const [first, last] = [Math.max(seqFirst, piece.seqFirst), Math.min(seqLast, piece.seqLast)];
+    return first > last ? [] : [{ ...piece, seqFirst: first, seqLast: last }];
+  });
+}
+
+/** @throws {StoreError} `SESSION_SHARED` if a fork shares a message of the session after this seq. */
+export function assertUnshared(paths: PathRepository, sessionId: string, seq: number): void {
+  const [forkId] = paths.sharing(sessionId, seq);
+  if (forkId !== undefined) throw new StoreError("SESSION_SHARED", { sessionId, forkId });
+}
+
+/** What a fork shares; empty for other sessions. */
+export function pastOf(path: Path): Path {
+  return path.slice(0, -1);
+}
+
+/** @throws {StoreError} `SESSION_SHARED` for a fork, whose rows are not the whole session. */
+export function assertWhole(paths: PathRepository, sessionId: string): void {
+  const [holder] = pastOf(paths.of(sessionId));
+  if (holder !== undefined) throw new StoreError("SESSION_SHARED", { sessionId: holder.sessionId, forkId: sessionId });
+}
+
+/** @throws {StoreError} `SESSION_SHARED` if a message is in the past of a fork, or the fork's own past holds it. */
+export function assertUnsharedMessage(
+  paths: PathRepository,
+  sessionId: string,
+  message: { sessionId: string; seq: number },
+): void {
+  if (message.sessionId === sessionId) assertUnshared(paths, sessionId, message.seq - 1);
+  else if (isOn(paths.of(sessionId), message)) {
+    throw new StoreError("SESSION_SHARED", { sessionId: message.sessionId, forkId: sessionId });
+  }
+}
+
+/** Returns true if a message is on a path. */
+export function isOn(path: Path, message: { sessionId: string; seq: number }): boolean {
+  return path.some(({ sessionId, seqLast }) => sessionId === message.sessionId && message.seq <= seqLast);
+}
+
+/** @throws {StoreError} `OPTION_INVALID` if a fork would go back into what it shares. */
+export function assertOwn(path: Path, seqLast: number): void {
+  const shared = path.at(-1)!.seqFirst - 1;
+  if (seqLast >= shared) return;
+  const { sessionId } = path.at(-2)!;
+  const expected = `a seq from ${shared} on, where the fork begins; to go further back, fork session "${sessionId}"`;
+  throw new StoreError("OPTION_INVALID", { option: "toSeq", expected, actual: seqLast });
+}

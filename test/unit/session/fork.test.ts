@@ -1,0 +1,164 @@
+import { expect, test } from "vitest";
+import type { MessageInput, Session, Store } from "../../../src/index.ts";
+import { assistant, calls, results, user } from "../../support/said.ts";
+import { temporaryStore } from "../../support/temporary-store.ts";
+
+const SMALL = { hotSize: 4, overlap: 1, evictBatch: 4, maxThemes: 3, openClustersMax: 4 } as const;
+const SUBJECTS = ["deploy region lock", "parser brace token", "invoice currency tax", "photograph resize queue"];
+
+const said = (seq: number): MessageInput =>
+  (seq % 2 === 0 ? user : assistant)(`${SUBJECTS[seq % 4]} number ${seq} of ${SUBJECTS[(seq * 7) % 3]}`);
+
+function talk(session: Session, from: number, to: number): void {
+  for (let seq = from; seq < to; seq++) session.append(said(seq));
+}
+
+function forked(): { store: Store; session: Session; fork: Session } {
+  const store = temporaryStore();
+  const session = store.session("s", { ...SMALL, project: "web", title: "Deploys" });
+  talk(session, 0, 30);
+  const fork = session.fork({ toSeq: 19, id: "f" });
+  talk(fork, 20, 40);
+  return { store, session, fork };
+}
+
+const textsOf = (session: Session): string[] => session.messages().map(({ text }) => text);
+
+test("a fork shares the past, and both go on independently", () => {
+  const { store, session, fork } = forked();
+  expect(textsOf(fork).slice(0, 20)).toEqual(textsOf(session).slice(0, 20));
+  expect(fork.messages({ seqTo: 20 }).map(({ sessionId }) => sessionId)).toEqual([...Array(20).fill("s"), "f"]);
+  expect([session.newest()!.seq, fork.newest()!.seq]).toEqual([29, 39]);
+  expect(fork.info()).toMatchObject({ messageCount: 40, project: "web", title: "Deploys", parentSessionId: "s" });
+  expect(fork.info().opening).toBe(textsOf(session)[0]);
+  expect(store.stats()).toMatchObject({ sessionCount: 2, messageCount: 50 });
+  const { sources, omitted } = fork.render();
+  expect(sources.length + omitted.length).toBeGreaterThan(0);
+  expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+});
+
+test("nothing of the past is copied, at the fork, at its first message, or when the frontier moves", () => {
+  const store = temporaryStore();
+  const session = store.session("s", SMALL);
+  talk(session, 0, 300);
+  const counts = (): unknown[] =>
+    ["messages", "unions", "clusters", "themes"].map(
+      (table) => store.query(`SELECT count(*) AS count FROM ${table}`)[0]!.count,
+    );
+  const before = counts();
+  const fork = session.fork();
+  expect(counts()).toEqual(before);
+  fork.append(said(300));
+  expect(counts()).toEqual([301, ...before.slice(1)]);
+  talk(fork, 301, 320);
+  const [messages, unions, clusters, themes] = counts() as number[];
+  expect(messages).toBe(320);
+  const [, unionsBefore, clustersBefore, themesBefore] = before as number[];
+  expect(unions! - unionsBefore!).toBeLessThan(60);
+  expect(clusters! - clustersBefore!).toBeLessThan(30);
+  expect(themes! - themesBefore!).toBeLessThanOrEqual(3);
+});
+
+test("a search of the fork finds what it shares, and nothing that the session said later", async () => {
+  const { store, session, fork } = forked();
+  session.append(user("The harbor pilot likes lighthouses."));
+  fork.append(user("The harbor pilot likes whales."));
+  const found = async (sessionIds?: string[]) =>
+    (await store.recall("harbor pilot deploy", { limit: 100, ...(sessionIds && { sessionIds }) })).map(
+      ({ sessionId, seq }) => `${sessionId} ${seq}`,
+    );
+  const inFork = await found(["f"]);
+  expect(inFork).toContain("f 40");
+  expect(inFork).toContain("f 0"); // shared
+  expect(inFork.filter((hit) => hit.startsWith("s "))).toEqual([]);
+  const inBoth = await found();
+  expect(inBoth).toEqual(expect.arrayContaining(["s 0", "s 30", "f 40"]));
+  expect(inBoth).not.toContain("f 0");
+  expect(new Set(inBoth).size).toBe(inBoth.length);
+});
+
+test("handles of both keep their members", () => {
+  const { store, session, fork } = forked();
+  const members = (handle: string): number[] => store.expand(handle, { limit: 100 }).members.map(({ id }) => id);
+  const pathOf = (of: Session): Set<number> => new Set(of.messages().map(({ id }) => id));
+  for (const of of [session, fork]) {
+    const path = pathOf(of);
+    for (const { root, messageCount } of [...of.roots(), ...of.roots({ level: "cluster" })]) {
+      expect(members(root)).toHaveLength(messageCount);
+      expect(members(root).every((id) => path.has(id))).toBe(true);
+    }
+  }
+  const before = fork.roots().map(({ root }) => [root, members(root)] as const);
+  talk(session, 30, 60);
+  talk(fork, 40, 70);
+  for (const [root, ids] of before) expect(members(root)).toEqual(ids);
+});
+
+test("what a fork shares stays, and errors say what to do", () => {
+  const { store, session, fork } = forked();
+  const shared = expect.objectContaining({ code: "SESSION_SHARED", details: { sessionId: "s", forkId: "f" } });
+  const [first] = session.messages({ limit: 1 });
+  for (const change of [
+    () => session.rewind({ toSeq: 18 }),
+    () => session.edit(first!.id, user("Something else.")),
+    () => session.pin(first!.id),
+    () => fork.pin(first!.id),
+    () => store.forget("s"),
+    () => store.forget("s", { messageIds: [first!.id] }),
+    () => store.forget("f", { messageIds: [first!.id] }),
+    () => [...store.exportRows({ sessions: ["f"] })],
+  ]) {
+    expect(change).toThrow(shared);
+  }
+  expect(() => fork.rewind({ toSeq: 18 })).toThrow(/from 19 on, where the fork begins.*fork session "s"/);
+  expect(session.rewind({ toSeq: 19 }).supersededCount).toBe(10);
+  expect(session.undo().restoredCount).toBe(10);
+  expect(fork.rewind({ toSeq: 19 }).supersededCount).toBe(20);
+  expect(fork.undo().restoredCount).toBe(20);
+  expect(store.verify().ok).toBe(true);
+  store.forget("f");
+  expect(session.rewind({ toSeq: 5 }).supersededCount).toBe(24);
+  expect(store.verify().ok).toBe(true);
+});
+
+test("a fork begins after a whole step, and under an id of its own", () => {
+  const store = temporaryStore();
+  const session = store.session("s");
+  const refused = (options: Parameters<Session["fork"]>[0]) => expect(() => session.fork(options)).toThrow(/Expected/);
+  refused({});
+  session.appendAll([user("Read it."), calls(["a", "b"]), results(["a"], "one"), { role: "system", content: "Hm." }]);
+  for (const toSeq of [1, 2, 3, 4]) refused({ toSeq });
+  refused({ toSeq: 0, id: "s" });
+  refused({ toSeq: 0, toMessageId: 1 });
+  expect(session.fork({ toSeq: 0 }).messages()).toHaveLength(1);
+  session.append(results(["b"], "two"));
+  refused({ toSeq: 2 });
+  expect(session.fork().messages()).toHaveLength(5);
+});
+
+test("ids of a host and entries of the past are known in a fork", () => {
+  const store = temporaryStore();
+  const session = store.session("s");
+  session.append(user("One", { id: "m-1" }));
+  session.entries.append([{ id: "e-1", value: 1 }]);
+  session.append(user("Two", { id: "m-2" }));
+  session.entries.append([{ value: 2 }]);
+  const fork = session.fork();
+  session.entries.append([{ value: 3 }]);
+  expect(fork.append(user("One", { id: "m-1" }))).toMatchObject({ seq: 0, appended: false });
+  expect(fork.sync([user("One", { id: "m-1" }), user("Two", { id: "m-2" }), user("Three")])).toHaveLength(1);
+  fork.entries.append([{ value: 4 }]);
+  expect(fork.entries.list().map(({ value }) => value)).toEqual([1, 4]);
+  expect(fork.entries.list({ descending: true }).map(({ value }) => value)).toEqual([4, 1]);
+  expect(() => fork.entries.append([{ id: "e-1", value: 5 }], { known: "replace" })).toThrow(
+    expect.objectContaining({ code: "SESSION_SHARED" }),
+  );
+});
+
+test("an export of a fork is whole", () => {
+  const { store, fork } = forked();
+  const lines = [...store.export({ sessions: ["f"] })];
+  expect(lines).toHaveLength(41);
+  expect(new Set(lines.map(({ session }) => session))).toEqual(new Set(["f"]));
+  expect(lines.slice(1).map((line) => "seq" in line && line.seq)).toEqual(fork.messages().map(({ seq }) => seq));
+});
