@@ -36,14 +36,20 @@ export function sessionTree(store: Store, session: Session): SessionTree {
   }
 }
 
+/** Says where a session began; "" if it began by itself. */
+export function originOf({ parentSessionId, forkSeq }: SessionOverview): string {
+  if (parentSessionId === null) return "";
+  return `${forkSeq === null ? "started by" : "forked from"} ${oneLine(parentSessionId)}`;
+}
+
 export function* treeLines(store: Store, tree: SessionTree, terminal: Terminal, indent = ""): Generator<string> {
   const { session, branches, children } = tree;
   const cut = (line: string): string => (terminal.width === undefined ? line : cutToWidth(line, terminal.width));
   const count = formatCount(session.messageCount, "message");
-  const mark = indent === "" ? "" : "↳ ";
-  yield cut(
-    `${indent}${mark}${[oneLine(session.id), count, oneLine(sessionName(session) ?? "")].filter(Boolean).join(" · ")}`,
-  );
+  const isTop = indent === "";
+  const origin = isTop ? originOf(session) : session.forkSeq === null ? "" : "fork";
+  const facts = [oneLine(session.id), origin, count, oneLine(sessionName(session) ?? "")];
+  yield cut(`${indent}${isTop ? "" : "↳ "}${facts.filter(Boolean).join(" · ")}`);
   const inner = `${indent}  `;
   for (const branch of branches) {
     const facts = [`superseded ${formatTime(branch.supersededAtMs)}`, formatCount(branch.messageCount, "message")];

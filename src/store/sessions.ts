@@ -30,7 +30,10 @@ export interface SessionOverview {
   opening: string | null;
   source: string | null;
   externalId: string | null;
+  /** The session that started it, or that it was forked from. */
   parentSessionId: string | null;
+  /** For a fork, the seq of the last message that it has in common with its parent. */
+  forkSeq: number | null;
   messageCount: number;
   tokenCount: number;
   themeCount: number;
@@ -377,10 +380,10 @@ export class SessionRepository extends Repository {
       if (row.messageCount + row.forgottenCount < row.seqEnd) {
         throw new SyntaxError(`messages of session ${row.id} are missing, or in no index`);
       }
-      const { id, project, title, opening, source, externalId, parentSessionId, ...counts } = row;
+      const { id, project, title, opening, source, externalId, parentSessionId, forkSeq, ...counts } = row;
       const { messageCount, clusterCount, createdAtMs, updatedAtMs } = counts;
       const { tokenCount, themeCount } = this.#sizesOf(row);
-      const names = { id, project, title, opening, source, externalId, parentSessionId };
+      const names = { id, project, title, opening, source, externalId, parentSessionId, forkSeq };
       return { ...names, messageCount, tokenCount, themeCount, clusterCount, createdAtMs, updatedAtMs };
     });
   }

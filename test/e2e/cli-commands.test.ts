@@ -23,7 +23,7 @@ interface Trial {
 }
 
 const SESSION =
-  "id project title opening source externalId parentSessionId messageCount tokenCount themeCount clusterCount createdAtMs updatedAtMs";
+  "id project title opening source externalId parentSessionId forkSeq messageCount tokenCount themeCount clusterCount createdAtMs updatedAtMs";
 
 const STATS =
   "path sessionCount messageCount supersededCount tokenCount clusterCount themeCount summaryCount standInCount summaryInputTokens summaryOutputTokens summaryCostUsd artifactCount artifactBytes pendingVectorCount pendingVectorsSinceMs failedVectorCount withoutVectorCount unindexedCount logPosition fileBytes walBytes embedderId";

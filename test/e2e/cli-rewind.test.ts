@@ -75,6 +75,21 @@ test("a tree has the sessions that a session started, and their branches", async
   expect(stdout).toMatch(/\n {2}↳ helper · 0 messages\n {4}✗ superseded .* a gull\n$/);
 });
 
+test("a fork shares the session up to a message, and both say where it began", async () => {
+  const [first] = await shown();
+  const forked = await folder.run(["fork", "s", "--at", `message:${first!.id}`, "--id", "another"]);
+  expect([forked.exitCode, forked.stdout]).toEqual([0, "another shares 1 message of s.\n"]);
+  expect((await folder.json("show", "another")).messages).toEqual([first]);
+  expect((await folder.run(["show", "another"])).stdout).toContain("session another · forked from s\n");
+  expect((await folder.run(["show", "another", "--tree"])).stdout).toMatch(
+    /^another · forked from s · 1 message · harbor\n/,
+  );
+  expect((await folder.run(["show", "s", "--tree"])).stdout).toMatch(/\n {2}↳ another · fork · 1 message · harbor\n/);
+  const refused = await folder.run(["forget", "s", "--yes"]);
+  expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringContaining('forget "another" first')]);
+  await folder.run(["forget", "another", "--yes"]);
+});
+
 test("a message that the session does not have is refused, and a rewind needs a target", async () => {
   const other = await folder.run(["rewind", "helper", "--to", "message:1"]);
   expect([other.exitCode, other.stderr]).toEqual([

@@ -9,7 +9,7 @@ import { findSession, SESSION_MEANING } from "../find-session.ts";
 import { headline } from "../headline.ts";
 import { messageLines, saidLines, saidParts } from "../message-lines.ts";
 import { moreLines, PAGE_OPTIONS, type PageOptions, wholeNumberOption } from "../options.ts";
-import { sessionTree, treeLines } from "../session-tree.ts";
+import { originOf, sessionTree, treeLines } from "../session-tree.ts";
 import { shortIds } from "../short-ids.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, formatTime, oneLine } from "../text.ts";
@@ -97,14 +97,14 @@ function* sessionLines(
   terminal: Terminal,
   shortId: string,
 ): Generator<string> {
-  const { project, source, parentSessionId, messageCount, tokenCount, createdAtMs, updatedAtMs } = overview;
+  const { project, source, messageCount, tokenCount, createdAtMs, updatedAtMs } = overview;
   const id = oneLine(overview.id);
   yield headline(sessionName(overview) ?? id, terminal);
   const origin = [
     `session ${id}`,
     project === null ? "" : `project ${oneLine(project)}`,
     source === null ? "" : `from ${source}`,
-    parentSessionId === null ? "" : `started by ${parentSessionId}`,
+    originOf(overview),
   ];
   yield origin.filter(Boolean).join(" · ");
   const counts = [formatCount(messageCount, "message"), formatCount(tokenCount, "token")];

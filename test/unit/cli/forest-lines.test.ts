@@ -18,6 +18,7 @@ const VIEW: ForestView = {
     source: null,
     externalId: null,
     parentSessionId: null,
+    forkSeq: null,
     messageCount: 1_034,
     tokenCount: 8_100,
     themeCount: 3,
