@@ -15,7 +15,7 @@ export class ByteWriter {
     this.#bytes[this.#length++] = left;
   }
 
-  /** A whole number of either sign, of less than 53 bits. */
+  /** A whole number of either sign, of at most 52 bits. */
   signed(value: number): void {
     this.number(value < 0 ? -2 * value - 1 : 2 * value);
   }

@@ -9,6 +9,9 @@ const BUCKET_BYTES = 1_800;
 /** The lists of a segment of at most this many bytes stand in its head. Readers keep heads in memory. */
 const INLINE_BYTES_MAX = 100_000;
 
+/** Times farther from 1970 are rounded to this one, about the year 37,600, because `signed` takes differences of 52 bits. */
+const TIMES_MS_MAX = 2 ** 50;
+
 /** A message, as far as ranking needs it. */
 export interface IndexedMessage {
   sessionNo: number;
@@ -177,8 +180,9 @@ function encodeSegment(
     writer.number(seq);
     writer.number(wordCount);
     writer.number(tokenCount);
-    writer.signed(createdAtMs - lastMs);
-    lastMs = createdAtMs;
+    const time = Math.max(-TIMES_MS_MAX, Math.min(TIMES_MS_MAX, createdAtMs));
+    writer.signed(time - lastMs);
+    lastMs = time;
   }
   const isInline = buckets.reduce((sum, { length }) => sum + length, 0) <= INLINE_BYTES_MAX;
   writer.number(firstWords.length);

@@ -52,6 +52,19 @@ test("what is pushed is what the store has, and a second push sends nothing", as
   await expectOnHub(url, store, "two");
 });
 
+test("messages of times far from now are pushed and found", async () => {
+  const url = await readyDatabase();
+  const [hub, store] = [await opened(url), temporaryStore()];
+  const times = [8.64e15, -8.64e15, 5e15, 0];
+  store
+    .session("far", { project: "web" })
+    .appendAll(times.map((createdAt, at) => ({ role: "user", content: `harbor ${at}`, createdAt })));
+  expect(await hub.push(store, { projects: ["web"] })).toMatchObject({ messageCount: 4 });
+  await expectOnHub(url, store, "far");
+  expect(await hub.recall("harbor")).toHaveLength(4);
+  expect(await hub.recall("harbor", { untilMs: 0 })).toHaveLength(2);
+});
+
 test("a long session goes in several transactions", async () => {
   const url = await readyDatabase();
   const [hub, store] = [await opened(url), temporaryStore()];
