@@ -79,33 +79,37 @@ export async function expandOnHub(
     row: decodeMessage(row, sessionId, undefined).row as FactTables["messages"],
     text: textOf(row.body),
   }));
-  const isLong = decoded.some(({ row }) => mayHaveArtifacts(String(row.parts)));
-  const strings = isLong ? await longStringsOf(client, place, hubSession) : new Map();
+  const long = decoded.flatMap(({ row }) => (mayHaveArtifacts(String(row.parts)) ? row.id : []));
+  const strings = long.length > 0 ? await longStringsOf(client, place, hubSession, new Set(long)) : new Map();
   const members = decoded.map(({ row, text }) => messageOf(row, text, strings));
   return { sessionId, store, members, memberCount, offset };
 }
 
 type LongString = FactTables["artifacts"] & { pointer: string };
 
-/** The long strings of a session's messages, by the ids of the messages. */
+/** The long strings of messages of a session, by their ids. */
 async function longStringsOf(
   client: PoolClient,
   place: number,
   hubSession: number,
+  messageIds: ReadonlySet<number>,
 ): Promise<Map<number, LongString[]>> {
-  const select = async (sql: string): Promise<FactRow[]> => {
-    const { rows } = await client.query<{ body: Buffer }>(sql, [place, hubSession]);
-    return rows.flatMap(({ body }) => decodeRows(body));
+  const select = async (sql: string, ...values: unknown[]): Promise<FactRow["row"][]> => {
+    const { rows } = await client.query<{ body: Buffer }>(sql, [place, hubSession, ...values]);
+    return rows.flatMap(({ body }) => decodeRows(body).map(({ row }) => row));
   };
-  const contents = await select("SELECT body FROM coppice.artifacts WHERE place = $1 AND session_no = $2");
-  const bySha256 = new Map(contents.map(({ row }) => [(row as FactTables["artifacts"]).sha256, row]));
-  const links = await select(
+  const all = (await select(
     "SELECT body FROM coppice.facts WHERE place = $1 AND session_no = $2 AND kind = 'messageArtifacts'",
-  );
+  )) as FactTables["messageArtifacts"][];
+  const links = all.filter(({ messageId }) => messageIds.has(messageId));
+  const contents = (await select(
+    "SELECT body FROM coppice.artifacts WHERE place = $1 AND session_no = $2 AND sha256 = ANY ($3::bytea[])",
+    links.map(({ sha256 }) => Buffer.from(String(sha256), "hex")),
+  )) as FactTables["artifacts"][];
+  const bySha256 = new Map(contents.map((row) => [row.sha256, row]));
   const found = new Map<number, LongString[]>();
-  for (const { row } of links) {
-    const { messageId, pointer, sha256 } = row as FactTables["messageArtifacts"];
-    const content = bySha256.get(sha256) as FactTables["artifacts"] | undefined;
+  for (const { messageId, pointer, sha256 } of links) {
+    const content = bySha256.get(sha256);
     if (content !== undefined) found.set(messageId, [...(found.get(messageId) ?? []), { ...content, pointer }]);
   }
   return found;

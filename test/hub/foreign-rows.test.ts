@@ -110,6 +110,19 @@ test("a segment with messages that are not there is named", async () => {
   await expect(hub.recall("xyzzi")).rejects.toMatchObject({ code: "HUB_REFUSED" });
 });
 
+test("an expansion reads only the long strings of its messages", async () => {
+  const { url, hub, theirs } = await pushed();
+  const long = Array.from({ length: 5_000 }, (_, index) => `w${index}`).join(" ");
+  theirs.session("long", { project: "web" }).appendAll([user(`lighthouse ${long}`), user(`anchor ${long}`)]);
+  await hub.push(theirs, { projects: ["web"] });
+  const [hit] = await hub.recall("lighthouse");
+  // The other one can be read no more.
+  const [other] = theirs.query("SELECT sha256 FROM message_artifacts ORDER BY message_id DESC LIMIT 1");
+  await run(url, "UPDATE coppice.artifacts SET body = '\\x09' WHERE encode(sha256, 'hex') = $1", [other!.sha256]);
+  const { members } = await hub.expand(hit!, { limit: 1 });
+  expect(members).toEqual(theirs.resume("long").messages({ limit: 1 }));
+});
+
 test("a segment of one team hides no messages of another", async () => {
   const { url, hub } = await pushed();
   const before = await hub.recall("harbor");
