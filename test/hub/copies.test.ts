@@ -144,6 +144,22 @@ test("an older copy that has gone on is behind until it has pulled", async () =>
   expect(await hub.push(older, WEB)).toMatchObject({ behind: [], messageCount: 1 });
 });
 
+test("a session that a hub of version 3 has with its vectors is no other after the upgrade", async () => {
+  const url = await readyDatabase();
+  const [hub, store] = [await openedHubOf(url), temporaryStore()];
+  store.session("s", { project: "web" }).appendAll(talk(4));
+  await hub.push(store, WEB);
+  await run(
+    url,
+    `INSERT INTO coppice.facts (place, session_no, kind, chunk, team, digest, body)
+     SELECT place, session_no, 'vectors', 0, team, '\\x01', '\\x01' FROM coppice.facts WHERE kind = 'origin'`,
+  );
+  forgetNotes(store); // older stores have none
+  expect(await hub.push(store, WEB)).toMatchObject({ behind: [], sessionCount: 1 });
+  expect(await run(url, "SELECT FROM coppice.facts WHERE kind = 'vectors'")).toEqual([]);
+  expect(await hub.push(store, WEB)).toMatchObject({ behind: [], sessionCount: 0 });
+});
+
 test("a store that lost its notes goes on, and one that has nothing newer asks the hub first", async () => {
   const url = await readyDatabase();
   const hub = await openedHubOf(url);
