@@ -2,9 +2,12 @@ import type { PoolClient } from "pg";
 import type { QueryVector } from "../recall/query-vector.ts";
 import { PROBED_CLUSTERS } from "../recall/vector-source.ts";
 import { decodeEmbedding } from "../vector/codec.ts";
-import { isUsable } from "../vector/vector.ts";
+import { squaredLength } from "../vector/vector.ts";
 import type { MessageKey } from "./hub-source.ts";
-import { hasCentroids, vectorText } from "./pgvector.ts";
+import { CENTROID_DIMENSION_MAX, hasCentroids, vectorText } from "./pgvector.ts";
+
+/** Stores have vectors of the length 1, and rounding leaves less than this of an error in its square. */
+const LENGTH_ERROR_MAX = 0.01;
 
 /** A message of a near cluster. */
 export interface NearMember extends Pick<MessageKey, "sessionNo" | "messageId"> {
@@ -37,7 +40,7 @@ export async function nearMembers(
   project: string | undefined,
   { embedderId, embedding }: QueryVector,
 ): Promise<NearMember[]> {
-  if (!(await hasCentroids(client))) return [];
+  if (embedding.length > CENTROID_DIMENSION_MAX || !(await hasCentroids(client))) return [];
   const places = await client.query<{ place: number }>(
     "SELECT place FROM coppice.places WHERE $1::text IS NULL OR project = $1",
     [project ?? null],
@@ -75,7 +78,9 @@ export async function vectorsOfMessages(
 function decoded(bytes: Buffer, dimension: number): Float32Array | undefined {
   try {
     const vector = decodeEmbedding(bytes);
-    return vector.length === dimension && isUsable(vector) ? vector : undefined;
+    // A longer vector would be near to every query.
+    const isUnit = Math.abs(squaredLength(vector) - 1) < LENGTH_ERROR_MAX;
+    return vector.length === dimension && isUnit ? vector : undefined;
   } catch {
     return undefined;
   }

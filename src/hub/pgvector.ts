@@ -1,9 +1,14 @@
 import type { PoolClient } from "pg";
 
-/** True if the hub can search by meaning. */
+/** The most dimensions of a vector of 16-bit numbers. */
+export const CENTROID_DIMENSION_MAX = 16_000;
+
+/** True if the hub can search by meaning. Then the transaction finds the operators of pgvector, in whichever schema they are. */
 export async function hasCentroids(client: PoolClient): Promise<boolean> {
   const { rowCount } = await client.query(
-    "SELECT FROM pg_attribute WHERE attrelid = 'coppice.clusters'::regclass AND attname = 'centroid' AND NOT attisdropped",
+    `SELECT set_config('search_path', quote_ident(n.nspname), true)
+     FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid JOIN pg_namespace n ON n.oid = t.typnamespace
+     WHERE a.attrelid = 'coppice.clusters'::regclass AND a.attname = 'centroid' AND NOT a.attisdropped`,
   );
   return rowCount === 1;
 }
@@ -22,7 +27,12 @@ export async function addCentroids(client: PoolClient): Promise<boolean> {
   if (rowCount === 0) return false;
   await client.query("SAVEPOINT pgvector");
   try {
-    await client.query(`CREATE EXTENSION IF NOT EXISTS vector;
+    await client.query("CREATE EXTENSION IF NOT EXISTS vector");
+    const { rows } = await client.query<{ schema: string }>(
+      "SELECT quote_ident(n.nspname) AS schema FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE extname = 'vector'",
+    );
+    await client.query(`SET LOCAL search_path = ${rows[0]!.schema};
+      GRANT USAGE ON SCHEMA ${rows[0]!.schema} TO coppice_reader, coppice_writer;
       DELETE FROM coppice.clusters;
       UPDATE coppice.sessions SET vectors = NULL WHERE vectors IS NOT NULL;
       ALTER TABLE coppice.clusters ADD centroid halfvec NOT NULL CHECK (vector_dims(centroid) = dimension)`);

@@ -5,7 +5,7 @@ import type { RowsOrigin } from "../store/fact-rows.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { decodeEmbedding } from "../vector/codec.ts";
 import { addInto, isUsable, normalize } from "../vector/vector.ts";
-import { hasCentroids, vectorText } from "./pgvector.ts";
+import { CENTROID_DIMENSION_MAX, hasCentroids, vectorText } from "./pgvector.ts";
 import { insertRows, type SessionKey } from "./places.ts";
 import { digestOf } from "./rows.ts";
 
@@ -69,7 +69,8 @@ export async function putVectors(
   known: Buffer | null,
 ): Promise<boolean> {
   const { embedderId, dimension, messages } = vectors;
-  const clusters = messages.size > 0 && (await hasCentroids(client)) ? vectors.clusters : [];
+  const mayHaveClusters = messages.size > 0 && dimension <= CENTROID_DIMENSION_MAX;
+  const clusters = mayHaveClusters && (await hasCentroids(client)) ? vectors.clusters : [];
   const digested = clusters.map((cluster) => {
     return { ...cluster, digest: digestOf(JSON.stringify([embedderId, dimension, cluster])) };
   });

@@ -5,6 +5,7 @@ import { grantTeam, initHub, upgradeHub } from "../../src/hub/administration.ts"
 import { HubConnection } from "../../src/hub/connection.ts";
 import { type Hub, openHub } from "../../src/hub/index.ts";
 import { type Embedder, type MessageInput, openStore, type Store } from "../../src/index.ts";
+import { encodeVector } from "../../src/vector/codec.ts";
 import { asRole, hasVector, run, testDatabase } from "../support/hub.ts";
 import { letterEmbedder, remoteLetters, renamedEmbedder } from "../support/other-embedders.ts";
 import { inFolderAsync } from "../support/temporary-store.ts";
@@ -187,6 +188,72 @@ describe.skipIf(!HAS_PGVECTOR)("with pgvector", () => {
       expect((await hub.keep()).expiredCount).toBe(1);
       expect(await clusterCount(project)).toBe(0);
       other.close();
+      store.close();
+      await hub.close();
+    });
+  });
+
+  test("a vector that is longer than those of stores counts for nothing", async () => {
+    const project = "long";
+    await inFolderAsync(async (folder) => {
+      const hub = await openHub(asRole(url, WRITER));
+      const store = openStore(join(folder, "local.db"), { embedder: letterEmbedder });
+      store.session("s", { project }).appendAll([
+        { role: "user", content: "unlocked" },
+        { role: "assistant", content: "something else" },
+      ]);
+      await hub.push(store, { projects: [project] });
+      const found = async () => (await hub.recall("locker", { project, store })).map(({ text }) => text);
+      expect((await found())[0]).toBe("unlocked");
+      for (const value of [1e18, 50, Number.NaN, Number.POSITIVE_INFINITY]) {
+        const embedding = encodeVector(new Float32Array(letterEmbedder.dimension).fill(value));
+        await run(
+          url,
+          `UPDATE coppice.messages m SET embedding = $1 FROM coppice.places p
+           WHERE p.place = m.place AND p.project = $2 AND m.seq = 1`,
+          [embedding, project],
+        );
+        expect((await found())[0], String(value)).toBe("unlocked");
+      }
+      store.close();
+      await hub.close();
+    });
+  });
+
+  test("vectors with more dimensions than the server can compare go to the hub, and searches go by words", async () => {
+    const dimension = 16_001;
+    const embed = (text: string): Float32Array | undefined => {
+      const short = letterEmbedder.embed(text);
+      return short && new Float32Array(dimension).map((_, index) => short[index] ?? 0);
+    };
+    const project = "wide";
+    await inFolderAsync(async (folder) => {
+      const hub = await openHub(asRole(url, WRITER));
+      const store = openStore(join(folder, "local.db"), {
+        embedder: { ...letterEmbedder, id: "wide", dimension, embed },
+      });
+      store.session("s", { project }).append({ role: "user", content: "the harbor is open" });
+      expect(await hub.push(store, { projects: [project] })).toMatchObject({ sessionCount: 1, messageCount: 1 });
+      expect(await hub.recall("harbor", { project, store })).toHaveLength(1);
+      store.close();
+      await hub.close();
+    });
+  });
+
+  test("members compare by meaning wherever pgvector is", async () => {
+    const other = await testDatabase();
+    const user = new URL(other).username;
+    await run(other, `CREATE SCHEMA "${user}"`); // the first place for the extensions of this user
+    const connection = await HubConnection.to(other);
+    expect(await initHub(connection)).toMatchObject({ hasPgvector: true });
+    await grantTeam(connection, WRITER, `meaning_${process.pid}`, "write");
+    await connection.close();
+    await inFolderAsync(async (folder) => {
+      const hub = await openHub(asRole(other, WRITER));
+      const store = openStore(join(folder, "local.db"), { embedder: letterEmbedder });
+      store.session("s", { project: "web" }).append({ role: "user", content: "unlocked" });
+      await hub.push(store, { projects: ["web"] });
+      expect(await hub.recall("locker", { store })).toHaveLength(1);
       store.close();
       await hub.close();
     });
