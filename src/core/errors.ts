@@ -17,7 +17,7 @@ export interface ErrorDetails {
   SESSION_CONFLICT: { sessionId: string; field: string; stored: unknown; given: unknown };
   SESSION_CHANGED: { sessionId: string; seqExpected: number; seqFound: number };
   SESSION_SUPERSEDED: { sessionId: string; parentSessionId: string };
-  /** What was asked would change messages of a session that a fork shares. */
+  /** What was asked would change messages that a fork shares, or move the rows of a fork. */
   SESSION_SHARED: { sessionId: string; forkId: string };
   HANDLE_INVALID: { handle: string; reason: string };
   ROOT_NOT_FOUND: { handle: string };
@@ -110,8 +110,8 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
     hint: `Open session "${parentSessionId}". \`expand\` shows its superseded messages, and \`undo\` brings them back. \`forget\` with \`messageIds\` deletes them.`,
   }),
   SESSION_SHARED: ({ sessionId, forkId }) => ({
-    message: `Session "${forkId}" shares these messages of session "${sessionId}", so they stay as they are.`,
-    hint: `To go back, fork "${sessionId}" at an earlier message and continue there. To forget messages, forget "${forkId}" first. To move the fork to another store, use \`export\` without rows.`,
+    message: `Session "${forkId}" is a fork that shares messages of session "${sessionId}". They stay as they are, and the rows of a fork do not move without them.`,
+    hint: `To go back, fork "${sessionId}" at an earlier message and continue there. To forget messages, forget "${forkId}" first. To move "${forkId}" to another store, use \`export\` without rows; to move rows of other sessions, name these sessions.`,
   }),
   HANDLE_INVALID: ({ handle, reason }) => ({
     message: `"${handle}" is not a handle: ${reason}.`,

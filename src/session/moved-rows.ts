@@ -6,6 +6,7 @@ import { searchWords } from "../models/search-words.ts";
 import { TITLES } from "../models/title.ts";
 import type { FactRow } from "../store/fact-rows.ts";
 import { freeIdBlock, idBlockOf, storeIdOf, takeIdBlock } from "../store/id-blocks.ts";
+import { assertWhole } from "../store/paths.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { rowOfText, rowText } from "../store/row-text.ts";
 import { sessionRows } from "../store/session-rows.ts";
@@ -51,10 +52,17 @@ export interface ImportedRows {
 /** How the rows of sessions become rows of this store. */
 export const WRITE_TERMS: WriteRowsTerms = { ...TITLES, searchWords, localEmbedder: hashingEmbedder };
 
-/** Yields the lines of a file. The rows of each session are of one snapshot. @throws {StoreError} `SESSION_NOT_FOUND`, `STORE_CORRUPT`. */
+/**
+ * Yields the lines of a file. The rows of each session are of one snapshot.
+ *
+ * @throws {StoreError} `SESSION_NOT_FOUND`, `STORE_CORRUPT`; `SESSION_SHARED` for a fork, before the first line.
+ */
 export function* rowLines(repositories: Repositories, options: ExportRowsOptions): Generator<string> {
   const { database } = repositories;
   const asked = sessionsInOrder(repositories, options).map(({ id }) => id);
+  database.read(() => {
+    for (const id of asked) assertWhole(repositories.paths, id);
+  });
   const storeId = storeIdOf(repositories);
   if (options.ownIds) database.write("exportRows", () => useOwnIds(repositories));
   const digest = createHash("sha256");

@@ -79,7 +79,7 @@ export function recapOf(repositories: Repositories, options: RecapSettings, read
   for (const id of sessionIds.toReversed()) reader(id, () => groups.addSession(id), undefined);
   for (const id of sessionIds.slice(0, ENDING_SESSIONS_MAX)) {
     const ends = reader(id, () => openEnds(repositories, id).map((end) => ({ end, group: groups.ofLine(end) })), []);
-    for (const { end, group } of ends) if (end.atMs >= sinceMs) group?.open.push(end);
+    for (const { end, group } of ends) if (end.atMs >= sinceMs && end.sessionId === id) group?.open.push(end);
   }
   const sized = groups.all.map((group) => ({ group, size: messageCountOf(group) + END_MESSAGES * group.open.length }));
   const topics = sized
@@ -121,7 +121,10 @@ class Groups {
     const { project, graduatedSeq: seqFrom } = sessions.known(id);
     const rows = clusters.workedSince(id, this.#sinceMs);
     const window = { seqFrom, seqEnd: Number.MAX_SAFE_INTEGER, limit: MESSAGES_MAX };
-    const hot = messages.notableBefore(id, window).filter(({ createdAtMs }) => createdAtMs >= this.#sinceMs);
+    // What a fork shares was worked on in the session that holds it.
+    const hot = messages.notableBefore(id, window).filter(({ createdAtMs, sessionId }) => {
+      return createdAtMs >= this.#sinceMs && sessionId === id;
+    });
     for (const { themeRoot, ...cluster } of rows) {
       const { subjectParentId: subject } = cluster;
       const root =

@@ -97,7 +97,8 @@ export class ClusterRepository extends Repository {
   readonly #workedSince = this.statement<Grown & { sinceMs: number }, DatedCluster & { themeRoot: number }>`
     ${UP} SELECT ${CLUSTER.of("c")}, up.root AS themeRoot, first.created_at_ms AS firstAtMs
     FROM ${WITH_THEME} JOIN messages first ON first.id = c.root_id
-    WHERE c.session_id = @sessionId AND c.last_at_ms >= @sinceMs
+    WHERE c.session_id = @sessionId AND c.last_at_ms >= @sinceMs AND c.seq_last > coalesce((
+      SELECT max(seq_last) FROM shared_pasts WHERE session_id = @sessionId), -1)
     ORDER BY c.seq_first`;
   readonly #paths: PathRepository;
 
@@ -132,7 +133,7 @@ export class ClusterRepository extends Repository {
     return this.#withThemes.all(this.#grown(sessionId));
   }
 
-  /** The clusters of a session that have messages of this time or later, with their themes. */
+  /** The clusters of a session that have messages of this time or later, with their themes. For a fork, shared messages do not count. */
   workedSince(sessionId: string, sinceMs: number): (DatedCluster & { themeRoot: number })[] {
     return this.#workedSince.all({ ...this.#grown(sessionId), sinceMs });
   }

@@ -1,6 +1,7 @@
 import { estimatingTokenCounter, messageTokens } from "../core/tokens.ts";
 import type { ContextMessage, RenderResult, Store } from "../index.ts";
 import type { ContextAnswer, ContextMessageView, ContextRequest, CoverageRun, How, Stretch } from "./api.ts";
+import { isOfSession } from "./path.ts";
 import { sql } from "./sql.ts";
 
 type Source = RenderResult["sources"][number];
@@ -16,7 +17,8 @@ const ATTRIBUTE = /([a-z]+)="([^"]*)"/g;
 export function contextAnswer(store: Store, { session: id, ...options }: Omit<ContextRequest, "at">): ContextAnswer {
   const session = store.resume(id);
   const [row] = store.query(sql`
-    SELECT settings, (SELECT max(seq) + 1 FROM messages WHERE session_id = s.id) AS seqEnd FROM sessions s WHERE id = ${id}`);
+    SELECT settings, (SELECT max(seq) + 1 FROM messages WHERE ${isOfSession(store, id)}) AS seqEnd
+    FROM sessions WHERE id = ${id}`);
   const settings = JSON.parse(String(row?.settings ?? "{}"));
   const result = session.render(options);
   const inSession = new Map(
@@ -207,7 +209,7 @@ function coverageOf(
   const hows = new Uint8Array(seqEnd).fill(HOWS.indexOf("pointer"));
   const mark = (how: How, first: number, last: number): void =>
     void hows.fill(HOWS.indexOf(how as "quoted"), first, last + 1);
-  const forgotten = store.query(sql`SELECT seq FROM forgotten_messages WHERE session_id = ${session}`);
+  const forgotten = store.query(sql`SELECT seq FROM forgotten_messages WHERE ${isOfSession(store, session)}`);
   for (const { seq } of forgotten) hows[Number(seq)] = HOWS.indexOf("absent");
   for (const source of result.sources) {
     if (source.how === "summary") for (const seq of seqsOf(store, source.handle, source)) mark("summary", seq, seq);

@@ -2,6 +2,7 @@ import { StoreError } from "../core/errors.ts";
 import { parseHandle } from "../core/handle.ts";
 import type { Store } from "../index.ts";
 import type { ForestAnswer, LogAnswer, WhyAnswer } from "./api.ts";
+import { isOfForest, isOfSession } from "./path.ts";
 import { sql } from "./sql.ts";
 
 const LEVEL_LETTER: Record<string, string> = { cluster: "c", theme: "t", subject: "b" };
@@ -11,17 +12,18 @@ export function forestAnswer(store: Store, id: string): ForestAnswer {
   const session = store.resume(id);
   const themes = session.roots();
   const clusters = session.roots({ level: "cluster" });
+  const ofSession = isOfSession(store, id);
   const [row] = store.query(sql`
     SELECT s.graduated_seq, s.evicted_seq,
-      (SELECT max(seq) + 1 FROM messages WHERE session_id = s.id) AS seq_end,
-      (SELECT max(id) FROM unions WHERE session_id = s.id AND level <> 'subject') AS log_position,
-      (SELECT sum(token_count) FROM messages WHERE session_id = s.id AND seq >= s.evicted_seq) AS hot_token_count
+      (SELECT max(seq) + 1 FROM messages WHERE ${ofSession}) AS seq_end,
+      (SELECT max(u.id) FROM unions u WHERE ${isOfForest(store, id, "u", "id")} AND level <> 'subject') AS log_position,
+      (SELECT sum(token_count) FROM messages WHERE ${ofSession} AND seq >= s.evicted_seq) AS hot_token_count
     FROM sessions s WHERE s.id = ${id}`);
   const number = (name: string): number => Number(row?.[name] ?? 0);
   const statement = sql`
     SELECT c.root_id, c.label, c.message_count, c.token_count, c.seq_first, c.seq_last, c.last_at_ms, c.settled_at,
       c.subject_parent_id, (SELECT created_at_ms FROM messages WHERE id = c.root_id) AS first_at_ms
-    FROM clusters c WHERE c.session_id = ${id} ORDER BY c.seq_first`;
+    FROM clusters c WHERE ${isOfForest(store, id, "c", "log_position")} ORDER BY c.seq_first, c.log_position`;
   const rows = new Map(store.query(statement).map((cluster) => [Number(cluster.root_id), cluster]));
   const shared = subjectsWithOthers(store, id);
   const themeOf = new Map(
@@ -94,7 +96,7 @@ export function logAnswer(store: Store, session: string, after: number, limit: n
     LEFT JOIN messages step ON step.id = u.node AND u.level = 'cluster' AND u.kind IN ('start', 'join')
     LEFT JOIN messages last ON last.id = coalesce((
       SELECT max(id) FROM messages WHERE step_id = step.id AND step_id <> id), step.id)
-    WHERE u.session_id = ${session} AND u.id > ${after} AND u.level <> 'subject'
+    WHERE ${isOfForest(store, session, "u", "id")} AND u.id > ${after} AND u.level <> 'subject'
       AND u.generation = (SELECT max(id) FROM generations)
     ORDER BY u.id LIMIT ${limit}`);
   const numbers = (name: string, missing: number): number[] => rows.map((row) => Number(row[name] ?? missing));

@@ -1,5 +1,6 @@
 import type { Message, Part, Store } from "../index.ts";
 import type { MembersAnswer, MembersRequest, MessagesAnswer, OutlineAnswer, ViewMessage, ViewPart } from "./api.ts";
+import { isOfSession } from "./path.ts";
 import { RefusedRequest } from "./refusal.ts";
 import { sql } from "./sql.ts";
 
@@ -22,7 +23,7 @@ export function outlineOf(store: Store, session: string, seqFrom: number, limit:
       json_group_array(created_at_ms) AS times, json_group_array(seq) FILTER (WHERE pinned = 1) AS pinned
     FROM (
       SELECT seq, role, token_count, turn_seq, created_at_ms, pinned FROM messages
-      WHERE session_id = ${session} AND seq >= ${seqFrom} ORDER BY seq LIMIT ${limit})`);
+      WHERE ${isOfSession(store, session)} AND seq >= ${seqFrom} ORDER BY seq LIMIT ${limit})`);
   const numbers = (name: string): number[] => JSON.parse(String(row![name]));
   const seqs = numbers("seqs");
   return {
@@ -56,7 +57,7 @@ export function messagesPage(store: Store, sessionId: string, seqFrom: number, l
   }
   const statement = sql`
     SELECT seq, role, text, token_count, created_at_ms, parts FROM messages
-    WHERE session_id = ${sessionId} AND seq >= ${seqFrom} ORDER BY seq LIMIT ${limit}`;
+    WHERE ${isOfSession(store, sessionId)} AND seq >= ${seqFrom} ORDER BY seq LIMIT ${limit}`;
   return { messages, next, sql: statement };
 }
 

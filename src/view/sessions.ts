@@ -11,6 +11,7 @@ import type {
   SessionsAnswer,
   SessionsRequest,
 } from "./api.ts";
+import { isOfSession } from "./path.ts";
 import { Fragment, sql } from "./sql.ts";
 import type { ViewStore } from "./view-store.ts";
 
@@ -195,7 +196,7 @@ export function newsOf(
 export function sessionPage(store: Store, id: string): SessionAnswer {
   const session = store.resume(id);
   const statement = sql`
-    SELECT s.*, (SELECT max(seq) + 1 FROM messages WHERE session_id = s.id) AS seq_end,
+    SELECT s.*, (SELECT max(seq) + 1 FROM messages WHERE ${isOfSession(store, id)}) AS seq_end,
       (SELECT max(superseded_at_ms) FROM sessions WHERE parent_session_id = s.id) AS newest_superseded_at_ms
     FROM sessions s WHERE s.id = ${id}`;
   const [row] = store.query(statement);

@@ -162,3 +162,30 @@ test("an export of a fork is whole", () => {
   expect(new Set(lines.map(({ session }) => session))).toEqual(new Set(["f"]));
   expect(lines.slice(1).map((line) => "seq" in line && line.seq)).toEqual(fork.messages().map(({ seq }) => seq));
 });
+
+test("rows of a store with a fork are refused before the first line, and those of other sessions move", () => {
+  const { store } = forked();
+  const read = (options?: { sessions: string[] }) => store.exportRows(options)[Symbol.iterator]().next();
+  expect(() => read()).toThrow(
+    expect.objectContaining({
+      code: "SESSION_SHARED",
+      hint: expect.stringContaining("to move rows of other sessions, name these sessions"),
+    }),
+  );
+  expect(read({ sessions: ["s"] }).done).toBe(false);
+});
+
+test("a recap counts what a fork shares once, in the session that holds it", () => {
+  const store = temporaryStore();
+  const session = store.session("s", { ...SMALL, project: "web" });
+  talk(session, 0, 20);
+  session.append(user("Which port do we use?"));
+  const count = (): number => store.recap({ sinceMs: 0 }).messageCount;
+  const before = [count(), store.recap({ sinceMs: 0 }).topics.flatMap(({ open }) => open)] as const;
+  session.fork({ toSeq: 9 });
+  session.fork();
+  expect([count(), store.recap({ sinceMs: 0 }).topics.flatMap(({ open }) => open)]).toEqual(before);
+  const fork = session.fork();
+  fork.append(assistant("Port 80."));
+  expect(count()).toBe(before[0] + 1);
+});

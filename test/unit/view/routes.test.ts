@@ -510,3 +510,36 @@ test("parameters that mean nothing are refused with what was expected", async ()
     expect(JSON.parse(body).error.message.length).toBeGreaterThan(10);
   }
 });
+
+test("a fork is shown with what it shares, also before its first own message", async () => {
+  const store = temporaryStore();
+  bake(store, "s", 6);
+  const session = store.resume("s");
+  const roots = session.roots({ level: "cluster" }).length;
+  expect(roots).toBeGreaterThan(0);
+  const fork = session.fork({ id: "f" });
+  const view = await ServedView.entered(store);
+  for (const own of [0, 12]) {
+    for (let seq = 24; seq < 24 + own; seq++) fork.append((seq % 2 === 0 ? user : reply)(`Does loaf ${seq} rise?`));
+    const seqEnd = 24 + own;
+    const context = await view.get("/api/context", { session: "f" });
+    expect(context.atSeq).toBe(seqEnd - 1);
+    expect(context.coverage.at(-1)!.seqLast).toBe(seqEnd - 1);
+    expect((await view.get("/api/session", { session: "f" })).seqEnd).toBe(seqEnd);
+    const outline = await view.get("/api/outline", { session: "f", limit: 100 });
+    expect(outline.seqs).toEqual(Array.from({ length: seqEnd }, (_, seq) => seq));
+    const { messages, sql } = await view.get("/api/messages", { session: "f", limit: 100 });
+    expect(store.query(sql).map(({ seq }) => seq)).toEqual(messages.map(({ seq }) => seq));
+    const forest = await view.get("/api/forest", { session: "f" });
+    expect(forest).toMatchObject({ seqEnd, logPosition: expect.any(Number) });
+    expect(forest.clusters.map(({ root }) => root)).toEqual(
+      fork.roots({ level: "cluster" }).map(({ root }) => Number(/\d+/.exec(root)![0])),
+    );
+    for (const { firstAtMs, lastAtMs } of forest.clusters) expect(Math.min(firstAtMs, lastAtMs)).toBeGreaterThan(0);
+    const { positions } = await view.get("/api/log", { session: "f", limit: 1000 });
+    expect(positions.at(-1)).toBe(forest.logPosition);
+    if (own === 0) {
+      expect(positions).toEqual((await view.get("/api/log", { session: "s", limit: 1000 })).positions);
+    }
+  }
+});
