@@ -91,7 +91,8 @@ export interface Hub {
    * Sends what the hub lacks: new messages, and what else changed of the sessions. It can be stopped at any time and called again.
    *
    * @throws {StoreError} `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_NOT_READY`, `HUB_NEWER`, `SESSION_NOT_FOUND`, `STORE_READONLY`,
-   *   `OPTION_INVALID`. What was sent before stays.
+   *   `OPTION_INVALID`; `SESSION_SHARED`, after all others were pushed, if the hub has forgotten what a fork in the store shares. What
+   *   was sent before stays.
    */
   push(store: Store, options: PushOptions): Promise<PushReport>;
 
@@ -187,16 +188,27 @@ class OpenedHub implements Hub {
       return places.get(project) ?? places.set(project, finding()).get(project)!;
     };
     let doneCount = 0;
+    let shared: StoreError<"SESSION_SHARED"> | undefined;
+    const forgetHere = (id: string, options?: { messageIds: readonly number[] }): boolean => {
+      try {
+        forgetUnlessGone(store, id, options);
+        return true;
+      } catch (error) {
+        if (!StoreError.is(error, "SESSION_SHARED")) throw error;
+        shared ??= error;
+        return false;
+      }
+    };
     for (const { id, project } of chosen) {
       const { origin = storeId } = repositories.database.read(() => hubNotesOf(repositories, id));
       const name = { id, origin, storeId };
       const place = await placeOf(project ?? "");
       let pushed = await pushSession(this.#connection, repositories, place, name, signal);
       if (pushed.forgottenIds.length > 0) {
-        forgetHere(store, id, { messageIds: pushed.forgottenIds });
-        pushed = await pushSession(this.#connection, repositories, place, name, signal);
+        const isForgotten = forgetHere(id, { messageIds: pushed.forgottenIds });
+        if (isForgotten) pushed = await pushSession(this.#connection, repositories, place, name, signal);
       }
-      if (pushed.outcome === "gone") forgetHere(store, id);
+      if (pushed.outcome === "gone") forgetHere(id);
       else if (pushed.outcome === "moved") setCopy(repositories, id, true);
       else if (pushed.outcome === "pushed" || pushed.outcome === "unchanged") setCopy(repositories, id, false);
       addTo(report, id, pushed.outcome);
@@ -204,6 +216,8 @@ class OpenedHub implements Hub {
       doneCount += 1;
       onProgress?.({ sessionId: id, messageCount: pushed.messageCount, doneCount, sessionCount: chosen.length });
     }
+    // The other sessions were pushed first.
+    if (shared !== undefined) throw shared;
     return report;
   }
 
@@ -296,7 +310,7 @@ function sessionsToPush(
 }
 
 /** Forgets what the hub has forgotten, unless another process has just done it. */
-function forgetHere(store: Store, sessionId: string, options?: { messageIds: readonly number[] }): void {
+function forgetUnlessGone(store: Store, sessionId: string, options?: { messageIds: readonly number[] }): void {
   try {
     store.forget(sessionId, options);
   } catch (error) {

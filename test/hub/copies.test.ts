@@ -264,3 +264,26 @@ test("a fork has the entries, items and superseded messages that only this store
   await hub.push(home, WEB);
   expect(await run(url, "SELECT 1 FROM coppice.messages WHERE message_id = $1", [secret.id])).toEqual([]);
 });
+
+test("what was forgotten on the hub and is shared by a fork does not keep other sessions from being pushed", async () => {
+  const url = await readyDatabase();
+  const [hub, home, away] = [await openedHubOf(url), temporaryStore(), temporaryStore()];
+  for (const id of ["a", "b"]) home.session(id, { project: "web" }).appendAll(talk(6));
+  await hub.push(home, WEB);
+  for (const id of ["a", "b"]) await hub.pull(away, id, { take: true });
+  for (const id of ["a", "b"])
+    home
+      .resume(id)
+      .fork({ id: `fork of ${id}` })
+      .append(user("the fork goes on"));
+  away.forget("a");
+  away.forget("b", { messageIds: [away.resume("b").messages()[2]!.id] });
+  await hub.push(away, WEB);
+
+  home.session("z", { project: "web" }).append(user("another one"));
+  await expect(hub.push(home, WEB)).rejects.toMatchObject({ code: "SESSION_SHARED" });
+  expect((await hub.sessions()).map(({ sessionId }) => sessionId)).toContain("z");
+  for (const id of ["a", "b"]) home.forget(`fork of ${id}`);
+  expect(await hub.push(home, WEB)).toMatchObject({ gone: ["a"], moved: ["b"] });
+  expect(home.resume("b").messages()).toHaveLength(5);
+});
