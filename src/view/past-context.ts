@@ -4,7 +4,8 @@ import { openStore, type Store, StoreError } from "../index.ts";
 import { readingEmbedder, silentEmbedder } from "../session/embedder-choice.ts";
 import type { ContextAnswer, ContextRequest } from "./api.ts";
 import { contextAnswer } from "./context.ts";
-import { sql } from "./sql.ts";
+import { isOfSession } from "./path.ts";
+import { type Row, sql } from "./sql.ts";
 
 export type PastContextRequest = ContextRequest & Required<Pick<ContextRequest, "at">>;
 
@@ -16,7 +17,8 @@ const BACKUP_FACTOR = 16;
  * copy goes back. With a session of 100,000 messages, this takes some seconds.
  *
  * @param folder  An empty folder for the copy. Whoever made it removes it.
- * @throws {StoreError} `OPTION_INVALID` for a moment that the session does not have; the errors of `render`.
+ * @throws {StoreError} `OPTION_INVALID` for a moment that the session does not have, and for one before a fork began; the errors of
+ *   `render`. `SESSION_SHARED` for a moment of a fork that another fork shares.
  */
 export async function pastContextAnswer(
   store: Store,
@@ -31,10 +33,16 @@ export async function pastContextAnswer(
       actual: options.scope,
     });
   }
+  const shared = sharedBy(store, session);
+  if (shared.isFork === 1 && toSeq < Number(shared.seqLast)) {
+    const expected = `a moment from seq ${shared.seqLast} on; earlier ones are those of session "${shared.holder}"`;
+    throw new StoreError("OPTION_INVALID", { option: "at", expected, actual: at });
+  }
   const path = join(folder, "copy.db");
   const [counts] = store.query("SELECT count(*) AS messages FROM messages");
   const isMuchOfStore = store.resume(session).info().messageCount * BACKUP_FACTOR > Number(counts!.messages);
-  if (isMuchOfStore) await store.backup(path);
+  // Rows of a fork do not move, and in a backup, a session with forks cannot go back.
+  if (shared.isFork === 1 || (isMuchOfStore && shared.hasForks === 0)) await store.backup(path);
   else copySession(store, session, path, join(folder, "session.rows"));
   const copy = openStore(path, { embedder: embedderOf(store) });
   try {
@@ -43,6 +51,15 @@ export async function pastContextAnswer(
   } finally {
     copy.close();
   }
+}
+
+/** Returns what a session shares with others: as a fork, and with forks of its own. */
+function sharedBy(store: Store, session: string): Row {
+  const [row] = store.query(sql`
+    SELECT count(*) > 0 AS isFork, max(seq_last) AS seqLast, holder_id AS holder,
+      EXISTS (SELECT 1 FROM shared_pasts WHERE holder_id = ${session}) AS hasForks
+    FROM shared_pasts WHERE session_id = ${session}`);
+  return row!;
 }
 
 function copySession(store: Store, session: string, path: string, rowsPath: string): void {
@@ -64,7 +81,7 @@ function seqOfMoment(store: Store, session: string, at: string): number {
   const [row] = store.query(
     isPosition
       ? sql`SELECT min(seq_end) - 1 AS seq FROM frontier_moves WHERE session_id = ${session} AND log_position >= ${number}`
-      : sql`SELECT max(seq) AS newest FROM messages WHERE session_id = ${session}`,
+      : sql`SELECT max(seq) AS newest FROM messages WHERE ${isOfSession(store, session)}`,
   );
   if (typeof row?.seq === "number") return row.seq;
   if (number <= Number(row?.newest ?? -1)) return number;

@@ -543,3 +543,24 @@ test("a fork is shown with what it shares, also before its first own message", a
     }
   }
 });
+
+test("the context of an earlier moment is shown of a session with forks, and of a fork from its beginning on", async () => {
+  const store = temporaryStore();
+  bake(store, "s", 6);
+  const session = store.resume("s");
+  const seen: string[] = [];
+  for (let seq = 24; seq < 30; seq++) {
+    session.append((seq % 2 === 0 ? user : reply)(`Does loaf ${seq} rise?`));
+    seen[seq] = JSON.stringify(session.render().messages);
+  }
+  const fork = session.fork({ id: "f", toSeq: 26 });
+  const begun = JSON.stringify(fork.render().messages);
+  for (let seq = 27; seq < 40; seq++) fork.append((seq % 2 === 0 ? user : reply)(`Does bun ${seq} rise?`));
+  const view = await ServedView.entered(store);
+  const past = await view.get("/api/context", { session: "s", at: "25" });
+  expect(JSON.stringify(past.rendered)).toBe(seen[25]);
+  expect(JSON.stringify((await view.get("/api/context", { session: "f", at: "26" })).rendered)).toBe(begun);
+  const refused = await view.refusable("/api/context", { session: "f", at: "25" });
+  expect(refused).toMatchObject({ status: 400 });
+  expect(JSON.stringify(refused)).toContain("from seq 26 on");
+});
