@@ -1,4 +1,5 @@
 import { deepStrictEqual, ok } from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { copyFileSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -61,15 +62,21 @@ interface State {
   done: ReadonlySet<string>;
   /** The facts, without the rows that each store has of its own. */
   lines: readonly string[];
+  /** What the facts were before, and what they are. An undo may bring earlier ones back. */
+  past: ReadonlySet<string>;
   /** What a model sees, if the state was read in a store. */
   rendered: string;
 }
+
+const NOTHING = { done: new Set<string>(), past: new Set<string>() };
 
 /** What a file has. */
 interface FileModel {
   sessions: Map<string, State>;
   /** Sessions that were forgotten, and of which the hub was not told yet. */
   untold: Set<string>;
+  /** What the hub had of each session when the file last pushed or pulled it. */
+  seen: Map<string, State>;
   /** True from the first push or pull on: before, a store notes nothing that is forgotten. */
   isNoting: boolean;
 }
@@ -96,7 +103,8 @@ export interface ScheduleFigures {
 
 /**
  * Runs random schedules on 2 to 4 stores and a hub, and compares all of them with a model in the end. The model knows states by what
- * was done until then: a state may only be replaced by one in which all of that was done, too.
+ * was done until then: a state may only be replaced by one in which all of that was done, too, or by one whose facts were the same
+ * before. Then an undo on the hub has brought back what the other one goes on from.
  *
  * @param url  Of a superuser of a hub who is in one team.
  * @throws the first schedule that fails, with the seed.
@@ -170,6 +178,7 @@ class World {
         storeId: storeIdOf(repositories)!,
         sessions: new Map(),
         untold: new Set(),
+        seen: new Map(),
         isNoting: false,
         saved: [],
       };
@@ -196,17 +205,8 @@ class World {
         model.store.session(id, { ...SMALL, project: this.#project });
         return this.#change(model, id, () => this.#append(model, id, count));
       }
-      case "save": {
-        const path = join(this.#folder, `saved-${this.#next()}.db`);
-        await model.store.backup(path);
-        model.saved.push({
-          path,
-          sessions: new Map(model.sessions),
-          untold: new Set(model.untold),
-          isNoting: model.isNoting,
-        });
-        return;
-      }
+      case "save":
+        return this.#save(model);
       case "restore":
         return this.#restore(model, count);
       case "pushSaved":
@@ -284,7 +284,7 @@ class World {
   }
 
   #note(model: StoreModel, id: string, before: ReadonlySet<string>, name?: string): void {
-    const state = stateOf(model.store, id, before);
+    const state = stateOf(model.store, id, model.sessions.get(id) ?? NOTHING);
     const had = messagesIn(model.sessions.get(id)?.lines ?? []);
     const has = messagesIn(state.lines);
     const done = new Set(before);
@@ -328,6 +328,7 @@ class World {
     if (there === undefined) {
       expected("sent");
       this.#onHub.set(id, { origin: model.storeId, holder: model.storeId, state: own });
+      model.seen.set(id, own);
     } else if (there.state === "forgotten") {
       expected("gone");
       model.sessions.delete(id);
@@ -339,22 +340,27 @@ class World {
         this.#note(model, id, done);
       }
       if (there.holder !== model.storeId) return expected("moved");
-      this.#sent(there as HubSession & { state: State }, model.sessions.get(id)!, outcome, expected);
+      this.#sent(model, id, there as HubSession & { state: State }, outcome, expected);
     }
   }
 
   #sent(
+    model: FileModel,
+    id: string,
     there: HubSession & { state: State },
-    own: State,
     outcome: string,
     expected: (...names: string[]) => void,
   ): void {
-    const isNewer = isIn(there.state.done, own.done);
+    const own = model.sessions.get(id)!;
+    const isNewer = isIn(there.state.done, own.done) || own.past.has(digestOf(there.state.lines));
     const isOlder = isIn(own.done, there.state.done);
-    if (isNewer) expected("sent");
-    else if (isOlder && own.lines.join() === there.state.lines.join()) expected("sent", "behind");
+    if (model.seen.get(id) === there.state) expected("sent");
+    // A file that was copied before it was pushed does not know what the other one pushed.
+    else if (isNewer || (isOlder && own.lines.join() === there.state.lines.join())) expected("sent", "behind");
     else expected("behind", "diverged");
-    if (outcome === "sent") there.state = own;
+    if (outcome !== "sent") return;
+    there.state = own;
+    model.seen.set(id, own);
   }
 
   async #pushTwice(model: StoreModel): Promise<void> {
@@ -384,6 +390,7 @@ class World {
     try {
       const pulled = await this.#hubs[0].pull(model.store, id, options);
       this.#count(`pull ${pulled.outcome}${pulled.forkId === null ? "" : " with fork"}`);
+      model.seen.set(id, there.state);
       if (options.take) there.holder = model.storeId;
       this.#came(model, id, there.state, pulled.outcome, pulled.forkId);
     } catch (error) {
@@ -397,7 +404,7 @@ class World {
         known.sort(),
         "a refused pull left something",
       );
-      if (own !== undefined) same(stateOf(model.store, id, own.done).lines, own.lines, `refused pull of ${id}`);
+      if (own !== undefined) same(stateOf(model.store, id, own).lines, own.lines, `refused pull of ${id}`);
       this.#refused(model, id, there.state, error);
     }
   }
@@ -412,7 +419,7 @@ class World {
     }
     if (own !== undefined && forkId === null)
       ok(messagesAreIn(own, came), `pull of ${id}: messages of the store are gone`);
-    const state = stateOf(model.store, id, came.done);
+    const state = stateOf(model.store, id, came);
     const ownForgotten = [...(own?.done ?? [])].filter((name) => name.startsWith("forgotten ") && !came.done.has(name));
     if (ownForgotten.length > 0) {
       // What was forgotten of a copy stays forgotten here.
@@ -449,11 +456,13 @@ class World {
       ok(isTaken, `pull of ${id}: ${error.message}`);
     } else {
       if (!StoreError.is(error, "SESSION_DIVERGED") || own === undefined) throw error;
-      this.#refusedAsDiverged(id, own, there);
+      this.#refusedAsDiverged(model, id, there);
     }
   }
 
-  #refusedAsDiverged(id: string, own: State, there: State): void {
+  #refusedAsDiverged(model: FileModel, id: string, there: State): void {
+    const own = model.sessions.get(id)!;
+    ok(model.seen.get(id) !== there, `pull of ${id}: only the store has gone on, and it was refused`);
     // An undo takes a branch away, which looks like one that was never there.
     const undone = [...own.done].filter((name) => name.startsWith("undone ") && !there.done.has(name));
     ok(undone.length > 0 || !isIn(there.done, own.done), `pull of ${id}: the store has all of it, and was refused`);
@@ -479,6 +488,7 @@ class World {
         this.#refused(taker, id, there.state, pulled.reason);
         return;
       }
+      taker.seen.set(id, there.state);
       there.holder = taker.storeId;
       this.#came(taker, id, there.state, pulled.value.outcome, null);
     };
@@ -486,6 +496,19 @@ class World {
     for (const name of [...pusher.sessions.keys()]) await this.#pushed(pusher, name, outcomeOf(name));
     if (!isTakenFirst) took();
     this.#count(isTakenFirst ? "taken before a push" : "taken after a push");
+  }
+
+  async #save(model: StoreModel): Promise<void> {
+    const path = join(this.#folder, `saved-${this.#next()}.db`);
+    await model.store.backup(path);
+    const { sessions, untold, seen, isNoting } = model;
+    model.saved.push({
+      path,
+      sessions: new Map(sessions),
+      untold: new Set(untold),
+      seen: new Map(seen),
+      isNoting,
+    });
   }
 
   /** An old copy takes the place of the file. */
@@ -498,11 +521,13 @@ class World {
     model.store = this.#open(model.path);
     model.sessions = new Map(saved.sessions);
     model.untold = new Set(saved.untold);
+    model.seen = new Map(saved.seen);
     model.isNoting = saved.isNoting;
   }
 
   /** Another machine has an old copy of the file, and pushes it. */
-  async #pushSaved({ storeId, saved }: StoreModel, count: number): Promise<void> {
+  async #pushSaved(model: StoreModel, count: number): Promise<void> {
+    const { storeId, saved } = model;
     const copy = saved[count % Math.max(1, saved.length)];
     if (copy === undefined) return;
     const store = this.#open(copy.path);
@@ -517,7 +542,7 @@ class World {
   async compare(): Promise<void> {
     for (const { store, sessions } of this.#stores) {
       deepStrictEqual(new Set(store.sessions().map(({ id }) => id)), new Set(sessions.keys()));
-      for (const [id, { lines, done }] of sessions) same(stateOf(store, id, done).lines, lines, `${id} in its store`);
+      for (const [id, state] of sessions) same(stateOf(store, id, state).lines, state.lines, `${id} in its store`);
       deepStrictEqual(store.verify().problems, []);
     }
     const listed = await this.#hubs[0].sessions({ project: this.#project, limit: 1_000 });
@@ -561,11 +586,17 @@ function same(actual: readonly string[], expected: readonly string[], what: stri
   deepStrictEqual(actual.length, expected.length, what);
 }
 
-function stateOf(store: Store, id: string, done: ReadonlySet<string>): State {
+/** The state of a session in a store, after a state. */
+function stateOf(store: Store, id: string, { done, past }: Pick<State, "done" | "past">): State {
   const session = store.resume(id);
   const contexts = [500, 4_000].map((tokensMax) => session.render({ tokensMax }));
   const shown = contexts.map(({ messages, sources, omitted }) => ({ messages, sources, omitted }));
-  return { done, lines: withoutStore(factsInStore(store, id)), rendered: JSON.stringify(shown) };
+  const lines = withoutStore(factsInStore(store, id));
+  return { done, past: new Set([...past, digestOf(lines)]), lines, rendered: JSON.stringify(shown) };
+}
+
+function digestOf(lines: readonly string[]): string {
+  return createHash("sha256").update(lines.join("\n")).digest("base64");
 }
 
 interface Row {

@@ -2,14 +2,22 @@ import type { PoolClient } from "pg";
 import { StoreError } from "../core/errors.ts";
 import { WRITE_TERMS } from "../session/moved-rows.ts";
 import type { OpenedStore } from "../session/opened-store.ts";
-import { type HubNoteChanges, keepNotes, noteOnHub, setCopy, takeForgottenCopy } from "../store/hub-notes.ts";
+import {
+  type HubNoteChanges,
+  hubNotesOf,
+  keepNotes,
+  noteOnHub,
+  setCopy,
+  takeForgottenCopy,
+} from "../store/hub-notes.ts";
 import { BLOCK_MAX, blockOf } from "../store/id-block.ts";
 import { needsIdBlock, storeIdOf } from "../store/id-blocks.ts";
+import type { Repositories } from "../store/repositories.ts";
 import type { WriteRowsTerms, WrittenSession } from "../store/write-rows.ts";
 import type { HubConnection } from "./connection.ts";
 import { writeForked } from "./fork.ts";
 import type { SessionKey } from "./places.ts";
-import { deleteUnusedArtifacts } from "./push.ts";
+import { beginsWith, deleteUnusedArtifacts } from "./push.ts";
 import { fetchSession, type SessionOnHub } from "./read-session.ts";
 import { headOf } from "./rows.ts";
 import { Spool } from "./spool.ts";
@@ -44,6 +52,8 @@ interface HubRow extends SessionKey {
   holder: string;
   newestId: number;
   lastId: number;
+  messageCount: number;
+  head: Buffer | null;
   markedId: number;
 }
 
@@ -77,7 +87,7 @@ export async function pullSession(
     await client.query(`SET LOCAL idle_in_transaction_session_timeout = ${WRITING_MS_MAX}`);
     const isHolder = row.holder === storeId;
     const notes = { origin: row.origin === storeId ? undefined : row.origin, isCopy: !isHolder || undefined };
-    result = added(result, writtenIn(store, sessionId, onHub, { terms, fork, notes }));
+    result = added(result, writtenIn(store, sessionId, onHub, { row, terms, fork, notes }));
     if (!take || isHolder) return isHolder;
     if (row.lastId > row.markedId) await takeBackUnfinished(client, row, onHub);
     await client.query(
@@ -127,7 +137,7 @@ async function findSession(
 ): Promise<HubRow> {
   const { rows } = await client.query<HubRow>(
     `SELECT s.place, s.team, s.session_no AS "sessionNo", s.origin, s.holder, s.newest_id AS "newestId",
-       s.last_id AS "lastId", s.marked_id AS "markedId"
+       s.last_id AS "lastId", s.message_count AS "messageCount", s.head, s.marked_id AS "markedId"
      FROM coppice.sessions s JOIN coppice.places p ON p.place = s.place
      WHERE s.session_id = $1 AND ($2::text IS NULL OR p.project = $2)
        AND s.marked_count > 0 AND s.forgotten_at IS NULL AND s.expired_at IS NULL ${take ? "FOR UPDATE OF s" : ""}`,
@@ -177,17 +187,34 @@ function writtenIn(
   store: OpenedStore,
   sessionId: string,
   onHub: SessionOnHub,
-  { terms, fork, notes }: { terms: WriteRowsTerms; fork: boolean; notes: HubNoteChanges },
+  { row, terms, fork, notes }: { row: HubRow; terms: WriteRowsTerms; fork: boolean; notes: HubNoteChanges },
 ): WrittenIn {
   const { repositories } = store;
   return store.atomically(() => {
     // Whoever pulls it again on purpose wants it again. What was forgotten as the holder is being forgotten on the hub, too.
     if (takeForgottenCopy(repositories, sessionId)) store.restore(sessionId);
-    const written = writtenOrForked(store, sessionId, onHub, terms, fork);
+    const written = hasGoneOn(repositories, sessionId, onHub, row)
+      ? { sessionId, outcome: "known" as const, newCount: 0, notes: [], forkId: null }
+      : writtenOrForked(store, sessionId, onHub, terms, fork);
     noteOnHub(repositories, sessionId, { ...notes, seen: [onHub.factsDigest] });
     keepNotes(repositories, []); // its next push tells the hub what was forgotten, even if it is the first
     return written;
   });
+}
+
+/**
+ * True if the store has had what the hub has, and only the store has changed it since. An undo takes a branch away, so the rows alone
+ * do not tell.
+ */
+function hasGoneOn(
+  repositories: Repositories,
+  sessionId: string,
+  { factsDigest }: SessionOnHub,
+  { lastId, messageCount, head }: HubRow,
+): boolean {
+  if (!hubNotesOf(repositories, sessionId).seen?.includes(factsDigest)) return false;
+  const places = repositories.pushedRows.places({ id: sessionId });
+  return beginsWith({ places }, { last_id: lastId, message_count: messageCount, head });
 }
 
 function writtenOrForked(

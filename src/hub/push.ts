@@ -300,12 +300,15 @@ class SnapshotReader {
   }
 }
 
-function sentOf({ places }: Snapshot, lastId: number): MessagePlace[] {
+function sentOf({ places }: Pick<Snapshot, "places">, lastId: number): MessagePlace[] {
   return places.filter(({ id }) => id <= lastId);
 }
 
 /** True if the hub has the first messages of the store, and nothing else. */
-function beginsWith(local: Snapshot, { message_count, last_id, head }: SessionRow): boolean {
+export function beginsWith(
+  local: Pick<Snapshot, "places">,
+  { message_count, last_id, head }: Pick<SessionRow, "message_count" | "last_id" | "head">,
+): boolean {
   const sent = sentOf(local, last_id);
   return sent.length === message_count && (head === null || headOf(sent).equals(head));
 }

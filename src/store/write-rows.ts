@@ -319,9 +319,9 @@ class SessionWriter {
 
   /** Returns what only the first of two states has; undefined if the other has everything. */
   #missing(of: Known, from: Known): string | undefined {
-    const forgotten = new Set(from.forgotten.values());
+    // Whoever has forgotten a message has had it. What both have forgotten was an earlier message with this seq.
+    const forgotten = new Set([...from.forgotten].flatMap(([mark, seq]) => (of.forgotten.has(mark) ? [] : [seq])));
     for (const [id, { digest, seq }] of of.messages) {
-      // Whoever has forgotten a message has had it.
       if (from.messages.get(id)?.digest !== digest && !forgotten.has(seq)) return `message ${id}`;
     }
     for (const id of of.branches) if (!from.branches.has(id)) return `the branch "${id}"`;

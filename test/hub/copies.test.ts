@@ -287,3 +287,39 @@ test("what was forgotten on the hub and is shared by a fork does not keep other 
   expect(await hub.push(home, WEB)).toMatchObject({ gone: ["a"], moved: ["b"] });
   expect(home.resume("b").messages()).toHaveLength(5);
 });
+
+test("a pull after an undo that was not pushed finds nothing new, and the undo stays", async () => {
+  const url = await readyDatabase();
+  const [hub, home] = [await openedHubOf(url), temporaryStore()];
+  const session = home.session("s", { project: "web" });
+  session.appendAll(talk(6));
+  session.rewind({ toMessageId: session.messages()[2]!.id });
+  session.append(user("another way"));
+  await hub.push(home, WEB);
+  session.undo();
+  const texts = session.messages().map(({ text }) => text);
+  expect(texts).toHaveLength(6);
+  for (const take of [false, true]) {
+    expect(await hub.pull(home, "s", { take, fork: true })).toMatchObject({ outcome: "known", forkId: null });
+  }
+  expect(session.messages().map(({ text }) => text)).toEqual(texts);
+  expect(await hub.push(home, WEB)).toMatchObject({ sessionCount: 1, behind: [], diverged: [] });
+  await expectOnHub(url, home, "s");
+});
+
+test("a message is kept whose seq an earlier, forgotten message had", async () => {
+  const url = await readyDatabase();
+  const [hub, home, away] = [await openedHubOf(url), temporaryStore(), temporaryStore()];
+  const session = home.session("s", { project: "web" });
+  const [, first, second] = session.appendAll(talk(3));
+  home.forget("s", { messageIds: [second!.messageId] });
+  session.rewind({ toMessageId: first!.messageId });
+  await hub.push(home, WEB);
+  await hub.pull(away, "s", { take: true });
+  const theirs = away.resume("s").appendAll([user("theirs"), user("theirs, too")]);
+  await hub.push(away, WEB);
+  const mine = session.appendAll([user("mine"), user("mine, too")]);
+  expect(mine.map(({ seq }) => seq)).toEqual(theirs.map(({ seq }) => seq));
+  await expect(hub.pull(home, "s")).rejects.toMatchObject({ code: "SESSION_DIVERGED" });
+  expect(session.messages().at(-1)!.text).toBe("mine, too");
+});
