@@ -221,14 +221,15 @@ export class MessageRepository extends Repository {
     FROM sessions s JOIN forgotten_messages f ON f.session_id = s.id
     WHERE s.parent_session_id = @sessionId AND s.superseded_at_ms IS NOT NULL AND f.seq BETWEEN @seqFirst AND @seqLast
     GROUP BY f.seq`.all;
+  // Without the plus, SQLite would read all messages of the session.
   /** Makes each message of these steps that the session holds its own parent. */
   readonly #leaveForest = this.statement<[stepIds: string, sessionId: string]>`
     UPDATE messages AS m SET parent_id = m.id FROM json_each(?) step
-    WHERE ${isOfStep("step.value")} AND m.session_id = ?`;
+    WHERE ${isOfStep("step.value")} AND +m.session_id = ?`;
   // Lists as JSON.
   readonly #setParentsOfSteps = this.statement<[steps: string, sessionId: string]>`
     UPDATE messages AS m SET parent_id = step.value ->> 1 FROM json_each(?) step
-    WHERE ${isOfStep("step.value ->> 0")} AND m.session_id = ?`;
+    WHERE ${isOfStep("step.value ->> 0")} AND +m.session_id = ?`;
   readonly #byIds = this.statement<[ids: string], SelectedMessage>`
     SELECT ${MESSAGE} FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq`;
   /** In order of seq. */
