@@ -294,9 +294,10 @@ class SnapshotReader {
     return session.createdAtMs;
   }
 
-  forgottenSeqs(): Set<number> {
-    const { database, pushedRows } = this.#repositories;
-    return new Set(database.read(() => pushedRows.forgottenSeqs({ id: this.name.id })));
+  /** The ids of the session's messages that were forgotten here. Their seqs may have been given to other messages since. */
+  forgottenIds(): Set<number> {
+    const { database, tombstones } = this.#repositories;
+    return new Set(database.read(() => tombstones.ofSession(this.name.id)).flatMap(({ messageId }) => messageId ?? []));
   }
 }
 
@@ -324,19 +325,17 @@ async function differenceOf(
   const forgottenIds = await buriedIn(client, { place, sessionNo }, row, places);
   if (forgottenIds.length > 0) return { isDone: true, outcome: "unchanged", forgottenIds };
 
-  const { rows } = await client.query<{ message_id: number; digest: Buffer; seq: number }>(
-    "SELECT message_id, digest, seq FROM coppice.messages WHERE place = $1 AND session_no = $2",
+  const { rows } = await client.query<{ message_id: number; digest: Buffer }>(
+    "SELECT message_id, digest FROM coppice.messages WHERE place = $1 AND session_no = $2",
     [place, sessionNo],
   );
   const digests = new Map(rows.map(({ message_id, digest }) => [message_id, digest]));
   const { last_id } = row;
   const isAsOnHub = places.every(({ id, digest }) => id > last_id || digests.get(id)?.equals(digest));
   const own = new Set(places.map(({ id }) => id));
-  const missing = rows.filter(({ message_id }) => !own.has(message_id));
-  const forgottenSeqs = reader.forgottenSeqs();
-  if (isAsOnHub && missing.every(({ seq }) => forgottenSeqs.has(seq))) {
-    return { forgottenHereIds: missing.map(({ message_id }) => message_id) };
-  }
+  const missingIds = rows.map(({ message_id }) => message_id).filter((id) => !own.has(id));
+  const forgottenHere = reader.forgottenIds();
+  if (isAsOnHub && missingIds.every((id) => forgottenHere.has(id))) return { forgottenHereIds: missingIds };
   const isOlder = isAsOnHub && !places.some(({ id }) => id > last_id);
   return { isDone: true, outcome: isOlder ? "behind" : "diverged" };
 }

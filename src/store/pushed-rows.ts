@@ -46,9 +46,6 @@ export class PushedRowRepository extends Repository {
   readonly indexed = this.statement<[ids: string], IndexedRow>`
     SELECT ${INDEXED}, messages.parts AS parts FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`
     .allOf;
-  /** The seqs that forgotten messages of a session and its branches had. */
-  readonly forgottenSeqs = this.statement<{ id: string }, number>`
-    SELECT seq FROM forgotten_messages WHERE ${OWN}`.pluck().all;
 
   readonly #database: StoreDatabase;
 

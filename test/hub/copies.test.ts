@@ -7,7 +7,7 @@ import { readyDatabase, run } from "../support/hub.ts";
 import { openedHubOf, storeWithCopies } from "../support/hub-stores.ts";
 import { expectOnHub } from "../support/pushed.ts";
 import { talk, user } from "../support/said.ts";
-import { temporaryStore } from "../support/temporary-store.ts";
+import { openedStore, temporaryPath, temporaryStore } from "../support/temporary-store.ts";
 
 // Copies of two kinds: what was pulled from a hub, and a copy of a store's file.
 
@@ -307,19 +307,21 @@ test("a pull after an undo that was not pushed finds nothing new, and the undo s
   await expectOnHub(url, home, "s");
 });
 
-test("a message is kept whose seq an earlier, forgotten message had", async () => {
+test("an older file deletes no message on the hub whose seq a message had that was forgotten in it", async () => {
   const url = await readyDatabase();
-  const [hub, home, away] = [await openedHubOf(url), temporaryStore(), temporaryStore()];
+  const [hub, path, copy] = [await openedHubOf(url), temporaryPath(), temporaryPath()];
+  const home = openedStore(path);
   const session = home.session("s", { project: "web" });
   const [, first, second] = session.appendAll(talk(3));
   home.forget("s", { messageIds: [second!.messageId] });
-  session.rewind({ toMessageId: first!.messageId });
   await hub.push(home, WEB);
-  await hub.pull(away, "s", { take: true });
-  const theirs = away.resume("s").appendAll([user("theirs"), user("theirs, too")]);
-  await hub.push(away, WEB);
-  const mine = session.appendAll([user("mine"), user("mine, too")]);
-  expect(mine.map(({ seq }) => seq)).toEqual(theirs.map(({ seq }) => seq));
-  await expect(hub.pull(home, "s")).rejects.toMatchObject({ code: "SESSION_DIVERGED" });
-  expect(session.messages().at(-1)!.text).toBe("mine, too");
+  await home.backup(copy);
+  session.rewind({ toMessageId: first!.messageId });
+  expect(session.append(user("kept")).seq).toBe(second!.seq);
+  await hub.push(home, WEB);
+  const older = openedStore(copy);
+  expect(await hub.push(older, WEB)).toMatchObject({ behind: ["s"] });
+  const away = temporaryStore();
+  await hub.pull(away, "s");
+  expect(away.resume("s").newest()!.text).toBe("kept");
 });
