@@ -65,7 +65,7 @@ export class Ledger {
     if (line.say === "begin") this.#entries.set(actor, { ...entry, begun: line });
     const isStored = line.say === "stored" || (line.say === "open" && line.next > entry.next);
     if (isStored && entry.begun !== undefined) {
-      // An actor that was started before an older copy replaced the file leaves out the numbers that the copy lacks.
+      // An actor that forgets, and was started before an older copy replaced the file, leaves out the numbers that the copy lacks.
       for (let number = entry.next; number < entry.begun.from; number++) entry.forgotten.set(number, true);
     }
     if (line.say === "stored") this.#entries.set(actor, { ...entry, next: line.next, begun: undefined });

@@ -82,7 +82,8 @@ const found = nextNumber(store);
 inode = statSync(path).ino;
 say({ say: "open", next: found, ino: inode });
 // The numbers of forgotten messages are not used again.
-let next = Math.max(found, Number(numberMin));
+const forgets = ["thin", "leave"].includes(kindOf(actor));
+let next = forgets ? Math.max(found, Number(numberMin)) : found;
 
 const messages = (count: number) => Array.from({ length: count }, (_, index) => saidBy(actor, next + index));
 
