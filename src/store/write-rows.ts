@@ -85,6 +85,8 @@ interface Known {
   entries: Set<number>;
   /** Seqs of forgotten messages, with the times. */
   forgotten: Map<string, number>;
+  /** Empty if the store does not know them: see `tombstones`. */
+  forgottenIds: Set<number>;
   newestPosition: number;
   positions: Set<number>;
   summaries: Set<number>;
@@ -297,6 +299,7 @@ class SessionWriter {
       branches: new Set(),
       entries: new Set(),
       forgotten: new Map(),
+      forgottenIds: new Set(),
       newestPosition: 0,
       positions: new Set(),
       summaries: new Set(),
@@ -311,6 +314,7 @@ class SessionWriter {
     } else if (table === "sessions") known.branches.add(row.id);
     else if (table === "entries") known.entries.add(row.id);
     else if (table === "forgottenMessages") known.forgotten.set(`${row.seq} ${row.forgottenAtMs}`, row.seq);
+    else if (table === "tombstones" && row.messageId != null) known.forgottenIds.add(row.messageId);
     else if (table === "unions" || table === "undoneUnions") {
       known.positions.add(row.id);
       if (row.id > known.newestPosition) known.newestPosition = row.id;
@@ -319,10 +323,11 @@ class SessionWriter {
 
   /** Returns what only the first of two states has; undefined if the other has everything. */
   #missing(of: Known, from: Known): string | undefined {
-    // Whoever has forgotten a message has had it. What both have forgotten was an earlier message with this seq.
-    const forgotten = new Set([...from.forgotten].flatMap(([mark, seq]) => (of.forgotten.has(mark) ? [] : [seq])));
+    // A rewind gives seqs out again, so they tell less. What both have forgotten was an earlier message with this seq.
+    const seqs = new Set([...from.forgotten].flatMap(([mark, seq]) => (of.forgotten.has(mark) ? [] : [seq])));
     for (const [id, { digest, seq }] of of.messages) {
-      if (from.messages.get(id)?.digest !== digest && !forgotten.has(seq)) return `message ${id}`;
+      const isForgotten = from.forgottenIds.size > 0 ? from.forgottenIds.has(id) : seqs.has(seq);
+      if (from.messages.get(id)?.digest !== digest && !isForgotten) return `message ${id}`;
     }
     for (const id of of.branches) if (!from.branches.has(id)) return `the branch "${id}"`;
     for (const id of of.entries) if (!from.entries.has(id)) return `entry ${id}`;

@@ -325,3 +325,18 @@ test("an older file deletes no message on the hub whose seq a message had that w
   await hub.pull(away, "s");
   expect(away.resume("s").newest()!.text).toBe("kept");
 });
+
+test("a pull deletes no message of the store whose seq a message had that a colleague has forgotten", async () => {
+  const url = await readyDatabase();
+  const [hub, home, away] = [await openedHubOf(url), temporaryStore(), temporaryStore()];
+  const session = home.session("s", { project: "web" });
+  session.appendAll(talk(2));
+  await hub.push(home, WEB);
+  await hub.pull(away, "s", { take: true });
+  const [theirs] = away.resume("s").appendAll([user("theirs"), user("theirs, too")]);
+  away.forget("s", { messageIds: [theirs!.messageId] });
+  await hub.push(away, WEB);
+  expect(session.append(user("mine")).seq).toBe(theirs!.seq);
+  await expect(hub.pull(home, "s")).rejects.toMatchObject({ code: "SESSION_DIVERGED" });
+  expect(session.newest()!.text).toBe("mine");
+});
