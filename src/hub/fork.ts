@@ -50,13 +50,11 @@ export function writeForked(
 }
 
 function ownOf({ repositories }: OpenedStore, sessionId: string, onHub: SessionOnHub): Own {
-  const onHubIds = {
-    messages: new Set(onHub.messageIds()),
-    entries: new Set(),
-    items: new Set(),
-    summaries: new Set(),
-  };
+  const onHubIds = { entries: new Set(), items: new Set(), summaries: new Set() };
+  // Two copies of one file give the same id to different messages.
+  const digests = new Map<number, string>();
   for (const fact of onHub.rows()) {
+    if (fact.table === "messages") digests.set(fact.row.id, fact.row.digest.toString("hex"));
     if (fact.table === "entries" || fact.table === "summaries") onHubIds[fact.table].add(fact.row.id);
     if (fact.table === "items") onHubIds.items.add(nameOf(fact.row));
   }
@@ -66,7 +64,7 @@ function ownOf({ repositories }: OpenedStore, sessionId: string, onHub: SessionO
   }
   const messages = new Map<string, MessagePlace[]>();
   for (const place of repositories.pushedRows.places({ id: sessionId })) {
-    if (onHubIds.messages.has(place.id)) continue;
+    if (digests.get(place.id) === place.digest.toString("hex")) continue;
     messages.set(place.sessionId, [...(messages.get(place.sessionId) ?? []), place]);
   }
   return {

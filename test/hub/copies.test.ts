@@ -340,3 +340,20 @@ test("a pull deletes no message of the store whose seq a message had that a coll
   await expect(hub.pull(home, "s")).rejects.toMatchObject({ code: "SESSION_DIVERGED" });
   expect(session.newest()!.text).toBe("mine");
 });
+
+test("a fork has the messages of a copy of the file, whose ids the other copy gave to other messages", async () => {
+  const url = await readyDatabase();
+  const [hub, path, copy] = [await openedHubOf(url), temporaryPath(), temporaryPath()];
+  const home = openedStore(path);
+  const session = home.session("s", { project: "web" });
+  session.appendAll(talk(2));
+  await hub.push(home, WEB);
+  await home.backup(copy);
+  const { messageId } = session.append(user("said here"));
+  await hub.push(home, WEB);
+  const other = openedStore(copy);
+  expect(other.resume("s").append(user("said there")).messageId).toBe(messageId);
+  const { forkId } = await hub.pull(other, "s", { fork: true });
+  expect(other.resume("s").newest()!.text).toBe("said here");
+  expect(other.resume(forkId!).newest()!.text).toBe("said there");
+});
