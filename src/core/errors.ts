@@ -17,7 +17,7 @@ export interface ErrorDetails {
   SESSION_CONFLICT: { sessionId: string; field: string; stored: unknown; given: unknown };
   SESSION_CHANGED: { sessionId: string; seqExpected: number; seqFound: number };
   SESSION_SUPERSEDED: { sessionId: string; parentSessionId: string };
-  /** What was asked would change messages that a fork shares, or move the rows of a fork. */
+  /** The call would change messages that a fork shares, or move the rows of a fork. */
   SESSION_SHARED: { sessionId: string; forkId: string };
   HANDLE_INVALID: { handle: string; reason: string };
   ROOT_NOT_FOUND: { handle: string };

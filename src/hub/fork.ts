@@ -8,7 +8,7 @@ import { sessionRows } from "../store/session-rows.ts";
 import type { WriteRowsTerms, WrittenSession } from "../store/write-rows.ts";
 import type { SessionOnHub } from "./read-session.ts";
 
-/** What only this store has of a session. */
+/** The parts of a session that only this store has. */
 interface Own {
   /** The messages of the path, and those of each superseded branch, in order. */
   messages: Map<string, MessagePlace[]>;

@@ -28,7 +28,7 @@ export class HubVectors implements VectorSource {
   nearest(query: QueryVector, scope: SearchScope): NearMessage[] {
     const ids = this.#isSmall ? this.#source.ids() : this.#nearIds;
     const { sampledIds, nextIds } = this.#sample();
-    // What the background needs is fetched together with it.
+    // This also fetches the vectors that the background needs.
     this.#source.embeddings([...ids, ...sampledIds, ...nextIds.values()], query.embedderId);
     const near = Array.from(this.cosines(ids, query), ([messageId, similarity]) => ({ messageId, similarity }));
     return nearestInScope(near, (first) => this.#source.inScope(first, scope));

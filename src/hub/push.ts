@@ -66,7 +66,7 @@ interface SessionRow {
   is_expired: boolean;
 }
 
-/** What is read of the store in one snapshot. The facts and vectors are there if the batch is the last. */
+/** A snapshot of the store. The facts and vectors are there if the batch is the last. */
 interface Snapshot {
   places: MessagePlace[];
   batch: MessageBatch;

@@ -50,7 +50,7 @@ export function loadEvidence(
 ): EvidenceStep[] {
   const { evidence, messages, unions, paths } = repositories;
   const path = paths.of(view.sessionId);
-  // What a fork shares is its own here.
+  // Messages that a fork shares count as its own here.
   const sessionOf = (message: Message): string => (isOn(path, message) ? view.sessionId : message.sessionId);
   const found = new Map(hits.filter(({ worth }) => worth > 0).map((hit) => [hit.messageId, hit]));
   const neighbored = new Set([...found.keys()].slice(0, NEIGHBORED_MAX));

@@ -15,7 +15,7 @@ const SAVED = ["ai-sdk", "chats"];
 
 interface SavedChat {
   messageCount: number;
-  /** Of the JSON of the UI messages. */
+  /** The digest of the JSON of the UI messages. */
   digest: string;
   /** The id of the newest message of the session; null if there is none. */
   newestId: number | null;
