@@ -1,11 +1,12 @@
+import { stripVTControlCharacters } from "node:util";
 import { displayWidth } from "./display-width.ts";
 
-/** Breaks each line of a text between words, so that it fits `width` columns. A longer word stays whole. */
+/** Breaks each line of a text between words, so that it fits `width` columns. A longer word stays whole. Styles take no room. */
 export function wrapped(text: string, width: number | undefined): string {
   if (width === undefined) return text;
   return text
     .split("\n")
-    .map((line) => (line.length <= width / 2 || displayWidth(line) <= width ? line : wrappedLine(line, width)))
+    .map((line) => (line.length <= width / 2 || shownWidth(line) <= width ? line : wrappedLine(line, width)))
     .join("\n");
 }
 
@@ -13,15 +14,19 @@ function wrappedLine(line: string, width: number): string {
   const lines: string[] = [];
   let [current, used] = ["", 0];
   for (const [word] of line.matchAll(/\s*\S+|\s+$/g)) {
-    const wide = displayWidth(word);
+    const wide = shownWidth(word);
     if (used > 0 && used + wide > width) {
       lines.push(current);
       current = word.trimStart();
-      used = displayWidth(current);
+      used = shownWidth(current);
     } else {
       current += word;
       used += wide;
     }
   }
   return [...lines, current].join("\n");
+}
+
+function shownWidth(text: string): number {
+  return displayWidth(stripVTControlCharacters(text));
 }

@@ -168,10 +168,11 @@ export function* hitLines(
   const room = isPipe ? Number.POSITIVE_INFINITY : Math.max(DETAILS_WIDTH_MIN, width - displayWidth(who));
   yield `${speaker(hit, terminal)}  ${dim(isPipe ? details : cutToWidth(details, room))}`;
   yield* neighbors.filter((neighbor) => neighbor.seq < seq).map(neighborLine);
-  yield wrapped(oneLine(hit.snippet), width).replace(MARKED, (marked, words: string) => {
+  const snippet = oneLine(hit.snippet).replace(MARKED, (marked, words: string) => {
     const bold = terminal.style("bold", words);
     return bold === words ? marked : bold;
   });
+  yield wrapped(snippet, width);
   yield* neighbors.filter((neighbor) => neighbor.seq > seq).map(neighborLine);
   if (copies.length > 0) {
     const named = copies

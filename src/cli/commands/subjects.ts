@@ -7,8 +7,8 @@ import { cutToWidth } from "../display-width.ts";
 import { wholeNumberOption } from "../options.ts";
 import { shortIds } from "../short-ids.ts";
 import type { Terminal } from "../terminal.ts";
-import { formatCount, formatTime, oneLine } from "../text.ts";
-import { wrapped } from "../wrap.ts";
+import { formatCount, oneLine } from "../text.ts";
+import { countsOf, extentLine, timeFor, titleLine } from "../topic-lines.ts";
 
 type SubjectInfo = ReturnType<Store["subjects"]>[number];
 
@@ -44,18 +44,14 @@ function* subjectLines(subjects: readonly SubjectInfo[], store: Store, terminal:
   const ids = subjects.flatMap(({ sessions }) => sessions.map(({ sessionId }) => sessionId));
   const titles = sessionNames(store, ids);
   const idOf = terminal.width === undefined ? (id: string) => id : shortIds(store.sessionIds({ prefix: "" }));
-  for (const { subject, project, label, sessionCount, clusterCount, messageCount, sessions } of subjects) {
-    const names = [terminal.style("bold", oneLine(label)), terminal.style("cyan", subject), oneLine(project ?? "")];
-    const counts = [
-      formatCount(sessionCount, "session"),
-      formatCount(clusterCount, "cluster"),
-      formatCount(messageCount, "message"),
-    ];
-    yield wrapped([...names.filter(Boolean), counts.join(", ")].join(" · "), terminal.width);
-    for (const { sessionId, messageCount: count, firstAtMs, lastAtMs } of sessions) {
-      const times = `${formatTime(firstAtMs)} – ${formatTime(lastAtMs)}`;
+  for (const [index, info] of subjects.entries()) {
+    if (index > 0) yield "";
+    yield titleLine(info.label, info.subject, terminal);
+    yield extentLine(info, countsOf(info), terminal);
+    for (const { sessionId, messageCount, firstAtMs, lastAtMs } of info.sessions) {
+      const times = `${timeFor(terminal, firstAtMs)} – ${timeFor(terminal, lastAtMs)}`;
       const name = [oneLine(idOf(sessionId)), oneLine(titles.get(sessionId) ?? "")].filter(Boolean).join(" ");
-      const line = `  ${times}  ${formatCount(count, "message")}  ${name}`;
+      const line = `  ${times}  ${formatCount(messageCount, "message")}  ${name}`;
       yield terminal.width === undefined ? line : cutToWidth(line, terminal.width);
     }
   }

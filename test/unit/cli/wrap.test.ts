@@ -11,3 +11,9 @@ test("a longer word stays whole, and a pipe gets the text as it is", () => {
   expect(wrapped("see https://example.org/a/long/path now", 12)).toBe("see\nhttps://example.org/a/long/path\nnow");
   expect(wrapped("the lamp of the north light", undefined)).toBe("the lamp of the north light");
 });
+
+test("styles take no room", () => {
+  expect(wrapped("the \x1b[1mlamp\x1b[22m of the north light", 12)).toBe(
+    "the \x1b[1mlamp\x1b[22m of\nthe north\nlight",
+  );
+});
