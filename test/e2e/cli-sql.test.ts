@@ -11,6 +11,19 @@ beforeAll(async () => {
 });
 
 describe("sql", () => {
+  test("lists the views, the tables, and their columns", async () => {
+    const zones = ["message_id", "session_id", "seq", "zone", "is_hot", "is_cold"];
+    const tables = await folder.json("sql");
+    expect(tables).toContainEqual({ name: "message_zones", kind: "view", columns: zones });
+    const kinds = tables.map(({ kind }: { kind: string }) => kind);
+    expect(kinds).toEqual([...kinds].sort().reverse());
+    const piped = (await folder.run(["sql"])).stdout;
+    expect(piped).toMatch(/^name\tkind\tcolumns\n/);
+    expect(piped).toContain(`\nmessage_zones\tview\t${zones.join(", ")}\n`);
+    const { stdout } = await folder.run(["sql"], { env: { COLUMNS: "40" } });
+    expect(stdout).toContain("message_zones  view\n  message_id, session_id, seq, zone,\n  is_hot, is_cold\n");
+  });
+
   test("prints a tab between two columns, blobs as their size, each row on one line", async () => {
     const query = "SELECT seq, 'a' || char(10) || 'b' AS text, x'00ff' AS bytes, NULL AS none FROM messages";
     expect((await folder.run(["sql", query])).stdout.split("\n")).toEqual([
@@ -69,7 +82,7 @@ describe("sql", () => {
   });
 
   test.each([
-    ["SELECT * FROM message", "The tables and views: artifacts, cluster_members,"],
+    ["SELECT * FROM message", "The tables and views: cluster_members, message_zones, "],
     ["SELECT titel FROM sessions", "sessions has id, project, title,"],
     ["SELECT s.proj FROM sessions s", "sessions has id, project, title,"],
   ])("%s: says what there is", async (query, hint) => {

@@ -4,33 +4,44 @@ import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { type Column, tableLines } from "../table.ts";
+import type { Terminal } from "../terminal.ts";
 import { formatCount, oneLine } from "../text.ts";
+import { wrapped } from "../wrap.ts";
 
 type Row = ReturnType<Store["query"]>[number];
 type Value = Row[string];
 
 /** Lists tables and views, without those of SQLite itself, of migrations and of the full-text index. */
-const TABLES_QUERY = `SELECT name FROM sqlite_schema
+const TABLES_QUERY = `SELECT name, type FROM sqlite_schema
   WHERE type IN ('table', 'view') AND name NOT GLOB '*sqlite_*' AND name NOT GLOB '__*' AND name NOT GLOB 'messages_fts_*'
-  ORDER BY name`;
+  ORDER BY type DESC, name`;
+
+const INDENT = "  ";
+
+interface Table {
+  name: string;
+  kind: string;
+  columns: string[];
+}
 
 export const sqlCommand: Command = {
-  usage: "sql <query>",
-  summary: "Run one read-only SQL query.",
+  usage: "sql [query]",
+  summary: "Run one read-only SQL query, or list the tables and views.",
   details:
-    "A table shows text on one line and a blob as its size. A pipe gets a tab between columns. Rows are printed as they are " +
+    "Without a query, it lists the views, the tables, and their columns. A table shows text on one line and a blob as its size. A pipe gets a tab between columns. Rows are printed as they are " +
     "found, however many. With --json: an array of row objects, blobs as base64.",
   argument: "SELECT, WITH, VALUES or EXPLAIN, in quotes",
-  examples: [
-    '"SELECT role, count(*) FROM messages GROUP BY role"',
-    '"SELECT * FROM session_stats" --json',
-    "\"SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')\"",
-  ],
+  examples: ['"SELECT role, count(*) FROM messages GROUP BY role"', '"SELECT * FROM session_stats" --json', ""],
 
   async run({ args: [query], loadStores, terminal }) {
     const stores = await loadStores();
     const { internalsOf } = await import("../../session/opened-store.ts"); // loaded by now
-    const rows = queryRows(internalsOf(stores.openToRead()), query!);
+    const store = internalsOf(stores.openToRead());
+    if (query === undefined) {
+      const tables = tablesOf(store);
+      return { value: tables, lines: schemaLines(tables, terminal) };
+    }
+    const rows = queryRows(store, query);
     return { elements: jsonRows(rows), lines: tableLines(tableColumns, rows, terminal) };
   },
 };
@@ -49,17 +60,32 @@ function* queryRows(store: OpenedStore, query: string): Generator<Row> {
 function nameHint(store: Store, query: string, reason: string): string | undefined {
   const [, kind] = /^no such (table|column): /.exec(reason) ?? [];
   if (kind === undefined) return undefined;
-  const tables = store.query(TABLES_QUERY).map((row) => String(row.name));
-  if (kind === "table") return `The tables and views: ${tables.join(", ")}.`;
+  const tables = tablesOf(store);
+  if (kind === "table") return `The tables and views: ${tables.map(({ name }) => name).join(", ")}.`;
   const words = new Set(query.toLowerCase().match(/\w+/g));
-  const named = tables.filter((table) => words.has(table));
-  return named.map((table) => `${table} has ${columnsOf(store, table).join(", ")}.`).join("\n");
+  const named = tables.filter(({ name }) => words.has(name));
+  return named.map(({ name, columns }) => `${name} has ${columns.join(", ")}.`).join("\n");
 }
 
-function columnsOf(store: Store, table: string): string[] {
-  return store
-    .query(`SELECT name FROM pragma_table_xinfo('${table}') WHERE hidden <> 1`)
-    .map((row) => String(row.name));
+function tablesOf(store: Store): Table[] {
+  return store.query(TABLES_QUERY).map((row) => {
+    const name = String(row.name);
+    const columns = store.query(`SELECT name FROM pragma_table_xinfo('${name}') WHERE hidden <> 1`);
+    return { name, kind: String(row.type), columns: columns.map((column) => String(column.name)) };
+  });
+}
+
+function* schemaLines(tables: readonly Table[], terminal: Terminal): Generator<string> {
+  if (terminal.width === undefined) yield "name\tkind\tcolumns";
+  for (const { name, kind, columns } of tables) {
+    if (terminal.width === undefined) {
+      yield [name, kind, columns.join(", ")].join("\t");
+    } else {
+      yield `${terminal.style("bold", name)}  ${terminal.style("dim", kind)}`;
+      const lines = wrapped(columns.join(", "), terminal.width - INDENT.length).split("\n");
+      yield* lines.map((line) => INDENT + line);
+    }
+  }
 }
 
 function* jsonRows(rows: Iterable<Row>): Generator<Record<string, unknown>> {
