@@ -95,6 +95,7 @@ export class BackgroundPush {
       const report = await this.#hub.push(this.#store, {
         ...(sessions !== undefined && { sessions }),
         projects,
+        fork: true,
         ...(team !== null && { team }),
         signal: this.#stopping.signal,
       });

@@ -25,8 +25,13 @@ const UNSENT = {
 
 export function* pushLines(report: PushReport): Generator<string> {
   yield `Sent ${formatCount(report.messageCount, "message")} of ${formatCount(report.sessionCount, "session")}.`;
+  const forks = new Map(report.forked.map(({ sessionId, forkId }) => [sessionId, forkId]));
   for (const [outcome, text] of Object.entries(UNSENT)) {
-    for (const id of report[outcome as keyof typeof UNSENT]) yield `${oneLine(id)} ${text}.`;
+    for (const id of report[outcome as keyof typeof UNSENT]) {
+      const forkId = forks.get(id);
+      if (forkId === undefined) yield `${oneLine(id)} ${text}.`;
+      else yield `${oneLine(id)} was taken by another store. What only this store had went to the hub as ${forkId}.`;
+    }
   }
 }
 

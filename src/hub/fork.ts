@@ -21,17 +21,21 @@ interface Own {
 /**
  * Writes what the hub has of a session, and puts what only this store has into sessions of their own: one for the path with its
  * entries and items, and one for each superseded branch. Their messages get new ids. Call it inside a transaction.
+ *
+ * @param known  The session that the path goes on in, if it is still there; else a new one. Messages are told apart by the ids that
+ *   an agent gave to them.
  */
 export function writeForked(
   store: OpenedStore,
   sessionId: string,
   onHub: SessionOnHub,
   terms: WriteRowsTerms,
+  known?: string,
 ): WrittenSession & { forkId: string | null } {
   const own = ownOf(store, sessionId, onHub);
   const { messages, entries, items, summaryCount, forgottenIds } = own;
   const path = messages.get(sessionId) ?? [];
-  const forkId = path.length + entries.length === 0 ? null : makeFork(store, sessionId, path, entries);
+  const forkId = path.length + entries.length === 0 ? null : makeFork(store, sessionId, path, entries, known);
   const branches = [...messages].filter(([id]) => id !== sessionId);
   const ofBranches = branches.map(([, superseded]) => makeFork(store, sessionId, superseded, []));
   const written = store.writeRows(onHub.rows(), { ...terms, replaces: true });
@@ -80,19 +84,20 @@ function nameOf({ namespace, key }: FactTables["items"]): string {
   return JSON.stringify([namespace, key]);
 }
 
-/** Puts messages and entries into a new session, in the order in which they were said, and returns its id. */
+/** Puts messages and entries into a session, in the order in which they were said, and returns its id. */
 function makeFork(
   store: OpenedStore,
   parentSessionId: string,
   places: readonly MessagePlace[],
   entries: readonly FactTables["entries"][],
+  known?: string,
 ): string {
   const { sessions, messages } = store.repositories;
   const { project, title, settings, createdAtMs } = sessions.known(parentSessionId);
-  const id = randomUUID();
+  const id = known !== undefined && sessions.byId(known) !== undefined ? known : randomUUID();
   const inOrder = [...places].sort((left, right) => left.seq - right.seq);
   const forkSeq = (inOrder[0]?.seq ?? messages.nextSeq({ sessionId: parentSessionId })) - 1;
-  sessions.insert({ id, project, title, settings, createdAtMs, parentSessionId, forkSeq });
+  if (id !== known) sessions.insert({ id, project, title, settings, createdAtMs, parentSessionId, forkSeq });
   const fork = store.resume(id);
   for (let from = 0; from < inOrder.length; from += BATCH_MESSAGES_MAX) {
     const ids = inOrder.slice(from, from + BATCH_MESSAGES_MAX).map((place) => place.id);

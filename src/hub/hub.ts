@@ -11,8 +11,8 @@ import { expandOnHub, type HubExpandOptions, type HubExpansion } from "./expand.
 import { expireSessions } from "./forgetting.ts";
 import { SegmentDamaged } from "./hub-source.ts";
 import { findPlace, type HubPlace, placeOfProject } from "./places.ts";
-import { type PulledSession, type PullOptions, pullSession } from "./pull.ts";
-import { forgetOnHub, type PushOutcome, pushSession } from "./push.ts";
+import { type PulledSession, type PullOptions, pullSession, takeOutUnsent } from "./pull.ts";
+import { forgetOnHub, type PushedName, type PushedSession, type PushOutcome, pushSession } from "./push.ts";
 import { type HubHit, type HubRecallOptions, recallOnHub } from "./recall.ts";
 import { IndexChanged, keepIndex, type MergeReport, WordIndexReader } from "./word-index.ts";
 
@@ -32,6 +32,11 @@ export interface PushOptions {
   projects?: readonly string[];
   /** The team to which new projects belong. It can be left out if you are in one team. */
   team?: string;
+  /**
+   * True to send what only this store has of a session that another store has taken. It becomes a session of its own, as `pull` makes
+   * it with `fork`, and what comes later goes into the same one. False by default: then it stays in this store.
+   */
+  fork?: boolean;
   signal?: AbortSignal;
   /** Called after each session. */
   onProgress?: (progress: PushProgress) => void;
@@ -49,6 +54,8 @@ export interface PushReport {
   expired: string[];
   /** Sessions that another store has taken. */
   moved: string[];
+  /** Those of them of which this store had more, and the sessions that now have it: see `fork`. */
+  forked: { sessionId: string; forkId: string }[];
   /** Sessions of which the hub has something newer, from a copy of this file. A pull brings it. */
   behind: string[];
   /**
@@ -171,13 +178,14 @@ class OpenedHub implements Hub {
     return this.#connection.name;
   }
 
-  async push(store: Store, { sessions, projects = [], team, signal, onProgress }: PushOptions): Promise<PushReport> {
+  async push(store: Store, options: PushOptions): Promise<PushReport> {
+    const { sessions, projects = [], team, fork = false, signal, onProgress } = options;
     const { repositories } = internalsOf(store);
     const storeId = storeIdOf(repositories);
     if (storeId === null) throw new StoreError("STORE_READONLY", { path: store.path, operation: "push" });
     const report: PushReport = {
       ...{ sessionCount: 0, messageCount: 0 },
-      ...{ gone: [], expired: [], moved: [], behind: [], diverged: [] },
+      ...{ gone: [], expired: [], moved: [], forked: [], behind: [], diverged: [] },
     };
     await this.#forget(repositories, storeId, { projects, team, signal });
     const chosen = sessionsToPush(store, sessions, projects);
@@ -188,21 +196,19 @@ class OpenedHub implements Hub {
       return places.get(project) ?? places.set(project, finding()).get(project)!;
     };
     let doneCount = 0;
-    let shared: StoreError<"SESSION_SHARED"> | undefined;
+    let refused: StoreError | undefined;
     const forgetHere = (id: string, options?: { messageIds: readonly number[] }): boolean => {
       try {
         forgetUnlessGone(store, id, options);
         return true;
       } catch (error) {
         if (!StoreError.is(error, "SESSION_SHARED")) throw error;
-        shared ??= error;
+        refused ??= error;
         return false;
       }
     };
-    for (const { id, project } of chosen) {
-      const { origin = storeId } = repositories.database.read(() => hubNotesOf(repositories, id));
-      const name = { id, origin, storeId };
-      const place = await placeOf(project ?? "");
+    const pushOne = async (place: HubPlace, name: PushedName): Promise<PushedSession> => {
+      const { id } = name;
       let pushed = await pushSession(this.#connection, repositories, place, name, signal);
       if (pushed.forgottenIds.length > 0) {
         const isForgotten = forgetHere(id, { messageIds: pushed.forgottenIds });
@@ -213,11 +219,33 @@ class OpenedHub implements Hub {
       else if (pushed.outcome === "pushed" || pushed.outcome === "unchanged") setCopy(repositories, id, false);
       addTo(report, id, pushed.outcome);
       report.messageCount += pushed.messageCount;
+      return pushed;
+    };
+    const takeOut = async (place: HubPlace, { id, origin }: PushedName): Promise<string | null> => {
+      try {
+        return await takeOutUnsent(this.#connection, internalsOf(store), { ...place, origin }, id, signal);
+      } catch (error) {
+        if (!StoreError.is(error) || error.code.startsWith("HUB_")) throw error;
+        refused ??= error;
+        return null;
+      }
+    };
+    for (const { id, project } of chosen) {
+      const { origin = storeId } = repositories.database.read(() => hubNotesOf(repositories, id));
+      const name = { id, origin, storeId };
+      const place = await placeOf(project ?? "");
+      const { messageCount, hasUnsent } = await pushOne(place, name);
+      const forkId = fork && hasUnsent ? await takeOut(place, name) : null;
+      if (forkId !== null) {
+        const sent = await pushOne(place, { id: forkId, origin: storeId, storeId });
+        // A transcript is imported again when it grows. The fork knows most of it.
+        if (sent.messageCount > 0) report.forked.push({ sessionId: id, forkId });
+      }
       doneCount += 1;
-      onProgress?.({ sessionId: id, messageCount: pushed.messageCount, doneCount, sessionCount: chosen.length });
+      onProgress?.({ sessionId: id, messageCount, doneCount, sessionCount: chosen.length });
     }
     // The other sessions were pushed first.
-    if (shared !== undefined) throw shared;
+    if (refused !== undefined) throw refused;
     return report;
   }
 

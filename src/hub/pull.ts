@@ -57,6 +57,9 @@ interface HubRow extends SessionKey {
   markedId: number;
 }
 
+/** Where a session is, and the store in which it began. Together with its id they name it. */
+type SessionOrigin = Pick<HubRow, "place" | "origin">;
+
 /** While a long session is written into the store, the transaction is idle for minutes. */
 const WRITING_MS_MAX = 15 * 60_000;
 
@@ -70,7 +73,7 @@ export async function pullSession(
   hub: HubConnection,
   store: OpenedStore,
   sessionId: string,
-  { take = false, fork = false, project, signal }: PullOptions,
+  { take = false, fork = false, project, of, signal }: PullOptions & { of?: SessionOrigin },
 ): Promise<PulledSession> {
   const { repositories } = store;
   const storeId = storeIdOf(repositories);
@@ -80,14 +83,15 @@ export async function pullSession(
   // If the answer to the commit is lost, the next attempt finds that the store has it all.
   let result: Omit<PulledSession, "isHolder"> | undefined;
   const pull = async (client: PoolClient, spool: Spool): Promise<boolean> => {
-    const row = await findSession(hub, client, sessionId, project, take);
+    const row = await findSession(hub, client, sessionId, { project, of, take });
     const onHub = await fetchSession(client, row, sessionId, spool);
     const block = needsIdBlock(repositories, row.newestId) ? await grantedBlock(client, store, row) : undefined;
     const terms: WriteRowsTerms = { ...WRITE_TERMS, ...(block !== undefined && { takeBlock: () => block }) };
     await client.query(`SET LOCAL idle_in_transaction_session_timeout = ${WRITING_MS_MAX}`);
     const isHolder = row.holder === storeId;
     const notes = { origin: row.origin === storeId ? undefined : row.origin, isCopy: !isHolder || undefined };
-    result = added(result, writtenIn(store, sessionId, onHub, { row, terms, fork, notes }));
+    const when = of !== undefined && !isHolder ? "always" : fork ? "if both have gone on" : "never";
+    result = added(result, writtenIn(store, sessionId, onHub, { row, terms, fork: when, notes }));
     if (!take || isHolder) return isHolder;
     if (row.lastId > row.markedId) await takeBackUnfinished(client, row, onHub);
     await client.query(
@@ -114,6 +118,24 @@ export async function pullSession(
   return { ...result!, isHolder };
 }
 
+/**
+ * Puts what only this store has of a session that another one has taken into a session of its own, or into the one that was made for
+ * it before. Then the store has what the hub has.
+ *
+ * @returns the id of that session; null if there was nothing.
+ * @throws {StoreError} as a pull does.
+ */
+export async function takeOutUnsent(
+  hub: HubConnection,
+  store: OpenedStore,
+  of: SessionOrigin,
+  sessionId: string,
+  signal: AbortSignal | undefined,
+): Promise<string | null> {
+  const { forkId } = await pullSession(hub, store, sessionId, { of, ...(signal && { signal }) });
+  return forkId;
+}
+
 /** The result of two attempts of the same pull. */
 function added(first: Omit<PulledSession, "isHolder"> | undefined, next: WrittenIn): Omit<PulledSession, "isHolder"> {
   const { sessionId, outcome, newCount, forkId, notes } = next;
@@ -132,16 +154,16 @@ async function findSession(
   hub: HubConnection,
   client: PoolClient,
   sessionId: string,
-  project: string | undefined,
-  take: boolean,
+  { project, of, take }: { project: string | undefined; of: SessionOrigin | undefined; take: boolean },
 ): Promise<HubRow> {
   const { rows } = await client.query<HubRow>(
     `SELECT s.place, s.team, s.session_no AS "sessionNo", s.origin, s.holder, s.newest_id AS "newestId",
        s.last_id AS "lastId", s.message_count AS "messageCount", s.head, s.marked_id AS "markedId"
      FROM coppice.sessions s JOIN coppice.places p ON p.place = s.place
      WHERE s.session_id = $1 AND ($2::text IS NULL OR p.project = $2)
+       AND ($3::bigint IS NULL OR s.place = $3) AND ($4::uuid IS NULL OR s.origin = $4)
        AND s.marked_count > 0 AND s.forgotten_at IS NULL AND s.expired_at IS NULL ${take ? "FOR UPDATE OF s" : ""}`,
-    [sessionId, project ?? null],
+    [sessionId, project ?? null, of?.place ?? null, of?.origin ?? null],
   );
   if (rows.length === 0) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
   if (rows.length === 1) return rows[0]!;
@@ -183,19 +205,23 @@ async function grantedBlock(client: PoolClient, store: OpenedStore, { newestId }
 
 type WrittenIn = WrittenSession & { forkId: string | null };
 
+/** When what only the store has becomes a session of its own. */
+type ForkWhen = "never" | "if both have gone on" | "always";
+
 function writtenIn(
   store: OpenedStore,
   sessionId: string,
   onHub: SessionOnHub,
-  { row, terms, fork, notes }: { row: HubRow; terms: WriteRowsTerms; fork: boolean; notes: HubNoteChanges },
+  { row, terms, fork, notes }: { row: HubRow; terms: WriteRowsTerms; fork: ForkWhen; notes: HubNoteChanges },
 ): WrittenIn {
   const { repositories } = store;
   return store.atomically(() => {
     // Whoever pulls it again on purpose wants it again. What was forgotten as the holder is being forgotten on the hub, too.
     if (takeForgottenCopy(repositories, sessionId)) store.restore(sessionId);
-    const written = hasGoneOn(repositories, sessionId, onHub, row)
-      ? { sessionId, outcome: "known" as const, newCount: 0, notes: [], forkId: null }
-      : writtenOrForked(store, sessionId, onHub, terms, fork);
+    const written =
+      fork !== "always" && hasGoneOn(repositories, sessionId, onHub, row)
+        ? { sessionId, outcome: "known" as const, newCount: 0, notes: [], forkId: null }
+        : writtenOrForked(store, sessionId, onHub, terms, fork);
     noteOnHub(repositories, sessionId, { ...notes, seen: [onHub.factsDigest] });
     keepNotes(repositories, []); // its next push tells the hub what was forgotten, even if it is the first
     return written;
@@ -222,12 +248,18 @@ function writtenOrForked(
   sessionId: string,
   onHub: SessionOnHub,
   terms: WriteRowsTerms,
-  fork: boolean,
+  fork: ForkWhen,
 ): WrittenIn {
+  if (fork === "always") {
+    const { forkId: known } = hubNotesOf(store.repositories, sessionId);
+    const written = writeForked(store, sessionId, onHub, terms, known);
+    if (written.forkId !== null) noteOnHub(store.repositories, sessionId, { forkId: written.forkId });
+    return written;
+  }
   try {
     return { ...store.writeRows(onHub.rows(), terms), forkId: null };
   } catch (error) {
-    if (!fork || !StoreError.is(error, "SESSION_DIVERGED")) throw error;
+    if (fork === "never" || !StoreError.is(error, "SESSION_DIVERGED")) throw error;
     return writeForked(store, sessionId, onHub, terms);
   }
 }

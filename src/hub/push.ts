@@ -41,6 +41,8 @@ export interface PushedSession {
   messageCount: number;
   /** Messages of this store that were forgotten on the hub. The caller forgets them and pushes again. */
   forgottenIds: readonly number[];
+  /** True if another store has taken the session, and this one has messages that the hub lacks. */
+  hasUnsent: boolean;
 }
 
 /** Names a session on the hub. `origin` is the store in which it began. */
@@ -80,6 +82,7 @@ interface Step {
   isDone: boolean;
   outcome: PushOutcome;
   forgottenIds?: readonly number[];
+  hasUnsent?: boolean;
 }
 
 /**
@@ -96,8 +99,8 @@ export async function pushSession(
   try {
     return await pushWhole(hub, repositories, place, name, signal);
   } catch (error) {
-    if (error instanceof NoLongerHere) return { outcome: "unchanged", messageCount: 0, forgottenIds: [] };
-    throw error;
+    if (!(error instanceof NoLongerHere)) throw error;
+    return { outcome: "unchanged", messageCount: 0, forgottenIds: [], hasUnsent: false };
   }
 }
 
@@ -125,7 +128,8 @@ async function pushWhole(
     if (!step.isDone) continue;
     const messageCount = Math.max(0, step.count - countBefore!);
     const hasPushed = step.outcome === "unchanged" && (hasSent || messageCount > 0);
-    return { outcome: hasPushed ? "pushed" : step.outcome, messageCount, forgottenIds: step.forgottenIds ?? [] };
+    const { forgottenIds = [], hasUnsent = false } = step;
+    return { outcome: hasPushed ? "pushed" : step.outcome, messageCount, forgottenIds, hasUnsent };
   }
 }
 
@@ -189,8 +193,9 @@ async function advance(client: PoolClient, key: SessionKey, row: SessionRow, rea
   }
   if (row.is_expired) return { isDone: true, outcome: "expired" };
   if (row.holder !== reader.name.storeId) {
-    const forgottenIds = await buriedIn(client, key, row, reader.places());
-    return { isDone: true, outcome: "moved", forgottenIds };
+    const places = reader.places();
+    const forgottenIds = await buriedIn(client, key, row, places);
+    return { isDone: true, outcome: "moved", forgottenIds, hasUnsent: await lacksNewest(client, key, places) };
   }
 
   let local = reader.read(row.last_id, BATCH);
@@ -354,6 +359,21 @@ async function buriedIn(
   const buried = new Set(rows.map(({ message_id }) => message_id));
   // The hub has had no message above `last_id`.
   return places.map(({ id }) => id).filter((id) => id <= last_id && buried.has(id));
+}
+
+/** True if the hub lacks the newest message of the store. New messages of a store have the highest ids in it. */
+async function lacksNewest(
+  client: PoolClient,
+  { place, sessionNo }: Pick<SessionKey, "place" | "sessionNo">,
+  places: readonly MessagePlace[],
+): Promise<boolean> {
+  const newest = places.at(-1);
+  if (newest === undefined) return false;
+  const { rows } = await client.query<{ digest: Buffer }>(
+    "SELECT digest FROM coppice.messages WHERE place = $1 AND session_no = $2 AND message_id = $3",
+    [place, sessionNo, newest.id],
+  );
+  return !rows[0]?.digest.equals(newest.digest);
 }
 
 async function insertMessages(

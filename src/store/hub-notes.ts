@@ -9,6 +9,8 @@ export interface HubNotes {
   origin?: string;
   /** True if another store may push it. */
   isCopy?: boolean;
+  /** The session that has what only this store had when another one had taken the session. */
+  forkId?: string;
   /** Digests of the facts that the hub had when this store last looked, and of those that this store has sent since. */
   seen?: readonly string[];
 }

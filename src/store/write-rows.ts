@@ -132,7 +132,9 @@ class SessionWriter {
     }
     if (count < 2) invalid("there is no session in them");
     const sessionId = this.#sessionId;
-    if (!isNew || (!this.#terms.replaces && this.#isOlder(came)))
+    const hasMore = (this.#known?.rows.size ?? 0) > count - 1; // all but the origin
+    const isWritten = isNew || (this.#terms.replaces === true && hasMore);
+    if (!isWritten || (!this.#terms.replaces && this.#isOlder(came)))
       return { sessionId, outcome: "known", newCount: 0, notes: [] };
     if (!this.#terms.replaces) this.#refuseDiverged(came);
     const outcome = this.#known === undefined ? "new" : "continued";

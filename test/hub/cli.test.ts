@@ -4,11 +4,14 @@ import { BackgroundPush } from "../../src/cli/background-push.ts";
 import { runCommandLine } from "../../src/cli/command-line.ts";
 import { COMMAND_GROUPS } from "../../src/cli/commands.ts";
 import { Terminal } from "../../src/cli/terminal.ts";
+import { openHub } from "../../src/hub/index.ts";
 import { MIGRATIONS } from "../../src/hub/migrations.ts";
+import { addRemote } from "../../src/hub/remote.ts";
+import type { Store } from "../../src/index.ts";
 import { FakeStream } from "../support/fake-terminal.ts";
 import { readyDatabase, run, testDatabase } from "../support/hub.ts";
 import { expectOnHub } from "../support/pushed.ts";
-import { openedStore, temporaryPath } from "../support/temporary-store.ts";
+import { openedStore, temporaryPath, temporaryStore } from "../support/temporary-store.ts";
 
 test("an administrator sets the hub up, and a colleague names it and pushes", async () => {
   const url = await testDatabase();
@@ -88,6 +91,53 @@ test("an administrator sets the hub up, and a colleague names it and pushes", as
   await run(url, "DELETE FROM coppice.places WHERE team = 'coppice_team_other'");
   expect(await value("remote", "remove")).toBeNull();
   expect((await words("push")).status).toBe(1);
+});
+
+test("what an agent goes on with after another store took its session goes to the hub as one fork", async () => {
+  const url = await readyDatabase();
+  const [path, transcript] = [temporaryPath(), temporaryPath()];
+  const store = openedStore(path);
+  addRemote(store, { url, projects: ["web"], team: null });
+  const said: string[] = [];
+  const watched = async (...texts: string[]): Promise<string> => {
+    said.push(...texts);
+    const lines = said.map((content, index) =>
+      JSON.stringify({ session: "s", id: `m${index}`, role: "user", content }),
+    );
+    if (texts.length > 0) writeFileSync(transcript, `${lines.join("\n")}\n`);
+    const [stdout, stderr] = [new FakeStream(), new FakeStream()];
+    const args = ["watch", transcript, "--once", "--push", "--project", "web", "--db", path];
+    const terminal = new Terminal(stdout, stderr, {});
+    expect(await runCommandLine(args, { groups: COMMAND_GROUPS, version: "1.2.3", terminal }), stderr.text).toBe(0);
+    return stderr.text;
+  };
+  const textsOf = (of: Store, id: string): (string | null)[] =>
+    of
+      .resume(id)
+      .messages()
+      .map(({ text }) => text);
+
+  await watched("one", "two");
+  const hub = await openHub(url);
+  onTestFinished(() => hub.close());
+  const away = temporaryStore();
+  await hub.pull(away, "s", { take: true });
+  const words = await watched("three", "four");
+  const [fork] = store.sessions().filter(({ id }) => id !== "s");
+  expect(words).toContain(`s was taken by another store. What only this store had went to the hub as ${fork!.id}.\n`);
+  expect(textsOf(store, fork!.id)).toEqual(["three", "four"]);
+  expect(textsOf(store, "s")).toEqual(["one", "two"]);
+
+  away.resume("s").append({ role: "user", content: "said away" });
+  await hub.push(away, { sessions: ["s"] });
+  expect(await watched("five")).toContain(`went to the hub as ${fork!.id}.`);
+  expect(store.sessions()).toHaveLength(2);
+  expect(textsOf(store, fork!.id)).toEqual(["three", "four", "five"]);
+  expect(textsOf(store, "s")).toEqual(["one", "two", "said away"]);
+  await expectOnHub(url, store, fork!.id);
+  expect(await watched()).not.toContain("went to the hub");
+  expect(textsOf(store, fork!.id)).toEqual(["three", "four", "five"]);
+  expect(store.verify()).toMatchObject({ ok: true, problems: [] });
 });
 
 test("a watch pushes what changes of its projects, and nothing else", async () => {

@@ -8,7 +8,16 @@ import { openedHub, readyDatabase, run } from "../support/hub.ts";
 import { expectOnHub } from "../support/pushed.ts";
 import { openedStore, temporaryFolder, temporaryPath, temporaryStore } from "../support/temporary-store.ts";
 
-const NOTHING = { sessionCount: 0, messageCount: 0, gone: [], expired: [], moved: [], behind: [], diverged: [] };
+const NOTHING = {
+  sessionCount: 0,
+  messageCount: 0,
+  gone: [],
+  expired: [],
+  moved: [],
+  forked: [],
+  behind: [],
+  diverged: [],
+};
 
 async function opened(url: string) {
   const hub = await openHub(url);

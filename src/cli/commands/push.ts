@@ -11,7 +11,7 @@ export const pushCommand: Command<{ dryRun?: true }> = {
   summary: "Send what the hub lacks of this store's sessions.",
   details:
     "Without sessions, it sends those of the projects that `coppice remote add` named. It can be stopped at any time and run again.\n" +
-    "With --json: {sessionCount, messageCount, gone, expired, moved, behind, diverged}; with --dry-run {sessions}.",
+    "With --json: {sessionCount, messageCount, gone, expired, moved, forked, behind, diverged}; with --dry-run {sessions}.",
   argument: "sessions, also of other projects",
   options: [new Option("--dry-run", "only list what would be sent")],
   examples: ["", "--dry-run", "support-42"],
