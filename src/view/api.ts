@@ -36,7 +36,7 @@ export interface GetRoutes {
   "/api/log": { request: LogRequest; answer: LogAnswer };
   "/api/why": { request: WhyRequest; answer: WhyAnswer };
   "/api/subjects": { request: SubjectsRequest; answer: SubjectsAnswer };
-  "/api/subject": { request: { handle: string; limit?: number }; answer: SubjectPage };
+  "/api/subject": { request: { handle: string; limit?: number }; answer: SubjectPage & { sql: string } };
   "/api/recap": { request: { sinceMs?: number; project?: string }; answer: Recap };
   "/api/health": { request: NoParameters; answer: HealthAnswer };
   /** Both read the whole file in another process, and take seconds with a large store. */
@@ -182,6 +182,8 @@ export interface SessionAnswer {
   graduatedSeq: number;
   /** When the newest of its superseded messages were superseded; null if there are none. Their seqs may have other messages now. */
   supersededAtMs: number | null;
+  /** A fork shares the messages up to this seq with others; null for other sessions. */
+  sharedSeqLast: number | null;
   parent: SessionLink | null;
   /** Subagents and forks, by where they begin. */
   children: SessionLink[];
@@ -198,6 +200,8 @@ export interface SessionLink {
   createdAtMs: number;
   /** It begins after this message of its parent; null if that is not known. */
   forkSeq: number | null;
+  /** A fork shares the messages up to this seq with others; null for other sessions. */
+  sharedSeqLast: number | null;
 }
 
 export interface OutlineRequest {
@@ -323,6 +327,8 @@ export interface ContextAnswer {
   coverage: CoverageRun[];
   /** The same as JSON for a model: the rendered messages. */
   rendered: { role: Role; name?: string; parts: unknown[] }[];
+  /** Returns the messages that the context is made from, newest first. */
+  sql: string;
 }
 
 export interface ContextMessageView {

@@ -55,6 +55,9 @@ export function contextAnswer(store: Store, { session: id, ...options }: Omit<Co
     messages,
     coverage: coverageOf(store, id, seqEnd, result, inSession),
     rendered: result.messages.map(({ role, name, parts }) => ({ role, ...(name !== undefined && { name }), parts })),
+    sql: sql`
+      SELECT seq, role, token_count, pinned, seq >= (SELECT evicted_seq FROM sessions WHERE id = ${id}) AS is_hot, text
+      FROM messages WHERE ${isOfSession(store, id)} AND seq < ${seqEnd} ORDER BY seq DESC`,
   };
 }
 

@@ -75,10 +75,10 @@ export function forestAnswer(store: Store, id: string): ForestAnswer {
 /** The subjects of a session's clusters that other sessions have, too. */
 function subjectsWithOthers(store: Store, session: string): Set<number> {
   const rows = store.query(sql`
-    SELECT own.subject_parent_id AS subject FROM clusters own
-    WHERE own.session_id = ${session} AND own.subject_parent_id IS NOT NULL AND EXISTS (
+    SELECT c.subject_parent_id AS subject FROM clusters c
+    WHERE ${isOfForest(store, session, "c", "log_position")} AND c.subject_parent_id IS NOT NULL AND EXISTS (
       SELECT 1 FROM clusters other
-      WHERE other.subject_parent_id = own.subject_parent_id AND other.session_id <> own.session_id)`);
+      WHERE other.subject_parent_id = c.subject_parent_id AND other.session_id <> c.session_id)`);
   return new Set(rows.map(({ subject }) => Number(subject)));
 }
 
@@ -116,9 +116,10 @@ export function logAnswer(store: Store, session: string, after: number, limit: n
 
 /** Says in words why a row of the log is there. */
 export function whyAnswer(store: Store, id: string, position: number): WhyAnswer {
-  const session = store.resume(id);
+  store.resume(id);
   const [row] = store.query(sql`
-    SELECT level, kind, node, root, score FROM unions WHERE id = ${position} AND session_id = ${id} AND level <> 'subject'`);
+    SELECT u.level, u.kind, u.node, u.root, u.score, u.session_id AS holder FROM unions u
+    WHERE u.id = ${position} AND ${isOfForest(store, id, "u", "id")} AND u.level <> 'subject'`);
   if (row === undefined) {
     const expected = "a position of the session's log";
     throw new StoreError("OPTION_INVALID", { option: "position", expected, actual: position });
@@ -131,6 +132,7 @@ export function whyAnswer(store: Store, id: string, position: number): WhyAnswer
     const text = `Theme ${row.node} became a part of theme ${row.root}, because uniting these two cost least: ${shown(score)}.`;
     return { position, kind, score, ...none, text };
   }
+  const session = store.resume(String(row.holder));
   const { cluster: _cluster, kind: entered, ...placement } = session.placement(position);
   const [first] = session.messages({ seqFrom: placement.seqFirst, limit: 1 });
   return { position, ...placement, kind: entered, speaker: first?.role ?? null, text: reasonOf(placement) };

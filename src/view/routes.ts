@@ -25,6 +25,7 @@ import { membersOf, messagesPage, outlineOf } from "./messages.ts";
 import { queryOf, wholeText, yesText } from "./request.ts";
 import { searchAnswer } from "./search.ts";
 import { newsOf, SessionList, sessionPage } from "./sessions.ts";
+import { sql } from "./sql.ts";
 import type { ViewStore } from "./view-store.ts";
 
 type Get<R extends keyof GetRoutes> = (
@@ -152,7 +153,8 @@ export class Routes {
     ),
     "/api/subject": this.#withStore({ handle: text(), limit: z.optional(wholeText(0, 1_000)) }, (store, request) => {
       const { handle, ...options } = request;
-      return store.subject(handle, { ...options, onUnreadable: () => {} });
+      const page = store.subject(handle, { ...options, onUnreadable: () => {} });
+      return { ...page, sql: subjectSql(page.subject) };
     }),
     "/api/recap": this.#withStore(
       { sinceMs: z.optional(wholeText(0)), project: z.optional(text()) },
@@ -231,3 +233,8 @@ const SUBJECTS_SQL = `SELECT subject_parent_id, count(*) AS cluster_count, count
   sum(message_count) AS message_count, sum(token_count) AS token_count
 FROM clusters WHERE subject_parent_id IS NOT NULL
 GROUP BY subject_parent_id HAVING session_count > 1 ORDER BY token_count DESC`;
+
+function subjectSql(handle: string): string {
+  return sql`SELECT cluster_id, session_id, project, label, message_count, seq_first, seq_last
+FROM subject_members WHERE subject_id = ${Number(handle.split(":")[1])} ORDER BY cluster_id DESC`;
+}

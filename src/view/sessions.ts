@@ -211,6 +211,7 @@ export function sessionPage(store: Store, id: string): SessionAnswer {
     evictedSeq: Number(row?.evicted_seq ?? 0),
     graduatedSeq: Number(row?.graduated_seq ?? 0),
     supersededAtMs: row?.newest_superseded_at_ms === null ? null : Number(row?.newest_superseded_at_ms),
+    sharedSeqLast: sharedSeqLastOf(store, id),
     parent: parentSessionId === null ? null : linkOf(store, parentSessionId, row?.fork_seq),
     children: childRows.map((child) => linkOf(store, String(child.id), child.fork_seq)),
     settings: JSON.parse(String(row?.settings ?? "{}")),
@@ -221,5 +222,17 @@ export function sessionPage(store: Store, id: string): SessionAnswer {
 
 function linkOf(store: Store, id: string, forkSeq: unknown): SessionLink {
   const { title, messageCount, createdAtMs } = itemOf(store.resume(id).info());
-  return { session: id, title, messageCount, createdAtMs, forkSeq: typeof forkSeq === "number" ? forkSeq : null };
+  return {
+    session: id,
+    title,
+    messageCount,
+    createdAtMs,
+    forkSeq: typeof forkSeq === "number" ? forkSeq : null,
+    sharedSeqLast: sharedSeqLastOf(store, id),
+  };
+}
+
+function sharedSeqLastOf(store: Store, session: string): number | null {
+  const [row] = store.query(sql`SELECT max(seq_last) AS seq FROM shared_pasts WHERE session_id = ${session}`);
+  return typeof row?.seq === "number" ? row.seq : null;
 }

@@ -538,6 +538,16 @@ test("a fork is shown with what it shares, also before its first own message", a
     for (const { firstAtMs, lastAtMs } of forest.clusters) expect(Math.min(firstAtMs, lastAtMs)).toBeGreaterThan(0);
     const { positions } = await view.get("/api/log", { session: "f", limit: 1000 });
     expect(positions.at(-1)).toBe(forest.logPosition);
+    for (const position of positions) {
+      expect(await view.get("/api/why", { session: "f", position })).toMatchObject({ position });
+    }
+    expect(await view.get("/api/session", { session: "f" })).toMatchObject({
+      sharedSeqLast: 23,
+      parent: { session: "s", forkSeq: 23, sharedSeqLast: null },
+    });
+    expect((await view.get("/api/session", { session: "s" })).children).toMatchObject([
+      { session: "f", forkSeq: 23, sharedSeqLast: 23 },
+    ]);
     if (own === 0) {
       expect(positions).toEqual((await view.get("/api/log", { session: "s", limit: 1000 })).positions);
     }

@@ -18,25 +18,32 @@ const PREVIEW_CHARS = 120;
 const SHORT_CHARS = 100;
 const OPEN_EDIT_CHARS = 1_600;
 
-/** @param isFollowing  True if the message before it is of the same speaker and turn, so that its head can be short. */
+/**
+ * @param inSession  The session that is read: a fork shows messages of others.
+ * @param isFollowing  True if the message before it is of the same speaker and turn, so that its head can be short.
+ */
 export function Message({
   message,
+  inSession = message.session,
   isFollowing = false,
   isMarked = false,
+  isShared = false,
   tools,
 }: {
   message: ViewMessage;
+  inSession?: string;
   isFollowing?: boolean;
   isMarked?: boolean;
+  isShared?: boolean;
   tools?: ComponentChildren;
 }) {
-  const { role, name, seq, session, pinned } = message;
+  const { role, name, seq, pinned } = message;
   return (
     <article
-      class={`message message-${role}${isMarked ? " is-marked" : ""}`}
+      class={`message message-${role}${isMarked ? " is-marked" : ""}${isShared ? " is-shared" : ""}`}
       data-row
       tabIndex={0}
-      aria-label={`${role}, message ${seq}`}
+      aria-label={`${role}, ${isShared ? "shared " : ""}message ${seq}`}
     >
       <header class={isFollowing ? "is-following" : ""}>
         <span class={`role role-${role}`}>{name === null ? role : `${role}, ${visible(name)}`}</span>
@@ -44,7 +51,7 @@ export function Message({
         <span class="message-facts">
           {tools}
           <span>{tokens(message.tokenCount)}</span>
-          <a href={href({ view: "session", session, seq })} title={dateTime(message.createdAtMs)}>
+          <a href={href({ view: "session", session: inSession, seq })} title={dateTime(message.createdAtMs)}>
             {number(seq)}
           </a>
         </span>

@@ -1,4 +1,4 @@
-import { useCallback, useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import type {
   ContextAnswer,
   ContextMessageView,
@@ -32,9 +32,10 @@ const PAST_DELAY_MS = 300;
 
 export function ContextView() {
   const request = requestOf(params.value, "");
+  const first = useContext("/api/context", request);
   return (
-    <SessionFrame data={{ url: urlOf("/api/context", request) }}>
-      {(answer) => <Context answer={answer} />}
+    <SessionFrame data={{ url: urlOf("/api/context", request), sql: first.data?.sql }}>
+      {(answer) => <Context answer={answer} first={first} />}
     </SessionFrame>
   );
 }
@@ -59,18 +60,19 @@ function useContext(route: "/api/context" | null, request: ContextRequest): Load
   return useGet(route, request, { live: !isPast, delayMs: isPast ? PAST_DELAY_MS : 60 });
 }
 
-function Context({ answer }: { answer: SessionAnswer }) {
+function Context({ answer, first }: { answer: SessionAnswer; first: Loaded<ContextAnswer> }) {
   const { compare } = params.value;
-  const first = useContext("/api/context", requestOf(params.value, ""));
   const second = useContext(compare === "1" ? "/api/context" : null, requestOf(params.value, "2"));
   const other = compare === "1" ? second.data : undefined;
+  const isGoingBack = [first, second].some(({ isLoading, url }) => isLoading && url.includes("&at="));
   return (
     <>
       <Controls answer={first.data} other={compare === "1" ? (other ?? null) : undefined} seqLast={answer.seqEnd - 1} />
       {first.error && <Failure error={first.error} onRetry={first.reload} />}
       {compare === "1" && second.error && <Failure error={second.error} onRetry={second.reload} />}
+      {isGoingBack && <GoingBack />}
       {first.data === undefined || first.data.messages === undefined ? (
-        !first.error && <Loading />
+        !first.error && !isGoingBack && <Loading />
       ) : (
         <div class={first.isLoading || second.isLoading ? "is-stale" : ""}>
           <Measure context={first.data} session={answer} name={other ? "First" : undefined} />
@@ -84,6 +86,24 @@ function Context({ answer }: { answer: SessionAnswer }) {
         </div>
       )}
     </>
+  );
+}
+
+/** Tells that an earlier moment takes its time. */
+function GoingBack() {
+  const [seconds, setSeconds] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => setSeconds((before) => before + 1), 1_000);
+    return () => clearInterval(timer);
+  }, []);
+  return (
+    <p class="going-back">
+      <progress aria-label="Going back" />
+      <span role="status">A copy of the session goes back to this moment. A long session takes some seconds.</span>
+      <span aria-hidden="true" class="muted">
+        {seconds} s
+      </span>
+    </p>
   );
 }
 

@@ -120,6 +120,8 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
   }, [outline, shown]);
 
   const { bySeq, atHead } = useMemo(() => childrenOf(answer, outline), [answer, outline]);
+  const sharedSeqLast = answer.sharedSeqLast ?? -1;
+  const sharedEnd = useMemo(() => countUpTo(outline, sharedSeqLast), [outline, sharedSeqLast]);
   const row = (index: number) => {
     const message = pages.at(index);
     const here = outline.turnOf[index]!;
@@ -129,6 +131,7 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
       !isFirst && role !== "u" && index > 0 && outline.roles[index - 1] !== "u" && outline.roles[index - 1] !== "s";
     return (
       <>
+        {index === sharedEnd && index > 0 && <ForkMark />}
         {isFirst && (
           <p class="turn">
             <span>Turn {number(here + 1)}</span>
@@ -140,10 +143,13 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
         ) : (
           <Message
             message={message}
+            inSession={session}
             isFollowing={isFollowing}
             isMarked={wanted !== undefined && message.seq === Number(wanted)}
+            isShared={index < sharedEnd}
             tools={
-              about.value!.isWritable && (
+              about.value!.isWritable &&
+              index >= sharedEnd && (
                 <MessageTools message={message} graduatedSeq={answer.graduatedSeq} onDone={() => pages.forget(index)} />
               )
             }
@@ -200,6 +206,20 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
           {atHead.map((child) => (
             <Child key={child.session} child={child} />
           ))}
+          {sharedEnd > 0 && (
+            <p class="fork-note">
+              This is a fork. It shares its first {count(sharedEnd, "message")} with{" "}
+              <a href={href({ view: "session", session: answer.parent?.session, seq: sharedSeqLast })}>
+                {answer.parent ? sessionTitle(answer.parent) : "another session"}
+              </a>
+              .{" "}
+              {sharedEnd < outline.count && (
+                <button type="button" class="plain" onClick={() => jump(sharedEnd)}>
+                  To its own messages
+                </button>
+              )}
+            </p>
+          )}
           {first > 0 && (
             <button type="button" onClick={() => jump(first - 1)}>
               Earlier messages ↑
@@ -223,6 +243,7 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
               Later messages ↓
             </button>
           )}
+          {sharedEnd === outline.count && <ForkMark />}
         </div>
         <Overview outline={outline} evictedSeq={answer.evictedSeq} shown={shown} onJump={jump} />
       </div>
@@ -251,10 +272,27 @@ function childrenOf({ children }: SessionAnswer, outline: Outline) {
   return { bySeq, atHead };
 }
 
-/** A subagent or a fork, to unfold in its place. */
+/** Returns how many messages have this seq or an earlier one. */
+function countUpTo(outline: Outline, seq: number): number {
+  const index = indexOfSeq(outline, seq + 1);
+  return index < outline.count && outline.seqs[index]! <= seq ? index + 1 : index;
+}
+
+/** Where the own messages of a fork begin. */
+function ForkMark() {
+  return (
+    <p class="fork-mark">
+      <span>The fork begins here</span>
+    </p>
+  );
+}
+
+/** A subagent or a fork, to unfold in its place. What a fork shares is above it, so it unfolds to its own messages. */
 function Child({ child }: { child: SessionLink }) {
   const [messages, setMessages] = useState<ViewMessage[]>();
-  const [next, setNext] = useState<number | null>(0);
+  const isFork = child.sharedSeqLast !== null;
+  const begin = isFork ? child.sharedSeqLast! + 1 : 0;
+  const [next, setNext] = useState<number | null>(begin);
   const load = async () => {
     if (next === null) return;
     const answer = await get("/api/messages", { session: child.session, seqFrom: next, limit: 20 }).catch(
@@ -267,14 +305,16 @@ function Child({ child }: { child: SessionLink }) {
   return (
     <details class="fold child" onToggle={(event) => event.currentTarget.open && messages === undefined && void load()}>
       <summary>
-        <span class="fold-name">Session from here</span> <span class="preview">{sessionTitle(child)}</span>
+        <span class="fold-name">{isFork ? "Fork from here" : "Session from here"}</span>{" "}
+        <span class="preview">{sessionTitle(child)}</span>
         <span class="fold-size">{count(child.messageCount, "message")}</span>
       </summary>
       <p class="small">
-        <a href={href({ view: "session", session: child.session })}>Open it by itself</a>
+        <a href={href({ view: "session", session: child.session, seq: isFork ? begin : null })}>Open it by itself</a>
       </p>
+      {messages?.length === 0 && <p class="muted">It has no messages of its own yet.</p>}
       {messages?.map((message) => (
-        <Message key={message.id} message={message} />
+        <Message key={message.id} message={message} inSession={child.session} />
       ))}
       {messages !== undefined && next !== null && (
         <button type="button" class="plain" onClick={load}>

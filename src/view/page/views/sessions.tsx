@@ -266,7 +266,7 @@ function SessionRow({
         <span class="row-main">
           <span class="row-title" dir="auto">
             {session.parentSessionId !== null && (
-              <span class="muted" title="Started by another session">
+              <span class="muted" title="Started by another session, or a fork of it">
                 ↳{" "}
               </span>
             )}

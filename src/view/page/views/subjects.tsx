@@ -88,7 +88,7 @@ function Subject({ handle }: { handle: string }) {
           {visible(data.title) || data.subject}
         </h1>
         <div class="tools">
-          <Data url={url} />
+          <Data url={url} sql={data.sql} />
         </div>
       </div>
       <p class="facts">
