@@ -46,7 +46,8 @@ export async function fetchSession(
   const messages = pages<Omit<HubMessage, "body">>(client, key, {
     table: "messages",
     keys: ["message_id"],
-    values: ["branch", "seq", "step_id", "turn_seq", "checksum", "embedding"],
+    values: ["branch", "seq", "step_id", "turn_seq", "checksum"],
+    vector: "embedding",
     // A push that is under way has sent more.
     condition: "message_id <= (SELECT marked_id FROM coppice.sessions WHERE place = $1 AND session_no = $2)",
   });
@@ -64,13 +65,23 @@ export async function fetchSession(
   };
 }
 
+interface PagedTable {
+  table: string;
+  keys: string[];
+  values: string[];
+  /** A column of vectors. They count as bytes of a page. */
+  vector?: string;
+  condition?: string;
+}
+
 /** Yields the rows of a table that a session has, by their keys. */
 async function* pages<Row extends object>(
   client: PoolClient,
   { place, sessionNo }: Pick<SessionKey, "place" | "sessionNo">,
-  { table, keys, values, condition = "true" }: { table: string; keys: string[]; values: string[]; condition?: string },
+  { table, keys, values, vector, condition = "true" }: PagedTable,
 ): AsyncGenerator<Row & { body: Buffer }> {
-  const columns = [...keys, ...values].join(", ");
+  const columns = [...keys, ...values, ...(vector === undefined ? [] : [vector])].join(", ");
+  const vectorLength = vector === undefined ? "0" : `coalesce(octet_length(${vector}), 0)`;
   const order = keys.join(", ");
   const after = `(${order}) > (${keys.map((_, index) => `$${index + 3}`).join(", ")})`;
   let last: unknown[] = [];
@@ -78,8 +89,8 @@ async function* pages<Row extends object>(
     // The bytes of a body are not read to know their length.
     const { rows } = await client.query<Row & { body: Buffer | null }>(
       `SELECT ${columns}, CASE WHEN length <= ${HUB_BODY_BYTES_MAX} THEN body END AS body FROM (
-         SELECT *, sum(length) OVER (ORDER BY ${order}) - length AS before FROM (
-           SELECT ${columns}, body, octet_length(body) AS length FROM coppice.${table}
+         SELECT *, sum(length + vector_length) OVER (ORDER BY ${order}) - length - vector_length AS before FROM (
+           SELECT ${columns}, body, octet_length(body) AS length, ${vectorLength} AS vector_length FROM coppice.${table}
            WHERE place = $1 AND session_no = $2 AND ${condition} ${last.length === 0 ? "" : `AND ${after}`}
            ORDER BY ${order} LIMIT ${PAGE.count}) AS page) AS measured
        WHERE before < ${PAGE.bytes} ORDER BY ${order}`,

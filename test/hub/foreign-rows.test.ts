@@ -1,11 +1,14 @@
 import { deflateRawSync } from "node:zlib";
+import type { PoolClient } from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { HUB_BODY_BYTES_MAX } from "../../src/core/limits.ts";
 import { openHub } from "../../src/hub/index.ts";
+import { fetchSession } from "../../src/hub/read-session.ts";
 import { encodeRows } from "../../src/hub/rows.ts";
 import { segmentOf } from "../../src/hub/segment.ts";
+import { Spool } from "../../src/hub/spool.ts";
 import type { FactRow } from "../../src/store/fact-rows.ts";
-import { readyDatabase, run } from "../support/hub.ts";
+import { openedHub, readyDatabase, run } from "../support/hub.ts";
 import { talk, user } from "../support/said.ts";
 import { temporaryStore } from "../support/temporary-store.ts";
 
@@ -38,6 +41,28 @@ test("a body that inflates to more than any message has is refused", async () =>
     message: expect.stringContaining(`more than ${HUB_BODY_BYTES_MAX} bytes`),
   });
   expect(own.sessions()).toEqual([]);
+});
+
+test("a pull asks for a few megabytes at once, with the vectors", async () => {
+  const { url } = await pushed();
+  await run(url, "UPDATE coppice.messages SET embedding = $1", [Buffer.alloc(262_144)]);
+  const hub = await openedHub(url);
+  const spool = new Spool(":memory:");
+  onTestFinished(() => spool.close());
+  const answers: number[] = [];
+  await hub.transaction(async (client) => {
+    const find = 'SELECT place, session_no AS "sessionNo" FROM coppice.sessions';
+    const [key] = (await client.query<{ place: number; sessionNo: number }>(find)).rows;
+    const query = async (sql: string, values: unknown[]) => {
+      const answer = await client.query<Record<string, unknown>>(sql, values);
+      const fields = answer.rows.flatMap((row) => Object.values(row));
+      answers.push(fields.reduce<number>((sum, field) => sum + (Buffer.isBuffer(field) ? field.length : 0), 0));
+      return answer;
+    };
+    await fetchSession({ query } as unknown as PoolClient, key!, "s", spool);
+  });
+  expect(answers.reduce((sum, bytes) => sum + bytes)).toBeGreaterThan(31 * 262_144);
+  expect(Math.max(...answers)).toBeLessThan(4_500_000);
 });
 
 test.each(Object.entries(DAMAGED))("%s: a pull and a search say so", async (_, bytes) => {
