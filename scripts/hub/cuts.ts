@@ -1,0 +1,164 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "pg";
+import { type Hub, openHub } from "../../src/hub/index.ts";
+import { openStore, type Store } from "../../src/index.ts";
+import { internalsOf } from "../../src/session/opened-store.ts";
+import { storeIdOf } from "../../src/store/id-blocks.ts";
+import { type Cut, CuttingProxy } from "../../test/support/cutting-proxy.ts";
+import { factsInStore, factsOnHub } from "../../test/support/hub-facts.ts";
+
+const PROJECT = "cuts";
+
+let runCount = 0;
+
+export interface CutFigures {
+  /** Connections that were cut, before a statement or after it and before its answer. */
+  cuts: number;
+  /** What was not right afterwards, in words. */
+  wrong: string[];
+}
+
+/** What is done while the connection is cut. */
+interface Work {
+  /** Brings a new session into the state before. */
+  prepare?(one: Places): Promise<void>;
+  run(one: Places): Promise<unknown>;
+  /** Yields what is wrong afterwards. */
+  check(one: Places): AsyncGenerator<string>;
+}
+
+/** A session, its store, and another store. */
+interface Places {
+  url: string;
+  id: string;
+  home: Store;
+  away: Store;
+  /** By way of the proxy. */
+  hub: Hub;
+}
+
+export const WORKS = {
+  "push of a new session": {
+    run: async ({ hub, home, id }) => {
+      append(home, id, 12);
+      await hub.push(home, { sessions: [id] });
+    },
+    check: onHub,
+  },
+  "push of a session that was rewound, forgotten in part and continued": {
+    prepare: async ({ hub, home, id }) => {
+      append(home, id, 12);
+      await hub.push(home, { sessions: [id] });
+      const session = home.session(id);
+      session.rewind({ toSeq: 6 });
+      home.forget(id, { messageIds: [session.messages()[2]!.id] });
+      append(home, id, 2);
+    },
+    run: ({ hub, home, id }) => hub.push(home, { sessions: [id] }),
+    check: onHub,
+  },
+  "pull of a new session": {
+    prepare: pushed,
+    run: ({ hub, away, id }) => hub.pull(away, id),
+    check: (one) => pulled(one, { isTaken: false }),
+  },
+  "pull that takes a session which both stores have, and goes on": {
+    prepare: async (one) => {
+      await pushed(one);
+      await one.hub.pull(one.away, one.id);
+      await pushed(one);
+    },
+    run: ({ hub, away, id }) => hub.pull(away, id, { take: true }),
+    check: (one) => pulled(one, { isTaken: true }),
+  },
+} satisfies Record<string, Work>;
+
+/**
+ * Breaks the connection before and after each statement of a push or a pull, once for each of them, and looks whether the hub and the
+ * store then have what they should have. So it is with the answer to COMMIT.
+ *
+ * @param url  Of a superuser of a hub who is in one team.
+ */
+export async function cutEverywhere(url: string, name: keyof typeof WORKS): Promise<CutFigures> {
+  const work: Work = WORKS[name];
+  const folder = mkdtempSync(join(tmpdir(), "coppice-cuts-"));
+  const proxy = new CuttingProxy(url);
+  const hub = await openHub(await proxy.listen());
+  const [home, away] = [openStore(join(folder, "home.db")), openStore(join(folder, "away.db"))];
+  const figures: CutFigures = { cuts: 0, wrong: [] };
+  runCount += 1;
+  const isCutAt = async (cut?: Cut): Promise<boolean> => {
+    const id = `${name} ${runCount}, ${cut === undefined ? "uncut" : `cut ${cut.side} statement ${cut.statement}`}`;
+    const one = { url, id, home, away, hub };
+    proxy.cutAt(undefined);
+    home.session(id, { project: PROJECT });
+    await work.prepare?.(one);
+    proxy.cutAt(cut);
+    await work.run(one);
+    const isCut = cut !== undefined && !proxy.isArmed;
+    proxy.cutAt(undefined);
+    for await (const problem of work.check(one)) figures.wrong.push(`${id}: ${problem}`);
+    return isCut;
+  };
+  try {
+    await isCutAt();
+    for (const side of ["before", "after"] as const) {
+      for (let statement = 1; await isCutAt({ side, statement }); statement++) figures.cuts += 1;
+    }
+    for (const store of [home, away]) if (!store.verify().ok) figures.wrong.push(`${name}: a store is not sound`);
+    return figures;
+  } finally {
+    await hub.close();
+    await proxy.close();
+    for (const store of [home, away]) store.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function pushed({ hub, home, id }: Places): Promise<void> {
+  append(home, id, 12);
+  await hub.push(home, { sessions: [id] });
+}
+
+async function* onHub({ url, home, id }: Places): AsyncGenerator<string> {
+  const lines = factsInStore(home, id);
+  const there = await factsOnHub(url, id, storeIdOf(internalsOf(home).repositories)!);
+  if (lines.length < 2 || there.join("\n") !== lines.join("\n")) yield "the hub has something else";
+  if ((await rowsOf(url, id)).length !== 1) yield "the hub does not have it once";
+}
+
+async function* pulled(
+  { url, home, away, hub, id }: Places,
+  { isTaken }: { isTaken: boolean },
+): AsyncGenerator<string> {
+  const [lines, there] = [home, away].map((store) => {
+    return factsInStore(store, id).filter((line) => !line.startsWith('{"table":"origin"'));
+  });
+  if (lines!.length < 2 || there!.join("\n") !== lines!.join("\n")) yield "the store has something else";
+  const [row] = await rowsOf(url, id);
+  const holder = storeIdOf(internalsOf(isTaken ? away : home).repositories);
+  if (row?.holder !== holder || row.epoch !== Number(isTaken)) yield "the wrong store may push it";
+  if (!isTaken) return;
+  append(away, id, 1);
+  const { messageCount, moved } = await hub.push(away, { sessions: [id] });
+  if (messageCount !== 1 || moved.length > 0) yield "it does not go on";
+}
+
+async function rowsOf(url: string, id: string): Promise<{ holder: string; epoch: number }[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    const sql = "SELECT holder, epoch::int FROM coppice.sessions WHERE session_id = $1";
+    return (await client.query<{ holder: string; epoch: number }>(sql, [id])).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+function append(store: Store, id: string, count: number): void {
+  store
+    .resume(id)
+    .appendAll(Array.from({ length: count }, (_, index) => ({ role: "user", content: `message ${index} of ${id}` })));
+}
