@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import { byteLengthOf, flushToDisk, lookAt } from "../core/files.ts";
 import type { CentroidSource, CentroidStamp, IndexedStore } from "./centroid-source.ts";
 import { Graph, type Hnswlib } from "./graph.ts";
-import { formatSideCar, parseSideCar, type SideCar, samplesOf } from "./side-car.ts";
+import { formatSidecar, parseSidecar, type Sidecar, samplesOf } from "./sidecar.ts";
 
 /** A half-written file of this age belongs to a process that was killed. */
 const PENDING_MS_MAX = 3_600_000;
@@ -26,7 +26,7 @@ export interface SaveFailure {
 
 interface Summary {
   version: string | undefined;
-  /** Undefined if the side-car is missing, damaged, or written by another version of the program. */
+  /** Undefined if the sidecar is missing, damaged, or written by another version of the program. */
   stamp: CentroidStamp | undefined;
   clusterCount: number;
   sha256: string;
@@ -35,26 +35,26 @@ interface Summary {
 }
 
 /**
- * The files of a store's index: `<store>-coppice-ann.hnsw` and its side-car `<store>-coppice-ann.json`. If the store
+ * The files of a store's index: `<store>-coppice-ann.hnsw` and its sidecar `<store>-coppice-ann.json`. If the store
  * was opened through a link, they are beside the real file. They are a cache, and are written again if they do not fit.
  */
 export class IndexFile {
   readonly #index: string;
-  readonly #sideCar: string;
+  readonly #sidecar: string;
   #summary: Summary | undefined;
 
   constructor(storePath: string) {
     const realPath = lookAt(storePath) === undefined ? storePath : realpathSync(storePath);
     this.#index = `${realPath}-coppice-ann.hnsw`;
-    this.#sideCar = `${realPath}-coppice-ann.json`;
+    this.#sidecar = `${realPath}-coppice-ann.json`;
   }
 
-  /** Returns a different text for each version of the files; undefined if there is no side-car. */
+  /** Returns a different text for each version of the files; undefined if there is no sidecar. */
   version(): string | undefined {
-    const [index, sideCar] = [this.#index, this.#sideCar].map(lookAt).map((stats) => {
+    const [index, sidecar] = [this.#index, this.#sidecar].map(lookAt).map((stats) => {
       return stats && `${stats.dev} ${stats.ino} ${stats.size} ${stats.mtimeMs}`;
     });
-    return sideCar && `${index} ${sideCar}`;
+    return sidecar && `${index} ${sidecar}`;
   }
 
   /** Returns how many clusters of the store are in the file; 0 if it cannot be used. Yields to the event loop. */
@@ -68,15 +68,15 @@ export class IndexFile {
   #readSummary(): Summary {
     const version = this.version();
     if (this.#summary === undefined || this.#summary.version !== version) {
-      const { stamp, roots = [], sha256 = "" } = this.#readSideCar() ?? {};
+      const { stamp, roots = [], sha256 = "" } = this.#readSidecar() ?? {};
       this.#summary = { version, stamp, clusterCount: roots.flat().length, sha256 };
     }
     return this.#summary;
   }
 
-  #readSideCar(): SideCar | undefined {
+  #readSidecar(): Sidecar | undefined {
     try {
-      return parseSideCar(readFileSync(this.#sideCar, "utf8"));
+      return parseSidecar(readFileSync(this.#sidecar, "utf8"));
     } catch {
       return undefined;
     }
@@ -90,16 +90,16 @@ export class IndexFile {
   load(library: Hnswlib, stamp: CentroidStamp, source: CentroidSource): LoadedIndex {
     try {
       const version = this.version();
-      const sideCar = this.#readSideCar();
-      if (sideCar === undefined) return { refusal: "its side-car is damaged, or has another version" };
-      const refusal = staleness(sideCar, stamp, source);
+      const sidecar = this.#readSidecar();
+      if (sidecar === undefined) return { refusal: "its sidecar is damaged, or has another version" };
+      const refusal = staleness(sidecar, stamp, source);
       if (refusal !== undefined) return { refusal };
       const sha256 = hash("sha256", readFileSync(this.#index));
-      if (sha256 !== sideCar.sha256) return { refusal: "it is damaged: its checksum is wrong" };
-      const graph = Graph.read(library, stamp.dimension, this.#index, sideCar.roots);
+      if (sha256 !== sidecar.sha256) return { refusal: "it is damaged: its checksum is wrong" };
+      const graph = Graph.read(library, stamp.dimension, this.#index, sidecar.roots);
       // Another process may have replaced the file meanwhile.
       if (this.version() !== version) return { refusal: "it was replaced meanwhile" };
-      return { graph, position: sideCar.position };
+      return { graph, position: sidecar.position };
     } catch (error) {
       return { refusal: messageOf(error) };
     }
@@ -125,28 +125,28 @@ export class IndexFile {
   ): Promise<SaveFailure | undefined> {
     const end = `.${randomUUID()}.new`;
     const newIndex = this.#index + end;
-    const newSideCar = this.#sideCar + end;
+    const newSidecar = this.#sidecar + end;
     try {
       const roots = graph.roots.map((group) => [...group]); // the graph may lose clusters meanwhile
       const samples = store.read(() => samplesOf(roots.flat(), source));
-      for (const path of [newIndex, newSideCar]) writeFileSync(path, "", { flag: "wx", mode: 0o600 });
+      for (const path of [newIndex, newSidecar]) writeFileSync(path, "", { flag: "wx", mode: 0o600 });
       await graph.writeTo(newIndex);
       if (!isWhole(library, stamp.dimension, newIndex)) return { reason: "it was cut off", cause: "disk full" };
       const sha256 = await sha256InTurns(newIndex);
       flushToDisk(newIndex);
-      writeFileSync(newSideCar, formatSideCar({ stamp, position, sha256, roots, samples }), { flush: true });
+      writeFileSync(newSidecar, formatSidecar({ stamp, position, sha256, roots, samples }), { flush: true });
       return store.write("index", () => {
         if (!isDeepStrictEqual(source.stamp(), stamp)) {
           return { reason: "clusters were forgotten or rebuilt meanwhile", cause: "other" };
         }
         renameSync(newIndex, this.#index);
-        renameSync(newSideCar, this.#sideCar);
+        renameSync(newSidecar, this.#sidecar);
         return undefined;
       });
     } catch (error) {
       return saveFailureOf(error);
     } finally {
-      for (const path of [newIndex, newSideCar]) rmSync(path, { force: true });
+      for (const path of [newIndex, newSidecar]) rmSync(path, { force: true });
     }
   }
 
@@ -159,7 +159,7 @@ export class IndexFile {
   removeUnfit(stamp: CentroidStamp, { pending }: { pending: boolean }): boolean {
     const isFit = isDeepStrictEqual(this.#readSummary().stamp, stamp);
     try {
-      const unfit = isFit ? [] : [this.#index, this.#sideCar];
+      const unfit = isFit ? [] : [this.#index, this.#sidecar];
       for (const path of [...unfit, ...this.#halfWritten(pending)]) rmSync(path, { force: true });
       return true;
     } catch {
@@ -205,12 +205,12 @@ function messageOf(error: unknown): string {
 }
 
 /** Returns why an index does not hold the store's current clusters; undefined if it does. */
-function staleness(sideCar: SideCar, stamp: CentroidStamp, source: CentroidSource): string | undefined {
-  if (!isDeepStrictEqual(sideCar.stamp, stamp))
+function staleness(sidecar: Sidecar, stamp: CentroidStamp, source: CentroidSource): string | undefined {
+  if (!isDeepStrictEqual(sidecar.stamp, stamp))
     return "clusters were forgotten or rebuilt since, or it belongs to another store";
-  if (sideCar.position > source.newestPosition()) return "it is newer than the store";
-  const changed = new Set(source.changedSince(sideCar.position));
-  const expected = sideCar.samples.filter(({ root }) => !changed.has(root));
+  if (sidecar.position > source.newestPosition()) return "it is newer than the store";
+  const changed = new Set(source.changedSince(sidecar.position));
+  const expected = sidecar.samples.filter(({ root }) => !changed.has(root));
   const found = samplesOf(
     expected.map(({ root }) => root),
     source,

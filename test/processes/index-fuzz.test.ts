@@ -4,7 +4,7 @@ import { fuzzIndex } from "../../scripts/bench/index-fuzz/fuzz.ts";
 
 /**
  * Goal: no index file, however damaged or foreign, crashes a process or changes an answer.
- * Method: write an index, damage it or its side-car in each way three times, and ask another process what is near. It must
+ * Method: write an index, damage it or its sidecar in each way three times, and ask another process what is near. It must
  * answer as one with the whole index does, or as one that compares every cluster. (Without the checks on opening, a third
  * of these cases crash or answer wrongly.)
  */

@@ -1,7 +1,7 @@
-/** An index file and its side-car; undefined if there is none. */
+/** An index file and its sidecar; undefined if there is none. */
 export interface IndexFiles {
   index: Buffer | undefined;
-  sideCar: string | undefined;
+  sidecar: string | undefined;
 }
 
 export interface Originals {
@@ -25,23 +25,23 @@ export const DAMAGES: Record<string, (originals: Originals, random: () => number
   "a block of zeros": ({ own }, random) => ({ ...own, index: zeroed(own.index!, random) }),
   "a huge number in the header": ({ own }, random) => ({ ...own, index: huge(own.index!, random) }),
   "of another dimension": ({ otherDimension }) => otherDimension,
-  "of another dimension, beside its own side-car": ({ own, otherDimension }) => ({
+  "of another dimension, beside its own sidecar": ({ own, otherDimension }) => ({
     ...own,
     index: otherDimension.index,
   }),
   "another store's": ({ foreign }) => foreign,
-  "another store's, beside its own side-car": ({ own, foreign }) => ({ ...own, index: foreign.index }),
-  "beside another store's side-car": ({ own, foreign }) => ({ ...own, sideCar: foreign.sideCar }),
-  "without a side-car": ({ own }) => ({ ...own, sideCar: undefined }),
-  "a side-car alone": ({ own }) => ({ ...own, index: undefined }),
-  "a side-car cut off": ({ own }, random) => ({ ...own, sideCar: cut(Buffer.from(own.sideCar!), random).toString() }),
-  "a side-car with flipped bits": ({ own }, random) => {
-    const bytes = Buffer.from(own.sideCar!);
-    return { ...own, sideCar: flipped(bytes, random, bytes.length).toString("latin1") };
+  "another store's, beside its own sidecar": ({ own, foreign }) => ({ ...own, index: foreign.index }),
+  "beside another store's sidecar": ({ own, foreign }) => ({ ...own, sidecar: foreign.sidecar }),
+  "without a sidecar": ({ own }) => ({ ...own, sidecar: undefined }),
+  "a sidecar alone": ({ own }) => ({ ...own, index: undefined }),
+  "a sidecar cut off": ({ own }, random) => ({ ...own, sidecar: cut(Buffer.from(own.sidecar!), random).toString() }),
+  "a sidecar with flipped bits": ({ own }, random) => {
+    const bytes = Buffer.from(own.sidecar!);
+    return { ...own, sidecar: flipped(bytes, random, bytes.length).toString("latin1") };
   },
-  "a side-car of other JSON": ({ own }, random) => ({
+  "a sidecar of other JSON": ({ own }, random) => ({
     ...own,
-    sideCar: ["null", "[]", "{}", '{"index":null}', '{"sha256":"","index":{}}', "7"][at(random, 6)]!,
+    sidecar: ["null", "[]", "{}", '{"index":null}', '{"sha256":"","index":{}}', "7"][at(random, 6)]!,
   }),
 };
 

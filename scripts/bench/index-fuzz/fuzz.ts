@@ -22,7 +22,7 @@ export interface FuzzReport {
 }
 
 /**
- * Damages the index file of a store, or its side-car, in every way in turn, and lets other processes search in it.
+ * Damages the index file of a store, or its sidecar, in every way in turn, and lets other processes search in it.
  *
  * @param caseCount  The number of damaged files. From 18 on, every kind of damage occurs.
  */
@@ -96,13 +96,13 @@ class Asked {
 }
 
 function filesOf(path: string): IndexFiles {
-  return { index: readFileSync(`${path}-coppice-ann.hnsw`), sideCar: readFileSync(`${path}-coppice-ann.json`, "utf8") };
+  return { index: readFileSync(`${path}-coppice-ann.hnsw`), sidecar: readFileSync(`${path}-coppice-ann.json`, "utf8") };
 }
 
-function putFiles(path: string, { index, sideCar }: IndexFiles): void {
+function putFiles(path: string, { index, sidecar }: IndexFiles): void {
   for (const [file, content] of [
     [`${path}-coppice-ann.hnsw`, index],
-    [`${path}-coppice-ann.json`, sideCar],
+    [`${path}-coppice-ann.json`, sidecar],
   ] as const) {
     rmSync(file, { force: true });
     if (content !== undefined) writeFileSync(file, content);

@@ -503,8 +503,8 @@ describe("an index file that is lost or damaged", () => {
     ["was cut off", (path) => truncateSync(`${path}-coppice-ann.hnsw`, 50_000)],
     ["has another bit", (path) => turnBit(`${path}-coppice-ann.hnsw`, 50_000)],
     ["has another first bit", (path) => turnBit(`${path}-coppice-ann.hnsw`, 0)],
-    ["has lost its side-car", (path) => rmSync(`${path}-coppice-ann.json`)],
-    ["has a side-car with another digit", (path) => turnBit(`${path}-coppice-ann.json`, 200)],
+    ["has lost its sidecar", (path) => rmSync(`${path}-coppice-ann.json`)],
+    ["has a sidecar with another digit", (path) => turnBit(`${path}-coppice-ann.json`, 200)],
   ];
 
   function turnBit(path: string, at: number): void {

@@ -8,11 +8,12 @@ const FORM = { format: 2, arch: process.arch as string, space: SPACE, links: LIN
 /** An index is compared with the store by samples: this many clusters spread over all labels, and this many of the newest. */
 const SAMPLES = 64;
 
-export interface SideCar {
+export interface Sidecar {
   form: typeof FORM;
   stamp: CentroidStamp;
   /** The log position at which the store held the clusters of the index. */
   position: number;
+  /** The checksum of the index file. */
   sha256: string;
   /** For each label, the clusters at that point, oldest first. */
   roots: number[][];
@@ -22,18 +23,19 @@ export interface SideCar {
 interface Sample {
   root: number;
   position: number;
+  /** The checksum of the cluster's centroid. */
   sha256: string;
 }
 
 /** Writes one JSON object that holds its own checksum. */
-export function formatSideCar(content: Omit<SideCar, "form">): string {
-  const index: SideCar = { form: FORM, ...content };
+export function formatSidecar(content: Omit<Sidecar, "form">): string {
+  const index: Sidecar = { form: FORM, ...content };
   return `${JSON.stringify({ sha256: hash("sha256", JSON.stringify(index)), index })}\n`;
 }
 
-/** Returns undefined for a text that this version's `formatSideCar` did not write. */
-export function parseSideCar(text: string): SideCar | undefined {
-  let parsed: { sha256?: unknown; index?: SideCar } | null;
+/** Returns undefined for a text that is damaged, or that another version or kind of machine wrote. */
+export function parseSidecar(text: string): Sidecar | undefined {
+  let parsed: { sha256?: unknown; index?: Sidecar } | null;
   try {
     parsed = JSON.parse(text);
   } catch {

@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { formatSideCar, parseSideCar, type SideCar, samplesOf } from "../../../src/ann/side-car.ts";
+import { formatSidecar, parseSidecar, type Sidecar, samplesOf } from "../../../src/ann/sidecar.ts";
 import { ClusterRows } from "../../support/cluster-rows.ts";
 
-const content: Omit<SideCar, "form"> = {
+const content: Omit<Sidecar, "form"> = {
   stamp: { generation: 1, createdAtMs: 2, embedderId: "e", dimension: 3, rewriteCount: 4 },
   position: 5,
   sha256: "7",
@@ -11,34 +11,34 @@ const content: Omit<SideCar, "form"> = {
   samples: [{ root: 8, position: 5, sha256: "9" }],
 };
 
-describe("a side-car", () => {
+describe("a sidecar", () => {
   test("says what it was told", () => {
-    expect(parseSideCar(formatSideCar(content))).toEqual({ form: expect.objectContaining({ links: 16 }), ...content });
+    expect(parseSidecar(formatSidecar(content))).toEqual({ form: expect.objectContaining({ links: 16 }), ...content });
   });
 
   test("of which any character was changed is none", () => {
-    const text = formatSideCar(content);
-    expect(parseSideCar(text.replace("[8,9]", "[8,7]"))).toBeUndefined();
-    expect(parseSideCar(text.replace('"position":5', '"position":6'))).toBeUndefined();
-    expect(parseSideCar(text.slice(0, -3))).toBeUndefined();
+    const text = formatSidecar(content);
+    expect(parseSidecar(text.replace("[8,9]", "[8,7]"))).toBeUndefined();
+    expect(parseSidecar(text.replace('"position":5', '"position":6'))).toBeUndefined();
+    expect(parseSidecar(text.slice(0, -3))).toBeUndefined();
   });
 
   test("of another form is none", () => {
-    const { index } = JSON.parse(formatSideCar(content)) as { index: SideCar };
+    const { index } = JSON.parse(formatSidecar(content)) as { index: Sidecar };
     const signed = (form: object): string => {
       const changed = { ...index, form: { ...index.form, ...form } };
       return JSON.stringify({ sha256: hash("sha256", JSON.stringify(changed)), index: changed });
     };
-    expect(parseSideCar(signed({}))).toEqual(index);
-    expect(parseSideCar(signed({ format: 1 }))).toBeUndefined();
-    expect(parseSideCar(signed({ arch: "pdp11" }))).toBeUndefined();
-    expect(parseSideCar(signed({ links: 17 }))).toBeUndefined();
+    expect(parseSidecar(signed({}))).toEqual(index);
+    expect(parseSidecar(signed({ format: 1 }))).toBeUndefined();
+    expect(parseSidecar(signed({ arch: "pdp11" }))).toBeUndefined();
+    expect(parseSidecar(signed({ links: 17 }))).toBeUndefined();
   });
 
   test.each(["", "null", "7", "[]", "{}", '{"index":null}', '{"sha256":"0","index":{}}'])(
     "that reads %s is none",
     (text) => {
-      expect(parseSideCar(text)).toBeUndefined();
+      expect(parseSidecar(text)).toBeUndefined();
     },
   );
 });
