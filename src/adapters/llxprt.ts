@@ -58,8 +58,8 @@ interface LlxprtConversation {
 
 /**
  * Converts contents of llxprt-code. A content whose speaker is `ai` becomes one message. In any other content, each run of tool
- * responses becomes one message, and each run of other blocks another. Unknown fields are kept under `llxprt` in the part or in `metadata`, and `toLlxprt`
- * restores them. A content's timestamp becomes `createdAt` of its messages.
+ * responses becomes one message, and each run of other blocks another. Unknown fields are kept under `llxprt` in the part or in
+ * `metadata`, and `toLlxprt` restores them. A content's timestamp becomes `createdAt` of its messages.
  *
  * @throws {StoreError} `MESSAGE_INVALID` for an unknown speaker, and for blocks that are not an array.
  */
@@ -78,7 +78,9 @@ function messagesOf(content: LlxprtContent, path: string): AdaptedMessage[] {
   const createdAt = Number.isSafeInteger(timestamp) ? { createdAt: timestamp as number } : {};
   switch (speaker) {
     case "ai":
-      return [{ role: "assistant", parts: blocks.map(partOfSaid), ...createdAt, ...keepInMetadata("llxprt", fields) }];
+      return [
+        { role: "assistant", parts: blocks.map(assistantPartOf), ...createdAt, ...keepInMetadata("llxprt", fields) },
+      ];
     case "human":
     case "tool":
       return splitByRole(blocks.map(partOfBlock), speaker === "tool" ? "tool" : "user").map((run, index) => {
@@ -94,7 +96,8 @@ function messagesOf(content: LlxprtContent, path: string): AdaptedMessage[] {
 const SPEAKERS = { user: "human", assistant: "ai", tool: "tool" } as const;
 
 /**
- * Converts our messages, usually those of a rendered context, to contents for the history of llxprt-code, one to one.
+ * Converts our messages, usually those of a rendered context, to contents for the history of llxprt-code. Messages that
+ * `fromLlxprt` made from one content become one content again, and any other message becomes a content of its own.
  * Data becomes text, and so do files in results. System messages become one text beside the history.
  */
 export function toLlxprt(messages: readonly AnyMessage[]): LlxprtConversation {
@@ -124,8 +127,8 @@ export function toLlxprt(messages: readonly AnyMessage[]): LlxprtConversation {
 
 const CONTENT_READERS = [textReader("llxprt"), readCode, readFile];
 
-/** Unknown kinds of block are kept whole in a `data` part. */
-function partOfSaid(block: unknown): Part {
+/** Converts a block of the model. Unknown kinds of block are kept whole in a `data` part. */
+function assistantPartOf(block: unknown): Part {
   return readBlock<Part>("llxprt", block, [readThought, readCall, ...CONTENT_READERS]);
 }
 

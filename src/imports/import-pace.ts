@@ -18,15 +18,18 @@ export class ImportPace {
   #messageMs = MESSAGE_MS_FIRST;
   #heldMs = 0;
 
+  /** How many messages the next transaction should have. */
   get messageCount(): number {
     return Math.max(1, Math.min(Math.floor(TRANSACTION_MS / this.#messageMs), BATCH_MESSAGES_MAX));
   }
 
+  /** Takes note of a finished transaction. */
   note(messageCount: number, ms: number): void {
     this.#heldMs += ms;
     this.#messageMs += NEWEST_WEIGHT * (ms / messageCount - this.#messageMs);
   }
 
+  /** Leaves the file to other processes if it was held for long. Call it between two transactions. */
   async pause(): Promise<void> {
     if (this.#heldMs < TRANSACTION_MS / 2) return;
     this.#heldMs = 0;

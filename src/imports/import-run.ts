@@ -3,7 +3,7 @@ import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import { parseMessage } from "../core/message.ts";
 import { OPENING_MESSAGES, OPENING_MESSAGES_MIN } from "../core/remembered.ts";
-import type { TranscriptPlace } from "../core/transcript-place.ts";
+import type { TranscriptPoint } from "../core/transcript-point.ts";
 import type { ImportedSession, Importer, ImportFile } from "../importers/importer.ts";
 import { cleanName, titleOf } from "../importers/names.ts";
 import { IMPORTERS } from "../importers/registry.ts";
@@ -246,7 +246,7 @@ export class ImportRun {
     const { path, target } = open;
     this.#store.endTranscript(
       target.session!.id,
-      placeOf(path, messageId === null ? [] : path.through(messageId), true),
+      pointOf(path, messageId === null ? [] : path.through(messageId), true),
     );
   }
 
@@ -445,7 +445,7 @@ export class ImportRun {
           const events = remembered.map(({ event }) => event);
           return appendTo(session, events, branchId);
         },
-        path.isOnly ? undefined : ({ name }) => placeOf(path, path.before(name), false),
+        path.isOnly ? undefined : ({ name }) => pointOf(path, path.before(name), false),
       );
       const appended = results.filter((result) => result !== undefined);
       const newCount = appended.filter(({ appended }) => appended).length;
@@ -499,7 +499,7 @@ export class ImportRun {
   }
 }
 
-function placeOf(path: TranscriptPath, before: Iterable<string>, isEnd: boolean): TranscriptPlace {
+function pointOf(path: TranscriptPath, before: Iterable<string>, isEnd: boolean): TranscriptPoint {
   return {
     before,
     isElsewhere: (id) => path.isElsewhere(id),

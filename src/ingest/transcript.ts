@@ -1,36 +1,37 @@
-import type { TranscriptPlace } from "../core/transcript-place.ts";
+import type { TranscriptPoint } from "../core/transcript-point.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { rewindSession } from "../store/rewind.ts";
 import { changeSession } from "../store/write.ts";
 import { bringBack, type UndoOptions } from "./undo.ts";
 
 export interface FollowOptions extends Omit<UndoOptions, "terms"> {
+  /** Called for each rewind, because each needs another branch id. */
   newTerms: () => UndoOptions["terms"];
 }
 
 /**
- * Goes to a place in a transcript: what the session has after it is superseded, and what it superseded before it comes back. Call
- * it inside a transaction.
+ * Moves a session to a point in its transcript: supersedes the messages after the point, and restores superseded messages before
+ * it. Call it inside a transaction.
  *
  * Only messages of the transcript make the session go back. What the user of the store has superseded stays superseded. `undo`
- * cannot take this back, and neither an earlier rewind whose beginning is superseded here.
+ * cannot take this back, nor any earlier rewind that began after the point.
  *
- * @returns false if the session was there already. @throws {StoreError} `EMBEDDER_MISMATCH`.
+ * @returns false if the session was already at the point. @throws {StoreError} `EMBEDDER_MISMATCH`.
  */
 export function followTranscript(
   repositories: Repositories,
   sessionId: string,
-  place: TranscriptPlace,
+  point: TranscriptPoint,
   { newTerms, ...options }: FollowOptions,
 ): boolean {
   const { sessions, messages } = repositories;
   return changeSession(repositories, "append", (writes) => {
     let isMoved = false;
-    const { seqLast, branches } = placeIn(repositories, sessionId, place);
+    const { seqLast, branches } = lastBefore(repositories, sessionId, point);
     let seq = seqLast;
     for (const { branchId, forkSeq, newestId } of branches) {
       if (forkSeq < seq) break;
-      // If messages before the branch were forgotten, others may have got their seqs.
+      // If messages before the branch were forgotten, other messages may have taken their seqs.
       const before = messages.namesAfter(sessionId, seq).filter((one) => one.seq <= forkSeq);
       cut(before.some(({ externalId }) => isElsewhere(externalId)) ? seq : forkSeq);
       if (messages.namesAfter(sessionId, forkSeq).length === 0) goBack(forkSeq); // forgotten messages have seqs, too
@@ -43,13 +44,13 @@ export function followTranscript(
     return isMoved;
 
     function isElsewhere(externalId: string | null): boolean {
-      return externalId !== null && place.isElsewhere(externalId);
+      return externalId !== null && point.isElsewhere(externalId);
     }
 
     function cut(seqLast: number): void {
       const names = messages.namesAfter(sessionId, seqLast).map(({ externalId }) => externalId);
-      const isKnown = names.every((name) => name !== null && place.isInTranscript(name));
-      if (names.length > 0 && (place.isEnd ? isKnown : names.some(isElsewhere))) goBack(seqLast);
+      const isKnown = names.every((name) => name !== null && point.isInTranscript(name));
+      if (names.length > 0 && (point.isEnd ? isKnown : names.some(isElsewhere))) goBack(seqLast);
     }
 
     function goBack(seqLast: number): void {
@@ -67,11 +68,14 @@ interface EarlierBranch {
   newestId: string;
 }
 
-/** Returns the newest message before a place that is on the session's path, and the branches between the two, oldest first. */
-function placeIn(
+/**
+ * Returns the seq of the session's newest message that is before a point (-1 if there is none), and the branches between that
+ * message and the point, oldest first.
+ */
+function lastBefore(
   { sessions, messages }: Repositories,
   sessionId: string,
-  { before, isInTranscript }: TranscriptPlace,
+  { before, isInTranscript }: TranscriptPoint,
 ): { seqLast: number; branches: EarlierBranch[] } {
   const branches: EarlierBranch[] = [];
   for (const newestId of before) {

@@ -11,7 +11,7 @@ import { wholeNumber } from "../core/options.ts";
 import { nameInSession, OPENING_MESSAGES, OPENING_ROLES } from "../core/remembered.ts";
 import { type FieldsOf, identifier, oneWordOf, parseOptions, trueOrFalse, whole } from "../core/schema.ts";
 import { textOf } from "../core/text.ts";
-import type { TranscriptPlace } from "../core/transcript-place.ts";
+import type { TranscriptPoint } from "../core/transcript-point.ts";
 import { type AppendResult, append, appendToBranch, catchUp } from "../ingest/append.ts";
 import { compact } from "../ingest/frontier.ts";
 import { prepareMessage } from "../ingest/prepare.ts";
@@ -343,11 +343,11 @@ export class OpenedSession implements Session {
     );
   }
 
-  /** Goes to where a transcript continues. Call it inside a transaction. */
-  followTranscript(place: TranscriptPlace): void {
+  /** Moves the session to a point in its transcript. Call it inside a transaction. */
+  followTranscript(point: TranscriptPoint): void {
     const { repositories, embedder, clock } = this.#ports;
     const newTerms = () => ({ ...TITLES, branchId: uuidv7(), nowMs: clock() });
-    const isMoved = followTranscript(repositories, this.id, place, { embedder, clock, newTerms });
+    const isMoved = followTranscript(repositories, this.id, point, { embedder, clock, newTerms });
     if (isMoved) this.#goBack(() => {});
   }
 

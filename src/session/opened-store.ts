@@ -8,7 +8,7 @@ import { type SessionOptions, textValue, wholeNumber } from "../core/options.ts"
 import type { RememberedMessage } from "../core/remembered.ts";
 import { parseOptions, parseValue } from "../core/schema.ts";
 import { estimatingTokenCounter, type TokenCounter } from "../core/tokens.ts";
-import type { TranscriptPlace } from "../core/transcript-place.ts";
+import type { TranscriptPoint } from "../core/transcript-point.ts";
 import type { AppendResult } from "../ingest/append.ts";
 import { indexTailNow } from "../ingest/index-texts.ts";
 import { measuredSimilarity } from "../ingest/measured-similarity.ts";
@@ -523,8 +523,8 @@ export class OpenedStore implements Store {
    *
    * @param opening  The digests of the first messages in the file: see `OPENING_MESSAGES`.
    * @param append  Gets the messages that are new, or on the session's path; or one for a branch, with the id of the branch.
-   * @param placeOf  For a transcript in which the user went back: returns where a message stands in it. The session goes there
-   *   before its first new message.
+   * @param pointOf  For a transcript whose user went back: returns the point just before a message. The session goes to the
+   *   point of its first new message.
    * @returns a result for each message; undefined for those that were forgotten.
    * @throws {StoreError} also `MESSAGE_CONFLICT` for a superseded message with other content.
    */
@@ -533,7 +533,7 @@ export class OpenedStore implements Store {
     messages: readonly M[],
     opening: readonly Buffer[],
     append: (messages: readonly M[], branchId?: string) => AppendResult[],
-    placeOf?: (message: M) => TranscriptPlace,
+    pointOf?: (message: M) => TranscriptPoint,
   ): (AppendResult | undefined)[] {
     const { tombstones, sessions, messages: stored } = this.#repositories;
     try {
@@ -562,8 +562,8 @@ export class OpenedStore implements Store {
           if (grown !== undefined) results.set(message, append([message], grown.branchId)[0]);
         }
         const others = messages.filter((message) => !results.has(message));
-        const first = placeOf && others.find(isNew);
-        if (first !== undefined) this.#sessionObject(sessionId).followTranscript(placeOf!(first));
+        const first = pointOf && others.find(isNew);
+        if (first !== undefined) this.#sessionObject(sessionId).followTranscript(pointOf!(first));
         for (const [index, result] of append(others).entries()) results.set(others[index]!, result);
         return messages.map((message) => results.get(message));
       });
@@ -573,9 +573,9 @@ export class OpenedStore implements Store {
     }
   }
 
-  /** Goes to where a transcript ends now, unless the session has more than the transcript. */
-  endTranscript(sessionId: string, place: TranscriptPlace): void {
-    this.#database.write("append", () => this.#sessionObject(sessionId).followTranscript(place));
+  /** Moves a session to the end of its transcript, unless the session has more than the transcript. */
+  endTranscript(sessionId: string, point: TranscriptPoint): void {
+    this.#database.write("append", () => this.#sessionObject(sessionId).followTranscript(point));
   }
 
   /** Returns true if a session with this origin was imported. */
@@ -583,7 +583,10 @@ export class OpenedStore implements Store {
     return this.#database.read(() => this.#repositories.sessions.idByExternalId(source, externalId)) !== undefined;
   }
 
-  /** Returns what changes whenever anyone appends, forgets, goes back, renames or moves a frontier, in microseconds. */
+  /**
+   * Returns the version of the store's contents. Some number in it changes whenever anyone appends, forgets, goes back, renames
+   * or moves a frontier. The call takes microseconds.
+   */
   position(): { dataVersion: number; ownChanges: number; newestMessageId: number; logPosition: number } {
     const { messages, unions } = this.#repositories;
     return this.#database.read(() => ({

@@ -10,7 +10,7 @@ import { NEWEST_POSITION } from "./unions.ts";
 const STAMP = columns(generations, "createdAtMs", "embedderId", "dimension", "rewriteCount");
 type StampRow = RowOf<typeof STAMP> & { generation: number };
 
-/** A cluster without embeddings has no centroid and is left out everywhere here. */
+/** A cluster and its centroid, which has unit length. A cluster without embeddings has none. */
 interface CentroidRow {
   root: number;
   position: number;
@@ -18,31 +18,31 @@ interface CentroidRow {
   vector: Float32Array;
 }
 
-/** Not decoded, so that a centroid can be of any type. */
+/** A row as SQLite returns it. In a damaged file, the sum can have any type. */
 type ClusterRow = Record<"rootId" | "logPosition", number> & { settledAt: number | null; centroidSum: unknown };
 
-/** Each cluster once, as the session has it that began it. */
+/** SQL: selects each cluster once. Of the rows that forks share, it takes the one of the session that began the cluster. */
 const CLUSTERS = `SELECT ${CLUSTER.of("c")} FROM clusters c WHERE ${IS_BEGUN_HERE}`;
 
 export class CentroidRepository extends Repository {
-  // Recalls run these.
-  /** Undefined before anything was embedded. */
+  // Every recall runs these.
+  /** Identifies the state of the centroids. It is undefined before anything was embedded. */
   readonly stamp = this.statement<[], StampRow>`
     SELECT id AS generation, ${STAMP} FROM generations ORDER BY id DESC LIMIT 1`.get;
   readonly newestPosition = this.statement<[], number>`${NEWEST_POSITION}`.pluck().one;
-  // SQLite reads these from an index, because the rows are long.
+  // SQLite answers these two from an index, which is much smaller than the table.
   readonly clusterCount = this.statement<[], number>`SELECT count(*) FROM clusters c WHERE ${IS_BEGUN_HERE}`.pluck()
     .one;
-  /** In no order. */
+  /** The roots of all clusters, in no order. */
   readonly roots = this.statement<[], number>`SELECT root_id FROM clusters c WHERE ${IS_BEGUN_HERE}`.pluck().all;
-  // Searched by position: few rows of the log follow it.
-  /** Clusters that were started, joined or settled after a log position, in no order. */
+  // NOT INDEXED makes SQLite seek by id, because few rows of the log are newer than the position.
+  /** The roots of clusters that were started, joined or settled after a log position, in no order. */
   readonly changedSince = this.statement<[position: number], number>`
     SELECT DISTINCT root FROM unions NOT INDEXED WHERE id > ? AND level = 'cluster'`.pluck().all;
   readonly #one = this.statement<[root: number], ClusterRow>`${CLUSTERS} AND c.root_id = ?`;
   readonly #every = this.statement<[], ClusterRow>`${CLUSTERS} ORDER BY c.root_id`;
 
-  /** In the given order. */
+  /** Yields the centroids of these clusters in the given order. @throws {SyntaxError} if a row is damaged. */
   *centroids(roots: Iterable<number>): Generator<CentroidRow> {
     const { dimension } = this.stamp()!;
     for (const root of roots) {
@@ -52,7 +52,11 @@ export class CentroidRepository extends Repository {
     }
   }
 
-  /** Yields in order of root. The connection can only read until the generator ends. */
+  /**
+   * Yields every centroid in order of root. The connection can only read until the generator ends.
+   *
+   * @throws {SyntaxError} if a row is damaged, or if table and index disagree.
+   */
   *everyCentroid(): Generator<CentroidRow> {
     const { dimension } = this.stamp()!;
     let [count, before] = [0, Number.NEGATIVE_INFINITY];
@@ -63,8 +67,8 @@ export class CentroidRepository extends Repository {
       const centroid = centroidOf(row, dimension);
       if (centroid !== undefined) yield centroid;
     }
-    const indexed = this.clusterCount(); // in an index
-    if (count !== indexed) throw new SyntaxError(`${count} clusters are found, and an index has ${indexed}`);
+    const indexed = this.clusterCount(); // read from an index
+    if (count !== indexed) throw new SyntaxError(`the table has ${count} clusters, and its index has ${indexed}`);
   }
 }
 

@@ -5,7 +5,7 @@ import { Repository } from "./repository.ts";
 import { type SearchScope, SessionMessages, scopeCondition, sessionCondition } from "./search-scope.ts";
 import type { Statement } from "./statement.ts";
 
-/** The ids of a scope are read first if they are at most this many. Each takes 0.1 µs. */
+/** `idsOf` returns the messages of a scope if there are at most this many. Each takes 0.1 µs. */
 const SCOPE_IDS_MAX = 5_000;
 
 /** The messages of this many scopes are kept in memory. A large scope takes 16 bytes for each session. */
@@ -60,7 +60,7 @@ const SIZES = "coalesce(group_concat(hex(sz), ''), '') FROM messages_fts_docsize
  * tail. A damaged index must not prevent opening a store, so nothing is read before it is needed.
  */
 export class FullTextRepository extends Repository {
-  // FTS5, its tables, and lists as JSON, which are also the fastest way to hand over many values.
+  // Drizzle does not know FTS5. Lists are passed as JSON, which is the fastest way to pass many values.
   /** The id of the newest message in the index; 0 if there is none. */
   readonly newestId = this.statement<[], number>`${NEWEST_ID}`.pluck().one;
   readonly tailCount = this.statement<[], number>`
@@ -82,12 +82,12 @@ export class FullTextRepository extends Repository {
   readonly #stemsFrom = this.statement<[from: string, to: string, limit: number], [stem: string, count: number]>`
     SELECT term, doc FROM messages_fts_terms WHERE term >= ? AND term < ? LIMIT ?`.raw();
   readonly anyWord = this.statement<[], string>`SELECT term FROM messages_fts_terms LIMIT 1`.pluck().get;
-  /** Messages that are neither in the index nor in its tail. */
+  /** Counts messages that are neither in the index nor in its tail. */
   readonly missingCount = this.statement<[], number>`
     SELECT count(*) FROM messages m
     WHERE id <= (${NEWEST_ID}) AND id NOT IN (SELECT id FROM messages_fts_docsize) AND ${IS_ON_PATH}`.pluck().one;
-  /** Indexed messages that do not exist. */
-  readonly strangerCount = this.statement<[], number>`
+  /** Counts indexed messages that do not exist. */
+  readonly orphanCount = this.statement<[], number>`
     SELECT count(*) FROM messages_fts_docsize WHERE id NOT IN (SELECT id FROM messages)`.pluck().one;
   readonly #countedTotals = this.statement<[], [messageCount: number, sizes: string]>`SELECT count(*), ${SIZES}`.raw();
   readonly #wordCounts = this.statement<[afterId: number, limit: number], SearchText & { sz: Buffer }>`
@@ -120,7 +120,7 @@ export class FullTextRepository extends Repository {
     this.#database = database;
   }
 
-  /** Returns the oldest messages of the tail. @throws {SyntaxError} if a damaged table gives others. */
+  /** Returns the oldest messages of the tail. @throws {SyntaxError} if a damaged table returns them in another order. */
   tail(limit: number): SearchText[] {
     return rising(this.newestId(), this.#tail.all(limit));
   }
@@ -253,7 +253,7 @@ export class FullTextRepository extends Repository {
     throw this.#corrupt(`the full-text index holds words of message ${missing}, but not their number`);
   }
 
-  /** Yields indexed messages of a scope that match an FTS5 expression, newest first. */
+  /** Yields the id and text of indexed messages of a scope that match an FTS5 expression, newest first. */
   matching(expression: string, scope: SearchScope, limit: number): IterableIterator<[number, string]> {
     const { sql, values } = scopeCondition(scope);
     return this.#scopedStatement<[number, string]>(
@@ -274,7 +274,7 @@ export class FullTextRepository extends Repository {
     return this.#texts.iterate(JSON.stringify(ids));
   }
 
-  /** Returns the ids of all messages of a scope's sessions; undefined if they are many or all. */
+  /** Returns the ids of the messages of a scope's sessions; undefined if they are many, or if the scope is the whole store. */
   idsOf(scope: SearchScope): readonly number[] | undefined {
     const { sql, values } = sessionCondition(scope);
     if (sql === "") return undefined;
@@ -287,7 +287,7 @@ export class FullTextRepository extends Repository {
     });
   }
 
-  /** Like `idsOf`, for any number of messages. */
+  /** Returns the messages of a scope's sessions, however many; undefined if the scope is the whole store. */
   messagesOf(scope: SearchScope): SessionMessages | undefined {
     const { sql, values } = sessionCondition(scope);
     if (sql === "") return undefined;
@@ -301,7 +301,7 @@ export class FullTextRepository extends Repository {
     return new SessionMessages([], new Set(JSON.parse(all.one(...values)[0]) as number[]));
   }
 
-  /** Returns what was read for a scope before, if nobody has written since. */
+  /** Returns what an earlier call read for a scope. If anyone has written since, reads it again. */
   #kept<T>(sql: string, values: Value[], read: () => T): T {
     const state = `${this.#database.dataVersion()} ${this.#changes.one()}`;
     const known = this.#knownOfScopes;
@@ -314,7 +314,7 @@ export class FullTextRepository extends Repository {
     return known.byScope.get(key) as T;
   }
 
-  /** A session takes two lookups, or 3 µs, if its ids are a range. */
+  /** A session whose messages have consecutive ids takes two lookups, or 3 µs. */
   #readMessagesOf(sql: string, values: Value[]): SessionMessages {
     // Ids rise at least as fast as seqs. So if both distances are equal, no other session's message is in between.
     const sessions = this.#scopedStatement<[id: string, firstId: number, lastId: number, isRange: number]>(
@@ -345,14 +345,14 @@ export class FullTextRepository extends Repository {
   }
 }
 
-/** Numbers by message id, each 4 bytes. Ids of different blocks are far apart, so they are kept in pages. */
+/** Numbers by message id, each 4 bytes. They are kept in pages, because the ids of different id blocks are far apart. */
 class NumbersById {
   readonly #pages = new Map<number, Uint32Array>();
   /** The page that was used last, because ids come in order. */
   #page: Uint32Array = new Uint32Array();
   #pageNumber = -1;
 
-  /** 0 if it was never set. */
+  /** Returns 0 for an id that was never set. */
   get(id: number): number {
     return this.#pageOf(id)[id % PAGE_IDS]!;
   }
@@ -375,7 +375,7 @@ class NumbersById {
   }
 }
 
-/** SQLite otherwise forbids changes to the tables behind the index. */
+/** Runs something that writes to the tables behind the index, which SQLite otherwise forbids. */
 function withShadowTables(client: Database.Database, run: () => void): void {
   client.unsafeMode(true);
   try {
@@ -404,7 +404,12 @@ function varintOf(value: number): Buffer {
   return Buffer.from(bytes);
 }
 
-/** A table whose pages were swapped may give the same rows again and again, and a loop over its pages would not end. */
+/**
+ * Returns rows whose ids rise. A table whose pages were swapped may return the same rows again and again, and a loop that reads on
+ * from the last id would not end.
+ *
+ * @throws {SyntaxError} if the ids do not rise from `afterId`.
+ */
 function rising<Row extends { id: number }>(afterId: number, rows: Row[]): Row[] {
   let before = afterId;
   for (const { id } of rows) {

@@ -13,9 +13,9 @@ export function isOfFullText(problem: string): boolean {
 /** Compares the full-text index with the messages, a hundred in each read transaction. Splitting a message takes 50 µs. */
 export function fullTextProblems({ database, fullText }: Repositories, wordsOf: WordsOf): string[] {
   try {
-    const { missingCount, strangerCount, totals, counted, anyWord } = database.read(() => ({
+    const { missingCount, orphanCount, totals, counted, anyWord } = database.read(() => ({
       missingCount: fullText.missingCount(),
-      strangerCount: fullText.strangerCount(),
+      orphanCount: fullText.orphanCount(),
       totals: fullText.totals(),
       counted: fullText.countedTotals(),
       anyWord: fullText.anyWord(),
@@ -30,7 +30,7 @@ export function fullTextProblems({ database, fullText }: Repositories, wordsOf: 
     }
     const problems: string[] = [];
     if (missingCount > 0) problems.push(`the full-text index lacks ${missingCount} messages`);
-    if (strangerCount > 0) problems.push(`the full-text index has ${strangerCount} messages that do not exist`);
+    if (orphanCount > 0) problems.push(`the full-text index has ${orphanCount} messages that do not exist`);
     if (differentCount > 0)
       problems.push(`the full-text index has a wrong number of words for ${differentCount} messages`);
     if (totals.messageCount !== counted.messageCount || totals.wordCount !== counted.wordCount) {

@@ -3,7 +3,10 @@ import type { ForgetAnswer } from "./api.ts";
 import { RefusedRequest } from "./refusal.ts";
 import type { ViewStore } from "./view-store.ts";
 
-/** Forgetting has two requests: the first says what would go, and the second must name exactly that. */
+/**
+ * Forgets messages in two requests. The first returns what would be deleted, with a code. The second sends this code to confirm,
+ * and is refused if something else would be deleted by then.
+ */
 export class Forgetting {
   readonly #view: ViewStore;
   readonly #key = randomBytes(16);
@@ -15,14 +18,18 @@ export class Forgetting {
   forget(session: string, messageIds: readonly number[] | undefined, confirm: string | undefined): ForgetAnswer {
     const options = messageIds === undefined ? {} : { messageIds };
     return this.#view.write("forget", (store) => {
-      const asked = store.forget(session, { ...options, dryRun: true });
-      const word = createHmac("sha256", this.#key)
-        .update(JSON.stringify([session, messageIds ?? null, asked]))
+      const preview = store.forget(session, { ...options, dryRun: true });
+      const code = createHmac("sha256", this.#key)
+        .update(JSON.stringify([session, messageIds ?? null, preview]))
         .digest("base64url")
         .slice(0, 22);
-      if (confirm === undefined) return { ...asked, confirm: word };
-      if (confirm !== word) {
-        throw new RefusedRequest(409, "CHANGED", "What would go is not what you were shown. Look at it again.");
+      if (confirm === undefined) return { ...preview, confirm: code };
+      if (confirm !== code) {
+        throw new RefusedRequest(
+          409,
+          "CHANGED",
+          "This would now delete something else. Look at it again, then confirm.",
+        );
       }
       return { ...store.forget(session, options), confirm: null };
     });

@@ -3,13 +3,13 @@ import type { Store } from "../index.ts";
 
 export type Row = ReturnType<Store["query"]>[number];
 
-/** Writes a statement. Values become literals, so that a person can run the same statement. */
+/** Returns the text of a statement. Values become literals, so that a person can run the same statement. */
 export function sql(text: TemplateStringsArray, ...values: (string | number | null | Fragment)[]): string {
   const written = String.raw({ raw: text }, ...values.map(literal));
   return written.replace(/\s*\n\s*/g, "\n").trim();
 }
 
-/** A part of a statement that is not quoted. */
+/** SQL that becomes part of a statement as it is. */
 export class Fragment {
   readonly text: string;
   constructor(text: string) {

@@ -21,12 +21,12 @@ export function kindOf(part: Fields): string | undefined {
   return kinds.length === 1 ? kinds[0] : undefined;
 }
 
-/** Unknown kinds of part are kept whole in a `data` part. */
+/** Converts a part of the user. Unknown kinds of part are kept whole in a `data` part. */
 export function contentOfPart(part: unknown): ContentPart {
   return readBlock<ContentPart>("gemini", part, [readText, readFile]);
 }
 
-/** @param idFor  Makes an id, from the function's name, for a call that has none. */
+/** Converts a part of the model. @param idFor  Makes an id, from the function's name, for a call that has none. */
 export function assistantPartOf(part: unknown, idFor: (name: string) => string): Part {
   return readBlock<Part>("gemini", part, [readThought, (call) => readCall(call, idFor), readText, readFile]);
 }

@@ -11,7 +11,7 @@ const CALL_ENDS: ReadonlySet<unknown> = new Set([
   "tool_call_end",
 ]);
 
-/** An event that waits for the item that repeats it. */
+/** An event that is held until its turn is over. */
 interface OpenEvent {
   line: number;
   timestamp: string | undefined;
@@ -65,7 +65,10 @@ export class RepeatingEvents {
     return unrepeated.flatMap(entriesOf);
   }
 
-  /** Removes the held events at the end of a file that may grow. Their items may still be written. */
+  /**
+   * Removes the held events at the end of a file that may grow, and returns those that repeat no item so far. Their items may
+   * still be written.
+   */
   takeOpen(): { line: number; type: string }[] {
     return this.#take().map(({ line, event }) => ({ line, type: String(event.type) }));
   }
@@ -83,7 +86,7 @@ function digestOf(words: string): string {
   return derivedId(words.trim());
 }
 
-/** Returns the words of an event, maybe "". @returns undefined if events of this type have none. */
+/** Returns the words of an event, which may be empty; undefined if events of this type have none. */
 function wordsIn(event: JsonObject): string | undefined {
   switch (event.type) {
     case "user_message":
@@ -173,8 +176,8 @@ function eventsOfCompleted(item: JsonObject): JsonObject[] | undefined {
     case "DynamicToolCall":
     case "CollabAgentToolCall": {
       const { error, result, content_items: items, agents_states: states, ...about } = item;
-      const told = result ?? items ?? objectOf(error).message ?? error ?? states ?? null;
-      return callEnd(type === "McpToolCall" ? "mcp_tool_call_end" : "tool_call_end", { ...about, result: told });
+      const output = result ?? items ?? objectOf(error).message ?? error ?? states ?? null;
+      return callEnd(type === "McpToolCall" ? "mcp_tool_call_end" : "tool_call_end", { ...about, result: output });
     }
     default:
       return BOOKKEEPING.has(type) ? [] : undefined;

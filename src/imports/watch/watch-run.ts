@@ -23,8 +23,8 @@ export interface WatchRunOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Temporary errors: a locked store, a full disk, an embedder that does not answer, a forgotten session. */
-const PASSING_ERRORS: ReadonlySet<string> = new Set([
+/** A locked store, a full disk, an embedder that does not answer, a forgotten session. */
+const TEMPORARY_ERRORS: ReadonlySet<string> = new Set([
   "STORE_BUSY",
   "FILE_NOT_USABLE",
   "MODEL_UNAVAILABLE",
@@ -46,8 +46,8 @@ const RESCAN_MS = 10 * 60 * 1_000;
 const POLL_MS = 30_000;
 
 /**
- * Imports existing files, and then what is written to them. It visits one file at a time. A write that the store refuses is tried
- * again.
+ * Imports existing files, then what is added to them, and new files. It visits one file at a time. After a temporary error, it
+ * tries again.
  */
 export class WatchRun {
   readonly #options: WatchRunOptions;
@@ -100,7 +100,7 @@ export class WatchRun {
   async once(): Promise<void> {
     await this.#untilStopped(async () => {
       const sessionIds = await this.#catchUp();
-      for (const visit of await this.#persist(() => this.#files.close())) this.#report(visit);
+      for (const visit of await this.#retry(() => this.#files.close())) this.#report(visit);
       await this.#complete(sessionIds);
     }).finally(() => this.#paths.close());
   }
@@ -163,7 +163,7 @@ export class WatchRun {
   async #visit(path: string): Promise<Visit | undefined> {
     this.#stopping.signal.throwIfAborted();
     const fromMs = performance.now();
-    const visit = await this.#persist(() => this.#files.visit(path, Date.now()));
+    const visit = await this.#retry(() => this.#files.visit(path, Date.now()));
     const nowMs = performance.now();
     if (!this.#files.isLive(path)) this.#due.noteVisit(path, nowMs - fromMs, nowMs);
     const quietInMs = this.#files.quietInMs(path, Date.now());
@@ -177,10 +177,10 @@ export class WatchRun {
     for (const event of eventsOfVisit(visit)) this.#options.onEvent?.(event);
   }
 
-  /** Summarizes the first files, so that the next watch need not read them again. */
+  /** Summarizes the sessions of the existing files, so that the next watch need not read these files again. */
   async #complete(sessionIds: ReadonlySet<string>): Promise<void> {
     const { signal } = this.#stopping;
-    await this.#persist(() => summarizeSessions(this.#store, sessionIds, { signal }));
+    await this.#retry(() => summarizeSessions(this.#store, sessionIds, { signal }));
     this.#isComplete = true;
     this.#tryToKeep();
   }
@@ -195,14 +195,15 @@ export class WatchRun {
     }
   }
 
-  async #persist<T>(work: () => Promise<T>): Promise<T> {
+  /** Runs `work` until it succeeds, or until an error that is not temporary. */
+  async #retry<T>(work: () => Promise<T>): Promise<T> {
     const { signal } = this.#stopping;
     for (let failureCount = 1; ; failureCount++) {
       try {
         return await work();
       } catch (error) {
         signal.throwIfAborted();
-        if (!StoreError.is(error) || !PASSING_ERRORS.has(error.code)) throw error;
+        if (!StoreError.is(error) || !TEMPORARY_ERRORS.has(error.code)) throw error;
         // A forgotten session may come back. Background work then begins again with its next message.
         if (error.code === "SESSION_NOT_FOUND") await this.#summaries.stop();
         const retryInMs = backoffMs(failureCount, BACKOFF);
