@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { openHub } from "../../src/hub/index.ts";
+import { type Hub, openHub } from "../../src/hub/index.ts";
 import type { Store } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
 import { CuttingProxy } from "../support/cutting-proxy.ts";
@@ -13,6 +13,18 @@ import { openedStore, temporaryPath, temporaryStore } from "../support/temporary
 
 const WEB = { projects: ["web"] };
 
+/** A hub, and two stores that share sessions through it. */
+async function twoStores(): Promise<{ url: string; hub: Hub; home: Store; away: Store }> {
+  const url = await readyDatabase();
+  return { url, hub: await openedHubOf(url), home: temporaryStore(), away: temporaryStore() };
+}
+
+/** A hub, and a store whose file is copied. */
+async function copiedStore(): Promise<{ url: string; hub: Hub; store: Store; copy: () => Promise<Store> }> {
+  const url = await readyDatabase();
+  return { url, hub: await openedHubOf(url), ...storeWithCopies() };
+}
+
 function titleOf(store: Store, id: string): string | null {
   return store.resume(id).info().title;
 }
@@ -22,8 +34,7 @@ function forgetNotes(store: Store): void {
 }
 
 test("forgetting a copy forgets it there only, and it may be pulled again", async () => {
-  const url = await readyDatabase();
-  const [hub, home, away] = [await openedHubOf(url), temporaryStore(), temporaryStore()];
+  const { url, hub, home, away } = await twoStores();
   home.session("s", { project: "web" }).appendAll(talk(10));
   await hub.push(home, WEB);
   await hub.pull(away, "s");
@@ -52,8 +63,7 @@ test("forgetting a copy forgets it there only, and it may be pulled again", asyn
 });
 
 test("a store that lost a session forgets it for all until it knows of the loss, and then for itself", async () => {
-  const url = await readyDatabase();
-  const [hub, home, away] = [await openedHubOf(url), temporaryStore(), temporaryStore()];
+  const { hub, home, away } = await twoStores();
   for (const id of ["told", "untold"]) home.session(id, { project: "web" }).appendAll(talk(4));
   await hub.push(home, WEB);
   for (const id of ["told", "untold"]) await hub.pull(away, id, { take: true });
@@ -66,8 +76,7 @@ test("a store that lost a session forgets it for all until it knows of the loss,
 });
 
 test("a session under the id of a forgotten copy is the store's own", async () => {
-  const url = await readyDatabase();
-  const [hub, home, away] = [await openedHubOf(url), temporaryStore(), temporaryStore()];
+  const { hub, home, away } = await twoStores();
   home.session("s", { project: "web" }).appendAll(talk(4));
   await hub.push(home, WEB);
   await hub.pull(away, "s", { take: true });
@@ -83,9 +92,7 @@ test("a session under the id of a forgotten copy is the store's own", async () =
 });
 
 test("what was forgotten before the hub had it deletes nothing, and no copy brings it there", async () => {
-  const url = await readyDatabase();
-  const hub = await openedHubOf(url);
-  const { store, copy } = storeWithCopies();
+  const { url, hub, store, copy } = await copiedStore();
   store.session("other", { project: "web" }).appendAll(talk(1));
   await hub.push(store, WEB);
   store.session("s", { project: "web" }).appendAll(talk(4));
@@ -100,9 +107,7 @@ test("what was forgotten before the hub had it deletes nothing, and no copy brin
 });
 
 test("an older copy of a file does not overwrite newer titles, items and entries, until it has pulled them", async () => {
-  const url = await readyDatabase();
-  const hub = await openedHubOf(url);
-  const { store, copy } = storeWithCopies();
+  const { url, hub, store, copy } = await copiedStore();
   store.session("s", { project: "web" }).appendAll(talk(40));
   await hub.push(store, WEB);
   const older = await copy();
@@ -130,9 +135,7 @@ test("an older copy of a file does not overwrite newer titles, items and entries
 });
 
 test("an older copy that has gone on is behind until it has pulled", async () => {
-  const url = await readyDatabase();
-  const hub = await openedHubOf(url);
-  const { store, copy } = storeWithCopies();
+  const { hub, store, copy } = await copiedStore();
   store.session("s", { project: "web" }).appendAll(talk(4));
   await hub.push(store, WEB);
   const older = await copy();
@@ -161,9 +164,7 @@ test("a session that a hub of version 3 has with its vectors is no other after t
 });
 
 test("a store that lost its notes goes on, and one that has nothing newer asks the hub first", async () => {
-  const url = await readyDatabase();
-  const hub = await openedHubOf(url);
-  const { store, copy } = storeWithCopies();
+  const { hub, store, copy } = await copiedStore();
   store.session("other", { project: "web" }).appendAll(talk(1));
   await hub.push(store, WEB);
   store.session("s", { project: "web" }).appendAll(talk(4));
@@ -185,8 +186,7 @@ test("a store that lost its notes goes on, and one that has nothing newer asks t
 });
 
 test("a fork by a pull whose answer was lost has the result of the first attempt", async () => {
-  const url = await readyDatabase();
-  const [hub, home, away] = [await openedHubOf(url), temporaryStore(), temporaryStore()];
+  const { url, hub, home, away } = await twoStores();
   const proxy = new CuttingProxy(url);
   const cut = await openHub(await proxy.listen());
   const prepared = async (id: string): Promise<void> => {
@@ -214,8 +214,7 @@ test("a fork by a pull whose answer was lost has the result of the first attempt
 });
 
 test("a fork has the entries, items and superseded messages that only this store had, and what was forgotten stays so", async () => {
-  const url = await readyDatabase();
-  const [hub, home, away] = [await openedHubOf(url), temporaryStore(), temporaryStore()];
+  const { url, hub, home, away } = await twoStores();
   const session = home.session("s", { project: "web" });
   session.appendAll(talk(10));
   session.entries.append([{ id: "shared", value: 0 }]);
@@ -266,8 +265,7 @@ test("a fork has the entries, items and superseded messages that only this store
 });
 
 test("what was forgotten on the hub and is shared by a fork does not keep other sessions from being pushed", async () => {
-  const url = await readyDatabase();
-  const [hub, home, away] = [await openedHubOf(url), temporaryStore(), temporaryStore()];
+  const { hub, home, away } = await twoStores();
   for (const id of ["a", "b"]) home.session(id, { project: "web" }).appendAll(talk(6));
   await hub.push(home, WEB);
   for (const id of ["a", "b"]) await hub.pull(away, id, { take: true });
@@ -327,8 +325,7 @@ test("an older file deletes no message on the hub whose seq a message had that w
 });
 
 test("a pull deletes no message of the store whose seq a message had that a colleague has forgotten", async () => {
-  const url = await readyDatabase();
-  const [hub, home, away] = [await openedHubOf(url), temporaryStore(), temporaryStore()];
+  const { hub, home, away } = await twoStores();
   const session = home.session("s", { project: "web" });
   session.appendAll(talk(2));
   await hub.push(home, WEB);

@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { byLexicalVectors, type Ranked } from "../../../src/recall/ranking.ts";
+import { rankedMessage } from "../../support/ranked-message.ts";
 
 describe("a ranking by vectors", () => {
   test("adds a fifth of the cosine, and nothing where there is none", () => {
-    const ranking = [ranked(1, 0.5), ranked(2, 0.45), ranked(3, 0.4)];
+    const ranking = [rankedMessage(1, 0.5), rankedMessage(2, 0.45), rankedMessage(3, 0.4)];
     const near = [
       ...byLexicalVectors(
         ranking,
@@ -24,7 +25,7 @@ describe("a ranking by vectors", () => {
   });
 
   test("looks at no more embeddings than the first messages ask for", () => {
-    const ranking = Array.from({ length: 1_000 }, (_, index) => ranked(index, 10 - index / 100));
+    const ranking = Array.from({ length: 1_000 }, (_, index) => rankedMessage(index, 10 - index / 100));
     const asked: number[] = [];
     const [first] = byLexicalVectors(ranking, (ids) => {
       asked.push(...ids);
@@ -46,7 +47,7 @@ describe("a ranking by vectors", () => {
     let moved = 0;
     fc.assert(
       fc.property(fc.array(one, { minLength: 1, maxLength: 300, size: "max" }), (ones) => {
-        const ranking = ones.map(({ words }, id) => ranked(id, words)).sort(inOrder);
+        const ranking = ones.map(({ words }, id) => rankedMessage(id, words)).sort(inOrder);
         const cosines = new Map(ones.map(({ cosine }, id) => [id, cosine]));
         const expected = ranking
           .map(({ candidate }) => ({
@@ -67,24 +68,4 @@ describe("a ranking by vectors", () => {
 
 function inOrder(left: Pick<Ranked, "score" | "candidate">, right: Pick<Ranked, "score" | "candidate">): number {
   return right.score - left.score || right.candidate.messageId - left.candidate.messageId;
-}
-
-function ranked(messageId: number, words: number): Ranked {
-  return {
-    candidate: {
-      messageId,
-      sessionId: "s",
-      seq: messageId,
-      name: null,
-      createdAtMs: 0,
-      speaker: "user",
-      tokenCount: 10,
-      wordScores: [words],
-      isNamed: false,
-      datedness: 0,
-      closeness: 0,
-    },
-    score: words,
-    parts: { words, neighborhood: 0, session: 0, speaker: 0, time: 0, vector: 0 },
-  };
 }

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { randomFrom } from "../../../scripts/bench/messages.ts";
 import { backgroundOf, type SampledMessage } from "../../../src/recall/background.ts";
 import { byMeaning } from "../../../src/recall/meaning.ts";
-import type { Placed } from "../../../src/recall/ranking.ts";
 import { normalize } from "../../../src/vector/vector.ts";
+import { rankedMessage } from "../../support/ranked-message.ts";
 
 const MESSAGES = 400;
 const QUESTIONS = 300;
@@ -33,7 +33,7 @@ function foundBy(answer: number, neighbor: number): Found {
     for (let id = 0; id < MESSAGES; id++) {
       cosines.set(id, normal(id === gold ? answer : BACKGROUND.mean, BACKGROUND.deviation));
     }
-    const ranking = Array.from({ length: MESSAGES }, (_, id) => ranked(id, 2 - id / MESSAGES));
+    const ranking = Array.from({ length: MESSAGES }, (_, id) => rankedMessage(id, 2 - id / MESSAGES));
     const sampled = [...cosines.values()].filter((_, id) => id % 2 === 0);
     const fused = byMeaning(ranking, { cosines, sampled, background, messageCount: MESSAGES });
     const byVectors = [...cosines].sort(([, left], [, right]) => right - left);
@@ -61,14 +61,14 @@ describe("a ranking by words and vectors", () => {
   });
 
   test("is the ranking by words if all vectors are the same", () => {
-    const ranking = [ranked(1, 3), ranked(2, 2), ranked(3, 1)];
+    const ranking = [rankedMessage(1, 3), rankedMessage(2, 2), rankedMessage(3, 1)];
     const cosines = new Map([1, 2, 3].map((id) => [id, 0.9]));
     const background = backgroundOf([]);
     expect(byMeaning(ranking, { cosines, sampled: [0.9, 0.9, 0.9], background, messageCount: 3 })).toEqual(ranking);
   });
 
   test("has scores that are the sums of their parts, and worths in (0, 1] in the same order", () => {
-    const ranking = Array.from({ length: 200 }, (_, id) => ranked(id, 2 - id / 200));
+    const ranking = Array.from({ length: 200 }, (_, id) => rankedMessage(id, 2 - id / 200));
     const cosines = new Map(ranking.map((_, id) => [id, normal(0.5, 0.1)]));
     const background = backgroundOf(sampleOf(0.6));
     const fused = byMeaning(ranking, { cosines, sampled: [...cosines.values()], background, messageCount: 200 });
@@ -84,7 +84,7 @@ describe("a ranking by words and vectors", () => {
   });
 
   test("orders messages without any word of the question by their vectors", () => {
-    const ranking = [ranked(1, 0), ranked(2, 0), ranked(3, 0)];
+    const ranking = [rankedMessage(1, 0), rankedMessage(2, 0), rankedMessage(3, 0)];
     const cosines = new Map([
       [1, 0.5],
       [2, 0.6],
@@ -136,25 +136,4 @@ function sampleOf(neighbor: number, close = 0): SampledMessage[] {
 
 function normal(mean: number, deviation: number): number {
   return mean + deviation * Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
-}
-
-function ranked(messageId: number, words: number): Placed {
-  return {
-    candidate: {
-      messageId,
-      sessionId: "s",
-      seq: messageId,
-      name: null,
-      createdAtMs: 0,
-      speaker: "user",
-      tokenCount: 10,
-      wordScores: [words],
-      isNamed: false,
-      datedness: 0,
-      closeness: 0,
-    },
-    score: words,
-    worth: 1,
-    parts: { words, neighborhood: 0, session: 0, speaker: 0, time: 0, vector: 0 },
-  };
 }
