@@ -14,7 +14,7 @@ export interface HubUpgrade {
   /** Null before `init`. */
   versionBefore: number | null;
   version: number;
-  /** True if searches compare messages by what they mean: the server has pgvector. */
+  /** True if the database has pgvector, so that searches compare messages by meaning. */
   hasPgvector: boolean;
 }
 
@@ -56,10 +56,10 @@ async function migrate(hub: HubConnection, client: PoolClient, versionBefore: nu
 }
 
 /**
- * Lets a role of the database read or write the sessions of a team. The team is made if it is new. With `read`, the role may write in
- * none of its teams any more.
+ * Lets a role of the database read or write the sessions of a team, which is created if it is new. With `read`, the role can no
+ * longer write in any of its teams.
  *
- * @throws {StoreError} `HUB_REFUSED` if the role is missing, or the caller may grant nothing, or may not take the right to write.
+ * @throws {StoreError} `HUB_REFUSED` if the role is missing, or if the caller has no right to grant this, or to revoke writing.
  */
 export function grantTeam(hub: HubConnection, role: string, team: string, right: keyof typeof RIGHTS): Promise<void> {
   return hub.administer(async (client) => {
@@ -125,7 +125,10 @@ async function createRole(client: PoolClient, role: string): Promise<void> {
   if (rowCount === 0) await unlessThere(client, `CREATE ROLE ${client.escapeIdentifier(role)} NOLOGIN`);
 }
 
-/** Roles belong to the server, and the lock only to the database: somebody may make the same for another database just now. */
+/**
+ * Runs a CREATE unless the object exists. Roles belong to the server and the lock to this database, so somebody may create the same
+ * role for another database at the same time.
+ */
 async function unlessThere(client: PoolClient, sql: string): Promise<void> {
   await client.query("SAVEPOINT role");
   try {

@@ -1,4 +1,4 @@
-/** Writes numbers of 7 bits a byte, lowest first, and texts. All bytes of a number except the last have the top bit set. */
+/** Writes texts, and numbers as varints: 7 bits in each byte, lowest first. All bytes except the last have the top bit set. */
 export class ByteWriter {
   #bytes = Buffer.allocUnsafe(1_024);
   #length = 0;
@@ -33,7 +33,7 @@ export class ByteWriter {
     this.#length += value.length;
   }
 
-  /** Returns what was written, and begins again. */
+  /** Returns the bytes that were written, and empties the writer. */
   take(): Buffer {
     const taken = Buffer.from(this.#bytes.subarray(0, this.#length));
     this.#length = 0;
@@ -87,7 +87,7 @@ export class ByteReader {
     return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
   }
 
-  /** A number of things that follow, each of at least one byte. */
+  /** Reads how many values follow. Each has at least one byte, so that a damaged count is noticed. */
   count(): number {
     const count = this.number();
     if (count > this.#end - this.#at) throw damaged("it counts more than it has room for");
@@ -99,7 +99,7 @@ export class ByteReader {
     return this.#bytes.toString("utf8", from, to);
   }
 
-  /** Reads a length, and skips as many bytes. */
+  /** Reads a length, skips as many bytes, and returns where they begin and end. */
   skip(): { from: number; to: number } {
     const length = this.count();
     const from = this.#at;

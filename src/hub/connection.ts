@@ -4,13 +4,13 @@ import { backoffMs } from "../core/backoff.ts";
 import { StoreError } from "../core/errors.ts";
 import { MIGRATIONS, VERSION_MIN } from "./migrations.ts";
 
-/** The server gives up a statement, or the wait for a lock, after these times. */
+/** The server cancels a statement, or the wait for a lock, after these times. */
 const STATEMENT_MS_MAX = 30_000;
 const LOCK_MS_MAX = 5_000;
-/** It ends a transaction in which nothing is said for this time, because a machine that sleeps would keep its locks. */
+/** The server ends a transaction that is idle for this time, because a machine that sleeps would keep its locks. */
 const IDLE_TRANSACTION_MS_MAX = 120_000;
 
-/** A server that answers nothing is given up after these times. */
+/** A client gives up on a server that does not answer for these times. */
 const CONNECT_MS_MAX = 10_000;
 const ANSWER_MS_MAX = 45_000;
 
@@ -24,16 +24,16 @@ const BACKOFF = { delayMsMin: 100, delayMsMax: 5_000 };
 /** A restart of the server takes a few seconds; the delays add up to fifteen. */
 const ATTEMPTS_MAX = 9;
 
-/** READ COMMITTED by default. */
+/** The default is READ COMMITTED. */
 type Isolation = "REPEATABLE READ";
 
-// `SET LOCAL`, because poolers give each transaction another connection.
+// These use SET LOCAL, because poolers may give each transaction another connection.
 const LIMITS = `SET LOCAL statement_timeout = ${STATEMENT_MS_MAX}; SET LOCAL lock_timeout = ${LOCK_MS_MAX};
   SET LOCAL idle_in_transaction_session_timeout = ${IDLE_TRANSACTION_MS_MAX}`;
 
 const VERSION = 'SELECT version, client_min AS "clientMin" FROM coppice.hub';
 
-/** The codes for a table and for a schema that are not there. */
+/** The codes for a missing table and a missing schema. */
 const MISSING = /^(42P01|3F000)$/;
 
 /** Connections, resources, a restart, a deadlock or a lock: the same transaction may succeed later. */
@@ -107,7 +107,7 @@ export class HubConnection {
     }
   }
 
-  /** @param begin  What it reads last is the version of the tables. */
+  /** @param begin  Statements that begin the transaction. The last one reads the version of the tables. */
   async #once<T>(begin: string, work: (client: PoolClient, version: HubVersion | undefined) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect();
     const ignore = (): void => {}; // the pending query fails, too
@@ -160,7 +160,7 @@ interface HubVersion {
   clientMin: number;
 }
 
-/** The answer to several statements is a list. @returns undefined if the database has no tables of Coppice. */
+/** Runs statements, and returns the version that the last one reads; undefined if the database has no tables of Coppice. */
 async function versionRead(client: PoolClient, statements: string): Promise<HubVersion | undefined> {
   try {
     const results = (await client.query(statements)) as unknown as QueryResult<HubVersion>[];
@@ -192,7 +192,7 @@ function codeOf(error: unknown): string {
   return String((error as { code?: unknown }).code ?? "");
 }
 
-/** True if no answer came: the transaction may or may not have been committed. */
+/** Returns true if the server did not answer, so that the transaction may or may not have been committed. */
 function isLost(error: unknown): boolean {
   if (StoreError.is(error)) return false;
   const { message } = error as Error;

@@ -11,7 +11,7 @@ import type { FactRow, FactTables } from "../store/fact-rows.ts";
 import { decodeMessage, decodeRows, type HubMessage, textOf } from "./rows.ts";
 
 export interface HubExpandOptions {
-  /** Most messages to return: 0 to 10,000, by default 50. */
+  /** The most messages to return: 0 to 10,000, by default 50. */
   limit?: number;
   /** Messages of the session to skip; by default those before the page that shows the message in its middle. */
   offset?: number;
@@ -26,9 +26,9 @@ export interface HubExpansion {
   store: string;
   /** The messages exactly as they were appended, in order. Superseded ones are left out. */
   members: Message[];
-  /** All messages of the session that readers see. */
+  /** How many messages of the session readers see. */
   memberCount: number;
-  /** The messages before these. */
+  /** How many messages come before these. */
   offset: number;
 }
 

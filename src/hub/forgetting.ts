@@ -3,7 +3,7 @@ import type { HubConnection } from "./connection.ts";
 import { insertRows, type SessionKey } from "./places.ts";
 import { changeIndex } from "./word-index.ts";
 
-// Tombstones say what was forgotten, so that no copy brings it back. They hold ids, and no text. All of this runs while the row of
+// Tombstones record what was forgotten, so that no copy brings it back. They hold ids and no text. All of this runs while the row of
 // the session is locked.
 
 /** Deletes messages of a session on the hub, and leaves tombstones. */
@@ -29,7 +29,7 @@ const IS_OVERDUE = `s.pushed_at < now() - make_interval(days => p.retention_days
   AND s.forgotten_at IS NULL AND s.expired_at IS NULL`;
 
 /**
- * Deletes the rows of sessions of which nothing was pushed for as many days as their projects are kept. The stores keep them.
+ * Deletes the rows of sessions that were not pushed for as many days as their project is kept. The stores keep them.
  *
  * @returns how many sessions.
  */
@@ -45,7 +45,7 @@ export async function expireSessions(connection: HubConnection, signal?: AbortSi
   let count = 0;
   for (const key of overdue) {
     const expire = async (client: PoolClient): Promise<number> => {
-      // Somebody may have pushed it meanwhile.
+      // The session may have been pushed in the meantime.
       const { rowCount } = await client.query(
         `SELECT 1 FROM coppice.places p JOIN coppice.sessions s ON s.place = p.place
          WHERE s.place = $1 AND s.session_no = $2 AND ${IS_OVERDUE} FOR UPDATE OF s`,

@@ -14,7 +14,7 @@ import { decodeEmbedding, encodeEmbedding } from "../vector/codec.ts";
 import type { LoadedSegment } from "./loaded-segment.ts";
 import { bucketOf, byId, findWord, type IndexedMessage, type WordEntry, wordsIn } from "./segment.ts";
 
-/** In a project of at most this many messages, more entries of the index are read, as a store does in a small scope. */
+/** In a project of at most this many messages, a search reads more of the index, as it does in a small scope of a store. */
 const SMALL_MAX = 5_000;
 
 /** At most this many messages, newest first, are checked for the phrases of a query. Their texts are fetched. */
@@ -23,7 +23,7 @@ const COMPARED_MAX = 2_000;
 /** The most stems with the same beginning that are compared. */
 const STEMS_MAX = 20_000;
 
-/** Messages of several stores may have the same id. The later ones are told apart by a fraction. */
+/** Messages of several stores may have the same id. A fraction is added to the ids of all but the first. */
 const SAME_ID_STEP = 1 / 1_024;
 
 export interface BucketKey {
@@ -43,14 +43,14 @@ export interface Missing {
   buckets: readonly BucketKey[];
   /** The texts of messages, with the ids that the source has given them. */
   texts: readonly ({ id: number } & MessageKey)[];
-  /** The vectors of messages, likewise. Messages may have none. */
+  /** The messages whose vectors are missing. Some messages have none. */
   vectors: readonly ({ id: number } & MessageKey)[];
 }
 
-/** A source lacks something. When it was fetched, the same question gets its answer. */
+/** A source lacks something that must be fetched before the question is asked again. */
 class NotFetched extends Error {}
 
-/** The bytes of a segment are no part of an index. */
+/** The bytes of a segment are damaged. */
 export class SegmentDamaged extends Error {
   readonly segment: number;
 
@@ -68,7 +68,7 @@ function readOf<T>({ number }: LoadedSegment, read: () => T): T {
   }
 }
 
-/** A message, where it stands in the index. */
+/** A message, and its position in the index. */
 interface Entry {
   loaded: LoadedSegment;
   message: IndexedMessage;
@@ -80,7 +80,7 @@ interface Posting extends Entry {
 }
 
 /**
- * The messages of a project on the hub, as a search reads them. It answers from what was fetched. What it lacks it notes, and throws
+ * The messages of a project on the hub, as a search reads them. It answers from what was fetched. It notes what it lacks, and throws
  * `NotFetched`.
  *
  * The ids that it gives are those of the messages in their stores, unless several stores have the same.
@@ -134,7 +134,7 @@ export class HubSource implements Source {
     this.#texts.set(id, text);
   }
 
-  /** @param vector  Of the embedder with which the search compares. */
+  /** @param vector  A vector of the embedder that the search uses. */
   addVector(id: number, vector: Float32Array): void {
     this.#embeddings.set(id, vector);
   }
@@ -157,7 +157,7 @@ export class HubSource implements Source {
     );
   }
 
-  /** Returns the id of a message; undefined if it is not there. */
+  /** Returns the id that the source has given a message; undefined if the message is not in the index. */
   idOf(sessionNo: number, messageId: number): number | undefined {
     for (const loaded of this.#segments) {
       const message = loaded.find(sessionNo, messageId);
@@ -239,7 +239,7 @@ export class HubSource implements Source {
     return found;
   }
 
-  /** The vectors of the local embedder are made again of the texts, as their stores have them. Others are fetched. */
+  /** Computes the vectors of the local embedder from the texts, as the stores did. Other vectors are fetched. */
   embeddings(ids: readonly number[], embedderId: string): Map<number, Float32Array> {
     const unknown = ids.filter((id) => !this.#embeddings.has(id));
     if (embedderId === this.#embedder.id) {
@@ -285,7 +285,7 @@ export class HubSource implements Source {
     return ids;
   }
 
-  /** Returns how many messages hold a stem. Lists are only read if some of their messages may be gone. */
+  /** Returns how many messages hold a stem. Lists are only read if some of their messages may have been removed. */
   #countOf(stem: string): number {
     if (this.#removed.hasAny) return this.#postingsOf(stem).length;
     return this.#segments.reduce((sum, loaded) => sum + (this.#wordIn(loaded, stem)?.messageCount ?? 0), 0);
@@ -359,7 +359,7 @@ export class HubSource implements Source {
     return new Map(there.slice(0, STEMS_MAX));
   }
 
-  /** Returns the messages with a stem that are there, in order. */
+  /** Returns the messages that hold a stem, in order, without removed ones. */
   #postingsOf(stem: string): readonly Posting[] {
     const known = this.#postings.get(stem);
     if (known !== undefined) return known;
@@ -426,15 +426,15 @@ function notOnHub(option: string, actual: unknown): StoreError {
 }
 
 interface Removed {
-  /** The number of messages that are there, and of their words. */
+  /** The number of messages without removed ones, and the number of their words. */
   messageCount: number;
   wordCount: number;
-  /** True if any message may be gone. */
+  /** True if any message may have been removed. */
   hasAny: boolean;
   isThere(loaded: LoadedSegment, message: IndexedMessage): boolean;
 }
 
-/** Finds the messages that were taken back or forgotten. Segments of one team say nothing about sessions of another. */
+/** Finds the messages that were removed or forgotten. Segments of one team cannot remove sessions of another. */
 function removedIn(segments: readonly LoadedSegment[]): Removed {
   const forgotten = new Map<number, Set<number>>();
   for (const { place, segment } of segments) {

@@ -12,8 +12,8 @@ import { dot } from "../vector/vector.ts";
 import type { HubSource } from "./hub-source.ts";
 
 /**
- * Compares messages of the hub by what they mean, as a store does: all of them if they are few, else those of the nearest clusters.
- * Every cosine is the exact one, of the bytes that the stores have.
+ * Compares messages of the hub by meaning, as a store does: all of them if they are few, else those of the nearest clusters. Every
+ * cosine is exact, because the hub has the same bytes as the stores.
  */
 export class HubVectors implements VectorSource {
   readonly #source: HubSource;

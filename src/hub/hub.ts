@@ -20,7 +20,7 @@ export interface PushProgress {
   sessionId: string;
   /** Messages of the session that were sent. */
   messageCount: number;
-  /** Sessions that are done, of all that this push is about. */
+  /** How many of the sessions to push are done. */
   doneCount: number;
   sessionCount: number;
 }
@@ -44,30 +44,29 @@ export interface PushOptions {
 
 /** The result of a push. The lists hold ids of sessions. */
 export interface PushReport {
-  /** Sessions of which anything was sent. */
+  /** How many sessions had anything to send. */
   sessionCount: number;
   /** Messages that the hub has now and did not have before. */
   messageCount: number;
   /** Sessions that were forgotten on the hub. They are now forgotten here, too. */
   gone: string[];
-  /** Sessions that the hub keeps no longer. They stay here. */
+  /** Sessions that have expired on the hub. They stay here. */
   expired: string[];
   /** Sessions that another store has taken. */
   moved: string[];
-  /** Those of them of which this store had more, and the sessions that now have it: see `fork`. */
+  /** Moved sessions of which this store had more, and the forks that now hold it: see `fork`. */
   forked: { sessionId: string; forkId: string }[];
-  /** Sessions of which the hub has something newer, from a copy of this file. A pull brings it. */
+  /** Sessions that are newer on the hub, because a copy of this file has pushed them. A pull brings what is newer. */
   behind: string[];
   /**
-   * Sessions of which the hub has something else: this file and a copy of it have both gone on, or another session of this id was
-   * forgotten.
+   * Sessions that differ on the hub: this file and a copy of it have both gone on, or another session of this id was forgotten.
    */
   diverged: string[];
 }
 
-/** What was done to keep the hub small. */
+/** The result of `keep`. */
 export interface KeepReport extends MergeReport {
-  /** Sessions whose project keeps them no longer. They were deleted on the hub, and stay in their stores. */
+  /** Sessions that have expired. They were deleted on the hub, and stay in their stores. */
   expiredCount: number;
 }
 
@@ -82,7 +81,7 @@ export interface HubSession {
   title: string | null;
   messageCount: number;
   createdAtMs: number | null;
-  /** When its newest message was appended, by the clock of the machine where it was. */
+  /** When its newest message was appended, by the clock of that machine. */
   updatedAtMs: number | null;
   /** When it was pushed, by the clock of the hub, and the role that pushed it. */
   pushedAtMs: number;
@@ -95,7 +94,7 @@ export interface Hub {
   readonly name: string;
 
   /**
-   * Sends what the hub lacks: new messages, and what else changed of the sessions. It can be stopped at any time and called again.
+   * Sends what the hub lacks: new messages, and whatever else has changed in the sessions. It can be stopped at any time and called again.
    *
    * @throws {StoreError} `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_NOT_READY`, `HUB_NEWER`, `SESSION_NOT_FOUND`, `STORE_READONLY`,
    *   `OPTION_INVALID`; `SESSION_SHARED`, after all others were pushed, if the hub has forgotten what a fork in the store shares. What
@@ -132,8 +131,8 @@ export interface Hub {
   expand(hit: Pick<HubHit, "hubSession" | "messageId">, options?: HubExpandOptions): Promise<HubExpansion>;
 
   /**
-   * Deletes sessions that their project keeps no longer (`coppice hub retain`), merges small parts of the word index, and takes
-   * forgotten messages out of it, and makes damaged parts again. Any number of processes may do it at once.
+   * Deletes sessions that have expired (`coppice hub retain`), merges small parts of the word index, removes forgotten messages
+   * from it, and repairs damaged parts. Any number of processes may call it at once.
    */
   keep(options?: { signal?: AbortSignal }): Promise<KeepReport>;
 
@@ -160,13 +159,13 @@ export async function openHub(url: string, { signal }: { signal?: AbortSignal } 
 
 const SESSIONS_DEFAULT = 100;
 
-/** A search begins again if its segments were merged meanwhile. Merges are rare. */
+/** A search begins again if its segments were merged during it. Merges are rare. */
 const RECALL_TRIES_MAX = 10;
 
 class OpenedHub implements Hub {
   readonly #connection: HubConnection;
   readonly #index: WordIndexReader;
-  /** Segments that are sound. */
+  /** The numbers of segments that were checked and are not damaged. */
   readonly #checked = new Set<number>();
 
   constructor(connection: HubConnection) {
@@ -325,7 +324,7 @@ function sessionsToPush(
   projects: readonly string[],
 ): { id: string; project: string | null }[] {
   const { database, sessions, paths } = internalsOf(store).repositories;
-  // The rows of a fork are not the whole session.
+  // A fork's own rows are not the whole session.
   const isWhole = ({ id }: { id: string }): boolean => database.read(() => paths.of(id)).length === 1;
   if (ids === undefined) return projects.flatMap((project) => store.sessions({ project })).filter(isWhole);
   return ids.map((sessionId) => {

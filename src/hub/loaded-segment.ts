@@ -8,9 +8,9 @@ export class LoadedSegment {
   readonly segment: Segment;
   /** The messages and words of each session. */
   readonly sums = new Map<number, { messageCount: number; wordCount: number }>();
-  /** Messages that it takes back, or has more than once. */
+  /** Messages that the segment removes, or has more than once. */
   readonly uncommon: readonly IndexedMessage[];
-  /** In order of their seqs. */
+  /** The messages of each session, in order of seq. */
   readonly #bySession = new Map<number, IndexedMessage[]>();
   #sampled: readonly IndexedMessage[] | undefined;
 

@@ -6,7 +6,7 @@ import { squaredLength } from "../vector/vector.ts";
 import type { MessageKey } from "./hub-source.ts";
 import { CENTROID_DIMENSION_MAX, hasCentroids, vectorText } from "./pgvector.ts";
 
-/** Stores have vectors of the length 1, and rounding leaves less than this of an error in its square. */
+/** Vectors of stores have unit length. Rounding changes the squared length by less than this. */
 const LENGTH_ERROR_MAX = 0.01;
 
 /** A message of a near cluster. */
@@ -19,7 +19,7 @@ const OF_EMBEDDER = `JOIN coppice.sessions s ON s.place = m.place AND s.session_
     AND s.embedder_id = $2 AND s.dimension = $3 AND m.message_id <= s.marked_id
   WHERE m.embedding IS NOT NULL`;
 
-/** The dimension is asked first, because vectors of different dimensions cannot be compared. */
+/** The dimension is compared first, because Postgres refuses to compare vectors of different dimensions. */
 export const NEAR = `WITH near AS MATERIALIZED (
     SELECT c.place, c.session_no, c.members FROM coppice.clusters c
     WHERE c.place = ANY ($1) AND c.embedder_id = $2 AND c.dimension = $3
@@ -34,7 +34,7 @@ const VECTORS = `SELECT wanted.id, m.embedding
   JOIN coppice.messages m ON m.place = wanted.place AND m.session_no = wanted.session_no AND m.message_id = wanted.message_id
   ${OF_EMBEDDER}`;
 
-/** Returns the messages of the clusters that are nearest to a vector. None if the hub has no pgvector. */
+/** Returns the messages of the clusters that are nearest to a vector; none if the hub has no pgvector. */
 export async function nearMembers(
   client: PoolClient,
   project: string | undefined,
@@ -74,7 +74,7 @@ export async function vectorsOfMessages(
   });
 }
 
-/** Members of the team wrote the bytes. @returns undefined if they are no vector of this dimension. */
+/** Decodes bytes that a member of the team wrote. @returns undefined if they are no vector of this dimension and of unit length. */
 function decoded(bytes: Buffer, dimension: number): Float32Array | undefined {
   try {
     const vector = decodeEmbedding(bytes);

@@ -3,7 +3,7 @@ import type { PoolClient } from "pg";
 /** The most dimensions of a vector of 16-bit numbers. */
 export const CENTROID_DIMENSION_MAX = 16_000;
 
-/** True if the hub can search by meaning. Then the transaction finds the operators of pgvector, in whichever schema they are. */
+/** Returns true if the hub can search by meaning. The transaction then finds the operators of pgvector in any schema. */
 export async function hasCentroids(client: PoolClient): Promise<boolean> {
   const { rowCount } = await client.query(
     `SELECT set_config('search_path', quote_ident(n.nspname), true)
@@ -18,7 +18,7 @@ export function vectorText(vector: Float32Array): string {
 }
 
 /**
- * Gives clusters their centroids. Pushes then send them.
+ * Adds a column for the centroids of clusters, which pushes then send.
  *
  * @returns false if the database has no pgvector with vectors of 16-bit numbers, and the caller may not add it.
  */

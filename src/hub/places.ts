@@ -19,7 +19,7 @@ const PARAMETERS_MAX = 60_000;
 const STATEMENT_BYTES_MAX = 4_000_000;
 
 /**
- * Returns the place of a project in one of the caller's teams. Sessions without a project have a place of their own, under the name "".
+ * Finds a project in one of the caller's teams. Sessions without a project belong to one with the name "".
  *
  * @param team  It can be left out if the caller is in one team. The project of another team is never taken.
  * @throws {StoreError} `HUB_REFUSED` if it is not clear which team's it is.
@@ -33,7 +33,7 @@ export async function findPlace(
   return placeIn(client, project, await ownTeam(hub, client, team));
 }
 
-/** `findPlace`, but a project that the hub does not have yet is made. */
+/** Like `findPlace`, but creates a project that the hub does not have yet. */
 export async function placeOfProject(
   hub: HubConnection,
   client: PoolClient,
@@ -72,7 +72,7 @@ async function ownTeam(hub: HubConnection, client: PoolClient, team: string | un
 /**
  * Inserts rows as VALUES: a distributed Postgres turns other forms into a copy, which policies forbid.
  *
- * @param conflict  What to do with rows that are there. Without it they fail.
+ * @param conflict  The ON CONFLICT clause. Without it, rows that exist are an error.
  */
 export async function insertRows(
   client: PoolClient,

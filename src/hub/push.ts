@@ -26,7 +26,7 @@ import { changeIndex } from "./word-index.ts";
 const BATCH = { count: 500, bytes: 4_000_000 };
 const ALL = { count: Number.MAX_SAFE_INTEGER, bytes: Number.POSITIVE_INFINITY };
 
-/** The facts are read apart from the messages and what belongs to each. */
+/** Tables that a push reads by `pushedRows`, not with the other facts of the session. */
 const OF_MESSAGES = new Set<FactRow["table"]>(["messages", "artifacts", "messageArtifacts"]);
 
 /**
@@ -172,7 +172,7 @@ async function lockKnown(
   return rows[0];
 }
 
-/** `lockKnown`, but the first push makes the row. */
+/** Like `lockKnown`, but makes the row if the session was never pushed. */
 async function lockSession(client: PoolClient, place: HubPlace, name: PushedName): Promise<SessionRow> {
   const known = await lockKnown(client, place, name);
   if (known !== undefined) return known;
@@ -186,7 +186,7 @@ async function lockSession(client: PoolClient, place: HubPlace, name: PushedName
 
 /** One transaction of a push, while the row is locked. */
 async function advance(client: PoolClient, key: SessionKey, row: SessionRow, reader: SnapshotReader): Promise<Step> {
-  // The caller forgets what is gone: not a session that the hub never had, nor one that began later under the id.
+  // The caller forgets a session that is `gone`. So it must be the one that the hub had, not a later one with the same id.
   if (row.is_forgotten) {
     const isSame = row.was_pushed && reader.createdAtMs() === row.created_at_ms;
     return { isDone: true, outcome: isSame ? "gone" : "diverged" };

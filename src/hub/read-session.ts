@@ -6,7 +6,7 @@ import type { SessionKey } from "./places.ts";
 import { decodeMessage, decodeRows, factsDigestOf, type HubMessage } from "./rows.ts";
 import type { Spool } from "./spool.ts";
 
-/** A query asks for rows up to these limits, and for at least one. */
+/** A query returns rows up to these limits, and at least one. */
 const PAGE = { count: 1_000, bytes: 4_000_000 };
 
 /** `embedding` is in base64. */
@@ -17,12 +17,12 @@ export interface SessionOnHub {
   /** A digest of its facts. */
   factsDigest: string;
   messageIds(): Iterable<number>;
-  /** All facts as `sessionRows` would give them, in an order that `writeSession` takes. @throws {StoreError} `ROWS_INVALID`. */
+  /** Yields all facts as `sessionRows` does, in an order that `writeSession` accepts. @throws {StoreError} `ROWS_INVALID`. */
   rows(): Iterable<FactRow>;
 }
 
 /**
- * Fetches all rows of a session into a temporary file, so that a long session takes little memory. They are of one moment if the
+ * Fetches all rows of a session into a temporary file, so that a long session takes little memory. They are one snapshot if the
  * transaction is REPEATABLE READ, or if it holds the lock of the session.
  *
  * @throws {StoreError} `ROWS_INVALID`.
@@ -48,7 +48,7 @@ export async function fetchSession(
     keys: ["message_id"],
     values: ["branch", "seq", "step_id", "turn_seq", "checksum"],
     vector: "embedding",
-    // A push that is under way has sent more.
+    // An unfinished push may have sent more.
     condition: "message_id <= (SELECT marked_id FROM coppice.sessions WHERE place = $1 AND session_no = $2)",
   });
   for await (const { body, embedding, ...row } of messages) {
@@ -86,7 +86,7 @@ async function* pages<Row extends object>(
   const after = `(${order}) > (${keys.map((_, index) => `$${index + 3}`).join(", ")})`;
   let last: unknown[] = [];
   for (;;) {
-    // The bytes of a body are not read to know their length.
+    // Postgres knows the length of a body without reading its bytes.
     const { rows } = await client.query<Row & { body: Buffer | null }>(
       `SELECT ${columns}, CASE WHEN length <= ${HUB_BODY_BYTES_MAX} THEN body END AS body FROM (
          SELECT *, sum(length + vector_length) OVER (ORDER BY ${order}) - length - vector_length AS before FROM (
@@ -103,7 +103,7 @@ async function* pages<Row extends object>(
     }
     if (rows.length === 0) return;
     last = keys.map((name) => rows.at(-1)![name as keyof Row]);
-    // A number that was rounded would begin the same page again.
+    // A key that was rounded would return the same page again.
     const isRounded = last.some((key) => typeof key === "number" && !Number.isSafeInteger(key));
     if (isRounded)
       throw new StoreError("ROWS_INVALID", { reason: `a row of ${table} on the hub has a number too high` });

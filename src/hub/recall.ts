@@ -35,8 +35,8 @@ const ASKED = {
 /** The messages to search on the hub, and the hits to return. Without a project, all projects of your teams are searched. */
 export interface HubRecallOptions extends Pick<RecallOptions, keyof typeof ASKED> {
   /**
-   * A store whose embedder makes the vector of the query. If it knows what texts mean, and sessions of the hub have vectors of the
-   * same embedder, messages are also compared by their meaning.
+   * A store whose embedder makes the vector of the query. If the embedder is not lexical, and sessions of the hub have vectors of the
+   * same embedder, messages are also compared by meaning.
    */
   store?: Store;
 }
@@ -55,7 +55,7 @@ const hubRecallSchema = once(() => z.pick(recallSchema(), ASKED));
 
 export type HubSessionName = Pick<HubHit, "sessionId" | "store">;
 
-/** Where a search gets what it lacks. */
+/** Fetches what a search lacks. */
 export interface HubReader {
   /** Returns the segments of a project, or of all. @param damaged  Gets the numbers of those that cannot be read. */
   segments(project: string | undefined, damaged: Set<number>): Promise<LoadedSegment[]>;

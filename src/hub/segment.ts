@@ -3,10 +3,10 @@ import { ByteReader, ByteWriter, damaged } from "./bytes.ts";
 /** The first byte of a head. */
 const FORM = 1;
 
-/** A bucket is ended by the first word that makes it this large, in bytes, so that most stay inside their rows. */
+/** A bucket ends with the first word that makes it this large, in bytes. Postgres moves values of more than 2 KB out of their rows. */
 const BUCKET_BYTES = 1_800;
 
-/** The lists of a segment of at most this many bytes stand in its head. Readers keep heads in memory. */
+/** If the buckets of a segment have at most this many bytes together, they are part of its head. Readers keep heads in memory. */
 const INLINE_BYTES_MAX = 100_000;
 
 /** Times farther from 1970 are rounded to this one, about the year 37,600, because `signed` takes differences of 52 bits. */
@@ -26,19 +26,19 @@ export interface IndexedMessage {
   /** The number of its words. */
   wordCount: number;
   /**
-   * 1 for a message. A segment may also take a message of another segment back, with -1; then the other fields are 0. A message
-   * is there if these numbers of all segments add up to 1, in whichever order segments are read and merged.
+   * 1 if the segment adds the message; -1 if it removes a message that another segment adds, and then the other fields are 0. A
+   * message is in the index if these numbers of all segments add up to 1, in whichever order segments are read and merged.
    */
   net: number;
 }
 
-/** A list of a word: for each message with it, its index among the messages of the segment, and how often it has the word. */
+/** The postings of a word: for each message with it, its index among the messages of the segment, and how often it has the word. */
 export interface WordList {
   messages: number[];
   counts: number[];
 }
 
-/** The messages of one or more pushes and, by word, which of them have it. Immutable: a merge makes another segment. */
+/** The messages of one or more pushes and, by word, which messages have it. A segment never changes: a merge makes another one. */
 export interface Segment {
   /** In order of ids, then of sessions. */
   messages: readonly IndexedMessage[];
@@ -46,14 +46,14 @@ export interface Segment {
   forgottenSessions: readonly number[];
   /** The first word of each bucket. */
   firstWords: readonly string[];
-  /** The buckets, if they stand in the head. */
+  /** The buckets, if they are part of the head. */
   buckets: readonly Buffer[] | undefined;
 }
 
 /** The bytes of a segment. */
 export interface EncodedSegment {
   head: Buffer;
-  /** Empty if they stand in the head. */
+  /** Empty if the buckets are part of the head. */
   buckets: Buffer[];
 }
 
@@ -87,10 +87,10 @@ export function segmentOf({ added, removed = [], forgottenSessions = [] }: Index
 const NOTHING = { seq: 0, role: 0, isCall: false, name: null, tokenCount: 0, createdAtMs: 0, wordCount: 0 };
 
 /**
- * Makes one segment of several. Messages that one of them takes back are left out with their words, and so are forgotten sessions.
+ * Makes one segment of several. Messages that one of them removes are left out with their words, and so are forgotten sessions.
  *
- * @param segments  With all of their buckets.
- * @param isComplete  True if no other segment holds messages that these say are gone. Then nothing of them stays noted.
+ * @param segments  Each with all of its buckets.
+ * @param isComplete  True if no other segment holds messages or sessions that these remove. The removals are then left out, too.
  */
 export function mergeSegments(
   segments: readonly { segment: Segment; buckets: readonly Buffer[] }[],
@@ -133,7 +133,7 @@ export function mergeSegments(
   return encodeSegment(messages, isComplete ? [] : [...forgotten], lists);
 }
 
-/** Sorts a list. A message that was taken back and added again may be in it twice, with the same words. */
+/** Sorts a list. A message that was removed and added again may be in it twice, with the same words. */
 function inOrder({ messages, counts }: WordList): WordList {
   if (messages.every((message, at) => at === 0 || message > messages[at - 1]!)) return { messages, counts };
   const countOf = new Map(messages.map((message, at) => [message, counts[at]!]));
@@ -212,7 +212,7 @@ export function decodeSegment(head: Buffer): Segment {
     const role = kind & 3;
     const name = (kind & 8) === 0 ? null : at(names, reader.number());
     const net = (kind & 16) === 0 ? 1 : reader.signed();
-    if (net === 0) throw damaged("it has a message that is not there");
+    if (net === 0) throw damaged("it has a message that it neither adds nor removes");
     if (net < 0) return { ...NOTHING, sessionNo, messageId, net };
     const [seq, wordCount, tokenCount] = [reader.number(), reader.number(), reader.number()];
     createdAtMs = checked(createdAtMs + reader.signed());
@@ -229,7 +229,7 @@ export function decodeSegment(head: Buffer): Segment {
         return head.subarray(from, to);
       })
     : undefined;
-  if (!reader.isAtEnd) throw damaged("there is more than a head");
+  if (!reader.isAtEnd) throw damaged("more bytes follow its head");
   return { messages, forgottenSessions, firstWords, buckets };
 }
 
@@ -282,13 +282,18 @@ export interface WordEntry {
   readonly list: WordList;
 }
 
-/** Yields the words of a bucket in order. A list is decoded when it is read. @throws {SyntaxError} */
+/**
+ * Yields the words of a bucket in order. A list is decoded when it is read.
+ *
+ * @param messageMax  The number of messages in the segment.
+ * @throws {SyntaxError} for bytes that are no bucket.
+ */
 export function* wordsIn(bucket: Buffer, messageMax: number): Generator<WordEntry> {
   const reader = new ByteReader(bucket);
   let word = "";
   while (!reader.isAtEnd) {
     const shared = reader.number();
-    if (shared > word.length) throw damaged("a word is longer than the word before it");
+    if (shared > word.length) throw damaged("a word shares more than the whole word before it");
     word = word.slice(0, shared) + reader.text();
     const messageCount = reader.count();
     const { from, to } = reader.skip();
@@ -302,7 +307,7 @@ export function* wordsIn(bucket: Buffer, messageMax: number): Generator<WordEntr
   }
 }
 
-/** Returns undefined if the bucket does not have the word. @throws {SyntaxError} */
+/** Returns undefined if the bucket does not have the word. @throws {SyntaxError} as `wordsIn` does. */
 export function findWord(bucket: Buffer, word: string, messageMax: number): WordEntry | undefined {
   for (const entry of wordsIn(bucket, messageMax)) {
     if (entry.word === word) return entry;
@@ -317,11 +322,11 @@ function listIn(reader: ByteReader, messageCount: number, messageMax: number): W
   for (let index = 0; index < messageCount; index++) {
     const step = reader.number();
     message += Math.floor(step / 2) + 1;
-    if (message >= messageMax) throw damaged("a word is in a message that is not there");
+    if (message >= messageMax) throw damaged("a word is in a message that the segment does not have");
     list.messages[index] = message;
     list.counts[index] = step % 2 === 0 ? 1 : reader.number();
   }
-  if (!reader.isAtEnd) throw damaged("a list has more than its messages");
+  if (!reader.isAtEnd) throw damaged("more bytes follow a list");
   return list;
 }
 

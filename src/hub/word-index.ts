@@ -124,7 +124,7 @@ export class WordIndexReader implements HubReader {
   }
 }
 
-/** Undefined for bytes that are no part of an index. */
+/** Returns what `read` returns; undefined if it finds bytes that are damaged. */
 function unlessDamaged<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -151,7 +151,7 @@ export interface MergeReport {
   /** Segments that were merged, and those that they have become. */
   mergedCount: number;
   madeCount: number;
-  /** Segments that were damaged. What they held was read from the messages again. */
+  /** Segments that were damaged. They were made again from the messages. */
   damagedCount: number;
 }
 
@@ -171,7 +171,7 @@ export async function keepIndex(
     client.query<HubPlace>("SELECT place, team FROM coppice.places ORDER BY place"),
   );
   for (const place of places) {
-    // Of one moment, so that a push meanwhile is either in the segments and in the messages, or in neither.
+    // One snapshot: it has a concurrent push either in both the segments and the messages, or in neither.
     const repair = async (): Promise<void> => {
       const repairing = (client: PoolClient): Promise<number> => makeDamagedAgain(client, place);
       report.damagedCount += await connection.transaction(repairing, signal, "REPEATABLE READ");
@@ -269,7 +269,7 @@ interface MessageName {
   messageId: number;
 }
 
-/** Undefined if any of its bytes are damaged, and without messages if it was merged meanwhile. */
+/** Reads a segment. Returns undefined if any of its bytes are damaged, and an empty segment if it was merged meanwhile. */
 async function soundSegment(client: PoolClient, place: HubPlace, number: number): Promise<Segment | undefined> {
   const { rows } = await client.query<{ head: Buffer }>(
     "SELECT head FROM coppice.segments WHERE place = $1 AND segment = $2",
@@ -368,7 +368,10 @@ function oldestOfLevel(rows: readonly SegmentRow[]): SegmentRow[] {
   return [];
 }
 
-/** Returns the segments that say what is gone, and those that have it. A session that was forgotten gets no more segments. */
+/**
+ * Returns the segments that remove messages or sessions, and the segments that still have those. A session that was forgotten gets
+ * no more segments.
+ */
 async function segmentsWithGone(client: PoolClient, place: HubPlace, rows: readonly SegmentRow[]): Promise<number[]> {
   const gone: number[] = [];
   const sessions = new Set<number>();
