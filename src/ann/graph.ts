@@ -180,7 +180,7 @@ export class Graph {
     return neighbors.map((label, index) => ({ label, distance: distances[index]! }));
   }
 
-  /** Writes the index. No point may be added meanwhile. The library reports success even if the disk is full. */
+  /** Writes the index. No point may be added before the promise resolves. The library reports success even if the disk is full. */
   async writeTo(path: string): Promise<void> {
     await this.#index.writeIndex(path);
     // The library's worker holds only the object's address, so this use keeps the object alive during the write.

@@ -19,6 +19,7 @@ export function whole(min: number, max = Number.MAX_SAFE_INTEGER) {
   return z.int(error).check(z.gte(min, error), z.lte(max, error));
 }
 
+/** A number that need not be whole. */
 export function share(min: number, max: number) {
   const error = { error: `a number from ${min} to ${max}` };
   return z.number(error).check(z.gte(min, error), z.lte(max, error));
@@ -70,7 +71,12 @@ export function abortSignal() {
   return z.custom<AbortSignal>((value) => value instanceof AbortSignal, { error: "an AbortSignal" });
 }
 
-/** An object with methods, such as an embedder. */
+/**
+ * An object that the caller implements, such as an embedder.
+ *
+ * @param expected  What it is, for the error.
+ * @param fields  The types of its required fields.
+ */
 export function port<T extends object>(
   expected: string,
   fields: { readonly [K in keyof T]?: "function" | "string" | "number" },
@@ -101,17 +107,19 @@ export function firstIssue(schema: z.ZodMiniType, value: unknown): z.core.$ZodIs
   return safeParse(schema, value).error?.issues[0];
 }
 
-/** Options that were given as undefined count as left out. */
+/** `T` without undefined fields: an option that was given as undefined counts as left out. */
 export type Given<T> = { [K in keyof T]: Exclude<T[K], undefined> };
 
-/** Adds the defaults of options that were left out. @throws {StoreError} `OPTION_INVALID` for the first invalid option. */
+/** Checks options, and adds the defaults of those that were left out. @throws {StoreError} `OPTION_INVALID` for the first invalid option. */
 export function parseOptions<S extends ObjectSchema>(operation: string, schema: S, given: unknown): Given<z.output<S>> {
   return parseArguments(schema, given, `an option of ${operation}`, `the options of ${operation}`);
 }
 
 /**
- * @param one  Names an unknown argument in the error.
- * @param all  Names a value that is not an object.
+ * Checks arguments, and adds the defaults of those that were left out.
+ *
+ * @param one  How the error names an unknown argument.
+ * @param all  How the error names arguments that are not an object.
  * @throws {StoreError} `OPTION_INVALID` for the first invalid argument.
  */
 export function parseArguments<S extends ObjectSchema>(

@@ -1,3 +1,4 @@
+/** The last message of a speaker in a cluster. */
 export interface Speech {
   /** In lower case, at most 64 characters. */
   name: string;

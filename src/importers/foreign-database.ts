@@ -16,11 +16,11 @@ export interface DatabaseFile {
 
 /** A table, and the columns that are read. */
 export interface TableShape {
-  /** The first one names a row. */
+  /** The first of them identifies a row. */
   required: readonly [string, ...string[]];
   /** Columns that some versions lack. */
   others?: readonly string[];
-  /** The column that is read row by row. */
+  /** A column with long values. `rows` leaves it out, and `stored` reads it for one row. */
   content?: string;
   /** True if some versions lack the table. It then has no rows. */
   isOptional?: boolean;
@@ -37,8 +37,8 @@ export type StoredRow = { id: unknown; content: unknown } | { id: unknown; probl
  *
  * The file may be damaged or hostile, and SQLite does not return from a query before its next row. So a query only reads a table
  * in the order of its rows, or one row. It neither sorts nor filters, so that it needs no temporary file. Views and computed
- * columns are refused. A table in which row ids do not increase, or whose texts are longer than the file, is damaged. A schema
- * that never ends is not noticed here: `database-process.ts` ends.
+ * columns are refused. A table in which row ids do not increase, or whose texts are longer than the file, is damaged. Reading a
+ * damaged schema may never end. This class cannot notice that, so it runs in a process that then ends itself: `database-process.ts`.
  */
 export class ForeignDatabase<Table extends string> {
   readonly #path: string;
@@ -48,7 +48,7 @@ export class ForeignDatabase<Table extends string> {
   readonly #columns = new Map<Table, string[]>();
   readonly #statements = new Map<string, Database.Statement>();
   readonly #breather = new Breather(undefined);
-  /** The damage because of which rows may be missing. */
+  /** The first damage that was found. Rows may be missing because of it. */
   damage: StoreError | undefined;
 
   /** @throws {StoreError} `IMPORT_UNREADABLE` if it cannot be opened or has no tables of these shapes. */
@@ -117,7 +117,11 @@ export class ForeignDatabase<Table extends string> {
     }
   }
 
-  /** Returns the content of a row that was listed, unless it was deleted since. Its number may then belong to another owner. */
+  /**
+   * Returns the content of a row that `rows` listed.
+   *
+   * @param owner  If the row was deleted since, its row id may have been given to a row of another owner. That row is not returned.
+   */
   stored(table: Table, rowid: number, owner: { column: string; value: unknown }): StoredRow {
     const { required, content } = this.#shapes[table];
     const select = `SELECT ${required[0]} AS id, ${bounded(content!)} FROM ${table} NOT INDEXED WHERE rowid = @rowid AND ${owner.column} = @owner`;
@@ -163,7 +167,7 @@ function columnsIn(
   return [...required, ...others.filter((name) => stored.has(name))];
 }
 
-/** Returns true for an error because of bytes of the file. Other rows may be readable. */
+/** Returns true for an error because bytes of the file are damaged. Other rows may be readable. */
 function isDamage(error: unknown): boolean {
   return /^SQLITE_(CORRUPT|IOERR)/.test(String((error as { code?: unknown }).code));
 }

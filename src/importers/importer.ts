@@ -65,8 +65,8 @@ export type ImportEvent =
   /** A value by namespace and key. Comes after all sessions, and `item.session` is the external id of one of them. */
   | { kind: "item"; item: ImportedItem; line: number }
   /**
-   * Where the conversation is now, in a transcript in which the user went back. Comes before a `paused` and at the end.
-   * `messageId` is the newest message of `session`, or null if everything was taken back.
+   * In a transcript whose user went back, says where the conversation is now. Comes before a `paused` and at the end.
+   * `messageId` is the newest message of `session`, or null if the user went back to the beginning.
    */
   | { kind: "head"; session: string; messageId: string | null }
   /** A title that was found after the session's first message. Comes at most once for each session. */

@@ -4,13 +4,16 @@ import { Breather } from "./breather.ts";
 import { peek } from "./head.ts";
 import type { ImportFile } from "./importer.ts";
 
-/** The first bytes of a file compressed with zstd. Codex compresses the files that it archives. */
+/** The magic number of zstd. Codex compresses the files that it archives. */
 const MARK = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 
-/** Compressed bytes per step, to bound the memory: 20 bytes can hold a block of 128 KiB. */
+/** Compressed bytes per step, to bound the memory: 20 bytes can unpack to a block of 128 KiB. */
 const PIECE_BYTES = 1_024;
 
-/** The most bytes that a compressed file may have, unless it has less than this many times its size. Transcripts have up to 50 times. */
+/**
+ * A file may unpack to this many bytes, or to this many times its compressed size if that is more. Transcripts unpack to at most 50
+ * times their size.
+ */
 export const UNPACKED_BYTES_MAX = 16 * 1024 * 1024;
 export const RATIO_MAX = 1_000;
 

@@ -368,8 +368,8 @@ export class ImportRun {
       const { appended, seq } = result;
       if (appended) addCounts(report.replaced, replaced);
       if (appended && message.role !== "tool") open.firstNew ??= { line, seq };
-      // A known message with a higher seq was appended meanwhile, by another import of the same file.
-      // Where the user went back, equal seqs stand for several messages.
+      // A known message with a higher seq was appended by another import of the same file during this one.
+      // If the user went back, several messages have had the same seq.
       if (appended || open.firstNew === undefined || seq > open.firstNew.seq || open.isRewritten || !isOnly) continue;
       open.isRewritten = true;
       const reason = `the file was rewritten: new messages from here on in session ${JSON.stringify(open.session.id)} are stored after messages that they precede in the file`;

@@ -17,7 +17,7 @@ interface HitOptions {
   by: "message" | "session";
   explain: boolean;
   tokenCounter: TokenCounter;
-  /** What a reranker has given to messages, by id. */
+  /** The scores that a reranker has given to messages, by message id. */
   scores?: ReadonlyMap<number, number> | undefined;
   /** Superseded messages to find, best first. */
   superseded?: Iterable<Placed> | undefined;

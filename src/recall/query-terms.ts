@@ -13,7 +13,7 @@ export const POSTINGS_MAX = 15_000;
 export const POSTINGS_MAX_AMONG = 5 * POSTINGS_MAX;
 
 export interface QueryTerm extends QueryWord {
-  /** How many messages hold it. The number may be off by a tenth. */
+  /** How many messages hold the term. The number may be off by a tenth. */
   messageCount: number;
 }
 

@@ -41,7 +41,7 @@ export interface Candidate {
   /** True if the query names the speaker. */
   isNamed: boolean;
   datedness: number;
-  /** How near it is to the times around which the caller or the query asks, in [0, 1]. */
+  /** How near the message is to a time that the caller or the query names, in [0, 1]. */
   closeness: number;
   /** True for a message that its session has superseded. */
   superseded?: true;

@@ -72,7 +72,7 @@ export interface RecallOptions extends Omit<SearchScope, "shared"> {
   explain?: boolean;
   /** Milliseconds to wait for a remote embedder's vector: 0 to 60,000, by default 2,000. Without it, only words count. */
   vectorMsMax?: number;
-  /** A function, such as a cross-encoder, that reads the first 50 messages and orders them anew. It is called once. */
+  /** A function, such as a cross-encoder, that reads the first 50 messages and orders them again. It is called once. */
   rerank?: Rerank;
   signal?: AbortSignal;
 }
@@ -85,7 +85,7 @@ export const recallSchema = once(() =>
     near: z.optional(
       z
         .strictObject({ fromMs: unixMs(), toMs: unixMs() })
-        .check(z.refine(({ fromMs, toMs }) => fromMs <= toMs, { error: "a time that ends after it begins" })),
+        .check(z.refine(({ fromMs, toMs }) => fromMs <= toMs, { error: "a time that does not end before it begins" })),
     ),
     by: z._default(oneWordOf(["message", "session"]), "message"),
     superseded: z._default(trueOrFalse(), false),
@@ -160,21 +160,21 @@ function firstTexts({ repositories }: RecallPorts, source: Source, find: () => R
  */
 export function recallForContext(
   ports: RecallPorts,
-  wanted: RecallQuery,
-  asked: SearchScope,
+  asked: RecallQuery,
+  scopeGiven: SearchScope,
   limit: number,
   { shownIds, tokensMax }: { shownIds: ReadonlySet<number>; tokensMax: number },
 ): { messageId: number; worth: number; snippet: () => string }[] {
-  const { text, embedding } = textAndEmbedding(wanted);
+  const { text, embedding } = textAndEmbedding(asked);
   const query = { ...parseQuery(text), phrases: [] };
   return ports.repositories.database.read(() => {
-    const scope = withPasts(ports.repositories.paths, asked);
+    const scope = withPasts(ports.repositories.paths, scopeGiven);
     const source = storeSource(ports.repositories, scope);
     const vector = queryVector(ports, text, embedding);
     const { ranking, weights } = search(searchPorts(ports, source), query, vector, scope, limit, shownIds);
     const reader = new HitReader(source, weights, 0);
-    const wanted = within(ranking, 1.5 * tokensMax);
-    const folded = foldCopies(reader.loaded(wanted, limit), limit, (id) => reader.textOf(id));
+    const first = within(ranking, 1.5 * tokensMax);
+    const folded = foldCopies(reader.loaded(first, limit), limit, (id) => reader.textOf(id));
     return folded.map(({ ranked: { candidate, worth } }) => {
       const { messageId } = candidate;
       return { messageId, worth, snippet: () => reader.snippetOf(messageId) };

@@ -48,7 +48,7 @@ export interface Found {
 
 export interface FoundTerm {
   term: QueryTerm;
-  /** How many of the `messageCount` messages hold it. */
+  /** How many of the `messageCount` messages hold the term. */
   holderCount: number;
   postings: Postings;
 }

@@ -69,7 +69,10 @@ const ROOTS_OPTIONS = once(() => z.strictObject({ level: z._default(oneWordOf(["
 /** Another writer may change the session during `sync`. Then `sync` starts again, up to this many times. */
 const SYNC_ATTEMPTS_MAX = 10;
 
-/** The only implementation of `Session`. Methods that are not in `Session` are internal: see `internalsOf`. */
+/**
+ * The only implementation of `Session`. Methods that are not in `Session` are internal: see `internalsOf`. It is long because
+ * `Session` has many methods; what they do is in the rooms below.
+ */
 export class OpenedSession implements Session {
   readonly id: string;
   readonly #ports: SessionPorts;

@@ -7,7 +7,7 @@ const NOT_LITERAL = "The quoted text was not found, so its words were searched."
 const PARTS_MISSING =
   "Parts of the hub's word index are damaged, so messages may be missing. `coppice hub keep` makes them again.";
 
-/** Returns what is to be said about how the hits were found; undefined if there is nothing to say. */
+/** Returns a note for the reader on how the hits were found; undefined if none is needed. */
 export function noteOnHits(hits: readonly (RecallHit & { partsMissing?: true })[]): string | undefined {
   const { phrasesMissing, partsMissing, corrections = [] } = hits[0] ?? {};
   const notes = phrasesMissing ? [NOT_LITERAL] : [];

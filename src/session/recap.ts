@@ -52,7 +52,7 @@ export interface RecapTopic {
   lastAtMs: number;
   /** Its clusters, newest first. */
   worked: WorkedOn[];
-  /** How many clusters it has in this time. */
+  /** How many clusters the subject has in this time. */
   workedCount: number;
   decided: Decision[];
   open: OpenEnd[];

@@ -198,16 +198,16 @@ export interface Session {
   pin(messageId: number, options?: { pinned?: boolean }): void;
 
   /**
-   * Takes the last `rewind` or `edit` back that was not taken back yet. The superseded messages come back with their ids, and
-   * what was appended since is superseded. If there is nothing to take back, both counts are 0.
+   * Undoes the last `rewind` or `edit` that was not undone yet. The superseded messages come back with their ids, and what was
+   * appended since is superseded. If there is nothing to undo, both counts are 0.
    *
    * @throws {StoreError} the errors of `append`.
    */
   undo(): UndoResult;
 
   /**
-   * Says something else in the place of a message. The message and all later ones are superseded, as by `rewind`, and the new one
-   * is appended. `undo` takes it back.
+   * Replaces a message by another one. The message and all later ones are superseded, as by `rewind`, and the new one is appended.
+   * `undo` restores them.
    *
    * @throws {StoreError} `MESSAGE_NOT_FOUND` for an id that is not on the path of this session; the errors of `append`.
    */

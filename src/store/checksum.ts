@@ -10,7 +10,7 @@ const TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
   return remainder;
 });
 
-/** Returns the CRC-32 of some values of a row as the driver reads them. It does not reveal damage made on purpose. */
+/** Returns the CRC-32 of some values of a row as the driver reads them. It does not detect tampering. */
 export function checksumOf(row: Readonly<Record<string, unknown>>, keys: readonly string[]): number {
   let checksum = 0;
   let text = "";

@@ -4,6 +4,7 @@ import type { GraduatingMessage, TitledMessage } from "./messages.ts";
 /** The length of the part of a message that may name the person addressed. */
 const OPENING_CHARS = 500;
 
+/** A step that is about to enter the forest. */
 export interface EnteringStep {
   features: StepFeatures;
   messageIds: number[];
@@ -11,8 +12,9 @@ export interface EnteringStep {
 }
 
 /**
- * Returns the steps of messages in order. The messages are whole steps in order of seq, without pinned ones.
+ * Groups messages into steps, in order.
  *
+ * @param rows  Whole steps, in order of seq, without pinned messages.
  * @param seqBefore  The seq of the last message that entered the forest before them; -1 if none did.
  */
 export function enteringSteps(rows: readonly GraduatingMessage[], seqBefore: number): EnteringStep[] {

@@ -72,8 +72,8 @@ export class FrontierMoveRepository extends Repository {
   }
 
   /**
-   * Keeps all themes of a session as they are at a log position. Of older checkpoints, fewer and fewer are kept: a rewind that
-   * takes back twice as many messages may replay twice as many.
+   * Stores all themes of a session as they are at a log position. The distance between kept checkpoints grows with their age, so a
+   * rewind of twice as many messages may replay twice as many.
    */
   putCheckpoint(sessionId: string, logPosition: number, graduatedSeq: number, themes: readonly GrowingTheme[]): void {
     const kept = themes.map(

@@ -66,7 +66,7 @@ export interface LocalEmbedding {
 /** The part of a message that a cluster's title is made of. */
 export type TitledMessage = Pick<SelectedMessage, "role" | "text">;
 
-/** A message that continuity reads. In `parts`, notes stand for long strings. */
+/** A message that continuity reads. In `parts`, notes replace long strings. */
 export type NotableMessage = Pick<
   SelectedMessage,
   "id" | "sessionId" | "seq" | "stepId" | "turnSeq" | "role" | "name" | "text" | "createdAtMs"
@@ -143,7 +143,7 @@ export class MessageRepository extends Repository {
   /** The parent of a message in the forest of its own session. Forks have the message, too, and other parents for it. */
   readonly setParent = this.statement<[parentId: number, id: number, sessionId: string]>`
     UPDATE messages SET parent_id = ? WHERE id = ? AND session_id = ?`.run;
-  /** An embedder that never made a forest stands for damage. */
+  /** An embedder that never made a forest is damage. */
   readonly #embedding = this.statement<{ id: number; embedderId: string }, Buffer | null>`
     SELECT embedding FROM messages WHERE id = @id AND (embedder_id = @embedderId
       OR (embedder_id NOT IN (SELECT embedder_id FROM generations)

@@ -9,7 +9,7 @@ import { quoted } from "./finding.ts";
 // SQLite keeps the log and the shared memory beside the name by which a file is opened. Processes that use different names of
 // one file do not see each other's logs, and each writes over what the others have written.
 
-/** Why a file cannot be used under a name, and what to do about it. */
+/** The reason why a file cannot be used under a name, and what to do about it. */
 export interface NameFault {
   reason: string;
   fix: string;

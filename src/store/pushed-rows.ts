@@ -27,7 +27,7 @@ export interface MessageBatch {
   artifacts: FactTables["artifacts"][];
 }
 
-/** How a session is read to be sent in order of message ids, which neither a rewind nor an undo changes. */
+/** Reads a session that is pushed to a hub, in order of message ids, which neither a rewind nor an undo changes. */
 export class PushedRowRepository extends Repository {
   // A list of a session's messages, and lists passed as JSON.
   readonly places = this.statement<{ id: string }, MessagePlace>`

@@ -8,10 +8,10 @@ import type { NotableMessage } from "./messages.ts";
 /** Milliseconds that a read waits for a lock. Readers of a write-ahead log wait only while it is made or recovered. */
 const LOCK_WAIT_MS = 100;
 
-/** An answer that comes later than this many messages after the question is not looked for. */
+/** An answer is only looked for in this many messages after the question. */
 const ANSWER_MESSAGES_MAX = 40;
 
-/** A subagent's session. */
+/** SQL: the session `s` is a subagent's. */
 const IS_SUBAGENT = `coalesce(s.metadata, '') LIKE '%"agentId"%'`;
 
 /** The newest messages that are not in the full-text index yet, and are searched by reading them. */
@@ -79,7 +79,7 @@ export class QuickReader {
     ).map(({ id }) => id);
   }
 
-  /** The folders in which the sessions of a project ran, of those sessions that say so. */
+  /** The folders in which the sessions of a project ran. Sessions whose metadata names no folder are left out. */
   folders(project: string): { id: string; folder: string }[] {
     const folder = "coalesce(metadata ->> '$.cwd', metadata ->> '$.directories[0]')";
     return this.#all(
@@ -89,7 +89,7 @@ export class QuickReader {
     );
   }
 
-  /** A session; undefined for that of a subagent. */
+  /** Returns undefined if there is no such session, or if it is a subagent's. */
   session(id: string): QuickSession | undefined {
     return this.#all<QuickSession>(
       `SELECT s.id, s.title, ${LAST_AT} AS lastAtMs FROM sessions s WHERE s.id = ? AND NOT ${IS_SUBAGENT}`,
@@ -121,7 +121,10 @@ export class QuickReader {
       .map(parsed);
   }
 
-  /** What an assistant said last before the next message of a user; undefined if it said nothing, or far later. */
+  /**
+   * The last that an assistant said between a message and the user's next one; undefined if it said nothing in the next
+   * `ANSWER_MESSAGES_MAX` messages.
+   */
   answerTo({ sessionId, seq }: NotableMessage): NotableMessage | undefined {
     const turn = this.#all<StoredMessage>(
       `SELECT ${MESSAGE} FROM messages m
@@ -174,7 +177,7 @@ export class QuickReader {
     return JSON.parse(this.#one<{ ids: string }>(sql, stem).ids) as number[];
   }
 
-  /** The newest messages that the full-text index lacks. */
+  /** The messages that the full-text index lacks, newest first, at most `TAIL_MAX`. */
   tail(project: string): { id: number; text: string }[] {
     return this.#all(
       `SELECT m.id, m.text FROM messages m JOIN sessions s ON s.id = m.session_id
@@ -237,7 +240,7 @@ function isSaid({ parts }: NotableMessage): boolean {
   return parts.some((part) => part.type === "text" && part.injected !== true);
 }
 
-/** A damaged message has no parts, so that it does not hide the others. The error would quote it. */
+/** Returns a damaged message without parts, so that the others can still be read. The parser's error would quote the message. */
 function parsed(row: StoredMessage): NotableMessage {
   try {
     return { ...row, parts: JSON.parse(row.parts) as Part[] };

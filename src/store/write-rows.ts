@@ -43,12 +43,12 @@ export interface WrittenSession {
   outcome: "new" | "continued" | "known";
   /** The messages that came, with superseded ones. */
   newCount: number;
-  /** What is in the rows and could not be taken. Each is a sentence. */
+  /** What the rows have and the store could not take over. Each note is a sentence. */
   notes: string[];
 }
 
 /**
- * The facts of a session came from another store. They are written with their ids, and everything else is derived from them.
+ * Writes the facts of a session that came from another store, with their ids. Everything else is derived from them.
  *
  * If the store has the session, the rows replace it, as long as they have everything that the store has: each message, entry and
  * branch, and the newest row of the log. New ids of the store must be the highest in it, because a session's ids rise. So if an id
@@ -92,6 +92,10 @@ interface Known {
   summaries: Set<number>;
 }
 
+/**
+ * Writes the rows of one session, which come in the order of `sessionRows`. It reads what the store has of the session, replaces it,
+ * checks what came, and derives the rest.
+ */
 class SessionWriter {
   readonly #repositories: Repositories;
   readonly #terms: WriteRowsTerms;

@@ -281,7 +281,7 @@ function writeMove(repositories: Repositories, move: FrontierMove): void {
   const { frontierMoves, paths } = repositories;
   const { sessionId, seqEnd, graduatedSeq, evictedSeq, position } = move;
   const generation = generations.newest()!.id;
-  // What is open grows on here, and otherwise in forks, so each of them gets rows of its own.
+  // Open clusters and themes grow differently here and in each fork, so each gets rows of its own.
   for (const id of [sessionId, ...paths.unmoved(sessionId)]) keepForest(repositories, id);
   for (const state of move.clusters) clusters.put(sessionId, state);
   const entries = move.unions.filter(({ kind }) => kind === "start" || kind === "join");

@@ -25,7 +25,7 @@ export const rewindCommand: Command<RewindFlags> = {
     "With --json: {branchId, supersededCount, isDryRun}.",
   argument: SESSION_MEANING,
   options: [
-    new Option("--to <message>", "the last message that stays, as `coppice show` names it; or start, and none stays")
+    new Option("--to <message>", "the last message that stays, as `coppice show` names it; or start, to keep none")
       .argParser(target)
       .makeOptionMandatory(),
     new Option("--dry-run", "show what would leave, and change nothing"),

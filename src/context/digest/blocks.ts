@@ -37,7 +37,7 @@ export interface BlockedMessage {
   nameWeight: number;
 }
 
-/** The fields of a message that its blocks are made of. In `parts`, notes may stand for long strings. */
+/** The fields of a message that its blocks are made of. A long string in `parts` may be replaced by a note of where it is kept. */
 export interface BlockSource {
   id: number;
   seq: number;
@@ -133,7 +133,7 @@ function blocked(source: BlockSource, calls: Map<string, CallKind>): BlockedMess
   };
 }
 
-/** White space does not count, because a context leaves out parts that are blank. */
+/** Returns true if a text holds every word of the parts. White space does not count, because a context leaves out blank parts. */
 function isAllOf(parts: readonly Part[], text: string): boolean {
   if (!parts.every(({ type }) => type === "text")) return false;
   const said = parts.map((part) => part.text as string).join("\n");
@@ -157,7 +157,7 @@ function kindOf({ role, stepId, parts }: BlockSource, calls: ReadonlyMap<string,
 function callKind({ name, args }: Part & { type: "tool_call" }): CallKind {
   if (PLAN.test(name)) return "plan";
   const texts = Object.values((args ?? {}) as object).filter((value) => typeof value === "string");
-  // A note stands for a long text.
+  // A note replaces a long text.
   if (texts.some((text) => mayBeNote(text) || text.length >= ARTIFACT_CHARS_MIN)) return "change";
   if (texts.some((text) => text.length >= CHANGE_CHARS_MIN && text.includes("\n"))) return "change";
   const isFile = (text: string): boolean => !/\s/.test(text) && filesIn(text).length > 0;

@@ -288,7 +288,7 @@ export class CoppiceSaver extends BaseCheckpointSaver {
     return writes.sort((left, right) => compareWritesSortKeys(keyOf(left), keyOf(right)));
   }
 
-  /** Yields the checkpoints of a place, newest first. Those that are put meanwhile are left out. */
+  /** Yields the checkpoints of a place, newest first. Those that are saved during the iteration are left out. */
   *#checkpoints(place: Place): Generator<[id: string, StoredCheckpoint]> {
     let lastId: string | undefined;
     for (let offset = 0; ; offset += PAGE) {

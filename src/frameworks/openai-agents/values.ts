@@ -19,7 +19,7 @@ const ODD_NUMBERS: Readonly<Record<string, number>> = {
   "-0": -0,
 };
 
-/** @throws {TypeError} for a value that is neither plain data nor a `Uint8Array`. It quotes nothing of it. */
+/** @throws {TypeError} for a value that is neither plain data nor a `Uint8Array`. The error does not quote the value. */
 export function toJson(value: unknown): JsonForm {
   const odd: OddValue[] = [];
   const convert = (item: unknown, path: Path): JsonValue => {

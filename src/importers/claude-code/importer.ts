@@ -259,7 +259,7 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
     const { agent, cwd } = this.#states.get(session.externalId)!;
     if (cwd === undefined && !isFull) return false;
     const parent = agent && this.branches(agent.sessionId)?.root;
-    return parent === undefined || (parent.isAnnounced && this.#calls.isSure(agent!.id));
+    return parent === undefined || (parent.isAnnounced && this.#calls.isLinked(agent!.id));
   }
 }
 

@@ -21,6 +21,7 @@ export class StartingCalls {
   readonly #idByAgent = new Map<string, string>();
   readonly #idByPrompt = new Map<string, string>();
 
+  /** Notes the calls in a line, and the subagents that it links to calls. */
   see(line: JsonObject): void {
     const { type, agentId: followed } = objectOf(line.data);
     if (type === "agent_progress") this.#link(stringOf(followed), stringOf(line.parentToolUseID));
@@ -39,10 +40,12 @@ export class StartingCalls {
     }
   }
 
-  isSure(agentId: string): boolean {
+  /** Returns true if a line has linked the subagent to its call. */
+  isLinked(agentId: string): boolean {
     return this.#idByAgent.has(agentId);
   }
 
+  /** Returns the call that started a subagent. @param prompt  The first message to the subagent, used if no line has linked it. */
   callOf(agentId: string, prompt: string | undefined): StartingCall | undefined {
     const id = this.#idByAgent.get(agentId) ?? this.#idByPrompt.get(prompt ?? "");
     return id === undefined ? undefined : (this.#byId.get(id) ?? { toolCallId: id });

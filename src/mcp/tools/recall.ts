@@ -134,7 +134,7 @@ interface FoundHits {
   hits: readonly Hit[];
   titles: ReadonlyMap<string, string>;
   offset: number;
-  /** The hits up to those after the page, as far as they are known. */
+  /** How many hits were found, including those before and after the page. */
   count: number;
 }
 

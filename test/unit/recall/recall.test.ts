@@ -262,7 +262,7 @@ describe("how much", () => {
     ],
     [
       { near: { fromMs: 2, toMs: 1 } },
-      'Expected near to be a time that ends after it begins, got {"fromMs":2,"toMs":1}.',
+      'Expected near to be a time that does not end before it begins, got {"fromMs":2,"toMs":1}.',
     ],
     [{ explain: "yes" as never }, 'Expected explain to be true or false, got "yes".'],
   ])("%j is refused", async (options, message) => {
