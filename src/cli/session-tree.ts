@@ -36,7 +36,7 @@ export function sessionTree(store: Store, session: Session): SessionTree {
   }
 }
 
-/** Says where a session began; "" if it began by itself. */
+/** Says where a session began; "" if it has no parent. */
 export function originOf({ parentSessionId, forkSeq }: SessionOverview): string {
   if (parentSessionId === null) return "";
   return `${forkSeq === null ? "started by" : "forked from"} ${oneLine(parentSessionId)}`;

@@ -38,7 +38,7 @@ export interface MessageKey {
   messageId: number;
 }
 
-/** The parts of the index and the texts that must be fetched before a question can be answered. */
+/** The parts of the index, the texts and the vectors that must be fetched before a question can be answered. */
 export interface Missing {
   buckets: readonly BucketKey[];
   /** The texts of messages, with the ids that the source has given them. */

@@ -23,7 +23,7 @@ import {
 /** This many segments of a level become one. */
 const MERGED = 32;
 
-/** Segments of at least this many messages are merged no further, unless messages of theirs are gone. */
+/** Segments of at least this many messages are not merged any further, unless some of their messages were removed. */
 const MESSAGES_MAX = 32_768;
 
 /** The messages of segments that stay in memory. Each takes about 200 bytes. */
@@ -156,7 +156,7 @@ export interface MergeReport {
 }
 
 /**
- * Merges small segments, takes the words of forgotten messages out of the index, and makes damaged segments again. Any number of
+ * Merges small segments, removes the words of forgotten messages from the index, and repairs damaged segments. Any number of
  * keepers may run at once, and they may end at any time.
  *
  * @param checked  The numbers of segments that were read before. They are not read again to see whether they are damaged.
@@ -252,7 +252,7 @@ async function makeDamagedAgain(client: PoolClient, place: HubPlace): Promise<nu
     for (; net < Number(isOnPath); net++) lacking.push({ sessionNo, messageId });
     for (; net > Number(isOnPath); net--) removed.push({ sessionNo, messageId });
   }
-  // The other messages are there no more.
+  // The hub does not have the remaining messages any more.
   for (const { sessionNo, messageId, net } of nets.values()) {
     if (net > 0 && !forgotten.has(sessionNo)) removed.push({ sessionNo, messageId });
   }
@@ -354,7 +354,7 @@ async function mergeSome(client: PoolClient, place: HubPlace): Promise<number> {
     const segment = decodeSegment(head);
     inputs.push({ segment, buckets: segment.buckets ?? (await bucketsOf(client, place, number)) });
   }
-  // Sessions with messages that are gone are merged with all of their segments.
+  // If messages of a session were removed, all segments of that session are among these.
   await insertSegment(client, place, mergeSegments(inputs, true));
   await client.query("DELETE FROM coppice.segments WHERE place = $1 AND segment = ANY ($2)", [place.place, chosen]);
   return chosen.length;

@@ -36,7 +36,7 @@ export function queryVector(
  * the store was made with another embedder.
  *
  * @param msMax  Milliseconds to wait; 0 asks nobody.
- * @throws the signal's reason if it is aborted. An error of the embedder also gives undefined.
+ * @throws the signal's reason if it is aborted. Returns undefined also after an error of the embedder.
  */
 export async function remoteQueryVector(
   { repositories, embedder }: VectorPorts,

@@ -35,7 +35,7 @@ export interface Lookup {
   /**
    * Returns the messages of a scope's sessions that hold any of the words and all phrases.
    *
-   * @param limit  The hits that are wanted. Of messages that are not indexed yet, not many more are read.
+   * @param limit  How many hits are wanted. Not many more messages that are not indexed yet are read.
    */
   found(query: Query, scope: SearchScope, limit: number): Found;
 }

@@ -7,7 +7,7 @@ import { openaiEmbedder } from "../models/openai/embedder.ts";
 import { knownModel, SERVERS } from "../models/openai/servers.ts";
 import { staticEmbedder } from "../models/static/embedder.ts";
 
-/** Before the path of a static model. */
+/** Begins the name of a static model; its path follows. */
 const FOLDER = "folder:";
 
 /**
@@ -66,7 +66,7 @@ function endsWithDimension(name: string): boolean {
   return Number(dimension) <= (knownModel(model).dimension ?? 0);
 }
 
-/** Stands for an embedder that is never called, such as the old one during `reembed`. */
+/** Makes a stand-in for an embedder that is never called, such as the old one during `reembed`. */
 export function silentEmbedder(id: string, dimension: number): LocalEmbedder {
   return { id, dimension, similarityMin: 0, embed: () => undefined };
 }

@@ -3,7 +3,7 @@ import type { Repositories } from "../store/repositories.ts";
 import type { Unreadable } from "../store/sessions.ts";
 
 export interface UnreadableOption {
-  /** Called once for each session of which something cannot be read, and is left out. Without this function, the first throws. */
+  /** Called once for each session that cannot be read completely. What is damaged is left out. Without this function, it throws. */
   onUnreadable?: (unreadable: Unreadable) => void;
 }
 

@@ -621,7 +621,7 @@ export class MessageRepository extends Repository {
   }
 
   #readableRows(page: readonly { id: number }[], note: (text: string) => void): SelectedMessage[] {
-    let reason = "it is not there";
+    let reason = "its row is missing";
     try {
       const rows = this.#byIds.allOf(page.map(({ id }) => id));
       if (rows.length === page.length) return rows;

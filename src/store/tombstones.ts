@@ -66,7 +66,7 @@ export class TombstoneDigests {
     return this.#of("opening", ...hexOf(digests.slice(0, OLD_OPENING_MESSAGES)));
   }
 
-  /** Like `opening`, for a session of which some messages were forgotten before all others. @param opening  As noted then. */
+  /** Like `opening`, for a session whose messages were not all forgotten at once. @param opening  Noted when the first were forgotten. */
   rest(opening: Buffer): Buffer {
     return this.#of("rest", opening.toString("hex"));
   }
@@ -79,7 +79,7 @@ export class TombstoneDigests {
   }
 
   /**
-   * Returns the digests of the forgotten sessions of which a session may be a copy.
+   * Returns the digests of the forgotten sessions that a session may be a copy of.
    *
    * @param isEnd  True if the session has no further messages. It may be an older copy of a session that grew.
    */

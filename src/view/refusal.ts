@@ -14,7 +14,7 @@ export class RefusedRequest extends Error {
   }
 }
 
-/** Other errors of the store have status 400, because the request asked for something that cannot be. */
+/** Other errors of the store have status 400, because the request asked for something impossible. */
 const STATUS: Partial<Record<ErrorCode, number>> = {
   SESSION_NOT_FOUND: 404,
   MESSAGE_NOT_FOUND: 404,

@@ -7,7 +7,7 @@ export interface PairedMessage {
   parts?: readonly PartInput[];
 }
 
-/** A removed call or result, or a message of which nothing was left. Indexes are those of the given history. */
+/** A removed call or result, or a message that became empty. Indexes are those of the given history. */
 export type RemovedPair =
   | {
       kind: "call" | "result";

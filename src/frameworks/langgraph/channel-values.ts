@@ -43,7 +43,7 @@ const LINE_FEED = 0x0a;
 const CACHED_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * The values of channels, of which most differ little from the version before: a list of messages gets a few more. A value is
+ * The values of channels. Most versions differ little from the one before: a list of messages gets a few more. A value is
  * stored as its difference to an older version, so that a thread takes about as much room as its messages, and at most 31
  * differences for each power of 32 are put together to read it.
  */

@@ -41,7 +41,7 @@ export class OpencodeDatabase {
     this.#hasTimes = (["message", "part"] as const).every((table) => this.#database.hasColumn(table, "time_updated"));
   }
 
-  /** The damage because of which rows may be missing. */
+  /** The first damage that was found. Rows may be missing because of it. */
   get damage(): StoreError | undefined {
     return this.#database.damage;
   }

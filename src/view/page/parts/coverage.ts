@@ -39,7 +39,7 @@ export function differences(before: readonly CoverageRun[], after: readonly Cove
   return found;
 }
 
-/** Returns the number of messages that are there in each way. */
+/** Returns how many messages a context treats in each way. */
 export function countsOf(runs: readonly CoverageRun[]): Map<CoverageHow, number> {
   const counts = new Map<CoverageHow, number>();
   for (const { how, seqFirst, seqLast } of runs) counts.set(how, (counts.get(how) ?? 0) + seqLast - seqFirst + 1);
