@@ -151,7 +151,7 @@ GRANT UPDATE (digest, body) ON coppice.facts TO coppice_writer;
 `;
 }
 
-/** The word index. A client that does not know it would push messages that no search finds. */
+/** Makes the word index. A client that does not know it would push messages that no search finds. */
 function tablesOfVersion2(): string {
   return `
 CREATE SEQUENCE coppice.segment_numbers;

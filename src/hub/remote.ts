@@ -41,7 +41,7 @@ function hasPassword(url: URL): boolean {
   return url.password !== "" || [...url.searchParams.keys()].some((name) => /pass(word)?$/i.test(name));
 }
 
-/** The store has no hub from now on. What was pushed stays there. */
+/** Removes the hub of a store. What was pushed stays on the hub. */
 export function removeRemote(store: Store): void {
   const { database, settings } = internalsOf(store).repositories;
   database.write("removeRemote", () => settings.set(SETTING, false));

@@ -84,7 +84,7 @@ export function decodeMessage(
   return { table: "messages", row: { ...row, embedding: undefined, ...vector } };
 }
 
-/** The columns of the hub that say where a message is. */
+/** Returns the columns of the hub that say where a message is. */
 export function placeOf(
   row: Pick<MessagePlace, "sessionId" | "seq" | "stepId" | "turnSeq" | "seal">,
   sessionId: string,
@@ -181,14 +181,14 @@ export function factsDigestOf(chunks: readonly KnownChunk[]): string {
   return digestOf(names.sort().join("\n")).toString("hex");
 }
 
-/** A digest of what messages say, in order of their ids. */
+/** Returns a digest of what messages say, in order of their ids. */
 export function headOf(places: readonly Pick<MessagePlace, "id" | "digest">[]): Buffer {
   const digest = createHash("sha256");
   for (const { id, digest: content } of places) digest.update(`${id} `).update(content);
   return digest.digest().subarray(0, DIGEST_BYTES);
 }
 
-/** A digest of where messages are. */
+/** Returns a digest of where messages are. */
 export function shapeOf(places: readonly MessagePlace[], sessionId: string): Buffer {
   return digestOf(JSON.stringify(places.map((place) => [place.id, Object.values(placeOf(place, sessionId))])));
 }

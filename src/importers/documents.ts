@@ -75,7 +75,7 @@ function isLines(head: string): boolean {
 /** The results of `hasList`. Each importer asks about the objects in a head, and some are wide. */
 const withList = new WeakMap<JsonObject, boolean>();
 
-/** A document has a list and no role. A message has a role. */
+/** Returns true for a document with a list of messages. A message itself has a role. */
 function hasList(value: JsonObject): boolean {
   if (value.role !== undefined) return false;
   const isKnown = withList.get(value) ?? Object.values(value).some(Array.isArray);

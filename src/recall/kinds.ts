@@ -34,7 +34,7 @@ export function* interleaved(
   yield* placed;
 }
 
-/** The score of a person's message is a logarithm of odds. */
+/** Turns the scores of people's messages, which are logarithms of odds, into worths: 1 for the best message, down to 0. */
 function* placedPeople(ranking: Iterable<Ranked>): Generator<Placed, undefined> {
   let best: number | undefined;
   for (const ranked of ranking) {

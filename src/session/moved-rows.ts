@@ -77,7 +77,7 @@ export function* rowLines(repositories: Repositories, options: ExportRowsOptions
   yield JSON.stringify({ end: FORMAT, sha256: digest.digest("hex") });
 }
 
-/** Other sessions of a store that takes part in exchanges have ids that no other store gives. */
+/** Makes a store that takes part in exchanges give all new ids from a block of its own, which no other store uses. */
 function useOwnIds(repositories: Repositories): void {
   const { sequences } = repositories;
   if (idBlockOf(repositories).block === 0) takeIdBlock(repositories, freeIdBlock(sequences.newest()));

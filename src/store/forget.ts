@@ -316,7 +316,7 @@ export function erase(repositories: Repositories): boolean {
   }
 }
 
-/** Other processes may write after each small transaction. */
+/** Merges in small transactions, so that other processes may write between them. */
 function mergeFullText({ database, fullText }: Repositories): void {
   const merges = (pages: number): boolean =>
     database.write("erase", () => unlessDamaged(fullText, () => fullText.merge(pages))) === true;
@@ -329,7 +329,7 @@ function mergeFullText({ database, fullText }: Repositories): void {
   if (merges(-MERGE_PAGES)) finishMerge();
 }
 
-/** A damaged full-text index is emptied and fills again, because it must never prevent forgetting. */
+/** Runs `change`. If the full-text index is damaged, empties it: it must never prevent forgetting, and it is filled again later. */
 export function unlessDamaged<T>(fullText: FullTextRepository, change: () => T): T | undefined {
   try {
     return change();

@@ -13,7 +13,7 @@ export interface ForkTerms extends DeriveOptions {
 }
 
 /**
- * A session was forked: another one begins that shares its messages up to one of them, and the forest as it was then.
+ * Forks a session: begins another one that shares its messages up to one of them, and the forest as it was then.
  *
  * Nothing is copied: a fork has a row for each session that it shares. Its open clusters and themes are those of the newest of
  * these until one of the two moves its frontier (see `keepForest`). If the session has moved since, they are made as they were.

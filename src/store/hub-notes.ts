@@ -70,7 +70,7 @@ export function keepNotes(repositories: Repositories, done: readonly NotedSessio
   });
 }
 
-/** The session was forgotten. Others lose it with the next push, unless it was a copy. Call it after its tombstones were written. */
+/** Notes that a session was forgotten. Others lose it with the next push, unless it was a copy. Call it after writing its tombstones. */
 export function noteForgotten(
   repositories: Repositories,
   { id, project, createdAtMs }: Pick<SessionRow, "id" | "project" | "createdAtMs">,
@@ -88,7 +88,7 @@ export function noteForgotten(
   settings.set(FORGOTTEN, [...noted, note]);
 }
 
-/** A copy that was forgotten may be pulled again. @returns false if the session was not forgotten as a copy. */
+/** Lets a copy that was forgotten be pulled again. @returns false if the session was not forgotten as a copy. */
 export function takeForgottenCopy(repositories: Repositories, sessionId: string): boolean {
   const [copies, digest] = [forgottenCopies(repositories), digestOf(repositories, sessionId)];
   if (!copies.includes(digest)) return false;
@@ -101,7 +101,7 @@ function forgottenCopies({ settings }: Repositories): string[] {
   return (settings.get(FORGOTTEN_COPIES) as string[] | undefined) ?? [];
 }
 
-/** As in the tombstones, so that no id of a forgotten session stays. */
+/** Returns the digest of an id, as in the tombstones, so that no id of a forgotten session stays. */
 function digestOf({ tombstones }: Repositories, sessionId: string): string {
   return tombstones.digests()?.session(sessionId).toString("hex") ?? "";
 }

@@ -28,8 +28,8 @@ interface NamespaceRange {
 }
 
 /**
- * The JSON of a longer namespace begins with the JSON of its first elements, without the bracket, and a comma. It comes before the
- * JSON of these elements alone, and nothing else comes between.
+ * Returns the range of keys of a namespace and everything below it. Keys are JSON, so one below begins like `["a",` and sorts before
+ * `["a"]` itself. No other key is between the two.
  */
 function rangeOf(prefix: readonly string[]): NamespaceRange {
   const to = JSON.stringify(prefix);

@@ -560,7 +560,7 @@ export class MessageRepository extends Repository {
     return missingCount;
   }
 
-  /** @throws {SyntaxError} if the themes do not have all messages before `seqEnd`. @param count  Those that they have. */
+  /** @param count  How many messages the themes have. @throws {SyntaxError} if these are not all messages before `seqEnd`. */
   assertInThemes(sessionId: string, seqEnd: number, count: number): void {
     let missingCount = -count;
     for (const piece of piecesIn(this.#paths.of(sessionId), 0, seqEnd - 1)) {

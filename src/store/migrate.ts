@@ -71,7 +71,7 @@ function definitionsIn(client: Database.Database): Map<string, Set<string>> {
   );
 }
 
-/** A migration that rebuilds a table changes its SQL, so column names are compared. */
+/** Returns the column names of a table. The SQL of tables is not compared, because a migration that rebuilds a table changes it. */
 function columnsOf(client: Database.Database, table: string): string[] {
   try {
     return client

@@ -39,7 +39,7 @@ export interface Rewound {
   supersededCount: number;
 }
 
-/** A session went back. @throws {StoreError} `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `OPTION_INVALID`. */
+/** Makes a session go back. @throws {StoreError} `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `OPTION_INVALID`. */
 export function rewind(repositories: Repositories, sessionId: string, to: RewindTarget, terms: RewindTerms): Rewound {
   return repositories.database.write("rewind", () => {
     const session = repositories.sessions.byId(sessionId);
@@ -306,7 +306,7 @@ function leaveSpans({ summaries, unions }: Repositories, sessionId: string, seqL
   leaveOrDiscard(summaries, spans, unions.newestPosition() + 1);
 }
 
-/** Finished summaries are kept for `undo`. */
+/** Takes finished summaries out of contexts, and keeps them for `undo`. Discards all others. */
 function leaveOrDiscard(
   summaries: SummaryRepository,
   rows: readonly Pick<SummaryRow, "id" | "status">[],

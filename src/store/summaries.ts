@@ -301,7 +301,7 @@ export function isSpan(level: SummaryRow["level"]): level is SpanStrategy {
   return level === "flat" || level === "sandwich";
 }
 
-/** A strategy has one summary in a session, whose first message may be forgotten. */
+/** A strategy has one summary in a session. Its root is not compared, because that message may be forgotten. */
 function scopeOf({ sessionId, level, rootId }: Summarized): SQL | undefined {
   const isOfRoot = isSpan(level) ? undefined : eq(summaries.rootId, rootId);
   return and(eq(summaries.sessionId, sessionId), isOfRoot, eq(summaries.level, level));

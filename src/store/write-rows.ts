@@ -432,7 +432,7 @@ function invalid(reason: string): never {
   throw new StoreError("ROWS_INVALID", { reason });
 }
 
-/** The parent of a session may be missing in one of two stores, and a vector may be left out. */
+/** Returns what two equal facts have in common: one of two stores may lack the parent of a session, or a vector. */
 function keyOf(given: FactRow): string {
   const values: Record<string, unknown> = { ...given.row };
   if (given.table === "sessions") delete values.parentSessionId;

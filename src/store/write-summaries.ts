@@ -107,7 +107,7 @@ export function recordSummaries(
 }
 
 /**
- * Puts summaries that rewinds took out of the contexts back, if they are of the same messages again and no other summary covers
+ * Restores summaries that rewinds took out of the contexts, if they are of the same messages again and no other summary covers
  * any of these. Call it inside a transaction.
  */
 export function restoreSummaries(repositories: Repositories, sessionId: string): void {

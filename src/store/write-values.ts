@@ -12,7 +12,7 @@ export interface EntryResult {
   appended: boolean;
 }
 
-/** Entries were appended. An entry whose id the session holds is skipped, or replaces the other in its place. */
+/** Appends entries. An entry whose id the session holds is skipped, or replaces the stored one in its position. */
 export function appendEntries(
   { database, sessions, messages, entries, paths }: Repositories,
   sessionId: string,
@@ -37,7 +37,7 @@ export function appendEntries(
 }
 
 /**
- * Entries came from another store. Those that the session had already are left out: they have the same id, or the same time.
+ * Appends entries that came from another store. Those that the session has already are left out: they have the same id or time.
  *
  * @param seenAt  How many of the file's entries without an id had a time so far. It is changed.
  * @returns for each if it was added.
@@ -64,7 +64,7 @@ export function restoreEntries(
   });
 }
 
-/** An item came from another store. @returns false if there is one, which stays. */
+/** Stores an item that came from another store. @returns false if the name is taken: the stored item stays. */
 export function restoreItem({ database, items }: Repositories, item: NewItem, createdAtMs: number): boolean {
   return database.write("items.put", () => {
     if (items.has(item.namespace, item.key)) return false;

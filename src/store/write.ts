@@ -35,7 +35,7 @@ export interface FrontierMove {
   vectorless: readonly number[];
 }
 
-/** A new store got its first embedder. Returns the generation in use, which another process may have started. */
+/** Records the first embedder of a new store. Returns the generation in use, which another process may have started. */
 export function startGeneration(
   { database, generations }: Repositories,
   embedderId: string,
@@ -50,7 +50,7 @@ export function startGeneration(
   );
 }
 
-/** A session was created. If another process has just created one with the same names, returns its id. */
+/** Creates a session. If another process has just created one with the same names, returns the id of that one. */
 export function createSession({ database, sessions }: Repositories, session: NewSession): string | undefined {
   return database.write("session", () => {
     if (sessions.byId(session.id) !== undefined) return session.id;
@@ -61,7 +61,7 @@ export function createSession({ database, sessions }: Repositories, session: New
   });
 }
 
-/** The title, project or parent of a session became known. Known values stay. In a new project, subjects change. */
+/** Sets a title, project or parent that a session lacked. Values that it has stay. In a new project, subjects change. */
 export function completeSession(
   repositories: Repositories,
   id: string,
@@ -121,7 +121,7 @@ export interface SessionWrites {
   move(move: FrontierMove): void;
 }
 
-/** A session was changed. `change` runs inside the transaction: it reads the session, decides, and writes. */
+/** Changes a session. `change` runs inside the transaction: it reads the session, decides, and writes. */
 export function changeSession<T>(
   repositories: Repositories,
   operation: "append" | "compact",
@@ -139,7 +139,7 @@ export function changeSession<T>(
 }
 
 /**
- * Some due vectors were claimed. `choose` also runs before the transaction, which is skipped if there
+ * Claims some of the due vectors. `choose` also runs before the transaction, which is skipped if there
  * are none. @throws {StoreError} `EMBEDDER_MISMATCH` if another embedder is in use.
  */
 export function claimVectors(
@@ -169,7 +169,7 @@ export function renewVectorClaims(
 }
 
 /**
- * Vectors arrived. A vector is dropped if its message was forgotten, or entered the forest without it.
+ * Stores vectors. A vector is dropped if its message was forgotten, or entered the forest without it.
  *
  * @returns the number of vectors stored.
  * @throws {StoreError} `EMBEDDER_MISMATCH` if another embedder is in use.
@@ -197,7 +197,7 @@ function assertGeneration({ generations }: Repositories, embedderId: string): vo
   if (stored !== embedderId) throw new StoreError("EMBEDDER_MISMATCH", { stored, given: embedderId });
 }
 
-/** Vectors did not come. `note` writes why. */
+/** Records that vectors could not be made. `note` writes the reason. */
 export function vectorsFailed(
   { database, pendingVectors }: Repositories,
   note: (pending: PendingVectorRepository) => void,
@@ -205,7 +205,7 @@ export function vectorsFailed(
   database.write("embed", () => note(pendingVectors));
 }
 
-/** Settled clusters were assigned to subjects. `plan` runs inside the transaction. */
+/** Assigns settled clusters to subjects. `plan` runs inside the transaction. */
 export function assignClusters(repositories: Repositories, plan: () => readonly AssignedCluster[]): void {
   const { database, unions, subjects, generations } = repositories;
   database.write("subjects", () => {
@@ -216,7 +216,7 @@ export function assignClusters(repositories: Repositories, plan: () => readonly 
 }
 
 /**
- * Clusters of a project that settled at `settledFrom` or later lose their subjects. Upkeep assigns them again. Call it
+ * Takes clusters of a project that settled at `settledFrom` or later out of their subjects. Upkeep assigns them again. Call it
  * inside the transaction that changes an earlier cluster.
  */
 export function dissolveSubjects(
@@ -228,7 +228,7 @@ export function dissolveSubjects(
 }
 
 /**
- * At most a hundred of the oldest messages of the tail were added to the full-text index. @returns how many.
+ * Adds the oldest messages of the tail to the full-text index, at most a hundred. @returns how many.
  *
  * @param options.fromScratch  Empties the index first.
  */
@@ -246,7 +246,7 @@ export function indexTexts(
   });
 }
 
-/** The derived rows of a session were computed again from the log. */
+/** Computes the derived rows of a session again from the log. */
 export function rebuildSession(repositories: Repositories, sessionId: string, derived: DerivedRows): void {
   const { database, messages, clusters, themes, subjects, sessions, generations, frontierMoves } = repositories;
   database.write("verify --rebuild", () => {
@@ -306,7 +306,7 @@ function writeMove(repositories: Repositories, move: FrontierMove): void {
   }
 }
 
-/** Files were imported completely. Nothing is written if anything was forgotten since `rewriteCount` was read. */
+/** Notes files that were imported completely. Nothing is written if anything was forgotten since `rewriteCount` was read. */
 export function noteImportedFiles(
   { database, generations, importedFiles }: Repositories,
   states: ReadonlyMap<string, string>,

@@ -61,7 +61,7 @@ export function contextAnswer(store: Store, { session: id, ...options }: Omit<Co
   };
 }
 
-/** Without evidence, nothing depends on the query; with a query, the newest step comes after the stable messages. */
+/** Counts the messages that do not depend on the query. With evidence, these are all but the newest step. */
 function stableEnd(messages: readonly ContextMessageView[], { tokenCount, stablePrefixTokens }: RenderResult): number {
   return stablePrefixTokens === tokenCount ? messages.length : Math.max(0, messages.length - 1);
 }

@@ -22,7 +22,7 @@ const PDF = "application/pdf";
 
 const readText = textReader("anthropic");
 
-/** Unknown kinds of block are kept whole in a `data` part. */
+/** Converts a block of content. Unknown kinds of block are kept whole in a `data` part. */
 export function contentOfBlock(block: unknown): ContentPart {
   return readBlock<ContentPart>("anthropic", block, [readText, readFile]);
 }

@@ -13,7 +13,7 @@ const AUDIO_TYPES: Record<string, string> = { wav: "audio/wav", mp3: "audio/mpeg
 
 const SOME_IMAGE = "image/*";
 
-/** Unknown kinds of block are kept whole in a `data` part. */
+/** Converts a block of content. Unknown kinds of block are kept whole in a `data` part. */
 export function contentOfBlock(block: unknown): ContentPart {
   return readBlock<ContentPart>("openai", block, [textReader("openai"), readRefusal, readImage, readAudio, readFile]);
 }

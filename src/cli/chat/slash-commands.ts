@@ -17,10 +17,10 @@ const HELP = `/recall <query...>  find messages, in all sessions
 /sessions           list the sessions
 /help               print this list
 /quit               leave, like Ctrl-D
-Everything else is said to the model. A blank before a slash makes the line a message.
+Everything else is sent to the model. A blank before a slash makes the line a message.
 Ctrl-C stops a reply and keeps the part that has arrived.`;
 
-/** A blank before the slash, or a second line, makes the line a message. */
+/** Returns true for one line that begins with a slash. A blank before the slash, or a second line, makes it a message. */
 export function isSlashCommand(line: string): boolean {
   return line.startsWith("/") && !line.includes("\n");
 }

@@ -47,13 +47,13 @@ export function recallableMessage(message: BaseMessage): RecallableMessage {
   };
 }
 
-/** A message of a list. One without an id gets one from its place and content, so that it is appended once. */
+/** Converts a message of a list. A message without an id gets one from its index and content, so that it is appended once. */
 export function listedMessage(message: BaseMessage, index: number): RecallableMessage {
   const recallable = recallableMessage(message);
   return { id: `${index}:${shortHash(JSON.stringify(recallable))}`, ...recallable };
 }
 
-/** The id of a message that was changed after it was stored: the changed one is another message. */
+/** Returns an id for a message that was changed after it was stored, because a stored message never changes. */
 export function idOfChanged({ id = "", parts }: RecallableMessage): string {
   return `${id.slice(0, ID_CHARS_MAX / 2)}:${shortHash(JSON.stringify(parts))}`;
 }
