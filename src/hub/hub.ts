@@ -297,7 +297,10 @@ class OpenedHub implements Hub {
         if (error instanceof SegmentDamaged) damaged.add(error.segment);
         else if (!(error instanceof IndexChanged)) throw error;
         else if (++tryCount > RECALL_TRIES_MAX) {
-          throw new StoreError("HUB_REFUSED", { hub: this.name, reason: "its word index names messages that it does not have" });
+          throw new StoreError("HUB_REFUSED", {
+            hub: this.name,
+            reason: "its word index names messages that it does not have",
+          });
         }
       }
     }
