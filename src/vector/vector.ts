@@ -9,7 +9,11 @@ import { assert } from "../core/assert.ts";
 export function dot(a: Float32Array, b: Float32Array): number {
   assert(a.length === b.length, "vectors that are multiplied have one length");
   const whole = a.length - (a.length % 4);
-  let [sum0, sum1, sum2, sum3] = [0, 0, 0, 0];
+  // Each by itself: destructured from a list, they would be allocated.
+  let sum0 = 0;
+  let sum1 = 0;
+  let sum2 = 0;
+  let sum3 = 0;
   for (let i = 0; i < whole; i += 4) {
     sum0 += a[i]! * b[i]!;
     sum1 += a[i + 1]! * b[i + 1]!;
