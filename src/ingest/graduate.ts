@@ -97,7 +97,9 @@ function isUnderPressure({ window, graduatedSeq, settings }: SessionState): bool
 const TITLE_SOURCES_MAX = 16;
 
 /** The messages between two `prepareMove`s that do anything. */
-const PREPARE_MESSAGES = 6;
+const PREPARE_MESSAGES = 4;
+/** The steps that one `prepareMove` places. More may wait behind a long message, or for their vectors. */
+const PREPARE_STEPS_MAX = 8;
 
 /**
  * Places steps that the next move of the frontier will certainly contain, so that the move has less to do. A step with a message
@@ -110,9 +112,12 @@ export function prepareMove(repositories: Repositories, state: SessionState, sim
   const steps = stepsOf(state);
   const hotSeq = hotFrom(steps, state.settings);
   const next = nextMoveOf(repositories, state, similarityMin, hotSeq);
-  const graduating = repositories.messages.graduating(state.sessionId, next.seqEnd, hotSeq - 1);
+  const ahead = steps.filter(({ seqFirst }) => seqFirst >= next.seqEnd && seqFirst < hotSeq);
+  if (ahead.length === 0) return;
+  const seqEndMax = ahead[PREPARE_STEPS_MAX]?.seqFirst ?? hotSeq;
+  const graduating = repositories.messages.graduating(state.sessionId, next.seqEnd, seqEndMax - 1);
   const waitsFor = graduating.find(isVectorless);
-  const seqEnd = waitsFor === undefined ? hotSeq : steps.find(({ seqLast }) => seqLast >= waitsFor.seq)!.seqFirst;
+  const seqEnd = waitsFor === undefined ? seqEndMax : steps.find(({ seqLast }) => seqLast >= waitsFor.seq)!.seqFirst;
   const certain = graduating.filter(({ seq }) => seq < seqEnd);
   placeSteps(repositories, state.sessionId, next, certain, seqEnd);
 }

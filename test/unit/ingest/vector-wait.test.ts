@@ -1,6 +1,7 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { breachesOf } from "../../../scripts/eval/provider-rules.ts";
 import type { Session, Store } from "../../../src/index.ts";
+import { MessageRepository } from "../../../src/store/messages.ts";
 import { claimFaults } from "../../support/claims.ts";
 import { calls, results, talk, user } from "../../support/said.ts";
 import { type ScriptedEmbedder, scriptedEmbedder } from "../../support/scripted-embedder.ts";
@@ -109,6 +110,16 @@ describe("a window whose vectors are due", () => {
     expect(store.query("SELECT graduated_seq FROM sessions")).toEqual([{ graduated_seq: 3 }]);
     expect(store.stats()).toMatchObject({ withoutVectorCount: 3, pendingVectorCount: 5_000 });
     expectWhole(store);
+  });
+
+  test("is not read again by each append that finds it waiting", () => {
+    const { session } = timed();
+    session.appendAll(talk(200));
+    const graduating = vi.spyOn(MessageRepository.prototype, "graduating");
+    for (const message of talk(8)) session.append(message);
+    const rowsRead = graduating.mock.results.map(({ value }) => value.length);
+    graduating.mockRestore();
+    expect(rowsRead).toEqual([8, 8]);
   });
 
   test("is emptied by what brings the vectors, and not by the next append", async () => {
