@@ -36,8 +36,9 @@ export function indexTailNow(
 }
 
 /**
- * Keeps the tail of the full-text index short. After a hundred appended messages it indexes as many: at once if they came
- * together, and otherwise when the event loop is idle, so that no single append waits for it. It never waits for another process.
+ * Keeps the tail of the full-text index and the write-ahead log short. After a hundred appended messages it indexes as many: at
+ * once if they came together, and otherwise when the event loop is idle, so that no single append waits for it. It never waits for
+ * another process.
  */
 export class TailIndexer {
   readonly #repositories: Repositories;
@@ -57,6 +58,7 @@ export class TailIndexer {
       setImmediate(() => {
         this.#isWaiting = false;
         this.#index();
+        this.#checkpoint();
       });
     }
   }
@@ -69,6 +71,14 @@ export class TailIndexer {
     } catch (error) {
       if (StoreError.is(error, "STORE_BUSY")) this.#appendedCount = countMax; // the next append tries again
       // The store was closed, the disk is full, or the index is damaged: the next search or append says so.
+    }
+  }
+
+  #checkpoint(): void {
+    try {
+      this.#repositories.database.checkpoint();
+    } catch {
+      // The store was closed, or the disk is full: the next append says so.
     }
   }
 }

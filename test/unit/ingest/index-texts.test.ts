@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
@@ -108,6 +109,17 @@ describe("the index is brought up to date", () => {
     expect(store.stats().unindexedCount).toBe(100);
     await nextTurn();
     expect(store.stats().unindexedCount).toBe(0);
+  });
+
+  test("and the log is written to the file then, not by an append", async () => {
+    const path = temporaryPath();
+    const session = openedStore(path).session("s");
+    const bytesBefore = statSync(path).size;
+    for (const message of talk(300)) session.append(message);
+    expect(statSync(`${path}-wal`).size).toBeGreaterThan(1_000 * 4_096);
+    expect(statSync(path).size).toBe(bytesBefore);
+    await nextTurn();
+    expect(statSync(path).size).toBeGreaterThan(bytesBefore);
   });
 
   test("without waiting for another process, and behind the next append when that is done", async () => {
