@@ -113,6 +113,9 @@ type ItemEvent = Extract<ReadEvent, { kind: "item" }>;
 /**
  * Imports files into one store, one after another. A message that the store refuses is reported, and all others are appended. A
  * stopped import loses nothing, because the next one recognizes stored messages by their external ids.
+ *
+ * `read` takes the events of a file one by one. It collects the messages of each session in an `OpenImport`, and flushes these in
+ * batches: a session is opened when its first messages show that it is not a copy of a forgotten one.
  */
 export class ImportRun {
   readonly #store: OpenedStore;

@@ -125,6 +125,7 @@ const PAGE = `page AS MATERIALIZED (
     AND (@sinceMs IS NULL OR updated_at_ms >= @sinceMs) AND ${isOnPath("s.id")}
   ORDER BY updated_at_ms DESC, s.id LIMIT @limit OFFSET @offset)`;
 
+/** Rows of `sessions`: single sessions, their branches, which of them are idle, and the pages that `Store.sessions` returns. */
 export class SessionRepository extends Repository {
   // Appends and resumes run these. A session of an older version lacks options that were added later.
   readonly byId = this.statement<[id: string], SessionRow>`SELECT ${SESSION} FROM sessions WHERE id = ?`.map((row) => ({
