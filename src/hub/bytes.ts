@@ -69,6 +69,7 @@ export class ByteReader {
   }
 
   number(): number {
+    if (this.#at < this.#end && this.#bytes[this.#at]! < 0x80) return this.#bytes[this.#at++]!;
     let value = 0;
     for (let unit = 1; this.#at < this.#end; unit *= 128) {
       const byte = this.#bytes[this.#at++]!;

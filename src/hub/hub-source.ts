@@ -371,7 +371,7 @@ export class HubSource implements Source {
       if (list === undefined) continue;
       for (let at = 0; at < list.messages.length; at++) {
         const message = loaded.segment.messages[list.messages[at]!]!;
-        if (!this.#removed.isThere(loaded, message)) continue;
+        if (this.#removed.hasAny && !this.#removed.isThere(loaded, message)) continue;
         const before = entries.at(-1);
         if (before !== undefined && byId(before.message, message) >= 0) isInOrder = false;
         entries.push({ loaded, message, count: list.counts[at]! });

@@ -6,7 +6,7 @@ import { estimatingTokenCounter } from "../core/tokens.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
 import { hitsOf } from "../recall/answer.ts";
 import type { RecallHit } from "../recall/hits.ts";
-import { parseQuery } from "../recall/query.ts";
+import { parseQuery, type Query } from "../recall/query.ts";
 import { type QueryVector, unitVector } from "../recall/query-vector.ts";
 import { type RecallOptions, recallSchema } from "../recall/recall.ts";
 import { search } from "../recall/search.ts";
@@ -55,6 +55,12 @@ const hubRecallSchema = once(() => z.pick(recallSchema(), ASKED));
 
 export type HubSessionName = Pick<HubHit, "sessionId" | "store">;
 
+/** Where searches read. */
+export interface HubIndex {
+  /** All that `search` reads is of one moment. It may run again. */
+  reading<T>(search: (reader: HubReader) => Promise<T>, signal?: AbortSignal): Promise<T>;
+}
+
 /** Fetches what a search lacks. */
 export interface HubReader {
   /** Returns the segments of a project, or of all. @param damaged  Gets the numbers of those that cannot be read. */
@@ -84,20 +90,34 @@ export interface HubReader {
  * @throws {SegmentDamaged} if that is found later. The caller begins again without the segment.
  */
 export async function recallOnHub(
-  reader: HubReader,
+  index: HubIndex,
   text: string,
   options: HubRecallOptions = {},
   damaged = new Set<number>(),
 ): Promise<HubHit[]> {
   const { store, ...others } = options;
-  const { signal, near, vectorMsMax, ...parsed } = parseOptions("hub.recall", hubRecallSchema(), others);
+  const { signal, near, vectorMsMax, ...parsed } = parsedOptions(others);
   const query = { ...parseQuery(text), ...(near && { near }) };
   signal?.throwIfAborted();
   const meaning = store && (await internalsOf(store).meaningOf(text, vectorMsMax, signal));
-  const [segments, members] = await Promise.all([
-    reader.segments(parsed.project, damaged),
-    meaning === undefined ? [] : reader.near(parsed.project, meaning),
-  ]);
+  return index.reading((reader) => searchOnHub(reader, query, parsed, { meaning, damaged, signal }), signal);
+}
+
+interface SearchTerms {
+  /** The vector of the query if messages are also compared by their meaning. */
+  meaning: QueryVector | undefined;
+  damaged: Set<number>;
+  signal: AbortSignal | undefined;
+}
+
+async function searchOnHub(
+  reader: HubReader,
+  query: Query,
+  parsed: Omit<ReturnType<typeof parsedOptions>, "signal" | "near" | "vectorMsMax">,
+  { meaning, damaged, signal }: SearchTerms,
+): Promise<HubHit[]> {
+  const segments = await reader.segments(parsed.project, damaged);
+  const members = meaning === undefined ? [] : await reader.near(parsed.project, meaning);
   const sound = segments.filter(({ number }) => !damaged.has(number));
   const source = new HubSource(sound, hashingEmbedder);
   const nearIds: number[] = [];
@@ -108,7 +128,7 @@ export async function recallOnHub(
     source.addVector(id, vector);
   }
   const isByMeaning = nearIds.length > 0;
-  const vector = isByMeaning ? meaning : lexicalVector(text);
+  const vector = isByMeaning ? meaning : lexicalVector(query.text);
   const names = new Map<number, HubSessionName>();
   const fetch = async (missing: Missing): Promise<void> => {
     signal?.throwIfAborted();
@@ -132,6 +152,10 @@ export async function recallOnHub(
       copies: hit.copies.map((copy) => ({ ...named(copy), ...names.get(Number(copy.sessionId)) })),
     };
   });
+}
+
+function parsedOptions(options: Omit<HubRecallOptions, "store">) {
+  return parseOptions("hub.recall", hubRecallSchema(), options);
 }
 
 function lexicalVector(text: string): QueryVector | undefined {

@@ -296,24 +296,48 @@ export function* wordsIn(bucket: Buffer, messageMax: number): Generator<WordEntr
     if (shared > word.length) throw damaged("a word shares more than the whole word before it");
     word = word.slice(0, shared) + reader.text();
     const messageCount = reader.count();
-    const { from, to } = reader.skip();
-    yield {
-      word,
-      messageCount,
-      get list() {
-        return listIn(new ByteReader(bucket, from, to), messageCount, messageMax);
-      },
-    };
+    yield entryOf(bucket, word, messageCount, reader.skip(), messageMax);
   }
 }
 
-/** Returns undefined if the bucket does not have the word. @throws {SyntaxError} as `wordsIn` does. */
+/**
+ * Returns undefined if the bucket does not have the word. A word that shares more with the one before it than that one shares with
+ * the wanted word comes before the wanted word, too, so it is not read.
+ *
+ * @throws {SyntaxError} as `wordsIn` does.
+ */
 export function findWord(bucket: Buffer, word: string, messageMax: number): WordEntry | undefined {
-  for (const entry of wordsIn(bucket, messageMax)) {
-    if (entry.word === word) return entry;
-    if (entry.word > word) return undefined;
+  const reader = new ByteReader(bucket);
+  let matched = 0;
+  while (!reader.isAtEnd) {
+    const shared = reader.number();
+    const { from, to } = reader.skip();
+    const messageCount = reader.count();
+    const list = reader.skip();
+    if (shared > matched) continue;
+    const rest = bucket.toString("utf8", from, to);
+    const wanted = word.slice(shared);
+    if (rest === wanted) return entryOf(bucket, word, messageCount, list, messageMax);
+    if (rest > wanted) return undefined;
+    matched = shared + sharedLength(rest, wanted);
   }
   return undefined;
+}
+
+function entryOf(
+  bucket: Buffer,
+  word: string,
+  messageCount: number,
+  { from, to }: { from: number; to: number },
+  messageMax: number,
+): WordEntry {
+  return {
+    word,
+    messageCount,
+    get list() {
+      return listIn(new ByteReader(bucket, from, to), messageCount, messageMax);
+    },
+  };
 }
 
 function listIn(reader: ByteReader, messageCount: number, messageMax: number): WordList {

@@ -5,9 +5,9 @@ import type { HubConnection } from "./connection.ts";
 import type { HubSource, Missing } from "./hub-source.ts";
 import { indexedMessage } from "./indexed-message.ts";
 import { LoadedSegment } from "./loaded-segment.ts";
-import { type NearMember, nearMembers, vectorsOfMessages } from "./near.ts";
+import { nearMembers, vectorsOfMessages } from "./near.ts";
 import { type HubPlace, insertRows } from "./places.ts";
-import type { HubReader, HubSessionName } from "./recall.ts";
+import type { HubIndex, HubReader, HubSessionName } from "./recall.ts";
 import { ROLES, textOf, wordsOf } from "./rows.ts";
 import {
   decodeSegment,
@@ -54,7 +54,7 @@ function levelOf(messageCount: number): number {
 }
 
 /** Reads the index. Segments never change, so they stay in memory. */
-export class WordIndexReader implements HubReader {
+export class WordIndexReader implements HubIndex {
   readonly #connection: HubConnection;
   readonly #kept = new Map<number, LoadedSegment>();
 
@@ -62,14 +62,22 @@ export class WordIndexReader implements HubReader {
     this.#connection = connection;
   }
 
-  async segments(project: string | undefined, damaged: Set<number>): Promise<LoadedSegment[]> {
-    const { rows } = await this.#connection.transaction((client) =>
-      client.query<{ place: number; segment: number; head: Buffer | null }>(
-        `SELECT s.place, s.segment, CASE WHEN s.segment = ANY ($2::bigint[]) THEN NULL ELSE s.head END AS head
-         FROM coppice.places p JOIN coppice.segments s ON s.place = p.place
-         WHERE $1::text IS NULL OR p.project = $1 ORDER BY s.place, s.segment`,
-        [project ?? null, [...this.#kept.keys()]],
-      ),
+  reading<T>(search: (reader: HubReader) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const run = (client: PoolClient): Promise<T> =>
+      search({
+        segments: (project, damaged) => this.#segments(client, project, damaged),
+        near: (project, vector) => nearMembers(client, project, vector),
+        fetch: (missing, source, vector) => fetchMissing(client, missing, source, vector),
+      });
+    return this.#connection.transaction(run, signal, "REPEATABLE READ");
+  }
+
+  async #segments(client: PoolClient, project: string | undefined, damaged: Set<number>): Promise<LoadedSegment[]> {
+    const { rows } = await client.query<{ place: number; segment: number; head: Buffer | null }>(
+      `SELECT s.place, s.segment, CASE WHEN s.segment = ANY ($2::bigint[]) THEN NULL ELSE s.head END AS head
+       FROM coppice.places p JOIN coppice.segments s ON s.place = p.place
+       WHERE $1::text IS NULL OR p.project = $1 ORDER BY s.place, s.segment`,
+      [project ?? null, [...this.#kept.keys()]],
     );
     const loaded = rows.flatMap(({ place, segment, head }) => {
       if (head === null) return this.#kept.get(segment)!;
@@ -83,45 +91,40 @@ export class WordIndexReader implements HubReader {
     if (count <= KEPT_MESSAGES_MAX) for (const segment of loaded) this.#kept.set(segment.number, segment);
     return loaded;
   }
+}
 
-  near(project: string | undefined, vector: QueryVector): Promise<NearMember[]> {
-    return this.#connection.transaction((client) => nearMembers(client, project, vector));
+async function fetchMissing(
+  client: PoolClient,
+  { buckets, texts, vectors }: Missing,
+  source: HubSource,
+  vector: QueryVector | undefined,
+): Promise<(readonly [number, HubSessionName])[]> {
+  if (vectors.length > 0) {
+    for (const { id, vector: own } of await vectorsOfMessages(client, vectors, vector!)) source.addVector(id, own);
   }
-
-  async fetch(
-    { buckets, texts, vectors }: Missing,
-    source: HubSource,
-    vector: QueryVector | undefined,
-  ): Promise<(readonly [number, HubSessionName])[]> {
-    return this.#connection.transaction(async (client) => {
-      if (vectors.length > 0) {
-        for (const { id, vector: own } of await vectorsOfMessages(client, vectors, vector!)) source.addVector(id, own);
-      }
-      if (buckets.length > 0) {
-        const { rows } = await client.query<{ segment: number; bucket: number; body: Buffer }>(BUCKETS, [
-          buckets.map(({ place }) => place),
-          buckets.map(({ segment }) => segment),
-          buckets.map(({ bucket }) => bucket),
-        ]);
-        if (rows.length < buckets.length) throw new IndexChanged();
-        for (const { body, ...key } of rows) source.addBucket(key, body);
-      }
-      if (texts.length === 0) return [];
-      const { rows } = await client.query<
-        { place: number; sessionNo: number; messageId: number; body: Buffer } & HubSessionName
-      >(TEXTS, [
-        texts.map(({ place }) => place),
-        texts.map(({ sessionNo }) => sessionNo),
-        texts.map(({ messageId }) => messageId),
-      ]);
-      if (rows.length < texts.length) throw new IndexChanged();
-      const ids = new Map(texts.map(({ id, sessionNo, messageId }) => [`${sessionNo} ${messageId}`, id]));
-      return rows.map(({ sessionNo, messageId, body, sessionId, store }) => {
-        source.addText(ids.get(`${sessionNo} ${messageId}`)!, textOf(body));
-        return [sessionNo, { sessionId, store }] as const;
-      });
-    });
+  if (buckets.length > 0) {
+    const { rows } = await client.query<{ segment: number; bucket: number; body: Buffer }>(BUCKETS, [
+      buckets.map(({ place }) => place),
+      buckets.map(({ segment }) => segment),
+      buckets.map(({ bucket }) => bucket),
+    ]);
+    if (rows.length < buckets.length) throw new IndexChanged();
+    for (const { body, ...key } of rows) source.addBucket(key, body);
   }
+  if (texts.length === 0) return [];
+  const { rows } = await client.query<
+    { place: number; sessionNo: number; messageId: number; body: Buffer } & HubSessionName
+  >(TEXTS, [
+    texts.map(({ place }) => place),
+    texts.map(({ sessionNo }) => sessionNo),
+    texts.map(({ messageId }) => messageId),
+  ]);
+  if (rows.length < texts.length) throw new IndexChanged();
+  const ids = new Map(texts.map(({ id, sessionNo, messageId }) => [`${sessionNo} ${messageId}`, id]));
+  return rows.map(({ sessionNo, messageId, body, sessionId, store }) => {
+    source.addText(ids.get(`${sessionNo} ${messageId}`)!, textOf(body));
+    return [sessionNo, { sessionId, store }] as const;
+  });
 }
 
 /** Returns what `read` returns; undefined if it finds bytes that are damaged. */

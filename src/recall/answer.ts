@@ -50,6 +50,7 @@ export function hitsOf(
     by === "session"
       ? firstOf(loaded, limit, isAffordable)
       : foldCopies(loaded, limit, (id) => reader.textOf(id), isAffordable);
+  reader.loadNeighbors(folded.map(({ ranked }) => ranked.candidate.messageId));
   const hits = folded.map((hit) => reader.hitOf(hit, explain));
   const meant = correctionsIn(hits, corrections);
   const facts = { ...(phrasesMissing && { phrasesMissing }), ...(meant.length > 0 && { corrections: meant }) };

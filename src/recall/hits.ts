@@ -73,6 +73,14 @@ export class HitReader {
     }
   }
 
+  /** Reads the neighbors of hits together. Otherwise those of each are read when they are needed. */
+  loadNeighbors(messageIds: readonly number[]): void {
+    if (this.#neighborCount === 0) return;
+    const ids = messageIds.flatMap((id) => this.#source.around([id], this.#neighborCount));
+    const unknown = [...new Set(ids)].filter((id) => !this.#rows.has(id));
+    for (const row of this.#source.texts(unknown)) this.#rows.set(row.messageId, row);
+  }
+
   textOf(messageId: number): string {
     return this.#rows.get(messageId)!.text;
   }
@@ -115,7 +123,9 @@ export class HitReader {
     const known = this.#neighbors.get(messageId);
     if (known !== undefined || this.#neighborCount === 0) return known ?? [];
     const ids = this.#source.around([messageId], this.#neighborCount).filter((id) => id !== messageId);
-    const said = this.#source.texts(ids).filter(({ text }) => text !== "");
+    const unknown = ids.filter((id) => !this.#rows.has(id));
+    for (const row of this.#source.texts(unknown)) this.#rows.set(row.messageId, row);
+    const said = ids.flatMap((id) => this.#rows.get(id) ?? []).filter(({ text }) => text !== "");
     const rows = said.sort((left, right) => left.seq - right.seq);
     const neighbors = rows.map(({ messageId, seq, role, name, text }) => {
       return { messageId, seq, role, ...(name !== null && { name }), snippet: snippetOf(text, this.#weights) };

@@ -1,12 +1,12 @@
 import type { HubSource, Missing } from "../../src/hub/hub-source.ts";
 import { indexedMessage } from "../../src/hub/indexed-message.ts";
 import { LoadedSegment } from "../../src/hub/loaded-segment.ts";
-import type { HubReader } from "../../src/hub/recall.ts";
+import type { HubIndex, HubReader } from "../../src/hub/recall.ts";
 import { decodeSegment, type EncodedSegment, mergeSegments, segmentOf } from "../../src/hub/segment.ts";
 import type { Store } from "../../src/index.ts";
 
 /** The index of a hub in memory, without a server. */
-export class MemoryIndex implements HubReader {
+export class MemoryIndex implements HubIndex, HubReader {
   readonly encoded = new Map<number, EncodedSegment>();
   readonly #texts = new Map<string, string>();
   readonly #names = new Map<number, { sessionId: string; store: string }>();
@@ -39,6 +39,10 @@ export class MemoryIndex implements HubReader {
     const { head, buckets } = this.encoded.get(number)!;
     const segment = decodeSegment(head);
     return { segment, buckets: segment.buckets ?? buckets };
+  }
+
+  reading<T>(search: (reader: HubReader) => Promise<T>): Promise<T> {
+    return search(this);
   }
 
   async segments(): Promise<LoadedSegment[]> {
