@@ -10,6 +10,7 @@ import type { Repositories } from "./repositories.ts";
 import { damagedRows } from "./repository.ts";
 import * as schema from "./schema.ts";
 import { fullTextProblems, isOfFullText, rebuildFullText } from "./verify-full-text.ts";
+import { partialIndexProblems, rebuildableIndexes } from "./verify-indexes.ts";
 import { rebuildSession } from "./write.ts";
 import { wrongSpans } from "./write-summaries.ts";
 
@@ -91,9 +92,17 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
   };
   const fullTextFaults: string[] = [];
   noting(null, () => {
-    for (const text of database.read(() => [...integrityProblems(repositories), ...schemaProblems(database.client)])) {
+    const { problems, indexes } = options.rebuild
+      ? rebuildIndexes(repositories)
+      : database.read(() => fileProblems(repositories));
+    for (const text of problems) {
       if (isOfFullText(text)) fullTextFaults.push(text);
-      else note(null, text, false);
+      else
+        note(
+          null,
+          text,
+          indexes.some((name) => text.endsWith(` index ${name}`)),
+        );
     }
     // No other check reads all columns of these tables.
     for (const table of [schema.sessions, schema.unions, schema.summaries, schema.entries, schema.items]) {
@@ -183,6 +192,33 @@ function renewSession(repositories: Repositories, sessionId: string, options: De
   return true;
 }
 
+interface FileProblems {
+  problems: string[];
+  /** The indexes that can be made again. */
+  indexes: string[];
+}
+
+function fileProblems(repositories: Repositories): FileProblems {
+  const { client } = repositories.database;
+  const problems = [...integrityProblems(repositories), ...schemaProblems(client)];
+  return { problems, indexes: rebuildableIndexes(client, problems) };
+}
+
+/** Makes indexes again that differ from their tables. @returns what is left. */
+function rebuildIndexes(repositories: Repositories): FileProblems {
+  const { database } = repositories;
+  const done = new Set<string>();
+  for (;;) {
+    const found = database.read(() => fileProblems(repositories));
+    const due = found.indexes.filter((name) => !done.has(name));
+    if (due.length === 0 || database.readonly) return found;
+    database.write("verify --rebuild", () => {
+      for (const name of due) database.client.exec(`REINDEX "${name}"`);
+    });
+    for (const name of due) done.add(name);
+  }
+}
+
 function integrityProblems({ database, fullText }: Repositories): string[] {
   const { client } = database;
   try {
@@ -194,6 +230,7 @@ function integrityProblems({ database, fullText }: Repositories): string[] {
   const problems = (client.pragma("integrity_check(20)") as { integrity_check: string }[])
     .map(({ integrity_check }) => integrity_check)
     .filter((line) => line !== "ok");
+  if (!problems.some((text) => text.startsWith("***"))) problems.push(...partialIndexProblems(client));
   const orphans = client.pragma("foreign_key_check") as { table: string; rowid: number; parent: string }[];
   for (const { table, rowid, parent } of orphans.slice(0, 20)) {
     problems.push(`row ${rowid} of ${table} points to a row of ${parent} that does not exist`);

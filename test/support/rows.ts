@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from "node:fs";
 import Database from "better-sqlite3";
 
 /** Look into a store file, or meddle with it, behind the store's back. */
@@ -22,18 +23,38 @@ export async function inDatabaseAsync<T>(path: string, use: (database: Database.
 
 /** Damages an index: it lacks the rows that meet a condition, as after a bad bit in one of its pages. */
 export function loseFromIndex(path: string, index: string, lost: string): void {
+  fillIndex(path, index, (condition) => (condition === undefined ? `NOT (${lost})` : `${condition} AND NOT (${lost})`));
+}
+
+/** Damages an index: it has the rows of another condition than its own. */
+export function fillIndex(path: string, index: string, conditionOf: (own: string | undefined) => string): void {
   inDatabase(path, (database) => {
     const read = database.prepare<[string], string>("SELECT sql FROM sqlite_master WHERE name = ?").pluck();
     const whole = read.get(index)!;
-    const lacking = / where /i.test(whole) ? `${whole} AND NOT (${lost})` : `${whole} WHERE NOT (${lost})`;
+    const [columns = "", condition] = whole.split(/ where /i);
+    const other = `${columns} WHERE ${conditionOf(condition)}`;
     database.unsafeMode(true);
-    for (const sql of [lacking, whole]) {
+    for (const sql of [other, whole]) {
       database.pragma("writable_schema = ON");
       database.prepare("UPDATE sqlite_master SET sql = ? WHERE name = ?").run(sql, index);
       database.pragma("writable_schema = RESET");
-      if (sql === lacking) database.exec(`REINDEX ${index}`);
+      if (sql === other) database.exec(`REINDEX ${index}`);
     }
   });
+}
+
+/** Damages an index or a table that has one page: it has no rows. */
+export function emptyPage(path: string, name: string): void {
+  const { rootpage, type } = inDatabase(path, (database) => {
+    database.pragma("wal_checkpoint(TRUNCATE)");
+    const rootOf = "SELECT rootpage, type FROM sqlite_master WHERE name = ?";
+    return database.prepare<[string], { rootpage: number; type: string }>(rootOf).get(name)!;
+  });
+  const bytes = readFileSync(path);
+  const empty = Buffer.alloc(4_096);
+  empty.set([type === "table" ? 0x0d : 0x0a, 0, 0, 0, 0, 0x10, 0]); // a leaf whose content begins at the end of the page
+  empty.copy(bytes, (rootpage - 1) * 4_096);
+  writeFileSync(path, bytes);
 }
 
 /** Everything that is derived from facts, each value as SQLite would write it: blobs in hexadecimal, floats in full. */

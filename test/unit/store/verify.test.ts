@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Store, VerifyReport } from "../../../src/index.ts";
 import { indexAll } from "../../support/full-text.ts";
-import { derivedRows, inDatabase } from "../../support/rows.ts";
+import { derivedRows, emptyPage, fillIndex, inDatabase } from "../../support/rows.ts";
 import { calls, results, talk, user } from "../../support/said.ts";
 import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
@@ -241,6 +241,37 @@ describe("verify", () => {
     store.forget("s", { messageIds: [41] });
     expect(termsOf()).toEqual(before);
     expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+  });
+
+  test.each([
+    ["clusters_open", () => "label <> ''", /^\d+ rows are in, and \d+ rows belong in index clusters_open$/],
+    ["messages_pinned", () => "seq = 3", /^1 rows are in, and 0 rows belong in index messages_pinned$/],
+    ["clusters_by_session", () => "seq_last > 20", /^wrong # of entries in index clusters_by_session$/],
+    ["messages_by_seq", () => "seq <> 3", /^row 4 missing from index messages_by_seq$/],
+  ])("finds what an index has that its table has not, or the reverse, and makes it again: %s", (index, rows, text) => {
+    const { path, store } = grownStore();
+    store.close();
+    fillIndex(path, index, rows);
+    const damaged = openedStore(path);
+    const report = damaged.verify();
+    expect(report.problems).toContainEqual(
+      expect.objectContaining({ text: expect.stringMatching(text), rebuildable: true }),
+    );
+    expect(damaged.verify({ rebuild: true })).toMatchObject({ ok: true, problems: [] });
+    expect(damaged.verify()).toMatchObject({ ok: true, problems: [] });
+    expect(damaged.resume("s").messages()).toHaveLength(40);
+  });
+
+  test("leaves indexes as they are that show what a table has lost", () => {
+    const { path, store } = grownStore();
+    store.close();
+    emptyPage(path, "sessions");
+    const damaged = openedStore(path, { readonly: true });
+    const lost = textsOf(damaged.verify()).filter((text) => text.includes("index"));
+    expect(lost).not.toEqual([]);
+    damaged.close();
+    const writer = openedStore(path);
+    expect(textsOf(writer.verify({ rebuild: true })).filter((text) => text.includes("index"))).toEqual(lost);
   });
 
   test("fills an empty full-text index again", () => {
