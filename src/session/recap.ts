@@ -117,9 +117,10 @@ class Groups {
   }
 
   addSession(id: string): void {
-    const { clusters, messages, sessions } = this.#repositories;
+    const { clusters, themes, messages, sessions } = this.#repositories;
     const { project, graduatedSeq: seqFrom } = sessions.known(id);
-    const rows = clusters.workedSince(id, this.#sinceMs);
+    const clusterCount = themes.ofSession(id).reduce((count, { theme }) => count + theme.clusterCount, 0);
+    const rows = clusters.workedSince(id, this.#sinceMs, clusterCount);
     const window = { seqFrom, seqEnd: Number.MAX_SAFE_INTEGER, limit: MESSAGES_MAX };
     // What a fork shares was worked on in the session that holds it.
     const hot = messages.notableBefore(id, window).filter(({ createdAtMs, sessionId }) => {

@@ -74,6 +74,7 @@ export class ClusterRepository extends Repository {
     SELECT ${CLUSTER} FROM clusters WHERE rowid IN (
       SELECT rowid FROM clusters WHERE session_id = @sessionId AND settled_at IS NULL
       UNION ALL SELECT rowid FROM clusters WHERE settled_at > @position AND +session_id = @sessionId)
+    AND +session_id = @sessionId AND (+settled_at IS NULL OR +settled_at > @position)
     AND seq_first < @graduatedSeq ORDER BY root_id`.map(storedCluster);
   /** The rows of a session itself, oldest root first. */
   readonly ofSession = this.statement<[sessionId: string], ClusterRow>`
@@ -94,11 +95,9 @@ export class ClusterRepository extends Repository {
   // Recursive.
   readonly #withThemes = this.statement<Grown, ClusterRow & { themeRoot: number }>`
     ${UP} SELECT ${CLUSTER.of("c")}, up.root AS themeRoot FROM ${WITH_THEME} ORDER BY c.seq_first`;
-  readonly #workedSince = this.statement<Grown & { sinceMs: number }, DatedCluster & { themeRoot: number }>`
+  readonly #dated = this.statement<Grown, ClusterRow & { firstAtMs: number | null; themeRoot: number }>`
     ${UP} SELECT ${CLUSTER.of("c")}, up.root AS themeRoot, first.created_at_ms AS firstAtMs
-    FROM ${WITH_THEME} JOIN messages first ON first.id = c.root_id
-    WHERE c.session_id = @sessionId AND c.last_at_ms >= @sinceMs AND c.seq_last > coalesce((
-      SELECT max(seq_last) FROM shared_pasts WHERE session_id = @sessionId), -1)
+    FROM ${WITH_THEME} LEFT JOIN messages first ON first.id = c.root_id
     ORDER BY c.seq_first`;
   readonly #paths: PathRepository;
 
@@ -133,9 +132,27 @@ export class ClusterRepository extends Repository {
     return this.#withThemes.all(this.#grown(sessionId));
   }
 
-  /** The clusters of a session that have messages of this time or later, with their themes. For a fork, shared messages do not count. */
-  workedSince(sessionId: string, sinceMs: number): (DatedCluster & { themeRoot: number })[] {
-    return this.#workedSince.all({ ...this.#grown(sessionId), sinceMs });
+  /**
+   * The clusters of a session that have messages of this time or later, with their themes. For a fork, shared messages do not count.
+   *
+   * @param clusterCount  What the themes of the session say. All rows are read, because a damaged one may have an earlier time.
+   * @throws {SyntaxError} if there are not so many clusters.
+   */
+  workedSince(sessionId: string, sinceMs: number, clusterCount: number): (DatedCluster & { themeRoot: number })[] {
+    const rows = this.#dated.all(this.#grown(sessionId));
+    if (rows.length !== clusterCount) {
+      throw new SyntaxError(
+        `session ${sessionId} has ${clusterCount} clusters by its themes, and ${rows.length} are found`,
+      );
+    }
+    const sharedTo = this.#paths.of(sessionId).at(-1)!.seqFirst - 1;
+    const worked = rows.filter(
+      (row) => row.sessionId === sessionId && row.atMsLast >= sinceMs && row.seqLast > sharedTo,
+    );
+    return worked.map(({ firstAtMs, ...row }) => {
+      if (firstAtMs === null) throw new SyntaxError(`message ${row.rootId}, the root of a cluster, is missing`);
+      return { ...row, firstAtMs };
+    });
   }
 
   /** A cluster as a session has it; a fork may share it. */

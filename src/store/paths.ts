@@ -1,6 +1,6 @@
 import { StoreError } from "../core/errors.ts";
 import { Repository } from "./repository.ts";
-import { sharedPasts } from "./schema.ts";
+import { sessions, sharedPasts } from "./schema.ts";
 import { columns, type InsertOf } from "./statement.ts";
 
 /** A part of a path: messages from one seq to another, both included, and the rows of the log up to a position. */
@@ -27,6 +27,8 @@ export class PathRepository extends Repository {
   readonly #past = this.statement<[sessionId: string], Piece>`
     SELECT holder_id AS sessionId, ${PAST.without("sessionId", "holderId")} FROM shared_pasts WHERE session_id = ?
     ORDER BY seq_first`;
+  readonly #origin = this.statement<[sessionId: string], { parentSessionId: string | null; forkSeq: number | null }>`
+    SELECT ${columns(sessions, "parentSessionId", "forkSeq")} FROM sessions WHERE id = ?`;
   readonly #insert = this.statement<InsertOf<typeof PAST>>`${PAST.insert()}`;
   /** The forks that share messages after a seq. */
   readonly sharing = this.statement<[holderId: string, seq: number], string>`
@@ -51,16 +53,35 @@ export class PathRepository extends Repository {
     return grown ?? path.at(-1)!;
   }
 
+  /** @throws {SyntaxError} if a fork does not share what its session had. Rows of `shared_pasts` have no checksums. */
   of(sessionId: string): Path {
     const past = this.#past.all(sessionId);
-    const seqFirst = past.length === 0 ? 0 : past.at(-1)!.seqLast + 1;
-    past.push({ sessionId, seqFirst, seqLast: Number.MAX_SAFE_INTEGER, logPosition: Number.MAX_SAFE_INTEGER });
-    return past;
+    if (past.length > 0) this.#assertPast(sessionId, past);
+    return withOwn(sessionId, past);
+  }
+
+  #assertPast(sessionId: string, past: readonly Piece[]): void {
+    const { parentSessionId, forkSeq } = this.#origin.get(sessionId) ?? {};
+    if (parentSessionId == null || forkSeq == null) throw new SyntaxError(`fork ${sessionId} has no origin`);
+    const expected = piecesIn(withOwn(parentSessionId, this.#past.all(parentSessionId)), 0, forkSeq);
+    const isRight = (piece: Piece, index: number): boolean => {
+      const { sessionId: id, seqFirst, seqLast, logPosition } = expected[index]!;
+      if (piece.sessionId !== id || piece.seqFirst !== seqFirst || piece.seqLast !== seqLast) return false;
+      return piece.logPosition === logPosition || index === past.length - 1;
+    };
+    if (past.length === expected.length && past.every(isRight)) return;
+    throw new SyntaxError(`fork ${sessionId} does not share what session ${parentSessionId} had up to seq ${forkSeq}`);
   }
 
   share(sessionId: string, past: Path): void {
     for (const { sessionId: holderId, ...piece } of past) this.#insert.run({ sessionId, holderId, ...piece });
   }
+}
+
+function withOwn(sessionId: string, past: readonly Piece[]): Piece[] {
+  const seqFirst = past.length === 0 ? 0 : past.at(-1)!.seqLast + 1;
+  const [seqLast, logPosition] = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+  return [...past, { sessionId, seqFirst, seqLast, logPosition }];
 }
 
 /** SQL: the session of the cluster `c` began it. A fork has rows for clusters of its past, too. */

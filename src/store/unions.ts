@@ -153,7 +153,7 @@ export class UnionRepository extends Repository {
   /** True if rows of a session's log that held at a log position have been undone. */
   readonly #isRewound = this.statement<{ sessionId: string; position: number }, number>`
     SELECT EXISTS (
-      SELECT 1 FROM undone_unions WHERE undone_at > @position AND session_id IN (
+      SELECT 1 FROM undone_unions WHERE id <= @position AND undone_at > @position AND session_id IN (
         SELECT @sessionId UNION ALL SELECT holder_id FROM shared_pasts WHERE session_id = @sessionId))`.pluck().one;
   readonly #undoneStepsOfCluster = this.statement<RootIn, number>`
     SELECT u.node FROM undone_unions u WHERE u.root = @root AND u.level = 'cluster' AND u.kind IN ('start', 'join')
@@ -235,17 +235,18 @@ export class UnionRepository extends Repository {
 
   /** 0 before the first row. @throws {SyntaxError} if a theme changed after the newest row that the index names. */
   lastPosition(sessionId: string): number {
+    // A fork may have themes before it has rows of its own. They are as old as what it shares.
+    const changedAt = this.#newestOfThemes(sessionId);
     for (const piece of this.#paths.of(sessionId).toReversed()) {
       const newest = this.#newest.get(piece.sessionId, piece.logPosition);
-      const changedAt = piece.sessionId === sessionId ? this.#newestOfThemes(sessionId) : 0;
-      const isWhole = (newest?.id ?? 0) >= changedAt && (newest?.sessionId ?? piece.sessionId) === piece.sessionId;
-      if (!isWhole) {
-        throw new SyntaxError(
-          `the index of the log lacks rows of session ${piece.sessionId}; its themes changed at ${changedAt}`,
-        );
-      }
-      if (newest !== undefined) return newest.id;
+      if (newest === undefined) continue;
+      if (newest.id >= changedAt && newest.sessionId === piece.sessionId) return newest.id;
+      throw new SyntaxError(
+        `the log of session ${sessionId} ends at ${newest.id}, and its themes changed at ${changedAt}`,
+      );
     }
+    if (changedAt > 0)
+      throw new SyntaxError(`the log of session ${sessionId} is empty, and its themes changed at ${changedAt}`);
     return 0;
   }
 

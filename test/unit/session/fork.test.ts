@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { MessageInput, Session, Store } from "../../../src/index.ts";
+import { inDatabase } from "../../support/rows.ts";
 import { assistant, calls, results, user } from "../../support/said.ts";
-import { temporaryStore } from "../../support/temporary-store.ts";
+import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
 const SMALL = { hotSize: 4, overlap: 1, evictBatch: 4, maxThemes: 3, openClustersMax: 4 } as const;
 const SUBJECTS = ["deploy region lock", "parser brace token", "invoice currency tax", "photograph resize queue"];
@@ -189,3 +190,43 @@ test("a recap counts what a fork shares once, in the session that holds it", () 
   fork.append(assistant("Port 80."));
   expect(count()).toBe(before[0] + 1);
 });
+
+test("a fork whose frontier has not moved yet can be forked, read and verified, wherever it begins", () => {
+  const { store, session } = forked();
+  for (let toSeq = 1; toSeq < 29; toSeq += 1) {
+    const early = session.fork({ toSeq, id: `early ${toSeq}` });
+    talk(early, toSeq + 1, toSeq + 3);
+    const again = early.fork({ id: `again ${toSeq}` });
+    expect(textsOf(again)).toEqual([...textsOf(session).slice(0, toSeq + 1), ...textsOf(early).slice(toSeq + 1)]);
+    for (const { root } of again.roots()) expect(store.expand(root).memberCount).toBeGreaterThan(0);
+    talk(again, toSeq + 3, toSeq + 9);
+  }
+  expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+});
+
+test.each([
+  "UPDATE shared_pasts SET seq_last = seq_last - 1",
+  "UPDATE shared_pasts SET seq_last = seq_last + 2",
+  "UPDATE shared_pasts SET seq_first = 1",
+  "UPDATE shared_pasts SET holder_id = 'other'",
+  "UPDATE sessions SET parent_session_id = 'other' WHERE id = 'f'",
+])("a fork whose past is damaged shows nothing: %s", (sql) => {
+  const path = temporaryPath();
+  const store = openedStore(path);
+  talk(store.session("other"), 0, 30);
+  const session = store.session("s", SMALL);
+  talk(session, 0, 30);
+  session.fork({ toSeq: 19, id: "f" });
+  inDatabase(path, (database) => database.exec(sql));
+  const damaged = openedStore(path);
+  const fork = damaged.resume("f");
+  for (const read of [() => fork.messages(), () => fork.newest(), () => fork.render(), () => fork.info()]) {
+    expect(read).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+  }
+  expect(damaged.resume("s").messages()).toHaveLength(30);
+  expect(textOfProblems(damaged)).toContainEqual(expect.stringMatching(/^fork f does not share what session \w+ had/));
+});
+
+function textOfProblems(store: Store): string[] {
+  return store.verify().problems.map(({ text }) => text);
+}
