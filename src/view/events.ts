@@ -4,8 +4,13 @@ import { RefusedRequest } from "./refusal.ts";
 import { newsOf } from "./sessions.ts";
 import type { ViewStore } from "./view-store.ts";
 
-/** Reading the store's position takes some microseconds, and nothing is read while nobody listens. */
+/**
+ * Reading the store's position takes some microseconds, and waking up for it half a millisecond. So the server looks less often when
+ * nothing has changed for a while, and never while nobody listens.
+ */
 const POLL_MS = 500;
+const IDLE_POLL_MS = 2_000;
+const IDLE_AFTER_MS = 20_000;
 /** Comments keep the connection from being closed as idle. */
 const COMMENT_MS = 10_000;
 const LISTENERS_MAX = 16;
@@ -19,6 +24,7 @@ export class Events {
   #timer: NodeJS.Timeout | undefined;
   #seen: ReturnType<ViewStore["position"]> | undefined;
   #commentAtMs = 0;
+  #changedAtMs = 0;
 
   constructor(view: ViewStore) {
     this.#view = view;
@@ -38,7 +44,19 @@ export class Events {
     });
     if (this.#timer !== undefined) return;
     this.#seen = this.#view.position();
-    this.#timer = setInterval(() => void this.look(), POLL_MS);
+    this.#changedAtMs = performance.now();
+    this.#lookLater();
+  }
+
+  #lookLater(): void {
+    const isIdle = performance.now() - this.#changedAtMs > IDLE_AFTER_MS;
+    this.#timer = setTimeout(
+      () => {
+        void this.look();
+        this.#lookLater();
+      },
+      isIdle ? IDLE_POLL_MS : POLL_MS,
+    );
   }
 
   /** Tells every page if the store has changed. */
@@ -49,6 +67,7 @@ export class Events {
       const now = this.#view.position();
       if (JSON.stringify(now) === JSON.stringify(seen)) return this.#comment();
       this.#seen = now;
+      this.#changedAtMs = performance.now();
       const news = await this.#view.read((store) => newsOf(store, now, seen.newestMessageId));
       const { newestMessageId, logPosition } = now;
       const change: Change = { newestMessageId, logPosition, sessions: news.sessions.map(({ session }) => session) };
@@ -74,7 +93,7 @@ export class Events {
   }
 
   #stop(): void {
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#seen = undefined;
   }

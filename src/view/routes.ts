@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { parseHandle } from "../core/handle.ts";
 import { ROLES } from "../core/message-words.ts";
 import { STRATEGIES } from "../core/options.ts";
 import {
@@ -236,5 +237,5 @@ GROUP BY subject_parent_id HAVING session_count > 1 ORDER BY token_count DESC`;
 
 function subjectSql(handle: string): string {
   return sql`SELECT cluster_id, session_id, project, label, message_count, seq_first, seq_last
-FROM subject_members WHERE subject_id = ${Number(handle.split(":")[1])} ORDER BY cluster_id DESC`;
+FROM subject_members WHERE subject_id = ${parseHandle(handle).root} ORDER BY cluster_id DESC`;
 }

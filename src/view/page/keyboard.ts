@@ -40,6 +40,12 @@ export function listenToKeys(): void {
       else (document.activeElement as HTMLElement | null)?.blur();
       return;
     }
+    if (params.value.view === "search" && event.key.length === 1 && document.querySelector("#search-box") === null) {
+      // The box is not there yet, and its first letters are typed already.
+      event.preventDefault();
+      change({ q: (params.value.q ?? "") + event.key });
+      return;
+    }
     if ((event.target as Element).closest("input, textarea, select, [contenteditable]")) return;
     if (handled(event.key)) event.preventDefault();
   });

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { ViewMessage, ViewPart } from "../../api.ts";
 import { urlOf } from "../client.ts";
-import { bytes, dateTime, number, tokens, visible } from "../format.ts";
+import { bytes, count, dateTime, number, tokens, visible } from "../format.ts";
 import { href } from "../router.ts";
 import { Diff, Edit, isDiff } from "./diff.tsx";
 import { Markdown, SafeLink } from "./markdown.tsx";
@@ -14,6 +14,10 @@ type TextPart = Of<"text" | "reasoning">;
 const PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 /** How much of a long text is added to the page at once. */
 const PIECE_CHARS = 100_000;
+/** How many parts, edits and arguments of a message are drawn at once: a message may have 10,000 parts. */
+const PARTS = 30;
+const EDITS = 5;
+const ARGUMENTS = 50;
 const PREVIEW_CHARS = 120;
 const SHORT_CHARS = 100;
 const OPEN_EDIT_CHARS = 1_600;
@@ -38,6 +42,7 @@ export function Message({
   tools?: ComponentChildren;
 }) {
   const { role, name, seq, pinned } = message;
+  const parts = useFew(message.parts, PARTS, "part");
   return (
     <article
       class={`message message-${role}${isMarked ? " is-marked" : ""}${isShared ? " is-shared" : ""}`}
@@ -56,11 +61,26 @@ export function Message({
           </a>
         </span>
       </header>
-      {message.parts.map((part) => (
+      {parts.shown.map((part) => (
         <Part key={part.path} part={part} messageId={message.id} speaker={role} />
       ))}
+      {parts.more}
     </article>
   );
+}
+
+/** Returns the first of some things, and a button for more of them, so that no message takes long to draw. */
+function useFew<T>(all: readonly T[], atOnce: number, noun: string): { shown: readonly T[]; more: ComponentChildren } {
+  const [limit, setLimit] = useState(atOnce);
+  const left = all.length - limit;
+  const more = left > 0 && (
+    <p class="small">
+      <button type="button" class="plain" onClick={() => setLimit(limit + atOnce)}>
+        Show more, {count(left, noun)} {left === 1 ? "is" : "are"} left
+      </button>
+    </p>
+  );
+  return { shown: all.slice(0, limit), more };
 }
 
 function Part({ part, messageId, speaker }: { part: ViewPart; messageId: number; speaker: string }) {
@@ -116,22 +136,25 @@ function Text({ part, messageId }: { part: TextPart; messageId: number }) {
 function ToolCall({ part, messageId }: { part: Of<"tool_call">; messageId: number }) {
   const args = isRecord(part.args) ? part.args : undefined;
   const edits = args === undefined ? [] : editsOf(args);
+  const fewEdits = useFew(edits, EDITS, "edit");
   const editChars = edits.reduce((sum, { before, after }) => sum + before.length + after.length, 0);
   const others = Object.entries(args ?? {}).filter(([name]) => edits.length === 0 || !EDIT_ARGUMENTS.has(name));
+  const fewOthers = useFew(others, ARGUMENTS, "argument");
   return (
     <details class="fold call" open={edits.length > 0 && editChars <= OPEN_EDIT_CHARS}>
       <summary>
         <span class="fold-name">{visible(part.name)}</span> <Preview text={gistOf(part.args)} />
       </summary>
-      {edits.map((edit, index) => (
+      {fewEdits.shown.map((edit, index) => (
         <Edit key={index} {...edit} />
       ))}
+      {fewEdits.more}
       {args === undefined ? (
         <Plain text={JSON.stringify(part.args, null, 2)} />
       ) : (
         others.length > 0 && (
           <dl class="arguments">
-            {others.map(([name, value]) => (
+            {fewOthers.shown.map(([name, value]) => (
               <Argument
                 key={name}
                 name={name}
@@ -141,6 +164,7 @@ function ToolCall({ part, messageId }: { part: Of<"tool_call">; messageId: numbe
           </dl>
         )
       )}
+      {fewOthers.more}
       <Rest part={part} messageId={messageId} />
     </details>
   );
@@ -159,7 +183,8 @@ function Argument({ name, text }: { name: string; text: string }) {
 function ToolResult({ part, messageId }: { part: Of<"tool_result">; messageId: number }) {
   const first = part.content.find((inner): inner is TextPart => inner.type === "text");
   const text = first?.text ?? "";
-  const pictures = part.content.filter((inner) => inner.type === "file");
+  const contents = useFew(part.content, PARTS, "part");
+  const pictures = contents.shown.filter((inner) => inner.type === "file");
   const lineCount = text === "" ? 0 : text.trimEnd().split("\n").length;
   return (
     <>
@@ -170,7 +195,7 @@ function ToolResult({ part, messageId }: { part: Of<"tool_result">; messageId: n
             {first?.isCut ? `${number(first.charCount)} characters` : lineCount > 1 ? `${number(lineCount)} lines` : ""}
           </span>
         </summary>
-        {part.content.map((inner) =>
+        {contents.shown.map((inner) =>
           inner.type === "text" ? (
             <div key={inner.path}>
               {isDiff(inner.text) ? <Diff text={inner.text} /> : <Plain text={inner.text} />}
@@ -180,6 +205,7 @@ function ToolResult({ part, messageId }: { part: Of<"tool_result">; messageId: n
             inner.type !== "file" && <Part key={inner.path} part={inner} messageId={messageId} speaker="tool" />
           ),
         )}
+        {contents.more}
       </details>
       {pictures.map((picture) => (
         <File key={picture.path} part={picture} />

@@ -1,5 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
-
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { SearchHit, SearchRequest } from "../../api.ts";
 import { useGet } from "../client.ts";
 import { count, dateTime, sessionTitle, visible } from "../format.ts";
@@ -22,7 +21,7 @@ const PARTS = {
 export function SearchView() {
   const { q = "", project, source, role, days, session, explain } = params.value;
   const box = useRef<HTMLInputElement>(null);
-  useEffect(() => box.current?.focus(), []);
+  useLayoutEffect(() => box.current?.focus(), []);
   const sinceMs = Number(days) > 0 ? new Date().setHours(0, 0, 0, 0) - (Number(days) - 1) * 86_400_000 : undefined;
   const { data, error, url, reload } = useGet(
     q.trim() === "" ? null : "/api/search",
