@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { scratchFolder } from "../support/packed.ts";
-import { demoStore, hasChromium, type OpenView, openView } from "../support/view-page.ts";
+import { demoStore, hasChromium, libraryOf, type OpenView, openView } from "../support/view-page.ts";
 
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 const PRUNE = "session=b39cfd4b-8abe-4d78-8520-10116895cea8";
@@ -13,6 +13,10 @@ const VIEWS: [name: string, query: string, ready: string][] = [
   ["sessions", "", ".row"],
   ["search", "view=search&q=lock&explain=1", ".parts"],
   ["a session", `view=session&${PRUNE}&seq=58`, ".diff"],
+  ["a fork", "view=session&session=fork&seq=152", ".fork-mark"],
+  ["a session that was forked", `view=session&${PRUNE}&seq=152`, "details.child"],
+  ["the forest of a fork", "view=forest&session=fork", ".log .tree-row"],
+  ["an earlier moment", `view=context&${PRUNE}&tokens=6000&compare=1&moment2=160`, ".changes"],
   ["a context", `view=context&${PRUNE}&compare=1&tokens2=3000&query=lock`, ".stretch"],
   ["a forest", `view=forest&${PRUNE}`, ".log .tree-row"],
   ["subjects", "view=subjects", ".row"],
@@ -32,6 +36,11 @@ describe.skipIf(!hasChromium)("for everyone", () => {
 
   beforeAll(async () => {
     await demoStore(inject("packageFolder"), file);
+    const { openStore } = await libraryOf(inject("packageFolder"));
+    const store = openStore(file);
+    const fork = store.resume(PRUNE.split("=")[1]!).fork({ id: "fork", toSeq: 152 });
+    fork.append({ role: "user", content: "Let us try it in another way." });
+    store.close();
     view = await openView(inject("packageFolder"), file, { write: true });
   }, 120_000);
   afterAll(() => view?.close());

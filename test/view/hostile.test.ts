@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import type { JsonValue, MessageInput } from "../../src/index.ts";
 import { scratchFolder } from "../support/packed.ts";
 import { hasChromium, libraryOf, type OpenView, openView } from "../support/view-page.ts";
 
@@ -40,6 +41,62 @@ const HEAVY = [
   "<!-- a\n".repeat(2_800),
   "a\u0301\u0302\u0303".repeat(4_900),
 ];
+/** Messages that no one reads to the end, each in a session of its own. */
+const ENDLESS: Record<string, MessageInput[]> = {
+  "a line of 5 MB": [{ role: "assistant", content: "word ".repeat(1_000_000) }],
+  "100,000 items": [{ role: "assistant", content: "- item\n".repeat(100_000) }],
+  "a table of 100,000 rows": [{ role: "assistant", content: `|a|b|\n|-|-|\n${"|a|b|\n".repeat(100_000)}` }],
+  "a million lines": [{ role: "assistant", content: "a\n".repeat(1_000_000) }],
+  "colors without end": [{ role: "assistant", content: "\u001b[31mx\u001b[0m".repeat(200_000) }],
+  "controls without end": [{ role: "assistant", content: "\u001b]0;t\u0007\u001b[2J".repeat(100_000) }],
+  "quotes in quotes": [{ role: "assistant", content: `${">".repeat(19_000)}deep` }],
+  "lists in lists": [
+    { role: "assistant", content: Array.from({ length: 700 }, (_, line) => `${"  ".repeat(line % 39)}- a`).join("\n") },
+  ],
+  "a long result of an edit of it": [
+    call("Edit", { old_string: "a\n".repeat(200_000), new_string: `b\n${"a\n".repeat(200_000)}` }),
+    {
+      role: "tool",
+      parts: [{ type: "tool_result", toolCallId: "c", content: `@@ -1 +1 @@\n${"+a\n-b\n".repeat(200_000)}` }],
+    },
+  ],
+  "10,000 parts": [
+    { role: "user", parts: Array.from({ length: 10_000 }, (_, part) => ({ type: "text", text: `Part ${part}` })) },
+  ],
+  "5,000 calls": [
+    {
+      role: "assistant",
+      parts: Array.from({ length: 5_000 }, (_, index) => ({
+        type: "tool_call",
+        toolCallId: `c${index}`,
+        name: "read",
+        args: { index },
+      })),
+    },
+  ],
+  "2,000 edits": [
+    call("MultiEdit", { edits: Array.from({ length: 2_000 }, () => ({ old_string: "a", new_string: "b" })) }),
+  ],
+  "1,500 arguments": [call("set", Object.fromEntries(Array.from({ length: 1_500 }, (_, index) => [`k${index}`, "v"])))],
+  "5,000 contents of a result": [
+    call("read", {}),
+    {
+      role: "tool",
+      parts: [
+        {
+          type: "tool_result",
+          toolCallId: "c",
+          content: Array.from({ length: 5_000 }, () => ({ type: "text" as const, text: "a\nb" })),
+        },
+      ],
+    },
+  ],
+};
+
+function call(name: string, args: JsonValue): MessageInput {
+  return { role: "assistant", parts: [{ type: "tool_call", toolCallId: "c", name, args }] };
+}
+
 const LONG_LINE = `start ${"x".repeat(5_000_000)} the end of it`;
 
 const folder = scratchFolder();
@@ -53,6 +110,10 @@ describe.skipIf(!hasChromium)("a hostile transcript", () => {
     const store = openStore(file);
     const heavy = store.session("heavy");
     for (const text of HEAVY) heavy.append({ role: "assistant", content: text });
+    for (const [name, messages] of Object.entries(ENDLESS)) {
+      const endless = store.session(name);
+      for (const message of messages) endless.append(message);
+    }
     const session = store.session(`evil"><script>window.hacked=20</script>`, {
       title: SCRIPT,
       project: `p"><img src=x onerror=window.hacked=21>`,
@@ -211,6 +272,33 @@ describe.skipIf(!hasChromium)("a hostile transcript", () => {
     // The list of 400 items is drawn as a list, and the longer ones as they were written.
     expect(size.most).toBeGreaterThan(400);
     expect(size.most).toBeLessThan(4_000);
+    expect(view.faults).toEqual([]);
+  });
+
+  test.each(Object.keys(ENDLESS))("leaves the page free: %s", async (name) => {
+    const { page, go } = view;
+    await go("view=health");
+    const client = await page.context().newCDPSession(page);
+    // Its own processor time, which does not grow when the machine is busy.
+    await client.send("Performance.enable", { timeDomain: "threadTicks" });
+    const busySeconds = async (): Promise<number> => {
+      const { metrics } = await client.send("Performance.getMetrics");
+      return metrics.find(({ name }) => name === "TaskDuration")!.value;
+    };
+    const before = await busySeconds();
+    await page.getByRole("link", { name: "Coppice, all sessions" }).click();
+    await page.getByLabel("Title, first words or id").fill(name);
+    await page.locator(".row").first().click();
+    await page.locator(".message:not(.is-waiting)").first().waitFor();
+    await page.evaluate(() => {
+      for (const details of document.querySelectorAll<HTMLDetailsElement>(".message details")) details.open = true;
+    });
+    await page.evaluate(() => new Promise(requestAnimationFrame));
+    expect(await page.locator(".message *").count()).toBeLessThan(8_000);
+    expect((await busySeconds()) - before).toBeLessThan(1);
+    // The rest is there on demand.
+    const more = page.getByRole("button", { name: /^Show (more|all)/ }).first();
+    if ((await more.count()) > 0) await more.click();
     expect(view.faults).toEqual([]);
   });
 });

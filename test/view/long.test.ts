@@ -1,12 +1,11 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { longMessages } from "../support/long-messages.ts";
 import { scratchFolder } from "../support/packed.ts";
 import { hasChromium, libraryOf, type OpenView, openView } from "../support/view-page.ts";
 
 // COPPICE_VIEW_MESSAGES=100000 runs this on the full length, which takes a minute to write.
 const MESSAGES = Number(process.env.COPPICE_VIEW_MESSAGES ?? 6_000);
-const TURN = 5;
-const THEMES = ["lock lease bucket", "parser token grammar", "invoice ledger price", "index vector recall"];
 
 const folder = scratchFolder();
 const file = join(folder, "long.db");
@@ -19,27 +18,7 @@ describe.skipIf(!hasChromium)(`a session of ${MESSAGES} messages`, () => {
     const store = openStore(file);
     const session = store.session("long", { title: "A long one" });
     for (let from = 0; from < MESSAGES; from += 1_000) {
-      const turns = Array.from({ length: 1_000 / TURN }, (_, turn) => {
-        const at = from + turn * TURN;
-        const words = THEMES[Math.floor(at / 60) % THEMES.length]!;
-        const calls = [1, 3].flatMap((step) => [
-          {
-            role: "assistant" as const,
-            parts: [
-              { type: "text" as const, text: `Step ${at + step} about ${words}.\n\n- **${words}**` },
-              { type: "tool_call" as const, toolCallId: `c${at + step}`, name: "read", args: { path: `${words}.ts` } },
-            ],
-          },
-          {
-            role: "tool" as const,
-            parts: [
-              { type: "tool_result" as const, toolCallId: `c${at + step}`, content: `${words} `.repeat((at % 30) + 1) },
-            ],
-          },
-        ]);
-        return [{ role: "user" as const, content: `Question ${at}: what of ${words}?` }, ...calls];
-      });
-      session.appendAll(turns.flat());
+      session.appendAll(longMessages(from, 1_000));
     }
     store.close();
     view = await openView(inject("packageFolder"), file);

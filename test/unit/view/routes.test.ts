@@ -488,6 +488,7 @@ test("every statement that an answer shows can be run", async () => {
     view.get("/api/forest", { session: "it's" }),
     view.get("/api/subjects", {}),
     view.get("/api/health", {}),
+    view.get("/api/context", { session: "it's" }),
   ]);
   for (const { sql } of statements) expect(() => store.query(sql), sql).not.toThrow();
   expect(store.query(statements[2].sql).length).toBeGreaterThan(0);

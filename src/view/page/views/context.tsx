@@ -27,6 +27,8 @@ const RUNS_MAX = 200;
 const FEW = 12;
 const CLAMP_CHARS = 700;
 const NOW = "now";
+/** The only strategy that takes a question. */
+const ANSWERING = "union-find";
 /** A context of an earlier moment takes a copy of the session, so it is asked for when the reader has stopped. */
 const PAST_DELAY_MS = 300;
 
@@ -49,7 +51,7 @@ function requestOf(given: Readonly<Record<string, string>>, suffix: string): Con
     session: given.session ?? "",
     ...(tokensMax > 0 && { tokensMax }),
     ...(strategy !== undefined && { strategy: strategy as NonNullable<ContextRequest["strategy"]> }),
-    ...(given.query !== undefined && { query: given.query }),
+    ...(given.query !== undefined && (strategy ?? ANSWERING) === ANSWERING && { query: given.query }),
     ...(moment !== NOW && { at: moment }),
   };
 }
@@ -160,6 +162,9 @@ function Controls({
       >
         {compare === "1" ? "Do not compare" : "Compare"}
       </button>
+      {query !== undefined && [answer, other].some((one) => one && one.strategy !== ANSWERING) && (
+        <p class="muted small">Only {ANSWERING} looks for what answers the question.</p>
+      )}
     </div>
   );
 }

@@ -16,6 +16,8 @@ import { MessageTools } from "./acting.tsx";
 
 /** Browsers draw no element that is higher than 17 or 33 million pixels, so a longer session is shown in chapters. */
 const CHAPTER_MESSAGES = 100_000;
+/** Fewer messages can be overlooked without a strip. */
+const OVERVIEW_MESSAGES_MIN = 12;
 const chapterOf = (index: number): number => Math.floor(index / CHAPTER_MESSAGES);
 
 export function SessionView() {
@@ -245,7 +247,9 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
           )}
           {sharedEnd === outline.count && <ForkMark />}
         </div>
-        <Overview outline={outline} evictedSeq={answer.evictedSeq} shown={shown} onJump={jump} />
+        {outline.count >= OVERVIEW_MESSAGES_MIN && (
+          <Overview outline={outline} evictedSeq={answer.evictedSeq} shown={shown} onJump={jump} />
+        )}
       </div>
     </>
   );
