@@ -49,7 +49,7 @@ export async function openView(packageFolder: string, file: string, { write = fa
   const browser: Browser = await launchChromium(chromium!);
   const faults: string[] = [];
   const watched = (page: Page): Page => {
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(60_000); // a busy machine takes its time to start a process
     page.on("pageerror", (error) => faults.push(`thrown: ${error.message}`));
     page.on("console", (message) => message.type() === "error" && faults.push(`logged: ${message.text()}`));
     page.on("request", (request) => {
