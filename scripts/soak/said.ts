@@ -9,6 +9,7 @@ export const WRITING = [
   "shared",
   "sync",
   "rewind",
+  "fork",
   "thin",
   "leave",
   "import",
@@ -23,7 +24,7 @@ export function kindOf(actor: string): Kind {
   return actor.slice(0, actor.lastIndexOf("-")) as Kind;
 }
 
-/** Returns the session that an actor writes to. Actors of the kind `shared` write to one session. */
+/** Returns the session that an actor writes to. Actors of the kind `shared` write to one session, and `fork` also to its forks. */
 export function sessionOf(actor: string): string {
   return kindOf(actor) === "shared" ? "shared" : actor;
 }
@@ -32,8 +33,8 @@ export function sessionOf(actor: string): string {
 export function saidBy(actor: string, number: number): MessageInput {
   const kind = kindOf(actor);
   const id = `${actor} ${number}`;
-  if (kind !== "shared" && kind !== "mcp") return { ...saidAt(actor, number), id };
-  // No calls: other processes may write between any two messages.
+  if (kind !== "shared" && kind !== "mcp" && kind !== "fork") return { ...saidAt(actor, number), id };
+  // No calls: other processes may write between any two messages, or the result may go to another fork.
   const texts = saidAt(actor, 4 * number).parts.flatMap((part) => (part.type === "text" ? part.text : []));
   return { role: "user", content: texts.join(""), id };
 }

@@ -21,6 +21,9 @@ const HOUR_MS = 3_600_000;
 /** The errors of the clock, in hours. It jumps from one to another. */
 const JUMPS = [0, 0, 1, -1, 30, -30, 24 * 400, -24 * 400];
 
+/** More forks would make each check of a round longer. */
+const FORKS_MAX = 10;
+
 const [, , path = "", actor = "", seed, numberMin] = process.argv;
 const random = randomFrom(Number(seed));
 const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)]!;
@@ -45,7 +48,7 @@ let inode: number | undefined;
 
 const isReader = ["read", "search", "backup"].includes(kindOf(actor));
 const store = orEnd(() => openStore(path, { clock, embedder: embedderOf, readonly: isReader && random() < 0.5 }));
-const hasSession = ["append", "batch", "shared", "sync", "rewind", "thin"].includes(kindOf(actor));
+const hasSession = ["append", "batch", "shared", "sync", "rewind", "fork", "thin"].includes(kindOf(actor));
 const session = orEnd(() => (hasSession ? store.session(sessionOf(actor), SETTINGS) : undefined));
 
 /** Ends the process if the store refuses. */
@@ -120,6 +123,24 @@ const ACTIONS: Record<Kind, () => void | Promise<void>> = {
     storing(count, () => void session!.appendAll(messages(count)));
     if (random() < 0.5) session!.rewind({ toMessageId: pick(session!.messages()).id });
     else if (session!.branches().some(({ isUndoable }) => isUndoable)) session!.undo();
+  },
+  fork: () => {
+    const own = ids().filter((id) => id === actor || id.startsWith(`${actor} `));
+    const grown = store.resume(pick(own));
+    const count = 1 + Math.floor(random() * 12);
+    storing(count, () => void grown.appendAll(messages(count)));
+    if (own.length > FORKS_MAX || random() < 0.5) return;
+    const { sessionId, seq } = pick(grown.messages());
+    // Further back is the past of the fork, which only its own parent can fork.
+    const toSeq = sessionId === grown.id ? seq : grown.newest()!.seq;
+    const fork = grown.fork({ id: `${actor} ${own.length}`, toSeq });
+    const [shared, whole] = [fork, grown].map((one) =>
+      one
+        .messages({ seqTo: toSeq })
+        .map(({ id }) => id)
+        .join(),
+    );
+    if (shared !== whole) say({ say: "wrong", text: `${fork.id} shares other messages than ${grown.id} has` });
   },
   thin: () => {
     storing(12, () => void session!.appendAll(messages(12)));
@@ -232,6 +253,7 @@ const ACTIONS: Record<Kind, () => void | Promise<void>> = {
       for (const route of ["session", "outline", "forest", "log"]) await ask(`${route}?session=${id}`, { headers });
       await ask(`messages?session=${id}&limit=40`, { headers });
       await ask(`context?session=${id}&tokensMax=4000`, { headers });
+      if (random() < 0.2) await ask(`context?session=${id}&tokensMax=4000&at=5`, { headers });
     }
     await view.close();
   },

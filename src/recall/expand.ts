@@ -161,9 +161,10 @@ interface Members {
 
 /** Returns the members of a handle; undefined if there are none. A subject may have another root at the log position. */
 function membersOf(
-  { unions, messages, subjects, spans, clusters, themes }: Repositories,
+  repositories: Repositories,
   { level, root, position }: Handle,
 ): (Members & { root: number; position: number }) | undefined {
+  const { unions, messages, subjects, spans, generations } = repositories;
   if (level === "span") {
     const ids = spans.idsBetween({ firstId: root, lastId: position! });
     return ids.length === 0 ? undefined : { root, position: position!, ids };
@@ -189,13 +190,34 @@ function membersOf(
     }
     const steps = new Set(unions.stepsOf(level, held));
     const ids = messages.idsOfSteps([...steps]);
-    const stored = level === "theme" ? themes.byRoot(sessionId, root) : clusters.find(sessionId, root);
-    if (stored !== undefined && stored.logPosition <= at && stored.messageCount !== ids.length) {
-      throw new SyntaxError(`${level} ${root} has ${stored.messageCount} messages, and ${ids.length} are found`);
-    }
+    if (at > generations.newest()!.logPosition) assertWhole(repositories, level, held, ids);
     return { root, position: at, ids, steps };
   }
   const subjectRoot = subjects.rootAt({ root, position: at });
   if (subjectRoot === undefined) return undefined;
   return { root: subjectRoot, position: at, ids: subjects.messageIds({ root: subjectRoot, position: at }) };
+}
+
+/**
+ * Compares the members of a root with a count of them. There is one for what a cluster or theme holds now. What it held before is a
+ * part of that, or of the theme that absorbed it.
+ */
+function assertWhole(
+  { unions, messages, clusters, themes }: Repositories,
+  level: "cluster" | "theme",
+  { sessionId, root, position }: { sessionId: string; root: number; position: number },
+  ids: readonly number[],
+): void {
+  const storedOf = (root: number) =>
+    level === "theme" ? themes.byRoot(sessionId, root) : clusters.find(sessionId, root);
+  const isAbsorbed = level === "theme" && storedOf(root) === undefined;
+  const top = isAbsorbed ? new Coverage(unions, sessionId).themeOf(root) : root;
+  const stored = storedOf(top);
+  if (stored === undefined) return;
+  const { logPosition, messageCount } = stored;
+  const isNow = !isAbsorbed && logPosition <= position;
+  const stepsNow = isNow ? [] : unions.stepsOf(level, { sessionId, root: top, position: logPosition });
+  const count = isNow ? ids.length : messages.idsOfSteps(stepsNow).length;
+  if (count !== messageCount)
+    throw new SyntaxError(`${level} ${top} has ${messageCount} messages, and ${count} are found`);
 }

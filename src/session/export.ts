@@ -5,6 +5,7 @@ import type { SessionSettings } from "../core/options.ts";
 import { heldTime } from "../core/times.ts";
 import type { Entry } from "../store/entries.ts";
 import type { Item } from "../store/items.ts";
+import type { Path } from "../store/paths.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { SessionRow, Unreadable } from "../store/sessions.ts";
 
@@ -90,11 +91,11 @@ export interface ExportOptions {
  * @throws {StoreError} `SESSION_NOT_FOUND` before the first line; `STORE_CORRUPT` if `onUnreadable` is not given.
  */
 export function* exportLines(repositories: Repositories, options: ExportOptions): Generator<ExportLine> {
-  const { database, sessions, messages, paths } = repositories;
+  const { database, sessions, messages } = repositories;
   for (const { id, row } of sessionsInOrder(repositories, options)) {
     if (row !== undefined && database.read(() => sessions.byId(id)) === undefined) continue; // forgotten meanwhile
     const ends = database.read(() =>
-      paths.of(id).map(({ sessionId, seqFirst, seqLast }) => {
+      readablePath(repositories, id, options).map(({ sessionId, seqFirst, seqLast }) => {
         return { sessionId, seqFirst, seqLast: Math.min(seqLast, messages.lastSeq(sessionId)?.seq ?? -1) };
       }),
     );
@@ -119,6 +120,18 @@ export function* exportLines(repositories: Repositories, options: ExportOptions)
     for (; !next.done; next = waiting.next()) yield entryLine(id, next.value);
   }
   yield* itemLines(repositories, options);
+}
+
+/** Of a fork that does not say what it shares, only its own messages are exported. */
+function readablePath({ database, paths }: Repositories, id: string, { onUnreadable }: ExportOptions): Path {
+  try {
+    return database.read(() => paths.of(id));
+  } catch (error) {
+    if (!StoreError.is(error, "STORE_CORRUPT") || onUnreadable === undefined) throw error;
+    onUnreadable({ sessionId: id, reason: error.details.reason });
+    const { MAX_SAFE_INTEGER: last } = Number;
+    return [{ sessionId: id, seqFirst: 0, seqLast: last, logPosition: last }];
+  }
 }
 
 /** After a damaged entry, the other entries of the session are left out. */
@@ -166,18 +179,25 @@ interface AskedSession {
 /** Returns the sessions with these ids, oldest first, but parents before their children. */
 export function sessionsInOrder(repositories: Repositories, options: ExportOptions): AskedSession[] {
   const { database, sessions } = repositories;
-  const ids = options.sessions ?? database.read(() => sessions.ids());
-  const asked = ids.flatMap((id): AskedSession[] => {
+  const tolerating = <T>(sessionId: string, read: () => T, otherwise: T): T => {
     try {
-      const row = database.read(() => sessions.byId(id));
-      if (row !== undefined) return [{ id, row }];
-      if (options.sessions === undefined) return []; // forgotten meanwhile
-      throw new StoreError("SESSION_NOT_FOUND", { sessionId: id });
+      return database.read(read);
     } catch (error) {
       if (!StoreError.is(error, "STORE_CORRUPT") || options.onUnreadable === undefined) throw error;
-      options.onUnreadable({ sessionId: id, reason: error.details.reason });
-      return [{ id }];
+      options.onUnreadable({ sessionId, reason: error.details.reason });
+      return otherwise;
     }
+  };
+  const named = (id: string): AskedSession => {
+    const row = sessions.byId(id);
+    if (row === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: id });
+    return { id, row };
+  };
+  // In one snapshot, a session that is listed and has no row is damaged, and not forgotten meanwhile.
+  const asked = database.read(() => {
+    if (options.sessions !== undefined) return options.sessions.map((id) => tolerating(id, () => named(id), { id }));
+    tolerating("", () => sessions.assertWhole(), undefined);
+    return sessions.ids().map((id) => tolerating(id, (): AskedSession => ({ id, row: sessions.known(id) }), { id }));
   });
   const waiting = new Map(asked.map((session) => [session.id, session]));
   const ordered: AskedSession[] = [];

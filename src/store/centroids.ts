@@ -21,8 +21,8 @@ interface CentroidRow {
 /** A row as SQLite returns it. In a damaged file, the sum can have any type. */
 type ClusterRow = Record<"rootId" | "logPosition", number> & { settledAt: number | null; centroidSum: unknown };
 
-/** SQL: selects each cluster once. Of the rows that forks share, it takes the one of the session that began the cluster. */
-const CLUSTERS = `SELECT ${CLUSTER.of("c")} FROM clusters c WHERE ${IS_BEGUN_HERE}`;
+/** SQL: the columns of a cluster as they are stored. */
+const NOT_DECODED = String(CLUSTER.of("c"));
 
 export class CentroidRepository extends Repository {
   // Every recall runs these.
@@ -30,17 +30,19 @@ export class CentroidRepository extends Repository {
   readonly stamp = this.statement<[], StampRow>`
     SELECT id AS generation, ${STAMP} FROM generations ORDER BY id DESC LIMIT 1`.get;
   readonly newestPosition = this.statement<[], number>`${NEWEST_POSITION}`.pluck().one;
-  // SQLite answers these two from an index, which is much smaller than the table.
-  readonly clusterCount = this.statement<[], number>`SELECT count(*) FROM clusters c WHERE ${IS_BEGUN_HERE}`.pluck()
-    .one;
-  /** The roots of all clusters, in no order. */
-  readonly roots = this.statement<[], number>`SELECT root_id FROM clusters c WHERE ${IS_BEGUN_HERE}`.pluck().all;
+  // The rows are long, so SQLite answers these two from indexes, and each from another one: an index that lacks rows does not show it.
+  readonly clusterCount = this.statement<[], number>`
+    SELECT count(*) FROM clusters c INDEXED BY clusters_by_session WHERE ${IS_BEGUN_HERE}`.pluck().one;
+  readonly #roots = this.statement<[], number>`
+    SELECT root_id FROM clusters c INDEXED BY sqlite_autoindex_clusters_1 WHERE ${IS_BEGUN_HERE}`.pluck().all;
   // NOT INDEXED makes SQLite seek by id, because few rows of the log are newer than the position.
   /** The roots of clusters that were started, joined or settled after a log position, in no order. */
   readonly changedSince = this.statement<[position: number], number>`
     SELECT DISTINCT root FROM unions NOT INDEXED WHERE id > ? AND level = 'cluster'`.pluck().all;
-  readonly #one = this.statement<[root: number], ClusterRow>`${CLUSTERS} AND c.root_id = ?`;
-  readonly #every = this.statement<[], ClusterRow>`${CLUSTERS} ORDER BY c.root_id`;
+  readonly #one = this.statement<[root: number], ClusterRow>`
+    SELECT ${NOT_DECODED} FROM clusters c WHERE ${IS_BEGUN_HERE} AND c.root_id = ?`;
+  readonly #every = this.statement<[], ClusterRow>`
+    SELECT ${NOT_DECODED} FROM clusters c NOT INDEXED WHERE ${IS_BEGUN_HERE}`;
 
   /** Yields the centroids of these clusters in the given order. @throws {SyntaxError} if a row is damaged. */
   *centroids(roots: Iterable<number>): Generator<CentroidRow> {
@@ -52,23 +54,29 @@ export class CentroidRepository extends Repository {
     }
   }
 
-  /**
-   * Yields every centroid in order of root. The connection can only read until the generator ends.
-   *
-   * @throws {SyntaxError} if a row is damaged, or if table and index disagree.
-   */
+  /** In no order. */
+  roots(): number[] {
+    const roots = this.#roots();
+    this.#assertEach(new Set(roots));
+    return roots;
+  }
+
+  /** Yields in no order. The connection can only read until the generator ends. */
   *everyCentroid(): Generator<CentroidRow> {
     const { dimension } = this.stamp()!;
-    let [count, before] = [0, Number.NEGATIVE_INFINITY];
+    const roots = new Set<number>();
     for (const row of this.#every.iterate()) {
-      if (row.rootId <= before) throw new SyntaxError(`cluster ${row.rootId} comes after cluster ${before}`);
-      before = row.rootId;
-      count += 1;
+      roots.add(row.rootId);
       const centroid = centroidOf(row, dimension);
       if (centroid !== undefined) yield centroid;
     }
-    const indexed = this.clusterCount(); // read from an index
-    if (count !== indexed) throw new SyntaxError(`the table has ${count} clusters, and its index has ${indexed}`);
+    this.#assertEach(roots);
+  }
+
+  /** A list that a damaged page makes shorter, or in which it repeats clusters, is not that of all clusters. */
+  #assertEach(roots: ReadonlySet<number>): void {
+    const counted = this.clusterCount();
+    if (roots.size !== counted) throw new SyntaxError(`${roots.size} clusters are found, and an index has ${counted}`);
   }
 }
 

@@ -114,8 +114,9 @@ const SILENT_MS = `(@nowMs - ${timeOf("DESC")})`;
 const IS_IDLE = `${SILENT_MS} > ${IDLE_AFTER_MS}`;
 const IS_OVER = `${SILENT_MS} > min(${timeOf("DESC")} - ${timeOf("ASC")}, ${SETTLE_AFTER_MS_MAX})`;
 
-/** Read from the index alone, so that a damaged row does not hide its session. */
-const BRANCH_IDS = "SELECT id FROM sessions INDEXED BY sessions_superseded WHERE superseded_at_ms IS NOT NULL";
+/** The index and the row must both say it, so that damage of one does not hide a session. */
+const BRANCH_IDS = `SELECT id FROM sessions INDEXED BY sessions_superseded
+  WHERE superseded_at_ms IS NOT NULL AND +superseded_at_ms IS NOT NULL`;
 const isOnPath = (id: string): string => `(${id} IN (${BRANCH_IDS})) IS NOT TRUE`;
 
 /** Sessions are chosen by their newest messages. Only messages of chosen sessions are counted. */
@@ -185,6 +186,9 @@ export class SessionRepository extends Repository {
   readonly #isWhole = this.statement<[], number>`
     SELECT (SELECT count(*) FROM sessions NOT INDEXED) = (SELECT count(*) FROM sessions INDEXED BY sessions_by_project)`.pluck()
     .one;
+  readonly #indexedCount = this.statement<[ids: string], number>`
+    SELECT count(*) FROM json_each(?) given JOIN sessions s INDEXED BY sqlite_autoindex_sessions_1 ON s.id = given.value`.pluck()
+    .one;
   // Whole rows, so that their checksums are compared: also those before the opening, which may be a damaged one.
   readonly #openings = this.statement<{ ids: string }, RowOf<typeof MESSAGE>>`
     SELECT ${MESSAGE.of("m")} FROM json_each(@ids) given JOIN messages m ON m.session_id = given.value
@@ -193,11 +197,12 @@ export class SessionRepository extends Repository {
         ${UNOPENED_CHECKED})`;
   readonly #themesOf = this.statement<[id: string], RowOf<typeof THEME>>`
     SELECT ${THEME} FROM themes WHERE session_id = ?`;
-  /** The messages of a session that are in no theme. */
+  /** The messages of a session that are in no theme. The rows say it, too: an index may name others. */
   readonly #outside = this.statement<{ id: string; graduatedSeq: number; seqLast: number }, RowOf<typeof MESSAGE>>`
     SELECT ${MESSAGE} FROM messages WHERE id IN (
       SELECT id FROM messages WHERE session_id = @id AND seq BETWEEN @graduatedSeq AND @seqLast
-      UNION ALL SELECT id FROM messages WHERE session_id = @id AND seq < @graduatedSeq AND seq <= @seqLast AND pinned = 1)`;
+      UNION ALL SELECT id FROM messages WHERE session_id = @id AND seq < @graduatedSeq AND seq <= @seqLast AND pinned = 1)
+    AND +session_id = @id AND +seq <= @seqLast AND (+seq >= @graduatedSeq OR +pinned = 1)`;
   readonly #sharedCounts = this.statement<Piece, { messageCount: number; forgottenCount: number }>`
     SELECT @seqLast - @seqFirst + 1 - forgotten AS messageCount, forgotten AS forgottenCount FROM (
       SELECT count(*) AS forgotten FROM forgotten_messages
@@ -304,13 +309,17 @@ export class SessionRepository extends Repository {
     this.#seal(id);
   }
 
-  /** Ids of the sessions whose own or external id begins with `prefix`, in order. */
+  /** Ids of the sessions whose own or external id begins with `prefix`, in order. @throws {SyntaxError} if one is damaged. */
   idsWith(prefix: string, project: string | undefined): string[] {
     const [own, external] = [sessions.id, sessions.externalId].map((column) =>
       and(gte(column, prefix), lt(column, prefix + LAST_CHARACTER)),
     );
     const isOfProject = project === undefined ? undefined : eq(sessions.project, project);
-    return this.#idsWhere(and(or(own, external), isOfProject, sql.raw(isOnPath("sessions.id"))), sessions.id);
+    const ids = this.#idsWhere(and(or(own, external), isOfProject, sql.raw(isOnPath("sessions.id"))), sessions.id);
+    if (ids.length > 0 && this.#indexedCount(JSON.stringify(ids)) !== ids.length) {
+      throw new SyntaxError("a session has another id in its index than in its row");
+    }
+    return ids;
   }
 
   /** Oldest first. */
@@ -353,9 +362,14 @@ export class SessionRepository extends Repository {
     return { due, last: page.length < limit ? undefined : page.at(-1)!.id };
   }
 
+  /** @throws {SyntaxError} if a session is missing. */
+  assertWhole(): void {
+    if (this.#isWhole() !== 1) throw new SyntaxError("the sessions and their index by project do not agree");
+  }
+
   /** Newest first. @throws {SyntaxError} if a session is missing or damaged. */
   list(options: SessionsOptions): SessionOverview[] {
-    if (this.#isWhole() !== 1) throw new SyntaxError("the sessions and their index by project do not agree");
+    this.assertWhole();
     return this.#checked(pageOf(options));
   }
 

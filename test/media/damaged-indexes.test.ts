@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openStore, type Store } from "../../src/index.ts";
-import { inDatabase, loseFromIndex } from "../support/rows.ts";
+import { emptyPage, fillIndex, inDatabase, loseFromIndex } from "../support/rows.ts";
 import { talk, user } from "../support/said.ts";
 import { openedStore, tickingClock } from "../support/temporary-store.ts";
 
@@ -69,7 +69,7 @@ describe("an index that lacks rows", () => {
     ["messages_by_seq", "seq = 40", ["sessions", "render", "messages"]],
     ["messages_pinned", "seq = 0", ["sessions", "render", "render flat"]],
     ["themes_by_session", "root_id % 2 = 0", ["sessions", "render", "roots"]],
-    ["clusters_by_session", "seq_last < 20", ["sessions", "roots"]],
+    ["clusters_by_session", "seq_last < 20", ["sessions", "roots", "nearestRoots"]],
     ["clusters_by_subject", "session_id = 'a'", ["subjects"]],
     ["unions_by_node", "kind IN ('start', 'join')", ["find"]],
     ["unions_by_session", "id > 10", ["find"]],
@@ -77,6 +77,13 @@ describe("an index that lacks rows", () => {
   ])("%s, of rows with %s: nothing wrong is shown", (index, lost, reads) => {
     const store = damagedStore((path) => loseFromIndex(path, index, lost));
     for (const name of reads) {
+      expect(() => READS[name](store), name).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+    }
+  });
+
+  test("of the clusters: nothing wrong is shown", () => {
+    const store = damagedStore((path) => emptyPage(path, "sqlite_autoindex_clusters_1"));
+    for (const name of ["nearestRoots", "subjects"] as const) {
       expect(() => READS[name](store), name).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
     }
   });
@@ -89,6 +96,24 @@ describe("an index that lacks rows", () => {
     expect(store.resume("b").messages()).toHaveLength(41);
     expect(store.resume("a").messages({ seqFrom: 10 })).toHaveLength(31);
   });
+});
+
+describe("an index that has rows which do not belong in it", () => {
+  test.each<[index: string, condition: string, reads: (keyof typeof READS)[]]>([
+    ["messages_pinned", "seq = 1", ["sessions", "render", "render flat"]],
+    ["clusters_by_subject", "settled_at IS NULL", ["subjects"]],
+  ])("%s, with rows of %s: nothing wrong is shown", (index, condition, reads) => {
+    const store = damagedStore((path) => fillIndex(path, index, () => condition));
+    for (const name of reads) {
+      expect(() => READS[name](store), name).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+    }
+  });
+});
+
+test("a session that an index takes for a branch is listed", () => {
+  const store = damagedStore((path) => fillIndex(path, "sessions_superseded", () => "id = 'a'"));
+  expect(store.sessions().map(({ id }) => id)).toEqual(["b", "a"]);
+  expect(store.sessionIds({ prefix: "" })).toEqual(["a", "b"]);
 });
 
 describe("a row that is damaged", () => {

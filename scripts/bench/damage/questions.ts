@@ -23,11 +23,17 @@ export function questionsOf(store: Store): Question[] {
     { name: "sessions", ask: (from) => from.sessions() },
     { name: "sessionIds", ask: (from) => from.sessionIds({ prefix: "" }) },
     { name: "subjects", ask: (from) => from.subjects() },
+    ...store.subjects().map(({ subject }) => ({ name: "subject", ask: (from: Store) => from.subject(subject) })),
+    { name: "recap", ask: (from) => from.recap({ sinceMs: 0 }) },
+    { name: "export", ask: (from) => [...from.export()] },
     ...QUERIES.map((query) => ({ name: `recall ${query}`, ask: (from: Store) => from.recall(query, { limit: 10 }) })),
     { name: "nearestRoots", ask: (from) => from.nearestRoots("tide table of the harbor") },
   ];
   for (const { id, messageCount } of store.sessions()) {
     questions.push({ name: "roots", ask: (from) => from.resume(id).roots() });
+    questions.push({ name: "info", ask: (from) => from.resume(id).info() });
+    questions.push({ name: "newest", ask: (from) => from.resume(id).newest() });
+    questions.push({ name: "branches", ask: (from) => from.resume(id).branches() });
     for (let seqFrom = 0; seqFrom < messageCount; seqFrom += 10) {
       questions.push({ name: "messages", ask: (from) => from.resume(id).messages({ seqFrom, limit: 10 }) });
     }

@@ -1,12 +1,13 @@
-import { openStore } from "../../../src/index.ts";
+import { openStore, type Store } from "../../../src/index.ts";
 import { conversation } from "../conversations.ts";
 import { take } from "../messages.ts";
 
 const SESSIONS = ["ash", "birch", "cedar", "elm"];
 const MESSAGES = 60;
+const FORK_MESSAGES = 24;
 const SETTINGS = { hotSize: 8, overlap: 2, evictBatch: 6, maxThemes: 4, openClustersMax: 6, resolveTokensMin: 60 };
 
-/** Writes a store that has something in every table: summaries, subjects, long outputs, titles, metadata, forgotten messages. */
+/** Writes a store that has something in every table: summaries, subjects, long outputs, titles, metadata, forgotten messages, forks, branches. */
 export async function writeStore(path: string): Promise<void> {
   let now = Date.UTC(2026, 0, 5);
   const store = openStore(path, { clock: () => (now += 45_000) });
@@ -29,7 +30,19 @@ export async function writeStore(path: string): Promise<void> {
   }
   const forgotten = store.resume("elm").messages({ seqFrom: 7, limit: 1 })[0]!;
   store.forget("elm", { messageIds: [forgotten.id] });
+  const fork = store.resume("birch").fork({ id: "willow", toSeq: lastOfStep(store, "birch", 35) });
+  for (const message of take(conversation(SESSIONS.length + 1), FORK_MESSAGES)) fork.append(message);
+  await fork.resolveDirty();
+  fork.compact();
+  fork.fork({ id: "young willow" });
+  store.resume("ash").rewind({ toSeq: lastOfStep(store, "ash", 55) });
   now += 3 * 86_400_000; // the sessions are idle, so that their clusters settle and get subjects
   await store.upkeep();
   store.close();
+}
+
+/** Returns the first seq from `seqFrom` on that ends a step. */
+function lastOfStep(store: Store, id: string, seqFrom: number): number {
+  const after = store.resume(id).messages({ seqFrom: seqFrom + 1 });
+  return after.find(({ role }) => role === "user")!.seq - 1;
 }
