@@ -135,17 +135,20 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
     return { draft, summary: summary === -1 ? undefined : summary };
   };
   const overlap = new Map<number, ThemePlace>();
-  for (const { stepId, clusterRoot, position } of unions.newestEntered(state.sessionId, overlapSteps.size)) {
-    const windowIds = overlapSteps.get(stepId);
-    if (windowIds === undefined) continue;
+  const entered = new Map(
+    unions.newestEntered(state.sessionId, overlapSteps.size).map((entry) => [entry.stepId, entry]),
+  );
+  for (const [stepId, windowIds] of overlapSteps) {
+    // If the first step of a cluster was forgotten, the next one has its place in the log, which may be earlier.
+    const entry = entered.get(stepId) ?? unions.entered(state.sessionId, stepId);
+    if (entry === undefined) {
+      const reason = `the log does not say when steps of session "${state.sessionId}" entered the forest`;
+      throw new StoreError("STORE_CORRUPT", { path: repositories.database.path, reason });
+    }
+    const { clusterRoot, position } = entry;
     const { draft, summary } = draftPlace(clusterRoot, position);
     for (const id of windowIds) overlap.set(id, { theme: draft.index, summary });
     if (summary === undefined) draft.uncoveredCount -= windowIds.length;
-    overlapSteps.delete(stepId);
-  }
-  if (overlapSteps.size > 0) {
-    const reason = `the log does not say when steps of session "${state.sessionId}" entered the forest`;
-    throw new StoreError("STORE_CORRUPT", { path: repositories.database.path, reason });
   }
 
   const themes = drafts.map(({ view, summaries, uncoveredCount }): ThemeView => {

@@ -43,6 +43,18 @@ function bytesHold(path: string, text: string): boolean {
 }
 
 describe("forgetting messages", () => {
+  test("whichever message it was, contexts can be made", async () => {
+    const store = temporaryStore();
+    say(store.session("s", { ...SMALL, overlap: 4 }), 12);
+    for (const { id } of store.resume("s").messages()) {
+      const path = temporaryPath();
+      await store.backup(path);
+      const copy = openedStore(path);
+      copy.forget("s", { messageIds: [id] });
+      expect(() => copy.resume("s").render({ tokensMax: 4_000 }), `without message ${id}`).not.toThrow();
+    }
+  });
+
   test("takes them, their steps and every byte of them, and leaves the rest as it was", async () => {
     const path = temporaryPath();
     const store = openedStore(path, { summarizer: scriptedSummarizer("good") });
