@@ -3,25 +3,33 @@ import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import type { Message, MessageInput } from "../core/message.ts";
 import type { OpenedStore } from "../session/opened-store.ts";
 import { type FactRow, type FactTables, WITHOUT_PATH } from "../store/fact-rows.ts";
+import { freeIdBlock, needsIdBlock, takeIdBlock } from "../store/id-blocks.ts";
 import type { MessagePlace } from "../store/pushed-rows.ts";
 import { sessionRows } from "../store/session-rows.ts";
+import { ForgottenMessages } from "../store/tombstones.ts";
 import type { WriteRowsTerms, WrittenSession } from "../store/write-rows.ts";
+import { isInOwnBlock } from "./id-block.ts";
 import type { SessionOnHub } from "./read-session.ts";
 
 /** The parts of a session that only this store has. */
-interface Own {
+export interface Own {
   /** The messages of the path, and those of each superseded branch, in order. */
   messages: Map<string, MessagePlace[]>;
+  /** Superseded branches, with or without messages. */
+  branchCount: number;
   entries: FactTables["entries"][];
   items: FactTables["items"][];
   summaryCount: number;
+  /** Messages on the hub that were forgotten in this store. */
   forgottenIds: number[];
 }
 
 /**
  * Writes what the hub has of a session, and puts what only this store has into sessions of their own: one for the path with its
- * entries and items, and one for each superseded branch. Their messages get new ids. Call it inside a transaction.
+ * entries and items, and one for each superseded branch. Their messages get new ids, and no copy of this file gives the same ones.
+ * Call it inside a transaction.
  *
+ * @param newestId  The highest id of the session on the hub.
  * @param known  The session that the path goes on in, if it is still there; else a new one. Messages are told apart by the ids that
  *   an agent gave to them.
  */
@@ -29,10 +37,15 @@ export function writeForked(
   store: OpenedStore,
   sessionId: string,
   onHub: SessionOnHub,
+  own: Own,
   terms: WriteRowsTerms,
-  known?: string,
+  { newestId, known }: { newestId: number; known?: string | undefined },
 ): WrittenSession & { forkId: string | null } {
-  const own = ownOf(store, sessionId, onHub);
+  const { repositories } = store;
+  if (hasSaidMore(own) && (needsIdBlock(repositories, newestId) || isInOwnBlock(repositories, newestId))) {
+    const { takeBlock = freeIdBlock } = terms;
+    takeIdBlock(repositories, takeBlock(Math.max(newestId, repositories.sequences.newest())));
+  }
   const { messages, entries, items, summaryCount, forgottenIds } = own;
   const path = messages.get(sessionId) ?? [];
   const forkId = path.length + entries.length === 0 ? null : makeFork(store, sessionId, path, entries, known);
@@ -43,23 +56,30 @@ export function writeForked(
     ...written.notes,
     ...ofBranches.map((id) => `Superseded messages of this store are in session ${id}.`),
   ];
-  for (const item of items) store.repositories.items.put({ ...item, sessionId: forkId ?? sessionId });
+  for (const item of items) repositories.items.put({ ...item, sessionId: forkId ?? sessionId });
   if (summaryCount > 0) {
     notes.push(`Summaries that only this store had are left out: ${summaryCount}. \`resolveDirty\` makes others.`);
   }
-  const came = new Set(onHub.messageIds());
-  const back = forgottenIds.filter((id) => came.has(id));
-  if (back.length > 0) store.forget(sessionId, { messageIds: back });
+  if (forgottenIds.length > 0) store.forget(sessionId, { messageIds: forgottenIds });
   return { ...written, notes, forkId };
 }
 
-function ownOf({ repositories }: OpenedStore, sessionId: string, onHub: SessionOnHub): Own {
-  const onHubIds = { entries: new Set(), items: new Set(), summaries: new Set() };
+/** False if the store has only forgotten messages of what is on the hub. */
+export function hasSaidMore({ messages, branchCount, entries }: Own): boolean {
+  return messages.size + branchCount + entries.length > 0;
+}
+
+export function ownOf({ repositories }: OpenedStore, sessionId: string, onHub: SessionOnHub): Own {
+  const onHubIds = { entries: new Set(), items: new Set(), summaries: new Set(), sessions: new Set() };
   // Two copies of one file give the same id to different messages.
-  const digests = new Map<number, string>();
+  const digests = new Map<number, Buffer>();
+  let forgottenThere = new ForgottenMessages(null);
   for (const fact of onHub.rows()) {
-    if (fact.table === "messages") digests.set(fact.row.id, fact.row.digest.toString("hex"));
-    if (fact.table === "entries" || fact.table === "summaries") onHubIds[fact.table].add(fact.row.id);
+    if (fact.table === "origin") forgottenThere = new ForgottenMessages(fact.row.tombstoneKey);
+    if (fact.table === "tombstones") forgottenThere.add(fact.row);
+    if (fact.table === "messages") digests.set(fact.row.id, fact.row.digest);
+    if (fact.table === "entries" || fact.table === "summaries" || fact.table === "sessions")
+      onHubIds[fact.table].add(fact.row.id);
     if (fact.table === "items") onHubIds.items.add(nameOf(fact.row));
   }
   const facts: FactRow[] = [];
@@ -68,15 +88,17 @@ function ownOf({ repositories }: OpenedStore, sessionId: string, onHub: SessionO
   }
   const messages = new Map<string, MessagePlace[]>();
   for (const place of repositories.pushedRows.places({ id: sessionId })) {
-    if (digests.get(place.id) === place.digest.toString("hex")) continue;
+    if (digests.get(place.id)?.equals(place.digest) || forgottenThere.has(place.id, place.digest)) continue;
     messages.set(place.sessionId, [...(messages.get(place.sessionId) ?? []), place]);
   }
+  const forgottenHere = repositories.tombstones.forgottenIn(sessionId);
   return {
     messages,
+    branchCount: repositories.sessions.branchIds(sessionId).filter((id) => !onHubIds.sessions.has(id)).length,
     entries: facts.flatMap((fact) => (fact.table === "entries" && !onHubIds.entries.has(fact.row.id) ? fact.row : [])),
     items: facts.flatMap((fact) => (fact.table === "items" && !onHubIds.items.has(nameOf(fact.row)) ? fact.row : [])),
     summaryCount: facts.filter(({ table, row }) => table === "summaries" && !onHubIds.summaries.has(row.id)).length,
-    forgottenIds: repositories.tombstones.ofSession(sessionId).flatMap(({ messageId }) => messageId ?? []),
+    forgottenIds: [...digests].flatMap(([id, digest]) => (forgottenHere.has(id, digest) ? id : [])),
   };
 }
 

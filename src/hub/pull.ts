@@ -10,12 +10,13 @@ import {
   setCopy,
   takeForgottenCopy,
 } from "../store/hub-notes.ts";
-import { BLOCK_MAX, blockOf } from "../store/id-block.ts";
-import { needsIdBlock, storeIdOf } from "../store/id-blocks.ts";
+import { blockOf } from "../store/id-block.ts";
+import { freeIdBlock, needsIdBlock, storeIdOf } from "../store/id-blocks.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { WriteRowsTerms, WrittenSession } from "../store/write-rows.ts";
 import type { HubConnection } from "./connection.ts";
-import { writeForked } from "./fork.ts";
+import { hasSaidMore, ownOf, writeForked } from "./fork.ts";
+import { grantedBlock, isInOwnBlock, leaveSharedBlock } from "./id-block.ts";
 import type { SessionKey } from "./places.ts";
 import { beginsWith, deleteUnusedArtifacts } from "./push.ts";
 import { fetchSession, type SessionOnHub } from "./read-session.ts";
@@ -82,16 +83,21 @@ export async function pullSession(
   }
   // If the answer to the commit is lost, the next attempt finds that the store has it all.
   let result: Omit<PulledSession, "isHolder"> | undefined;
-  const pull = async (client: PoolClient, spool: Spool): Promise<boolean> => {
+  let terms: WriteRowsTerms | undefined;
+  let newestId = 0;
+  /** Undefined if the store has to ask for a block of ids first. */
+  const pull = async (client: PoolClient, spool: Spool): Promise<boolean | undefined> => {
     const row = await findSession(hub, client, sessionId, { project, of, take });
+    newestId = row.newestId;
+    const mayFork = fork || of !== undefined;
+    const needsBlock = needsIdBlock(repositories, newestId) || (mayFork && isInOwnBlock(repositories, newestId));
+    if (terms === undefined && needsBlock) return undefined;
     const onHub = await fetchSession(client, row, sessionId, spool);
-    const block = needsIdBlock(repositories, row.newestId) ? await grantedBlock(client, store, row) : undefined;
-    const terms: WriteRowsTerms = { ...WRITE_TERMS, ...(block !== undefined && { takeBlock: () => block }) };
     await client.query(`SET LOCAL idle_in_transaction_session_timeout = ${WRITING_MS_MAX}`);
     const isHolder = row.holder === storeId;
     const notes = { origin: row.origin === storeId ? undefined : row.origin, isCopy: !isHolder || undefined };
     const when = of !== undefined && !isHolder ? "always" : fork ? "if both have gone on" : "never";
-    result = added(result, writtenIn(store, sessionId, onHub, { row, terms, fork: when, notes }));
+    result = added(result, writtenIn(store, sessionId, onHub, { row, terms: terms ?? WRITE_TERMS, fork: when, notes }));
     if (!take || isHolder) return isHolder;
     if (row.lastId > row.markedId) await takeBackUnfinished(client, row, onHub);
     await client.query(
@@ -102,18 +108,32 @@ export async function pullSession(
   };
   // The lock keeps pushes out. Whoever may only read cannot lock.
   const isolation = take ? undefined : "REPEATABLE READ";
-  const isHolder = await hub.transaction(
-    async (client) => {
-      const spool = new Spool(store.path);
-      try {
-        return await pull(client, spool);
-      } finally {
-        spool.close();
-      }
-    },
-    signal,
-    isolation,
-  );
+  const attempt = (): Promise<boolean | undefined> =>
+    hub.transaction(
+      async (client) => {
+        const spool = new Spool(store.path);
+        try {
+          return await pull(client, spool);
+        } finally {
+          spool.close();
+        }
+      },
+      signal,
+      isolation,
+    );
+  let isHolder: boolean | undefined;
+  try {
+    isHolder = await attempt();
+    if (isHolder === undefined) {
+      const block = (await grantedBlock(hub, repositories, newestId, signal)) ?? 0;
+      terms = { ...WRITE_TERMS, takeBlock: (aboveId) => (block > blockOf(aboveId) ? block : freeIdBlock(aboveId)) };
+      isHolder = (await attempt())!;
+    }
+  } catch (error) {
+    const isOfCopy = StoreError.is(error, "SESSION_DIVERGED") || StoreError.is(error, "ID_TAKEN");
+    if (isOfCopy) await leaveSharedBlock(hub, repositories, newestId, signal);
+    throw error;
+  }
   if (isHolder) setCopy(repositories, sessionId, false);
   return { ...result!, isHolder };
 }
@@ -192,17 +212,6 @@ async function takeBackUnfinished(client: PoolClient, row: HubRow, onHub: Sessio
   );
 }
 
-/** Asks for a block of ids, which the hub gives to no other store. Undefined if the role may only read, or no block is left. */
-async function grantedBlock(client: PoolClient, store: OpenedStore, { newestId }: HubRow): Promise<number | undefined> {
-  const above = blockOf(Math.max(newestId, store.repositories.sequences.newest()));
-  const allowed = "has_function_privilege('coppice.grant_block(bigint)', 'execute')";
-  const { rows } = await client.query<{ isAllowed: boolean }>(`SELECT ${allowed} AS "isAllowed"`);
-  if (!rows[0]!.isAllowed) return undefined;
-  const granted = await client.query<{ block: number }>("SELECT coppice.grant_block($1) AS block", [above]);
-  const { block } = granted.rows[0]!;
-  return block > BLOCK_MAX ? undefined : block;
-}
-
 type WrittenIn = WrittenSession & { forkId: string | null };
 
 /** When what only the store has becomes a session of its own. */
@@ -221,7 +230,7 @@ function writtenIn(
     const written =
       fork !== "always" && hasGoneOn(repositories, sessionId, onHub, row)
         ? { sessionId, outcome: "known" as const, newCount: 0, notes: [], forkId: null }
-        : writtenOrForked(store, sessionId, onHub, terms, fork);
+        : writtenOrForked(store, sessionId, onHub, { row, terms, fork });
     noteOnHub(repositories, sessionId, { ...notes, seen: [onHub.factsDigest] });
     keepNotes(repositories, []); // its next push tells the hub what was forgotten, even if it is the first
     return written;
@@ -247,19 +256,21 @@ function writtenOrForked(
   store: OpenedStore,
   sessionId: string,
   onHub: SessionOnHub,
-  terms: WriteRowsTerms,
-  fork: ForkWhen,
+  { row: { newestId }, terms, fork }: { row: HubRow; terms: WriteRowsTerms; fork: ForkWhen },
 ): WrittenIn {
   if (fork === "always") {
     const { forkId: known } = hubNotesOf(store.repositories, sessionId);
-    const written = writeForked(store, sessionId, onHub, terms, known);
+    const own = ownOf(store, sessionId, onHub);
+    const written = writeForked(store, sessionId, onHub, own, terms, { newestId, known });
     if (written.forkId !== null) noteOnHub(store.repositories, sessionId, { forkId: written.forkId });
     return written;
   }
   try {
     return { ...store.writeRows(onHub.rows(), terms), forkId: null };
   } catch (error) {
-    if (fork === "never" || !StoreError.is(error, "SESSION_DIVERGED")) throw error;
-    return writeForked(store, sessionId, onHub, terms);
+    if (!StoreError.is(error, "SESSION_DIVERGED")) throw error;
+    const own = ownOf(store, sessionId, onHub);
+    if (fork === "never" && hasSaidMore(own)) throw error;
+    return writeForked(store, sessionId, onHub, own, terms, { newestId });
   }
 }

@@ -4,12 +4,15 @@ import { hubNotesOf, noteOnHub } from "../store/hub-notes.ts";
 import type { IndexedRow, MessageBatch, MessagePlace } from "../store/pushed-rows.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { sessionRows } from "../store/session-rows.ts";
+import { ForgottenMessages } from "../store/tombstones.ts";
 import type { HubConnection } from "./connection.ts";
 import { buryMessages, burySession } from "./forgetting.ts";
+import { leaveSharedBlock } from "./id-block.ts";
 import { indexedMessage } from "./indexed-message.ts";
 import { type HubPlace, insertRows, type SessionKey } from "./places.ts";
 import {
   chunksOf,
+  decodeRows,
   encodeLines,
   encodeMessage,
   encodeRows,
@@ -122,10 +125,12 @@ async function pushWhole(
       countBefore ??= row.message_count;
       const reader = new SnapshotReader(repositories, name);
       const taken = await advance(client, { ...place, sessionNo: row.session_no }, row, reader);
-      return { ...taken, count: reader.sentCount ?? row.message_count };
+      return { ...taken, count: reader.sentCount ?? row.message_count, newestId: row.newest_id };
     }, signal);
     hasSent ||= step.outcome === "pushed";
     if (!step.isDone) continue;
+    const isOfCopy = step.outcome === "behind" || step.outcome === "diverged";
+    if (isOfCopy && step.newestId !== null) await leaveSharedBlock(hub, repositories, step.newestId, signal);
     const messageCount = Math.max(0, step.count - countBefore!);
     const hasPushed = step.outcome === "unchanged" && (hasSent || messageCount > 0);
     const { forgottenIds = [], hasUnsent = false } = step;
@@ -206,6 +211,7 @@ async function advance(client: PoolClient, key: SessionKey, row: SessionRow, rea
   } else {
     const difference = await differenceOf(client, key, row, local.places, reader);
     if ("outcome" in difference) return difference;
+    if (!isNewer(local, row, known, reader)) return { isDone: true, outcome: "behind" };
     await buryMessages(client, key, difference.forgottenHereIds);
     forgottenCount = difference.forgottenHereIds.length;
     // The rest goes in the same transaction, so that no summary on the hub outlives what it covers.
@@ -299,10 +305,10 @@ class SnapshotReader {
     return session.createdAtMs;
   }
 
-  /** The ids of the session's messages that were forgotten here. Their seqs may have been given to other messages since. */
-  forgottenIds(): Set<number> {
+  /** The session's messages that were forgotten here. Their seqs may have been given to other messages since. */
+  forgotten(): ForgottenMessages {
     const { database, tombstones } = this.#repositories;
-    return new Set(database.read(() => tombstones.ofSession(this.name.id)).flatMap(({ messageId }) => messageId ?? []));
+    return database.read(() => tombstones.forgottenIn(this.name.id));
   }
 }
 
@@ -338,9 +344,11 @@ async function differenceOf(
   const { last_id } = row;
   const isAsOnHub = places.every(({ id, digest }) => id > last_id || digests.get(id)?.equals(digest));
   const own = new Set(places.map(({ id }) => id));
-  const missingIds = rows.map(({ message_id }) => message_id).filter((id) => !own.has(id));
-  const forgottenHere = reader.forgottenIds();
-  if (isAsOnHub && missingIds.every((id) => forgottenHere.has(id))) return { forgottenHereIds: missingIds };
+  const missing = rows.filter(({ message_id }) => !own.has(message_id));
+  const forgottenHere = reader.forgotten();
+  if (isAsOnHub && missing.every(({ message_id, digest }) => forgottenHere.has(message_id, digest))) {
+    return { forgottenHereIds: missing.map(({ message_id }) => message_id) };
+  }
   const isOlder = isAsOnHub && !places.some(({ id }) => id > last_id);
   return { isDone: true, outcome: isOlder ? "behind" : "diverged" };
 }
@@ -358,7 +366,28 @@ async function buriedIn(
   );
   const buried = new Set(rows.map(({ message_id }) => message_id));
   // The hub has had no message above `last_id`.
-  return places.map(({ id }) => id).filter((id) => id <= last_id && buried.has(id));
+  const found = places.filter(({ id }) => id <= last_id && buried.has(id));
+  if (found.length === 0) return [];
+  const forgotten = await forgottenOnHub(client, { place, sessionNo });
+  return found.filter(({ id, digest }) => forgotten.has(id, digest) ?? true).map(({ id }) => id);
+}
+
+/** What is in the tombstones of the store that pushed the session last. */
+async function forgottenOnHub(
+  client: PoolClient,
+  { place, sessionNo }: Pick<SessionKey, "place" | "sessionNo">,
+): Promise<ForgottenMessages> {
+  const { rows } = await client.query<{ body: Buffer }>(
+    `SELECT body FROM coppice.facts WHERE place = $1 AND session_no = $2 AND kind IN ('origin', 'tombstones')
+     ORDER BY kind, chunk`,
+    [place, sessionNo],
+  );
+  let forgotten = new ForgottenMessages(null);
+  for (const fact of rows.flatMap(({ body }) => decodeRows(body))) {
+    if (fact.table === "origin") forgotten = new ForgottenMessages(fact.row.tombstoneKey);
+    else if (fact.table === "tombstones") forgotten.add(fact.row);
+  }
+  return forgotten;
 }
 
 /** True if the hub lacks the newest message of the store. New messages of a store have the highest ids in it. */

@@ -105,6 +105,40 @@ export class TombstoneDigests {
   }
 }
 
+/**
+ * Tells which messages of a session were forgotten. Their ids alone do not: two copies of a file give the same id to different
+ * messages.
+ */
+export class ForgottenMessages {
+  readonly #digests: TombstoneDigests | undefined;
+  readonly #rows = new Map<number, TombstoneRow[]>();
+
+  /** @param key  The key of the rows, in hex. */
+  constructor(key: string | null | undefined, rows: Iterable<TombstoneRow> = []) {
+    this.#digests = typeof key !== "string" ? undefined : new TombstoneDigests(Buffer.from(key, "hex"));
+    for (const row of rows) this.add(row);
+  }
+
+  add(row: TombstoneRow): void {
+    if (row.messageId == null || !Buffer.isBuffer(row.digest)) return;
+    this.#rows.set(row.messageId, [...(this.#rows.get(row.messageId) ?? []), row]);
+  }
+
+  get isEmpty(): boolean {
+    return this.#rows.size === 0;
+  }
+
+  /** @returns undefined if nothing is known of the id. @param content  The digest of the message. */
+  has(id: number, content: Buffer): boolean | undefined {
+    const rows = this.#rows.get(id);
+    if (rows === undefined) return undefined;
+    const digests = this.#digests;
+    const ofContent = rows.filter(({ openingDigest }) => Buffer.isBuffer(openingDigest));
+    if (digests === undefined || ofContent.length === 0) return true;
+    return ofContent.some(({ openingDigest, digest }) => digests.content(openingDigest!, content).equals(digest));
+  }
+}
+
 export class TombstoneRepository extends Repository {
   // Imports ask these for each session or message.
   readonly #has = this.statement<[digest: Buffer], number>`SELECT 1 FROM tombstones WHERE digest = ?`.pluck();
@@ -163,6 +197,10 @@ export class TombstoneRepository extends Repository {
     const sessionDigest = this.digests()?.session(sessionId);
     if (sessionDigest === undefined) return [];
     return this.orm.select().from(tombstones).where(eq(tombstones.sessionDigest, sessionDigest)).all();
+  }
+
+  forgottenIn(sessionId: string): ForgottenMessages {
+    return new ForgottenMessages(this.key(), this.ofSession(sessionId));
   }
 
   /** True if the whole session was forgotten. */

@@ -22,6 +22,7 @@ import { sessionRows } from "./session-rows.ts";
 import { assertOnPath } from "./sessions.ts";
 import { columns } from "./statement.ts";
 import { decodeValue } from "./stored-value.ts";
+import { ForgottenMessages } from "./tombstones.ts";
 import type { UnionRow } from "./unions.ts";
 import { dissolveSubjects, rebuildSession } from "./write.ts";
 import { rootlessSummaries, wrongSpans } from "./write-summaries.ts";
@@ -79,14 +80,14 @@ export function writeSession(
 /** What the store has of the session before the rows are written. */
 interface Known {
   rows: Set<string>;
-  messages: Map<number, { digest: string; seq: number }>;
+  messages: Map<number, { digest: Buffer; seq: number }>;
   path: Set<number>;
   branches: Set<string>;
   entries: Set<number>;
   /** Seqs of forgotten messages, with the times. */
   forgotten: Map<string, number>;
-  /** Empty if the store does not know them: see `tombstones`. */
-  forgottenIds: Set<number>;
+  /** Empty if the store does not know them. */
+  tombstones: ForgottenMessages;
   newestPosition: number;
   positions: Set<number>;
   summaries: Set<number>;
@@ -112,7 +113,7 @@ class SessionWriter {
   }
 
   write(rows: Iterable<FactRow>): WrittenSession {
-    const came = this.#newKnown();
+    let came = this.#newKnown(null);
     let isNew = false; // a row that the store does not have
     let count = 0;
     let newCount = 0;
@@ -122,6 +123,7 @@ class SessionWriter {
       if (count === 1) {
         if (given.table !== "origin") invalid("the first row does not say where the session comes from");
         this.#begin(given.row as RowsOrigin);
+        came = this.#newKnown(this.#origin.tombstoneKey);
         continue;
       }
       const row = checkedRow(given);
@@ -199,7 +201,7 @@ class SessionWriter {
     }
     if (stored !== undefined) {
       assertUnshared(this.#repositories.paths, id, -1);
-      this.#known = this.#newKnown();
+      this.#known = this.#newKnown(tombstones.key() ?? null);
       for (const own of sessionRows(this.#repositories, id, null)) {
         if (own.table !== "origin") this.#known.rows.add(keyOf(own));
         this.#note(this.#known, own);
@@ -297,7 +299,7 @@ class SessionWriter {
     return new StoreError("ID_TAKEN", { sessionId: this.#sessionId, what, holder });
   }
 
-  #newKnown(): Known {
+  #newKnown(tombstoneKey: string | null): Known {
     return {
       rows: new Set(),
       messages: new Map(),
@@ -305,7 +307,7 @@ class SessionWriter {
       branches: new Set(),
       entries: new Set(),
       forgotten: new Map(),
-      forgottenIds: new Set(),
+      tombstones: new ForgottenMessages(tombstoneKey),
       newestPosition: 0,
       positions: new Set(),
       summaries: new Set(),
@@ -315,12 +317,12 @@ class SessionWriter {
   #note(known: Known, given: FactRow): void {
     const { table, row } = given;
     if (table === "messages") {
-      known.messages.set(row.id, { digest: row.digest.toString("hex"), seq: row.seq });
+      known.messages.set(row.id, { digest: row.digest, seq: row.seq });
       if (row.sessionId === this.#sessionId) known.path.add(row.id);
     } else if (table === "sessions") known.branches.add(row.id);
     else if (table === "entries") known.entries.add(row.id);
     else if (table === "forgottenMessages") known.forgotten.set(`${row.seq} ${row.forgottenAtMs}`, row.seq);
-    else if (table === "tombstones" && row.messageId != null) known.forgottenIds.add(row.messageId);
+    else if (table === "tombstones") known.tombstones.add(row);
     else if (table === "unions" || table === "undoneUnions") {
       known.positions.add(row.id);
       if (row.id > known.newestPosition) known.newestPosition = row.id;
@@ -332,8 +334,9 @@ class SessionWriter {
     // A rewind gives seqs out again, so they tell less. What both have forgotten was an earlier message with this seq.
     const seqs = new Set([...from.forgotten].flatMap(([mark, seq]) => (of.forgotten.has(mark) ? [] : [seq])));
     for (const [id, { digest, seq }] of of.messages) {
-      const isForgotten = from.forgottenIds.size > 0 ? from.forgottenIds.has(id) : seqs.has(seq);
-      if (from.messages.get(id)?.digest !== digest && !isForgotten) return `message ${id}`;
+      if (from.messages.get(id)?.digest.equals(digest)) continue;
+      const isForgotten = from.tombstones.isEmpty ? seqs.has(seq) : from.tombstones.has(id, digest);
+      if (!isForgotten) return `message ${id}`;
     }
     for (const id of of.branches) if (!from.branches.has(id)) return `the branch "${id}"`;
     for (const id of of.entries) if (!from.entries.has(id)) return `entry ${id}`;

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { type Hub, openHub } from "../../src/hub/index.ts";
 import type { Store } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
+import { blockOf } from "../../src/store/id-block.ts";
 import { CuttingProxy } from "../support/cutting-proxy.ts";
 import { readyDatabase, run } from "../support/hub.ts";
 import { openedHubOf, storeWithCopies } from "../support/hub-stores.ts";
@@ -353,4 +354,120 @@ test("a fork has the messages of a copy of the file, whose ids the other copy ga
   const { forkId } = await hub.pull(other, "s", { fork: true });
   expect(other.resume("s").newest()!.text).toBe("said here");
   expect(other.resume(forkId!).newest()!.text).toBe("said there");
+});
+
+/** A store and a copy of its file, which have both appended one message, under the same id. */
+async function goneOnInTwo(hub: Hub) {
+  const [path, copy] = [temporaryPath(), temporaryPath()];
+  const home = openedStore(path);
+  home.session("s", { project: "web" }).appendAll(talk(4));
+  home.forget("s", { messageIds: [home.resume("s").messages()[0]!.id] }); // both have the same key of tombstones
+  await hub.push(home, WEB);
+  await home.backup(copy);
+  const other = openedStore(copy);
+  const { messageId } = home.resume("s").append(user("said at home"));
+  expect(other.resume("s").append(user("said elsewhere")).messageId).toBe(messageId);
+  await hub.push(home, WEB);
+  return { home, other, messageId };
+}
+
+test("a message stays if another copy of the file has forgotten one of the same id", async () => {
+  const hub = await openedHubOf(await readyDatabase());
+  const { home, other, messageId } = await goneOnInTwo(hub);
+  home.forget("s", { messageIds: [messageId] });
+  await hub.push(home, WEB);
+  expect(await hub.push(other, WEB)).toMatchObject({ diverged: ["s"] });
+  await expect(hub.pull(other, "s")).rejects.toMatchObject({ code: "SESSION_DIVERGED" });
+  expect(other.resume("s").newest()!.text).toBe("said elsewhere");
+  const { forkId } = await hub.pull(other, "s", { fork: true });
+  expect(other.resume(forkId!).messages()).toMatchObject([{ text: "said elsewhere" }]);
+});
+
+test("a copy of the file that forgot a message deletes none of the same id", async () => {
+  const hub = await openedHubOf(await readyDatabase());
+  const { other, messageId } = await goneOnInTwo(hub);
+  other.forget("s", { messageIds: [messageId] });
+  expect(await hub.push(other, WEB)).toMatchObject({ behind: ["s"] });
+  await hub.pull(other, "s");
+  expect(other.resume("s").newest()!.text).toBe("said at home");
+  await hub.push(other, WEB);
+  const away = temporaryStore();
+  await hub.pull(away, "s");
+  expect(away.resume("s").newest()!.text).toBe("said at home");
+});
+
+test("a fork does not bring back what was forgotten on the hub", async () => {
+  const hub = await openedHubOf(await readyDatabase());
+  const { home, other } = await goneOnInTwo(hub);
+  const [secret] = home.resume("s").messages();
+  home.forget("s", { messageIds: [secret!.id] });
+  await hub.push(home, WEB);
+  const { forkId } = await hub.pull(other, "s", { fork: true });
+  expect(other.resume(forkId!).messages()).toMatchObject([{ text: "said elsewhere" }]);
+});
+
+test("an older copy of a file that has forgotten a message overwrites nothing newer, and a pull lets it forget", async () => {
+  const url = await readyDatabase();
+  const hub = await openedHubOf(url);
+  const { store, copy } = storeWithCopies();
+  store.session("s", { project: "web" }).appendAll(talk(6));
+  await hub.push(store, WEB);
+  const older = await copy();
+  store.resume("s").rename("new title");
+  store.resume("s").entries.append([{ id: "e", value: 1 }]);
+  await hub.push(store, WEB);
+  const secret = older.resume("s").messages()[2]!;
+  older.forget("s", { messageIds: [secret.id] });
+  expect(await hub.push(older, WEB)).toMatchObject({ behind: ["s"] });
+  await expectOnHub(url, store, "s");
+  expect(await hub.pull(older, "s")).toMatchObject({ outcome: "continued", forkId: null });
+  expect(titleOf(older, "s")).toBe("new title");
+  expect(older.resume("s").messages()).toHaveLength(5);
+  expect(await hub.push(older, WEB)).toMatchObject({ sessionCount: 1 });
+  expect(await run(url, "SELECT FROM coppice.messages WHERE message_id = $1", [secret.id])).toEqual([]);
+  await hub.push(store, WEB);
+  expect(store.resume("s").messages()).toHaveLength(5);
+});
+
+test("a store that meets a copy of its file gives ids from another block", async () => {
+  const hub = await openedHubOf(await readyDatabase());
+  const { home, other, messageId } = await goneOnInTwo(hub);
+  const next = (store: Store): number => store.session("t", { project: "web" }).append(user("more")).messageId;
+  expect(next(home)).toBe(messageId + 1);
+  const [first, second] = [await hub.push(other, WEB), next(other)];
+  expect(first).toMatchObject({ diverged: ["s"] });
+  expect(blockOf(second)).toBeGreaterThan(blockOf(messageId));
+  await hub.push(other, WEB);
+  expect(blockOf(next(other))).toBe(blockOf(second)); // once, and not with every push
+  const { forkId } = await hub.pull(other, "s", { fork: true });
+  const [forked] = other.resume(forkId!).messages();
+  expect(blockOf(forked!.id)).toBe(blockOf(second));
+});
+
+test("a fork gets ids from another block than what a copy of the file has pushed", async () => {
+  const hub = await openedHubOf(await readyDatabase());
+  const { other, messageId } = await goneOnInTwo(hub);
+  const { forkId } = await hub.pull(other, "s", { fork: true });
+  const [forked] = other.resume(forkId!).messages();
+  expect(blockOf(forked!.id)).toBeGreaterThan(blockOf(messageId));
+});
+
+test("a block of ids that a store has taken is given to no other, even if the pull is rolled back", async () => {
+  const url = await readyDatabase();
+  const [hub, home] = [await openedHubOf(url), temporaryStore()];
+  const proxy = new CuttingProxy(url);
+  const cut = await openHub(await proxy.listen());
+  home.session("s", { project: "web" }).appendAll(talk(4));
+  await hub.push(home, WEB);
+  const blocks: number[] = [];
+  for (const statement of [7, 8, 9, 10, 11, undefined]) {
+    const away = temporaryStore();
+    if (statement !== undefined) proxy.cutAt({ side: "before", statement });
+    await cut.pull(away, "s", { take: true });
+    proxy.cutAt(undefined);
+    blocks.push(blockOf(away.session("own").append(user("mine")).messageId));
+  }
+  expect(new Set(blocks).size).toBe(blocks.length);
+  await cut.close();
+  await proxy.close();
 });
