@@ -36,7 +36,15 @@ export async function benchHub({
   seed?: number | undefined;
 } = {}): Promise<{ name: "hub"; figures: Record<string, number> }> {
   const figures: Record<string, number> = {};
-  const isWanted = (part: string): boolean => only === undefined || only === part;
+  const [, part, first = 1, last = first === 1 ? SCHEDULES : first] = (
+    /^(\w+)(?::(\d+)(?:-(\d+))?)?$/.exec(only ?? "") ?? []
+  ).map((text, index) => (index > 1 && text !== undefined ? Number(text) : text)) as [
+    string,
+    string?,
+    number?,
+    number?,
+  ];
+  const isWanted = (name: string): boolean => part === undefined || part === name;
   if (isWanted("ingest")) Object.assign(figures, await measureIngest());
   if (isWanted("vectors")) Object.assign(figures, await measureHubVectors(VECTORS.clusters, VECTORS.messages));
   if (isWanted("faults")) {
@@ -45,8 +53,10 @@ export async function benchHub({
     Object.assign(figures, { faults, faultMessages: messages, lost, doubled, altered });
   }
   if (isWanted("schedules")) {
-    const { schedules, steps } = await onServer((url) => hubSchedules(url, { count: SCHEDULES, seed }));
-    Object.assign(figures, { schedules, scheduleSteps: steps });
+    const report = ({ message, cause }: Error): void => console.error(message, (cause as Error).stack);
+    const range = { seed, from: first, to: last };
+    const { schedules, steps, outcomes } = await onServer((url) => hubSchedules(url, range, report));
+    Object.assign(figures, { schedules, scheduleSteps: steps, ...outcomes });
   }
   if (isWanted("forget")) {
     const { rounds, ...left } = await onServer((url) => forgetAgainstPushes(url, FORGET_ROUNDS));

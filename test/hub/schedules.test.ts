@@ -17,7 +17,7 @@ async function opened(url: string) {
 test("after any schedule of pushes, pulls, copies and changes, the stores and the hub are as they should be", {
   timeout: 600_000,
 }, async () => {
-  const { schedules, outcomes } = await hubSchedules(await readyDatabase(), { count: 8, seed: SEED });
+  const { schedules, outcomes } = await hubSchedules(await readyDatabase(), { to: 8, seed: SEED });
   expect(schedules).toBe(8);
   for (const outcome of ["push sent", "push moved", "pull new"]) expect(outcomes[outcome], outcome).toBeGreaterThan(0);
 });
