@@ -7,9 +7,11 @@ import { HubConnection } from "../../src/hub/connection.ts";
 import { openHub } from "../../src/hub/index.ts";
 import { openStore } from "../../src/index.ts";
 import { startPostgres } from "../../test/support/postgres.ts";
+import { cutEverywhere, WORKS } from "../hub/cuts.ts";
 import { hubFaults } from "../hub/faults.ts";
 import { forgetAgainstPushes } from "../hub/forget-race.ts";
 import { hubSchedules } from "../hub/schedules.ts";
+import { measureHubRecall } from "./hub-recall.ts";
 import { measureHubVectors } from "./hub-vectors.ts";
 
 const SESSIONS = 40;
@@ -17,15 +19,19 @@ const MESSAGES = 20_000;
 const VECTORS = { clusters: 4_200, messages: 20_000 };
 const SCHEDULES = 300;
 const FORGET_ROUNDS = 200;
+/** How often the connection is cut at each statement. */
+const CUTS = 3;
 const FAULTS = { backends: 60, crashes: 20, pushers: 60 };
 
 /**
- * Measures a push to a server on this machine, counts what faults lose (see `hubFaults`), and runs random schedules (see
+ * Measures a push to a server on this machine, and searches (see `measureHubRecall`). Counts what faults lose (see `hubFaults`) and what
+ * is not right after a connection was cut (see `cutEverywhere`), and runs random schedules (see
  * `hubSchedules`) and forgetting against running pushes (see `forgetAgainstPushes`).
  *
- * @param only  `ingest`, `vectors`, `faults`, `schedules` or `forget`; by default all.
+ * @param only  `ingest`, `recall`, `vectors`, `faults`, `cuts`, `schedules` or `forget`; by default all.
  * @returns `ingestPerSecond`: messages of a first push. `extraBytesPerMessage`: bytes on the hub beside the rows of messages and
  *   their key. `hubVectorShare`, `hubVectorMs`: see `measureHubVectors`. `faults`: backends, servers and pushers that ended; `lost`, `doubled` and `altered` count messages and facts.
+ *   `cuts`, `cutsWrong`: connections that were cut, and those after which something was not right.
  *   `rowsLeft`, `wordsLeft` and `wordsInStores` count what is left of forgotten messages.
  */
 export async function benchHub({
@@ -46,12 +52,14 @@ export async function benchHub({
   ];
   const isWanted = (name: string): boolean => part === undefined || part === name;
   if (isWanted("ingest")) Object.assign(figures, await measureIngest());
+  if (isWanted("recall")) Object.assign(figures, await inFolder(measureHubRecall));
   if (isWanted("vectors")) Object.assign(figures, await measureHubVectors(VECTORS.clusters, VECTORS.messages));
   if (isWanted("faults")) {
     const { backends, crashes, pushers, messages, lost, doubled, altered } = await hubFaults(FAULTS);
     const faults = backends + crashes + pushers;
     Object.assign(figures, { faults, faultMessages: messages, lost, doubled, altered });
   }
+  if (isWanted("cuts")) Object.assign(figures, await onServer(countCuts));
   if (isWanted("schedules")) {
     const report = ({ message, cause }: Error): void => console.error(message, (cause as Error).stack);
     const range = { seed, from: first, to: last };
@@ -63,6 +71,28 @@ export async function benchHub({
     Object.assign(figures, { forgetRounds: rounds, ...left });
   }
   return { name: "hub", figures };
+}
+
+async function countCuts(url: string): Promise<{ cuts: number; cutsWrong: number }> {
+  const total = { cuts: 0, cutsWrong: 0 };
+  for (let time = 0; time < CUTS; time++) {
+    for (const name of Object.keys(WORKS) as (keyof typeof WORKS)[]) {
+      const { cuts, wrong } = await cutEverywhere(url, name);
+      for (const problem of wrong) console.error(problem);
+      total.cuts += cuts;
+      total.cutsWrong += wrong.length;
+    }
+  }
+  return total;
+}
+
+async function inFolder<T>(run: (folder: string) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), "coppice-bench-hub-"));
+  try {
+    return await run(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 async function onServer<T>(run: (url: string) => Promise<T>): Promise<T> {
