@@ -78,7 +78,7 @@ function goOn(store: Store, id: string, conversations: readonly Conversation[]):
 }
 
 /** Everything that a reader can see of a session. */
-function seen(store: Store, id: string): { contexts: unknown[]; roots: unknown[]; expanded: unknown[] } {
+export function seen(store: Store, id: string): { contexts: unknown[]; roots: unknown[]; expanded: unknown[] } {
   const session = store.resume(id);
   const contexts = BUDGETS.flatMap((tokensMax) =>
     STRATEGIES.map((strategy) => orCode(() => session.render({ tokensMax, strategy }))),

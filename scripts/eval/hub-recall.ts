@@ -1,0 +1,146 @@
+import { join } from "node:path";
+import { type Hub, openHub } from "../../src/hub/index.ts";
+import { openStore, type RecallHit, type Store } from "../../src/index.ts";
+import { inFolder } from "./folder.ts";
+import { type Corpus, readBeam, readLocomo } from "./recall-data.ts";
+
+const LIMIT = 20;
+/** A push sends this many messages, so that the index has many segments to merge. */
+const PUSHED = 4;
+/** This many questions are asked while something is forgotten. */
+const ASKED = 8;
+
+interface Figures {
+  questions: number;
+  sameOrder: number;
+  sameScores: number;
+  duringMerges: number;
+  duringForgetting: number;
+}
+
+/**
+ * Pushes the conversations of LoCoMo and BEAM to a hub, one project each, and asks their questions of the hub and of a store with the
+ * same messages: before the keeper has merged the index, while it merges, afterwards, while messages or sessions are forgotten and the
+ * keeper runs, and at the end.
+ *
+ * @returns `questions` counts the comparisons, `sameOrder` those with the same hits in the same order, and `sameScores` those with equal
+ *   scores. While something is forgotten, an answer must be the store's from before or from after it, and after the push that
+ *   brought it, from after. `duringMerges` and `duringForgetting` count the comparisons whose answer came while the keeper or that push ran.
+ */
+export async function compareSearches(url: string, dataFolder: string): Promise<Record<string, number>> {
+  const figures: Figures = { questions: 0, sameOrder: 0, sameScores: 0, duringMerges: 0, duringForgetting: 0 };
+  const [hub, keeper] = [await openHub(url), await openHub(url)];
+  for (const corpus of [...readLocomo(dataFolder), ...readBeam(dataFolder)]) {
+    await inFolder(async (folder) => {
+      const store = openStore(join(folder, "local.db"));
+      await new Comparison(store, hub, keeper, corpus, figures).run();
+      store.close();
+    });
+  }
+  await hub.close();
+  await keeper.close();
+  return { ...figures };
+}
+
+class Comparison {
+  readonly #store: Store;
+  readonly #hub: Hub;
+  readonly #keeper: Hub;
+  readonly #corpus: Corpus;
+  readonly #texts: string[];
+  readonly #figures: Figures;
+
+  constructor(store: Store, hub: Hub, keeper: Hub, corpus: Corpus, figures: Figures) {
+    this.#store = store;
+    this.#hub = hub;
+    this.#keeper = keeper;
+    this.#corpus = corpus;
+    this.#texts = corpus.questions.map(({ text }) => text);
+    this.#figures = figures;
+  }
+
+  async run(): Promise<void> {
+    for (const { id, messages } of this.#corpus.sessions) {
+      const session = this.#store.session(id, { project: this.#corpus.project });
+      for (let from = 0; from < messages.length; from += PUSHED) {
+        session.appendAll(messages.slice(from, from + PUSHED).map(({ input }) => input));
+        await this.#hub.push(this.#store, { sessions: [id] });
+      }
+    }
+    await this.#store.upkeep();
+    await this.#askAll();
+    await this.#askWhileMerging();
+    await this.#askAll();
+    for (let from = 0, round = 0; from < this.#texts.length; from += ASKED, round++) {
+      await this.#askWhileForgetting(this.#texts.slice(from, from + ASKED), round % 4 === 3);
+    }
+    await this.#keeper.keep();
+    await this.#askAll();
+  }
+
+  async #askAll(): Promise<void> {
+    for (const text of this.#texts) this.#compare(await this.#onHub(text), [await this.#here(text)]);
+  }
+
+  async #askWhileMerging(): Promise<void> {
+    let isMerging = true;
+    const keeping = this.#keeper.keep().finally(() => {
+      isMerging = false;
+    });
+    for (const text of this.#texts) {
+      this.#compare(await this.#onHub(text), [await this.#here(text)]);
+      if (isMerging) this.#figures.duringMerges += 1;
+    }
+    await keeping;
+  }
+
+  /** Forgets what answers the first question: the best messages, or the session of the best one. */
+  async #askWhileForgetting(texts: readonly string[], isSession: boolean): Promise<void> {
+    const own = await Promise.all(texts.map((text) => this.#here(text)));
+    const [best] = own[0]!;
+    if (best === undefined) return;
+    const isOnlySession = this.#store.sessions({ project: this.#corpus.project }).length === 1;
+    if (isSession && !isOnlySession) this.#store.forget(best.sessionId);
+    else {
+      const beside = own[0]!.filter(({ sessionId }) => sessionId === best.sessionId).slice(0, 3);
+      this.#store.forget(best.sessionId, { messageIds: beside.map(({ messageId }) => messageId) });
+    }
+    const after = await Promise.all(texts.map((text) => this.#here(text)));
+    let isPushed = false;
+    let isKept = false;
+    const pushing = this.#keeper.push(this.#store, { projects: [this.#corpus.project] }).then(async () => {
+      isPushed = true;
+      await this.#keeper.keep();
+      isKept = true;
+    });
+    do {
+      for (const [index, text] of texts.entries()) {
+        const wasPushed = isPushed;
+        const found = await this.#onHub(text);
+        this.#compare(found, wasPushed ? [after[index]!] : [own[index]!, after[index]!]);
+        if (!isKept) this.#figures.duringForgetting += 1;
+      }
+    } while (!isKept);
+    await pushing;
+  }
+
+  #here(text: string): Promise<RecallHit[]> {
+    return this.#store.recall(text, { project: this.#corpus.project, limit: LIMIT });
+  }
+
+  #onHub(text: string): Promise<RecallHit[]> {
+    return this.#hub.recall(text, { project: this.#corpus.project, limit: LIMIT });
+  }
+
+  /** @param allowed  The answers of the states in which the hub may be. */
+  #compare(found: readonly RecallHit[], allowed: readonly (readonly RecallHit[])[]): void {
+    const inOrder = allowed.filter((own) => isSame(own, found, ({ messageId }) => messageId));
+    this.#figures.questions += 1;
+    if (inOrder.length > 0) this.#figures.sameOrder += 1;
+    if (inOrder.some((own) => isSame(own, found, ({ score }) => score))) this.#figures.sameScores += 1;
+  }
+}
+
+function isSame(left: readonly RecallHit[], right: readonly RecallHit[], of: (hit: RecallHit) => number): boolean {
+  return left.map(of).join() === right.map(of).join();
+}
