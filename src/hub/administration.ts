@@ -89,14 +89,21 @@ async function revokeWriting(hub: HubConnection, client: PoolClient, role: strin
   throw new StoreError("HUB_REFUSED", { hub: hub.name, reason });
 }
 
+/** The server can subtract this many days from today. */
+export const RETENTION_DAYS_MAX = 99_999;
+
 /**
  * Sets how many days the hub keeps sessions of a project after their last push.
  *
  * @param team  The team of the project; it must be named if several teams have a project of this name.
- * @throws {StoreError} `HUB_REFUSED`.
+ * @throws {StoreError} `OPTION_INVALID`, `HUB_REFUSED`.
  */
-export function retainProject(hub: HubConnection, project: string, days: number, team?: string): Promise<void> {
-  return hub.administer(async (client) => {
+export async function retainProject(hub: HubConnection, project: string, days: number, team?: string): Promise<void> {
+  if (!Number.isSafeInteger(days) || days < 1 || days > RETENTION_DAYS_MAX) {
+    const expected = `a whole number from 1 to ${RETENTION_DAYS_MAX}`;
+    throw new StoreError("OPTION_INVALID", { option: "days", expected, actual: days });
+  }
+  await hub.administer(async (client) => {
     checkVersion(hub.name, await versionOf(client));
     const values = [project, days, team === undefined ? null : teamRoleOf(team)];
     const { rowCount } = await client.query(

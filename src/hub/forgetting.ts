@@ -1,4 +1,5 @@
 import type { PoolClient } from "pg";
+import { RETENTION_DAYS_MAX } from "./administration.ts";
 import type { HubConnection } from "./connection.ts";
 import { insertRows, type SessionKey } from "./places.ts";
 import { changeIndex } from "./word-index.ts";
@@ -25,7 +26,8 @@ export async function burySession(client: PoolClient, key: SessionKey): Promise<
   await addTombstones(client, key, [null]);
 }
 
-const IS_OVERDUE = `s.pushed_at < now() - make_interval(days => p.retention_days)
+// Others may have set more days by SQL than the server can subtract.
+const IS_OVERDUE = `s.pushed_at < now() - make_interval(days => least(p.retention_days, ${RETENTION_DAYS_MAX}))
   AND s.forgotten_at IS NULL AND s.expired_at IS NULL`;
 
 /**

@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
+import { retainProject } from "../../src/hub/administration.ts";
 import { type Hub, openHub } from "../../src/hub/index.ts";
 import type { Store } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
 import { blockOf } from "../../src/store/id-block.ts";
 import { CuttingProxy } from "../support/cutting-proxy.ts";
-import { readyDatabase, run } from "../support/hub.ts";
+import { openedHub, readyDatabase, run } from "../support/hub.ts";
 import { openedHubOf, storeWithCopies } from "../support/hub-stores.ts";
 import { expectOnHub } from "../support/pushed.ts";
 import { talk, user } from "../support/said.ts";
@@ -470,4 +471,18 @@ test("a block of ids that a store has taken is given to no other, even if the pu
   expect(new Set(blocks).size).toBe(blocks.length);
   await cut.close();
   await proxy.close();
+});
+
+test("more days than the server can subtract keep a session, and are refused where they are set", async () => {
+  const url = await readyDatabase();
+  const [hub, home] = [await openedHubOf(url), temporaryStore()];
+  home.session("s", { project: "web" }).append(user("kept"));
+  await hub.push(home, WEB);
+  await run(url, "UPDATE coppice.places SET retention_days = 2147483647");
+  expect(await hub.keep()).toMatchObject({ expiredCount: 0 });
+  expect(await hub.sessions()).toHaveLength(1);
+  const connection = await openedHub(url);
+  for (const days of [0, 1.5, 100_000, 2 ** 31]) {
+    await expect(retainProject(connection, "web", days)).rejects.toMatchObject({ code: "OPTION_INVALID" });
+  }
 });
