@@ -421,13 +421,15 @@ export class OpenedStore implements Store {
   /** Forgets messages of several sessions, and then rewrites the file once. */
   forgetAll(
     idsBySession: ReadonlyMap<string, Iterable<number>>,
-  ): Pick<ForgetReport, "messageCount" | "summaryCount" | "erased"> {
+  ): Pick<ForgetReport, "messageCount" | "summaryCount" | "erased"> & { copies: string[] } {
+    const copies: string[] = [];
     const counts = { messageCount: 0, summaryCount: 0 };
     const terms = { ...TITLES, dryRun: false, forgottenAtMs: this.#ports.clock() };
     let erased = true;
     try {
       for (const [sessionId, ids] of idsBySession) {
-        const { messageCount, summaryCount } = forgetMessages(this.#repositories, sessionId, [...ids], terms);
+        const { messageCount, summaryCount, isCopy } = forgetMessages(this.#repositories, sessionId, [...ids], terms);
+        if (isCopy) copies.push(sessionId);
         counts.messageCount += messageCount;
         counts.summaryCount += summaryCount;
         this.#ports.changes.count += 1;
@@ -435,7 +437,7 @@ export class OpenedStore implements Store {
     } finally {
       if (counts.messageCount > 0) erased = this.erase(); // also if a damaged session ended the loop
     }
-    return { ...counts, erased };
+    return { ...counts, erased, copies };
   }
 
   restore(sessionId: string, options: RestoreOptions = {}): boolean {

@@ -168,3 +168,24 @@ test("a watch pushes what changes of its projects, and nothing else", async () =
   expect([failures, sent]).toEqual([[], [1, 1, 1]]);
   await expectOnHub(url, store, "one");
 });
+
+test("secrets that were forgotten in a pulled copy stay on the hub, and the command says how they go", async () => {
+  const url = await readyDatabase();
+  const [hub, home, path] = [await openHub(url), temporaryStore(), temporaryPath()];
+  onTestFinished(() => hub.close());
+  const secret = `ghp_${"a1B2c3D4e5".repeat(4).slice(0, 36)}`;
+  home.session("s", { project: "web" }).append({ role: "user", content: `the token is ${secret}` });
+  await hub.push(home, { projects: ["web"] });
+  await hub.pull(openedStore(path), "s");
+  const stdout = new FakeStream();
+  const terminal = new Terminal(stdout, new FakeStream(), {});
+  const args = ["secrets", "--forget", "--yes", "--db", path];
+  expect(await runCommandLine(args, { groups: COMMAND_GROUPS, version: "1.2.3", terminal })).toBe(0);
+  expect(stdout.text).toContain("coppice pull s --take --fork, coppice push");
+  const away = openedStore(path);
+  await hub.push(away, { projects: ["web"] });
+  expect(await run(url, "SELECT FROM coppice.messages")).toHaveLength(1);
+  await hub.pull(away, "s", { take: true, fork: true });
+  await hub.push(away, { projects: ["web"] });
+  expect(await run(url, "SELECT FROM coppice.messages")).toEqual([]);
+});

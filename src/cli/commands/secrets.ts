@@ -19,8 +19,8 @@ export const secretsCommand: Command<SecretsFlags> = {
     "It finds what looks like the key or the token of a known provider. `import` and `watch` replace these by placeholders, " +
     "but `append`, entries, items and older versions do not. A stored message is never altered, so --forget deletes whole " +
     "messages, each with its step, as `coppice forget` does. Titles, entries and items stay. A model has seen the secrets, so " +
-    "revoke them too.\n" +
-    "With --json: {secrets: [{kind, sessionId, messageId, masked, place}], messageCount, summaryCount, erased}.",
+    "revoke them too. The next push deletes them on a hub, but those of `copies`, which were pulled from one, are deleted only here.\n" +
+    "With --json: {secrets: [{kind, sessionId, messageId, masked, place}], messageCount, summaryCount, erased, copies}.",
   options: [new Option("--forget", "delete the messages that hold them"), new Option("--yes", "delete without asking")],
   examples: ["", "--forget"],
 
@@ -31,7 +31,7 @@ export const secretsCommand: Command<SecretsFlags> = {
     const unreadable: Unreadable[] = [];
     const secrets = [...storedSecrets(store, (one) => unreadable.push(one))];
     const failure = unreadableFailure("STORE_CORRUPT", unreadable, LEFT_OUT_HINT);
-    const none = { secrets, messageCount: 0, summaryCount: 0, erased: false };
+    const none = { secrets, messageCount: 0, summaryCount: 0, erased: false, copies: [] };
     if (secrets.length === 0) return { value: none, lines: ["No secrets found."], failure };
     const lines = [...tableLines(COLUMNS, secrets, terminal), `${formatCount(secrets.length, "secret")}.`];
     if (!forget) return { value: none, lines, failure };
@@ -50,6 +50,10 @@ export const secretsCommand: Command<SecretsFlags> = {
         ...(report.erased
           ? []
           : ["Another process is reading, or the disk is full: free space in the file still holds them."]),
+        ...report.copies.map(
+          (id) =>
+            `Only this store forgot those of ${id}, because it has a copy. To forget them for everyone: coppice pull ${id} --take --fork, coppice push`,
+        ),
         ...[...sessionIds].map((id) => `The title, entries or items of ${id} hold secrets too: coppice forget ${id}`),
         ...(itemCount === 0
           ? []
