@@ -51,7 +51,7 @@ export function append(
     }
     let idLast = repositories.messages.lastId();
     const forgottenMessage = forgottenMessagesOf(repositories, state);
-    return rows.map((given) => {
+    return rows.map((given, index) => {
       const row = withoutInjectedResults(given, state);
       const known = knownMessage(repositories, state.sessionId, row) ?? forgottenMessage(row);
       if (known !== undefined) return { messageId: known.id, seq: known.seq, appended: false };
@@ -61,7 +61,7 @@ export function append(
       follow(state, message);
       const move = planPressureMove(repositories, state, embedder.similarityMin, clock);
       if (move !== undefined) session.move(move);
-      else prepareMove(repositories, state, embedder.similarityMin);
+      else if (index === rows.length - 1) prepareMove(repositories, state, embedder.similarityMin);
       return { messageId: message.id, seq: message.seq, appended: true };
     });
   });

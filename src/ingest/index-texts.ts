@@ -35,6 +35,9 @@ export function indexTailNow(
   return count;
 }
 
+/** After this many transactions, the log has about half of the pages at which a commit writes it to the file. */
+const CHECKPOINT_TRANSACTIONS = 200;
+
 /**
  * Keeps the tail of the full-text index and the write-ahead log short. After a hundred appended messages it indexes as many: at
  * once if they came together, and otherwise when the event loop is idle, so that no single append waits for it. It never waits for
@@ -43,6 +46,7 @@ export function indexTailNow(
 export class TailIndexer {
   readonly #repositories: Repositories;
   #appendedCount = 0;
+  #transactionCount = 0;
   #isWaiting = false;
 
   constructor(repositories: Repositories) {
@@ -52,13 +56,14 @@ export class TailIndexer {
   /** Call it after the transaction that appended this many messages. It does not fail, because they are stored. */
   appended(count: number): void {
     this.#appendedCount += count;
+    this.#transactionCount += 1;
     if (count >= BATCH_MESSAGES_MAX) this.#index();
     else if (this.#appendedCount >= BATCH_MESSAGES_MAX && !this.#isWaiting) {
       this.#isWaiting = true;
       setImmediate(() => {
         this.#isWaiting = false;
         this.#index();
-        this.#checkpoint();
+        if (this.#transactionCount >= CHECKPOINT_TRANSACTIONS) this.#checkpoint();
       });
     }
   }
@@ -75,6 +80,7 @@ export class TailIndexer {
   }
 
   #checkpoint(): void {
+    this.#transactionCount = 0;
     try {
       this.#repositories.database.checkpoint();
     } catch {
