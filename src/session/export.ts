@@ -263,18 +263,19 @@ function itemLine({ namespace, key, value, session, createdAtMs, updatedAtMs }: 
   };
 }
 
-function messageLine(message: Message, session: string) {
+function messageLine(message: Message, session: string): ExportedMessage {
   const { seq, role, parts, createdAtMs, name, externalId, pinned, metadata } = message;
   const [part, ...others] = parts;
   const isPlain = part?.type === "text" && others.length === 0 && Object.keys(part).length === 2;
-  return {
-    ...{ session, seq, role },
-    ...(isPlain ? { content: part.text } : { parts }),
-    createdAt: heldTime(createdAtMs),
-    ...(name !== undefined && { name }),
-    ...(externalId !== undefined && { id: externalId }),
-    // `append` itself pins system messages, and results of pinned calls.
-    ...(pinned && (role === "user" || role === "assistant") && { pinned }),
-    ...(metadata !== undefined && { metadata }),
-  };
+  const createdAt = heldTime(createdAtMs);
+  // Field by field, because spreads take V8 a twelfth of an export.
+  const line: ExportedMessage = isPlain
+    ? { session, seq, role, content: part.text, createdAt }
+    : { session, seq, role, parts, createdAt };
+  if (name !== undefined) line.name = name;
+  if (externalId !== undefined) line.id = externalId;
+  // `append` itself pins system messages, and results of pinned calls.
+  if (pinned && (role === "user" || role === "assistant")) line.pinned = pinned;
+  if (metadata !== undefined) line.metadata = metadata;
+  return line;
 }
