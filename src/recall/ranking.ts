@@ -55,7 +55,7 @@ export interface ScoreParts {
   neighborhood: number;
   /** The query's words in the whole session, relative to the best session. */
   session: number;
-  /** Who speaks, and how briefly. */
+  /** Who speaks, and how briefly; and whether the message is what the question asks an assistant for. */
   speaker: number;
   /** How exactly the query names the time of the message, and how near it is to a time that the caller or the query names. */
   time: number;
@@ -167,6 +167,12 @@ export function* byLexicalVectors(
 
 export function byScore(left: Ranked, right: Ranked): number {
   return right.score - left.score || right.candidate.messageId - left.candidate.messageId;
+}
+
+/** Returns a message that counts more because of who speaks. */
+export function raised({ candidate, parts }: Ranked, gain: number): Ranked {
+  const more = { ...parts, speaker: parts.speaker + gain };
+  return { candidate, score: sumOf(more), parts: more };
 }
 
 function addTo(sums: number[], frequencies: readonly number[]): void {

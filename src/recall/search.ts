@@ -4,6 +4,7 @@ import { namedDates, relativeTimes, type TimeRange } from "../core/named-times.t
 import { searchStem, searchWords } from "../models/search-words.ts";
 import type { SearchScope } from "../store/search-scope.ts";
 import { dot } from "../vector/vector.ts";
+import { raiseForQuestion } from "./advice.ts";
 import { closeness, datedness } from "./dates.ts";
 import { searchFullText } from "./full-text-search.ts";
 import { interleaved, peopleAmong } from "./kinds.ts";
@@ -82,7 +83,10 @@ export function search(
   const { candidates, weights, terms, times, phrasesMissing } = nominees;
   const people = peopleAmong(candidates);
   const ofPeople = rankPeople(people, weights, query.text, source.textsOf(people.map(({ messageId }) => messageId)));
-  const all = people.length === candidates.length ? [] : rankCandidates(candidates, weights);
+  const all =
+    people.length === candidates.length
+      ? []
+      : raiseForQuestion(rankCandidates(candidates, weights), query.text, (ids) => source.textsOf(ids));
   const rankings: Rankings = { all, ofPeople, people: new Set(people) };
   return {
     ranking: { [Symbol.iterator]: () => withVectors(ports, rankings, vector, scope)[Symbol.iterator]() },
