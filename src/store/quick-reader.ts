@@ -29,6 +29,13 @@ export interface QuickCluster {
   lastAtMs: number;
 }
 
+/** What a session has of one that holds messages of it. */
+interface HeldPart {
+  holderId: string;
+  seqLast: number;
+  logPosition: number;
+}
+
 type StoredMessage = Omit<NotableMessage, "parts"> & { parts: string };
 
 const MESSAGE = `m.id, m.session_id AS sessionId, m.seq, m.step_id AS stepId, m.turn_seq AS turnSeq, m.role, m.name,
@@ -67,14 +74,15 @@ export class QuickReader {
   }
 
   /**
-   * The ids of the sessions that an agent calls by this name, of their branches, and of the sessions that they branch from: an
-   * agent's context may have messages of all of them.
+   * The ids of the sessions that an agent calls by this name, of their branches, and of the sessions that they branch from or share
+   * a past with: an agent's context may have messages of all of them.
    */
   sessionIds(externalId: string): string[] {
     return this.#all<{ id: string }>(
       `WITH own AS (SELECT id, parent_session_id FROM sessions WHERE id = @externalId OR external_id = @externalId)
        SELECT id FROM own UNION SELECT parent_session_id FROM own WHERE parent_session_id IS NOT NULL
-       UNION SELECT id FROM sessions WHERE parent_session_id IN (SELECT id FROM own)`,
+       UNION SELECT id FROM sessions WHERE parent_session_id IN (SELECT id FROM own)
+       UNION SELECT holder_id FROM shared_pasts WHERE session_id IN (SELECT id FROM own)`,
       { externalId },
     ).map(({ id }) => id);
   }
@@ -97,28 +105,35 @@ export class QuickReader {
     )[0];
   }
 
-  /** The newest messages of a session, in order and without pinned ones. */
+  /** The newest messages of a session, in order and without pinned ones. For a fork, those that it shares, too. */
   notableBefore(sessionId: string, { limit }: { limit: number }): NotableMessage[] {
-    return this.#all<StoredMessage>(
-      `SELECT ${MESSAGE} FROM messages m WHERE m.session_id = ? AND m.pinned = 0 ORDER BY m.seq DESC LIMIT ?`,
-      sessionId,
-      limit,
-    )
-      .reverse()
-      .map(parsed);
+    return this.#newest(sessionId, "m.pinned = 0", limit);
   }
 
-  /** The newest messages that users and assistants of a session said in words, in order. */
+  /** The newest messages that users and assistants of a session said in words, in order. For a fork, those that it shares, too. */
   said(sessionId: string, limit: number): NotableMessage[] {
-    return this.#all<StoredMessage>(
-      `SELECT ${MESSAGE} FROM messages m
-       WHERE m.session_id = ? AND m.role IN ('user', 'assistant') AND instr(m.parts, '"type":"text"') > 0
-       ORDER BY m.seq DESC LIMIT ?`,
+    return this.#newest(sessionId, `m.role IN ('user', 'assistant') AND instr(m.parts, '"type":"text"') > 0`, limit);
+  }
+
+  #newest(sessionId: string, condition: string, limit: number): NotableMessage[] {
+    const found: StoredMessage[] = [];
+    for (const { holderId, seqLast } of this.#path(sessionId)) {
+      if (found.length >= limit) break;
+      const sql = `SELECT ${MESSAGE} FROM messages m
+         WHERE m.session_id = ? AND m.seq <= ? AND ${condition} ORDER BY m.seq DESC LIMIT ?`;
+      found.push(...this.#all<StoredMessage>(sql, holderId, seqLast, limit - found.length));
+    }
+    return found.reverse().map(parsed);
+  }
+
+  /** What makes a session, newest first: see `Path`. */
+  #path(sessionId: string): HeldPart[] {
+    const past = this.#all<HeldPart>(
+      `SELECT holder_id AS holderId, seq_last AS seqLast, log_position AS logPosition FROM shared_pasts
+       WHERE session_id = ? ORDER BY seq_first DESC`,
       sessionId,
-      limit,
-    )
-      .reverse()
-      .map(parsed);
+    );
+    return [{ holderId: sessionId, seqLast: Number.MAX_SAFE_INTEGER, logPosition: Number.MAX_SAFE_INTEGER }, ...past];
   }
 
   /**
@@ -141,14 +156,24 @@ export class QuickReader {
     return (end === -1 ? turn : turn.slice(0, end)).at(-1);
   }
 
-  /** The clusters in which a session was last active, newest first. */
+  /**
+   * The clusters in which a session was last active, newest first. Of what a fork shares, clusters that have grown since in the session
+   * that it forked are left out, because their labels may tell of later messages.
+   */
   clusters(sessionId: string, limit: number): QuickCluster[] {
-    return this.#all(
-      `SELECT root_id AS rootId, label, last_at_ms AS lastAtMs FROM clusters
-       WHERE session_id = ? AND label <> '' ORDER BY seq_last DESC LIMIT ?`,
-      sessionId,
-      limit,
-    );
+    const found = new Map<number, QuickCluster>();
+    for (const { holderId, logPosition } of this.#path(sessionId)) {
+      if (found.size >= limit) break;
+      const rows = this.#all<QuickCluster>(
+        `SELECT root_id AS rootId, label, last_at_ms AS lastAtMs FROM clusters
+         WHERE session_id = ? AND log_position <= ? AND label <> '' ORDER BY seq_last DESC LIMIT ?`,
+        holderId,
+        logPosition,
+        limit,
+      );
+      for (const row of rows) if (found.size < limit && !found.has(row.rootId)) found.set(row.rootId, row);
+    }
+    return [...found.values()];
   }
 
   /** The first and the last message id of each session of a project. */

@@ -97,3 +97,25 @@ test("hooks are off in every folder inside the one that was named", () => {
   for (const folder of ["", "/src", "/..cache"]) expect(isOffAt(off, `/none/web${folder}`)).toBe(true);
   for (const folder of ["/none", "/none/web2", "/other"]) expect(isOffAt(off, folder)).toBe(false);
 });
+
+test("a hook in a fork quotes what the fork shares, and nothing that was said later in the session that it forked", () => {
+  const path = temporaryPath();
+  const store = openedStore(path);
+  const session = store.session("parcels", { project: "web" });
+  session.appendAll([
+    ASKED,
+    DECIDED,
+    user("Write the release notes."),
+    assistant("We decided on Fridays for releases."),
+  ]);
+  session.fork({ toSeq: 1, id: "retry" }).fork({ id: "again" });
+  store.close();
+  for (const session_id of ["retry", "again"]) {
+    const quoted = saidAt(path, "before-compaction", { session_id });
+    const [section] = quoted.split("</session>");
+    expect(section).toContain("eu-north-1");
+    expect(section).not.toContain("Fridays");
+  }
+  // The prompt's own past is in the agent's context already.
+  expect(saidAt(path, "prompt", { session_id: "again", prompt: PROMPT })).toBe("");
+});
