@@ -22,8 +22,9 @@ export const pushCommand: Command<{ dryRun?: true }> = {
     const remote = await (named.length > 0 ? storedRemote : remoteWithProjects)(store);
     const { projects } = remote;
     if (dryRun) {
-      const ids =
-        named.length > 0 ? named : projects.flatMap((project) => store.sessions({ project }).map(({ id }) => id));
+      const forks = new Set(store.query("SELECT session_id FROM shared_pasts").map(({ session_id }) => session_id));
+      const ofProjects = () => projects.flatMap((project) => store.sessions({ project }).map(({ id }) => id));
+      const ids = named.length > 0 ? named : ofProjects().filter((id) => !forks.has(id));
       return {
         value: { sessions: ids },
         lines: [...ids.map(oneLine), `${formatCount(ids.length, "session")}. Nothing was sent.`],
