@@ -12,6 +12,8 @@ const KNOWN = columns(entries, "id", "beforeSeq", "createdAtMs");
 const PATH_AND_BRANCHES = `(
   SELECT id FROM sessions WHERE id = @sessionId OR (parent_session_id = @sessionId AND superseded_at_ms IS NOT NULL))`;
 
+const TIME = columns(entries, "createdAtMs");
+
 export type NewEntry = Omit<InsertOf<typeof ENTRY>, "id">;
 
 /** JSON that a program keeps in order with the messages of a session. */
@@ -50,10 +52,14 @@ export class EntryRepository extends Repository {
       SELECT external_id FROM entries WHERE session_id = ?)`;
   readonly #move = this.statement<{ id: number; sessionId: string; checksum: number }>`
     UPDATE entries SET session_id = @sessionId, checksum = @checksum WHERE id = @id`;
-  /** How many entries without an id a session and its branches have, by time. */
+  /** How many entries without an id a session and its branches have, by time. A fork has those that it shares, too. */
   readonly timesOf = this.statement<{ sessionId: string }, { createdAtMs: number; count: number }>`
-    SELECT ${columns(entries, "createdAtMs")}, count(*) AS count FROM entries
-    WHERE external_id IS NULL AND session_id IN ${PATH_AND_BRANCHES} GROUP BY created_at_ms`.all;
+    SELECT createdAtMs, count(*) AS count FROM (
+      SELECT ${TIME} FROM entries WHERE external_id IS NULL AND session_id IN ${PATH_AND_BRANCHES}
+      UNION ALL
+      SELECT ${TIME.of("e")} FROM shared_pasts p JOIN entries e ON e.session_id = p.holder_id AND e.before_seq <= p.seq_last
+      WHERE p.session_id = @sessionId AND e.external_id IS NULL)
+    GROUP BY createdAtMs`.all;
   readonly #isHeld = this.statement<{ sessionId: string; externalId: string }, number>`
     SELECT 1 FROM entries WHERE external_id = @externalId AND session_id IN ${PATH_AND_BRANCHES} LIMIT 1`.pluck();
   readonly count = this.statement<[], number>`SELECT count(*) FROM entries`.pluck().one;
@@ -79,9 +85,10 @@ export class EntryRepository extends Repository {
     return Number(this.#insert.run({ ...row, id: null }).lastInsertRowid);
   }
 
-  /** True if a session or one of its branches has an entry with this id. */
+  /** True if a session, shared entries included, or one of its branches has an entry with this id. */
   isHeld(sessionId: string, externalId: string): boolean {
-    return this.#isHeld.get({ sessionId, externalId }) !== undefined;
+    if (this.#isHeld.get({ sessionId, externalId }) !== undefined) return true;
+    return this.byExternalId(sessionId, externalId) !== undefined;
   }
 
   replace(row: InsertOf<typeof ENTRY>): void {
