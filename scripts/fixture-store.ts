@@ -5,7 +5,7 @@ import { internalsOf } from "../src/session/opened-store.ts";
 
 // Writes the store and the contexts that test/upgrade opens and renders for as long as a format is supported:
 //
-//     npx tsx scripts/fixture-store.ts test/fixtures/stores/format-17
+//     npx tsx scripts/fixture-store.ts test/fixtures/stores/format-18
 //
 // The number is the count of migrations. A fixture is never written again: a new format gets a new file. (The file v1.db is
 // older than this script's present form.) Its messages are made up, and its clock advances by a minute at each call, so
@@ -118,6 +118,7 @@ turned.rewind({ toSeq: 30 });
 await talkOfTheHarbor(turned, 16);
 const fork = turned.fork({ toSeq: 16, id: "turned-fork" });
 for (const round of [17, 18]) await talkOfTheHarbor(fork, round);
+const retry = turned.fork({ toSeq: 20, id: "turned-retry" }); // nothing is appended to it
 store.items.put(["harbor", "gates"], "second", { open: false });
 store.items.put(["harbor"], "seal", new Uint8Array([0, 255, 7]), { session: "turned" });
 
@@ -143,7 +144,7 @@ function writeContexts(): void {
     { strategy: "full", tokensMax: 12_000 },
     {},
   ];
-  const lines = [pilot, lock, yard, split, whole, imported, turned, fork].flatMap((session) =>
+  const lines = [pilot, lock, yard, split, whole, imported, turned, fork, retry].flatMap((session) =>
     asked.map(({ query, ...options }) => {
       const { messages, tokenCount } = session.render({ ...options, ...(query !== undefined && { query }) });
       const { compactableTokens } = session.pressure(options);

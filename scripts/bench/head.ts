@@ -38,6 +38,10 @@ export async function benchHead(messages = 100_000) {
       return forkAt(session, stepEnd(session, Math.floor(((round + 1) * messages) / (ROUNDS + 1))));
     });
     const pastForkBytes = (usedBytes(store) - grown) / pasts.length;
+    session.render();
+    const rendered = [...heads.slice(0, ROUNDS), ...pasts].map(({ fork }) => took(() => fork.render()));
+    const [headRenders, pastRenders] = [rendered.slice(0, ROUNDS), rendered.slice(ROUNDS)];
+    const pastAppends = pasts.map(({ fork }) => took(() => fork.append({ role: "user", content: "And now?" })));
     for (const { fork } of [warmUp, ...heads, ...pasts]) store.forget(fork.id);
     const long = goBack(session, Math.min(LONG, messages - 1));
     const figures = {
@@ -55,6 +59,9 @@ export async function benchHead(messages = 100_000) {
       pastForkMs: medianOf(pasts.map(({ ms }) => ms)),
       pastForkCpuMs: medianOf(pasts.map(({ cpuMs }) => cpuMs)),
       pastForkBytes,
+      forkRenderCpuMs: medianOf(headRenders.map(({ cpuMs }) => cpuMs)),
+      pastForkRenderCpuMs: medianOf(pastRenders.map(({ cpuMs }) => cpuMs)),
+      pastForkAppendCpuMs: medianOf(pastAppends.map(({ cpuMs }) => cpuMs)),
       longRewindMs: long.rewind.ms,
       longRewindCpuMs: long.rewind.cpuMs,
       longUndoMs: long.undo.ms,

@@ -1,6 +1,7 @@
 import { NearestClusters } from "../../src/ann/nearest-clusters.ts";
 import { estimatingTokenCounter } from "../../src/core/tokens.ts";
 import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
+import { TITLES } from "../../src/models/title.ts";
 import { MessageVectors } from "../../src/recall/message-vectors.ts";
 import { openDatabase } from "../../src/store/open.ts";
 import { makeRepositories } from "../../src/store/repositories.ts";
@@ -27,7 +28,7 @@ export interface NearestMessages {
 export function nearestMessages(path: string, texts: readonly string[]): NearestMessages {
   const database = openDatabase(path, { readonly: true, durability: "process", busyTimeoutMs: 0 });
   try {
-    const repositories = makeRepositories(database, estimatingTokenCounter);
+    const repositories = makeRepositories(database, estimatingTokenCounter, TITLES);
     const vectors = new MessageVectors(repositories, new NearestClusters(repositories.centroids, database));
     const queries = texts.flatMap((text) => {
       const embedding = hashingEmbedder.embed(text);

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { estimatingTokenCounter } from "../../src/core/tokens.ts";
 import { openStore } from "../../src/index.ts";
+import { TITLES } from "../../src/models/title.ts";
 import { FEATURES, peopleFeatures } from "../../src/recall/people.ts";
 import { parseQuery } from "../../src/recall/query.ts";
 import { nominate } from "../../src/recall/search.ts";
@@ -48,7 +49,7 @@ export async function readPeopleQuestions(dataFolder: string): Promise<RankedQue
     await store.upkeep();
     store.close();
     const database = openDatabase(path, { readonly: true, durability: "process", busyTimeoutMs: 0 });
-    const repositories = makeRepositories(database, estimatingTokenCounter);
+    const repositories = makeRepositories(database, estimatingTokenCounter, TITLES);
     const source = storeSource(repositories);
     for (const { project, questions } of corpora) {
       found.push(

@@ -49,6 +49,8 @@ export function append(
     if (seqExpected !== undefined && seqExpected !== state.nextSeq) {
       throw new StoreError("SESSION_CHANGED", { sessionId: state.sessionId, seqExpected, seqFound: state.nextSeq });
     }
+    if (state.isForestUnwritten) session.keepForest(state.sessionId);
+    state.isForestUnwritten = false;
     let idLast = repositories.messages.lastId();
     const forgottenMessage = forgottenMessagesOf(repositories, state);
     return rows.map((given, index) => {

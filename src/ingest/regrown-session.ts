@@ -4,7 +4,7 @@ import { type DecidedRow, Forest } from "../forest/forest.ts";
 import { GrowingForest } from "../forest/growing-forest.ts";
 import { type PlacementOptions, StepPlacer } from "../forest/step-placer.ts";
 import { TITLE_TEXT_CHARS, titleOf } from "../models/title.ts";
-import type { StoredCluster } from "../store/clusters.ts";
+import type { StoredCluster } from "../store/cluster-rows.ts";
 import type { DerivedRows } from "../store/derive.ts";
 import { enteringSteps } from "../store/features.ts";
 import type { GraduatingMessage, TitledMessage } from "../store/messages.ts";

@@ -124,7 +124,7 @@ function offsetAround(ids: readonly number[], messageId: number | undefined, lim
 
 /** @throws {StoreError} `MESSAGE_NOT_FOUND`. */
 export function findRoots(repositories: Repositories, messageId: number): FoundRoots {
-  const { messages, unions, clusters, subjects } = repositories;
+  const { messages, unions, clusters, themes, subjects } = repositories;
   if (typeof messageId !== "number") {
     throw new StoreError("OPTION_INVALID", { option: "message id", expected: "a number", actual: messageId });
   }
@@ -142,7 +142,7 @@ export function findRoots(repositories: Repositories, messageId: number): FoundR
   if (subjects.rootAt({ root: clusterRoot, position: newest }) !== subjectRoot) {
     throw new SyntaxError(`cluster ${clusterRoot} is in subject ${subjectRoot}, but in another one by the log`);
   }
-  const themeRoot = new Coverage(unions, sessionId).themeOf(clusterRoot);
+  const themeRoot = new Coverage(themes, sessionId).themeOf(clusterRoot);
   return {
     messageId,
     sessionId,
@@ -208,10 +208,13 @@ function assertWhole(
   { sessionId, root, position }: { sessionId: string; root: number; position: number },
   ids: readonly number[],
 ): void {
-  const storedOf = (root: number) =>
-    level === "theme" ? themes.byRoot(sessionId, root) : clusters.find(sessionId, root);
+  const storedOf = (root: number): { logPosition: number; messageCount: number } | undefined => {
+    if (level === "cluster") return clusters.find(sessionId, root);
+    const stored = themes.byRoot(sessionId, root);
+    return stored && { logPosition: stored.logPosition, messageCount: stored.theme.messageCount };
+  };
   const isAbsorbed = level === "theme" && storedOf(root) === undefined;
-  const top = isAbsorbed ? new Coverage(unions, sessionId).themeOf(root) : root;
+  const top = isAbsorbed ? new Coverage(themes, sessionId).themeOf(root) : root;
   const stored = storedOf(top);
   if (stored === undefined) return;
   const { logPosition, messageCount } = stored;

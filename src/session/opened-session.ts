@@ -316,7 +316,7 @@ export class OpenedSession implements Session {
     const { id = uuidv7(), title, ...at } = parseOptions("fork", FORK_OPTIONS(), options);
     const { repositories, clock, changes } = this.#ports;
     const target = at.toSeq === undefined && at.toMessageId === undefined ? undefined : targetOf("fork", at);
-    fork(repositories, this.id, target, { ...TITLES, id, title, nowMs: clock() });
+    fork(repositories, this.id, target, { id, title, nowMs: clock() });
     changes.count += 1;
     return this.#opened(id);
   }

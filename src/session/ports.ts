@@ -5,6 +5,7 @@ import { TailIndexer } from "../ingest/index-texts.ts";
 import { VectorCollector } from "../ingest/vector-collector.ts";
 import type { Embedder } from "../models/embedder.ts";
 import type { Summarizer } from "../models/summarizer.ts";
+import { TITLES } from "../models/title.ts";
 import { MessageVectors } from "../recall/message-vectors.ts";
 import { newClaimant } from "../store/claimant.ts";
 import type { StoreDatabase } from "../store/open.ts";
@@ -50,7 +51,7 @@ export class SessionPorts implements ChosenPorts {
     this.tokenCounter = chosen.tokenCounter;
     this.clock = chosen.clock;
     this.closing = closing;
-    const repositories = makeRepositories(database, chosen.tokenCounter);
+    const repositories = makeRepositories(database, chosen.tokenCounter, TITLES);
     this.repositories = repositories;
     this.nearest = new NearestClusters(repositories.centroids, database);
     this.messageVectors = new MessageVectors(repositories, this.nearest);

@@ -46,14 +46,14 @@ export interface RootSummary {
 }
 
 export function rootsOf(repositories: Repositories, sessionId: string, level: SessionLevel): RootInfo[] {
-  const { clusters, themes, summaries, unions } = repositories;
+  const { clusters, themes, summaries } = repositories;
   const sizeOf = ({ messageCount, tokenCount, seqFirst, seqLast }: RootSize) => {
     return { level, sessionId, messageCount, tokenCount, seqFirst, seqLast };
   };
   const withThemes = clusters.withThemes(sessionId).map((cluster) => {
     return { ...cluster, handle: formatHandle("cluster", cluster.rootId, cluster.logPosition) };
   });
-  const themeRows = themes.ofSession(sessionId).sort((left, right) => left.theme.seqFirst - right.theme.seqFirst);
+  const themeRows = themes.ofSession(sessionId).toSorted((left, right) => left.theme.seqFirst - right.theme.seqFirst);
   const clusterCount = themeRows.reduce((count, { theme }) => count + theme.clusterCount, 0);
   if (clusterCount !== withThemes.length) {
     const found = `its ${themeRows.length} themes have ${clusterCount} clusters, and ${withThemes.length} are found`;
@@ -65,7 +65,7 @@ export function rootsOf(repositories: Repositories, sessionId: string, level: Se
       return { root: handle, ...sizeOf(cluster), label, stepCount, settled: settledAt !== null };
     });
   }
-  const coverage = new Coverage(unions, sessionId);
+  const coverage = new Coverage(themes, sessionId);
   const rows = summaries.standing({ sessionId });
   const standing = [...coverage.maximalThemes(rows), ...rows.filter(({ level: of }) => of === "cluster")];
   return themeRows.map(({ theme, logPosition }) => {

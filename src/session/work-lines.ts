@@ -90,7 +90,8 @@ export function notableOf(
     if (found.length >= countMax) break;
     const held = { sessionId, root: rootId, from: 0, position: unions.newestPosition() };
     const steps = unions.entriesOf(held).map(({ stepId }) => stepId);
-    found.push(...reader(sessionId, () => messages.notableOf(steps), []));
+    const notable = reader(sessionId, () => messages.notableOf(steps), []);
+    found.push(...notable.filter((message) => message.sessionId === sessionId)); // a fork shares the others
   }
   return found;
 }

@@ -1,6 +1,6 @@
 import { decodeVector } from "../vector/codec.ts";
 import { isUsable, normalize } from "../vector/vector.ts";
-import { CLUSTER } from "./clusters.ts";
+import { CLUSTER } from "./cluster-rows.ts";
 import { IS_BEGUN_HERE } from "./paths.ts";
 import { Repository } from "./repository.ts";
 import { generations } from "./schema.ts";

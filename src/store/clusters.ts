@@ -1,28 +1,22 @@
 import { eq } from "drizzle-orm";
-import type { OpenCluster } from "../forest/cluster.ts";
 import { encodeVector } from "../vector/codec.ts";
+import {
+  CLUSTER,
+  type ClusterRow,
+  type ClusterState,
+  clusterRow,
+  type StoredCluster,
+  storedCluster,
+} from "./cluster-rows.ts";
 import { GENERATION_NOW } from "./generations.ts";
+import { isOfStep } from "./message-columns.ts";
 import type { StoreDatabase } from "./open.ts";
+import type { PastForests } from "./past-forests.ts";
 import { isOnPathOf, type PathRepository } from "./paths.ts";
 import { Repository } from "./repository.ts";
 import { clusters } from "./schema.ts";
 import { columns, type InsertOf, type RowOf } from "./statement.ts";
 
-export interface ClusterState {
-  cluster: OpenCluster;
-  label: string;
-  logPosition: number;
-}
-
-export interface StoredCluster extends ClusterState {
-  /** Null while the cluster is open. */
-  settledAt: number | null;
-  /** Null until the cluster has been assigned to a subject. */
-  subjectRoot: number | null;
-}
-
-export const CLUSTER = columns(clusters);
-type ClusterRow = RowOf<typeof CLUSTER>;
 const SIZE = columns(clusters, "rootId", "tokenCount", "settledAt", "logPosition");
 /** A cluster with the time of its first message. */
 export type DatedCluster = ClusterRow & { firstAtMs: number };
@@ -70,18 +64,16 @@ export class ClusterRepository extends Repository {
     SELECT ${CLUSTER} FROM clusters WHERE session_id = ? AND settled_at IS NULL AND log_position <= ? ORDER BY root_id`.map(
     storedCluster,
   );
-  readonly #openAt = this.statement<{ sessionId: string; position: number; graduatedSeq: number }, ClusterRow>`
-    SELECT ${CLUSTER} FROM clusters WHERE rowid IN (
-      SELECT rowid FROM clusters WHERE session_id = @sessionId AND settled_at IS NULL
-      UNION ALL SELECT rowid FROM clusters WHERE settled_at > @position AND +session_id = @sessionId)
-    AND +session_id = @sessionId AND (+settled_at IS NULL OR +settled_at > @position)
-    AND seq_first < @graduatedSeq ORDER BY root_id`.map(storedCluster);
   /** The rows of a session itself, oldest root first. */
   readonly ofSession = this.statement<[sessionId: string], ClusterRow>`
     SELECT ${CLUSTER} FROM clusters WHERE session_id = ? ORDER BY root_id`.map(storedCluster).all;
   readonly #sizesOf = this.statement<Grown, RowOf<typeof SIZE>>`
     WITH ${OWN} SELECT ${SIZE.of("c")}
     FROM own JOIN clusters c ON c.root_id = own.root_id AND c.session_id = own.session_id ORDER BY c.root_id`;
+  readonly #settledAtFork = this.statement<Pick<Grown, "sessionId">, ClusterRow>`
+    SELECT ${CLUSTER.of("c")}
+    FROM shared_pasts p JOIN clusters c ON c.session_id = p.holder_id AND c.settled_at <= p.log_position
+    WHERE p.session_id = @sessionId`;
   readonly #begun = this.statement<[root: number], ClusterRow>`
     SELECT ${CLUSTER.of("c")} FROM messages m JOIN clusters c ON c.root_id = m.id AND c.session_id = m.session_id
     WHERE m.id = ?`;
@@ -99,37 +91,56 @@ export class ClusterRepository extends Repository {
     ${UP} SELECT ${CLUSTER.of("c")}, up.root AS themeRoot, first.created_at_ms AS firstAtMs
     FROM ${WITH_THEME} LEFT JOIN messages first ON first.id = c.root_id
     ORDER BY c.seq_first`;
+  /** What a session itself holds of a cluster. */
+  readonly #heldOf = this.statement<
+    { sessionId: string; root: number },
+    Pick<DatedCluster, "messageCount" | "firstAtMs">
+  >`
+    SELECT count(*) AS messageCount, min(m.created_at_ms) AS firstAtMs
+    FROM unions u JOIN messages m ON ${isOfStep("u.node")}
+    WHERE u.root = @root AND u.level = 'cluster' AND u.kind IN ('start', 'join') AND u.generation = ${GENERATION_NOW}
+      AND u.session_id = @sessionId AND m.session_id = @sessionId`;
   readonly #paths: PathRepository;
+  readonly #pastForests: PastForests;
 
-  constructor(database: StoreDatabase, paths: PathRepository) {
+  constructor(database: StoreDatabase, paths: PathRepository, pastForests: PastForests) {
     super(database);
     this.#paths = paths;
+    this.#pastForests = pastForests;
   }
 
-  #grown(sessionId: string): Grown {
-    const { sessionId: growerId, logPosition: position } = this.#paths.grower(sessionId);
-    return { sessionId, growerId, position };
+  /** Undefined if no session has rows for what is open: see `PathRepository.grower`. */
+  #grown(sessionId: string): Grown | undefined {
+    const grower = this.#paths.grower(sessionId);
+    return grower && { sessionId, growerId: grower.sessionId, position: grower.logPosition };
   }
 
   /** Oldest root first. */
-  open(sessionId: string): StoredCluster[] {
-    const { growerId, position } = this.#grown(sessionId);
-    return this.#open.all(growerId, position);
-  }
-
-  /** The clusters that a session had open when the frontier was at a seq, as they are now, oldest root first. */
-  openAt(sessionId: string, position: number, graduatedSeq: number): StoredCluster[] {
-    return this.#openAt.all({ sessionId, position, graduatedSeq });
+  open(sessionId: string): readonly StoredCluster[] {
+    const grown = this.#grown(sessionId);
+    return grown === undefined ? this.#pastForests.of(sessionId)!.open : this.#open.all(grown.growerId, grown.position);
   }
 
   /** All clusters of a session, with those that it shares, oldest root first. */
   sizesOf(sessionId: string): RowOf<typeof SIZE>[] {
-    return this.#sizesOf.all(this.#grown(sessionId));
+    const grown = this.#grown(sessionId);
+    if (grown !== undefined) return this.#sizesOf.all(grown);
+    return this.#atFork(sessionId).sort((left, right) => left.rootId - right.rootId);
   }
 
   /** Every cluster of a session with its theme, oldest first. */
   withThemes(sessionId: string): (ClusterRow & { themeRoot: number })[] {
-    return this.#withThemes.all(this.#grown(sessionId));
+    const grown = this.#grown(sessionId);
+    if (grown !== undefined) return this.#withThemes.all(grown);
+    const themeOf = this.#pastForests.of(sessionId)!.themeFinder();
+    const rows = this.#atFork(sessionId).map((row) => ({ ...row, themeRoot: themeOf(row.rootId) }));
+    return rows.sort((left, right) => left.seqFirst - right.seqFirst);
+  }
+
+  /** All clusters of a fork that has no rows of its own yet. */
+  #atFork(sessionId: string): ClusterRow[] {
+    const open = this.#pastForests.of(sessionId)!.open.map((state) => clusterRow(sessionId, state));
+    return [...this.#settledAtFork.all({ sessionId }), ...open];
   }
 
   /**
@@ -139,7 +150,9 @@ export class ClusterRepository extends Repository {
    * @throws {SyntaxError} if there are not so many clusters.
    */
   workedSince(sessionId: string, sinceMs: number, clusterCount: number): (DatedCluster & { themeRoot: number })[] {
-    const rows = this.#dated.all(this.#grown(sessionId));
+    const grown = this.#grown(sessionId);
+    if (grown === undefined) return []; // a fork to which nothing was appended
+    const rows = this.#dated.all(grown);
     if (rows.length !== clusterCount) {
       throw new SyntaxError(
         `session ${sessionId} has ${clusterCount} clusters by its themes, and ${rows.length} are found`,
@@ -151,13 +164,14 @@ export class ClusterRepository extends Repository {
     );
     return worked.map(({ firstAtMs, ...row }) => {
       if (firstAtMs === null) throw new SyntaxError(`message ${row.rootId}, the root of a cluster, is missing`);
-      return { ...row, firstAtMs };
+      return { ...row, firstAtMs, ...(sharedTo >= 0 && this.#heldOf.get({ sessionId, root: row.rootId })) };
     });
   }
 
   /** A cluster as a session has it; a fork may share it. */
   find(sessionId: string, root: number): ClusterRow | undefined {
-    return this.#find.get({ sessionId, root });
+    const state = this.#pastForests.of(sessionId)?.open.find(({ cluster }) => cluster.root === root);
+    return state === undefined ? this.#find.get({ sessionId, root }) : clusterRow(sessionId, state);
   }
 
   /** @throws {SyntaxError} if there is no such row, although the log knows the cluster. */
@@ -193,9 +207,4 @@ export class ClusterRepository extends Repository {
       .where(sessionId === undefined ? undefined : eq(clusters.sessionId, sessionId))
       .run();
   }
-}
-
-function storedCluster({ label, logPosition, settledAt, subjectParentId, ...row }: ClusterRow): StoredCluster {
-  const { rootId: root, sessionId: _, checksum: __, centroidSum: sum, ...counts } = row;
-  return { cluster: { root, sum, ...counts }, label, logPosition, settledAt, subjectRoot: subjectParentId };
 }

@@ -1,21 +1,21 @@
 import { StoreError } from "../core/errors.ts";
 import type { DoneSummary } from "./summaries.ts";
-import type { UnionRepository } from "./unions.ts";
+import type { ThemeRepository } from "./themes.ts";
 
 /** A summary covers the steps that its root held at its log position. */
 export type Covering = Pick<DoneSummary, "level" | "rootId" | "logPosition">;
 
 /** Compares what summaries cover. Clusters and themes only grow, so two summaries of a level are nested or disjoint. */
 export class Coverage {
-  readonly #unions: UnionRepository;
+  readonly #themes: ThemeRepository;
   /** A cache. A `Coverage` is used within one snapshot. */
   readonly #unites = new Map<number, { position: number; root: number } | undefined>();
 
   readonly #sessionId: string;
 
   /** @param sessionId  The session whose log says which themes united. */
-  constructor(unions: UnionRepository, sessionId: string) {
-    this.#unions = unions;
+  constructor(themes: ThemeRepository, sessionId: string) {
+    this.#themes = themes;
     this.#sessionId = sessionId;
   }
 
@@ -66,7 +66,7 @@ export class Coverage {
       // Damaged rows can form a circle.
       if (next !== undefined && next.position <= unite.position) {
         const reason = `theme ${next.root} absorbed theme ${unite.root} before that absorbed theme ${current}`;
-        throw new StoreError("STORE_CORRUPT", { path: this.#unions.path, reason });
+        throw new StoreError("STORE_CORRUPT", { path: this.#themes.path, reason });
       }
       current = unite.root;
       unite = next;
@@ -74,7 +74,7 @@ export class Coverage {
   }
 
   #uniteOf(root: number): { position: number; root: number } | undefined {
-    if (!this.#unites.has(root)) this.#unites.set(root, this.#unions.uniteOf(this.#sessionId, root));
+    if (!this.#unites.has(root)) this.#unites.set(root, this.#themes.uniteOf(this.#sessionId, root));
     return this.#unites.get(root);
   }
 }

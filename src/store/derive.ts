@@ -2,19 +2,12 @@ import type { OpenCluster } from "../forest/cluster.ts";
 import { replay } from "../forest/forest.ts";
 import { GrowingForest, type GrowingTheme } from "../forest/growing-forest.ts";
 import { type SubjectRow, subjectRoots } from "../forest/subjects.ts";
-import type { StoredCluster } from "./clusters.ts";
-import { type EnteringStep, enteringSteps } from "./features.ts";
+import type { StoredCluster } from "./cluster-rows.ts";
+import { type DeriveOptions, type EnteringStep, enteringSteps } from "./features.ts";
 import type { TitledMessage } from "./messages.ts";
 import type { Repositories } from "./repositories.ts";
 import type { SessionRow } from "./sessions.ts";
 import type { UnionRow } from "./unions.ts";
-
-export interface DeriveOptions {
-  /** Returns the title of a cluster. `asked` is the user's message that began the turn of its root. */
-  titleOf: (messages: readonly TitledMessage[], asked: TitledMessage | undefined) => string;
-  /** How many characters of each message `titleOf` reads. */
-  titleTextChars: number;
-}
 
 export interface DerivedRows {
   /** Keyed by message id. Messages that are their own parents are missing. */

@@ -4,6 +4,14 @@ import type { GraduatingMessage, TitledMessage } from "./messages.ts";
 /** The length of the part of a message that may name the person addressed. */
 const OPENING_CHARS = 500;
 
+/** How clusters get their titles. */
+export interface DeriveOptions {
+  /** Returns the title of a cluster. `asked` is the user's message that began the turn of its root. */
+  titleOf: (messages: readonly TitledMessage[], asked: TitledMessage | undefined) => string;
+  /** How many characters of each message `titleOf` reads. */
+  titleTextChars: number;
+}
+
 /** A step that is about to enter the forest. */
 export interface EnteringStep {
   features: StepFeatures;

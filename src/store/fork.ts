@@ -1,10 +1,9 @@
 import { StoreError } from "../core/errors.ts";
-import type { DeriveOptions } from "./derive.ts";
 import { piecesIn } from "./paths.ts";
 import type { Repositories } from "./repositories.ts";
-import { frontierAt, type RewindTarget, remakeCluster, remakeThemes, seqOf } from "./rewind.ts";
+import { frontierAt, type RewindTarget, seqOf } from "./rewind.ts";
 
-export interface ForkTerms extends DeriveOptions {
+export interface ForkTerms {
   /** The id of the fork. */
   id: string;
   /** By default that of the session. */
@@ -16,7 +15,8 @@ export interface ForkTerms extends DeriveOptions {
  * Forks a session: begins another one that shares its messages up to one of them, and the forest as it was then.
  *
  * Nothing is copied: a fork has a row for each session that it shares. Its open clusters and themes are those of the newest of
- * these until one of the two moves its frontier (see `keepForest`). If the session has moved since, they are made as they were.
+ * these until its own frontier moves (see `keepForest`). If that session has moved since, readers make them from the log (see
+ * `PastForests`), and the first append to the fork writes them.
  *
  * @throws {StoreError} `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`; `OPTION_INVALID` for an id that is taken, and for a message that a
  *   fork cannot begin after.
@@ -55,24 +55,7 @@ export function fork(
     sessions.insert({ ...place, project, title, settings });
     sessions.moveFrontier(frontier.graduatedSeq, frontier.evictedSeq, terms.id);
     paths.share(terms.id, past.with(-1, { ...newest, logPosition: position }));
-    if (unions.lastPosition(holder.id) > position) makeForest(repositories, terms, holder.id, frontier, position);
   });
-}
-
-/** Makes the open clusters and the themes of a fork as they were in another session at a log position. */
-function makeForest(
-  repositories: Repositories,
-  terms: ForkTerms,
-  holderId: string,
-  { graduatedSeq }: { graduatedSeq: number },
-  position: number,
-): void {
-  const { clusters } = repositories;
-  for (const state of clusters.openAt(holderId, position, graduatedSeq)) {
-    if (state.logPosition <= position) clusters.put(terms.id, state);
-    else remakeCluster(repositories, terms.id, state.cluster.root, position, terms);
-  }
-  remakeThemes(repositories, terms.id, position);
 }
 
 /** @throws {StoreError} `OPTION_INVALID` if the step of the last message goes on after it, or still waits for results. */

@@ -9,6 +9,9 @@ import { columns, type InsertOf, type RowOf } from "./statement.ts";
 /** A checkpoint is made each time that this many messages have entered the forest. */
 const CHECKPOINT_MESSAGES = 512;
 
+/** So many of the newest checkpoints are kept, and of the others every so many-th. */
+const CHECKPOINTS_KEPT = 4;
+
 const MOVE = columns(frontierMoves);
 const CHECKPOINT = columns(themeCheckpoints).without("id");
 
@@ -72,8 +75,8 @@ export class FrontierMoveRepository extends Repository {
   }
 
   /**
-   * Stores all themes of a session as they are at a log position. The distance between kept checkpoints grows with their age, so a
-   * rewind of twice as many messages may replay twice as many.
+   * Keeps all themes of a session as they are at a log position. Of older checkpoints, one in four is kept: a rewind or a fork far
+   * back replays the log from there.
    */
   putCheckpoint(sessionId: string, logPosition: number, graduatedSeq: number, themes: readonly GrowingTheme[]): void {
     const kept = themes.map(
@@ -88,8 +91,9 @@ export class FrontierMoveRepository extends Repository {
     const newest = ordinalOf(graduatedSeq);
     for (const seq of this.#graduatedSeqs.all(sessionId)) {
       const ordinal = ordinalOf(seq);
-      const step = ordinal === 0 ? 1 : ordinal & -ordinal; // the largest power of two that divides it
-      if (newest - ordinal > 2 * step) this.#deleteCheckpoint.run(sessionId, seq);
+      if (newest - ordinal >= CHECKPOINTS_KEPT && ordinal % CHECKPOINTS_KEPT !== 0) {
+        this.#deleteCheckpoint.run(sessionId, seq);
+      }
     }
   }
 

@@ -1,4 +1,5 @@
 import { StoreError } from "../core/errors.ts";
+import { GENERATION_NOW } from "./generations.ts";
 import { Repository } from "./repository.ts";
 import { sessions, sharedPasts } from "./schema.ts";
 import { columns, type InsertOf } from "./statement.ts";
@@ -36,21 +37,25 @@ export class PathRepository extends Repository {
   /** The forks that share a session's log up to a position, or further. */
   readonly sharingLog = this.statement<[holderId: string, position: number], string>`
     SELECT session_id FROM shared_pasts WHERE holder_id = ? AND log_position >= ? ORDER BY session_id`.pluck().all;
-  /** The forks whose themes are those of the sessions that they share, because nothing has entered their forest yet. */
-  readonly unmoved = this.statement<[holderId: string], string>`
-    SELECT p.session_id FROM shared_pasts p
-    WHERE p.holder_id = ? AND NOT EXISTS (SELECT 1 FROM themes t WHERE t.session_id = p.session_id)
-    ORDER BY p.session_id`.pluck().all;
+  readonly #hasThemes = this.statement<[sessionId: string], number>`
+    SELECT EXISTS (SELECT 1 FROM themes WHERE session_id = ?)`.pluck().one;
+  readonly #hasMoved = this.statement<[sessionId: string, position: number], number>`
+    SELECT EXISTS (
+      SELECT 1 FROM unions
+      WHERE session_id = ? AND id > ? AND level <> 'subject' AND generation = ${GENERATION_NOW})`.pluck().one;
 
-  readonly #hasThemes = this.statement<[sessionId: string, position: number], number>`
-    SELECT EXISTS (SELECT 1 FROM themes WHERE session_id = ? AND log_position <= ?)`.pluck().one;
-
-  /** The session whose open clusters and themes are those of a session: until a fork's own frontier moves, it is another one. */
-  grower(sessionId: string): Piece {
+  /**
+   * The session whose rows are the open clusters and themes of a session. Until the frontier of a fork moves, it is another one;
+   * undefined if that one has moved since the fork.
+   */
+  grower(sessionId: string): Piece | undefined {
     const path = this.of(sessionId);
     if (path.length === 1) return path[0]!;
-    const grown = path.findLast((piece) => this.#hasThemes(piece.sessionId, piece.logPosition) === 1);
-    return grown ?? path.at(-1)!;
+    for (const piece of path.toReversed()) {
+      if (piece.sessionId !== sessionId && this.#hasMoved(piece.sessionId, piece.logPosition) === 1) return undefined;
+      if (this.#hasThemes(piece.sessionId) === 1) return piece;
+    }
+    return path.at(-1)!;
   }
 
   /** @throws {SyntaxError} if a fork does not share what its session had. Rows of `shared_pasts` have no checksums. */

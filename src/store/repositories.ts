@@ -6,6 +6,7 @@ import { CostRepository } from "./costs.ts";
 import { EntryRepository } from "./entries.ts";
 import { EvidenceRepository } from "./evidence.ts";
 import { FactRowRepository } from "./fact-rows.ts";
+import type { DeriveOptions } from "./features.ts";
 import { FrontierMoveRepository } from "./frontier-moves.ts";
 import { FullTextRepository } from "./full-text.ts";
 import { GenerationRepository } from "./generations.ts";
@@ -13,6 +14,7 @@ import { ImportedFileRepository } from "./imported-files.ts";
 import { ItemRepository } from "./items.ts";
 import { MessageRepository } from "./messages.ts";
 import type { StoreDatabase } from "./open.ts";
+import { PastForests } from "./past-forests.ts";
 import { PathRepository } from "./paths.ts";
 import { PendingVectorRepository } from "./pending-vectors.ts";
 import { PushedRowRepository } from "./pushed-rows.ts";
@@ -29,25 +31,32 @@ import { UnionRepository } from "./unions.ts";
 
 export type Repositories = ReturnType<typeof makeRepositories>;
 
-/** @param tokenCounter  Counts the tokens of messages when they are read. */
-export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCounter) {
+/**
+ * @param tokenCounter  Counts the tokens of messages when they are read.
+ * @param titles  Makes the titles of clusters that are read and have no rows.
+ */
+export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCounter, titles: DeriveOptions) {
   const artifacts = new ArtifactRepository(database);
   const costs = new CostRepository(database);
   const settings = new StoreSettingRepository(database);
   const paths = new PathRepository(database);
+  const generations = new GenerationRepository(database);
+  const messages = new MessageRepository(database, artifacts, tokenCounter, paths);
+  const unions = new UnionRepository(database, paths);
+  const frontierMoves = new FrontierMoveRepository(database, paths);
+  const sources = { generations, messages, unions, frontierMoves };
+  const pastForests = new PastForests(database, paths, sources, titles);
+  const themes = new ThemeRepository(database, paths, unions, pastForests);
   return {
     database,
-    generations: new GenerationRepository(database),
-    sessions: new SessionRepository(database, paths),
+    ...sources,
+    sessions: new SessionRepository(database, paths, themes),
     artifacts,
     paths,
-    messages: new MessageRepository(database, artifacts, tokenCounter, paths),
     pendingVectors: new PendingVectorRepository(database, paths),
-    unions: new UnionRepository(database, paths),
-    clusters: new ClusterRepository(database, paths),
+    clusters: new ClusterRepository(database, paths, pastForests),
     centroids: new CentroidRepository(database),
-    themes: new ThemeRepository(database, paths),
-    frontierMoves: new FrontierMoveRepository(database, paths),
+    themes,
     subjects: new SubjectRepository(database),
     summaries: new SummaryRepository(database, costs),
     spans: new SpanRepository(database, paths),

@@ -1,23 +1,17 @@
-import { assert } from "../core/assert.ts";
 import { StoreError } from "../core/errors.ts";
-import { joinCluster, startCluster } from "../forest/cluster.ts";
 import { logWithout } from "../forest/forget.ts";
-import type { GrowingTheme } from "../forest/growing-forest.ts";
-import { ThemeReplay } from "../forest/theme-replay.ts";
 import { compactFrontier, type Frontier, windowSteps } from "../forest/window.ts";
-import { type DeriveOptions, derive } from "./derive.ts";
-import { enteringSteps } from "./features.ts";
+import { derive } from "./derive.ts";
+import type { DeriveOptions } from "./features.ts";
 import { unlessDamaged } from "./forget.ts";
 import type { GenerationRow } from "./generations.ts";
+import { clusterAt, themesAt } from "./past-forests.ts";
 import { assertOwn, assertUnshared, isOn } from "./paths.ts";
 import type { Repositories } from "./repositories.ts";
 import type { SessionRow } from "./sessions.ts";
 import { isSpan, type SummaryRepository, type SummaryRow } from "./summaries.ts";
 import type { UnionRow } from "./unions.ts";
 import { dissolveSubjects, rebuildSession } from "./write.ts";
-
-/** Rows of the log that are read and replayed at once, so that their vectors take little memory. */
-const REPLAY_ROWS = 500;
 
 /** After a replay of this many rows, a checkpoint is kept, so that the next rewind is short. */
 const LONG_REPLAY_ROWS = 1_000;
@@ -177,7 +171,10 @@ function undoLog(repositories: Repositories, session: SessionRow, position: numb
   const touched = new Set(rows.filter(({ kind }) => kind !== "unite").map(({ root }) => root));
   for (const root of touched) {
     if (started.has(root)) clusters.delete(root, sessionId);
-    else remakeCluster(repositories, sessionId, root, position, terms);
+    else {
+      clusters.put(sessionId, clusterAt(repositories, { sessionId, position }, root, terms));
+      clusters.reopen(root, sessionId);
+    }
   }
   frontierMoves.deleteCheckpointsAfter(sessionId, position);
   remakeThemes(repositories, sessionId, position);
@@ -213,57 +210,11 @@ function undoHeirs(
   rebuildSession(repositories, sessionId, derived!);
 }
 
-/** Makes a cluster as it was at a log position, when it was open, from its members. */
-export function remakeCluster(
-  { messages, unions, clusters, generations }: Repositories,
-  sessionId: string,
-  root: number,
-  position: number,
-  { titleOf, titleTextChars }: DeriveOptions,
-): void {
-  const entries = unions.entriesOf({ sessionId, root, from: 0, position });
-  const steps = enteringSteps(messages.graduatingOf(entries.map(({ stepId }) => stepId)), -1);
-  const [first, ...others] = steps;
-  assert(first !== undefined && steps.length === entries.length, "the steps of a cluster are stored");
-  const cluster = startCluster(first.features, generations.newest()!.dimension);
-  for (const { features } of others) joinCluster(cluster, features);
-  const openings = steps.flatMap((step) => step.messages);
-  const label = titleOf(
-    openings.map(({ role, text }) => ({ role, text: text.slice(0, titleTextChars) })),
-    messages.askedBefore(titleTextChars, root),
-  );
-  clusters.put(sessionId, { cluster, label, logPosition: entries.at(-1)!.position });
-  clusters.reopen(root, sessionId);
-}
-
-/** Makes the themes of a session as they were at a log position, from the newest checkpoint before it. */
-export function remakeThemes(repositories: Repositories, sessionId: string, position: number): void {
-  const { messages, unions, themes, generations, frontierMoves } = repositories;
-  const checkpoint = frontierMoves.checkpoint(sessionId, position);
-  const absorbed = new Map<number, { position: number; root: number } | undefined>();
-  const themeOf = (cluster: number, before: number): number => {
-    for (let root = cluster; ; ) {
-      if (!absorbed.has(root)) absorbed.set(root, unions.absorbedAt({ sessionId, root }));
-      const unite = absorbed.get(root);
-      if (unite === undefined || unite.position >= before) return root;
-      root = unite.root;
-    }
-  };
-  const replay = new ThemeReplay(generations.newest()!.dimension, checkpoint?.themes ?? [], themeOf);
-  let from = checkpoint?.logPosition ?? 0;
-  let rowCount = 0;
-  for (;;) {
-    const rows = unions.between({ sessionId, from, position, limit: REPLAY_ROWS });
-    const entering = rows.filter(({ kind }) => kind === "start" || kind === "join").map(({ node }) => node);
-    const steps = enteringSteps(messages.graduatingOf(entering), -1);
-    const featuresOf = new Map(steps.map(({ features }) => [features.id, features]));
-    for (const row of rows) replay.apply(row, featuresOf.get(row.node));
-    rowCount += rows.length;
-    if (rows.length < REPLAY_ROWS) break;
-    from = rows.at(-1)!.id;
-  }
+/** Makes the themes of a session as they were at a log position. */
+function remakeThemes(repositories: Repositories, sessionId: string, position: number): void {
+  const { themes, frontierMoves } = repositories;
+  const { themes: remade, rowCount } = themesAt(repositories, { sessionId, position });
   themes.deleteOf(sessionId);
-  const remade: GrowingTheme[] = [...replay.themes.values()];
   for (const theme of remade) themes.put(sessionId, theme);
   if (rowCount < LONG_REPLAY_ROWS) return;
   const graduatedSeq = Math.max(...remade.map(({ theme }) => theme.seqLast)) + 1;

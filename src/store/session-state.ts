@@ -72,6 +72,8 @@ export interface SessionState {
   /** Keyed by root. */
   themes: Map<number, GrowingTheme>;
   nextMove: NextMove | undefined;
+  /** True if the open clusters and the themes are no rows yet: see `PastForests`. */
+  isForestUnwritten: boolean;
   /** The next seq when the session was loaded, or another process last moved its frontier. */
   loadedSeq: number;
 }
@@ -116,6 +118,7 @@ export function loadSessionState(repositories: Repositories, sessionId: string):
     openClusters: clusters.open(sessionId).map(({ cluster }) => cluster),
     themes: new Map(states.map((state) => [state.theme.root, state])),
     nextMove: undefined,
+    isForestUnwritten: repositories.paths.grower(sessionId) === undefined,
     loadedSeq: nextSeq,
   };
 }

@@ -10,7 +10,7 @@ import type { PathRepository, Piece } from "./paths.ts";
 import { Repository } from "./repository.ts";
 import { sessions } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";
-import { THEME } from "./themes.ts";
+import type { ThemeRepository } from "./themes.ts";
 
 const SESSION = columns(sessions);
 export type SessionRow = RowOf<typeof SESSION>;
@@ -195,8 +195,6 @@ export class SessionRepository extends Repository {
       AND m.seq <= coalesce((
         SELECT seq FROM messages WHERE session_id = given.value AND role = 'user' AND text <> '' ORDER BY seq LIMIT 1),
         ${UNOPENED_CHECKED})`;
-  readonly #themesOf = this.statement<[id: string], RowOf<typeof THEME>>`
-    SELECT ${THEME} FROM themes WHERE session_id = ?`;
   /** The messages of a session that are in no theme. The rows say it, too: an index may name others. */
   readonly #outside = this.statement<{ id: string; graduatedSeq: number; seqLast: number }, RowOf<typeof MESSAGE>>`
     SELECT ${MESSAGE} FROM messages WHERE id IN (
@@ -230,10 +228,12 @@ export class SessionRepository extends Repository {
            (SELECT count(*) FROM message_zones WHERE session_id = @id AND is_cold) AS message_zones`.one;
 
   readonly #paths: PathRepository;
+  readonly #themes: ThemeRepository;
 
-  constructor(database: StoreDatabase, paths: PathRepository) {
+  constructor(database: StoreDatabase, paths: PathRepository, themes: ThemeRepository) {
     super(database);
     this.#paths = paths;
+    this.#themes = themes;
   }
 
   idByExternalId(source: string, externalId: string): string | undefined {
@@ -413,7 +413,7 @@ export class SessionRepository extends Repository {
       forgottenCount += shared.forgottenCount;
     }
     const opening = past.map(({ sessionId, seqLast }) => this.#openingIn.get(sessionId, seqLast)).find(Boolean);
-    const themes = this.#themesOf.all(this.#paths.grower(row.id).sessionId);
+    const themes = this.#themes.ofSession(row.id).map(({ theme }) => theme);
     const clusterCount = sumOf(themes, "clusterCount");
     return { ...row, messageCount, forgottenCount, opening: opening ?? row.opening, clusterCount };
   }
@@ -423,7 +423,7 @@ export class SessionRepository extends Repository {
    * index lacks a row.
    */
   #sizesOf({ id, graduatedSeq, messageCount, clusterCount }: ListedSession): Sizes {
-    const themes = this.#themesOf.all(this.#paths.grower(id).sessionId);
+    const themes = this.#themes.ofSession(id).map(({ theme }) => theme);
     const outside = this.#paths.of(id).flatMap(({ sessionId, seqLast }) => {
       return this.#outside.all({ id: sessionId, graduatedSeq, seqLast });
     });

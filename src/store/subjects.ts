@@ -17,7 +17,8 @@ import {
 } from "drizzle-orm";
 import type { SubjectCluster, SubjectRow } from "../forest/subjects.ts";
 import { isUsable, normalize } from "../vector/vector.ts";
-import { CLUSTER, type DatedCluster } from "./clusters.ts";
+import { CLUSTER } from "./cluster-rows.ts";
+import type { DatedCluster } from "./clusters.ts";
 import { GENERATION_AT, GENERATION_NOW } from "./generations.ts";
 import { isOfStep, MESSAGE } from "./message-columns.ts";
 import { IS_BEGUN_HERE } from "./paths.ts";

@@ -76,10 +76,11 @@ export class UnionRepository extends Repository {
     WHERE session_id = ? AND id <= ? AND level = 'cluster' AND kind IN ('start', 'join')
       AND generation = ${GENERATION_NOW}
     ORDER BY id DESC LIMIT ?`;
-  readonly #uniteOf = this.statement<{ sessionId: string; root: number }, RowOf<typeof UNION>>`
+  /** The unite that absorbed a root. */
+  readonly unite = this.statement<{ sessionId: string; root: number }, RowOf<typeof UNION>>`
     SELECT ${UNION.of("u")} FROM unions u
     WHERE u.node = @root AND u.kind = 'unite' AND u.level <> 'subject' AND u.generation = ${GENERATION_NOW}
-      AND ${IS_OF_LOG}`;
+      AND ${IS_OF_LOG}`.get;
   readonly #entered = this.statement<{ sessionId: string; stepId: number }, RowOf<typeof UNION>>`
     SELECT ${UNION.of("u")} FROM unions u WHERE u.node = @stepId AND ${IS_ENTRY} AND ${IS_OF_LOG}`.map(enteredStep);
   /** In the log of the session that holds the root's message, and of forks that began the same cluster. */
@@ -91,7 +92,7 @@ export class UnionRepository extends Repository {
     sessionId,
   }));
   // Rewinds, and handles of positions before them.
-  /** The unite that absorbed a root, without the checks of `uniteOf`. */
+  /** Like `unite`, without the checksum. */
   readonly absorbedAt = this.statement<{ sessionId: string; root: number }, { position: number; root: number }>`
     SELECT u.id AS position, u.root FROM unions u
     WHERE u.node = @root AND u.kind = 'unite' AND u.level <> 'subject' AND u.generation = ${GENERATION_NOW}
@@ -176,9 +177,6 @@ export class UnionRepository extends Repository {
     )
     SELECT root FROM tree`.pluck();
   // Lookups by the primary keys of other tables, which tell if the index of the log lacks a row.
-  readonly #isTheme = this.statement<{ sessionId: string; root: number }, number>`
-    SELECT EXISTS (SELECT 1 FROM themes t WHERE t.root_id = @root
-      AND ${isOnPathOf("@sessionId", "t", "t.log_position")})`.pluck().one;
   readonly #newestOfThemes = this.statement<[sessionId: string], number>`
     SELECT coalesce(max(log_position), 0) FROM themes WHERE session_id = ?`.pluck().one;
   readonly #hasGraduated = this.statement<{ sessionId: string; stepId: number }, number>`
@@ -219,18 +217,6 @@ export class UnionRepository extends Repository {
       return entered;
     }
     throw new SyntaxError(`the log does not say when step ${stepId} entered the forest`);
-  }
-
-  /**
-   * The unite that absorbed this root; undefined while it is the root of a theme.
-   *
-   * @throws {SyntaxError} if it is not the root of a theme either.
-   */
-  uniteOf(sessionId: string, root: number): RootAt | undefined {
-    const unite = this.#uniteOf.get({ sessionId, root });
-    if (unite?.node === root) return { root: unite.root, position: unite.id };
-    if (unite === undefined && this.#isTheme({ sessionId, root }) === 1) return undefined;
-    throw new SyntaxError(`${root} is the root of no theme, and the log does not say which theme absorbed it`);
   }
 
   /** 0 before the first row. @throws {SyntaxError} if a theme changed after the newest row that the index names. */

@@ -3,7 +3,8 @@ import { StoreError } from "../core/errors.ts";
 import { textOf } from "../core/text.ts";
 import { replay } from "../forest/forest.ts";
 import { subjectRoots } from "../forest/subjects.ts";
-import { clusterLine, type DerivedRows, type DeriveOptions, derive, themeLine } from "./derive.ts";
+import { clusterLine, type DerivedRows, derive, themeLine } from "./derive.ts";
+import type { DeriveOptions } from "./features.ts";
 import type { LocalEmbedding, RightVector } from "./messages.ts";
 import { schemaProblems } from "./migrate.ts";
 import type { Repositories } from "./repositories.ts";
@@ -301,7 +302,7 @@ function differencesOf(repositories: Repositories, sessionId: string, derived: D
       `${expected.length - right} of ${expected.length} rows of ${what} are missing or differ; ${stored.length} are there`,
     );
   };
-  const isGrower = paths.grower(sessionId).sessionId === sessionId;
+  const isGrower = paths.grower(sessionId)?.sessionId === sessionId;
   const stored = () => (isGrower ? clusters.ofSession(sessionId) : clusters.open(sessionId));
   compare("clusters", () => stored().map(clusterLine), derived.clusters.map(clusterLine));
   compare("themes", () => themes.ofSession(sessionId).map(themeLine), derived.themes.map(themeLine));

@@ -142,8 +142,8 @@ export function wrongSpans(repositories: Repositories, sessionId: string): numbe
 }
 
 /** Returns the ids of finished summaries of clusters and themes that the log does not have. */
-export function rootlessSummaries({ summaries, unions }: Repositories, sessionId: string): number[] {
-  const coverage = new Coverage(unions, sessionId);
+export function rootlessSummaries({ summaries, unions, themes }: Repositories, sessionId: string): number[] {
+  const coverage = new Coverage(themes, sessionId);
   const hasRoot = ({ level, rootId, logPosition }: DoneSummary): boolean => {
     if (isSpan(level)) return true;
     if (unions.stepsOf(level, { sessionId, root: rootId, position: logPosition }).length === 0) return false;
@@ -174,7 +174,7 @@ function assertSession({ sessions }: Repositories, sessionId: string): void {
 
 /** Returns true if the row is of exactly the messages that no other summary covers, and these are as they were read. */
 function isWanted(repositories: Repositories, row: SummaryWork): boolean {
-  const { summaries, messages, unions, generations } = repositories;
+  const { summaries, messages, unions, themes, generations } = repositories;
   const { sessionId, level, rootId, logPosition, sourceDigest } = row;
   if (isSpan(level)) {
     const done = row.standsIn ? summaries.shownSpan(sessionId, level) : summaries.newestSpan(sessionId, level, "done");
@@ -182,7 +182,7 @@ function isWanted(repositories: Repositories, row: SummaryWork): boolean {
   }
   if (logPosition <= generations.newest()!.logPosition) return false;
   const covering = summaries.coveringRoots({ sessionId, roots: JSON.stringify([rootId]) });
-  const from = new Coverage(unions, sessionId).coveredUntil(covering, rootId);
+  const from = new Coverage(themes, sessionId).coveredUntil(covering, rootId);
   const entries = unions.entriesOf({ sessionId, root: rootId, from, position: logPosition });
   const steps = entries.map(({ stepId }) => stepId);
   return sourceDigestOf(messages.digestsOfSteps(steps)) === sourceDigest;

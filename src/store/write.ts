@@ -5,7 +5,7 @@ import type { SessionSettings } from "../core/options.ts";
 import type { GrowingTheme } from "../forest/growing-forest.ts";
 import { encodeEmbedding } from "../vector/codec.ts";
 import type { Lease } from "./claimant.ts";
-import type { ClusterState } from "./clusters.ts";
+import type { ClusterState } from "./cluster-rows.ts";
 import type { DerivedRows } from "./derive.ts";
 import type { GenerationRow } from "./generations.ts";
 import type { MessageRow } from "./messages.ts";
@@ -118,6 +118,8 @@ export function changeSettings(repositories: Repositories, sessionId: string, se
 
 export interface SessionWrites {
   insert(message: Message, row: MessageRow): void;
+  /** Writes the open clusters and the themes of a fork, so that other processes need not make them from the log. */
+  keepForest(sessionId: string): void;
   move(move: FrontierMove): void;
 }
 
@@ -133,6 +135,7 @@ export function changeSession<T>(
       messages.insert(message, row);
       if (row.vectorDueSinceMs !== undefined) pendingVectors.add(row.vectorDueSinceMs, message.id);
     },
+    keepForest: (sessionId) => keepForest(repositories, sessionId),
     move: (move) => writeMove(repositories, move),
   };
   return database.write(operation, () => change(writes));
@@ -268,9 +271,9 @@ export function rebuildSession(repositories: Repositories, sessionId: string, de
   });
 }
 
-/** Copies the open clusters and the themes that a fork still shares to rows of its own. There are never many. */
+/** Gives a fork rows of its own for the open clusters and the themes that it shares. There are never many. */
 function keepForest({ clusters, themes, paths }: Repositories, sessionId: string): void {
-  if (paths.grower(sessionId).sessionId === sessionId) return;
+  if (paths.grower(sessionId)?.sessionId === sessionId) return;
   const shared = { clusters: clusters.open(sessionId), themes: themes.ofSession(sessionId) };
   for (const state of shared.clusters) clusters.put(sessionId, state);
   for (const state of shared.themes) themes.put(sessionId, state);
@@ -278,11 +281,10 @@ function keepForest({ clusters, themes, paths }: Repositories, sessionId: string
 
 function writeMove(repositories: Repositories, move: FrontierMove): void {
   const { sessions, messages, pendingVectors, unions, clusters, themes, summaries, generations } = repositories;
-  const { frontierMoves, paths } = repositories;
+  const { frontierMoves } = repositories;
   const { sessionId, seqEnd, graduatedSeq, evictedSeq, position } = move;
   const generation = generations.newest()!.id;
-  // Open clusters and themes grow differently here and in each fork, so each gets rows of its own.
-  for (const id of [sessionId, ...paths.unmoved(sessionId)]) keepForest(repositories, id);
+  keepForest(repositories, sessionId);
   for (const state of move.clusters) clusters.put(sessionId, state);
   const entries = move.unions.filter(({ kind }) => kind === "start" || kind === "join");
   messages.setParentsOfSteps(

@@ -133,7 +133,7 @@ function dueClusters(
   roots?: readonly number[],
 ): DueCluster[] {
   if (summarizer.id === EXTRACTIVE_ID) return [];
-  const { summaries, clusters, unions, messages } = repositories;
+  const { summaries, clusters, themes, unions, messages } = repositories;
   const standing = roots
     ? summaries.coveringRoots({ sessionId, roots: JSON.stringify(roots) })
     : summaries.covering({ sessionId });
@@ -142,7 +142,7 @@ function dueClusters(
     if (level === "cluster") covered.set(rootId, (covered.get(rootId) ?? 0) + sourceTokenCount);
   }
   const sizes = roots ? roots.flatMap((root) => clusters.find(sessionId, root) ?? []) : clusters.sizesOf(sessionId);
-  const coverage = new Coverage(unions, sessionId);
+  const coverage = new Coverage(themes, sessionId);
   const due: DueCluster[] = [];
   for (const { rootId: root, tokenCount, settledAt, logPosition: grownAt } of sizes) {
     const tokensMin = settledAt !== null && grownAt <= evicted ? 1 : settings.resolveTokensMin;

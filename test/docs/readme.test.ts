@@ -207,7 +207,7 @@ test("the example of recall prints what it says", async () => {
 describe("the queries in SQL", () => {
   const queries = blocks("sql");
 
-  test("are there", () => expect(queries.length).toBe(15));
+  test("are there", () => expect(queries.length).toBe(17));
 
   test.each(queries.map((query) => [query.split("\n")[0]!, query] as const))("%s", async (_, query) => {
     const path = join(folder, "sql.db");
@@ -228,6 +228,7 @@ describe("the queries in SQL", () => {
         ]);
       }
       await session.resolveDirty();
+      session.fork({ toSeq: 2, id: `${id}-again` });
     }
     await store.upkeep();
     const thread = { configurable: { thread_id: "t" } };

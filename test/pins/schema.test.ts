@@ -65,6 +65,7 @@ test("tables and views, with their columns in order", () => {
     ["table", "unions", "id session_id generation level kind node root score checksum"],
     ["view", "cluster_members", "cluster_id message_id session_id seq log_position"],
     ["view", "message_zones", "message_id session_id seq zone is_hot is_cold"],
+    ["view", "session_messages", "session_id seq message_id holder_id role text"],
     [
       "view",
       "session_stats",
@@ -135,7 +136,7 @@ test("what the file says of itself", () => {
   // "Copp", the number of migrations, UTF-8.
   expect(
     store.query("SELECT * FROM pragma_application_id, pragma_user_version, pragma_encoding, pragma_journal_mode"),
-  ).toEqual([{ application_id: 0x436f7070, user_version: 17, encoding: "UTF-8", journal_mode: "wal" }]);
+  ).toEqual([{ application_id: 0x436f7070, user_version: 18, encoding: "UTF-8", journal_mode: "wal" }]);
 });
 
 test("words in the columns that have few", () => {

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { estimatingTokenCounter } from "../../src/core/tokens.ts";
 import { openStore } from "../../src/index.ts";
 import { searchStem, searchWords } from "../../src/models/search-words.ts";
+import { TITLES } from "../../src/models/title.ts";
 import { searchFullText } from "../../src/recall/full-text-search.ts";
 import { holdsPhrases } from "../../src/recall/phrase.ts";
 import type { TextHit } from "../../src/recall/postings.ts";
@@ -70,7 +71,7 @@ test("a search finds the same before and after indexing, and what reading every 
         session.appendAll([...late.map((content) => user(content)), ...nasty]);
         seen.nasty += nasty.length;
         const database = openDatabase(path, { readonly: true, durability: "process", busyTimeoutMs: 5_000 });
-        const repositories = makeRepositories(database, estimatingTokenCounter);
+        const repositories = makeRepositories(database, estimatingTokenCounter, TITLES);
         const search = (): TextHit[] => searchFullText(storeSource(repositories), parseQuery(query), {}, 1_000).hits;
         const before = search();
         store.verify({ rebuild: true });

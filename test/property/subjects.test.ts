@@ -8,6 +8,7 @@ import { openStore, type Store } from "../../src/index.ts";
 import { moveIdleSessions } from "../../src/ingest/frontier.ts";
 import { SubjectPlacer } from "../../src/ingest/subjects.ts";
 import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
+import { TITLES } from "../../src/models/title.ts";
 import { openDatabase } from "../../src/store/open.ts";
 import { makeRepositories } from "../../src/store/repositories.ts";
 import { inDatabase } from "../support/rows.ts";
@@ -81,7 +82,7 @@ async function lived(
   const store = open();
   const other = open();
   const database = openDatabase(path, { readonly: false, durability: "process", busyTimeoutMs: 5_000 });
-  const repositories = makeRepositories(database, estimatingTokenCounter);
+  const repositories = makeRepositories(database, estimatingTokenCounter, TITLES);
   const placers = [1, 2, 3].map((batchMax) => new SubjectPlacer(repositories, batchMax));
   const gone = new Set<number>();
   const counts = new Map<number, number>();

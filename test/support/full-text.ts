@@ -1,6 +1,7 @@
 import { onTestFinished } from "vitest";
 import { estimatingTokenCounter } from "../../src/core/tokens.ts";
 import type { Store } from "../../src/index.ts";
+import { TITLES } from "../../src/models/title.ts";
 import { searchFullText } from "../../src/recall/full-text-search.ts";
 import type { TextHit } from "../../src/recall/postings.ts";
 import { parseQuery } from "../../src/recall/query.ts";
@@ -15,7 +16,7 @@ export function repositoriesOf(path: string, options: { readonly: boolean } = { 
   onTestFinished(() => {
     database.client.close();
   });
-  return makeRepositories(database, estimatingTokenCounter);
+  return makeRepositories(database, estimatingTokenCounter, TITLES);
 }
 
 /** Search as a process does that may only read. */

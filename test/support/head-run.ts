@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import { type LocalEmbedder, type MessageInput, openStore, type Session, type Store } from "../../src/index.ts";
 import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
+import { internalsOf } from "../../src/session/opened-store.ts";
+import { encodeVector } from "../../src/vector/codec.ts";
 import { letterEmbedder } from "./other-embedders.ts";
 import { inDatabase } from "./rows.ts";
 
@@ -136,22 +138,14 @@ export async function seen(store: Store, queries: readonly string[], { id, share
     asked: shared === null ? plain(session.render({ query: queries[0]! })) : null,
     themes: plain(session.roots()),
     clusters: plain(session.roots({ level: "cluster" })),
-    sums: store
-      .query(
-        `WITH grower AS (SELECT id FROM (
-           SELECT '${id}' AS id, 1e9 AS seq_first WHERE EXISTS (SELECT 1 FROM themes WHERE session_id = '${id}')
-           UNION ALL SELECT holder_id, seq_first FROM shared_pasts p WHERE session_id = '${id}' AND EXISTS (
-             SELECT 1 FROM themes t WHERE t.session_id = p.holder_id AND t.log_position <= p.log_position))
-           ORDER BY seq_first DESC LIMIT 1)
-         SELECT (SELECT seq FROM messages WHERE id = root_id) AS seq, hex(centroid_sum) AS sum FROM clusters
-         WHERE session_id = (SELECT id FROM grower) OR EXISTS (
-           SELECT 1 FROM shared_pasts p WHERE p.session_id = '${id}' AND p.holder_id = clusters.session_id
-             AND p.holder_id <> (SELECT id FROM grower) AND clusters.settled_at <= p.log_position)
-         UNION ALL SELECT (SELECT seq FROM messages WHERE id = root_id), hex(centroid_sum) FROM themes
-         WHERE session_id = (SELECT id FROM grower)`,
-      )
-      .map(({ seq, sum }) => `${seq} ${sum}`)
-      .sort(),
+    sums: internalsOf(store).repositories.database.read(() => {
+      const { clusters, themes } = internalsOf(store).repositories;
+      const sums = [
+        ...clusters.withThemes(id).map(({ rootId, centroidSum }) => ({ rootId, sum: centroidSum })),
+        ...themes.ofSession(id).map(({ theme }) => ({ rootId: theme.root, sum: theme.sum })),
+      ];
+      return sums.map(({ rootId, sum }) => `${seqOf.get(rootId)} ${encodeVector(sum).toString("hex")}`).sort();
+    }),
     zones: store.query(
       `SELECT seq, zone FROM message_zones WHERE session_id = '${id}' AND seq > ${shared ?? -1} ORDER BY seq`,
     ),

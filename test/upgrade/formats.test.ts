@@ -39,6 +39,7 @@ describe.each([
   { format: 15, sessionCount: 9, messageCount: 195, rebuiltCount: 0, contextCount: 49 },
   { format: 16, sessionCount: 9, messageCount: 195, rebuiltCount: 0, contextCount: 49 },
   { format: 17, sessionCount: 10, messageCount: 211, rebuiltCount: 0, contextCount: 56 },
+  { format: 18, sessionCount: 11, messageCount: 211, rebuiltCount: 0, contextCount: 63 },
 ])("a store of format $format", ({ format, sessionCount, messageCount, rebuiltCount, contextCount }) => {
   test("it verifies clean, and a rebuild writes its rows as this version does", () => {
     const store = openFixture(format);

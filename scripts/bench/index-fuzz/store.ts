@@ -1,6 +1,7 @@
 import { NearestClusters } from "../../../src/ann/nearest-clusters.ts";
 import { estimatingTokenCounter } from "../../../src/core/tokens.ts";
 import { type Embedder, openStore, type Store } from "../../../src/index.ts";
+import { TITLES } from "../../../src/models/title.ts";
 import { openDatabase } from "../../../src/store/open.ts";
 import { makeRepositories } from "../../../src/store/repositories.ts";
 import { normalize } from "../../../src/vector/vector.ts";
@@ -46,7 +47,7 @@ export async function writeIndexedStore(path: string, dimension: number, seed: n
 /** Brings the index of clusters up to date, as `resolveDirty` does after its summaries. */
 export async function carryAll(path: string): Promise<void> {
   const database = openDatabase(path, { readonly: false, durability: "process", busyTimeoutMs: 5_000 });
-  const nearest = new NearestClusters(makeRepositories(database, estimatingTokenCounter).centroids, database);
+  const nearest = new NearestClusters(makeRepositories(database, estimatingTokenCounter, TITLES).centroids, database);
   const { signal } = new AbortController();
   for (let before = -1; nearest.state().indexedCount > before; ) {
     before = nearest.state().indexedCount;

@@ -1,4 +1,6 @@
+import { writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { importFiles } from "../../../src/imports/index.ts";
 import type { MessageInput, Session, Store } from "../../../src/index.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { assistant, calls, results, user } from "../../support/said.ts";
@@ -156,6 +158,21 @@ test("ids of a host and entries of the past are known in a fork", () => {
   );
 });
 
+test("what a store exports of a fork is not new to the store", async () => {
+  const path = temporaryPath();
+  const store = openedStore(path);
+  const session = store.session("s");
+  session.append(user("One", { id: "m-1" }));
+  session.entries.append([{ id: "e-1", value: 1 }, { value: 2 }]);
+  session.append(assistant("Two"));
+  const fork = session.fork({ id: "f" });
+  fork.entries.append([{ value: 3 }]);
+  const exported = `${path}.jsonl`;
+  writeFileSync(exported, [...store.export()].map((line) => `${JSON.stringify(line)}\n`).join(""));
+  expect(await importFiles(store, [exported])).toMatchObject({ newCount: 0, valueCount: 0 });
+  expect(fork.entries.list()).toHaveLength(3);
+});
+
 test("an export of a fork is whole", () => {
   const { store, fork } = forked();
   const lines = [...store.export({ sessions: ["f"] })];
@@ -189,6 +206,76 @@ test("a recap counts what a fork shares once, in the session that holds it", () 
   const fork = session.fork();
   fork.append(assistant("Port 80."));
   expect(count()).toBe(before[0] + 1);
+  talk(fork, 22, 60); // its open clusters go on with messages of its own
+  expect(fork.info().clusterCount).toBeGreaterThan(0);
+  expect(count()).toBe(before[0] + 39);
+});
+
+test("a fork at an older message writes no more than what it shares, and reads as if it had rows", () => {
+  const path = temporaryPath();
+  const store = openedStore(path);
+  const session = store.session("s", SMALL);
+  talk(session, 0, 300);
+  const rows = (): unknown[] => [
+    ...["messages", "unions", "clusters", "themes", "theme_checkpoints"].map(
+      (table) => store.query(`SELECT count(*) AS count FROM ${table}`)[0]!.count,
+    ),
+  ];
+  const before = rows();
+  const fork = session.fork({ toSeq: 99, id: "f" });
+  const again = fork.fork({ toSeq: 49, id: "g" });
+  expect(rows()).toEqual(before);
+  const seenOf = (of: Session) => [
+    of.render().messages,
+    of.roots(),
+    of.roots({ level: "cluster" }),
+    of.info().themeCount,
+  ];
+  const seen = [fork, again].map(seenOf);
+  const reader = openedStore(path, { readonly: true });
+  expect(["f", "g"].map((id) => seenOf(reader.resume(id)))).toEqual(seen);
+  expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+  expect(rows()).toEqual(before);
+  const lists = seen.map(([, ...roots]) => roots);
+  for (const of of [fork, again]) of.append(said(of.newest()!.seq + 1));
+  expect(rows()).not.toEqual(before);
+  expect([fork, again].map((of) => seenOf(of).slice(1))).toEqual(lists);
+  expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+});
+
+test("two that have the file open append to a fork that has no rows yet", () => {
+  const path = temporaryPath();
+  const [store, other] = [openedStore(path), openedStore(path)];
+  talk(store.session("s", SMALL), 0, 200);
+  store.resume("s").fork({ toSeq: 99, id: "f" });
+  const forks = [store.resume("f"), other.resume("f")];
+  const contexts = forks.map((fork) => fork.render().messages);
+  expect(contexts[0]).toEqual(contexts[1]);
+  for (let seq = 100; seq < 130; seq++) forks[seq % 2]!.append(said(seq));
+  expect(forks[0]!.roots()).toEqual(forks[1]!.roots());
+  expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+  expect(other.resume("s").info().messageCount).toBe(200);
+});
+
+test("SQL shows the messages of a fork with those that it shares", () => {
+  const { store, fork } = forked();
+  fork.fork({ toSeq: 29, id: "g" });
+  for (const of of ["s", "f", "g"]) {
+    expect(
+      store.query(
+        `SELECT seq, message_id, holder_id, role, text FROM session_messages WHERE session_id = '${of}' ORDER BY seq`,
+      ),
+    ).toEqual(
+      store
+        .resume(of)
+        .messages()
+        .map(({ seq, id, sessionId, role, text }) => {
+          return { seq, message_id: id, holder_id: sessionId, role, text };
+        }),
+    );
+  }
+  const plan = store.query("EXPLAIN QUERY PLAN SELECT seq FROM session_messages WHERE session_id = 'f'");
+  expect(plan.filter(({ detail }) => /^SCAN (?!CONSTANT)/.test(String(detail)))).toEqual([]);
 });
 
 test("a fork whose frontier has not moved yet can be forked, read and verified, wherever it begins", () => {

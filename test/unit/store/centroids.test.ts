@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { coordinateEmbedder } from "../../../scripts/bench/index-fuzz/store.ts";
 import { estimatingTokenCounter } from "../../../src/core/tokens.ts";
+import { TITLES } from "../../../src/models/title.ts";
 import { openDatabase } from "../../../src/store/open.ts";
 import { makeRepositories, type Repositories } from "../../../src/store/repositories.ts";
 import { inDatabase } from "../../support/rows.ts";
@@ -27,7 +28,7 @@ function filled(): { path: string; centroids: Repositories["centroids"] } {
   store.close();
   const database = openDatabase(path, { readonly: true, durability: "process", busyTimeoutMs: 1_000 });
   onTestFinished(() => void database.client.close());
-  return { path, centroids: makeRepositories(database, estimatingTokenCounter).centroids };
+  return { path, centroids: makeRepositories(database, estimatingTokenCounter, TITLES).centroids };
 }
 
 const FIRST = { root: 1, position: 2, settled: true, vector: Float32Array.of(0, 1) };

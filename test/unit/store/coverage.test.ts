@@ -1,8 +1,9 @@
 import { expect, onTestFinished, test } from "vitest";
+import { estimatingTokenCounter } from "../../../src/core/tokens.ts";
+import { TITLES } from "../../../src/models/title.ts";
 import { Coverage } from "../../../src/store/coverage.ts";
 import { openDatabase } from "../../../src/store/open.ts";
-import { PathRepository } from "../../../src/store/paths.ts";
-import { UnionRepository } from "../../../src/store/unions.ts";
+import { makeRepositories } from "../../../src/store/repositories.ts";
 
 /**
  * Clusters 1, 2 and 3 start at positions 1, 2 and 3. Cluster 2 is absorbed by 1 at 5, cluster 3 by 1 at 8. Steps join 1 at
@@ -21,7 +22,7 @@ function coverage(damage = ""): Coverage {
       (4, 's', 1, 'cluster', 'join', 4, 1), (5, 's', 1, 'theme', 'unite', 2, 1), (6, 's', 1, 'cluster', 'join', 6, 2),
       (7, 's', 1, 'cluster', 'join', 7, 3), (8, 's', 1, 'theme', 'unite', 3, 1);
     ${damage}`);
-  return new Coverage(new UnionRepository(database, new PathRepository(database)), "s");
+  return new Coverage(makeRepositories(database, estimatingTokenCounter, TITLES).themes, "s");
 }
 
 const of = (rootId: number, logPosition: number) => ({ level: "theme" as const, rootId, logPosition });

@@ -191,7 +191,7 @@ describe("a store of another version", () => {
     );
     expect(refusalOf(path)).toEqual({
       code: "FORMAT_UNSUPPORTED",
-      message: `The store ${path} has a format that this version cannot read: a newer version has written it (18 migrations; this version knows 17).`,
+      message: `The store ${path} has a format that this version cannot read: a newer version has written it (19 migrations; this version knows 18).`,
     });
     expect(refusalOf(path, { readonly: true }).code).toBe("FORMAT_UNSUPPORTED");
     inDatabase(path, (database) => database.exec("DELETE FROM __drizzle_migrations WHERE hash = 'abc'"));
@@ -216,7 +216,9 @@ describe("a store of another version", () => {
       for (const table of ["clusters", "messages", "sessions", "summaries", "themes", "unions"]) {
         database.exec(`ALTER TABLE ${table} DROP COLUMN checksum`);
       }
-      database.exec("ALTER TABLE messages DROP COLUMN text; ALTER TABLE messages RENAME COLUMN stored_text TO text");
+      database.exec(
+        "DROP VIEW session_messages; ALTER TABLE messages DROP COLUMN text; ALTER TABLE messages RENAME COLUMN stored_text TO text",
+      );
       for (const column of LAST_COLUMNS) database.exec(`ALTER TABLE summaries DROP COLUMN ${column}`);
       database.exec(
         "DROP VIEW subject_members; DROP TABLE messages_fts_terms; DROP TABLE messages_fts; DROP VIEW vectors_pending; DROP TABLE pending_vectors; " +
