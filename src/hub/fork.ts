@@ -88,7 +88,9 @@ export function ownOf({ repositories }: OpenedStore, sessionId: string, onHub: S
   }
   const messages = new Map<string, MessagePlace[]>();
   for (const place of repositories.pushedRows.places({ id: sessionId })) {
-    if (digests.get(place.id)?.equals(place.digest) || forgottenThere.has(place.id, place.digest)) continue;
+    // The store that pushed last knows nothing of what was forgotten elsewhere under another key.
+    const isForgotten = forgottenThere.has(place.id, place.digest) ?? onHub.forgottenIds.has(place.id);
+    if (isForgotten || digests.get(place.id)?.equals(place.digest)) continue;
     messages.set(place.sessionId, [...(messages.get(place.sessionId) ?? []), place]);
   }
   const forgottenHere = repositories.tombstones.forgottenIn(sessionId);

@@ -182,7 +182,7 @@ async function findSession(
      FROM coppice.sessions s JOIN coppice.places p ON p.place = s.place
      WHERE s.session_id = $1 AND ($2::text IS NULL OR p.project = $2)
        AND ($3::bigint IS NULL OR s.place = $3) AND ($4::uuid IS NULL OR s.origin = $4)
-       AND s.marked_count > 0 AND s.forgotten_at IS NULL AND s.expired_at IS NULL ${take ? "FOR UPDATE OF s" : ""}`,
+       AND s.newest_id IS NOT NULL AND s.forgotten_at IS NULL AND s.expired_at IS NULL ${take ? "FOR UPDATE OF s" : ""}`,
     [sessionId, project ?? null, of?.place ?? null, of?.origin ?? null],
   );
   if (rows.length === 0) throw new StoreError("SESSION_NOT_FOUND", { sessionId });

@@ -16,7 +16,8 @@ type HubMessageRow = Omit<HubMessage, "body" | "embedding"> & { embedding: strin
 export interface SessionOnHub {
   /** A digest of its facts. */
   factsDigest: string;
-  messageIds(): Iterable<number>;
+  /** The ids of messages that were forgotten on the hub, by whichever store. */
+  forgottenIds: ReadonlySet<number>;
   /** Yields all facts as `sessionRows` does, in an order that `writeSession` accepts. @throws {StoreError} `ROWS_INVALID`. */
   rows(): Iterable<FactRow>;
 }
@@ -56,11 +57,13 @@ export async function fetchSession(
   }
   const artifacts = pages<{ sha256: Buffer }>(client, key, { table: "artifacts", keys: ["sha256"], values: [] });
   for await (const { body } of artifacts) spool.add("artifacts", {}, body);
+  const forgotten = await client.query<{ id: number }>(
+    "SELECT message_id AS id FROM coppice.tombstones WHERE place = $1 AND session_no = $2 AND message_id IS NOT NULL",
+    [key.place, key.sessionNo],
+  );
   return {
     factsDigest: factsDigestOf(chunks),
-    *messageIds() {
-      for (const { message_id } of spool.records<HubMessageRow>("messages")) yield message_id;
-    },
+    forgottenIds: new Set(forgotten.rows.map(({ id }) => id)),
     rows: () => rowsIn(spool, sessionId),
   };
 }

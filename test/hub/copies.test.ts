@@ -4,6 +4,7 @@ import { type Hub, openHub } from "../../src/hub/index.ts";
 import type { Store } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
 import { blockOf } from "../../src/store/id-block.ts";
+import { takeIdBlock } from "../../src/store/id-blocks.ts";
 import { CuttingProxy } from "../support/cutting-proxy.ts";
 import { openedHub, readyDatabase, run } from "../support/hub.ts";
 import { openedHubOf, storeWithCopies } from "../support/hub-stores.ts";
@@ -405,6 +406,47 @@ test("a fork does not bring back what was forgotten on the hub", async () => {
   await hub.push(home, WEB);
   const { forkId } = await hub.pull(other, "s", { fork: true });
   expect(other.resume(forkId!).messages()).toMatchObject([{ text: "said elsewhere" }]);
+});
+
+test("what one store has forgotten stays so after a store with another key of tombstones has taken the session", async () => {
+  const { hub, home, away } = await twoStores();
+  const copy = temporaryStore();
+  const { repositories } = internalsOf(away);
+  repositories.database.write("test", () => takeIdBlock(repositories, 2));
+  const [own] = away.session("own").appendAll(talk(2));
+  away.forget("own", { messageIds: [own!.messageId] });
+  const [, secret] = home.session("s", { project: "web" }).appendAll(talk(4));
+  await hub.push(home, WEB);
+  await hub.pull(copy, "s");
+  home.forget("s", { messageIds: [secret!.messageId] });
+  await hub.push(home, WEB);
+  const { notes } = await hub.pull(away, "s", { take: true });
+  expect(notes.join()).toContain("What was forgotten of it comes back");
+  const [, , third] = away.resume("s").messages();
+  away.forget("s", { messageIds: [third!.id] });
+  await hub.push(away, { sessions: ["s"] });
+
+  copy.resume("s").append(user("mine"));
+  await expect(hub.pull(copy, "s")).rejects.toMatchObject({ code: "SESSION_DIVERGED" });
+  const { forkId } = await hub.pull(copy, "s", { fork: true });
+  expect(copy.resume(forkId!).messages()).toMatchObject([{ text: "mine" }]);
+  expect(copy.resume("s").messages()).toHaveLength(2);
+});
+
+test("a session of which all messages were forgotten can be taken, and gives way to what another store has", async () => {
+  const { hub, home, away } = await twoStores();
+  const { messageId } = home.session("s", { project: "web" }).append(user("secret"));
+  await hub.push(home, WEB);
+  await hub.pull(away, "s", { take: true });
+  away.forget("s", { messageIds: [messageId] });
+  await hub.push(away, WEB);
+  home.resume("s").append(user("mine"));
+  const { forked } = await hub.push(home, { ...WEB, fork: true });
+  expect(home.resume(forked[0]!.forkId).messages()).toMatchObject([{ text: "mine" }]);
+  expect(home.resume("s").messages()).toEqual([]);
+  expect(await hub.pull(home, "s", { take: true })).toMatchObject({ isHolder: true });
+  home.resume("s").append(user("more"));
+  expect(await hub.push(home, WEB)).toMatchObject({ moved: [], messageCount: 1 });
 });
 
 test("an older copy of a file that has forgotten a message overwrites nothing newer, and a pull lets it forget", async () => {
