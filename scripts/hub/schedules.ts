@@ -75,6 +75,8 @@ interface FileModel {
   sessions: Map<string, State>;
   /** Sessions that were forgotten, and of which the hub was not told yet. */
   untold: Set<string>;
+  /** Sessions that were forgotten, apart from copies. A pull does not bring them back. */
+  forgotten: Set<string>;
   /** What the hub had of each session when the file last pushed or pulled it. */
   seen: Map<string, State>;
   /** True from the first push or pull on: before, a store notes nothing that is forgotten. */
@@ -90,6 +92,8 @@ interface StoreModel extends FileModel {
 
 interface HubSession {
   state: State | "forgotten";
+  /** False if it was forgotten before it was pushed. Then copies of the file keep it. */
+  wasPushed: boolean;
   origin: string;
   holder: string;
   /** The key of the tombstones of the store that pushed it last. */
@@ -217,6 +221,7 @@ class World {
         storeId: storeIdOf(repositories)!,
         sessions: new Map(),
         untold: new Set(),
+        forgotten: new Set(),
         seen: new Map(),
         isNoting: false,
         saved: [],
@@ -303,6 +308,7 @@ class World {
       // Others do not lose what was a copy here.
       const { isCopy } = store.forget(id);
       model.sessions.delete(id);
+      if (!isCopy) model.forgotten.add(id);
       if (!isCopy && model.isNoting) model.untold.add(id);
       this.#count(isCopy ? "copy forgotten" : "session forgotten");
     }
@@ -349,7 +355,8 @@ class World {
   /** The hub learns what was forgotten before it gets anything else. */
   async #tell({ storeId }: { storeId: string }, id: string): Promise<void> {
     const known = this.#onHub.get(id);
-    this.#onHub.set(id, { origin: known?.origin ?? storeId, holder: known?.holder ?? storeId, state: "forgotten" });
+    const { origin = storeId, holder = storeId, wasPushed = false } = known ?? {};
+    this.#onHub.set(id, { origin, holder, wasPushed, state: "forgotten" });
   }
 
   async #untell(model: FileModel): Promise<void> {
@@ -367,15 +374,22 @@ class World {
     if (there === undefined) {
       expected("sent");
       const key = internalsOf(model.store).repositories.tombstones.key();
-      this.#onHub.set(id, { origin: model.storeId, holder: model.storeId, state: own, key });
+      this.#onHub.set(id, { origin: model.storeId, holder: model.storeId, wasPushed: true, state: own, key });
       model.seen.set(id, own);
     } else if (there.state === "forgotten") {
-      expected("gone");
+      expected(there.wasPushed ? "gone" : "diverged");
+      if (outcome === "diverged") return;
       model.sessions.delete(id);
+      model.forgotten.add(id);
     } else {
       const has = messagesIn(own.lines);
-      const forgotten = [...has.values()].filter((name) => (there.state as State).done.has(`forgotten ${name}`));
-      if (forgotten.length > 0 && outcome !== "diverged" && outcome !== "behind") {
+      const isRefused = outcome === "diverged" || outcome === "behind";
+      const left = messagesIn(factsInStore(model.store, id));
+      const forgotten = [...has].flatMap(([messageId, name]) => {
+        const isForgotten = (there.state as State).done.has(`forgotten ${name}`);
+        return isForgotten && !(isRefused && left.get(messageId) === name) ? name : [];
+      });
+      if (forgotten.length > 0) {
         const done = new Set([...own.done, ...forgotten.map((name) => `forgotten ${name}`)]);
         this.#note(model, id, done);
       }
@@ -460,6 +474,7 @@ class World {
       ok(isIn(came.done, own.done) || messagesAreIn(came, own), `pull of ${id}: known, but there is more on the hub`);
       return;
     }
+    ok(!model.forgotten.has(id), `pull of ${id}: it came back`);
     const state = stateOf(model.store, id, came);
     const ownForgotten = [...(own?.done ?? [])].filter((name) => name.startsWith("forgotten ") && !came.done.has(name));
     this.#forked(model, id, came);
@@ -494,7 +509,7 @@ class World {
 
   #refused(model: StoreModel, id: string, there: State, error: StoreError): void {
     const own = model.sessions.get(id);
-    if (StoreError.is(error, "SESSION_FORGOTTEN")) ok(model.untold.has(id));
+    if (StoreError.is(error, "SESSION_FORGOTTEN")) ok(model.forgotten.has(id));
     else if (StoreError.is(error, "ID_TAKEN")) {
       const others = [...model.sessions]
         .filter(([other]) => other !== id)
@@ -549,11 +564,12 @@ class World {
   async #save(model: StoreModel): Promise<void> {
     const path = join(this.#folder, `saved-${this.#next()}.db`);
     await model.store.backup(path);
-    const { sessions, untold, seen, isNoting } = model;
+    const { sessions, untold, forgotten, seen, isNoting } = model;
     model.saved.push({
       path,
       sessions: new Map(sessions),
       untold: new Set(untold),
+      forgotten: new Set(forgotten),
       seen: new Map(seen),
       isNoting,
     });
@@ -569,6 +585,7 @@ class World {
     model.store = this.#open(model.path);
     model.sessions = new Map(saved.sessions);
     model.untold = new Set(saved.untold);
+    model.forgotten = new Set(saved.forgotten);
     model.seen = new Map(saved.seen);
     model.isNoting = saved.isNoting;
   }

@@ -207,6 +207,9 @@ async function advance(client: PoolClient, key: SessionKey, row: SessionRow, rea
   const known = await factsOf(client, key);
   let forgottenCount = 0;
   if (beginsWith(local, row)) {
+    const isOfOthers = known.length > 0 && !reader.seen()?.includes(factsDigestOf(known));
+    const forgottenIds = isOfOthers ? await buriedIn(client, key, row, local.places) : [];
+    if (forgottenIds.length > 0) return { isDone: true, outcome: "unchanged", forgottenIds };
     if (!isNewer(local, row, known, reader)) return { isDone: true, outcome: "behind" };
   } else {
     const difference = await differenceOf(client, key, row, local.places, reader);
@@ -353,7 +356,7 @@ async function differenceOf(
   return { isDone: true, outcome: isOlder ? "behind" : "diverged" };
 }
 
-/** Returns the ids of the store's messages that were forgotten on the hub. */
+/** Returns the ids of the store's messages that were forgotten on the hub, or by a copy of this file before the hub had them. */
 async function buriedIn(
   client: PoolClient,
   { place, sessionNo }: Pick<SessionKey, "place" | "sessionNo">,
@@ -365,11 +368,11 @@ async function buriedIn(
     [place, sessionNo],
   );
   const buried = new Set(rows.map(({ message_id }) => message_id));
-  // The hub has had no message above `last_id`.
-  const found = places.filter(({ id }) => id <= last_id && buried.has(id));
-  if (found.length === 0) return [];
   const forgotten = await forgottenOnHub(client, { place, sessionNo });
-  return found.filter(({ id, digest }) => forgotten.has(id, digest) ?? true).map(({ id }) => id);
+  // The hub has had no message above `last_id`.
+  const isBuried = ({ id, digest }: MessagePlace): boolean =>
+    id <= last_id && buried.has(id) && (forgotten.has(id, digest) ?? true);
+  return places.filter((one) => isBuried(one) || forgotten.hasContent(one.id, one.digest)).map(({ id }) => id);
 }
 
 /** What is in the tombstones of the store that pushed the session last. */

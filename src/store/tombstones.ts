@@ -130,12 +130,20 @@ export class ForgottenMessages {
 
   /** @returns undefined if nothing is known of the id. @param content  The digest of the message. */
   has(id: number, content: Buffer): boolean | undefined {
-    const rows = this.#rows.get(id);
-    if (rows === undefined) return undefined;
-    const digests = this.#digests;
-    const ofContent = rows.filter(({ openingDigest }) => Buffer.isBuffer(openingDigest));
-    if (digests === undefined || ofContent.length === 0) return true;
-    return ofContent.some(({ openingDigest, digest }) => digests.content(openingDigest!, content).equals(digest));
+    if (!this.#rows.has(id)) return undefined;
+    return this.#contentsOf(id).length === 0 || this.hasContent(id, content);
+  }
+
+  /** Like `has`, but false if only the id is known, as in tombstones that older versions wrote. */
+  hasContent(id: number, content: Buffer): boolean {
+    return this.#contentsOf(id).some(({ openingDigest, digest }) => {
+      return this.#digests!.content(openingDigest!, content).equals(digest);
+    });
+  }
+
+  #contentsOf(id: number): TombstoneRow[] {
+    if (this.#digests === undefined) return [];
+    return (this.#rows.get(id) ?? []).filter(({ openingDigest }) => Buffer.isBuffer(openingDigest));
   }
 }
 

@@ -109,6 +109,24 @@ test("what was forgotten before the hub had it deletes nothing, and no copy brin
   ]);
 });
 
+test("what a copy of the file forgot before the hub had it comes to the hub from no other copy", async () => {
+  for (const isOwnPush of [false, true]) {
+    const { url, hub, store, copy } = await copiedStore();
+    store.session("other", { project: "web" }).append(user("pushed"));
+    await hub.push(store, WEB);
+    store.session("s", { project: "web" }).appendAll(talk(4));
+    const other = await copy();
+    const secret = store.resume("s").newest()!;
+    store.forget("s", { messageIds: [secret.id] });
+    if (isOwnPush) store.resume("s").append(user("more"));
+    await hub.push(store, WEB);
+    expect(await hub.push(other, WEB)).toMatchObject({ diverged: [] });
+    expect(await run(url, "SELECT FROM coppice.messages WHERE message_id = $1", [secret.id])).toEqual([]);
+    expect(other.resume("s").messages()).toHaveLength(3);
+    await expectOnHub(url, store, "s");
+  }
+});
+
 test("an older copy of a file does not overwrite newer titles, items and entries, until it has pulled them", async () => {
   const { url, hub, store, copy } = await copiedStore();
   store.session("s", { project: "web" }).appendAll(talk(40));
