@@ -167,7 +167,9 @@ function placeSteps(
   const entered = new Set<OpenCluster>();
   const stepsOfCluster = (root: number): number[] => {
     const held = unions.entriesOf({ sessionId, root, from: 0, position: unions.newestPosition() });
-    return held.map(({ stepId }) => stepId);
+    // The last row lets in the step that is being placed.
+    const ahead = next.placer.log.filter((row) => row.root === root && (row.kind === "start" || row.kind === "join"));
+    return [...held.map(({ stepId }) => stepId), ...ahead.slice(0, -1).map(({ node }) => node)];
   };
   for (const { features, messages: fresh } of enteringSteps(graduating, next.seqLast)) {
     const { cluster } = next.placer.enter(features);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { sessionMessages, take } from "../../../scripts/bench/messages.ts";
-import { type MessageInput, openStore, type Session, type Store } from "../../../src/index.ts";
+import { type LocalEmbedder, type MessageInput, openStore, type Session, type Store } from "../../../src/index.ts";
 import { derivedRows, inDatabase, rowsOf } from "../../support/rows.ts";
 import { calls, results, talk, user } from "../../support/said.ts";
 import { temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
@@ -185,4 +185,30 @@ test("moves to the same rows, whatever was placed ahead", () => {
   const rows = rowsAfter(false);
   expect(rows.length).toBeGreaterThan(500);
   expect(rows).toEqual(rowsAfter(true));
+});
+
+/** Goal: a title has all messages of its cluster. Method: a step joins a cluster that began many steps ago, before either is stored. */
+test("gives a cluster the same title, whatever was placed ahead", () => {
+  const embedder: LocalEmbedder = {
+    id: "subjects-32",
+    dimension: 32,
+    similarityMin: 0.8,
+    embed: (text) => new Float32Array(32).map((_, index) => Number(text.includes(`alpha${index}.`))),
+  };
+  const titlesAfter = (isReloaded: boolean): unknown[] => {
+    const store = temporaryStore({ embedder });
+    const session = store.session("s", { hotSize: 8, overlap: 2, evictBatch: 40 });
+    for (let subject = 0; subject < 22; subject++) {
+      session.append(user(`Please build the parser of alpha${subject}.`));
+      if (isReloaded) session.rename("Parsers"); // nothing is placed ahead
+    }
+    for (const text of ["Thanks for alpha0.", "Fine with alpha1.", ...Array(26).fill("On to alpha30.")]) {
+      session.append(user(text));
+      if (isReloaded) session.rename("Parsers");
+    }
+    return store.query("SELECT root_id, step_count, label FROM clusters ORDER BY root_id");
+  };
+  const titles = titlesAfter(false);
+  expect(titles[0]).toEqual({ root_id: 1, step_count: 2, label: "Build the parser of alpha0" });
+  expect(titles).toEqual(titlesAfter(true));
 });
