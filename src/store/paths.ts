@@ -67,15 +67,18 @@ export class PathRepository extends Repository {
 
   #assertPast(sessionId: string, past: readonly Piece[]): void {
     const { parentSessionId, forkSeq } = this.#origin.get(sessionId) ?? {};
-    if (parentSessionId == null || forkSeq == null) throw new SyntaxError(`fork ${sessionId} has no origin`);
-    const expected = piecesIn(withOwn(parentSessionId, this.#past.all(parentSessionId)), 0, forkSeq);
+    // A parent can be forgotten if it holds nothing of what the fork shares. The newest holder shares the same.
+    const sharedId = parentSessionId ?? past.at(-1)!.sessionId;
+    const isKnown = parentSessionId !== null || this.#origin.get(sharedId) !== undefined;
+    if (forkSeq == null || !isKnown) throw new SyntaxError(`fork ${sessionId} has no origin`);
+    const expected = piecesIn(withOwn(sharedId, this.#past.all(sharedId)), 0, forkSeq);
     const isRight = (piece: Piece, index: number): boolean => {
       const { sessionId: id, seqFirst, seqLast, logPosition } = expected[index]!;
       if (piece.sessionId !== id || piece.seqFirst !== seqFirst || piece.seqLast !== seqLast) return false;
       return piece.logPosition === logPosition || index === past.length - 1;
     };
     if (past.length === expected.length && past.every(isRight)) return;
-    throw new SyntaxError(`fork ${sessionId} does not share what session ${parentSessionId} had up to seq ${forkSeq}`);
+    throw new SyntaxError(`fork ${sessionId} does not share what session ${sharedId} had up to seq ${forkSeq}`);
   }
 
   share(sessionId: string, past: Path): void {

@@ -289,7 +289,7 @@ export class SessionRepository extends Repository {
       .run();
   }
 
-  /** Sets values that are NULL. */
+  /** Sets values that are NULL. A fork without a parent lost it, and gets no other one: what it shares is checked against it. */
   complete(id: string, title: string | null, project: string | null, parentSessionId: string | null): void {
     for (const branchId of this.branchIds(id)) this.complete(branchId, title, project, null);
     this.orm
@@ -297,7 +297,8 @@ export class SessionRepository extends Repository {
       .set({
         title: sql`coalesce(${sessions.title}, ${title})`,
         project: sql`coalesce(${sessions.project}, ${project})`,
-        parentSessionId: sql`coalesce(${sessions.parentSessionId}, ${parentSessionId})`,
+        parentSessionId: sql`coalesce(${sessions.parentSessionId},
+          CASE WHEN ${sessions.id} NOT IN (SELECT session_id FROM shared_pasts) THEN ${parentSessionId} END)`,
       })
       .where(eq(sessions.id, id))
       .run();

@@ -1,10 +1,11 @@
 import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { importFiles } from "../../../src/imports/index.ts";
 import type { MessageInput, Session, Store } from "../../../src/index.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { assistant, calls, results, user } from "../../support/said.ts";
-import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
+import { openedStore, temporaryFolder, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
 const SMALL = { hotSize: 4, overlap: 1, evictBatch: 4, maxThemes: 3, openClustersMax: 4 } as const;
 const SUBJECTS = ["deploy region lock", "parser brace token", "invoice currency tax", "photograph resize queue"];
@@ -122,6 +123,25 @@ test("what a fork shares stays, and errors say what to do", () => {
   store.forget("f");
   expect(session.rewind({ toSeq: 5 }).supersededCount).toBe(24);
   expect(store.verify().ok).toBe(true);
+});
+
+test("a fork outlives the fork that it was made from, and does not take an imported session for it", async () => {
+  const { store, session } = forked();
+  const middle = session.fork({ toSeq: 15, id: "middle" });
+  talk(middle, 16, 18);
+  const last = middle.fork({ toSeq: 9, id: "last" });
+  talk(last, 10, 40);
+  const before = textsOf(last);
+  const path = join(temporaryFolder(), "export.jsonl");
+  writeFileSync(path, [...store.export()].map((line) => `${JSON.stringify(line)}\n`).join(""));
+
+  store.forget("middle");
+  expect(textsOf(store.resume("last"))).toEqual(before);
+  store.restore("middle");
+  await importFiles(store, [path], { summarize: false });
+  expect(store.resume("middle").messages()).toHaveLength(18);
+  expect(textsOf(store.resume("last"))).toEqual(before);
+  expect(store.verify()).toMatchObject({ ok: true, problems: [] });
 });
 
 test("a fork begins after a whole step, and under an id of its own", () => {
@@ -297,6 +317,7 @@ test.each([
   "UPDATE shared_pasts SET seq_first = 1",
   "UPDATE shared_pasts SET holder_id = 'other'",
   "UPDATE sessions SET parent_session_id = 'other' WHERE id = 'f'",
+  "UPDATE sessions SET parent_session_id = NULL WHERE id = 'f'; UPDATE shared_pasts SET seq_last = seq_last - 1",
 ])("a fork whose past is damaged shows nothing: %s", (sql) => {
   const path = temporaryPath();
   const store = openedStore(path);
