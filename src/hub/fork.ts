@@ -1,15 +1,18 @@
 import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
-import type { Message, MessageInput } from "../core/message.ts";
+import type { Message, MessageInput, PartInput } from "../core/message.ts";
 import type { OpenedStore } from "../session/opened-store.ts";
 import { type FactRow, type FactTables, WITHOUT_PATH } from "../store/fact-rows.ts";
 import { freeIdBlock, needsIdBlock, takeIdBlock } from "../store/id-blocks.ts";
 import type { MessagePlace } from "../store/pushed-rows.ts";
+import type { Repositories } from "../store/repositories.ts";
 import { sessionRows } from "../store/session-rows.ts";
 import { ForgottenMessages } from "../store/tombstones.ts";
 import type { WriteRowsTerms, WrittenSession } from "../store/write-rows.ts";
 import { isInOwnBlock } from "./id-block.ts";
 import type { SessionOnHub } from "./read-session.ts";
+import { digestOf } from "./rows.ts";
 
 /** The parts of a session that only this store has. */
 export interface Own {
@@ -86,12 +89,15 @@ export function ownOf({ repositories }: OpenedStore, sessionId: string, onHub: S
   for (const fact of sessionRows(repositories, sessionId, null, WITHOUT_PATH)) {
     if (fact.table === "entries" || fact.table === "items" || fact.table === "summaries") facts.push(fact);
   }
-  const messages = new Map<string, MessagePlace[]>();
-  for (const place of repositories.pushedRows.places({ id: sessionId })) {
+  const unknown = repositories.pushedRows.places({ id: sessionId }).filter(({ id, digest }) => {
     // The store that pushed last knows nothing of what was forgotten elsewhere under another key.
-    const isForgotten = forgottenThere.has(place.id, place.digest) ?? onHub.forgottenIds.has(place.id);
-    if (isForgotten || digests.get(place.id)?.equals(place.digest)) continue;
-    messages.set(place.sessionId, [...(messages.get(place.sessionId) ?? []), place]);
+    const isForgotten = forgottenThere.has(id, digest) ?? onHub.forgottenIds.has(id);
+    return !isForgotten && !digests.get(id)?.equals(digest);
+  });
+  const named = namedAsForgotten(repositories, sessionId, unknown);
+  const messages = new Map<string, MessagePlace[]>();
+  for (const place of unknown) {
+    if (!named.has(place.id)) messages.set(place.sessionId, [...(messages.get(place.sessionId) ?? []), place]);
   }
   const forgottenHere = repositories.tombstones.forgottenIn(sessionId);
   return {
@@ -102,6 +108,17 @@ export function ownOf({ repositories }: OpenedStore, sessionId: string, onHub: S
     summaryCount: facts.filter(({ table, row }) => table === "summaries" && !onHubIds.summaries.has(row.id)).length,
     forgottenIds: [...digests].flatMap(([id, digest]) => (forgottenHere.has(id, digest) ? id : [])),
   };
+}
+
+/** Returns the messages whose names are those of forgotten ones: an import brought them before the fork that had them was forgotten. */
+function namedAsForgotten(
+  { tombstones }: Repositories,
+  sessionId: string,
+  places: readonly MessagePlace[],
+): Set<number> {
+  const { hasName } = tombstones.recognizersIn(sessionId);
+  const named = tombstones.named(JSON.stringify(places.map(({ id }) => id)));
+  return new Set(named.flatMap(({ id, externalId }) => (externalId !== null && hasName(externalId) ? id : [])));
 }
 
 function nameOf({ namespace, key }: FactTables["items"]): string {
@@ -116,16 +133,18 @@ function makeFork(
   entries: readonly FactTables["entries"][],
   known?: string,
 ): string {
-  const { sessions, messages } = store.repositories;
+  const { sessions, messages, tombstones } = store.repositories;
   const { project, title, settings, createdAtMs } = sessions.known(parentSessionId);
   const id = known !== undefined && sessions.byId(known) !== undefined ? known : randomUUID();
   const inOrder = [...places].sort((left, right) => left.seq - right.seq);
   const forkSeq = (inOrder[0]?.seq ?? messages.nextSeq({ sessionId: parentSessionId })) - 1;
   if (id !== known) sessions.insert({ id, project, title, settings, createdAtMs, parentSessionId, forkSeq });
   const fork = store.resume(id);
+  const { hasName: hasForgotten } = tombstones.recognizersIn(id);
   for (let from = 0; from < inOrder.length; from += BATCH_MESSAGES_MAX) {
     const ids = inOrder.slice(from, from + BATCH_MESSAGES_MAX).map((place) => place.id);
-    fork.appendAll(messages.byIds(ids).map(inputOf));
+    const inputs = messages.byIds(ids).map(inputOf);
+    fork.appendAll(id === known ? inputs.flatMap((input) => unknownOf(store, id, input, hasForgotten)) : inputs);
   }
   for (const { id: _, ...entry } of entries) {
     const beforeSeq = inOrder.filter(({ seq }) => seq < entry.beforeSeq).length;
@@ -134,10 +153,36 @@ function makeFork(
   return id;
 }
 
-function inputOf({ role, parts, name, externalId, metadata, pinned, createdAtMs }: Message): MessageInput {
+/**
+ * Returns what a fork lacks of a message. The parts that a message has gained since are a message of their own, under the name that an
+ * import gives it. A message that was changed in another way is there twice.
+ */
+function unknownOf(
+  store: OpenedStore,
+  forkId: string,
+  { id, ...input }: ForkedInput,
+  hasForgotten: (name: string) => boolean,
+): ForkedInput[] {
+  if (id === undefined) return [input];
+  if (hasForgotten(id)) return [];
+  const known = store.repositories.messages.byExternalId(forkId, id);
+  if (known === undefined) return [{ ...input, id }];
+  const { role, parts } = store.message(known.id);
+  const beginning = input.parts.slice(0, parts.length);
+  const isGrown = role === input.role && isDeepStrictEqual(parts, beginning);
+  if (isGrown && input.parts.length === parts.length) return [];
+  const rest = isGrown
+    ? { ...input, id: `${id}+${parts.length}`, parts: input.parts.slice(parts.length) }
+    : { ...input, id: `${id}+${digestOf(JSON.stringify([input.role, input.parts])).toString("hex")}` };
+  return unknownOf(store, forkId, rest, hasForgotten);
+}
+
+type ForkedInput = MessageInput & { parts: readonly PartInput[] };
+
+function inputOf({ role, parts, name, externalId, metadata, pinned, createdAtMs }: Message): ForkedInput {
   return {
     role,
-    parts: parts as MessageInput["parts"] & object,
+    parts: parts as readonly PartInput[],
     createdAt: createdAtMs,
     ...(name !== undefined && { name }),
     ...(externalId !== undefined && { id: externalId }),

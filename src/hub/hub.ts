@@ -221,6 +221,9 @@ class OpenedHub implements Hub {
       return pushed;
     };
     const takeOut = async (place: HubPlace, { id, origin }: PushedName): Promise<string | null> => {
+      const { forkId } = repositories.database.read(() => hubNotesOf(repositories, id));
+      // If the hub has forgotten the fork, it goes here, too, before it gets anything new.
+      if (forkId !== undefined) await pushOne(place, { id: forkId, origin: storeId, storeId });
       try {
         return await takeOutUnsent(this.#connection, internalsOf(store), { ...place, origin }, id, signal);
       } catch (error) {
@@ -350,5 +353,5 @@ function forgetUnlessGone(store: Store, sessionId: string, options?: { messageId
 
 function addTo(report: PushReport, sessionId: string, outcome: PushOutcome): void {
   if (outcome === "pushed") report.sessionCount += 1;
-  else if (outcome !== "unchanged") report[outcome].push(sessionId);
+  else if (outcome !== "unchanged" && !report[outcome].includes(sessionId)) report[outcome].push(sessionId);
 }

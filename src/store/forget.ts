@@ -90,6 +90,7 @@ export function forgetSession(repositories: Repositories, sessionId: string, ter
     }
     const branches = sessions.branchIds(sessionId);
     const ids = [sessionId, ...branches].flatMap((id) => messages.parents(id).map((message) => message.id));
+    buryInParent(repositories, session, ids, terms.forgottenAtMs);
     const summaryCount = summaries.done(sessionId).length;
     unlessDamaged(fullText, () => fullText.delete(ids));
     for (const id of [...branches, sessionId]) sessions.delete(id);
@@ -135,6 +136,7 @@ export function forgetMessages(
     const tokenCount = own.reduce((sum, id) => sum + messages.tokensOf(id, ids), 0);
     const changed = new Set<number>();
     buryMessages(repositories, sessionId, ids, terms.forgottenAtMs);
+    buryInParent(repositories, session, ids, terms.forgottenAtMs);
     const mayCover = summaries.mayCover(sessionId, ids);
     const covering = mayCover.filter(({ status, level, rootId, logPosition }) => {
       if (isSpan(level) || (status !== "done" && status !== "claimed")) return true;
@@ -234,6 +236,28 @@ function buryMessages(
     const row = { sessionDigest, messageId, forgottenAtMs };
     const named = { ...row, digest: digests.message(sessionId, nameInSession(externalId ?? undefined, seq)) };
     return [named, { ...row, digest: digests.content(openingDigest, digest), openingDigest }];
+  });
+  tombstones.add(rows);
+}
+
+/**
+ * If messages were taken out of a session that another store had taken, the session's transcript still has them. Notes their names
+ * in that session, so that no import takes them back into it.
+ */
+function buryInParent(
+  repositories: Repositories,
+  { id, parentSessionId }: Pick<SessionRow, "id" | "parentSessionId">,
+  ids: readonly number[],
+  forgottenAtMs: number,
+): void {
+  if (parentSessionId === null || hubNotesOf(repositories, parentSessionId).forkId !== id) return;
+  const { tombstones } = repositories;
+  const digests = tombstones.makeDigests();
+  const sessionDigest = digests.session(parentSessionId);
+  const rows = tombstones.named(JSON.stringify(ids)).flatMap(({ id: messageId, externalId }) => {
+    return externalId === null
+      ? []
+      : { digest: digests.message(parentSessionId, externalId), sessionDigest, messageId, forgottenAtMs };
   });
   tombstones.add(rows);
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { retainProject } from "../../src/hub/administration.ts";
 import { type Hub, openHub } from "../../src/hub/index.ts";
-import type { Store } from "../../src/index.ts";
+import type { Session, Store } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
 import { blockOf } from "../../src/store/id-block.ts";
 import { takeIdBlock } from "../../src/store/id-blocks.ts";
@@ -465,6 +465,74 @@ test("a session of which all messages were forgotten can be taken, and gives way
   expect(await hub.pull(home, "s", { take: true })).toMatchObject({ isHolder: true });
   home.resume("s").append(user("more"));
   expect(await hub.push(home, WEB)).toMatchObject({ moved: [], messageCount: 1 });
+});
+
+/** A hub, a store whose session another one has taken, and a function that pushes what only the first store has, as a fork. */
+async function takenSession() {
+  const { hub, home, away } = await twoStores();
+  const session = home.session("s", { project: "web" });
+  session.appendAll(talk(4));
+  await hub.push(home, WEB);
+  await hub.pull(away, "s", { take: true });
+  const sent = async (): Promise<Session> => {
+    const { forked } = await hub.push(home, { sessions: ["s"], fork: true });
+    return home.resume(forked[0]!.forkId);
+  };
+  return { hub, home, away, session, sent };
+}
+
+function textsOf(session: Session): (string | null)[] {
+  return session.messages().map(({ text }) => text);
+}
+
+test("what a store says after its fork was forgotten on the hub is in a new one, without what was forgotten", async () => {
+  const { hub, home, away, session, sent } = await takenSession();
+  session.append(user("first", { id: "m1" }));
+  const first = await sent();
+  await hub.pull(away, first.id, { take: true });
+  away.forget(first.id);
+  await hub.push(away, WEB);
+  session.appendAll([user("first", { id: "m1" }), user("second", { id: "m2" })]); // as an import of the transcript does
+  const second = await sent();
+  expect(textsOf(second)).toEqual(["second"]);
+  expect(
+    home
+      .sessions()
+      .map(({ id }) => id)
+      .sort(),
+  ).toEqual(["s", second.id].sort());
+  session.append(user("third", { id: "m3" }));
+  expect(textsOf(await sent())).toEqual(["second", "third"]);
+});
+
+test("what was forgotten of a fork is brought back by no transcript", async () => {
+  const { home, session, sent } = await takenSession();
+  const said = ["m1", "m2", "m3"].map((id) => user(`said as ${id}`, { id }));
+  session.appendAll(said);
+  const fork = await sent();
+  home.forget(fork.id, { messageIds: [fork.messages()[0]!.id] });
+  session.appendAll([...said, user("more", { id: "m4" })]);
+  expect(textsOf(await sent())).toEqual(["said as m2", "said as m3", "more"]);
+  home.forget(fork.id);
+  session.appendAll([...said, user("more", { id: "m4" }), user("new", { id: "m5" })]);
+  expect(textsOf(await sent())).toEqual(["new"]);
+});
+
+test("a message of a fork that has grown or was changed goes on in a second one", async () => {
+  const { session, sent } = await takenSession();
+  const message = (...texts: string[]) => {
+    return { role: "assistant" as const, id: "m1", parts: texts.map((text) => ({ type: "text" as const, text })) };
+  };
+  for (const texts of [["one"], ["one", "two"], ["one", "two", "three"], ["changed"], ["changed"]]) {
+    session.append(message(...texts));
+    session.append(user(`after ${texts.length} ${texts[0]}`));
+    await sent();
+  }
+  session.append(user("last"));
+  expect(textsOf(await sent())).toEqual([
+    ...["one", "after 1 one", "two", "after 2 one", "three", "after 3 one"],
+    ...["changed", "after 1 changed", "after 1 changed", "last"],
+  ]);
 });
 
 test("an older copy of a file that has forgotten a message overwrites nothing newer, and a pull lets it forget", async () => {
