@@ -9,6 +9,8 @@ import type { Repositories } from "./repositories.ts";
 import type { SessionRow } from "./sessions.ts";
 import type { UnionRow } from "./unions.ts";
 
+const STEPS_AT_ONCE = 500;
+
 export interface DerivedRows {
   /** Keyed by message id. Messages that are their own parents are missing. */
   parents: Map<number, number>;
@@ -26,7 +28,7 @@ export function derive(
   const generation = generations.newest();
   const log = unions.ofSession(session.id, generation?.id ?? 0);
   const subjectLog = subjects.ofSession(session.id, generation?.id ?? 0);
-  const steps = enteringSteps(messages.graduating(session.id, 0, session.graduatedSeq - 1), -1);
+  const steps = new EnteredSteps(messages, session);
   const askedBefore = (id: number) => messages.askedBefore(options.titleTextChars, id);
   const dimension = generation?.dimension ?? 0;
   const derived = applyLog({ log, subjectLog, steps, dimension, askedBefore }, options, note);
@@ -37,12 +39,49 @@ export function derive(
   return { unionCount, derived: derived && { ...derived, clusters: clusters! } };
 }
 
+/** The steps that have entered a session's forest. Their texts and vectors are read in the order of the log, and not kept. */
+class EnteredSteps {
+  /** The messages of each step, by the id of its first message. */
+  readonly messageIds = new Map<number, number[]>();
+  readonly #messages: Repositories["messages"];
+
+  constructor(messages: Repositories["messages"], { id: sessionId, graduatedSeq }: SessionRow) {
+    this.#messages = messages;
+    const byStep = new Map<number, number[]>();
+    for (const { id, stepId } of messages.graduatingPlaces(sessionId, 0, graduatedSeq - 1)) {
+      const step = byStep.get(stepId);
+      if (step === undefined) byStep.set(stepId, [id]);
+      else step.push(id);
+    }
+    for (const ids of byStep.values()) this.messageIds.set(ids[0]!, ids);
+  }
+
+  /** Yields a step for each row of the log by which one entered, in their order. */
+  *enteredBy(entries: readonly UnionRow[]): Generator<EnteringStep | undefined> {
+    for (let from = 0; from < entries.length; from += STEPS_AT_ONCE) {
+      const nodes = entries.slice(from, from + STEPS_AT_ONCE).map(({ node }) => node);
+      const steps = enteringSteps(this.#messages.graduatingOf(nodes), -1);
+      const stepOf = new Map(steps.map((step) => [step.features.id, step]));
+      for (const node of nodes) yield stepOf.get(node);
+    }
+  }
+}
+
 interface AppliedLog {
   log: readonly UnionRow[];
   subjectLog: readonly SubjectRow[];
-  steps: readonly EnteringStep[];
+  steps: EnteredSteps;
   dimension: number;
   askedBefore: (id: number) => TitledMessage | undefined;
+}
+
+interface GrownCluster {
+  cluster: OpenCluster;
+  logPosition: number;
+  settledAt: number | null;
+  /** Null until it settles. From then on `messages` is empty. */
+  label: string | null;
+  messages: TitledMessage[];
 }
 
 /** If the log and the steps disagree, notes why and returns undefined. */
@@ -58,46 +97,52 @@ function applyLog(
     note(`row ${impossible.row.id} of the log cannot have happened: ${impossible.reason}`);
     return undefined;
   }
-  const stepOf = new Map(steps.map((step) => [step.features.id, step]));
+  const { messageIds } = steps;
   const entries = log.filter(({ kind }) => kind === "start" || kind === "join");
-  const strangers = entries.filter(({ node }) => !stepOf.has(node));
-  if (strangers.length > 0 || entries.length !== steps.length) {
-    const counts = `${entries.length} steps entered the forest by the log, and ${steps.length} by the frontier`;
+  const strangers = entries.filter(({ node }) => !messageIds.has(node));
+  if (strangers.length > 0 || entries.length !== messageIds.size) {
+    const counts = `${entries.length} steps entered the forest by the log, and ${messageIds.size} by the frontier`;
     note(`${counts}; ${strangers.length} steps of the log are unknown`);
     return undefined;
   }
 
   const growth = new GrowingForest(dimension);
-  const clusters = new Map<
-    number,
-    { cluster: OpenCluster; logPosition: number; settledAt: number | null; messages: TitledMessage[] }
-  >();
+  const clusters = new Map<number, GrownCluster>();
+  const titled = ({ cluster, messages }: GrownCluster) => titleOf(messages, askedBefore(cluster.root));
+  const entered = steps.enteredBy(entries);
   for (const row of log) {
     const { id: position, kind, node, root } = row;
-    const step = stepOf.get(node);
+    const isEntry = kind === "start" || kind === "join";
+    const step: EnteringStep | undefined = isEntry ? entered.next().value : undefined;
+    if (isEntry && step === undefined) {
+      note(`step ${node}, which entered by row ${position} of the log, has another first message`);
+      return undefined;
+    }
     growth.apply(row, step?.features);
-    if (kind === "settle") clusters.get(root)!.settledAt = position;
-    if (kind !== "start" && kind !== "join") continue;
-    const known = clusters.get(root) ?? {
+    if (kind === "settle") {
+      const settled = clusters.get(root)!;
+      clusters.set(root, { ...settled, settledAt: position, label: titled(settled), messages: [] });
+    }
+    if (!isEntry) continue;
+    const { cluster, messages }: Pick<GrownCluster, "cluster" | "messages"> = clusters.get(root) ?? {
       cluster: growth.open.get(root)!,
-      settledAt: null,
-      messages: [] as TitledMessage[],
+      messages: [],
     };
-    known.messages.push(...step!.messages.map(({ role, text }) => ({ role, text: text.slice(0, titleTextChars) })));
-    clusters.set(root, { ...known, logPosition: position });
+    for (const { role, text } of step!.messages) messages.push({ role, text: text.slice(0, titleTextChars) });
+    clusters.set(root, { cluster, messages, logPosition: position, settledAt: null, label: null });
   }
   const parents = new Map<number, number>();
-  for (const { features, messageIds } of steps) {
-    const { cluster } = forest.find(features.id)!;
-    for (const id of messageIds) parents.set(id, id === cluster ? forest.parentOf(cluster)! : cluster);
+  for (const [step, ids] of messageIds) {
+    const { cluster } = forest.find(step)!;
+    for (const id of ids) parents.set(id, id === cluster ? forest.parentOf(cluster)! : cluster);
   }
   return {
     parents,
-    clusters: [...clusters.values()].map(({ messages, ...state }) => ({
-      ...state,
-      label: titleOf(messages, askedBefore(state.cluster.root)),
-      subjectRoot: assigned.roots.get(state.cluster.root) ?? null,
-    })),
+    clusters: [...clusters.values()].map((grown) => {
+      const { cluster, logPosition, settledAt, label } = grown;
+      const subjectRoot = assigned.roots.get(cluster.root) ?? null;
+      return { cluster, logPosition, settledAt, label: label ?? titled(grown), subjectRoot };
+    }),
     themes: [...growth.themes.values()],
   };
 }

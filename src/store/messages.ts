@@ -93,6 +93,7 @@ export type GraduatingMessage = RowOf<typeof GRADUATING> & { embedding: Float32A
 type GraduatingRow = RowOf<typeof GRADUATING> & { embedding: Buffer | null };
 
 const WINDOW = columns(messages, "seq", "stepId", "tokenCount");
+const PLACES = columns(messages, "id", "stepId");
 const KEYS = columns(messages, "id", "seq", "digest");
 
 type IdAndSeq = { id: number; seq: number };
@@ -134,6 +135,8 @@ export class MessageRepository extends Repository {
   readonly #graduating = this.statement<SeqsOfSession, GraduatingRow>`
     SELECT ${ENTERING}, substr(text, 1, ${ENTERING_TEXT_CHARS}) AS text, ${vectorNow("messages")} AS embedding
     FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`.map(graduatingMessage);
+  readonly #graduatingPlaces = this.statement<SeqsOfSession, RowOf<typeof PLACES>>`
+    SELECT ${PLACES} FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`;
   /** Like `graduating`, the messages of some steps. */
   readonly #graduatingOf = this.statement<[stepIds: string], GraduatingRow>`
     SELECT ${ENTERING.of("m")}, substr(m.text, 1, ${ENTERING_TEXT_CHARS}) AS text, ${vectorNow("m")} AS embedding
@@ -354,6 +357,11 @@ export class MessageRepository extends Repository {
   /** Without pinned messages. Of each text there is only the beginning. */
   graduating(sessionId: string, seqFirst: number, seqLast: number): GraduatingMessage[] {
     return this.#inPieces(sessionId, seqFirst, seqLast, this.#graduating.all);
+  }
+
+  /** The messages of `graduating`, without what they say. */
+  graduatingPlaces(sessionId: string, seqFirst: number, seqLast: number): RowOf<typeof PLACES>[] {
+    return this.#inPieces(sessionId, seqFirst, seqLast, this.#graduatingPlaces.all);
   }
 
   #inPieces<Row>(sessionId: string, first: number, last: number, read: (...range: SeqsOfSession) => Row[]): Row[] {
