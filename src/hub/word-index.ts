@@ -56,10 +56,12 @@ function levelOf(messageCount: number): number {
 /** Reads the index. Segments never change, so they stay in memory. */
 export class WordIndexReader implements HubIndex {
   readonly #connection: HubConnection;
+  readonly #keptMax: number;
   readonly #kept = new Map<number, LoadedSegment>();
 
-  constructor(connection: HubConnection) {
+  constructor(connection: HubConnection, keptMax = KEPT_MESSAGES_MAX) {
     this.#connection = connection;
+    this.#keptMax = keptMax;
   }
 
   reading<T>(search: (reader: HubReader) => Promise<T>, signal?: AbortSignal): Promise<T> {
@@ -73,22 +75,23 @@ export class WordIndexReader implements HubIndex {
   }
 
   async #segments(client: PoolClient, project: string | undefined, damaged: Set<number>): Promise<LoadedSegment[]> {
+    const kept = new Map(this.#kept); // another search may empty the other map meanwhile
     const { rows } = await client.query<{ place: number; segment: number; head: Buffer | null }>(
       `SELECT s.place, s.segment, CASE WHEN s.segment = ANY ($2::bigint[]) THEN NULL ELSE s.head END AS head
        FROM coppice.places p JOIN coppice.segments s ON s.place = p.place
        WHERE $1::text IS NULL OR p.project = $1 ORDER BY s.place, s.segment`,
-      [project ?? null, [...this.#kept.keys()]],
+      [project ?? null, [...kept.keys()]],
     );
     const loaded = rows.flatMap(({ place, segment, head }) => {
-      if (head === null) return this.#kept.get(segment)!;
+      if (head === null) return kept.get(segment)!;
       const decoded = unlessDamaged(() => decodeSegment(head));
       if (decoded === undefined) damaged.add(segment);
       return decoded === undefined ? [] : new LoadedSegment(place, segment, decoded);
     });
     const count = loaded.reduce((sum, { segment }) => sum + segment.messages.length, 0);
     const others = [...this.#kept.values()].reduce((sum, { segment }) => sum + segment.messages.length, 0);
-    if (count + others > KEPT_MESSAGES_MAX) this.#kept.clear();
-    if (count <= KEPT_MESSAGES_MAX) for (const segment of loaded) this.#kept.set(segment.number, segment);
+    if (count + others > this.#keptMax) this.#kept.clear();
+    if (count <= this.#keptMax) for (const segment of loaded) this.#kept.set(segment.number, segment);
     return loaded;
   }
 }

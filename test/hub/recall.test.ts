@@ -6,10 +6,13 @@ import { HubConnection } from "../../src/hub/connection.ts";
 import { burySession } from "../../src/hub/forgetting.ts";
 import { type Hub, openHub } from "../../src/hub/index.ts";
 import type { SessionKey } from "../../src/hub/places.ts";
-import { BUCKETS } from "../../src/hub/word-index.ts";
+import { recallOnHub } from "../../src/hub/recall.ts";
+import { BUCKETS, WordIndexReader } from "../../src/hub/word-index.ts";
 import { type MessageInput, openStore, type Store } from "../../src/index.ts";
-import { asRole, connected, openedHub, run, testDatabase } from "../support/hub.ts";
-import { inFolderAsync } from "../support/temporary-store.ts";
+import { asRole, connected, openedHub, readyDatabase, run, testDatabase } from "../support/hub.ts";
+import { openedHubOf } from "../support/hub-stores.ts";
+import { talk } from "../support/said.ts";
+import { inFolderAsync, temporaryStore } from "../support/temporary-store.ts";
 
 const url = await testDatabase();
 const [WRITER, STRANGER] = ["recaller", "onlooker"].map((name) => `${name}_${process.pid}`) as [string, string];
@@ -212,4 +215,20 @@ describe("a large project", () => {
     expect(await hub.keep()).toEqual({ expiredCount: 0, mergedCount: 0, madeCount: 0, damagedCount: 0 });
     await hub.close();
   });
+});
+
+test("searches at once read projects that do not fit into memory together", async () => {
+  const url = await readyDatabase();
+  const [connection, store] = [await openedHub(url), temporaryStore()];
+  const hub = await openedHubOf(url);
+  const projects = ["web", "api"];
+  for (const project of projects) store.session(`s of ${project}`, { project }).appendAll(talk(10));
+  await hub.push(store, { projects });
+  const index = new WordIndexReader(connection, 12);
+  for (let round = 0; round < 20; round++) {
+    const found = await Promise.all(
+      [...projects, ...projects].map((project) => recallOnHub(index, "deploy pipeline", { project })),
+    );
+    expect(found.map((hits) => hits[0]?.sessionId)).toEqual([...projects, ...projects].map((one) => `s of ${one}`));
+  }
 });
