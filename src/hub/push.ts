@@ -110,6 +110,11 @@ export async function pushSession(
 /** Another process has forgotten the session since the push began. */
 class NoLongerHere extends Error {}
 
+/** The store is not as it was when the transaction began. The transaction is tried again, as after a serialization failure. */
+class ChangedMeanwhile extends Error {
+  readonly code = "40001";
+}
+
 async function pushWhole(
   hub: HubConnection,
   repositories: Repositories,
@@ -220,7 +225,7 @@ async function advance(client: PoolClient, key: SessionKey, row: SessionRow, rea
     // The rest goes in the same transaction, so that no summary on the hub outlives what it covers.
     local = reader.read(row.last_id, ALL);
     const isAsCompared = sentOf(local, row.last_id).length + forgottenCount === row.message_count;
-    if (!isAsCompared) throw Object.assign(new Error("the store was changed meanwhile"), { code: "40001" });
+    if (!isAsCompared) throw new ChangedMeanwhile();
   }
   const { id } = reader.name;
   const sent = sentOf(local, row.last_id);
@@ -228,7 +233,10 @@ async function advance(client: PoolClient, key: SessionKey, row: SessionRow, rea
   const isMoved = local.facts !== undefined && !shapeOf(sent, id).equals(row.shape ?? shapeOf([], id));
   const { removed, returned } = isMoved ? await movePlaces(client, key, sent, id) : UNMOVED;
   await insertMessages(client, key, id, local);
-  const onPath = [...local.indexed, ...reader.indexed(returned)].filter(({ sessionId }) => sessionId === id);
+  const isOnPath = ({ sessionId }: IndexedRow): boolean => sessionId === id;
+  const back = reader.indexed(returned).filter(isOnPath);
+  if (back.length < returned.length) throw new ChangedMeanwhile(); // they are on the path in the snapshot
+  const onPath = [...local.indexed.filter(isOnPath), ...back];
   await changeIndex(client, key, {
     added: onPath.map((row) => indexedMessage(key.sessionNo, row)),
     removed: removed.map((messageId) => ({ sessionNo: key.sessionNo, messageId })),

@@ -4,8 +4,9 @@ import { expect, onTestFinished, test } from "vitest";
 import { grantTeam } from "../../src/hub/administration.ts";
 import { openHub } from "../../src/hub/index.ts";
 import type { Store } from "../../src/index.ts";
-import { openedHub, readyDatabase, run } from "../support/hub.ts";
+import { connected, openedHub, readyDatabase, run } from "../support/hub.ts";
 import { expectOnHub } from "../support/pushed.ts";
+import { user } from "../support/said.ts";
 import { openedStore, temporaryFolder, temporaryPath, temporaryStore } from "../support/temporary-store.ts";
 
 const NOTHING = {
@@ -300,4 +301,29 @@ test("each error of the store or the hub names what to do", async () => {
   await expect(hub.push(readonly, { projects: ["web"] })).rejects.toMatchObject({ code: "STORE_READONLY" });
   const stopped = AbortSignal.abort(new Error("stopped"));
   await expect(hub.push(openedStore(path), { projects: ["web"], signal: stopped })).rejects.toThrow("stopped");
+});
+
+test("a message that comes back while a push waits, and leaves again, is found when it is there", async () => {
+  const url = await readyDatabase();
+  const [hub, store] = [await opened(url), temporaryStore()];
+  const [session, names] = [store.session("s", { project: "web" }), { sessions: ["s"] }];
+  const [first, second] = session.appendAll([user("apples"), user("oranges")]);
+  await hub.push(store, names);
+  session.rewind({ toMessageId: first!.messageId });
+  await hub.push(store, names);
+  expect(await hub.recall("oranges")).toEqual([]);
+  session.undo();
+  const other = await connected(url);
+  await other.query("BEGIN");
+  await other.query("SELECT FROM coppice.messages WHERE message_id = $1 FOR UPDATE", [second!.messageId]);
+  const pushing = hub.push(store, names);
+  const waiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+  await expect.poll(() => run(url, waiting)).toHaveLength(1);
+  session.rewind({ toMessageId: first!.messageId });
+  await other.query("COMMIT");
+  await pushing;
+  await hub.push(store, names);
+  session.undo();
+  await hub.push(store, names);
+  expect(await hub.recall("oranges", { limit: 1 })).toMatchObject([{ messageId: second!.messageId }]);
 });
