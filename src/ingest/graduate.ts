@@ -97,7 +97,7 @@ function isUnderPressure({ window, graduatedSeq, settings }: SessionState): bool
 const TITLE_SOURCES_MAX = 16;
 
 /** The messages between two `prepareMove`s that do anything. */
-const PREPARE_MESSAGES = 4;
+const PREPARE_MESSAGES = 6;
 /** The steps that one `prepareMove` places. More may wait behind a long message, or for their vectors. */
 const PREPARE_STEPS_MAX = 8;
 
