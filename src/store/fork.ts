@@ -27,7 +27,7 @@ export function fork(
   at: RewindTarget | undefined,
   terms: ForkTerms,
 ): void {
-  const { database, sessions, messages, unions, paths, generations } = repositories;
+  const { database, sessions, messages, unions, paths, generations, tombstones } = repositories;
   database.write("fork", () => {
     const session = sessions.byId(sessionId);
     if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
@@ -43,7 +43,9 @@ export function fork(
     const holder = sessions.known(newest.sessionId);
     const { frontier, position } = frontierAt(repositories, holder, seqLast, generations.newest()!);
     const range = { sessionId: holder.id, seq: frontier.graduatedSeq, position };
-    if (unions.heirs(range).length > 0) {
+    // Only forgetting makes heirs, and to look for them takes as long as the session has messages after this one.
+    const hasForgotten = tombstones.forgottenBefore(holder.id, Number.MAX_SAFE_INTEGER) !== undefined;
+    if (hasForgotten && unions.heirs(range).length > 0) {
       refuse(
         "a later message, because messages before this one were forgotten, and later ones took their places",
         seqLast,
