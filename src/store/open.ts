@@ -45,6 +45,7 @@ export class StoreDatabase {
   readonly #readDataVersion: Database.Statement<[], number>;
   #busyTimeoutMs: number;
   #hasBegun = false;
+  #rollbackCount = 0;
   /** True while a caller's work runs in `atomically`. */
   #isAtomic = false;
 
@@ -76,7 +77,17 @@ export class StoreDatabase {
   /** Runs `change` in one IMMEDIATE transaction. When this returns, all of it is committed, or none of it. */
   write<T>(operation: string, change: () => T): T {
     this.assertWritable(operation);
-    return this.guard(() => this.#patiently(() => this.#writeTransaction.immediate(change) as T));
+    try {
+      return this.guard(() => this.#patiently(() => this.#writeTransaction.immediate(change) as T));
+    } catch (error) {
+      this.#rollbackCount += 1;
+      throw error;
+    }
+  }
+
+  /** How many changes of this connection were undone. What was read before may be of them. */
+  get rollbackCount(): number {
+    return this.#rollbackCount;
   }
 
   /**

@@ -47,6 +47,7 @@ export class PastForests extends Repository {
     AND seq_first < @graduatedSeq ORDER BY root_id`.map(storedCluster);
   readonly #hasClusters = this.statement<[sessionId: string], number>`
     SELECT EXISTS (SELECT 1 FROM clusters WHERE session_id = ?)`.pluck().one;
+  readonly #database: StoreDatabase;
   readonly #paths: PathRepository;
   readonly #sources: LogSources;
   readonly #titles: DeriveOptions;
@@ -55,6 +56,7 @@ export class PastForests extends Repository {
 
   constructor(database: StoreDatabase, paths: PathRepository, sources: LogSources, titles: DeriveOptions) {
     super(database);
+    this.#database = database;
     this.#paths = paths;
     this.#sources = sources;
     this.#titles = titles;
@@ -64,7 +66,7 @@ export class PastForests extends Repository {
   of(sessionId: string): PastForest | undefined {
     if (this.#paths.grower(sessionId) !== undefined) return undefined;
     const { id, rewriteCount } = this.#sources.generations.newest()!;
-    const stamp = `${id} ${rewriteCount}`;
+    const stamp = `${id} ${rewriteCount} ${this.#database.rollbackCount}`;
     const known = this.#known.get(sessionId);
     const forest = known?.stamp === stamp ? known.forest : this.#make(sessionId);
     this.#known.delete(sessionId);

@@ -144,6 +144,23 @@ test("a fork outlives the fork that it was made from, and does not take an impor
   expect(store.verify()).toMatchObject({ ok: true, problems: [] });
 });
 
+test("a fork is not taken for one that was rolled back", () => {
+  const store = temporaryStore();
+  const session = store.session("s", SMALL);
+  talk(session, 0, 60);
+  const rollBack = (): void => {
+    session.fork({ toSeq: 21, id: "f" }).render();
+    throw new Error("no fork");
+  };
+  expect(() => store.atomically(rollBack)).toThrow("no fork");
+  const fork = session.fork({ toSeq: 41, id: "f" });
+  const other = session.fork({ toSeq: 41, id: "other" });
+  const sizesOf = (of: Session): unknown[] => of.roots().map(({ root, messageCount }) => [root, messageCount]);
+  expect(sizesOf(fork)).toEqual(sizesOf(other));
+  talk(fork, 42, 44);
+  expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+});
+
 test("a fork begins after a whole step, and under an id of its own", () => {
   const store = temporaryStore();
   const session = store.session("s");
