@@ -28,6 +28,9 @@ const step = fc.record({
       "forgetMessages",
       "forgetSession",
       "facts",
+      "rename",
+      "items",
+      "items",
     ],
     ...[
       "push",
@@ -52,7 +55,18 @@ const step = fc.record({
   count: fc.nat(11),
 });
 type Kind =
-  | ("create" | "append" | "rewind" | "undo" | "edit" | "forgetMessages" | "forgetSession" | "facts")
+  | (
+      | "create"
+      | "append"
+      | "rewind"
+      | "undo"
+      | "edit"
+      | "forgetMessages"
+      | "forgetSession"
+      | "facts"
+      | "rename"
+      | "items"
+    )
   | ("push" | "pushTwice" | "pull" | "take" | "fork" | "takeDuringPush" | "save" | "restore" | "pushSaved" | "keep");
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
@@ -79,6 +93,8 @@ interface FileModel {
   forgotten: Set<string>;
   /** What the hub had of each session when the file last pushed or pulled it. */
   seen: Map<string, State>;
+  /** The titles and items that the file and the hub last had in common. */
+  agreed: Map<string, readonly string[]>;
   /** True from the first push or pull on: before, a store notes nothing that is forgotten. */
   isNoting: boolean;
 }
@@ -223,6 +239,7 @@ class World {
         untold: new Set(),
         forgotten: new Set(),
         seen: new Map(),
+        agreed: new Map(),
         isNoting: false,
         saved: [],
       };
@@ -304,6 +321,17 @@ class World {
         store.items.put([id], "item", { number: this.#next() }, { session: id });
       });
     }
+    if (kind === "rename") {
+      const title = `named as ${this.#next()}`;
+      this.#change(model, id, () => session.rename(title), `changed in place ${title}`);
+    }
+    if (kind === "items") {
+      const change = (): unknown =>
+        count % 4 === 0
+          ? store.items.delete([id], `item ${count % 3}`)
+          : store.items.put([id], `item ${count % 3}`, { number: this.#next() }, { session: id });
+      this.#change(model, id, change, `changed in place ${this.#next()}`);
+    }
     if (kind === "forgetSession") {
       // Others do not lose what was a copy here.
       const { isCopy } = store.forget(id);
@@ -376,6 +404,7 @@ class World {
       const key = internalsOf(model.store).repositories.tombstones.key();
       this.#onHub.set(id, { origin: model.storeId, holder: model.storeId, wasPushed: true, state: own, key });
       model.seen.set(id, own);
+      model.agreed.set(id, own.lines);
     } else if (there.state === "forgotten") {
       expected(there.wasPushed ? "gone" : "diverged");
       if (outcome === "diverged") return;
@@ -413,6 +442,13 @@ class World {
     else if (isNewer || (isOlder && own.lines.join() === there.state.lines.join())) expected("sent", "behind");
     else expected("behind", "diverged");
     if (outcome !== "sent") return;
+    for (const which of [titleIn, itemsIn]) {
+      const isOverwritten = ![own.lines, model.agreed.get(id) ?? []].some(
+        (lines) => which(lines) === which(there.state.lines),
+      );
+      ok(!isOverwritten, `push of ${id}: it overwrote ${which(there.state.lines)}`);
+    }
+    model.agreed.set(id, own.lines);
     // The key of the tombstones is with the facts, so a copy that lacks it is asked to look first.
     const key = internalsOf(store).repositories.tombstones.key();
     there.state = key === there.key ? own : { ...own };
@@ -449,7 +485,7 @@ class World {
       this.#count(`pull ${pulled.outcome}${pulled.forkId === null ? "" : " with fork"}`);
       model.seen.set(id, there.state);
       if (options.take) there.holder = model.storeId;
-      this.#came(model, id, there.state, pulled.outcome);
+      this.#came(model, id, there.state, pulled);
     } catch (error) {
       if (!StoreError.is(error)) throw error;
       this.#count(`pull ${error.code}`);
@@ -466,28 +502,44 @@ class World {
     }
   }
 
-  #came(model: StoreModel, id: string, came: State, outcome: string): void {
+  #came(
+    model: StoreModel,
+    id: string,
+    came: State,
+    { outcome, forkId }: { outcome: string; forkId: string | null },
+  ): void {
     const own = model.sessions.get(id);
+    const agreed = model.agreed.get(id);
+    model.agreed.set(id, came.lines);
     model.isNoting = true;
+    const hasAll = own !== undefined && (isIn(came.done, own.done) || messagesAreIn(came, own));
     if (outcome === "known") {
-      ok(own !== undefined);
-      ok(isIn(came.done, own.done) || messagesAreIn(came, own), `pull of ${id}: known, but there is more on the hub`);
+      ok(hasAll, `pull of ${id}: known, but there is more on the hub`);
       return;
     }
     ok(!model.forgotten.has(id), `pull of ${id}: it came back`);
     const state = stateOf(model.store, id, came);
-    const ownForgotten = [...(own?.done ?? [])].filter((name) => name.startsWith("forgotten ") && !came.done.has(name));
-    this.#forked(model, id, came);
+    const hasStayed = hasAll && restOf(state.lines).join() === restOf(own.lines).join();
+    if (!hasStayed) this.#forked(model, id, came);
+    const ownDone = [...(own?.done ?? [])];
+    const changedInPlace = ownDone.filter((name) => name.startsWith("changed in place "));
+    const ownForgotten = ownDone.filter((name) => name.startsWith("forgotten ") && !came.done.has(name));
+    const kept = hasStayed ? ownDone : [...changedInPlace, ...ownForgotten];
+    const done = new Set([...came.done, ...kept]);
+    model.sessions.set(id, { ...state, done });
+    if (own !== undefined && forkId === null) {
+      const merged = mergedIn(own.lines, came.lines, agreed);
+      deepStrictEqual([titleIn(state.lines), itemsIn(state.lines)], merged, `title and items of ${id} after a pull`);
+    }
+    if (hasStayed) return;
+    // What was forgotten of a copy stays forgotten here.
     if (ownForgotten.length > 0) {
-      // What was forgotten of a copy stays forgotten here.
-      const done = new Set([...came.done, ...ownForgotten]);
-      ok(messagesAreIn(came, { ...state, done }), `pull of ${id}: messages of the hub did not come`);
-      model.sessions.set(id, { ...state, done });
+      ok(messagesAreIn(came, { ...state, done }), `pull of ${id}: messages are missing`);
       return;
     }
-    same(state.lines, came.lines, `pull of ${id}`);
+    if (own === undefined || forkId !== null) same(state.lines, came.lines, `pull of ${id}`);
+    else same(restOf(state.lines), restOf(came.lines), `pull of ${id}`);
     deepStrictEqual(state.rendered, came.rendered, `contexts of ${id} after a pull`);
-    model.sessions.set(id, state);
   }
 
   /** The messages that only the store had are in forks now, each once, apart from those that were forgotten on the hub. */
@@ -553,7 +605,7 @@ class World {
       }
       taker.seen.set(id, there.state);
       there.holder = taker.storeId;
-      this.#came(taker, id, there.state, pulled.value.outcome);
+      this.#came(taker, id, there.state, pulled.value);
     };
     if (isTakenFirst) took();
     for (const name of [...pusher.sessions.keys()]) await this.#pushed(pusher, name, outcomeOf(name));
@@ -564,13 +616,14 @@ class World {
   async #save(model: StoreModel): Promise<void> {
     const path = join(this.#folder, `saved-${this.#next()}.db`);
     await model.store.backup(path);
-    const { sessions, untold, forgotten, seen, isNoting } = model;
+    const { sessions, untold, forgotten, seen, agreed, isNoting } = model;
     model.saved.push({
       path,
       sessions: new Map(sessions),
       untold: new Set(untold),
       forgotten: new Set(forgotten),
       seen: new Map(seen),
+      agreed: new Map(agreed),
       isNoting,
     });
   }
@@ -587,6 +640,7 @@ class World {
     model.untold = new Set(saved.untold);
     model.forgotten = new Set(saved.forgotten);
     model.seen = new Map(saved.seen);
+    model.agreed = new Map(saved.agreed);
     model.isNoting = saved.isNoting;
   }
 
@@ -690,6 +744,52 @@ function withoutStore(lines: readonly string[]): string[] {
       if (row.supersededAtMs !== null) return line;
       return JSON.stringify({ table, row: { ...row, parentSessionId: null, checksum: null } });
     });
+}
+
+function titleIn(lines: readonly string[]): string | null {
+  return (sessionIn(lines)?.title as string | undefined) ?? null;
+}
+
+function sessionIn(lines: readonly string[]): Record<string, unknown> | undefined {
+  const rows = lines.filter((line) => line.startsWith('{"table":"sessions"'));
+  return rows
+    .map((line) => (JSON.parse(line) as { row: Record<string, unknown> }).row)
+    .find((row) => row.supersededAtMs === null);
+}
+
+function itemsIn(lines: readonly string[]): string {
+  return lines.filter((line) => line.startsWith('{"table":"items"')).join("\n");
+}
+
+/** The lines without the title and the items. */
+function restOf(lines: readonly string[]): string[] {
+  const title = sessionIn(lines)?.title;
+  return lines.flatMap((line) => {
+    if (line.startsWith('{"table":"items"')) return [];
+    return line.startsWith('{"table":"sessions"')
+      ? line.replace(`"title":${JSON.stringify(title)}`, '"title":null')
+      : line;
+  });
+}
+
+/** The title and items after a pull: see `src/hub/README.md`. */
+function mergedIn(
+  own: readonly string[],
+  came: readonly string[],
+  agreed: readonly string[] | undefined,
+): [title: string | null, items: string] {
+  const isChanged = (lines: readonly string[], which: typeof titleIn): boolean =>
+    agreed === undefined || which(lines) !== which(agreed);
+  const title = isChanged(came, titleIn) ? (titleIn(came) ?? titleIn(own)) : titleIn(own);
+  if (!isChanged(came, itemsIn)) return [title, itemsIn(own)];
+  if (!isChanged(own, itemsIn)) return [title, itemsIn(came)];
+  const nameOf = (line: string): string => /"namespace":.*?"key":"[^"]*"/.exec(line)![0];
+  const there = itemsIn(came).split("\n").filter(Boolean);
+  const names = new Set(there.map(nameOf));
+  const here = itemsIn(own)
+    .split("\n")
+    .filter((line) => line !== "" && !names.has(nameOf(line)));
+  return [title, [...there, ...here].sort().join("\n")];
 }
 
 function isIn(some: ReadonlySet<string>, all: ReadonlySet<string>): boolean {

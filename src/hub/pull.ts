@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from "node:util";
 import type { PoolClient } from "pg";
 import { StoreError } from "../core/errors.ts";
 import { WRITE_TERMS } from "../session/moved-rows.ts";
 import type { OpenedStore } from "../session/opened-store.ts";
 import {
   type HubNoteChanges,
+  type HubNotes,
   hubNotesOf,
   keepNotes,
   noteOnHub,
@@ -14,6 +16,7 @@ import { blockOf } from "../store/id-block.ts";
 import { freeIdBlock, needsIdBlock, storeIdOf } from "../store/id-blocks.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { WriteRowsTerms, WrittenSession } from "../store/write-rows.ts";
+import { agreedOn, type Changeable, changeableIn, mergedOf, putChangeable } from "./changeable.ts";
 import type { HubConnection } from "./connection.ts";
 import { hasSaidMore, ownOf, writeForked } from "./fork.ts";
 import { grantedBlock, isInOwnBlock, leaveSharedBlock } from "./id-block.ts";
@@ -227,14 +230,38 @@ function writtenIn(
   return store.atomically(() => {
     // Whoever pulls it again on purpose wants it again. What was forgotten as the holder is being forgotten on the hub, too.
     if (takeForgottenCopy(repositories, sessionId)) store.restore(sessionId);
+    const own = changeableIn(repositories, sessionId);
+    const { agreed } = hubNotesOf(repositories, sessionId);
     const written =
       fork !== "always" && hasGoneOn(repositories, sessionId, onHub, row)
         ? { sessionId, outcome: "known" as const, newCount: 0, notes: [], forkId: null }
         : writtenOrForked(store, sessionId, onHub, { row, terms, fork });
-    noteOnHub(repositories, sessionId, { ...notes, seen: [onHub.factsDigest] });
+    // The title and items that only the store had are in the fork.
+    const isMerged = own !== undefined && written.forkId === null && fork !== "always";
+    const merged = isMerged ? merge(repositories, written, own, onHub, agreed) : written;
+    noteOnHub(repositories, sessionId, { ...notes, seen: [onHub.factsDigest], agreed: agreedOn(onHub.changeable()) });
     keepNotes(repositories, []); // its next push tells the hub what was forgotten, even if it is the first
-    return written;
+    return merged;
   });
+}
+
+/** Writing the rows may have replaced the title and items of the store, or left those of the hub. */
+function merge(
+  repositories: Repositories,
+  written: WrittenIn,
+  own: Changeable,
+  onHub: SessionOnHub,
+  agreed: HubNotes["agreed"],
+): WrittenIn {
+  const { sessionId, outcome } = written;
+  const { notes, ...merged } = mergedOf(own, onHub.changeable(), agreed);
+  notes.push(...putChangeable(repositories, sessionId, merged));
+  const isSame = isDeepStrictEqual(agreedOn(merged), agreedOn(own));
+  return {
+    ...written,
+    outcome: outcome === "known" && !isSame ? "continued" : outcome,
+    notes: [...new Set([...written.notes, ...notes])],
+  };
 }
 
 /**

@@ -1,10 +1,12 @@
+import { isDeepStrictEqual } from "node:util";
 import type { PoolClient } from "pg";
 import { type FactRow, type FactTables, WITHOUT_PATH } from "../store/fact-rows.ts";
-import { hubNotesOf, noteOnHub } from "../store/hub-notes.ts";
+import { type HubNotes, hubNotesOf, noteOnHub } from "../store/hub-notes.ts";
 import type { IndexedRow, MessageBatch, MessagePlace } from "../store/pushed-rows.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { sessionRows } from "../store/session-rows.ts";
 import { ForgottenMessages } from "../store/tombstones.ts";
+import { agreedOn, type Changeable } from "./changeable.ts";
 import type { HubConnection } from "./connection.ts";
 import { buryMessages, burySession } from "./forgetting.ts";
 import { leaveSharedBlock } from "./id-block.ts";
@@ -86,6 +88,8 @@ interface Step {
   outcome: PushOutcome;
   forgottenIds?: readonly number[];
   hasUnsent?: boolean;
+  /** Of the facts that the hub has now. */
+  agreed?: HubNotes["agreed"];
 }
 
 /**
@@ -130,8 +134,9 @@ async function pushWhole(
       countBefore ??= row.message_count;
       const reader = new SnapshotReader(repositories, name);
       const taken = await advance(client, { ...place, sessionNo: row.session_no }, row, reader);
-      return { ...taken, count: reader.sentCount ?? row.message_count, newestId: row.newest_id };
+      return { ...taken, reader, count: reader.sentCount ?? row.message_count, newestId: row.newest_id };
     }, signal);
+    if (step.agreed !== undefined) step.reader.noteAgreed(step.agreed);
     hasSent ||= step.outcome === "pushed";
     if (!step.isDone) continue;
     const isOfCopy = step.outcome === "behind" || step.outcome === "diverged";
@@ -215,11 +220,11 @@ async function advance(client: PoolClient, key: SessionKey, row: SessionRow, rea
     const isOfOthers = known.length > 0 && !reader.seen()?.includes(factsDigestOf(known));
     const forgottenIds = isOfOthers ? await buriedIn(client, key, row, local.places) : [];
     if (forgottenIds.length > 0) return { isDone: true, outcome: "unchanged", forgottenIds };
-    if (!isNewer(local, row, known, reader)) return { isDone: true, outcome: "behind" };
+    if (!isNewer(local, known, reader)) return { isDone: true, outcome: "behind" };
   } else {
     const difference = await differenceOf(client, key, row, local.places, reader);
     if ("outcome" in difference) return difference;
-    if (!isNewer(local, row, known, reader)) return { isDone: true, outcome: "behind" };
+    if (!isNewer(local, known, reader)) return { isDone: true, outcome: "behind" };
     await buryMessages(client, key, difference.forgottenHereIds);
     forgottenCount = difference.forgottenHereIds.length;
     // The rest goes in the same transaction, so that no summary on the hub outlives what it covers.
@@ -246,7 +251,8 @@ async function advance(client: PoolClient, key: SessionKey, row: SessionRow, rea
   const hasNewVectors = local.vectors !== undefined && (await putVectors(client, key, local.vectors, row.vectors));
   const hasChanged = isMoved || hasNewFacts || hasNewVectors || forgottenCount > 0 || local.batch.messages.length > 0;
   if (hasChanged) await mark(client, key, local, row.last_id, reader);
-  return { isDone: local.facts !== undefined, outcome: hasChanged ? "pushed" : "unchanged" };
+  const agreed = local.facts && agreedOn(changeableOf(local.facts));
+  return { isDone: local.facts !== undefined, outcome: hasChanged ? "pushed" : "unchanged", ...(agreed && { agreed }) };
 }
 
 class SnapshotReader {
@@ -296,9 +302,11 @@ class SnapshotReader {
     this.#repositories.database.write("push", () => noteOnHub(this.#repositories, this.name.id, { seen }));
   }
 
-  newestId(): number {
-    const { database, factRows } = this.#repositories;
-    return database.read(() => factRows.newestId(this.name.id));
+  /** Notes the title and items that a push has sent. Call it when the hub has them. */
+  noteAgreed(agreed: HubNotes["agreed"]): void {
+    const { database } = this.#repositories;
+    const isNoted = isDeepStrictEqual(database.read(() => hubNotesOf(this.#repositories, this.name.id)).agreed, agreed);
+    if (!isNoted) database.write("push", () => noteOnHub(this.#repositories, this.name.id, { agreed }));
   }
 
   places(): MessagePlace[] {
@@ -474,17 +482,13 @@ async function movePlaces(
 }
 
 /**
- * False if a copy of this file has changed facts on the hub since this store last looked. Then the newer ones must not be
- * overwritten. If the store has lost its note of what it saw, it is newer if it has newer rows.
+ * False if a copy of this file has changed facts on the hub since this store last looked, or if the store has no note that it ever
+ * did. Then the newer ones must not be overwritten.
  */
-function isNewer(local: Snapshot, row: SessionRow, known: readonly KnownChunk[], reader: SnapshotReader): boolean {
+function isNewer(local: Snapshot, known: readonly KnownChunk[], reader: SnapshotReader): boolean {
   const digest = factsDigestOf(known);
-  const seen = reader.seen();
-  if (known.length === 0 || seen?.includes(digest)) return true;
-  if (local.facts !== undefined && factsDigestOf(chunksOf(local.facts)) === digest) return true;
-  if (seen !== undefined || reader.newestId() <= row.newest_id!) return false;
-  reader.noteSeen([digest]);
-  return true;
+  if (known.length === 0 || reader.seen()?.includes(digest)) return true;
+  return local.facts !== undefined && factsDigestOf(chunksOf(local.facts)) === digest;
 }
 
 async function factsOf(client: PoolClient, { place, sessionNo }: SessionKey): Promise<KnownChunk[]> {
@@ -571,6 +575,11 @@ async function mark(
 /** The first row of a table. The session comes before its branches. */
 function factOf<T extends "origin" | "sessions">(facts: readonly FactRow[], table: T): FactTables[T] {
   return facts.find((fact) => fact.table === table)!.row as FactTables[T];
+}
+
+function changeableOf(facts: readonly FactRow[]): Changeable {
+  const items = facts.flatMap(({ table, row }) => (table === "items" ? row : []));
+  return { title: factOf(facts, "sessions").title, items };
 }
 
 /** Postgres stores no U+0000 in texts. What a session is called is in its facts, unchanged. */

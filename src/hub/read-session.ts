@@ -1,7 +1,8 @@
 import type { PoolClient } from "pg";
 import { StoreError } from "../core/errors.ts";
 import { HUB_BODY_BYTES_MAX } from "../core/limits.ts";
-import type { FactRow, RowsOrigin } from "../store/fact-rows.ts";
+import type { FactRow, FactTables, RowsOrigin } from "../store/fact-rows.ts";
+import type { Changeable } from "./changeable.ts";
 import type { SessionKey } from "./places.ts";
 import { decodeMessage, decodeRows, factsDigestOf, type HubMessage } from "./rows.ts";
 import type { Spool } from "./spool.ts";
@@ -18,6 +19,8 @@ export interface SessionOnHub {
   factsDigest: string;
   /** The ids of messages that were forgotten on the hub, by whichever store. */
   forgottenIds: ReadonlySet<number>;
+  /** What it is called, and its items. */
+  changeable(): Changeable;
   /** Yields all facts as `sessionRows` does, in an order that `writeSession` accepts. @throws {StoreError} `ROWS_INVALID`. */
   rows(): Iterable<FactRow>;
 }
@@ -64,6 +67,11 @@ export async function fetchSession(
   return {
     factsDigest: factsDigestOf(chunks),
     forgottenIds: new Set(forgotten.rows.map(({ id }) => id)),
+    changeable() {
+      const [session] = factsOf(spool, "sessions");
+      const items = Array.from(factsOf(spool, "items"), ({ row }) => row as FactTables["items"]);
+      return { title: (session?.row as Partial<FactTables["sessions"]> | undefined)?.title ?? null, items };
+    },
     rows: () => rowsIn(spool, sessionId),
   };
 }

@@ -172,6 +172,16 @@ export class FactRowRepository extends Repository {
     }
   }
 
+  deleteItemsOf(sessionId: string): void {
+    this.orm.delete(schema.items).where(eq(schema.items.sessionId, sessionId)).run();
+  }
+
+  itemsOf(sessionId: string): FactTables["items"][] {
+    const rows = [...rawRows(this.#database, schema.items, CONDITIONS.items, { id: sessionId })];
+    for (const row of rows) delete row.id;
+    return rows as FactTables["items"][];
+  }
+
   *of(sessionId: string, generation: GenerationRow, from: RowsFrom): Generator<FactRow> {
     const { embedderId, logPosition: generationStart } = generation;
     for (const [name, condition] of Object.entries(CONDITIONS)) {

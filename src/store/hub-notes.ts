@@ -13,6 +13,8 @@ export interface HubNotes {
   forkId?: string;
   /** Digests of the facts that the hub had when this store last looked, and of those that this store has sent since. */
   seen?: readonly string[];
+  /** Digests of the title and of the items that the store and the hub last had in common. */
+  agreed?: { title: string; items: string };
 }
 
 /** A forgotten session that the hub may still have. */

@@ -164,8 +164,85 @@ test("an older copy that has gone on is behind until it has pulled", async () =>
   await hub.push(store, WEB);
   older.resume("s").append(user("more"));
   expect(await hub.push(older, WEB)).toMatchObject({ behind: ["s"], messageCount: 0 });
-  expect(await hub.pull(older, "s")).toMatchObject({ outcome: "known" });
+  expect(await hub.pull(older, "s")).toMatchObject({ outcome: "continued", messageCount: 0 });
   expect(await hub.push(older, WEB)).toMatchObject({ behind: [], messageCount: 1 });
+  expect(titleOf(older, "s")).toBe("new title");
+  expect((await hub.sessions()).map(({ title }) => title)).toEqual(["new title"]);
+});
+
+/** The values of the items of a session, by key. */
+function itemsOf(store: Store): Record<string, unknown> {
+  return Object.fromEntries(store.items.list(["n"]).map(({ key, value }) => [key, value]));
+}
+
+test("a pull takes the title and items that only the hub has changed, and keeps those that only the store has changed", async () => {
+  // With a message of its own, the store has more than the hub; with one on the hub, less.
+  for (const goesOn of ["here", "there", "nowhere"]) {
+    const { hub, store, copy } = await copiedStore();
+    const put = (to: Store, key: string, value: string) => to.items.put(["n"], key, value, { session: "s" });
+    store.session("s", { project: "web" }).appendAll(talk(4));
+    store.resume("s").rename("old title");
+    for (const key of ["kept", "changed", "deleted"]) put(store, key, "old");
+    await hub.push(store, WEB);
+    const other = await copy();
+    put(store, "changed", "new");
+    put(store, "added", "new");
+    store.items.delete(["n"], "deleted");
+    if (goesOn === "there") store.resume("s").append(user("more"));
+    await hub.push(store, WEB);
+    other.resume("s").rename("own title");
+    if (goesOn === "here") other.resume("s").append(user("more"));
+    const { notes } = await hub.pull(other, "s");
+    expect(notes, goesOn).toEqual([]);
+    expect(titleOf(other, "s"), goesOn).toBe("own title");
+    expect(itemsOf(other), goesOn).toEqual({ kept: "old", changed: "new", added: "new" });
+    expect(await hub.push(other, WEB)).toMatchObject({ sessionCount: 1, behind: [], diverged: [] });
+    await hub.pull(store, "s");
+    expect(titleOf(store, "s")).toBe("own title");
+    expect(itemsOf(store)).toEqual(itemsOf(other));
+  }
+});
+
+test("a pull drops no item that only the store has, and says what it replaces", async () => {
+  const { hub, store, copy } = await copiedStore();
+  const put = (to: Store, key: string, value: string) => to.items.put(["n"], key, value, { session: "s" });
+  store.session("s", { project: "web" }).appendAll(talk(4));
+  await hub.push(store, WEB);
+  const other = await copy();
+  for (const [to, name] of [
+    [store, "hub"],
+    [other, "own"],
+  ] as const) {
+    to.resume("s").rename(`${name} title`);
+    put(to, "both", name);
+    put(to, name, name);
+  }
+  store.resume("s").append(user("more"));
+  await hub.push(store, WEB);
+  const { outcome, notes } = await hub.pull(other, "s");
+  expect(outcome).toBe("continued");
+  expect(titleOf(other, "s")).toBe("hub title");
+  expect(itemsOf(other)).toEqual({ both: "hub", hub: "hub", own: "own" });
+  expect(notes).toEqual([
+    'The title "own title" of this store was replaced with the hub\'s.',
+    'The item "both" of this store was replaced with the hub\'s.',
+  ]);
+  expect(await hub.push(other, WEB)).toMatchObject({ sessionCount: 1, behind: [] });
+});
+
+test("an older copy that was never pushed does not overwrite a newer title with its first push", async () => {
+  const { hub, store, copy } = await copiedStore();
+  store.session("other", { project: "web" }).append(user("pushed"));
+  await hub.push(store, WEB);
+  store.session("s", { project: "web" }).appendAll(talk(4));
+  const older = await copy();
+  store.resume("s").rename("new title");
+  await hub.push(store, WEB);
+  older.resume("s").append(user("more"));
+  expect(await hub.push(older, WEB)).toMatchObject({ behind: ["s"] });
+  await hub.pull(older, "s");
+  expect(await hub.push(older, WEB)).toMatchObject({ behind: [], messageCount: 1 });
+  expect((await hub.sessions()).find(({ sessionId }) => sessionId === "s")?.title).toBe("new title");
 });
 
 test("a session that a hub of version 3 has with its vectors is no other after the upgrade", async () => {
@@ -184,7 +261,7 @@ test("a session that a hub of version 3 has with its vectors is no other after t
   expect(await hub.push(store, WEB)).toMatchObject({ behind: [], sessionCount: 0 });
 });
 
-test("a store that lost its notes goes on, and one that has nothing newer asks the hub first", async () => {
+test("a store without notes asks the hub first, unless both have the same", async () => {
   const { hub, store, copy } = await copiedStore();
   store.session("other", { project: "web" }).appendAll(talk(1));
   await hub.push(store, WEB);
@@ -196,9 +273,6 @@ test("a store that lost its notes goes on, and one that has nothing newer asks t
 
   forgetNotes(store);
   expect(await hub.push(store, WEB)).toMatchObject({ behind: [], sessionCount: 0 });
-  forgetNotes(store);
-  store.resume("s").appendAll(talk(700));
-  expect(await hub.push(store, WEB)).toMatchObject({ behind: [], messageCount: 700 });
   forgetNotes(store);
   store.resume("s").rename("newest title");
   expect(await hub.push(store, WEB)).toMatchObject({ behind: ["s"] });
