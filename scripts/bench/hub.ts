@@ -18,6 +18,17 @@ const SESSIONS = 40;
 const MESSAGES = 20_000;
 const VECTORS = { clusters: 4_200, messages: 20_000 };
 const SCHEDULES = 300;
+/**
+ * A run of all schedules fails if one of these never occurred. `expired` goes by the server's clock, which no schedule moves; the
+ * tests of pushes have it.
+ */
+const REQUIRED_OUTCOMES = [
+  ...["sent", "moved", "gone", "behind", "diverged"].map((name) => `push ${name}`),
+  ...["new", "continued", "known", "continued with fork", "SESSION_DIVERGED", "SESSION_FORGOTTEN"].map(
+    (name) => `pull ${name}`,
+  ),
+  ...["taken before a push", "taken after a push"],
+];
 const FORGET_ROUNDS = 200;
 /** How often the connection is cut at each statement. */
 const CUTS = 3;
@@ -64,6 +75,9 @@ export async function benchHub({
     const report = ({ message, cause }: Error): void => console.error(message, (cause as Error).stack);
     const range = { seed, from: first, to: last };
     const { schedules, steps, outcomes } = await onServer((url) => hubSchedules(url, range, report));
+    const missing = REQUIRED_OUTCOMES.filter((name) => outcomes[name] === undefined);
+    if (schedules >= SCHEDULES && missing.length > 0)
+      throw new Error(`No schedule had the outcome ${missing.join(", ")}`);
     Object.assign(figures, { schedules, scheduleSteps: steps, ...outcomes });
   }
   if (isWanted("forget")) {

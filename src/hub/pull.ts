@@ -34,6 +34,8 @@ export interface PullOptions {
   fork?: boolean;
   /** The project of the session, if you may see several sessions with this id. */
   project?: string;
+  /** The store in which it began, as in `hub.sessions()`. By default that of the session with this id in the store. */
+  origin?: string;
   signal?: AbortSignal;
 }
 
@@ -77,7 +79,7 @@ export async function pullSession(
   hub: HubConnection,
   store: OpenedStore,
   sessionId: string,
-  { take = false, fork = false, project, of, signal }: PullOptions & { of?: SessionOrigin },
+  { take = false, fork = false, project, origin, of, signal }: PullOptions & { of?: SessionOrigin },
 ): Promise<PulledSession> {
   const { repositories } = store;
   const storeId = storeIdOf(repositories);
@@ -90,7 +92,17 @@ export async function pullSession(
   let newestId = 0;
   /** Undefined if the store has to ask for a block of ids first. */
   const pull = async (client: PoolClient, spool: Spool): Promise<boolean | undefined> => {
-    const row = await findSession(hub, client, sessionId, { project, of, take });
+    const ownOrigin = repositories.database.read(() => {
+      const isHere = repositories.sessions.byId(sessionId) !== undefined;
+      return isHere ? (hubNotesOf(repositories, sessionId).origin ?? storeId) : undefined;
+    });
+    const row = await findSession(client, sessionId, {
+      project,
+      place: of?.place,
+      origin: of?.origin ?? origin,
+      ownOrigin,
+      take,
+    });
     newestId = row.newestId;
     const mayFork = fork || of !== undefined;
     const needsBlock = needsIdBlock(repositories, newestId) || (mayFork && isInOwnBlock(repositories, newestId));
@@ -172,26 +184,38 @@ function added(first: Omit<PulledSession, "isHolder"> | undefined, next: Written
   };
 }
 
-/** @throws {StoreError} `SESSION_NOT_FOUND`, `HUB_REFUSED` if several sessions have the id. */
+interface Wanted {
+  project: string | undefined;
+  place: number | undefined;
+  origin: string | undefined;
+  /** The origin of the session with this id in the store. */
+  ownOrigin: string | undefined;
+  take: boolean;
+}
+
+/** @throws {StoreError} `SESSION_NOT_FOUND`, `OPTION_INVALID` if several sessions have the id and the store has none of them. */
 async function findSession(
-  hub: HubConnection,
   client: PoolClient,
   sessionId: string,
-  { project, of, take }: { project: string | undefined; of: SessionOrigin | undefined; take: boolean },
+  { project, place, origin, ownOrigin, take }: Wanted,
 ): Promise<HubRow> {
-  const { rows } = await client.query<HubRow>(
+  const { rows } = await client.query<HubRow & { project: string }>(
     `SELECT s.place, s.team, s.session_no AS "sessionNo", s.origin, s.holder, s.newest_id AS "newestId",
-       s.last_id AS "lastId", s.message_count AS "messageCount", s.head, s.marked_id AS "markedId"
+       s.last_id AS "lastId", s.message_count AS "messageCount", s.head, s.marked_id AS "markedId", p.project
      FROM coppice.sessions s JOIN coppice.places p ON p.place = s.place
      WHERE s.session_id = $1 AND ($2::text IS NULL OR p.project = $2)
-       AND ($3::bigint IS NULL OR s.place = $3) AND ($4::uuid IS NULL OR s.origin = $4)
+       AND ($3::bigint IS NULL OR s.place = $3) AND ($4::text IS NULL OR s.origin::text = $4)
        AND s.newest_id IS NOT NULL AND s.forgotten_at IS NULL AND s.expired_at IS NULL ${take ? "FOR UPDATE OF s" : ""}`,
-    [sessionId, project ?? null, of?.place ?? null, of?.origin ?? null],
+    [sessionId, project ?? null, place ?? null, origin ?? null],
   );
   if (rows.length === 0) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
-  if (rows.length === 1) return rows[0]!;
-  const reason = `${rows.length} of its sessions have the id "${sessionId}": name the project`;
-  throw new StoreError("HUB_REFUSED", { hub: hub.name, reason });
+  const own = rows.filter((row) => row.origin === ownOrigin);
+  const found = own.length > 0 ? own : rows;
+  if (found.length === 1) return found[0]!;
+  const isInProjects = new Set(found.map((row) => row.project)).size === found.length;
+  const names = found.map((row) => (isInProjects ? row.project : row.origin)).map((name) => `"${name}"`);
+  const expected = `one of ${names.join(", ")}, because ${found.length} sessions on the hub have the id "${sessionId}"`;
+  throw new StoreError("OPTION_INVALID", { option: isInProjects ? "project" : "origin", expected, actual: undefined });
 }
 
 /** Deletes what a push of the former holder sent and did not finish. The new holder does not have it, and could never push. */

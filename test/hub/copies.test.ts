@@ -690,3 +690,27 @@ test("more days than the server can subtract keep a session, and are refused whe
     await expect(retainProject(connection, "web", days)).rejects.toMatchObject({ code: "OPTION_INVALID" });
   }
 });
+
+test("two stores' sessions of one id are told apart by their origins, and a pull goes on with the one that the store has", async () => {
+  const { hub, home, away } = await twoStores();
+  for (const [store, text] of [
+    [home, "at home"],
+    [away, "away"],
+  ] as const) {
+    store.session("s", { project: "web" }).append(user(text));
+    await hub.push(store, WEB);
+  }
+  const [older, newer] = (await hub.sessions()).map(({ origin }) => origin).reverse();
+  const third = temporaryStore();
+  await expect(hub.pull(third, "s")).rejects.toMatchObject({
+    code: "OPTION_INVALID",
+    details: { option: "origin", expected: expect.stringMatching(`(${older}|${newer}).*(${older}|${newer})`) },
+  });
+  await hub.pull(third, "s", { origin: newer! });
+  expect(third.resume("s").newest()!.text).toBe("away");
+  expect(await hub.pull(third, "s")).toMatchObject({ outcome: "known" });
+  expect(await hub.pull(home, "s")).toMatchObject({ outcome: "known" });
+  await expect(hub.pull(temporaryStore(), "s", { origin: "none" })).rejects.toMatchObject({
+    code: "SESSION_NOT_FOUND",
+  });
+});

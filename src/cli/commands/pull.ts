@@ -9,6 +9,7 @@ interface PullFlags {
   copy?: true;
   fork?: true;
   project?: string;
+  origin?: string;
 }
 
 export const pullCommand: Command<PullFlags> = {
@@ -25,15 +26,20 @@ export const pullCommand: Command<PullFlags> = {
     new Option("--copy", "only read it here, as without --take").conflicts("take"),
     new Option("--fork", "keep what only this store has as a session of its own"),
     new Option("--project <name>", "its project, if several sessions have the id"),
+    new Option("--origin <store>", "the store in which it began, if several sessions of the project have the id"),
   ],
   examples: ["support-42", "support-42 --take"],
 
-  async run({ args: [sessionId], options: { take = false, fork = false, project }, loadStores, terminal }) {
+  async run({ args: [sessionId], options: { take = false, fork = false, project, origin }, loadStores, terminal }) {
     const store = (await loadStores()).openToWrite();
     const remote = await storedRemote(store);
     const pulled = await interruptible("Nothing was written.", (signal) =>
       withHub(remote.url, (hub) =>
-        hub.pull(store, sessionId!, { take, fork, signal, ...(project !== undefined && { project }) }),
+        hub.pull(store, sessionId!, {
+          ...{ take, fork, signal },
+          ...(project !== undefined && { project }),
+          ...(origin !== undefined && { origin }),
+        }),
       ),
     );
     for (const note of pulled.notes) terminal.note(oneLine(note));
