@@ -1,7 +1,7 @@
 import type { GrowingTheme } from "../forest/growing-forest.ts";
 import { decodeVector, encodeVector } from "../vector/codec.ts";
 import type { StoreDatabase } from "./open.ts";
-import { type PathRepository, piecesIn } from "./paths.ts";
+import type { PathRepository } from "./paths.ts";
 import { Repository } from "./repository.ts";
 import { frontierMoves, type ThemeCheckpoint, themeCheckpoints } from "./schema.ts";
 import { columns, type InsertOf, type RowOf } from "./statement.ts";
@@ -29,8 +29,9 @@ export class FrontierMoveRepository extends Repository {
   readonly #putFirst = this.statement<[sessionId: string]>`
     INSERT INTO frontier_moves SELECT id, 0, 0, 0, 0 FROM sessions WHERE id = ? AND graduated_seq = 0
     ON CONFLICT DO NOTHING`;
-  readonly #at = this.statement<[sessionId: string, seqEnd: number], FrontierMoveRow>`
-    SELECT ${MOVE} FROM frontier_moves WHERE session_id = ? AND seq_end <= ? ORDER BY seq_end DESC LIMIT 1`;
+  readonly #at = this.statement<[sessionId: string, seqEnd: number, position: number], FrontierMoveRow>`
+    SELECT ${MOVE} FROM frontier_moves WHERE session_id = ? AND seq_end <= ? AND log_position <= ?
+    ORDER BY seq_end DESC LIMIT 1`;
   readonly #deleteMoves = this.statement<[sessionId: string, seqEnd: number]>`
     DELETE FROM frontier_moves WHERE session_id = ? AND seq_end > ?`;
   readonly deleteCheckpoints = this.statement`DELETE FROM theme_checkpoints`.run;
@@ -57,8 +58,10 @@ export class FrontierMoveRepository extends Repository {
 
   /** The newest move when a session had at most this many messages; undefined if it was not noted. */
   at(sessionId: string, seqEnd: number): FrontierMoveRow | undefined {
-    for (const piece of piecesIn(this.#paths.of(sessionId), 0, seqEnd - 1).toReversed()) {
-      const found = this.#at.get(piece.sessionId, piece.seqLast + 1);
+    // A fork may have moved before its first message, and what it shares after the fork began.
+    for (const { sessionId: id, seqFirst, seqLast, logPosition } of this.#paths.of(sessionId).toReversed()) {
+      if (seqFirst > seqEnd) continue;
+      const found = this.#at.get(id, Math.min(seqLast + 1, seqEnd), logPosition);
       if (found !== undefined) return found;
     }
     return undefined;

@@ -144,6 +144,25 @@ test("a fork outlives the fork that it was made from, and does not take an impor
   expect(store.verify()).toMatchObject({ ok: true, problems: [] });
 });
 
+test("a fork whose frontier moved before its first message can go back", () => {
+  const store = temporaryStore();
+  const session = store.session("s", SMALL);
+  talk(session, 0, 19);
+  const fork = session.fork({ id: "f" });
+  const other = session.fork({ id: "other" });
+  fork.compact();
+  session.compact();
+  for (const of of [fork, other]) {
+    talk(of, 19, 21);
+    of.rewind({ toSeq: 18 });
+    talk(of, 19, 22);
+    of.rewind({ toSeq: 19 });
+    of.append(said(20));
+    expect(of.render().tokenCount).toBeGreaterThan(0);
+  }
+  expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+});
+
 test("a fork is not taken for one that was rolled back", () => {
   const store = temporaryStore();
   const session = store.session("s", SMALL);
