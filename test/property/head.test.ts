@@ -238,7 +238,10 @@ async function compareWithPath(other: Actor, runs: number): Promise<void> {
           } else if (deed.kind === "forget") {
             // An undo would forget in another order than the oracle.
             if (line.nextSeq === 0 || line.rewinds.length > 0) continue;
-            const [message] = session.messages({ seqFrom: deed.which % line.nextSeq, limit: 1 });
+            const own = 1 + Math.max(line.shared, ...lines.map((other) => sharedOf(other, line)));
+            const from = deed.which % 4 === 0 ? 0 : Math.min(own, line.nextSeq - 1); // mostly what no other session shares
+            const seqFrom = from + (deed.which % (line.nextSeq - from));
+            const [message] = session.messages({ seqFrom, limit: 1 });
             if (message === undefined) continue;
             const { seq } = store.find(message.stepId); // the whole step is forgotten
             const isPast = seq <= line.shared;
@@ -287,7 +290,8 @@ async function compareWithPath(other: Actor, runs: number): Promise<void> {
     }),
     { numRuns: runs, endOnFailure: true },
   );
-  for (const [what, count] of Object.entries(counts)) expect(count, what).toBeGreaterThan(runs / 10);
+  if (runs < RUNS) return; // too few to expect each
+  for (const [what, count] of Object.entries(counts)) expect(count, what).toBeGreaterThan(runs / 20);
 }
 
 test(
