@@ -139,7 +139,9 @@ export function findRoots(repositories: Repositories, messageId: number): FoundR
   const changedAt = Math.max(logPosition, settledAt ?? 0);
   if (position < changedAt) throw new SyntaxError(`the log of session ${sessionId} lacks position ${changedAt}`);
   const newest = unions.newestPosition();
-  if (subjects.rootAt({ root: clusterRoot, position: newest }) !== subjectRoot) {
+  // A fork has clusters that another session began. Their subjects in the log are that session's.
+  const isInherited = () => subjectRoot === undefined && messages.byId(clusterRoot)?.sessionId !== sessionId;
+  if (subjects.rootAt({ root: clusterRoot, position: newest }) !== subjectRoot && !isInherited()) {
     throw new SyntaxError(`cluster ${clusterRoot} is in subject ${subjectRoot}, but in another one by the log`);
   }
   const themeRoot = new Coverage(themes, sessionId).themeOf(clusterRoot);

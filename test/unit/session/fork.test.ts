@@ -163,6 +163,23 @@ test("a fork whose frontier moved before its first message can go back", () => {
   expect(store.verify()).toMatchObject({ ok: true, problems: [] });
 });
 
+test("a cluster of the past is in no subject of the fork, whatever became of it in the session", async () => {
+  const { store, session, fork } = forked();
+  for (let seq = 30; seq < 120; seq++) session.append(user(`topic${seq >> 3} word${seq >> 3} thing${seq >> 3}`));
+  await store.upkeep();
+  const inherited = store.query(`SELECT f.root_id FROM clusters f JOIN clusters c ON c.root_id = f.root_id
+    WHERE f.session_id = 'f' AND c.session_id = 's' AND f.subject_parent_id IS NULL AND c.subject_parent_id IS NOT NULL`);
+  expect(inherited.length).toBeGreaterThan(0);
+  const found = fork.messages({ seqFrom: 20 }).map(({ id }) => store.find(id));
+  const inPast = found.filter(({ cluster }) =>
+    inherited.some(({ root_id }) => cluster?.startsWith(`cluster:${root_id}@`)),
+  );
+  expect(inPast.length).toBeGreaterThan(0);
+  expect(inPast.map(({ subject }) => subject)).toEqual(inPast.map(() => null));
+  for (const { messageId } of inPast) expect(store.expand(messageId).members).not.toEqual([]);
+  expect((await store.recall(SUBJECTS.join(" "))).length).toBeGreaterThan(0);
+});
+
 test("a fork is not taken for one that was rolled back", () => {
   const store = temporaryStore();
   const session = store.session("s", SMALL);
