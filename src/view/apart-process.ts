@@ -41,7 +41,9 @@ process.on("SIGINT", () => {}); // the process that started this one decides wha
 process.once("message", async (task: ApartTask) => {
   process.send!(await answer(task), () => process.exit());
 });
-process.send!("ready" satisfies ApartReply);
+process.send!("ready" satisfies ApartReply, (error: Error | null) => {
+  if (error !== null) process.exit(); // the process that started this one is gone
+});
 
 async function answer(task: ApartTask): Promise<ApartReply> {
   try {
