@@ -206,12 +206,26 @@ class OpenedHub implements Hub {
         return false;
       }
     };
+    /** What was forgotten here must leave the hub, although a copy of this file has pushed something newer. */
+    const catchUp = async ({ id, origin }: PushedName): Promise<boolean> => {
+      const project = repositories.sessions.byId(id)?.project ?? "";
+      try {
+        await pullSession(this.#connection, internalsOf(store), id, { origin, project, ...(signal && { signal }) });
+        return true;
+      } catch (error) {
+        if (!StoreError.is(error) || error.code.startsWith("HUB_")) throw error;
+        return false; // it stays behind, and the person's pull says why
+      }
+    };
     const pushOne = async (place: HubPlace, name: PushedName): Promise<PushedSession> => {
       const { id } = name;
       let pushed = await pushSession(this.#connection, repositories, place, name, signal);
       if (pushed.forgottenIds.length > 0) {
         const isForgotten = forgetHere(id, { messageIds: pushed.forgottenIds });
         if (isForgotten) pushed = await pushSession(this.#connection, repositories, place, name, signal);
+      }
+      if (pushed.mustForget && (await catchUp(name))) {
+        pushed = await pushSession(this.#connection, repositories, place, name, signal);
       }
       if (pushed.outcome === "gone") forgetHere(id);
       else if (pushed.outcome === "moved") setCopy(repositories, id, true);

@@ -48,6 +48,8 @@ export interface PushedSession {
   forgottenIds: readonly number[];
   /** True if another store has taken the session, and this one has messages that the hub lacks. */
   hasUnsent: boolean;
+  /** True if this store is `behind` and has forgotten messages that are on the hub. The caller pulls and pushes again. */
+  mustForget: boolean;
 }
 
 /** Names a session on the hub. `origin` is the store in which it began. */
@@ -88,6 +90,7 @@ interface Step {
   outcome: PushOutcome;
   forgottenIds?: readonly number[];
   hasUnsent?: boolean;
+  mustForget?: boolean;
   /** Of the facts that the hub has now. */
   agreed?: HubNotes["agreed"];
 }
@@ -107,7 +110,7 @@ export async function pushSession(
     return await pushWhole(hub, repositories, place, name, signal);
   } catch (error) {
     if (!(error instanceof NoLongerHere)) throw error;
-    return { outcome: "unchanged", messageCount: 0, forgottenIds: [], hasUnsent: false };
+    return { outcome: "unchanged", messageCount: 0, forgottenIds: [], hasUnsent: false, mustForget: false };
   }
 }
 
@@ -143,8 +146,8 @@ async function pushWhole(
     if (isOfCopy && step.newestId !== null) await leaveSharedBlock(hub, repositories, step.newestId, signal);
     const messageCount = Math.max(0, step.count - countBefore!);
     const hasPushed = step.outcome === "unchanged" && (hasSent || messageCount > 0);
-    const { forgottenIds = [], hasUnsent = false } = step;
-    return { outcome: hasPushed ? "pushed" : step.outcome, messageCount, forgottenIds, hasUnsent };
+    const { forgottenIds = [], hasUnsent = false, mustForget = false } = step;
+    return { outcome: hasPushed ? "pushed" : step.outcome, messageCount, forgottenIds, hasUnsent, mustForget };
   }
 }
 
@@ -224,7 +227,8 @@ async function advance(client: PoolClient, key: SessionKey, row: SessionRow, rea
   } else {
     const difference = await differenceOf(client, key, row, local.places, reader);
     if ("outcome" in difference) return difference;
-    if (!isNewer(local, known, reader)) return { isDone: true, outcome: "behind" };
+    const mustForget = difference.forgottenHereIds.length > 0;
+    if (!isNewer(local, known, reader)) return { isDone: true, outcome: "behind", mustForget };
     await buryMessages(client, key, difference.forgottenHereIds);
     forgottenCount = difference.forgottenHereIds.length;
     // The rest goes in the same transaction, so that no summary on the hub outlives what it covers.
@@ -388,7 +392,16 @@ async function buriedIn(
   // The hub has had no message above `last_id`.
   const isBuried = ({ id, digest }: MessagePlace): boolean =>
     id <= last_id && buried.has(id) && (forgotten.has(id, digest) ?? true);
-  return places.filter((one) => isBuried(one) || forgotten.hasContent(one.id, one.digest)).map(({ id }) => id);
+  const found = places.filter((one) => isBuried(one) || forgotten.hasContent(one.id, one.digest)).map(({ id }) => id);
+  if (found.length === 0) return found;
+  const others = places.filter(({ id, digest }) => id <= last_id && !found.includes(id) && forgotten.hasText(digest));
+  const ids = others.map(({ id }) => id);
+  const onHub = await client.query<{ message_id: number }>(
+    "SELECT message_id FROM coppice.messages WHERE place = $1 AND session_no = $2 AND message_id = ANY ($3)",
+    [place, sessionNo, ids],
+  );
+  const kept = new Set(onHub.rows.map(({ message_id }) => message_id));
+  return [...found, ...ids.filter((id) => !kept.has(id))];
 }
 
 /** What is in the tombstones of the store that pushed the session last. */

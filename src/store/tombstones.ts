@@ -141,6 +141,11 @@ export class ForgottenMessages {
     });
   }
 
+  /** True if a message that said the same was forgotten. Of several that said the same, only one is noted. */
+  hasText(content: Buffer): boolean {
+    return [...this.#rows.keys()].some((id) => this.hasContent(id, content));
+  }
+
   #contentsOf(id: number): TombstoneRow[] {
     if (this.#digests === undefined) return [];
     return (this.#rows.get(id) ?? []).filter(({ openingDigest }) => Buffer.isBuffer(openingDigest));

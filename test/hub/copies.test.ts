@@ -36,6 +36,30 @@ function forgetNotes(store: Store): void {
   internalsOf(store).repositories.database.client.exec("DELETE FROM store_settings WHERE name LIKE 'hub %'");
 }
 
+test.each(["before", "after"])(
+  "what a store forgets %s its copy has pushed is left nowhere, also if it was said twice",
+  async (when) => {
+    const { hub, store, copy } = await copiedStore();
+    const session = store.session("s", { project: "web" });
+    session.append(user("the beginning"));
+    await hub.push(store, WEB);
+    const said = session.appendAll(["one", "secret", "two", "secret", "three"].map((text) => user(text)));
+    const copied = await copy();
+    if (when === "after") await hub.push(copied, WEB);
+    store.forget("s", { messageIds: [said[1]!.messageId, said[3]!.messageId] });
+    for (const one of [store, copied, store, copied]) await hub.push(one, WEB);
+    const textsIn = (one: Store): string[] =>
+      one
+        .resume("s")
+        .messages()
+        .map(({ text }) => text);
+    expect([textsIn(store), textsIn(copied)]).toEqual(Array(2).fill(["the beginning", "one", "two", "three"]));
+    const away = temporaryStore();
+    await hub.pull(away, "s");
+    expect(textsIn(away)).toEqual(textsIn(store));
+  },
+);
+
 test("forgetting a copy forgets it there only, and it may be pulled again", async () => {
   const { url, hub, home, away } = await twoStores();
   home.session("s", { project: "web" }).appendAll(talk(10));
@@ -609,7 +633,7 @@ test("a message of a fork that has grown or was changed goes on in a second one"
   ]);
 });
 
-test("an older copy of a file that has forgotten a message overwrites nothing newer, and a pull lets it forget", async () => {
+test("an older copy of a file that has forgotten a message overwrites nothing newer, and its push forgets it", async () => {
   const url = await readyDatabase();
   const hub = await openedHubOf(url);
   const { store, copy } = storeWithCopies();
@@ -621,15 +645,16 @@ test("an older copy of a file that has forgotten a message overwrites nothing ne
   await hub.push(store, WEB);
   const secret = older.resume("s").messages()[2]!;
   older.forget("s", { messageIds: [secret.id] });
-  expect(await hub.push(older, WEB)).toMatchObject({ behind: ["s"] });
-  await expectOnHub(url, store, "s");
-  expect(await hub.pull(older, "s")).toMatchObject({ outcome: "continued", forkId: null });
+  expect(await hub.push(older, WEB)).toMatchObject({ sessionCount: 1, behind: [] });
   expect(titleOf(older, "s")).toBe("new title");
   expect(older.resume("s").messages()).toHaveLength(5);
-  expect(await hub.push(older, WEB)).toMatchObject({ sessionCount: 1 });
   expect(await run(url, "SELECT FROM coppice.messages WHERE message_id = $1", [secret.id])).toEqual([]);
   await hub.push(store, WEB);
   expect(store.resume("s").messages()).toHaveLength(5);
+  for (const one of [store, older]) {
+    expect(titleOf(one, "s")).toBe("new title");
+    expect(one.query("SELECT external_id FROM entries")).toEqual([{ external_id: "e" }]);
+  }
 });
 
 test("a store that meets a copy of its file gives ids from another block", async () => {

@@ -116,7 +116,7 @@ describe("a window whose vectors are due", () => {
     const { session } = timed();
     session.appendAll(talk(200));
     const graduating = vi.spyOn(MessageRepository.prototype, "graduating");
-    for (const message of talk(8)) session.append(message);
+    for (const message of talk(12)) session.append(message);
     const rowsRead = graduating.mock.results.map(({ value }) => value.length);
     graduating.mockRestore();
     expect(rowsRead).toEqual([8, 8]);
