@@ -206,7 +206,7 @@ class OpenedHub implements Hub {
         return false;
       }
     };
-    /** What was forgotten here must leave the hub, although a copy of this file has pushed something newer. */
+    /** Pulls what a copy of this file has pushed, so that the next push can delete on the hub what was forgotten here. */
     const catchUp = async ({ id, origin }: PushedName): Promise<boolean> => {
       const project = repositories.sessions.byId(id)?.project ?? "";
       try {

@@ -91,7 +91,7 @@ interface Step {
   forgottenIds?: readonly number[];
   hasUnsent?: boolean;
   mustForget?: boolean;
-  /** Of the facts that the hub has now. */
+  /** Digests of the title and the items that the hub has now. */
   agreed?: HubNotes["agreed"];
 }
 
@@ -404,7 +404,7 @@ async function buriedIn(
   return [...found, ...ids.filter((id) => !kept.has(id))];
 }
 
-/** What is in the tombstones of the store that pushed the session last. */
+/** Reads the tombstones of the store that pushed the session last. */
 async function forgottenOnHub(
   client: PoolClient,
   { place, sessionNo }: Pick<SessionKey, "place" | "sessionNo">,

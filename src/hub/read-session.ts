@@ -19,7 +19,7 @@ export interface SessionOnHub {
   factsDigest: string;
   /** The ids of messages that were forgotten on the hub, by whichever store. */
   forgottenIds: ReadonlySet<number>;
-  /** What it is called, and its items. */
+  /** Returns its title and its items. */
   changeable(): Changeable;
   /** Yields all facts as `sessionRows` does, in an order that `writeSession` accepts. @throws {StoreError} `ROWS_INVALID`. */
   rows(): Iterable<FactRow>;

@@ -10,7 +10,7 @@ const READ_CHARS = 2_000;
 /** The words of a wish count twice as much as those of other messages of users, which count twice themselves. */
 const WISH_GAIN = 2;
 
-/** By this, an answer is worth less than the message that it answers. */
+/** An answer scores this much lower than the message that it answers. */
 const ANSWER_LOSS = 0.02;
 
 const ADVICE =

@@ -122,7 +122,7 @@ export function* exportLines(repositories: Repositories, options: ExportOptions)
   yield* itemLines(repositories, options);
 }
 
-/** Of a fork that does not say what it shares, only its own messages are exported. */
+/** Returns the path of a session. If a fork does not say what it shares, the path is its own messages. */
 function readablePath({ database, paths }: Repositories, id: string, { onUnreadable }: ExportOptions): Path {
   try {
     return database.read(() => paths.of(id));

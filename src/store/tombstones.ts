@@ -112,6 +112,7 @@ export class TombstoneDigests {
 export class ForgottenMessages {
   readonly #digests: TombstoneDigests | undefined;
   readonly #rows = new Map<number, TombstoneRow[]>();
+  #texts: Map<string, Set<string>> | undefined;
 
   /** @param key  The key of the rows, in hex. */
   constructor(key: string | null | undefined, rows: Iterable<TombstoneRow> = []) {
@@ -143,13 +144,28 @@ export class ForgottenMessages {
 
   /** True if a message that said the same was forgotten. Of several that said the same, only one is noted. */
   hasText(content: Buffer): boolean {
-    return [...this.#rows.keys()].some((id) => this.hasContent(id, content));
+    if (this.#digests === undefined) return false;
+    this.#texts ??= textsByOpening([...this.#rows.values()].flat());
+    const isOf = ([opening, digests]: [string, Set<string>]): boolean =>
+      digests.has(this.#digests!.content(Buffer.from(opening, "hex"), content).toString("hex"));
+    return [...this.#texts].some(isOf);
   }
 
   #contentsOf(id: number): TombstoneRow[] {
     if (this.#digests === undefined) return [];
     return (this.#rows.get(id) ?? []).filter(({ openingDigest }) => Buffer.isBuffer(openingDigest));
   }
+}
+
+/** Returns the digests of rows, by the digest of the beginning of their session, both in hex. */
+function textsByOpening(rows: readonly TombstoneRow[]): Map<string, Set<string>> {
+  const texts = new Map<string, Set<string>>();
+  for (const { openingDigest, digest } of rows) {
+    if (!Buffer.isBuffer(openingDigest)) continue;
+    const opening = openingDigest.toString("hex");
+    texts.set(opening, (texts.get(opening) ?? new Set()).add(digest.toString("hex")));
+  }
+  return texts;
 }
 
 export class TombstoneRepository extends Repository {
