@@ -191,6 +191,7 @@ describe.skipIf(!hasChromium).each([
       await page.getByLabel("Project").selectOption("atelier");
       await expect.poll(() => rows.count()).toBe(1);
       await page.getByLabel("Project").selectOption({ label: "All projects" });
+      await expect.poll(() => rows.count()).toBe(all);
       await page.getByLabel("Agent").selectOption("claude-code");
       await expect.poll(() => rows.count()).toBeLessThan(all);
       expect(await rows.count()).toBeGreaterThan(2);
