@@ -88,9 +88,9 @@ export async function cutEverywhere(url: string, name: keyof typeof WORKS): Prom
   const hub = await openHub(await proxy.listen());
   const [home, away] = [openStore(join(folder, "home.db")), openStore(join(folder, "away.db"))];
   const figures: CutFigures = { cuts: 0, wrong: [] };
-  runCount += 1;
+  const run = ++runCount;
   const isCutAt = async (cut?: Cut): Promise<boolean> => {
-    const id = `${name} ${runCount}, ${cut === undefined ? "uncut" : `cut ${cut.side} statement ${cut.statement}`}`;
+    const id = `${name} ${run}, ${cut === undefined ? "uncut" : `cut ${cut.side} statement ${cut.statement}`}`;
     const one = { url, id, home, away, hub };
     proxy.cutAt(undefined);
     home.session(id, { project: PROJECT });
