@@ -80,7 +80,7 @@ function nextNumber(from: Store): number {
   return Number((from.query(newest)[0] as { number: number | null }).number ?? -1) + 1;
 }
 
-const found = nextNumber(store);
+const found = orEnd(() => nextNumber(store));
 // If the file was replaced since it was opened, this is the newer file, and the store refuses to write.
 inode = statSync(path).ino;
 say({ say: "open", next: found, ino: inode });
