@@ -9,6 +9,9 @@ const COPY_WORDS_MIN = 5;
 
 const COMPARED_CHARS = 4_000;
 
+/** These are no words of the index, but "step 3" is no copy of "step 4". */
+const SINGLE_DIGITS = /(?<![\p{L}\p{N}.,:])\p{N}(?![\p{L}\p{N}]|[.,:]\p{N})/gu;
+
 export interface Folded {
   ranked: Placed;
   copies: Placed[];
@@ -27,7 +30,8 @@ export function foldCopies(
 ): Folded[] {
   const folded: (Folded & { words: ReadonlySet<string> })[] = [];
   for (const ranked of ranking) {
-    const words = new Set(searchWords(textOf(ranked.candidate.messageId).slice(0, COMPARED_CHARS)));
+    const text = textOf(ranked.candidate.messageId).slice(0, COMPARED_CHARS);
+    const words = new Set([...searchWords(text), ...(text.match(SINGLE_DIGITS) ?? [])]);
     const isCopyOf = ({ ranked: { candidate }, words: others }: (typeof folded)[number]): boolean =>
       candidate.speaker === ranked.candidate.speaker &&
       sharedBy(words, others) >= (hasSameWords(candidate, ranked.candidate) ? COPY_SHARE_MIN : 1);

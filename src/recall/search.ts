@@ -9,6 +9,7 @@ import { closeness, datedness } from "./dates.ts";
 import { searchFullText } from "./full-text-search.ts";
 import { interleaved, peopleAmong } from "./kinds.ts";
 import { byMeaning } from "./meaning.ts";
+import { raiseNumbered } from "./numbered-names.ts";
 import { rankPeople } from "./people.ts";
 import type { TextHit } from "./postings.ts";
 import { askingWeight, isQuotingQuestion, type Query } from "./query.ts";
@@ -83,10 +84,9 @@ export function search(
   const { candidates, weights, terms, times, phrasesMissing } = nominees;
   const people = peopleAmong(candidates);
   const ofPeople = rankPeople(people, weights, query.text, source.textsOf(people.map(({ messageId }) => messageId)));
-  const all =
-    people.length === candidates.length
-      ? []
-      : raiseForQuestion(rankCandidates(candidates, weights), query.text, (ids) => source.textsOf(ids));
+  const textsOf = (ids: readonly number[]): Map<number, string> => source.textsOf(ids);
+  const ranked = (): Ranked[] => raiseNumbered(rankCandidates(candidates, weights), query.text, terms.length, textsOf);
+  const all = people.length === candidates.length ? [] : raiseForQuestion(ranked(), query.text, textsOf);
   const rankings: Rankings = { all, ofPeople, people: new Set(people) };
   return {
     ranking: { [Symbol.iterator]: () => withVectors(ports, rankings, vector, scope)[Symbol.iterator]() },
