@@ -18,7 +18,7 @@ const BACKUP_FACTOR = 16;
  *
  * @param folder  An empty folder for the copy. Whoever made it removes it.
  * @throws {StoreError} `OPTION_INVALID` for a moment that the session does not have, and for one before a fork began; the errors of
- *   `render`. `SESSION_SHARED` for a moment of a fork that another fork shares.
+ *   `render`.
  */
 export async function pastContextAnswer(
   store: Store,
@@ -41,11 +41,11 @@ export async function pastContextAnswer(
   const path = join(folder, "copy.db");
   const [counts] = store.query("SELECT count(*) AS messages FROM messages");
   const isMuchOfStore = store.resume(session).info().messageCount * BACKUP_FACTOR > Number(counts!.messages);
-  // Rows of a fork do not move, and in a backup, a session with forks cannot go back.
-  if (shared.isFork === 1 || (isMuchOfStore && shared.hasForks === 0)) await store.backup(path);
+  if (shared.isFork === 1 || isMuchOfStore) await store.backup(path);
   else copySession(store, session, path, join(folder, "session.rows"));
   const copy = openStore(path, { embedder: embedderOf(store) });
   try {
+    forgetForks(copy, session);
     copy.resume(session).rewind({ toSeq });
     return contextAnswer(copy, { session, ...options });
   } finally {
@@ -53,13 +53,20 @@ export async function pastContextAnswer(
   }
 }
 
-/** Returns what a session shares with others: as a fork, and with forks of its own. */
+/** Returns what a session shares as a fork. */
 function sharedBy(store: Store, session: string): Row {
   const [row] = store.query(sql`
-    SELECT count(*) > 0 AS isFork, max(seq_last) AS seqLast, holder_id AS holder,
-      EXISTS (SELECT 1 FROM shared_pasts WHERE holder_id = ${session}) AS hasForks
+    SELECT count(*) > 0 AS isFork, max(seq_last) AS seqLast, holder_id AS holder
     FROM shared_pasts WHERE session_id = ${session}`);
   return row!;
+}
+
+/** Forgets the forks of a session, so that it can go back to before they began. Forks of forks come first. */
+function forgetForks(copy: Store, session: string): void {
+  const forks = copy.query(sql`
+    SELECT session_id AS id, (SELECT count(*) FROM shared_pasts p WHERE p.session_id = f.session_id) AS depth
+    FROM shared_pasts f WHERE holder_id = ${session} ORDER BY depth DESC`);
+  for (const { id } of forks) copy.forget(String(id));
 }
 
 function copySession(store: Store, session: string, path: string, rowsPath: string): void {

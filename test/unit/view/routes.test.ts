@@ -566,11 +566,17 @@ test("the context of an earlier moment is shown of a session with forks, and of 
   }
   const fork = session.fork({ id: "f", toSeq: 26 });
   const begun = JSON.stringify(fork.render().messages);
-  for (let seq = 27; seq < 40; seq++) fork.append((seq % 2 === 0 ? user : reply)(`Does bun ${seq} rise?`));
+  for (let seq = 27; seq < 40; seq++) {
+    fork.append((seq % 2 === 0 ? user : reply)(`Does bun ${seq} rise?`));
+    seen[seq] = JSON.stringify(fork.render().messages);
+  }
+  for (const id of ["g", "h"]) fork.fork({ id, toSeq: 36 }).append(user("And a roll?"));
   const view = await ServedView.entered(store);
   const past = await view.get("/api/context", { session: "s", at: "25" });
   expect(JSON.stringify(past.rendered)).toBe(seen[25]);
   expect(JSON.stringify((await view.get("/api/context", { session: "f", at: "26" })).rendered)).toBe(begun);
+  expect(JSON.stringify((await view.get("/api/context", { session: "f", at: "31" })).rendered)).toBe(seen[31]);
+  expect(store.sessions().map(({ id }) => id)).toEqual(expect.arrayContaining(["s", "f", "g", "h"]));
   const refused = await view.refusable("/api/context", { session: "f", at: "25" });
   expect(refused).toMatchObject({ status: 400 });
   expect(JSON.stringify(refused)).toContain("from seq 26 on");
