@@ -74,6 +74,15 @@ export function timeFor({ width }: Terminal, unixMs: number): string {
   return width === undefined ? formatTime(unixMs) : formatMoment(unixMs, Date.now());
 }
 
+/** Returns when something began and ended, or one time if both are the same to the minute. */
+export function timesFor(
+  terminal: Terminal,
+  { firstAtMs, lastAtMs }: Pick<SubjectDetails, "firstAtMs" | "lastAtMs">,
+): string {
+  const [first, last] = [timeFor(terminal, firstAtMs), timeFor(terminal, lastAtMs)];
+  return first === last ? first : `${first} – ${last}`;
+}
+
 /** Returns a title and the handle of what it names. */
 export function titleLine(title: string, source: string, terminal: Terminal): string {
   return `${terminal.style("bold", oneLine(title || "(no words)"))}  ${terminal.style("cyan", source)}`;
@@ -81,12 +90,11 @@ export function titleLine(title: string, source: string, terminal: Terminal): st
 
 /** Returns a line with the times of the first and the last message, the project, and the counts. */
 export function extentLine(
-  { project, firstAtMs, lastAtMs }: Pick<SubjectDetails, "project" | "firstAtMs" | "lastAtMs">,
+  extent: Pick<SubjectDetails, "project" | "firstAtMs" | "lastAtMs">,
   counts: readonly string[],
   terminal: Terminal,
 ): string {
-  const times = `${timeFor(terminal, firstAtMs)} – ${timeFor(terminal, lastAtMs)}`;
-  return factsLine([times, project && oneLine(project), ...counts]);
+  return factsLine([timesFor(terminal, extent), extent.project && oneLine(extent.project), ...counts]);
 }
 
 export function factsLine(facts: readonly (string | null)[]): string {

@@ -8,7 +8,7 @@ import { wholeNumberOption } from "../options.ts";
 import { shortIds } from "../short-ids.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, oneLine } from "../text.ts";
-import { countsOf, extentLine, timeFor, titleLine } from "../topic-lines.ts";
+import { countsOf, extentLine, timesFor, titleLine } from "../topic-lines.ts";
 
 type SubjectInfo = ReturnType<Store["subjects"]>[number];
 
@@ -48,10 +48,9 @@ function* subjectLines(subjects: readonly SubjectInfo[], store: Store, terminal:
     if (index > 0) yield "";
     yield titleLine(info.label, info.subject, terminal);
     yield extentLine(info, countsOf(info), terminal);
-    for (const { sessionId, messageCount, firstAtMs, lastAtMs } of info.sessions) {
-      const times = `${timeFor(terminal, firstAtMs)} – ${timeFor(terminal, lastAtMs)}`;
+    for (const { sessionId, messageCount, ...extent } of info.sessions) {
       const name = [oneLine(idOf(sessionId)), oneLine(titles.get(sessionId) ?? "")].filter(Boolean).join(" ");
-      const line = `  ${times}  ${formatCount(messageCount, "message")}  ${name}`;
+      const line = `  ${timesFor(terminal, extent)}  ${formatCount(messageCount, "message")}  ${name}`;
       yield terminal.width === undefined ? line : cutToWidth(line, terminal.width);
     }
   }
