@@ -116,6 +116,9 @@ export const messageSchemas = once(() => {
   return { message, part };
 });
 
+/** More parts are rare. `every` skips holes, and `includes` does not. */
+const USUAL_PARTS_MAX = 16;
+
 /** The types of part that providers accept in a message of each role. A user cannot call a tool, for example. */
 const PART_TYPES_BY_ROLE: Record<Role, readonly Part["type"][]> = {
   system: ["text", "file", "data"],
@@ -192,9 +195,11 @@ export interface Message {
  * @throws {StoreError} `MESSAGE_INVALID` with the path and the reason.
  */
 export function parseMessage(input: unknown): ParsedMessage {
-  refuseHoles(input as MessageInput | undefined);
-  const issue = firstIssue(messageSchemas().message, input);
-  if (issue !== undefined) invalid(pathOf(issue.path), issue.message);
+  if (!isUsual(input)) {
+    refuseHoles(input as MessageInput | undefined);
+    const issue = firstIssue(messageSchemas().message, input);
+    if (issue !== undefined) invalid(pathOf(issue.path), issue.message);
+  }
   // The input itself is used, because zod's copy lacks keys named `__proto__`.
   const message = input as z.infer<ReturnType<typeof messageSchemas>["message"]>;
   const { role, content, parts: given, name, id, createdAt, pinned, metadata = {}, ...unknownFields } = message;
@@ -228,6 +233,49 @@ export function parseMessage(input: unknown): ParsedMessage {
     pinned: pinned ?? false,
     metadata: Object.keys(plainMetadata).length === 0 ? undefined : plainMetadata,
   };
+}
+
+/**
+ * Returns true only for a message that the schema accepts. Most are: a text, or a few parts with texts, calls and results. An
+ * append takes a fifth longer if zod looks at each of them.
+ */
+function isUsual(input: unknown): boolean {
+  if (typeof input !== "object" || input === null) return false;
+  const { role, content, parts, name, id, createdAt, pinned, metadata } = input as Record<string, unknown>;
+  const isRole = role === "user" || role === "assistant" || role === "tool" || role === "system";
+  if (!isRole || name !== undefined || pinned !== undefined || metadata !== undefined) return false;
+  if (id !== undefined && !(isName(id) && id.length <= ID_CHARS_MAX && id.isWellFormed())) return false;
+  if (createdAt !== undefined && typeof createdAt !== "string" && !Number.isFinite(createdAt)) return false;
+  return (content === undefined || isUsualContent(content)) && (parts === undefined || areUsualParts(parts));
+}
+
+function isUsualContent(content: unknown): boolean {
+  return typeof content === "string" || areUsualParts(content);
+}
+
+function areUsualParts(parts: unknown): boolean {
+  return (
+    Array.isArray(parts) && parts.length <= USUAL_PARTS_MAX && parts.every(isUsualPart) && !parts.includes(undefined)
+  );
+}
+
+function isUsualPart(part: unknown): boolean {
+  if (typeof part !== "object" || part === null) return false;
+  const { type, text, toolCallId, name, content, isError, injected } = part as Record<string, unknown>;
+  if (injected !== undefined) return false;
+  if (type === "text" || type === "reasoning") return typeof text === "string";
+  if (type === "tool_call") return isName(toolCallId) && isName(name);
+  return (
+    type === "tool_result" &&
+    isName(toolCallId) &&
+    name === undefined &&
+    typeof content === "string" &&
+    isError === undefined
+  );
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
 }
 
 /** Checks a list of messages. @throws {StoreError} `OPTION_INVALID` if it is not a list; the errors of `parseMessage`. */

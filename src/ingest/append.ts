@@ -52,7 +52,8 @@ export function append(
     if (state.isForestUnwritten) session.keepForest(state.sessionId);
     state.isForestUnwritten = false;
     let idLast = repositories.messages.lastId();
-    const forgottenMessage = forgottenMessagesOf(repositories, state);
+    const hasNames = rows.some(({ externalId }) => externalId !== undefined);
+    const forgottenMessage = hasNames ? forgottenMessagesOf(repositories, state) : () => undefined;
     return rows.map((given, index) => {
       const row = withoutInjectedResults(given, state);
       const known = knownMessage(repositories, state.sessionId, row) ?? forgottenMessage(row);

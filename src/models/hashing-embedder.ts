@@ -8,6 +8,9 @@ const DIMENSION = 384;
 const BLOCKS = 4;
 const BLOCK_LENGTH = DIMENSION / BLOCKS;
 
+/** The stems of the text that is being embedded. */
+const TERMS = new WordTable();
+
 /** Longer runs are split here. Elsewhere they count as data, such as hashes. */
 const ANY_WORD = /[\p{L}\p{M}\p{N}]{1,40}/gu;
 
@@ -29,7 +32,8 @@ export const hashingEmbedder: LocalEmbedder = {
   isLexical: true,
 
   embed(text) {
-    const terms = new WordTable();
+    TERMS.clear();
+    const terms = TERMS;
     const counts: number[] = [];
     forEachWordRange(text, (source, start, end) => {
       const term = addStem(terms, source, start, end);

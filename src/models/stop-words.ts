@@ -22,7 +22,8 @@ export const STOP_WORDS: readonly string[] = `
 
 const TABLE = new WordTable();
 for (const word of STOP_WORDS) TABLE.add(word, 0, word.length);
+const CHARS_MAX = Math.max(...STOP_WORDS.map(({ length }) => length));
 
 export function isStopWord(text: string, start = 0, end = text.length): boolean {
-  return TABLE.indexOf(text, start, end) !== -1;
+  return end - start <= CHARS_MAX && TABLE.indexOf(text, start, end) !== -1;
 }

@@ -72,7 +72,8 @@ export function forEachWord(text: string, visit: (word: string, kind: WordKind) 
 /** Like `forEachWord`, but builds no strings for ASCII words. Regular expressions would take three times as long. */
 export function forEachWordRange(given: string, visit: RangeVisitor): void {
   const text = HAS_OTHERS.test(given) ? given.normalize("NFKC") : given;
-  const classes = classesOf(text);
+  const classes = classesOf(text, spareClasses);
+  spareClasses = undefined; // `visit` may read another text
   for (let start = 0; start < text.length; ) {
     let seen = classes[start]!;
     let end = start + 1;
@@ -88,6 +89,7 @@ export function forEachWordRange(given: string, visit: RangeVisitor): void {
     }
     start = end;
   }
+  spareClasses = classes;
 }
 
 /** @param isAscii  True if the range is ASCII, which visitors accept in either case. */
@@ -191,8 +193,15 @@ function visitTelling(text: string, start: number, end: number, kind: WordKind, 
   if (length > 1 && length <= WORD_CHARS_MAX && !isStopWord(text, start, end)) visit(text, start, end, kind);
 }
 
-function classesOf(text: string): Uint16Array {
-  const classes = new Uint16Array(text.length);
+/** An array that is not in use. To allocate one takes longer than to fill it. */
+let spareClasses: Uint16Array | undefined;
+const CLASSES_MIN = 16_384;
+
+/** Returns the classes of each UTF-16 unit, and of none after the last. @param spare  An array to use, if it is long enough. */
+function classesOf(text: string, spare: Uint16Array | undefined): Uint16Array {
+  const isLong = spare !== undefined && spare.length > text.length;
+  const classes = isLong ? spare : new Uint16Array(Math.max(CLASSES_MIN, text.length + 1));
+  classes[text.length] = 0;
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);
     if (code < 128) {

@@ -105,13 +105,18 @@ export function partsOf({ parts, parsedParts }: SelectedMessage): Part[] {
 /** Returns the column from which `text` is computed: see schema.ts. */
 export function storedTextOf(text: string, parts: readonly Part[]): string | Buffer {
   const first = firstString(parts);
-  let units = 0;
-  while (units < first.length && first.charCodeAt(units) === text.charCodeAt(units)) units += 1;
-  const shared = first.slice(0, units).replace(/[\ud800-\udbff]$/, "");
+  const shared = first.slice(0, sharedUnits(first, text)).replace(/[\ud800-\udbff]$/, "");
   if (shared === "") return text;
   // SQLite counts characters.
-  const chars = shared.length - (shared.match(/[\udc00-\udfff]/g)?.length ?? 0);
+  const chars = shared.length - (HAS_PAIRS.test(shared) ? (shared.match(/[\udc00-\udfff]/g)?.length ?? 0) : 0);
   return Buffer.from(`${chars} ${text.slice(shared.length)}`);
+}
+
+function sharedUnits(first: string, text: string): number {
+  if (text.startsWith(first)) return first.length;
+  let units = 0;
+  while (units < first.length && first.charCodeAt(units) === text.charCodeAt(units)) units += 1;
+  return units;
 }
 
 /** Returns what `TEXT_OF_ROW` in schema.ts computes of a BLOB. */

@@ -42,10 +42,13 @@ export function encodeEmbedding(vector: Float32Array): Buffer {
   const padding = (dimension + FLOAT_BYTES + 1) % FLOAT_BYTES === 0 ? 1 : 0;
   const bytes = Buffer.alloc(dimension + padding + FLOAT_BYTES + 1);
   let largest = 0;
-  for (let i = 0; i < dimension; i++) largest = Math.max(largest, Math.abs(vector[i]!));
-  let squaredLevels = 0;
   for (let i = 0; i < dimension; i++) {
-    const level = largest === 0 ? 0 : Math.round((vector[i]! / largest) * LEVELS_MAX);
+    const size = Math.abs(vector[i]!);
+    if (!(size <= largest)) largest = size;
+  }
+  let squaredLevels = 0;
+  for (let i = 0; i < dimension && largest !== 0; i++) {
+    const level = Math.round((vector[i]! / largest) * LEVELS_MAX);
     bytes[i] = level;
     squaredLevels += level * level;
   }

@@ -1,5 +1,7 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type ParsedMessage, parseMessage } from "../../../src/core/message.ts";
+import { messageSchemas, type ParsedMessage, parseMessage } from "../../../src/core/message.ts";
+import { firstIssue } from "../../../src/core/schema.ts";
 
 /** A value as it comes from a provider: `__proto__` is a key like any other. */
 const json = (text: string): unknown => JSON.parse(text);
@@ -175,4 +177,61 @@ describe("parseMessage", () => {
     cycle.self = cycle;
     expect(refusalOf(data(cycle))).toMatch(/: nested deeper than 200 levels$/);
   });
+});
+
+/**
+ * Goal: a message that is checked without the schema is one that the schema accepts.
+ * Method: messages whose fields are mostly right, and sometimes missing or of another type.
+ */
+test("refuses every message that the schema refuses", () => {
+  const odd = fc.constantFrom<unknown>(
+    undefined,
+    null,
+    "",
+    "a",
+    "\ud800",
+    "x".repeat(5_000),
+    0,
+    Number.NaN,
+    true,
+    {},
+    [],
+  );
+  const mostly = (value: unknown) =>
+    fc.oneof({ weight: 12, arbitrary: fc.constant(value) }, { weight: 1, arbitrary: odd });
+  const part = fc.record(
+    {
+      type: mostly("text"),
+      text: mostly("a"),
+      toolCallId: mostly("c"),
+      name: mostly(undefined),
+      content: mostly("a"),
+      args: odd,
+      isError: mostly(undefined),
+      injected: mostly(undefined),
+    },
+    { requiredKeys: ["type"] },
+  );
+  const parts = (type: string, name: unknown) =>
+    fc.array(
+      part.map((one) => (one.type === "text" ? { ...one, type, name: one.name ?? name } : one)),
+      { maxLength: 18 },
+    );
+  const kinds = [parts("text", undefined), parts("tool_call", "f"), parts("tool_result", undefined)];
+  const said = fc.oneof(...kinds, odd);
+  const rest = { id: mostly(undefined), createdAt: mostly(0), pinned: mostly(undefined), metadata: mostly(undefined) };
+  const message = fc.record(
+    { role: mostly("user"), content: said, parts: said, name: mostly(undefined), ...rest },
+    { requiredKeys: [] },
+  );
+  let acceptedCount = 0;
+  fc.assert(
+    fc.property(fc.oneof(message, odd), (input) => {
+      const isRefused = firstIssue(messageSchemas().message, input) !== undefined;
+      if (isRefused) expect(() => parseMessage(input)).toThrow(expect.objectContaining({ code: "MESSAGE_INVALID" }));
+      else acceptedCount += 1;
+    }),
+    { numRuns: 3_000 },
+  );
+  expect(acceptedCount).toBeGreaterThan(100);
 });

@@ -56,3 +56,14 @@ test("agrees with a Map from strings", () => {
   );
   expect(sizeMax).toBeGreaterThan(600);
 });
+
+test("is as new after it was emptied, even if it had grown", () => {
+  const table = new WordTable();
+  for (const count of [2, 2_000, 2]) {
+    table.clear();
+    const words = Array.from({ length: count }, (_, index) => `w${index}`);
+    expect(words.map((word) => table.indexOf(word, 0, word.length)).every((index) => index === -1)).toBe(true);
+    expect(words.map((word) => table.add(word, 0, word.length))).toEqual([...words.keys()]);
+    expect(table.size).toBe(count);
+  }
+});
