@@ -261,10 +261,10 @@ function areUsualParts(parts: unknown): boolean {
 
 function isUsualPart(part: unknown): boolean {
   if (typeof part !== "object" || part === null) return false;
-  const { type, text, toolCallId, name, content, isError, injected } = part as Record<string, unknown>;
+  const { type, text, toolCallId, name, args, content, isError, injected } = part as Record<string, unknown>;
   if (injected !== undefined) return false;
   if (type === "text" || type === "reasoning") return typeof text === "string";
-  if (type === "tool_call") return isName(toolCallId) && isName(name);
+  if (type === "tool_call") return isName(toolCallId) && isName(name) && args !== undefined;
   return (
     type === "tool_result" &&
     isName(toolCallId) &&
