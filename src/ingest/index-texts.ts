@@ -20,20 +20,39 @@ export async function indexTail(repositories: Repositories, options: { signal?: 
   }
 }
 
+interface IndexNowOptions {
+  countMax?: number;
+  timeMsMax?: number;
+  wordsOf?: (text: string) => readonly string[];
+}
+
 /** Adds missing messages synchronously. `countMax` is rounded up to a batch. No batch begins after `timeMsMax`. */
 export function indexTailNow(
   repositories: Repositories,
-  { countMax = Number.POSITIVE_INFINITY, timeMsMax = Number.POSITIVE_INFINITY } = {},
+  {
+    countMax = Number.POSITIVE_INFINITY,
+    timeMsMax = Number.POSITIVE_INFINITY,
+    wordsOf = searchWords,
+  }: IndexNowOptions = {},
 ): number {
   const begun = performance.now();
   let count = 0;
   while (count < countMax && performance.now() - begun < timeMsMax) {
-    const indexed = indexTexts(repositories, searchWords);
+    const indexed = indexTexts(repositories, wordsOf);
     if (indexed === 0) break;
     count += indexed;
   }
   return count;
 }
+
+export interface TextWithWords {
+  text: string;
+  /** The `searchWords` of the text, with spaces between them, if they are known. */
+  searchWords?: string;
+}
+
+/** Texts whose words are kept until they are indexed. More may wait only while another process has the file. */
+const KNOWN_WORDS_MAX = 1_000;
 
 /** After this many transactions, the log has about half of the pages at which a commit writes it to the file. */
 const CHECKPOINT_TRANSACTIONS = 200;
@@ -48,16 +67,22 @@ export class TailIndexer {
   #appendedCount = 0;
   #transactionCount = 0;
   #isWaiting = false;
+  /** By text, because a message's text may still change when it is appended. */
+  readonly #knownWords = new Map<string, string>();
 
   constructor(repositories: Repositories) {
     this.#repositories = repositories;
   }
 
-  /** Call it after the transaction that appended this many messages. It does not fail, because they are stored. */
-  appended(count: number): void {
-    this.#appendedCount += count;
+  /** Call it after the transaction that appended these messages. It does not fail, because they are stored. */
+  appended(messages: readonly TextWithWords[]): void {
+    this.#appendedCount += messages.length;
     this.#transactionCount += 1;
-    if (count >= BATCH_MESSAGES_MAX) this.#index();
+    if (this.#knownWords.size > KNOWN_WORDS_MAX) this.#knownWords.clear();
+    for (const { text, searchWords } of messages) {
+      if (searchWords !== undefined) this.#knownWords.set(text, searchWords);
+    }
+    if (messages.length >= BATCH_MESSAGES_MAX) this.#index();
     else if (this.#appendedCount >= BATCH_MESSAGES_MAX && !this.#isWaiting) {
       this.#isWaiting = true;
       setImmediate(() => {
@@ -71,8 +96,13 @@ export class TailIndexer {
   #index(): void {
     const countMax = this.#appendedCount;
     this.#appendedCount = 0;
+    const wordsOf = (text: string): readonly string[] => {
+      const known = this.#knownWords.get(text);
+      return known === undefined ? searchWords(text) : [known];
+    };
     try {
-      this.#repositories.database.withoutWaiting(() => indexTailNow(this.#repositories, { countMax }));
+      this.#repositories.database.withoutWaiting(() => indexTailNow(this.#repositories, { countMax, wordsOf }));
+      this.#knownWords.clear();
     } catch (error) {
       if (StoreError.is(error, "STORE_BUSY")) this.#appendedCount = countMax; // the next append tries again
       // The store was closed, the disk is full, or the index is damaged: the next search or append says so.

@@ -113,7 +113,7 @@ export class OpenedSession implements Session {
     if (rows.length === 0) return [];
     const { repositories, embedder, clock, tailIndexer } = this.#ports;
     const appended = this.#change((state) => append(repositories, state, rows, { embedder, clock, seqExpected }));
-    tailIndexer.appended(rows.length);
+    tailIndexer.appended(rows);
     return appended;
   }
 

@@ -1,12 +1,14 @@
 import { systemClock } from "../core/clock.ts";
 import { type MessageInput, type Part, parseMessage } from "../core/message.ts";
 import { estimatingTokenCounter } from "../core/tokens.ts";
+import type { TextWithWords } from "../ingest/index-texts.ts";
 import { type PrepareOptions, prepareMessage } from "../ingest/prepare.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
+import { searchWords } from "../models/search-words.ts";
 import type { MessageRow } from "../store/messages.ts";
 
-/** A message as the store keeps it, without its seq. */
-export type PreparedMessage = MessageRow;
+/** A message as the store keeps it, without its seq. If another thread prepared it, it brings the words of its text. */
+export type PreparedMessage = MessageRow & TextWithWords;
 
 /** A prepared message on its way between threads. `parts` is left out if `partsJson`, which is copied faster, is enough. */
 export type PostedMessage = Omit<PreparedMessage, "parts"> & { parts: Part[] | undefined };
@@ -24,7 +26,8 @@ export function isUsual({ embedder, tokenCounter, clock }: PrepareOptions): bool
 
 /** Prepares a message without a store. @throws {StoreError} `MESSAGE_INVALID`. */
 export function prepareApart(message: MessageInput): PreparedMessage {
-  return prepareMessage(parseMessage(message), USUAL);
+  const prepared = prepareMessage(parseMessage(message), USUAL);
+  return { ...prepared, searchWords: searchWords(prepared.text).join(" ") };
 }
 
 export function posted(prepared: PreparedMessage): PostedMessage {
