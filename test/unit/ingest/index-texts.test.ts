@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
-import { indexTail, indexTailNow } from "../../../src/ingest/index-texts.ts";
+import { indexTail, indexTailNow, TailIndexer } from "../../../src/ingest/index-texts.ts";
 import { searchWords } from "../../../src/models/search-words.ts";
 import { indexTexts } from "../../../src/store/write.ts";
 import { repositoriesOf, searching } from "../../support/full-text.ts";
@@ -57,6 +57,25 @@ describe("indexing", () => {
     expect(indexTexts(other, searchWords)).toBe(0);
     expect(indexedIds(path)).toHaveLength(250);
     expect(openedStore(path).verify().problems).toEqual([]);
+  });
+
+  test("takes the words that came with a text, and finds those of a text that changed", () => {
+    const path = temporaryPath();
+    openedStore(path)
+      .session("s")
+      .appendAll(Array.from({ length: 100 }, (_, index) => user(`lock ${index}`)));
+    const repositories = repositoriesOf(path, { readonly: false });
+    repositories.database.write("test", () => repositories.fullText.clear());
+    const changed = { text: "lock 0 as it was before", searchWords: "before" };
+    const others = Array.from({ length: 99 }, (_, index) => ({ text: `lock ${index + 1}`, searchWords: "key" }));
+    new TailIndexer(repositories).appended([changed, ...others]);
+    const found = (word: string) =>
+      inDatabase(path, (database) =>
+        database.prepare("SELECT rowid FROM messages_fts WHERE messages_fts MATCH ?").pluck().all(word),
+      );
+    expect(found("lock")).toEqual([1]);
+    expect(found("key")).toHaveLength(99);
+    expect(found("before")).toEqual([]);
   });
 
   test("goes on where it stopped, also behind a message that was forgotten", () => {
