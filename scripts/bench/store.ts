@@ -1,10 +1,17 @@
 import { execFileSync } from "node:child_process";
+import { hash } from "node:crypto";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { crc32 } from "node:zlib";
 import Database from "better-sqlite3";
-import { openStore, type Session } from "../../src/index.ts";
+import { parseMessage } from "../../src/core/message.ts";
+import { textOf } from "../../src/core/text.ts";
+import { type MessageInput, openStore, type Session } from "../../src/index.ts";
+import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
+import { searchWords } from "../../src/models/search-words.ts";
+import { encodeEmbedding } from "../../src/vector/codec.ts";
 import { conversation } from "./conversations.ts";
 import { killLosses } from "./kills.ts";
 import { median, quantile, sessionMessages, take } from "./messages.ts";
@@ -72,26 +79,57 @@ async function filledStore(path: string, count: number): Promise<Filled> {
   return { path, store, session, messages };
 }
 
-/** Compares an append (validated, embedded, placed, committed) with a prepared insert of the same row into the same table. */
+/**
+ * Compares an append (validated, embedded, placed, committed) with a prepared insert of the same row into the same table, and with
+ * the smallest program that also validates, embeds, makes a checksum, and indexes the words in the same transaction.
+ */
 function appendAgainstRaw(folder: string): Record<string, number> {
-  const paths = [join(folder, "append.db"), join(folder, "raw.db")] as const;
+  const paths = [join(folder, "append.db"), join(folder, "raw.db"), join(folder, "minimal.db")] as const;
   const store = openStore(paths[0]);
   const session = store.session("append");
-  const other = openStore(paths[1]);
-  other.session("append");
-  other.close();
+  for (const path of paths.slice(1)) {
+    const other = openStore(path);
+    other.session("append");
+    other.close();
+  }
   const reader = new Database(paths[0], { readonly: true });
   // All columns but those that SQLite computes.
   const names = (reader.pragma("table_info(messages)") as { name: string }[]).map(({ name }) => name);
   const rowOf = reader.prepare(`SELECT ${names} FROM messages WHERE id = ?`).raw();
-  const raw = new Database(paths[1]);
-  raw.pragma("journal_mode = WAL");
-  raw.pragma("synchronous = NORMAL");
-  raw.pragma("foreign_keys = ON");
-  const insert = raw.prepare(`INSERT INTO messages (${names}) VALUES (${names.map(() => "?")})`);
+  const opened = (path: string): Database.Database => {
+    const database = new Database(path);
+    database.pragma("journal_mode = WAL");
+    database.pragma("synchronous = NORMAL");
+    database.pragma("foreign_keys = ON");
+    return database;
+  };
+  const insertInto = (database: Database.Database): Database.Statement =>
+    database.prepare(`INSERT INTO messages (${names}) VALUES (${names.map(() => "?")})`);
+  const raw = opened(paths[1]);
+  const insert = insertInto(raw);
+  const minimal = opened(paths[2]);
+  minimal.exec("CREATE VIRTUAL TABLE minimal_index USING fts5(words, content = '')");
+  const insertMinimal = insertInto(minimal);
+  const insertWords = minimal.prepare("INSERT INTO minimal_index (rowid, words) VALUES (?, ?)");
+  /** The ids, numbers and names of the row are given, because a minimal program would have them. */
+  const appendMinimal = minimal.transaction((message: MessageInput, given: readonly unknown[]) => {
+    const { parts } = parseMessage(message);
+    const json = JSON.stringify(parts);
+    const text = textOf(parts);
+    const vector = hashingEmbedder.embed(text);
+    const made: Record<string, unknown> = {
+      parts: json,
+      embedding: vector === undefined ? null : encodeEmbedding(vector),
+      digest: hash("sha256", json, "buffer").subarray(0, 16),
+      checksum: crc32(json),
+    };
+    insertMinimal.run(given.map((value, index) => (names[index]! in made ? made[names[index]!] : value)));
+    insertWords.run(given[names.indexOf("id")], searchWords(text).join(" "));
+  });
 
   const appendMs: number[] = [];
   const rawMs: number[] = [];
+  const minimalMs: number[] = [];
   const messages = sessionMessages(1);
   for (let index = 0; index < 6_000; index++) {
     const message = messages.next().value!;
@@ -102,13 +140,18 @@ function appendAgainstRaw(folder: string): Record<string, number> {
     from = performance.now();
     insert.run(row);
     const inserted = performance.now() - from;
+    from = performance.now();
+    appendMinimal.immediate(message, row);
+    const appendedMinimally = performance.now() - from;
     if (index < 1_000) continue; // warming up
     appendMs.push(appended);
     rawMs.push(inserted);
+    minimalMs.push(appendedMinimally);
   }
   store.close();
   reader.close();
   raw.close();
+  minimal.close();
   return {
     appendP50VsRaw: median(appendMs) / median(rawMs),
     appendP50Ms: median(appendMs),
@@ -116,6 +159,8 @@ function appendAgainstRaw(folder: string): Record<string, number> {
     appendP99Ms: quantile(appendMs, 0.99),
     appendP99VsP50: quantile(appendMs, 0.99) / median(appendMs),
     rawP50Ms: median(rawMs),
+    minimalP50VsRaw: median(minimalMs) / median(rawMs),
+    minimalP99VsP50: quantile(minimalMs, 0.99) / median(minimalMs),
   };
 }
 
