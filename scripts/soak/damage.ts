@@ -49,5 +49,7 @@ export async function readDamaged(path: string, copy: string, random: () => numb
   await attempt(() => store.nearestRoots("deploy region bucket lock"));
   await attempt(() => store.verify({ rebuild: random() < 0.5 }));
   await attempt(() => store.close());
+  // The next copy overwrites this one, so what failed is kept as it was damaged.
+  if (found.wrong.length + found.untyped.length > 0) writeFileSync(`${file}.kept-${Date.now()}`, bytes);
   return found;
 }
