@@ -113,7 +113,7 @@ export function expand(repositories: Repositories, target: string | number, opti
   const handle = { step: null, cluster, theme, subject: subject ?? cluster }[level ?? usual];
   if (handle !== null) return expandHandle(parseHandle(handle));
   const { stepId } = messages.byId(messageId)!;
-  return page(null, "step", { ids: messages.idsOfSteps([stepId]), steps: new Set([stepId]) });
+  return page(null, "step", { ids: messages.idsOfStep(stepId), steps: new Set([stepId]) });
 }
 
 /** Returns the offset of the page with the message in its middle, or 0 if the first page includes the message. */
@@ -197,7 +197,25 @@ function membersOf(
   }
   const subjectRoot = subjects.rootAt({ root, position: at });
   if (subjectRoot === undefined) return undefined;
-  return { root: subjectRoot, position: at, ids: subjects.messageIds({ root: subjectRoot, position: at }) };
+  return { root: subjectRoot, position: at, ids: idsOfSubject(repositories, { root: subjectRoot, position: at }) };
+}
+
+/**
+ * Returns the messages of a subject at a log position. The clusters that it had then and still has were settled, so all of their
+ * messages are among them. Forks may have added more.
+ *
+ * @throws {SyntaxError} if some are missing.
+ */
+function idsOfSubject({ subjects, clusters, unions }: Repositories, at: { root: number; position: number }): number[] {
+  const { root, position } = at;
+  const ids = subjects.messageIds(at);
+  if (clusters.begun(root)?.subjectParentId !== root) return ids; // it has no clusters any more
+  const still = subjects.clustersOf(root, unions.newestPosition()).filter(({ rootId, settledAt }) => {
+    return settledAt !== null && settledAt <= position && subjects.rootAt({ root: rootId, position }) === root;
+  });
+  const count = still.reduce((sum, { messageCount }) => sum + messageCount, 0);
+  if (new Set(ids).size >= count) return ids;
+  throw new SyntaxError(`subject ${root} has at least ${count} messages, and ${ids.length} are found`);
 }
 
 /**

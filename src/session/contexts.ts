@@ -124,9 +124,9 @@ export class Contexts {
   /** Renders without a query. The result is kept until a message, a setting or a summary changes. */
   #renderPlain(strategy: Strategy, tokensMax: number): RenderResult {
     const keyOf = ({ frontierVersion, nextSeq }: SessionState): string => {
-      const { summaries } = this.#ports.repositories;
+      const { database, summaries } = this.#ports.repositories;
       const isSpan = strategy === "flat" || strategy === "sandwich";
-      const spanId = isSpan ? summaries.shownSpan(this.#sessionId, strategy)?.id : 0;
+      const spanId = isSpan ? database.guard(() => summaries.shownSpan(this.#sessionId, strategy)?.id) : 0;
       return `${strategy} ${spanId} ${tokensMax} ${frontierVersion} ${nextSeq}`;
     };
     const kept = (state: SessionState): RenderResult | undefined =>

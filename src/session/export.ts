@@ -117,6 +117,12 @@ export function* exportLines(repositories: Repositories, options: ExportOptions)
         first = places.at(-1)!.seq + 1;
       }
     }
+    // A branch does not begin at seq 0.
+    if (row?.supersededAtMs === null) {
+      tolerating(repositories, options, id, () => {
+        if (sessions.byId(id) !== undefined) messages.assertWhole(id);
+      });
+    }
     for (; !next.done; next = waiting.next()) yield entryLine(id, next.value);
   }
   yield* itemLines(repositories, options);
@@ -131,6 +137,21 @@ function readablePath({ database, paths }: Repositories, id: string, { onUnreada
     onUnreadable({ sessionId: id, reason: error.details.reason });
     const { MAX_SAFE_INTEGER: last } = Number;
     return [{ sessionId: id, seqFirst: 0, seqLast: last, logPosition: last }];
+  }
+}
+
+/** Names a session if a check finds damage, or throws. */
+function tolerating(
+  { database }: Repositories,
+  { onUnreadable }: ExportOptions,
+  sessionId: string,
+  check: () => void,
+): void {
+  try {
+    database.read(check);
+  } catch (error) {
+    if (!StoreError.is(error, "STORE_CORRUPT") || onUnreadable === undefined) throw error;
+    onUnreadable({ sessionId, reason: error.details.reason });
   }
 }
 

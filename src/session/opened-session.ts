@@ -423,7 +423,7 @@ export class OpenedSession implements Session {
     const { database, messages } = this.#ports.repositories;
     return database.read(() => {
       const last = messages.lastOf(this.id);
-      return last && messages.range(this.id, last.seq, last.seq, 1)[0];
+      return messages.range(this.id, last?.seq ?? 0, Number.MAX_SAFE_INTEGER).at(-1); // up to the end, so that none is missed
     });
   }
 

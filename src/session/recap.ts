@@ -1,6 +1,6 @@
 import { formatHandle } from "../core/handle.ts";
 import { TITLE_TEXT_CHARS, titleAmong, titleOf } from "../models/title.ts";
-import type { DatedCluster } from "../store/clusters.ts";
+import type { WorkedCluster } from "../store/clusters.ts";
 import type { NotableMessage } from "../store/messages.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { type WorkedOn, workedOn } from "./subject-page.ts";
@@ -62,7 +62,7 @@ export interface RecapTopic {
 interface Group {
   root: string | null;
   project: string | null;
-  clusters: DatedCluster[];
+  clusters: WorkedCluster[];
   /** Messages that are in no cluster yet. */
   hot: NotableMessage[];
   open: OpenEnd[];
@@ -119,15 +119,19 @@ class Groups {
   addSession(id: string): void {
     const { clusters, themes, messages, sessions } = this.#repositories;
     const { project, graduatedSeq: seqFrom } = sessions.known(id);
-    const clusterCount = themes.ofSession(id).reduce((count, { theme }) => count + theme.clusterCount, 0);
-    const rows = clusters.workedSince(id, this.#sinceMs, clusterCount);
+    const counts = { clusterCount: 0, messageCount: 0 };
+    for (const { theme } of themes.ofSession(id)) {
+      counts.clusterCount += theme.clusterCount;
+      counts.messageCount += theme.messageCount;
+    }
+    const rows = clusters.workedSince(id, this.#sinceMs, counts);
     const window = { seqFrom, seqEnd: Number.MAX_SAFE_INTEGER, limit: MESSAGES_MAX };
     // What a fork shares was worked on in the session that holds it.
     const hot = messages.notableBefore(id, window).filter(({ createdAtMs, sessionId }) => {
       return createdAtMs >= this.#sinceMs && sessionId === id;
     });
-    for (const { themeRoot, ...cluster } of rows) {
-      const { subjectParentId: subject } = cluster;
+    for (const cluster of rows) {
+      const { themeRoot, subjectParentId: subject } = cluster;
       const root =
         subject === null ? formatHandle("theme", themeRoot) : formatHandle("subject", subject, this.#position);
       const group = this.#byRoot.get(root) ?? { root, project, clusters: [], hot: [], open: [] };
@@ -154,7 +158,7 @@ class Groups {
 }
 
 function messageCountOf({ clusters, hot }: Group): number {
-  return clusters.reduce((sum, { messageCount }) => sum + messageCount, hot.length);
+  return clusters.reduce((sum, { ownCount }) => sum + ownCount, hot.length);
 }
 
 function topicOf(
@@ -180,7 +184,7 @@ function topicOf(
     messageCount: messageCountOf(group),
     firstAtMs: Math.max(sinceMs, Math.min(...atMs, ...clusters.map(({ firstAtMs }) => firstAtMs))),
     lastAtMs: Math.max(...atMs, ...clusters.map(({ atMsLast }) => atMsLast)),
-    worked: clusters.slice(0, linesMax).map(workedOn),
+    worked: clusters.slice(0, linesMax).map((row) => workedOn({ ...row, messageCount: row.ownCount })),
     workedCount: clusters.length,
     decided: decided.slice(0, linesMax),
     open: open.slice(0, linesMax),

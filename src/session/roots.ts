@@ -1,4 +1,5 @@
 import { formatHandle, type SessionLevel } from "../core/handle.ts";
+import { assertClusters } from "../store/clusters.ts";
 import { Coverage } from "../store/coverage.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { DoneSummary } from "../store/summaries.ts";
@@ -55,10 +56,8 @@ export function rootsOf(repositories: Repositories, sessionId: string, level: Se
   });
   const themeRows = themes.ofSession(sessionId).toSorted((left, right) => left.theme.seqFirst - right.theme.seqFirst);
   const clusterCount = themeRows.reduce((count, { theme }) => count + theme.clusterCount, 0);
-  if (clusterCount !== withThemes.length) {
-    const found = `its ${themeRows.length} themes have ${clusterCount} clusters, and ${withThemes.length} are found`;
-    throw new SyntaxError(`clusters or themes of session ${sessionId} are missing: ${found}`);
-  }
+  const messageCount = themeRows.reduce((count, { theme }) => count + theme.messageCount, 0);
+  assertClusters(sessionId, withThemes, { clusterCount, messageCount });
   if (level === "cluster") {
     return withThemes.map((cluster) => {
       const { handle, label, stepCount, settledAt } = cluster;
@@ -70,7 +69,7 @@ export function rootsOf(repositories: Repositories, sessionId: string, level: Se
   const standing = [...coverage.maximalThemes(rows), ...rows.filter(({ level: of }) => of === "cluster")];
   return themeRows.map(({ theme, logPosition }) => {
     const members = withThemes.filter(({ themeRoot }) => themeRoot === theme.root);
-    if (members.length !== theme.clusterCount) throw new SyntaxError(`theme ${theme.root} lacks some of its clusters`);
+    assertClusters(sessionId, members, theme);
     const parts = standing.filter(({ rootId }) => coverage.themeOf(rootId) === theme.root);
     return {
       root: formatHandle("theme", theme.root, logPosition),

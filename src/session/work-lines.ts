@@ -4,6 +4,8 @@ import { actionsOf, notesOf } from "../models/notes.ts";
 import { isSameMatter } from "../models/same-matter.ts";
 import { sentencesOf } from "../models/sentences.ts";
 import { openTasksIn } from "../models/statements.ts";
+import type { ClusterRow } from "../store/cluster-rows.ts";
+import { membersOf } from "../store/members.ts";
 import type { NotableMessage } from "../store/messages.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { TolerantReader } from "./tolerant-reader.ts";
@@ -81,16 +83,15 @@ export function openEnds({ messages }: NotableReader, sessionId: string): OpenEn
 /** Returns what users and models said in clusters: those of the first clusters, up to about `countMax` messages. */
 export function notableOf(
   { messages, unions }: Repositories,
-  clusters: readonly { rootId: number; sessionId: string }[],
+  clusters: readonly ClusterRow[],
   countMax: number,
   reader: TolerantReader,
 ): NotableMessage[] {
   const found: NotableMessage[] = [];
-  for (const { rootId, sessionId } of clusters) {
+  for (const cluster of clusters) {
     if (found.length >= countMax) break;
-    const held = { sessionId, root: rootId, from: 0, position: unions.newestPosition() };
-    const steps = unions.entriesOf(held).map(({ stepId }) => stepId);
-    const notable = reader(sessionId, () => messages.notableOf(steps), []);
+    const { sessionId } = cluster;
+    const notable = reader(sessionId, () => messages.notableOf(membersOf(messages, unions, cluster)), []);
     found.push(...notable.filter((message) => message.sessionId === sessionId)); // a fork shares the others
   }
   return found;

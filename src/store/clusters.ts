@@ -20,6 +20,14 @@ import { columns, type InsertOf, type RowOf } from "./statement.ts";
 const SIZE = columns(clusters, "rootId", "tokenCount", "settledAt", "logPosition");
 /** A cluster with the time of its first message. */
 export type DatedCluster = ClusterRow & { firstAtMs: number };
+/** A cluster as a session has worked on it. */
+export type WorkedCluster = DatedCluster & {
+  themeRoot: number;
+  /** The messages that the session itself holds. */
+  ownCount: number;
+};
+/** What the themes of a session say that its clusters are. */
+export type ClusterCounts = { clusterCount: number; messageCount: number };
 
 /** A session, and the one whose rows hold its open clusters: see `PathRepository.grower`. */
 type Grown = { sessionId: string; growerId: string; position: number };
@@ -91,15 +99,16 @@ export class ClusterRepository extends Repository {
     ${UP} SELECT ${CLUSTER.of("c")}, up.root AS themeRoot, first.created_at_ms AS firstAtMs
     FROM ${WITH_THEME} LEFT JOIN messages first ON first.id = c.root_id
     ORDER BY c.seq_first`;
-  /** What a session itself holds of a cluster. */
+  /** How many messages a cluster has, and what a session itself holds of them. */
   readonly #heldOf = this.statement<
     { sessionId: string; root: number },
-    Pick<DatedCluster, "messageCount" | "firstAtMs">
+    Pick<WorkedCluster, "messageCount" | "ownCount" | "firstAtMs">
   >`
-    SELECT count(*) AS messageCount, min(m.created_at_ms) AS firstAtMs
+    SELECT count(DISTINCT m.id) AS messageCount, count(*) FILTER (WHERE m.session_id = @sessionId) AS ownCount,
+      min(m.created_at_ms) FILTER (WHERE m.session_id = @sessionId) AS firstAtMs
     FROM unions u JOIN messages m ON ${isOfStep("u.node")}
     WHERE u.root = @root AND u.level = 'cluster' AND u.kind IN ('start', 'join') AND u.generation = ${GENERATION_NOW}
-      AND u.session_id = @sessionId AND m.session_id = @sessionId`;
+      AND ${isOnPathOf("@sessionId", "u")}`.one;
   readonly #paths: PathRepository;
   readonly #pastForests: PastForests;
 
@@ -146,25 +155,26 @@ export class ClusterRepository extends Repository {
   /**
    * The clusters of a session that have messages of this time or later, with their themes. For a fork, shared messages do not count.
    *
-   * @param clusterCount  What the themes of the session say. All rows are read, because a damaged one may have an earlier time.
-   * @throws {SyntaxError} if there are not so many clusters.
+   * @param counts  What the themes of the session say. All rows are read, because a damaged one may have an earlier time.
+   * @throws {SyntaxError} if the clusters are others.
    */
-  workedSince(sessionId: string, sinceMs: number, clusterCount: number): (DatedCluster & { themeRoot: number })[] {
+  workedSince(sessionId: string, sinceMs: number, counts: ClusterCounts): WorkedCluster[] {
     const grown = this.#grown(sessionId);
     if (grown === undefined) return []; // a fork to which nothing was appended
     const rows = this.#dated.all(grown);
-    if (rows.length !== clusterCount) {
-      throw new SyntaxError(
-        `session ${sessionId} has ${clusterCount} clusters by its themes, and ${rows.length} are found`,
-      );
-    }
+    assertClusters(sessionId, rows, counts);
     const sharedTo = this.#paths.of(sessionId).at(-1)!.seqFirst - 1;
     const worked = rows.filter(
       (row) => row.sessionId === sessionId && row.atMsLast >= sinceMs && row.seqLast > sharedTo,
     );
     return worked.map(({ firstAtMs, ...row }) => {
       if (firstAtMs === null) throw new SyntaxError(`message ${row.rootId}, the root of a cluster, is missing`);
-      return { ...row, firstAtMs, ...(sharedTo >= 0 && this.#heldOf.get({ sessionId, root: row.rootId })) };
+      if (sharedTo < 0) return { ...row, firstAtMs, ownCount: row.messageCount };
+      const { messageCount, ...own } = this.#heldOf({ sessionId, root: row.rootId });
+      if (messageCount === row.messageCount) return { ...row, ...own };
+      throw new SyntaxError(
+        `cluster ${row.rootId} has ${row.messageCount} messages, and ${messageCount} are in the indexes`,
+      );
     });
   }
 
@@ -207,4 +217,18 @@ export class ClusterRepository extends Repository {
       .where(sessionId === undefined ? undefined : eq(clusters.sessionId, sessionId))
       .run();
   }
+}
+
+/** @throws {SyntaxError} if clusters of a session, or of one theme, are missing, or an index names one twice. */
+export function assertClusters(
+  sessionId: string,
+  rows: readonly Pick<ClusterRow, "rootId" | "messageCount">[],
+  { clusterCount, messageCount }: ClusterCounts,
+): void {
+  const count = new Set(rows.map(({ rootId }) => rootId)).size;
+  const inRows = rows.reduce((sum, row) => sum + row.messageCount, 0);
+  if (count === clusterCount && rows.length === count && inRows === messageCount) return;
+  throw new SyntaxError(
+    `session ${sessionId} has ${messageCount} messages in ${clusterCount} clusters by its themes, and ${inRows} in ${rows.length} are found`,
+  );
 }

@@ -1,6 +1,7 @@
 import { and, eq, ne } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { GENERATION_NOW, type GenerationRow, vectorNow } from "./generations.ts";
+import type { IndexCounts } from "./index-counts.ts";
 import type { StoreDatabase } from "./open.ts";
 import { type RawValues, Repository, rawInsert, rawRows } from "./repository.ts";
 import * as schema from "./schema.ts";
@@ -102,6 +103,20 @@ const CONDITIONS: Record<Exclude<keyof typeof FACT_TABLES, "tombstones">, string
   items: "WHERE session_id = @id ORDER BY namespace, key",
 };
 
+/** The tables whose rows have no other count. `sessionRows` counts messages and rows of the log. */
+const COUNTED = [
+  schema.sessions,
+  schema.forgottenMessages,
+  schema.messageArtifacts,
+  schema.pendingVectors,
+  schema.undoneUnions,
+  schema.frontierMoves,
+  schema.summaries,
+  schema.discardedCosts,
+  schema.entries,
+  schema.items,
+];
+
 export class FactRowRepository extends Repository {
   // Staged vectors, and the ids of several tables at once.
   readonly #vectorNow = this.statement<[id: number], Buffer | null>`
@@ -116,10 +131,12 @@ export class FactRowRepository extends Repository {
       coalesce((SELECT max(id) FROM entries WHERE ${OWN}), 0))`.pluck();
   readonly #inserts = new Map<string, (row: RawValues) => number>();
   readonly #database: StoreDatabase;
+  readonly #indexCounts: IndexCounts;
 
-  constructor(database: StoreDatabase) {
+  constructor(database: StoreDatabase, indexCounts: IndexCounts) {
     super(database);
     this.#database = database;
+    this.#indexCounts = indexCounts;
   }
 
   newestId(sessionId: string): number {
@@ -184,10 +201,16 @@ export class FactRowRepository extends Repository {
 
   *of(sessionId: string, generation: GenerationRow, from: RowsFrom): Generator<FactRow> {
     const { embedderId, logPosition: generationStart } = generation;
+    for (const table of COUNTED) this.#indexCounts.assertWhole(table);
+    const artifacts = new Set<unknown>();
     for (const [name, condition] of Object.entries(CONDITIONS)) {
       const { table, own } = FACT_TABLES[name as keyof typeof CONDITIONS];
       for (const row of rawRows(this.#database, table, condition, { id: sessionId, ...from, generationStart })) {
         if (name === "messages") this.#useVectorNow(row, embedderId);
+        if (name === "artifacts") artifacts.add(row.sha256);
+        if (name === "messageArtifacts" && !artifacts.has(row.sha256)) {
+          throw new SyntaxError(`artifact ${row.sha256} is missing, or in no index`);
+        }
         // These moves were of a forest that does not move. A rewind then looks for the position by the log.
         if (name === "frontierMoves" && (row.logPosition as number) <= generationStart) row.logPosition = 0;
         for (const key of own) delete row[key];

@@ -1,4 +1,6 @@
 import type { JsonValue } from "../core/json.ts";
+import type { IndexCounts } from "./index-counts.ts";
+import type { StoreDatabase } from "./open.ts";
 import { Repository } from "./repository.ts";
 import { items } from "./schema.ts";
 import { columns, type InsertOf, type RowOf } from "./statement.ts";
@@ -55,14 +57,21 @@ export class ItemRepository extends Repository {
   readonly #delete = this.statement<[namespace: string, key: string]>`
     DELETE FROM items WHERE namespace = ? AND key = ?`;
   readonly #deleteRange = this.statement<NamespaceRange>`DELETE FROM items WHERE ${IN_RANGE}`;
-  // These read only the index, because values may be long.
+  // These read no values, because they may be long.
   readonly #ids = this.statement<NamespaceRange & Omit<ItemPage, "descending">, number>`
     SELECT id FROM items WHERE ${IN_RANGE} ORDER BY namespace, key LIMIT @limit OFFSET @offset`.pluck();
   readonly #lastIds = this.statement<NamespaceRange & Omit<ItemPage, "descending">, number>`
     SELECT id FROM items WHERE ${IN_RANGE} ORDER BY namespace DESC, key DESC LIMIT @limit OFFSET @offset`.pluck();
   readonly #namespaces = this.statement<NamespaceRange, string>`
-    SELECT DISTINCT namespace FROM items WHERE ${IN_RANGE} ORDER BY namespace`.pluck();
+    SELECT DISTINCT i.namespace FROM items known CROSS JOIN items i ON i.id = known.id
+    WHERE known.namespace >= @from AND known.namespace <= @to ORDER BY i.namespace`.pluck();
   readonly count = this.statement<[], number>`SELECT count(*) FROM items`.pluck().one;
+  readonly #indexCounts: IndexCounts;
+
+  constructor(database: StoreDatabase, indexCounts: IndexCounts) {
+    super(database);
+    this.#indexCounts = indexCounts;
+  }
 
   /** The time of creation of an item that is replaced stays. */
   put(row: NewItem, createdAtMs = row.writtenAtMs): void {
@@ -77,6 +86,7 @@ export class ItemRepository extends Repository {
 
   byKey(namespace: readonly string[], key: string): Item | undefined {
     const row = this.#byKey.get(JSON.stringify(namespace), key);
+    if (row === undefined) this.#indexCounts.assertWhole(items);
     return row && itemOf(row);
   }
 
@@ -90,6 +100,7 @@ export class ItemRepository extends Repository {
 
   /** The ids of the items in a namespace and in those that begin with it, by namespace and key. */
   ids(prefix: readonly string[], { descending, ...page }: ItemPage): number[] {
+    this.#indexCounts.assertWhole(items);
     return (descending ? this.#lastIds : this.#ids).all({ ...rangeOf(prefix), ...page });
   }
 
@@ -103,6 +114,7 @@ export class ItemRepository extends Repository {
   }
 
   namespaces(prefix: readonly string[]): string[][] {
+    this.#indexCounts.assertWhole(items);
     return this.#namespaces.all(rangeOf(prefix)).map((namespace) => JSON.parse(namespace) as string[]);
   }
 }

@@ -19,6 +19,7 @@ import {
 import type { StoreDatabase } from "./open.ts";
 import { type PathRepository, piecesIn } from "./paths.ts";
 import { Repository } from "./repository.ts";
+import { assertOnce, assertRising } from "./rising.ts";
 import { forgottenMessages, messages } from "./schema.ts";
 import { columns, isAnyOf, type RowOf } from "./statement.ts";
 
@@ -242,7 +243,12 @@ export class MessageRepository extends Repository {
   /** Those of some messages that are stored, in order of seq. */
   readonly inOrder = this.statement<[ids: string], number>`
     SELECT id FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq`.pluck().allOf;
-  readonly idsOfSteps = this.statement<[stepIds: string], number>`SELECT m.id ${OF_STEPS}`.pluck().allOf;
+  readonly #idsOfSteps = this.statement<[stepIds: string], number>`SELECT m.id ${OF_STEPS}`.pluck();
+  /** The other messages of a step, without the index by step: no later step begins before they end. */
+  readonly #othersOf = this.statement<{ sessionId: string; seq: number; stepId: number }, number>`
+    SELECT count(*) FROM messages WHERE session_id = @sessionId AND seq > @seq AND +step_id = @stepId AND seq < coalesce((
+      SELECT seq FROM messages WHERE session_id = @sessionId AND seq > @seq AND role IN ('user', 'assistant')
+      ORDER BY seq LIMIT 1), ${LAST})`.pluck().one;
   readonly digestsOfSteps = this.statement<[stepIds: string], Buffer>`SELECT m.digest ${OF_STEPS}`.pluck().allOf;
   /** The tokens of each message, as stored. */
   readonly tokensOfSteps = this.statement<[stepIds: string], number>`SELECT m.token_count ${OF_STEPS}`.pluck().allOf;
@@ -261,6 +267,8 @@ export class MessageRepository extends Repository {
     ORDER BY seq`;
   /** Like `nextSeq`, even if a damaged index lacks messages that the frontier has passed, or the last one. */
   readonly seqEnd = this.statement<{ sessionId: string }, number>`SELECT ${seqEndOf("@sessionId")}`.pluck().one;
+  readonly #ownCount = this.statement<[sessionId: string], number>`
+    SELECT count(DISTINCT id) FROM messages WHERE session_id = ?`.pluck().one;
   readonly #forgottenCount = this.statement<[sessionId: string, seqFirst: number, seqLast: number], number>`
     SELECT count(*) FROM forgotten_messages WHERE session_id = ? AND seq BETWEEN ? AND ?`.pluck().one;
   readonly #pinnedCount = this.statement<[sessionId: string, seqFirst: number, seqLast: number], number>`
@@ -393,7 +401,9 @@ export class MessageRepository extends Repository {
   }
 
   pinnedOf(sessionId: string): Message[] {
-    return this.#inPieces(sessionId, 0, LAST, (id, _, seqLast) => this.#pinned.all(id, seqLast));
+    const pinned = this.#inPieces(sessionId, 0, LAST, (id, _, seqLast) => this.#pinned.all(id, seqLast));
+    assertRising(pinned, ({ seq }) => seq, "pinned message");
+    return pinned;
   }
 
   /** The first characters of each message of some steps, in the order of the steps. */
@@ -403,7 +413,12 @@ export class MessageRepository extends Repository {
 
   /** Returns the messages of some steps, in order of seq. */
   graduatingOf(stepIds: readonly number[]): GraduatingMessage[] {
-    return this.#graduatingOf.allOf(stepIds);
+    const rows = this.#graduatingOf.allOf(stepIds);
+    assertOnce(
+      rows.map(({ id }) => id),
+      "message",
+    );
+    return rows;
   }
 
   leaveForest(sessionId: string, stepIds: readonly number[]): void {
@@ -568,6 +583,15 @@ export class MessageRepository extends Repository {
     return missingCount;
   }
 
+  /** @throws {SyntaxError} if messages that a session itself holds are missing, or an index names one twice. */
+  assertWhole(sessionId: string): void {
+    const { seqFirst } = this.#paths.of(sessionId).at(-1)!;
+    const last = this.seqEnd({ sessionId }) - 1;
+    const found = this.#ownCount(sessionId);
+    if (this.#missingCount(sessionId, seqFirst, last, found, true) === 0) return;
+    throw new SyntaxError(`${found} messages of session ${sessionId} are found from seq ${seqFirst} to ${last}`);
+  }
+
   /** @param count  How many messages the themes have. @throws {SyntaxError} if these are not all messages before `seqEnd`. */
   assertInThemes(sessionId: string, seqEnd: number, count: number): void {
     let missingCount = -count;
@@ -580,7 +604,6 @@ export class MessageRepository extends Repository {
     );
   }
 
-  /** The session and the step of a message. Its content may be damaged. */
   /** Pins messages, or unpins them. The caller has read them, so that no damage is sealed. */
   setPinned(ids: readonly number[], pinned: boolean): void {
     for (const id of ids) {
@@ -589,9 +612,25 @@ export class MessageRepository extends Repository {
     }
   }
 
+  /** The session and the step of a message. Its content may be damaged. */
   stepOf(id: number): { sessionId: string; stepId: number; seq: number } | undefined {
     const { sessionId, stepId, seq } = messages;
     return this.orm.select({ sessionId, stepId, seq }).from(messages).where(eq(messages.id, id)).get();
+  }
+
+  /** In order of seq. @throws {SyntaxError} if the index by step names one twice. */
+  idsOfSteps(stepIds: readonly number[]): number[] {
+    const ids = this.#idsOfSteps.allOf(stepIds);
+    assertOnce(ids, "message");
+    return ids;
+  }
+
+  /** In order of seq. @throws {SyntaxError} if the index by step lacks some. */
+  idsOfStep(stepId: number): number[] {
+    const ids = this.idsOfSteps([stepId]);
+    const first = this.stepOf(stepId);
+    if (first === undefined || this.#othersOf(first) < ids.length) return ids;
+    throw new SyntaxError(`messages of step ${stepId} are not in the index by step`);
   }
 
   /** Reads no other columns and needs no index, so a damaged message does not hide others. */

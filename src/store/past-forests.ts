@@ -81,10 +81,18 @@ export class PastForests extends Repository {
     const at = { sessionId, position: past.at(-1)!.logPosition };
     return new PastForest(
       () => this.#open(at, past),
-      () => themesAt(this.#sources, at).themes,
+      () => this.#themes(at),
       this.#sources.unions,
       at,
     );
+  }
+
+  /** @throws {SyntaxError} if an index of the log or of messages lacks rows. */
+  #themes(at: Place): GrowingTheme[] {
+    const { themes } = themesAt(this.#sources, at);
+    const count = themes.reduce((sum, { theme }) => sum + theme.messageCount, 0);
+    this.#sources.messages.assertInThemes(at.sessionId, this.#graduatedSeq(at.sessionId), count);
+    return themes;
   }
 
   #open(at: Place, past: Path): StoredCluster[] {

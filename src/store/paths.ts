@@ -31,18 +31,26 @@ export class PathRepository extends Repository {
   readonly #origin = this.statement<[sessionId: string], { parentSessionId: string | null; forkSeq: number | null }>`
     SELECT ${columns(sessions, "parentSessionId", "forkSeq")} FROM sessions WHERE id = ?`;
   readonly #insert = this.statement<InsertOf<typeof PAST>>`${PAST.insert()}`;
+  // The table is small, and an index that lacks rows would hide forks, so these read no index.
+  readonly #counts = this.statement<[], [sessionId: string, count: number]>`
+    SELECT session_id, count(*) FROM shared_pasts NOT INDEXED GROUP BY session_id`.raw().all;
   /** The forks that share messages after a seq. */
   readonly sharing = this.statement<[holderId: string, seq: number], string>`
-    SELECT session_id FROM shared_pasts WHERE holder_id = ? AND seq_last > ? ORDER BY session_id`.pluck().all;
+    SELECT session_id FROM shared_pasts NOT INDEXED WHERE holder_id = ? AND seq_last > ? ORDER BY session_id`.pluck()
+    .all;
   /** The forks that share a session's log up to a position, or further. */
   readonly sharingLog = this.statement<[holderId: string, position: number], string>`
-    SELECT session_id FROM shared_pasts WHERE holder_id = ? AND log_position >= ? ORDER BY session_id`.pluck().all;
+    SELECT session_id FROM shared_pasts NOT INDEXED WHERE holder_id = ? AND log_position >= ? ORDER BY session_id`.pluck()
+    .all;
   readonly #hasThemes = this.statement<[sessionId: string], number>`
     SELECT EXISTS (SELECT 1 FROM themes WHERE session_id = ?)`.pluck().one;
   readonly #hasMoved = this.statement<[sessionId: string, position: number], number>`
     SELECT EXISTS (
       SELECT 1 FROM unions
       WHERE session_id = ? AND id > ? AND level <> 'subject' AND generation = ${GENERATION_NOW})`.pluck().one;
+
+  /** How many rows each fork has, by the table when it was last read. */
+  #known: ReadonlyMap<string, number> | undefined;
 
   /**
    * The session whose rows are the open clusters and themes of a session. Until the frontier of a fork moves, it is another one;
@@ -61,8 +69,18 @@ export class PathRepository extends Repository {
   /** @throws {SyntaxError} if a fork does not share what its session had. Rows of `shared_pasts` have no checksums. */
   of(sessionId: string): Path {
     const past = this.#past.all(sessionId);
+    this.#assertEach(sessionId, past.length);
     if (past.length > 0) this.#assertPast(sessionId, past);
     return withOwn(sessionId, past);
+  }
+
+  /** The table is read again if it has others than it had. @throws {SyntaxError} if the index lacks rows. */
+  #assertEach(sessionId: string, count: number): void {
+    if (this.#known !== undefined && (this.#known.get(sessionId) ?? 0) === count) return;
+    this.#known = new Map(this.#counts());
+    const stored = this.#known.get(sessionId) ?? 0;
+    if (stored === count) return;
+    throw new SyntaxError(`session ${sessionId} shares ${stored} parts of others, and ${count} are in the index`);
   }
 
   #assertPast(sessionId: string, past: readonly Piece[]): void {

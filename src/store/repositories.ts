@@ -11,6 +11,7 @@ import { FrontierMoveRepository } from "./frontier-moves.ts";
 import { FullTextRepository } from "./full-text.ts";
 import { GenerationRepository } from "./generations.ts";
 import { ImportedFileRepository } from "./imported-files.ts";
+import { IndexCounts } from "./index-counts.ts";
 import { ItemRepository } from "./items.ts";
 import { MessageRepository } from "./messages.ts";
 import type { StoreDatabase } from "./open.ts";
@@ -40,6 +41,7 @@ export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCou
   const costs = new CostRepository(database);
   const settings = new StoreSettingRepository(database);
   const paths = new PathRepository(database);
+  const indexCounts = new IndexCounts(database);
   const generations = new GenerationRepository(database);
   const messages = new MessageRepository(database, artifacts, tokenCounter, paths);
   const unions = new UnionRepository(database, paths);
@@ -50,7 +52,7 @@ export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCou
   return {
     database,
     ...sources,
-    sessions: new SessionRepository(database, paths, themes),
+    sessions: new SessionRepository(database, paths, themes, indexCounts),
     artifacts,
     paths,
     pendingVectors: new PendingVectorRepository(database, paths),
@@ -66,11 +68,11 @@ export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCou
     reembedding: new ReembeddingRepository(database),
     importedFiles: new ImportedFileRepository(database),
     settings,
-    factRows: new FactRowRepository(database),
+    factRows: new FactRowRepository(database, indexCounts),
     pushedRows: new PushedRowRepository(database),
     sequences: new SequenceRepository(database),
-    entries: new EntryRepository(database, paths),
-    items: new ItemRepository(database),
+    entries: new EntryRepository(database, paths, indexCounts),
+    items: new ItemRepository(database, indexCounts),
     tombstones: new TombstoneRepository(database, settings),
   };
 }

@@ -1,8 +1,9 @@
-import { and, eq, gte, isNotNull, lt, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, isNotNull, or, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { StoreError } from "../core/errors.ts";
 import { IDLE_AFTER_MS, SETTLE_AFTER_MS_MAX, VECTOR_WAIT_IDLE_MS_MAX } from "../core/limits.ts";
 import { DEFAULT_SETTINGS, type SessionSettings } from "../core/options.ts";
+import type { IndexCounts } from "./index-counts.ts";
 import { MESSAGE } from "./message-columns.ts";
 import { seqEndOf } from "./messages.ts";
 import type { StoreDatabase } from "./open.ts";
@@ -117,13 +118,15 @@ const IS_OVER = `${SILENT_MS} > min(${timeOf("DESC")} - ${timeOf("ASC")}, ${SETT
 /** The index and the row must both say it, so that damage of one does not hide a session. */
 const BRANCH_IDS = `SELECT id FROM sessions INDEXED BY sessions_superseded
   WHERE superseded_at_ms IS NOT NULL AND +superseded_at_ms IS NOT NULL`;
-const isOnPath = (id: string): string => `(${id} IN (${BRANCH_IDS})) IS NOT TRUE`;
+/** SQL: the row of `sessions` is no branch. A branch is as old as what it superseded, so its row alone tells, too. */
+const isOnPath = (sessions: string): string =>
+  `(${sessions}.id IN (${BRANCH_IDS})) IS NOT TRUE AND (${sessions}.superseded_at_ms = ${sessions}.created_at_ms) IS NOT TRUE`;
 
 /** Sessions are chosen by their newest messages. Only messages of chosen sessions are counted. */
 const PAGE = `page AS MATERIALIZED (
   SELECT s.*, coalesce(${timeOf("DESC")}, s.created_at_ms) AS updated_at_ms FROM sessions s
   WHERE (@project IS NULL OR s.project = @project) AND (@id IS NULL OR s.id = @id)
-    AND (@sinceMs IS NULL OR updated_at_ms >= @sinceMs) AND ${isOnPath("s.id")}
+    AND (@sinceMs IS NULL OR updated_at_ms >= @sinceMs) AND ${isOnPath("s")}
   ORDER BY updated_at_ms DESC, s.id LIMIT @limit OFFSET @offset)`;
 
 /** Rows of `sessions`: single sessions, their branches, which of them are idle, and the pages that `Store.sessions` returns. */
@@ -229,11 +232,13 @@ export class SessionRepository extends Repository {
 
   readonly #paths: PathRepository;
   readonly #themes: ThemeRepository;
+  readonly #indexCounts: IndexCounts;
 
-  constructor(database: StoreDatabase, paths: PathRepository, themes: ThemeRepository) {
+  constructor(database: StoreDatabase, paths: PathRepository, themes: ThemeRepository, indexCounts: IndexCounts) {
     super(database);
     this.#paths = paths;
     this.#themes = themes;
+    this.#indexCounts = indexCounts;
   }
 
   idByExternalId(source: string, externalId: string): string | undefined {
@@ -312,11 +317,15 @@ export class SessionRepository extends Repository {
 
   /** Ids of the sessions whose own or external id begins with `prefix`, in order. @throws {SyntaxError} if one is damaged. */
   idsWith(prefix: string, project: string | undefined): string[] {
-    const [own, external] = [sessions.id, sessions.externalId].map((column) =>
-      and(gte(column, prefix), lt(column, prefix + LAST_CHARACTER)),
+    // The plus makes SQLite read the rows: an index may lack some, or have other ids.
+    const [own, external] = [sessions.id, sessions.externalId].map((column) => {
+      return sql`(+${column} >= ${prefix} and +${column} < ${prefix + LAST_CHARACTER})`;
+    });
+    const isOfProject = project === undefined ? undefined : sql`+${sessions.project} = ${project}`;
+    const ids = this.#idsWhere(
+      and(or(own, external), isOfProject, sql.raw(isOnPath("sessions"))),
+      sql`+${sessions.id}`,
     );
-    const isOfProject = project === undefined ? undefined : eq(sessions.project, project);
-    const ids = this.#idsWhere(and(or(own, external), isOfProject, sql.raw(isOnPath("sessions.id"))), sessions.id);
     if (ids.length > 0 && this.#indexedCount(JSON.stringify(ids)) !== ids.length) {
       throw new SyntaxError("a session has another id in its index than in its row");
     }
@@ -325,7 +334,7 @@ export class SessionRepository extends Repository {
 
   /** Oldest first. */
   ids(): string[] {
-    return this.#idsWhere(sql.raw(isOnPath("sessions.id")), sessions.createdAtMs, sessions.id);
+    return this.#idsWhere(sql.raw(isOnPath("sessions")), sessions.createdAtMs, sessions.id);
   }
 
   /** The branches of a session, in the order in which they were superseded. */
@@ -336,10 +345,11 @@ export class SessionRepository extends Repository {
 
   /** Those that `undo` can bring back are last, the next one at the end. */
   branches(parentSessionId: string): Branch[] {
+    this.#indexCounts.assertWhole(sessions);
     return this.#branches(parentSessionId).map((row) => ({ ...row, isUndoable: row.isUndoable === 1 }));
   }
 
-  #idsWhere(condition: SQL | undefined, ...order: SQLiteColumn[]): string[] {
+  #idsWhere(condition: SQL | undefined, ...order: (SQLiteColumn | SQL)[]): string[] {
     const rows = this.orm.select({ id: sessions.id }).from(sessions).where(condition);
     const ordered = rows.orderBy(...order).all();
     return ordered.map(({ id }) => id);

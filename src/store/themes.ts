@@ -5,6 +5,7 @@ import type { StoreDatabase } from "./open.ts";
 import type { PastForests } from "./past-forests.ts";
 import { isOnPathOf, type PathRepository } from "./paths.ts";
 import { Repository } from "./repository.ts";
+import { assertRising } from "./rising.ts";
 import { themes } from "./schema.ts";
 import { columns, type InsertOf, type RowOf } from "./statement.ts";
 import type { UnionRepository } from "./unions.ts";
@@ -21,9 +22,8 @@ export class ThemeRepository extends Repository {
     SELECT ${THEME} FROM themes WHERE root_id = ? AND session_id = ?`.map(growingTheme);
   readonly delete = this.statement<[root: number, sessionId: string]>`
     DELETE FROM themes WHERE root_id = ? AND session_id = ?`.run;
-  /** The rows of a session itself, oldest root first. */
-  readonly own = this.statement<[sessionId: string], ThemeRow>`
-    SELECT ${THEME} FROM themes WHERE session_id = ? ORDER BY root_id`.map(growingTheme).all;
+  readonly #own = this.statement<[sessionId: string], ThemeRow>`
+    SELECT ${THEME} FROM themes WHERE session_id = ? ORDER BY root_id`.map(growingTheme);
   readonly #isRoot = this.statement<{ sessionId: string; root: number }, number>`
     SELECT EXISTS (SELECT 1 FROM themes t WHERE t.root_id = @root
       AND ${isOnPathOf("@sessionId", "t", "t.log_position")})`.pluck().one;
@@ -36,6 +36,13 @@ export class ThemeRepository extends Repository {
     this.#paths = paths;
     this.#unions = unions;
     this.#pastForests = pastForests;
+  }
+
+  /** The rows of a session itself, oldest root first. @throws {SyntaxError} if the index names one twice. */
+  own(sessionId: string): GrowingTheme[] {
+    const rows = this.#own.all(sessionId);
+    assertRising(rows, ({ theme }) => theme.root, "theme");
+    return rows;
   }
 
   /** Oldest root first. */

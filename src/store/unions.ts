@@ -186,6 +186,12 @@ export class UnionRepository extends Repository {
         AND (m.session_id = s.id OR EXISTS (
           SELECT 1 FROM shared_pasts p
           WHERE p.session_id = s.id AND p.holder_id = m.session_id AND m.seq <= p.seq_last)))`.pluck().one;
+  /** How many rows the log of a session has, and should have: for each step, each settled cluster, and each theme that was absorbed. */
+  readonly #counts = this.statement<{ sessionId: string }, { logged: number; expected: number }>`
+    SELECT (SELECT count(DISTINCT id) FROM unions
+            WHERE session_id = @sessionId AND level <> 'subject' AND generation = ${GENERATION_NOW}) AS logged,
+           (SELECT coalesce(sum(step_count + 1 + (settled_at IS NOT NULL)), 0) FROM clusters WHERE session_id = @sessionId)
+             - (SELECT count(*) FROM themes WHERE session_id = @sessionId) AS expected`.one;
   // A table of SQLite's own.
   readonly newestPosition = this.statement<[], number>`${NEWEST_POSITION}`.pluck().one;
   // Recursive. A theme at a log position is found from its root downwards, by the unites up to that position.
@@ -234,6 +240,13 @@ export class UnionRepository extends Repository {
     if (changedAt > 0)
       throw new SyntaxError(`the log of session ${sessionId} is empty, and its themes changed at ${changedAt}`);
     return 0;
+  }
+
+  /** Compares the log of a session with its clusters and themes. @throws {SyntaxError} if an index lacks rows of it. */
+  assertWhole(sessionId: string): void {
+    const { logged, expected } = this.#counts({ sessionId });
+    if (logged === expected) return;
+    throw new SyntaxError(`the log of session ${sessionId} should have ${expected} rows, and ${logged} are found`);
   }
 
   /** The steps that entered the forest last, newest first. */

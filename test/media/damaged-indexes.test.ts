@@ -24,6 +24,8 @@ beforeAll(async () => {
     const session = store.session(id, SETTINGS);
     session.appendAll([user("Stay.", { pinned: true }), user(LOCK), ...talk(38), user("Bye.")]);
     session.compact();
+    session.entries.append([{ value: "opened", id: "first" }, { value: "closed" }]);
+    store.items.put([id], "state", "calm", { session: id });
   }
   now += 5 * DAY_MS;
   await store.upkeep();
@@ -56,6 +58,12 @@ const READS = {
       .roots()
       .map(({ root }) => store.expand(root)),
   nearestRoots: (store) => store.nearestRoots(LOCK),
+  recap: (store) => store.recap({ sinceMs: 0 }),
+  subject: (store) => store.subject(`subject:${idOf(store, 1)}`),
+  "expand a subject": (store) => store.expand(`subject:${idOf(store, 1)}`),
+  entries: (store) => store.resume("a").entries.list(),
+  items: (store) => store.items.list([]),
+  "export rows": (store) => [...store.exportRows()],
 } satisfies Record<string, Read>;
 
 function idOf(store: Store, seq: number): number {
@@ -73,6 +81,11 @@ describe("an index that lacks rows", () => {
     ["clusters_by_subject", "session_id = 'a'", ["subjects"]],
     ["unions_by_node", "kind IN ('start', 'join')", ["find"]],
     ["unions_by_session", "id > 10", ["find"]],
+    ["unions_by_session", "kind = 'settle'", ["export rows"]],
+    ["unions_by_root", "kind = 'join'", ["recap", "subject", "expand a subject"]],
+    ["messages_by_seq", "seq = 7", ["export rows"]],
+    ["entries_by_session", "before_seq > 0", ["entries", "export rows"]],
+    ["items_by_key", "key = 'state'", ["items"]],
     ["sessions_by_project", "id = 'b'", ["sessions"]],
   ])("%s, of rows with %s: nothing wrong is shown", (index, lost, reads) => {
     const store = damagedStore((path) => loseFromIndex(path, index, lost));

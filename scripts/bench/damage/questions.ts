@@ -17,15 +17,26 @@ const QUERIES = [
   "Which call failed with an error?",
 ];
 
+const RECAP_SINCE_MS = Date.UTC(2026, 0, 5, 2);
+
 /** Returns the reads of a store that must give the right answer or an error of ours. The store is undamaged. */
 export function questionsOf(store: Store): Question[] {
   const questions: Question[] = [
     { name: "sessions", ask: (from) => from.sessions() },
+    { name: "sessions of a project", ask: (from) => from.sessions({ project: "grove", limit: 3 }) },
     { name: "sessionIds", ask: (from) => from.sessionIds({ prefix: "" }) },
     { name: "subjects", ask: (from) => from.subjects() },
-    ...store.subjects().map(({ subject }) => ({ name: "subject", ask: (from: Store) => from.subject(subject) })),
+    ...store.subjects().flatMap(({ subject }) => [
+      { name: "subject", ask: (from: Store) => from.subject(subject) },
+      { name: "expand subject", ask: (from: Store) => from.expand(subject) },
+    ]),
     { name: "recap", ask: (from) => from.recap({ sinceMs: 0 }) },
+    { name: "recap of a time", ask: (from) => from.recap({ sinceMs: RECAP_SINCE_MS, project: "grove" }) },
     { name: "export", ask: (from) => [...from.export()] },
+    { name: "export rows", ask: (from) => [...from.exportRows({ sessions: ["ash", "cedar"] })] },
+    { name: "items", ask: (from) => from.items.list([]) },
+    { name: "item", ask: (from) => from.items.get(["grove", "ash"], "state") },
+    { name: "namespaces", ask: (from) => from.items.namespaces() },
     ...QUERIES.map((query) => ({ name: `recall ${query}`, ask: (from: Store) => from.recall(query, { limit: 10 }) })),
     { name: "nearestRoots", ask: (from) => from.nearestRoots("tide table of the harbor") },
   ];
@@ -34,6 +45,8 @@ export function questionsOf(store: Store): Question[] {
     questions.push({ name: "info", ask: (from) => from.resume(id).info() });
     questions.push({ name: "newest", ask: (from) => from.resume(id).newest() });
     questions.push({ name: "branches", ask: (from) => from.resume(id).branches() });
+    questions.push({ name: "entries", ask: (from) => from.resume(id).entries.list() });
+    questions.push({ name: "pressure", ask: (from) => from.resume(id).pressure({ tokensMax: 3_000 }) });
     for (let seqFrom = 0; seqFrom < messageCount; seqFrom += 10) {
       questions.push({ name: "messages", ask: (from) => from.resume(id).messages({ seqFrom, limit: 10 }) });
     }
@@ -51,9 +64,23 @@ export function questionsOf(store: Store): Question[] {
         questions.push({ name: "expand", ask: (from) => from.expand(root) });
       }
     }
-    for (const { id: messageId } of store.resume(id).messages({ limit: 3 })) {
+    for (const { id: messageId, seq } of store.resume(id).messages()) {
+      if (seq % 4 > 0) continue;
       questions.push({ name: "find", ask: (from) => from.find(messageId) });
+      questions.push({ name: "expand step", ask: (from) => from.expand(messageId, { level: "step" }) });
+    }
+    for (const handle of earlierHandles(store, id)) {
+      questions.push({ name: "expand earlier", ask: (from) => from.expand(handle) });
     }
   }
   return questions;
+}
+
+/** Handles of clusters and themes of a session as they were halfway through its log, and before messages were superseded. */
+function earlierHandles(store: Store, id: string): string[] {
+  const rows =
+    store.query(`SELECT level, root, (SELECT max(id) FROM unions WHERE session_id = '${id}') AS newest, max(id) AS position FROM (
+    SELECT id, level, root, session_id FROM unions UNION ALL SELECT id, level, root, session_id FROM undone_unions)
+    WHERE session_id = '${id}' AND level <> 'subject' GROUP BY level, root ORDER BY position`);
+  return rows.map(({ level, root, position }) => `${level}:${root}@${position}`);
 }

@@ -7,7 +7,7 @@ const MESSAGES = 60;
 const FORK_MESSAGES = 24;
 const SETTINGS = { hotSize: 8, overlap: 2, evictBatch: 6, maxThemes: 4, openClustersMax: 6, resolveTokensMin: 60 };
 
-/** Writes a store that has something in every table: summaries, subjects, long outputs, titles, metadata, forgotten messages, forks, branches. */
+/** Writes a store that has something in every table: summaries, subjects, long outputs, titles, metadata, forgotten messages, forks, branches, entries, items. */
 export async function writeStore(path: string): Promise<void> {
   let now = Date.UTC(2026, 0, 5);
   const store = openStore(path, { clock: () => (now += 45_000) });
@@ -25,6 +25,11 @@ export async function writeStore(path: string): Promise<void> {
       }
     }
     for (const strategy of ["flat", "sandwich"] as const) session.compact({ strategy, tokensMax: 3_000 });
+    session.entries.append(messages.slice(0, 6).map((value, at) => ({ value, id: `${id}-entry-${at}` })));
+    for (const key of ["depth", "state"]) {
+      store.items.put(["grove", id], key, { key, of: id }, { session: id });
+      store.items.put(["tools"], `${id} ${key}`, { key });
+    }
     await session.resolveDirty();
     session.compact();
   }
@@ -38,6 +43,7 @@ export async function writeStore(path: string): Promise<void> {
   store.resume("ash").rewind({ toSeq: lastOfStep(store, "ash", 55) });
   now += 3 * 86_400_000; // the sessions are idle, so that their clusters settle and get subjects
   await store.upkeep();
+  for (const _ of store.exportRows({ sessions: ["cedar"] })); // gives the store its id
   store.close();
 }
 
