@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { type Hub, openHub } from "../../src/hub/index.ts";
-import { openStore, type RecallHit, type Store } from "../../src/index.ts";
+import { openStore, type RecallHit, type RecallOptions, type Store } from "../../src/index.ts";
 import { inFolder } from "./folder.ts";
 import { type Corpus, readBeam, readLocomo } from "./recall-data.ts";
 
@@ -9,6 +9,8 @@ const LIMIT = 20;
 const PUSHED = 4;
 /** This many questions are asked while something is forgotten. */
 const ASKED = 8;
+
+type RecallFilter = Pick<RecallOptions, "roles" | "sinceMs" | "untilMs" | "by">;
 
 interface Figures {
   questions: number;
@@ -21,7 +23,8 @@ interface Figures {
 /**
  * Pushes the conversations of LoCoMo and BEAM to a hub, one project each, and asks their questions of the hub and of a store with the
  * same messages: before the keeper has merged the index, while it merges, afterwards, while messages or sessions are forgotten and the
- * keeper runs, and at the end.
+ * keeper runs, and at the end. The store also has another conversation as another project, which the hub does not have at all or has
+ * from another store. Each question is asked again with a filter of roles or times, or for sessions.
  *
  * @returns `questions` counts the comparisons, `sameOrder` those with the same hits in the same order, and `sameScores` those with equal
  *   scores. While something is forgotten, an answer must be the store's from before or from after it, and after the push that
@@ -30,9 +33,14 @@ interface Figures {
 export async function compareSearches(url: string, dataFolder: string): Promise<Record<string, number>> {
   const figures: Figures = { questions: 0, sameOrder: 0, sameScores: 0, duringMerges: 0, duringForgetting: 0 };
   const [hub, keeper] = [await openHub(url), await openHub(url)];
-  for (const corpus of [...readLocomo(dataFolder), ...readBeam(dataFolder)]) {
+  const corpora = [...readLocomo(dataFolder), ...readBeam(dataFolder)];
+  for (const [index, corpus] of corpora.entries()) {
     await inFolder(async (folder) => {
       const store = openStore(join(folder, "local.db"));
+      const { project, sessions } = corpora[(index + 1) % corpora.length]!;
+      for (const { id, messages } of sessions) {
+        store.session(id, { project }).appendAll(messages.map(({ input }) => input));
+      }
       await new Comparison(store, hub, keeper, corpus, figures).run();
       store.close();
     });
@@ -79,7 +87,22 @@ class Comparison {
   }
 
   async #askAll(): Promise<void> {
-    for (const text of this.#texts) this.#compare(await this.#onHub(text), [await this.#here(text)]);
+    const [mean] = this.#store.query(
+      `SELECT CAST(avg(m.created_at_ms) AS INTEGER) AS "middleMs"
+       FROM messages m JOIN sessions s ON s.id = m.session_id WHERE s.project = '${this.#corpus.project}'`,
+    ) as [{ middleMs: number }];
+    const { middleMs } = mean;
+    const filters: RecallFilter[] = [
+      { roles: ["user"], sinceMs: middleMs },
+      { roles: ["assistant", "user"] },
+      { untilMs: middleMs },
+      { by: "session" },
+    ];
+    for (const [index, text] of this.#texts.entries()) {
+      for (const filter of [{}, filters[index % filters.length]!]) {
+        this.#compare(await this.#onHub(text, filter), [await this.#here(text, filter)]);
+      }
+    }
   }
 
   async #askWhileMerging(): Promise<void> {
@@ -124,12 +147,12 @@ class Comparison {
     await pushing;
   }
 
-  #here(text: string): Promise<RecallHit[]> {
-    return this.#store.recall(text, { project: this.#corpus.project, limit: LIMIT });
+  #here(text: string, filter: RecallFilter = {}): Promise<RecallHit[]> {
+    return this.#store.recall(text, { project: this.#corpus.project, limit: LIMIT, ...filter });
   }
 
-  #onHub(text: string): Promise<RecallHit[]> {
-    return this.#hub.recall(text, { project: this.#corpus.project, limit: LIMIT });
+  #onHub(text: string, filter: RecallFilter = {}): Promise<RecallHit[]> {
+    return this.#hub.recall(text, { project: this.#corpus.project, limit: LIMIT, ...filter });
   }
 
   /** @param allowed  The answers of the states in which the hub may be. */

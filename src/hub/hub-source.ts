@@ -4,12 +4,12 @@ import type { LocalEmbedder } from "../models/embedder.ts";
 import { searchStem } from "../models/search-words.ts";
 import { saturate } from "../recall/bm25.ts";
 import { holdsPhrases, type RunWords } from "../recall/phrase.ts";
-import type { Query, QueryWord } from "../recall/query.ts";
+import type { Query } from "../recall/query.ts";
 import { affordable, POSTINGS_MAX, POSTINGS_MAX_AMONG, type QueryTerm, rarest } from "../recall/query-terms.ts";
 import type { Found, FoundTerm, Lookup, Source } from "../recall/source.ts";
 import { sampleBy } from "../recall/vector-source.ts";
 import type { EvidenceRow, TextRow } from "../store/evidence.ts";
-import type { SearchScope } from "../store/search-scope.ts";
+import { type SearchScope, sampleStep } from "../store/search-scope.ts";
 import { decodeEmbedding, encodeEmbedding } from "../vector/codec.ts";
 import type { LoadedSegment } from "./loaded-segment.ts";
 import { bucketOf, byId, findWord, type IndexedMessage, type WordEntry, wordsIn } from "./segment.ts";
@@ -182,13 +182,14 @@ export class HubSource implements Source {
     return { place: loaded.place, sessionNo: message.sessionNo, messageId: message.messageId };
   }
 
-  lookUp(words: readonly QueryWord[]): Lookup {
-    this.#need(words.map(({ stem }) => stem));
-    const terms = rarest(words, (stem) => this.#countOf(stem));
+  lookUp(query: Query, scope: SearchScope): Lookup {
+    this.#need(query.words.map(({ stem }) => stem));
+    const terms = rarest(query.words, (stem) => this.#countOf(stem));
     return {
       terms,
       stemsFrom: (beginning) => this.#stemsFrom(beginning),
-      found: (query) => this.#found(query, terms),
+      countOf: (stem) => this.#countOf(stem),
+      found: () => this.#found(query, terms, scope),
     };
   }
 
@@ -291,14 +292,16 @@ export class HubSource implements Source {
     return this.#segments.reduce((sum, loaded) => sum + (this.#wordIn(loaded, stem)?.messageCount ?? 0), 0);
   }
 
-  #found(query: Query, known: readonly QueryTerm[]): Found {
-    const { messageCount, wordCount } = this.#removed;
+  #found(query: Query, known: readonly QueryTerm[], scope: SearchScope): Found {
     const hasPhrases = query.phrases.length > 0;
-    const terms = affordable(known, hasPhrases || messageCount <= SMALL_MAX ? POSTINGS_MAX_AMONG : POSTINGS_MAX);
-    const holding = hasPhrases ? this.#holders(query, terms) : undefined;
+    const isSmall = this.messageCount <= SMALL_MAX;
+    const terms = affordable(known, hasPhrases || isSmall ? POSTINGS_MAX_AMONG : POSTINGS_MAX);
+    const holding = hasPhrases ? this.#holders(query, terms, scope) : undefined;
+    const span = scope.project === undefined || isSmall ? undefined : this.#span();
+    const { messageCount, wordCount } = span === undefined ? this.#removed : this.#sampledWords(sampleStep(span));
     const lengthMean = wordCount / messageCount;
     return {
-      messageCount,
+      messageCount: span ?? messageCount,
       terms: terms.map((term): FoundTerm => {
         const entries = this.#postingsOf(term.stem);
         const held = holding === undefined ? entries : entries.filter((entry) => holding.has(this.#idOf(entry)));
@@ -309,8 +312,39 @@ export class HubSource implements Source {
     };
   }
 
+  /** The number of messages, with those that were forgotten between others of their sessions, as stores count a large scope. */
+  #span(): number {
+    const ends = new Map<number, [first: number, last: number]>();
+    for (const loaded of this.#segments) {
+      for (const sessionNo of loaded.sums.keys()) {
+        const isThere = (message: IndexedMessage): boolean => this.#removed.isThere(loaded, message);
+        const messages = loaded.inSession(sessionNo);
+        const [first, last] = [messages.find(isThere), messages.findLast(isThere)];
+        if (first === undefined) continue;
+        const [least, most] = ends.get(sessionNo) ?? [first.seq, first.seq];
+        ends.set(sessionNo, [Math.min(least, first.seq), Math.max(most, last!.seq)]);
+      }
+    }
+    return [...ends.values()].reduce((sum, [first, last]) => sum + last - first + 1, 0);
+  }
+
+  /** Counts the words of the messages whose ids are multiples of a number. */
+  #sampledWords(step: number): { messageCount: number; wordCount: number } {
+    const seen = new Set<string>();
+    let wordCount = 0;
+    for (const loaded of this.#segments) {
+      for (const message of loaded.multiplesOf(step)) {
+        const key = keyOf({ loaded, message });
+        if (seen.has(key) || !this.#removed.isThere(loaded, message)) continue;
+        seen.add(key);
+        wordCount += message.wordCount;
+      }
+    }
+    return { messageCount: seen.size, wordCount };
+  }
+
   /** Returns the messages that hold every phrase. */
-  #holders({ phrases }: Query, terms: readonly QueryTerm[]): Set<number> {
+  #holders({ phrases }: Query, terms: readonly QueryTerm[], scope: SearchScope): Set<number> {
     const runs = phrases.flatMap((phrase) => phrase.runs);
     this.#need(runs.flatMap(({ wholes, parts }) => [...wholes, ...parts]).map(searchStem));
     const holding = (word: string): Set<number> => {
@@ -324,7 +358,9 @@ export class HubSource implements Source {
       runs.length > 0
         ? intersection(runs.map(holdingRun))
         : new Set(terms.flatMap(({ stem }) => this.#postingsOf(stem).map((entry) => this.#idOf(entry))));
-    const ids = [...found].sort((left, right) => right - left).slice(0, COMPARED_MAX);
+    const ids = this.inScope([...found], scope)
+      .sort((left, right) => right - left)
+      .slice(0, COMPARED_MAX);
     const texts = this.textsOf(ids);
     return new Set(
       ids.filter((id) => {
@@ -335,7 +371,7 @@ export class HubSource implements Source {
     );
   }
 
-  #stemsFrom(beginning: string): Map<string, number> {
+  #stemsFrom(beginning: string): string[] {
     const ranges = this.#segments.map((loaded) => {
       const first = Math.max(0, bucketOf(loaded.segment, beginning));
       const last = bucketOf(loaded.segment, `${beginning}\u{10ffff}`);
@@ -353,10 +389,8 @@ export class HubSource implements Source {
         });
       }
     }
-    const counts = Array.from(stems, (stem): [string, number] => [stem, this.#countOf(stem)]);
-    const there = counts.filter(([, count]) => count > 0);
-    there.sort(([left], [right]) => Buffer.compare(Buffer.from(left), Buffer.from(right)));
-    return new Map(there.slice(0, STEMS_MAX));
+    const there = [...stems].filter((stem) => this.#countOf(stem) > 0);
+    return there.sort((left, right) => Buffer.compare(Buffer.from(left), Buffer.from(right))).slice(0, STEMS_MAX);
   }
 
   /** Returns the messages that hold a stem, in order, without removed ones. */

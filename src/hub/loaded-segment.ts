@@ -13,6 +13,7 @@ export class LoadedSegment {
   /** The messages of each session, in order of seq. */
   readonly #bySession = new Map<number, IndexedMessage[]>();
   #sampled: readonly IndexedMessage[] | undefined;
+  #multiples: { step: number; messages: readonly IndexedMessage[] } | undefined;
 
   constructor(place: number, number: number, segment: Segment) {
     this.place = place;
@@ -59,9 +60,23 @@ export class LoadedSegment {
     return this.#sampled;
   }
 
+  /** Returns the messages whose ids are multiples of a number. */
+  multiplesOf(step: number): readonly IndexedMessage[] {
+    if (this.#multiples?.step !== step) {
+      const messages = this.segment.messages.filter(({ messageId, net }) => net > 0 && messageId % step === 0);
+      this.#multiples = { step, messages };
+    }
+    return this.#multiples.messages;
+  }
+
+  /** Returns the messages of a session, in order of seq. */
+  inSession(sessionNo: number): readonly IndexedMessage[] {
+    return this.#bySession.get(sessionNo) ?? [];
+  }
+
   /** Returns the messages of a session that are at most `radius` seqs away. */
   near(sessionNo: number, seq: number, radius: number): IndexedMessage[] {
-    const messages = this.#bySession.get(sessionNo) ?? [];
+    const messages = this.inSession(sessionNo);
     let [from, to] = [0, messages.length];
     while (from < to) {
       const middle = (from + to) >> 1;

@@ -8,7 +8,7 @@ import { hitsOf } from "../recall/answer.ts";
 import type { RecallHit } from "../recall/hits.ts";
 import { parseQuery, type Query } from "../recall/query.ts";
 import { type QueryVector, unitVector } from "../recall/query-vector.ts";
-import { type RecallOptions, recallSchema } from "../recall/recall.ts";
+import { type RecallOptions, rankedCount, recallSchema } from "../recall/recall.ts";
 import { search } from "../recall/search.ts";
 import { internalsOf } from "../session/opened-store.ts";
 import type { Store } from "../session/store.ts";
@@ -135,8 +135,10 @@ async function searchOnHub(
     for (const [sessionNo, name] of await reader.fetch(missing, source, vector)) names.set(sessionNo, name);
   };
   const ports = { source, clock: systemClock, ...(isByMeaning && { messageVectors: new HubVectors(source, nearIds) }) };
-  const { limit } = parsed;
-  const ranking = await source.answer(() => search(ports, query, vector, parsed as SearchScope, limit), fetch);
+  const ranking = await source.answer(
+    () => search(ports, query, vector, parsed as SearchScope, rankedCount(query, parsed)),
+    fetch,
+  );
   const wanted = { ...parsed, tokenCounter: estimatingTokenCounter };
   const hits = await source.answer(() => hitsOf(source, query, ranking, wanted), fetch);
   return hits.map((hit): HubHit => {

@@ -24,7 +24,7 @@ const ONLY_LETTERS = /^\p{L}+$/u;
 export function corrected(
   words: readonly QueryWord[],
   isUnknown: (stem: string) => boolean,
-  stemsFrom: Lookup["stemsFrom"],
+  lookup: Pick<Lookup, "stemsFrom" | "countOf">,
 ): QueryWord[] | undefined {
   if (words.some(({ typed }) => typed !== undefined)) return undefined; // a query is corrected once
   const wrong = words.filter(({ word, stem, isQuoted }) => {
@@ -33,7 +33,7 @@ export function corrected(
   const taken = new Set(words.map(({ stem }) => stem));
   const meant = new Map<string, string>();
   for (const { stem } of wrong.slice(0, CORRECTED_MAX)) {
-    const nearest = nearestStem(stem, stemsFrom(stem.slice(0, SHARED_CHARS)));
+    const nearest = nearestStem(stem, lookup);
     if (nearest === undefined || taken.has(nearest)) continue;
     taken.add(nearest);
     meant.set(stem, nearest);
@@ -46,16 +46,18 @@ export function corrected(
 }
 
 /** Returns the stem with the fewest wrong letters and, of several, the one that most messages have. */
-function nearestStem(typed: string, stems: ReadonlyMap<string, number>): string | undefined {
+function nearestStem(typed: string, { stemsFrom, countOf }: Pick<Lookup, "stemsFrom" | "countOf">): string | undefined {
   const editsMax = typed.length < STEM_CHARS_LONG ? 1 : 2;
-  let best: { stem: string; edits: number; count: number } | undefined;
-  for (const [stem, count] of stems) {
-    if (!ONLY_LETTERS.test(stem)) continue;
+  const near = new Map<number, string[]>();
+  for (const stem of stemsFrom(typed.slice(0, SHARED_CHARS))) {
+    if (Math.abs(stem.length - typed.length) > editsMax || !ONLY_LETTERS.test(stem)) continue;
     const edits = editsBetween(typed, stem, editsMax);
-    if (edits > editsMax) continue;
-    if (best === undefined || edits < best.edits || (edits === best.edits && count > best.count)) {
-      best = { stem, edits, count };
-    }
+    near.set(edits, [...(near.get(edits) ?? []), stem]);
   }
-  return best?.stem;
+  for (let edits = 1; edits <= editsMax; edits++) {
+    const counted = (near.get(edits) ?? []).map((stem) => ({ stem, count: countOf(stem) }));
+    counted.sort((left, right) => right.count - left.count || (left.stem < right.stem ? -1 : 1));
+    if (counted.length > 0 && counted[0]!.count > 0) return counted[0]!.stem;
+  }
+  return undefined;
 }

@@ -14,7 +14,8 @@ const CORRECTED_WEIGHT = 0.5;
  * The score is BM25 over name and text. It sums over the query's words that the message has:
  * `sqrt(q) · idf · n · (k1 + 1) / (n + k1 · (1 - b + b · length / mean length))`. The query has the word q times, and the
  * message has it n times. k1 = 1.2, b = 0.75 and idf = ln(1 + (N - df + 0.5) / (df + 0.5)). N is the
- * number of messages that are counted, and df is the number of those with the word.
+ * number of messages in the sessions of the scope, and df is the number of those with the word. So messages of other projects do
+ * not change the score.
  *
  * A word that no message has is searched as the nearest word that some message has (corrections.ts), with less weight.
  *
@@ -31,11 +32,11 @@ export function searchFullText(
   limit: number,
 ): { terms: { stem: string; weight: number; typed?: string }[]; hits: TextHit[] } {
   if (query.words.length === 0) return { terms: [], hits: [] };
-  const lookup = source.lookUp(query.words);
+  const lookup = source.lookUp(query, scope);
   const unknown = new Set(lookup.terms.filter(({ messageCount }) => messageCount === 0).map(({ stem }) => stem));
-  const words = corrected(query.words, (stem) => unknown.has(stem), lookup.stemsFrom);
+  const words = corrected(query.words, (stem) => unknown.has(stem), lookup);
   if (words !== undefined) return searchFullText(source, { ...query, words }, scope, limit);
-  const { terms, messageCount } = lookup.found(query, scope, limit);
+  const { terms, messageCount } = lookup.found(limit);
   const weights = terms.map(({ term: { count, typed }, holderCount }) => {
     return (typed === undefined ? 1 : CORRECTED_WEIGHT) * Math.sqrt(count) * idfOf(holderCount, messageCount);
   });

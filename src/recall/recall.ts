@@ -26,7 +26,7 @@ import { hitsOf } from "./answer.ts";
 import { foldCopies } from "./copies.ts";
 import { HitReader, type RecallHit } from "./hits.ts";
 import type { MessageVectors } from "./message-vectors.ts";
-import { parseQuery } from "./query.ts";
+import { parseQuery, type Query } from "./query.ts";
 import { QUERY_VECTOR_MS_DEFAULT, queryVector, remoteQueryVector } from "./query-vector.ts";
 import type { Placed } from "./ranking.ts";
 import { RERANKED_MAX, type Rerank, rerankScores } from "./rerank.ts";
@@ -120,7 +120,7 @@ export async function recall(
   options: RecallOptions & { signal: AbortSignal },
 ): Promise<RecallHit[]> {
   const parsed = parseOptions("recall", recallSchema(), options);
-  const { limit, near, by, superseded, vectorMsMax, rerank } = parsed;
+  const { near, superseded, vectorMsMax, rerank } = parsed;
   const { text, embedding: given } = textAndEmbedding(asked);
   const query = { ...parseQuery(text), ...(near && { near }) };
   const { repositories, tokenCounter } = ports;
@@ -129,14 +129,19 @@ export async function recall(
   const isAsked = given === undefined && isRemote(ports.embedder);
   const embedding = isAsked ? await remoteQueryVector(ports, text, vectorMsMax, options.signal) : given;
   const source = storeSource(repositories, scope);
-  const rankedCount = by === "session" && near !== undefined ? Math.max(limit, NEAR_SESSIONS_RANKED) : limit;
-  const find = () => search(searchPorts(ports, source), query, queryVector(ports, text, embedding), scope, rankedCount);
+  const ranked = rankedCount(query, parsed);
+  const find = () => search(searchPorts(ports, source), query, queryVector(ports, text, embedding), scope, ranked);
   const scores = rerank && (await rerankScores(rerank, text, firstTexts(ports, source, find), options.signal));
   return repositories.database.read(() => {
     const ranking = find();
     const others = superseded ? rankSuperseded(repositories, query, scope) : undefined;
     return hitsOf(source, query, ranking, { ...parsed, tokenCounter, scores, superseded: others });
   });
+}
+
+/** Returns how many messages are ranked at least. */
+export function rankedCount({ near }: Query, { by, limit }: { by: "message" | "session"; limit: number }): number {
+  return by === "session" && near !== undefined ? Math.max(limit, NEAR_SESSIONS_RANKED) : limit;
 }
 
 /** Returns the texts that a reranker reads, by message id. */

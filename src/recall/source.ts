@@ -1,7 +1,7 @@
 import type { EvidenceRow, TextRow } from "../store/evidence.ts";
 import type { SearchScope } from "../store/search-scope.ts";
 import type { Postings } from "./postings.ts";
-import type { Query, QueryWord } from "./query.ts";
+import type { Query } from "./query.ts";
 import type { QueryTerm } from "./query-terms.ts";
 
 /**
@@ -9,7 +9,8 @@ import type { QueryTerm } from "./query-terms.ts";
  * computed from these answers, so two sources with the same messages give the same hits with the same scores.
  */
 export interface Source {
-  lookUp(words: readonly QueryWord[]): Lookup;
+  /** Looks up the words of a query among the messages of a scope's sessions. */
+  lookUp(query: Query, scope: SearchScope): Lookup;
   /** Returns the given messages that have a scope's roles, parts and times, in the given order. Their sessions are not checked. */
   inScope(ids: readonly number[], scope: SearchScope): number[];
   /** Returns these messages, and those at most `radius` seqs before or after one of them. */
@@ -30,14 +31,16 @@ export interface Source {
 export interface Lookup {
   /** The words that can be searched: see `rarest`. */
   terms: readonly QueryTerm[];
-  /** Returns the stems with this beginning, and how many messages have each. */
-  stemsFrom(beginning: string): ReadonlyMap<string, number>;
+  /** Returns stems with this beginning. Some may be in none of the messages. */
+  stemsFrom(beginning: string): readonly string[];
+  /** Returns how many messages have one of these stems. */
+  countOf(stem: string): number;
   /**
-   * Returns the messages of a scope's sessions that hold any of the words and all phrases.
+   * Returns the messages that hold any of the words and all phrases.
    *
    * @param limit  How many hits are wanted. Not many more messages that are not indexed yet are read.
    */
-  found(query: Query, scope: SearchScope, limit: number): Found;
+  found(limit: number): Found;
 }
 
 export interface Found {

@@ -1,13 +1,13 @@
 import { formatHandle } from "../core/handle.ts";
 import { searchable, searchStem } from "../models/search-words.ts";
-import type { FullTextRepository, IndexTotals } from "../store/full-text.ts";
+import type { FullTextRepository } from "../store/full-text.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { type SearchScope, withinSessions } from "../store/search-scope.ts";
 import { idfOf, saturate } from "./bm25.ts";
 import { countStems, postingsIn } from "./counted-messages.ts";
 import { expressionOf, holdsPhrases } from "./phrase.ts";
 import type { Postings } from "./postings.ts";
-import type { Query, QueryWord } from "./query.ts";
+import type { Query } from "./query.ts";
 import { affordable, POSTINGS_MAX, POSTINGS_MAX_AMONG, rarest } from "./query-terms.ts";
 import type { Found, Lookup, Source } from "./source.ts";
 import { countTail, scanTail, type Tail, type TailTerm, tailCountsOf } from "./tail.ts";
@@ -25,8 +25,8 @@ const STEMS_MAX = 20_000;
  * The messages of a store, as a search reads them. Words are looked up in the full-text index. The tail, which is not indexed
  * yet, is read once for each query.
  *
- * Words that are too common to read in time are left out (query-terms.ts), unless at most 300 messages are searched. In a scope
- * of at most 5,000 messages, words are counted in the scope, otherwise in the whole store.
+ * Words are counted in the sessions of the scope, so that messages of others do not change the answer. But words that are too common
+ * in the whole store to be read in time are left out (query-terms.ts), unless at most 300 messages are searched.
  *
  * The methods throw `STORE_CORRUPT` if the index is damaged; `verify({ rebuild: true })` repairs it.
  */
@@ -34,7 +34,7 @@ export function storeSource({ fullText, evidence, unions }: Repositories, scope:
   // In a search of one fork, what it shares counts as its own.
   const forkId = scope.shared !== undefined && scope.sessionIds?.length === 1 ? scope.sessionIds[0] : undefined;
   return {
-    lookUp: (words) => lookUp(fullText, words),
+    lookUp: (query, scope) => lookUp(fullText, query, scope),
     inScope: (ids, scope) => fullText.inScope(ids, withinSessions(scope)),
     around: (ids, radius) =>
       forkId === undefined ? evidence.around(ids, radius) : evidence.aroundIn(forkId, ids, radius),
@@ -50,96 +50,164 @@ export function storeSource({ fullText, evidence, unions }: Repositories, scope:
   };
 }
 
-function lookUp(fullText: FullTextRepository, words: readonly QueryWord[]): Lookup {
-  const totals = fullText.totals();
-  const indexed = rarest(words, (stem) => fullText.frequencyOf(stem));
-  const tail = scanTail(fullText, indexed);
-  const terms = indexed.map((term, index): TailTerm => {
-    const tailIds = tail.idsOf[index]!;
+function lookUp(fullText: FullTextRepository, query: Query, scope: SearchScope): Lookup {
+  const index = scopedIndex(fullText, query, scope) ?? wholeIndex(fullText);
+  const indexed = rarest(query.words, index.countOf);
+  const tail = scanTail(fullText, indexed, index.among);
+  const terms = indexed.map((term, at): TailTerm => {
+    const tailIds = tail.idsOf[at]!;
     return { ...term, messageCount: term.messageCount + tailIds.length, tailIds };
   });
+  const inTail = new Map<string, number>();
   return {
     terms,
-    stemsFrom: (beginning) => stemsFrom(fullText, beginning),
-    found: (query, scope, limit) => found(fullText, { totals, terms, tail }, query, scope, limit),
+    stemsFrom: (beginning) => {
+      countStemsOfTail(fullText, beginning, index.among, inTail);
+      return [...new Set([...fullText.stemsFrom(beginning, STEMS_MAX), ...inTail.keys()])];
+    },
+    countOf: (stem) => index.countOf(stem) + (inTail.get(stem) ?? 0),
+    found: (limit) => found(fullText, { index, terms, tail }, query, scope, limit),
+  };
+}
+
+/** The index, as far as it has messages of a scope's sessions. */
+interface ScopedIndex {
+  /** Only these messages are in it; undefined if all are. */
+  among: { has(messageId: number): boolean } | undefined;
+  /** The number of messages in the sessions, with those of the tail. */
+  messageCount(tail: Tail): number;
+  /** The mean number of words of a message. */
+  lengthMean(tail: Tail): { indexed: number; unindexed: number };
+  countOf(stem: string): number;
+  /** Returns the words that are searched. */
+  affordable(terms: readonly TailTerm[], query: Query): TailTerm[];
+  /** Returns the messages with a stem, and how often they have it. @param holding  Only these are wanted. */
+  occurrences(stem: string, holding: ReadonlySet<number> | undefined): Occurrences;
+}
+
+interface Occurrences {
+  messageIds: number[];
+  counts: number[];
+  /** Counts also the messages that are not wanted. */
+  messageCount: number;
+}
+
+function wholeIndex(fullText: FullTextRepository): ScopedIndex {
+  const { messageCount, wordCount } = fullText.totals();
+  return {
+    among: undefined,
+    messageCount: (tail) => messageCount + tail.messageCount,
+    lengthMean: (tail) => ({
+      indexed: wordCount / messageCount,
+      unindexed: (wordCount + tail.wordCount) / Math.max(1, messageCount + tail.messageCount),
+    }),
+    countOf: (stem) => fullText.frequencyOf(stem),
+    affordable: (terms, { phrases }) => affordable(terms, phrases.length > 0 ? POSTINGS_MAX_AMONG : POSTINGS_MAX),
+    occurrences: (stem, holding) => occurrencesOf(fullText, stem, holding),
+  };
+}
+
+/** Returns undefined if all sessions are searched. */
+function scopedIndex(fullText: FullTextRepository, query: Query, scope: SearchScope): ScopedIndex | undefined {
+  const ids = fullText.idsOf(scope);
+  const sessions = ids === undefined ? fullText.messagesOf(scope) : undefined;
+  if (ids === undefined && sessions === undefined) return undefined;
+  fullText.totals(); // drops frequencies that are too old
+  const among = sessions ?? new Set(ids);
+  const asked = new Set(query.words.map(({ stem }) => stem));
+  const stored = query.words.map((word) => ({ ...word, messageCount: fullText.frequencyOf(word.stem) }));
+  const all = affordable(stored, Number.POSITIVE_INFINITY);
+  const isShort = ids !== undefined || query.phrases.length > 0;
+  const inTime = affordable(stored, isShort ? POSTINGS_MAX_AMONG : POSTINGS_MAX);
+  const isReadWhole = inTime.length < all.length && ids !== undefined && ids.length <= READ_MAX;
+  const common = new Set(isReadWhole ? [] : all.filter((term) => !inTime.includes(term)).map(({ stem }) => stem));
+  const known = isReadWhole ? occurrencesByReading(fullText, all, ids) : new Map<string, Occurrences>();
+  const occurrences = (stem: string): Occurrences => {
+    let found = known.get(stem);
+    if (found === undefined) {
+      found = occurrencesOf(fullText, stem, among);
+      found.messageCount = found.messageIds.length;
+      known.set(stem, found);
+    }
+    return found;
+  };
+  const { messageCount, wordCount } = fullText.wordsOf(scope);
+  return {
+    among,
+    messageCount: () => ids?.length ?? sessions!.span,
+    lengthMean: (tail) => {
+      const words = messageCount === 0 || ids !== undefined ? tail : { messageCount: 0, wordCount: 0 };
+      const mean = (wordCount + words.wordCount) / Math.max(1, messageCount + words.messageCount);
+      return { indexed: mean, unindexed: mean };
+    },
+    countOf: (stem) => {
+      const count = fullText.frequencyOf(stem);
+      const isTooCommon = common.has(stem) || (count > POSTINGS_MAX_AMONG && !asked.has(stem));
+      return count === 0 || isTooCommon ? count : occurrences(stem).messageCount;
+    },
+    affordable: (terms) => affordable(terms, Number.POSITIVE_INFINITY).filter(({ stem }) => !common.has(stem)),
+    occurrences: (stem, holding) => (holding === undefined ? occurrences(stem) : heldOf(occurrences(stem), holding)),
   };
 }
 
 function found(
   fullText: FullTextRepository,
-  { totals, terms: known, tail }: { totals: IndexTotals; terms: readonly TailTerm[]; tail: Tail },
+  { index, terms: known, tail }: { index: ScopedIndex; terms: readonly TailTerm[]; tail: Tail },
   query: Query,
   scope: SearchScope,
   limit: number,
 ): Found {
-  const messageCount = totals.messageCount + tail.messageCount;
-  const hasPhrases = query.phrases.length > 0;
-  const scoped = fullText.idsOf(scope);
-  const all = affordable(known, Number.POSITIVE_INFINITY);
-  const inTime = affordable(known, hasPhrases || scoped !== undefined ? POSTINGS_MAX_AMONG : POSTINGS_MAX);
-  const isReadWhole = inTime.length < all.length && scoped !== undefined && scoped.length <= READ_MAX;
-  const terms = isReadWhole ? all : inTime;
-
+  const messageCount = index.messageCount(tail);
+  const terms = index.affordable(known, query);
   const unindexed = countTail(fullText, terms, query.phrases, scope, {
     idfOfTerm: (term) => idfOf(term.messageCount, messageCount),
     limit,
   });
-  const holding = hasPhrases ? new Set(holders(fullText, query, terms, scope)) : undefined;
-  const inScope = scoped && new Set(scoped);
-  const among = inScope ?? holding ?? fullText.messagesOf(scope);
-  const postings = isReadWhole
-    ? postingsByReading(fullText, terms, scoped, totals)
-    : terms.map((term) => (isIndexed(term) ? postingsOf(fullText, term.stem, totals, among) : NONE));
-
+  const holding = query.phrases.length > 0 ? new Set(holders(fullText, query, terms, scope)) : undefined;
   // Messages of the tail are newer than all indexed messages, so the joined lists are in order.
-  const wordCountMean = (totals.wordCount + tail.wordCount) / Math.max(1, messageCount);
+  const means = index.lengthMean(tail);
   const wanted = unindexed.filter(({ isWanted }) => isWanted);
   wanted.sort((left, right) => left.messageId - right.messageId);
-  const tailCounts = tailCountsOf(terms, unindexed, inScope);
+  const tailCounts = tailCountsOf(terms, unindexed);
   return {
-    messageCount: scoped?.length ?? messageCount,
-    terms: terms.map((term, index) => {
-      const { indexedCount, ...indexed } = postings[index]!;
-      const held = holding === undefined ? indexed : heldOf(indexed, holding);
-      const newer = postingsIn(wanted, index, wordCountMean);
+    messageCount,
+    terms: terms.map((term, at) => {
+      const older = isIndexed(term) ? index.occurrences(term.stem, holding) : NONE;
+      const newer = postingsIn(wanted, at, means.unindexed);
       return {
         term,
-        holderCount: (scoped === undefined ? indexedCount : indexed.messageIds.length) + tailCounts[index]!,
-        postings: newer.messageIds.length === 0 ? held : joined(held, newer),
+        holderCount: older.messageCount + tailCounts[at]!,
+        postings: joined(postingsOf(fullText, older, means.indexed), newer),
       };
     }),
   };
 }
 
-/** `indexedCount` counts all indexed messages that hold the stem. */
-type IndexedPostings = Postings & { indexedCount: number };
-
-const NONE: IndexedPostings = { messageIds: [], shares: [], indexedCount: 0 };
+const NONE: Occurrences = { messageIds: [], counts: [], messageCount: 0 };
 
 function isIndexed({ messageCount, tailIds }: TailTerm): boolean {
   return messageCount > tailIds.length;
 }
 
 /**
- * Reads the postings of a stem from the index. SQLite's `bm25` gives equal scores in five times the time.
+ * Reads the occurrences of a stem from the index. SQLite's `bm25` gives equal scores in five times the time.
  *
  * @param among  Only these messages are returned; all are counted.
  */
-function postingsOf(
+function occurrencesOf(
   fullText: FullTextRepository,
   stem: string,
-  { wordCount, messageCount }: IndexTotals,
   among: { has(messageId: number): boolean } | undefined,
-): IndexedPostings {
+): Occurrences {
   const messageIds: number[] = [];
   const counts: number[] = [];
-  let indexedCount = 0;
+  let messageCount = 0;
   let last = -1;
   let isAmong = false;
   for (const id of fullText.occurrences(stem)) {
     if (id !== last) {
       last = id;
-      indexedCount += 1;
+      messageCount += 1;
       isAmong = among === undefined || among.has(id);
       if (isAmong) {
         messageIds.push(id);
@@ -147,32 +215,40 @@ function postingsOf(
       }
     } else if (isAmong) counts[counts.length - 1]! += 1;
   }
-  const lengths = fullText.lengthsOf(messageIds);
-  const lengthMean = wordCount / messageCount;
-  const shares = counts.map((count, index) => saturate(count, lengths[index]! / lengthMean));
-  return { messageIds, shares, indexedCount };
+  return { messageIds, counts, messageCount };
 }
 
-/** Computes the postings of a small scope from its texts. Reading the index would be slower. */
-function postingsByReading(
+function postingsOf(fullText: FullTextRepository, { messageIds, counts }: Occurrences, lengthMean: number): Postings {
+  const lengths = fullText.lengthsOf(messageIds);
+  return { messageIds, shares: counts.map((count, index) => saturate(count, lengths[index]! / lengthMean)) };
+}
+
+/** Counts the words of a small scope in its texts. Reading the index would be slower. */
+function occurrencesByReading(
   fullText: FullTextRepository,
-  terms: readonly TailTerm[],
+  terms: readonly { stem: string }[],
   scoped: readonly number[],
-  { wordCount, messageCount }: IndexTotals,
-): IndexedPostings[] {
+): Map<string, Occurrences> {
   const newestId = fullText.newestId();
   const ids = scoped.filter((id) => id <= newestId).sort((left, right) => left - right);
   const stems = terms.map(({ stem }) => stem);
   const messages = countStems(fullText.texts(ids), stems);
-  return terms.map((_, index) => {
-    const postings = postingsIn(messages, index, wordCount / messageCount);
-    return { ...postings, indexedCount: postings.messageIds.length };
-  });
+  return new Map(
+    stems.map((stem, index) => {
+      const holding = messages.filter(({ counts }) => counts[index]! > 0);
+      const messageIds = holding.map(({ messageId }) => messageId);
+      return [stem, { messageIds, counts: holding.map(({ counts }) => counts[index]!), messageCount: holding.length }];
+    }),
+  );
 }
 
-function heldOf({ messageIds, shares }: Postings, holding: ReadonlySet<number>): Postings {
+function heldOf({ messageIds, counts, messageCount }: Occurrences, holding: ReadonlySet<number>): Occurrences {
   const isHeld = messageIds.map((id) => holding.has(id));
-  return { messageIds: messageIds.filter((_, at) => isHeld[at]), shares: shares.filter((_, at) => isHeld[at]) };
+  return {
+    messageIds: messageIds.filter((_, at) => isHeld[at]),
+    counts: counts.filter((_, at) => isHeld[at]),
+    messageCount,
+  };
 }
 
 function joined(older: Postings, newer: Postings): Postings {
@@ -194,13 +270,17 @@ function holders(fullText: FullTextRepository, query: Query, terms: readonly Tai
   return ids;
 }
 
-/** Returns the stems with this beginning, and how many messages have each. */
-function stemsFrom(fullText: FullTextRepository, beginning: string): Map<string, number> {
-  const stems = new Map(fullText.stemsFrom(beginning, STEMS_MAX));
+/** Counts the stems with a beginning in the messages that are not indexed yet. */
+function countStemsOfTail(
+  fullText: FullTextRepository,
+  beginning: string,
+  among: { has(messageId: number): boolean } | undefined,
+  counts: Map<string, number>,
+): void {
   const inTail = new RegExp(`(?<![\\p{L}\\p{N}])${beginning}\\p{L}+`, "gu");
-  for (const [, text] of fullText.eachOfTail()) {
+  for (const [id, text] of fullText.eachOfTail()) {
+    if (among?.has(id) === false) continue;
     const found = new Set(searchable(text).match(inTail)?.map(searchStem));
-    for (const stem of found) stems.set(stem, (stems.get(stem) ?? 0) + 1);
+    for (const stem of found) counts.set(stem, (counts.get(stem) ?? 0) + 1);
   }
-  return stems;
 }

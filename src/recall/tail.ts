@@ -16,14 +16,23 @@ export interface Tail extends IndexTotals {
   idsOf: readonly (readonly number[])[];
 }
 
-/** Reads the tail once. This takes 5 µs for a message of 600 characters. */
-export function scanTail(fullText: FullTextRepository, terms: readonly { stem: string }[]): Tail {
+/**
+ * Reads the tail once. This takes 5 µs for a message of 600 characters.
+ *
+ * @param among  Other messages are left out.
+ */
+export function scanTail(
+  fullText: FullTextRepository,
+  terms: readonly { stem: string }[],
+  among?: { has(messageId: number): boolean },
+): Tail {
   const beginnings = terms.map(({ stem }) => ({ beginning: stemBeginning(stem), tailIds: [] as number[] }));
   let messageCount = 0;
   let chars = 0;
   let sample: string[] = [];
   let step = 1; // every step-th message is in the sample
   for (const [id, text] of fullText.eachOfTail()) {
+    if (among?.has(id) === false) continue;
     if (messageCount++ % step === 0) sample.push(text);
     if (sample.length > SAMPLE_MAX) {
       sample = sample.filter((_, index) => index % 2 === 0);
@@ -82,17 +91,11 @@ export function countTail(
  * Estimates how many messages of the tail hold each term. `tailIds` also has messages that hold only the beginning of the
  * stem. So the share of true hits is measured on the counted messages, and applied to all.
  */
-export function tailCountsOf(
-  terms: readonly TailTerm[],
-  messages: readonly TailMessage[],
-  among?: ReadonlySet<number>,
-): number[] {
-  const counted = messages.filter(({ messageId }) => among?.has(messageId) ?? true);
+export function tailCountsOf(terms: readonly TailTerm[], counted: readonly TailMessage[]): number[] {
   const countedIds = new Set(counted.map(({ messageId }) => messageId));
   return terms.map(({ tailIds }, index) => {
-    const ids = among === undefined ? tailIds : tailIds.filter((id) => among.has(id));
-    const idCount = ids.filter((id) => countedIds.has(id)).length;
+    const idCount = tailIds.filter((id) => countedIds.has(id)).length;
     const holdingCount = counted.filter(({ counts }) => counts[index]! > 0).length;
-    return idCount === 0 ? 0 : (ids.length * holdingCount) / idCount;
+    return idCount === 0 ? 0 : (tailIds.length * holdingCount) / idCount;
   });
 }

@@ -2,7 +2,7 @@ import type Database from "better-sqlite3";
 import { StoreError } from "../core/errors.ts";
 import type { StoreDatabase } from "./open.ts";
 import { Repository } from "./repository.ts";
-import { type SearchScope, SessionMessages, scopeCondition, sessionCondition } from "./search-scope.ts";
+import { type SearchScope, SessionMessages, sampleStep, scopeCondition, sessionCondition } from "./search-scope.ts";
 import type { Statement } from "./statement.ts";
 
 /** `idsOf` returns the messages of a scope if there are at most this many. Each takes 0.1 µs. */
@@ -79,8 +79,8 @@ export class FullTextRepository extends Repository {
   readonly #setAverages = this.statement<[block: Buffer]>`UPDATE messages_fts_data SET block = ? WHERE id = 1`;
   readonly #frequency = this.statement<[stem: string], number>`
     SELECT doc FROM messages_fts_terms WHERE term = ?`.pluck();
-  readonly #stemsFrom = this.statement<[from: string, to: string, limit: number], [stem: string, count: number]>`
-    SELECT term, doc FROM messages_fts_terms WHERE term >= ? AND term < ? LIMIT ?`.raw();
+  readonly #stemsFrom = this.statement<[from: string, to: string, limit: number], string>`
+    SELECT term FROM messages_fts_terms WHERE term >= ? AND term < ? LIMIT ?`.pluck();
   readonly anyWord = this.statement<[], string>`SELECT term FROM messages_fts_terms LIMIT 1`.pluck().get;
   /** Counts messages that are neither in the index nor in its tail. */
   readonly missingCount = this.statement<[], number>`
@@ -216,8 +216,8 @@ export class FullTextRepository extends Repository {
     return count;
   }
 
-  /** Returns indexed stems that have a beginning, and how many messages hold each. */
-  stemsFrom(beginning: string, limit: number): [stem: string, count: number][] {
+  /** Returns indexed stems that have a beginning. */
+  stemsFrom(beginning: string, limit: number): string[] {
     return this.#stemsFrom.all(beginning, `${beginning}\u{10ffff}`, limit);
   }
 
@@ -296,9 +296,25 @@ export class FullTextRepository extends Repository {
     );
   }
 
+  /**
+   * Counts the indexed messages of a scope's sessions, and their words. Of more than 5,000 messages, a sample is counted: those whose
+   * ids are multiples of `sampleStep`.
+   */
+  wordsOf(scope: SearchScope): IndexTotals {
+    const { sql, values } = sessionCondition(scope);
+    return this.#kept(`words ${sql}`, values, () => {
+      const sessions = this.idsOf(scope) === undefined ? this.messagesOf(scope)! : undefined;
+      const ids = sessions === undefined ? this.idsOf(scope)! : sessions.multiplesOf(sampleStep(sessions.span));
+      const [, sizes] = this.#sizes.one(JSON.stringify(ids));
+      const counts = varintsOf(Buffer.from(sizes ?? "", "hex"));
+      return { messageCount: counts.length, wordCount: counts.reduce((sum, count) => sum + count, 0) };
+    });
+  }
+
   #readSharedOf(sql: string, values: Value[]): SessionMessages {
     const all = this.#scopedStatement<[string]>(`SELECT json_group_array(m.id) FROM messages m WHERE ${sql}`);
-    return new SessionMessages([], new Set(JSON.parse(all.one(...values)[0]) as number[]));
+    const ids = JSON.parse(all.one(...values)[0]) as number[];
+    return new SessionMessages([], new Set(ids), ids.length);
   }
 
   /** Returns what an earlier call read for a scope. If anyone has written since, reads it again. */
@@ -317,8 +333,10 @@ export class FullTextRepository extends Repository {
   /** A session whose messages have consecutive ids takes two lookups, or 3 µs. */
   #readMessagesOf(sql: string, values: Value[]): SessionMessages {
     // Ids rise at least as fast as seqs. So if both distances are equal, no other session's message is in between.
-    const sessions = this.#scopedStatement<[id: string, firstId: number, lastId: number, isRange: number]>(
-      `SELECT s.id, m.id, z.id, z.id - m.id = z.seq - m.seq
+    const sessions = this.#scopedStatement<
+      [id: string, firstId: number, lastId: number, isRange: number, span: number]
+    >(
+      `SELECT s.id, m.id, z.id, z.id - m.id = z.seq - m.seq, z.seq - m.seq + 1
        FROM sessions s
        CROSS JOIN messages m ON m.session_id = s.id AND m.seq = (SELECT min(seq) FROM messages WHERE session_id = s.id)
        CROSS JOIN messages z ON z.session_id = s.id AND z.seq = (SELECT max(seq) FROM messages WHERE session_id = s.id)
@@ -327,7 +345,8 @@ export class FullTextRepository extends Repository {
     const ranges = sessions.filter(([, , , isRange]) => isRange === 1).map(([, first, last]) => [first, last] as const);
     const others = sessions.filter(([, , , isRange]) => isRange === 0).map(([id]) => id);
     const ids = others.length === 0 ? [] : (JSON.parse(this.#idsOfSessions.one(JSON.stringify(others))) as number[]);
-    return new SessionMessages(ranges, new Set(ids));
+    const span = sessions.reduce((sum, [, , , , own]) => sum + own, 0);
+    return new SessionMessages(ranges, new Set(ids), span);
   }
 
   #corrupt(reason: string): StoreError {

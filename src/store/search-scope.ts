@@ -1,6 +1,9 @@
 import type { Part, Role } from "../core/message.ts";
 import { type PathRepository, type Piece, pastOf } from "./paths.ts";
 
+/** At least this many messages of a large scope are sampled, and at most twice as many. */
+const SAMPLED_MIN = 256;
+
 /** The messages that a search may find. Each option narrows them; an empty list leaves none. */
 export interface SearchScope {
   project?: string;
@@ -82,17 +85,37 @@ function both(conditions: readonly Condition[]): Condition {
   return { sql: asked.map(({ sql }) => sql).join(" AND "), values: asked.flatMap(({ values }) => values) };
 }
 
+/**
+ * Returns the step of the ids that are sampled to learn how long messages are. It is odd, so that a sample of a conversation has
+ * messages of both sides. It seldom changes.
+ */
+export function sampleStep(messageCount: number): number {
+  return 2 ** Math.floor(Math.log2(messageCount / SAMPLED_MIN)) + 1;
+}
+
 /** The messages of some sessions. Most sessions are written without interruption, so their ids are a range. */
 export class SessionMessages {
   readonly #firstIds: Float64Array;
   readonly #lastIds: Float64Array;
   readonly #others: ReadonlySet<number>;
+  /** The number of messages, if none was forgotten between others of its session. */
+  readonly span: number;
 
   /** @param ranges  The first and the last id of each session whose ids are a range, in order. */
-  constructor(ranges: readonly (readonly [number, number])[], others: ReadonlySet<number>) {
+  constructor(ranges: readonly (readonly [number, number])[], others: ReadonlySet<number>, span: number) {
+    this.span = span;
     this.#firstIds = Float64Array.from(ranges, ([first]) => first);
     this.#lastIds = Float64Array.from(ranges, ([, last]) => last);
     this.#others = others;
+  }
+
+  /** Returns the ids that are multiples of a number. Those of forgotten messages may be among them. */
+  multiplesOf(step: number): number[] {
+    const ids = [...this.#others].filter((id) => id % step === 0);
+    this.#firstIds.forEach((first, index) => {
+      for (let id = Math.ceil(first / step) * step; id <= this.#lastIds[index]!; id += step) ids.push(id);
+    });
+    return ids;
   }
 
   has(messageId: number): boolean {

@@ -59,6 +59,9 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("keep" as const) }) },
 );
 
+/** What is said in another project of the store: it makes words common, known and long that are not so in the searched one. */
+const ELSEWHERE = ["regoin regoin lock", "tower ".repeat(40), "deploi the session", "404 404 lens", "Ann"];
+
 const QUERIES = [
   "lock region",
   '"the tower"',
@@ -81,7 +84,9 @@ test("a search of the hub gives the order and the scores of the store", async ()
       const project = `p${projectCount++}`;
       await inFolderAsync(async (folder) => {
         const store = openStore(join(folder, "local.db"));
+        const elsewhere = store.session("elsewhere", { project: "another" });
         for (const done of steps) {
+          elsewhere.appendAll(ELSEWHERE.map((content) => ({ role: "user", content })));
           if (done.kind === "keep") mergedCount += (await hub.keep()).mergedCount;
           else if (done.kind === "say") {
             store.session(done.session, { project }).appendAll(done.messages as MessageInput[]);
@@ -134,11 +139,25 @@ function changed(
 async function compare(store: Store, hub: Hub, project: string, queries: readonly string[]): Promise<number> {
   store.verify({ rebuild: true });
   let count = 0;
+  const [{ from, to }] = store.query(
+    `SELECT coalesce(min(m.created_at_ms), 0) AS "from", coalesce(max(m.created_at_ms), 0) AS "to"
+     FROM messages m JOIN sessions s ON s.id = m.session_id WHERE s.project = '${project}'`,
+  ) as [{ from: number; to: number }];
+  const middle = Math.floor((from + to) / 2);
   for (const query of queries) {
-    const local = await store.recall(query, { project, limit: 30, explain: true });
-    const found = await hub.recall(query, { project, limit: 30, explain: true });
-    expect(found.map(comparable)).toEqual(local.map(comparable));
-    count += local.length;
+    for (const options of [
+      {},
+      { roles: ["assistant" as const] },
+      { sinceMs: middle },
+      { roles: ["user" as const, "system" as const], untilMs: middle },
+      { by: "session" as const, near: { fromMs: from, toMs: middle } },
+    ]) {
+      const asked = { project, limit: 30, explain: true, ...options };
+      const local = await store.recall(query, asked);
+      const found = await hub.recall(query, asked);
+      expect(found.map(comparable)).toEqual(local.map(comparable));
+      count += local.length;
+    }
   }
   return count;
 }
@@ -187,6 +206,47 @@ describe("a large project", () => {
       await hub.close();
     });
   });
+
+  test("of more than 5,000 messages is searched as in the store, whatever other projects of the store say", async () => {
+    await inFolderAsync(async (folder) => {
+      const hub = await openHub(asRole(url, WRITER));
+      const store = openStore(join(folder, "local.db"));
+      const project = "larger";
+      const saying = (session: string, at: number, count: number): MessageInput[] =>
+        Array.from({ length: count }, (_, index) => {
+          const number = 7 * at + index;
+          const content = `${WORDS[number % WORDS.length]} w${number % 900} ${"common ".repeat(number % 5)}of ${session}`;
+          return { role: index % 2 === 0 ? "user" : "assistant", content };
+        });
+      for (let round = 0; round < 11; round++) {
+        for (const session of ["even", "odd", `s${round}`]) {
+          store.session(session, { project }).appendAll(saying(session, round, 160));
+        }
+        store
+          .session("elsewhere", { project: "another" })
+          .appendAll([
+            ...saying("elsewhere", round, 300),
+            ...ELSEWHERE.map((content) => ({ role: "user" as const, content })),
+          ]);
+      }
+      await hub.push(store, { projects: [project] });
+      const queries = ["lock w17 common", "deploi regoin w8", '"of s3" tower', "who said lens in even?"];
+      expect(await compare(store, hub, project, queries)).toBeGreaterThan(500);
+      for (const session of ["even", "s3"]) {
+        const rows = store.query(
+          `SELECT id FROM messages WHERE session_id = '${session}' AND seq IN (0, 5, 40, 41, 42, 100, 159)`,
+        );
+        store.forget(session, { messageIds: rows.map(({ id }) => id as number) });
+      }
+      store.forget("s5");
+      await hub.push(store, { projects: [project] });
+      expect(await compare(store, hub, project, queries)).toBeGreaterThan(500);
+      await hub.keep();
+      expect(await compare(store, hub, project, queries)).toBeGreaterThan(500);
+      store.close();
+      await hub.close();
+    });
+  }, 120_000);
 
   test("has its words in buckets, which are read by index conditions under row-level security", async () => {
     await run(url, "ANALYZE coppice.buckets");
