@@ -2,7 +2,7 @@ import type { PoolClient } from "pg";
 import { StoreError } from "../core/errors.ts";
 import { internalsOf } from "../session/opened-store.ts";
 import type { Store } from "../session/store.ts";
-import { hubNotesOf, keepNotes, notedSessions, setCopy } from "../store/hub-notes.ts";
+import { hubNotesOf, keepNotes, type NotedSession, notedSessions, setCopy } from "../store/hub-notes.ts";
 import { storeIdOf } from "../store/id-blocks.ts";
 import { assertWhole } from "../store/paths.ts";
 import type { Repositories } from "../store/repositories.ts";
@@ -273,14 +273,24 @@ class OpenedHub implements Hub {
   ): Promise<void> {
     const { projects, team, signal } = options;
     const noted = repositories.database.read(() => notedSessions(repositories));
-    for (const { sessionId, project, createdAtMs, origin = storeId } of noted ?? []) {
-      const finding = (client: PoolClient) => findPlace(this.#connection, client, project ?? "", team);
-      const place = await this.#connection.transaction(finding, signal);
+    const places = new Map<string, HubPlace | undefined>();
+    const done: NotedSession[] = [];
+    for (const note of noted ?? []) {
+      const { sessionId, createdAtMs, origin = storeId } = note;
+      const project = note.project ?? "";
+      const isShared = projects.includes(project);
+      if (!places.has(project)) {
+        const find = isShared ? placeOfProject : findPlace;
+        const finding = (client: PoolClient) => find(this.#connection, client, project, team);
+        places.set(project, await this.#connection.transaction(finding, signal));
+      }
+      const place = places.get(project);
+      if (place === undefined) continue;
       const name = { id: sessionId, origin, storeId };
-      const isShared = projects.includes(project ?? "");
-      if (place !== undefined) await forgetOnHub(this.#connection, place, name, { createdAtMs, isShared }, signal);
+      if (await forgetOnHub(this.#connection, place, name, { createdAtMs, isShared }, signal)) done.push(note);
     }
-    if (noted === undefined || noted.length > 0) keepNotes(repositories, noted ?? []);
+    // A copy of this file may still push the others.
+    if (noted === undefined || done.length > 0) keepNotes(repositories, done);
   }
 
   async pull(store: Store, sessionId: string, options: PullOptions = {}): Promise<PulledSession> {

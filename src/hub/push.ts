@@ -157,6 +157,7 @@ async function pushWhole(
  * @param createdAtMs  When the session began, if that is known. Only copies that began then are forgotten, too.
  * @param isShared  True if its project goes to the hub. Then a copy is refused even if the session was never pushed. Without it, the
  *   hub does not learn the id of a session that it never had.
+ * @returns false if the hub does not have the session and has not learned its id.
  */
 export async function forgetOnHub(
   hub: HubConnection,
@@ -164,16 +165,18 @@ export async function forgetOnHub(
   name: PushedName,
   { createdAtMs, isShared }: { createdAtMs: number | undefined; isShared: boolean },
   signal?: AbortSignal,
-): Promise<void> {
-  await hub.transaction(async (client) => {
+): Promise<boolean> {
+  return hub.transaction(async (client) => {
     const row = isShared ? await lockSession(client, place, name) : await lockKnown(client, place, name);
-    if (row === undefined || row.is_forgotten) return;
+    if (row === undefined) return false;
+    if (row.is_forgotten) return true;
     const key = { ...place, sessionNo: row.session_no };
     await burySession(client, key);
     await client.query(
       "UPDATE coppice.sessions SET created_at_ms = coalesce(created_at_ms, $3) WHERE place = $1 AND session_no = $2",
       [key.place, key.sessionNo, createdAtMs ?? null],
     );
+    return true;
   }, signal);
 }
 

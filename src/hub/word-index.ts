@@ -88,12 +88,17 @@ export class WordIndexReader implements HubIndex {
       if (decoded === undefined) damaged.add(segment);
       return decoded === undefined ? [] : new LoadedSegment(place, segment, decoded);
     });
-    const count = loaded.reduce((sum, { segment }) => sum + segment.messages.length, 0);
-    const others = [...this.#kept.values()].reduce((sum, { segment }) => sum + segment.messages.length, 0);
-    if (count + others > this.#keptMax) this.#kept.clear();
-    if (count <= this.#keptMax) for (const segment of loaded) this.#kept.set(segment.number, segment);
+    const own = new Map(loaded.map((segment) => [segment.number, segment]));
+    if (messageCountOf(new Map([...this.#kept, ...own])) > this.#keptMax) this.#kept.clear();
+    if (messageCountOf(own) <= this.#keptMax) for (const [number, segment] of own) this.#kept.set(number, segment);
     return loaded;
   }
+}
+
+function messageCountOf(segments: ReadonlyMap<number, LoadedSegment>): number {
+  let count = 0;
+  for (const { segment } of segments.values()) count += segment.messages.length;
+  return count;
 }
 
 async function fetchMissing(

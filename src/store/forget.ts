@@ -5,7 +5,7 @@ import { isCode } from "./connect.ts";
 import { derive } from "./derive.ts";
 import type { DeriveOptions } from "./features.ts";
 import type { FullTextRepository } from "./full-text.ts";
-import { hubNotesOf, noteForgotten } from "./hub-notes.ts";
+import { hubNotesOf, noteForgotten, originalsOf } from "./hub-notes.ts";
 import { assertUnshared, assertUnsharedMessage } from "./paths.ts";
 import type { Repositories } from "./repositories.ts";
 import { assertOnPath, type SessionRow } from "./sessions.ts";
@@ -242,7 +242,7 @@ function buryMessages(
 
 /**
  * If messages were taken out of a session that another store had taken, the session's transcript still has them. Notes their names
- * in that session, so that no import takes them back into it.
+ * in that session, so that no import takes them back into it, and in the fork, so that `restore` of the fork finds them.
  */
 function buryInParent(
   repositories: Repositories,
@@ -253,11 +253,12 @@ function buryInParent(
   if (parentSessionId === null || hubNotesOf(repositories, parentSessionId).forkId !== id) return;
   const { tombstones } = repositories;
   const digests = tombstones.makeDigests();
-  const sessionDigest = digests.session(parentSessionId);
   const rows = tombstones.named(JSON.stringify(ids)).flatMap(({ id: messageId, externalId }) => {
-    return externalId === null
-      ? []
-      : { digest: digests.message(parentSessionId, externalId), sessionDigest, messageId, forgottenAtMs };
+    if (externalId === null) return [];
+    return [parentSessionId, id].map((sessionId) => {
+      const [digest, sessionDigest] = [digests.message(sessionId, externalId), digests.session(sessionId)];
+      return { digest, sessionDigest, messageId, forgottenAtMs };
+    });
   });
   tombstones.add(rows);
 }
@@ -282,7 +283,11 @@ export function restoreForgotten(
   const { database, tombstones, importedFiles, generations } = repositories;
   return database.write("restore", () => {
     const digests = tombstones.digests();
+    const wanted = new Set(messageIds);
+    const ids = tombstones.ofSession(sessionId).flatMap(({ messageId }) => messageId ?? []);
     if (digests === undefined || tombstones.delete(digests.session(sessionId), messageIds) === 0) return false;
+    const restored = messageIds === undefined ? ids : ids.filter((id) => wanted.has(id));
+    for (const original of originalsOf(repositories, sessionId)) tombstones.delete(digests.session(original), restored);
     importedFiles.clear();
     generations.countRewrite(); // a watch that left the messages out must not note their files as imported
     return true;

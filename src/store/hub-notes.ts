@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Repositories } from "./repositories.ts";
 import type { SessionRow } from "./sessions.ts";
 
@@ -38,6 +39,14 @@ export function hubNotesOf({ settings }: Pick<Repositories, "settings">, session
   return (settings.get(nameOf(sessionId)) as HubNotes | undefined) ?? {};
 }
 
+/** Returns the sessions whose messages only this store had, and which are now in a fork. */
+export function originalsOf({ settings }: Pick<Repositories, "settings">, forkId: string): string[] {
+  return settings
+    .startingWith(nameOf(""))
+    .filter(({ value }) => (value as HubNotes).forkId === forkId)
+    .map(({ name }) => name.slice(nameOf("").length));
+}
+
 export type HubNoteChanges = { [Name in keyof HubNotes]: HubNotes[Name] | undefined };
 
 /** Changes some of the notes. A value of undefined removes one. Call it inside a transaction. */
@@ -61,13 +70,12 @@ export function notedSessions({ settings }: Repositories): readonly NotedSession
   return settings.get(FORGOTTEN) as NotedSession[] | undefined;
 }
 
-/** Keeps a note of each session that is forgotten from now on. @param done  Sessions that the hub has forgotten. */
+/** Notes each session that is forgotten from now on. @param done  Notes of sessions that the hub has forgotten. They are deleted. */
 export function keepNotes(repositories: Repositories, done: readonly NotedSession[]): void {
   const { database, settings } = repositories;
-  const ids = new Set(done.map(({ sessionId }) => sessionId));
   database.write("push", () => {
     const noted = notedSessions(repositories) ?? [];
-    const rest = noted.filter(({ sessionId }) => !ids.has(sessionId));
+    const rest = noted.filter((note) => !done.some((one) => isDeepStrictEqual(one, note)));
     settings.set(FORGOTTEN, rest);
   });
 }

@@ -1,4 +1,4 @@
-import { eq } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import { Repository } from "./repository.ts";
 import { storeSettings } from "./schema.ts";
 
@@ -7,6 +7,11 @@ export class StoreSettingRepository extends Repository {
   /** Returns undefined if the setting was never set. */
   get(name: string): unknown {
     return this.orm.select().from(storeSettings).where(eq(storeSettings.name, name)).get()?.value;
+  }
+
+  startingWith(beginning: string): { name: string; value: unknown }[] {
+    const begins = sql`substr(${storeSettings.name}, 1, ${beginning.length}) = ${beginning}`;
+    return this.orm.select().from(storeSettings).where(begins).all();
   }
 
   set(name: string, value: unknown): void {

@@ -118,6 +118,27 @@ test("a session under the id of a forgotten copy is the store's own", async () =
   expect(home.resume("s").messages()).toHaveLength(4);
 });
 
+test.each([
+  ["its project", WEB],
+  ["another project", { projects: ["api"] }],
+])(
+  "a session forgotten before the hub had its project stays forgotten: the store then pushes %s",
+  async (_, pushed) => {
+    const { url, hub, store, copy } = await copiedStore();
+    store.session("other", { project: "api" }).appendAll(talk(1));
+    await hub.push(store, { projects: ["api"] });
+    store.session("s", { project: "web" }).appendAll(talk(4));
+    const other = await copy();
+    store.forget("s");
+    await hub.push(store, pushed);
+    await hub.push(other, WEB);
+    await hub.push(store, pushed);
+    expect(await run(url, "SELECT session_id FROM coppice.sessions WHERE message_count > 0")).toEqual([
+      { session_id: "other" },
+    ]);
+  },
+);
+
 test("what was forgotten before the hub had it deletes nothing, and no copy brings it there", async () => {
   const { url, hub, store, copy } = await copiedStore();
   store.session("other", { project: "web" }).appendAll(talk(1));
@@ -614,6 +635,24 @@ test("what was forgotten of a fork is brought back by no transcript", async () =
   home.forget(fork.id);
   session.appendAll([...said, user("more", { id: "m4" }), user("new", { id: "m5" })]);
   expect(textsOf(await sent())).toEqual(["new"]);
+});
+
+test("what was forgotten of a fork can be imported again after it was restored", async () => {
+  const { hub, home, session, sent } = await takenSession();
+  const said = ["m1", "m2", "m3"].map((id) => user(`said as ${id}`, { id }));
+  session.appendAll(said);
+  const fork = await sent();
+  const [first, second] = fork.messages();
+  for (const { id } of [first!, second!]) home.forget(fork.id, { messageIds: [id] });
+  await hub.push(home, WEB);
+  expect(home.restore(fork.id, { messageIds: [first!.id] })).toBe(true);
+  session.appendAll([...said, user("more", { id: "m4" })]);
+  expect(textsOf(await sent()).sort()).toEqual(["more", "said as m1", "said as m3"]);
+  home.forget(fork.id);
+  await hub.push(home, WEB);
+  expect(home.restore(fork.id)).toBe(true);
+  session.appendAll([...said, user("last", { id: "m5" })]);
+  expect(textsOf(await sent())).toEqual(["said as m1", "said as m2", "said as m3", "last"]);
 });
 
 test("a message of a fork that has grown or was changed goes on in a second one", async () => {
