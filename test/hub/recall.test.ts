@@ -277,6 +277,21 @@ describe("a large project", () => {
   });
 });
 
+test("projects that fit into memory together stay there", async () => {
+  const url = await readyDatabase();
+  const [connection, store, hub] = [await openedHub(url), temporaryStore(), await openedHubOf(url)];
+  const projects = ["web", "api"];
+  for (const project of projects) store.session(`s of ${project}`, { project }).appendAll(talk(10));
+  await hub.push(store, { projects });
+  const index = new WordIndexReader(connection, 25);
+  const loaded = (project: string) => index.reading(({ segments }) => segments(project, new Set()));
+  const [web, api] = [await loaded("web"), await loaded("api")];
+  for (let round = 0; round < 3; round++) {
+    expect((await loaded("web"))[0]).toBe(web[0]);
+    expect((await loaded("api"))[0]).toBe(api[0]);
+  }
+});
+
 test("searches at once read projects that do not fit into memory together", async () => {
   const url = await readyDatabase();
   const [connection, store] = [await openedHub(url), temporaryStore()];
