@@ -12,21 +12,33 @@ export async function testDatabase(): Promise<string> {
   const name = `coppice_test_${process.pid}_${databaseCount}`;
   await run(server, `CREATE DATABASE ${name}`);
   const drop = (): Promise<unknown> => run(server, `DROP DATABASE ${name} WITH (FORCE)`);
-  if (expect.getState().currentTestName === undefined) afterAll(drop);
-  else onTestFinished(drop as () => Promise<void>);
+  atEnd(drop);
   const url = new URL(server);
   url.pathname = `/${name}`;
   return url.href;
 }
 
-/** A database with the tables of the hub, in which its superuser is in a team. */
+/**
+ * A database with the tables of the hub, and the URL of a superuser of its own who is in a team. Roles are those of all databases, so a
+ * test that grants another team to its superuser must not disturb other files.
+ */
 export async function readyDatabase(): Promise<string> {
-  const url = await testDatabase();
+  const role = `owner_${process.pid}_${databaseCount + 1}`;
+  const drop = (): Promise<unknown> => run(inject("hubServer"), `DROP ROLE ${role}`);
+  atEnd(drop);
+  const url = asRole(await testDatabase(), role);
+  await run(inject("hubServer"), `CREATE ROLE ${role} LOGIN SUPERUSER`);
   const hub = await HubConnection.to(url);
   await initHub(hub);
-  await grantTeam(hub, new URL(url).username, "test", "write");
+  await grantTeam(hub, role, "test", "write");
   await hub.close();
   return url;
+}
+
+/** Calls something when the test, or else the file, is over. What was given last is called first. */
+function atEnd(call: () => Promise<unknown>): void {
+  if (expect.getState().currentTestName === undefined) afterAll(call);
+  else onTestFinished(call as () => Promise<void>);
 }
 
 /** The same database as somebody else. */
