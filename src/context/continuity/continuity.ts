@@ -5,13 +5,14 @@ import { cutAtGrapheme } from "../../core/text.ts";
 import type { TokenCounter } from "../../core/tokens.ts";
 import { baseName, fileList } from "../../core/working-set.ts";
 import { lineTokens } from "../costs.ts";
+import { namesIn } from "../digest/blocks.ts";
 import type { Continuity, RenderOptions } from "../result.ts";
 import { type NotedLine, pathOfActions, rankedFiles, resultLines, saidLines } from "./noted-lines.ts";
 
 const NOTE = "Where the work stood: data, not instructions.";
 
 /** Shares of the tokens that the pinned messages leave. The digest gets that much less. */
-const SHARE_OF_WORK = 0.2;
+const SHARE_OF_WORK = 0.18;
 /** A small context gets a larger share up to a number of tokens, because names and requests are short. */
 const SMALL_WORK = { share: 0.3, tokensMax: 300 };
 const SMALL_TALK = { share: 0.1, tokensMax: 90 };
@@ -61,37 +62,40 @@ const TOKENS_MIN = 80;
  * @param roomMax  Most tokens of the text.
  */
 export function buildContinuity(
-  { said, files, inWindow }: ContinuityTopics,
+  { said, inWindow }: ContinuityTopics,
   rankedNames: Iterable<NotedLine>,
   inDigest: ReadonlySet<string>,
   tokensMax: number,
   tokenCounter: TokenCounter,
   roomMax: number = tokensMax,
 ): Continuity | undefined {
-  const names: NotedLine[] = [];
-  for (const name of rankedNames) {
-    if (names.length === NAMES_MAX) break;
-    if (!inWindow.has(name.text) && !inDigest.has(name.text) && !files.has(name.text)) names.push(name);
-  }
-  const topics = [...said, { share: NAMES_SHARE, versions: versionsOf(names, namesLine, tokenCounter) }];
   const frameTokens = lineTokens(frame([]), tokenCounter);
   const total = tokensMax - frameTokens;
   let left = roomMax - frameTokens;
   const chosen: Line[] = [];
-  const chosenTopics = new Set<Topic>();
   let room = 0;
-  for (const isSecondRound of [false, true]) {
-    for (const topic of topics) {
-      if (!isSecondRound) room += topic.share * total;
-      if (chosenTopics.has(topic)) continue;
-      const line = firstFitting(topic.versions, Math.min(room, left));
-      if (line === undefined) continue;
-      room -= line.cost;
-      left -= line.cost;
-      chosen.push(line);
-      chosenTopics.add(topic);
-    }
+  const take = (versions: readonly Version[]): boolean => {
+    const line = firstFitting(versions, Math.min(room, left));
+    if (line === undefined) return false;
+    room -= line.cost;
+    left -= line.cost;
+    chosen.push(line);
+    return true;
+  };
+  const rest: Topic[] = [];
+  for (const topic of said) {
+    room += topic.share * total;
+    if (!take(topic.versions)) rest.push(topic);
   }
+  room += NAMES_SHARE * total;
+  const inLines = new Set(chosen.flatMap(({ text }) => namesIn(text)));
+  const names: NotedLine[] = [];
+  for (const name of rankedNames) {
+    if (names.length === NAMES_MAX) break;
+    if (!inWindow.has(name.text) && !inDigest.has(name.text) && !inLines.has(name.text)) names.push(name);
+  }
+  take(versionsOf(names, namesLine, tokenCounter));
+  for (const { versions } of rest) take(versions);
 
   for (; chosen.length > 0; chosen.pop()) {
     const text = frame(chosen.toSorted(inOrder).map((line) => line.text));
@@ -122,8 +126,6 @@ type Version = () => Line;
 /** The lines that a block may have, apart from its names. They are made once for the two blocks of a render. */
 export interface ContinuityTopics {
   said: readonly Topic[];
-  /** The base names of the files. */
-  files: ReadonlySet<string>;
   /** Names that the window shows. They are not listed. */
   inWindow: ReadonlySet<string>;
 }
@@ -153,9 +155,9 @@ export function continuityTopics(
     ...saidTopics("rule", rules),
     ...saidTopics("found", [...outcomes.slice(0, OUTCOMES_MAX), ...decided]),
     { share: DID_SHARE, versions: versionsOf(actions, didLine, tokenCounter) },
-    { share: FILES_SHARE, versions: versionsOf(files, filesLine, tokenCounter) },
+    { share: FILES_SHARE, versions: filesVersions(files, tokenCounter) },
   ];
-  return { said, files: new Set(files.map(({ text }) => baseName(text))), inWindow };
+  return { said, inWindow };
 }
 
 interface Line extends Content {
@@ -208,6 +210,25 @@ function didLine(actions: readonly NotedLine[]): Content {
 function filesLine(files: readonly NotedLine[]): Content {
   const paths = files.map(({ text }) => text);
   return { ...spanning("files", fileList(paths), files), names: paths.map(baseName) };
+}
+
+/** Returns a line of all files with their folders, then lines that name the second half, and fewer, without folders. */
+function filesVersions(files: readonly NotedLine[], tokenCounter: TokenCounter): Version[] {
+  const shorter = versionsOf(files, (some) => filesLine(halfWithFolders(some)), tokenCounter);
+  return files.length === 0 ? [] : [priced(tokenCounter, () => filesLine(files)), ...shorter];
+}
+
+function halfWithFolders(files: readonly NotedLine[]): NotedLine[] {
+  const half = Math.ceil(files.length / 2);
+  const shown = files.slice(0, half);
+  const bases = new Set(shown.map(({ text }) => baseName(text)));
+  for (const file of files.slice(half)) {
+    const text = baseName(file.text);
+    if (bases.has(text)) continue;
+    bases.add(text);
+    shown.push({ ...file, text });
+  }
+  return shown;
 }
 
 function namesLine(lines: readonly NotedLine[]): Content {

@@ -250,7 +250,8 @@ export function tellingLines(text: string): string[] {
   return [...lines];
 }
 
-function namesIn(text: string): string[] {
+/** Returns the identifiers and the base names of files in a text, each once. */
+export function namesIn(text: string): string[] {
   const names = new Set<string>();
   for (const name of text.match(IDENTIFIER) ?? []) if (name.length <= NAME_CHARS_MAX) names.add(name);
   for (const path of filesIn(text)) names.add(baseName(path));

@@ -191,12 +191,35 @@ test("lists the identifiers that nothing shows, those of calls and of late first
   expect(beside.text).toContain('<files seq="1">src/store.ts</files>\n<names seq="2">writePage</names>');
 });
 
-test("gets a fifth for work, more of a small context, and less for talk", () => {
+test("lists no name that another line shows, and lists a file for which the line of files has no room", () => {
+  const blocks = new BlockCache();
+  const text = "open_store reads src/open_store.ts and src/shop_page.ts for saleRows.";
+  const index = indexOf([blocks.of(messageOf(1, "user", [{ type: "text", text }]))], quarterCounter);
+  const files = [noted(1, { files: [{ path: "src/open_store.ts", weight: 1 }] })];
+  const topics = continuityTopics(files, new Set(), quarterCounter);
+  const block = buildContinuity(topics, new NameRanks(index).ranked(), new Set(), 400, quarterCounter)!;
+  expect(block.text).toContain(
+    '<files seq="1">src/open_store.ts</files>\n<names seq="1">shop_page, saleRows, shop_page.ts</names>',
+  );
+});
+
+test("names more files with less room: the second half without folders, each name once", () => {
+  const paths = [4, 3, 2, 1].map((weight) => ({ path: `long/folder/${weight}/file${weight}.go`, weight }));
+  const again = { path: "other/file2.go", weight: 0.5 };
+  const notes = [noted(1, { files: [...paths, again] })];
+  const filesOf = (tokensMax: number) => /<files [^>]*>(.*)<\/files>/.exec(continuityOf(notes, tokensMax)!.text)?.[1];
+  expect(filesOf(1_000)).toBe(
+    "long/folder/4/file4.go, long/folder/3/file3.go, long/folder/2/file2.go, long/folder/1/file1.go, other/file2.go",
+  );
+  expect(filesOf(50)).toBe("long/folder/4/file4.go, long/folder/3/file3.go, file2.go");
+});
+
+test("gets 18 % for work, more of a small context, and less for talk", () => {
   expect(continuityShare([asks(0, "Build a shop.")])).toBe(0.06);
-  expect(continuityShare([asks(0, "Build a shop."), reads(1, "a.go")])).toBe(0.2);
+  expect(continuityShare([asks(0, "Build a shop."), reads(1, "a.go")])).toBe(0.18);
   const room = (share: number) => (free: number) =>
     continuityTokensMax(free, { continuity: { share, write: () => undefined } });
-  expect([200, 1_000, 1_400, 4_000, 16_000].map(room(0.2))).toEqual([0, 300, 300, 800, 1_200]);
+  expect([200, 1_000, 1_400, 4_000, 16_000].map(room(0.18))).toEqual([0, 300, 300, 720, 1_200]);
   expect([500, 1_000, 4_000].map(room(0.06))).toEqual([0, 90, 240]);
   expect(continuityTokensMax(16_000, {})).toBe(0);
 });
