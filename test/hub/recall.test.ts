@@ -78,7 +78,7 @@ const QUERIES = [
 test("a search of the hub gives the order and the scores of the store", async () => {
   const hub = await openHub(asRole(url, WRITER));
   let projectCount = 0;
-  let [hitCount, rewindCount, forgottenCount, mergedCount] = [0, 0, 0, 0];
+  let [askedCount, hitCount, rewindCount, forgottenCount, mergedCount] = [0, 0, 0, 0, 0];
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 14, size: "max" }), async (steps) => {
       const project = `p${projectCount++}`;
@@ -95,11 +95,11 @@ test("a search of the hub gives the order and the scores of the store", async ()
             else rewindCount += 1;
           } else continue;
           await hub.push(store, { projects: [project] });
-          hitCount += await compare(store, hub, project, [QUERIES[hitCount % QUERIES.length]!]);
+          hitCount += await compare(store, hub, project, [QUERIES[askedCount++ % QUERIES.length]!]);
         }
-        await compare(store, hub, project, QUERIES);
+        hitCount += await compare(store, hub, project, QUERIES);
         await hub.keep();
-        await compare(store, hub, project, QUERIES);
+        hitCount += await compare(store, hub, project, QUERIES);
         store.close();
       });
     }),
