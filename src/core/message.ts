@@ -116,9 +116,6 @@ export const messageSchemas = once(() => {
   return { message, part };
 });
 
-/** More parts are rare. `every` skips holes, and `includes` does not. */
-const USUAL_PARTS_MAX = 16;
-
 /** The types of part that providers accept in a message of each role. A user cannot call a tool, for example. */
 const PART_TYPES_BY_ROLE: Record<Role, readonly Part["type"][]> = {
   system: ["text", "file", "data"],
@@ -240,8 +237,8 @@ export function parseMessage(input: unknown): ParsedMessage {
  * append takes a fifth longer if zod looks at each of them.
  */
 function isUsual(input: unknown): boolean {
-  if (typeof input !== "object" || input === null) return false;
-  const { role, content, parts, name, id, createdAt, pinned, metadata } = input as Record<string, unknown>;
+  if (!isRecord(input)) return false;
+  const { role, content, parts, name, id, createdAt, pinned, metadata } = input;
   const isRole = role === "user" || role === "assistant" || role === "tool" || role === "system";
   if (!isRole || name !== undefined || pinned !== undefined || metadata !== undefined) return false;
   if (id !== undefined && !(isName(id) && id.length <= ID_CHARS_MAX && id.isWellFormed())) return false;
@@ -254,14 +251,17 @@ function isUsualContent(content: unknown): boolean {
 }
 
 function areUsualParts(parts: unknown): boolean {
-  return (
-    Array.isArray(parts) && parts.length <= USUAL_PARTS_MAX && parts.every(isUsualPart) && !parts.includes(undefined)
-  );
+  if (!Array.isArray(parts)) return false;
+  // The list's own methods may be anything, and `every` skips holes.
+  for (let index = 0; index < parts.length; index++) {
+    if (!isUsualPart(parts[index])) return false;
+  }
+  return true;
 }
 
 function isUsualPart(part: unknown): boolean {
-  if (typeof part !== "object" || part === null) return false;
-  const { type, text, toolCallId, name, args, content, isError, injected } = part as Record<string, unknown>;
+  if (!isRecord(part)) return false;
+  const { type, text, toolCallId, name, args, content, isError, injected } = part;
   if (injected !== undefined) return false;
   if (type === "text" || type === "reasoning") return typeof text === "string";
   if (type === "tool_call") return isName(toolCallId) && isName(name) && args !== undefined;
@@ -272,6 +272,10 @@ function isUsualPart(part: unknown): boolean {
     typeof content === "string" &&
     isError === undefined
   );
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isName(value: unknown): value is string {
