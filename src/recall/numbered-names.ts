@@ -1,3 +1,4 @@
+import { withoutRelativeTimes } from "../core/named-times.ts";
 import { isStopWord } from "../models/stop-words.ts";
 import { byScore, type Ranked } from "./ranking.ts";
 import type { Source } from "./source.ts";
@@ -5,15 +6,24 @@ import type { Source } from "./source.ts";
 /** At most this many messages are read for numbered names, best first. */
 const READ_MAX = 200;
 
+/** A pasted log names thousands. */
+const NAMES_MAX = 16;
+
+/** Words before a count, as in "the last 3 days". */
+const COUNTING = new Set(["first", "last", "next", "past", "previous"]);
+
 /** A word and a single digit, as in "step 3" and "service #3". Numbers of more digits are words in the index. */
 const NUMBERED = /(?<![\p{L}\p{N}])(\p{L}{2,40})\s+#?(\d)(?![\p{L}\p{N}]|[.,:]\p{N})/gu;
 
-/** Returns patterns of the numbered names in a question. */
+/** Returns patterns of the numbered names in a question: each once, at most 16. */
 export function numberedNames(question: string): RegExp[] {
   const names = new Map<string, RegExp>();
-  for (const [, word, digit] of question.matchAll(NUMBERED)) {
-    const pattern = `(?<!\\p{L})${word}[\\s_-]*[#=:]?\\s*${digit}(?!\\p{N})`;
-    if (!isStopWord(word!.toLowerCase())) names.set(pattern, new RegExp(pattern, "iu"));
+  for (const [, word, digit] of withoutRelativeTimes(question).matchAll(NUMBERED)) {
+    if (isStopWord(word!.toLowerCase()) || COUNTING.has(word!.toLowerCase())) continue;
+    // White space is matched in one way only: two adjacent `\s*` would take quadratic time on a column of spaces.
+    const pattern = `(?<!\\p{L})${word}[\\s_-]*(?:[#=:]\\s*)?${digit}(?!\\p{N})`;
+    if (!names.has(pattern)) names.set(pattern, new RegExp(pattern, "iu"));
+    if (names.size === NAMES_MAX) break;
   }
   return [...names.values()];
 }
@@ -39,9 +49,9 @@ export function raiseNumbered(
   return ranking
     .map((ranked) => {
       const text = texts.get(ranked.candidate.messageId) ?? "";
-      const words = ranked.parts.words + gain * names.filter((name) => name.test(text)).length;
-      const score = ranked.score + words - ranked.parts.words;
-      return { candidate: ranked.candidate, score, parts: { ...ranked.parts, words } };
+      const raise = gain * names.filter((name) => name.test(text)).length;
+      const parts = { ...ranked.parts, words: ranked.parts.words + raise };
+      return raise === 0 ? ranked : { candidate: ranked.candidate, score: ranked.score + raise, parts };
     })
     .sort(byScore);
 }

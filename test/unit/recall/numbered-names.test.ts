@@ -16,9 +16,20 @@ test.each([
   ["version 3.1 of it", "version 3", false],
   ["at 3:30", "at 3", false],
   ["all 3 of them", "all 3", false],
+  ["what happened 3 days ago?", "it happened 3 times", false],
+  ["what was done in the last 3 days?", "the last 3 rows", false],
   ["service 31", "service 3", false],
 ])("%j finds %j: %s", (question, text, isFound) => {
   expect(holds(question, text)).toBe(isFound);
+});
+
+test("a text of many spaces and a question with many names take little time", () => {
+  const begun = performance.now();
+  expect(holds("service 3", `service${" ".repeat(100_000)}x`)).toBe(false);
+  const letters = [..."abcdefghijklmnopqrst"];
+  const question = letters.flatMap((one) => letters.map((other) => `name${one}${other} 3`)).join(" ");
+  expect(numberedNames(`${question} `.repeat(100))).toHaveLength(16);
+  expect(performance.now() - begun).toBeLessThan(2_000);
 });
 
 test("a message with the number that is asked for comes before those with other numbers", async () => {
