@@ -12,14 +12,14 @@ type Arguments<P extends Parameters> = P extends readonly unknown[] ? P : [P];
 export class Statement<P extends Parameters, Row> {
   readonly #compile: () => Database.Statement<unknown[], unknown>;
   readonly #decode: ((row: unknown) => Row) | undefined;
-  readonly #inserted: Insert | undefined;
+  readonly #inserted: Columns<unknown> | undefined;
   #compiled: Database.Statement<unknown[], unknown> | undefined;
 
-  /** @param inserted  The row that the statement inserts. */
+  /** @param inserted  The columns of the row that the statement inserts. */
   constructor(
     compile: () => Database.Statement<unknown[], unknown>,
     decode?: (row: unknown) => Row,
-    inserted?: Insert,
+    inserted?: Columns<unknown>,
   ) {
     this.#compile = compile;
     this.#decode = decode;
@@ -41,8 +41,8 @@ export class Statement<P extends Parameters, Row> {
   }
 
   readonly run = (...parameters: Arguments<P>): Database.RunResult => {
-    if (this.#inserted === undefined) return this.#statement().run(...parameters);
-    return this.#statement().run(this.#inserted.sealedValues(parameters[0] as Record<string, unknown>));
+    this.#inserted?.seal(parameters[0] as Record<string, unknown>);
+    return this.#statement().run(...parameters);
   };
 
   readonly get = (...parameters: Arguments<P>): Row | undefined => {
@@ -85,14 +85,10 @@ export type StatementTag = <P extends Parameters = [], Row = never>(
 export function statementTag(client: Database.Database): StatementTag {
   return <P extends Parameters, Row>(parts: TemplateStringsArray, ...values: readonly Templated[]) =>
     new Statement<P, Row>(
-      () => client.prepare(String.raw({ raw: parts }, ...values.map(placed))),
+      () => client.prepare(String.raw({ raw: parts }, ...values)),
       decoder(values.filter((value) => value instanceof Columns)),
-      values.find((value) => value instanceof Insert),
+      values.find((value) => value instanceof Insert)?.columns,
     );
-}
-
-function placed(value: Templated): Templated {
-  return value instanceof Insert ? value.positional : value;
 }
 
 /** Compares checksums, and decodes booleans, JSON and vectors in place. */
@@ -185,8 +181,8 @@ export class Columns<Row> {
   insert(): Insert {
     const written = this.#columns.filter(([, { generated }]) => generated === undefined);
     const names = written.map(([, { name }]) => name);
-    const keys = written.map(([key]) => key);
-    return new Insert(this, `INSERT INTO ${getTableName(this.#table)} (${names})`, keys);
+    const values = written.map(([key]) => `@${key}`);
+    return new Insert(this, `INSERT INTO ${getTableName(this.#table)} (${names}) VALUES (${values})`);
   }
 
   /** An INSERT that overwrites the row with the same primary key. It does not change `fixed` columns. */
@@ -197,42 +193,21 @@ export class Columns<Row> {
       ([key, { name }]) => !primary.includes(name) && !fixed.includes(key as keyof Row),
     );
     const updates = changing.map(([, { name }]) => `${name} = excluded.${name}`);
-    return this.insert().followedBy(`ON CONFLICT (${primary}) DO UPDATE SET ${updates}`);
+    return new Insert(this, `${this.insert()} ON CONFLICT (${primary}) DO UPDATE SET ${updates}`);
   }
 }
 
-/** An INSERT of one row. The driver takes half as long to bind its values by position as by name. */
 class Insert {
-  readonly #columns: Columns<unknown>;
-  readonly #into: string;
-  readonly #keys: readonly string[];
-  readonly #end: string;
+  readonly columns: Columns<unknown>;
+  readonly #sql: string;
 
-  constructor(columns: Columns<unknown>, into: string, keys: readonly string[], end = "") {
-    this.#columns = columns;
-    this.#into = into;
-    this.#keys = keys;
-    this.#end = end;
+  constructor(columns: Columns<unknown>, sql: string) {
+    this.columns = columns;
+    this.#sql = sql;
   }
 
-  followedBy(end: string): Insert {
-    return new Insert(this.#columns, this.#into, this.#keys, ` ${end}`);
-  }
-
-  /** The statement whose parameters are those of `sealedValues`. */
-  get positional(): string {
-    return `${this.#into} VALUES (${this.#keys.map(() => "?")})${this.#end}`;
-  }
-
-  /** Adds the checksum to a row, and returns the values to insert in order. */
-  sealedValues(row: Record<string, unknown>): unknown[] {
-    this.#columns.seal(row);
-    return this.#keys.map((key) => row[key]);
-  }
-
-  /** The statement whose parameters are named. */
   toString(): string {
-    return `${this.#into} VALUES (${this.#keys.map((key) => `@${key}`)})${this.#end}`;
+    return this.#sql;
   }
 }
 
