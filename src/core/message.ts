@@ -233,8 +233,8 @@ export function parseMessage(input: unknown): ParsedMessage {
 }
 
 /**
- * Returns true only for a message that the schema accepts. Most are: a text, or a few parts with texts, calls and results. An
- * append takes a fifth longer if zod looks at each of them.
+ * Returns true only for a message that the schema accepts. Most are: a text, or parts with texts, calls and results. zod takes
+ * longer to look at them.
  */
 function isUsual(input: unknown): boolean {
   if (!isRecord(input)) return false;

@@ -181,13 +181,10 @@ describe("parseMessage", () => {
 
 test("refuses lists that have the fields of a message or a part, and does not ask a list's own methods", () => {
   const listWith = (fields: object): unknown => Object.assign([], fields);
-  class Lax extends Array {
-    override every = () => true;
-    override includes = () => false;
-  }
+  const lax = Object.assign([{ type: "text", text: 5 }], { every: () => true, includes: () => false });
   expect(refusalOf(listWith({ role: "user", content: "a" }))).toMatch(/^message: /);
   expect(refusalOf(user(listWith({ type: "text", text: "a" })))).toMatch(/^parts\[0\]: /);
-  expect(refusalOf({ role: "user", parts: Lax.from([{ type: "text", text: 5 }]) })).toMatch(/^parts\[0\]\.text: /);
+  expect(refusalOf({ role: "user", parts: lax })).toMatch(/^parts\[0\]\.text: /);
 });
 
 /**
