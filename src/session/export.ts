@@ -91,7 +91,8 @@ export interface ExportOptions {
  * @throws {StoreError} `SESSION_NOT_FOUND` before the first line; `STORE_CORRUPT` if `onUnreadable` is not given.
  */
 export function* exportLines(repositories: Repositories, options: ExportOptions): Generator<ExportLine> {
-  const { database, sessions, messages } = repositories;
+  const { database, sessions, messages, indexCounts } = repositories;
+  if (options.sessions === undefined) tolerating(repositories, options, "", () => indexCounts.assertEntriesAndItems());
   for (const { id, row } of sessionsInOrder(repositories, options)) {
     if (row !== undefined && database.read(() => sessions.byId(id)) === undefined) continue; // forgotten meanwhile
     const ends = database.read(() =>

@@ -1,5 +1,4 @@
 import type { JsonValue } from "../core/json.ts";
-import type { IndexCounts } from "./index-counts.ts";
 import type { StoreDatabase } from "./open.ts";
 import type { PathRepository } from "./paths.ts";
 import { Repository } from "./repository.ts";
@@ -66,12 +65,10 @@ export class EntryRepository extends Repository {
   readonly count = this.statement<[], number>`SELECT count(*) FROM entries`.pluck().one;
 
   readonly #paths: PathRepository;
-  readonly #indexCounts: IndexCounts;
 
-  constructor(database: StoreDatabase, paths: PathRepository, indexCounts: IndexCounts) {
+  constructor(database: StoreDatabase, paths: PathRepository) {
     super(database);
     this.#paths = paths;
-    this.#indexCounts = indexCounts;
   }
 
   /** The entry of a session, shared ones included, that has an external id, and the session that holds it. */
@@ -122,7 +119,6 @@ export class EntryRepository extends Repository {
   }
 
   after(sessionId: string, after: number, limit: number): Entry[] {
-    this.#indexCounts.assertWhole(entries);
     const found: Entry[] = [];
     for (const piece of this.#pieces(sessionId)) {
       found.push(...this.#after.all({ ...piece, after, limit: limit - found.length }).map(entryOf));
@@ -132,7 +128,6 @@ export class EntryRepository extends Repository {
 
   /** Newest first. */
   before(sessionId: string, before: number, limit: number): Entry[] {
-    this.#indexCounts.assertWhole(entries);
     const found: Entry[] = [];
     for (const piece of this.#pieces(sessionId).reverse()) {
       found.push(...this.#before.all({ ...piece, before, limit: limit - found.length }).map(entryOf));

@@ -1,7 +1,6 @@
 import { and, eq, ne } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { GENERATION_NOW, type GenerationRow, vectorNow } from "./generations.ts";
-import type { IndexCounts } from "./index-counts.ts";
 import type { StoreDatabase } from "./open.ts";
 import { type RawValues, Repository, rawInsert, rawRows } from "./repository.ts";
 import * as schema from "./schema.ts";
@@ -103,20 +102,6 @@ const CONDITIONS: Record<Exclude<keyof typeof FACT_TABLES, "tombstones">, string
   items: "WHERE session_id = @id ORDER BY namespace, key",
 };
 
-/** The tables whose rows have no other count. `sessionRows` counts messages and rows of the log. */
-const COUNTED = [
-  schema.sessions,
-  schema.forgottenMessages,
-  schema.messageArtifacts,
-  schema.pendingVectors,
-  schema.undoneUnions,
-  schema.frontierMoves,
-  schema.summaries,
-  schema.discardedCosts,
-  schema.entries,
-  schema.items,
-];
-
 export class FactRowRepository extends Repository {
   // Staged vectors, and the ids of several tables at once.
   readonly #vectorNow = this.statement<[id: number], Buffer | null>`
@@ -131,12 +116,10 @@ export class FactRowRepository extends Repository {
       coalesce((SELECT max(id) FROM entries WHERE ${OWN}), 0))`.pluck();
   readonly #inserts = new Map<string, (row: RawValues) => number>();
   readonly #database: StoreDatabase;
-  readonly #indexCounts: IndexCounts;
 
-  constructor(database: StoreDatabase, indexCounts: IndexCounts) {
+  constructor(database: StoreDatabase) {
     super(database);
     this.#database = database;
-    this.#indexCounts = indexCounts;
   }
 
   newestId(sessionId: string): number {
@@ -201,7 +184,6 @@ export class FactRowRepository extends Repository {
 
   *of(sessionId: string, generation: GenerationRow, from: RowsFrom): Generator<FactRow> {
     const { embedderId, logPosition: generationStart } = generation;
-    for (const table of COUNTED) this.#indexCounts.assertWhole(table);
     const artifacts = new Set<unknown>();
     for (const [name, condition] of Object.entries(CONDITIONS)) {
       const { table, own } = FACT_TABLES[name as keyof typeof CONDITIONS];

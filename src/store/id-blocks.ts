@@ -19,7 +19,7 @@ const BLOCK = "idBlock";
 /** The uuid of the store, which is made when it is first asked for. Null if it cannot be written. A copy of a file has the same. */
 export function storeIdOf({ database, settings }: Repositories): string | null {
   const known = (): string | undefined => {
-    const id = settings.get(STORE_ID);
+    const id = settings.getAnyway(STORE_ID);
     return typeof id === "string" ? id : undefined;
   };
   const found = database.read(known);

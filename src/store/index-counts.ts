@@ -1,6 +1,7 @@
 import { getTableName } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { StoreDatabase } from "./open.ts";
+import * as schema from "./schema.ts";
 
 interface IndexName {
   name: string;
@@ -9,11 +10,25 @@ interface IndexName {
 }
 
 /** SQL: the number of rows, and a sum that differs if some rows are missing and others are named twice. */
-const COUNTED = "count(*) || ' ' || coalesce(sum((rowid * 31) % 1000003), 0)";
+const SUM = "count(*) || ' ' || coalesce(sum((rowid * 31) % 1000003), 0)";
+
+/** The tables of facts whose rows have no other count. */
+const COUNTED = [
+  schema.sessions,
+  schema.forgottenMessages,
+  schema.messageArtifacts,
+  schema.pendingVectors,
+  schema.undoneUnions,
+  schema.frontierMoves,
+  schema.summaries,
+  schema.discardedCosts,
+  schema.entries,
+  schema.items,
+];
 
 /**
- * Compares the indexes of a table with the table. Lists that have no other count use it. It reads the whole table, so each is compared
- * only once: what is damaged later is noticed when the store is opened again.
+ * Compares the indexes of a table with the table. It reads the whole table, so only what reads the whole store uses it, and what
+ * would harm a fork that it does not see. Each table is compared once: what is damaged later is noticed when the store is opened again.
  */
 export class IndexCounts {
   readonly #client: StoreDatabase["client"];
@@ -21,6 +36,15 @@ export class IndexCounts {
 
   constructor({ client }: StoreDatabase) {
     this.#client = client;
+  }
+
+  assertEntriesAndItems(): void {
+    for (const table of [schema.entries, schema.items]) this.assertWhole(table);
+  }
+
+  /** @throws {SyntaxError} if an index lacks rows of a table that has no other count, or has others. */
+  assertFacts(): void {
+    for (const table of COUNTED) this.assertWhole(table);
   }
 
   /** @throws {SyntaxError} if an index of the table lacks rows, or has others. */
@@ -36,7 +60,7 @@ export class IndexCounts {
     for (const { name, condition } of indexes) {
       const rows = condition === null ? "" : `WHERE ${condition}`;
       const counts = ["NOT INDEXED", `INDEXED BY "${name}"`].map((by) => {
-        return this.#client.prepare<[], string>(`SELECT ${COUNTED} FROM "${tableName}" ${by} ${rows}`).pluck().get();
+        return this.#client.prepare<[], string>(`SELECT ${SUM} FROM "${tableName}" ${by} ${rows}`).pluck().get();
       });
       if (counts[0] !== counts[1]) throw new SyntaxError(`index ${name} does not have the rows of ${tableName}`);
     }

@@ -245,10 +245,12 @@ export class MessageRepository extends Repository {
     SELECT id FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq`.pluck().allOf;
   readonly #idsOfSteps = this.statement<[stepIds: string], number>`SELECT m.id ${OF_STEPS}`.pluck();
   /** The other messages of a step, without the index by step: no later step begins before they end. */
-  readonly #othersOf = this.statement<{ sessionId: string; seq: number; stepId: number }, number>`
-    SELECT count(*) FROM messages WHERE session_id = @sessionId AND seq > @seq AND +step_id = @stepId AND seq < coalesce((
-      SELECT seq FROM messages WHERE session_id = @sessionId AND seq > @seq AND role IN ('user', 'assistant')
-      ORDER BY seq LIMIT 1), ${LAST})`.pluck().one;
+  readonly #othersOf = this.statement<[stepId: number], number>`
+    SELECT (SELECT count(*) FROM messages m
+      WHERE m.session_id = f.session_id AND m.seq > f.seq AND +m.step_id = f.id AND m.seq < coalesce((
+        SELECT n.seq FROM messages n WHERE n.session_id = f.session_id AND n.seq > f.seq AND n.role IN ('user', 'assistant')
+        ORDER BY n.seq LIMIT 1), ${LAST}))
+    FROM messages f WHERE f.id = ?`.pluck();
   readonly digestsOfSteps = this.statement<[stepIds: string], Buffer>`SELECT m.digest ${OF_STEPS}`.pluck().allOf;
   /** The tokens of each message, as stored. */
   readonly tokensOfSteps = this.statement<[stepIds: string], number>`SELECT m.token_count ${OF_STEPS}`.pluck().allOf;
@@ -628,8 +630,7 @@ export class MessageRepository extends Repository {
   /** In order of seq. @throws {SyntaxError} if the index by step lacks some. */
   idsOfStep(stepId: number): number[] {
     const ids = this.idsOfSteps([stepId]);
-    const first = this.stepOf(stepId);
-    if (first === undefined || this.#othersOf(first) < ids.length) return ids;
+    if ((this.#othersOf.get(stepId) ?? 0) < Math.max(1, ids.length)) return ids;
     throw new SyntaxError(`messages of step ${stepId} are not in the index by step`);
   }
 

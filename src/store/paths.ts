@@ -1,8 +1,10 @@
 import { StoreError } from "../core/errors.ts";
 import { GENERATION_NOW } from "./generations.ts";
+import type { IndexCounts } from "./index-counts.ts";
+import type { StoreDatabase } from "./open.ts";
 import { Repository } from "./repository.ts";
 import { sessions, sharedPasts } from "./schema.ts";
-import { columns, type InsertOf } from "./statement.ts";
+import { columns, type InsertOf, type RowOf } from "./statement.ts";
 
 /** A part of a path: messages from one seq to another, both included, and the rows of the log up to a position. */
 export interface Piece {
@@ -16,6 +18,7 @@ export interface Piece {
 export type Path = readonly Piece[];
 
 const PAST = columns(sharedPasts);
+const ORIGIN = columns(sessions, "parentSessionId", "forkSeq", "supersededAtMs");
 
 /** SQL: the session `session` holds or shares the row `table`, which is at the log position `position`. */
 export function isOnPathOf(session: string, table: string, position = `${table}.id`): string {
@@ -28,20 +31,13 @@ export class PathRepository extends Repository {
   readonly #past = this.statement<[sessionId: string], Piece>`
     SELECT holder_id AS sessionId, ${PAST.without("sessionId", "holderId")} FROM shared_pasts WHERE session_id = ?
     ORDER BY seq_first`;
-  readonly #origin = this.statement<[sessionId: string], { parentSessionId: string | null; forkSeq: number | null }>`
-    SELECT ${columns(sessions, "parentSessionId", "forkSeq")} FROM sessions WHERE id = ?`;
+  readonly #origin = this.statement<[sessionId: string], RowOf<typeof ORIGIN>>`
+    SELECT ${ORIGIN} FROM sessions WHERE id = ?`;
   readonly #insert = this.statement<InsertOf<typeof PAST>>`${PAST.insert()}`;
-  // The table is small, and an index that lacks rows would hide forks, so these read no index.
-  readonly #counts = this.statement<[], [sessionId: string, count: number]>`
-    SELECT session_id, count(*) FROM shared_pasts NOT INDEXED GROUP BY session_id`.raw().all;
-  /** The forks that share messages after a seq. */
-  readonly sharing = this.statement<[holderId: string, seq: number], string>`
-    SELECT session_id FROM shared_pasts NOT INDEXED WHERE holder_id = ? AND seq_last > ? ORDER BY session_id`.pluck()
-    .all;
-  /** The forks that share a session's log up to a position, or further. */
-  readonly sharingLog = this.statement<[holderId: string, position: number], string>`
-    SELECT session_id FROM shared_pasts NOT INDEXED WHERE holder_id = ? AND log_position >= ? ORDER BY session_id`.pluck()
-    .all;
+  readonly #sharing = this.statement<[holderId: string, seq: number], string>`
+    SELECT session_id FROM shared_pasts WHERE holder_id = ? AND seq_last > ? ORDER BY session_id`.pluck();
+  readonly #sharingLog = this.statement<[holderId: string, position: number], string>`
+    SELECT session_id FROM shared_pasts WHERE holder_id = ? AND log_position >= ? ORDER BY session_id`.pluck();
   readonly #hasThemes = this.statement<[sessionId: string], number>`
     SELECT EXISTS (SELECT 1 FROM themes WHERE session_id = ?)`.pluck().one;
   readonly #hasMoved = this.statement<[sessionId: string, position: number], number>`
@@ -49,8 +45,26 @@ export class PathRepository extends Repository {
       SELECT 1 FROM unions
       WHERE session_id = ? AND id > ? AND level <> 'subject' AND generation = ${GENERATION_NOW})`.pluck().one;
 
-  /** How many rows each fork has, by the table when it was last read. */
-  #known: ReadonlyMap<string, number> | undefined;
+  readonly #indexCounts: IndexCounts;
+  /** Sessions that share nothing. */
+  readonly #alone = new Set<string>();
+
+  constructor(database: StoreDatabase, indexCounts: IndexCounts) {
+    super(database);
+    this.#indexCounts = indexCounts;
+  }
+
+  /** The forks that share messages after a seq. @throws {SyntaxError} if an index may hide one. */
+  sharing(holderId: string, seq: number): string[] {
+    this.#indexCounts.assertWhole(sharedPasts);
+    return this.#sharing.all(holderId, seq);
+  }
+
+  /** The forks that share a session's log up to a position, or further. @throws {SyntaxError} if an index may hide one. */
+  sharingLog(holderId: string, position: number): string[] {
+    this.#indexCounts.assertWhole(sharedPasts);
+    return this.#sharingLog.all(holderId, position);
+  }
 
   /**
    * The session whose rows are the open clusters and themes of a session. Until the frontier of a fork moves, it is another one;
@@ -69,18 +83,17 @@ export class PathRepository extends Repository {
   /** @throws {SyntaxError} if a fork does not share what its session had. Rows of `shared_pasts` have no checksums. */
   of(sessionId: string): Path {
     const past = this.#past.all(sessionId);
-    this.#assertEach(sessionId, past.length);
     if (past.length > 0) this.#assertPast(sessionId, past);
+    else this.#assertAlone(sessionId);
     return withOwn(sessionId, past);
   }
 
-  /** The table is read again if it has others than it had. @throws {SyntaxError} if the index lacks rows. */
-  #assertEach(sessionId: string, count: number): void {
-    if (this.#known !== undefined && (this.#known.get(sessionId) ?? 0) === count) return;
-    this.#known = new Map(this.#counts());
-    const stored = this.#known.get(sessionId) ?? 0;
-    if (stored === count) return;
-    throw new SyntaxError(`session ${sessionId} shares ${stored} parts of others, and ${count} are in the index`);
+  /** A branch has a `forkSeq` and shares nothing. So does a fork of an older version. */
+  #assertAlone(sessionId: string): void {
+    if (this.#alone.has(sessionId)) return;
+    const { forkSeq = null, supersededAtMs = null } = this.#origin.get(sessionId) ?? {};
+    if (forkSeq !== null && supersededAtMs === null) this.#indexCounts.assertWhole(sharedPasts);
+    this.#alone.add(sessionId);
   }
 
   #assertPast(sessionId: string, past: readonly Piece[]): void {

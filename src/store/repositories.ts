@@ -40,8 +40,8 @@ export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCou
   const artifacts = new ArtifactRepository(database);
   const costs = new CostRepository(database);
   const settings = new StoreSettingRepository(database);
-  const paths = new PathRepository(database);
   const indexCounts = new IndexCounts(database);
+  const paths = new PathRepository(database, indexCounts);
   const generations = new GenerationRepository(database);
   const messages = new MessageRepository(database, artifacts, tokenCounter, paths);
   const unions = new UnionRepository(database, paths);
@@ -52,8 +52,9 @@ export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCou
   return {
     database,
     ...sources,
-    sessions: new SessionRepository(database, paths, themes, indexCounts),
+    sessions: new SessionRepository(database, paths, themes),
     artifacts,
+    indexCounts,
     paths,
     pendingVectors: new PendingVectorRepository(database, paths),
     clusters: new ClusterRepository(database, paths, pastForests),
@@ -68,11 +69,11 @@ export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCou
     reembedding: new ReembeddingRepository(database),
     importedFiles: new ImportedFileRepository(database),
     settings,
-    factRows: new FactRowRepository(database, indexCounts),
+    factRows: new FactRowRepository(database),
     pushedRows: new PushedRowRepository(database),
     sequences: new SequenceRepository(database),
-    entries: new EntryRepository(database, paths, indexCounts),
-    items: new ItemRepository(database, indexCounts),
+    entries: new EntryRepository(database, paths),
+    items: new ItemRepository(database),
     tombstones: new TombstoneRepository(database, settings),
   };
 }

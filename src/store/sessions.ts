@@ -3,7 +3,6 @@ import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { StoreError } from "../core/errors.ts";
 import { IDLE_AFTER_MS, SETTLE_AFTER_MS_MAX, VECTOR_WAIT_IDLE_MS_MAX } from "../core/limits.ts";
 import { DEFAULT_SETTINGS, type SessionSettings } from "../core/options.ts";
-import type { IndexCounts } from "./index-counts.ts";
 import { MESSAGE } from "./message-columns.ts";
 import { seqEndOf } from "./messages.ts";
 import type { StoreDatabase } from "./open.ts";
@@ -232,13 +231,11 @@ export class SessionRepository extends Repository {
 
   readonly #paths: PathRepository;
   readonly #themes: ThemeRepository;
-  readonly #indexCounts: IndexCounts;
 
-  constructor(database: StoreDatabase, paths: PathRepository, themes: ThemeRepository, indexCounts: IndexCounts) {
+  constructor(database: StoreDatabase, paths: PathRepository, themes: ThemeRepository) {
     super(database);
     this.#paths = paths;
     this.#themes = themes;
-    this.#indexCounts = indexCounts;
   }
 
   idByExternalId(source: string, externalId: string): string | undefined {
@@ -345,7 +342,6 @@ export class SessionRepository extends Repository {
 
   /** Those that `undo` can bring back are last, the next one at the end. */
   branches(parentSessionId: string): Branch[] {
-    this.#indexCounts.assertWhole(sessions);
     return this.#branches(parentSessionId).map((row) => ({ ...row, isUndoable: row.isUndoable === 1 }));
   }
 

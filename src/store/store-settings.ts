@@ -9,6 +9,13 @@ export class StoreSettingRepository extends Repository {
     return this.orm.select().from(storeSettings).where(eq(storeSettings.name, name)).get()?.value;
   }
 
+  /** Like `get`, for what must not be made twice: if the index lacks the setting, its row is found. */
+  getAnyway(name: string): unknown {
+    const inRows = (): unknown =>
+      this.orm.select().from(storeSettings).where(sql`+${storeSettings.name} = ${name}`).get()?.value;
+    return this.get(name) ?? inRows();
+  }
+
   startingWith(beginning: string): { name: string; value: unknown }[] {
     const begins = sql`substr(${storeSettings.name}, 1, ${beginning.length}) = ${beginning}`;
     return this.orm.select().from(storeSettings).where(begins).all();

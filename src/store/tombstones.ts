@@ -240,8 +240,8 @@ export class TombstoneRepository extends Repository {
 
   /** Like `digests`, but makes the key of the store if there is none. */
   makeDigests(): TombstoneDigests {
-    const known = this.digests();
-    if (known !== undefined) return known;
+    const known = this.#settings.getAnyway(KEY_SETTING);
+    if (typeof known === "string") return new TombstoneDigests(Buffer.from(known, "hex"));
     const key = randomBytes(KEY_BYTES);
     this.#settings.set(KEY_SETTING, key.toString("hex"));
     return new TombstoneDigests(key);

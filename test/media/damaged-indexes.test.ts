@@ -3,6 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openStore, type Store } from "../../src/index.ts";
+import { scanTail } from "../../src/recall/tail.ts";
+import { internalsOf } from "../../src/session/opened-store.ts";
+import { enteringSteps } from "../../src/store/features.ts";
 import { emptyPage, fillIndex, inDatabase, loseFromIndex } from "../support/rows.ts";
 import { talk, user } from "../support/said.ts";
 import { openedStore, tickingClock } from "../support/temporary-store.ts";
@@ -61,8 +64,7 @@ const READS = {
   recap: (store) => store.recap({ sinceMs: 0 }),
   subject: (store) => store.subject(`subject:${idOf(store, 1)}`),
   "expand a subject": (store) => store.expand(`subject:${idOf(store, 1)}`),
-  entries: (store) => store.resume("a").entries.list(),
-  items: (store) => store.items.list([]),
+  export: (store) => [...store.export()],
   "export rows": (store) => [...store.exportRows()],
 } satisfies Record<string, Read>;
 
@@ -84,8 +86,8 @@ describe("an index that lacks rows", () => {
     ["unions_by_session", "kind = 'settle'", ["export rows"]],
     ["unions_by_root", "kind = 'join'", ["recap", "subject", "expand a subject"]],
     ["messages_by_seq", "seq = 7", ["export rows"]],
-    ["entries_by_session", "before_seq > 0", ["entries", "export rows"]],
-    ["items_by_key", "key = 'state'", ["items"]],
+    ["entries_by_session", "before_seq > 0", ["export", "export rows"]],
+    ["items_by_key", "key = 'state'", ["export", "export rows"]],
     ["sessions_by_project", "id = 'b'", ["sessions"]],
   ])("%s, of rows with %s: nothing wrong is shown", (index, lost, reads) => {
     const store = damagedStore((path) => loseFromIndex(path, index, lost));
@@ -109,6 +111,44 @@ describe("an index that lacks rows", () => {
     expect(store.resume("b").messages()).toHaveLength(41);
     expect(store.resume("a").messages({ seqFrom: 10 })).toHaveLength(31);
   });
+});
+
+test("forks whose index lacks rows show nothing, and what they share stays", () => {
+  const damaged = (index: string): Store => {
+    const path = join(folder, "damaged.db");
+    copyFileSync(whole, path);
+    const store = openStore(path);
+    store.resume("a").fork({ id: "f", toSeq: 1 });
+    store.close();
+    emptyPage(path, index);
+    return openedStore(path);
+  };
+  const isCorrupt = expect.objectContaining({ code: "STORE_CORRUPT" });
+  const fork = damaged("sqlite_autoindex_shared_pasts_1").resume("f");
+  expect(() => fork.messages()).toThrow(isCorrupt);
+  const shared = damaged("shared_pasts_by_holder").resume("a");
+  expect(() => shared.rewind({ toSeq: 0 })).toThrow(isCorrupt);
+  expect(shared.messages()).toHaveLength(41);
+});
+
+test("of the settings: the store keeps its id, and the key of what was forgotten", () => {
+  const path = join(folder, "damaged.db");
+  copyFileSync(whole, path);
+  const store = openStore(path);
+  const [first] = store.exportRows({ sessions: ["b"] });
+  store.forget("a", { messageIds: [idOf(store, 5)] });
+  store.close();
+  const settings = (): unknown[] =>
+    inDatabase(path, (database) => database.prepare("SELECT * FROM store_settings NOT INDEXED").all());
+  const before = settings();
+  emptyPage(path, "sqlite_autoindex_store_settings_1");
+  for (const readonly of [true, false]) {
+    const damaged = openStore(path, { readonly });
+    expect([...damaged.exportRows({ sessions: ["b"] })][0]).toBe(first);
+    if (!readonly) damaged.forget("a", { messageIds: [idOf(damaged, 6)] });
+    damaged.close();
+  }
+  expect(settings()).toEqual(before);
 });
 
 describe("an index that has rows which do not belong in it", () => {
@@ -190,4 +230,28 @@ describe("a row that is damaged", () => {
       expect(JSON.stringify(shown)).not.toContain("Other words");
     }
   });
+});
+
+test("a message whose text reads as NULL is damage, though SQLite finds none", () => {
+  const path = join(folder, "damaged.db");
+  copyFileSync(whole, path);
+  const store = openStore(path, { clock: tickingClock() });
+  store.session("c", SETTINGS).appendAll([user(LOCK), user("The gate stays shut.")]);
+  store.close();
+  inDatabase(path, (database) => {
+    database.unsafeMode(true);
+    database.pragma("writable_schema = ON");
+    database.exec(`UPDATE sqlite_master SET sql = replace(sql, '"stored_text" text NOT NULL', '"stored_text" text')`);
+    database.pragma("writable_schema = RESET");
+    database.exec("UPDATE messages SET stored_text = NULL WHERE session_id = 'c' AND seq = 0");
+    database.exec("DELETE FROM messages_fts_docsize"); // so that all messages are in the tail
+    expect(database.pragma("integrity_check(1)", { simple: true })).toBe("ok");
+  });
+  const damaged = openedStore(path, { clock: tickingClock() });
+  const isCorrupt = expect.objectContaining({ code: "STORE_CORRUPT" });
+  const { database, fullText, messages } = internalsOf(damaged).repositories;
+  const stepId = Number(damaged.query("SELECT id FROM messages WHERE session_id = 'c' AND seq = 0")[0]!.id);
+  expect(() => database.read(() => scanTail(fullText, []))).toThrow(isCorrupt);
+  expect(() => database.read(() => enteringSteps(messages.graduatingOf([stepId]), -1))).toThrow(isCorrupt);
+  expect(damaged.resume("b").messages()).toHaveLength(41);
 });
