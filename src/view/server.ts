@@ -22,7 +22,7 @@ import type { Routes } from "./routes.ts";
 const LOOPBACK = "127.0.0.1";
 const BODY_BYTES_MAX = 256 * 1024;
 const CONNECTIONS_MAX = 128;
-/** How long a request may take to arrive, and a socket may be silent. */
+/** How long a request may take to arrive, and a socket may be silent while nobody works for it. */
 const REQUEST_MS_MAX = 10_000;
 const SILENT_MS_MAX = 30_000;
 /** How long a reader may take for an answer. Exports and events take as long as they need while they are read. */
@@ -57,7 +57,7 @@ export class ViewServer {
   #guard: Guard | undefined;
   #unreadBytes = 0;
 
-  constructor(routes: Routes, assets: ReadonlyMap<string, Asset>) {
+  constructor(routes: Routes, assets: ReadonlyMap<string, Asset>, silentMsMax: number = SILENT_MS_MAX) {
     this.#routes = routes;
     this.#assets = assets;
     this.#server = createServer(
@@ -65,7 +65,7 @@ export class ViewServer {
       (request, response) => this.#serve(request, response),
     );
     this.#server.maxConnections = CONNECTIONS_MAX;
-    this.#server.timeout = SILENT_MS_MAX;
+    this.#server.timeout = silentMsMax;
     this.#server.on("clientError", (_error, socket) => socket.destroy());
     this.#server.on("connect", (_request, socket) => socket.destroy());
     this.#server.on("upgrade", (_request, socket) => socket.destroy());
@@ -146,7 +146,11 @@ export class ViewServer {
     }
     const { get } = this.#routes;
     if (!Object.hasOwn(get, pathname)) throw notFound();
-    this.#json(response, 200, await get[pathname as keyof typeof get](searchParams, signal));
+    // The check of a large store takes minutes. With the answer, the time begins again.
+    request.socket.setTimeout(0);
+    const value = await get[pathname as keyof typeof get](searchParams, signal);
+    request.socket.setTimeout(this.#server.timeout);
+    this.#json(response, 200, value);
   }
 
   #asset(request: IncomingMessage, response: ServerResponse, { type, bytes, etag }: Asset): void {
