@@ -61,7 +61,7 @@ export function* rowLines(repositories: Repositories, options: ExportRowsOptions
   const { database } = repositories;
   const asked = sessionsInOrder(repositories, options).map(({ id }) => id);
   database.read(() => {
-    if (options.sessions === undefined) repositories.indexCounts.assertFacts();
+    repositories.indexCounts.assertFacts();
     for (const id of asked) assertWhole(repositories.paths, id);
   });
   const storeId = storeIdOf(repositories);

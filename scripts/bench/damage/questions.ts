@@ -33,7 +33,10 @@ export function questionsOf(store: Store): Question[] {
     { name: "recap", ask: (from) => from.recap({ sinceMs: 0 }) },
     { name: "recap of a time", ask: (from) => from.recap({ sinceMs: RECAP_SINCE_MS, project: "grove" }) },
     { name: "export", ask: (from) => [...from.export()] },
-    { name: "export rows", ask: (from) => [...from.exportRows({ sessions: ["ash", "cedar"] })] },
+    {
+      name: "export rows",
+      ask: (from) => [...from.exportRows({ sessions: ["ash", "cedar"] })].slice(0, -1).map(withoutVectors),
+    },
     { name: "items", ask: (from) => from.items.list([]) },
     { name: "item", ask: (from) => from.items.get(["grove", "ash"], "state") },
     { name: "namespaces", ask: (from) => from.items.namespaces() },
@@ -83,4 +86,9 @@ function earlierHandles(store: Store, id: string): string[] {
     SELECT id, level, root, session_id FROM unions UNION ALL SELECT id, level, root, session_id FROM undone_unions)
     WHERE session_id = '${id}' AND level <> 'subject' GROUP BY level, root ORDER BY position`);
   return rows.map(({ level, root, position }) => `${level}:${root}@${position}`);
+}
+
+/** Only `verify` checks vectors: it compares them with the clusters. The last line, which is left out, has a digest of all. */
+function withoutVectors(line: string): string {
+  return line.replace(/"(embedding|vector|centroid)":\{"base64":"[^"]*"\}/g, "");
 }
