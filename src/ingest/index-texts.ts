@@ -67,7 +67,7 @@ export class TailIndexer {
   #appendedCount = 0;
   #transactionCount = 0;
   #isWaiting = false;
-  /** By text, because a message's text may still change when it is appended. */
+  /** The words of each text. The keys are texts, because an append may still change the text of a message. */
   readonly #knownWords = new Map<string, string>();
 
   constructor(repositories: Repositories) {

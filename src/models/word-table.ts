@@ -9,7 +9,7 @@ export class WordTable {
   /** By hash: 1 + the index of a word, or 0 for an empty slot. */
   #slots = new Int32Array(SLOTS_MIN);
   #size = 0;
-  /** By index. */
+  // Each of these lists has an entry for each word, at its index.
   readonly #hashes: number[] = [];
   readonly #sources: string[] = [];
   readonly #starts: number[] = [];

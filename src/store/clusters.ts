@@ -26,7 +26,7 @@ export type WorkedCluster = DatedCluster & {
   /** The messages that the session itself holds. */
   ownCount: number;
 };
-/** What the themes of a session say that its clusters are. */
+/** How many clusters and messages the themes of a session count. */
 export type ClusterCounts = { clusterCount: number; messageCount: number };
 
 /** A session, and the one whose rows hold its open clusters: see `PathRepository.grower`. */
