@@ -236,8 +236,14 @@ class Round {
     store.close();
     // The copy may hold more than was acknowledged by then, so its own messages count.
     const copied = openStore(copy, { readonly: true, embedder: embedderOf });
-    const ledger = this.#ledger.asIn(copied);
-    copied.close();
+    let ledger: Ledger;
+    try {
+      ledger = this.#ledger.asIn(copied);
+    } catch (error) {
+      return this.#blame("wrong", `a copy of the store: ${error}`);
+    } finally {
+      copied.close();
+    }
     await sleep(2_000);
     renameSync(copy, this.#path);
     for (const suffix of ["-wal", "-shm"]) rmSync(this.#path + suffix, { force: true });

@@ -26,6 +26,8 @@ export class RegrownForests {
   readonly #target: Target;
   readonly #embedder: Embedder;
   readonly #sessions = new Map<string, RegrownSession>();
+  /** For each fork, the position up to which its own log has what it shares. */
+  readonly #forks = new Map<string, number>();
   readonly #carried: CarriedSummaries;
   readonly #stamp: string;
   /** The position of the last row followed, in the log in use. */
@@ -59,6 +61,7 @@ export class RegrownForests {
   follow(): Followed {
     const { reembedding } = this.#repositories;
     if (this.#stampNow() !== this.#stamp) return "stale";
+    if (this.#followLateFork()) return "more";
     const rows = reembedding.followed(this.#followedTo, PAGE_ROWS);
     const steps = this.#stepsOf(rows);
     const settings = new Map<string, SessionSettings>();
@@ -76,6 +79,25 @@ export class RegrownForests {
       this.#followedTo = position;
     }
     return rows.length < PAGE_ROWS ? "current" : "more";
+  }
+
+  /** Gives a fork that is new since the last call some of the rows that were followed before. @returns false if there is none. */
+  #followLateFork(): boolean {
+    const { reembedding, paths, sessions } = this.#repositories;
+    for (const forkId of paths.forkIds()) {
+      const from = this.#forks.get(forkId) ?? 0;
+      if (from >= this.#followedTo) {
+        this.#forks.set(forkId, Number.POSITIVE_INFINITY);
+        continue;
+      }
+      const rows = reembedding.followedBy({ forkId, from, to: this.#followedTo, limit: PAGE_ROWS });
+      const steps = this.#stepsOf(rows);
+      const { settings } = sessions.byId(forkId)!;
+      for (const row of rows) this.#followRow({ ...row, sessionId: forkId }, steps, settings);
+      this.#forks.set(forkId, rows.length < PAGE_ROWS ? Number.POSITIVE_INFINITY : rows.at(-1)!.position);
+      return true;
+    }
+    return false;
   }
 
   carriedSummaries(): CarriedSummary[] {
@@ -108,7 +130,7 @@ export class RegrownForests {
     return new RegrownSession(this.#embedder.dimension, (id) => messages.askedBefore(TITLE_TEXT_CHARS, id));
   }
 
-  #stepsOf(rows: readonly FollowedRow[]): Map<number, StagedMessage[]> {
+  #stepsOf(rows: readonly Omit<FollowedRow, "sessionId">[]): Map<number, StagedMessage[]> {
     // A step that a fork shares enters in both logs.
     const nodes = [...new Set(rows.filter(({ kind }) => kind !== "settle").map(({ node }) => node))];
     const steps = new Map<number, StagedMessage[]>();

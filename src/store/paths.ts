@@ -38,6 +38,7 @@ export class PathRepository extends Repository {
     SELECT session_id FROM shared_pasts WHERE holder_id = ? AND seq_last > ? ORDER BY session_id`.pluck();
   readonly #sharingLog = this.statement<[holderId: string, position: number], string>`
     SELECT session_id FROM shared_pasts WHERE holder_id = ? AND log_position >= ? ORDER BY session_id`.pluck();
+  readonly forkIds = this.statement<[], string>`SELECT DISTINCT session_id FROM shared_pasts`.pluck().all;
   readonly #hasThemes = this.statement<[sessionId: string], number>`
     SELECT EXISTS (SELECT 1 FROM themes WHERE session_id = ?)`.pluck().one;
   readonly #hasMoved = this.statement<[sessionId: string, position: number], number>`

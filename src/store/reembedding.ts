@@ -77,6 +77,15 @@ export class ReembeddingRepository extends Repository {
   readonly followed = this.statement<[position: number, limit: number], FollowedRow>`
     SELECT id AS position, ${FOLLOWED} FROM unions NOT INDEXED
     WHERE id > ? AND level = 'cluster' AND generation = ${GENERATION_NOW} ORDER BY id LIMIT ?`.all;
+  /** The rows up to a position that a fork shares. */
+  readonly followedBy = this.statement<
+    { forkId: string; from: number; to: number; limit: number },
+    Omit<FollowedRow, "sessionId">
+  >`
+    SELECT u.id AS position, ${FOLLOWED.without("sessionId").of("u")}
+    FROM shared_pasts p JOIN unions u ON u.session_id = p.holder_id AND u.id <= p.log_position
+    WHERE p.session_id = @forkId AND u.id > @from AND u.id <= @to AND u.level = 'cluster' AND u.generation = ${GENERATION_NOW}
+    ORDER BY u.id LIMIT @limit`.all;
   /** Messages of the forest that have a text and no vector. */
   readonly lacking = this.statement<[], { id: number; text: string }>`
     SELECT m.id, m.text FROM messages m JOIN sessions s ON s.id = m.session_id

@@ -198,6 +198,30 @@ describe("a store that is embedded again", () => {
     expect(again.verify()).toMatchObject({ ok: true, problems: [] });
   });
 
+  test("has the forests of forks that began while it grew", async () => {
+    const store = openedStore(temporaryPath());
+    const session = store.session("s", SETTINGS);
+    session.appendAll(talk(400));
+    const seqs = [380, 200, 5];
+    await store.reembed({
+      embedder: letterEmbedder,
+      onProgress: ({ phase, doneCount }) => {
+        if (phase !== "grow" || doneCount === 0) return;
+        const toSeq = seqs.pop();
+        if (toSeq === undefined) return;
+        const fork = session.fork({ toSeq, id: `fork ${toSeq}` });
+        fork.fork({ id: `fork of fork ${toSeq}` });
+      },
+    });
+    expect(seqs).toEqual([]);
+    expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+    for (const { id, messageCount } of store.sessions()) {
+      expect(claimedCount(store, id)).toBe(messageCount);
+      store.resume(id).appendAll(talk(20, 7));
+    }
+    expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+  });
+
   test("can be of an older format, brought up to date", async () => {
     const path = temporaryPath();
     copyFileSync(V1, path);
