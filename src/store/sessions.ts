@@ -249,14 +249,17 @@ export class SessionRepository extends Repository {
     return row;
   }
 
-  /** Adds a branch for the messages from after `seqLast` to before `seqEnd`, as if all of them had left the window. */
+  /**
+   * Adds a branch for the messages from after `seqLast` to before `seqEnd`, as if all of them had left the window. It has no title,
+   * because that of its session may change.
+   */
   insertBranch(
     { id, nowMs, seqLast, seqEnd, isUndoable }: BranchPlace,
-    { id: parentSessionId, project, title, settings }: SessionRow,
+    { id: parentSessionId, project, settings }: SessionRow,
   ): void {
     const rewindNumber = isUndoable ? this.#lastRewind.one(parentSessionId) + 1 : null;
     this.insert({
-      ...{ id, parentSessionId, project, title, settings, rewindNumber },
+      ...{ id, parentSessionId, project, settings, rewindNumber },
       ...{ forkSeq: seqLast, createdAtMs: nowMs, supersededAtMs: nowMs },
     });
     this.moveFrontier(seqEnd, seqEnd, id);
@@ -293,7 +296,7 @@ export class SessionRepository extends Repository {
 
   /** Sets values that are NULL. A fork without a parent lost it, and gets no other one: what it shares is checked against it. */
   complete(id: string, title: string | null, project: string | null, parentSessionId: string | null): void {
-    for (const branchId of this.branchIds(id)) this.complete(branchId, title, project, null);
+    for (const branchId of this.branchIds(id)) this.complete(branchId, null, project, null);
     this.orm
       .update(sessions)
       .set({

@@ -72,6 +72,20 @@ test("a branch is not opened as a session", () => {
   expect(() => store.forget(branchId!, { messageIds: [2] })).toThrow(refusal);
 });
 
+test("a branch has no title of its own, also if its session gets one later", () => {
+  const store = temporaryStore();
+  for (const [id, ...titles] of [["titled", "a title"], ["untitled"]] as const) {
+    const session = store.session(id, { ...(titles[0] !== undefined && { title: titles[0] }) });
+    session.appendAll(talk(2));
+    session.rewind({ toSeq: 0 });
+  }
+  store.session("untitled", { title: "a later title" });
+  expect(store.resume("untitled").info().title).toBe("a later title");
+  expect(store.query("SELECT title FROM sessions WHERE superseded_at_ms IS NOT NULL")).toEqual(
+    Array(2).fill({ title: null }),
+  );
+});
+
 test("a call that has lost its result is open again, and takes another result into its step", () => {
   const store = temporaryStore();
   const session = store.session("s");
