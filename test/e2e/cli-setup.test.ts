@@ -57,6 +57,21 @@ describe("coppice setup", () => {
     expect(stderr).toContain("claude-code, codex, gemini-cli, opencode, pi, vscode");
   });
 
+  test("is checked by doctor before there is a store", async () => {
+    const folder = home();
+    await folder.json("setup", "gemini-cli", "--yes");
+    const { exitCode, stdout } = await folder.run(["doctor"]);
+    expect([exitCode, existsSync(folder.db)]).toEqual([1, false]);
+    expect(stdout.split("\n")).toEqual([
+      `✗ There is no file ${folder.db}.`,
+      expect.stringContaining("→ `coppice watch --once` creates a store"),
+      "! Codex is not connected. It has no transcripts.",
+      "  → coppice setup codex",
+      "✓ Gemini CLI is connected, and its hooks have not fired yet. It has no transcripts.",
+      "",
+    ]);
+  });
+
   test("is checked by doctor", async () => {
     const folder = home();
     await folder.json("import", folder.jsonl("a.jsonl", [{ session: "a", role: "user", content: "hello" }]));

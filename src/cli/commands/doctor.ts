@@ -19,8 +19,8 @@ export const doctorCommand: Command = {
   summary: "Report what is wrong with the store and with what agents do with it, and how to fix it.",
   details:
     "✓ marks what is fine, ! what could be better, and ✗ a problem. The exit code is 1 if there is a problem. Nothing is " +
-    "written. A store that does not open is examined too. `verify` looks closer at messages and derived rows. With --json: " +
-    "{ok, findings}.",
+    "written. A store that does not open is examined too, and agents are examined even if there is no store. `verify` looks " +
+    "closer at messages and derived rows. With --json: {ok, findings}.",
   examples: ["", "--json"],
 
   async run({ loadStores, storePath, terminal }) {
@@ -43,7 +43,7 @@ async function examine(stores: OpenedStores): Promise<Finding[]> {
   try {
     store = stores.openToRead();
   } catch (error) {
-    if (!StoreError.is(error) || error.code === "FILE_NOT_FOUND") throw error;
+    if (!StoreError.is(error)) throw error;
     const { examineUnopened } = await import("../../session/doctor.ts");
     return examineUnopened(error);
   }
