@@ -64,6 +64,8 @@ interface SessionRow {
   holder: string;
   message_count: number;
   last_id: number;
+  /** Readers see messages up to it. */
+  marked_id: number;
   head: Buffer | null;
   shape: Buffer | null;
   vectors: Buffer | null;
@@ -186,7 +188,7 @@ async function lockKnown(
   { place }: HubPlace,
   { id, origin }: PushedName,
 ): Promise<SessionRow | undefined> {
-  const select = `SELECT session_no, holder, message_count, last_id, head, shape, vectors, created_at_ms, newest_id,
+  const select = `SELECT session_no, holder, message_count, last_id, marked_id, head, shape, vectors, created_at_ms, newest_id,
       pushed_at IS NOT NULL AS was_pushed, forgotten_at IS NOT NULL AS is_forgotten, expired_at IS NOT NULL AS is_expired
     FROM coppice.sessions WHERE place = $1 AND origin = $2 AND session_id = $3 FOR UPDATE`;
   const { rows } = await client.query<SessionRow>(select, [place, origin, id]);
@@ -228,7 +230,7 @@ async function advance(client: PoolClient, key: SessionKey, row: SessionRow, rea
     if (forgottenIds.length > 0) return { isDone: true, outcome: "unchanged", forgottenIds };
     if (!isNewer(local, known, reader)) return { isDone: true, outcome: "behind" };
   } else {
-    const difference = await differenceOf(client, key, row, local.places, reader);
+    const difference = await differenceOf(client, key, row, { places: local.places, known, reader });
     if ("outcome" in difference) return difference;
     const mustForget = difference.forgottenHereIds.length > 0;
     if (!isNewer(local, known, reader)) return { isDone: true, outcome: "behind", mustForget };
@@ -356,8 +358,7 @@ async function differenceOf(
   client: PoolClient,
   { place, sessionNo }: Pick<SessionKey, "place" | "sessionNo">,
   row: SessionRow,
-  places: readonly MessagePlace[],
-  reader: SnapshotReader,
+  { places, known, reader }: { places: readonly MessagePlace[]; known: readonly KnownChunk[]; reader: SnapshotReader },
 ): Promise<Step | { forgottenHereIds: number[] }> {
   const forgottenIds = await buriedIn(client, { place, sessionNo }, row, places);
   if (forgottenIds.length > 0) return { isDone: true, outcome: "unchanged", forgottenIds };
@@ -372,7 +373,11 @@ async function differenceOf(
   const own = new Set(places.map(({ id }) => id));
   const missing = rows.filter(({ message_id }) => !own.has(message_id));
   const forgottenHere = reader.forgotten();
-  if (isAsOnHub && missing.every(({ message_id, digest }) => forgottenHere.has(message_id, digest))) {
+  // The store has had what it saw. If it was forgotten here and restored since, it has no tombstone.
+  const seenId = reader.seen()?.includes(factsDigestOf(known)) ? row.marked_id : 0;
+  const isForgotten = ({ message_id, digest }: (typeof missing)[number]): boolean =>
+    message_id <= seenId || forgottenHere.has(message_id, digest) === true;
+  if (isAsOnHub && missing.every(isForgotten)) {
     return { forgottenHereIds: missing.map(({ message_id }) => message_id) };
   }
   const isOlder = isAsOnHub && !places.some(({ id }) => id > last_id);

@@ -588,16 +588,17 @@ test("a session of which all messages were forgotten can be taken, and gives way
 
 /** A hub, a store whose session another one has taken, and a function that pushes what only the first store has, as a fork. */
 async function takenSession() {
-  const { hub, home, away } = await twoStores();
+  const { url, hub, home, away } = await twoStores();
   const session = home.session("s", { project: "web" });
   session.appendAll(talk(4));
   await hub.push(home, WEB);
   await hub.pull(away, "s", { take: true });
   const sent = async (): Promise<Session> => {
     const { forked } = await hub.push(home, { sessions: ["s"], fork: true });
+    expect(forked).toHaveLength(1);
     return home.resume(forked[0]!.forkId);
   };
-  return { hub, home, away, session, sent };
+  return { url, hub, home, away, session, sent };
 }
 
 function textsOf(session: Session): (string | null)[] {
@@ -653,6 +654,30 @@ test("what was forgotten of a fork can be imported again after it was restored",
   expect(home.restore(fork.id)).toBe(true);
   session.appendAll([...said, user("last", { id: "m5" })]);
   expect(textsOf(await sent())).toEqual(["said as m1", "said as m2", "said as m3", "last"]);
+});
+
+test.each([
+  ["restored", false],
+  ["imported again", true],
+])("what was forgotten and %s before the next push leaves the hub with it", async (_, isImported) => {
+  const { url, hub, home, away, session, sent } = await takenSession();
+  const said = ["m1", "m2", "m3"].map((id) => user(`said as ${id}`, { id }));
+  session.appendAll(said);
+  const fork = await sent();
+  await hub.pull(away, fork.id);
+  const [first] = fork.messages();
+  home.forget(fork.id, { messageIds: [first!.id] });
+  expect(home.restore(fork.id, { messageIds: [first!.id] })).toBe(true);
+  session.appendAll(isImported ? [...said, user("more", { id: "m4" })] : [user("more", { id: "m4" })]);
+  await sent();
+  const expected = ["said as m2", "said as m3", ...(isImported ? ["said as m1"] : []), "more"];
+  expect(textsOf(fork)).toEqual(expected);
+  expect(await hub.push(home, WEB)).toMatchObject({ behind: [], diverged: [], sessionCount: 0 });
+  expect(await run(url, "SELECT FROM coppice.messages WHERE message_id = $1", [first!.id])).toEqual([]);
+  await expectOnHub(url, home, fork.id);
+  await hub.push(away, WEB); // forgets the message there
+  await hub.pull(away, fork.id);
+  expect(textsOf(away.resume(fork.id))).toEqual(expected);
 });
 
 test("a message of a fork that has grown or was changed goes on in a second one", async () => {
