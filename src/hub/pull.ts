@@ -3,6 +3,7 @@ import type { PoolClient } from "pg";
 import { StoreError } from "../core/errors.ts";
 import { WRITE_TERMS } from "../session/moved-rows.ts";
 import type { OpenedStore } from "../session/opened-store.ts";
+import { agreedOn, type Changeable, changeableIn, mergedOf, putChangeable } from "../store/changeable.ts";
 import {
   type HubNoteChanges,
   type HubNotes,
@@ -16,7 +17,6 @@ import { blockOf } from "../store/id-block.ts";
 import { freeIdBlock, needsIdBlock, storeIdOf } from "../store/id-blocks.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { WriteRowsTerms, WrittenSession } from "../store/write-rows.ts";
-import { agreedOn, type Changeable, changeableIn, mergedOf, putChangeable } from "./changeable.ts";
 import type { HubConnection } from "./connection.ts";
 import { hasSaidMore, ownOf, writeForked } from "./fork.ts";
 import { grantedBlock, isInOwnBlock, leaveSharedBlock } from "./id-block.ts";
@@ -259,7 +259,7 @@ function writtenIn(
     const written =
       fork !== "always" && hasGoneOn(repositories, sessionId, onHub, row)
         ? { sessionId, outcome: "known" as const, newCount: 0, notes: [], forkId: null }
-        : writtenOrForked(store, sessionId, onHub, { row, terms, fork });
+        : writtenOrForked(store, sessionId, onHub, { row, terms: { ...terms, agreed }, fork });
     // The title and items that only the store had are in the fork.
     const isMerged = own !== undefined && written.forkId === null && fork !== "always";
     const merged = isMerged ? merge(repositories, written, own, onHub, agreed) : written;
@@ -269,7 +269,7 @@ function writtenIn(
   });
 }
 
-/** Writing the rows may have replaced the title and items of the store, or left those of the hub. */
+/** Merges titles and items, also if no rows were written. */
 function merge(
   repositories: Repositories,
   written: WrittenIn,

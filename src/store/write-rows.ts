@@ -7,11 +7,13 @@ import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import type { SessionSettings } from "../core/options.ts";
 import { sessionSettings } from "../core/settings.ts";
 import { encodeEmbedding } from "../vector/codec.ts";
+import { type Changeable, changeableIn, mergedOf, putChangeable } from "./changeable.ts";
 import { isCode } from "./connect.ts";
 import { derive } from "./derive.ts";
 import { FACT_TABLES, type FactRow, type FactTables, type RowsOrigin } from "./fact-rows.ts";
 import type { DeriveOptions } from "./features.ts";
 import { unlessDamaged } from "./forget.ts";
+import type { HubNotes } from "./hub-notes.ts";
 import { blockOf } from "./id-block.ts";
 import { FOREIGN_ID_MAX, freeIdBlock, idBlockOf, needsIdBlock, storeIdOf, takeIdBlock } from "./id-blocks.ts";
 import type { LocalEmbedding } from "./messages.ts";
@@ -37,6 +39,8 @@ export interface WriteRowsTerms extends DeriveOptions {
   localEmbedder?: LocalEmbedding;
   /** True to give up what only this store has of the session. */
   replaces?: boolean;
+  /** Which title and items the store and a hub last had in common. By default those of both are kept, with the values that came. */
+  agreed?: HubNotes["agreed"];
 }
 
 export interface WrittenSession {
@@ -53,7 +57,7 @@ export interface WrittenSession {
  * Writes the facts of a session that came from another store, with their ids. Everything else is derived from them.
  *
  * If the store has the session, the rows replace it, as long as they have everything that the store has: each message, entry and
- * branch, and the newest row of the log. New ids of the store must be the highest in it, because a session's ids rise. So if an id
+ * branch, and the newest row of the log. Items that only the store has stay. New ids of the store must be the highest in it, because a session's ids rise. So if an id
  * is higher than all of the store's, the store takes a block of ids above it.
  *
  * @param rows  All rows of one session, as `sessionRows` gives them.
@@ -80,6 +84,7 @@ export function writeSession(
 
 /** What the store has of the session before the rows are written. */
 interface Known {
+  changeable: Changeable | undefined;
   rows: Set<string>;
   messages: Map<number, { digest: Buffer; seq: number }>;
   path: Set<number>;
@@ -119,6 +124,7 @@ class SessionWriter {
     let count = 0;
     let newCount = 0;
     const vectorless = new Map<number, number>();
+    const items: FactTables["items"][] = [];
     for (const given of rows) {
       count += 1;
       if (count === 1) {
@@ -135,6 +141,7 @@ class SessionWriter {
         if (!this.#known?.messages.has(given.row.id)) newCount += 1;
         if (given.row.vectorCrc !== undefined) vectorless.set(given.row.id, given.row.vectorCrc);
       }
+      if (given.table === "items" && this.#known !== undefined) items.push(given.row);
       if (count > 2) this.#insert(given, row);
     }
     if (count < 2) invalid("there is no session in them");
@@ -148,6 +155,7 @@ class SessionWriter {
     this.#check(came);
     this.#embed(vectorless);
     this.#derive(came);
+    this.#keepOwn(items);
     return { sessionId, outcome, newCount, notes: [...this.#notes] };
   }
 
@@ -157,6 +165,16 @@ class SessionWriter {
     const parent = this.#parentId === null ? undefined : sessions.byId(this.#parentId);
     if (parent === undefined || sessions.byId(this.#sessionId)?.parentSessionId !== null) return;
     sessions.complete(this.#sessionId, null, null, parent.id);
+  }
+
+  /** Items that only this store has stay, and so does its title if none came. */
+  #keepOwn(items: readonly FactTables["items"][]): void {
+    const own = this.#known?.changeable;
+    if (own === undefined || this.#terms.replaces) return;
+    const { title } = this.#repositories.sessions.known(this.#sessionId);
+    const { notes, ...merged } = mergedOf(own, { title, items }, this.#terms.agreed);
+    notes.push(...putChangeable(this.#repositories, this.#sessionId, merged));
+    for (const note of notes) this.#notes.add(note);
   }
 
   #begin(origin: RowsOrigin): void {
@@ -203,6 +221,7 @@ class SessionWriter {
     if (stored !== undefined) {
       assertUnshared(this.#repositories.paths, id, -1);
       this.#known = this.#newKnown(tombstones.key() ?? null);
+      this.#known.changeable = changeableIn(this.#repositories, id);
       for (const own of sessionRows(this.#repositories, id, null)) {
         if (own.table !== "origin") this.#known.rows.add(keyOf(own));
         this.#note(this.#known, own);
@@ -302,6 +321,7 @@ class SessionWriter {
 
   #newKnown(tombstoneKey: string | null): Known {
     return {
+      changeable: undefined,
       rows: new Set(),
       messages: new Map(),
       path: new Set(),

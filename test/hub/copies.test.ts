@@ -269,8 +269,8 @@ test("a pull drops no item that only the store has, and says what it replaces", 
   expect(titleOf(other, "s")).toBe("hub title");
   expect(itemsOf(other)).toEqual({ both: "hub", hub: "hub", own: "own" });
   expect(notes).toEqual([
-    'The title "own title" of this store was replaced with the hub\'s.',
-    'The item "both" of this store was replaced with the hub\'s.',
+    'The title "own title" of this store was replaced with the one that came.',
+    'The item "both" of this store was replaced with the one that came.',
   ]);
   expect(await hub.push(other, WEB)).toMatchObject({ sessionCount: 1, behind: [] });
 });

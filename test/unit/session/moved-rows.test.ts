@@ -208,6 +208,34 @@ test("what the store has already is not written again, and two continuations are
   expect(allRows(away.path)).toEqual(before);
 });
 
+test("a newer state drops no item that only the receiving store has, nor its title", () => {
+  const [here, there] = [newStore(), newStore()];
+  const put = (store: Store, key: string, value: string) => store.items.put(["n"], key, value, { session: "s" });
+  const values = (store: Store) => Object.fromEntries(store.items.list(["n"]).map(({ key, value }) => [key, value]));
+  here.session("s").appendAll(talk(4));
+  put(here, "both", "old");
+  there.importRows(exported(here));
+  const older = exported(here);
+  there.resume("s").rename("own title");
+  for (const key of ["both", "own"]) put(there, key, "there");
+  here.resume("s").append(user("more"));
+  for (const key of ["both", "came"]) put(here, key, "here");
+  const [continued] = there.importRows(exported(here));
+  expect(continued).toMatchObject({ outcome: "continued", newCount: 1 });
+  expect(continued!.notes).toEqual(['The item "both" of this store was replaced with the one that came.']);
+  expect(values(there)).toEqual({ both: "here", came: "here", own: "there" });
+  expect(there.resume("s").info().title).toBe("own title");
+
+  expect(there.importRows(older)).toMatchObject([{ outcome: "known", notes: [] }]);
+  expect(values(there)).toEqual({ both: "here", came: "here", own: "there" });
+  here.resume("s").rename("new title");
+  const [renamed] = there.importRows(exported(here));
+  expect(renamed!.notes).toEqual(['The title "own title" of this store was replaced with the one that came.']);
+  expect(there.resume("s").info().title).toBe("new title");
+  expect(values(there)).toEqual({ both: "here", came: "here", own: "there" });
+  expect(there.verify().problems).toEqual([]);
+});
+
 test("going back and forgetting move, too", () => {
   const [home, away] = [newStore(), newStore()];
   const session = home.session("s", SMALL);

@@ -1,11 +1,14 @@
-import type { FactTables } from "../store/fact-rows.ts";
-import type { HubNotes } from "../store/hub-notes.ts";
-import type { Repositories } from "../store/repositories.ts";
-import { rowText } from "../store/row-text.ts";
-import { digestOf } from "./rows.ts";
+import { hash } from "node:crypto";
+import type { FactTables } from "./fact-rows.ts";
+import type { HubNotes } from "./hub-notes.ts";
+import type { Repositories } from "./repositories.ts";
+import { rowText } from "./row-text.ts";
 
-// A title and items are overwritten in place. Digests of what the store and the hub last had in common tell which of the two has
-// changed them since.
+// A title and items are overwritten in place, so rows that come from elsewhere may be older or newer than those of the store. Digests
+// of what the store and a hub last had in common tell which of the two has changed them since.
+
+/** As many as digests of facts on the hub have. */
+const DIGEST_CHARACTERS = 32;
 
 export interface Changeable {
   title: string | null;
@@ -23,42 +26,42 @@ export function agreedOn({ title, items }: Changeable): NonNullable<HubNotes["ag
 }
 
 function hex(text: string): string {
-  return digestOf(text).toString("hex");
+  return hash("sha256", text, "hex").slice(0, DIGEST_CHARACTERS);
 }
 
 /**
- * Merges titles and items. What only one of the two has changed is taken from it. If both have, the title is the hub's, and the items
- * are those of both, with the hub's values.
+ * Merges titles and items. What only one of the two has changed is taken from it. If both have, the title is the one that
+ * came, and the items are those of both, with the values that came.
  *
  * @param agreed  Undefined if it is not known.
  * @returns also what was replaced, in sentences.
  */
 export function mergedOf(
   own: Changeable,
-  onHub: Changeable,
+  came: Changeable,
   agreed: HubNotes["agreed"],
 ): Changeable & { notes: string[] } {
-  const [here, there] = [agreedOn(own), agreedOn(onHub)];
-  const side = (name: keyof typeof here): "own" | "hub" | "both" =>
+  const [here, there] = [agreedOn(own), agreedOn(came)];
+  const side = (name: keyof typeof here): "own" | "came" | "both" =>
     there[name] === agreed?.[name]
       ? "own"
       : here[name] === agreed?.[name] || here[name] === there[name]
-        ? "hub"
+        ? "came"
         : "both";
   const notes: string[] = [];
-  const title = side("title") === "own" ? own.title : (onHub.title ?? own.title);
+  const title = side("title") === "own" ? own.title : (came.title ?? own.title);
   if (side("title") === "both" && own.title !== null && own.title !== title) {
-    notes.push(`The title "${own.title}" of this store was replaced with the hub's.`);
+    notes.push(`The title "${own.title}" of this store was replaced with the one that came.`);
   }
-  if (side("items") !== "both") return { title, items: side("items") === "own" ? own.items : onHub.items, notes };
-  const lines = new Map(onHub.items.map((row) => [nameOf(row), rowText({ table: "items", row })]));
+  if (side("items") !== "both") return { title, items: side("items") === "own" ? own.items : came.items, notes };
+  const lines = new Map(came.items.map((row) => [nameOf(row), rowText({ table: "items", row })]));
   for (const row of own.items) {
     const line = lines.get(nameOf(row));
     if (line !== undefined && line !== rowText({ table: "items", row })) {
-      notes.push(`The item "${row.key}" of this store was replaced with the hub's.`);
+      notes.push(`The item "${row.key}" of this store was replaced with the one that came.`);
     }
   }
-  return { title, items: [...onHub.items, ...own.items.filter((row) => !lines.has(nameOf(row)))], notes };
+  return { title, items: [...came.items, ...own.items.filter((row) => !lines.has(nameOf(row)))], notes };
 }
 
 /** Gives a session a title and items. @returns what could not be taken over, in sentences. */
