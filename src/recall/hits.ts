@@ -64,12 +64,15 @@ export class HitReader {
     this.#neighborCount = neighborCount;
   }
 
-  /** Yields a ranking, and reads its messages in groups of `count`, because that is faster. */
+  /**
+   * Yields a ranking, and reads its messages in groups of `count`, because that is faster. Messages without a text are left out:
+   * they were ranked for their neighbors, and everything in them is injected, or is reasoning.
+   */
   *loaded(ranking: Iterable<Placed>, count: number): Generator<Placed> {
     for (const chunk of chunksOf(ranking, count)) {
       const ids = chunk.map(({ candidate }) => candidate.messageId);
       for (const row of this.#source.texts(ids)) this.#rows.set(row.messageId, row);
-      yield* chunk;
+      for (const ranked of chunk) if (this.textOf(ranked.candidate.messageId) !== "") yield ranked;
     }
   }
 

@@ -28,7 +28,9 @@ test("injected parts are kept, and nobody finds, quotes or is titled by them", a
   ]);
   session.compact();
   expect(await store.recall("walrus port")).toEqual([]);
-  expect(await store.recall("gateway", { neighbors: 2 })).not.toHaveLength(0);
+  // A message of which everything is injected has nothing to show, however near it is to what was found.
+  const found = await store.recall("gateway");
+  expect(found.map(({ seq }) => seq).toSorted()).toEqual([1, 4, 6, 7]);
   for (const { neighbors } of await store.recall("gateway", { neighbors: 2 })) {
     expect(neighbors.map(({ snippet }) => snippet).filter((snippet) => /walrus|^$/.test(snippet))).toEqual([]);
   }
