@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { trustOf } from "../../src/setup/agents/codex.ts";
+import { FILL } from "./provider.ts";
 
 /** Where an agent runs: its own home, its project, and the installed programs. */
 export interface Place {
@@ -15,6 +16,8 @@ export interface Invocation {
   args: readonly string[];
   env?: Readonly<Record<string, string>>;
   stdin?: string;
+  /** What is typed at a terminal, a line each time that the program has become quiet. */
+  typed?: readonly string[];
 }
 
 export interface RealAgent {
@@ -28,15 +31,13 @@ export interface RealAgent {
   validate?(place: Place): Invocation;
   /** Starts a session with a prompt. */
   start(place: Place, prompt: string): Invocation;
-  /** Goes on with the last session. */
-  goOn(place: Place, prompt: string): Invocation;
-  /** Compacts the last session. A text says why that cannot be done here. */
-  compact: ((place: Place) => Invocation) | string;
-  /** True if `compact` is a prompt after which the agent compacts by itself. */
-  isFilled?: true;
+  /** Compacts the last session, then goes on with it. */
+  compact(place: Place): Invocation[];
   /** No hook stores the sessions of this agent. */
   isUnstored?: true;
 }
+
+const GO_ON = "Go on with the next step.";
 
 function write(path: string, text: string): void {
   mkdirSync(join(path, ".."), { recursive: true });
@@ -52,8 +53,7 @@ const claudeCode: RealAgent = {
   },
   validate: (place) => claude(place, ["plugin", "validate", join(place.home, ".claude", "skills", "coppice")]),
   start: (place, prompt) => claude(place, ["-p", prompt]),
-  goOn: (place, prompt) => claude(place, ["-p", "--continue", prompt]),
-  compact: (place) => claude(place, ["-p", "--continue", "/compact"]),
+  compact: (place) => ["/compact", GO_ON].map((prompt) => claude(place, ["-p", "--continue", prompt])),
 };
 
 function claude({ modules, providerUrl }: Place, args: readonly string[]): Invocation {
@@ -103,9 +103,8 @@ hooks = [{ type = "command", command = "true" }]`,
     writeFileSync(path, `${config}${lines.join("")}`);
   },
   start: (place, prompt) => codexExec(place, [prompt]),
-  goOn: (place, prompt) => codexExec(place, ["resume", "--last", prompt]),
-  isFilled: true,
-  compact: (place) => codexExec(place, ["resume", "--last", "Fill the window."]),
+  // Codex compacts a full window before it goes on.
+  compact: (place) => [FILL, GO_ON].map((prompt) => codexExec(place, ["resume", "--last", prompt])),
 };
 
 function codexExec({ modules }: Place, args: readonly string[]): Invocation {
@@ -124,8 +123,13 @@ const geminiCli: RealAgent = {
   },
   validate: (place) => gemini(place, ["extensions", "validate", join(place.home, ".gemini", "extensions", "coppice")]),
   start: (place, prompt) => gemini(place, ["-m", "gemini-2.5-flash", "-p", prompt]),
-  goOn: (place, prompt) => gemini(place, ["-m", "gemini-2.5-flash", "--resume", "latest", "-p", prompt]),
-  compact: "/compress needs a terminal, and Gemini CLI takes nothing from a hook into a compression",
+  // `/compress` needs a terminal. A session that is resumed has its whole history again, so this one goes on.
+  compact: (place) => [
+    {
+      ...gemini(place, ["-m", "gemini-2.5-flash", "--resume", "latest"]),
+      typed: [FILL, "/compress", GO_ON, "/quit"],
+    },
+  ],
 };
 
 function gemini({ modules, providerUrl }: Place, args: readonly string[]): Invocation {
@@ -145,9 +149,8 @@ const opencode: RealAgent = {
   },
   isUnstored: true, // its sessions are in one database, which is too large to read after each turn
   start: (place, prompt) => opencodeRun(place, [prompt]),
-  goOn: (place, prompt) => opencodeRun(place, ["--continue", prompt]),
-  isFilled: true,
-  compact: (place) => opencodeRun(place, ["--continue", "Fill the window."]),
+  // opencode compacts a full window at once.
+  compact: (place) => [FILL, GO_ON].map((prompt) => opencodeRun(place, ["--continue", prompt])),
 };
 
 function opencodeRun({ modules }: Place, args: readonly string[]): Invocation {
@@ -165,12 +168,13 @@ const pi: RealAgent = {
     write(join(home, ".pi", "agent", "settings.json"), '{ "compaction": { "keepRecentTokens": 1 } }');
   },
   start: (place, prompt) => piRun(place, ["-p", prompt]),
-  goOn: (place, prompt) => piRun(place, ["-p", "--continue", prompt]),
   // pi tells its extensions of a compaction only while it runs.
-  compact: (place) => ({
-    ...piRun(place, ["--mode", "rpc", "--continue"]),
-    stdin: '{"type":"compact"}\n{"type":"prompt","message":"Go on with the next step."}\n',
-  }),
+  compact: (place) => [
+    {
+      ...piRun(place, ["--mode", "rpc", "--continue"]),
+      stdin: `{"type":"compact"}\n{"type":"prompt","message":"${GO_ON}"}\n`,
+    },
+  ],
 };
 
 function piRun({ modules }: Place, args: readonly string[]): Invocation {

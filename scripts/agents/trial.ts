@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { filesIn, type Invocation, type Place, type RealAgent } from "./agents.ts";
@@ -11,20 +11,21 @@ const NEWER = ["gauge", "map", "proxy", "cache", "audit log", "queue", "price fe
 );
 const TIMEOUT_MS = 180_000;
 const STORED_MS_MAX = 20_000;
+const QUIET_MS = 3_000;
 
-/** The results of one agent. Null means that it could not be tried, and `notes` says why. */
+/** The results of one agent. */
 export interface Trial {
   agent: string;
   /** Setup writes what the agent's own check accepts, and a second setup writes nothing. */
   setup: boolean;
-  /** The hook at the end of a turn has stored the session. */
+  /** The hook at the end of a turn has stored the session. Null for an agent that has no such hook. */
   stored: boolean | null;
   /** The hook at the start puts the decision of session A into the first request of session B. */
   sessionStart: boolean;
   /** The hook at the prompt puts it into the request that asks for it. */
   prompt: boolean;
-  /** The decision is in the first request after a compaction. */
-  compaction: boolean | null;
+  /** After a compaction, a hook puts the decision into the next request. */
+  compaction: boolean;
   /** After `coppice hook off`, the hooks add nothing. */
   off: boolean;
   /** After `setup --undo`, every file is as it was before, byte for byte. */
@@ -92,20 +93,15 @@ export async function tryAgent(
   const question = "Which deploy region did we decide on?";
   const prompt = offered(["prompt"], await agentRun(agent.start(bench.place, question)));
 
-  let compaction: boolean | null = null;
-  if (typeof agent.compact === "string") notes.push(`compaction: ${agent.compact}`);
-  else {
-    await agentRun(agent.start(bench.place, DECISION));
-    // The watch service would do this. The hooks of Claude Code and Codex import the session themselves.
-    await bench.coppice("watch", "--once", "--yes");
-    bench.takeFirings();
-    // Agents that compact a full window do so at once, or before they go on.
-    const texts = await agentRun(agent.compact(bench.place));
-    texts.push(...(await agentRun(agent.goOn(bench.place, "Go on with the next step."))));
-    const isAnnounced = bench.firedEvents().includes("before-compaction");
-    compaction = offered(["session-start", "after-compaction", "prompt"], texts);
-    compaction &&= isAnnounced || note("the hook before-compaction did not fire");
-  }
+  await agentRun(agent.start(bench.place, DECISION));
+  // The watch service would do this. The hooks of most agents import the session themselves.
+  await bench.coppice("watch", "--once", "--yes");
+  bench.takeFirings();
+  const afterwards: string[] = [];
+  for (const invocation of agent.compact(bench.place)) afterwards.push(...(await agentRun(invocation)));
+  const compaction = bench.dropFiringsUntil("before-compaction")
+    ? offered(["session-start", "after-compaction", "prompt"], afterwards)
+    : note("the hook before-compaction did not fire");
 
   await bench.coppice("hook", "off");
   bench.takeFirings();
@@ -178,6 +174,22 @@ function textsOf(output: string): string[] {
   return output.trim().startsWith("{") ? texts(JSON.parse(output)) : [output];
 }
 
+/** Types each line when the program has written something since the last one, and then nothing for a while. */
+function typeLines({ stdin, stdout }: ChildProcessWithoutNullStreams, lines: readonly string[]): void {
+  const left = [...lines];
+  let quiet: NodeJS.Timeout | undefined;
+  stdout.on("data", () => {
+    clearTimeout(quiet);
+    quiet = setTimeout(() => {
+      const line = left.shift();
+      if (line === undefined) return;
+      stdin.write(line);
+      // An Enter right behind a text would count as part of a pasted one.
+      setTimeout(() => stdin.write("\r"), QUIET_MS / 3);
+    }, QUIET_MS);
+  });
+}
+
 class Bench {
   readonly agent: RealAgent;
   readonly place: Place;
@@ -206,8 +218,19 @@ tee "$file.in" | '${process.execPath}' '${program}' "$@" | tee "$file.out"
     return this.run({ program: "coppice", args });
   }
 
-  run({ program, args, env = {}, stdin = "" }: Invocation): Promise<{ exitCode: number | null; output: string }> {
-    const child = spawn(program, args, {
+  run({
+    program,
+    args,
+    env = {},
+    stdin = "",
+    typed,
+  }: Invocation): Promise<{ exitCode: number | null; output: string }> {
+    const words = [program, ...args].map((word) => `'${word}'`).join(" ");
+    const [file, ...rest] =
+      typed === undefined
+        ? [program, ...args]
+        : ["script", "--quiet", "--return", "--command", `stty rows 40 cols 120; exec ${words}`, "/dev/null"];
+    const child = spawn(file!, rest, {
       cwd: this.place.project,
       env: { ...this.#env, ...env },
       timeout: TIMEOUT_MS,
@@ -220,7 +243,8 @@ tee "$file.in" | '${process.execPath}' '${program}' "$@" | tee "$file.out"
       });
     }
     child.stdin.on("error", () => {});
-    if (stdin === "") child.stdin.end();
+    if (typed !== undefined) typeLines(child, typed);
+    else if (stdin === "") child.stdin.end();
     else {
       child.stdin.write(stdin);
       // An agent that reads requests from stdin ends when stdin is closed, even before it has answered.
@@ -247,8 +271,12 @@ tee "$file.in" | '${process.execPath}' '${program}' "$@" | tee "$file.out"
     await this.coppice("import", file);
   }
 
-  firedEvents(): string[] {
-    return readdirSync(this.#firings).flatMap((name) => /^\d+-(.*)\.in$/.exec(name)?.[1] ?? []);
+  /** Forgets the firings up to the first one of an event. Returns false if there is none. */
+  dropFiringsUntil(event: string): boolean {
+    const names = readdirSync(this.#firings).sort();
+    const end = names.findIndex((name) => name.endsWith(`-${event}.out`));
+    for (const name of names.slice(0, end + 1)) rmSync(join(this.#firings, name));
+    return end >= 0;
   }
 
   /** Returns what the hooks answered since the last call. */

@@ -7,6 +7,8 @@ export const HOOK_TIMEOUT_S = 15;
 export interface Hook {
   /** The agent's name for the event. */
   moment: string;
+  /** The hook fires only if this is what the agent says caused the event. */
+  matcher?: string;
   event: HookEvent;
 }
 
@@ -34,8 +36,8 @@ export function hooksJson(
   timeout = HOOK_TIMEOUT_S,
 ): object {
   const groups: Record<string, object[]> = {};
-  for (const { moment, event } of hooks) {
-    groups[moment] = [{ hooks: [{ type: "command", command: hookLine(command, event, agent), timeout }] }];
+  for (const { moment, event, ...matcher } of hooks) {
+    groups[moment] = [{ ...matcher, hooks: [{ type: "command", command: hookLine(command, event, agent), timeout }] }];
   }
   return { hooks: groups };
 }

@@ -10,6 +10,8 @@ const HOOKS: readonly Hook[] = [
   { moment: "SessionStart", event: "session-start" },
   { moment: "BeforeAgent", event: "prompt" },
   { moment: "AfterAgent", event: "turn-end" },
+  // With "auto", it fires before every request, whether history is compressed or not.
+  { moment: "PreCompress", matcher: "manual", event: "before-compaction" },
   { moment: "SessionEnd", event: "turn-end" },
 ];
 

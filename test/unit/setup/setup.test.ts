@@ -114,6 +114,18 @@ describe.each(TARGETS.map((target, index) => [`${target.name} ${index}`, target]
   });
 });
 
+test("Gemini CLI fires the hook for compressions when the user asks for one, and not before every request", () => {
+  const machine = machineWith();
+  setUp(machine, agent("gemini-cli"));
+  const { hooks } = JSON.parse(textOf(machine, ".gemini/extensions/coppice/hooks/hooks.json"));
+  expect(hooks.PreCompress).toEqual([
+    {
+      matcher: "manual",
+      hooks: [expect.objectContaining({ command: "coppice hook before-compaction --agent gemini-cli" })],
+    },
+  ]);
+});
+
 /** The folder where Coppice keeps its store stays. */
 function isDataFolder(entry: string): boolean {
   return / \d+ $/.test(entry) && /\.local(\/share(\/coppice)?)? /.test(entry);
