@@ -1,5 +1,9 @@
 /** A file's name has no spaces, quotes, commas or braces, so that a list of files can be parsed. */
-const CANDIDATE = /[\p{L}\p{N}_@~.$+%/\\:*-]{3,}/gu;
+const IN_NAME = /[\p{L}\p{N}_@~.$+%/\\:*-]/u;
+const ASCII_IN_NAME = Array.from({ length: 128 }, (_, code) => IN_NAME.test(String.fromCharCode(code)));
+/** Every name of a file contains one of these, and most words contain none. */
+const HINT = /\.[A-Za-z]|file/g;
+const PATH_CHARS_MIN = 3;
 const PATH_CHARS_MAX = 200;
 const EXTENSION = /[^.]\.(?:[a-z][a-z0-9]{0,7}|[CHRS])$/;
 /** Without a folder, a name is a file only with one of these extensions. For example, `fmt.Errorf` is not a file. */
@@ -22,9 +26,7 @@ const DIFF_PREFIX = /^(?:diff --git a\/\S+ b\/|--- a\/|\+\+\+ b\/)/gm;
  */
 export function filesIn(text: string): string[] {
   const found = new Set<string>();
-  for (const candidate of text.replace(DIFF_PREFIX, " ").match(CANDIDATE) ?? []) {
-    // Most words end here. Without a dot, only a name such as `Makefile` is a file.
-    if (!candidate.includes(".") && !candidate.includes("file")) continue;
+  for (const candidate of candidatesIn(text)) {
     // In a text that contains JSON, a line break is written as a backslash and `n`.
     const pieces = candidate.includes("\\") && !DRIVE.test(candidate) ? candidate.split(/\\+[nrt]?/) : [candidate];
     for (const piece of pieces) {
@@ -37,6 +39,29 @@ export function filesIn(text: string): string[] {
     }
   }
   return [...found];
+}
+
+/** Yields the words of a text that may name files: each run of `IN_NAME` around a hint. */
+function* candidatesIn(text: string): Generator<string> {
+  if (text.search(HINT) === -1) return;
+  const words = text.replace(DIFF_PREFIX, " ");
+  let end = 0;
+  for (const { index } of words.matchAll(HINT)) {
+    if (index < end) continue;
+    let start = index;
+    while (start > end && isInName(words, start - 1)) start--;
+    end = index + 1;
+    while (end < words.length && isInName(words, end)) end++;
+    if (end - start >= PATH_CHARS_MIN) yield words.slice(start, end);
+  }
+}
+
+/** Tests the character that contains the code unit at an index. */
+function isInName(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  if (code < 128) return ASCII_IN_NAME[code]!;
+  const pair = at > 0 ? text.codePointAt(at - 1)! : 0;
+  return IN_NAME.test(String.fromCodePoint(pair > 0xffff ? pair : text.codePointAt(at)!));
 }
 
 function isFile(path: string): boolean {
