@@ -279,6 +279,6 @@ function deepCopyOf<T>(value: T): T {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(deepCopyOf) as T;
   const copy = { ...value };
-  for (const key in copy) copy[key] = deepCopyOf(copy[key]);
+  for (const key in copy) if (typeof copy[key] === "object") copy[key] = deepCopyOf(copy[key]);
   return copy;
 }
