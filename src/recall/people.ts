@@ -41,6 +41,7 @@ const WEIGHTS: Readonly<Record<Feature, number>> = PEOPLE_WEIGHTS;
 
 /** The largest distance of a message that counts as beside another one. */
 const REACH = 4;
+const DISTANCES = Array.from({ length: 2 * REACH + 1 }, (_, index) => index - REACH);
 
 /** The first messages of a session, in which people tell their news. */
 const OPENING = 3;
@@ -117,7 +118,9 @@ export function peopleFeatures(
       timeWanted: Number(wanted.time && shape.hasTime),
       hasTime: Number(shape.hasTime),
     };
-    return Float64Array.from(FEATURES, (feature) => features[feature]);
+    const row = new Float64Array(FEATURES.length);
+    for (let index = 0; index < row.length; index++) row[index] = features[FEATURES[index]!];
+    return row;
   });
 }
 
@@ -141,15 +144,21 @@ class WordStatistics {
     const spokenWeights = spoken.map((counts) => idfOf(counts.filter((count) => count > 0).length, counts.length));
     this.#weights = [...weights, ...spokenWeights];
     this.#weightSum = this.#weights.reduce((sum, weight) => sum + weight, 0) || 1;
-    this.#frequencies = candidates.map(({ wordScores }, at) =>
-      Float64Array.from(this.#weights, (weight, word) =>
-        word < weights.length ? unsaturate(wordScores[word]! / weight) : spoken[word - weights.length]![at]!,
-      ),
-    );
-    const places = new Map(candidates.map(({ sessionId, seq }, at) => [`${seq} ${sessionId}`, at]));
-    this.#beside = candidates.map(({ sessionId, seq }) =>
-      Array.from({ length: 2 * REACH + 1 }, (_, index) => places.get(`${seq + index - REACH} ${sessionId}`)),
-    );
+    this.#frequencies = candidates.map(({ wordScores }, at) => {
+      const frequencies = new Float64Array(this.#weights.length);
+      for (let word = 0; word < weights.length; word++)
+        frequencies[word] = unsaturate(wordScores[word]! / weights[word]!);
+      for (let word = 0; word < spoken.length; word++) frequencies[weights.length + word] = spoken[word]![at]!;
+      return frequencies;
+    });
+    const places = new Map<string, Map<number, number>>();
+    for (const [at, { sessionId, seq }] of candidates.entries()) {
+      places.set(sessionId, (places.get(sessionId) ?? new Map<number, number>()).set(seq, at));
+    }
+    this.#beside = candidates.map(({ sessionId, seq }) => {
+      const inSession = places.get(sessionId)!;
+      return DISTANCES.map((distance) => inSession.get(seq + distance));
+    });
     this.scores = this.#frequencies.map((own) => this.scoreOf(own, 1));
     this.scoreMax = Math.max(...this.scores, Number.MIN_VALUE);
     this.scoreMax2 = Math.max(...candidates.map((_, at) => this.scoreOf(this.#window(at, 2), 1.5)), Number.MIN_VALUE);
