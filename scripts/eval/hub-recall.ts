@@ -57,6 +57,8 @@ class Comparison {
   readonly #corpus: Corpus;
   readonly #texts: string[];
   readonly #figures: Figures;
+  /** The store's answers in the state in which it is. */
+  readonly #answers = new Map<string, Promise<RecallHit[]>>();
 
   constructor(store: Store, hub: Hub, keeper: Hub, corpus: Corpus, figures: Figures) {
     this.#store = store;
@@ -128,6 +130,7 @@ class Comparison {
       const beside = own[0]!.filter(({ sessionId }) => sessionId === best.sessionId).slice(0, 3);
       this.#store.forget(best.sessionId, { messageIds: beside.map(({ messageId }) => messageId) });
     }
+    this.#answers.clear();
     const after = await Promise.all(texts.map((text) => this.#here(text)));
     let isPushed = false;
     let isKept = false;
@@ -148,7 +151,12 @@ class Comparison {
   }
 
   #here(text: string, filter: RecallFilter = {}): Promise<RecallHit[]> {
-    return this.#store.recall(text, { project: this.#corpus.project, limit: LIMIT, ...filter });
+    const key = JSON.stringify([text, filter]);
+    const known = this.#answers.get(key);
+    if (known !== undefined) return known;
+    const answer = this.#store.recall(text, { project: this.#corpus.project, limit: LIMIT, ...filter });
+    this.#answers.set(key, answer);
+    return answer;
   }
 
   #onHub(text: string, filter: RecallFilter = {}): Promise<RecallHit[]> {
