@@ -38,7 +38,7 @@ export const FACT_TABLES = {
   forgottenMessages: { table: schema.forgottenMessages, own: [] },
   pendingVectors: { table: schema.pendingVectors, own: ["claimant", "claimedUntilMs"] },
   unions: { table: schema.unions, own: ["generation", "checksum"] },
-  undoneUnions: { table: schema.undoneUnions, own: ["generation"] },
+  undoneUnions: { table: schema.undoneUnions, own: ["generation", "checksum"] },
   frontierMoves: { table: schema.frontierMoves, own: [] },
   summaries: { table: schema.summaries, own: [] },
   discardedCosts: { table: schema.discardedCosts, own: [] },

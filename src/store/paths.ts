@@ -28,9 +28,8 @@ export function isOnPathOf(session: string, table: string, position = `${table}.
 
 export class PathRepository extends Repository {
   // Every read of a session runs it.
-  readonly #past = this.statement<[sessionId: string], Piece>`
-    SELECT holder_id AS sessionId, ${PAST.without("sessionId", "holderId")} FROM shared_pasts WHERE session_id = ?
-    ORDER BY seq_first`;
+  readonly #past = this.statement<[sessionId: string], RowOf<typeof PAST>>`
+    SELECT ${PAST} FROM shared_pasts WHERE session_id = ? ORDER BY seq_first`.map(pieceOf);
   readonly #origin = this.statement<[sessionId: string], RowOf<typeof ORIGIN>>`
     SELECT ${ORIGIN} FROM sessions WHERE id = ?`;
   readonly #insert = this.statement<InsertOf<typeof PAST>>`${PAST.insert()}`;
@@ -81,7 +80,7 @@ export class PathRepository extends Repository {
     return path.at(-1)!;
   }
 
-  /** @throws {SyntaxError} if a fork does not share what its session had. Rows of `shared_pasts` have no checksums. */
+  /** @throws {SyntaxError} if a fork does not share what its session had. */
   of(sessionId: string): Path {
     const past = this.#past.all(sessionId);
     if (past.length > 0) this.#assertPast(sessionId, past);
@@ -116,6 +115,10 @@ export class PathRepository extends Repository {
   share(sessionId: string, past: Path): void {
     for (const { sessionId: holderId, ...piece } of past) this.#insert.run({ sessionId, holderId, ...piece });
   }
+}
+
+function pieceOf({ holderId, seqFirst, seqLast, logPosition }: RowOf<typeof PAST>): Piece {
+  return { sessionId: holderId, seqFirst, seqLast, logPosition };
 }
 
 function withOwn(sessionId: string, past: readonly Piece[]): Piece[] {

@@ -86,3 +86,17 @@ export function damagedRows({ statement }: StoreDatabase, table: SQLiteTable): s
   }
   return damages;
 }
+
+/** Writes checksums for rows of a session that an older version has written. Check the rows before. */
+export function sealOldRows({ statement }: StoreDatabase, table: SQLiteTable, sessionId: string): void {
+  const whole = columns(table);
+  const name = getTableName(table);
+  const rows = statement<[string], Record<string, unknown>>`
+    SELECT rowid, ${String(whole)} FROM ${name} WHERE session_id = ? AND checksum IS NULL`;
+  const write = statement<{ rowid: number; checksum: number }>`
+    UPDATE ${name} SET checksum = @checksum WHERE rowid = @rowid`;
+  for (const row of rows.all(sessionId)) {
+    whole.seal(row);
+    write.run(row as { rowid: number; checksum: number });
+  }
+}

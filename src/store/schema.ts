@@ -322,6 +322,7 @@ export const undoneUnions = sqliteTable(
     undoneAt: integer("undone_at").notNull(),
     // start, join: the ids of the step's messages. A rewind may divide a step, and other results may then complete it.
     members: text("members"),
+    checksum: checksum(),
   },
   (t) => [
     primaryKey({ columns: [t.id, t.undoneAt] }),
@@ -373,6 +374,7 @@ export const sharedPasts = sqliteTable(
     seqLast: integer("seq_last").notNull(),
     // The newest shared row of the holder's log.
     logPosition: integer("log_position").notNull(),
+    checksum: checksum(),
   },
   (t) => [primaryKey({ columns: [t.sessionId, t.seqFirst] }), index("shared_pasts_by_holder").on(t.holderId)],
 );
@@ -601,6 +603,8 @@ export const UNSEALED: ReadonlyMap<SQLiteTable, readonly string[]> = new Map<SQL
   [sessions, ["parentSessionId", "graduatedSeq", "evictedSeq", "frontierVersion", "supersededAtMs", "rewindNumber"]],
   [messages, ["parentId", "embedding", "embedderId", "storedText"]],
   [unions, []],
+  [undoneUnions, []],
+  [sharedPasts, []],
   [clusters, ["settledAt", "subjectParentId"]],
   [themes, []],
   [entries, ["id"]],

@@ -25,7 +25,7 @@ import { IS_BEGUN_HERE } from "./paths.ts";
 import { Repository } from "./repository.ts";
 import { clusters, sessions, unions } from "./schema.ts";
 import { columns, type InsertOf, isAnyOf, type RowOf } from "./statement.ts";
-import { type RootAt, UNION } from "./unions.ts";
+import { type RootAt, UNDONE, UNION } from "./unions.ts";
 
 export interface SettledCluster {
   cluster: SubjectCluster;
@@ -76,8 +76,11 @@ export class SubjectRepository extends Repository {
       WHERE node = @root AND level = 'subject' AND id <= @position AND generation = ${GENERATION_AT}
       ORDER BY id DESC LIMIT 1)
     WHERE kind <> 'dissolve'`.pluck().get;
-  /** The messages of a subject at a log position: oldest session first, each in order. */
-  readonly messageIds = this.statement<RootAt, number>`
+  /** The whole rows that `messageIds` reads from them, so that their checksums are compared. */
+  readonly #undoneOf = this.statement<RootAt, RowOf<typeof UNDONE>>`
+    WITH c(cluster) AS (SELECT @root UNION ALL SELECT u.node FROM unions u WHERE u.root = @root AND ${IS_UNITED})
+    SELECT ${UNDONE.of("e")} FROM c JOIN undone_unions e ON e.root = c.cluster`;
+  readonly #messageIds = this.statement<RootAt, number>`
     WITH c(cluster) AS (SELECT @root UNION ALL SELECT u.node FROM unions u WHERE u.root = @root AND ${IS_UNITED})
     SELECT m.id
     FROM (
@@ -93,7 +96,7 @@ export class SubjectRepository extends Repository {
     JOIN messages m ON m.id = held.id
     JOIN sessions s ON s.id = m.session_id
     LEFT JOIN sessions path ON path.id = s.parent_session_id AND s.superseded_at_ms IS NOT NULL
-    ORDER BY coalesce(path.created_at_ms, s.created_at_ms), coalesce(path.id, s.id), m.seq`.pluck().all;
+    ORDER BY coalesce(path.created_at_ms, s.created_at_ms), coalesce(path.id, s.id), m.seq`.pluck();
   // Hints for indexes. The plus makes SQLite begin with the index of settled clusters, and not with the sessions. `NOT
   // INDEXED` makes it begin at a log position.
   /** Clusters of a project that settled after a log position, in order. */
@@ -224,6 +227,12 @@ export class SubjectRepository extends Repository {
     for (const row of this.#named.all({ generation, name: from })) {
       this.#put.run({ ...row, node: renamed(row.node), root: renamed(row.root) });
     }
+  }
+
+  /** The messages of a subject at a log position: oldest session first, each in order. */
+  messageIds(at: RootAt): number[] {
+    this.#undoneOf.all(at);
+    return this.#messageIds.all(at);
   }
 
   /** The clusters of a subject, in no order. @throws {SyntaxError} if they are not those of the log. */

@@ -3,7 +3,7 @@ import type { SessionLevel } from "../core/handle.ts";
 import { GENERATION_AT, GENERATION_NOW } from "./generations.ts";
 import { isOfStep } from "./message-columns.ts";
 import type { StoreDatabase } from "./open.ts";
-import { isOnPathOf, type PathRepository, piecesIn } from "./paths.ts";
+import { isOnPathOf, type Path, type PathRepository, piecesIn } from "./paths.ts";
 import { Repository } from "./repository.ts";
 import { undoneUnions, unions } from "./schema.ts";
 import { columns, type InsertOf, type RowOf } from "./statement.ts";
@@ -27,8 +27,10 @@ const IS_ENTRY = `u.kind IN ('start', 'join') AND u.level <> 'subject' AND u.gen
 /** SQL: the row `u` is of the log of the session `@sessionId`. */
 const IS_OF_LOG = isOnPathOf("@sessionId", "u");
 
-const UNDONE = columns(undoneUnions);
+export const UNDONE = columns(undoneUnions);
 export type UndoneRow = UnionRow & { undoneAt: number; members: string | null };
+/** A row that is about to be taken back. */
+type UndoingRow = RowOf<typeof UNION> & Pick<UndoneRow, "members">;
 
 export interface EnteredStep {
   position: number;
@@ -127,55 +129,33 @@ export class UnionRepository extends Repository {
         ORDER BY seq DESC LIMIT 1)
       AND u.kind IN ('start', 'join') AND u.level <> 'subject' AND u.generation < ${GENERATION_NOW}
       AND u.session_id = @sessionId`;
-  readonly #copyUndone = this.statement<LogPosition & { sessionId: string; undoneAt: number }>`
-    INSERT INTO undone_unions (id, session_id, generation, level, kind, node, root, score, undone_at, members)
-    SELECT id, session_id, generation, level, kind, node, root, score, @undoneAt, ${MEMBERS} FROM unions u
+  readonly #undoing = this.statement<LogPosition & { sessionId: string }, UndoingRow>`
+    SELECT ${UNION.of("u")}, ${MEMBERS} AS members FROM unions u
     WHERE session_id = @sessionId AND id > @position AND level <> 'subject' AND generation = @generation`;
-  readonly #copyOneUndone = this.statement<{ id: number; undoneAt: number }>`
-    INSERT INTO undone_unions (id, session_id, generation, level, kind, node, root, score, undone_at, members)
-    SELECT id, session_id, generation, level, kind, node, root, score, @undoneAt, ${MEMBERS} FROM unions u WHERE id = @id`;
+  readonly #undoingOne = this.statement<[id: number], UndoingRow>`
+    SELECT ${UNION.of("u")}, ${MEMBERS} AS members FROM unions u WHERE id = ?`;
   readonly #deleteAfter = this.statement<LogPosition & { sessionId: string }>`
     DELETE FROM unions
     WHERE session_id = @sessionId AND id > @position AND level <> 'subject' AND generation = @generation`;
-  readonly #undoneOf = this.statement<[sessionId: string, generation: number], UndoneRow>`
-    SELECT ${columns(undoneUnions, "id", "level", "kind", "node", "root", "score", "undoneAt", "members")} FROM undone_unions
-    WHERE session_id = ? AND generation = ? ORDER BY id`;
+  // All rows of a session or root, because a damaged value would leave one out before its checksum is compared.
+  readonly #undoneOf = this.statement<[sessionId: string], UndoneRow & { generation: number }>`
+    SELECT ${UNDONE} FROM undone_unions WHERE session_id = ? ORDER BY id`;
+  readonly #undoneOfRoot = this.statement<[root: number], RowOf<typeof UNDONE>>`
+    SELECT ${UNDONE} FROM undone_unions WHERE root = ? ORDER BY id`;
+  readonly #undoneCount = this.statement<{ sessionId: string; root: number }, number>`
+    SELECT count(*) FROM undone_unions INDEXED BY undone_unions_by_session WHERE session_id = @sessionId AND +root = @root`.pluck()
+    .one;
+  readonly #undoneAt = this.statement<[position: number], RowOf<typeof UNDONE>>`
+    SELECT ${UNDONE} FROM undone_unions WHERE id = ? LIMIT 1`;
+  readonly #generationAt = this.statement<{ position: number }, number>`SELECT ${GENERATION_AT}`.pluck();
   readonly #deleteUndone = this.statement<[sessionId: string, generation: number, undoneAt: number]>`
     DELETE FROM undone_unions WHERE session_id = ? AND generation = ? AND undone_at = ?`;
   readonly #insertUndone = this.statement<InsertOf<typeof UNDONE>>`${UNDONE.insert()}`;
-  readonly #undoneStart = this.statement<RootAt, { position: number; sessionId: string }>`
-    SELECT id AS position, ${columns(undoneUnions, "sessionId")} FROM undone_unions
-    WHERE root = @root AND kind = 'start' AND id <= @position AND undone_at > @position
-      AND generation = ${GENERATION_AT}`;
-  /** The session whose log has or had the row at a log position. */
-  readonly #sessionAt = this.statement<{ position: number }, string>`
-    SELECT session_id FROM unions WHERE id = @position
-    UNION ALL SELECT session_id FROM undone_unions WHERE id = @position LIMIT 1`.pluck();
   /** True if rows of a session's log that held at a log position have been undone. */
   readonly #isRewound = this.statement<{ sessionId: string; position: number }, number>`
     SELECT EXISTS (
       SELECT 1 FROM undone_unions WHERE id <= @position AND undone_at > @position AND session_id IN (
         SELECT @sessionId UNION ALL SELECT holder_id FROM shared_pasts WHERE session_id = @sessionId))`.pluck().one;
-  readonly #undoneStepsOfCluster = this.statement<RootIn, number>`
-    SELECT u.node FROM undone_unions u WHERE u.root = @root AND u.level = 'cluster' AND u.kind IN ('start', 'join')
-    AND u.id <= @position AND u.undone_at > @position AND u.generation = ${GENERATION_AT} AND ${IS_OF_LOG}`.pluck();
-  readonly #undoneMembers = this.statement<RootIn, number>`
-    SELECT m.value FROM undone_unions u JOIN json_each(u.members) m
-    WHERE u.root = @root AND u.level = 'cluster' AND u.kind IN ('start', 'join')
-    AND u.id <= @position AND u.undone_at > @position AND u.generation = ${GENERATION_AT} AND ${IS_OF_LOG}`.pluck();
-  readonly #rewoundTree = this.statement<RootIn, number>`
-    WITH RECURSIVE tree(root) AS (
-      SELECT @root
-      UNION
-      SELECT u.node FROM tree JOIN unions u ON u.root = tree.root
-      WHERE u.level = 'theme' AND u.kind = 'unite' AND u.id <= @position AND u.generation = ${GENERATION_AT}
-        AND ${IS_OF_LOG}
-      UNION
-      SELECT u.node FROM tree JOIN undone_unions u ON u.root = tree.root
-      WHERE u.level = 'theme' AND u.kind = 'unite' AND u.id <= @position AND u.undone_at > @position
-        AND u.generation = ${GENERATION_AT} AND ${IS_OF_LOG}
-    )
-    SELECT root FROM tree`.pluck();
   // Lookups by the primary keys of other tables, which tell if the index of the log lacks a row.
   readonly #newestOfThemes = this.statement<[sessionId: string], number>`
     SELECT coalesce(max(log_position), 0) FROM themes WHERE session_id = ?`.pluck().one;
@@ -277,7 +257,11 @@ export class UnionRepository extends Repository {
 
   /** Takes back some rows of a session. */
   undo(rows: readonly UnionRow[], undoneAt: number): void {
-    for (const { id } of rows) this.#copyOneUndone.run({ id, undoneAt });
+    for (const { id } of rows) this.#noteUndone(this.#undoingOne.all(id), undoneAt);
+  }
+
+  #noteUndone(rows: readonly UndoingRow[], undoneAt: number): void {
+    for (const row of rows) this.#insertUndone.run({ ...row, undoneAt } as InsertOf<typeof UNDONE>);
   }
 
   /** Replaces the log of a session. Rows that it shares stay as they are. */
@@ -304,8 +288,9 @@ export class UnionRepository extends Repository {
    * theme's root was a cluster's root first. If the log was rewound since, the start that held at `position` counts.
    */
   started(at: RootAt): { position: number; sessionId: string } | undefined {
-    const starts = [...this.#undoneStart.all(at), ...this.#started.all(at)];
-    const holderId = this.#sessionAt.get({ position: at.position });
+    const undone = this.#undoneHeld(at).filter(({ kind }) => kind === "start");
+    const starts = [...undone.map(({ id, sessionId }) => ({ position: id, sessionId })), ...this.#started.all(at)];
+    const holderId = (this.at(at.position) ?? this.#undoneAt.get(at.position))?.sessionId;
     const own = starts.find(({ sessionId }) => sessionId === holderId);
     if (own !== undefined || holderId === undefined) return own ?? starts[0];
     const path = this.#paths.of(holderId);
@@ -317,27 +302,58 @@ export class UnionRepository extends Repository {
 
   /** Like `stepsOf`, for a position before a rewind. Returns the messages that steps had then, for those taken back since. */
   rewoundMembers(level: SessionLevel, at: RootIn): { steps: number[]; ids: number[] } {
-    const roots = this.#rootsAt(level, at);
-    const ids = roots.flatMap((root) => this.#undoneMembers.all({ ...at, root }));
-    return { steps: this.#heldSteps(roots, at), ids };
+    const { held, undone } = this.#rewoundRows(level, at);
+    const ids = undone.flatMap(({ members }) => (members === null ? [] : (JSON.parse(members) as number[])));
+    return { steps: stepsIn(held), ids };
   }
 
-  #rootsAt(level: SessionLevel, at: RootIn): number[] {
-    return level === "theme" ? this.#rewoundTree.all(at) : [at.root];
+  /** The rows of a root at a log position: those that still hold, and those taken back since. */
+  #rewoundRows(level: SessionLevel, at: RootIn): { held: RowOf<typeof UNION>[]; undone: RowOf<typeof UNDONE>[] } {
+    const path = this.#paths.of(at.sessionId);
+    const held: RowOf<typeof UNION>[] = [];
+    const undone: RowOf<typeof UNDONE>[] = [];
+    const roots = new Set([at.root]);
+    for (const root of roots) {
+      for (const { sessionId } of path) this.#assertUndone(sessionId, root);
+      held.push(...this.#ofCluster.all({ ...at, root }));
+      undone.push(...this.#undoneHeld({ ...at, root }).filter((row) => isOfPath(path, row)));
+      if (level === "cluster") break;
+      for (const row of [...held, ...undone]) if (row.level === "theme" && row.kind === "unite") roots.add(row.node);
+    }
+    return { held, undone };
   }
 
-  #heldSteps(roots: readonly number[], at: RootIn): number[] {
-    return roots.flatMap((root) => stepsIn(this.#ofCluster.all({ ...at, root })));
+  /** The rows of a root that held at a log position and were taken back since. */
+  #undoneHeld({ root, position }: RootAt): RowOf<typeof UNDONE>[] {
+    const rows = this.#undoneOfRoot.all(root);
+    if (rows.length === 0) return rows;
+    const generation = this.#generationAt.get({ position });
+    return rows.filter((row) => row.id <= position && row.undoneAt > position && row.generation === generation);
   }
 
-  /** True if rows of a session's log that held at a log position have been undone. */
-  isRewound({ sessionId, position }: RootIn): boolean {
-    return this.#isRewound({ sessionId, position }) === 1;
+  /** @throws {SyntaxError} if one of the two indexes lacks rows that were taken back. */
+  #assertUndone(sessionId: string, root: number): void {
+    const found = this.#undoneOfRoot.all(root).filter((row) => row.sessionId === sessionId).length;
+    const count = this.#undoneCount({ sessionId, root });
+    if (found === count) return;
+    throw new SyntaxError(`${count} rows of root ${root} were taken back, and ${found} are in the index`);
+  }
+
+  /**
+   * True if rows of a session's log that held at a log position have been undone.
+   *
+   * @throws {SyntaxError} if only rows of the root say so.
+   */
+  isRewound({ sessionId, root, position }: RootIn): boolean {
+    if (this.#isRewound({ sessionId, position }) === 1) return true;
+    const undone = this.#undoneHeld({ root, position });
+    if (undone.length === 0 || !undone.some((row) => isOfPath(this.#paths.of(sessionId), row))) return false;
+    throw new SyntaxError(`rows of root ${root} were taken back, and are in no index of session ${sessionId}`);
   }
 
   /** Takes back the rows of a session after a log position of a generation. */
   undoAfter(sessionId: string, { generation, position }: LogPosition, undoneAt: number): void {
-    this.#copyUndone.run({ sessionId, generation, position, undoneAt });
+    this.#noteUndone(this.#undoing.all({ sessionId, generation, position }), undoneAt);
     this.#deleteAfter.run({ sessionId, generation, position });
   }
 
@@ -370,32 +386,38 @@ export class UnionRepository extends Repository {
   }
 
   undoneOf(sessionId: string, generation: number): UndoneRow[] {
-    return this.#undoneOf.all(sessionId, generation);
+    return this.#undoneOf.all(sessionId).filter((row) => row.generation === generation);
   }
 
   /** Replaces the rows of a session that were taken back at one position. */
   replaceUndone(sessionId: string, generation: number, undoneAt: number, rows: readonly UndoneRow[]): void {
     this.#deleteUndone.run(sessionId, generation, undoneAt);
-    for (const { id, level, kind, node, root, score, members } of rows) {
-      this.#insertUndone.run({ id, sessionId, generation, level, kind, node, root, score, undoneAt, members });
-    }
+    for (const row of rows) this.addUndone(sessionId, generation, { ...row, undoneAt });
+  }
+
+  addUndone(sessionId: string, generation: number, row: UndoneRow): void {
+    const { id, level, kind, node, root, score, undoneAt, members } = row;
+    this.#insertUndone.run({ id, sessionId, generation, level, kind, node, root, score, undoneAt, members });
   }
 
   /** Returns the steps that a root of this level held at a log position of a session's log, in no order. */
   stepsOf(level: SessionLevel, at: RootIn): number[] {
     if (this.isRewound(at)) {
-      const roots = this.#rootsAt(level, at);
-      const undone = roots.flatMap((root) => this.#undoneStepsOfCluster.all({ ...at, root }));
-      return [...this.#heldSteps(roots, at), ...undone];
+      const { held, undone } = this.#rewoundRows(level, at);
+      return stepsIn([...held, ...undone]);
     }
     return stepsIn((level === "theme" ? this.#ofTheme : this.#ofCluster).all(at));
   }
 }
 
 /** Returns the steps that entered clusters by some rows of the log. */
-function stepsIn(rows: readonly RowOf<typeof UNION>[]): number[] {
+function stepsIn(rows: readonly Pick<RowOf<typeof UNION>, "level" | "kind" | "node">[]): number[] {
   const entries = rows.filter(({ level, kind }) => level === "cluster" && (kind === "start" || kind === "join"));
   return entries.map(({ node }) => node);
+}
+
+function isOfPath(path: Path, { sessionId, id }: Pick<RowOf<typeof UNION>, "sessionId" | "id">): boolean {
+  return path.some((piece) => piece.sessionId === sessionId && id <= piece.logPosition);
 }
 
 function enteredStep({ id, node, root }: RowOf<typeof UNION>): EnteredStep {

@@ -8,7 +8,7 @@ import type { DeriveOptions } from "./features.ts";
 import type { LocalEmbedding, RightVector } from "./messages.ts";
 import { schemaProblems } from "./migrate.ts";
 import type { Repositories } from "./repositories.ts";
-import { damagedRows } from "./repository.ts";
+import { damagedRows, sealOldRows } from "./repository.ts";
 import * as schema from "./schema.ts";
 import { fullTextProblems, isOfFullText, rebuildFullText } from "./verify-full-text.ts";
 import { partialIndexProblems, rebuildableIndexes } from "./verify-indexes.ts";
@@ -106,7 +106,16 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
         );
     }
     // No other check reads all columns of these tables.
-    for (const table of [schema.sessions, schema.unions, schema.summaries, schema.entries, schema.items]) {
+    const { unions, undoneUnions, sharedPasts } = schema;
+    for (const table of [
+      schema.sessions,
+      unions,
+      undoneUnions,
+      sharedPasts,
+      schema.summaries,
+      schema.entries,
+      schema.items,
+    ]) {
       for (const text of database.read(() => damagedRows(database, table))) note(null, text, false);
     }
     const wrongCheckpoints = database.read(() => damagedRows(database, schema.themeCheckpoints));
@@ -162,11 +171,18 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
     });
     if (!isRenewed) report.rebuiltCount += 1;
   };
+  const sealOld = (id: string): void => {
+    database.write("verify --rebuild", () => {
+      for (const table of [schema.undoneUnions, schema.sharedPasts]) sealOldRows(database, table, id);
+    });
+  };
   noting(null, () => {
     const ids = database.read(() => sessions.ids().flatMap((id) => [id, ...sessions.branchIds(id)]));
     for (const [sessionCount, id] of ids.entries()) {
       options.onProgress({ sessionCount, totalCount: ids.length });
+      const { problemCount } = report;
       noting(id, () => checkSession(id));
+      if (options.rebuild && !database.readonly && report.problemCount === problemCount) noting(id, () => sealOld(id));
     }
   });
   noting(null, () => {

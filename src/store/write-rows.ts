@@ -26,7 +26,7 @@ import { assertOnPath } from "./sessions.ts";
 import { columns } from "./statement.ts";
 import { decodeValue } from "./stored-value.ts";
 import { ForgottenMessages } from "./tombstones.ts";
-import type { UnionRow } from "./unions.ts";
+import type { UndoneRow, UnionRow } from "./unions.ts";
 import { dissolveSubjects, rebuildSession } from "./write.ts";
 import { rootlessSummaries, wrongSpans } from "./write-summaries.ts";
 
@@ -258,7 +258,8 @@ class SessionWriter {
         throw new StoreError("ID_TAKEN", { sessionId: this.#sessionId, what, holder: null });
       }
       unions.add(this.#sessionId, generation.id, given.row as UnionRow);
-    } else if (given.table === "artifacts") rows.insertUnlessThere(given.table, row);
+    } else if (given.table === "undoneUnions") unions.addUndone(this.#sessionId, generation.id, given.row as UndoneRow);
+    else if (given.table === "artifacts") rows.insertUnlessThere(given.table, row);
     else if (given.table === "items") {
       const isWritten = rows.insertUnlessThere(given.table, { ...row, id: null });
       if (!isWritten) this.#notes.add(`The item "${given.row.key}" stays as it is in this store.`);
@@ -267,13 +268,12 @@ class SessionWriter {
       if (tombstoneKey !== null && tombstones.shareKey(tombstoneKey)) tombstones.add([given.row]);
       else this.#notes.add("What was forgotten of it comes back if its transcript is imported here.");
     } else if (given.table === "origin") invalid("a second session begins in the middle");
-    else rows.insert(given.table, { ...row, ...this.#ownValues(given, generation.id) });
+    else rows.insert(given.table, { ...row, ...this.#ownValues(given) });
   }
 
   /** The values that each store sets by itself. */
-  #ownValues(given: FactRow, generation: number): RawValues {
+  #ownValues(given: FactRow): RawValues {
     if (given.table === "sessions") return { frontierVersion: 0 };
-    if (given.table === "undoneUnions") return { generation };
     if (given.table === "pendingVectors") return { claimant: null, claimedUntilMs: null };
     if (given.table !== "messages") return {};
     this.#assertFree(given.row.id);

@@ -113,6 +113,38 @@ describe("an index that lacks rows", () => {
   });
 });
 
+test.each<string | { index: string }>([
+  "members = '[1]'",
+  "node = node + 1",
+  "kind = 'settle'",
+  "level = 'theme'",
+  "undone_at = id",
+  "id = id + 1000",
+  "generation = generation + 1",
+  "root = root + 1",
+  "session_id = 'b'",
+  "score = 2",
+  { index: "undone_unions_by_root" },
+  { index: "undone_unions_by_session" },
+])("rows that a rewind took back are damaged (%j): a handle from before it shows nothing wrong", (damage) => {
+  const path = join(folder, "damaged.db");
+  copyFileSync(whole, path);
+  const store = openStore(path, { clock: tickingClock() });
+  const [taken] = store.query(`SELECT root, max(id) AS position, count(*) AS n FROM unions
+    WHERE session_id = 'a' AND kind IN ('start', 'join') AND level = 'cluster' GROUP BY root HAVING n > 2 ORDER BY root DESC`);
+  const handle = `cluster:${taken!.root}@${taken!.position}`;
+  const before = store.expand(handle).members.map(({ id }) => id);
+  store.resume("a").rewind({ toSeq: 12 });
+  const isOne = `root = ${taken!.root} AND id = ${taken!.position}`;
+  expect(store.query(`SELECT 1 FROM undone_unions WHERE ${isOne}`)).toHaveLength(1);
+  expect(store.expand(handle).members.map(({ id }) => id)).toEqual(before);
+  store.close();
+  if (typeof damage === "string") {
+    inDatabase(path, (database) => database.exec(`UPDATE undone_unions SET ${damage} WHERE ${isOne}`));
+  } else loseFromIndex(path, damage.index, isOne);
+  expect(() => openedStore(path).expand(handle)).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+});
+
 test("forks whose index lacks rows show nothing, and what they share stays", () => {
   const damaged = (index: string): Store => {
     const path = join(folder, "damaged.db");

@@ -47,7 +47,7 @@ test("tables and views, with their columns in order", () => {
       "sessions",
       "id project title source external_id parent_session_id fork_seq settings metadata graduated_seq evicted_seq frontier_version created_at_ms checksum superseded_at_ms rewind_number",
     ],
-    ["table", "shared_pasts", "session_id holder_id seq_first seq_last log_position"],
+    ["table", "shared_pasts", "session_id holder_id seq_first seq_last log_position checksum"],
     ["table", "store_settings", "name value"],
     [
       "table",
@@ -61,7 +61,7 @@ test("tables and views, with their columns in order", () => {
       "root_id session_id cluster_count message_count token_count centroid_sum vector_count seq_first seq_last log_position checksum",
     ],
     ["table", "tombstones", "digest session_digest opening_digest message_id forgotten_at_ms"],
-    ["table", "undone_unions", "id session_id generation level kind node root score undone_at members"],
+    ["table", "undone_unions", "id session_id generation level kind node root score undone_at members checksum"],
     ["table", "unions", "id session_id generation level kind node root score checksum"],
     ["view", "cluster_members", "cluster_id message_id session_id seq log_position"],
     ["view", "message_zones", "message_id session_id seq zone is_hot is_cold"],
@@ -136,7 +136,7 @@ test("what the file says of itself", () => {
   // "Copp", the number of migrations, UTF-8.
   expect(
     store.query("SELECT * FROM pragma_application_id, pragma_user_version, pragma_encoding, pragma_journal_mode"),
-  ).toEqual([{ application_id: 0x436f7070, user_version: 18, encoding: "UTF-8", journal_mode: "wal" }]);
+  ).toEqual([{ application_id: 0x436f7070, user_version: 19, encoding: "UTF-8", journal_mode: "wal" }]);
 });
 
 test("words in the columns that have few", () => {
