@@ -102,19 +102,40 @@ export class NearestClusters {
     return this.#store.read(() => {
       const loaded = this.#catchUp();
       if (loaded === undefined) return [];
-      const { table, graph } = loaded;
       const best = new Best(k);
       const compare = (centroids: Iterable<Centroid>): void => {
         for (const { root, vector: other } of centroids) {
           if (accepts?.(root) ?? true) best.offer(root, dot(other, vector));
         }
       };
-      compare(table.values());
-      if (graph !== undefined && graph.count > 0) {
-        compare(exact ? this.#carriedOf(loaded).values() : this.#source.centroids(graph.nominate(vector, k, accepts)));
+      if (loaded.graph !== undefined && loaded.graph.count > 0) {
+        compare(exact ? this.#carriedOf(loaded).values() : this.#nominated(loaded, loaded.graph, vector, k, accepts));
       }
+      compare(loaded.table.values());
       return best.list();
     });
+  }
+
+  /** Returns the clusters that the graph nominates. If the store lacks one, the graph is wrong, and all clusters are compared. */
+  #nominated(
+    loaded: LoadedClusters,
+    graph: Graph,
+    vector: Float32Array,
+    k: number,
+    accepts: NearestOptions["accepts"],
+  ): Centroid[] {
+    const roots = graph.nominate(vector, k, accepts);
+    const found = [...this.#source.centroids(roots)];
+    if (found.length === roots.length) return found;
+    this.#leaveGraph(loaded);
+    return [];
+  }
+
+  /** Puts all clusters into the table. @throws {StoreError} `STORE_CORRUPT` if the store lacks one. Call it in a read. */
+  #leaveGraph(loaded: LoadedClusters): void {
+    for (const centroid of this.#source.everyCentroid()) loaded.table.set(centroid.root, centroid);
+    loaded.graph = undefined;
+    loaded.carried = undefined;
   }
 
   /**
@@ -177,11 +198,7 @@ export class NearestClusters {
     const loaded = isWorthLoading ? this.#store.read(() => this.#catchUp()) : undefined;
     if (loaded === undefined) return;
     if (loaded.graph?.isWorn) {
-      loaded.graph = undefined;
-      loaded.carried = undefined;
-      this.#store.read(() => {
-        for (const centroid of this.#source.everyCentroid()) loaded.table.set(centroid.root, centroid);
-      });
+      this.#store.read(() => this.#leaveGraph(loaded));
     }
     const waiting = stableIn(loaded);
     if (waiting.length < CARRY_MIN && !(await this.#isFileMissing(loaded))) return;

@@ -575,6 +575,25 @@ describe("where it cannot be as it should", () => {
     expect(() => rootsNear(nearest, 1)).toThrow("no vector");
   });
 
+  test("a cluster that the graph nominates and the store lacks ends the graph: all are compared, and none is left out", async () => {
+    const rows = circle(temporaryPath(), 1_500);
+    const nearest = await carried(rows);
+    (rows.rows as Map<number, unknown>).delete(2);
+    expect(rootsNear(nearest, 3)).toEqual([1, 3, 4]);
+    expect(nearest.state()).toMatchObject({ indexedCount: 0, comparedCount: 1_499 });
+  });
+
+  test("a cluster that the graph nominates and an index of the store lacks is damage", async () => {
+    const rows = circle(temporaryPath(), 1_500);
+    const nearest = await carried(rows);
+    const one = rows.centroids.bind(rows);
+    rows.centroids = (roots) => one([...roots].filter((root) => root !== 2)); // its index lacks it
+    rows.everyCentroid = () => {
+      throw new StoreError("STORE_CORRUPT", { path: rows.path, reason: "1499 clusters are found" });
+    };
+    expect(() => rootsNear(nearest, 3)).toThrow("1499 clusters are found");
+  });
+
   test("everything is compared without the native library", async () => {
     const rows = circle(temporaryPath(), 1_500);
     const nearest = new NearestClusters(rows, rows, () => new Error("not compiled"));
