@@ -15,9 +15,10 @@ export interface Invocation {
   program: string;
   args: readonly string[];
   env?: Readonly<Record<string, string>>;
-  stdin?: string;
-  /** What is typed at a terminal, a line each time that the program has become quiet. */
+  /** Lines for stdin, one each time that the program has become quiet. */
   typed?: readonly string[];
+  /** True if they are typed at a terminal. */
+  isAtTerminal?: boolean;
 }
 
 export interface RealAgent {
@@ -128,6 +129,7 @@ const geminiCli: RealAgent = {
     {
       ...gemini(place, ["-m", "gemini-2.5-flash", "--resume", "latest"]),
       typed: [FILL, "/compress", GO_ON, "/quit"],
+      isAtTerminal: true,
     },
   ],
 };
@@ -172,7 +174,7 @@ const pi: RealAgent = {
   compact: (place) => [
     {
       ...piRun(place, ["--mode", "rpc", "--continue"]),
-      stdin: `{"type":"compact"}\n{"type":"prompt","message":"${GO_ON}"}\n`,
+      typed: ['{"type":"compact"}', `{"type":"prompt","message":"${GO_ON}"}`],
     },
   ],
 };

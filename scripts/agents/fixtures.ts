@@ -13,6 +13,7 @@ const TRANSCRIPTS: Readonly<Record<string, string>> = {
   "claude-code": ".claude/projects",
   codex: ".codex/sessions",
   "gemini-cli": ".gemini/tmp",
+  pi: ".pi/agent/sessions",
 };
 
 /**

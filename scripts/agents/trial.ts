@@ -174,20 +174,29 @@ function textsOf(output: string): string[] {
   return output.trim().startsWith("{") ? texts(JSON.parse(output)) : [output];
 }
 
-/** Types each line when the program has written something since the last one, and then nothing for a while. */
-function typeLines({ stdin, stdout }: ChildProcessWithoutNullStreams, lines: readonly string[]): void {
+/** Types each line when the program has written nothing for a while. At a terminal, it must have written something before. */
+function typeLines(
+  { stdin, stdout }: ChildProcessWithoutNullStreams,
+  lines: readonly string[],
+  isAtTerminal: boolean,
+): void {
   const left = [...lines];
-  let quiet: NodeJS.Timeout | undefined;
-  stdout.on("data", () => {
-    clearTimeout(quiet);
-    quiet = setTimeout(() => {
-      const line = left.shift();
-      if (line === undefined) return;
+  const next = (): void => {
+    const line = left.shift();
+    if (line === undefined) stdin.end();
+    else if (!isAtTerminal) stdin.write(`${line}\n`);
+    else {
       stdin.write(line);
       // An Enter right behind a text would count as part of a pasted one.
       setTimeout(() => stdin.write("\r"), QUIET_MS / 3);
-    }, QUIET_MS);
+    }
+  };
+  let quiet = isAtTerminal ? undefined : setTimeout(next, QUIET_MS);
+  stdout.on("data", () => {
+    clearTimeout(quiet);
+    quiet = setTimeout(next, QUIET_MS);
   });
+  stdout.on("end", () => clearTimeout(quiet));
 }
 
 class Bench {
@@ -222,14 +231,13 @@ tee "$file.in" | '${process.execPath}' '${program}' "$@" | tee "$file.out"
     program,
     args,
     env = {},
-    stdin = "",
-    typed,
+    typed = [],
+    isAtTerminal = false,
   }: Invocation): Promise<{ exitCode: number | null; output: string }> {
     const words = [program, ...args].map((word) => `'${word}'`).join(" ");
-    const [file, ...rest] =
-      typed === undefined
-        ? [program, ...args]
-        : ["script", "--quiet", "--return", "--command", `stty rows 40 cols 120; exec ${words}`, "/dev/null"];
+    const [file, ...rest] = isAtTerminal
+      ? ["script", "--quiet", "--return", "--command", `stty rows 40 cols 120; exec ${words}`, "/dev/null"]
+      : [program, ...args];
     const child = spawn(file!, rest, {
       cwd: this.place.project,
       env: { ...this.#env, ...env },
@@ -243,13 +251,8 @@ tee "$file.in" | '${process.execPath}' '${program}' "$@" | tee "$file.out"
       });
     }
     child.stdin.on("error", () => {});
-    if (typed !== undefined) typeLines(child, typed);
-    else if (stdin === "") child.stdin.end();
-    else {
-      child.stdin.write(stdin);
-      // An agent that reads requests from stdin ends when stdin is closed, even before it has answered.
-      setTimeout(() => child.stdin.end(), 10_000);
-    }
+    if (typed.length > 0) typeLines(child, typed, isAtTerminal);
+    else child.stdin.end();
     return new Promise((resolve, reject) => {
       child.once("error", reject);
       child.once("close", (exitCode) => resolve({ exitCode, output }));

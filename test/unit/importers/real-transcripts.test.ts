@@ -25,14 +25,15 @@ const REPLY = "Understood, that is noted.";
 const SAID = [
   { importer: claudeCode, said: [DECISION, REPLY, "Go on with the next step.", REPLY] },
   { importer: codex, said: [DECISION, REPLY, "Fill the window.", REPLY, REPLY, "Go on with the next step.", REPLY] },
-  { importer: geminiCli, said: ["Which deploy region did we decide on?", REPLY] },
+  { importer: geminiCli, said: [DECISION, REPLY, "Fill the window.", REPLY, "Go on with the next step.", REPLY] },
+  { importer: pi, folder: "pi-hooks", said: [DECISION, REPLY, "Go on with the next step.", REPLY] },
 ];
 
-describe.each(SAID.map(({ importer, said }) => [importer.name, importer, said] as const))(
+describe.each(SAID.map(({ importer, folder = importer.name, said }) => [folder, importer, said] as const))(
   "%s",
-  (name, importer, said) => {
-    const [file] = readdirSync(join(FOLDER, name));
-    const content = readFileSync(join(FOLDER, name, file!), "utf8");
+  (folder, importer, said) => {
+    const [file] = readdirSync(join(FOLDER, folder));
+    const content = readFileSync(join(FOLDER, folder, file!), "utf8");
 
     test("is read without a warning, and what hooks said is marked", async () => {
       expect(detectImporter(content)).toBe(importer);

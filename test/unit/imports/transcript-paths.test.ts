@@ -16,7 +16,7 @@ import { collect, fileOf, messagesIn, sessionsIn } from "../importers/read.ts";
 /** `PATH_RUNS=400 npx vitest run test/unit/imports/transcript-paths.test.ts` takes some minutes. */
 const RUNS = Number(process.env.PATH_RUNS ?? 25);
 
-const REAL = ["claude-code", "codex", "copilot-cli", "gemini-cli", "pi"];
+const REAL = ["claude-code", "codex", "copilot-cli", "gemini-cli", "pi", "pi-hooks"];
 
 interface Placed {
   branch: boolean;
