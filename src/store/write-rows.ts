@@ -86,7 +86,8 @@ export function writeSession(
 interface Known {
   changeable: Changeable | undefined;
   rows: Set<string>;
-  messages: Map<number, { digest: Buffer; seq: number }>;
+  /** Digests are texts of a character for each byte: a buffer would keep the bytes that it was cut from. */
+  messages: Map<number, { digest: string; seq: number }>;
   path: Set<number>;
   branches: Set<string>;
   entries: Set<number>;
@@ -338,7 +339,7 @@ class SessionWriter {
   #note(known: Known, given: FactRow): void {
     const { table, row } = given;
     if (table === "messages") {
-      known.messages.set(row.id, { digest: row.digest, seq: row.seq });
+      known.messages.set(row.id, { digest: row.digest.toString("latin1"), seq: row.seq });
       if (row.sessionId === this.#sessionId) known.path.add(row.id);
     } else if (table === "sessions") known.branches.add(row.id);
     else if (table === "entries") known.entries.add(row.id);
@@ -355,8 +356,8 @@ class SessionWriter {
     // A rewind gives seqs out again, so they tell less. What both have forgotten was an earlier message with this seq.
     const seqs = new Set([...from.forgotten].flatMap(([mark, seq]) => (of.forgotten.has(mark) ? [] : [seq])));
     for (const [id, { digest, seq }] of of.messages) {
-      if (from.messages.get(id)?.digest.equals(digest)) continue;
-      const isForgotten = from.tombstones.isEmpty ? seqs.has(seq) : from.tombstones.has(id, digest);
+      if (from.messages.get(id)?.digest === digest) continue;
+      const isForgotten = from.tombstones.isEmpty ? seqs.has(seq) : from.tombstones.has(id, Buffer.from(digest, "latin1"));
       if (!isForgotten) return `message ${id}`;
     }
     for (const id of of.branches) if (!from.branches.has(id)) return `the branch "${id}"`;
