@@ -39,7 +39,7 @@ interface IdBlock {
 }
 
 export function idBlockOf({ settings, sequences }: Repositories): IdBlock {
-  return (settings.get(BLOCK) as IdBlock | undefined) ?? { block: 0, newestOfFirst: sequences.newest() };
+  return (settings.getAnyway(BLOCK) as IdBlock | undefined) ?? { block: 0, newestOfFirst: sequences.newest() };
 }
 
 /** True if the store must take a block before it holds rows of others up to an id, so that its own new ids are the highest. */

@@ -3,6 +3,7 @@ import Database from "better-sqlite3";
 import { StoreError } from "../core/errors.ts";
 import type { Part } from "../core/message.ts";
 import { APPLICATION_ID } from "./application-id.ts";
+import { checksumOf } from "./checksum.ts";
 import type { NotableMessage } from "./messages.ts";
 
 /** Milliseconds that a read waits for a lock. Readers of a write-ahead log wait only while it is made or recovered. */
@@ -36,10 +37,39 @@ interface HeldPart {
   logPosition: number;
 }
 
-type StoredMessage = Omit<NotableMessage, "parts"> & { parts: string };
+/** The columns that checksums cover, by their names in schema.ts and in that order. The schema's own list takes long to load. */
+export const QUICK_COLUMNS = {
+  sessions: "createdAtMs externalId forkSeq id metadata project settings source title",
+  messages:
+    "createdAtMs digest externalId id metadata name parts pinned role seq sessionId stepId text tokenCount tokenCounter turnSeq",
+  clusters:
+    "atMsLast centroidSum label logPosition messageCount rootId seqFirst seqLast sessionId speakers stepCount tokenCount turnLast vectorCount",
+};
+/** The columns whose names are not those of the schema in snake case. */
+const OTHER_NAMES: Readonly<Record<string, string>> = { atMsLast: "last_at_ms" };
 
-const MESSAGE = `m.id, m.session_id AS sessionId, m.seq, m.step_id AS stepId, m.turn_seq AS turnSeq, m.role, m.name,
-  m.created_at_ms AS createdAtMs, m.text, m.parts`;
+type Checked<Row> = Row & { checksum: number | null };
+type StoredMessage = Checked<Omit<NotableMessage, "parts"> & { parts: string }>;
+
+/** SQL: the columns of a row that its checksum covers, and the checksum. */
+function wholeRow(table: keyof typeof QUICK_COLUMNS, alias: string): string {
+  const names = QUICK_COLUMNS[table].split(" ").map((key) => {
+    const name = OTHER_NAMES[key] ?? key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    return `${alias}.${name} AS ${key}`;
+  });
+  return [...names, `${alias}.checksum`].join(", ");
+}
+
+/** Returns the rows that are not damaged, so that the others can still be read. */
+function intact<Row extends { checksum: number | null }>(
+  table: keyof typeof QUICK_COLUMNS,
+  rows: readonly Row[],
+): Row[] {
+  const keys = QUICK_COLUMNS[table].split(" ");
+  return rows.filter((row) => row.checksum === null || row.checksum === checksumOf(row, keys));
+}
+
+const MESSAGE = wholeRow("messages", "m");
 
 const LAST_AT = `coalesce(
   (SELECT m.created_at_ms FROM messages m WHERE m.session_id = s.id ORDER BY m.seq DESC LIMIT 1), s.created_at_ms)`;
@@ -64,13 +94,14 @@ export class QuickReader {
 
   /** The sessions of a project, the most recently used first. Sessions of subagents are left out. */
   sessions(project: string, limit: number): QuickSession[] {
-    return this.#all(
-      `SELECT s.id, s.title, ${LAST_AT} AS lastAtMs
+    const rows = this.#all<Checked<QuickSession>>(
+      `SELECT ${wholeRow("sessions", "s")}, ${LAST_AT} AS lastAtMs
        FROM sessions s WHERE s.project = ? AND s.superseded_at_ms IS NULL AND NOT ${IS_SUBAGENT}
        ORDER BY lastAtMs DESC, s.id LIMIT ?`,
       project,
       limit,
     );
+    return intact("sessions", rows).map(({ id, title, lastAtMs }) => ({ id, title, lastAtMs }));
   }
 
   /**
@@ -99,10 +130,11 @@ export class QuickReader {
 
   /** Returns undefined if there is no such session, or if it is a subagent's. */
   session(id: string): QuickSession | undefined {
-    return this.#all<QuickSession>(
-      `SELECT s.id, s.title, ${LAST_AT} AS lastAtMs FROM sessions s WHERE s.id = ? AND NOT ${IS_SUBAGENT}`,
+    const rows = this.#all<Checked<QuickSession>>(
+      `SELECT ${wholeRow("sessions", "s")}, ${LAST_AT} AS lastAtMs FROM sessions s WHERE s.id = ? AND NOT ${IS_SUBAGENT}`,
       id,
-    )[0];
+    );
+    return intact("sessions", rows).map(({ title, lastAtMs }) => ({ id, title, lastAtMs }))[0];
   }
 
   /** The newest messages of a session, in order and without pinned ones. For a fork, those that it shares, too. */
@@ -123,7 +155,7 @@ export class QuickReader {
          WHERE m.session_id = ? AND m.seq <= ? AND ${condition} ORDER BY m.seq DESC LIMIT ?`;
       found.push(...this.#all<StoredMessage>(sql, holderId, seqLast, limit - found.length));
     }
-    return found.reverse().map(parsed);
+    return parsed(found.reverse());
   }
 
   /** What makes a session, newest first: see `Path`. */
@@ -141,7 +173,7 @@ export class QuickReader {
    * `ANSWER_MESSAGES_MAX` messages.
    */
   answerTo({ sessionId, seq }: NotableMessage): NotableMessage | undefined {
-    const turn = this.#all<StoredMessage>(
+    const rows = this.#all<StoredMessage>(
       `SELECT ${MESSAGE} FROM messages m
        WHERE m.session_id = ? AND m.seq > ? AND m.seq <= ? AND m.role IN ('user', 'assistant')
          AND instr(m.parts, '"type":"text"') > 0
@@ -149,9 +181,8 @@ export class QuickReader {
       sessionId,
       seq,
       seq + ANSWER_MESSAGES_MAX,
-    )
-      .map(parsed)
-      .filter(isSaid);
+    );
+    const turn = parsed(rows).filter(isSaid);
     const end = turn.findIndex(({ role }) => role === "user");
     return (end === -1 ? turn : turn.slice(0, end)).at(-1);
   }
@@ -164,14 +195,16 @@ export class QuickReader {
     const found = new Map<number, QuickCluster>();
     for (const { holderId, logPosition } of this.#path(sessionId)) {
       if (found.size >= limit) break;
-      const rows = this.#all<QuickCluster>(
-        `SELECT root_id AS rootId, label, last_at_ms AS lastAtMs FROM clusters
+      const rows = this.#all<Checked<Omit<QuickCluster, "lastAtMs"> & { atMsLast: number }>>(
+        `SELECT ${wholeRow("clusters", "c")} FROM clusters c
          WHERE session_id = ? AND log_position <= ? AND label <> '' ORDER BY seq_last DESC LIMIT ?`,
         holderId,
         logPosition,
         limit,
       );
-      for (const row of rows) if (found.size < limit && !found.has(row.rootId)) found.set(row.rootId, row);
+      for (const { rootId, label, atMsLast } of intact("clusters", rows)) {
+        if (found.size < limit && !found.has(rootId)) found.set(rootId, { rootId, label, lastAtMs: atMsLast });
+      }
     }
     return [...found.values()];
   }
@@ -215,16 +248,15 @@ export class QuickReader {
 
   /** Those of the given messages that users and assistants of a project said in words, in no order. */
   saidIn(project: string, ids: readonly number[]): NotableMessage[] {
-    return this.#all<StoredMessage>(
+    const rows = this.#all<StoredMessage>(
       `SELECT ${MESSAGE} FROM json_each(?) given
        CROSS JOIN messages m ON m.id = given.value
        JOIN sessions s ON s.id = m.session_id
        WHERE s.project = ? AND s.superseded_at_ms IS NULL AND m.role IN ('user', 'assistant')`,
       JSON.stringify(ids),
       project,
-    )
-      .map(parsed)
-      .filter(isSaid);
+    );
+    return parsed(rows).filter(isSaid);
   }
 
   close(): void {
@@ -265,11 +297,13 @@ function isSaid({ parts }: NotableMessage): boolean {
   return parts.some((part) => part.type === "text" && part.injected !== true);
 }
 
-/** Returns a damaged message without parts, so that the others can still be read. The parser's error would quote the message. */
-function parsed(row: StoredMessage): NotableMessage {
-  try {
-    return { ...row, parts: JSON.parse(row.parts) as Part[] };
-  } catch {
-    return { ...row, parts: [] };
-  }
+/** Leaves damaged messages out. The parser's error would quote one that an older version has written. */
+function parsed(rows: readonly StoredMessage[]): NotableMessage[] {
+  return intact("messages", rows).flatMap(({ checksum: _, ...row }) => {
+    try {
+      return { ...row, parts: JSON.parse(row.parts) as Part[] };
+    } catch {
+      return [];
+    }
+  });
 }

@@ -398,7 +398,11 @@ export class SessionRepository extends Repository {
     // A row of zeros reads as NULL, as a row does that a join has not found.
     if (listed.some(({ id }) => id === null)) throw new SyntaxError("a session has no id");
     const rows = listed.map((row) => (row.isFork === 1 ? this.#withPast(row) : row));
-    this.#openings.all({ ids: JSON.stringify(rows.map(({ id }) => id)) });
+    // The opening of a fork is in what it shares.
+    const ids = rows.flatMap(({ id, isFork }) =>
+      isFork === 1 ? this.#paths.of(id).map(({ sessionId }) => sessionId) : [id],
+    );
+    this.#openings.all({ ids: JSON.stringify([...new Set(ids)]) });
     return rows.map((row) => {
       if (row.supersededAtMs !== null)
         throw new SyntaxError(`session ${row.id} is a branch, but is in no index of branches`);

@@ -6,6 +6,7 @@ import { openStore, type Store } from "../../src/index.ts";
 import { scanTail } from "../../src/recall/tail.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
 import { enteringSteps } from "../../src/store/features.ts";
+import { outlineOf } from "../../src/view/messages.ts";
 import { emptyPage, fillIndex, inDatabase, loseFromIndex } from "../support/rows.ts";
 import { talk, user } from "../support/said.ts";
 import { openedStore, tickingClock } from "../support/temporary-store.ts";
@@ -53,6 +54,8 @@ const READS = {
   render: (store) => store.resume("a").render(),
   "render flat": (store) => store.resume("a").render({ strategy: "flat" }),
   messages: (store) => store.resume("a").messages(),
+  outline: (store) => [0, 20].map((seqFrom) => outlineOf(store, "a", seqFrom, 20)),
+  "end of outline": (store) => outlineOf(store, "a", 30, 100),
   roots: (store) => store.resume("a").roots({ level: "cluster" }),
   find: (store) => store.find(idOf(store, 2)),
   expand: (store) =>
@@ -74,9 +77,9 @@ function idOf(store: Store, seq: number): number {
 
 describe("an index that lacks rows", () => {
   test.each<[index: string, lost: string, reads: (keyof typeof READS)[]]>([
-    ["messages_by_seq", "seq = 3", ["sessions", "render", "messages"]],
-    ["messages_by_seq", "seq = 39", ["sessions", "render", "render flat", "messages"]],
-    ["messages_by_seq", "seq = 40", ["sessions", "render", "messages"]],
+    ["messages_by_seq", "seq = 3", ["sessions", "render", "messages", "outline"]],
+    ["messages_by_seq", "seq = 39", ["sessions", "render", "render flat", "messages", "end of outline"]],
+    ["messages_by_seq", "seq = 40", ["sessions", "render", "messages", "end of outline"]],
     ["messages_pinned", "seq = 0", ["sessions", "render", "render flat"]],
     ["themes_by_session", "root_id % 2 = 0", ["sessions", "render", "roots"]],
     ["clusters_by_session", "seq_last < 20", ["sessions", "roots", "nearestRoots"]],

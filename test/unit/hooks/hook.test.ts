@@ -1,11 +1,13 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { getTableColumns } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { firingOf, type HookEvent } from "../../../src/hooks/firing.ts";
 import { sayAt } from "../../../src/hooks/hook.ts";
 import { isOffAt } from "../../../src/hooks/hook-switch.ts";
 import type { MessageInput } from "../../../src/index.ts";
-import { openQuickly } from "../../../src/store/quick-reader.ts";
+import { openQuickly, QUICK_COLUMNS } from "../../../src/store/quick-reader.ts";
+import { clusters, messages, sessions, UNSEALED } from "../../../src/store/schema.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { assistant, user } from "../../support/said.ts";
 import { openedStore, temporaryFolder, temporaryPath } from "../../support/temporary-store.ts";
@@ -25,7 +27,7 @@ function storeOf(sessions: Readonly<Record<string, readonly MessageInput[]>>): s
 
 /** What importers store with a session. */
 function describeSession(path: string, id: string, metadata: object, parent: string | null = null): void {
-  const sql = "UPDATE sessions SET metadata = ?, parent_session_id = ? WHERE id = ?";
+  const sql = "UPDATE sessions SET checksum = NULL, metadata = ?, parent_session_id = ? WHERE id = ?";
   inDatabase(path, (database) => database.prepare(sql).run(JSON.stringify(metadata), parent, id));
 }
 
@@ -90,6 +92,40 @@ test("a damaged message does not hide the others", () => {
   const sql = 'UPDATE messages SET parts = \'[{"type":"text",\', checksum = NULL WHERE seq = 2';
   inDatabase(path, (database) => database.prepare(sql).run());
   expect(saidAt(path, "session-start", {})).toContain("eu-north-1");
+});
+
+test.each<[what: string, sql: string, told?: RegExp]>([
+  ["the text of a message", "UPDATE messages SET parts = replace(parts, 'north', 'south') WHERE seq = 1"],
+  ["the role of a message", "UPDATE messages SET role = 'user' WHERE seq = 1"],
+  ["the time of a message", "UPDATE messages SET created_at_ms = created_at_ms + 1 WHERE seq = 1"],
+  ["the title of a session", "UPDATE sessions SET title = 'eu-south-1'", /eu-south-1/],
+])("what is damaged is not told: %s", (_, sql, told = /eu-(north|south)-1/) => {
+  const path = storeOf({ bergen: [ASKED, DECIDED] });
+  expect(saidAt(path, "session-start", {})).toContain("eu-north-1");
+  inDatabase(path, (database) => database.exec(sql));
+  for (const said of [saidAt(path, "session-start", {}), saidAt(path, "prompt", { prompt: PROMPT })]) {
+    expect(said).not.toMatch(told);
+  }
+});
+
+test("hooks tell of no cluster whose title is damaged", () => {
+  const path = temporaryPath();
+  const store = openedStore(path);
+  const session = store.session("bergen", { project: "web", hotSize: 2, overlap: 1, evictBatch: 2 });
+  for (let count = 0; count < 8; count++) session.appendAll([ASKED, DECIDED]);
+  session.compact();
+  store.close();
+  expect(saidAt(path, "session-start", {})).toContain("<worked ");
+  inDatabase(path, (database) => database.exec("UPDATE clusters SET label = 'whales'"));
+  expect(saidAt(path, "session-start", {})).not.toMatch(/<worked |whales/);
+});
+
+test("the columns that hooks compare are those that checksums cover", () => {
+  for (const [name, table] of Object.entries({ sessions, messages, clusters })) {
+    const unsealed = ["checksum", ...UNSEALED.get(table)!];
+    const sealed = Object.keys(getTableColumns(table)).filter((key) => !unsealed.includes(key));
+    expect(QUICK_COLUMNS[name as keyof typeof QUICK_COLUMNS].split(" "), name).toEqual(sealed.sort());
+  }
 });
 
 test("hooks are off in every folder inside the one that was named", () => {

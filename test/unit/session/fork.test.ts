@@ -391,6 +391,18 @@ test.each([
   );
 });
 
+test("a fork does not show the opening of what it shares if that is damaged", () => {
+  const path = temporaryPath();
+  const store = openedStore(path);
+  const session = store.session("s", SMALL);
+  talk(session, 0, 30);
+  session.fork({ toSeq: 19, id: "f" });
+  expect(store.resume("f").info().opening).toBe(textsOf(session)[0]);
+  const opening = "UPDATE messages SET parts = replace(parts, ' ', '-') WHERE seq = 0";
+  inDatabase(path, (database) => database.exec(opening));
+  expect(() => openedStore(path).resume("f").info()).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+});
+
 function textOfProblems(store: Store): string[] {
   return store.verify().problems.map(({ text }) => text);
 }
