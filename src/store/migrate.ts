@@ -27,7 +27,8 @@ export function migrate(
   if (checkApplied(client, path, known) === known.length) return;
   if (options.readonly) {
     const reason = "it has an older format, which a reader cannot convert; open it once for writing";
-    throw new StoreError("FORMAT_UNSUPPORTED", { path, reason });
+    const hint = "`coppice watch --once` and `coppice import <path>` open it for writing. The file was not changed.";
+    throw Object.assign(new StoreError("FORMAT_UNSUPPORTED", { path, reason }), { hint });
   }
   client.pragma("foreign_keys = OFF"); // has no effect inside a transaction
   try {

@@ -143,6 +143,7 @@ describe("a migration that rebuilds messages and sessions", () => {
       expect.objectContaining({
         code: "FORMAT_UNSUPPORTED",
         message: `The store ${path} has a format that this version cannot read: it has an older format, which a reader cannot convert; open it once for writing.`,
+        hint: expect.stringContaining("coppice watch --once"),
       }),
     );
     expect(readFileSync(path).equals(before)).toBe(true);
