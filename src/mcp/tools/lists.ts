@@ -9,6 +9,7 @@ import type { Store } from "../../session/store.ts";
 import { SUBJECTS_LIMIT_DEFAULT } from "../../session/subjects.ts";
 import { PAGE, pageFacts, restOfList, type Tool } from "../tool.ts";
 import { damageNote, noteIn } from "../unreadable.ts";
+import { missingProject, noSessionOf } from "./missing-project.ts";
 
 const SESSION = z.object({
   sessionId: z.string(),
@@ -58,8 +59,7 @@ export const listSessions: Tool<z.infer<typeof SESSIONS_INPUT>, z.infer<typeof S
     );
     const value = { ...pageFacts(leftAfter(page.left), count), note, sessionCount: count, sessions: page.items };
     if (wanted.length + damaged.length > 0) return { value, text: page.text };
-    const none =
-      only === undefined ? "No session is stored." : `No session of the project "${visibleText(only)}" is stored.`;
+    const none = only === undefined ? "No session is stored." : noSessionOf(only);
     return { value, text: count === 0 ? none : "There are no more sessions." };
   },
 };
@@ -106,9 +106,10 @@ export const listSubjects: Tool<z.infer<typeof SUBJECTS_INPUT>, z.infer<typeof S
   async run({ project, limit = SUBJECTS_LIMIT_DEFAULT, offset = 0 }, call) {
     const only = call.project ?? project;
     const countMax = Math.min(offset + limit + 1, PAGE_LIMIT_MAX);
-    const found = await call.live.read((store) =>
-      store.subjects({ limit: countMax, ...(only !== undefined && { project: only }) }),
-    );
+    const { found, missing } = await call.live.read((store) => {
+      const found = store.subjects({ limit: countMax, ...(only !== undefined && { project: only }) });
+      return { found, missing: found.length > 0 ? undefined : missingProject(store, only) };
+    });
     const wanted = found.slice(offset, offset + limit);
     const rest = restOfList("list_subjects", offset + wanted.length, found.length, { isCounted: false });
     const page = pageOf(wanted, subjectItem, rest, call.budget, (lines) =>
@@ -116,7 +117,7 @@ export const listSubjects: Tool<z.infer<typeof SUBJECTS_INPUT>, z.infer<typeof S
     );
     const value = { ...pageFacts(page.left, found.length), subjects: page.items };
     if (wanted.length > 0) return { value, text: page.text };
-    const none = "Nothing has come up in more than one session yet.";
+    const none = missing ?? "Nothing has come up in more than one session yet.";
     return { value, text: offset === 0 ? none : "There are no more subjects." };
   },
 };

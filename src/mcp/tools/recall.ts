@@ -14,6 +14,7 @@ import type { Store } from "../../session/store.ts";
 import { visibleSession } from "../../session/visible-session.ts";
 import { serverFailure } from "../failure.ts";
 import { PAGE, pageFacts, restOfList, type Tool, type ToolAnswer, type ToolCall } from "../tool.ts";
+import { missingProject } from "./missing-project.ts";
 
 /** A prompt is left out for this long after it was written, in milliseconds. The agent that calls has just read it. */
 const PROMPT_MS_MAX = 10 * 60 * 1_000;
@@ -110,10 +111,16 @@ async function inStore(
       const found = all.filter((hit) => !isNewestPrompt(store, hit)).slice(0, offset + limit + 1);
       const hits = answersFirst(store, found.slice(offset, offset + limit));
       const ids = hits.map(({ sessionId }) => sessionId);
-      return { count: found.length, hits, titles: sessionNames(store, ids) };
+      const missing = found.length > 0 ? undefined : missingProject(store, options.project);
+      return { count: found.length, hits, titles: sessionNames(store, ids), missing };
     });
   });
-  return answered(query, { ...found, offset }, call, notice);
+  return answered(
+    query,
+    { ...found, offset, narrowed: narrowedBy({ ...scope, ...(sessionIds && { sessionIds }) }) },
+    call,
+    notice,
+  );
 }
 
 async function onHub({ query, ...scope }: Input, call: ToolCall): Promise<ToolAnswer<z.infer<typeof HUB_OUTPUT>>> {
@@ -125,7 +132,11 @@ async function onHub({ query, ...scope }: Input, call: ToolCall): Promise<ToolAn
   const hits = found.slice(offset, offset + limit).map((hit) => {
     return { ...hit, root: formatHubHandle({ session: hit.hubSession, messageId: hit.messageId }) };
   });
-  const { value, text } = answered(query, { hits, titles: new Map(), offset, count: found.length }, call);
+  const { value, text } = answered(
+    query,
+    { hits, titles: new Map(), offset, count: found.length, narrowed: narrowedBy(scope) },
+    call,
+  );
   // In the store, other messages have these ids.
   return { value: { ...value, hits: value.hits.map(({ messageId: _, ...hit }) => hit) }, text };
 }
@@ -136,12 +147,22 @@ interface FoundHits {
   offset: number;
   /** How many hits were found, including those before and after the page. */
   count: number;
+  /** The arguments that leave out messages. */
+  narrowed: readonly string[];
+  /** Says that the given project does not exist. */
+  missing?: string | undefined;
+}
+
+/** Returns the arguments of a call that leave out messages. The server's own project is none. */
+function narrowedBy(input: Omit<Input, "query">): string[] {
+  const narrowing = ["project", "sessionIds", "roles", "partTypes", "since", "until"] as const;
+  return narrowing.filter((name) => input[name] !== undefined);
 }
 
 /** @param notice  What is said before all else. */
 function answered(
   query: string,
-  { hits, titles, offset, count }: FoundHits,
+  { hits, titles, offset, count, narrowed, missing }: FoundHits,
   { budget }: ToolCall,
   notice?: string,
 ): ToolAnswer<Output> {
@@ -153,7 +174,9 @@ function answered(
   const note = [...noticed, facts.note, noteOnHits(hits)].filter((sentence) => sentence !== undefined).join(" ");
   const value = { ...facts, note, hits: page.items };
   if (hits.length > 0) return { value, text: [...noticed, page.text].join("\n") };
-  const text = offset === 0 ? `${nothingFound(query)} Try other words.` : "No more messages match the query.";
+  const without = narrowed.length === 0 ? "" : `, or call recall without ${narrowed.join(", ")}`;
+  const none = missing ?? `${nothingFound(query)} Try other words${without}.`;
+  const text = offset === 0 ? none : "No more messages match the query.";
   return { value: { ...value, left: 0 }, text: [...noticed, text].join(" ") };
 }
 

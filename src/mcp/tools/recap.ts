@@ -7,6 +7,7 @@ import { sessionNames } from "../../session/session-name.ts";
 import type { Store } from "../../session/store.ts";
 import { PAGE, pageFacts, type Tool } from "../tool.ts";
 import { damageNote, noteIn } from "../unreadable.ts";
+import { missingProject } from "./missing-project.ts";
 
 /** The most sessions of a topic that are named. A topic may come up in hundreds. */
 const SESSIONS_MAX = 10;
@@ -59,16 +60,19 @@ export const recap: Tool<z.infer<typeof RECAP_INPUT>, z.infer<typeof OUTPUT>> = 
     const only = call.project ?? project;
     const inProject = only === undefined ? {} : { project: only };
     const damaged: string[] = [];
-    const { topics, topicCount } = await call.live.read((store) => {
+    const { topics, topicCount, missing } = await call.live.read((store) => {
       damaged.length = 0;
       const options = { ...inProject, onUnreadable: noteIn(damaged) };
       const named = (topic: Topic): NamedTopic => {
         return { ...topic, names: sessionNames(store, topic.sessionIds.slice(0, SESSIONS_MAX)) };
       };
-      if (subject !== undefined) return { topics: [named(topicOf(store.subject(subject, options)))], topicCount: 1 };
+      if (subject !== undefined) {
+        return { topics: [named(topicOf(store.subject(subject, options)))], topicCount: 1, missing: undefined };
+      }
       const sinceMs = since === undefined ? {} : { sinceMs: timeOf("since", since, "first") };
       const { topics, topicCount } = store.recap({ ...options, ...sinceMs, limit });
-      return { topics: topics.map(named), topicCount };
+      const missing = topicCount > 0 ? undefined : missingProject(store, only);
+      return { topics: topics.map(named), topicCount, missing };
     });
     const rest = {
       beyond: topicCount - topics.length,
@@ -83,7 +87,7 @@ export const recap: Tool<z.infer<typeof RECAP_INPUT>, z.infer<typeof OUTPUT>> = 
       ),
     );
     const note = `${pageFacts(page.left, topicCount).note}${damage}`;
-    const none = `Nothing was said in that time. Call recap with an earlier since.${escapeText(damage)}`;
+    const none = `${missing ?? "Nothing was said in that time. Call recap with an earlier since."}${escapeText(damage)}`;
     return { value: { note, left: page.left, topics: page.items }, text: topicCount === 0 ? none : page.text };
   },
 };

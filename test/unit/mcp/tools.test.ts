@@ -199,6 +199,24 @@ describe("recall", () => {
     expect(content[0].text).toContain("No message has words of the query");
   });
 
+  test("says which arguments left everything out", async () => {
+    const client = await served(twoProjects());
+    const textOf = async (name: string, args: object): Promise<string> =>
+      (await client.call(name, args)).content[0].text;
+    expect(await textOf("recall", { query: "lamp", project: "web", until: "2001-01-01" })).toBe(
+      "No message has words of the query. Try other words, or call recall without project, until.",
+    );
+    for (const [name, args] of [
+      ["recall", { query: "lamp" }],
+      ["recap", {}],
+      ["list_subjects", {}],
+    ] as const) {
+      expect(await textOf(name, { ...args, project: "wbe" })).toBe(
+        'No session of the project "wbe" is stored. list_sessions names the projects.',
+      );
+    }
+  });
+
   test("says that a quoted text was not found, and what was searched", async () => {
     const client = await served(twoProjects());
     const missing = "The quoted text was not found, so its words were searched.";
