@@ -8,7 +8,7 @@ import type { Job, Reply } from "./fuzz/child.ts";
 
 const CHILD = fileURLToPath(new URL("./fuzz/child.ts", import.meta.url));
 /** The share of each target in all inputs. */
-const SHARES: Record<string, number> = { importers: 0.5, api: 0.3, mcp: 0.15, cli: 0.05 };
+const SHARES: Record<string, number> = { importers: 0.45, api: 0.25, mcp: 0.15, cli: 0.05, tools: 0.05, rows: 0.05 };
 const INPUTS_DEFAULT = 200_000;
 /** The number of inputs that share a store. */
 const JOB_INPUTS = 250;

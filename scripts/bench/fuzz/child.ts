@@ -6,9 +6,11 @@ import { cli } from "./cli.ts";
 import { importers } from "./importers.ts";
 import { mcp } from "./mcp.ts";
 import { Random } from "./random.ts";
+import { rows } from "./rows.ts";
 import type { Target } from "./target.ts";
+import { tools } from "./tools.ts";
 
-const TARGETS: Record<string, Target> = { importers, api, mcp, cli };
+const TARGETS: Record<string, Target> = { importers, api, mcp, cli, tools, rows };
 
 /** Inputs of one target, which share a store. */
 export interface Job {
