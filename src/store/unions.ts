@@ -303,7 +303,8 @@ export class UnionRepository extends Repository {
   /** Like `stepsOf`, for a position before a rewind. Returns the messages that steps had then, for those taken back since. */
   rewoundMembers(level: SessionLevel, at: RootIn): { steps: number[]; ids: number[] } {
     const { held, undone } = this.#rewoundRows(level, at);
-    const ids = undone.flatMap(({ members }) => (members === null ? [] : (JSON.parse(members) as number[])));
+    // After `forget`, a unite may name the messages of its node, too.
+    const ids = undone.filter(isEntry).flatMap(({ members }) => JSON.parse(members ?? "[]") as number[]);
     return { steps: stepsIn(held), ids };
   }
 
@@ -315,10 +316,14 @@ export class UnionRepository extends Repository {
     const roots = new Set([at.root]);
     for (const root of roots) {
       for (const { sessionId } of path) this.#assertUndone(sessionId, root);
-      held.push(...this.#ofCluster.all({ ...at, root }));
-      undone.push(...this.#undoneHeld({ ...at, root }).filter((row) => isOfPath(path, row)));
+      const heldOfRoot = this.#ofCluster.all({ ...at, root });
+      const undoneOfRoot = this.#undoneHeld({ ...at, root }).filter((row) => isOfPath(path, row));
+      for (const row of heldOfRoot) held.push(row);
+      for (const row of undoneOfRoot) undone.push(row);
       if (level === "cluster") break;
-      for (const row of [...held, ...undone]) if (row.level === "theme" && row.kind === "unite") roots.add(row.node);
+      for (const row of [...heldOfRoot, ...undoneOfRoot]) {
+        if (row.level === "theme" && row.kind === "unite") roots.add(row.node);
+      }
     }
     return { held, undone };
   }
@@ -412,8 +417,12 @@ export class UnionRepository extends Repository {
 
 /** Returns the steps that entered clusters by some rows of the log. */
 function stepsIn(rows: readonly Pick<RowOf<typeof UNION>, "level" | "kind" | "node">[]): number[] {
-  const entries = rows.filter(({ level, kind }) => level === "cluster" && (kind === "start" || kind === "join"));
-  return entries.map(({ node }) => node);
+  return rows.filter(isEntry).map(({ node }) => node);
+}
+
+/** True if a row lets a step enter a cluster. */
+function isEntry({ level, kind }: Pick<RowOf<typeof UNION>, "level" | "kind">): boolean {
+  return level === "cluster" && (kind === "start" || kind === "join");
 }
 
 function isOfPath(path: Path, { sessionId, id }: Pick<RowOf<typeof UNION>, "sessionId" | "id">): boolean {

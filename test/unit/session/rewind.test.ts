@@ -122,6 +122,23 @@ test("handles from before expand to what they held, even where a step was divide
   expect(store.verify()).toMatchObject({ ok: true });
 });
 
+test("forgetting adds no messages of a theme to handles of its clusters from before a rewind", () => {
+  const store = temporaryStore();
+  const session = store.session("s", SMALL);
+  session.appendAll(talk(60));
+  const united = store.query("SELECT root, max(id) AS id FROM unions WHERE level = 'theme' GROUP BY root");
+  expect(united).not.toEqual([]);
+  const members = () =>
+    united.flatMap(({ root, id }) =>
+      store.expand(`cluster:${root}@${id}`, { limit: 1_000 }).members.map(({ id }) => id),
+    );
+  const before = members();
+  session.rewind({ toSeq: 1 });
+  const forgotten = before.at(-1)!;
+  store.forget("s", { messageIds: [forgotten] });
+  expect(members()).toEqual(before.filter((id) => id !== forgotten));
+});
+
 test("handles of an older generation expand to what they held, whatever becomes of the step where the rewind was", async () => {
   const embedders = { [hashingEmbedder.id]: hashingEmbedder, [letterEmbedder.id]: letterEmbedder };
   const store = temporaryStore({ embedder: (id) => embedders[id ?? ""] ?? hashingEmbedder });
