@@ -65,14 +65,14 @@ export class HitReader {
   }
 
   /**
-   * Yields a ranking, and reads its messages in groups of `count`, because that is faster. Messages without a text are left out:
-   * they were ranked for their neighbors, and everything in them is injected, or is reasoning.
+   * Yields a ranking, and reads its messages in groups of `count`, because that is faster. Blank messages are left out:
+   * they were ranked for their neighbors, and have nothing to show but what is injected, or reasoning.
    */
   *loaded(ranking: Iterable<Placed>, count: number): Generator<Placed> {
     for (const chunk of chunksOf(ranking, count)) {
       const ids = chunk.map(({ candidate }) => candidate.messageId);
       for (const row of this.#source.texts(ids)) this.#rows.set(row.messageId, row);
-      for (const ranked of chunk) if (this.textOf(ranked.candidate.messageId) !== "") yield ranked;
+      for (const ranked of chunk) if (this.textOf(ranked.candidate.messageId).trim() !== "") yield ranked;
     }
   }
 
@@ -128,7 +128,7 @@ export class HitReader {
     const ids = this.#source.around([messageId], this.#neighborCount).filter((id) => id !== messageId);
     const unknown = ids.filter((id) => !this.#rows.has(id));
     for (const row of this.#source.texts(unknown)) this.#rows.set(row.messageId, row);
-    const said = ids.flatMap((id) => this.#rows.get(id) ?? []).filter(({ text }) => text !== "");
+    const said = ids.flatMap((id) => this.#rows.get(id) ?? []).filter(({ text }) => text.trim() !== "");
     const rows = said.sort((left, right) => left.seq - right.seq);
     const neighbors = rows.map(({ messageId, seq, role, name, text }) => {
       return { messageId, seq, role, ...(name !== null && { name }), snippet: snippetOf(text, this.#weights) };

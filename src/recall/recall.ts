@@ -153,7 +153,7 @@ function firstTexts({ repositories }: RecallPorts, source: Source, find: () => R
       ids.push(candidate.messageId);
     }
     const texts = source.textsOf(ids);
-    return new Map(ids.map((id) => [id, texts.get(id)!] as const).filter(([, text]) => text !== ""));
+    return new Map(ids.map((id) => [id, texts.get(id)!] as const).filter(([, text]) => text.trim() !== ""));
   });
 }
 

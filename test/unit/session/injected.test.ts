@@ -81,3 +81,11 @@ test("a mark that is no boolean is refused", () => {
   const wrong = { role: "user", parts: [{ type: "text", text: "x", injected: "yes" }] } as unknown as MessageInput;
   expect(() => store.session("s").append(wrong)).toThrow(expect.objectContaining({ code: "MESSAGE_INVALID" }));
 });
+
+test("a message of white space is no hit, and no neighbor of one", async () => {
+  const store = openedStore(temporaryPath());
+  store.session("s").appendAll([user("Where is the gateway?"), assistant("\n\n"), assistant("It is at port 80.")]);
+  const found = await store.recall("gateway", { neighbors: 2 });
+  expect(found.map(({ seq }) => seq)).toEqual([0, 2]);
+  expect(found.map(({ neighbors }) => neighbors.map(({ seq }) => seq))).toEqual([[2], [0]]);
+});
