@@ -108,7 +108,7 @@ export const listSubjects: Tool<z.infer<typeof SUBJECTS_INPUT>, z.infer<typeof S
     const countMax = Math.min(offset + limit + 1, PAGE_LIMIT_MAX);
     const { found, missing } = await call.live.read((store) => {
       const found = store.subjects({ limit: countMax, ...(only !== undefined && { project: only }) });
-      return { found, missing: found.length > 0 ? undefined : missingProject(store, only) };
+      return { found, missing: found.length > 0 ? undefined : missingProject(store, call, project) };
     });
     const wanted = found.slice(offset, offset + limit);
     const rest = restOfList("list_subjects", offset + wanted.length, found.length, { isCounted: false });

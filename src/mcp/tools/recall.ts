@@ -111,7 +111,7 @@ async function inStore(
       const found = all.filter((hit) => !isNewestPrompt(store, hit)).slice(0, offset + limit + 1);
       const hits = answersFirst(store, found.slice(offset, offset + limit));
       const ids = hits.map(({ sessionId }) => sessionId);
-      const missing = found.length > 0 ? undefined : missingProject(store, options.project);
+      const missing = found.length > 0 ? undefined : missingProject(store, call, options.project);
       return { count: found.length, hits, titles: sessionNames(store, ids), missing };
     });
   });

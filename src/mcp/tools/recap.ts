@@ -71,7 +71,7 @@ export const recap: Tool<z.infer<typeof RECAP_INPUT>, z.infer<typeof OUTPUT>> = 
       }
       const sinceMs = since === undefined ? {} : { sinceMs: timeOf("since", since, "first") };
       const { topics, topicCount } = store.recap({ ...options, ...sinceMs, limit });
-      const missing = topicCount > 0 ? undefined : missingProject(store, only);
+      const missing = topicCount > 0 ? undefined : missingProject(store, call, project);
       return { topics: topics.map(named), topicCount, missing };
     });
     const rest = {

@@ -215,6 +215,9 @@ describe("recall", () => {
         'No session of the project "wbe" is stored. list_sessions names the projects.',
       );
     }
+    const bound = await served(twoProjects(), { project: "wbe" });
+    const { content } = await bound.call("recall", { query: "lamp" });
+    expect(content[0].text).toBe('No session of the project "wbe" is stored.');
   });
 
   test("says that a quoted text was not found, and what was searched", async () => {
