@@ -57,8 +57,8 @@ export interface WrittenSession {
  * Writes the facts of a session that came from another store, with their ids. Everything else is derived from them.
  *
  * If the store has the session, the rows replace it, as long as they have everything that the store has: each message, entry and
- * branch, and the newest row of the log. Items that only the store has stay. New ids of the store must be the highest in it, because a session's ids rise. So if an id
- * is higher than all of the store's, the store takes a block of ids above it.
+ * branch, and the newest row of the log. Items that only the store has stay. New ids of the store must be the highest in it, because
+ * a session's ids rise. So if an id is higher than all of the store's, the store takes a block of ids above it.
  *
  * @param rows  All rows of one session, as `sessionRows` gives them.
  * @throws {StoreError} `ID_TAKEN`, `SESSION_DIVERGED`, `SESSION_FORGOTTEN`, `SESSION_SUPERSEDED`, `EMBEDDER_MISMATCH`,
@@ -357,7 +357,9 @@ class SessionWriter {
     const seqs = new Set([...from.forgotten].flatMap(([mark, seq]) => (of.forgotten.has(mark) ? [] : [seq])));
     for (const [id, { digest, seq }] of of.messages) {
       if (from.messages.get(id)?.digest === digest) continue;
-      const isForgotten = from.tombstones.isEmpty ? seqs.has(seq) : from.tombstones.has(id, Buffer.from(digest, "latin1"));
+      const isForgotten = from.tombstones.isEmpty
+        ? seqs.has(seq)
+        : from.tombstones.has(id, Buffer.from(digest, "latin1"));
       if (!isForgotten) return `message ${id}`;
     }
     for (const id of of.branches) if (!from.branches.has(id)) return `the branch "${id}"`;
