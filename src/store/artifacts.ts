@@ -56,9 +56,17 @@ export class ArtifactRepository extends Repository {
 export function putBack(
   parts: Part[],
   pointer: string,
-  { sha256, encoding, byteLength, compressed, content }: RowOf<typeof ARTIFACT>,
+  artifact: RowOf<typeof ARTIFACT>,
   corrupt: (reason: string, cause?: unknown) => never,
 ): void {
+  setAt(parts as unknown as JsonValue, pointer, textOf(artifact, corrupt));
+}
+
+/** Returns the long string. @param corrupt  Throws the error for damaged content. */
+export function textOf(
+  { sha256, encoding, byteLength, compressed, content }: RowOf<typeof ARTIFACT>,
+  corrupt: (reason: string, cause?: unknown) => never,
+): string {
   const inflated = (): Buffer => {
     try {
       return compressed ? inflateRawSync(content, { maxOutputLength: Math.max(1, byteLength) }) : content;
@@ -69,8 +77,7 @@ export function putBack(
   const bytes = inflated();
   if (encoding !== "utf8" && encoding !== "utf16le") corrupt(`has the unknown encoding ${encoding}`);
   if (createHash("sha256").update(bytes).digest("hex") !== sha256) corrupt("has other bytes");
-  const text = encoding === "utf8" ? bytes.toString(encoding) : bytes.toString(encoding).slice(BYTE_ORDER_MARK.length);
-  setAt(parts as unknown as JsonValue, pointer, text);
+  return encoding === "utf8" ? bytes.toString(encoding) : bytes.toString(encoding).slice(BYTE_ORDER_MARK.length);
 }
 
 /** Returns true if a string of stored parts may be a note, which stands for a long string. */

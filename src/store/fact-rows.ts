@@ -1,8 +1,10 @@
 import { and, eq, ne } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import { textOf } from "./artifacts.ts";
 import { GENERATION_NOW, type GenerationRow, vectorNow } from "./generations.ts";
 import type { StoreDatabase } from "./open.ts";
 import { type RawValues, Repository, rawInsert, rawRows } from "./repository.ts";
+import { assertRising } from "./rising.ts";
 import * as schema from "./schema.ts";
 
 /** A value as SQLite has it, of one that drizzle decodes. */
@@ -106,6 +108,8 @@ export class FactRowRepository extends Repository {
   // Staged vectors, and the ids of several tables at once.
   readonly #vectorNow = this.statement<[id: number], Buffer | null>`
     SELECT ${vectorNow("messages")} FROM messages WHERE id = ?`.pluck();
+  readonly #hadForest = this.statement<[embedderId: string], number>`
+    SELECT EXISTS (SELECT 1 FROM generations WHERE embedder_id = ?)`.pluck();
   readonly #newestId = this.statement<{ id: string }, number>`
     SELECT max(
       coalesce((SELECT max(id) FROM messages WHERE ${OWN}), 0),
@@ -182,14 +186,23 @@ export class FactRowRepository extends Repository {
     return rows as FactTables["items"][];
   }
 
+  /** @throws {SyntaxError} if rows are damaged, or an index names other rows. */
   *of(sessionId: string, generation: GenerationRow, from: RowsFrom): Generator<FactRow> {
     const { embedderId, logPosition: generationStart } = generation;
     const artifacts = new Set<unknown>();
     for (const [name, condition] of Object.entries(CONDITIONS)) {
       const { table, own } = FACT_TABLES[name as keyof typeof CONDITIONS];
+      let idBefore = 0;
       for (const row of rawRows(this.#database, table, condition, { id: sessionId, ...from, generationStart })) {
+        if (name === "unions" || name === "summaries" || name === "entries") {
+          assertRising([idBefore, row.id as number], (id) => id, `row of ${name}`);
+          idBefore = row.id as number;
+        }
         if (name === "messages") this.#useVectorNow(row, embedderId);
-        if (name === "artifacts") artifacts.add(row.sha256);
+        if (name === "artifacts") {
+          assertSound(row);
+          artifacts.add(row.sha256);
+        }
         if (name === "messageArtifacts" && !artifacts.has(row.sha256)) {
           throw new SyntaxError(`artifact ${row.sha256} is missing, or in no index`);
         }
@@ -203,7 +216,18 @@ export class FactRowRepository extends Repository {
 
   #useVectorNow(row: RawValues, embedderId: string): void {
     if (row.embedderId === embedderId || row.embedderId === null) return;
+    if (this.#hadForest.one(row.embedderId as string) === 0) {
+      throw new SyntaxError(`message ${row.id} has a vector of ${row.embedderId}, which never made a forest`);
+    }
     row.embedding = this.#vectorNow.one(row.id as number);
     if (row.embedding !== null) row.embedderId = embedderId;
   }
+}
+
+/** @throws {SyntaxError} if the long string is damaged. */
+function assertSound(row: RawValues): void {
+  const artifact = { ...row, compressed: row.compressed === 1 } as Parameters<typeof textOf>[0];
+  textOf(artifact, (reason) => {
+    throw new SyntaxError(`artifact ${row.sha256} ${reason}`);
+  });
 }

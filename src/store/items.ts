@@ -60,9 +60,9 @@ export class ItemRepository extends Repository {
     SELECT id FROM items WHERE ${IN_RANGE} ORDER BY namespace, key LIMIT @limit OFFSET @offset`.pluck();
   readonly #lastIds = this.statement<NamespaceRange & Omit<ItemPage, "descending">, number>`
     SELECT id FROM items WHERE ${IN_RANGE} ORDER BY namespace DESC, key DESC LIMIT @limit OFFSET @offset`.pluck();
-  readonly #namespaces = this.statement<NamespaceRange, string>`
+  readonly #namespaces = this.statement<NamespaceRange, string | null>`
     SELECT DISTINCT i.namespace FROM (
-      SELECT min(id) AS id FROM items WHERE ${IN_RANGE} GROUP BY namespace) known CROSS JOIN items i ON i.id = known.id
+      SELECT min(id) AS id FROM items WHERE ${IN_RANGE} GROUP BY namespace) known LEFT JOIN items i ON i.id = known.id
     ORDER BY i.namespace`.pluck();
   readonly count = this.statement<[], number>`SELECT count(*) FROM items`.pluck().one;
 
@@ -104,8 +104,12 @@ export class ItemRepository extends Repository {
     return itemOf(this.#byId.one(id));
   }
 
+  /** @throws {SyntaxError} if the table lacks items that the index has. */
   namespaces(prefix: readonly string[]): string[][] {
-    return this.#namespaces.all(rangeOf(prefix)).map((namespace) => JSON.parse(namespace) as string[]);
+    return this.#namespaces.all(rangeOf(prefix)).map((namespace) => {
+      if (namespace === null) throw new SyntaxError("items are missing that an index has");
+      return JSON.parse(namespace) as string[];
+    });
   }
 }
 

@@ -181,7 +181,7 @@ export class MessageRepository extends Repository {
     WHERE session_id = @sessionId AND seq >= @seqFrom AND seq < @seqEnd AND pinned = 0 ORDER BY seq DESC LIMIT @limit`;
   /** What users and models said in some steps, in order. */
   readonly notableOf = this.statement<[stepIds: string], SelectedMessage>`
-    SELECT ${MESSAGE.of("m")} ${STEPS} WHERE m.role IN ('user', 'assistant') ORDER BY m.seq`.map(notableMessage).allOf;
+    SELECT ${MESSAGE.of("m")} ${STEPS} WHERE m.role NOT IN ('system', 'tool') ORDER BY m.seq`.map(notableMessage).allOf;
   readonly #upTo = this.statement<[sessionId: string, seqLast: number], SelectedMessage>`
     SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq <= ? ORDER BY seq DESC LIMIT 1`;
   /** Rows of older versions, and all others whose text shares nothing with its first part. */
@@ -251,6 +251,10 @@ export class MessageRepository extends Repository {
         SELECT n.seq FROM messages n WHERE n.session_id = f.session_id AND n.seq > f.seq AND n.role IN ('user', 'assistant')
         ORDER BY n.seq LIMIT 1), ${LAST}))
     FROM messages f WHERE f.id = ?`.pluck();
+  readonly #isAfterForgotten = this.statement<[id: number], number>`
+    SELECT EXISTS (
+      SELECT 1 FROM messages m JOIN forgotten_messages f ON f.session_id = m.session_id AND f.seq = m.seq - 1
+      WHERE m.id = ?)`.pluck();
   readonly digestsOfSteps = this.statement<[stepIds: string], Buffer>`SELECT m.digest ${OF_STEPS}`.pluck().allOf;
   /** The tokens of each message, as stored. */
   readonly tokensOfSteps = this.statement<[stepIds: string], number>`SELECT m.token_count ${OF_STEPS}`.pluck().allOf;
@@ -627,9 +631,13 @@ export class MessageRepository extends Repository {
     return ids;
   }
 
-  /** In order of seq. @throws {SyntaxError} if the index by step lacks some. */
+  /** In order of seq. @throws {SyntaxError} if the index by step lacks some, or the table its first message. */
   idsOfStep(stepId: number): number[] {
     const ids = this.idsOfSteps([stepId]);
+    const [firstId] = ids;
+    if (firstId !== undefined && firstId !== stepId && this.#isAfterForgotten.one(firstId) === 0) {
+      throw new SyntaxError(`message ${stepId}, which begins a step, is missing`);
+    }
     if ((this.#othersOf.get(stepId) ?? 0) < Math.max(1, ids.length)) return ids;
     throw new SyntaxError(`messages of step ${stepId} are not in the index by step`);
   }

@@ -213,6 +213,7 @@ describe("a row that is damaged", () => {
     ["UPDATE unions SET root = 1", ["find"]],
     ["UPDATE unions SET node = node + 1 WHERE kind = 'unite'", ["expand"]],
     ["UPDATE messages SET role = 'uses' WHERE session_id = 'a' AND seq = 0", ["sessions"]],
+    ["UPDATE messages SET role = 'asristant' WHERE role = 'assistant'", ["recap"]],
   ])("%s: nothing wrong is shown", (change, reads) => {
     const store = damagedStore((path) =>
       inDatabase(path, (database) => {
@@ -289,4 +290,49 @@ test("a message whose text reads as NULL is damage, though SQLite finds none", (
   expect(() => database.read(() => scanTail(fullText, []))).toThrow(isCorrupt);
   expect(() => database.read(() => enteringSteps(messages.graduatingOf([stepId]), -1))).toThrow(isCorrupt);
   expect(damaged.resume("b").messages()).toHaveLength(41);
+});
+
+describe("a row that is gone, or whose content is damaged", () => {
+  /** A store with a step of a call and its result, a long string, and items. */
+  function storeWith(damage: (path: string) => void): Store {
+    const path = join(mkdtempSync(join(folder, "rows-")), "store.db");
+    const store = openStore(path, { clock: tickingClock() });
+    const session = store.session("a", SETTINGS);
+    const call = { type: "tool_call" as const, toolCallId: "1", name: "read", args: { path: "a.ts" } };
+    const result = { type: "tool_result" as const, toolCallId: "1", content: "long ".repeat(4_000) };
+    session.appendAll([user("Read it."), { role: "assistant", parts: [call] }, { role: "tool", parts: [result] }]);
+    session.appendAll(talk(20));
+    for (const name of ["x", "y"]) store.items.put([name], "state", "calm", { session: "a" });
+    store.close();
+    damage(path);
+    return openedStore(path, { readonly: true, clock: tickingClock() });
+  }
+
+  test.each<[string, (path: string) => void, Read]>([
+    [
+      "the first message of a step",
+      (path) =>
+        inDatabase(path, (database) => {
+          database.pragma("foreign_keys = OFF");
+          database.exec("DELETE FROM messages WHERE seq = 1");
+        }),
+      (store) => store.expand(3, { level: "step" }),
+    ],
+    [
+      "a long string",
+      (path) => inDatabase(path, (database) => database.exec("UPDATE artifacts SET content = randomblob(100)")),
+      (store) => [...store.exportRows({ sessions: ["a"] })],
+    ],
+    [
+      "the name of an embedder",
+      (path) =>
+        inDatabase(path, (database) => database.exec("UPDATE messages SET embedder_id = 'other' WHERE seq = 0")),
+      (store) => [...store.exportRows({ sessions: ["a"] })],
+    ],
+    ["items", (path) => emptyPage(path, "items"), (store) => store.items.namespaces()],
+  ])("%s: nothing wrong is shown", (_what, damage, read) => {
+    expect(() => read(storeWith(() => {}))).not.toThrow();
+    const store = storeWith(damage);
+    expect(() => read(store)).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+  });
 });
