@@ -20,6 +20,7 @@ import type { WriteRowsTerms, WrittenSession } from "../store/write-rows.ts";
 import type { HubConnection } from "./connection.ts";
 import { hasSaidMore, ownOf, writeForked } from "./fork.ts";
 import { grantedBlock, isInOwnBlock, leaveSharedBlock } from "./id-block.ts";
+import { OwnPlaces } from "./own-places.ts";
 import type { SessionKey } from "./places.ts";
 import { beginsWith, deleteUnusedArtifacts } from "./push.ts";
 import { fetchSession, type SessionOnHub } from "./read-session.ts";
@@ -299,7 +300,7 @@ function hasGoneOn(
   { lastId, messageCount, head }: HubRow,
 ): boolean {
   if (!hubNotesOf(repositories, sessionId).seen?.includes(factsDigest)) return false;
-  const places = repositories.pushedRows.places({ id: sessionId });
+  const places = new OwnPlaces(repositories.pushedRows.places({ id: sessionId }));
   return beginsWith({ places }, { last_id: lastId, message_count: messageCount, head });
 }
 

@@ -11,6 +11,7 @@ import type { HubConnection } from "./connection.ts";
 import { buryMessages, burySession } from "./forgetting.ts";
 import { leaveSharedBlock } from "./id-block.ts";
 import { indexedMessage } from "./indexed-message.ts";
+import { OwnPlaces } from "./own-places.ts";
 import { type HubPlace, insertRows, type SessionKey } from "./places.ts";
 import {
   chunksOf,
@@ -19,7 +20,6 @@ import {
   encodeMessage,
   encodeRows,
   factsDigestOf,
-  headOf,
   type KnownChunk,
   placeOf,
   shapeOf,
@@ -79,7 +79,7 @@ interface SessionRow {
 
 /** A snapshot of the store. The facts and vectors are there if the batch is the last. */
 interface Snapshot {
-  places: MessagePlace[];
+  places: OwnPlaces;
   batch: MessageBatch;
   /** The texts of the batch. */
   indexed: IndexedRow[];
@@ -93,6 +93,8 @@ interface Step {
   forgottenIds?: readonly number[];
   hasUnsent?: boolean;
   mustForget?: boolean;
+  /** How many messages the hub has after the transaction, if it changed anything. */
+  sentCount?: number;
   /** Digests of the title and the items that the hub has now. */
   agreed?: HubNotes["agreed"];
 }
@@ -133,15 +135,15 @@ async function pushWhole(
 ): Promise<PushedSession> {
   let countBefore: number | undefined;
   let hasSent = false;
+  const reader = new SnapshotReader(repositories, name);
   for (;;) {
     const step = await hub.transaction(async (client) => {
       const row = await lockSession(client, place, name);
       countBefore ??= row.message_count;
-      const reader = new SnapshotReader(repositories, name);
       const taken = await advance(client, { ...place, sessionNo: row.session_no }, row, reader);
-      return { ...taken, reader, count: reader.sentCount ?? row.message_count, newestId: row.newest_id };
+      return { ...taken, count: taken.sentCount ?? row.message_count, newestId: row.newest_id };
     }, signal);
-    if (step.agreed !== undefined) step.reader.noteAgreed(step.agreed);
+    if (step.agreed !== undefined) reader.noteAgreed(step.agreed);
     hasSent ||= step.outcome === "pushed";
     if (!step.isDone) continue;
     const isOfCopy = step.outcome === "behind" || step.outcome === "diverged";
@@ -216,7 +218,7 @@ async function advance(client: PoolClient, key: SessionKey, row: SessionRow, rea
   }
   if (row.is_expired) return { isDone: true, outcome: "expired" };
   if (row.holder !== reader.name.storeId) {
-    const places = reader.places();
+    const places = reader.places().all;
     const forgottenIds = await buriedIn(client, key, row, places);
     return { isDone: true, outcome: "moved", forgottenIds, hasUnsent: await lacksNewest(client, key, places) };
   }
@@ -226,11 +228,11 @@ async function advance(client: PoolClient, key: SessionKey, row: SessionRow, rea
   let forgottenCount = 0;
   if (beginsWith(local, row)) {
     const isOfOthers = known.length > 0 && !reader.seen()?.includes(factsDigestOf(known));
-    const forgottenIds = isOfOthers ? await buriedIn(client, key, row, local.places) : [];
+    const forgottenIds = isOfOthers ? await buriedIn(client, key, row, local.places.all) : [];
     if (forgottenIds.length > 0) return { isDone: true, outcome: "unchanged", forgottenIds };
     if (!isNewer(local, known, reader)) return { isDone: true, outcome: "behind" };
   } else {
-    const difference = await differenceOf(client, key, row, { places: local.places, known, reader });
+    const difference = await differenceOf(client, key, row, { places: local.places.all, known, reader });
     if ("outcome" in difference) return difference;
     const mustForget = difference.forgottenHereIds.length > 0;
     if (!isNewer(local, known, reader)) return { isDone: true, outcome: "behind", mustForget };
@@ -238,13 +240,13 @@ async function advance(client: PoolClient, key: SessionKey, row: SessionRow, rea
     forgottenCount = difference.forgottenHereIds.length;
     // The rest goes in the same transaction, so that no summary on the hub outlives what it covers.
     local = reader.read(row.last_id, ALL);
-    const isAsCompared = sentOf(local, row.last_id).length + forgottenCount === row.message_count;
+    const isAsCompared = local.places.countUpTo(row.last_id) + forgottenCount === row.message_count;
     if (!isAsCompared) throw new ChangedMeanwhile();
   }
   const { id } = reader.name;
-  const sent = sentOf(local, row.last_id);
   // Places change together with the facts, so that readers always see a state that the session had.
-  const isMoved = local.facts !== undefined && !shapeOf(sent, id).equals(row.shape ?? shapeOf([], id));
+  const sent = local.facts && local.places.upTo(row.last_id);
+  const isMoved = sent !== undefined && !shapeOf(sent, id).equals(row.shape ?? shapeOf([], id));
   const { removed, returned } = isMoved ? await movePlaces(client, key, sent, id) : UNMOVED;
   await insertMessages(client, key, id, local);
   const isOnPath = ({ sessionId }: IndexedRow): boolean => sessionId === id;
@@ -259,16 +261,17 @@ async function advance(client: PoolClient, key: SessionKey, row: SessionRow, rea
   if (forgottenCount > 0) await deleteUnusedArtifacts(client, key, local.facts!);
   const hasNewVectors = local.vectors !== undefined && (await putVectors(client, key, local.vectors, row.vectors));
   const hasChanged = isMoved || hasNewFacts || hasNewVectors || forgottenCount > 0 || local.batch.messages.length > 0;
-  if (hasChanged) await mark(client, key, local, row.last_id, reader);
   const agreed = local.facts && agreedOn(changeableOf(local.facts));
-  return { isDone: local.facts !== undefined, outcome: hasChanged ? "pushed" : "unchanged", ...(agreed && { agreed }) };
+  const step = { isDone: local.facts !== undefined, ...(agreed && { agreed }) };
+  if (!hasChanged) return { ...step, outcome: "unchanged" };
+  return { ...step, outcome: "pushed", sentCount: await mark(client, key, local, row.last_id, id) };
 }
 
 class SnapshotReader {
   readonly name: PushedName;
   readonly #repositories: Repositories;
-  /** How many messages the hub has after the transaction. */
-  sentCount: number | undefined;
+  /** The places as they are while nobody writes to the store. So a transaction of a long push does not read all of them again. */
+  #known: { state: string; places: OwnPlaces } | undefined;
 
   constructor(repositories: Repositories, name: PushedName) {
     this.#repositories = repositories;
@@ -280,9 +283,9 @@ class SnapshotReader {
     const { id, storeId } = this.name;
     return database.read(() => {
       this.#createdAtMs();
-      const places = pushedRows.places({ id });
-      const batch = pushedRows.batch(id, afterId, most);
-      const isLast = (batch.messages.at(-1)?.id ?? afterId) >= (places.at(-1)?.id ?? 0);
+      const places = this.#places();
+      const batch = pushedRows.batch(places.idsAfter(afterId, most.count), most.bytes);
+      const isLast = (batch.messages.at(-1)?.id ?? afterId) >= (places.all.at(-1)?.id ?? 0);
       const indexed = pushedRows.indexed(batch.messages.map((row) => row.id));
       if (!isLast) return { places, batch, indexed, facts: undefined, vectors: undefined };
       const facts: FactRow[] = [];
@@ -318,9 +321,17 @@ class SnapshotReader {
     if (!isNoted) database.write("push", () => noteOnHub(this.#repositories, this.name.id, { agreed }));
   }
 
-  places(): MessagePlace[] {
-    const { database, pushedRows } = this.#repositories;
-    return database.read(() => pushedRows.places({ id: this.name.id }));
+  places(): OwnPlaces {
+    return this.#repositories.database.read(() => this.#places());
+  }
+
+  #places(): OwnPlaces {
+    const { pushedRows } = this.#repositories;
+    const state = pushedRows.state();
+    if (this.#known?.state !== state) {
+      this.#known = { state, places: new OwnPlaces(pushedRows.places({ id: this.name.id })) };
+    }
+    return this.#known.places;
   }
 
   createdAtMs(): number {
@@ -340,17 +351,12 @@ class SnapshotReader {
   }
 }
 
-function sentOf({ places }: Pick<Snapshot, "places">, lastId: number): MessagePlace[] {
-  return places.filter(({ id }) => id <= lastId);
-}
-
 /** True if the hub has the first messages of the store, and nothing else. */
 export function beginsWith(
-  local: Pick<Snapshot, "places">,
+  { places }: Pick<Snapshot, "places">,
   { message_count, last_id, head }: Pick<SessionRow, "message_count" | "last_id" | "head">,
 ): boolean {
-  const sent = sentOf(local, last_id);
-  return sent.length === message_count && (head === null || headOf(sent).equals(head));
+  return places.countUpTo(last_id) === message_count && (head === null || places.headUpTo(last_id).equals(head));
 }
 
 /** What the hub has and the store does not have, or the other way round. */
@@ -563,23 +569,27 @@ export async function deleteUnusedArtifacts(
   ]);
 }
 
-/** Notes how far the hub is. If the facts were sent, too, readers see all of it from now on. */
+/**
+ * Notes how far the hub is. If the facts were sent, too, readers see all of it from now on.
+ *
+ * @returns how many messages the hub has.
+ */
 async function mark(
   client: PoolClient,
   { place, sessionNo }: SessionKey,
   local: Snapshot,
   lastIdBefore: number,
-  reader: SnapshotReader,
-): Promise<void> {
+  sessionId: string,
+): Promise<number> {
   const lastId = local.batch.messages.at(-1)?.id ?? lastIdBefore;
-  const sent = sentOf(local, lastId);
-  reader.sentCount = sent.length;
+  const sentCount = local.places.countUpTo(lastId);
   await client.query(
     `UPDATE coppice.sessions SET message_count = $3, last_id = $4, head = $5, pushed_at = now(), pushed_by = session_user
      WHERE place = $1 AND session_no = $2`,
-    [place, sessionNo, sent.length, lastId, headOf(sent)],
+    [place, sessionNo, sentCount, lastId, local.places.headUpTo(lastId)],
   );
-  if (local.facts === undefined) return;
+  if (local.facts === undefined) return sentCount;
+  const sent = local.places.upTo(lastId);
   const { embedderId, dimension, newestId } = factOf(local.facts, "origin");
   const { title, createdAtMs } = factOf(local.facts, "sessions");
   const lastAtMs = sent.at(-1)?.createdAtMs ?? createdAtMs;
@@ -587,10 +597,11 @@ async function mark(
     `UPDATE coppice.sessions SET marked_id = $3, marked_count = $4, title = $5, created_at_ms = $6, last_at_ms = $7,
        embedder_id = $8, dimension = $9, newest_id = $10, shape = $11 WHERE place = $1 AND session_no = $2`,
     [
-      ...[place, sessionNo, lastId, sent.length, shownText(title), createdAtMs, lastAtMs],
-      ...[embedderId, dimension, newestId, shapeOf(sent, reader.name.id)],
+      ...[place, sessionNo, lastId, sentCount, shownText(title), createdAtMs, lastAtMs],
+      ...[embedderId, dimension, newestId, shapeOf(sent, sessionId)],
     ],
   );
+  return sentCount;
 }
 
 /** The first row of a table. The session comes before its branches. */

@@ -181,11 +181,24 @@ export function factsDigestOf(chunks: readonly KnownChunk[]): string {
   return digestOf(names.sort().join("\n")).toString("hex");
 }
 
-/** Returns a digest of what messages say, in order of their ids. */
+/** A digest of what messages say, in order of their ids. */
+export class HeadDigest {
+  readonly #digest = createHash("sha256");
+
+  add({ id, digest }: Pick<MessagePlace, "id" | "digest">): void {
+    this.#digest.update(`${id} `).update(digest);
+  }
+
+  /** The digest of what was added until now. */
+  value(): Buffer {
+    return this.#digest.copy().digest().subarray(0, DIGEST_BYTES);
+  }
+}
+
 export function headOf(places: readonly Pick<MessagePlace, "id" | "digest">[]): Buffer {
-  const digest = createHash("sha256");
-  for (const { id, digest: content } of places) digest.update(`${id} `).update(content);
-  return digest.digest().subarray(0, DIGEST_BYTES);
+  const head = new HeadDigest();
+  for (const place of places) head.add(place);
+  return head.value();
 }
 
 /** Returns a digest of where messages are. */

@@ -21,7 +21,7 @@ const INDEXED = columns(messages, "id", "sessionId", "seq", "role", "name", "tex
 /** What the word index of a hub needs of a message. `parts` is JSON. */
 export type IndexedRow = RowOf<typeof INDEXED> & { parts: string };
 
-/** A batch of the newer messages of a session, in order of their ids, with the long strings that they need. */
+/** Messages of a session, in order of their ids, with the long strings that they need. */
 export interface MessageBatch {
   messages: FactTables["messages"][];
   artifacts: FactTables["artifacts"][];
@@ -47,6 +47,7 @@ export class PushedRowRepository extends Repository {
     SELECT ${INDEXED}, messages.parts AS parts FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`
     .allOf;
 
+  readonly #changes = this.statement<[], number>`SELECT total_changes()`.pluck();
   readonly #database: StoreDatabase;
 
   constructor(database: StoreDatabase) {
@@ -54,18 +55,19 @@ export class PushedRowRepository extends Repository {
     this.#database = database;
   }
 
-  /** Reads messages after an id, up to a number and to about a number of bytes; at least one if there is one. */
-  batch(sessionId: string, afterId: number, most: { count: number; bytes: number }): MessageBatch {
+  /** Differs from an earlier one if anyone may have written since. */
+  state(): string {
+    return `${this.#database.dataVersion()} ${this.#changes.one()} ${this.#database.rollbackCount}`;
+  }
+
+  /** Reads the first of these messages, up to about a number of bytes; at least one if there is one. */
+  batch(messageIds: readonly number[], bytesMax: number): MessageBatch {
     const batch: MessageBatch = { messages: [], artifacts: [] };
-    const condition = `WHERE ${OWN} AND id > @afterId ORDER BY id LIMIT @count`;
+    const condition = "WHERE id IN (SELECT value FROM json_each(@ids)) ORDER BY id";
     let bytes = 0;
-    for (const row of rawRows(this.#database, messages, condition, {
-      id: sessionId,
-      afterId,
-      count: most.count,
-    })) {
+    for (const row of rawRows(this.#database, messages, condition, { ids: JSON.stringify(messageIds) })) {
       bytes += (row.parts as string).length + String(row.text).length;
-      if (batch.messages.length > 0 && bytes > most.bytes) break;
+      if (batch.messages.length > 0 && bytes > bytesMax) break;
       delete row.parentId;
       delete row.text;
       batch.messages.push(row as unknown as FactTables["messages"]);

@@ -1,9 +1,11 @@
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { grantTeam } from "../../src/hub/administration.ts";
+import { HubConnection } from "../../src/hub/connection.ts";
 import { openHub } from "../../src/hub/index.ts";
 import type { Store } from "../../src/index.ts";
+import { internalsOf } from "../../src/session/opened-store.ts";
 import { connected, openedHub, readyDatabase, run } from "../support/hub.ts";
 import { expectOnHub } from "../support/pushed.ts";
 import { user } from "../support/said.ts";
@@ -83,6 +85,36 @@ test("a long session goes in several transactions", async () => {
   await expectOnHub(url, store, "long");
   const transactions = await run<{ count: string }>(url, "SELECT count(DISTINCT xmin::text) FROM coppice.messages");
   expect(transactions).toEqual([{ count: "3" }]);
+});
+
+test("a push reads where messages are once, and again after a message was forgotten between its transactions", async () => {
+  const url = await readyDatabase();
+  const [hub, path] = [await opened(url), temporaryPath()];
+  const [store, other] = [openedStore(path), openedStore(path)];
+  grow(store, "quiet", 1_803);
+  grow(store, "long", 1_803);
+  const places = vi.spyOn(internalsOf(store).repositories.pushedRows, "places");
+  onTestFinished(() => places.mockRestore());
+  await hub.push(store, { sessions: ["quiet"] });
+  expect(places).toHaveBeenCalledTimes(1);
+
+  const forgotten = other.session("long").messages()[200]!.id;
+  const transaction = HubConnection.prototype.transaction;
+  const transactions = vi.spyOn(HubConnection.prototype, "transaction").mockImplementation(async function (
+    this: HubConnection,
+    ...given
+  ) {
+    const result = await transaction.apply(this, given);
+    if (places.mock.calls.length === 2) other.forget("long", { messageIds: [forgotten] });
+    return result;
+  } as typeof transaction);
+  onTestFinished(() => transactions.mockRestore());
+  await hub.push(store, { sessions: ["long"] });
+  transactions.mockRestore();
+  expect(places.mock.calls.length).toBeGreaterThan(2);
+  await expectOnHub(url, store, "long");
+  const left = await run(url, "SELECT message_id FROM coppice.messages WHERE message_id = $1", [forgotten]);
+  expect(left).toEqual([]);
 });
 
 test("only the named projects and sessions leave the store", async () => {
