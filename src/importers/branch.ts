@@ -27,7 +27,8 @@ export class Branch {
   /** The best title so far. */
   title: string | undefined;
   readonly #options: BranchOptions;
-  readonly #ids = new Set<string>();
+  /** For each id, the number of the last message that would have had it. All smaller numbers are taken. */
+  readonly #ids = new Map<string, number>();
   readonly #emitted: { line: number; id: string }[] = [];
   #held: MessageEntry[] = [];
   #thought: MessageEntry | undefined;
@@ -211,9 +212,16 @@ export class Branch {
   }
 
   #unused(id: string): string {
+    let count = this.#ids.get(id);
     let unused = id;
-    for (let count = 2; this.#ids.has(unused); count++) unused = `${id}#${count}`;
-    this.#ids.add(unused);
+    if (count !== undefined) {
+      do {
+        count += 1;
+        unused = `${id}#${count}`;
+      } while (this.#ids.has(unused));
+      this.#ids.set(id, count);
+    }
+    this.#ids.set(unused, 1);
     return unused;
   }
 }

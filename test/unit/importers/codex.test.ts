@@ -326,3 +326,13 @@ describe("a history that was changed", () => {
     expect(session).not.toHaveProperty("parentExternalId");
   });
 });
+
+test("thousands of messages under one id take no search for each", async () => {
+  const fragments = Array.from({ length: 20_000 }, () => ({ text: "w" }));
+  const completed = event({ type: "item_completed", item: { type: "HookPrompt", fragments } });
+  const before = process.cpuUsage();
+  const ids = messagesIn(await read(completed, event({ type: "task_complete" }))).map(({ id }) => id);
+  const { user } = process.cpuUsage(before);
+  expect([ids.length, new Set(ids).size, ids[19_999]]).toEqual([20_000, 20_000, `${ids[0]}#20000`]);
+  expect(user / 1_000).toBeLessThan(5_000);
+});
