@@ -80,9 +80,15 @@ export function textValue(option: string, value: unknown): string {
   throw new StoreError("OPTION_INVALID", { option, expected: "text", actual: value });
 }
 
+/** Call this with a value that is refused. If it is a promise that rejects, its error would end the process. */
+export function ignoreRejection(refused: unknown): void {
+  if (refused instanceof Promise) refused.catch(() => {});
+}
+
 /** Checks a whole number by hand, for code that must not load zod or that runs on each append. */
 export function wholeNumber(option: string, value: unknown, min: number, max: number): number {
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max) return value;
+  ignoreRejection(value);
   const expected =
     max === Number.MAX_SAFE_INTEGER ? `a whole number from ${min}` : `a whole number from ${min} to ${max}`;
   throw new StoreError("OPTION_INVALID", { option, expected, actual: value });

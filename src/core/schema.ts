@@ -16,7 +16,12 @@ export type FieldsOf<T> = { readonly [K in keyof T]-?: z.core.$ZodType<T[K] | un
 export function whole(min: number, max = Number.MAX_SAFE_INTEGER) {
   const range = max === Number.MAX_SAFE_INTEGER ? `from ${min}` : `from ${min} to ${max}`;
   const error = { error: `a whole number ${range}` };
-  return z.int(error).check(z.gte(min, error), z.lte(max, error));
+  // SQLite's driver refuses -0.
+  return z.int(error).check(
+    z.gte(min, error),
+    z.lte(max, error),
+    z.overwrite((value) => (value === 0 ? 0 : value)),
+  );
 }
 
 /** A number that need not be whole. */

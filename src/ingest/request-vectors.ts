@@ -1,4 +1,5 @@
 import { StoreError } from "../core/errors.ts";
+import { ignoreRejection } from "../core/options.ts";
 import { untilAborted } from "../core/until-aborted.ts";
 import type { RemoteEmbedder } from "../models/embedder.ts";
 import type { OnUsage } from "../models/usage.ts";
@@ -42,7 +43,8 @@ export async function requestVectors(
 /** @throws {StoreError} `VECTOR_INVALID` for a vector that would spoil the centroid of its cluster. */
 export function checkedVector(vector: Float32Array, dimension: number): Float32Array {
   if (vector instanceof Float32Array && vector.length === dimension && isUsable(vector)) return vector;
-  const reason =
-    vector.length === dimension ? "it is zero, not finite, or not a Float32Array" : "it has another dimension";
-  throw new StoreError("VECTOR_INVALID", { reason, expected: dimension, actual: vector.length });
+  ignoreRejection(vector);
+  const actual = (vector as Float32Array | null)?.length ?? 0;
+  const reason = actual === dimension ? "it is zero, not finite, or not a Float32Array" : "it has another dimension";
+  throw new StoreError("VECTOR_INVALID", { reason, expected: dimension, actual });
 }

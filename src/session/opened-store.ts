@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from "uuid";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
 import type { Message } from "../core/message.ts";
-import { type SessionOptions, textValue, wholeNumber } from "../core/options.ts";
+import { ignoreRejection, type SessionOptions, textValue, wholeNumber } from "../core/options.ts";
 import type { RememberedMessage } from "../core/remembered.ts";
 import { parseOptions, parseValue } from "../core/schema.ts";
 import { estimatingTokenCounter, type TokenCounter } from "../core/tokens.ts";
@@ -129,6 +129,7 @@ function checkedClock(clock: Clock): Clock {
   return () => {
     const now: unknown = clock();
     if (typeof now === "number" && Number.isFinite(now)) return now;
+    ignoreRejection(now);
     throw new StoreError("OPTION_INVALID", {
       option: "the time of the clock",
       expected: "Unix milliseconds",
@@ -140,7 +141,8 @@ function checkedClock(clock: Clock): Clock {
 function embedderOf(database: StoreDatabase, given: NonNullable<OpenOptions["embedder"]>): Embedder {
   if (typeof given !== "function") return given;
   const generation = new GenerationRepository(database).newest();
-  return generation === undefined ? hashingEmbedder : given(generation.embedderId, generation.dimension);
+  if (generation === undefined) return hashingEmbedder;
+  return parseValue("the result of embedder", EMBEDDER(), given(generation.embedderId, generation.dimension));
 }
 
 /** Returns the object behind a store, with its internal methods. @throws {StoreError} `OPTION_INVALID` for any other object. */
@@ -154,7 +156,7 @@ function isSynchronous(work: unknown): boolean {
 }
 
 function refuseWork(actual: unknown): never {
-  if (actual instanceof Promise) actual.catch(() => {}); // its error would end the process
+  ignoreRejection(actual);
   const expected = "a function that returns no promise";
   throw new StoreError("OPTION_INVALID", { option: "the work of atomically", expected, actual });
 }

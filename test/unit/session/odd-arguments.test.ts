@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type OpenOptions, openStore, StoreError } from "../../../src/index.ts";
 import { hashingEmbedder } from "../../../src/models/hashing-embedder.ts";
-import { temporaryStore } from "../../support/temporary-store.ts";
+import { temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
 const LONG_WITHOUT_ITEMS = new Array(2 ** 32 - 1);
 
@@ -65,6 +65,9 @@ test("an embedder, a token counter and a clock that are not what they should be 
   const odd: Record<string, unknown>[] = [
     { embedder: { ...hashingEmbedder, id: 7 } },
     { embedder: { ...hashingEmbedder, dimension: undefined } },
+    { embedder: { ...hashingEmbedder, similarityMin: Symbol("odd") } },
+    { embedder: { ...hashingEmbedder, similarityMin: Number.NaN } },
+    { embedder: { ...hashingEmbedder, similarityMin: 1 } },
     { tokenCounter: { name: "\ud800", count: () => 1 } },
     { tokenCounter: { name: {}, count: () => 1 } },
     { tokenCounter: { name: "odd", count: () => Number.NaN } },
@@ -79,6 +82,49 @@ test("an embedder, a token counter and a clock that are not what they should be 
         .session("s")
         .append(message);
     expect(await codeOf(use)).toBe("OPTION_INVALID");
+  }
+});
+
+test("an embedder that a function returns is checked", async () => {
+  const path = temporaryPath();
+  const store = openStore(path);
+  store.session("s").append({ role: "user", content: "x" });
+  store.close();
+  const odd = { ...hashingEmbedder, similarityMin: Symbol("odd") };
+  expect(await codeOf(() => openStore(path, { embedder: () => odd as never }))).toBe("OPTION_INVALID");
+});
+
+test("a busy timeout of -0 is one of 0", () => {
+  expect(() => openStore(":memory:", { busyTimeoutMs: -0 }).close()).not.toThrow();
+});
+
+test("a vector that is null is refused", async () => {
+  const store = openStore(":memory:", { embedder: { ...hashingEmbedder, embed: () => null as never } });
+  expect(await codeOf(() => store.session("s").append({ role: "user", content: "x" }))).toBe("VECTOR_INVALID");
+});
+
+test("a promise that is refused ends no process, though it rejects", async () => {
+  const rejected: unknown[] = [];
+  const listener = (error: unknown): void => void rejected.push(error);
+  process.on("unhandledRejection", listener);
+  try {
+    const late = async (): Promise<never> => {
+      throw new Error("late");
+    };
+    const message = { role: "user", content: "x" } as const;
+    for (const odd of [
+      { clock: late },
+      { tokenCounter: { name: "odd", count: late } },
+      { embedder: { ...hashingEmbedder, embed: late } },
+    ]) {
+      const options = odd as unknown as OpenOptions;
+      const code = await codeOf(() => openStore(":memory:", options).session("s").append(message));
+      expect(["OPTION_INVALID", "VECTOR_INVALID"]).toContain(code);
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(rejected).toEqual([]);
+  } finally {
+    process.off("unhandledRejection", listener);
   }
 });
 
