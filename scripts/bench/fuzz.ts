@@ -12,10 +12,14 @@ const SHARES: Record<string, number> = { importers: 0.45, api: 0.25, mcp: 0.15, 
 const INPUTS_DEFAULT = 200_000;
 /** The number of inputs that share a store. */
 const JOB_INPUTS = 250;
-/** Longer than SQLite may take with a foreign database, in milliseconds. */
+/** Longer than SQLite may take with a foreign database, in milliseconds of the process's own time. */
 const HANG_MS = DATABASE_SECONDS_MAX * 1_000 + 5_000;
+/** The same for a process that waits, or that other processes keep from running. */
+const STANDSTILL_MS = 8 * HANG_MS;
 /** How often the parent looks for a hang, in milliseconds. */
 const WATCH_MS = 500;
+/** The unit of process times in Linux's `/proc`, in milliseconds. */
+const TICK_MS = 10;
 const PROCESSES_MAX = 4;
 const STDERR_CHARS_MAX = 2_000;
 /** The most failures of one place that are printed. */
@@ -137,7 +141,7 @@ class Fed {
   feed(job: Job, report: FuzzReport): Promise<{ number: number } | undefined> {
     const child = this.#child;
     return new Promise((resolve) => {
-      let [last, lastAtMs] = [-1, performance.now()];
+      let [last, lastAtMs, lastCpuMs] = [-1, performance.now(), 0];
       const end = (failure?: { kind: "crash" | "hang"; error: string; number: number }): void => {
         clearInterval(watch);
         child.removeAllListeners("message").removeAllListeners("close");
@@ -149,9 +153,14 @@ class Fed {
       };
       const watch = setInterval(() => {
         const number = this.#number();
-        if (number !== last) [last, lastAtMs] = [number, performance.now()];
+        const cpuMs = cpuMsOf(child.pid!);
+        if (number !== last) [last, lastAtMs, lastCpuMs] = [number, performance.now(), cpuMs ?? 0];
         const ms = performance.now() - lastAtMs;
-        if (ms > HANG_MS) end({ kind: "hang", number, error: `no end after ${Math.round(ms)} ms` });
+        const ownMs = cpuMs === undefined ? ms : cpuMs - lastCpuMs;
+        if (ownMs > HANG_MS || ms > STANDSTILL_MS) {
+          const error = `no end after ${Math.round(ownMs)} ms of its own time, ${Math.round(ms)} ms in all`;
+          end({ kind: "hang", number, error });
+        }
       }, WATCH_MS);
       child.on("message", (reply: Reply) => {
         if (reply.kind === "untyped") {
@@ -184,6 +193,17 @@ class Fed {
 
   #number(): number {
     return readFileSync(this.#numberFile).readDoubleLE(0);
+  }
+}
+
+/** Returns the time that a process has computed for, in milliseconds; undefined on systems other than Linux. */
+function cpuMsOf(pid: number): number | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+  } catch {
+    return undefined;
   }
 }
 

@@ -7,7 +7,10 @@ export class CallersError extends Error {}
 
 /** Returns true for an error of the caller's own objects. The caller gets it back, so it is no fault. */
 export function isCallers(error: unknown): boolean {
-  return error instanceof CallersError || (error as Error).message.endsWith("on a proxy that has been revoked");
+  return (
+    error instanceof CallersError ||
+    String((error as Error | undefined)?.message).endsWith("on a proxy that has been revoked")
+  );
 }
 
 const throws = (): never => {
