@@ -1,4 +1,3 @@
-import { assert } from "../core/assert.ts";
 import { joinCluster, startCluster } from "../forest/cluster.ts";
 import type { GrowingTheme } from "../forest/growing-forest.ts";
 import { ThemeReplay } from "../forest/theme-replay.ts";
@@ -153,7 +152,9 @@ export function clusterAt(
   const entries = unions.entriesOf({ sessionId, root, from: 0, position });
   const steps = enteringSteps(messages.graduatingOf(entries.map(({ stepId }) => stepId)), -1);
   const [first, ...others] = steps;
-  assert(first !== undefined && steps.length === entries.length, "the steps of a cluster are stored");
+  if (first === undefined || steps.length < entries.length) {
+    throw new SyntaxError(`cluster ${root} has ${entries.length} steps by the log, and ${steps.length} are found`);
+  }
   const cluster = startCluster(first.features, generations.newest()!.dimension);
   for (const { features } of others) joinCluster(cluster, features);
   const openings = steps.flatMap((step) => step.messages);

@@ -171,6 +171,7 @@ function textsByOpening(rows: readonly TombstoneRow[]): Map<string, Set<string>>
 export class TombstoneRepository extends Repository {
   // Imports ask these for each session or message.
   readonly #has = this.statement<[digest: Buffer], number>`SELECT 1 FROM tombstones WHERE digest = ?`.pluck();
+  readonly #any = this.statement<[], number>`SELECT 1 FROM tombstones LIMIT 1`.pluck();
   readonly #hasMessagesOf = this.statement<[sessionDigest: Buffer], number>`
     SELECT 1 FROM tombstones WHERE session_digest = ? AND message_id IS NOT NULL LIMIT 1`.pluck();
   readonly #hasOpening = this.statement<[openingDigest: Buffer], number>`
@@ -204,7 +205,8 @@ export class TombstoneRepository extends Repository {
 
   /** The key of the digests in hex; undefined if nothing was ever forgotten. */
   key(): string | undefined {
-    const key = this.#settings.get(KEY_SETTING);
+    const known = this.#settings.get(KEY_SETTING);
+    const key = known === undefined && this.#any.get() === 1 ? this.#settings.getAnyway(KEY_SETTING) : known;
     return typeof key === "string" ? key : undefined;
   }
 

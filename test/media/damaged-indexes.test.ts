@@ -170,8 +170,8 @@ test("of the settings: the store keeps its id, and the key of what was forgotten
   const path = join(folder, "damaged.db");
   copyFileSync(whole, path);
   const store = openStore(path);
-  const [first] = store.exportRows({ sessions: ["b"] });
   store.forget("a", { messageIds: [idOf(store, 5)] });
+  const [first] = store.exportRows({ sessions: ["b"] });
   store.close();
   const settings = (): unknown[] =>
     inDatabase(path, (database) => database.prepare("SELECT * FROM store_settings NOT INDEXED").all());
