@@ -1,17 +1,24 @@
 import {
   DATABASE_SECONDS_MAX,
+  HUB_BODY_BYTES_MAX,
   ID_CHARS_MAX,
   JSON_DEPTH_MAX,
+  KEY_CHARS_MAX,
   MESSAGE_CHARS_MAX,
   MODEL_QUERY_CHARS_MAX,
+  NAMESPACE_ELEMENTS_MAX,
   PAGE_LIMIT_MAX,
   PARTS_MAX,
   RECALL_LIMIT_MAX,
   RECALL_NEIGHBORS_MAX,
   TEXT_GRAPHEMES_MAX,
   TIME_MS_MAX,
+  VALUE_BYTES_MAX,
 } from "../../src/core/limits.ts";
 import { CLUSTER_MESSAGES_MAX, CLUSTER_TOKENS_MAX } from "../../src/forest/cluster.ts";
+import { HOOK_TOKENS_MAX } from "../../src/hooks/quotation.ts";
+import { INPUT_BYTES_MAX } from "../../src/hooks/run-hook.ts";
+import { RETENTION_DAYS_MAX } from "../../src/hub/administration.ts";
 import { LINE_BYTES_MAX, LINE_VALUES_MAX } from "../../src/importers/lines.ts";
 import { RATIO_MAX, UNPACKED_BYTES_MAX } from "../../src/importers/zstd.ts";
 import { WARNINGS_MAX } from "../../src/imports/import-run.ts";
@@ -19,6 +26,9 @@ import { MESSAGE_BYTES_MAX } from "../../src/mcp/line-transport.ts";
 import { TOKENS_MAX, TOKENS_MIN } from "../../src/mcp/tool.ts";
 import { WAITING_MAX, WORKING_MAX } from "../../src/mcp/turns.ts";
 import { QUERY_WORDS_MAX } from "../../src/recall/query.ts";
+import { TOOL_TOKENS_MAX, TOOL_TOKENS_MIN } from "../../src/session/agent-tools.ts";
+import { LISTENERS_MAX } from "../../src/view/events.ts";
+import { BODY_BYTES_MAX } from "../../src/view/server.ts";
 
 export interface Limit {
   what: string;
@@ -123,4 +133,31 @@ export const LIMITS = {
     max: MODEL_QUERY_CHARS_MAX,
     beyond: "`OPTION_INVALID`",
   },
+  itemKey: {
+    what: "characters of an item's key, and of each element of its namespace",
+    max: KEY_CHARS_MAX,
+    beyond: "`OPTION_INVALID`",
+  },
+  namespace: { what: "elements of an item's namespace", max: NAMESPACE_ELEMENTS_MAX, beyond: "`OPTION_INVALID`" },
+  itemBytes: { what: "bytes of an item's value that is not JSON", max: VALUE_BYTES_MAX, beyond: "`VALUE_INVALID`" },
+  toolTokens: {
+    what: "tokens of a result of `coppice/tools`, `tokensMax`",
+    min: TOOL_TOKENS_MIN,
+    max: TOOL_TOKENS_MAX,
+    beyond: "`OPTION_INVALID`",
+  },
+  hookInput: {
+    what: "bytes of what an agent tells a hook",
+    max: INPUT_BYTES_MAX,
+    beyond: "The hook adds nothing, and its log says why",
+  },
+  hookTokens: { what: "tokens of what a hook adds", max: HOOK_TOKENS_MAX, beyond: "Further lines are left out" },
+  hubRow: { what: "bytes to which a row on a hub inflates", max: HUB_BODY_BYTES_MAX, beyond: "`ROWS_INVALID`" },
+  hubDays: {
+    what: "days for which a hub keeps a project",
+    max: RETENTION_DAYS_MAX,
+    beyond: "`OPTION_INVALID`",
+  },
+  viewBody: { what: "bytes of a request to the view", max: BODY_BYTES_MAX, beyond: "Status 413" },
+  viewPages: { what: "pages of a view that are open at once", max: LISTENERS_MAX, beyond: "Status 503" },
 } satisfies Record<string, Limit>;

@@ -1,4 +1,5 @@
 import { existsSync, writeSync } from "node:fs";
+import type { Readable } from "node:stream";
 import { openQuickly } from "../store/quick-reader.ts";
 import { answerOf, takesText } from "./answer.ts";
 import { type BegunFiring, begin } from "./begin.ts";
@@ -7,7 +8,7 @@ import { type Said, sayAt } from "./hook.ts";
 import { HookLog, type LogEntry } from "./hook-log.ts";
 
 /** The most bytes of an agent's JSON. A larger one is a mistake. */
-const INPUT_BYTES_MAX = 4 * 1024 * 1024;
+export const INPUT_BYTES_MAX = 4 * 1024 * 1024;
 /** The longest wait for the whole input, and for its next byte, in milliseconds. */
 const INPUT_MS_MAX = 1_500;
 const INPUT_PAUSE_MS_MAX = 500;
@@ -74,7 +75,7 @@ function saidAt(firing: Firing, storePath: string, { memory }: BegunFiring): Sai
 }
 
 /** Reads an agent's JSON. Some agents leave the pipe open after it. */
-function inputOf(stdin: NodeJS.ReadStream): Promise<Record<string, unknown>> {
+export function inputOf(stdin: Readable & { isTTY?: boolean }): Promise<Record<string, unknown>> {
   return new Promise((resolve, reject) => {
     if (stdin.isTTY) return reject(new Error("The agent gave no input."));
     const chunks: Buffer[] = [];

@@ -6,8 +6,8 @@ import { READING_TOOLS, type ReadingTool, runTool } from "./chat-tools.ts";
 import type { Store } from "./store.ts";
 
 const TOKENS_DEFAULT = 3_000;
-const TOKENS_MIN = 200;
-const TOKENS_LIMIT = 100_000;
+export const TOOL_TOKENS_MIN = 200;
+export const TOOL_TOKENS_MAX = 100_000;
 
 export interface AgentToolsOptions {
   /** The only project that the tools read; by default all. */
@@ -78,7 +78,7 @@ export interface AgentTools {
 const optionsSchema = once(() =>
   z.strictObject({
     project: z.optional(text()),
-    tokensMax: z._default(whole(TOKENS_MIN, TOKENS_LIMIT), TOKENS_DEFAULT),
+    tokensMax: z._default(whole(TOOL_TOKENS_MIN, TOOL_TOKENS_MAX), TOKENS_DEFAULT),
   }),
 );
 

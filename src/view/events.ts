@@ -13,7 +13,7 @@ const IDLE_POLL_MS = 2_000;
 const IDLE_AFTER_MS = 20_000;
 /** Comments keep the connection from being closed as idle. */
 const COMMENT_MS = 10_000;
-const LISTENERS_MAX = 16;
+export const LISTENERS_MAX = 16;
 /** A listener that does not read this many bytes is gone, or hostile. */
 const UNREAD_BYTES_MAX = 64 * 1024;
 

@@ -20,7 +20,7 @@ import { queryOf, wholeText } from "./request.ts";
 import type { Routes } from "./routes.ts";
 
 const LOOPBACK = "127.0.0.1";
-const BODY_BYTES_MAX = 256 * 1024;
+export const BODY_BYTES_MAX = 256 * 1024;
 const CONNECTIONS_MAX = 128;
 /** How long a request may take to arrive, and a socket may be silent while nobody works for it. */
 const REQUEST_MS_MAX = 10_000;

@@ -1,12 +1,19 @@
+import { get } from "node:http";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { LIMITS } from "../../scripts/docs/limits.ts";
 import { HOSTILE_FILES, packedRuns } from "../../scripts/hostile/files.ts";
 import { parseMessage } from "../../src/core/message.ts";
 import { textOf } from "../../src/core/text.ts";
+import { estimateTokens } from "../../src/core/token-estimate.ts";
 import { isFull } from "../../src/forest/cluster.ts";
+import { quoted } from "../../src/hooks/quotation.ts";
+import { inputOf } from "../../src/hooks/run-hook.ts";
+import { retainProject } from "../../src/hub/administration.ts";
+import type { HubConnection } from "../../src/hub/connection.ts";
+import { decodeRows, encodeLines } from "../../src/hub/rows.ts";
 import { chunksOf } from "../../src/importers/files.ts";
 import type { Importer } from "../../src/importers/importer.ts";
 import { parseJson, readLines } from "../../src/importers/lines.ts";
@@ -16,8 +23,10 @@ import { type RemoteEmbedder, type Store, StoreError } from "../../src/index.ts"
 import type { StoreAccess } from "../../src/mcp/live-store.ts";
 import { serve } from "../../src/mcp/server.ts";
 import { parseQuery } from "../../src/recall/query.ts";
+import { agentTools } from "../../src/session/agent-tools.ts";
 import { accessTo, RawClient, served } from "../support/mcp.ts";
 import { remoteLetters } from "../support/other-embedders.ts";
+import { ServedView } from "../support/served-view.ts";
 import { openedStore, temporaryFolder, temporaryPath, temporaryStore } from "../support/temporary-store.ts";
 import { collect, fileOf } from "./importers/read.ts";
 
@@ -246,6 +255,82 @@ const CHECKS: Record<keyof typeof LIMITS, () => Promise<void>> = {
     const { max } = LIMITS.mcpQuery;
     expect(await mcpTextOf("recall", { query: "x".repeat(max) })).toBe("done");
     expect(await mcpTextOf("recall", { query: "x".repeat(max + 1) })).toContain("OPTION_INVALID");
+  },
+  itemKey: async () => {
+    const { items } = temporaryStore();
+    await expectSides(LIMITS.itemKey, (length) => items.put(["n"], "x".repeat(length), 1), "OPTION_INVALID");
+    await expectSides(LIMITS.itemKey, (length) => items.put(["x".repeat(length)], "k", 1), "OPTION_INVALID");
+  },
+  namespace: async () => {
+    const { items } = temporaryStore();
+    await expectSides(LIMITS.namespace, (count) => items.put(Array(count).fill("n"), "k", 1), "OPTION_INVALID");
+  },
+  itemBytes: async () => {
+    const { items } = temporaryStore();
+    await expectSides(LIMITS.itemBytes, (length) => items.put(["n"], "k", Buffer.alloc(length)), "VALUE_INVALID");
+  },
+  toolTokens: async () => {
+    const { min, max } = LIMITS.toolTokens;
+    const store = temporaryStore();
+    await expectSides({ max }, (tokensMax) => agentTools(store, { tokensMax }), "OPTION_INVALID");
+    await expectSides({ max: -min }, (tokensMax) => agentTools(store, { tokensMax: -tokensMax }), "OPTION_INVALID");
+  },
+  hookInput: async () => {
+    const { max } = LIMITS.hookInput;
+    const told = (length: number) => {
+      const stdin = new PassThrough();
+      const input = inputOf(stdin);
+      stdin.end('{"prompt":"x"}'.padEnd(length));
+      return input;
+    };
+    expect(await told(max)).toEqual({ prompt: "x" });
+    await expect(told(max + 1)).rejects.toThrow(`longer than ${max} bytes`);
+  },
+  hookTokens: async () => {
+    const { max } = LIMITS.hookTokens;
+    const line = { kind: "user", text: "The lamp is green." };
+    const tokensOf = (count: number) => {
+      const { text, lineCount } = quoted([{ name: "work", attributes: {}, lines: Array(count).fill(line) }])!;
+      return { tokens: estimateTokens(text), lineCount };
+    };
+    const { lineCount: most, tokens } = tokensOf(max);
+    expect(tokens).toBeLessThanOrEqual(max);
+    expect(tokens).toBeGreaterThan(max - 50);
+    expect([tokensOf(most).lineCount, tokensOf(most + 1).lineCount]).toEqual([most, most]);
+  },
+  hubRow: async () => {
+    const row = '{"table":"texts","row":{}}';
+    const bodyOf = (length: number) => encodeLines(row.padEnd(length));
+    await expectSides(LIMITS.hubRow, (length) => decodeRows(bodyOf(length)), "ROWS_INVALID");
+  },
+  hubDays: async () => {
+    const asked = { administer: async () => {} } as unknown as HubConnection; // the days are checked before the hub is asked
+    await expectSides(LIMITS.hubDays, (days) => retainProject(asked, "web", days), "OPTION_INVALID");
+  },
+  viewBody: async () => {
+    const view = await ServedView.entered(storeOfOne(), { write: true });
+    const rename = (length: number) =>
+      view.ask("/api/rename", {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: '{"session":"s","title":"t"}'.padEnd(length),
+      });
+    const { max } = LIMITS.viewBody;
+    expect(await rename(max)).toMatchObject({ status: 200 });
+    expect(await rename(max + 1)).toMatchObject({ status: 413 });
+  },
+  viewPages: async () => {
+    const view = await ServedView.entered(storeOfOne());
+    const statusOf = () =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const { port, cookie } = view;
+        get({ port, host: "127.0.0.1", path: "/api/events", headers: { cookie }, agent: false }, (response) => {
+          onTestFinished(() => void response.destroy());
+          resolve(response.statusCode);
+        }).on("error", reject);
+      });
+    for (let count = 0; count < LIMITS.viewPages.max; count++) expect(await statusOf()).toBe(200);
+    expect(await statusOf()).toBe(503);
   },
 };
 
