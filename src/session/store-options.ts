@@ -41,9 +41,9 @@ import { SUBJECTS_LIMIT_DEFAULT, type SubjectsOptions } from "./subjects.ts";
 const EMBED_WAIT_MS_MAX = 24 * 60 * 60 * 1_000;
 
 export const EMBEDDER = once(() => {
-  const expected = "an embedder, with `id`, `dimension`, `similarityMin` in [-1, 1), and `embed` or `embedAll`";
+  const expected = "an embedder, with `id`, `dimension`, `similarityMin` in [-1, 1], and `embed` or `embedAll`";
   const named = { id: "string", dimension: "number", similarityMin: "number" } as const;
-  const isCosine = ({ similarityMin }: Embedder) => similarityMin >= -1 && similarityMin < 1;
+  const isCosine = ({ similarityMin }: Embedder) => similarityMin >= -1 && similarityMin <= 1;
   const kinds = [
     port<LocalEmbedder>(expected, { ...named, embed: "function" }),
     port<RemoteEmbedder>(expected, { ...named, embedAll: "function" }),

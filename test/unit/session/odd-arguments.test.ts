@@ -67,7 +67,7 @@ test("an embedder, a token counter and a clock that are not what they should be 
     { embedder: { ...hashingEmbedder, dimension: undefined } },
     { embedder: { ...hashingEmbedder, similarityMin: Symbol("odd") } },
     { embedder: { ...hashingEmbedder, similarityMin: Number.NaN } },
-    { embedder: { ...hashingEmbedder, similarityMin: 1 } },
+    { embedder: { ...hashingEmbedder, similarityMin: 1.1 } },
     { tokenCounter: { name: "\ud800", count: () => 1 } },
     { tokenCounter: { name: {}, count: () => 1 } },
     { tokenCounter: { name: "odd", count: () => Number.NaN } },
