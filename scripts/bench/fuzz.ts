@@ -24,6 +24,9 @@ const PROCESSES_MAX = 4;
 const STDERR_CHARS_MAX = 2_000;
 /** The most failures of one place that are printed. */
 const SHOWN_MAX = 3;
+const ERROR_CHARS_SHOWN = 1_200;
+/** Jobs that take more are named, in MiB. */
+const JOB_MB_MAX = 500;
 
 export interface FuzzFailure {
   kind: "crash" | "hang" | "untyped";
@@ -32,9 +35,19 @@ export interface FuzzFailure {
   error: string;
 }
 
+/** Inputs with which a process took much memory. */
+export interface HungryJob {
+  /** The name of the inputs for `--only`: `api:250-499`. */
+  inputs: string;
+  /** What the process had before them. If this is much too, earlier inputs left it behind. */
+  startMb: number;
+  peakMb: number;
+}
+
 export interface FuzzReport {
   inputs: number;
   failures: FuzzFailure[];
+  hungry: HungryJob[];
   /** The most memory that one of the processes took. */
   rssMb: number;
 }
@@ -44,33 +57,76 @@ export interface FuzzOptions {
   seed?: number | undefined;
   /** One input, such as `importers:17`, or a range of them, such as `api:250-499`. */
   only?: string | undefined;
+  /** Gets each line about a failure or a hungry job when it is found. */
+  onFound?: ((line: string) => void) | undefined;
 }
 
 /** Feeds odd inputs to every target and prints what fails. Each input is determined by its target, the seed and its number. */
 export async function benchFuzz(options: FuzzOptions) {
   const { seed = 1 } = options;
-  const { inputs, failures, rssMb } = await fuzz(options);
+  const { inputs, failures, hungry, rssMb } = await fuzz({ ...options, onFound: (line) => console.error(line) });
   const countOf = (kind: FuzzFailure["kind"]) => failures.filter((failure) => failure.kind === kind).length;
   for (const [place, found] of byPlace(failures)) {
     console.error(`${found.length} × ${place}`);
     for (const { kind, input, error } of found.slice(0, SHOWN_MAX)) {
       console.error(
-        `  ${kind}: --seed ${seed} --only ${input}\n    ${error.slice(0, 1_200).replaceAll("\n", "\n    ")}`,
+        `  ${kind}: --seed ${seed} --only ${input}\n    ${error.slice(0, ERROR_CHARS_SHOWN).replaceAll("\n", "\n    ")}`,
       );
     }
   }
+  for (const job of hungry) console.error(lineOfJob(job, seed));
   if (failures.length > 0) console.error("A failure may depend on earlier inputs, from the last multiple of 250 on.");
   const figures = { inputs, crashes: countOf("crash"), hangs: countOf("hang"), untyped: countOf("untyped"), rssMb };
   return { name: "fuzz", figures };
 }
 
-export async function fuzz({ inputs = INPUTS_DEFAULT, seed = 1, only }: FuzzOptions): Promise<FuzzReport> {
+export async function fuzz({
+  inputs = INPUTS_DEFAULT,
+  seed = 1,
+  only,
+  onFound = () => {},
+}: FuzzOptions): Promise<FuzzReport> {
   const jobs = only === undefined ? jobsOf(inputs, seed) : [onlyJob(only, seed)];
-  const report: FuzzReport = { inputs: jobs.reduce((sum, { from, to }) => sum + to - from, 0), failures: [], rssMb: 0 };
+  const report = {
+    inputs: jobs.reduce((sum, { from, to }) => sum + to - from, 0),
+    ...{ failures: [], hungry: [], rssMb: 0 },
+  };
+  const findings = new Findings(report, seed, onFound);
   const processCount = Math.min(availableParallelism(), PROCESSES_MAX, jobs.length);
-  await Promise.all(Array.from({ length: processCount }, () => work(jobs, report)));
-  report.rssMb = Math.round(report.rssMb);
+  await Promise.all(Array.from({ length: processCount }, () => work(jobs, findings)));
   return report;
+}
+
+/** Collects what is found, and tells it at once: a whole run takes an hour. */
+class Findings {
+  readonly #report: FuzzReport;
+  readonly #seed: number;
+  readonly #onFound: (line: string) => void;
+
+  constructor(report: FuzzReport, seed: number, onFound: (line: string) => void) {
+    this.#report = report;
+    this.#seed = seed;
+    this.#onFound = onFound;
+  }
+
+  failed(failure: FuzzFailure): void {
+    this.#report.failures.push(failure);
+    const { kind, input, error } = failure;
+    this.#onFound(`${kind}: --seed ${this.#seed} --only ${input}: ${error.slice(0, ERROR_CHARS_SHOWN)}`);
+  }
+
+  /** Notes the memory that a process took for inputs. */
+  took({ target, from, to }: Job, startMb: number, peakMb: number): void {
+    this.#report.rssMb = Math.max(this.#report.rssMb, Math.round(peakMb));
+    if (peakMb <= JOB_MB_MAX) return;
+    const job = { inputs: `${target}:${from}-${to - 1}`, startMb: Math.round(startMb), peakMb: Math.round(peakMb) };
+    this.#report.hungry.push(job);
+    this.#onFound(lineOfJob(job, this.#seed));
+  }
+}
+
+function lineOfJob({ inputs, startMb, peakMb }: HungryJob, seed: number): string {
+  return `memory: --seed ${seed} --only ${inputs}: ${peakMb} MiB at most, ${startMb} MiB before`;
 }
 
 /** Divides the inputs. The targets take turns, so that a run that was stopped has fed all of them. */
@@ -91,12 +147,12 @@ function onlyJob(only: string, seed: number): Job {
 }
 
 /** Feeds jobs to a process until none is left. After a crash or a hang, another process goes on behind the input. */
-async function work(jobs: Job[], report: FuzzReport): Promise<void> {
+async function work(jobs: Job[], findings: Findings): Promise<void> {
   let child: Fed | undefined;
   for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
     for (let from: number | undefined = job.from; from !== undefined && from < job.to; ) {
       child ??= await Fed.start();
-      const failure = await child.feed({ ...job, from }, report);
+      const failure = await child.feed({ ...job, from }, findings);
       from = failure?.number === undefined ? undefined : failure.number + 1;
       if (failure === undefined) continue;
       await child.kill();
@@ -119,7 +175,7 @@ class Fed {
     writeFileSync(this.#numberFile, Buffer.alloc(8));
     const stdio = ["ignore", "ignore", "pipe", "ipc"] as const;
     this.#child = fork(CHILD, [this.#numberFile], {
-      execArgv: ["--import", import.meta.resolve("tsx")],
+      execArgv: ["--expose-gc", "--import", import.meta.resolve("tsx")],
       stdio: [...stdio],
     });
     this.#child.stderr!.setEncoding("utf8").on("data", (text: string) => {
@@ -138,20 +194,25 @@ class Fed {
   }
 
   /** Feeds a job. @returns the number of the input at which the process died or stood still. */
-  feed(job: Job, report: FuzzReport): Promise<{ number: number } | undefined> {
+  feed(job: Job, findings: Findings): Promise<{ number: number } | undefined> {
     const child = this.#child;
+    const startMb = startMeasuring(child.pid!);
     return new Promise((resolve) => {
+      let peakMb = startMb;
       let [last, lastAtMs, lastCpuMs] = [-1, performance.now(), 0];
       const end = (failure?: { kind: "crash" | "hang"; error: string; number: number }): void => {
         clearInterval(watch);
         child.removeAllListeners("message").removeAllListeners("close");
+        const { number } = failure ?? {};
+        findings.took(number === undefined ? job : { ...job, to: number + 1 }, startMb, peakMb);
         if (failure !== undefined) {
           const { kind, error, number } = failure;
-          report.failures.push({ kind, input: `${job.target}:${number}`, error });
+          findings.failed({ kind, input: `${job.target}:${number}`, error });
         }
         resolve(failure);
       };
       const watch = setInterval(() => {
+        peakMb = peakMbOf(child.pid!) ?? peakMb;
         const number = this.#number();
         const cpuMs = cpuMsOf(child.pid!);
         if (number !== last) [last, lastAtMs, lastCpuMs] = [number, performance.now(), cpuMs ?? 0];
@@ -164,9 +225,9 @@ class Fed {
       }, WATCH_MS);
       child.on("message", (reply: Reply) => {
         if (reply.kind === "untyped") {
-          report.failures.push({ kind: "untyped", input: `${job.target}:${reply.number}`, error: reply.error });
+          findings.failed({ kind: "untyped", input: `${job.target}:${reply.number}`, error: reply.error });
         } else if (reply.kind === "done") {
-          report.rssMb = Math.max(report.rssMb, reply.rssMb);
+          peakMb = peakMbOf(child.pid!) ?? reply.rssMb;
           end();
         }
       });
@@ -202,6 +263,31 @@ function cpuMsOf(pid: number): number | undefined {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Lets Linux forget the most memory that a process had. Returns what it has, in MiB. */
+function startMeasuring(pid: number): number {
+  try {
+    writeFileSync(`/proc/${pid}/clear_refs`, "5");
+  } catch {
+    // On another system, the process says what it has had at most since it began.
+  }
+  return statusMb(pid, "VmRSS") ?? 0;
+}
+
+/** Returns the most memory that a process had since it is measured, in MiB; undefined on systems other than Linux. */
+function peakMbOf(pid: number): number | undefined {
+  return statusMb(pid, "VmHWM");
+}
+
+function statusMb(pid: number, name: string): number | undefined {
+  try {
+    const [, kib] =
+      new RegExp(`^${name}:\\s*(\\d+) kB$`, "m").exec(readFileSync(`/proc/${pid}/status`, "latin1")) ?? [];
+    return kib === undefined ? undefined : Number(kib) / 1_024;
   } catch {
     return undefined;
   }
