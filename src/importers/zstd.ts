@@ -3,6 +3,7 @@ import { StoreError } from "../core/errors.ts";
 import { Breather } from "./breather.ts";
 import { peek } from "./head.ts";
 import type { ImportFile } from "./importer.ts";
+import { ZstdFrames } from "./zstd-frames.ts";
 
 /** The magic number of zstd. Codex compresses the files that it archives. */
 const MARK = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
@@ -20,7 +21,7 @@ export const RATIO_MAX = 1_000;
 /**
  * Returns the file with its bytes decompressed, or unchanged if it is not compressed with zstd.
  *
- * If the file is cut off or damaged, or unpacks to far more than a transcript does, its chunks end with `IMPORT_UNREADABLE` after
+ * If the file is cut off or damaged, needs a large window, or unpacks to far more than a transcript does, its chunks end with `IMPORT_UNREADABLE` after
  * everything that can be decompressed. Checksums are not compared.
  */
 export async function unpacked(file: ImportFile): Promise<ImportFile> {
@@ -34,26 +35,32 @@ async function* unpack({ path, chunks, signal }: ImportFile): AsyncGenerator<Uin
   let packedLength = 0;
   let unpackedLength = 0;
   let ready: Buffer[] = [];
+  const frames = new ZstdFrames();
   // The data is copied, because fzstd reuses its buffer.
   const stream = new Decompress((data) => void (data.length > 0 && ready.push(Buffer.from(data))));
   function* push(bytes: Uint8Array, isLast: boolean): Generator<Uint8Array> {
-    let failure: unknown;
+    let reason: string | undefined;
+    let cause: unknown;
     try {
-      stream.push(bytes, isLast);
+      const fault = isLast ? frames.end() : frames.take(bytes);
+      stream.push(bytes.subarray(0, fault?.at), isLast && fault === undefined);
+      reason = fault?.reason;
     } catch (error) {
-      failure = error;
+      cause = error;
+      reason = `damaged: ${(error as ZstdError).message}`;
     }
     packedLength += bytes.length;
     for (const piece of ready) unpackedLength += piece.length;
     if (unpackedLength > Math.max(UNPACKED_BYTES_MAX, packedLength * RATIO_MAX)) {
-      const reason = `it is compressed, and unpacks to more than ${RATIO_MAX} times its size`;
-      throw new StoreError("IMPORT_UNREADABLE", { path, reason });
+      throw new StoreError("IMPORT_UNREADABLE", {
+        path,
+        reason: `it is compressed, and unpacks to more than ${RATIO_MAX} times its size`,
+      });
     }
     yield* ready;
     ready = [];
-    if (failure === undefined) return;
-    const reason = `it is compressed, and damaged: ${(failure as ZstdError).message}`;
-    throw new StoreError("IMPORT_UNREADABLE", { path, reason }, { cause: failure });
+    if (reason === undefined) return;
+    throw new StoreError("IMPORT_UNREADABLE", { path, reason: `it is compressed, and ${reason}` }, { cause });
   }
   for await (const chunk of chunks) {
     for (let start = 0; start < chunk.length; start += PIECE_BYTES) {

@@ -13,6 +13,11 @@ const plain = readFileSync(sampleOf(NAME));
 /** The same, put away: `zstd -19`. */
 const packed = readFileSync(sampleOf("../rollout.jsonl.zst"));
 
+/** The header of a frame of blocks that are not compressed, with an empty block: its window, or its size, is of the given bytes. */
+function frameWith(flags: number, ...sizes: number[]): Buffer {
+  return Buffer.from([0x28, 0xb5, 0x2f, 0xfd, flags, ...sizes, 1, 0, 0]);
+}
+
 /** A frame whose blocks are each one byte, 128 KiB times: what a few bytes can be made to say. */
 function frameOfRuns(blockCount: number): Buffer {
   const header = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58]);
@@ -62,6 +67,48 @@ test("one that was cut off brings what comes before the cut, and says so", async
 test("a few bytes that come to far more than any transcript are refused", async () => {
   const { chunks } = await unpacked(fileOf(frameOfRuns(1_024)));
   await expect(collect(chunks)).rejects.toThrow("unpacks to more than 1000 times its size");
+});
+
+test("a frame that needs a window of more than 8 MiB is refused before memory is taken for it", async () => {
+  const large: [number, ...number[]][] = [
+    [0x00, 0x69], // 9 MiB
+    [0x00, 0xff], // 3.75 TiB
+    [0xa0, 0x01, 0x00, 0x80, 0x00], // one segment of 8 MiB and a byte
+    [0xe0, 0, 0, 0, 0, 1, 0, 0, 0], // one of 4 GiB
+    [0xa3, 7, 7, 7, 7, 0x00, 0x00, 0x00, 0x20], // one of 512 MiB, behind the name of a dictionary
+  ];
+  for (const [flags, ...sizes] of large) {
+    const frames = Buffer.concat([packed, frameWith(flags, ...sizes)]);
+    for (const chunkBytes of [1, frames.length]) {
+      const before = process.memoryUsage().arrayBuffers;
+      const pieces: Uint8Array[] = [];
+      const reading = (async () => {
+        for await (const piece of (await unpacked(fileOf(frames, chunkBytes))).chunks) pieces.push(piece);
+      })();
+      await expect(reading).rejects.toThrow(/needs a window of \d+ bytes; it may have 8388608/);
+      expect(Buffer.concat(pieces)).toEqual(plain);
+      expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(64 * 1024 * 1024);
+    }
+    // fzstd takes what is missing of a header for zeros.
+    const cut = frames.subarray(0, packed.length + 4 + sizes.length);
+    await expect(collect((await unpacked(fileOf(cut))).chunks)).rejects.toThrow("damaged: unexpected EOF");
+  }
+});
+
+test("frames with windows of up to 8 MiB are read", async () => {
+  for (const header of [
+    [0x00, 0x68],
+    [0xa0, 0x00, 0x00, 0x80, 0x00],
+    [0x60, 0xff, 0xff],
+    [0x20, 0xff],
+  ]) {
+    const [flags = 0, ...sizes] = header;
+    const frames = Buffer.concat([frameWith(flags, ...sizes), packed]);
+    for (const chunkBytes of [1, frames.length]) {
+      const read = Buffer.concat(await collect((await unpacked(fileOf(frames, chunkBytes))).chunks));
+      expect(read).toEqual(plain);
+    }
+  }
 });
 
 test("a few bytes that come to 128 MiB are unpacked in little memory", async () => {
