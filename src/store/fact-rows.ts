@@ -220,7 +220,7 @@ export class FactRowRepository extends Repository {
       throw new SyntaxError(`message ${row.id} has a vector of ${row.embedderId}, which never made a forest`);
     }
     row.embedding = this.#vectorNow.one(row.id as number);
-    if (row.embedding !== null) row.embedderId = embedderId;
+    row.embedderId = row.embedding === null ? null : embedderId;
   }
 }
 

@@ -278,7 +278,14 @@ class SessionWriter {
     if (given.table === "pendingVectors") return { claimant: null, claimedUntilMs: null };
     if (given.table !== "messages") return {};
     this.#assertFree(given.row.id);
-    return { parentId: given.row.id };
+    return { parentId: given.row.id, embedderId: this.#embedderOf(given.row) };
+  }
+
+  /** Earlier versions wrote an older embedder for a message that has no vector of the embedder in use. */
+  #embedderOf({ id, embedderId, embedding, vectorCrc }: FactTables["messages"]): string | null {
+    if (embedderId === this.#origin.embedderId) return embedderId;
+    if (embedding == null && vectorCrc === undefined) return null;
+    return invalid(`message ${id} has a vector of ${embedderId}, and the session is of ${this.#origin.embedderId}`);
   }
 
   #assertOwn(table: keyof FactTables, row: RawValues): void {

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -309,6 +310,32 @@ test("a session that was embedded again moves with the forest in use", async () 
       .map(({ seqFirst, seqLast }) => [seqFirst, seqLast]),
   );
   expect(there).toEqual(here);
+  expectSound(away);
+});
+
+test("a message may have a vector only of the embedder of its session", () => {
+  const home = newStore();
+  home.session("s", SMALL).appendAll(talk(12));
+  const path = exported(home);
+  const lines = readFileSync(path, "utf8").split("\n").slice(0, -2);
+  const changed = (values: object): void => {
+    const body = lines.map((line) => {
+      const { table, row } = JSON.parse(line);
+      return `${table === "messages" && row.seq === 3 ? JSON.stringify({ table, row: { ...row, ...values } }) : line}\n`;
+    });
+    const sha256 = createHash("sha256").update(body.join("")).digest("hex");
+    writeFileSync(path, `${body.join("")}${JSON.stringify({ end: "coppice-rows", sha256 })}\n`);
+  };
+  const away = newStore();
+  for (const embedderId of ["other", null]) {
+    changed({ embedderId });
+    expect(away.importRows(path)).toMatchObject([{ outcome: "refused", error: { code: "ROWS_INVALID" } }]);
+  }
+  expect(away.sessions()).toEqual([]);
+  changed({ embedderId: "older", embedding: null });
+  expect(away.importRows(path)).toMatchObject([{ outcome: "new", newCount: 12 }]);
+  expect(away.query("SELECT embedder_id AS embedderId FROM messages WHERE seq = 3")).toEqual([{ embedderId: null }]);
+  expect(newStore().importRows(exported(away))).toMatchObject([{ outcome: "new" }]);
   expectSound(away);
 });
 
