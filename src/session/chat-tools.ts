@@ -90,7 +90,8 @@ export async function runTool(
   try {
     const tool = tools.find((one) => one.name === name);
     if (tool === undefined) {
-      throw new CallError(`There is no tool "${name}". The tools are: ${tools.map((one) => one.name).join(", ")}.`);
+      const named = typeof name === "string" ? `"${name}"` : `whose name is of type ${typeof name}`;
+      throw new CallError(`There is no tool ${named}. The tools are: ${tools.map((one) => one.name).join(", ")}.`);
     }
     const budget = { tokensMax, tokenCounter: ports.tokenCounter };
     return { ...result, content: await tool.run(call.args, { ...ports, budget, signal }) };

@@ -65,6 +65,16 @@ describe("a call", () => {
     });
   });
 
+  test.each([Object.create(null), Symbol("recall"), () => {}])(
+    "of a tool that has no text as its name is explained",
+    async (name) => {
+      expect(await agentTools(harbor()).run(name as string, {})).toEqual({
+        isError: true,
+        content: expect.stringContaining(`There is no tool whose name is of type ${typeof name}. The tools are: `),
+      });
+    },
+  );
+
   test("that is aborted is not run", async () => {
     const { run } = agentTools(harbor());
     const signal = AbortSignal.abort(new Error("gone"));
