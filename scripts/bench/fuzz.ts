@@ -112,7 +112,7 @@ class Findings {
   failed(failure: FuzzFailure): void {
     this.#report.failures.push(failure);
     const { kind, input, error } = failure;
-    this.#onFound(`${kind}: --seed ${this.#seed} --only ${input}: ${error.slice(0, ERROR_CHARS_SHOWN)}`);
+    this.#onFound(`${kind}: --seed ${this.#seed} --only ${input}: ${firstLine(error)}`);
   }
 
   /** Notes the memory that a process took for inputs. */
@@ -293,13 +293,16 @@ function statusMb(pid: number, name: string): number | undefined {
   }
 }
 
+function firstLine(error: string): string {
+  return error.split("\n", 1)[0]!.slice(0, 120);
+}
+
 /** Groups failures by the first line of the source that they name. */
 function byPlace(failures: readonly FuzzFailure[]): Map<string, FuzzFailure[]> {
   const places = new Map<string, FuzzFailure[]>();
   for (const failure of failures) {
-    const [message = ""] = failure.error.split("\n");
     const [, source] = /\/(src\/[^\s)]+)/.exec(failure.error) ?? [];
-    const place = `${failure.kind} ${source ?? message.slice(0, 120).replace(/\d+/g, "N")}`;
+    const place = `${failure.kind} ${source ?? firstLine(failure.error).replace(/\d+/g, "N")}`;
     places.set(place, [...(places.get(place) ?? []), failure]);
   }
   return places;

@@ -132,7 +132,9 @@ function oddArguments(random: Random): string[] {
   const flags = random.chance(0.2) ? [] : random.some(3, () => oddFlag(random)).flat();
   const given = [...rest, ...flags].map((word) => (random.chance(0.08) ? withinFolder(oddText(random)) : word));
   const before = random.chance(0.1) ? oddFlag(random) : [];
-  return [...before, ...command.split(" "), ...given];
+  // Behind `--`, `--once` would be the name of a file.
+  const isFlagsEnd = before.at(-1) === "--";
+  return [...(isFlagsEnd ? [] : before), ...command.split(" "), ...given];
 }
 
 function oddFlag(random: Random): string[] {
