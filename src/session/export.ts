@@ -91,8 +91,9 @@ export interface ExportOptions {
  * @throws {StoreError} `SESSION_NOT_FOUND` before the first line; `STORE_CORRUPT` if `onUnreadable` is not given.
  */
 export function* exportLines(repositories: Repositories, options: ExportOptions): Generator<ExportLine> {
-  const { database, sessions, messages, indexCounts } = repositories;
-  if (options.sessions === undefined) tolerating(repositories, options, "", () => indexCounts.assertEntriesAndItems());
+  const { database, sessions, messages, entries: kept, items } = repositories;
+  for (const values of [kept, items]) tolerating(repositories, options, "", () => values.assertWhole());
+  tolerating(repositories, options, "", () => messages.assertIndexed());
   for (const { id, row } of sessionsInOrder(repositories, options)) {
     if (row !== undefined && database.read(() => sessions.byId(id)) === undefined) continue; // forgotten meanwhile
     const ends = database.read(() =>

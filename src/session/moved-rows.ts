@@ -61,7 +61,7 @@ export function* rowLines(repositories: Repositories, options: ExportRowsOptions
   const { database } = repositories;
   const asked = sessionsInOrder(repositories, options).map(({ id }) => id);
   database.read(() => {
-    repositories.indexCounts.assertFacts();
+    repositories.factRows.assertWhole();
     for (const id of asked) assertWhole(repositories.paths, id);
   });
   const storeId = storeIdOf(repositories);

@@ -4,7 +4,6 @@ import { textOf } from "./artifacts.ts";
 import { GENERATION_NOW, type GenerationRow, vectorNow } from "./generations.ts";
 import type { StoreDatabase } from "./open.ts";
 import { type RawValues, Repository, rawInsert, rawRows } from "./repository.ts";
-import { assertRising } from "./rising.ts";
 import * as schema from "./schema.ts";
 
 /** A value as SQLite has it, of one that drizzle decodes. */
@@ -126,6 +125,16 @@ export class FactRowRepository extends Repository {
     this.#database = database;
   }
 
+  /** @throws {SyntaxError} if an index may hide a row of a session. */
+  assertWhole(): void {
+    const { messages, unions } = schema;
+    this.indexes.assertWhole(messages, "messages_by_seq");
+    this.indexes.assertWhole(unions, "unions_by_session");
+    for (const { table } of Object.values(FACT_TABLES)) {
+      if (table !== messages && table !== unions) this.indexes.assertWhole(table);
+    }
+  }
+
   newestId(sessionId: string): number {
     return this.#newestId.one({ id: sessionId });
   }
@@ -186,18 +195,13 @@ export class FactRowRepository extends Repository {
     return rows as FactTables["items"][];
   }
 
-  /** @throws {SyntaxError} if rows are damaged, or an index names other rows. */
+  /** @throws {SyntaxError} if rows are damaged. Indexes are compared by `assertWhole`. */
   *of(sessionId: string, generation: GenerationRow, from: RowsFrom): Generator<FactRow> {
     const { embedderId, logPosition: generationStart } = generation;
     const artifacts = new Set<unknown>();
     for (const [name, condition] of Object.entries(CONDITIONS)) {
       const { table, own } = FACT_TABLES[name as keyof typeof CONDITIONS];
-      let idBefore = 0;
       for (const row of rawRows(this.#database, table, condition, { id: sessionId, ...from, generationStart })) {
-        if (name === "unions" || name === "summaries" || name === "entries") {
-          assertRising([idBefore, row.id as number], (id) => id, `row of ${name}`);
-          idBefore = row.id as number;
-        }
         if (name === "messages") this.#useVectorNow(row, embedderId);
         if (name === "artifacts") {
           assertSound(row);

@@ -66,6 +66,11 @@ export class ItemRepository extends Repository {
     ORDER BY i.namespace`.pluck();
   readonly count = this.statement<[], number>`SELECT count(*) FROM items`.pluck().one;
 
+  /** @throws {SyntaxError} if an index may hide an item. */
+  assertWhole(): void {
+    this.indexes.assertWhole(items);
+  }
+
   /** The time of creation of an item that is replaced stays. */
   put(row: NewItem, createdAtMs = row.writtenAtMs): void {
     const known = this.#known.get(row.namespace, row.key);

@@ -589,6 +589,11 @@ export class MessageRepository extends Repository {
     return missingCount;
   }
 
+  /** @throws {SyntaxError} if the index by seq may hide a message. */
+  assertIndexed(): void {
+    this.indexes.assertWhole(messages, "messages_by_seq");
+  }
+
   /** @throws {SyntaxError} if messages that a session itself holds are missing, or an index names one twice. */
   assertWhole(sessionId: string): void {
     const { seqFirst } = this.#paths.of(sessionId).at(-1)!;

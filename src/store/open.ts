@@ -7,6 +7,7 @@ import { StoreError } from "../core/errors.ts";
 import { lookAt } from "../core/files.ts";
 import { APPLICATION_ID } from "./application-id.ts";
 import { type Connection, connect, holdsLog, isCode, prepareFile } from "./connect.ts";
+import { IndexCheck } from "./index-check.ts";
 import { migrate } from "./migrate.ts";
 import { refuseSecondName } from "./one-name.ts";
 import { type StatementTag, statementTag } from "./statement.ts";
@@ -37,6 +38,7 @@ export class StoreDatabase {
   readonly client: Database.Database;
   readonly orm: BetterSQLite3Database;
   readonly statement: StatementTag;
+  readonly indexes: IndexCheck;
   readonly #files: readonly FileIdentity[];
   readonly #isCopy: boolean;
   /** The driver takes as long to make a transaction as to run it. */
@@ -59,6 +61,7 @@ export class StoreDatabase {
     this.#files = identitiesOf(path, { readonly: options.readonly, isCopy });
     this.orm = drizzle(client);
     this.statement = statementTag(client);
+    this.indexes = new IndexCheck(client);
     this.#transaction = client.transaction((run: () => unknown) => run());
     this.#writeTransaction = client.transaction((change: () => unknown) => {
       this.#hasBegun = true;

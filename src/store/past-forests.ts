@@ -3,7 +3,7 @@ import type { GrowingTheme } from "../forest/growing-forest.ts";
 import { ThemeReplay } from "../forest/theme-replay.ts";
 import { CLUSTER, type ClusterState, type StoredCluster, storedCluster } from "./cluster-rows.ts";
 import type { DeriveOptions } from "./features.ts";
-import { enteringSteps } from "./features.ts";
+import { type EnteringStep, enteringSteps } from "./features.ts";
 import type { FrontierMoveRepository } from "./frontier-moves.ts";
 import type { GenerationRepository } from "./generations.ts";
 import type { MessageRepository } from "./messages.ts";
@@ -150,7 +150,10 @@ export function clusterAt(
   { titleOf, titleTextChars }: DeriveOptions,
 ): ClusterState {
   const entries = unions.entriesOf({ sessionId, root, from: 0, position });
-  const steps = enteringSteps(messages.graduatingOf(entries.map(({ stepId }) => stepId)), -1);
+  const steps = soundSteps(
+    messages,
+    entries.map(({ stepId }) => stepId),
+  );
   const [first, ...others] = steps;
   if (first === undefined || steps.length < entries.length) {
     throw new SyntaxError(`cluster ${root} has ${entries.length} steps by the log, and ${steps.length} are found`);
@@ -178,7 +181,7 @@ export function themesAt(
   for (;;) {
     const rows = unions.between({ sessionId, from, position, limit: REPLAY_ROWS });
     const entering = rows.filter(({ kind }) => kind === "start" || kind === "join").map(({ node }) => node);
-    const steps = enteringSteps(messages.graduatingOf(entering), -1);
+    const steps = soundSteps(messages, entering);
     const featuresOf = new Map(steps.map(({ features }) => [features.id, features]));
     for (const row of rows) replay.apply(row, featuresOf.get(row.node));
     rowCount += rows.length;
@@ -187,6 +190,12 @@ export function themesAt(
   }
   const themes = [...replay.themes.values()].sort((left, right) => left.theme.root - right.theme.root);
   return { themes, rowCount };
+}
+
+/** @throws {SyntaxError} if a message is damaged: whole rows are read, too, so that their checksums are compared. */
+function soundSteps(messages: MessageRepository, stepIds: readonly number[]): EnteringStep[] {
+  messages.ofSteps(stepIds);
+  return enteringSteps(messages.graduatingOf(stepIds), -1);
 }
 
 /** Returns a function that finds the root of a cluster's theme before a log position. */

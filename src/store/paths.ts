@@ -1,7 +1,5 @@
 import { StoreError } from "../core/errors.ts";
 import { GENERATION_NOW } from "./generations.ts";
-import type { IndexCounts } from "./index-counts.ts";
-import type { StoreDatabase } from "./open.ts";
 import { Repository } from "./repository.ts";
 import { sessions, sharedPasts } from "./schema.ts";
 import { columns, type InsertOf, type RowOf } from "./statement.ts";
@@ -45,24 +43,18 @@ export class PathRepository extends Repository {
       SELECT 1 FROM unions
       WHERE session_id = ? AND id > ? AND level <> 'subject' AND generation = ${GENERATION_NOW})`.pluck().one;
 
-  readonly #indexCounts: IndexCounts;
   /** Sessions that share nothing. */
   readonly #alone = new Set<string>();
 
-  constructor(database: StoreDatabase, indexCounts: IndexCounts) {
-    super(database);
-    this.#indexCounts = indexCounts;
-  }
-
   /** The forks that share messages after a seq. @throws {SyntaxError} if an index may hide one. */
   sharing(holderId: string, seq: number): string[] {
-    this.#indexCounts.assertWhole(sharedPasts);
+    this.indexes.assertWhole(sharedPasts);
     return this.#sharing.all(holderId, seq);
   }
 
   /** The forks that share a session's log up to a position, or further. @throws {SyntaxError} if an index may hide one. */
   sharingLog(holderId: string, position: number): string[] {
-    this.#indexCounts.assertWhole(sharedPasts);
+    this.indexes.assertWhole(sharedPasts);
     return this.#sharingLog.all(holderId, position);
   }
 
@@ -92,7 +84,7 @@ export class PathRepository extends Repository {
   #assertAlone(sessionId: string): void {
     if (this.#alone.has(sessionId)) return;
     const { forkSeq = null, supersededAtMs = null } = this.#origin.get(sessionId) ?? {};
-    if (forkSeq !== null && supersededAtMs === null) this.#indexCounts.assertWhole(sharedPasts);
+    if (forkSeq !== null && supersededAtMs === null) this.indexes.assertWhole(sharedPasts);
     this.#alone.add(sessionId);
   }
 

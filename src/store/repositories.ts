@@ -11,7 +11,6 @@ import { FrontierMoveRepository } from "./frontier-moves.ts";
 import { FullTextRepository } from "./full-text.ts";
 import { GenerationRepository } from "./generations.ts";
 import { ImportedFileRepository } from "./imported-files.ts";
-import { IndexCounts } from "./index-counts.ts";
 import { ItemRepository } from "./items.ts";
 import { MessageRepository } from "./messages.ts";
 import type { StoreDatabase } from "./open.ts";
@@ -40,8 +39,7 @@ export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCou
   const artifacts = new ArtifactRepository(database);
   const costs = new CostRepository(database);
   const settings = new StoreSettingRepository(database);
-  const indexCounts = new IndexCounts(database);
-  const paths = new PathRepository(database, indexCounts);
+  const paths = new PathRepository(database);
   const generations = new GenerationRepository(database);
   const messages = new MessageRepository(database, artifacts, tokenCounter, paths);
   const unions = new UnionRepository(database, paths);
@@ -54,7 +52,6 @@ export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCou
     ...sources,
     sessions: new SessionRepository(database, paths, themes),
     artifacts,
-    indexCounts,
     paths,
     pendingVectors: new PendingVectorRepository(database, paths),
     clusters: new ClusterRepository(database, paths, pastForests),

@@ -1,6 +1,7 @@
 import { getTableName } from "drizzle-orm";
 import type { BetterSQLite3Database } from "drizzle-orm/better-sqlite3";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import type { IndexCheck } from "./index-check.ts";
 import type { StoreDatabase } from "./open.ts";
 import { columns, type StatementTag } from "./statement.ts";
 
@@ -15,11 +16,13 @@ export abstract class Repository {
   readonly path: string;
   protected readonly orm: BetterSQLite3Database;
   protected readonly statement: StatementTag;
+  protected readonly indexes: IndexCheck;
 
-  constructor({ path, orm, statement }: StoreDatabase) {
+  constructor({ path, orm, statement, indexes }: StoreDatabase) {
     this.path = path;
     this.orm = orm;
     this.statement = statement;
+    this.indexes = indexes;
   }
 
   /** Returns a function that writes the checksum of a row that a drizzle query has written. */

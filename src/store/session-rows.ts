@@ -27,6 +27,7 @@ export function* sessionRows(
   assertOnPath(session);
   assertWhole(paths, sessionId);
   const { embedderId, dimension } = generation;
+  rows.assertWhole();
   messages.assertWhole(sessionId);
   unions.assertWhole(sessionId);
   const newestId = rows.newestId(sessionId);

@@ -1,4 +1,4 @@
-import { and, eq, isNotNull, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, gte, isNotNull, lt, or, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { StoreError } from "../core/errors.ts";
 import { IDLE_AFTER_MS, SETTLE_AFTER_MS_MAX, VECTOR_WAIT_IDLE_MS_MAX } from "../core/limits.ts";
@@ -78,6 +78,8 @@ export interface Branch {
   isUndoable: boolean;
 }
 
+type BranchMessages = Pick<Branch, "messageCount" | "firstMessageId"> & { seqEnd: number; forgottenCount: number };
+
 interface SupersededMessage {
   id: number;
   seq: number;
@@ -147,11 +149,12 @@ export class SessionRepository extends Repository {
   readonly newestRewind = this.statement<[id: string], { id: string; forkSeq: number }>`
     SELECT ${columns(sessions, "id", "forkSeq")} FROM sessions WHERE parent_session_id = ? AND rewind_number IS NOT NULL
     ORDER BY rewind_number DESC LIMIT 1`.get;
-  readonly #branches = this.statement<[id: string], Omit<Branch, "isUndoable"> & { isUndoable: number }>`
-    SELECT fork_seq AS afterSeq, ${columns(sessions, "id", "supersededAtMs")},
+  readonly #branches = this.statement<[id: string], SessionRow & BranchMessages>`
+    SELECT ${SESSION.of("s")},
            (SELECT count(*) FROM messages m WHERE m.session_id = s.id) AS messageCount,
            (SELECT m.id FROM messages m WHERE m.session_id = s.id ORDER BY m.seq LIMIT 1) AS firstMessageId,
-           rewind_number IS NOT NULL AS isUndoable
+           ${seqEndOf("s.id")} AS seqEnd,
+           (SELECT count(*) FROM forgotten_messages f WHERE f.session_id = s.id) AS forgottenCount
     FROM sessions s WHERE parent_session_id = ? AND superseded_at_ms IS NOT NULL
     ORDER BY coalesce(rewind_number, 0), superseded_at_ms, id`.all;
   // Subqueries for each row, and views. They read only a few messages of each session.
@@ -184,13 +187,6 @@ export class SessionRepository extends Repository {
            ${seqEndOf("s.id")} AS seqEnd,
            (SELECT count(*) FROM forgotten_messages f WHERE f.session_id = s.id) AS forgottenCount
     FROM page s ORDER BY s.updated_at_ms DESC, s.id`;
-  /** True if the table has as many rows as an index of it. */
-  readonly #isWhole = this.statement<[], number>`
-    SELECT (SELECT count(*) FROM sessions NOT INDEXED) = (SELECT count(*) FROM sessions INDEXED BY sessions_by_project)`.pluck()
-    .one;
-  readonly #indexedCount = this.statement<[ids: string], number>`
-    SELECT count(*) FROM json_each(?) given JOIN sessions s INDEXED BY sqlite_autoindex_sessions_1 ON s.id = given.value`.pluck()
-    .one;
   // Whole rows, so that their checksums are compared: also those before the opening, which may be a damaged one.
   readonly #openings = this.statement<{ ids: string }, RowOf<typeof MESSAGE>>`
     SELECT ${MESSAGE.of("m")} FROM json_each(@ids) given JOIN messages m ON m.session_id = given.value
@@ -272,6 +268,7 @@ export class SessionRepository extends Repository {
 
   /** The ids of sessions whose newest message is of this time or later, newest first. */
   idsSince({ project, ...page }: { project?: string | undefined; sinceMs: number; limit: number }): string[] {
+    this.assertWhole();
     return this.#pageIds({ ...page, project: project ?? null, id: null, offset: 0 });
   }
 
@@ -317,19 +314,12 @@ export class SessionRepository extends Repository {
 
   /** Ids of the sessions whose own or external id begins with `prefix`, in order. @throws {SyntaxError} if one is damaged. */
   idsWith(prefix: string, project: string | undefined): string[] {
-    // The plus makes SQLite read the rows: an index may lack some, or have other ids.
+    this.assertWhole();
     const [own, external] = [sessions.id, sessions.externalId].map((column) => {
-      return sql`(+${column} >= ${prefix} and +${column} < ${prefix + LAST_CHARACTER})`;
+      return and(gte(column, prefix), lt(column, prefix + LAST_CHARACTER));
     });
-    const isOfProject = project === undefined ? undefined : sql`+${sessions.project} = ${project}`;
-    const ids = this.#idsWhere(
-      and(or(own, external), isOfProject, sql.raw(isOnPath("sessions"))),
-      sql`+${sessions.id}`,
-    );
-    if (ids.length > 0 && this.#indexedCount(JSON.stringify(ids)) !== ids.length) {
-      throw new SyntaxError("a session has another id in its index than in its row");
-    }
-    return ids;
+    const isOfProject = project === undefined ? undefined : eq(sessions.project, project);
+    return this.#idsWhere(and(or(own, external), isOfProject, sql.raw(isOnPath("sessions"))), sessions.id);
   }
 
   /** Oldest first. */
@@ -343,9 +333,18 @@ export class SessionRepository extends Repository {
     return this.#idsWhere(isBranch, sessions.supersededAtMs, sessions.id);
   }
 
-  /** Those that `undo` can bring back are last, the next one at the end. */
+  /** Those that `undo` can bring back are last, the next one at the end. @throws {SyntaxError} if one is missing or damaged. */
   branches(parentSessionId: string): Branch[] {
-    return this.#branches(parentSessionId).map((row) => ({ ...row, isUndoable: row.isUndoable === 1 }));
+    this.assertWhole();
+    return this.#branches(parentSessionId).map((row) => {
+      const { id, forkSeq, supersededAtMs, createdAtMs, rewindNumber } = row;
+      const { messageCount, firstMessageId, seqEnd, forgottenCount } = row;
+      if (supersededAtMs !== createdAtMs) throw new SyntaxError(`branch ${id} is not as old as what it supersedes`);
+      if (forkSeq === null || messageCount + forgottenCount !== seqEnd - forkSeq - 1) {
+        throw new SyntaxError(`messages of branch ${id} are missing, or in no index`);
+      }
+      return { afterSeq: forkSeq, id, supersededAtMs, messageCount, firstMessageId, isUndoable: rewindNumber !== null };
+    });
   }
 
   #idsWhere(condition: SQL | undefined, ...order: (SQLiteColumn | SQL)[]): string[] {
@@ -372,9 +371,9 @@ export class SessionRepository extends Repository {
     return { due, last: page.length < limit ? undefined : page.at(-1)!.id };
   }
 
-  /** @throws {SyntaxError} if a session is missing. */
+  /** @throws {SyntaxError} if an index may hide a session. */
   assertWhole(): void {
-    if (this.#isWhole() !== 1) throw new SyntaxError("the sessions and their index by project do not agree");
+    this.indexes.assertWhole(sessions);
   }
 
   /** Newest first. @throws {SyntaxError} if a session is missing or damaged. */

@@ -97,6 +97,10 @@ export class SubjectRepository extends Repository {
     JOIN sessions s ON s.id = m.session_id
     LEFT JOIN sessions path ON path.id = s.parent_session_id AND s.superseded_at_ms IS NOT NULL
     ORDER BY coalesce(path.created_at_ms, s.created_at_ms), coalesce(path.id, s.id), m.seq`.pluck();
+  readonly #hasEntries = this.statement<RootAt, number>`
+    SELECT EXISTS (
+      SELECT 1 FROM unions WHERE root = @root AND level = 'cluster' AND kind IN ('start', 'join') AND id <= @position
+        AND generation = ${GENERATION_AT})`.pluck().one;
   // Hints for indexes. The plus makes SQLite begin with the index of settled clusters, and not with the sessions. `NOT
   // INDEXED` makes it begin at a log position.
   /** Clusters of a project that settled after a log position, in order. */
@@ -229,10 +233,12 @@ export class SubjectRepository extends Repository {
     }
   }
 
-  /** The messages of a subject at a log position: oldest session first, each in order. */
+  /** The messages of a subject at a log position: oldest session first, each in order. @throws {SyntaxError} if all are missing. */
   messageIds(at: RootAt): number[] {
     this.#undoneOf.all(at);
-    return this.#messageIds.all(at);
+    const ids = this.#messageIds.all(at);
+    if (ids.length > 0 || this.#hasEntries(at) === 0) return ids;
+    throw new SyntaxError(`the messages of subject ${at.root} are missing`);
   }
 
   /** The clusters of a subject, in no order. @throws {SyntaxError} if they are not those of the log. */

@@ -142,9 +142,6 @@ export class UnionRepository extends Repository {
     SELECT ${UNDONE} FROM undone_unions WHERE session_id = ? ORDER BY id`;
   readonly #undoneOfRoot = this.statement<[root: number], RowOf<typeof UNDONE>>`
     SELECT ${UNDONE} FROM undone_unions WHERE root = ? ORDER BY id`;
-  readonly #undoneCount = this.statement<{ sessionId: string; root: number }, number>`
-    SELECT count(*) FROM undone_unions INDEXED BY undone_unions_by_session WHERE session_id = @sessionId AND +root = @root`.pluck()
-    .one;
   readonly #undoneAt = this.statement<[position: number], RowOf<typeof UNDONE>>`
     SELECT ${UNDONE} FROM undone_unions WHERE id = ? LIMIT 1`;
   readonly #generationAt = this.statement<{ position: number }, number>`SELECT ${GENERATION_AT}`.pluck();
@@ -315,7 +312,6 @@ export class UnionRepository extends Repository {
     const undone: RowOf<typeof UNDONE>[] = [];
     const roots = new Set([at.root]);
     for (const root of roots) {
-      for (const { sessionId } of path) this.#assertUndone(sessionId, root);
       const heldOfRoot = this.#ofCluster.all({ ...at, root });
       const undoneOfRoot = this.#undoneHeld({ ...at, root }).filter((row) => isOfPath(path, row));
       for (const row of heldOfRoot) held.push(row);
@@ -328,32 +324,19 @@ export class UnionRepository extends Repository {
     return { held, undone };
   }
 
-  /** The rows of a root that held at a log position and were taken back since. */
+  /** The rows of a root that held at a log position and were taken back since. @throws {SyntaxError} if an index may lack some. */
   #undoneHeld({ root, position }: RootAt): RowOf<typeof UNDONE>[] {
+    this.indexes.assertWhole(undoneUnions);
     const rows = this.#undoneOfRoot.all(root);
     if (rows.length === 0) return rows;
     const generation = this.#generationAt.get({ position });
     return rows.filter((row) => row.id <= position && row.undoneAt > position && row.generation === generation);
   }
 
-  /** @throws {SyntaxError} if one of the two indexes lacks rows that were taken back. */
-  #assertUndone(sessionId: string, root: number): void {
-    const found = this.#undoneOfRoot.all(root).filter((row) => row.sessionId === sessionId).length;
-    const count = this.#undoneCount({ sessionId, root });
-    if (found === count) return;
-    throw new SyntaxError(`${count} rows of root ${root} were taken back, and ${found} are in the index`);
-  }
-
-  /**
-   * True if rows of a session's log that held at a log position have been undone.
-   *
-   * @throws {SyntaxError} if only rows of the root say so.
-   */
-  isRewound({ sessionId, root, position }: RootIn): boolean {
-    if (this.#isRewound({ sessionId, position }) === 1) return true;
-    const undone = this.#undoneHeld({ root, position });
-    if (undone.length === 0 || !undone.some((row) => isOfPath(this.#paths.of(sessionId), row))) return false;
-    throw new SyntaxError(`rows of root ${root} were taken back, and are in no index of session ${sessionId}`);
+  /** True if rows of a session's log that held at a log position have been undone. @throws {SyntaxError} if an index may lack some. */
+  isRewound(at: { sessionId: string; position: number }): boolean {
+    this.indexes.assertWhole(undoneUnions);
+    return this.#isRewound(at) === 1;
   }
 
   /** Takes back the rows of a session after a log position of a generation. */

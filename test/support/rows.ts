@@ -45,16 +45,30 @@ export function fillIndex(path: string, index: string, conditionOf: (own: string
 
 /** Damages an index or a table that has one page: it has no rows. */
 export function emptyPage(path: string, name: string): void {
-  const { rootpage, type } = inDatabase(path, (database) => {
-    database.pragma("wal_checkpoint(TRUNCATE)");
-    const rootOf = "SELECT rootpage, type FROM sqlite_master WHERE name = ?";
-    return database.prepare<[string], { rootpage: number; type: string }>(rootOf).get(name)!;
-  });
+  const { rootpage, type } = rootOf(path, name);
   const bytes = readFileSync(path);
   const empty = Buffer.alloc(4_096);
   empty.set([type === "table" ? 0x0d : 0x0a, 0, 0, 0, 0, 0x10, 0]); // a leaf whose content begins at the end of the page
   empty.copy(bytes, (rootpage - 1) * 4_096);
   writeFileSync(path, bytes);
+}
+
+/** Damages an index or a table that has one page: another text is in place of one, as after a bad bit. */
+export function changePage(path: string, name: string, from: string, to: string): void {
+  const { rootpage } = rootOf(path, name);
+  const bytes = readFileSync(path);
+  const at = bytes.indexOf(from, (rootpage - 1) * 4_096);
+  if (at < 0 || at >= rootpage * 4_096) throw new Error(`${from} is not in ${name}`);
+  bytes.write(to, at);
+  writeFileSync(path, bytes);
+}
+
+function rootOf(path: string, name: string): { rootpage: number; type: string } {
+  return inDatabase(path, (database) => {
+    database.pragma("wal_checkpoint(TRUNCATE)");
+    const read = "SELECT rootpage, type FROM sqlite_master WHERE name = ?";
+    return database.prepare<[string], { rootpage: number; type: string }>(read).get(name)!;
+  });
 }
 
 /** Everything that is derived from facts, each value as SQLite would write it: blobs in hexadecimal, floats in full. */

@@ -21,7 +21,7 @@ const SPEAKS_TO_DRIVER: Record<string, string> = {
   "database-findings.ts": "it looks for what is wrong with a store, once for each time a user asks",
   "quick-reader.ts": "an agent waits for it, and loading the schema takes longer than what it reads",
   "verify-indexes.ts": "it counts the rows of every index",
-  "index-counts.ts": "it counts the rows of every index of some tables",
+  "index-check.ts": "it compares every index with its table",
   "stats.ts": "it counts through views, once for each time a user asks",
 };
 
