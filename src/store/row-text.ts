@@ -28,7 +28,9 @@ export function rowOfText(text: string): FactRow {
   const { table, row } = parsed;
   for (const [key, value] of Object.entries(row)) {
     if (typeof value !== "object" || value === null) continue;
-    (row as Record<string, unknown>)[key] = Buffer.from(String(value.base64), "base64");
+    if (typeof value.base64 !== "string")
+      throw new StoreError("ROWS_INVALID", { reason: `${key} has no bytes in base64` });
+    (row as Record<string, unknown>)[key] = Buffer.from(value.base64, "base64");
   }
   return { table, row } as unknown as FactRow;
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openStore, type Session, type Store, StoreError } from "../../../src/index.ts";
 import { ID_BLOCK_SIZE } from "../../../src/store/id-block.ts";
+import { rowOfText } from "../../../src/store/row-text.ts";
 import { letterEmbedder } from "../../support/other-embedders.ts";
 import { allRows, inDatabase } from "../../support/rows.ts";
 import { assistant, calls, results, talk, user } from "../../support/said.ts";
@@ -397,4 +398,12 @@ test("a file that is cut, changed, of another format or no such file is refused 
   expect(() => away.importRows(temporaryFolder())).toThrow(StoreError);
   expect(allRows(away.path)).toEqual(before);
   expect(refusal(whole)).toMatchObject([{ outcome: "new" }]);
+});
+
+test("bytes of a row that are no text, such as a very deep list, are refused", () => {
+  const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
+  const isInvalid = expect.objectContaining({ code: "ROWS_INVALID" });
+  for (const bytes of [deep, "{}", "7", "null"]) {
+    expect(() => rowOfText(`{"table":"items","row":{"value":{"base64":${bytes}}}}`)).toThrow(isInvalid);
+  }
 });
