@@ -262,7 +262,8 @@ export class OpenedStore implements Store {
 
   async recall(query: RecallQuery, options: RecallOptions = {}): Promise<RecallHit[]> {
     this.#database.refuseAtomic("recall");
-    return recall(this.#ports, query, { ...options, signal: this.#ports.signalOf(options.signal) });
+    // `options` may be null, which is refused there.
+    return recall(this.#ports, query, options && { ...options, signal: this.#ports.signalOf(options.signal) });
   }
 
   async embedQuery(text: string, options: { signal?: AbortSignal } = {}): Promise<Float32Array | undefined> {

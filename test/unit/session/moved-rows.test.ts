@@ -318,15 +318,7 @@ test("a message may have a vector only of the embedder of its session", () => {
   const home = newStore();
   home.session("s", SMALL).appendAll(talk(12));
   const path = exported(home);
-  const lines = readFileSync(path, "utf8").split("\n").slice(0, -2);
-  const changed = (values: object): void => {
-    const body = lines.map((line) => {
-      const { table, row } = JSON.parse(line);
-      return `${table === "messages" && row.seq === 3 ? JSON.stringify({ table, row: { ...row, ...values } }) : line}\n`;
-    });
-    const sha256 = createHash("sha256").update(body.join("")).digest("hex");
-    writeFileSync(path, `${body.join("")}${JSON.stringify({ end: "coppice-rows", sha256 })}\n`);
-  };
+  const changed = rowChanger(path, ({ table, row }) => table === "messages" && row.seq === 3);
   const away = newStore();
   for (const embedderId of ["other", null]) {
     changed({ embedderId });
@@ -407,3 +399,33 @@ test("bytes of a row that are no text, such as a very deep list, are refused", (
     expect(() => rowOfText(`{"table":"items","row":{"value":{"base64":${bytes}}}}`)).toThrow(isInvalid);
   }
 });
+
+test("a row of the log that was taken back is refused if it has other values than the log", () => {
+  const home = newStore();
+  const session = home.session("s", SMALL);
+  session.appendAll(talk(60));
+  session.rewind({ toSeq: 29 });
+  const path = exported(home);
+  const changed = rowChanger(path, ({ table }) => table === "undoneUnions");
+  const away = newStore();
+  for (const values of [{ kind: "st\ud800rt" }, { level: "theme" }, { members: "[1" }, { members: "\ud800" }]) {
+    changed(values);
+    expect(away.importRows(path)).toMatchObject([{ outcome: "refused", error: { code: "ROWS_INVALID" } }]);
+  }
+  changed({});
+  expect(away.importRows(path)).toMatchObject([{ outcome: "new" }]);
+});
+
+type FileRow = { table: string; row: Record<string, unknown> };
+
+/** Returns a function that writes a file of rows again, with other values in the first row that is chosen. */
+function rowChanger(path: string, isChosen: (row: FileRow) => boolean): (values: object) => void {
+  const lines = readFileSync(path, "utf8").split("\n").slice(0, -2);
+  const at = lines.findIndex((line) => isChosen(JSON.parse(line)));
+  return (values) => {
+    const { table, row } = JSON.parse(lines[at]!) as FileRow;
+    const body = lines.with(at, JSON.stringify({ table, row: { ...row, ...values } })).map((line) => `${line}\n`);
+    const sha256 = createHash("sha256").update(body.join("")).digest("hex");
+    writeFileSync(path, `${body.join("")}${JSON.stringify({ end: "coppice-rows", sha256 })}\n`);
+  };
+}

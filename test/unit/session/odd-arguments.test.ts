@@ -98,6 +98,10 @@ test("a busy timeout of -0 is one of 0", () => {
   expect(() => openStore(":memory:", { busyTimeoutMs: -0 }).close()).not.toThrow();
 });
 
+test("options of a recall that are null are refused", async () => {
+  expect(await codeOf(() => temporaryStore().recall("the gate", null as never))).toBe("OPTION_INVALID");
+});
+
 test("a vector that is null is refused", async () => {
   const store = openStore(":memory:", { embedder: { ...hashingEmbedder, embed: () => null as never } });
   expect(await codeOf(() => store.session("s").append({ role: "user", content: "x" }))).toBe("VECTOR_INVALID");
