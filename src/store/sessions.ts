@@ -401,8 +401,12 @@ export class SessionRepository extends Repository {
     const ids = rows.flatMap(({ id, isFork }) =>
       isFork === 1 ? this.#paths.of(id).map(({ sessionId }) => sessionId) : [id],
     );
-    this.#openings.all({ ids: JSON.stringify([...new Set(ids)]) });
+    const first = this.#openings.all({ ids: JSON.stringify([...new Set(ids)]) });
     return rows.map((row) => {
+      const isOpening = (message: RowOf<typeof MESSAGE>): boolean =>
+        message.sessionId === row.id && message.role === "user" && message.text !== "";
+      // SQLite computes `text`, and cannot if the schema is damaged.
+      if (row.opening === null && first.some(isOpening)) throw new SyntaxError(`the opening of ${row.id} is not found`);
       if (row.supersededAtMs !== null)
         throw new SyntaxError(`session ${row.id} is a branch, but is in no index of branches`);
       if (row.messageCount + row.forgottenCount < row.seqEnd) {
