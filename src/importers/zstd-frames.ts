@@ -55,7 +55,7 @@ export class ZstdFrames {
       if (header.length === 8) this.#next(header.readUInt32LE(4));
       return 0;
     }
-    // What is no frame is skipped, because the decompressor refuses it.
+    // The decompressor refuses everything else, so it is not followed.
     if (magic !== MAGIC) this.#next(Number.POSITIVE_INFINITY);
     if (header.length < 5) return 0;
     const flags = header[4]!;

@@ -15,8 +15,8 @@ const SUM = "count(*) || ' ' || coalesce(sum((id * 31) % 1000003), 0)";
  * Compares indexes with the rows of their tables, so that no list lacks a row, and no row is found by the key of another. SQLite's
  * `integrity_check` of a table does the same, and also reads every long value.
  *
- * It reads each index and its table, at about 0.5 µs a row. So large tables are only compared before all of a session moves. Each
- * index is compared once: what is damaged later is noticed when the store is opened again.
+ * It reads the whole index and all rows. So large tables are compared only before an export or a push. Each index is compared once:
+ * what is damaged later is noticed when the store is opened again.
  */
 export class IndexCheck {
   readonly #client: Database.Database;

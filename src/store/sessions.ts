@@ -333,7 +333,7 @@ export class SessionRepository extends Repository {
     return this.#idsWhere(isBranch, sessions.supersededAtMs, sessions.id);
   }
 
-  /** Those that `undo` can bring back are last, the next one at the end. @throws {SyntaxError} if one is missing or damaged. */
+  /** Branches that `undo` can bring back come last, with the next one at the end. @throws {SyntaxError} if one is missing or damaged. */
   branches(parentSessionId: string): Branch[] {
     this.assertWhole();
     return this.#branches(parentSessionId).map((row) => {

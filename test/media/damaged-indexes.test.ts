@@ -295,6 +295,29 @@ test("a message whose text reads as NULL is damage, though SQLite finds none", (
   expect(damaged.resume("b").messages()).toHaveLength(41);
 });
 
+test("a subject whose messages are all gone is not shown as empty", () => {
+  const undamaged = openedStore(whole, { readonly: true, clock: tickingClock() });
+  const { subject } = undamaged.subjects()[0]!;
+  const store = damagedStore((path) =>
+    inDatabase(path, (database) => {
+      database.pragma("foreign_keys = OFF");
+      database.exec("DELETE FROM messages");
+    }),
+  );
+  expect(() => store.expand(subject)).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+});
+
+test("a schema in which SQLite cannot compute texts hides no opening", () => {
+  const store = damagedStore((path) =>
+    inDatabase(path, (database) => {
+      database.unsafeMode(true);
+      database.pragma("writable_schema = ON");
+      database.exec("UPDATE sqlite_master SET sql = replace(sql, 'json_valid(parts)', 'json_valid(pabts)')");
+    }),
+  );
+  expect(() => store.resume("a").info()).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+});
+
 describe("a row that is gone, or whose content is damaged", () => {
   /** A store with a step of a call and its result, a long string, and items. */
   function storeWith(damage: (path: string) => void): Store {

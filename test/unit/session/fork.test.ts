@@ -391,6 +391,17 @@ test.each([
   );
 });
 
+test("a fork does not add up the tokens of a damaged message that it shares", () => {
+  const path = temporaryPath();
+  const store = openedStore(path);
+  const session = store.session("s", SMALL);
+  talk(session, 0, 30);
+  session.fork({ toSeq: 19, id: "f" });
+  store.close();
+  inDatabase(path, (database) => database.exec("UPDATE messages SET token_count = token_count + 1 WHERE seq = 3"));
+  expect(() => openedStore(path).resume("f").roots()).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+});
+
 test("a fork does not show the opening of what it shares if that is damaged", () => {
   const path = temporaryPath();
   const store = openedStore(path);
