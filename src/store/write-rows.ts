@@ -113,6 +113,7 @@ class SessionWriter {
   #parentId: string | null = null;
   #known: Known | undefined;
   #newestBefore = 0;
+  #newestOfFirstBlock = 0;
 
   constructor(repositories: Repositories, terms: WriteRowsTerms) {
     this.#repositories = repositories;
@@ -191,6 +192,7 @@ class SessionWriter {
     this.#origin = origin;
     this.#newestBefore = sequences.newest();
     this.#takeBlock();
+    this.#newestOfFirstBlock = idBlockOf(this.#repositories).newestOfFirst;
   }
 
   /** The store's own ids must be the highest, and no other store may give them. */
@@ -307,7 +309,7 @@ class SessionWriter {
 
   /** Ids of block 0 may be those of another message that was forgotten here. */
   #assertFree(id: number): void {
-    if (this.#known !== undefined || blockOf(id) > 0 || id > idBlockOf(this.#repositories).newestOfFirst) return;
+    if (this.#known !== undefined || blockOf(id) > 0 || id > this.#newestOfFirstBlock) return;
     if (this.#origin.storeId !== null && this.#origin.storeId === storeIdOf(this.#repositories)) return;
     const { messages } = this.#repositories;
     const holder = messages.stepOf(id)?.sessionId ?? null;
@@ -393,15 +395,18 @@ class SessionWriter {
     if (what !== undefined) throw new StoreError("SESSION_DIVERGED", { sessionId: this.#sessionId, what });
   }
 
-  /** What SQLite's constraints do not: checksums, digests, and that no message is missing. */
+  /** What SQLite's constraints do not: checksums, digests, vectors of the local embedder, and that no message is missing. */
   #check(came: Known): void {
     const { messages, sessions, summaries } = this.#repositories;
+    const { localEmbedder } = this.#terms;
     try {
       for (const id of [this.#sessionId, ...sessions.branchIds(this.#sessionId)]) {
         sessions.byId(id);
         let count = 0;
-        for (const { message, digest } of messages.each(id, invalid)) {
+        for (const { message, digest, isSealed } of messages.each(id, invalid)) {
           if (!digestOf(message).equals(digest)) invalid(`message ${message.id} is not what was appended`);
+          if (isSealed && localEmbedder !== undefined && messages.rightVector(message, localEmbedder) !== undefined)
+            invalid(otherVector(message.id));
           count += 1;
         }
         if (id === this.#sessionId && count !== came.path.size) invalid(`session "${id}" lacks messages`);
@@ -427,7 +432,7 @@ class SessionWriter {
         const vector = localEmbedder.embed(text);
         const embedding = vector === undefined ? undefined : encodeEmbedding(vector);
         if (embedding === undefined || crc32(embedding) !== vectorless.get(id)) {
-          invalid(`the embedder makes another vector of message ${id} here`);
+          invalid(otherVector(id));
         }
         messages.setVector({ id, embedderId: localEmbedder.id, embedding });
       }
@@ -460,6 +465,10 @@ class SessionWriter {
       }
     });
   }
+}
+
+function otherVector(messageId: number): string {
+  return `the embedder makes another vector of message ${messageId} here`;
 }
 
 function invalid(reason: string): never {

@@ -332,6 +332,25 @@ test("a message may have a vector only of the embedder of its session", () => {
   expectSound(away);
 });
 
+test("a message may have only the vector that the embedder makes of its text", () => {
+  const home = newStore();
+  home.session("s", SMALL).appendAll(talk(12));
+  const path = exported(home);
+  const rows = readFileSync(path, "utf8")
+    .split("\n")
+    .slice(0, -2)
+    .map((line) => JSON.parse(line) as FileRow);
+  const { row: other } = rows.find(({ table, row }) => table === "messages" && row.seq === 8)!;
+  const changed = rowChanger(path, ({ table, row }) => table === "messages" && row.seq === 3);
+  const away = newStore();
+  changed({ embedding: other.embedding });
+  expect(away.importRows(path)).toMatchObject([{ outcome: "refused", error: { code: "ROWS_INVALID" } }]);
+  expect(away.sessions()).toEqual([]);
+  changed({});
+  expect(away.importRows(path)).toMatchObject([{ outcome: "new" }]);
+  expectSound(away);
+});
+
 test("a child comes before its parent, and finds it later", () => {
   const [home, away] = [withOwnIds(newStore()), newStore()];
   home.session("parent").appendAll(talk(4));
