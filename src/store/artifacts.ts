@@ -6,7 +6,7 @@ import { ARTIFACT_CHARS_MIN } from "../core/limits.ts";
 import type { JsonValue, Part } from "../core/message.ts";
 import { Repository } from "./repository.ts";
 import { artifacts, messageArtifacts } from "./schema.ts";
-import { columns, type RowOf } from "./statement.ts";
+import { columns, type InsertOf, type RowOf } from "./statement.ts";
 
 const ARTIFACT = columns(artifacts);
 const LINK = columns(messageArtifacts);
@@ -24,7 +24,7 @@ export class ArtifactRepository extends Repository {
   // Appends and reads of long messages run these.
   readonly #insert = this.statement<Omit<RowOf<typeof ARTIFACT>, "compressed"> & { compressed: 0 | 1 }>`
     ${ARTIFACT.insert()} ON CONFLICT DO NOTHING`;
-  readonly #link = this.statement<RowOf<typeof LINK>>`${LINK.insert()}`;
+  readonly #link = this.statement<InsertOf<typeof LINK>>`${LINK.insert()}`;
   readonly #ofMessage = this.statement<[messageId: number], Artifact>`
     SELECT l.pointer, ${ARTIFACT.of("a")} FROM message_artifacts l JOIN artifacts a ON a.sha256 = l.sha256
     WHERE l.message_id = ?`;

@@ -1,6 +1,8 @@
-import { sql } from "drizzle-orm";
 import { Repository } from "./repository.ts";
 import { discardedCosts } from "./schema.ts";
+import { columns, type InsertOf, type RowOf } from "./statement.ts";
+
+const COSTS = columns(discardedCosts);
 
 /** The cost of model calls as the service reports it. NULL means that it reports nothing. */
 export interface Costs {
@@ -13,22 +15,20 @@ export interface Costs {
 export const NO_COSTS: Costs = { inputTokens: null, outputTokens: null, costUsd: null };
 
 export class CostRepository extends Repository {
+  readonly #of = this.statement<[sessionId: string, summarizerId: string], RowOf<typeof COSTS>>`
+    SELECT ${COSTS} FROM discarded_costs WHERE session_id = ? AND summarizer_id = ?`.get;
+  readonly #put = this.statement<InsertOf<typeof COSTS>>`${COSTS.upsert()}`.run;
+
   discard(sessionId: string, summarizerId: string, costs: { [C in keyof Costs]?: Costs[C] | undefined }): void {
     const { inputTokens, outputTokens, costUsd } = costs;
     if (inputTokens == null && outputTokens == null && costUsd == null) return;
-    const total = discardedCosts;
-    this.orm
-      .insert(total)
-      .values({ sessionId, summarizerId, inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0, costUsd })
-      .onConflictDoUpdate({
-        target: [total.sessionId, total.summarizerId],
-        set: {
-          inputTokens: sql`${total.inputTokens} + excluded.input_tokens`,
-          outputTokens: sql`${total.outputTokens} + excluded.output_tokens`,
-          // An unknown price leaves the known sum as it is.
-          costUsd: sql`coalesce(${total.costUsd} + excluded.cost_usd, ${total.costUsd}, excluded.cost_usd)`,
-        },
-      })
-      .run();
+    const before = this.#of(sessionId, summarizerId);
+    this.#put({
+      ...{ sessionId, summarizerId },
+      inputTokens: (before?.inputTokens ?? 0) + (inputTokens ?? 0),
+      outputTokens: (before?.outputTokens ?? 0) + (outputTokens ?? 0),
+      // An unknown price leaves the known sum as it is.
+      costUsd: costUsd == null ? (before?.costUsd ?? null) : (before?.costUsd ?? 0) + costUsd,
+    });
   }
 }

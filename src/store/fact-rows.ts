@@ -5,6 +5,7 @@ import { GENERATION_NOW, type GenerationRow, vectorNow } from "./generations.ts"
 import type { StoreDatabase } from "./open.ts";
 import { type RawValues, Repository, rawInsert, rawRows } from "./repository.ts";
 import * as schema from "./schema.ts";
+import { columns } from "./statement.ts";
 
 /** A value as SQLite has it, of one that drizzle decodes. */
 type RawValue<V> = V extends null | number | string | Buffer
@@ -30,22 +31,24 @@ export interface RowsOrigin {
   tombstoneKey: string | null;
 }
 
+const SESSION = columns(schema.sessions);
+
 /** The tables whose rows move with a session, and the columns that each store sets by itself. */
 export const FACT_TABLES = {
   sessions: { table: schema.sessions, own: ["frontierVersion"] },
   messages: { table: schema.messages, own: ["parentId", "text"] },
   artifacts: { table: schema.artifacts, own: [] },
-  messageArtifacts: { table: schema.messageArtifacts, own: [] },
-  forgottenMessages: { table: schema.forgottenMessages, own: [] },
+  messageArtifacts: { table: schema.messageArtifacts, own: ["checksum"] },
+  forgottenMessages: { table: schema.forgottenMessages, own: ["checksum"] },
   pendingVectors: { table: schema.pendingVectors, own: ["claimant", "claimedUntilMs"] },
   unions: { table: schema.unions, own: ["generation", "checksum"] },
   undoneUnions: { table: schema.undoneUnions, own: ["generation", "checksum"] },
-  frontierMoves: { table: schema.frontierMoves, own: [] },
+  frontierMoves: { table: schema.frontierMoves, own: ["checksum"] },
   summaries: { table: schema.summaries, own: [] },
-  discardedCosts: { table: schema.discardedCosts, own: [] },
+  discardedCosts: { table: schema.discardedCosts, own: ["checksum"] },
   entries: { table: schema.entries, own: [] },
   items: { table: schema.items, own: ["id"] },
-  tombstones: { table: schema.tombstones, own: [] },
+  tombstones: { table: schema.tombstones, own: ["checksum"] },
 } as const satisfies Record<string, { table: SQLiteTable; own: readonly string[] }>;
 
 type Raw<T extends keyof typeof FACT_TABLES> = RawRow<
@@ -140,7 +143,7 @@ export class FactRowRepository extends Repository {
   }
 
   /** Overwrites the session, if there is one, so that its children keep it. */
-  putSession(row: RawValues): void {
+  putSession({ checksum: _, ...row }: RawValues): void {
     rawInsert(this.#database, schema.sessions, "overwrite")(row);
   }
 
@@ -203,6 +206,7 @@ export class FactRowRepository extends Repository {
       const { table, own } = FACT_TABLES[name as keyof typeof CONDITIONS];
       for (const row of rawRows(this.#database, table, condition, { id: sessionId, ...from, generationStart })) {
         if (name === "messages") this.#useVectorNow(row, embedderId);
+        if (name === "sessions" && row.checksum !== null) SESSION.sealForAll(row);
         if (name === "artifacts") {
           assertSound(row);
           artifacts.add(row.sha256);

@@ -15,21 +15,16 @@ const CHECKPOINTS_KEPT = 4;
 const MOVE = columns(frontierMoves);
 const CHECKPOINT = columns(themeCheckpoints).without("id");
 
-export type FrontierMoveRow = RowOf<typeof MOVE>;
+export type FrontierMove = InsertOf<typeof MOVE>;
 
 /** Where frontiers stood, and checkpoints of themes. Rewinds read them. */
 export class FrontierMoveRepository extends Repository {
   // Moves of the frontier and rewinds run these.
-  readonly #put = this.statement<FrontierMoveRow>`
-    INSERT INTO frontier_moves (session_id, seq_end, graduated_seq, evicted_seq, log_position)
-    VALUES (@sessionId, @seqEnd, @graduatedSeq, @evictedSeq, @logPosition)
-    ON CONFLICT DO UPDATE SET graduated_seq = excluded.graduated_seq, evicted_seq = excluded.evicted_seq,
-      log_position = excluded.log_position`;
-  /** Sessions of older versions have moved before their moves were noted. They get no such row. */
-  readonly #putFirst = this.statement<[sessionId: string]>`
-    INSERT INTO frontier_moves SELECT id, 0, 0, 0, 0 FROM sessions WHERE id = ? AND graduated_seq = 0
-    ON CONFLICT DO NOTHING`;
-  readonly #at = this.statement<[sessionId: string, seqEnd: number, position: number], FrontierMoveRow>`
+  readonly #put = this.statement<FrontierMove>`${MOVE.upsert()}`;
+  readonly #putFirst = this.statement<FrontierMove>`${MOVE.insert()} ON CONFLICT DO NOTHING`;
+  readonly #hasMoved = this.statement<[sessionId: string], number>`
+    SELECT 1 FROM sessions WHERE id = ? AND graduated_seq > 0`.pluck();
+  readonly #at = this.statement<[sessionId: string, seqEnd: number, position: number], FrontierMove>`
     SELECT ${MOVE} FROM frontier_moves WHERE session_id = ? AND seq_end <= ? AND log_position <= ?
     ORDER BY seq_end DESC LIMIT 1`;
   readonly #deleteMoves = this.statement<[sessionId: string, seqEnd: number]>`
@@ -57,7 +52,7 @@ export class FrontierMoveRepository extends Repository {
   }
 
   /** The newest move when a session had at most this many messages; undefined if it was not noted. */
-  at(sessionId: string, seqEnd: number): FrontierMoveRow | undefined {
+  at(sessionId: string, seqEnd: number): FrontierMove | undefined {
     // A fork may have moved before its first message, and what it shares after the fork began.
     for (const { sessionId: id, seqFirst, seqLast, logPosition } of this.#paths.of(sessionId).toReversed()) {
       if (seqFirst > seqEnd) continue;
@@ -67,9 +62,12 @@ export class FrontierMoveRepository extends Repository {
     return undefined;
   }
 
-  note(move: FrontierMoveRow): void {
-    this.#putFirst.run(move.sessionId);
-    this.#put.run(move);
+  note(move: FrontierMove): void {
+    const { sessionId } = move;
+    // Sessions of older versions have moved before their moves were noted. They get no such row.
+    if (this.#hasMoved.get(sessionId) === undefined)
+      this.#putFirst.run({ sessionId, seqEnd: 0, graduatedSeq: 0, evictedSeq: 0, logPosition: 0 });
+    this.#put.run({ ...move });
   }
 
   /** True if a move past these seqs is due for a checkpoint. */

@@ -21,7 +21,7 @@ import { type PathRepository, piecesIn } from "./paths.ts";
 import { Repository } from "./repository.ts";
 import { assertOnce, assertRising } from "./rising.ts";
 import { forgottenMessages, messages } from "./schema.ts";
-import { columns, isAnyOf, type RowOf } from "./statement.ts";
+import { columns, type InsertOf, isAnyOf, type RowOf } from "./statement.ts";
 
 const EACH_PAGE = 500;
 
@@ -96,6 +96,7 @@ type GraduatingRow = RowOf<typeof GRADUATING> & { embedding: Buffer | null };
 const WINDOW = columns(messages, "seq", "stepId", "tokenCount");
 const PLACES = columns(messages, "id", "stepId");
 const KEYS = columns(messages, "id", "seq", "digest");
+const FORGOTTEN = columns(forgottenMessages);
 
 type IdAndSeq = { id: number; seq: number };
 type InsertedRow = Record<Exclude<keyof typeof messages.$inferSelect, "checksum">, string | number | Buffer | null>;
@@ -225,6 +226,7 @@ export class MessageRepository extends Repository {
     FROM sessions s JOIN forgotten_messages f ON f.session_id = s.id
     WHERE s.parent_session_id = @sessionId AND s.superseded_at_ms IS NOT NULL AND f.seq BETWEEN @seqFirst AND @seqLast
     GROUP BY f.seq`.all;
+  readonly #addForgotten = this.statement<InsertOf<typeof FORGOTTEN>>`${FORGOTTEN.insert()}`.run;
   // Without the plus, SQLite would read all messages of the session.
   /** Makes each message of these steps that the session holds its own parent. */
   readonly #leaveForest = this.statement<[stepIds: string, sessionId: string]>`
@@ -455,10 +457,7 @@ export class MessageRepository extends Repository {
     const seqFirst = this.nextSeq({ sessionId });
     const rows = this.#forgottenOfBranches({ sessionId, seqFirst, seqLast });
     if (rows.length === 0 || rows.length <= seqLast - seqFirst) return;
-    this.orm
-      .insert(forgottenMessages)
-      .values(rows.map((row) => ({ ...row, sessionId })))
-      .run();
+    for (const row of rows) this.#addForgotten({ ...row, sessionId });
   }
 
   /** Moves a message to another session, where it has the same seq. */
@@ -765,14 +764,10 @@ export class MessageRepository extends Repository {
   forget(sessionId: string, ids: readonly number[], forgottenAtMs: number): void {
     const isGiven = isAnyOf(messages.id, ids);
     const given = this.orm
-      .select({
-        sessionId: messages.sessionId,
-        seq: messages.seq,
-        forgottenAtMs: sql<number>`${forgottenAtMs}`.as("forgotten_at_ms"),
-      })
+      .select({ seq: messages.seq })
       .from(messages)
       .where(and(eq(messages.sessionId, sessionId), isGiven));
-    this.orm.insert(forgottenMessages).select(given).run();
+    for (const { seq } of given.all()) this.#addForgotten({ sessionId, seq, forgottenAtMs });
     this.orm
       .delete(messages)
       .where(and(eq(messages.sessionId, sessionId), isGiven))

@@ -85,10 +85,9 @@ export class PushedRowRepository extends Repository {
   }
 
   /** Which long strings the messages of a session and its branches have. */
-  artifactsOf(sessionId: string): Iterable<FactTables["messageArtifacts"]> {
+  *artifactsOf(sessionId: string): Generator<FactTables["messageArtifacts"]> {
     const condition = `WHERE message_id IN (SELECT id FROM messages WHERE ${OWN}) ORDER BY message_id, pointer`;
-    return rawRows(this.#database, messageArtifacts, condition, { id: sessionId }) as Iterable<
-      FactTables["messageArtifacts"]
-    >;
+    for (const { checksum: _, ...row } of rawRows(this.#database, messageArtifacts, condition, { id: sessionId }))
+      yield row as FactTables["messageArtifacts"];
   }
 }

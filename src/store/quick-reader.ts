@@ -39,11 +39,16 @@ interface HeldPart {
 
 /** The columns that checksums cover, by their names in schema.ts and in that order. The schema's own list takes long to load. */
 export const QUICK_COLUMNS = {
-  sessions: "createdAtMs externalId forkSeq id metadata project settings source title",
+  sessions:
+    "createdAtMs evictedSeq externalId forkSeq graduatedSeq id metadata parentSessionId project rewindNumber settings source supersededAtMs title",
   messages:
     "createdAtMs digest externalId id metadata name parts pinned role seq sessionId stepId text tokenCount tokenCounter turnSeq",
   clusters:
     "atMsLast centroidSum label logPosition messageCount rootId seqFirst seqLast sessionId speakers stepCount tokenCount turnLast vectorCount",
+};
+/** Those that checksums of an older version cover. */
+export const QUICK_COLUMNS_BEFORE: Readonly<Record<string, string>> = {
+  sessions: "createdAtMs externalId forkSeq id metadata project settings source title",
 };
 /** The columns whose names are not those of the schema in snake case. */
 const OTHER_NAMES: Readonly<Record<string, string>> = { atMsLast: "last_at_ms" };
@@ -65,8 +70,8 @@ function intact<Row extends { checksum: number | null }>(
   table: keyof typeof QUICK_COLUMNS,
   rows: readonly Row[],
 ): Row[] {
-  const keys = QUICK_COLUMNS[table].split(" ");
-  return rows.filter((row) => row.checksum === null || row.checksum === checksumOf(row, keys));
+  const lists = [QUICK_COLUMNS[table], QUICK_COLUMNS_BEFORE[table] ?? []].flat().map((keys) => keys.split(" "));
+  return rows.filter((row) => row.checksum === null || lists.some((keys) => row.checksum === checksumOf(row, keys)));
 }
 
 const MESSAGE = wholeRow("messages", "m");

@@ -63,7 +63,8 @@ export function* rawRows(
 }
 
 /**
- * Returns a function that writes a row as `rawRows` gives it, with its checksum, and returns how many rows were written.
+ * Returns a function that writes a row as `rawRows` gives it, and returns how many rows were written. A row that lacks its
+ * checksum gets one.
  *
  * @param existing  What happens if the row is there: `fail` throws, `skip` writes nothing.
  */
@@ -75,7 +76,11 @@ export function rawInsert(
   const whole = columns(table);
   const sql = String(existing === "overwrite" ? whole.upsert() : whole.insert());
   const insert = statement<[RawValues]>`${existing === "skip" ? `${sql} ON CONFLICT DO NOTHING` : sql}`;
-  return (row) => insert.run(row).changes;
+  return (row) => {
+    const sealed = { ...row };
+    if (sealed.checksum === undefined) whole.seal(sealed);
+    return insert.run(sealed).changes;
+  };
 }
 
 /** Describes each row of a table whose checksum is wrong. */
@@ -90,15 +95,20 @@ export function damagedRows({ statement }: StoreDatabase, table: SQLiteTable): s
   return damages;
 }
 
-/** Writes checksums for rows of a session that an older version has written. Check the rows before. */
-export function sealOldRows({ statement }: StoreDatabase, table: SQLiteTable, sessionId: string): void {
+/** Writes checksums for rows that an older version has written. Check the rows before. @param condition  SQL with `values`. */
+export function sealOldRows(
+  { statement }: StoreDatabase,
+  table: SQLiteTable,
+  condition: string,
+  ...values: readonly string[]
+): void {
   const whole = columns(table);
   const name = getTableName(table);
-  const rows = statement<[string], Record<string, unknown>>`
-    SELECT rowid, ${String(whole)} FROM ${name} WHERE session_id = ? AND checksum IS NULL`;
+  const rows = statement<string[], Record<string, unknown>>`
+    SELECT rowid, ${String(whole)} FROM ${name} WHERE ${condition} AND checksum IS NULL`;
   const write = statement<{ rowid: number; checksum: number }>`
     UPDATE ${name} SET checksum = @checksum WHERE rowid = @rowid`;
-  for (const row of rows.all(sessionId)) {
+  for (const row of rows.all(...values)) {
     whole.seal(row);
     write.run(row as { rowid: number; checksum: number });
   }

@@ -193,6 +193,7 @@ export const forgottenMessages = sqliteTable(
     sessionId: sessionId(),
     seq: integer("seq").notNull(),
     forgottenAtMs: integer("forgotten_at_ms").notNull(),
+    checksum: checksum(),
   },
   (t) => [primaryKey({ columns: [t.sessionId, t.seq] })],
 );
@@ -243,6 +244,7 @@ export const messageArtifacts = sqliteTable(
     sha256: text("sha256")
       .notNull()
       .references(() => artifacts.sha256),
+    checksum: checksum(),
   },
   (t) => [primaryKey({ columns: [t.messageId, t.pointer] }), index("message_artifacts_by_sha256").on(t.sha256)],
 );
@@ -340,6 +342,7 @@ export const frontierMoves = sqliteTable(
     graduatedSeq: integer("graduated_seq").notNull(),
     evictedSeq: integer("evicted_seq").notNull(),
     logPosition: integer("log_position").notNull(),
+    checksum: checksum(),
   },
   (t) => [primaryKey({ columns: [t.sessionId, t.seqEnd] })],
 );
@@ -506,6 +509,7 @@ export const discardedCosts = sqliteTable(
     inputTokens: integer("input_tokens").notNull(),
     outputTokens: integer("output_tokens").notNull(),
     costUsd: real("cost_usd"),
+    checksum: checksum(),
   },
   (t) => [primaryKey({ columns: [t.sessionId, t.summarizerId] })],
 );
@@ -534,6 +538,7 @@ export const tombstones = sqliteTable(
     // NULL in rows about the whole session.
     messageId: integer("message_id"),
     forgottenAtMs: integer("forgotten_at_ms").notNull(),
+    checksum: checksum(),
   },
   (t) => [
     index("tombstones_by_session").on(t.sessionDigest),
@@ -593,14 +598,15 @@ export const items = sqliteTable(
 export const storeSettings = sqliteTable("store_settings", {
   name: text("name").primaryKey(),
   value: json("value").notNull(),
+  checksum: checksum(),
 });
 
 /**
- * The tables whose rows have checksums, with the columns that are not covered because they change. A later version must
- * add its new columns, because the checksums of older rows do not cover them.
+ * The tables whose rows have checksums, with the columns that are not covered because they often change. A later version
+ * must add its new columns, because the checksums of older rows do not cover them.
  */
 export const UNSEALED: ReadonlyMap<SQLiteTable, readonly string[]> = new Map<SQLiteTable, readonly string[]>([
-  [sessions, ["parentSessionId", "graduatedSeq", "evictedSeq", "frontierVersion", "supersededAtMs", "rewindNumber"]],
+  [sessions, ["frontierVersion"]],
   [messages, ["parentId", "embedding", "embedderId", "storedText"]],
   [unions, []],
   [undoneUnions, []],
@@ -610,5 +616,16 @@ export const UNSEALED: ReadonlyMap<SQLiteTable, readonly string[]> = new Map<SQL
   [entries, ["id"]],
   [items, ["id"]],
   [themeCheckpoints, ["id"]],
+  [forgottenMessages, ["sessionId"]],
+  [messageArtifacts, []],
+  [frontierMoves, []],
+  [discardedCosts, []],
+  [tombstones, []],
+  [storeSettings, []],
   [summaries, ["rootId", "logPosition", "claimedUntilMs", "shownFrom", "shownUntil"]],
+]);
+
+/** The columns that checksums of an older version do not cover. Such a checksum is right, too. Rows move between stores with it. */
+export const UNSEALED_BEFORE: ReadonlyMap<SQLiteTable, readonly string[]> = new Map<SQLiteTable, readonly string[]>([
+  [sessions, ["parentSessionId", "graduatedSeq", "evictedSeq", "frontierVersion", "supersededAtMs", "rewindNumber"]],
 ]);

@@ -141,8 +141,12 @@ export class SessionRepository extends Repository {
   readonly unchecked = this.statement<[id: string], Omit<SessionRow, "checksum">>`
     SELECT ${SESSION.without("checksum")} FROM sessions WHERE id = ?`.get;
   readonly #seal = this.sealing(sessions);
-  readonly moveFrontier = this.statement<[graduatedSeq: number, evictedSeq: number, id: string]>`
+  readonly #raw = this.statement<[id: string], Record<string, unknown>>`
+    SELECT ${String(SESSION)} FROM sessions WHERE id = ?`.get;
+  readonly #moveFrontier = this.statement<[graduatedSeq: number, evictedSeq: number, id: string]>`
     UPDATE sessions SET graduated_seq = ?, evicted_seq = ?, frontier_version = frontier_version + 1 WHERE id = ?`.run;
+  readonly #children = this.statement<[id: string], string>`
+    SELECT id FROM sessions WHERE parent_session_id = ?`.pluck().all;
   readonly #lastRewind = this.statement<[id: string], number>`
     SELECT coalesce(max(rewind_number), 0) FROM sessions WHERE parent_session_id = ?`.pluck();
   /** The branch that `undo` takes back next. */
@@ -211,10 +215,10 @@ export class SessionRepository extends Repository {
     SELECT m.id, m.seq, ${columns(sessions, "forkSeq").of("s")}, s.id AS branchId, s.rewind_number IS NOT NULL AS isUndoable, m.digest
     FROM sessions s JOIN messages m ON m.session_id = s.id
     WHERE s.parent_session_id = ? AND s.superseded_at_ms IS NOT NULL AND m.external_id = ? LIMIT 1`.get;
-  /** Keeps `undo` from taking back what a session superseded after a seq. */
-  readonly endUndoAfter = this.statement<[id: string, seq: number]>`
-    UPDATE sessions SET rewind_number = NULL WHERE parent_session_id = ? AND fork_seq > ? AND rewind_number IS NOT NULL`
-    .run;
+  readonly #undoableAfter = this.statement<[id: string, seq: number], string>`
+    SELECT id FROM sessions WHERE parent_session_id = ? AND fork_seq > ? AND rewind_number IS NOT NULL`.pluck().all;
+  readonly #endUndo = this.statement<[ids: string]>`
+    UPDATE sessions SET rewind_number = NULL WHERE id IN (SELECT value FROM json_each(?))`.run;
   /** The superseded messages of a session that have no external id, by seq. */
   readonly supersededAt = this.statement<[id: string, seq: number], { id: number; seq: number; digest: Buffer }>`
     SELECT m.id, m.seq, m.digest FROM sessions s JOIN messages m ON m.session_id = s.id
@@ -272,14 +276,38 @@ export class SessionRepository extends Repository {
     return this.#pageIds({ ...page, project: project ?? null, id: null, offset: 0 });
   }
 
+  /** Makes the checksum of an older version cover what that of this version does. */
+  renewChecksum(id: string): void {
+    this.#change([id], () => {});
+  }
+
+  moveFrontier(graduatedSeq: number, evictedSeq: number, id: string): void {
+    this.#change([id], () => this.#moveFrontier(graduatedSeq, evictedSeq, id));
+  }
+
+  /** Keeps `undo` from taking back what a session superseded after a seq. */
+  endUndoAfter(id: string, seq: number): void {
+    const branchIds = this.#undoableAfter(id, seq);
+    this.#change(branchIds, () => this.#endUndo(JSON.stringify(branchIds)));
+  }
+
   setSettings(id: string, settings: SessionSettings): void {
-    this.orm.update(sessions).set({ settings }).where(eq(sessions.id, id)).run();
-    this.#seal(id);
+    this.#change([id], () => this.orm.update(sessions).set({ settings }).where(eq(sessions.id, id)).run());
+  }
+
+  /** Changes sessions and their checksums. A damaged row stays damaged. */
+  #change(ids: readonly string[], change: () => void): void {
+    const sound = ids.filter((id) => {
+      const row = this.#raw(id);
+      return row !== undefined && SESSION.damageOf(row) === undefined;
+    });
+    change();
+    for (const id of sound) this.#seal(id);
   }
 
   /** Deletes a session and everything in it. Its forks stay, without a parent. */
   delete(id: string): void {
-    this.orm.delete(sessions).where(eq(sessions.id, id)).run();
+    this.#change(this.#children(id), () => this.orm.delete(sessions).where(eq(sessions.id, id)).run());
   }
 
   /** Makes every process reload the session, or all sessions if there is no id. */
@@ -294,22 +322,17 @@ export class SessionRepository extends Repository {
   /** Sets values that are NULL. A fork without a parent lost it, and gets no other one: what it shares is checked against it. */
   complete(id: string, title: string | null, project: string | null, parentSessionId: string | null): void {
     for (const branchId of this.branchIds(id)) this.complete(branchId, null, project, null);
-    this.orm
-      .update(sessions)
-      .set({
-        title: sql`coalesce(${sessions.title}, ${title})`,
-        project: sql`coalesce(${sessions.project}, ${project})`,
-        parentSessionId: sql`coalesce(${sessions.parentSessionId},
-          CASE WHEN ${sessions.id} NOT IN (SELECT session_id FROM shared_pasts) THEN ${parentSessionId} END)`,
-      })
-      .where(eq(sessions.id, id))
-      .run();
-    this.#seal(id);
+    const values = {
+      title: sql`coalesce(${sessions.title}, ${title})`,
+      project: sql`coalesce(${sessions.project}, ${project})`,
+      parentSessionId: sql`coalesce(${sessions.parentSessionId},
+        CASE WHEN ${sessions.id} NOT IN (SELECT session_id FROM shared_pasts) THEN ${parentSessionId} END)`,
+    };
+    this.#change([id], () => this.orm.update(sessions).set(values).where(eq(sessions.id, id)).run());
   }
 
   rename(id: string, title: string): void {
-    this.orm.update(sessions).set({ title }).where(eq(sessions.id, id)).run();
-    this.#seal(id);
+    this.#change([id], () => this.orm.update(sessions).set({ title }).where(eq(sessions.id, id)).run());
   }
 
   /** Ids of the sessions whose own or external id begins with `prefix`, in order. @throws {SyntaxError} if one is damaged. */

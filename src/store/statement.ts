@@ -2,7 +2,7 @@ import type Database from "better-sqlite3";
 import { Column, getTableColumns, getTableName, type SQL, sql } from "drizzle-orm";
 import { getTableConfig, type SQLiteTable } from "drizzle-orm/sqlite-core";
 import { checksumOf } from "./checksum.ts";
-import { UNSEALED } from "./schema.ts";
+import { UNSEALED, UNSEALED_BEFORE } from "./schema.ts";
 
 /** Positional parameters as a tuple, or named ones as an object. */
 type Parameters = readonly unknown[] | object;
@@ -111,16 +111,21 @@ export class Columns<Row> {
   readonly #coded: readonly NamedColumn[];
   /** The columns that the checksum covers, sorted by name. */
   readonly #sealed: readonly string[] | undefined;
+  /** The same for rows of older versions, if it differs. */
+  readonly #sealedBefore: readonly string[] | undefined;
 
   constructor(table: SQLiteTable, keys: readonly string[], alias = "") {
     const known: Record<string, Column> = getTableColumns(table);
     const { mapFromDriverValue } = Column.prototype;
-    const unsealed = ["checksum", ...(UNSEALED.get(table) ?? [])];
+    const sealed = (unsealed: readonly string[] | undefined): string[] =>
+      keys.filter((key) => key !== "checksum" && !unsealed?.includes(key)).sort();
+    const hasChecksum = keys.includes("checksum");
     this.#table = table;
     this.#columns = keys.map((key) => [key, known[key]!]);
     this.alias = alias;
     this.#coded = this.#columns.filter(([, column]) => column.mapFromDriverValue !== mapFromDriverValue);
-    this.#sealed = keys.includes("checksum") ? keys.filter((key) => !unsealed.includes(key)).sort() : undefined;
+    this.#sealed = hasChecksum ? sealed(UNSEALED.get(table)) : undefined;
+    this.#sealedBefore = hasChecksum && UNSEALED_BEFORE.has(table) ? sealed(UNSEALED_BEFORE.get(table)) : undefined;
   }
 
   get keys(): string[] {
@@ -136,12 +141,23 @@ export class Columns<Row> {
     if (this.#sealed !== undefined) row.checksum = checksumOf(row, this.#sealed);
   }
 
+  /** Writes the checksum that all versions accept. It may cover less. */
+  sealForAll(row: Record<string, unknown>): void {
+    if (this.#sealedBefore === undefined) this.seal(row);
+    else row.checksum = checksumOf(row, this.#sealedBefore);
+  }
+
   /** Says that a row, as the driver read it, is damaged. Rows of older versions have no checksum, but all their values. */
   damageOf(row: Readonly<Record<string, unknown>>): string | undefined {
     if (this.#sealed === undefined) return undefined;
-    if (row.checksum === null ? !this.#lacksValues(row) : row.checksum === checksumOf(row, this.#sealed))
-      return undefined;
+    const isSound = row.checksum === null ? !this.#lacksValues(row) : this.#isRight(row, row.checksum);
+    if (isSound) return undefined;
     return `row ${row[this.#columns[0]![0]]} of ${getTableName(this.#table)} is damaged`;
+  }
+
+  #isRight(row: Readonly<Record<string, unknown>>, checksum: unknown): boolean {
+    if (checksum === checksumOf(row, this.#sealed!)) return true;
+    return this.#sealedBefore !== undefined && checksum === checksumOf(row, this.#sealedBefore);
   }
 
   /** True if a value that the schema requires is NULL. A row that a join did not find has only NULL. */

@@ -1,35 +1,39 @@
-import { eq, sql } from "drizzle-orm";
 import { Repository } from "./repository.ts";
 import { storeSettings } from "./schema.ts";
+import { columns, type RowOf } from "./statement.ts";
+
+const SETTING = columns(storeSettings);
 
 /** Rows of `store_settings`. */
 export class StoreSettingRepository extends Repository {
+  readonly #byName = this.statement<[name: string], RowOf<typeof SETTING>>`
+    SELECT ${SETTING} FROM store_settings WHERE name = ?`.get;
+  readonly #inRows = this.statement<[name: string], RowOf<typeof SETTING>>`
+    SELECT ${SETTING} FROM store_settings WHERE +name = ?`.get;
+  readonly #beginning = this.statement<{ beginning: string }, RowOf<typeof SETTING>>`
+    SELECT ${SETTING} FROM store_settings WHERE substr(name, 1, length(@beginning)) = @beginning`.all;
+  readonly #put = this.statement<{ name: string; value: string }>`${SETTING.upsert()}`.run;
+  readonly #delete = this.statement<[name: string]>`DELETE FROM store_settings WHERE name = ?`.run;
+
   /** Returns undefined if the setting was never set. */
   get(name: string): unknown {
-    return this.orm.select().from(storeSettings).where(eq(storeSettings.name, name)).get()?.value;
+    return this.#byName(name)?.value;
   }
 
   /** Like `get`, for what must not be made twice: if the index lacks the setting, its row is found. */
   getAnyway(name: string): unknown {
-    const inRows = (): unknown =>
-      this.orm.select().from(storeSettings).where(sql`+${storeSettings.name} = ${name}`).get()?.value;
-    return this.get(name) ?? inRows();
+    return this.get(name) ?? this.#inRows(name)?.value;
   }
 
   startingWith(beginning: string): { name: string; value: unknown }[] {
-    const begins = sql`substr(${storeSettings.name}, 1, ${beginning.length}) = ${beginning}`;
-    return this.orm.select().from(storeSettings).where(begins).all();
+    return this.#beginning({ beginning });
   }
 
   set(name: string, value: unknown): void {
-    this.orm
-      .insert(storeSettings)
-      .values({ name, value })
-      .onConflictDoUpdate({ target: storeSettings.name, set: { value } })
-      .run();
+    this.#put({ name, value: JSON.stringify(value) });
   }
 
   delete(name: string): void {
-    this.orm.delete(storeSettings).where(eq(storeSettings.name, name)).run();
+    this.#delete(name);
   }
 }

@@ -9,7 +9,7 @@ import {
 import type { StoreDatabase } from "./open.ts";
 import { Repository } from "./repository.ts";
 import { messages, tombstones } from "./schema.ts";
-import { columns, isAnyOf, type RowOf } from "./statement.ts";
+import { columns, type InsertOf, isAnyOf, type RowOf } from "./statement.ts";
 import type { StoreSettingRepository } from "./store-settings.ts";
 
 const KEY_BYTES = 32;
@@ -20,7 +20,9 @@ const KEY_SETTING = "tombstoneKey";
 
 const NAMED = columns(messages, "id", "seq", "externalId", "digest");
 
-export type TombstoneRow = typeof tombstones.$inferInsert;
+const TOMBSTONE = columns(tombstones);
+
+export type TombstoneRow = Omit<typeof tombstones.$inferInsert, "checksum">;
 
 /**
  * The digests by which imports and `sync` recognize what was forgotten.
@@ -169,6 +171,9 @@ function textsByOpening(rows: readonly TombstoneRow[]): Map<string, Set<string>>
 }
 
 export class TombstoneRepository extends Repository {
+  readonly #add = this.statement<InsertOf<typeof TOMBSTONE>>`${TOMBSTONE.insert()} ON CONFLICT DO NOTHING`;
+  readonly #ofSession = this.statement<[sessionDigest: Buffer], RowOf<typeof TOMBSTONE>>`
+    SELECT ${TOMBSTONE} FROM tombstones WHERE session_digest = ?`;
   // Imports ask these for each session or message.
   readonly #has = this.statement<[digest: Buffer], number>`SELECT 1 FROM tombstones WHERE digest = ?`.pluck();
   readonly #any = this.statement<[], number>`SELECT 1 FROM tombstones LIMIT 1`.pluck();
@@ -224,10 +229,10 @@ export class TombstoneRepository extends Repository {
   }
 
   /** The rows about a session and its messages. */
-  ofSession(sessionId: string): (typeof tombstones.$inferSelect)[] {
+  ofSession(sessionId: string): InsertOf<typeof TOMBSTONE>[] {
     const sessionDigest = this.digests()?.session(sessionId);
     if (sessionDigest === undefined) return [];
-    return this.orm.select().from(tombstones).where(eq(tombstones.sessionDigest, sessionDigest)).all();
+    return this.#ofSession.all(sessionDigest).map(({ checksum: _, ...row }) => row);
   }
 
   forgottenIn(sessionId: string): ForgottenMessages {
@@ -313,7 +318,10 @@ export class TombstoneRepository extends Repository {
   }
 
   add(rows: readonly TombstoneRow[]): void {
-    for (const row of rows) this.orm.insert(tombstones).values(row).onConflictDoNothing().run();
+    for (const row of rows) {
+      const { openingDigest = null, messageId = null } = row;
+      this.#add.run({ ...row, openingDigest, messageId });
+    }
   }
 
   /** @returns how many rows were deleted. */

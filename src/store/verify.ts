@@ -15,6 +15,16 @@ import { partialIndexProblems, rebuildableIndexes } from "./verify-indexes.ts";
 import { rebuildSession } from "./write.ts";
 import { wrongSpans } from "./write-summaries.ts";
 
+/** Tables whose rows have checksums that no read of a session compares. */
+const OF_SESSION = [
+  schema.undoneUnions,
+  schema.sharedPasts,
+  schema.forgottenMessages,
+  schema.frontierMoves,
+  schema.discardedCosts,
+];
+const OF_STORE = [schema.messageArtifacts, schema.tombstones, schema.storeSettings];
+
 /** How many problems are listed. All are counted. */
 const PROBLEMS_MAX = 100;
 
@@ -106,16 +116,8 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
         );
     }
     // No other check reads all columns of these tables.
-    const { unions, undoneUnions, sharedPasts } = schema;
-    for (const table of [
-      schema.sessions,
-      unions,
-      undoneUnions,
-      sharedPasts,
-      schema.summaries,
-      schema.entries,
-      schema.items,
-    ]) {
+    const { sessions, unions, summaries, entries, items } = schema;
+    for (const table of [sessions, unions, summaries, entries, items, ...OF_SESSION, ...OF_STORE]) {
       for (const text of database.read(() => damagedRows(database, table))) note(null, text, false);
     }
     const wrongCheckpoints = database.read(() => damagedRows(database, schema.themeCheckpoints));
@@ -173,7 +175,8 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
   };
   const sealOld = (id: string): void => {
     database.write("verify --rebuild", () => {
-      for (const table of [schema.undoneUnions, schema.sharedPasts]) sealOldRows(database, table, id);
+      sessions.renewChecksum(id);
+      for (const table of OF_SESSION) sealOldRows(database, table, "session_id = ?", id);
     });
   };
   noting(null, () => {
@@ -184,6 +187,12 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
       noting(id, () => checkSession(id));
       if (options.rebuild && !database.readonly && report.problemCount === problemCount) noting(id, () => sealOld(id));
     }
+  });
+  noting(null, () => {
+    if (!options.rebuild || database.readonly) return;
+    database.write("verify --rebuild", () => {
+      for (const table of OF_STORE) sealOldRows(database, table, "true");
+    });
   });
   noting(null, () => {
     fullTextFaults.push(...fullTextProblems(repositories, options.searchWords));

@@ -271,12 +271,12 @@ class SessionWriter {
       if (tombstoneKey !== null && tombstones.shareKey(tombstoneKey)) tombstones.add([given.row]);
       else this.#notes.add("What was forgotten of it comes back if its transcript is imported here.");
     } else if (given.table === "origin") invalid("a second session begins in the middle");
+    else if (given.table === "sessions") rows.putSession({ ...row, frontierVersion: 0 });
     else rows.insert(given.table, { ...row, ...this.#ownValues(given) });
   }
 
   /** The values that each store sets by itself. */
   #ownValues(given: FactRow): RawValues {
-    if (given.table === "sessions") return { frontierVersion: 0 };
     if (given.table === "pendingVectors") return { claimant: null, claimedUntilMs: null };
     if (given.table !== "messages") return {};
     this.#assertFree(given.row.id);
@@ -475,10 +475,10 @@ function invalid(reason: string): never {
   throw new StoreError("ROWS_INVALID", { reason });
 }
 
-/** Returns what two equal facts have in common: one of two stores may lack the parent of a session, or a vector. */
+/** Returns what two equal facts have in common: one of two stores may lack the parent or checksum of a session, or a vector. */
 function keyOf(given: FactRow): string {
   const values: Record<string, unknown> = { ...given.row };
-  if (given.table === "sessions") delete values.parentSessionId;
+  if (given.table === "sessions") Object.assign(values, { parentSessionId: undefined, checksum: undefined });
   if (given.table === "messages") {
     const { embedding, vectorCrc } = given.row;
     Object.assign(values, { embedding: undefined, vectorCrc: embedding ? crc32(embedding) : vectorCrc });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Message, openStore, type Store, StoreError } from "../../src/index.ts";
+import { internalsOf } from "../../src/session/opened-store.ts";
 import { damage, damaged } from "../support/damage.ts";
 import { inDatabase } from "../support/rows.ts";
 import { calls, results, talk, user } from "../support/said.ts";
@@ -193,5 +194,43 @@ describe("a damaged file", () => {
       }),
     );
     expect(store.resume("a").messages({ seqFrom: 5, limit: 1 })).toHaveLength(1);
+  });
+
+  test.each([
+    ["sessions", "evicted_seq = evicted_seq - 1"],
+    ["sessions", "rewind_number = 1"],
+    ["sessions", "parent_session_id = 'b'"],
+    ["frontier_moves", "evicted_seq = evicted_seq + 1"],
+    ["forgotten_messages", "forgotten_at_ms = forgotten_at_ms + 1"],
+    ["discarded_costs", "input_tokens = input_tokens + 1"],
+    ["message_artifacts", "pointer = pointer || '/0'"],
+    ["tombstones", "forgotten_at_ms = forgotten_at_ms + 1"],
+    ["store_settings", "value = replace(value, '0', '1')"],
+  ])("whose %s have %s is neither exported nor called sound", async (table, change) => {
+    const { path } = await grownStore();
+    const grown = openedStore(path);
+    grown.forget("a", { messageIds: [grown.resume("a").messages({ seqFrom: 3, limit: 1 })[0]!.id] });
+    internalsOf(grown).repositories.costs.discard("a", "test", { inputTokens: 1 });
+    expect([...grown.exportRows()].length).toBeGreaterThan(0);
+    expect(grown.verify().problems).toEqual([]);
+    grown.close();
+    inDatabase(path, (database) => {
+      database.pragma("foreign_keys = OFF");
+      expect(database.prepare(`UPDATE ${table} SET ${change}`).run().changes).toBeGreaterThan(0);
+    });
+    const store = openedStore(path);
+    expect(attempt(() => [...store.exportRows()])).toEqual({ code: "STORE_CORRUPT" });
+    expect(store.verify().problems.map(({ text }) => text)).toContainEqual(
+      expect.stringMatching(new RegExp(`^row .* of ${table} is damaged$`)),
+    );
+  });
+
+  test("whose frontier was altered renders nothing", async () => {
+    const { path } = await grownStore();
+    inDatabase(path, (database) => database.exec("UPDATE sessions SET evicted_seq = evicted_seq - 1 WHERE id = 'a'"));
+    const store = openStore(path, { readonly: true });
+    expect(attempt(() => store.resume("a").render())).toEqual({ code: "STORE_CORRUPT" });
+    expect(attempt(() => store.resume("b").render())).toMatchObject({ value: expect.anything() });
+    store.close();
   });
 });

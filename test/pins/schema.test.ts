@@ -17,14 +17,14 @@ test("tables and views, with their columns in order", () => {
       "clusters",
       "root_id session_id step_count message_count token_count centroid_sum vector_count seq_first seq_last turn_last last_at_ms speakers label log_position settled_at subject_parent_id checksum",
     ],
-    ["table", "discarded_costs", "session_id summarizer_id input_tokens output_tokens cost_usd"],
+    ["table", "discarded_costs", "session_id summarizer_id input_tokens output_tokens cost_usd checksum"],
     ["table", "entries", "id session_id before_seq external_id created_at_ms encoding value checksum"],
-    ["table", "forgotten_messages", "session_id seq forgotten_at_ms"],
-    ["table", "frontier_moves", "session_id seq_end graduated_seq evicted_seq log_position"],
+    ["table", "forgotten_messages", "session_id seq forgotten_at_ms checksum"],
+    ["table", "frontier_moves", "session_id seq_end graduated_seq evicted_seq log_position checksum"],
     ["table", "generations", "id embedder_id dimension created_at_ms rewrite_count log_position"],
     ["table", "imported_files", "path_digest state_digest"],
     ["table", "items", "id namespace key session_id created_at_ms updated_at_ms encoding value checksum"],
-    ["table", "message_artifacts", "message_id pointer sha256"],
+    ["table", "message_artifacts", "message_id pointer sha256 checksum"],
     [
       "table",
       "messages",
@@ -48,7 +48,7 @@ test("tables and views, with their columns in order", () => {
       "id project title source external_id parent_session_id fork_seq settings metadata graduated_seq evicted_seq frontier_version created_at_ms checksum superseded_at_ms rewind_number",
     ],
     ["table", "shared_pasts", "session_id holder_id seq_first seq_last log_position checksum"],
-    ["table", "store_settings", "name value"],
+    ["table", "store_settings", "name value checksum"],
     [
       "table",
       "summaries",
@@ -60,7 +60,7 @@ test("tables and views, with their columns in order", () => {
       "themes",
       "root_id session_id cluster_count message_count token_count centroid_sum vector_count seq_first seq_last log_position checksum",
     ],
-    ["table", "tombstones", "digest session_digest opening_digest message_id forgotten_at_ms"],
+    ["table", "tombstones", "digest session_digest opening_digest message_id forgotten_at_ms checksum"],
     ["table", "undone_unions", "id session_id generation level kind node root score undone_at members checksum"],
     ["table", "unions", "id session_id generation level kind node root score checksum"],
     ["view", "cluster_members", "cluster_id message_id session_id seq log_position"],
@@ -136,7 +136,7 @@ test("what the file says of itself", () => {
   // "Copp", the number of migrations, UTF-8.
   expect(
     store.query("SELECT * FROM pragma_application_id, pragma_user_version, pragma_encoding, pragma_journal_mode"),
-  ).toEqual([{ application_id: 0x436f7070, user_version: 19, encoding: "UTF-8", journal_mode: "wal" }]);
+  ).toEqual([{ application_id: 0x436f7070, user_version: 20, encoding: "UTF-8", journal_mode: "wal" }]);
 });
 
 test("words in the columns that have few", () => {

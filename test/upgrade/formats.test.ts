@@ -41,6 +41,7 @@ describe.each([
   { format: 17, sessionCount: 10, messageCount: 211, rebuiltCount: 0, contextCount: 56 },
   { format: 18, sessionCount: 11, messageCount: 211, rebuiltCount: 0, contextCount: 63 },
   { format: 19, sessionCount: 11, messageCount: 211, rebuiltCount: 0, contextCount: 63 },
+  { format: 20, sessionCount: 11, messageCount: 211, rebuiltCount: 0, contextCount: 63 },
 ])("a store of format $format", ({ format, sessionCount, messageCount, rebuiltCount, contextCount }) => {
   test("it verifies clean, and a rebuild writes its rows as this version does", () => {
     const store = openFixture(format);
@@ -49,7 +50,10 @@ describe.each([
     expect(store.verify()).toMatchObject({ ok: true, sessionCount, messageCount });
     expect(store.verify({ rebuild: true })).toMatchObject({ ok: true, rebuiltCount });
     expect(textsOf()).toEqual(before.map((row) => ({ ...row, is_unsealed: 0 })));
-    for (const table of ["shared_pasts", "undone_unions"]) {
+    for (const table of [
+      ...["shared_pasts", "undone_unions", "forgotten_messages", "frontier_moves", "discarded_costs"],
+      ...["message_artifacts", "tombstones", "store_settings"],
+    ]) {
       expect(store.query(`SELECT 1 FROM ${table} WHERE checksum IS NULL`), table).toEqual([]);
     }
     const old = "SELECT count(*) AS n FROM messages WHERE length(embedding) % 4 = 0";

@@ -6,8 +6,8 @@ import { firingOf, type HookEvent } from "../../../src/hooks/firing.ts";
 import { sayAt } from "../../../src/hooks/hook.ts";
 import { isOffAt } from "../../../src/hooks/hook-switch.ts";
 import type { MessageInput } from "../../../src/index.ts";
-import { openQuickly, QUICK_COLUMNS } from "../../../src/store/quick-reader.ts";
-import { clusters, messages, sessions, UNSEALED } from "../../../src/store/schema.ts";
+import { openQuickly, QUICK_COLUMNS, QUICK_COLUMNS_BEFORE } from "../../../src/store/quick-reader.ts";
+import { clusters, messages, sessions, UNSEALED, UNSEALED_BEFORE } from "../../../src/store/schema.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { assistant, user } from "../../support/said.ts";
 import { openedStore, temporaryFolder, temporaryPath } from "../../support/temporary-store.ts";
@@ -122,9 +122,16 @@ test("hooks tell of no cluster whose title is damaged", () => {
 
 test("the columns that hooks compare are those that checksums cover", () => {
   for (const [name, table] of Object.entries({ sessions, messages, clusters })) {
-    const unsealed = ["checksum", ...UNSEALED.get(table)!];
-    const sealed = Object.keys(getTableColumns(table)).filter((key) => !unsealed.includes(key));
-    expect(QUICK_COLUMNS[name as keyof typeof QUICK_COLUMNS].split(" "), name).toEqual(sealed.sort());
+    for (const [given, unsealed] of [
+      [QUICK_COLUMNS, UNSEALED.get(table)],
+      [QUICK_COLUMNS_BEFORE, UNSEALED_BEFORE.get(table)],
+    ] as const) {
+      const sealed = Object.keys(getTableColumns(table)).filter(
+        (key) => !["checksum", ...(unsealed ?? [])].includes(key),
+      );
+      const found = (given as Record<string, string>)[name];
+      expect(found?.split(" "), name).toEqual(unsealed && sealed.sort());
+    }
   }
 });
 
