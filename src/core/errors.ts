@@ -290,7 +290,7 @@ function show(value: unknown): string {
     text =
       JSON.stringify(value, (_, item: unknown) => (typeof item === "bigint" ? String(item) : item)) ?? String(value);
   } catch {
-    text = Object.prototype.toString.call(value); // a cycle
+    text = "a value that JSON cannot express"; // a cycle, or a getter that throws
   }
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 }

@@ -133,7 +133,7 @@ export function parseArguments<S extends ObjectSchema>(
   one = "an argument",
   all = "the arguments",
 ): Given<z.output<S>> {
-  const result = safeParse(schema, given);
+  const result = parseGiven(all, schema, given);
   if (result.success) return result.data as Given<z.output<S>>;
   const issue = result.error.issues[0]!;
   if (issue.code === "unrecognized_keys") {
@@ -155,8 +155,17 @@ function expectedBy({ message }: z.core.$ZodIssue): string {
 
 /** Checks and returns a single value. @throws {StoreError} `OPTION_INVALID` with the name. */
 export function parseValue<S extends Schema>(name: string, schema: S, value: unknown): z.output<S> {
-  const result = safeParse(schema, value);
+  const result = parseGiven(name, schema, value);
   if (result.success) return result.data;
   const expected = expectedBy(result.error.issues[0]!);
   throw new StoreError("OPTION_INVALID", { option: name, expected, actual: value });
+}
+
+/** @throws {StoreError} `OPTION_INVALID` if a getter or a proxy in the value throws. */
+function parseGiven<S extends Schema>(name: string, schema: S, value: unknown) {
+  try {
+    return safeParse(schema, value);
+  } catch (cause) {
+    throw new StoreError("OPTION_INVALID", { option: name, expected: "readable", actual: value }, { cause });
+  }
 }

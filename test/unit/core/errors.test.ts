@@ -16,6 +16,6 @@ test("shows what JSON cannot write", () => {
   loop.self = loop;
   expect(messageOf(10n)).toBe("Expected limit to be a whole number, got 10.");
   expect(messageOf({ limit: 10n })).toBe('Expected limit to be a whole number, got {"limit":"10"}.');
-  expect(messageOf(loop)).toBe("Expected limit to be a whole number, got [object Object].");
+  expect(messageOf(loop)).toBe("Expected limit to be a whole number, got a value that JSON cannot express.");
   expect(messageOf(() => 1)).toBe("Expected limit to be a whole number, got () => 1.");
 });

@@ -50,6 +50,29 @@ test("returns the options with their defaults, and objects as they are", () => {
   expectTypeOf(found.limit).toEqualTypeOf<number>();
 });
 
+test("refuses options that cannot be read", () => {
+  const throwing = Object.defineProperty({}, "limit", {
+    enumerable: true,
+    get: () => {
+      throw new RangeError("from the caller");
+    },
+  });
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  for (const [options, type] of [
+    [throwing, RangeError],
+    [proxy, TypeError],
+  ] as const) {
+    expect(() => look(options)).toThrow(
+      expect.objectContaining({
+        code: "OPTION_INVALID",
+        message: "Expected the options of look to be readable, got a value that JSON cannot express.",
+        cause: expect.any(type),
+      }),
+    );
+  }
+});
+
 test.each([
   [{ limit: 0 }, "Expected limit to be a whole number from 1 to 100, got 0."],
   [{ limit: 1.5 }, "Expected limit to be a whole number from 1 to 100, got 1.5."],
