@@ -236,19 +236,20 @@ class SessionWriter {
       unions.replace(id, generations.newest()!.id, []);
     }
     const parent = this.#parentId === null ? undefined : sessions.byId(this.#parentId);
-    this.#repositories.factRows.putSession({
-      ...row,
-      parentSessionId: parent?.id ?? null,
-      frontierVersion: stored?.frontierVersion ?? 0,
-    });
+    const own = { parentSessionId: parent?.id ?? null, frontierVersion: stored?.frontierVersion ?? 0 };
+    this.#fitting("sessions", row, () => this.#repositories.factRows.putSession({ ...row, ...own }));
   }
 
   #insert(given: FactRow, row: RawValues): void {
     this.#assertOwn(given.table, row);
+    this.#fitting(given.table, row, () => this.#write(given, row));
+  }
+
+  #fitting(table: keyof FactTables, row: RawValues, write: () => void): void {
     try {
-      this.#write(given, row);
+      write();
     } catch (error) {
-      throw this.#refused(error, given.table, row);
+      throw this.#refused(error, table, row);
     }
   }
 

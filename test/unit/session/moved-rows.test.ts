@@ -351,6 +351,22 @@ test("a message may have only the vector that the embedder makes of its text", (
   expectSound(away);
 });
 
+test("a session whose frontier cannot be is refused", () => {
+  const home = newStore();
+  home.session("s", SMALL).appendAll(talk(12));
+  const path = exported(home);
+  const changed = rowChanger(path, ({ table }) => table === "sessions");
+  const away = newStore();
+  const wrong = { graduatedSeq: 0, evictedSeq: 1, checksum: null };
+  for (const before of ["none", "an earlier state"]) {
+    changed(wrong);
+    expect(away.importRows(path), before).toMatchObject([{ outcome: "refused", error: { code: "ROWS_INVALID" } }]);
+    changed({});
+    expect(away.importRows(path)).toMatchObject([{ error: null }]);
+  }
+  expectSound(away);
+});
+
 test("a child comes before its parent, and finds it later", () => {
   const [home, away] = [withOwnIds(newStore()), newStore()];
   home.session("parent").appendAll(talk(4));
