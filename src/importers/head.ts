@@ -41,7 +41,7 @@ export async function peek(source: AsyncIterable<Uint8Array>, byteCount: number)
       await close();
     }
   }
-  return { head: Buffer.concat(taken).subarray(0, byteCount), chunks: replay(), close };
+  return { head: Buffer.concat(taken, Math.min(takenLength, byteCount)), chunks: replay(), close };
 }
 
 const DATABASE_MARK = Buffer.from("SQLite format 3\u0000");

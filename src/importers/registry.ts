@@ -81,9 +81,9 @@ export async function openImport(given: ImportFile, format = "auto", importers =
     const expected = ["auto", ...known].join(", ");
     throw new StoreError("OPTION_INVALID", { option: "format", expected, actual: format });
   }
-  const importerOf = async (head: Buffer) =>
+  const importerOf = async (head: Buffer, text: string) =>
     format === "auto"
-      ? (detectImporter(head.toString("utf8"), importers) ?? (await databaseImporter(head, file, importers)))
+      ? (detectImporter(text, importers) ?? (await databaseImporter(head, file, importers)))
       : importers.find(({ name }) => name === format);
   const file = await unpacked(given);
   let isBlank = true;
@@ -91,9 +91,10 @@ export async function openImport(given: ImportFile, format = "auto", importers =
   for (const byteCount of HEAD_BYTES) {
     const { head, chunks, close } = await peek(file.chunks, byteCount);
     file.chunks = chunks;
-    const importer = await importerOf(head);
+    const text = head.toString("utf8");
+    const importer = await importerOf(head, text);
     if (importer !== undefined) return { format: importer.name, events: importer.read(file) };
-    isBlank = head.toString("utf8").trim() === "";
+    isBlank = text.trim() === "";
     isArchive = head.subarray(0, ZIP_MARK.length).equals(ZIP_MARK);
     if (head.length === byteCount && (byteCount < SHORT_HEAD_BYTES || hasFewLines(head))) continue;
     await close();

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { IMPORT_FORMATS } from "../../../src/importers/formats.ts";
 import { detectImporter, IMPORTERS, openImport } from "../../../src/importers/registry.ts";
 import { collect, fileOf } from "./read.ts";
@@ -95,6 +95,20 @@ describe("openImport", () => {
       'Expected format to be auto, claude-code, gemini-cli, codex, llxprt, opencode, pi, copilot-cli, cursor, aider, chatgpt, claude-ai, ai-sdk, openai, jsonl, got "csv".',
     );
     expect(opened).toBe(false);
+  });
+
+  test("decodes no part of a long line more often than it must", async () => {
+    const content = Buffer.from(`{"theme":"${"dark ".repeat(4_000_000)}"}`);
+    const decode = vi.spyOn(Buffer.prototype, "toString");
+    try {
+      await openImport({ ...fileOf(content), isUncertain: true });
+      const lengths = decode.mock.contexts
+        .map((bytes) => (bytes as Buffer).length)
+        .filter((length) => length > 100_000);
+      expect(lengths).toEqual([256 * 1024, 8 * 1024 * 1024, content.length]);
+    } finally {
+      decode.mockRestore();
+    }
   });
 
   test("refuses a file in no known format, and closes it", async () => {
