@@ -10,6 +10,7 @@ export default defineConfig({
     testTimeout: 120_000,
     // The machine may be busy; only a test that fails waits so long.
     expect: { poll: { timeout: 10_000 } },
+    globalSetup: ["test/support/bundles.ts"],
     setupFiles: ["test/support/seed.ts", "test/support/children.ts"],
     projects: [
       {

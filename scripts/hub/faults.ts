@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { Client } from "pg";
 import { grantTeam, initHub } from "../../src/hub/administration.ts";
 import { HubConnection } from "../../src/hub/connection.ts";
@@ -17,7 +16,6 @@ import { factsInStore, factsOnHub } from "../../test/support/hub-facts.ts";
 import { type PostgresServer, startPostgres } from "../../test/support/postgres.ts";
 
 const CHILD = fileURLToPath(new URL("./pusher-child.ts", import.meta.url));
-const TSX = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
 const SESSIONS = 12;
 const PUSHERS = 2;
 
@@ -54,7 +52,7 @@ export async function hubFaults(wanted: FaultCounts): Promise<FaultFigures> {
     await prepare(server);
     const done: FaultCounts = { backends: 0, crashes: 0, pushers: 0 };
     const start = (): void => {
-      const child = spawn(process.execPath, ["--import", TSX, CHILD, path, server.url], {
+      const child = spawn(process.execPath, [...process.execArgv, CHILD, path, server.url], {
         stdio: ["pipe", "ignore", "inherit"],
       });
       pushers.add(child);

@@ -23,7 +23,7 @@ const DYING = fileURLToPath(new URL("../support/dying-child.ts", import.meta.url
 
 /** A process that appends, and what it has been told was appended, line by line as it says so. */
 function appending(path: string, first: number, count: number): { child: ChildProcess; lines: AsyncIterable<string> } {
-  const child = spawn(process.execPath, ["--import", "tsx", APPENDING, path, String(first), String(count)], {
+  const child = spawn(process.execPath, [...process.execArgv, APPENDING, path, String(first), String(count)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   return { child, lines: createInterface({ input: child.stdout! }) };
@@ -119,7 +119,9 @@ test.each(DEADLY)("promise 1: a process that dies when %s leaves the file as it 
   const deaths = [1, Math.floor(count / 2), count].map(async (number) => {
     const file = join(folder, `${number}.db`);
     copyFileSync(path, file);
-    const child = spawn(process.execPath, ["--import", "tsx", DYING, file, name, String(number)], { stdio: "inherit" });
+    const child = spawn(process.execPath, [...process.execArgv, DYING, file, name, String(number)], {
+      stdio: "inherit",
+    });
     expect(await once(child, "exit")).toEqual([null, "SIGKILL"]);
     const survivor = openForEvent(file);
     expect(survivor.verify()).toMatchObject({ ok: true, problems: [] });

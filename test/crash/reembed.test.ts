@@ -130,7 +130,7 @@ test("runs that are killed come to their end together", async () => {
   await fill(path, 300);
   const ends: string[] = [];
   for (const lines of [1, 3, 6, 8, 11, 13, 1_000]) {
-    const child = spawn(process.execPath, ["--import", "tsx", REEMBEDDING, path], {
+    const child = spawn(process.execPath, [...process.execArgv, REEMBEDDING, path], {
       stdio: ["ignore", "pipe", "ignore"],
     });
     let count = 0;
@@ -161,7 +161,7 @@ test("runs that are killed come to their end together", async () => {
 test("another process appends until the switch, and is refused after it", async () => {
   const path = temporaryPath();
   await fill(path, 200);
-  const child = spawn(process.execPath, ["--import", "tsx", APPENDING, path, "0", "100000"], {
+  const child = spawn(process.execPath, [...process.execArgv, APPENDING, path, "0", "100000"], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   let complaint = "";

@@ -101,7 +101,7 @@ function openMounted(source: string, target: string, path: string): string {
     } catch (error) {
       console.log(error.message, error.hint);
     }`;
-  const within = [process.execPath, "--import", "tsx", "--input-type=module", "-e", script];
+  const within = [process.execPath, ...process.execArgv, "--input-type=module", "-e", script];
   const args = ["-m", "sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"', source, target, ...within];
   return spawnSync("unshare", args, { encoding: "utf8" }).stdout.trim();
 }

@@ -30,7 +30,7 @@ test("nobody pays twice for a vector but for those who died", async () => {
 
   const epochMs = String(Date.now());
   const begin = (): ChildProcess =>
-    spawn(process.execPath, ["--import", "tsx", CHILD, path, paid, epochMs], { stdio: "inherit" });
+    spawn(process.execPath, [...process.execArgv, CHILD, path, paid, epochMs], { stdio: "inherit" });
   const askedBy = (pid: number): string[] => asked().flatMap((one) => (one.pid === pid ? [one.text] : []));
   const asked = (): { pid: number; text: string }[] =>
     existsSync(paid)

@@ -11,7 +11,7 @@ function live(env: NodeJS.ProcessEnv): Promise<{ exitCode: number; stdout: strin
   return new Promise((done) => {
     const child = execFile(
       process.execPath,
-      ["--import", "tsx", LIVE],
+      [...process.execArgv, LIVE],
       { env: { ...rest, ...env } },
       (_error, stdout, stderr) => done({ exitCode: child.exitCode ?? -1, stdout, stderr }),
     );

@@ -110,9 +110,7 @@ class OwnActor implements Actor {
 
 /** A process. It lives as long as the test, and opens one store after another. */
 class OtherActor implements Actor {
-  readonly #child = fork(fileURLToPath(new URL("../support/head-child.ts", import.meta.url)), {
-    execArgv: ["--import", "tsx"],
-  });
+  readonly #child = fork(fileURLToPath(new URL("../support/head-child.ts", import.meta.url)));
   async #say(said: { open: string } | { action: Action }): Promise<unknown> {
     const answer = once(this.#child, "message") as Promise<[{ value?: unknown; error?: string }]>;
     this.#child.send(said);

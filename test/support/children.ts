@@ -1,5 +1,7 @@
-import { createRequire } from "node:module";
-import { pathToFileURL } from "node:url";
+import { inject } from "vitest";
+
+const sources = new URL("./sources.js", import.meta.url);
+sources.searchParams.set("bundles", inject("bundles"));
 
 // Processes that the source starts are source too.
-process.execArgv.push("--import", pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href);
+if (!process.execArgv.includes(sources.href)) process.execArgv.push("--import", sources.href);

@@ -19,7 +19,7 @@ export interface WorkOptions {
 /** Lets another process work. @returns how many pieces it said were done, and whether it was killed. */
 export async function workElsewhere(options: WorkOptions): Promise<{ done: number; isKilled: boolean }> {
   const { framework, path, name, count, dyingStatement, compiled } = options;
-  const program = compiled === undefined ? ["--import", "tsx", CHILD] : [compiled];
+  const program = compiled === undefined ? [...process.execArgv, CHILD] : [compiled];
   const work = [
     framework,
     path,

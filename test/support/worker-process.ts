@@ -52,7 +52,7 @@ export interface Run {
 
 /** A process with a store of its own on a file that others have open, too. */
 export class WorkerProcess {
-  readonly #child: ChildProcess = fork(CHILD, { execArgv: ["--import", "tsx"] });
+  readonly #child: ChildProcess = fork(CHILD);
   readonly #ready = once(this.#child, "message");
   readonly #gone = once(this.#child, "exit");
   #wasKilled = false;

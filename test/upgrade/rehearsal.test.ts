@@ -168,7 +168,7 @@ describe("a migration that rebuilds messages and sessions", () => {
     const path = storeFile();
     const [counts, folder] = [rowCounts(path), rebuilding(path)];
     const child = new URL("../support/migrating-child.ts", import.meta.url);
-    const children = [1, 2].map(() => fork(child, [path, folder], { execArgv: ["--import", "tsx"] }));
+    const children = [1, 2].map(() => fork(child, [path, folder]));
     const heard = (text: string): Promise<unknown> =>
       Promise.all(
         children.map(

@@ -337,7 +337,7 @@ describe("a store file", () => {
     const path = temporaryPath();
     const opener = new URL("../../support/opening-child.ts", import.meta.url);
     const children = ["a", "b", "c"].map((session) =>
-      fork(opener, [path, session], { execArgv: ["--import", "tsx"], stdio: ["ignore", "inherit", "inherit", "ipc"] }),
+      fork(opener, [path, session], { stdio: ["ignore", "inherit", "inherit", "ipc"] }),
     );
     const heard = (message: string): Promise<unknown[]> =>
       Promise.all(
