@@ -75,6 +75,7 @@ export function recapOf(repositories: Repositories, options: RecapSettings, read
   const { sinceMs, project, limit, linesMax } = options;
   const { sessions } = repositories;
   const sessionIds = sessions.idsSince({ project, sinceMs, limit: SESSIONS_MAX });
+  for (const id of sessions.withDamagedEnd(project)) reader(id, () => sessions.assertEnd(id), undefined);
   const groups = new Groups(repositories, sinceMs);
   for (const id of sessionIds.toReversed()) reader(id, () => groups.addSession(id), undefined);
   for (const id of sessionIds.slice(0, ENDING_SESSIONS_MAX)) {

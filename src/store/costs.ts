@@ -15,6 +15,7 @@ export interface Costs {
 export const NO_COSTS: Costs = { inputTokens: null, outputTokens: null, costUsd: null };
 
 export class CostRepository extends Repository {
+  // A checksum is computed here, so the sums are, too.
   readonly #of = this.statement<[sessionId: string, summarizerId: string], RowOf<typeof COSTS>>`
     SELECT ${COSTS} FROM discarded_costs WHERE session_id = ? AND summarizer_id = ?`.get;
   readonly #put = this.statement<InsertOf<typeof COSTS>>`${COSTS.upsert()}`.run;

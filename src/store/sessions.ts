@@ -197,6 +197,10 @@ export class SessionRepository extends Repository {
       AND m.seq <= coalesce((
         SELECT seq FROM messages WHERE session_id = given.value AND role = 'user' AND text <> '' ORDER BY seq LIMIT 1),
         ${UNOPENED_CHECKED})`;
+  readonly #ends = this.statement<{ id: string | null; project: string | null }, { id: string; endId: number }>`
+    SELECT s.id, (SELECT m.id FROM messages m WHERE m.session_id = s.id ORDER BY m.seq DESC LIMIT 1) AS endId
+    FROM sessions s WHERE (@id IS NULL OR s.id = @id) AND (@project IS NULL OR s.project = @project) AND endId IS NOT NULL`;
+  readonly #end = this.statement<[id: number], RowOf<typeof MESSAGE>>`SELECT ${MESSAGE} FROM messages WHERE id = ?`;
   /** The messages of a session that are in no theme. The rows say it, too: an index may name others. */
   readonly #outside = this.statement<{ id: string; graduatedSeq: number; seqLast: number }, RowOf<typeof MESSAGE>>`
     SELECT ${MESSAGE} FROM messages WHERE id IN (
@@ -204,9 +208,9 @@ export class SessionRepository extends Repository {
       UNION ALL SELECT id FROM messages WHERE session_id = @id AND seq < @graduatedSeq AND seq <= @seqLast AND pinned = 1)
     AND +session_id = @id AND +seq <= @seqLast AND (+seq >= @graduatedSeq OR +pinned = 1)`;
   readonly #sharedCounts = this.statement<Piece, { messageCount: number; forgottenCount: number }>`
-    SELECT @seqLast - @seqFirst + 1 - forgotten AS messageCount, forgotten AS forgottenCount FROM (
-      SELECT count(*) AS forgotten FROM forgotten_messages
-      WHERE session_id = @sessionId AND seq BETWEEN @seqFirst AND @seqLast)`.one;
+    SELECT (SELECT count(*) FROM messages WHERE session_id = @sessionId AND seq BETWEEN @seqFirst AND @seqLast) AS messageCount,
+           (SELECT count(*) FROM forgotten_messages
+            WHERE session_id = @sessionId AND seq BETWEEN @seqFirst AND @seqLast) AS forgottenCount`.one;
   readonly #openingIn = this.statement<[sessionId: string, seqLast: number], string>`
     SELECT substr(text, 1, 200) FROM messages
     WHERE session_id = ? AND role = 'user' AND text <> '' AND seq <= ? ORDER BY seq LIMIT 1`.pluck();
@@ -228,6 +232,9 @@ export class SessionRepository extends Repository {
     SELECT (SELECT count(*) FROM cluster_members WHERE session_id = @id) AS cluster_members,
            (SELECT count(*) FROM theme_members WHERE session_id = @id) AS theme_members,
            (SELECT count(*) FROM message_zones WHERE session_id = @id AND is_cold) AS message_zones`.one;
+
+  /** True once the newest messages of all sessions have been found whole. */
+  #hasWholeEnds = false;
 
   readonly #paths: PathRepository;
   readonly #themes: ThemeRepository;
@@ -270,7 +277,7 @@ export class SessionRepository extends Repository {
     this.#seal(session.id);
   }
 
-  /** The ids of sessions whose newest message is of this time or later, newest first. */
+  /** The ids of sessions whose newest message is of this time or later, newest first. See `withDamagedEnd`. */
   idsSince({ project, ...page }: { project?: string | undefined; sinceMs: number; limit: number }): string[] {
     this.assertWhole();
     return this.#pageIds({ ...page, project: project ?? null, id: null, offset: 0 });
@@ -402,15 +409,40 @@ export class SessionRepository extends Repository {
   /** Newest first. @throws {SyntaxError} if a session is missing or damaged. */
   list(options: SessionsOptions): SessionOverview[] {
     this.assertWhole();
+    for (const id of this.withDamagedEnd(options.project)) this.assertEnd(id);
     return this.#checked(pageOf(options));
   }
 
   /** The ids of what `list` would return, damaged or not. */
   listedIds(options: SessionsOptions): string[] {
-    return this.#pageIds(pageOf(options));
+    return [...new Set([...this.#pageIds(pageOf(options)), ...this.withDamagedEnd(options.project)])];
+  }
+
+  /** The ids of the sessions that have no time, because their newest message is damaged or missing. All are read once. */
+  withDamagedEnd(project?: string): string[] {
+    if (this.#hasWholeEnds) return [];
+    const damaged = this.#ends.all({ id: null, project: project ?? null }).filter((end) => !this.#isEndWhole(end));
+    this.#hasWholeEnds = project === undefined && damaged.length === 0;
+    return damaged.map(({ id }) => id);
+  }
+
+  /** @throws {SyntaxError} if the newest message of a session is damaged or missing. */
+  assertEnd(id: string): void {
+    if (!this.#ends.all({ id, project: null }).every((end) => this.#isEndWhole(end)))
+      throw new SyntaxError(`the newest message of session ${id} is damaged, or in no index`);
+  }
+
+  #isEndWhole({ id, endId }: { id: string; endId: number }): boolean {
+    try {
+      return this.#end.get(endId)?.sessionId === id;
+    } catch (error) {
+      if (error instanceof SyntaxError) return false;
+      throw error;
+    }
   }
 
   overview(id: string): SessionOverview | undefined {
+    this.assertEnd(id);
     return this.#checked({ project: null, id, sinceMs: null, limit: 1, offset: 0 })[0];
   }
 
@@ -449,6 +481,8 @@ export class SessionRepository extends Repository {
     let { messageCount, forgottenCount } = row;
     for (const piece of past) {
       const shared = this.#sharedCounts(piece);
+      if (shared.messageCount + shared.forgottenCount !== piece.seqLast - piece.seqFirst + 1)
+        throw new SyntaxError(`messages that session ${row.id} shares are missing, or in no index`);
       messageCount += shared.messageCount;
       forgottenCount += shared.forgottenCount;
     }

@@ -6,6 +6,7 @@ const SETTING = columns(storeSettings);
 
 /** Rows of `store_settings`. */
 export class StoreSettingRepository extends Repository {
+  // Whole rows, so that their checksums are compared and written.
   readonly #byName = this.statement<[name: string], RowOf<typeof SETTING>>`
     SELECT ${SETTING} FROM store_settings WHERE name = ?`.get;
   readonly #inRows = this.statement<[name: string], RowOf<typeof SETTING>>`

@@ -171,6 +171,7 @@ function textsByOpening(rows: readonly TombstoneRow[]): Map<string, Set<string>>
 }
 
 export class TombstoneRepository extends Repository {
+  // Whole rows, so that their checksums are compared and written.
   readonly #add = this.statement<InsertOf<typeof TOMBSTONE>>`${TOMBSTONE.insert()} ON CONFLICT DO NOTHING`;
   readonly #ofSession = this.statement<[sessionDigest: Buffer], RowOf<typeof TOMBSTONE>>`
     SELECT ${TOMBSTONE} FROM tombstones WHERE session_digest = ?`;

@@ -166,6 +166,38 @@ test("forks whose index lacks rows show nothing, and what they share stays", () 
   expect(shared.messages()).toHaveLength(41);
 });
 
+test("forks whose shared messages are in no index are not listed", () => {
+  const path = join(folder, "damaged.db");
+  copyFileSync(whole, path);
+  const store = openStore(path);
+  store.resume("a").fork({ id: "f", toSeq: 5 });
+  expect(store.resume("f").info()).toMatchObject({ messageCount: 6, opening: "Stay." });
+  store.close();
+  loseFromIndex(path, "messages_by_seq", "session_id = 'a' AND seq < 2");
+  expect(() => openedStore(path).resume("f").info()).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+});
+
+test("a session whose newest message is damaged is not listed at another time", () => {
+  const path = join(folder, "damaged.db");
+  copyFileSync(whole, path);
+  inDatabase(path, (database) =>
+    database.exec("UPDATE messages SET created_at_ms = 0 WHERE session_id = 'a' AND seq = 40"),
+  );
+  const store = openedStore(path);
+  const sinceMs = Date.UTC(2026, 0, 1);
+  const isCorrupt = expect.objectContaining({ code: "STORE_CORRUPT" });
+  expect(() => store.sessions({ sinceMs })).toThrow(isCorrupt);
+  expect(() => store.resume("a").info()).toThrow(isCorrupt);
+  expect(() => store.recap({ sinceMs })).toThrow(isCorrupt);
+  const left: unknown[] = [];
+  const listed = store.sessions({ sinceMs, onUnreadable: ({ sessionId }) => left.push(sessionId) });
+  expect(listed.map(({ id }) => id)).toEqual(["b"]);
+  expect(left).toEqual(["a"]);
+  const told: unknown[] = [];
+  store.recap({ sinceMs, onUnreadable: ({ sessionId }) => told.push(sessionId) });
+  expect(new Set(told)).toEqual(new Set(["a"]));
+});
+
 test("of the settings: the store keeps its id, and the key of what was forgotten", () => {
   const path = join(folder, "damaged.db");
   copyFileSync(whole, path);

@@ -93,9 +93,9 @@ describe("while one store is at a summary, another", () => {
     mary.summarizer.release();
     expect(await resolving).toEqual({ ...NONE, stale: 1 });
     expect(rowsOf(john.store)).toEqual(["done"]);
-    expect(john.store.query("SELECT * FROM discarded_costs")).toEqual([
-      { session_id: "s", summarizer_id: "scripted", input_tokens: 100, output_tokens: 10, cost_usd: 0.5 },
-    ]);
+    expect(
+      john.store.query("SELECT session_id, summarizer_id, input_tokens, output_tokens, cost_usd FROM discarded_costs"),
+    ).toEqual([{ session_id: "s", summarizer_id: "scripted", input_tokens: 100, output_tokens: 10, cost_usd: 0.5 }]);
     expect(john.store.stats()).toMatchObject({ summaryInputTokens: 200, summaryOutputTokens: 20, summaryCostUsd: 1 });
   });
 
