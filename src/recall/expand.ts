@@ -75,6 +75,8 @@ export function expand(repositories: Repositories, target: string | number, opti
   const page = (root: string | null, level: ExpandLevel, { ids, steps }: Members): Expansion => {
     const offset = asked ?? offsetAround(ids, messageId, limit);
     const shown = ids.slice(offset, offset + limit);
+    // Where a message is decides what is on which page. The rows of those on this one are compared with their checksums.
+    if (shown.length < ids.length) messages.assertPlaced(ids);
     const byId = new Map(messages.byIds(shown).map((message) => [message.id, message]));
     const members = shown.flatMap((id) => byId.get(id) ?? []);
     const stray = members.length < shown.length || members.some(({ stepId }) => steps?.has(stepId) === false);
@@ -187,10 +189,13 @@ function membersOf(
     const { sessionId } = session;
     const held = { sessionId, root, position: at };
     if (unions.isRewound(held)) {
-      const { steps, ids } = unions.rewoundMembers(level, held);
+      const { steps, undoneSteps, ids } = unions.rewoundMembers(level, held);
+      messages.assertStored([...steps, ...undoneSteps]);
       return { root, position: at, ids: messages.inOrder([...messages.idsOfSteps(steps), ...ids]) };
     }
     const steps = new Set(unions.stepsOf(level, held));
+    // Forgetting takes whole steps out of the log.
+    messages.assertStored([...steps]);
     const ids = messages.idsOfSteps([...steps]);
     if (at > generations.newest()!.logPosition) assertWhole(repositories, level, held, ids);
     return { root, position: at, ids, steps };
@@ -206,9 +211,13 @@ function membersOf(
  *
  * @throws {SyntaxError} if some are missing.
  */
-function idsOfSubject({ subjects, clusters, unions }: Repositories, at: { root: number; position: number }): number[] {
+function idsOfSubject(
+  { subjects, clusters, unions, messages }: Repositories,
+  at: { root: number; position: number },
+): number[] {
   const { root, position } = at;
   const ids = subjects.messageIds(at);
+  messages.assertStored([root]);
   if (clusters.begun(root)?.subjectParentId !== root) return ids; // it has no clusters any more
   const still = subjects.clustersOf(root, unions.newestPosition()).filter(({ rootId, settledAt }) => {
     return settledAt !== null && settledAt <= position && subjects.rootAt({ root: rootId, position }) === root;
@@ -236,7 +245,7 @@ function assertWhole(
   const isAbsorbed = level === "theme" && storedOf(root) === undefined;
   const top = isAbsorbed ? new Coverage(themes, sessionId).themeOf(root) : root;
   const stored = storedOf(top);
-  if (stored === undefined) return;
+  if (stored === undefined) throw new SyntaxError(`${level} ${top} has no row`);
   const { logPosition, messageCount } = stored;
   const isNow = !isAbsorbed && logPosition <= position;
   const stepsNow = isNow ? [] : unions.stepsOf(level, { sessionId, root: top, position: logPosition });

@@ -7,6 +7,7 @@ import { Repository } from "./repository.ts";
 import { sessions } from "./schema.ts";
 import type { SearchScope } from "./search-scope.ts";
 import { columns, type RowOf } from "./statement.ts";
+import { blobOf } from "./stored-value.ts";
 
 /** The part of a message that ranking reads. */
 export interface EvidenceRow
@@ -158,5 +159,5 @@ export class EvidenceRepository extends Repository {
 }
 
 function decoded(rows: readonly [messageId: number, embedding: Buffer][]): Map<number, Float32Array> {
-  return new Map(rows.map(([id, bytes]) => [id, decodeEmbedding(bytes)]));
+  return new Map(rows.map(([id, bytes]) => [id, decodeEmbedding(blobOf(bytes))]));
 }

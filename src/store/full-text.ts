@@ -4,6 +4,7 @@ import type { StoreDatabase } from "./open.ts";
 import { Repository } from "./repository.ts";
 import { type SearchScope, SessionMessages, sampleStep, scopeCondition, sessionCondition } from "./search-scope.ts";
 import type { Statement } from "./statement.ts";
+import { blobOf } from "./stored-value.ts";
 
 /** `idsOf` returns the messages of a scope if there are at most this many. Each takes 0.1 µs. */
 const SCOPE_IDS_MAX = 5_000;
@@ -180,7 +181,7 @@ export class FullTextRepository extends Repository {
   /** @throws {StoreError} `STORE_CORRUPT` if the totals are impossible. */
   totals(): IndexTotals {
     // "The averages record" of fts5_index.c: the number of rows, then for each column its number of words.
-    const block = this.#averages.get() ?? Buffer.alloc(0);
+    const block = blobOf(this.#averages.get() ?? Buffer.alloc(0));
     const isEmpty = this.newestId() === 0;
     const [messageCount, wordCount, ...others] = isEmpty && block.length === 0 ? [0, 0] : varintsOf(block);
     const isComplete = messageCount !== undefined && Number.isSafeInteger(wordCount) && others.length === 0;

@@ -188,7 +188,7 @@ export class MessageRepository extends Repository {
   /** Rows of older versions, and all others whose text shares nothing with its first part. */
   readonly #old = this.statement<[sessionId: string], number>`
     SELECT id FROM messages
-    WHERE session_id = ? AND (typeof(stored_text) = 'text' OR length(embedding) % 4 = 0 OR checksum IS NULL)`.pluck();
+    WHERE session_id = ? AND (typeof(stored_text) = 'text' OR typeof(embedding) = 'blob' AND length(embedding) % 4 = 0 OR checksum IS NULL)`.pluck();
   readonly #anyEmbedding = this.statement<[id: number], Buffer | null>`
     SELECT embedding FROM messages WHERE id = ?`.pluck();
   readonly #renew = this.statement<{ id: number; embedding: Buffer | null; storedText: string | Buffer }>`
@@ -245,6 +245,13 @@ export class MessageRepository extends Repository {
   /** Those of some messages that are stored, in order of seq. */
   readonly inOrder = this.statement<[ids: string], number>`
     SELECT id FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq`.pluck().allOf;
+  readonly #lostOf = this.statement<[ids: string], number>`
+    SELECT value FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM messages WHERE id = value) LIMIT 1`.pluck();
+  readonly #strayOf = this.statement<[ids: string], number>`
+    SELECT given.value FROM json_each(?) given LEFT JOIN messages m ON m.id = given.value
+    WHERE NOT EXISTS (
+      SELECT 1 FROM messages i INDEXED BY messages_by_seq
+      WHERE i.session_id = m.session_id AND i.seq = m.seq AND i.id = m.id) LIMIT 1`.pluck();
   readonly #idsOfSteps = this.statement<[stepIds: string], number>`SELECT m.id ${OF_STEPS}`.pluck();
   /** The other messages of a step, without the index by step: no later step begins before they end. */
   readonly #othersOf = this.statement<[stepId: number], number>`
@@ -628,6 +635,18 @@ export class MessageRepository extends Repository {
     return this.orm.select({ sessionId, stepId, seq }).from(messages).where(eq(messages.id, id)).get();
   }
 
+  /** @throws {SyntaxError} if one of these messages is missing, or is at another place than in the index by seq. */
+  assertPlaced(ids: readonly number[]): void {
+    const stray = this.#strayOf.get(JSON.stringify(ids));
+    if (stray !== undefined) throw new SyntaxError(`message ${stray} is missing, or not where the index by seq has it`);
+  }
+
+  /** @throws {SyntaxError} if one of these messages is missing. */
+  assertStored(ids: readonly number[]): void {
+    const lost = this.#lostOf.get(JSON.stringify(ids));
+    if (lost !== undefined) throw new SyntaxError(`message ${lost}, which begins a step, is missing`);
+  }
+
   /** In order of seq. @throws {SyntaxError} if the index by step names one twice. */
   idsOfSteps(stepIds: readonly number[]): number[] {
     const ids = this.#idsOfSteps.allOf(stepIds);
@@ -681,6 +700,7 @@ export class MessageRepository extends Repository {
   }
 
   #readableRows(page: readonly { id: number }[], note: (text: string) => void): SelectedMessage[] {
+    if (page.length === 0) return [];
     let reason = "its row is missing";
     try {
       const rows = this.#byIds.allOf(page.map(({ id }) => id));
@@ -714,11 +734,11 @@ export class MessageRepository extends Repository {
 
   /** Returns the vector that a local embedder makes of a message; undefined if that is the stored one, or it made none. */
   rightVector({ id, text }: Message, { id: embedderId, embed }: LocalEmbedding): RightVector | undefined {
-    const stored = this.#embedding.get({ id, embedderId });
-    const right = stored ? embed(text) : undefined;
+    const stored = this.#embedding.get({ id, embedderId }) ?? null;
+    const right = stored === null ? undefined : embed(text);
     if (right === undefined) return undefined;
     const embedding = encodeEmbedding(right);
-    const isStored = stored!.equals(isOldEmbedding(stored!) ? encodeVector(right) : embedding);
+    const isStored = Buffer.isBuffer(stored) && stored.equals(isOldEmbedding(stored) ? encodeVector(right) : embedding);
     return isStored && this.#embedderOf.one(id) === embedderId ? undefined : { id, embedderId, embedding };
   }
 
@@ -735,7 +755,7 @@ export class MessageRepository extends Repository {
       if (row.checksum === null && textOf(message.parts) !== row.text) continue;
       const storedText = mayHaveArtifacts(row.parts) ? row.text : storedTextOf(row.text, message.parts);
       const embedding = this.#anyEmbedding.one(id);
-      const isOld = embedding !== null && isOldEmbedding(embedding);
+      const isOld = Buffer.isBuffer(embedding) && isOldEmbedding(embedding);
       if (!isOld && row.checksum !== null && typeof storedText === "string") continue;
       this.#renew({ id, storedText, embedding: isOld ? encodeEmbedding(decodeEmbedding(embedding)) : embedding });
       if (row.checksum === null) this.#seal(id);

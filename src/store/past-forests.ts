@@ -189,6 +189,11 @@ export function themesAt(
     from = rows.at(-1)!.id;
   }
   const themes = [...replay.themes.values()].sort((left, right) => left.theme.root - right.theme.root);
+  // Another index tells if that of the session lacks a unite.
+  for (const { theme } of themes) {
+    if (themeOf(theme.root, position + 1) === theme.root) continue;
+    throw new SyntaxError(`the log of session ${sessionId} does not say when theme ${theme.root} was absorbed`);
+  }
   return { themes, rowCount };
 }
 

@@ -4,6 +4,7 @@ import type { StoreDatabase } from "./open.ts";
 import { Repository, rawRows } from "./repository.ts";
 import { artifacts, messageArtifacts, messages } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";
+import { blobOf } from "./stored-value.ts";
 
 /** Where a message is. `sessionId` may be the id of a superseded branch. */
 const PLACE = columns(messages, "id", "sessionId", "seq", "stepId", "turnSeq", "digest", "createdAtMs");
@@ -80,8 +81,9 @@ export class PushedRowRepository extends Repository {
   }
 
   /** Vectors may come or change after their messages. */
-  vectors(sessionId: string): Iterable<{ id: number; embedding: Buffer }> {
-    return this.#vectors.iterate({ id: sessionId });
+  *vectors(sessionId: string): Generator<{ id: number; embedding: Buffer }> {
+    for (const { id, embedding } of this.#vectors.iterate({ id: sessionId }))
+      yield { id, embedding: blobOf(embedding) };
   }
 
   /** Which long strings the messages of a session and its branches have. */

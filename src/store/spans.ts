@@ -4,6 +4,7 @@ import type { StoreDatabase } from "./open.ts";
 import { type PathRepository, piecesIn } from "./paths.ts";
 import { Repository } from "./repository.ts";
 import { messages } from "./schema.ts";
+import { blobOf } from "./stored-value.ts";
 
 /** The messages of a span, without pinned ones. */
 export interface SpanContent {
@@ -82,6 +83,6 @@ export class SpanRepository extends Repository {
 /** Returns the SHA-256, in hex, of the digests of messages in order of seq. */
 export function sourceDigestOf(digests: readonly Buffer[]): string {
   const sources = createHash("sha256");
-  for (const digest of digests) sources.update(digest);
+  for (const digest of digests) sources.update(blobOf(digest));
   return sources.digest("hex");
 }

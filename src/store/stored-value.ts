@@ -36,7 +36,7 @@ export function decodeValue({ encoding, value }: StoredValue): JsonValue | Uint8
     case "deflated json":
       return JSON.parse(inflated(value).toString()) as JsonValue;
     case "bytes":
-      return new Uint8Array(bytesOf(value));
+      return new Uint8Array(blobOf(value));
     case "deflated bytes":
       return new Uint8Array(inflated(value));
     default:
@@ -46,13 +46,14 @@ export function decodeValue({ encoding, value }: StoredValue): JsonValue | Uint8
 
 function inflated(value: string | Buffer): Buffer {
   try {
-    return inflateRawSync(bytesOf(value), { maxOutputLength: INFLATED_BYTES_MAX });
+    return inflateRawSync(blobOf(value), { maxOutputLength: INFLATED_BYTES_MAX });
   } catch (cause) {
     throw new SyntaxError("a stored value does not inflate", { cause });
   }
 }
 
-function bytesOf(value: string | Buffer): Buffer {
+/** Returns a value that should be a BLOB. In a damaged file it can have any type. @throws {SyntaxError} if it has another. */
+export function blobOf(value: unknown): Buffer {
   if (Buffer.isBuffer(value)) return value;
   throw new SyntaxError("a stored value is not a BLOB");
 }

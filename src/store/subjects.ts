@@ -50,7 +50,7 @@ const SETTLED = columns(clusters, "sessionId", "centroidSum", "settledAt");
 type SettledRow = RowOf<typeof SETTLED> & { root: number; settledAt: number; subject: number | null };
 
 /** SQL: the unite `u` of the log holds at `@position`, because its cluster was not dissolved before that. */
-const IS_UNITED = `u.level = 'subject' AND u.kind = 'unite' AND u.id <= @position AND u.generation = ${GENERATION_AT}
+const IS_UNITED = `u.level = 'subject' AND u.kind = 'unite' AND +u.id <= @position AND u.generation = ${GENERATION_AT}
   AND NOT EXISTS (SELECT 1 FROM unions d WHERE d.level = 'subject' AND d.node = u.node AND d.kind = 'dissolve'
                   AND d.id > u.id AND d.id <= @position AND d.generation = u.generation)`;
 
@@ -82,25 +82,32 @@ export class SubjectRepository extends Repository {
     SELECT ${UNDONE.of("e")} FROM c JOIN undone_unions e ON e.root = c.cluster`;
   readonly #messageIds = this.statement<RootAt, number>`
     WITH c(cluster) AS (SELECT @root UNION ALL SELECT u.node FROM unions u WHERE u.root = @root AND ${IS_UNITED})
-    SELECT m.id
+    SELECT held.id
     FROM (
       SELECT m.id FROM c JOIN unions e ON e.root = c.cluster AND e.level = 'cluster' AND e.kind IN ('start', 'join')
-        AND e.id <= @position AND e.generation = ${GENERATION_AT}
+        AND +e.id <= @position AND e.generation = ${GENERATION_AT}
       JOIN messages m ON ${isOfStep("e.node")}
       UNION ALL
-      SELECT member.value FROM c JOIN undone_unions e ON e.root = c.cluster AND e.level = 'cluster'
-        AND e.kind IN ('start', 'join') AND e.id <= @position AND e.undone_at > @position
+      SELECT stored.id FROM c JOIN undone_unions e ON e.root = c.cluster AND e.level = 'cluster'
+        AND e.kind IN ('start', 'join') AND +e.id <= @position AND e.undone_at > @position
         AND e.generation = ${GENERATION_AT}
-      JOIN json_each(e.members) member
+      JOIN json_each(e.members) member JOIN messages stored ON stored.id = member.value
     ) held
-    JOIN messages m ON m.id = held.id
-    JOIN sessions s ON s.id = m.session_id
+    LEFT JOIN messages m ON m.id = held.id
+    LEFT JOIN sessions s ON s.id = m.session_id
     LEFT JOIN sessions path ON path.id = s.parent_session_id AND s.superseded_at_ms IS NOT NULL
     ORDER BY coalesce(path.created_at_ms, s.created_at_ms), coalesce(path.id, s.id), m.seq`.pluck();
-  readonly #hasEntries = this.statement<RootAt, number>`
-    SELECT EXISTS (
-      SELECT 1 FROM unions WHERE root = @root AND level = 'cluster' AND kind IN ('start', 'join') AND id <= @position
-        AND generation = ${GENERATION_AT})`.pluck().one;
+  /** A step of a subject whose first message is missing. */
+  readonly #lostStep = this.statement<RootAt, number>`
+    WITH c(cluster) AS (SELECT @root UNION ALL SELECT u.node FROM unions u WHERE u.root = @root AND ${IS_UNITED})
+    SELECT node FROM (
+      SELECT e.node FROM c JOIN unions e ON e.root = c.cluster AND e.level = 'cluster' AND e.kind IN ('start', 'join')
+        AND +e.id <= @position AND e.generation = ${GENERATION_AT}
+      UNION ALL
+      SELECT e.node FROM c JOIN undone_unions e ON e.root = c.cluster AND e.level = 'cluster'
+        AND e.kind IN ('start', 'join') AND +e.id <= @position AND e.undone_at > @position
+        AND e.generation = ${GENERATION_AT}
+    ) WHERE NOT EXISTS (SELECT 1 FROM messages WHERE id = node) LIMIT 1`.pluck().get;
   // Hints for indexes. The plus makes SQLite begin with the index of settled clusters, and not with the sessions. `NOT
   // INDEXED` makes it begin at a log position.
   /** Clusters of a project that settled after a log position, in order. */
@@ -233,12 +240,16 @@ export class SubjectRepository extends Repository {
     }
   }
 
-  /** The messages of a subject at a log position: oldest session first, each in order. @throws {SyntaxError} if all are missing. */
+  /**
+   * The messages of a subject at a log position: oldest session first, each in order.
+   *
+   * @throws {SyntaxError} if one is missing that begins a step. Forgetting takes whole steps out of the log.
+   */
   messageIds(at: RootAt): number[] {
     this.#undoneOf.all(at);
-    const ids = this.#messageIds.all(at);
-    if (ids.length > 0 || this.#hasEntries(at) === 0) return ids;
-    throw new SyntaxError(`the messages of subject ${at.root} are missing`);
+    const lost = this.#lostStep(at);
+    if (lost === undefined) return this.#messageIds.all(at);
+    throw new SyntaxError(`message ${lost} of subject ${at.root} is missing`);
   }
 
   /** The clusters of a subject, in no order. @throws {SyntaxError} if they are not those of the log. */

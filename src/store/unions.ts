@@ -55,10 +55,11 @@ export class UnionRepository extends Repository {
   readonly #newest = this.statement<[sessionId: string, position: number], RowOf<typeof UNION>>`
     SELECT ${UNION} FROM unions
     WHERE session_id = ? AND id <= ? AND level <> 'subject' AND generation = ${GENERATION_NOW} ORDER BY id DESC LIMIT 1`;
-  // The rows are told apart by `stepsIn`, because a damaged kind would leave one out before its checksum is compared.
+  // The plus keeps SQLite from comparing the id that the index has as a key: a damaged one would leave a row out. The rows are told
+  // apart by `stepsIn`, because a damaged kind would leave one out before its checksum is compared.
   readonly #ofCluster = this.statement<RootIn, RowOf<typeof UNION>>`
     SELECT ${UNION.of("u")} FROM unions u
-    WHERE u.root = @root AND u.id <= @position AND u.generation = ${GENERATION_AT} AND ${IS_OF_LOG}`;
+    WHERE u.root = @root AND +u.id <= @position AND u.generation = ${GENERATION_AT} AND ${IS_OF_LOG}`;
   /** The steps that entered a cluster after one log position and up to another, in order. */
   readonly entriesOf = this.statement<RootIn & { from: number }, RowOf<typeof UNION>>`
     SELECT ${UNION.of("u")} FROM unions u
@@ -177,11 +178,11 @@ export class UnionRepository extends Repository {
       SELECT @root
       UNION
       SELECT u.node FROM tree JOIN unions u ON u.root = tree.root
-      WHERE u.level = 'theme' AND u.kind = 'unite' AND u.id <= @position AND u.generation = ${GENERATION_AT}
+      WHERE u.level = 'theme' AND u.kind = 'unite' AND +u.id <= @position AND u.generation = ${GENERATION_AT}
         AND ${IS_OF_LOG}
     )
     SELECT ${UNION.of("u")} FROM tree JOIN unions u ON u.root = tree.root
-    WHERE u.id <= @position AND u.generation = ${GENERATION_AT} AND ${IS_OF_LOG}`;
+    WHERE +u.id <= @position AND u.generation = ${GENERATION_AT} AND ${IS_OF_LOG}`;
   readonly #paths: PathRepository;
 
   constructor(database: StoreDatabase, paths: PathRepository) {
@@ -298,11 +299,11 @@ export class UnionRepository extends Repository {
   }
 
   /** Like `stepsOf`, for a position before a rewind. Returns the messages that steps had then, for those taken back since. */
-  rewoundMembers(level: SessionLevel, at: RootIn): { steps: number[]; ids: number[] } {
+  rewoundMembers(level: SessionLevel, at: RootIn): { steps: number[]; undoneSteps: number[]; ids: number[] } {
     const { held, undone } = this.#rewoundRows(level, at);
     // After `forget`, a unite may name the messages of its node, too.
     const ids = undone.filter(isEntry).flatMap(({ members }) => JSON.parse(members ?? "[]") as number[]);
-    return { steps: stepsIn(held), ids };
+    return { steps: stepsIn(held), undoneSteps: stepsIn(undone), ids };
   }
 
   /** The rows of a root at a log position: those that still hold, and those taken back since. */

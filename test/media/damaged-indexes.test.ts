@@ -6,14 +6,17 @@ import { openStore, type Store } from "../../src/index.ts";
 import { scanTail } from "../../src/recall/tail.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
 import { enteringSteps } from "../../src/store/features.ts";
+import { sourceDigestOf } from "../../src/store/spans.ts";
 import { outlineOf } from "../../src/view/messages.ts";
-import { changePage, emptyPage, fillIndex, inDatabase, loseFromIndex } from "../support/rows.ts";
+import { changePage, emptyPage, fillIndex, inDatabase, loseFromIndex, rekeyIndex } from "../support/rows.ts";
 import { talk, user } from "../support/said.ts";
 import { openedStore, tickingClock } from "../support/temporary-store.ts";
 
 const SETTINGS = { project: "p", hotSize: 3, overlap: 1, evictBatch: 4, maxThemes: 3, openClustersMax: 3 };
 const DAY_MS = 86_400_000;
 const LOCK = "the stale session lock blocks the writer until the lock file is removed";
+
+const isCorrupt = expect.objectContaining({ code: "STORE_CORRUPT" });
 
 let folder: string;
 let whole: string;
@@ -95,14 +98,14 @@ describe("an index that lacks rows", () => {
   ])("%s, of rows with %s: nothing wrong is shown", (index, lost, reads) => {
     const store = damagedStore((path) => loseFromIndex(path, index, lost));
     for (const name of reads) {
-      expect(() => READS[name](store), name).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+      expect(() => READS[name](store), name).toThrow(isCorrupt);
     }
   });
 
   test("of the clusters: nothing wrong is shown", () => {
     const store = damagedStore((path) => emptyPage(path, "sqlite_autoindex_clusters_1"));
     for (const name of ["nearestRoots", "subjects"] as const) {
-      expect(() => READS[name](store), name).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+      expect(() => READS[name](store), name).toThrow(isCorrupt);
     }
   });
 
@@ -145,7 +148,7 @@ test.each<string | { index: string }>([
   if (typeof damage === "string") {
     inDatabase(path, (database) => database.exec(`UPDATE undone_unions SET ${damage} WHERE ${isOne}`));
   } else loseFromIndex(path, damage.index, isOne);
-  expect(() => openedStore(path).expand(handle)).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+  expect(() => openedStore(path).expand(handle)).toThrow(isCorrupt);
 });
 
 test("forks whose index lacks rows show nothing, and what they share stays", () => {
@@ -158,7 +161,6 @@ test("forks whose index lacks rows show nothing, and what they share stays", () 
     emptyPage(path, index);
     return openedStore(path);
   };
-  const isCorrupt = expect.objectContaining({ code: "STORE_CORRUPT" });
   const fork = damaged("sqlite_autoindex_shared_pasts_1").resume("f");
   expect(() => fork.messages()).toThrow(isCorrupt);
   const shared = damaged("shared_pasts_by_holder").resume("a");
@@ -225,14 +227,13 @@ describe("an index that has rows which do not belong in it", () => {
   ])("%s, with rows of %s: nothing wrong is shown", (index, condition, reads) => {
     const store = damagedStore((path) => fillIndex(path, index, () => condition));
     for (const name of reads) {
-      expect(() => READS[name](store), name).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+      expect(() => READS[name](store), name).toThrow(isCorrupt);
     }
   });
 });
 
 test("a session that an index takes for a branch is damage, and can still be listed", () => {
   const store = damagedStore((path) => fillIndex(path, "sessions_superseded", () => "id = 'a'"));
-  const isCorrupt = expect.objectContaining({ code: "STORE_CORRUPT" });
   expect(() => store.sessions()).toThrow(isCorrupt);
   expect(() => store.sessionIds({ prefix: "" })).toThrow(isCorrupt);
   expect(store.sessions({ onUnreadable: () => undefined }).map(({ id }) => id)).toEqual(["b", "a"]);
@@ -256,7 +257,7 @@ describe("a row that is damaged", () => {
       }),
     );
     for (const name of reads) {
-      expect(() => READS[name](store), name).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+      expect(() => READS[name](store), name).toThrow(isCorrupt);
     }
   });
 
@@ -272,7 +273,7 @@ describe("a row that is damaged", () => {
       inDatabase(path, (database) => database.exec("UPDATE sessions SET superseded_at_ms = 1 WHERE id = 'b'"));
       loseFromIndex(path, "sessions_superseded", "id = 'b'");
     });
-    expect(() => store.sessions()).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+    expect(() => store.sessions()).toThrow(isCorrupt);
     const unreadable: string[] = [];
     store.sessions({ onUnreadable: ({ sessionId }) => void unreadable.push(sessionId) });
     expect(unreadable).toEqual(["b"]);
@@ -293,7 +294,7 @@ describe("a row that is damaged", () => {
       (options = {}) => store.recap({ sinceMs: 0, ...options }),
       (options = {}) => store.subject(subject, options),
     ]) {
-      expect(() => read()).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+      expect(() => read()).toThrow(isCorrupt);
       const named: string[] = [];
       const shown = read({ onUnreadable: ({ sessionId }: { sessionId: string }) => void named.push(sessionId) });
       expect(named).toEqual(["a"]);
@@ -319,12 +320,102 @@ test("a message whose text reads as NULL is damage, though SQLite finds none", (
     expect(database.pragma("integrity_check(1)", { simple: true })).toBe("ok");
   });
   const damaged = openedStore(path, { clock: tickingClock() });
-  const isCorrupt = expect.objectContaining({ code: "STORE_CORRUPT" });
   const { database, fullText, messages } = internalsOf(damaged).repositories;
   const stepId = Number(damaged.query("SELECT id FROM messages WHERE session_id = 'c' AND seq = 0")[0]!.id);
   expect(() => database.read(() => scanTail(fullText, []))).toThrow(isCorrupt);
   expect(() => database.read(() => enteringSteps(messages.graduatingOf([stepId]), -1))).toThrow(isCorrupt);
   expect(damaged.resume("b").messages()).toHaveLength(41);
+});
+
+test.each<[what: string, damage: (id: number) => string]>([
+  ["is gone", (id) => `DELETE FROM messages WHERE id = ${id}`],
+  ["names an unknown session", (id) => `UPDATE messages SET session_id = 'x' WHERE id = ${id}`],
+])("a subject whose first message %s is not shown without it", (_what, damage) => {
+  const undamaged = openedStore(whole, { readonly: true, clock: tickingClock() });
+  const { subject } = undamaged.subjects()[0]!;
+  const [first] = undamaged.expand(subject).members;
+  const store = damagedStore((path) =>
+    inDatabase(path, (database) => {
+      database.pragma("foreign_keys = OFF");
+      database.exec(damage(first!.id));
+    }),
+  );
+  for (const limit of [1, 50]) {
+    expect(() => store.expand(subject, { limit })).toThrow(isCorrupt);
+  }
+});
+
+test("a page of members is not shown if the place of another member is damaged", () => {
+  const store = damagedStore((path) => loseFromIndex(path, "messages_by_seq", "session_id = 'a' AND seq = 3"));
+  const root = openedStore(whole, { readonly: true }).find(3).theme!;
+  expect(() => store.expand(root, { limit: 1 })).toThrow(isCorrupt);
+});
+
+test("an index of the log with a wrong position hides no member from an earlier handle", () => {
+  const undamaged = openedStore(whole, { readonly: true });
+  const [grown] = undamaged.query(`SELECT root, json_group_array(id) AS ids FROM (
+    SELECT root, id FROM unions WHERE kind IN ('start', 'join') AND level = 'cluster' AND session_id = 'a' ORDER BY id)
+    GROUP BY root HAVING count(*) > 3 ORDER BY root LIMIT 1`);
+  const positions = JSON.parse(String(grown!.ids)) as number[];
+  const handle = `cluster:${grown!.root}@${positions.at(-2)}`;
+  const right = undamaged.expand(handle).members;
+  const store = damagedStore((path) =>
+    rekeyIndex(path, "unions_by_root", "id", `CASE id WHEN ${positions[1]} THEN ${positions.at(-1)} ELSE id END`),
+  );
+  expect(store.expand(handle).members).toEqual(right);
+});
+
+test("the themes of a fork are not made from a log that lacks a unite", () => {
+  const path = join(folder, "damaged.db");
+  copyFileSync(whole, path);
+  const store = openStore(path, { clock: tickingClock() });
+  const fork = store.resume("a").fork({ id: "f", toSeq: 35 });
+  const { themeCount } = fork.info();
+  const shared = "SELECT log_position FROM shared_pasts WHERE session_id = 'f'";
+  const [unite] = store.query(`SELECT id FROM unions
+    WHERE session_id = 'a' AND kind = 'unite' AND level = 'theme' AND id <= (${shared}) ORDER BY id DESC`);
+  expect(themeCount).toBeGreaterThan(0);
+  store.close();
+  loseFromIndex(path, "unions_by_session", `id = ${unite!.id}`);
+  expect(() => openedStore(path, { readonly: true, clock: tickingClock() }).resume("f").info()).toThrow(isCorrupt);
+});
+
+describe("a stored value of another type than was written", () => {
+  const changed = (change: string): Store =>
+    damagedStore((path) =>
+      inDatabase(path, (database) => {
+        database.pragma("ignore_check_constraints = ON");
+        database.exec(change);
+      }),
+    );
+
+  test.each(["'text'", "0", "''"])("a vector (%s) is damage, and is made again", (value) => {
+    const store = changed(`UPDATE messages SET embedding = ${value} WHERE session_id = 'a' AND seq = 5`);
+    const { database, evidence, generations, pushedRows } = internalsOf(store).repositories;
+    const { embedderId } = generations.newest()!;
+    const id = idOf(store, 5);
+    expect(() => database.read(() => evidence.embeddings([id], embedderId))).toThrow(isCorrupt);
+    expect(() => database.read(() => [...pushedRows.vectors("a")])).toThrow(isCorrupt);
+    expect(store.verify().problems.map(({ text }) => text)).toContain(
+      `the vector of message ${id} is not that of its text`,
+    );
+    store.close();
+    const writer = openedStore(store.path, { clock: tickingClock() });
+    expect(writer.verify({ rebuild: true }).problems).toEqual([]);
+  });
+
+  test("a digest is damage", () => {
+    const path = join(folder, "damaged.db");
+    copyFileSync(whole, path);
+    const store = openedStore(path, { clock: tickingClock() });
+    const session = store.session("c", SETTINGS);
+    const message = { ...user("The gate stays shut."), id: "one" };
+    const { messageId } = session.append(message);
+    inDatabase(path, (database) => database.exec("UPDATE messages SET digest = 'text' WHERE session_id = 'c'"));
+    const { database, messages } = internalsOf(store).repositories;
+    const digest = (): string => sourceDigestOf(messages.digestsOfSteps([messageId]));
+    expect(() => database.read(digest)).toThrow(isCorrupt);
+  });
 });
 
 test("a subject whose messages are all gone is not shown as empty", () => {
@@ -336,7 +427,7 @@ test("a subject whose messages are all gone is not shown as empty", () => {
       database.exec("DELETE FROM messages");
     }),
   );
-  expect(() => store.expand(subject)).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+  expect(() => store.expand(subject)).toThrow(isCorrupt);
 });
 
 test("a schema in which SQLite cannot compute texts hides no opening", () => {
@@ -347,7 +438,21 @@ test("a schema in which SQLite cannot compute texts hides no opening", () => {
       database.exec("UPDATE sqlite_master SET sql = replace(sql, 'json_valid(parts)', 'json_valid(pabts)')");
     }),
   );
-  expect(() => store.resume("a").info()).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+  expect(() => store.resume("a").info()).toThrow(isCorrupt);
+});
+
+test("a schema in which SQLite cannot compute texts does not stop `verify` at a session without messages", () => {
+  const path = join(folder, "damaged.db");
+  copyFileSync(whole, path);
+  const store = openStore(path);
+  store.session("empty", SETTINGS);
+  store.close();
+  inDatabase(path, (database) => {
+    database.unsafeMode(true);
+    database.pragma("writable_schema = ON");
+    database.exec("UPDATE sqlite_master SET sql = replace(sql, 'json_valid(parts)', 'json_valid(pabts)')");
+  });
+  expect(openedStore(path, { readonly: true }).verify().ok).toBe(false);
 });
 
 describe("a row that is gone, or whose content is damaged", () => {
@@ -418,6 +523,6 @@ describe("a row that is gone, or whose content is damaged", () => {
   ])("%s: nothing wrong is shown", (_what, damage, read) => {
     expect(() => read(storeWith(() => {}))).not.toThrow();
     const store = storeWith(damage);
-    expect(() => read(store)).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+    expect(() => read(store)).toThrow(isCorrupt);
   });
 });

@@ -28,11 +28,23 @@ export function loseFromIndex(path: string, index: string, lost: string): void {
 
 /** Damages an index: it has the rows of another condition than its own. */
 export function fillIndex(path: string, index: string, conditionOf: (own: string | undefined) => string): void {
+  fillAs(path, index, (whole) => {
+    const [columns = "", condition] = whole.split(/ where /i);
+    return `${columns} WHERE ${conditionOf(condition)}`;
+  });
+}
+
+/** Damages an index: it has another value in place of a column. */
+export function rekeyIndex(path: string, index: string, column: string, value: string): void {
+  fillAs(path, index, (whole) => whole.replace(`\`${column}\`)`, `${value})`));
+}
+
+/** Fills an index as if it were defined otherwise. */
+function fillAs(path: string, index: string, definitionOf: (own: string) => string): void {
   inDatabase(path, (database) => {
     const read = database.prepare<[string], string>("SELECT sql FROM sqlite_master WHERE name = ?").pluck();
     const whole = read.get(index)!;
-    const [columns = "", condition] = whole.split(/ where /i);
-    const other = `${columns} WHERE ${conditionOf(condition)}`;
+    const other = definitionOf(whole);
     database.unsafeMode(true);
     for (const sql of [other, whole]) {
       database.pragma("writable_schema = ON");
