@@ -56,7 +56,7 @@ type Raw<T extends keyof typeof FACT_TABLES> = RawRow<
   (typeof FACT_TABLES)[T]["own"][number]
 >;
 
-/** The rows by the names of their tables in schema.ts. Values are as SQLite has them, and checksums are valid unchanged. */
+/** The rows by the names of their tables in schema.ts. Values are as SQLite has them, and checksums are valid for all versions. */
 export type FactTables = Omit<{ [T in keyof typeof FACT_TABLES]: Raw<T> }, "messages"> & {
   origin: RowsOrigin;
   /**
