@@ -28,7 +28,7 @@ export interface EnteringStep {
 export function enteringSteps(rows: readonly GraduatingMessage[], seqBefore: number): EnteringStep[] {
   const byStep = new Map<number, GraduatingMessage[]>();
   for (const row of rows) {
-    if (row.text === null) throw new SyntaxError(`message ${row.id} has no text`); // its checksum is not compared
+    if (typeof row.text !== "string") throw new SyntaxError(`message ${row.id} has no text`); // its checksum is not compared
     const step = byStep.get(row.stepId);
     if (step === undefined) byStep.set(row.stepId, [row]);
     else step.push(row);

@@ -207,11 +207,14 @@ function soundSteps(messages: MessageRepository, stepIds: readonly number[]): En
 function themeFinder(unions: UnionRepository, sessionId: string): (cluster: number, before: number) => number {
   const absorbed = new Map<number, { position: number; root: number } | undefined>();
   return (cluster, before) => {
+    let position = 0;
     for (let root = cluster; ; ) {
       if (!absorbed.has(root)) absorbed.set(root, unions.absorbedAt({ sessionId, root }));
       const unite = absorbed.get(root);
       if (unite === undefined || unite.position >= before) return root;
-      root = unite.root;
+      // Damaged rows can form a circle.
+      if (unite.position <= position) throw new SyntaxError(`theme ${root} was absorbed before it absorbed another`);
+      ({ root, position } = unite);
     }
   };
 }

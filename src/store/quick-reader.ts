@@ -46,7 +46,7 @@ export const QUICK_COLUMNS = {
   clusters:
     "atMsLast centroidSum label logPosition messageCount rootId seqFirst seqLast sessionId speakers stepCount tokenCount turnLast vectorCount",
 };
-/** Those that checksums of an older version cover. */
+/** The columns that the checksums of older versions cover. */
 export const QUICK_COLUMNS_BEFORE: Readonly<Record<string, string>> = {
   sessions: "createdAtMs externalId forkSeq id metadata project settings source title",
 };

@@ -111,7 +111,7 @@ export class Columns<Row> {
   readonly #coded: readonly NamedColumn[];
   /** The columns that the checksum covers, sorted by name. */
   readonly #sealed: readonly string[] | undefined;
-  /** The same for rows of older versions, if it differs. */
+  /** The columns that the checksums of older versions cover, if they are others. */
   readonly #sealedBefore: readonly string[] | undefined;
 
   constructor(table: SQLiteTable, keys: readonly string[], alias = "") {

@@ -189,7 +189,7 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
     }
   });
   noting(null, () => {
-    if (!options.rebuild || database.readonly) return;
+    if (!options.rebuild || database.readonly || report.problemCount > 0) return;
     database.write("verify --rebuild", () => {
       for (const table of OF_STORE) sealOldRows(database, table, "true");
     });

@@ -304,7 +304,10 @@ describe("a row that is damaged", () => {
   });
 });
 
-test("a message whose text reads as NULL is damage, though SQLite finds none", () => {
+test.each([
+  ["NULL", `replace(sql, '"stored_text" text NOT NULL', '"stored_text" text')`, "stored_text = NULL"],
+  ["a BLOB", `replace(sql, ' <> ''blob'' THEN stored_text', ' <> '''' THEN CAST(stored_text AS BLOB)')`, "seq = seq"],
+])("a message whose text reads as %s is damage, though SQLite finds none", (_what, schema, change) => {
   const path = join(folder, "damaged.db");
   copyFileSync(whole, path);
   const store = openStore(path, { clock: tickingClock() });
@@ -313,9 +316,9 @@ test("a message whose text reads as NULL is damage, though SQLite finds none", (
   inDatabase(path, (database) => {
     database.unsafeMode(true);
     database.pragma("writable_schema = ON");
-    database.exec(`UPDATE sqlite_master SET sql = replace(sql, '"stored_text" text NOT NULL', '"stored_text" text')`);
+    database.exec(`UPDATE sqlite_master SET sql = ${schema} WHERE name = 'messages'`);
     database.pragma("writable_schema = RESET");
-    database.exec("UPDATE messages SET stored_text = NULL WHERE session_id = 'c' AND seq = 0");
+    database.exec(`UPDATE messages SET ${change} WHERE session_id = 'c' AND seq = 0`);
     database.exec("DELETE FROM messages_fts_docsize"); // so that all messages are in the tail
     expect(database.pragma("integrity_check(1)", { simple: true })).toBe("ok");
   });
@@ -378,6 +381,19 @@ test("the themes of a fork are not made from a log that lacks a unite", () => {
   store.close();
   loseFromIndex(path, "unions_by_session", `id = ${unite!.id}`);
   expect(() => openedStore(path, { readonly: true, clock: tickingClock() }).resume("f").info()).toThrow(isCorrupt);
+});
+
+test("an index that leads themes in a circle is damage, and nothing follows it for ever", () => {
+  const path = join(folder, "damaged.db");
+  copyFileSync(whole, path);
+  const store = openStore(path, { clock: tickingClock() });
+  expect(store.resume("a").fork({ id: "f", toSeq: 35 }).roots().length).toBeGreaterThan(0);
+  const isUnite = "session_id = 'a' AND kind = 'unite' AND level = 'theme'";
+  const [unite] = store.query(`SELECT id FROM unions WHERE ${isUnite}
+    AND root NOT IN (SELECT node FROM unions WHERE ${isUnite}) ORDER BY id LIMIT 1`);
+  store.close();
+  rekeyIndex(path, "unions_by_node", "node", `CASE id WHEN ${unite!.id} THEN root ELSE node END`);
+  expect(() => openedStore(path, { readonly: true, clock: tickingClock() }).resume("f").roots()).toThrow(isCorrupt);
 });
 
 describe("a stored value of another type than was written", () => {

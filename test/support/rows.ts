@@ -36,7 +36,7 @@ export function fillIndex(path: string, index: string, conditionOf: (own: string
 
 /** Damages an index: it has another value in place of a column. */
 export function rekeyIndex(path: string, index: string, column: string, value: string): void {
-  fillAs(path, index, (whole) => whole.replace(`\`${column}\`)`, `${value})`));
+  fillAs(path, index, (whole) => whole.replace(new RegExp(`\`${column}\`(?=[,)])`), value));
 }
 
 /** Fills an index as if it were defined otherwise. */
