@@ -182,7 +182,8 @@ const ACTIONS: Record<Kind, () => void | Promise<void>> = {
     say({ say: "begin", from: next, to: 1e9, isWhole: false, at: Date.now() });
     const ended = watchFiles(store, folder, {
       onEvent: (event) => {
-        if (event.event === "imported") next += event.newCount;
+        if (event.event !== "imported") return; // other events store nothing
+        next += event.newCount;
         say({ say: "stored", next });
         say({ say: "begin", from: next, to: 1e9, isWhole: false, at: Date.now() });
       },
