@@ -200,6 +200,7 @@ function membersOf(
     if (at > generations.newest()!.logPosition) assertWhole(repositories, level, held, ids);
     return { root, position: at, ids, steps };
   }
+  subjects.assertWhole();
   const subjectRoot = subjects.rootAt({ root, position: at });
   if (subjectRoot === undefined) return undefined;
   return { root: subjectRoot, position: at, ids: idsOfSubject(repositories, { root: subjectRoot, position: at }) };

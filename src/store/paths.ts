@@ -42,6 +42,9 @@ export class PathRepository extends Repository {
     SELECT EXISTS (
       SELECT 1 FROM unions
       WHERE session_id = ? AND id > ? AND level <> 'subject' AND generation = ${GENERATION_NOW})`.pluck().one;
+  /** A lookup by the primary key of another table, which tells if the index of the log lacks rows. */
+  readonly #haveThemesMoved = this.statement<[sessionId: string, position: number], number>`
+    SELECT EXISTS (SELECT 1 FROM themes WHERE session_id = ? AND log_position > ?)`.pluck().one;
 
   /** Sessions that share nothing. */
   readonly #alone = new Set<string>();
@@ -61,15 +64,23 @@ export class PathRepository extends Repository {
   /**
    * The session whose rows are the open clusters and themes of a session. Until the frontier of a fork moves, it is another one;
    * undefined if that one has moved since the fork.
+   *
+   * @throws {SyntaxError} if the index of the log lacks what moved its themes.
    */
   grower(sessionId: string): Piece | undefined {
     const path = this.of(sessionId);
     if (path.length === 1) return path[0]!;
     for (const piece of path.toReversed()) {
-      if (piece.sessionId !== sessionId && this.#hasMoved(piece.sessionId, piece.logPosition) === 1) return undefined;
+      if (piece.sessionId !== sessionId && this.#hasMovedSince(piece)) return undefined;
       if (this.#hasThemes(piece.sessionId) === 1) return piece;
     }
     return path.at(-1)!;
+  }
+
+  #hasMovedSince({ sessionId, logPosition }: Piece): boolean {
+    if (this.#hasMoved(sessionId, logPosition) === 1) return true;
+    if (this.#haveThemesMoved(sessionId, logPosition) === 0) return false;
+    throw new SyntaxError(`the themes of session ${sessionId} changed after ${logPosition}, and its log ends there`);
   }
 
   /** @throws {SyntaxError} if a fork does not share what its session had. */

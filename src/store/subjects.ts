@@ -240,6 +240,13 @@ export class SubjectRepository extends Repository {
     }
   }
 
+  /** @throws {SyntaxError} if an index may hide a cluster or a step of a subject, or the session that orders its messages. */
+  assertWhole(): void {
+    this.indexes.assertWhole(sessions);
+    this.indexes.assertWhole(unions, "unions_of_subjects");
+    this.indexes.assertWhole(unions, "unions_by_root");
+  }
+
   /**
    * The messages of a subject at a log position: oldest session first, each in order.
    *
