@@ -91,6 +91,7 @@ describe("an index that lacks rows", () => {
     ["unions_by_session", "id > 10", ["find"]],
     ["unions_by_session", "kind = 'settle'", ["export rows"]],
     ["unions_by_root", "kind = 'join'", ["recap", "subject", "expand a subject"]],
+    ["unions_of_subjects", "kind = 'unite'", ["expand a subject"]],
     ["messages_by_seq", "seq = 7", ["export rows"]],
     ["entries_by_session", "before_seq > 0", ["export", "export rows"]],
     ["items_by_key", "key = 'state'", ["export", "export rows"]],
@@ -381,6 +382,23 @@ test("the themes of a fork are not made from a log that lacks a unite", () => {
   store.close();
   loseFromIndex(path, "unions_by_session", `id = ${unite!.id}`);
   expect(() => openedStore(path, { readonly: true, clock: tickingClock() }).resume("f").info()).toThrow(isCorrupt);
+});
+
+test("a fork is not shown with the forest of a session whose index lacks what came after it", () => {
+  const path = join(folder, "damaged.db");
+  copyFileSync(whole, path);
+  const store = openStore(path, { clock: tickingClock() });
+  const reads = [
+    (fork: ReturnType<Store["resume"]>) => fork.render(),
+    (fork: ReturnType<Store["resume"]>) => fork.pressure({ tokensMax: 500 }),
+  ];
+  const fork = store.resume("a").fork({ id: "f", toSeq: 35 });
+  for (const read of reads) read(fork);
+  const [shared] = store.query("SELECT log_position FROM shared_pasts WHERE session_id = 'f'");
+  store.close();
+  loseFromIndex(path, "unions_by_session", `session_id = 'a' AND id > ${shared!.log_position}`);
+  const damaged = openedStore(path, { readonly: true, clock: tickingClock() }).resume("f");
+  for (const read of reads) expect(() => read(damaged)).toThrow(isCorrupt);
 });
 
 test("an index that leads themes in a circle is damage, and nothing follows it for ever", () => {
