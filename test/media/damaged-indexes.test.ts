@@ -464,6 +464,11 @@ test("a subject whose messages are all gone is not shown as empty", () => {
   expect(() => store.expand(subject)).toThrow(isCorrupt);
 });
 
+test("a subject is not shown in another order because an index lacks a session", () => {
+  const store = damagedStore((path) => changePage(path, "sqlite_autoindex_sessions_1", "b", "c"));
+  expect(() => READS["expand a subject"](store)).toThrow(isCorrupt);
+});
+
 test("a schema in which SQLite cannot compute texts hides no opening", () => {
   const store = damagedStore((path) =>
     inDatabase(path, (database) => {
