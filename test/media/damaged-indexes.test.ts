@@ -469,6 +469,22 @@ test("a subject is not shown in another order because an index lacks a session",
   expect(() => READS["expand a subject"](store)).toThrow(isCorrupt);
 });
 
+test("a subject is not shown with a step that an index of the log names under its root", () => {
+  const store = damagedStore((path) => {
+    const [root, other] = inDatabase(path, (database) =>
+      database
+        .prepare<[], [number, number]>(
+          `SELECT c.root, (SELECT max(id) FROM unions WHERE kind IN ('start', 'join') AND root <> c.root) FROM unions c
+          WHERE c.node = (SELECT id FROM messages WHERE session_id = 'a' AND seq = 1) AND c.level = 'cluster'`,
+        )
+        .raw()
+        .get(),
+    )!;
+    rekeyIndex(path, "unions_by_root", "root", `CASE id WHEN ${other} THEN ${root} ELSE root END`);
+  });
+  expect(() => READS["expand a subject"](store)).toThrow(isCorrupt);
+});
+
 test("a schema in which SQLite cannot compute texts hides no opening", () => {
   const store = damagedStore((path) =>
     inDatabase(path, (database) => {
