@@ -218,6 +218,10 @@ describe("verify", () => {
     ["DROP TABLE messages_fts_terms", /^the full-text index cannot be read/],
     ["DROP TABLE messages_fts", /^the full-text index cannot be read/],
     ["DELETE FROM messages_fts_docsize WHERE id = 3", "the full-text index lacks 1 messages"],
+    [
+      "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'porter', 'portar') WHERE name = 'messages_fts'",
+      "the definition of table messages_fts is not the one of this version",
+    ],
     ["DELETE FROM messages_fts_data WHERE id > 10", /full-text|fts5/],
     ["DELETE FROM messages_fts_data", /full-text|fts5/],
     ["UPDATE messages_fts_data SET block = zeroblob(length(block)) WHERE id > 10", /full-text|fts5/],
