@@ -1,6 +1,7 @@
 import type { TranscriptPoint } from "../core/transcript-point.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { rewindSession } from "../store/rewind.ts";
+import { loadSessionState } from "../store/session-state.ts";
 import { changeSession } from "../store/write.ts";
 import { bringBack, type UndoOptions } from "./undo.ts";
 
@@ -37,6 +38,7 @@ export function followTranscript(
       if (messages.namesAfter(sessionId, forkSeq).length === 0) goBack(forkSeq); // forgotten messages have seqs, too
       messages.copyForgotten(sessionId, forkSeq);
       if (messages.nextSeq({ sessionId }) !== forkSeq + 1) break;
+      if (answersNewerCall(repositories, sessionId, { branchId, forkSeq })) break;
       bringBack(repositories, writes, { id: branchId, forkSeq }, sessionId, { ...options, terms: newTerms() });
       seq = messages.byExternalId(sessionId, newestId)!.seq;
     }
@@ -58,6 +60,23 @@ export function followTranscript(
       rewindSession(repositories, sessions.known(sessionId), seqLast, { ...newTerms(), isUndoable: false });
       isMoved = true;
     }
+  });
+}
+
+/**
+ * Returns true if a branch has results of a call that the session got later. They cannot come back: a step is named after its
+ * first message, which is its oldest.
+ */
+function answersNewerCall(
+  repositories: Repositories,
+  sessionId: string,
+  { branchId, forkSeq }: Omit<EarlierBranch, "newestId">,
+): boolean {
+  const { openStep } = loadSessionState(repositories, sessionId)!;
+  if (openStep === undefined) return false;
+  return repositories.messages.range(branchId, forkSeq + 1, Number.MAX_SAFE_INTEGER).some(({ id, parts }) => {
+    const isAnswer = parts.some((part) => part.type === "tool_result" && openStep.pendingCallIds.has(part.toolCallId));
+    return isAnswer && id < openStep.id;
   });
 }
 
