@@ -8,7 +8,8 @@ import type { ImportEvent, Importer } from "../../../src/importers/importer.ts";
 import { IMPORTERS, openImport } from "../../../src/importers/registry.ts";
 import { type ImportResult, importFiles } from "../../../src/imports/import-files.ts";
 import { ImportRun } from "../../../src/imports/import-run.ts";
-import type { Store } from "../../../src/index.ts";
+import type { MessageInput, Store } from "../../../src/index.ts";
+import { internalsOf } from "../../../src/session/opened-store.ts";
 import { samplesBut } from "../../contract/importer-samples.ts";
 import { inFolderAsync, openedStore, temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
 import { collect, fileOf, messagesIn, sessionsIn } from "../importers/read.ts";
@@ -400,6 +401,33 @@ describe("an abandoned path", () => {
     );
     expect((await store.recall("three"))[0]).toMatchObject({ seq: 4, text: "three" });
     expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+  });
+
+  test("does not come back if it answers a call that the session got later", () => {
+    const store = temporaryStore();
+    const session = store.session("s");
+    const result: MessageInput = { role: "tool", parts: [{ type: "tool_result", toolCallId: "c", content: "a hole" }] };
+    const call: MessageInput = {
+      role: "assistant",
+      parts: [{ type: "tool_call", toolCallId: "c", name: "zoom", args: {} }],
+    };
+    const follow = (...before: string[]) =>
+      internalsOf(store).endTranscript("s", {
+        ...{ before, isElsewhere: (id: string) => !before.includes(id), isInTranscript: () => true, isEnd: false },
+      });
+    session.appendAll([
+      { role: "user", content: "Look.", id: "u1" },
+      { role: "user", content: "Closer.", id: "u2" },
+      { ...result, id: "t1" },
+    ]);
+    follow("u1");
+    session.append({ ...call, id: "a1" });
+    follow("u2", "u1");
+    follow("t1", "a1", "u1");
+    expect(idsOf(store)).toEqual(["u1", "a1"]);
+    session.append({ ...result, id: "t2" });
+    expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+    expect(store.query("SELECT count(DISTINCT step_id) AS n FROM messages WHERE session_id = 's'")).toEqual([{ n: 2 }]);
   });
 
   test("does not get a message that changed in another way", async () => {
