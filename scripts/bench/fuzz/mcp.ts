@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { openStore, type Store } from "../../../src/index.ts";
@@ -107,8 +108,8 @@ class OpenMcp implements OpenTarget {
     }).finally(() => {
       this.#isEnded = true;
     });
-    await this.#request(REQUESTS.at(-1)!);
-    this.#input.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n');
+    await (await this.#request(REQUESTS.at(-1)!)).answered;
+    await this.#write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n');
   }
 
   async feed(random: Random): Promise<void> {
@@ -117,10 +118,10 @@ class OpenMcp implements OpenTarget {
     const answers: Promise<void>[] = [];
     const count = random.chance(0.02) ? 200 : 1 + random.below(4);
     for (let sent = 0; sent < count; sent++) {
-      if (random.chance(0.7)) answers.push(this.#request(oddRequest(random)));
-      else this.#input.write(Buffer.concat([oddLine(random), Buffer.from("\n")]));
+      if (random.chance(0.7)) answers.push((await this.#request(oddRequest(random))).answered);
+      else await this.#write(Buffer.concat([oddLine(random), Buffer.from("\n")]));
     }
-    answers.push(this.#request({ method: "ping", params: "{}" }));
+    answers.push((await this.#request({ method: "ping", params: "{}" })).answered);
     await Promise.race([Promise.all(answers), this.#ended]);
     if (this.#fault !== undefined) throw new UntypedError(this.#fault);
   }
@@ -132,14 +133,25 @@ class OpenMcp implements OpenTarget {
     this.#store.close();
   }
 
-  /** Resolves when the request is answered. @param params  As JSON, or as an object. */
-  #request({ method, params }: { method: string; params: object | string }): Promise<void> {
+  /** Resolves when the request is sent, with a promise that resolves when it is answered. @param params  As JSON, or as an object. */
+  async #request({
+    method,
+    params,
+  }: {
+    method: string;
+    params: object | string;
+  }): Promise<{ answered: Promise<void> }> {
     this.#lastId += 1;
     const id = this.#lastId;
     const answered = new Promise<void>((resolve) => this.#waiting.set(id, resolve));
     const json = typeof params === "string" ? params : JSON.stringify(params);
-    this.#input.write(`{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":${json}}\n`);
-    return answered;
+    await this.#write(`{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":${json}}\n`);
+    return { answered };
+  }
+
+  /** Waits, as for a full pipe: what waits to be read must not count with the server's memory. */
+  async #write(line: string | Buffer): Promise<void> {
+    if (!this.#input.write(line)) await Promise.race([once(this.#input, "drain"), this.#ended]);
   }
 
   #take(line: string): void {

@@ -2,6 +2,9 @@ import { mutatedJson, oddJson } from "./odd-json.ts";
 import { oddText } from "./odd-texts.ts";
 import type { Random } from "./random.ts";
 
+/** What the repeats of a line may add to a file, in UTF-16 code units: a large file would count with the memory of reading it. */
+const REPEATS_LENGTH_MAX = 8_000_000;
+
 /** Returns a copy of a transcript that was changed as text, as bytes or both. */
 export function mutatedFile(bytes: Buffer, random: Random): Buffer {
   let mutated = bytes;
@@ -57,9 +60,11 @@ function mutateLines(lines: string[], at: number, random: Random): void {
     case 6:
       lines.splice(at, 0, oddText(random));
       break;
-    case 7:
-      lines.splice(at, 0, ...Array.from({ length: random.below(50) }, () => line));
+    case 7: {
+      const count = Math.min(random.below(50), Math.floor(REPEATS_LENGTH_MAX / (line.length + 1)));
+      lines.splice(at, 0, ...Array.from({ length: count }, () => line));
       break;
+    }
     default:
       lines.reverse();
   }
