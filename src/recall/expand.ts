@@ -72,15 +72,14 @@ export function expand(repositories: Repositories, target: string | number, opti
   const { level, limit, offset: asked, project } = parseOptions("expand", expandSchema(), options);
   const { messages, sessions } = repositories;
   const messageId = messageIdOf(target);
-  const page = (root: string | null, level: ExpandLevel, { ids, steps }: Members): Expansion => {
+  const page = (root: string | null, level: ExpandLevel, ids: readonly number[]): Expansion => {
     const offset = asked ?? offsetAround(ids, messageId, limit);
     const shown = ids.slice(offset, offset + limit);
     // Where a message is decides what is on which page. The rows of those on this one are compared with their checksums.
     if (shown.length < ids.length) messages.assertPlaced(ids);
     const byId = new Map(messages.byIds(shown).map((message) => [message.id, message]));
     const members = shown.flatMap((id) => byId.get(id) ?? []);
-    const stray = members.length < shown.length || members.some(({ stepId }) => steps?.has(stepId) === false);
-    if (stray) throw new SyntaxError(`the index of messages by step lists wrong messages for ${root ?? "the step"}`);
+    if (members.length < shown.length) throw new SyntaxError(`messages of ${root ?? "the step"} are missing`);
     return { root, level, members, memberCount: ids.length, offset };
   };
   // All members of a root belong to the root's project.
@@ -95,7 +94,7 @@ export function expand(repositories: Repositories, target: string | number, opti
     const isFound = isInProject(root) || (level === "span" && isInProject(position!));
     const members = isFound ? membersOf(repositories, handle) : undefined;
     if (members === undefined) throw new StoreError("ROOT_NOT_FOUND", { handle: formatHandle(level, root, position) });
-    return page(formatHandle(level, members.root, members.position), level, members);
+    return page(formatHandle(level, members.root, members.position), level, members.ids);
   };
 
   if (messageId === undefined) {
@@ -115,7 +114,7 @@ export function expand(repositories: Repositories, target: string | number, opti
   const handle = { step: null, cluster, theme, subject: subject ?? cluster }[level ?? usual];
   if (handle !== null) return expandHandle(parseHandle(handle));
   const { stepId } = messages.byId(messageId)!;
-  return page(null, "step", { ids: messages.idsOfStep(stepId), steps: new Set([stepId]) });
+  return page(null, "step", messages.idsOfStep(stepId));
 }
 
 /** Returns the offset of the page with the message in its middle, or 0 if the first page includes the message. */
@@ -158,16 +157,13 @@ export function findRoots(repositories: Repositories, messageId: number): FoundR
 }
 
 interface Members {
+  root: number;
+  position: number;
   ids: readonly number[];
-  /** The steps that the members belong to, if they are known. */
-  steps?: ReadonlySet<number>;
 }
 
 /** Returns the members of a handle; undefined if there are none. A subject may have another root at the log position. */
-function membersOf(
-  repositories: Repositories,
-  { level, root, position }: Handle,
-): (Members & { root: number; position: number }) | undefined {
+function membersOf(repositories: Repositories, { level, root, position }: Handle): Members | undefined {
   const { unions, messages, subjects, spans, generations } = repositories;
   if (level === "span") {
     const ids = spans.idsBetween({ firstId: root, lastId: position! });
@@ -188,17 +184,18 @@ function membersOf(
   if (level !== "subject") {
     const { sessionId } = session;
     const held = { sessionId, root, position: at };
+    unions.assertTrees(sessionId);
     if (unions.isRewound(held)) {
       const { steps, undoneSteps, ids } = unions.rewoundMembers(level, held);
       messages.assertStored([...steps, ...undoneSteps]);
       return { root, position: at, ids: messages.inOrder([...messages.idsOfSteps(steps), ...ids]) };
     }
-    const steps = new Set(unions.stepsOf(level, held));
+    const steps = unions.stepsOf(level, held);
     // Forgetting takes whole steps out of the log.
-    messages.assertStored([...steps]);
-    const ids = messages.idsOfSteps([...steps]);
+    messages.assertStored(steps);
+    const ids = messages.idsOfSteps(steps);
     if (at > generations.newest()!.logPosition) assertWhole(repositories, level, held, ids);
-    return { root, position: at, ids, steps };
+    return { root, position: at, ids };
   }
   subjects.assertWhole();
   const subjectRoot = subjects.rootAt({ root, position: at });

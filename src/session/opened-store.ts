@@ -183,7 +183,7 @@ export class OpenedStore implements Store {
     this.items = new StoreItems(this.#ports);
     if (database.readonly) return;
     const { embedder, clock } = chosen;
-    const { embedderId } = startGeneration(this.#repositories, embedder.id, embedder.dimension, clock());
+    const embedderId = startGeneration(this.#repositories, embedder.id, embedder.dimension, clock());
     if (embedderId !== embedder.id) {
       throw new StoreError("EMBEDDER_MISMATCH", { stored: embedderId, given: embedder.id });
     }

@@ -1,14 +1,13 @@
 import { decodeVector } from "../vector/codec.ts";
 import { isUsable, normalize } from "../vector/vector.ts";
 import { CLUSTER } from "./cluster-rows.ts";
+import type { GenerationRepository, GenerationRow } from "./generations.ts";
+import type { StoreDatabase } from "./open.ts";
 import { IS_BEGUN_HERE } from "./paths.ts";
 import { Repository } from "./repository.ts";
-import { generations } from "./schema.ts";
-import { columns, type RowOf } from "./statement.ts";
 import { NEWEST_POSITION } from "./unions.ts";
 
-const STAMP = columns(generations, "createdAtMs", "embedderId", "dimension", "rewriteCount");
-type StampRow = RowOf<typeof STAMP> & { generation: number };
+type Stamp = Omit<GenerationRow, "id" | "logPosition" | "checksum"> & { generation: number };
 
 /** A cluster and its centroid, which has unit length. A cluster without embeddings has none. */
 interface CentroidRow {
@@ -26,9 +25,6 @@ const NOT_DECODED = String(CLUSTER.of("c"));
 
 export class CentroidRepository extends Repository {
   // Every recall runs these.
-  /** Identifies the state of the centroids. It is undefined before anything was embedded. */
-  readonly stamp = this.statement<[], StampRow>`
-    SELECT id AS generation, ${STAMP} FROM generations ORDER BY id DESC LIMIT 1`.get;
   readonly newestPosition = this.statement<[], number>`${NEWEST_POSITION}`.pluck().one;
   // The rows are long, so SQLite answers these two from indexes, and each from another one: an index that lacks rows does not show it.
   readonly clusterCount = this.statement<[], number>`
@@ -43,6 +39,21 @@ export class CentroidRepository extends Repository {
     SELECT ${NOT_DECODED} FROM clusters c WHERE ${IS_BEGUN_HERE} AND c.root_id = ?`;
   readonly #every = this.statement<[], ClusterRow>`
     SELECT ${NOT_DECODED} FROM clusters c NOT INDEXED WHERE ${IS_BEGUN_HERE}`;
+
+  readonly #generations: GenerationRepository;
+
+  constructor(database: StoreDatabase, generations: GenerationRepository) {
+    super(database);
+    this.#generations = generations;
+  }
+
+  /** Identifies the state of the centroids. It is undefined before anything was embedded. */
+  stamp(): Stamp | undefined {
+    const newest = this.#generations.newest();
+    if (newest === undefined) return undefined;
+    const { id: generation, createdAtMs, embedderId, dimension, rewriteCount } = newest;
+    return { generation, createdAtMs, embedderId, dimension, rewriteCount };
+  }
 
   /** Yields the centroids of these clusters in the given order. @throws {SyntaxError} if a row is damaged. */
   *centroids(roots: Iterable<number>): Generator<CentroidRow> {

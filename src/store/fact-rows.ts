@@ -5,7 +5,7 @@ import { GENERATION_NOW, type GenerationRow, vectorNow } from "./generations.ts"
 import type { StoreDatabase } from "./open.ts";
 import { type RawValues, Repository, rawInsert, rawRows } from "./repository.ts";
 import * as schema from "./schema.ts";
-import { columns } from "./statement.ts";
+import { type Columns, columns } from "./statement.ts";
 
 /** A value as SQLite has it, of one that drizzle decodes. */
 type RawValue<V> = V extends null | number | string | Buffer
@@ -31,7 +31,11 @@ export interface RowsOrigin {
   tombstoneKey: string | null;
 }
 
-const SESSION = columns(schema.sessions);
+/** The rows that keep their checksums when they move, if older versions made narrower ones. */
+const SEALED_FOR_ALL: Record<string, Columns<unknown>> = {
+  sessions: columns(schema.sessions),
+  summaries: columns(schema.summaries),
+};
 
 /** The tables whose rows move with a session, and the columns that each store sets by itself. */
 export const FACT_TABLES = {
@@ -86,7 +90,7 @@ const OWN = `session_id IN (SELECT id FROM sessions WHERE id = @id OR (parent_se
 const OF_MESSAGE = `message_id IN (SELECT id FROM messages WHERE ${OWN} AND (seq >= @seq OR session_id <> @id))`;
 const IN_USE = `generation = ${GENERATION_NOW}`;
 
-/** The rows of a session's tables, apart from those that a store sets by itself. */
+/** SQL: the rows of a session's tables. `moves` says which of them move, because a damaged value would leave out a row here. */
 const CONDITIONS: Record<Exclude<keyof typeof FACT_TABLES, "tombstones">, string> = {
   sessions: `WHERE id = @id OR (parent_session_id = @id AND superseded_at_ms IS NOT NULL)
     ORDER BY superseded_at_ms IS NOT NULL, superseded_at_ms, id`,
@@ -95,16 +99,23 @@ const CONDITIONS: Record<Exclude<keyof typeof FACT_TABLES, "tombstones">, string
   messageArtifacts: `WHERE ${OF_MESSAGE} ORDER BY message_id, pointer`,
   forgottenMessages: `WHERE ${OWN} ORDER BY session_id, seq`,
   pendingVectors: `WHERE ${OWN} ORDER BY message_id`,
-  unions: `WHERE session_id = @id AND id > @position AND level <> 'subject' AND ${IN_USE} ORDER BY id`,
-  undoneUnions: `WHERE session_id = @id AND ${IN_USE} ORDER BY id, undone_at`,
+  unions: "WHERE session_id = @id AND id > @position ORDER BY id",
+  undoneUnions: "WHERE session_id = @id ORDER BY id, undone_at",
   frontierMoves: "WHERE session_id = @id ORDER BY seq_end",
-  // A claim belongs to a process. Summaries of older generations are about trees that do not move.
-  summaries: `WHERE session_id = @id AND status <> 'claimed'
-    AND (level NOT IN ('cluster', 'theme') OR log_position > @generationStart) ORDER BY id`,
+  summaries: "WHERE session_id = @id ORDER BY id",
   discardedCosts: `WHERE ${OWN} ORDER BY session_id, summarizer_id`,
   entries: `WHERE ${OWN} ORDER BY id`,
   items: "WHERE session_id = @id ORDER BY namespace, key",
 };
+
+/** Logs of older generations and of subjects stay, and so do claims, which belong to a process. */
+function moves(name: string, row: RawValues, { id, logPosition }: GenerationRow): boolean {
+  if (name === "unions") return row.generation === id && row.level !== "subject";
+  if (name === "undoneUnions") return row.generation === id;
+  if (name !== "summaries") return true;
+  const isOfForest = row.level === "cluster" || row.level === "theme";
+  return row.status !== "claimed" && (!isOfForest || (row.logPosition as number) > logPosition);
+}
 
 export class FactRowRepository extends Repository {
   // Staged vectors, and the ids of several tables at once.
@@ -147,7 +158,8 @@ export class FactRowRepository extends Repository {
     rawInsert(this.#database, schema.sessions, "overwrite")(row);
   }
 
-  insert(table: keyof typeof FACT_TABLES, row: RawValues): void {
+  insert(table: keyof typeof FACT_TABLES, { ...row }: RawValues): void {
+    if (table in SEALED_FOR_ALL) delete row.checksum;
     this.#inserting(table, "fail")(row);
   }
 
@@ -204,9 +216,10 @@ export class FactRowRepository extends Repository {
     const artifacts = new Set<unknown>();
     for (const [name, condition] of Object.entries(CONDITIONS)) {
       const { table, own } = FACT_TABLES[name as keyof typeof CONDITIONS];
-      for (const row of rawRows(this.#database, table, condition, { id: sessionId, ...from, generationStart })) {
+      for (const row of rawRows(this.#database, table, condition, { id: sessionId, ...from })) {
+        if (!moves(name, row, generation)) continue;
         if (name === "messages") this.#useVectorNow(row, embedderId);
-        if (name === "sessions" && row.checksum !== null) SESSION.sealForAll(row);
+        if (row.checksum !== null) SEALED_FOR_ALL[name]?.sealForAll(row);
         if (name === "artifacts") {
           assertSound(row);
           artifacts.add(row.sha256);

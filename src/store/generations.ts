@@ -24,9 +24,27 @@ export type GenerationRow = RowOf<typeof GENERATION>;
 
 export class GenerationRepository extends Repository {
   // Moves of the frontier and resumes run it.
-  /** The generation in use; undefined in a store that was never written to. */
-  readonly newest = this.statement<[], GenerationRow>`
-    SELECT ${GENERATION} FROM generations ORDER BY id DESC LIMIT 1`.get;
+  readonly #newest = this.statement<[], GenerationRow>`
+    SELECT ${GENERATION} FROM generations ORDER BY id DESC LIMIT 1`;
+  readonly #isStarted = this.statement<[], number>`
+    SELECT EXISTS (SELECT 1 FROM generations) OR EXISTS (SELECT 1 FROM messages)`.pluck();
+  /** The embedder of the newest row, even if the row is damaged. */
+  readonly embedderNow = this.statement<[], string>`SELECT ${EMBEDDER_NOW} WHERE ${EMBEDDER_NOW} IS NOT NULL`.pluck()
+    .get;
+
+  readonly #seal = this.sealing(generations);
+
+  /** The generation in use; undefined in a store that was never written to. @throws {SyntaxError} if it is damaged or lost. */
+  newest(): GenerationRow | undefined {
+    const row = this.#newest.get();
+    if (row !== undefined || !this.isStarted()) return row;
+    throw new SyntaxError("the store has messages, and no generation");
+  }
+
+  /** True if the store has had a generation, even if its row is lost. */
+  isStarted(): boolean {
+    return this.#isStarted.one() === 1;
+  }
 
   /** Makes every cache of the clusters invalid after they were rewritten. */
   countRewrite(): void {
@@ -49,7 +67,9 @@ export class GenerationRepository extends Repository {
     return rows.all().map(({ id }) => id);
   }
 
-  insert(row: Omit<GenerationRow, "id" | "rewriteCount">): GenerationRow {
-    return this.orm.insert(generations).values(row).returning().get();
+  insert(row: Omit<GenerationRow, "id" | "rewriteCount" | "checksum">): GenerationRow {
+    const { id } = this.orm.insert(generations).values(row).returning({ id: generations.id }).get();
+    this.#seal(id);
+    return this.newest()!;
   }
 }

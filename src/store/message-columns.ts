@@ -44,12 +44,9 @@ class MessageColumns extends Columns<SelectedMessage> {
     super.decode(row);
   }
 
-  /** Changes a row, as the driver read it, and its checksum. A damaged row stays damaged. */
-  change(row: Record<string, unknown>, values: Partial<Record<keyof SelectedMessage, string | number>>): void {
+  override change(row: Record<string, unknown>, values: Partial<Record<keyof SelectedMessage, string | number>>): void {
     this.#complete(row);
-    const isSealed = row.checksum !== null && this.damageOf(row) === undefined;
-    Object.assign(row, values);
-    if (isSealed) this.seal(row);
+    super.change(row, values);
   }
 
   #complete(row: Record<string, unknown>): void {

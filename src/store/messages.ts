@@ -238,10 +238,6 @@ export class MessageRepository extends Repository {
     WHERE ${isOfStep("step.value ->> 0")} AND +m.session_id = ?`;
   readonly #byIds = this.statement<[ids: string], SelectedMessage>`
     SELECT ${MESSAGE} FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq`;
-  /** In order of seq. */
-  readonly ofSteps = this.statement<[stepIds: string], SelectedMessage>`SELECT ${MESSAGE.of("m")} ${OF_STEPS}`.map(
-    (row) => this.#checked(row),
-  ).allOf;
   /** Those of some messages that are stored, in order of seq. */
   readonly inOrder = this.statement<[ids: string], number>`
     SELECT id FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq`.pluck().allOf;
@@ -252,7 +248,9 @@ export class MessageRepository extends Repository {
     WHERE NOT EXISTS (
       SELECT 1 FROM messages i INDEXED BY messages_by_seq
       WHERE i.session_id = m.session_id AND i.seq = m.seq AND i.id = m.id) LIMIT 1`.pluck();
-  readonly #idsOfSteps = this.statement<[stepIds: string], number>`SELECT m.id ${OF_STEPS}`.pluck();
+  /** With the step that the row itself names: SQLite reads `m.step_id` from the index. */
+  readonly #idsOfSteps = this.statement<[stepIds: string], { id: number; stepId: number }>`
+    SELECT m.id, (SELECT step_id FROM messages WHERE id = m.id) AS stepId ${OF_STEPS}`;
   /** The other messages of a step, without the index by step: no later step begins before they end. */
   readonly #othersOf = this.statement<[stepId: number], number>`
     SELECT (SELECT count(*) FROM messages m
@@ -647,11 +645,20 @@ export class MessageRepository extends Repository {
     if (lost !== undefined) throw new SyntaxError(`message ${lost}, which begins a step, is missing`);
   }
 
-  /** In order of seq. @throws {SyntaxError} if the index by step names one twice. */
+  /** In order of seq. @throws {SyntaxError} if the index by step names one twice, or one of another step. */
   idsOfSteps(stepIds: readonly number[]): number[] {
-    const ids = this.#idsOfSteps.allOf(stepIds);
+    const steps = new Set(stepIds);
+    const rows = this.#idsOfSteps.allOf(stepIds);
+    const stray = rows.find(({ stepId }) => !steps.has(stepId));
+    if (stray !== undefined) throw new SyntaxError(`the index by step has message ${stray.id} in a wrong step`);
+    const ids = rows.map(({ id }) => id);
     assertOnce(ids, "message");
     return ids;
+  }
+
+  /** In order of seq. @throws {SyntaxError} like `idsOfSteps`. */
+  ofSteps(stepIds: readonly number[]): Message[] {
+    return this.byIds(this.idsOfSteps(stepIds));
   }
 
   /** In order of seq. @throws {SyntaxError} if the index by step lacks some, or the table its first message. */

@@ -16,7 +16,7 @@ export interface Piece {
 export type Path = readonly Piece[];
 
 const PAST = columns(sharedPasts);
-const ORIGIN = columns(sessions, "parentSessionId", "forkSeq", "supersededAtMs");
+const ORIGIN = columns(sessions, "id", "parentSessionId", "forkSeq", "supersededAtMs");
 
 /** SQL: the session `session` holds or shares the row `table`, which is at the log position `position`. */
 export function isOnPathOf(session: string, table: string, position = `${table}.id`): string {
@@ -94,16 +94,16 @@ export class PathRepository extends Repository {
   /** A branch has a `forkSeq` and shares nothing. So does a fork of an older version. */
   #assertAlone(sessionId: string): void {
     if (this.#alone.has(sessionId)) return;
-    const { forkSeq = null, supersededAtMs = null } = this.#origin.get(sessionId) ?? {};
+    const { forkSeq = null, supersededAtMs = null } = this.#originOf(sessionId) ?? {};
     if (forkSeq !== null && supersededAtMs === null) this.indexes.assertWhole(sharedPasts);
     this.#alone.add(sessionId);
   }
 
   #assertPast(sessionId: string, past: readonly Piece[]): void {
-    const { parentSessionId, forkSeq } = this.#origin.get(sessionId) ?? {};
+    const { parentSessionId, forkSeq } = this.#originOf(sessionId) ?? {};
     // A parent can be forgotten if it holds nothing of what the fork shares. The newest holder shares the same.
     const sharedId = parentSessionId ?? past.at(-1)!.sessionId;
-    const isKnown = parentSessionId !== null || this.#origin.get(sharedId) !== undefined;
+    const isKnown = parentSessionId !== null || this.#originOf(sharedId) !== undefined;
     if (forkSeq == null || !isKnown) throw new SyntaxError(`fork ${sessionId} has no origin`);
     const expected = piecesIn(withOwn(sharedId, this.#past.all(sharedId)), 0, forkSeq);
     const isRight = (piece: Piece, index: number): boolean => {
@@ -113,6 +113,11 @@ export class PathRepository extends Repository {
     };
     if (past.length === expected.length && past.every(isRight)) return;
     throw new SyntaxError(`fork ${sessionId} does not share what session ${sharedId} had up to seq ${forkSeq}`);
+  }
+
+  #originOf(sessionId: string): RowOf<typeof ORIGIN> | undefined {
+    const origin = this.#origin.get(sessionId);
+    return origin?.id === sessionId ? origin : undefined;
   }
 
   share(sessionId: string, past: Path): void {

@@ -55,7 +55,7 @@ export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCou
     paths,
     pendingVectors: new PendingVectorRepository(database, paths),
     clusters: new ClusterRepository(database, paths, pastForests),
-    centroids: new CentroidRepository(database),
+    centroids: new CentroidRepository(database, generations),
     themes,
     subjects: new SubjectRepository(database),
     summaries: new SummaryRepository(database, costs),

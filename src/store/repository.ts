@@ -105,7 +105,7 @@ export function sealOldRows(
   const whole = columns(table);
   const name = getTableName(table);
   const rows = statement<string[], Record<string, unknown>>`
-    SELECT rowid, ${String(whole)} FROM ${name} WHERE ${condition} AND checksum IS NULL`;
+    SELECT rowid AS rowid, ${String(whole)} FROM ${name} WHERE ${condition} AND checksum IS NULL`;
   const write = statement<{ rowid: number; checksum: number }>`
     UPDATE ${name} SET checksum = @checksum WHERE rowid = @rowid`;
   for (const row of rows.all(...values)) {

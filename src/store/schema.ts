@@ -77,6 +77,7 @@ export const generations = sqliteTable("generations", {
   rewriteCount: integer("rewrite_count").notNull().default(0),
   // The log position at which the previous generation ended; 0 for the first.
   logPosition: integer("log_position").notNull().default(0),
+  checksum: checksum(),
 });
 
 /** One agent's conversation. Fact; only the frontier moves. */
@@ -622,10 +623,12 @@ export const UNSEALED: ReadonlyMap<SQLiteTable, readonly string[]> = new Map<SQL
   [discardedCosts, []],
   [tombstones, []],
   [storeSettings, []],
-  [summaries, ["rootId", "logPosition", "claimedUntilMs", "shownFrom", "shownUntil"]],
+  [generations, ["rewriteCount"]],
+  [summaries, ["claimedUntilMs"]],
 ]);
 
 /** The columns that checksums of an older version do not cover. Such a checksum is right, too. Rows move between stores with it. */
 export const UNSEALED_BEFORE: ReadonlyMap<SQLiteTable, readonly string[]> = new Map<SQLiteTable, readonly string[]>([
   [sessions, ["parentSessionId", "graduatedSeq", "evictedSeq", "frontierVersion", "supersededAtMs", "rewindNumber"]],
+  [summaries, ["rootId", "logPosition", "claimedUntilMs", "shownFrom", "shownUntil"]],
 ]);

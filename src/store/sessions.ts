@@ -133,10 +133,12 @@ const PAGE = `page AS MATERIALIZED (
 /** Rows of `sessions`: single sessions, their branches, which of them are idle, and the pages that `Store.sessions` returns. */
 export class SessionRepository extends Repository {
   // Appends and resumes run these. A session of an older version lacks options that were added later.
-  readonly byId = this.statement<[id: string], SessionRow>`SELECT ${SESSION} FROM sessions WHERE id = ?`.map((row) => ({
-    ...row,
-    settings: { ...DEFAULT_SETTINGS, ...row.settings },
-  })).get;
+  readonly #byId = this.statement<[id: string], SessionRow>`SELECT ${SESSION} FROM sessions WHERE id = ?`.map(
+    (row) => ({
+      ...row,
+      settings: { ...DEFAULT_SETTINGS, ...row.settings },
+    }),
+  );
   /** The row of a session even if it is damaged. Its values are shown to nobody. */
   readonly unchecked = this.statement<[id: string], Omit<SessionRow, "checksum">>`
     SELECT ${SESSION.without("checksum")} FROM sessions WHERE id = ?`.get;
@@ -247,6 +249,13 @@ export class SessionRepository extends Repository {
 
   idByExternalId(source: string, externalId: string): string | undefined {
     return this.#idsWhere(and(eq(sessions.source, source), eq(sessions.externalId, externalId)))[0];
+  }
+
+  /** @throws {SyntaxError} if the row is damaged, or the index has it under a wrong id. */
+  byId(id: string): SessionRow | undefined {
+    const row = this.#byId.get(id);
+    if (row === undefined || row.id === id) return row;
+    throw new SyntaxError(`the index of sessions has session "${row.id}" in the place of "${id}"`);
   }
 
   /** @throws {SyntaxError} if there is no such session, although another row names it. */

@@ -147,6 +147,13 @@ export class Columns<Row> {
     else row.checksum = checksumOf(row, this.#sealedBefore);
   }
 
+  /** Changes a row, as the driver read it, and its checksum. A damaged row stays damaged. */
+  change(row: Record<string, unknown>, values: Partial<Record<keyof Row, string | number | null>>): void {
+    const isSealed = row.checksum !== null && this.damageOf(row) === undefined;
+    Object.assign(row, values);
+    if (isSealed) this.seal(row);
+  }
+
   /** Says that a row, as the driver read it, is damaged. Rows of older versions have no checksum, but all their values. */
   damageOf(row: Readonly<Record<string, unknown>>): string | undefined {
     if (this.#sealed === undefined) return undefined;

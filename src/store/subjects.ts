@@ -80,15 +80,15 @@ export class SubjectRepository extends Repository {
   readonly #undoneOf = this.statement<RootAt, RowOf<typeof UNDONE>>`
     WITH c(cluster) AS (SELECT @root UNION ALL SELECT u.node FROM unions u WHERE u.root = @root AND ${IS_UNITED})
     SELECT ${UNDONE.of("e")} FROM c JOIN undone_unions e ON e.root = c.cluster`;
-  readonly #messageIds = this.statement<RootAt, number>`
+  readonly #messageIds = this.statement<RootAt, { id: number; isStray: number }>`
     WITH c(cluster) AS (SELECT @root UNION ALL SELECT u.node FROM unions u WHERE u.root = @root AND ${IS_UNITED})
-    SELECT held.id
+    SELECT held.id, held.step <> m.step_id AS isStray
     FROM (
-      SELECT m.id FROM c JOIN unions e ON e.root = c.cluster AND e.level = 'cluster' AND e.kind IN ('start', 'join')
+      SELECT m.id, e.node AS step FROM c JOIN unions e ON e.root = c.cluster AND e.level = 'cluster' AND e.kind IN ('start', 'join')
         AND +e.id <= @position AND e.generation = ${GENERATION_AT}
       JOIN messages m ON ${isOfStep("e.node")}
       UNION ALL
-      SELECT stored.id FROM c JOIN undone_unions e ON e.root = c.cluster AND e.level = 'cluster'
+      SELECT stored.id, NULL FROM c JOIN undone_unions e ON e.root = c.cluster AND e.level = 'cluster'
         AND e.kind IN ('start', 'join') AND +e.id <= @position AND e.undone_at > @position
         AND e.generation = ${GENERATION_AT}
       JOIN json_each(e.members) member JOIN messages stored ON stored.id = member.value
@@ -96,7 +96,7 @@ export class SubjectRepository extends Repository {
     LEFT JOIN messages m ON m.id = held.id
     LEFT JOIN sessions s ON s.id = m.session_id
     LEFT JOIN sessions path ON path.id = s.parent_session_id AND s.superseded_at_ms IS NOT NULL
-    ORDER BY coalesce(path.created_at_ms, s.created_at_ms), coalesce(path.id, s.id), m.seq`.pluck();
+    ORDER BY coalesce(path.created_at_ms, s.created_at_ms), coalesce(path.id, s.id), m.seq`;
   /** A step of a subject whose first message is missing. */
   readonly #lostStep = this.statement<RootAt, number>`
     WITH c(cluster) AS (SELECT @root UNION ALL SELECT u.node FROM unions u WHERE u.root = @root AND ${IS_UNITED})
@@ -250,13 +250,17 @@ export class SubjectRepository extends Repository {
   /**
    * The messages of a subject at a log position: oldest session first, each in order.
    *
-   * @throws {SyntaxError} if one is missing that begins a step. Forgetting takes whole steps out of the log.
+   * @throws {SyntaxError} if one is missing that begins a step, or if the index by step names one of another step. Forgetting
+   *   takes whole steps out of the log.
    */
   messageIds(at: RootAt): number[] {
     this.#undoneOf.all(at);
     const lost = this.#lostStep(at);
-    if (lost === undefined) return this.#messageIds.all(at);
-    throw new SyntaxError(`message ${lost} of subject ${at.root} is missing`);
+    if (lost !== undefined) throw new SyntaxError(`message ${lost} of subject ${at.root} is missing`);
+    const rows = this.#messageIds.all(at);
+    const stray = rows.find(({ isStray }) => isStray === 1);
+    if (stray !== undefined) throw new SyntaxError(`the index by step has message ${stray.id} in a wrong step`);
+    return rows.map(({ id }) => id);
   }
 
   /** The clusters of a subject, in no order. @throws {SyntaxError} if they are not those of the log. */

@@ -11,6 +11,7 @@ import { columns, type RowOf } from "./statement.ts";
 const SUMMARY = columns(summaries);
 
 export type SummaryRow = RowOf<typeof SUMMARY>;
+type RawSummary = Record<"rootId" | "logPosition", number> & Record<"shownFrom" | "shownUntil", number | null>;
 export type NewSummary = Omit<typeof summaries.$inferInsert, "id" | "shownFrom" | "shownUntil">;
 export type DoneSummary = SummaryRow & { title: string; text: string; tokenCount: number };
 
@@ -83,8 +84,14 @@ export class SummaryRepository extends Repository {
       SELECT root_id FROM summaries WHERE ${IS_STANDING_OF_PATH}
       GROUP BY root_id ORDER BY max(id) DESC LIMIT ${SHOWN_ROOTS_MAX}))
     ORDER BY id`.all;
-  readonly showWaiting = this.statement<[position: number, sessionId: string]>`
-    UPDATE summaries SET shown_from = ? WHERE session_id = ? AND ${IS_STANDING} AND shown_from IS NULL`.run;
+  readonly #waiting = this.statement<[sessionId: string], number>`
+    SELECT id FROM summaries WHERE session_id = ? AND ${IS_STANDING} AND shown_from IS NULL`.pluck().all;
+  /** The row as the driver reads it. */
+  readonly #raw = this.statement<[id: number], RawSummary>`
+    SELECT ${String(SUMMARY)} FROM summaries WHERE id = ?`.get;
+  readonly #write = this.statement<[RawSummary]>`
+    UPDATE summaries SET root_id = @rootId, log_position = @logPosition, shown_from = @shownFrom,
+      shown_until = @shownUntil, checksum = @checksum WHERE id = @id`.run;
   /** The newest finished summary of a strategy, which contexts show. It may be a stand-in. */
   readonly shownSpan = this.statement<[sessionId: string, strategy: SpanStrategy], DoneSummary>`
     SELECT ${SUMMARY} FROM summaries WHERE session_id = ? AND level = ? AND status = 'done' AND shown_until IS NULL
@@ -98,11 +105,8 @@ export class SummaryRepository extends Repository {
     SELECT ${COVERING}, status FROM summaries
     WHERE session_id = ? AND ${IS_OF_FOREST} AND shown_until IS NULL AND log_position > ?
       AND log_position > (SELECT max(log_position) FROM generations) ORDER BY id`.all;
-  readonly #leaveContext = this.statement<[position: number, id: number]>`
-    UPDATE summaries SET shown_until = ? WHERE id = ?`.run;
-  /** Takes summaries that a move after `position` has shown out of the contexts, until the next move. */
-  readonly unshow = this.statement<[sessionId: string, position: number]>`
-    UPDATE summaries SET shown_from = NULL WHERE session_id = ? AND ${IS_STANDING} AND shown_from > ?`.run;
+  readonly #shownAfter = this.statement<[sessionId: string, position: number], number>`
+    SELECT id FROM summaries WHERE session_id = ? AND ${IS_STANDING} AND shown_from > ?`.pluck().all;
   /** All rows in contexts that reach past a seq. */
   readonly reaching = this.statement<[sessionId: string, seq: number], Pick<SummaryRow, "id" | "level" | "status">>`
     SELECT id, level, status FROM summaries WHERE session_id = ? AND seq_last > ? AND shown_until IS NULL`.all;
@@ -110,7 +114,6 @@ export class SummaryRepository extends Repository {
   readonly left = this.statement<[sessionId: string], DoneSummary>`
     SELECT ${SUMMARY} FROM summaries WHERE session_id = ? AND status = 'done' AND shown_until IS NOT NULL
       AND NOT (${IS_OF_FOREST} AND log_position <= (SELECT max(log_position) FROM generations)) ORDER BY id`.all;
-  readonly showAgain = this.statement<[id: number]>`UPDATE summaries SET shown_until = NULL WHERE id = ?`.run;
   readonly #byId = this.statement<[id: number], SummaryRow>`SELECT ${SUMMARY} FROM summaries WHERE id = ?`.get;
   // A list as JSON.
   /** The attempts, because their errors may quote messages, the rows of spans with one of these messages, and all rows of the forest. */
@@ -131,6 +134,35 @@ export class SummaryRepository extends Repository {
     const id = Number(this.orm.insert(summaries).values(row).run().lastInsertRowid);
     this.#seal(id);
     return id;
+  }
+
+  /** Changes where summaries stand, and their checksums. A damaged row stays damaged. */
+  #change(ids: readonly number[], values: (row: RawSummary) => Partial<RawSummary>): void {
+    for (const id of ids) {
+      const row = this.#raw(id);
+      if (row === undefined) continue;
+      SUMMARY.change(row, values(row));
+      this.#write(row);
+    }
+  }
+
+  /** Lets the contexts of a session show, from a log position on, the summaries that are ready. */
+  showWaiting(position: number, sessionId: string): void {
+    this.#change(this.#waiting(sessionId), () => ({ shownFrom: position }));
+  }
+
+  /** Takes summaries that a move after `position` has shown out of the contexts, until the next move. */
+  unshow(sessionId: string, position: number): void {
+    this.#change(this.#shownAfter(sessionId, position), () => ({ shownFrom: null }));
+  }
+
+  /** Makes the checksums of an older version cover what those of this version do. */
+  renewChecksums(sessionId: string): void {
+    const ids = this.orm.select({ id: summaries.id }).from(summaries).where(eq(summaries.sessionId, sessionId)).all();
+    this.#change(
+      ids.map(({ id }) => id),
+      () => ({}),
+    );
   }
 
   /** Keeps the costs of the deleted rows. */
@@ -155,7 +187,11 @@ export class SummaryRepository extends Repository {
   /** Takes every summary of the forest out of the contexts, and deletes the claims on such summaries. */
   leaveForest(position: number): void {
     const isStanding = and(eq(summaries.status, "done"), isNull(summaries.shownUntil), sql.raw(IS_OF_FOREST));
-    this.orm.update(summaries).set({ shownUntil: position }).where(isStanding).run();
+    const standing = this.orm.select({ id: summaries.id }).from(summaries).where(isStanding).all();
+    this.leaveContexts(
+      standing.map(({ id }) => id),
+      position,
+    );
     this.orm
       .delete(summaries)
       .where(and(eq(summaries.status, "claimed"), sql.raw(IS_OF_FOREST)))
@@ -164,17 +200,20 @@ export class SummaryRepository extends Repository {
 
   /** Ends the time in which contexts show some summaries. */
   leaveContexts(ids: readonly number[], position: number): void {
-    for (const id of ids) this.#leaveContext(position, id);
+    this.#change(ids, () => ({ shownUntil: position }));
+  }
+
+  /** Takes back `leaveContexts`. */
+  showAgain(id: number): void {
+    this.#change([id], () => ({ shownUntil: null }));
   }
 
   /** Gives a summary to a cluster of the new generation that holds the same messages. */
   carry(id: number, rootId: number, position: number): void {
-    const shownFrom = sql`coalesce(${summaries.shownFrom}, ${position})`;
-    this.orm
-      .update(summaries)
-      .set({ rootId, logPosition: position, shownFrom, shownUntil: null })
-      .where(eq(summaries.id, id))
-      .run();
+    this.#change([id], ({ shownFrom }) => ({
+      ...{ rootId, logPosition: position },
+      ...{ shownFrom: shownFrom ?? position, shownUntil: null },
+    }));
   }
 
   mayCover(sessionId: string, ids: readonly number[]): SummaryRow[] {

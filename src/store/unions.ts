@@ -183,7 +183,15 @@ export class UnionRepository extends Repository {
     )
     SELECT ${UNION.of("u")} FROM tree JOIN unions u ON u.root = tree.root
     WHERE +u.id <= @position AND u.generation = ${GENERATION_AT} AND ${IS_OF_LOG}`;
+  // The hints make SQLite look in each place, although one of them would do.
+  readonly #hidden = this.statement<{ sessionId: string }, number>`
+    SELECT id FROM (SELECT id FROM unions INDEXED BY unions_by_session WHERE session_id = @sessionId LIMIT -1) k
+    WHERE NOT EXISTS (
+      SELECT 1 FROM unions u NOT INDEXED WHERE u.id = k.id AND u.session_id = @sessionId AND EXISTS (
+        SELECT 1 FROM unions r INDEXED BY unions_by_root WHERE r.root = u.root AND r.id = u.id)) LIMIT 1`.pluck();
   readonly #paths: PathRepository;
+  /** The sessions in whose logs no row is hidden. */
+  readonly #whole = new Set<string>();
 
   constructor(database: StoreDatabase, paths: PathRepository) {
     super(database);
@@ -225,6 +233,21 @@ export class UnionRepository extends Repository {
     const { logged, expected } = this.#counts({ sessionId });
     if (logged === expected) return;
     throw new SyntaxError(`the log of session ${sessionId} should have ${expected} rows, and ${logged} are found`);
+  }
+
+  /**
+   * Looks up each row of a session's log in the table and in the index by root, once in each open store.
+   *
+   * @throws {SyntaxError} if one is not found, so that rows of a root may be hidden.
+   */
+  assertTrees(sessionId: string): void {
+    for (const piece of this.#paths.of(sessionId)) {
+      if (this.#whole.has(piece.sessionId)) continue;
+      const hidden = this.#hidden.get({ sessionId: piece.sessionId });
+      if (hidden !== undefined)
+        throw new SyntaxError(`row ${hidden} of the log is damaged, or not in the index by root`);
+      this.#whole.add(piece.sessionId);
+    }
   }
 
   /** The steps that entered the forest last, newest first. */

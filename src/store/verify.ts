@@ -23,7 +23,7 @@ const OF_SESSION = [
   schema.frontierMoves,
   schema.discardedCosts,
 ];
-const OF_STORE = [schema.messageArtifacts, schema.tombstones, schema.storeSettings];
+const OF_STORE = [schema.messageArtifacts, schema.tombstones, schema.storeSettings, schema.generations];
 
 /** How many problems are listed. All are counted. */
 const PROBLEMS_MAX = 100;
@@ -76,7 +76,7 @@ export interface VerifyOptions extends DeriveOptions {
  * meanwhile.
  */
 export function verifyStore(repositories: Repositories, options: VerifyOptions): VerifyReport {
-  const { database, sessions } = repositories;
+  const { database, sessions, summaries } = repositories;
   const counts = {
     sessionCount: 0,
     messageCount: 0,
@@ -176,6 +176,7 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
   const sealOld = (id: string): void => {
     database.write("verify --rebuild", () => {
       sessions.renewChecksum(id);
+      summaries.renewChecksums(id);
       for (const table of OF_SESSION) sealOldRows(database, table, "session_id = ?", id);
     });
   };

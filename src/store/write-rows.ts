@@ -480,6 +480,7 @@ function invalid(reason: string): never {
 function keyOf(given: FactRow): string {
   const values: Record<string, unknown> = { ...given.row };
   if (given.table === "sessions") Object.assign(values, { parentSessionId: undefined, checksum: undefined });
+  if (given.table === "summaries") values.checksum = undefined;
   if (given.table === "messages") {
     const { embedding, vectorCrc } = given.row;
     Object.assign(values, { embedding: undefined, vectorCrc: embedding ? crc32(embedding) : vectorCrc });

@@ -7,7 +7,6 @@ import { encodeEmbedding } from "../vector/codec.ts";
 import type { Lease } from "./claimant.ts";
 import type { ClusterState } from "./cluster-rows.ts";
 import type { DerivedRows } from "./derive.ts";
-import type { GenerationRow } from "./generations.ts";
 import type { MessageRow } from "./messages.ts";
 import { assertUnsharedMessage } from "./paths.ts";
 import type { ClaimableVector, PendingVectorRepository } from "./pending-vectors.ts";
@@ -35,19 +34,23 @@ export interface FrontierMove {
   vectorless: readonly number[];
 }
 
-/** Records the first embedder of a new store. Returns the generation in use, which another process may have started. */
+/**
+ * Records the first embedder of a new store. A damaged store is not changed, so that it can be read and verified.
+ *
+ * @returns the embedder of the generation in use, which another process may have started.
+ */
 export function startGeneration(
   { database, generations }: Repositories,
   embedderId: string,
   dimension: number,
   createdAtMs: number,
-): GenerationRow {
-  const newest = database.read(() => generations.newest());
-  if (newest !== undefined) return newest;
-  return database.write(
-    "open",
-    () => generations.newest() ?? generations.insert({ embedderId, dimension, createdAtMs, logPosition: 0 }),
-  );
+): string {
+  if (!database.read(() => generations.isStarted())) {
+    database.write("open", () => {
+      if (!generations.isStarted()) generations.insert({ embedderId, dimension, createdAtMs, logPosition: 0 });
+    });
+  }
+  return database.read(() => generations.embedderNow()) ?? embedderId;
 }
 
 /** Creates a session. If another process has just created one with the same names, returns the id of that one. */

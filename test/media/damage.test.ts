@@ -197,7 +197,7 @@ describe("a damaged file", () => {
   });
 
   test.each([
-    ["sessions", "evicted_seq = evicted_seq - 1"],
+    ["sessions", "graduated_seq = graduated_seq + 1"],
     ["sessions", "rewind_number = 1"],
     ["sessions", "parent_session_id = 'b'"],
     ["frontier_moves", "evicted_seq = evicted_seq + 1"],
@@ -206,11 +206,20 @@ describe("a damaged file", () => {
     ["message_artifacts", "pointer = pointer || '/0'"],
     ["tombstones", "forgotten_at_ms = forgotten_at_ms + 1"],
     ["store_settings", "value = replace(value, '0', '1')"],
+    ["generations", "created_at_ms = created_at_ms + 1"],
+    ["summaries", "shown_from = 0"],
+    ["summaries", "shown_until = 1"],
+    ["undone_unions", "generation = 2"],
   ])("whose %s have %s is neither exported nor called sound", async (table, change) => {
     const { path } = await grownStore();
     const grown = openedStore(path);
     grown.forget("a", { messageIds: [grown.resume("a").messages({ seqFrom: 3, limit: 1 })[0]!.id] });
     internalsOf(grown).repositories.costs.discard("a", "test", { inputTokens: 1 });
+    grown.resume("b").rewind({ toSeq: 14 });
+    const flat = grown.session("c", { strategy: "flat", contextTokensMax: 600, flatTrigger: 0.5, flatTail: 0.2 });
+    flat.appendAll(talk(40));
+    flat.compact();
+    await flat.resolveDirty();
     expect([...grown.exportRows()].length).toBeGreaterThan(0);
     expect(grown.verify().problems).toEqual([]);
     grown.close();

@@ -8,8 +8,16 @@ import { internalsOf } from "../../src/session/opened-store.ts";
 import { enteringSteps } from "../../src/store/features.ts";
 import { sourceDigestOf } from "../../src/store/spans.ts";
 import { outlineOf } from "../../src/view/messages.ts";
-import { changePage, emptyPage, fillIndex, inDatabase, loseFromIndex, rekeyIndex } from "../support/rows.ts";
-import { talk, user } from "../support/said.ts";
+import {
+  changePage,
+  emptyPage,
+  fillIndex,
+  inDatabase,
+  loseFromIndex,
+  rekeyIndex,
+  swapEntries,
+} from "../support/rows.ts";
+import { calls, results, talk, user } from "../support/said.ts";
 import { openedStore, tickingClock } from "../support/temporary-store.ts";
 
 const SETTINGS = { project: "p", hotSize: 3, overlap: 1, evictBatch: 4, maxThemes: 3, openClustersMax: 3 };
@@ -355,7 +363,7 @@ test("a page of members is not shown if the place of another member is damaged",
   expect(() => store.expand(root, { limit: 1 })).toThrow(isCorrupt);
 });
 
-test("an index of the log with a wrong position hides no member from an earlier handle", () => {
+test("an index of the log with a wrong position is made again before members are shown", () => {
   const undamaged = openedStore(whole, { readonly: true });
   const [grown] = undamaged.query(`SELECT root, json_group_array(id) AS ids FROM (
     SELECT root, id FROM unions WHERE kind IN ('start', 'join') AND level = 'cluster' AND session_id = 'a' ORDER BY id)
@@ -366,7 +374,52 @@ test("an index of the log with a wrong position hides no member from an earlier 
   const store = damagedStore((path) =>
     rekeyIndex(path, "unions_by_root", "id", `CASE id WHEN ${positions[1]} THEN ${positions.at(-1)} ELSE id END`),
   );
-  expect(store.expand(handle).members).toEqual(right);
+  expect(() => store.expand(handle)).toThrow(isCorrupt);
+  openedStore(store.path).verify({ rebuild: true });
+  expect(openedStore(store.path, { readonly: true }).expand(handle).members).toEqual(right);
+});
+
+test.each<[index: string, read: Read]>([
+  ["items_by_key", (store) => store.items.list([])],
+  ["entries_by_session", (store) => store.resume("b").entries.list()],
+  ["sqlite_autoindex_frontier_moves_1", (store) => [...store.exportRows()]],
+])("entries of %s that are out of order hide nothing", (index, read) => {
+  const last = { items_by_key: 1, entries_by_session: 3 }[index] ?? 2;
+  expect(() => read(damagedStore((path) => swapEntries(path, index, 0, last)))).toThrow(isCorrupt);
+});
+
+test("a session that is not where the index has it is not shown as another one", () => {
+  const store = damagedStore((path) => {
+    const growing = openStore(path, { clock: tickingClock() });
+    growing.session("c", SETTINGS).append(user("Nobody asked for this."));
+    growing.close();
+    swapEntries(path, "sqlite_autoindex_sessions_1", 0, 2);
+  });
+  expect(() => store.resume("b").info()).toThrow(isCorrupt);
+});
+
+test("a subject does not show a message that the index has in a step of it", () => {
+  const store = damagedStore((path) => {
+    const growing = openStore(path, { clock: tickingClock() });
+    growing.session("c", SETTINGS).appendAll([calls(["c1"]), results(["c1"], LOCK)]);
+    growing.close();
+    rekeyIndex(
+      path,
+      "messages_by_step",
+      "step_id",
+      `(CASE session_id WHEN 'c' THEN ${idOf(openedStore(path), 1)} ELSE step_id END)`,
+    );
+  });
+  expect(() => READS["expand a subject"](store)).toThrow(isCorrupt);
+});
+
+test("a store that has lost its generation is read as far as it does not need it", () => {
+  const store = damagedStore((path) => emptyPage(path, "generations"));
+  expect(() => store.nearestRoots(LOCK)).toThrow(isCorrupt);
+  expect(store.resume("a").messages()).toHaveLength(41);
+  const writable = openedStore(store.path);
+  expect(writable.verify().ok).toBe(false);
+  expect(writable.query("SELECT count(*) AS n FROM generations")).toEqual([{ n: 0 }]);
 });
 
 test("the themes of a fork are not made from a log that lacks a unite", () => {

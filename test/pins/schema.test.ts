@@ -21,7 +21,7 @@ test("tables and views, with their columns in order", () => {
     ["table", "entries", "id session_id before_seq external_id created_at_ms encoding value checksum"],
     ["table", "forgotten_messages", "session_id seq forgotten_at_ms checksum"],
     ["table", "frontier_moves", "session_id seq_end graduated_seq evicted_seq log_position checksum"],
-    ["table", "generations", "id embedder_id dimension created_at_ms rewrite_count log_position"],
+    ["table", "generations", "id embedder_id dimension created_at_ms rewrite_count log_position checksum"],
     ["table", "imported_files", "path_digest state_digest"],
     ["table", "items", "id namespace key session_id created_at_ms updated_at_ms encoding value checksum"],
     ["table", "message_artifacts", "message_id pointer sha256 checksum"],
@@ -136,7 +136,7 @@ test("what the file says of itself", () => {
   // "Copp", the number of migrations, UTF-8.
   expect(
     store.query("SELECT * FROM pragma_application_id, pragma_user_version, pragma_encoding, pragma_journal_mode"),
-  ).toEqual([{ application_id: 0x436f7070, user_version: 20, encoding: "UTF-8", journal_mode: "wal" }]);
+  ).toEqual([{ application_id: 0x436f7070, user_version: 21, encoding: "UTF-8", journal_mode: "wal" }]);
 });
 
 test("words in the columns that have few", () => {

@@ -75,6 +75,17 @@ export function changePage(path: string, name: string, from: string, to: string)
   writeFileSync(path, bytes);
 }
 
+/** Damages an index or a table that has one page: two of its entries are in each other's place. */
+export function swapEntries(path: string, name: string, one: number, other: number): void {
+  const { rootpage } = rootOf(path, name);
+  const bytes = readFileSync(path);
+  const placeOf = (entry: number): number => (rootpage - 1) * 4_096 + 8 + 2 * entry; // behind the head of a leaf
+  const [first, second] = [bytes.readUInt16BE(placeOf(one)), bytes.readUInt16BE(placeOf(other))];
+  bytes.writeUInt16BE(second, placeOf(one));
+  bytes.writeUInt16BE(first, placeOf(other));
+  writeFileSync(path, bytes);
+}
+
 function rootOf(path: string, name: string): { rootpage: number; type: string } {
   return inDatabase(path, (database) => {
     database.pragma("wal_checkpoint(TRUNCATE)");

@@ -42,6 +42,7 @@ describe.each([
   { format: 18, sessionCount: 11, messageCount: 211, rebuiltCount: 0, contextCount: 63 },
   { format: 19, sessionCount: 11, messageCount: 211, rebuiltCount: 0, contextCount: 63 },
   { format: 20, sessionCount: 11, messageCount: 211, rebuiltCount: 0, contextCount: 63 },
+  { format: 21, sessionCount: 11, messageCount: 211, rebuiltCount: 0, contextCount: 63 },
 ])("a store of format $format", ({ format, sessionCount, messageCount, rebuiltCount, contextCount }) => {
   test("it verifies clean, and a rebuild writes its rows as this version does", () => {
     const store = openFixture(format);
@@ -52,7 +53,7 @@ describe.each([
     expect(textsOf()).toEqual(before.map((row) => ({ ...row, is_unsealed: 0 })));
     for (const table of [
       ...["shared_pasts", "undone_unions", "forgotten_messages", "frontier_moves", "discarded_costs"],
-      ...["message_artifacts", "tombstones", "store_settings"],
+      ...["message_artifacts", "tombstones", "store_settings", "generations"],
     ]) {
       expect(store.query(`SELECT 1 FROM ${table} WHERE checksum IS NULL`), table).toEqual([]);
     }

@@ -13,7 +13,7 @@ function coverage(damage = ""): Coverage {
   const database = openDatabase(":memory:", { readonly: false, durability: "process", busyTimeoutMs: 0 });
   onTestFinished(() => void database.client.close());
   database.client.exec(`
-    INSERT INTO generations VALUES (1, 'e', 2, 0, 0, 0);
+    INSERT INTO generations VALUES (1, 'e', 2, 0, 0, 0, NULL);
     INSERT INTO sessions (id, settings, created_at_ms) VALUES ('s', '{}', 0);
     PRAGMA foreign_keys = OFF;
     INSERT INTO themes VALUES (1, 's', 3, 6, 6, x'', 6, 0, 5, 8, NULL);

@@ -191,7 +191,7 @@ describe("a store of another version", () => {
     );
     expect(refusalOf(path)).toEqual({
       code: "FORMAT_UNSUPPORTED",
-      message: `The store ${path} has a format that this version cannot read: a newer version has written it (21 migrations; this version knows 20).`,
+      message: `The store ${path} has a format that this version cannot read: a newer version has written it (22 migrations; this version knows 21).`,
     });
     expect(refusalOf(path, { readonly: true }).code).toBe("FORMAT_UNSUPPORTED");
     inDatabase(path, (database) => database.exec("DELETE FROM __drizzle_migrations WHERE hash = 'abc'"));
@@ -213,7 +213,7 @@ describe("a store of another version", () => {
       database.exec(
         "DROP VIEW summary_costs; DROP TABLE discarded_costs; DROP INDEX summaries_claimed; DROP INDEX summaries_pausing; DROP INDEX messages_by_parent",
       );
-      const sealed = ["clusters", "messages", "sessions", "summaries", "themes", "unions"];
+      const sealed = ["clusters", "generations", "messages", "sessions", "summaries", "themes", "unions"];
       for (const table of [...sealed, "forgotten_messages", "message_artifacts"]) {
         database.exec(`ALTER TABLE ${table} DROP COLUMN checksum`);
       }
