@@ -16,6 +16,8 @@ export interface DamageFigures extends Record<string, number> {
   copies: number;
   /** Copies of which a read showed something else than was stored, without an error. */
   wrongShown: number;
+  /** Copies of which a search showed only messages as they were stored, and not those that it should, without an error. */
+  hitsMissed: number;
   /** Copies of which a read failed with an error that is not the store's own. */
   untyped: number;
   /** Copies that ended the process, or kept it busy for a minute. */
@@ -32,13 +34,16 @@ export async function benchDamage(
   { seed = 0, onFault = (fault: string) => console.error(fault) } = {},
 ): Promise<{ name: "damage"; figures: DamageFigures }> {
   const folder = mkdtempSync(join(tmpdir(), "coppice-damage-"));
-  const figures: DamageFigures = { copies: 0, wrongShown: 0, untyped: 0, crashes: 0, notHealed: 0, refusedReads: 0 };
+  const figures: DamageFigures = {
+    ...{ copies: 0, wrongShown: 0, hitsMissed: 0, untyped: 0, crashes: 0, notHealed: 0, refusedReads: 0 },
+  };
   const work = { source: join(folder, "own.db"), target: join(folder, "copy.db") };
   const count = (outcome: Outcome): void => {
     figures.copies += 1;
     figures.refusedReads += outcome.refusedCount;
     for (const [figure, reads] of [
       ["wrongShown", outcome.wrong],
+      ["hitsMissed", outcome.missed],
       ["untyped", outcome.untyped],
       ["notHealed", outcome.notHealed],
     ] as const) {

@@ -93,8 +93,8 @@ export class EvidenceRepository extends Repository {
     FROM sessions s CROSS JOIN messages m ON m.session_id = s.id
     WHERE s.superseded_at_ms IS NOT NULL AND (@project IS NULL OR s.project = @project)
       AND (@ids IS NULL OR s.parent_session_id IN (SELECT value FROM json_each(@ids)))`;
-  readonly texts = this.statement<[ids: string], TextRow>`
-    SELECT m.id AS messageId, ${MESSAGE.of("m")} ${GIVEN}`.allOf;
+  readonly #texts = this.statement<[ids: string], TextRow>`
+    SELECT m.id AS messageId, ${MESSAGE.of("m")} ${GIVEN}`;
 
   /** The superseded messages of a scope's sessions. `sessionId` is the session that has superseded them. */
   superseded({ project, sessionIds }: SearchScope): RowOf<typeof MESSAGE>[] {
@@ -103,14 +103,24 @@ export class EvidenceRepository extends Repository {
     return rows.map(({ parentSessionId: sessionId, ...row }) => ({ ...row, sessionId }));
   }
 
+  /** @throws {SyntaxError} if one is missing, although an index names it. */
   rows(ids: readonly number[]): EvidenceRow[] {
-    return (JSON.parse(this.#rows.one(JSON.stringify(ids))) as RankedColumns[]).map(
+    const rows = (JSON.parse(this.#rows.one(JSON.stringify(ids))) as RankedColumns[]).map(
       ([messageId, sessionId, seq, role, name, tokenCount, createdAtMs, isCall]) => {
         // Checksums are of whole rows, which ranking does not read. `guard` in open.ts treats a SyntaxError as damage.
         if (!ROLES.includes(role)) throw new SyntaxError(`message ${messageId} has an unknown role`);
         return { messageId, sessionId, seq, role, name, tokenCount, createdAtMs, isCall: isCall === 1 };
       },
     );
+    assertEach(ids, rows);
+    return rows;
+  }
+
+  /** @throws {SyntaxError} if one is missing or damaged. */
+  texts(ids: readonly number[]): TextRow[] {
+    const rows = this.#texts.allOf(ids);
+    assertEach(ids, rows);
+    return rows;
   }
 
   /** The vectors by message id. Messages without a vector of this embedder are missing. */
@@ -156,6 +166,12 @@ export class EvidenceRepository extends Repository {
   aroundIn(sessionId: string, ids: readonly number[], radius: number): number[] {
     return this.#aroundIn.all({ ids: JSON.stringify(ids), radius, sessionId });
   }
+}
+
+function assertEach(ids: readonly number[], rows: readonly { messageId: number }[]): void {
+  if (rows.length === ids.length) return;
+  const found = new Set(rows.map(({ messageId }) => messageId));
+  throw new SyntaxError(`message ${ids.find((id) => !found.has(id))} is missing, and in an index`);
 }
 
 function decoded(rows: readonly [messageId: number, embedding: Buffer][]): Map<number, Float32Array> {

@@ -263,11 +263,14 @@ export class FullTextRepository extends Repository {
     ).iterate(expression, ...values, limit);
   }
 
-  /** Returns the given messages that are in a scope, in the given order. */
+  /** Returns the given messages that are in a scope, in the given order. Missing ones are kept: whoever reads them notices. */
   inScope(ids: readonly number[], scope: SearchScope): number[] {
     const { sql, values } = scopeCondition(scope);
     if (sql === "" || ids.length === 0) return [...ids];
-    const inScope = this.#scopedStatement<[number]>(`SELECT m.id ${GIVEN} WHERE ${sql} ORDER BY given.key`);
+    const inScope = this.#scopedStatement<[number]>(
+      `SELECT given.value FROM json_each(?) given LEFT JOIN messages m ON m.id = given.value
+       WHERE m.id IS NULL OR (${sql}) ORDER BY given.key`,
+    );
     return inScope.all(JSON.stringify(ids), ...values).map(([id]) => id);
   }
 

@@ -197,9 +197,12 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
   });
   noting(null, () => {
     fullTextFaults.push(...fullTextProblems(repositories, options.searchWords));
-    if (options.rebuild && !(database.readonly && fullTextFaults.length === 0)) {
-      rebuildFullText(repositories, options.searchWords, fullTextFaults.length > 0);
-      fullTextFaults.splice(0, fullTextFaults.length, ...fullTextProblems(repositories, options.searchWords));
+    const isDamaged = fullTextFaults.length > 0;
+    if (options.rebuild && !(database.readonly && !isDamaged)) {
+      rebuildFullText(repositories, options.searchWords, isDamaged);
+      if (isDamaged) {
+        fullTextFaults.splice(0, fullTextFaults.length, ...fullTextProblems(repositories, options.searchWords));
+      }
     }
     for (const text of fullTextFaults) note(null, text, true);
   });

@@ -16,6 +16,8 @@ export interface Outcome {
   seed: number;
   damage: string;
   wrong: string[];
+  /** Searches that showed other messages than were asked for, or fewer. */
+  missed: string[];
   untyped: string[];
   refusedCount: number;
   /** Reads that still differ although `verify({ rebuild: true })` found the store sound. */
@@ -62,7 +64,7 @@ async function check(
 ): Promise<Outcome> {
   const random = randomFrom(seed);
   const { copy, damage } = damaged(readFileSync(work.source), random);
-  const outcome: Outcome = { seed, damage, wrong: [], untyped: [], refusedCount: 0, notHealed: [] };
+  const outcome: Outcome = { seed, damage, wrong: [], missed: [], untyped: [], refusedCount: 0, notHealed: [] };
   for (const suffix of ["", "-wal", "-shm"]) rmSync(work.target + suffix, { force: true });
   writeFileSync(work.target, copy);
   const readonly = random() < 0.5;
@@ -84,7 +86,9 @@ async function check(
       const right = answers[index]!;
       if ("untyped" in said) outcome.untyped.push(said.untyped);
       else if ("code" in said) outcome.refusedCount += 1;
-      else if (!("json" in right) || right.json !== said.json) outcome.wrong.push(question.name);
+      else if (!("json" in right) || right.json !== said.json) {
+        (question.isStored?.(said.json) ? outcome.missed : outcome.wrong).push(question.name);
+      }
     }
     const report = store.verify({ rebuild: !readonly });
     if (!readonly && report.ok) {

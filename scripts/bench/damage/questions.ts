@@ -1,9 +1,11 @@
-import type { Store } from "../../../src/index.ts";
+import type { Message, Store } from "../../../src/index.ts";
 
 /** A read of a store, and a name for it that says what it reads. */
 export interface Question {
   name: string;
   ask: (store: Store) => unknown;
+  /** If given, an answer may differ: true if what it shows is as it was stored, although something else may be missing. */
+  isStored?: (json: string) => boolean;
 }
 
 /** The answer to a question: JSON, or the code of the error. Any other failure is untyped. */
@@ -16,6 +18,9 @@ const QUERIES = [
   "invoice of the paint dealer",
   "Which call failed with an error?",
 ];
+
+/** Of the messages at such seqs, a word is recalled. */
+const RECALLED_SEQS = 16;
 
 const RECAP_SINCE_MS = Date.UTC(2026, 0, 5, 2);
 
@@ -42,6 +47,7 @@ export function questionsOf(store: Store): Question[] {
     { name: "namespaces", ask: (from) => from.items.namespaces() },
     ...QUERIES.map((query) => ({ name: `recall ${query}`, ask: (from: Store) => from.recall(query, { limit: 10 }) })),
     { name: "nearestRoots", ask: (from) => from.nearestRoots("tide table of the harbor") },
+    ...recallsOf(store),
   ];
   for (const { id, messageCount } of store.sessions()) {
     questions.push({ name: "roots", ask: (from) => from.resume(id).roots() });
@@ -77,6 +83,32 @@ export function questionsOf(store: Store): Question[] {
     }
   }
   return questions;
+}
+
+/** Recalls of words that messages have. The index of words is not compared before a search, so hits may be missing. */
+function recallsOf(store: Store): Question[] {
+  const messages = store.sessions().flatMap(({ id }) => store.resume(id).messages());
+  const known = new Set(messages.map((message) => JSON.stringify(shownOf({ messageId: message.id, ...message }))));
+  const isStored = (json: string): boolean => {
+    return (JSON.parse(json) as unknown[]).every((hit) => known.has(JSON.stringify(hit)));
+  };
+  const recalled = messages.filter(({ seq }) => seq % RECALLED_SEQS === RECALLED_SEQS / 4);
+  return recalled.map(({ text }) => {
+    const [word = ""] = (text.match(/[a-z]+/g) ?? []).sort((left, right) => right.length - left.length);
+    const ask = async (from: Store): Promise<object[]> => (await from.recall(word, { limit: 10 })).map(shownOf);
+    return { name: "recall a word", ask, isStored };
+  });
+}
+
+function shownOf({
+  messageId,
+  sessionId,
+  seq,
+  role,
+  createdAtMs,
+  text,
+}: Pick<Message, "sessionId" | "seq" | "role" | "createdAtMs" | "text"> & { messageId: number }): object {
+  return { messageId, sessionId, seq, role, createdAtMs, text };
 }
 
 /** Handles of clusters and themes of a session as they were halfway through its log, and before messages were superseded. */
