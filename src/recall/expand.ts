@@ -125,12 +125,13 @@ function offsetAround(ids: readonly number[], messageId: number | undefined, lim
 
 /** @throws {StoreError} `MESSAGE_NOT_FOUND`. */
 export function findRoots(repositories: Repositories, messageId: number): FoundRoots {
-  const { messages, unions, clusters, themes, subjects } = repositories;
+  const { messages, unions, clusters, themes, subjects, generations } = repositories;
   if (typeof messageId !== "number") {
     throw new StoreError("OPTION_INVALID", { option: "message id", expected: "a number", actual: messageId });
   }
   const message = messages.byId(messageId);
   if (message === undefined) throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
+  generations.newest(); // fails if a generation is damaged
   const { sessionId, seq } = message;
   const clusterRoot = unions.entered(sessionId, message.stepId)?.clusterRoot;
   if (clusterRoot === undefined) return { messageId, sessionId, seq, cluster: null, theme: null, subject: null };
@@ -169,6 +170,7 @@ function membersOf(repositories: Repositories, { level, root, position }: Handle
     const ids = spans.idsBetween({ firstId: root, lastId: position! });
     return ids.length === 0 ? undefined : { root, position: position!, ids };
   }
+  generations.newest(); // fails if a generation is damaged, so that the position may be of another one
   const newest = unions.newestPosition();
   // A position also selects the generation. The newest one may be before a rewind that no row has followed yet.
   const known = position === undefined ? newest + 1 : Math.min(Math.max(1, position), newest);

@@ -39,7 +39,8 @@ export interface SubjectInfo {
 }
 
 export function subjectsOf(repositories: Repositories, project: string | undefined, limit: number): SubjectInfo[] {
-  const { clusters, sessions, subjects, unions } = repositories;
+  const { clusters, sessions, subjects, unions, generations } = repositories;
+  generations.newest(); // fails if a generation is damaged
   const position = unions.newestPosition();
   const found: SubjectInfo[] = [];
   for (const root of subjects.longLived()) {

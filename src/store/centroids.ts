@@ -7,7 +7,7 @@ import { IS_BEGUN_HERE } from "./paths.ts";
 import { Repository } from "./repository.ts";
 import { NEWEST_POSITION } from "./unions.ts";
 
-type Stamp = Omit<GenerationRow, "id" | "logPosition" | "checksum"> & { generation: number };
+type Stamp = Pick<GenerationRow, "createdAtMs" | "embedderId" | "dimension" | "rewriteCount"> & { generation: number };
 
 /** A cluster and its centroid, which has unit length. A cluster without embeddings has none. */
 interface CentroidRow {

@@ -24,8 +24,8 @@ export type GenerationRow = RowOf<typeof GENERATION>;
 
 export class GenerationRepository extends Repository {
   // Moves of the frontier and resumes run it.
-  readonly #newest = this.statement<[], GenerationRow>`
-    SELECT ${GENERATION} FROM generations ORDER BY id DESC LIMIT 1`;
+  readonly #all = this.statement<[], GenerationRow>`SELECT ${GENERATION} FROM generations ORDER BY id`;
+  readonly #newestLogged = this.statement<[], number>`SELECT generation FROM unions ORDER BY id DESC LIMIT 1`.pluck();
   readonly #isStarted = this.statement<[], number>`
     SELECT EXISTS (SELECT 1 FROM generations) OR EXISTS (SELECT 1 FROM messages)`.pluck();
   /** The embedder of the newest row, even if the row is damaged. */
@@ -34,11 +34,12 @@ export class GenerationRepository extends Repository {
 
   readonly #seal = this.sealing(generations);
 
-  /** The generation in use; undefined in a store that was never written to. @throws {SyntaxError} if it is damaged or lost. */
+  /** The generation in use; undefined in a store that was never written to. @throws {SyntaxError} if any is damaged or lost. */
   newest(): GenerationRow | undefined {
-    const row = this.#newest.get();
-    if (row !== undefined || !this.isStarted()) return row;
-    throw new SyntaxError("the store has messages, and no generation");
+    const rows = this.#all.all(); // one for each `reembed`
+    const isWhole = rows.every(({ id }, index) => id === index + 1) && rows.length >= (this.#newestLogged.get() ?? 0);
+    if (isWhole && (rows.length > 0 || !this.isStarted())) return rows.at(-1);
+    throw new SyntaxError("a generation of the forest is missing");
   }
 
   /** True if the store has had a generation, even if its row is lost. */

@@ -8,8 +8,8 @@ interface IndexName {
   condition: string | null;
 }
 
-/** SQL: the number of rows, and a sum that differs if some rows are missing and others are named twice. */
-const SUM = "count(*) || ' ' || coalesce(sum((id * 31) % 1000003), 0)";
+/** SQL: the number of rows, and a sum that differs if some have no id, or another one. */
+const sumOf = (id: string): string => `count(*) || ' ' || coalesce(sum((${id} * 31) % 1000003), 0)`;
 
 /**
  * Compares indexes with the rows of their tables, so that no list lacks a row, and no row is found by the key of another. Each
@@ -37,8 +37,8 @@ export class IndexCheck {
     if (this.#whole.has(only ?? tableName)) return;
     for (const index of this.#indexesOf(tableName)) {
       if (only !== undefined && only !== index.name) continue;
-      const sums = this.#sumsOf(index, tableName);
-      if (sums.some((sum) => sum !== sums[0])) {
+      const [rows, found, named] = this.#sumsOf(index, tableName);
+      if (rows !== found || rows !== named) {
         throw new SyntaxError(`index ${index.name} does not have the rows of ${tableName}`);
       }
     }
@@ -54,20 +54,22 @@ export class IndexCheck {
       .all(tableName);
   }
 
-  /** Sums of the rows that belong in the index, of those that are found in it, and of those that it names. */
-  #sumsOf({ name, condition }: IndexName, table: string): string[] {
+  /** Sums of the rows that belong in the index, of those that are found in it, and of those that it names and the table has. */
+  #sumsOf({ name, condition }: IndexName, table: string): [string, string, string] {
     const keys = this.#client.prepare<[string], string>("SELECT name FROM pragma_index_info(?)").pluck().all(name);
     const where = `WHERE ${condition ?? "true"}`;
     const rowsBy = (by: string): string =>
       `SELECT rowid AS id${keys.map((key, at) => `, "${key}" AS key${at}`).join("")} FROM "${table}" ${by} ${where}`;
     const isSame = keys.map((key, at) => ` AND "${table}"."${key}" IS k.key${at}`).join("");
-    const lookedUp = (rows: string, by: string): string => `SELECT CASE WHEN EXISTS (
-      SELECT 1 FROM "${table}" ${by} ${where} AND "${table}".rowid = k.id${isSame}) THEN id END AS id FROM (${rows}) k`;
-    return [
-      rowsBy("NOT INDEXED"),
-      lookedUp(rowsBy("NOT INDEXED"), `INDEXED BY "${name}"`),
-      // Without LIMIT, SQLite would read the keys from the rows.
-      lookedUp(`${rowsBy(`INDEXED BY "${name}"`)} LIMIT -1`, "NOT INDEXED"),
-    ].map((rows) => this.#client.prepare<[], string>(`SELECT ${SUM} FROM (${rows})`).pluck().get()!);
+    const sums = (rows: string, by: string): [string, string] => {
+      const lookUp = `SELECT 1 FROM "${table}" ${by} ${where} AND "${table}".rowid = k.id${isSame}`;
+      const lookedUp = `SELECT id, CASE WHEN EXISTS (${lookUp}) THEN id END AS found FROM (${rows}) k`;
+      const statement = `SELECT ${sumOf("id")}, ${sumOf("found")} FROM (${lookedUp})`;
+      return this.#client.prepare<[], [string, string]>(statement).raw().get()!;
+    };
+    const [rows, found] = sums(rowsBy("NOT INDEXED"), `INDEXED BY "${name}"`);
+    // Without LIMIT, SQLite would read the keys from the rows.
+    const [, named] = sums(`${rowsBy(`INDEXED BY "${name}"`)} LIMIT -1`, "NOT INDEXED");
+    return [rows, found, named];
   }
 }

@@ -58,7 +58,7 @@ export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCou
     centroids: new CentroidRepository(database, generations),
     themes,
     subjects: new SubjectRepository(database),
-    summaries: new SummaryRepository(database, costs),
+    summaries: new SummaryRepository(database, costs, generations),
     spans: new SpanRepository(database, paths),
     costs,
     evidence: new EvidenceRepository(database),

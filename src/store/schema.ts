@@ -623,7 +623,7 @@ export const UNSEALED: ReadonlyMap<SQLiteTable, readonly string[]> = new Map<SQL
   [discardedCosts, []],
   [tombstones, []],
   [storeSettings, []],
-  [generations, ["rewriteCount"]],
+  [generations, ["createdAtMs", "rewriteCount"]],
   [summaries, ["claimedUntilMs"]],
 ]);
 

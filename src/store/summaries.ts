@@ -1,7 +1,7 @@
 import { and, desc, eq, inArray, isNull, lte, max, ne, notInArray, or, type SQL, sql } from "drizzle-orm";
 import type { SpanStrategy } from "../core/options.ts";
 import type { CostRepository } from "./costs.ts";
-import { GENERATION_NOW } from "./generations.ts";
+import { GENERATION_NOW, type GenerationRepository } from "./generations.ts";
 import type { StoreDatabase } from "./open.ts";
 import { isOnPathOf } from "./paths.ts";
 import { Repository } from "./repository.ts";
@@ -11,7 +11,9 @@ import { columns, type RowOf } from "./statement.ts";
 const SUMMARY = columns(summaries);
 
 export type SummaryRow = RowOf<typeof SUMMARY>;
-type RawSummary = Record<"rootId" | "logPosition", number> & Record<"shownFrom" | "shownUntil", number | null>;
+/** The part of a row that changes, as the driver reads it, with all other values. */
+type RawSummary = Record<"id" | "rootId" | "logPosition", number> &
+  Record<"shownFrom" | "shownUntil" | "checksum", number | null>;
 export type NewSummary = Omit<typeof summaries.$inferInsert, "id" | "shownFrom" | "shownUntil">;
 export type DoneSummary = SummaryRow & { title: string; text: string; tokenCount: number };
 
@@ -61,11 +63,9 @@ const IS_STANDING_OF_PATH = `${SESSIONS} AND ${ofPath(IS_STANDING)}`;
 
 export class SummaryRepository extends Repository {
   // Moves of the frontier and renders run these.
-  /** What the summaries of clusters and themes cover, oldest first. */
-  readonly covering = this.statement<{ sessionId: string }, RowOf<typeof COVERING>>`
-    SELECT ${COVERING} FROM summaries WHERE ${IS_STANDING_OF_PATH} ORDER BY id`.all;
-  /** `covering` of some clusters only, with the themes that these have been in. */
-  readonly coveringRoots = this.statement<{ sessionId: string; roots: string }, RowOf<typeof COVERING>>`
+  readonly #covering = this.statement<{ sessionId: string }, RowOf<typeof COVERING>>`
+    SELECT ${COVERING} FROM summaries WHERE ${IS_STANDING_OF_PATH} ORDER BY id`;
+  readonly #coveringRoots = this.statement<{ sessionId: string; roots: string }, RowOf<typeof COVERING>>`
     WITH RECURSIVE up(root) AS (
       SELECT value FROM json_each(@roots)
       UNION
@@ -73,17 +73,15 @@ export class SummaryRepository extends Repository {
         AND u.generation = ${GENERATION_NOW} AND ${isOnPathOf("@sessionId", "u")}
     )
     SELECT ${COVERING} FROM summaries
-    WHERE root_id IN (SELECT root FROM up) AND ${IS_STANDING_OF_PATH} ORDER BY id`.all;
-  /** The summaries of clusters and themes, oldest first. Contexts may not show all of them yet. */
-  readonly standing = this.statement<{ sessionId: string }, DoneSummary>`
-    SELECT ${SUMMARY} FROM summaries WHERE ${IS_STANDING_OF_PATH} ORDER BY id`.all;
-  /** The summaries of clusters and themes that contexts may show: those of the roots that were summarized last. */
-  readonly shown = this.statement<{ sessionId: string }, DoneSummary>`
+    WHERE root_id IN (SELECT root FROM up) AND ${IS_STANDING_OF_PATH} ORDER BY id`;
+  readonly #standing = this.statement<{ sessionId: string }, DoneSummary>`
+    SELECT ${SUMMARY} FROM summaries WHERE ${IS_STANDING_OF_PATH} ORDER BY id`;
+  readonly #shown = this.statement<{ sessionId: string }, DoneSummary>`
     SELECT ${SUMMARY} FROM summaries
     WHERE ${IS_STANDING_OF_PATH} AND shown_from IS NOT NULL AND (level = 'theme' OR root_id IN (
       SELECT root_id FROM summaries WHERE ${IS_STANDING_OF_PATH}
       GROUP BY root_id ORDER BY max(id) DESC LIMIT ${SHOWN_ROOTS_MAX}))
-    ORDER BY id`.all;
+    ORDER BY id`;
   readonly #waiting = this.statement<[sessionId: string], number>`
     SELECT id FROM summaries WHERE session_id = ? AND ${IS_STANDING} AND shown_from IS NULL`.pluck().all;
   /** The row as the driver reads it. */
@@ -92,10 +90,18 @@ export class SummaryRepository extends Repository {
   readonly #write = this.statement<[RawSummary]>`
     UPDATE summaries SET root_id = @rootId, log_position = @logPosition, shown_from = @shownFrom,
       shown_until = @shownUntil, checksum = @checksum WHERE id = @id`.run;
-  /** The newest finished summary of a strategy, which contexts show. It may be a stand-in. */
-  readonly shownSpan = this.statement<[sessionId: string, strategy: SpanStrategy], DoneSummary>`
+  readonly #shownSpan = this.statement<[sessionId: string, strategy: SpanStrategy], DoneSummary>`
     SELECT ${SUMMARY} FROM summaries WHERE session_id = ? AND level = ? AND status = 'done' AND shown_until IS NULL
-    ORDER BY id DESC LIMIT 1`.get;
+    ORDER BY id DESC LIMIT 1`;
+  /** All rows of a session, or of those that it shares: a damaged value would leave one out before its checksum is compared. */
+  readonly #ofSession = this.statement<[sessionId: string], SummaryRow>`
+    SELECT ${SUMMARY} FROM summaries WHERE session_id = ?`.all;
+  /** By another index than `#ofSession`, which tells if one of the two hides rows. */
+  readonly #standingIds = this.statement<[sessionId: string], number>`
+    SELECT id FROM summaries INDEXED BY summaries_standing
+    WHERE session_id = ? AND status = 'done' AND shown_until IS NULL ORDER BY id`.pluck().all;
+  readonly #sharedIds = this.statement<[sessionId: string], string>`
+    SELECT holder_id FROM shared_pasts WHERE session_id = ?`.pluck().all;
   // Rewinds run these.
   /** The summaries of clusters and themes in the generation in use, and the attempts, that were made after a log position. */
   readonly afterPosition = this.statement<
@@ -123,11 +129,59 @@ export class SummaryRepository extends Repository {
         SELECT 1 FROM messages m WHERE m.id IN (SELECT value FROM json_each(@ids))
           AND m.pinned = 0 AND m.seq BETWEEN seq_first AND seq_last))`;
   readonly #costs: CostRepository;
+  readonly #generations: GenerationRepository;
   readonly #seal = this.sealing(summaries);
+  /** The sessions whose rows have been found whole. */
+  readonly #sound = new Set<string>();
 
-  constructor(database: StoreDatabase, costs: CostRepository) {
+  constructor(database: StoreDatabase, costs: CostRepository, generations: GenerationRepository) {
     super(database);
     this.#costs = costs;
+    this.#generations = generations;
+  }
+
+  /** What the summaries of clusters and themes cover, oldest first. @throws {SyntaxError} if one may be hidden. */
+  covering(of: { sessionId: string }): RowOf<typeof COVERING>[] {
+    this.#assertSound(of.sessionId);
+    return this.#covering.all(of);
+  }
+
+  /** `covering` of some clusters only, with the themes that these have been in. */
+  coveringRoots(of: { sessionId: string; roots: string }): RowOf<typeof COVERING>[] {
+    this.#assertSound(of.sessionId);
+    return this.#coveringRoots.all(of);
+  }
+
+  /** The summaries of clusters and themes, oldest first. Contexts may not show all of them yet. @throws {SyntaxError} as `covering` does. */
+  standing(of: { sessionId: string }): DoneSummary[] {
+    this.#assertSound(of.sessionId);
+    return this.#standing.all(of);
+  }
+
+  /** The summaries of clusters and themes that contexts may show: those of the roots that were summarized last. @throws {SyntaxError} as `covering` does. */
+  shown(of: { sessionId: string }): DoneSummary[] {
+    this.#assertSound(of.sessionId);
+    return this.#shown.all(of);
+  }
+
+  /** The newest finished summary of a strategy, which contexts show. It may be a stand-in. @throws {SyntaxError} as `covering` does. */
+  shownSpan(sessionId: string, strategy: SpanStrategy): DoneSummary | undefined {
+    this.#assertSound(sessionId);
+    return this.#shownSpan.get(sessionId, strategy);
+  }
+
+  /** Compares the checksums of all summaries of a session, and two indexes, once in each open store. */
+  #assertSound(sessionId: string): void {
+    this.#generations.newest(); // its log position says which summaries count
+    for (const id of [sessionId, ...this.#sharedIds(sessionId)]) {
+      if (this.#sound.has(id)) continue;
+      const standing = this.#ofSession(id).filter(({ status, shownUntil }) => status === "done" && shownUntil === null);
+      const ids = standing.map((row) => row.id).sort((left, right) => left - right);
+      if (String(ids) !== String(this.#standingIds(id))) {
+        throw new SyntaxError(`indexes of summaries do not agree about session ${id}`);
+      }
+      this.#sound.add(id);
+    }
   }
 
   add(row: NewSummary): number {
@@ -136,11 +190,11 @@ export class SummaryRepository extends Repository {
     return id;
   }
 
-  /** Changes where summaries stand, and their checksums. A damaged row stays damaged. */
+  /** Changes where summaries stand, and their checksums. A damaged row stays as it is. */
   #change(ids: readonly number[], values: (row: RawSummary) => Partial<RawSummary>): void {
     for (const id of ids) {
       const row = this.#raw(id);
-      if (row === undefined) continue;
+      if (row === undefined || SUMMARY.damageOf(row) !== undefined) continue;
       SUMMARY.change(row, values(row));
       this.#write(row);
     }
@@ -210,10 +264,9 @@ export class SummaryRepository extends Repository {
 
   /** Gives a summary to a cluster of the new generation that holds the same messages. */
   carry(id: number, rootId: number, position: number): void {
-    this.#change([id], ({ shownFrom }) => ({
-      ...{ rootId, logPosition: position },
-      ...{ shownFrom: shownFrom ?? position, shownUntil: null },
-    }));
+    this.#change([id], ({ shownFrom }) => {
+      return { rootId, logPosition: position, shownFrom: shownFrom ?? position, shownUntil: null };
+    });
   }
 
   mayCover(sessionId: string, ids: readonly number[]): SummaryRow[] {

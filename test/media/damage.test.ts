@@ -1,12 +1,14 @@
-import { readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Message, openStore, type Store, StoreError } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
 import { damage, damaged } from "../support/damage.ts";
-import { inDatabase } from "../support/rows.ts";
+import { letterEmbedder } from "../support/other-embedders.ts";
+import { inDatabase, rekeyIndex } from "../support/rows.ts";
 import { calls, results, talk, user } from "../support/said.ts";
+import { scriptedSummarizer } from "../support/scripted-summarizer.ts";
 import { openedStore, temporaryFolder, tickingClock } from "../support/temporary-store.ts";
 
 const SETTINGS = { hotSize: 3, overlap: 1, evictBatch: 4, maxThemes: 3, openClustersMax: 3, resolveTokensMin: 50 };
@@ -206,7 +208,7 @@ describe("a damaged file", () => {
     ["message_artifacts", "pointer = pointer || '/0'"],
     ["tombstones", "forgotten_at_ms = forgotten_at_ms + 1"],
     ["store_settings", "value = replace(value, '0', '1')"],
-    ["generations", "created_at_ms = created_at_ms + 1"],
+    ["generations", "log_position = 64"],
     ["summaries", "shown_from = 0"],
     ["summaries", "shown_until = 1"],
     ["undone_unions", "generation = 2"],
@@ -225,6 +227,7 @@ describe("a damaged file", () => {
     grown.close();
     inDatabase(path, (database) => {
       database.pragma("foreign_keys = OFF");
+      database.exec("DROP TRIGGER summaries_sealed"); // a flipped bit does not fire it
       expect(database.prepare(`UPDATE ${table} SET ${change}`).run().changes).toBeGreaterThan(0);
     });
     const store = openedStore(path);
@@ -232,6 +235,77 @@ describe("a damaged file", () => {
     expect(store.verify().problems.map(({ text }) => text)).toContainEqual(
       expect.stringMatching(new RegExp(`^row .* of ${table} is damaged$`)),
     );
+  });
+
+  describe("with summaries of clusters", () => {
+    const SHOWN = "(SELECT min(id) FROM summaries WHERE shown_from IS NOT NULL)";
+
+    async function summarizedStore(): Promise<string> {
+      const path = join(temporaryFolder(), "summarized.db");
+      const store = openedStore(path, { summarizer: scriptedSummarizer("good"), clock: tickingClock() });
+      const session = store.session("a", SETTINGS);
+      session.appendAll(talk(30));
+      await session.resolveDirty();
+      session.compact();
+      expect(store.query("SELECT 1 FROM summaries WHERE shown_from IS NOT NULL")).not.toEqual([]);
+      store.close();
+      return path;
+    }
+
+    test.each(["shown_until = 1", "shown_from = NULL", "log_position = 0"])(
+      "whose %s hides one from contexts renders nothing",
+      async (change) => {
+        const path = await summarizedStore();
+        inDatabase(path, (database) => {
+          database.exec("DROP TRIGGER summaries_sealed"); // a flipped bit does not fire it
+          database.exec(`UPDATE summaries SET ${change} WHERE id = ${SHOWN}`);
+        });
+        const session = openedStore(path, { readonly: true }).resume("a");
+        expect(attempt(() => session.render())).toEqual({ code: "STORE_CORRUPT" });
+        expect(attempt(() => session.roots())).toEqual({ code: "STORE_CORRUPT" });
+      },
+    );
+
+    test("whose index has one in another session renders nothing", async () => {
+      const path = await summarizedStore();
+      const id = inDatabase(path, (database) => database.prepare<[], number>(`SELECT ${SHOWN}`).pluck().get()!);
+      rekeyIndex(path, "summaries_by_session", "session_id", `(CASE id WHEN ${id} THEN 'b' ELSE session_id END)`);
+      const session = openedStore(path, { readonly: true }).resume("a");
+      expect(attempt(() => session.render())).toEqual({ code: "STORE_CORRUPT" });
+    });
+
+    test("cannot be changed by a process that does not know what their checksums cover", async () => {
+      const path = await summarizedStore();
+      const change = `UPDATE summaries SET shown_until = 1 WHERE id = ${SHOWN}`;
+      expect(() => inDatabase(path, (database) => database.exec(change))).toThrow("a newer version of Coppice");
+      expect(openedStore(path).verify().problems).toEqual([]);
+    });
+  });
+
+  test("that has lost the newer of two generations, or has another end of the older one, is read in neither", async () => {
+    const { path } = await grownStore();
+    const grown = openedStore(path);
+    await grown.reembed({ embedder: letterEmbedder });
+    const { logPosition } = grown.stats();
+    grown.close();
+    const after = (damage: string): Store => {
+      const copy = join(temporaryFolder(), "copy.db");
+      copyFileSync(path, copy);
+      inDatabase(copy, (database) => {
+        database.pragma("foreign_keys = OFF");
+        database.exec(damage);
+      });
+      return openedStore(copy, { readonly: true, embedder: letterEmbedder });
+    };
+    for (const damage of [
+      "DELETE FROM generations WHERE id = 2",
+      "UPDATE generations SET log_position = 9 WHERE id = 1",
+    ]) {
+      const store = after(damage);
+      expect(attempt(() => store.resume("a").render())).toEqual({ code: "STORE_CORRUPT" });
+      expect(attempt(() => store.expand(`cluster:2@${logPosition}`))).toEqual({ code: "STORE_CORRUPT" });
+      expect(attempt(() => store.subjects())).toEqual({ code: "STORE_CORRUPT" });
+    }
   });
 
   test("whose frontier was altered renders nothing", async () => {

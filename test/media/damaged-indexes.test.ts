@@ -413,6 +413,28 @@ test("a subject does not show a message that the index has in a step of it", () 
   expect(() => READS["expand a subject"](store)).toThrow(isCorrupt);
 });
 
+test("a cluster does not show a message that the index has in a step of it", () => {
+  let root = 0;
+  const store = damagedStore((path) => {
+    const growing = openStore(path, { clock: tickingClock() });
+    const session = growing.session("c", { ...SETTINGS, hotSize: 1, overlap: 0, evictBatch: 1 });
+    session.appendAll([
+      calls(["c1"]),
+      results(["c1"], "one"),
+      user("Now the other."),
+      calls(["c2"]),
+      results(["c2"], "two"),
+    ]);
+    session.appendAll(talk(6));
+    const [first, , , second] = session.messages();
+    root = first!.id;
+    growing.close();
+    const swapped = `(CASE step_id WHEN ${first!.id} THEN ${second!.id} WHEN ${second!.id} THEN ${first!.id} ELSE step_id END)`;
+    rekeyIndex(path, "messages_by_step", "step_id", swapped);
+  });
+  expect(() => store.expand(root, { level: "cluster" })).toThrow(isCorrupt);
+});
+
 test("a store that has lost its generation is read as far as it does not need it", () => {
   const store = damagedStore((path) => emptyPage(path, "generations"));
   expect(() => store.nearestRoots(LOCK)).toThrow(isCorrupt);

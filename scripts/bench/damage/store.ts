@@ -1,4 +1,4 @@
-import { openStore, type Store } from "../../../src/index.ts";
+import { openStore, type Store, type Summarizer } from "../../../src/index.ts";
 import { conversation } from "../conversations.ts";
 import { take } from "../messages.ts";
 
@@ -7,10 +7,21 @@ const MESSAGES = 60;
 const FORK_MESSAGES = 24;
 const SETTINGS = { hotSize: 8, overlap: 2, evictBatch: 6, maxThemes: 4, openClustersMax: 6, resolveTokensMin: 60 };
 
+/** Says the first words of each message. */
+const summarizer: Summarizer = {
+  id: "first words",
+  promptVersion: 1,
+  async summarize({ sources, previous }) {
+    const first = (text: string, count: number): string => text.split(/\s+/, count).join(" ");
+    const [start] = [...previous, ...sources];
+    return { title: first(start!.text, 4), text: sources.map(({ text }) => first(text, 3)).join("\n") };
+  },
+};
+
 /** Writes a store that has something in every table: summaries, subjects, long outputs, titles, metadata, forgotten messages, forks, branches, entries, items. */
 export async function writeStore(path: string): Promise<void> {
   let now = Date.UTC(2026, 0, 5);
-  const store = openStore(path, { clock: () => (now += 45_000) });
+  const store = openStore(path, { clock: () => (now += 45_000), summarizer });
   for (const [index, id] of SESSIONS.entries()) {
     const session = store.session(id, { ...SETTINGS, project: "grove", title: `Work on ${id}` });
     const messages = take(conversation(index + 1), MESSAGES);

@@ -211,7 +211,7 @@ describe("a store of another version", () => {
     const path = storeFile();
     inDatabase(path, (database) => {
       database.exec(
-        "DROP VIEW summary_costs; DROP TABLE discarded_costs; DROP INDEX summaries_claimed; DROP INDEX summaries_pausing; DROP INDEX messages_by_parent",
+        "DROP TRIGGER summaries_sealed; DROP VIEW summary_costs; DROP TABLE discarded_costs; DROP INDEX summaries_claimed; DROP INDEX summaries_pausing; DROP INDEX messages_by_parent",
       );
       const sealed = ["clusters", "generations", "messages", "sessions", "summaries", "themes", "unions"];
       for (const table of [...sealed, "forgotten_messages", "message_artifacts"]) {
