@@ -27,7 +27,7 @@ export function fork(
   at: RewindTarget | undefined,
   terms: ForkTerms,
 ): void {
-  const { database, sessions, messages, unions, paths, generations, tombstones } = repositories;
+  const { database, sessions, messages, unions, paths, generations, frontierMoves, tombstones } = repositories;
   database.write("fork", () => {
     const session = sessions.byId(sessionId);
     if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
@@ -57,6 +57,9 @@ export function fork(
     sessions.insert({ ...place, project, title, settings });
     sessions.moveFrontier(frontier.graduatedSeq, frontier.evictedSeq, terms.id);
     paths.share(terms.id, past.with(-1, { ...newest, logPosition: position }));
+    // The holder may move again before its next message, and then notes only the later move.
+    const { graduatedSeq, evictedSeq } = frontier;
+    frontierMoves.begin({ sessionId: terms.id, seqEnd: seqLast + 1, graduatedSeq, evictedSeq, logPosition: position });
   });
 }
 

@@ -62,6 +62,11 @@ export class FrontierMoveRepository extends Repository {
     return undefined;
   }
 
+  /** Notes the frontier with which a fork begins. */
+  begin(move: FrontierMove): void {
+    this.#put.run({ ...move });
+  }
+
   note(move: FrontierMove): void {
     const { sessionId } = move;
     // Sessions of older versions have moved before their moves were noted. They get no such row.

@@ -178,6 +178,7 @@ function undoLog(repositories: Repositories, session: SessionRow, position: numb
   }
   frontierMoves.deleteCheckpointsAfter(sessionId, position);
   remakeThemes(repositories, sessionId, position);
+  unions.reserve(undoneAt);
   generations.countRewrite(); // caches of clusters hold what was taken back
 }
 
@@ -203,6 +204,7 @@ function undoHeirs(
   if (firstSettled !== undefined) dissolveSubjects(repositories, session.project, firstSettled.id);
   unions.undo(gone, undoneAt);
   unions.replace(sessionId, generation, remaining);
+  unions.reserve(undoneAt);
   messages.leaveForest(sessionId, [...heirs]);
   const { derived } = derive(repositories, session, terms, (reason) => {
     throw new StoreError("STORE_CORRUPT", { path: database.path, reason });

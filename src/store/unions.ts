@@ -172,6 +172,9 @@ export class UnionRepository extends Repository {
              - (SELECT count(*) FROM themes WHERE session_id = @sessionId) AS expected`.one;
   // A table of SQLite's own.
   readonly newestPosition = this.statement<[], number>`${NEWEST_POSITION}`.pluck().one;
+  /** Gives the log position of a rewind to no row, so that the position before the next row is after the rewind. */
+  readonly reserve = this.statement<[position: number]>`
+    UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'unions'`.run;
   // Recursive. A theme at a log position is found from its root downwards, by the unites up to that position.
   readonly #ofTheme = this.statement<RootIn, RowOf<typeof UNION>>`
     WITH RECURSIVE tree(root) AS (

@@ -5,6 +5,7 @@ import { importFiles } from "../../../src/imports/index.ts";
 import type { MessageInput, Session, Store } from "../../../src/index.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { assistant, calls, results, user } from "../../support/said.ts";
+import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 import { openedStore, temporaryFolder, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
 const SMALL = { hotSize: 4, overlap: 1, evictBatch: 4, maxThemes: 3, openClustersMax: 4 } as const;
@@ -417,3 +418,34 @@ test("a fork does not show the opening of what it shares if that is damaged", ()
 function textOfProblems(store: Store): string[] {
   return store.verify().problems.map(({ text }) => text);
 }
+
+test("a fork of a fork begins with the frontier of the first, although the session has moved again before its next message", async () => {
+  const path = temporaryPath();
+  let now = Date.UTC(2026, 0, 1);
+  const store = openedStore(path, { clock: () => (now += 1_000) });
+  const session = store.session("s", SMALL);
+  talk(session, 0, 20);
+  session.compact();
+  const fork = session.fork({ id: "f" });
+  now += 3 * 86_400_000;
+  await store.upkeep(); // the session is idle, so its frontier moves
+  fork.append(said(20));
+  const next = fork.fork({ id: "g" });
+  talk(next, 21, 40);
+  expect(store.verify().problems).toEqual([]);
+  expect(next.render().omitted).toBeDefined();
+});
+
+test("a fork after a rewind shows no summary of what was taken back", async () => {
+  const store = openedStore(temporaryPath(), { summarizer: scriptedSummarizer("good") });
+  const session = store.session("s", { ...SMALL, resolveTokensMin: 20 });
+  talk(session, 0, 20);
+  await session.resolveDirty();
+  session.compact();
+  session.rewind({ toSeq: 3 });
+  talk(session, 4, 20);
+  const fork = session.fork({ id: "f", toSeq: 2 });
+  talk(fork, 3, 20);
+  expect(fork.render().messages.length).toBeGreaterThan(0);
+  expect(fork.roots().flatMap(({ summaries }) => summaries)).toEqual([]);
+});
