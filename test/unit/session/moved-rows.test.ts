@@ -464,3 +464,40 @@ function rowChanger(path: string, isChosen: (row: FileRow) => boolean): (values:
     writeFileSync(path, `${body.join("")}${JSON.stringify({ end: "coppice-rows", sha256 })}\n`);
   };
 }
+
+test("only the summaries and the log of the forest in use move, and get the checksums of this version", async () => {
+  const own = newStore();
+  const session = own.session("s", SMALL);
+  session.appendAll(talk(30));
+  await session.resolveDirty();
+  session.compact();
+  session.rewind({ toSeq: 15 }); // leaves rows of the log that are older than the next forest
+  session.appendAll(talk(20));
+  await own.reembed({ embedder: letterEmbedder });
+  await own.resume("s").resolveDirty();
+  own.resume("s").compact();
+  inDatabase(own.path, (database) => {
+    database.exec(`CREATE TEMP TABLE claim AS SELECT * FROM summaries WHERE status = 'done' ORDER BY id DESC LIMIT 1;
+      UPDATE claim SET id = NULL, status = 'claimed', text = NULL, checksum = NULL;
+      INSERT INTO summaries SELECT * FROM claim`);
+  });
+  const path = exported(own);
+  const moved = readFileSync(path, "utf8").split("\n");
+  const rowsOf = (table: string) => moved.filter((line) => line.startsWith(`{"table":"${table}"`));
+  expect(rowsOf("undoneUnions")).toEqual([]);
+  const ofForest = "FROM summaries, generations WHERE generations.id = 2 AND status <> 'claimed'";
+  const summaries = `SELECT summaries.id, summaries.checksum ${ofForest} AND summaries.log_position > generations.log_position`;
+  const expected = own.query(summaries);
+  expect(expected.length).toBeGreaterThan(0);
+  expect(rowsOf("summaries")).toHaveLength(expected.length);
+  // All versions accept these. They cover less.
+  const checksums = rowsOf("summaries").map((line) => (JSON.parse(line) as { row: { checksum: number } }).row.checksum);
+  for (const [index, checksum] of checksums.entries()) expect(checksum).not.toBe(expected[index]!.checksum);
+  const other = openedStore(join(temporaryFolder(), "other.db"), { embedder: letterEmbedder });
+  expect([...other.importRows(path)]).toEqual([expect.objectContaining({ sessionId: "s" })]);
+  expect(other.query("SELECT id, checksum FROM summaries")).toEqual(expected);
+  expect(other.verify().problems).toEqual([]);
+  // A store of an older version may have summaries without checksums.
+  inDatabase(own.path, (database) => database.exec("UPDATE summaries SET checksum = NULL"));
+  expect([...own.importRows(exported(other))]).toEqual([expect.objectContaining({ sessionId: "s", outcome: "known" })]);
+});
