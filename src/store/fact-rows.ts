@@ -2,6 +2,7 @@ import { and, eq, ne } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { textOf } from "./artifacts.ts";
 import { GENERATION_NOW, type GenerationRow, vectorNow } from "./generations.ts";
+import { isShared } from "./message-columns.ts";
 import type { StoreDatabase } from "./open.ts";
 import { type RawValues, Repository, rawInsert, rawRows } from "./repository.ts";
 import * as schema from "./schema.ts";
@@ -220,7 +221,14 @@ export class FactRowRepository extends Repository {
       const { table, own } = FACT_TABLES[name as keyof typeof CONDITIONS];
       for (const row of rawRows(this.#database, table, condition, { id: sessionId, ...from })) {
         if (!moves(name, row, generation)) continue;
-        if (name === "messages") this.#useVectorNow(row, embedderId);
+        if (name === "messages") {
+          const { id, storedText } = row;
+          // SQLite computes the same text of it, so that its checksum is right.
+          if (Buffer.isBuffer(storedText) && !isShared(storedText.toString())) {
+            throw new SyntaxError(`row ${id} of messages is damaged`);
+          }
+          this.#useVectorNow(row, embedderId);
+        }
         if (row.checksum !== null) SEALED_FOR_ALL[name]?.sealForAll(row);
         if (name === "artifacts") {
           assertSound(row);

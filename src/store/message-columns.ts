@@ -51,7 +51,8 @@ class MessageColumns extends Columns<SelectedMessage> {
 
   #complete(row: Record<string, unknown>): void {
     const parts = parsedOrUndefined(row.parts as string);
-    if (row.isShared === 1) row.text = sharedTextOf(row.text as string, parts);
+    // A damaged row may have no BLOB that a text is made of. The schema requires a text.
+    if (row.isShared === 1) row.text = isShared(row.text as string) ? sharedTextOf(row.text as string, parts) : null;
     row.digest = Buffer.from(row.digest as string, "hex");
     row.parsedParts = parts;
   }
@@ -114,6 +115,11 @@ function sharedUnits(first: string, text: string): number {
   let units = 0;
   while (units < first.length && first.charCodeAt(units) === text.charCodeAt(units)) units += 1;
   return units;
+}
+
+/** True if a BLOB of `stored_text` says how much of the first part belongs to the text. */
+export function isShared(stored: string): boolean {
+  return /^\d+ /.test(stored);
 }
 
 /** Returns what `TEXT_OF_ROW` in schema.ts computes of a BLOB. */
