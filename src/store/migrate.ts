@@ -59,7 +59,7 @@ const expectedDefinitions = once(() => {
   }
 });
 
-/** Returns the columns of each plain table, and the SQL of everything else, by kind and name. */
+/** Returns the columns of each plain table and what it computes, and the SQL of everything else, by kind and name. */
 function definitionsIn(client: Database.Database): Map<string, Set<string>> {
   const rows = client
     .prepare<[], { type: string; name: string; sql: string | null }>("SELECT type, name, sql FROM sqlite_master")
@@ -67,7 +67,7 @@ function definitionsIn(client: Database.Database): Map<string, Set<string>> {
   return new Map(
     rows.map(({ type, name, sql }) => [
       `${type} ${name}`,
-      new Set(type === "table" && !isVirtual(sql) ? columnsOf(client, name) : [sql ?? ""]),
+      new Set(type === "table" && !isVirtual(sql) ? [...columnsOf(client, name), ...computedIn(sql)] : [sql ?? ""]),
     ]),
   );
 }
@@ -87,6 +87,11 @@ function columnsOf(client: Database.Database, table: string): string[] {
   } catch {
     return [];
   }
+}
+
+/** Returns the SQL of generated columns. */
+function computedIn(sql: string | null): string[] {
+  return sql?.match(/GENERATED ALWAYS AS[\s\S]*? VIRTUAL/g) ?? [];
 }
 
 function checkApplied(client: Database.Database, path: string, known: readonly MigrationMeta[]): number {

@@ -560,6 +560,20 @@ test("a subject is not shown with a step that an index of the log names under it
   expect(() => READS["expand a subject"](store)).toThrow(isCorrupt);
 });
 
+test("a schema that computes other texts is not called sound", () => {
+  const store = damagedStore((path) =>
+    inDatabase(path, (database) => {
+      database.unsafeMode(true);
+      database.pragma("writable_schema = ON");
+      database.exec(
+        "UPDATE sqlite_master SET sql = replace(sql, '[0].content', '[1].content') WHERE name = 'messages'",
+      );
+    }),
+  );
+  const text = "the definition of table messages is not the one of this version";
+  expect(store.verify().problems).toContainEqual({ sessionId: null, text, rebuildable: false });
+});
+
 test("a schema in which SQLite cannot compute texts hides no opening", () => {
   const store = damagedStore((path) =>
     inDatabase(path, (database) => {
