@@ -157,7 +157,8 @@ export class Columns<Row> {
   /** Says that a row, as the driver read it, is damaged. Rows of older versions have no checksum, but all their values. */
   damageOf(row: Readonly<Record<string, unknown>>): string | undefined {
     if (this.#sealed === undefined) return undefined;
-    const isSound = row.checksum === null ? !this.#lacksValues(row) : this.#isRight(row, row.checksum);
+    const isOld = row.checksum === null;
+    const isSound = isOld ? !this.#lacksValues(row) && !this.#isShifted(row) : this.#isRight(row, row.checksum);
     if (isSound) return undefined;
     return `row ${row[this.#columns[0]![0]]} of ${getTableName(this.#table)} is damaged`;
   }
@@ -172,6 +173,22 @@ export class Columns<Row> {
     return (
       row[this.#columns[0]![0]] !== null && this.#columns.some(([key, { notNull }]) => notNull && row[key] === null)
     );
+  }
+
+  /**
+   * True if each value after a NULL is in the place of the one before it. A flipped bit in the header of a record makes SQLite read it
+   * so: the NULL's type becomes the beginning of the next one. Then the checksum looks like that of an older version, which has none.
+   */
+  #isShifted(row: Readonly<Record<string, unknown>>): boolean {
+    const { keys } = this;
+    const at = keys.indexOf("checksum");
+    const checksum = row[keys[at - 1]!];
+    if (!Number.isInteger(checksum)) return false;
+    return keys.slice(0, at).some((_, gap) => {
+      const valueAt = (index: number): unknown => (index < gap ? row[keys[index]!] : row[keys[index - 1]!]);
+      const whole = Object.fromEntries(keys.map((key, index) => [key, index === gap ? null : valueAt(index)]));
+      return this.#isRight(whole, checksum);
+    });
   }
 
   /** Decodes a row in place. @throws {SyntaxError} if the row is damaged. */

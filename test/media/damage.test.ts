@@ -211,6 +211,8 @@ describe("a damaged file", () => {
     ["store_settings", "value = replace(value, '0', '1')"],
     ["generations", "log_position = 64"],
     ["summaries", "shown_from = 0"],
+    ["summaries", "input_tokens = output_tokens, output_tokens = cost_usd, cost_usd = checksum, checksum = NULL"],
+    ["unions", "score = checksum, checksum = NULL WHERE score IS NULL"],
     ["summaries", "shown_until = 1"],
     ["undone_unions", "generation = 2"],
   ])("whose %s have %s is neither exported nor called sound", async (table, change) => {
