@@ -8,7 +8,7 @@ import { seqEndOf } from "./messages.ts";
 import type { StoreDatabase } from "./open.ts";
 import type { PathRepository, Piece } from "./paths.ts";
 import { Repository } from "./repository.ts";
-import { sessions } from "./schema.ts";
+import { sessions, TEXT_OF_ROW } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";
 import type { ThemeRepository } from "./themes.ts";
 
@@ -163,6 +163,8 @@ export class SessionRepository extends Repository {
            (SELECT count(*) FROM forgotten_messages f WHERE f.session_id = s.id) AS forgottenCount
     FROM sessions s WHERE parent_session_id = ? AND superseded_at_ms IS NOT NULL
     ORDER BY coalesce(rewind_number, 0), superseded_at_ms, id`.all;
+  readonly #schemaOfMessages = this.statement<[], string>`
+    SELECT sql FROM sqlite_schema WHERE name = 'messages'`.pluck().get;
   // Subqueries for each row, and views. They read only a few messages of each session.
   readonly #idleness = this.statement<{ nowMs: number; id: string }, { isIdle: number; isOver: number }>`
     SELECT ${IS_IDLE} AS isIdle, ${IS_IDLE} AND ${IS_OVER} AS isOver FROM sessions s WHERE s.id = @id`;
@@ -457,6 +459,9 @@ export class SessionRepository extends Repository {
 
   /** @throws {SyntaxError} if messages are missing, or a row of what is shown is damaged. */
   #checked(page: Page): SessionOverview[] {
+    // Openings are texts that SQLite computes, as the schema says.
+    if (this.#schemaOfMessages()?.includes(TEXT_OF_ROW) !== true)
+      throw new SyntaxError("the schema computes other texts");
     const listed = this.#list.all(page);
     // A row of zeros reads as NULL, as a row does that a join has not found.
     if (listed.some(({ id }) => id === null)) throw new SyntaxError("a session has no id");

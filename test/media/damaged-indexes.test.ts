@@ -572,6 +572,8 @@ test("a schema that computes other texts is not called sound", () => {
   );
   const text = "the definition of table messages is not the one of this version";
   expect(store.verify().problems).toContainEqual({ sessionId: null, text, rebuildable: false });
+  expect(() => store.resume("a").info()).toThrow(isCorrupt);
+  expect(() => store.sessions()).toThrow(isCorrupt);
 });
 
 test("a schema in which SQLite cannot compute texts hides no opening", () => {
