@@ -315,6 +315,10 @@ export class UnionRepository extends Repository {
     const undone = this.#undoneHeld(at).filter(({ kind }) => kind === "start");
     const starts = [...undone.map(({ id, sessionId }) => ({ position: id, sessionId })), ...this.#started.all(at)];
     const holderId = (this.at(at.position) ?? this.#undoneAt.get(at.position))?.sessionId;
+    // Some positions have no row. The row of a fork may also be hidden, and the root then be taken for that of its parent.
+    const forks =
+      holderId === undefined ? starts.flatMap((one) => this.#paths.sharingLog(one.sessionId, one.position)) : [];
+    for (const forkId of forks) this.assertTrees(forkId);
     const own = starts.find(({ sessionId }) => sessionId === holderId);
     if (own !== undefined || holderId === undefined) return own ?? starts[0];
     const path = this.#paths.of(holderId);
