@@ -96,7 +96,7 @@ export class SummaryRepository extends Repository {
   /** All rows of a session, or of those that it shares: a damaged value would leave one out before its checksum is compared. */
   readonly #ofSession = this.statement<[sessionId: string], SummaryRow>`
     SELECT ${SUMMARY} FROM summaries WHERE session_id = ?`.all;
-  /** By another index than `#ofSession`, which tells if one of the two hides rows. */
+  /** Uses another index than `#ofSession`. If one of the two hides rows, they differ. */
   readonly #standingIds = this.statement<[sessionId: string], number>`
     SELECT id FROM summaries INDEXED BY summaries_standing
     WHERE session_id = ? AND status = 'done' AND shown_until IS NULL ORDER BY id`.pluck().all;
@@ -140,7 +140,7 @@ export class SummaryRepository extends Repository {
     this.#generations = generations;
   }
 
-  /** What the summaries of clusters and themes cover, oldest first. @throws {SyntaxError} if one may be hidden. */
+  /** Returns what the summaries of clusters and themes cover, oldest first. @throws {SyntaxError} if damage may hide one. */
   covering(of: { sessionId: string }): RowOf<typeof COVERING>[] {
     this.#assertSound(of.sessionId);
     return this.#covering.all(of);
