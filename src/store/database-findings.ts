@@ -3,6 +3,7 @@ import { VERSION } from "../core/version.ts";
 import { advice, type Finding, ok, problem } from "./finding.ts";
 import type { Repositories } from "./repositories.ts";
 import { isOfFullText } from "./verify-full-text.ts";
+import { integrityFaults, isOfPages } from "./verify-indexes.ts";
 
 const FAULTS_MAX = 3;
 
@@ -35,10 +36,10 @@ function versionFinding({ database: { client } }: Repositories): Finding {
 
 function integrityFinding({ database: { client } }: Repositories): Finding {
   // A list of broken pages begins with a line that names the database.
-  const faults = (client.pragma(`quick_check(${FAULTS_MAX})`) as { quick_check: string }[]).flatMap((row) =>
-    row.quick_check.split("\n").filter((line) => !line.startsWith("***")),
+  const faults = integrityFaults(client, "quick_check", FAULTS_MAX).flatMap((fault) =>
+    fault.split("\n").filter((line) => !isOfPages(line)),
   );
-  if (faults.every((fault) => fault === "ok" || isOfFullText(fault))) return ok("integrity", "Every page can be read.");
+  if (faults.every(isOfFullText)) return ok("integrity", "Every page can be read.");
   const text = `The file is damaged: ${faults.join("; ")}.`;
   return problem("integrity", text, "Save what can be read with `coppice export`, then restore a backup.");
 }

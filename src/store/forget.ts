@@ -58,7 +58,9 @@ function inTransaction(
   sessionCount: number,
   forget: () => Omit<Forgotten, "sessionCount" | "isCopy">,
 ): Forgotten {
-  const { database } = repositories;
+  const { database, fullText } = repositories;
+  // Once a transaction has read a broken page, SQLite lets it write nothing.
+  emptying(repositories, () => database.read(() => fullText.anyWord()));
   return database.write("forget", () => {
     const isCopy = hubNotesOf(repositories, sessionId).isCopy === true;
     if (!dryRun) return { ...forget(), sessionCount, isCopy };
@@ -347,9 +349,10 @@ export function erase(repositories: Repositories): boolean {
 }
 
 /** Merges in small transactions, so that other processes may write between them. */
-function mergeFullText({ database, fullText }: Repositories): void {
+function mergeFullText(repositories: Repositories): void {
+  const { database, fullText } = repositories;
   const merges = (pages: number): boolean =>
-    database.write("erase", () => unlessDamaged(fullText, () => fullText.merge(pages))) === true;
+    emptying(repositories, () => database.write("erase", () => fullText.merge(pages))) === true;
   const finishMerge = (): void => {
     // A process that waits for the lock tries every few milliseconds. This pause lets it take the lock.
     while (merges(MERGE_PAGES)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
@@ -359,13 +362,30 @@ function mergeFullText({ database, fullText }: Repositories): void {
   if (merges(-MERGE_PAGES)) finishMerge();
 }
 
-/** Runs `change`. If the full-text index is damaged, empties it: it must never prevent forgetting, and it is filled again later. */
-export function unlessDamaged<T>(fullText: FullTextRepository, change: () => T): T | undefined {
+/**
+ * Runs `change` inside a transaction. If the full-text index is damaged, empties it: it must never prevent forgetting, and it is
+ * filled again later.
+ */
+export function unlessDamaged(fullText: FullTextRepository, change: () => void): void {
   try {
-    return change();
+    fullText.tried(change);
   } catch (error) {
-    if (!isCode(error, "CORRUPT|ERROR") && !StoreError.is(error, "STORE_CORRUPT")) throw error;
+    if (!isDamage(error)) throw error;
     fullText.clear();
+  }
+}
+
+/** The same for a whole transaction, or for a read of the index. */
+function emptying<T>({ database, fullText }: Repositories, run: () => T): T | undefined {
+  try {
+    return run();
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    database.write("erase", () => fullText.clear());
     return undefined;
   }
+}
+
+function isDamage(error: unknown): boolean {
+  return isCode(error, "CORRUPT|ERROR") || StoreError.is(error, "STORE_CORRUPT");
 }

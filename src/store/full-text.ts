@@ -146,18 +146,17 @@ export class FullTextRepository extends Repository {
     this.#frequencies.clear();
   }
 
-  /** Makes the index empty, even if it is damaged. SQLite cannot drop an index whose version is missing. */
+  /**
+   * Makes the index empty, even if it is damaged. Its pages are not freed, because a damaged one may name pages of other tables.
+   * They take space until the next VACUUM. SQLite must not have changes of the index in memory: see `tried`.
+   */
   clear(): void {
     const { client } = this.#database;
     withShadowTables(client, () => {
-      client.exec(
-        `DROP TABLE IF EXISTS messages_fts_config;
-         CREATE TABLE messages_fts_config(k PRIMARY KEY, v) WITHOUT ROWID;
-         INSERT INTO messages_fts_config VALUES ('version', 4);
-         DROP TABLE IF EXISTS messages_fts_terms;
-         DROP TABLE IF EXISTS messages_fts;`,
-      );
-      for (const table of SHADOWS) client.exec(`DROP TABLE IF EXISTS ${table}`);
+      const names = [...SHADOWS, "messages_fts_terms", "messages_fts"].map((name) => `'${name}'`);
+      client.pragma("writable_schema = ON");
+      client.exec(`DELETE FROM sqlite_schema WHERE name IN (${names})`);
+      client.pragma("writable_schema = RESET");
       for (const sql of FULL_TEXT_TABLES) client.exec(sql);
     });
     this.#frequencies.clear();
@@ -176,6 +175,11 @@ export class FullTextRepository extends Repository {
     this.#merge.run(pages);
     // The statement itself counts as one change: https://sqlite.org/fts5.html, 6.8.
     return this.#changes.one() - before > 1;
+  }
+
+  /** Runs a change in a savepoint. If it fails, SQLite has no changes of the index in memory. */
+  tried<T>(change: () => T): T {
+    return this.#database.client.transaction(change)();
   }
 
   /** @throws {StoreError} `STORE_CORRUPT` if the totals are impossible. */

@@ -6,6 +6,25 @@ type Client = StoreDatabase["client"];
 /** What `integrity_check` says of an index that can be read, and has other rows than its table. */
 const DIFFERS = /(?:missing from|# of entries in|values differ from|rows belong in|of) index (\S+)$/;
 
+/** `FullTextRepository.clear` leaves such pages behind. They take space, and do no harm. */
+const UNUSED = /^Page \d+: never used$/;
+
+/** Returns what SQLite finds wrong in a file, at most `max` faults. Those of pages are lines of one text. */
+export function integrityFaults(client: Client, check: "integrity_check" | "quick_check", max: number): string[] {
+  const texts = client.prepare<[], string>(`PRAGMA ${check}(${max})`).pluck().all();
+  const lines = texts.flatMap((text) => text.split("\n"));
+  const pageCount = client.pragma("page_count", { simple: true }) as number;
+  if (max <= pageCount && lines.some((line) => UNUSED.test(line)))
+    return integrityFaults(client, check, max + pageCount);
+  const used = texts.map((text) => text.split("\n").filter((line) => !UNUSED.test(line)));
+  return used.map((own) => own.join("\n")).filter((text) => text !== "ok" && !/^\*\*\*.*$/.test(text));
+}
+
+/** True for a fault of `integrityFaults` that is of pages. */
+export function isOfPages(fault: string): boolean {
+  return fault.startsWith("***");
+}
+
 /** Compares partial indexes with their tables. SQLite finds the rows that one lacks, but not those that do not belong in it. */
 export function partialIndexProblems(client: Client): string[] {
   const indexes = client
@@ -27,7 +46,7 @@ export function partialIndexProblems(client: Client): string[] {
  * indexes are left to show it.
  */
 export function rebuildableIndexes(client: Client, problems: readonly string[]): string[] {
-  if (problems.some((text) => text.startsWith("***"))) return [];
+  if (problems.some(isOfPages)) return [];
   const names = problems.filter((text) => !isOfFullText(text)).map((text) => DIFFERS.exec(text)?.[1]);
   const tableOf = client.prepare<[name: string], string>("SELECT tbl_name FROM sqlite_schema WHERE name = ?").pluck();
   return [...new Set(names)].filter((name) => {

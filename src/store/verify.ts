@@ -11,7 +11,7 @@ import type { Repositories } from "./repositories.ts";
 import { damagedRows, sealOldRows } from "./repository.ts";
 import * as schema from "./schema.ts";
 import { fullTextProblems, isOfFullText, rebuildFullText } from "./verify-full-text.ts";
-import { partialIndexProblems, rebuildableIndexes } from "./verify-indexes.ts";
+import { integrityFaults, isOfPages, partialIndexProblems, rebuildableIndexes } from "./verify-indexes.ts";
 import { rebuildSession } from "./write.ts";
 import { wrongSpans } from "./write-summaries.ts";
 
@@ -29,6 +29,8 @@ const OF_STORE = [schema.messageArtifacts, schema.tombstones, schema.storeSettin
 const PROBLEMS_MAX = 100;
 
 const LOST_MAX = 10;
+
+const FAULTS_MAX = 20;
 
 export interface Problem {
   sessionId: string | null;
@@ -102,9 +104,13 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
     }
   };
   const fullTextFaults: string[] = [];
+  const replaceFullText = (): void => rebuildFullText(repositories, options.searchWords, true);
   noting(null, () => {
     const { problems, indexes } = options.rebuild
-      ? rebuildIndexes(repositories)
+      ? repairFile(repositories, () => {
+          // Unless the index is wrong, the broken pages are others.
+          if (fullTextProblems(repositories, options.searchWords).length > 0) replaceFullText();
+        })
       : database.read(() => fileProblems(repositories));
     for (const text of problems) {
       if (isOfFullText(text)) fullTextFaults.push(text);
@@ -198,12 +204,10 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
   noting(null, () => {
     fullTextFaults.push(...fullTextProblems(repositories, options.searchWords));
     const isDamaged = fullTextFaults.length > 0;
-    if (options.rebuild && !(database.readonly && !isDamaged)) {
-      rebuildFullText(repositories, options.searchWords, isDamaged);
-      if (isDamaged) {
-        fullTextFaults.splice(0, fullTextFaults.length, ...fullTextProblems(repositories, options.searchWords));
-      }
-    }
+    if (options.rebuild && isDamaged) {
+      replaceFullText();
+      fullTextFaults.splice(0, fullTextFaults.length, ...fullTextProblems(repositories, options.searchWords));
+    } else if (options.rebuild && !database.readonly) rebuildFullText(repositories, options.searchWords, false);
     for (const text of fullTextFaults) note(null, text, true);
   });
   report.ok = report.problemCount === 0;
@@ -234,14 +238,31 @@ function fileProblems(repositories: Repositories): FileProblems {
   return { problems, indexes: rebuildableIndexes(client, problems) };
 }
 
-/** Makes indexes again that differ from their tables. @returns what is left. */
-function rebuildIndexes(repositories: Repositories): FileProblems {
+/**
+ * Makes indexes again that differ from their tables. If a page is broken, it may be one of the full-text index, which is then
+ * replaced first: SQLite cannot even check a file in which it cannot read that index.
+ *
+ * @returns what is left.
+ */
+function repairFile(repositories: Repositories, replaceFullText: () => void): FileProblems {
   const { database } = repositories;
   const done = new Set<string>();
+  let isReplaced = database.readonly;
   for (;;) {
-    const found = database.read(() => fileProblems(repositories));
-    const due = found.indexes.filter((name) => !done.has(name));
-    if (due.length === 0 || database.readonly) return found;
+    let found: FileProblems | undefined;
+    try {
+      found = database.read(() => fileProblems(repositories));
+    } catch (error) {
+      const isFullText = StoreError.is(error, "STORE_CORRUPT") && isOfFullText(error.details.reason);
+      if (isReplaced || !isFullText) throw error;
+    }
+    if (!isReplaced && (found === undefined || found.problems.some(isOfPages))) {
+      isReplaced = true;
+      replaceFullText();
+      continue;
+    }
+    const due = found!.indexes.filter((name) => !done.has(name));
+    if (due.length === 0 || database.readonly) return found!;
     database.write("verify --rebuild", () => {
       for (const name of due) database.client.exec(`REINDEX "${name}"`);
     });
@@ -257,10 +278,8 @@ function integrityProblems({ database, fullText }: Repositories): string[] {
   } catch {
     // The checks below report the damage.
   }
-  const problems = (client.pragma("integrity_check(20)") as { integrity_check: string }[])
-    .map(({ integrity_check }) => integrity_check)
-    .filter((line) => line !== "ok");
-  if (!problems.some((text) => text.startsWith("***"))) problems.push(...partialIndexProblems(client));
+  const problems = integrityFaults(client, "integrity_check", FAULTS_MAX);
+  if (!problems.some(isOfPages)) problems.push(...partialIndexProblems(client));
   const orphans = client.pragma("foreign_key_check") as { table: string; rowid: number; parent: string }[];
   for (const { table, rowid, parent } of orphans.slice(0, 20)) {
     problems.push(`row ${rowid} of ${table} points to a row of ${parent} that does not exist`);

@@ -15,6 +15,7 @@ import {
   inDatabase,
   loseFromIndex,
   rekeyIndex,
+  replacePage,
   swapEntries,
 } from "../support/rows.ts";
 import { calls, results, talk, user } from "../support/said.ts";
@@ -271,7 +272,7 @@ describe("a row that is damaged", () => {
   });
 
   test("does not stop `verify`, even if the log leads in a circle", () => {
-    const change = "UPDATE unions SET root = node, checksum = NULL WHERE kind = 'unite' AND level = 'theme'";
+    const change = "UPDATE unions SET root = node, checksum = -1 WHERE kind = 'unite' AND level = 'theme'";
     const store = damagedStore((path) => inDatabase(path, (database) => database.exec(change)));
     expect(store.verify().ok).toBe(false);
     expect(store.query("SELECT count(*) > 0 AS hasRows FROM theme_members")).toEqual([{ hasRows: 1 }]);
@@ -487,6 +488,31 @@ test("an index that leads themes in a circle is damage, and nothing follows it f
   store.close();
   rekeyIndex(path, "unions_by_node", "node", `CASE id WHEN ${unite!.id} THEN root ELSE node END`);
   expect(() => openedStore(path, { readonly: true, clock: tickingClock() }).resume("f").roots()).toThrow(isCorrupt);
+});
+
+test("a full-text index that has a page of the messages is made again, and no message is lost", async () => {
+  const path = join(folder, "replaced.db");
+  copyFileSync(whole, path);
+  replacePage(path, "messages_fts_config", "messages");
+  const store = openedStore(path);
+  const messages = store.resume("a").messages();
+  await expect(store.recall("stale lock")).rejects.toThrow(isCorrupt);
+  expect(store.verify()).toMatchObject({ ok: false });
+  expect(store.verify({ rebuild: true })).toMatchObject({ ok: true, entryCount: 4, problems: [] });
+  expect(store.resume("a").messages()).toEqual(messages);
+  expect((await store.recall("stale lock"))[0]).toMatchObject({ text: LOCK });
+  expect(store.verify()).toMatchObject({ ok: true, entryCount: 4 });
+});
+
+test("forgetting in such a store loses no other message", () => {
+  const path = join(folder, "forgetful.db");
+  copyFileSync(whole, path);
+  replacePage(path, "messages_fts_config", "messages");
+  const store = openedStore(path);
+  const messages = store.resume("a").messages();
+  store.forget("b");
+  expect(store.resume("a").messages()).toEqual(messages);
+  expect(store.verify()).toMatchObject({ ok: true, messageCount: 41 });
 });
 
 describe("a stored value of another type than was written", () => {

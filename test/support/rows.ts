@@ -65,6 +65,15 @@ export function emptyPage(path: string, name: string): void {
   writeFileSync(path, bytes);
 }
 
+/** Damages an index or a table that has one page: the first page of another one is in its place. */
+export function replacePage(path: string, name: string, other: string): void {
+  const placeOf = (table: string): number => (rootOf(path, table).rootpage - 1) * 4_096;
+  const [to, from] = [placeOf(name), placeOf(other)];
+  const bytes = readFileSync(path);
+  bytes.copyWithin(to, from, from + 4_096);
+  writeFileSync(path, bytes);
+}
+
 /** Damages an index or a table that has one page: another text is in place of one, as after a bad bit. */
 export function changePage(path: string, name: string, from: string, to: string): void {
   const { rootpage } = rootOf(path, name);
