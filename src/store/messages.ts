@@ -5,6 +5,7 @@ import type { JsonValue, Message, Part, Role } from "../core/message.ts";
 import { messageTokens, type TokenCounter } from "../core/tokens.ts";
 import { decodeEmbedding, encodeEmbedding, encodeVector, isOldEmbedding } from "../vector/codec.ts";
 import { type Artifact, type ArtifactRepository, mayHaveArtifacts } from "./artifacts.ts";
+import { NO_CHECKSUM } from "./checksum.ts";
 import { GENERATION_NOW, vectorNow } from "./generations.ts";
 import {
   isOfStep,
@@ -188,7 +189,7 @@ export class MessageRepository extends Repository {
   /** Rows of older versions, and all others whose text shares nothing with its first part. */
   readonly #old = this.statement<[sessionId: string], number>`
     SELECT id FROM messages
-    WHERE session_id = ? AND (typeof(stored_text) = 'text' OR typeof(embedding) = 'blob' AND length(embedding) % 4 = 0 OR checksum IS NULL)`.pluck();
+    WHERE session_id = ? AND (typeof(stored_text) = 'text' OR typeof(embedding) = 'blob' AND length(embedding) % 4 = 0 OR checksum = ${NO_CHECKSUM})`.pluck();
   readonly #anyEmbedding = this.statement<[id: number], Buffer | null>`
     SELECT embedding FROM messages WHERE id = ?`.pluck();
   readonly #renew = this.statement<{ id: number; embedding: Buffer | null; storedText: string | Buffer }>`
@@ -693,7 +694,7 @@ export class MessageRepository extends Repository {
       const page = this.seqsFrom(sessionId, seqFrom, EACH_PAGE);
       for (const row of this.#readableRows(page, note)) {
         try {
-          yield { message: this.#unchecked(row), digest: row.digest, isSealed: row.checksum !== null };
+          yield { message: this.#unchecked(row), digest: row.digest, isSealed: row.checksum !== NO_CHECKSUM };
         } catch (error) {
           note(`message ${row.id} cannot be read: ${(error as Error).message}`);
         }
@@ -759,13 +760,13 @@ export class MessageRepository extends Repository {
       const old = this.#intact(id);
       if (old === undefined) continue;
       const { row, message } = old;
-      if (row.checksum === null && textOf(message.parts) !== row.text) continue;
+      if (row.checksum === NO_CHECKSUM && textOf(message.parts) !== row.text) continue;
       const storedText = mayHaveArtifacts(row.parts) ? row.text : storedTextOf(row.text, message.parts);
       const embedding = this.#anyEmbedding.one(id);
       const isOld = Buffer.isBuffer(embedding) && isOldEmbedding(embedding);
-      if (!isOld && row.checksum !== null && typeof storedText === "string") continue;
+      if (!isOld && row.checksum !== NO_CHECKSUM && typeof storedText === "string") continue;
       this.#renew({ id, storedText, embedding: isOld ? encodeEmbedding(decodeEmbedding(embedding)) : embedding });
-      if (row.checksum === null) this.#seal(id);
+      if (row.checksum === NO_CHECKSUM) this.#seal(id);
       count += 1;
     }
     return count;
@@ -805,7 +806,7 @@ export class MessageRepository extends Repository {
   #checked(row: SelectedMessage): Message {
     const isWhole = !mayHaveArtifacts(row.parts);
     const message = this.#unchecked(row, isWhole);
-    const isCovered = row.checksum !== null && isWhole;
+    const isCovered = row.checksum !== NO_CHECKSUM && isWhole;
     if (isCovered || digestOf(message).equals(row.digest)) return message;
     const reason = `message ${row.id} is not what was appended: its digest differs`;
     throw new StoreError("STORE_CORRUPT", { path: this.path, reason });

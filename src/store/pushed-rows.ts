@@ -1,3 +1,4 @@
+import { NO_CHECKSUM } from "./checksum.ts";
 import type { FactTables } from "./fact-rows.ts";
 import { vectorNow } from "./generations.ts";
 import type { StoreDatabase } from "./open.ts";
@@ -9,7 +10,7 @@ import { blobOf } from "./stored-value.ts";
 /** Where a message is. `sessionId` may be the id of a superseded branch. */
 const PLACE = columns(messages, "id", "sessionId", "seq", "stepId", "turnSeq", "digest", "createdAtMs");
 export type MessagePlace = RowOf<typeof PLACE> & {
-  /** The checksum of the row, which a part of a row is not compared with. */
+  /** The checksum of the row, which a part of a row is not compared with; NULL if it has none. */
   seal: number | null;
 };
 
@@ -32,7 +33,7 @@ export interface MessageBatch {
 export class PushedRowRepository extends Repository {
   // A list of a session's messages, and lists passed as JSON.
   readonly places = this.statement<{ id: string }, MessagePlace>`
-    SELECT ${PLACE}, checksum AS seal FROM messages WHERE ${OWN} ORDER BY id`.all;
+    SELECT ${PLACE}, nullif(checksum, ${NO_CHECKSUM}) AS seal FROM messages WHERE ${OWN} ORDER BY id`.all;
   /** The vectors of a session's messages in the generation in use. */
   readonly #vectors = this.statement<{ id: string }, { id: number; embedding: Buffer }>`
     SELECT id, embedding FROM (SELECT id, ${vectorNow("messages")} AS embedding FROM messages WHERE ${OWN})

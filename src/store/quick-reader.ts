@@ -3,7 +3,7 @@ import Database from "better-sqlite3";
 import { StoreError } from "../core/errors.ts";
 import type { Part } from "../core/message.ts";
 import { APPLICATION_ID } from "./application-id.ts";
-import { checksumOf } from "./checksum.ts";
+import { checksumOf, NO_CHECKSUM } from "./checksum.ts";
 import type { NotableMessage } from "./messages.ts";
 
 /** Milliseconds that a read waits for a lock. Readers of a write-ahead log wait only while it is made or recovered. */
@@ -71,7 +71,9 @@ function intact<Row extends { checksum: number | null }>(
   rows: readonly Row[],
 ): Row[] {
   const lists = [QUICK_COLUMNS[table], QUICK_COLUMNS_BEFORE[table] ?? []].flat().map((keys) => keys.split(" "));
-  return rows.filter((row) => row.checksum === null || lists.some((keys) => row.checksum === checksumOf(row, keys)));
+  return rows.filter(
+    (row) => row.checksum === NO_CHECKSUM || lists.some((keys) => row.checksum === checksumOf(row, keys)),
+  );
 }
 
 const MESSAGE = wholeRow("messages", "m");

@@ -1,6 +1,7 @@
 import { getTableName } from "drizzle-orm";
 import type { BetterSQLite3Database } from "drizzle-orm/better-sqlite3";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import { NO_CHECKSUM } from "./checksum.ts";
 import type { IndexCheck } from "./index-check.ts";
 import type { StoreDatabase } from "./open.ts";
 import { columns, type StatementTag } from "./statement.ts";
@@ -105,7 +106,7 @@ export function sealOldRows(
   const whole = columns(table);
   const name = getTableName(table);
   const rows = statement<string[], Record<string, unknown>>`
-    SELECT rowid AS rowid, ${String(whole)} FROM ${name} WHERE ${condition} AND checksum IS NULL`;
+    SELECT rowid AS rowid, ${String(whole)} FROM ${name} WHERE ${condition} AND checksum = ${NO_CHECKSUM}`;
   const write = statement<{ rowid: number; checksum: number }>`
     UPDATE ${name} SET checksum = @checksum WHERE rowid = @rowid`;
   for (const row of rows.all(...values)) {

@@ -47,7 +47,7 @@ const embedding = customType<{ data: Float32Array; driverData: Buffer }>({
   },
 });
 
-/** The CRC-32 of the row's other columns: see checksum.ts. NULL in rows of older versions. */
+/** The CRC-32 of the row's other columns, or -1 in rows of older versions: see checksum.ts. */
 const checksum = () => integer("checksum");
 
 const json = customType<{ data: unknown; driverData: string }>({

@@ -1,7 +1,7 @@
 import type Database from "better-sqlite3";
 import { Column, getTableColumns, getTableName, type SQL, sql } from "drizzle-orm";
 import { getTableConfig, type SQLiteTable } from "drizzle-orm/sqlite-core";
-import { checksumOf } from "./checksum.ts";
+import { checksumOf, NO_CHECKSUM } from "./checksum.ts";
 import { UNSEALED, UNSEALED_BEFORE } from "./schema.ts";
 
 /** Positional parameters as a tuple, or named ones as an object. */
@@ -149,46 +149,22 @@ export class Columns<Row> {
 
   /** Changes a row, as the driver read it, and its checksum. A damaged row stays damaged. */
   change(row: Record<string, unknown>, values: Partial<Record<keyof Row, string | number | null>>): void {
-    const isSealed = row.checksum !== null && this.damageOf(row) === undefined;
+    const isSealed = row.checksum !== NO_CHECKSUM && this.damageOf(row) === undefined;
     Object.assign(row, values);
     if (isSealed) this.seal(row);
   }
 
-  /** Says that a row, as the driver read it, is damaged. Rows of older versions have no checksum, but all their values. */
+  /** Says that a row, as the driver read it, is damaged. A row that a join did not find is not: all its values are NULL. */
   damageOf(row: Readonly<Record<string, unknown>>): string | undefined {
-    if (this.#sealed === undefined) return undefined;
-    const isOld = row.checksum === null;
-    const isSound = isOld ? !this.#lacksValues(row) && !this.#isShifted(row) : this.#isRight(row, row.checksum);
-    if (isSound) return undefined;
+    if (this.#sealed === undefined || row.checksum === NO_CHECKSUM || this.#isRight(row)) return undefined;
+    if (this.#columns.every(([key]) => row[key] === null)) return undefined;
     return `row ${row[this.#columns[0]![0]]} of ${getTableName(this.#table)} is damaged`;
   }
 
-  #isRight(row: Readonly<Record<string, unknown>>, checksum: unknown): boolean {
+  #isRight(row: Readonly<Record<string, unknown>>): boolean {
+    const { checksum } = row;
     if (checksum === checksumOf(row, this.#sealed!)) return true;
     return this.#sealedBefore !== undefined && checksum === checksumOf(row, this.#sealedBefore);
-  }
-
-  /** True if a value that the schema requires is NULL. A row that a join did not find has only NULL. */
-  #lacksValues(row: Readonly<Record<string, unknown>>): boolean {
-    return (
-      row[this.#columns[0]![0]] !== null && this.#columns.some(([key, { notNull }]) => notNull && row[key] === null)
-    );
-  }
-
-  /**
-   * True if each value after a NULL is in the place of the one before it. A flipped bit in the header of a record makes SQLite read it
-   * so: the NULL's type becomes the beginning of the next one. Then the checksum looks like that of an older version, which has none.
-   */
-  #isShifted(row: Readonly<Record<string, unknown>>): boolean {
-    const { keys } = this;
-    const at = keys.indexOf("checksum");
-    const checksum = row[keys[at - 1]!];
-    if (!Number.isInteger(checksum)) return false;
-    return keys.slice(0, at).some((_, gap) => {
-      const valueAt = (index: number): unknown => (index < gap ? row[keys[index]!] : row[keys[index - 1]!]);
-      const whole = Object.fromEntries(keys.map((key, index) => [key, index === gap ? null : valueAt(index)]));
-      return this.#isRight(whole, checksum);
-    });
   }
 
   /** Decodes a row in place. @throws {SyntaxError} if the row is damaged. */

@@ -8,6 +8,7 @@ import type { SessionSettings } from "../core/options.ts";
 import { sessionSettings } from "../core/settings.ts";
 import { encodeEmbedding } from "../vector/codec.ts";
 import { type Changeable, changeableIn, mergedOf, putChangeable } from "./changeable.ts";
+import { NO_CHECKSUM } from "./checksum.ts";
 import { isCode } from "./connect.ts";
 import { derive } from "./derive.ts";
 import { FACT_TABLES, type FactRow, type FactTables, type RowsOrigin } from "./fact-rows.ts";
@@ -514,10 +515,12 @@ function checkedRow({ table, row }: FactRow): RawValues {
             : typeof value === "string" || Buffer.isBuffer(value);
     if (!isRight && !isOptional) invalid(`a row of ${table} has a wrong ${key}`);
   }
-  const known = Object.fromEntries(wanted.map(([key]) => [key, values[key] ?? null]));
+  const known = Object.fromEntries(
+    wanted.map(([key]) => [key, values[key] ?? (key === "checksum" ? NO_CHECKSUM : null)]),
+  );
   if (table === "undoneUnions") assertUndone(known);
   if (table === "messages" || table === "unions" || table === "undoneUnions") return known;
-  const damage = columns(found.table).damageOf({ checksum: null, ...known });
+  const damage = columns(found.table).damageOf({ checksum: NO_CHECKSUM, ...known });
   if (damage !== undefined) invalid(damage);
   if (table === "entries" || table === "items") assertDecodes(known);
   if (table === "sessions") assertSettings(known);

@@ -198,6 +198,17 @@ describe("a damaged file", () => {
     expect(store.resume("a").messages({ seqFrom: 5, limit: 1 })).toHaveLength(1);
   });
 
+  test("in which each value of a message is in the place of the one before shows it in no hit", async () => {
+    const { path } = await grownStore();
+    const shifted = `name = external_id, external_id = token_counter, token_counter = digest, digest = embedding,
+      embedding = embedder_id, embedder_id = metadata, metadata = stored_text, stored_text = parts, parts = checksum, checksum = NULL`;
+    inDatabase(path, (database) =>
+      database.exec(`UPDATE messages SET ${shifted} WHERE session_id = 'a' AND seq = 4 AND name IS NULL`),
+    );
+    const store = openedStore(path);
+    await expect(store.recall("Message 3", { sessionIds: ["a"] })).rejects.toMatchObject({ code: "STORE_CORRUPT" });
+  });
+
   test.each([
     ["sessions", "graduated_seq = graduated_seq + 1"],
     ["messages", "stored_text = CAST(stored_text AS BLOB) WHERE typeof(stored_text) = 'text'"],

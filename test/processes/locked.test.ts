@@ -50,7 +50,7 @@ describe("while another process holds the lock", () => {
   ])("%s gives up after busyTimeoutMs with STORE_BUSY, writes nothing, and works afterwards", async (_, call) => {
     const path = temporaryPath();
     openedStore(path).session("s", SMALL).appendAll(talk(20));
-    inDatabase(path, (database) => database.exec("UPDATE themes SET seq_last = seq_last + 1, checksum = NULL")); // something to rebuild
+    inDatabase(path, (database) => database.exec("UPDATE themes SET seq_last = seq_last + 1, checksum = -1")); // something to rebuild
     const store = openedStore(path, { busyTimeoutMs: BUSY_MS, summarizer: scriptedSummarizer() });
     const session = store.resume("s");
     const before = allRows(path);

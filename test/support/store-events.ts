@@ -154,7 +154,7 @@ export const STORE_EVENTS: Record<string, StoreEvent> = {
     prepare: async (store, path) => {
       full(store);
       await store.session("s").resolveDirty();
-      inDatabase(path, (database) => database.exec("UPDATE summaries SET message_count = 1, checksum = NULL"));
+      inDatabase(path, (database) => database.exec("UPDATE summaries SET message_count = 1, checksum = -1"));
     },
     happen: (store) => store.verify({ rebuild: true }),
   },

@@ -43,10 +43,11 @@ describe.each([
   { format: 19, sessionCount: 11, messageCount: 211, rebuiltCount: 0, contextCount: 63 },
   { format: 20, sessionCount: 11, messageCount: 211, rebuiltCount: 0, contextCount: 63 },
   { format: 21, sessionCount: 11, messageCount: 211, rebuiltCount: 0, contextCount: 63 },
+  { format: 22, sessionCount: 11, messageCount: 211, rebuiltCount: 0, contextCount: 63 },
 ])("a store of format $format", ({ format, sessionCount, messageCount, rebuiltCount, contextCount }) => {
   test("it verifies clean, and a rebuild writes its rows as this version does", () => {
     const store = openFixture(format);
-    const textsOf = () => store.query("SELECT id, text, parts, checksum IS NULL AS is_unsealed FROM messages");
+    const textsOf = () => store.query("SELECT id, text, parts, checksum = -1 AS is_unsealed FROM messages");
     const before = textsOf();
     expect(store.verify()).toMatchObject({ ok: true, sessionCount, messageCount });
     expect(store.verify({ rebuild: true })).toMatchObject({ ok: true, rebuiltCount });
@@ -55,7 +56,7 @@ describe.each([
       ...["shared_pasts", "undone_unions", "forgotten_messages", "frontier_moves", "discarded_costs"],
       ...["message_artifacts", "tombstones", "store_settings", "generations"],
     ]) {
-      expect(store.query(`SELECT 1 FROM ${table} WHERE checksum IS NULL`), table).toEqual([]);
+      expect(store.query(`SELECT 1 FROM ${table} WHERE checksum = -1`), table).toEqual([]);
     }
     const old = "SELECT count(*) AS n FROM messages WHERE length(embedding) % 4 = 0";
     expect(store.query(old)).toEqual([{ n: 0 }]);

@@ -27,7 +27,7 @@ function storeOf(sessions: Readonly<Record<string, readonly MessageInput[]>>): s
 
 /** What importers store with a session. */
 function describeSession(path: string, id: string, metadata: object, parent: string | null = null): void {
-  const sql = "UPDATE sessions SET checksum = NULL, metadata = ?, parent_session_id = ? WHERE id = ?";
+  const sql = "UPDATE sessions SET checksum = -1, metadata = ?, parent_session_id = ? WHERE id = ?";
   inDatabase(path, (database) => database.prepare(sql).run(JSON.stringify(metadata), parent, id));
 }
 
@@ -89,7 +89,7 @@ test("a long line is cut", () => {
 
 test("a damaged message does not hide the others", () => {
   const path = storeOf({ bergen: [ASKED, DECIDED, user("Thank you for the parcel service.")] });
-  const sql = 'UPDATE messages SET parts = \'[{"type":"text",\', checksum = NULL WHERE seq = 2';
+  const sql = 'UPDATE messages SET parts = \'[{"type":"text",\', checksum = -1 WHERE seq = 2';
   inDatabase(path, (database) => database.prepare(sql).run());
   expect(saidAt(path, "session-start", {})).toContain("eu-north-1");
 });

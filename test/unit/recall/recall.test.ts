@@ -358,7 +358,7 @@ test("a message whose role is damaged is named in a typed error", async () => {
   const { path } = harbor();
   inDatabase(path, (database) => {
     database.pragma("ignore_check_constraints = ON");
-    database.exec("UPDATE messages SET role = 'usar', checksum = NULL WHERE id = 1");
+    database.exec("UPDATE messages SET role = 'usar', checksum = -1 WHERE id = 1");
   });
   const recall = openedStore(path, { readonly: true }).recall("lens");
   await expect(recall).rejects.toMatchObject({

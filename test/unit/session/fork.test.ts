@@ -366,13 +366,13 @@ test("a fork whose frontier has not moved yet can be forked, read and verified, 
 });
 
 test.each([
-  "UPDATE shared_pasts SET checksum = NULL, seq_last = seq_last - 1",
-  "UPDATE shared_pasts SET checksum = NULL, seq_last = seq_last + 2",
-  "UPDATE shared_pasts SET checksum = NULL, seq_first = 1",
-  "UPDATE shared_pasts SET checksum = NULL, holder_id = 'other'",
-  "UPDATE sessions SET parent_session_id = 'other', checksum = NULL WHERE id = 'f'",
+  "UPDATE shared_pasts SET checksum = -1, seq_last = seq_last - 1",
+  "UPDATE shared_pasts SET checksum = -1, seq_last = seq_last + 2",
+  "UPDATE shared_pasts SET checksum = -1, seq_first = 1",
+  "UPDATE shared_pasts SET checksum = -1, holder_id = 'other'",
+  "UPDATE sessions SET parent_session_id = 'other', checksum = -1 WHERE id = 'f'",
   "UPDATE shared_pasts SET log_position = log_position - 1",
-  "UPDATE sessions SET parent_session_id = NULL, checksum = NULL WHERE id = 'f'; UPDATE shared_pasts SET checksum = NULL, seq_last = seq_last - 1",
+  "UPDATE sessions SET parent_session_id = NULL, checksum = -1 WHERE id = 'f'; UPDATE shared_pasts SET checksum = -1, seq_last = seq_last - 1",
 ])("a fork whose past is damaged shows nothing: %s", (sql) => {
   const path = temporaryPath();
   const store = openedStore(path);

@@ -72,7 +72,7 @@ describe("with a damaged centroid", () => {
     const store = openedStore(join(temporaryFolder(), "agent.db"), OPTIONS);
     filledSession(store);
     inDatabase(store.path, (database) =>
-      database.exec("UPDATE clusters SET centroid_sum = 'no vector', checksum = NULL WHERE root_id = 5"),
+      database.exec("UPDATE clusters SET centroid_sum = 'no vector', checksum = -1 WHERE root_id = 5"),
     );
     const other = store.session("other");
     other.append(user("1 0"));

@@ -203,7 +203,7 @@ test("verify counts items, and names a damaged one, which is refused when it is 
   store.items.put(["n"], "k", "sound");
   store.items.put(["n"], "long", "long ".repeat(5_000));
   expect(store.verify()).toMatchObject({ ok: true, itemCount: 2 });
-  inDatabase(path, (database) => database.exec("UPDATE items SET value = x'00', checksum = NULL WHERE key = 'long'"));
+  inDatabase(path, (database) => database.exec("UPDATE items SET value = x'00', checksum = -1 WHERE key = 'long'"));
   expect(() => store.items.get(["n"], "long")).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
   inDatabase(path, (database) => database.exec("UPDATE items SET key = 'other' WHERE key = 'k'"));
   expect(() => store.items.get(["n"], "other")).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));

@@ -41,7 +41,7 @@ function storeWithBlock(block: number): Store {
     const set = database.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)");
     for (const table of ["messages", "unions", "summaries", "entries"]) set.run(table, block * ID_BLOCK_SIZE);
     const value = JSON.stringify({ block, newestOfFirst: 0 });
-    database.prepare("INSERT INTO store_settings (name, value) VALUES ('idBlock', ?)").run(value);
+    database.prepare("INSERT INTO store_settings (name, value, checksum) VALUES ('idBlock', ?, -1)").run(value);
   });
   return openedStore(path, { summarizer: scriptedSummarizer("good") });
 }
@@ -372,7 +372,7 @@ test("a child comes before its parent, and finds it later", () => {
   home.session("parent").appendAll(talk(4));
   home.session("child").appendAll(talk(4));
   inDatabase(home.path, (database) =>
-    database.exec("UPDATE sessions SET parent_session_id = 'parent', checksum = NULL WHERE id = 'child'"),
+    database.exec("UPDATE sessions SET parent_session_id = 'parent', checksum = -1 WHERE id = 'child'"),
   );
   const parentOf = (id: string): unknown => away.sessions().find((session) => session.id === id)?.parentSessionId;
   away.importRows(exported(home, "child"));
@@ -478,7 +478,7 @@ test("only the summaries and the log of the forest in use move, and get the chec
   own.resume("s").compact();
   inDatabase(own.path, (database) => {
     database.exec(`CREATE TEMP TABLE claim AS SELECT * FROM summaries WHERE status = 'done' ORDER BY id DESC LIMIT 1;
-      UPDATE claim SET id = NULL, status = 'claimed', text = NULL, checksum = NULL;
+      UPDATE claim SET id = NULL, status = 'claimed', text = NULL, checksum = -1;
       INSERT INTO summaries SELECT * FROM claim`);
   });
   const path = exported(own);
@@ -498,6 +498,6 @@ test("only the summaries and the log of the forest in use move, and get the chec
   expect(other.query("SELECT id, checksum FROM summaries")).toEqual(expected);
   expect(other.verify().problems).toEqual([]);
   // A store of an older version may have summaries without checksums.
-  inDatabase(own.path, (database) => database.exec("UPDATE summaries SET checksum = NULL"));
+  inDatabase(own.path, (database) => database.exec("UPDATE summaries SET checksum = -1"));
   expect([...own.importRows(exported(other))]).toEqual([expect.objectContaining({ sessionId: "s", outcome: "known" })]);
 });

@@ -63,7 +63,7 @@ test("a session that an earlier version made has the defaults, also where that v
   session.render();
   const other = new Database(path);
   other.exec(
-    "UPDATE sessions SET checksum = NULL, settings = json_remove(settings, '$.oldMessageTokensMax', '$.messageTokensMax')",
+    "UPDATE sessions SET checksum = -1, settings = json_remove(settings, '$.oldMessageTokensMax', '$.messageTokensMax')",
   );
   other.close();
   for (const rendered of [

@@ -244,7 +244,7 @@ describe("the strategy", () => {
     const { path, store, session } = opened({});
     session.appendAll(hundreds(3));
     store.close();
-    inDatabase(path, (database) => database.exec("UPDATE sessions SET checksum = NULL, settings = '{\"hotSize\":9}'"));
+    inDatabase(path, (database) => database.exec("UPDATE sessions SET checksum = -1, settings = '{\"hotSize\":9}'"));
     const reopened = openedStore(path, { tokenCounter: quarterCounter });
     expect(reopened.resume("s").render().tokenCount).toBe(300);
     expect(reopened.session("s", { overlap: 2 }).compact()).toEqual({
@@ -473,7 +473,7 @@ describe("a summary of a stretch", () => {
       session.appendAll(hundreds(8));
       await session.resolveDirty();
       expect(store.verify()).toMatchObject({ ok: true });
-      inDatabase(path, (database) => database.exec(`UPDATE summaries SET checksum = NULL, ${change}`));
+      inDatabase(path, (database) => database.exec(`UPDATE summaries SET checksum = -1, ${change}`));
       expect(store.verify().problems).toEqual([
         { sessionId: "s", text: "summary 2 does not match the messages that it names", rebuildable: true },
       ]);

@@ -56,7 +56,7 @@ describe("centroids", () => {
     const { path, centroids } = filled();
     const sum = Buffer.from(Float32Array.of(Number.NaN, 1).buffer);
     inDatabase(path, (database) =>
-      database.prepare("UPDATE clusters SET centroid_sum = ?, checksum = NULL WHERE root_id = 1").run(sum),
+      database.prepare("UPDATE clusters SET centroid_sum = ?, checksum = -1 WHERE root_id = 1").run(sum),
     );
     expect([...centroids.everyCentroid()]).toEqual([SECOND]);
     expect([...centroids.centroids([1])]).toEqual([]);
@@ -65,7 +65,7 @@ describe("centroids", () => {
   test("of another length are damage", () => {
     const { path, centroids } = filled();
     inDatabase(path, (database) =>
-      database.exec("UPDATE clusters SET centroid_sum = x'00', checksum = NULL WHERE root_id = 1"),
+      database.exec("UPDATE clusters SET centroid_sum = x'00', checksum = -1 WHERE root_id = 1"),
     );
     expect(() => [...centroids.centroids([1])]).toThrow("the centroid of cluster 1 is not a row of 2 4-byte numbers");
     const store = openedStore(path, { embedder: coordinateEmbedder(2), readonly: true });

@@ -13,14 +13,14 @@ function coverage(damage = ""): Coverage {
   const database = openDatabase(":memory:", { readonly: false, durability: "process", busyTimeoutMs: 0 });
   onTestFinished(() => void database.client.close());
   database.client.exec(`
-    INSERT INTO generations VALUES (1, 'e', 2, 0, 0, 0, NULL);
+    INSERT INTO generations VALUES (1, 'e', 2, 0, 0, 0, -1);
     INSERT INTO sessions (id, settings, created_at_ms) VALUES ('s', '{}', 0);
     PRAGMA foreign_keys = OFF;
-    INSERT INTO themes VALUES (1, 's', 3, 6, 6, x'', 6, 0, 5, 8, NULL);
-    INSERT INTO unions (id, session_id, generation, level, kind, node, root) VALUES
-      (1, 's', 1, 'cluster', 'start', 1, 1), (2, 's', 1, 'cluster', 'start', 2, 2), (3, 's', 1, 'cluster', 'start', 3, 3),
-      (4, 's', 1, 'cluster', 'join', 4, 1), (5, 's', 1, 'theme', 'unite', 2, 1), (6, 's', 1, 'cluster', 'join', 6, 2),
-      (7, 's', 1, 'cluster', 'join', 7, 3), (8, 's', 1, 'theme', 'unite', 3, 1);
+    INSERT INTO themes VALUES (1, 's', 3, 6, 6, x'', 6, 0, 5, 8, -1);
+    INSERT INTO unions (id, session_id, generation, level, kind, node, root, checksum) VALUES
+      (1, 's', 1, 'cluster', 'start', 1, 1, -1), (2, 's', 1, 'cluster', 'start', 2, 2, -1), (3, 's', 1, 'cluster', 'start', 3, 3, -1),
+      (4, 's', 1, 'cluster', 'join', 4, 1, -1), (5, 's', 1, 'theme', 'unite', 2, 1, -1), (6, 's', 1, 'cluster', 'join', 6, 2, -1),
+      (7, 's', 1, 'cluster', 'join', 7, 3, -1), (8, 's', 1, 'theme', 'unite', 3, 1, -1);
     ${damage}`);
   return new Coverage(makeRepositories(database, estimatingTokenCounter, TITLES).themes, "s");
 }
@@ -59,7 +59,7 @@ test("the theme that holds a root is at the end of its unites", () => {
 });
 
 test("a circle of unites is damage, and no reader walks it forever", () => {
-  const damaged = coverage("UPDATE unions SET node = 1, root = 2, checksum = NULL WHERE id = 8");
+  const damaged = coverage("UPDATE unions SET node = 1, root = 2, checksum = -1 WHERE id = 8");
   const circle = expect.objectContaining({ code: "STORE_CORRUPT", message: expect.stringContaining("absorbed") });
   expect(() => damaged.themeOf(1)).toThrow(circle);
   expect(() => damaged.covers(of(3, 99), 1, 1)).toThrow(circle);

@@ -191,7 +191,7 @@ describe("a store of another version", () => {
     );
     expect(refusalOf(path)).toEqual({
       code: "FORMAT_UNSUPPORTED",
-      message: `The store ${path} has a format that this version cannot read: a newer version has written it (22 migrations; this version knows 21).`,
+      message: `The store ${path} has a format that this version cannot read: a newer version has written it (23 migrations; this version knows 22).`,
     });
     expect(refusalOf(path, { readonly: true }).code).toBe("FORMAT_UNSUPPORTED");
     inDatabase(path, (database) => database.exec("DELETE FROM __drizzle_migrations WHERE hash = 'abc'"));
@@ -243,7 +243,8 @@ describe("a store of another version", () => {
     const store = openedStore(path, {
       embedder: (id, dimension) => {
         if (chosen.length === 0) {
-          const generation = "INSERT INTO generations (embedder_id, dimension, created_at_ms) VALUES ('other-2', 2, 1)";
+          const generation =
+            "INSERT INTO generations (embedder_id, dimension, created_at_ms, checksum) VALUES ('other-2', 2, 1, -1)";
           inDatabase(path, (database) => database.exec(generation));
         }
         chosen.push(id);

@@ -62,7 +62,7 @@ describe("verify", () => {
       "message 4 cannot be read: row 4 of messages is damaged",
     ],
     [
-      "UPDATE messages SET parts = replace(parts, 'Message 3:', 'Message 4:'), checksum = NULL WHERE seq = 3",
+      "UPDATE messages SET parts = replace(parts, 'Message 3:', 'Message 4:'), checksum = -1 WHERE seq = 3",
       "message 4 is not what was appended: its digest differs",
     ],
     ["UPDATE messages SET role = 'user' WHERE seq = 3", "message 4 cannot be read: row 4 of messages is damaged"],
@@ -89,7 +89,7 @@ describe("verify", () => {
       "33 steps entered the forest by the log, and 34 by the frontier; 0 steps of the log are unknown",
     ],
     [
-      "INSERT INTO unions (session_id, generation, level, kind, node, root) VALUES ('s', 1, 'theme', 'unite', 1, 99)",
+      "INSERT INTO unions (session_id, generation, level, kind, node, root, checksum) VALUES ('s', 1, 'theme', 'unite', 1, 99, -1)",
       "row 39 of the log cannot have happened: no theme has this root",
     ],
   ])("finds damaged facts, which nothing brings back: %s", (sql, text) => {
@@ -135,7 +135,7 @@ describe("verify", () => {
     const vectorOf = (): unknown => store.query("SELECT hex(embedding) AS bytes FROM messages WHERE seq = 3");
     const before = vectorOf();
     inDatabase(path, (database) =>
-      database.exec("UPDATE messages SET stored_text = 'other', checksum = NULL WHERE seq = 3"),
+      database.exec("UPDATE messages SET stored_text = 'other', checksum = -1 WHERE seq = 3"),
     );
     store.verify({ rebuild: true });
     expect(vectorOf()).toEqual(before);
@@ -164,7 +164,7 @@ describe("verify", () => {
     ["UPDATE clusters SET settled_at = 1 WHERE settled_at IS NULL", /^\d+ of \d+ rows of clusters/],
     ["UPDATE themes SET token_count = token_count + 1", "rows of themes cannot be read: row 1 of themes is damaged"],
     [
-      "UPDATE themes SET token_count = token_count + 1, checksum = NULL",
+      "UPDATE themes SET token_count = token_count + 1, checksum = -1",
       "3 of 3 rows of themes are missing or differ; 3 are there",
     ],
     ["DELETE FROM themes", "3 of 3 rows of themes are missing or differ; 0 are there"],
@@ -320,7 +320,7 @@ describe("verify", () => {
     const { session } = repairedThermostat(store);
     const titles = () => session.roots({ level: "cluster" }).map(({ label }) => label);
     expect(titles()).toEqual(["Repair the greenhouse thermostat", "Repair the greenhouse thermostat"]);
-    inDatabase(path, (database) => database.exec("UPDATE clusters SET label = '', checksum = NULL, message_count = 0"));
+    inDatabase(path, (database) => database.exec("UPDATE clusters SET label = '', checksum = -1, message_count = 0"));
     expect(store.verify({ rebuild: true }).ok).toBe(true);
     expect(titles()).toEqual(["Repair the greenhouse thermostat", "Repair the greenhouse thermostat"]);
   });
@@ -414,11 +414,11 @@ describe("subjects", () => {
   test.each([
     ["DELETE FROM unions WHERE level = 'subject' AND node = 2", "2 rows of the log name a subject that had not begun"],
     [
-      "UPDATE unions SET root = 5, checksum = NULL WHERE level = 'subject' AND kind = 'unite' AND node = 5",
+      "UPDATE unions SET root = 5, checksum = -1 WHERE level = 'subject' AND kind = 'unite' AND node = 5",
       /a subject cannot absorb itself$/,
     ],
     [
-      "UPDATE unions SET kind = 'dissolve', checksum = NULL WHERE level = 'subject' AND kind = 'start' AND node = 4",
+      "UPDATE unions SET kind = 'dissolve', checksum = -1 WHERE level = 'subject' AND kind = 'start' AND node = 4",
       /the cluster is in no subject$/,
     ],
   ])("are facts where the log speaks of them: %s", async (sql, text) => {

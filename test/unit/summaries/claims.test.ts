@@ -159,7 +159,7 @@ describe("while one store is at a summary, another", () => {
     inDatabase(place.path, (database) => {
       const claimant = database.prepare("SELECT claimant FROM summaries").pluck().get() as string;
       const dead = claimant.replace(` ${process.pid} `, ` ${pid} `);
-      database.prepare("UPDATE summaries SET claimant = ?, checksum = NULL").run(dead);
+      database.prepare("UPDATE summaries SET claimant = ?, checksum = -1").run(dead);
     });
     expect(await place.open("good").session.resolveDirty()).toEqual({ ...NONE, resolved: 1 });
     mary.summarizer.release();
