@@ -187,16 +187,19 @@ function membersOf(repositories: Repositories, { level, root, position }: Handle
     const { sessionId } = session;
     const held = { sessionId, root, position: at };
     unions.assertTrees(sessionId);
+    // Nothing counts the members of what a rewind or a newer generation has replaced.
+    const uncounted = (steps: readonly number[]): number[] => steps.flatMap((step) => messages.idsOfStep(step));
     if (unions.isRewound(held)) {
       const { steps, undoneSteps, ids } = unions.rewoundMembers(level, held);
       messages.assertStored([...steps, ...undoneSteps]);
-      return { root, position: at, ids: messages.inOrder([...messages.idsOfSteps(steps), ...ids]) };
+      return { root, position: at, ids: messages.inOrder([...uncounted(steps), ...ids]) };
     }
     const steps = unions.stepsOf(level, held);
     // Forgetting takes whole steps out of the log.
     messages.assertStored(steps);
+    if (at <= generations.newest()!.logPosition) return { root, position: at, ids: messages.inOrder(uncounted(steps)) };
     const ids = messages.idsOfSteps(steps);
-    if (at > generations.newest()!.logPosition) assertWhole(repositories, level, held, ids);
+    assertWhole(repositories, level, held, ids);
     return { root, position: at, ids };
   }
   subjects.assertWhole();

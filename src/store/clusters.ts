@@ -9,7 +9,7 @@ import {
   storedCluster,
 } from "./cluster-rows.ts";
 import { GENERATION_NOW } from "./generations.ts";
-import { isOfStep } from "./message-columns.ts";
+import { isOfStep, MESSAGE } from "./message-columns.ts";
 import type { StoreDatabase } from "./open.ts";
 import type { PastForests } from "./past-forests.ts";
 import { isOnPathOf, type PathRepository } from "./paths.ts";
@@ -95,20 +95,19 @@ export class ClusterRepository extends Repository {
   // Recursive.
   readonly #withThemes = this.statement<Grown, ClusterRow & { themeRoot: number }>`
     ${UP} SELECT ${CLUSTER.of("c")}, up.root AS themeRoot FROM ${WITH_THEME} ORDER BY c.seq_first`;
-  readonly #dated = this.statement<Grown, ClusterRow & { firstAtMs: number | null; themeRoot: number }>`
-    ${UP} SELECT ${CLUSTER.of("c")}, up.root AS themeRoot, first.created_at_ms AS firstAtMs
-    FROM ${WITH_THEME} LEFT JOIN messages first ON first.id = c.root_id
-    ORDER BY c.seq_first`;
-  /** How many messages a cluster has, and what a session itself holds of them. */
+  /** How many messages of a cluster a fork has, and what it holds itself of them. */
   readonly #heldOf = this.statement<
     { sessionId: string; root: number },
-    Pick<WorkedCluster, "messageCount" | "ownCount" | "firstAtMs">
+    { messageCount: number; ownCount: number; firstId: number | null }
   >`
-    SELECT count(DISTINCT m.id) AS messageCount, count(*) FILTER (WHERE m.session_id = @sessionId) AS ownCount,
-      min(m.created_at_ms) FILTER (WHERE m.session_id = @sessionId) AS firstAtMs
+    SELECT count(DISTINCT m.id) FILTER (WHERE m.session_id = @sessionId OR m.session_id IN (
+        SELECT holder_id FROM shared_pasts WHERE session_id = @sessionId)) AS messageCount,
+      count(*) FILTER (WHERE m.session_id = @sessionId) AS ownCount,
+      min(m.id) FILTER (WHERE m.session_id = @sessionId) AS firstId
     FROM unions u JOIN messages m ON ${isOfStep("u.node")}
     WHERE u.root = @root AND u.level = 'cluster' AND u.kind IN ('start', 'join') AND u.generation = ${GENERATION_NOW}
       AND ${isOnPathOf("@sessionId", "u")}`.one;
+  readonly #message = this.statement<[id: number], RowOf<typeof MESSAGE>>`SELECT ${MESSAGE} FROM messages WHERE id = ?`;
   readonly #paths: PathRepository;
   readonly #pastForests: PastForests;
 
@@ -161,21 +160,26 @@ export class ClusterRepository extends Repository {
   workedSince(sessionId: string, sinceMs: number, counts: ClusterCounts): WorkedCluster[] {
     const grown = this.#grown(sessionId);
     if (grown === undefined) return []; // a fork to which nothing was appended
-    const rows = this.#dated.all(grown);
+    const rows = this.#withThemes.all(grown);
     assertClusters(sessionId, rows, counts);
     const sharedTo = this.#paths.of(sessionId).at(-1)!.seqFirst - 1;
     const worked = rows.filter(
       (row) => row.sessionId === sessionId && row.atMsLast >= sinceMs && row.seqLast > sharedTo,
     );
-    return worked.map(({ firstAtMs, ...row }) => {
-      if (firstAtMs === null) throw new SyntaxError(`message ${row.rootId}, the root of a cluster, is missing`);
-      if (sharedTo < 0) return { ...row, firstAtMs, ownCount: row.messageCount };
-      const { messageCount, ...own } = this.#heldOf({ sessionId, root: row.rootId });
-      if (messageCount === row.messageCount) return { ...row, ...own };
+    return worked.map((row) => {
+      if (sharedTo < 0) return { ...row, firstAtMs: this.#atMs(row.rootId), ownCount: row.messageCount };
+      const { messageCount, ownCount, firstId } = this.#heldOf({ sessionId, root: row.rootId });
+      if (messageCount === row.messageCount) return { ...row, firstAtMs: this.#atMs(firstId!), ownCount };
       throw new SyntaxError(
         `cluster ${row.rootId} has ${row.messageCount} messages, and ${messageCount} are in the indexes`,
       );
     });
+  }
+
+  #atMs(messageId: number): number {
+    const message = this.#message.get(messageId);
+    if (message === undefined) throw new SyntaxError(`message ${messageId} of a cluster is missing`);
+    return message.createdAtMs;
   }
 
   /** A cluster as a session has it; a fork may share it. */

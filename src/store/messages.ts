@@ -249,9 +249,9 @@ export class MessageRepository extends Repository {
     WHERE NOT EXISTS (
       SELECT 1 FROM messages i INDEXED BY messages_by_seq
       WHERE i.session_id = m.session_id AND i.seq = m.seq AND i.id = m.id) LIMIT 1`.pluck();
-  /** With the step that the row itself names: SQLite reads `m.step_id` from the index. */
-  readonly #idsOfSteps = this.statement<[stepIds: string], { id: number; stepId: number }>`
-    SELECT m.id, (SELECT step_id FROM messages WHERE id = m.id) AS stepId ${OF_STEPS}`;
+  /** With whether the row itself names the step: SQLite reads `m.step_id` from the index. */
+  readonly #idsOfSteps = this.statement<[stepIds: string], { id: number; isOfStep: number }>`
+    SELECT m.id, (SELECT step_id FROM messages WHERE id = m.id) = step.value AS isOfStep ${OF_STEPS}`;
   /** The other messages of a step, without the index by step: no later step begins before they end. */
   readonly #othersOf = this.statement<[stepId: number], number>`
     SELECT (SELECT count(*) FROM messages m
@@ -648,9 +648,8 @@ export class MessageRepository extends Repository {
 
   /** In order of seq. @throws {SyntaxError} if the index by step names one twice, or one of another step. */
   idsOfSteps(stepIds: readonly number[]): number[] {
-    const steps = new Set(stepIds);
     const rows = this.#idsOfSteps.allOf(stepIds);
-    const stray = rows.find(({ stepId }) => !steps.has(stepId));
+    const stray = rows.find(({ isOfStep }) => isOfStep !== 1);
     if (stray !== undefined) throw new SyntaxError(`the index by step has message ${stray.id} in a wrong step`);
     const ids = rows.map(({ id }) => id);
     assertOnce(ids, "message");

@@ -436,6 +436,52 @@ test("a cluster does not show a message that the index has in a step of it", () 
   expect(() => store.expand(root, { level: "cluster" })).toThrow(isCorrupt);
 });
 
+test("a message is in no other step than its own, even if the index by step has it in one that is read, too", () => {
+  let steps: number[] = [];
+  const store = damagedStore((path) => {
+    const growing = openStore(path, { clock: tickingClock() });
+    const session = growing.session("c", SETTINGS);
+    session.appendAll([calls(["c1"]), results(["c1"], "one"), user("Now the other.")]);
+    const [call, result, other] = session.messages().map(({ id }) => id);
+    steps = [call!, other!];
+    growing.close();
+    rekeyIndex(path, "messages_by_step", "step_id", `(CASE id WHEN ${result} THEN ${other} ELSE step_id END)`);
+  });
+  expect(() => internalsOf(store).repositories.messages.idsOfSteps(steps)).toThrow("in a wrong step");
+});
+
+test("a recap does not count less of a fork because a row of it names no session", () => {
+  const store = damagedStore((path) => {
+    const growing = openStore(path, { clock: tickingClock() });
+    const fork = growing.resume("a").fork({ id: "f", toSeq: 20 });
+    fork.appendAll([calls(["c1"]), results(["c1"], "None is stale."), ...talk(20)]);
+    fork.compact();
+    const { id } = fork.messages({ seqFrom: 22, limit: 1 })[0]!;
+    expect(growing.find(id).cluster).not.toBeNull();
+    growing.close();
+    inDatabase(path, (database) => {
+      database.pragma("foreign_keys = OFF");
+      database.prepare("UPDATE messages SET session_id = 'g' WHERE id = ?").run(id);
+    });
+    rekeyIndex(path, "messages_by_seq", "session_id", `(CASE id WHEN ${id} THEN 'f' ELSE session_id END)`);
+  });
+  expect(() => READS.recap(store)).toThrow(isCorrupt);
+});
+
+test.each([
+  ["lacks one", (path: string) => loseFromIndex(path, "messages_by_seq", "session_id = 'a' AND seq = 2")],
+  [
+    "has another in its place",
+    (path: string) => rekeyIndex(path, "messages_by_seq", "seq", "(CASE seq WHEN 2 THEN 9 WHEN 9 THEN 2 ELSE seq END)"),
+  ],
+])("a hit is not shown with neighbors of which the index %s", async (_, damage) => {
+  const sound = damagedStore(() => {});
+  const [hit] = await sound.recall(`"${LOCK}"`, { sessionIds: ["a"] });
+  sound.close();
+  expect(hit!.neighbors.map(({ seq }) => seq)).toEqual([0, 2]);
+  await expect(damagedStore(damage).recall(`"${LOCK}"`, { sessionIds: ["a"] })).rejects.toThrow(isCorrupt);
+});
+
 test("a store that has lost its generation is read as far as it does not need it", () => {
   const store = damagedStore((path) => emptyPage(path, "generations"));
   expect(() => store.nearestRoots(LOCK)).toThrow(isCorrupt);
