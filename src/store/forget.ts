@@ -76,7 +76,8 @@ function inTransaction(
 
 /** Forgets a session. Upkeep assigns clusters of other sessions again if their subjects depended on it. */
 export function forgetSession(repositories: Repositories, sessionId: string, terms: ForgetTerms): Forgotten {
-  const { sessions, messages, unions, clusters, summaries, artifacts, generations, fullText, paths } = repositories;
+  const { sessions, messages, unions, subjects, clusters, summaries, artifacts, generations, fullText, paths } =
+    repositories;
   const forget = () => {
     const session = sessions.unchecked(sessionId); // a damaged session can be forgotten, too
     if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
@@ -88,7 +89,10 @@ export function forgetSession(repositories: Repositories, sessionId: string, ter
     burySession(repositories, session, terms.forgottenAtMs);
     noteForgotten(repositories, session);
     for (const generation of generations.ids()) {
-      leaveSubjects(repositories, session, generation, unions.unchecked(sessionId, generation), []);
+      dissolveSettled(repositories, session, generation, unions.unchecked(sessionId, generation));
+      // Not those of the log: a fork lets clusters grow that another session began, and a rewind may have taken rows back.
+      const named = subjects.ofSession(sessionId, generation).map(({ node }) => node);
+      subjects.forget(generation, named);
     }
     const branches = sessions.branchIds(sessionId);
     const ids = [sessionId, ...branches].flatMap((id) => messages.parents(id).map((message) => message.id));
@@ -297,23 +301,21 @@ export function restoreForgotten(
 }
 
 /**
- * Takes clusters out of their subjects if they change or are deleted. Clusters that were assigned later are taken out,
- * too. If a cluster lost its first step, the log of subjects gets its new root, so that old handles stay valid.
+ * Takes clusters out of their subjects if they change. If a cluster lost its first step, the log of subjects gets its new root, so
+ * that old handles stay valid.
  *
  * @param log  The rows of the clusters that change.
  * @param remaining  The session's log without the forgotten steps. Rows keep their positions.
  */
 function leaveSubjects(
   repositories: Repositories,
-  { project }: Pick<SessionRow, "project">,
+  session: Pick<SessionRow, "project">,
   generation: number,
   log: readonly Pick<UnionRow, "id" | "kind" | "root">[],
   remaining: readonly UnionRow[],
 ): void {
-  const { subjects, generations } = repositories;
-  const firstSettled = log.find(({ kind }) => kind === "settle");
-  if (firstSettled === undefined) return;
-  if (generation === generations.newest()!.id) dissolveSubjects(repositories, project, firstSettled.id);
+  const { subjects } = repositories;
+  if (!dissolveSettled(repositories, session, generation, log)) return;
   const rootAt = new Map(remaining.map(({ id, root }) => [id, root]));
   const gone: number[] = [];
   for (const { id, kind, root } of log) {
@@ -323,6 +325,24 @@ function leaveSubjects(
     else if (newRoot !== root) subjects.rename(generation, root, newRoot);
   }
   subjects.forget(generation, gone);
+}
+
+/**
+ * Takes settled clusters that change or are deleted out of their subjects, and with them those that were assigned later.
+ *
+ * @param log  The rows of these clusters.
+ * @returns false if none has settled.
+ */
+function dissolveSettled(
+  repositories: Repositories,
+  { project }: Pick<SessionRow, "project">,
+  generation: number,
+  log: readonly Pick<UnionRow, "id" | "kind">[],
+): boolean {
+  const firstSettled = log.find(({ kind }) => kind === "settle");
+  const isNow = generation === repositories.generations.newest()!.id;
+  if (firstSettled !== undefined && isNow) dissolveSubjects(repositories, project, firstSettled.id);
+  return firstSettled !== undefined;
 }
 
 /**

@@ -141,3 +141,45 @@ test("subjects stay in their project, and sessions without one share theirs", as
     [null, ["c", "e"]],
   ]);
 });
+
+/** Two sessions of a project with the same subjects, all of whose clusters have settled. */
+async function twoSessions(clock: () => number, later: (ms: number) => void): Promise<Store> {
+  const store = openedStore(temporaryPath(), { clock });
+  sayOften(store, 2, 20);
+  later(5 * DAY_MS);
+  await store.upkeep();
+  expect(countOf(store, "clusters WHERE subject_parent_id <> root_id AND session_id = 's1'")).toBeGreaterThan(0);
+  return store;
+}
+
+test("a session that was rewound out of its subjects can be forgotten", async () => {
+  let now = Date.UTC(2026, 0, 1);
+  const store = await twoSessions(
+    () => (now += 1_000),
+    (ms) => (now += ms),
+  );
+  store.resume("s0").rewind({ toSeq: 0 });
+  store.forget("s0");
+  expect(store.verify()).toMatchObject({ ok: true, sessionCount: 1, problems: [] });
+  await store.upkeep();
+  expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+});
+
+test("forgetting a fork leaves what it shared in its subjects", async () => {
+  let now = Date.UTC(2026, 0, 1);
+  const store = openedStore(temporaryPath(), { clock: () => (now += 1_000) });
+  sayOften(store, 2, 90);
+  const rest = async (): Promise<void> => {
+    now += 5 * DAY_MS;
+    await store.upkeep();
+  };
+  await rest();
+  const assigned = "clusters WHERE session_id = 's0' AND subject_parent_id IS NOT NULL";
+  const assignedCount = countOf(store, assigned);
+  store.resume("s0").fork({ id: "f", toSeq: 60 }).append(user("One more.")); // then its clusters had not settled
+  await rest();
+  expect(countOf(store, "clusters WHERE session_id = 'f' AND settled_at IS NOT NULL")).toBeGreaterThan(30);
+  store.forget("f");
+  expect(countOf(store, assigned)).toBe(assignedCount);
+  expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+});
