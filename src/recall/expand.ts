@@ -140,7 +140,7 @@ export function findRoots(repositories: Repositories, messageId: number): FoundR
   const position = unions.lastPosition(sessionId);
   const changedAt = Math.max(logPosition, settledAt ?? 0);
   if (position < changedAt) throw new SyntaxError(`the log of session ${sessionId} lacks position ${changedAt}`);
-  const newest = unions.newestPosition();
+  const newest = unions.shownPosition();
   // A fork has clusters that another session began. Their subjects in the log are that session's.
   const isInherited = () => subjectRoot === undefined && messages.byId(clusterRoot)?.sessionId !== sessionId;
   if (subjects.rootAt({ root: clusterRoot, position: newest }) !== subjectRoot && !isInherited()) {
@@ -171,7 +171,7 @@ function membersOf(repositories: Repositories, { level, root, position }: Handle
     return ids.length === 0 ? undefined : { root, position: position!, ids };
   }
   generations.newest(); // fails if a generation is damaged, so that the position may be of another one
-  const newest = unions.newestPosition();
+  const newest = unions.shownPosition();
   // A position also selects the generation. The newest one may be before a rewind that no row has followed yet.
   const known = position === undefined ? newest + 1 : Math.min(Math.max(1, position), newest);
   const session = unions.started({ root, position: known });

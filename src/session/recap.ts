@@ -110,7 +110,7 @@ class Groups {
   constructor(repositories: Repositories, sinceMs: number) {
     this.#repositories = repositories;
     this.#sinceMs = sinceMs;
-    this.#position = repositories.unions.newestPosition();
+    this.#position = repositories.unions.shownPosition();
   }
 
   get all(): Group[] {

@@ -63,7 +63,7 @@ export function subjectPage(
     throw new StoreError("HANDLE_INVALID", { handle, reason });
   }
   const root = clusters.begun(named)?.subjectParentId ?? undefined;
-  const position = unions.newestPosition();
+  const position = unions.shownPosition();
   const members = root === undefined ? [] : subjects.clustersOf(root, position);
   const session = members.length === 0 ? undefined : sessions.byId(members[0]!.sessionId);
   if (session === undefined || (project !== undefined && session.project !== project)) {

@@ -130,6 +130,13 @@ const PAGE = `page AS MATERIALIZED (
     AND (@sinceMs IS NULL OR updated_at_ms >= @sinceMs) AND ${isOnPath("s")}
   ORDER BY updated_at_ms DESC, s.id LIMIT @limit OFFSET @offset)`;
 
+interface SessionEnd {
+  id: string;
+  endId: number;
+  endSeq: number;
+  hasLater: number;
+}
+
 /** Rows of `sessions`: single sessions, their branches, which of them are idle, and the pages that `Store.sessions` returns. */
 export class SessionRepository extends Repository {
   // Appends and resumes run these. A session of an older version lacks options that were added later.
@@ -201,9 +208,13 @@ export class SessionRepository extends Repository {
       AND m.seq <= coalesce((
         SELECT seq FROM messages WHERE session_id = given.value AND role = 'user' AND text <> '' ORDER BY seq LIMIT 1),
         ${UNOPENED_CHECKED})`;
-  readonly #ends = this.statement<{ id: string | null; project: string | null }, { id: string; endId: number }>`
-    SELECT s.id, (SELECT m.id FROM messages m WHERE m.session_id = s.id ORDER BY m.seq DESC LIMIT 1) AS endId
-    FROM sessions s WHERE (@id IS NULL OR s.id = @id) AND (@project IS NULL OR s.project = @project) AND endId IS NOT NULL`;
+  /** The newest message of each session by the index. The row after it may be of the same session. */
+  readonly #ends = this.statement<{ id: string | null; project: string | null }, SessionEnd>`
+    SELECT s.id, m.id AS endId, m.seq AS endSeq,
+      EXISTS (SELECT 1 FROM messages WHERE id = (SELECT min(id) FROM messages WHERE id > m.id) AND +session_id = s.id) AS hasLater
+    FROM sessions s CROSS JOIN messages m INDEXED BY messages_by_seq
+      ON m.session_id = s.id AND m.seq = (SELECT max(seq) FROM messages WHERE session_id = s.id)
+    WHERE (@id IS NULL OR s.id = @id) AND (@project IS NULL OR s.project = @project)`;
   readonly #end = this.statement<[id: number], RowOf<typeof MESSAGE>>`SELECT ${MESSAGE} FROM messages WHERE id = ?`;
   /** The messages of a session that are in no theme. The rows say it, too: an index may name others. */
   readonly #outside = this.statement<{ id: string; graduatedSeq: number; seqLast: number }, RowOf<typeof MESSAGE>>`
@@ -443,9 +454,10 @@ export class SessionRepository extends Repository {
       throw new SyntaxError(`the newest message of session ${id} is damaged, or in no index`);
   }
 
-  #isEndWhole({ id, endId }: { id: string; endId: number }): boolean {
+  #isEndWhole({ id, endId, endSeq, hasLater }: SessionEnd): boolean {
     try {
-      return this.#end.get(endId)?.sessionId === id;
+      const row = this.#end.get(endId);
+      return row?.sessionId === id && row.seq === endSeq && hasLater === 0;
     } catch (error) {
       if (error instanceof SyntaxError) return false;
       throw error;

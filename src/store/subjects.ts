@@ -267,7 +267,9 @@ export class SubjectRepository extends Repository {
   clustersOf(root: number, position: number): RowOf<typeof CLUSTER>[] {
     const rows = this.#clustersOf.all(root);
     const logged = new Set([root, ...this.#unitesOf.all({ root, position }).map(({ node }) => node)]);
-    if (rows.length === logged.size && rows.every(({ rootId }) => logged.has(rootId))) return rows;
+    const found = new Set(rows.map(({ rootId }) => rootId));
+    const isRight = found.size === logged.size && [...found].every((rootId) => logged.has(rootId));
+    if (isRight && rows.length === found.size) return rows;
     throw new SyntaxError(`subject ${root} has ${rows.length} clusters, and by the log ${logged.size}`);
   }
 

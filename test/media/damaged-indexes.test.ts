@@ -15,6 +15,7 @@ import {
   inDatabase,
   loseFromIndex,
   rekeyIndex,
+  repeatEntry,
   replacePage,
   swapEntries,
 } from "../support/rows.ts";
@@ -448,6 +449,36 @@ test("a message is in no other step than its own, even if the index by step has 
     rekeyIndex(path, "messages_by_step", "step_id", `(CASE id WHEN ${result} THEN ${other} ELSE step_id END)`);
   });
   expect(() => internalsOf(store).repositories.messages.idsOfSteps(steps)).toThrow("in a wrong step");
+});
+
+test("a session is not left out because the index has an older message in the place of its newest", () => {
+  const sinceMs = Date.UTC(2026, 0, 9);
+  const later = (damage: (path: string) => void): Store =>
+    damagedStore((path) => {
+      const growing = openStore(path, { clock: () => sinceMs });
+      growing.resume("a").append(user("Later."));
+      growing.close();
+      damage(path);
+    });
+  const sound = later(() => {});
+  expect(sound.recap({ sinceMs })).toMatchObject({ sessionCount: 1 });
+  sound.close();
+  const swapped = "(CASE seq WHEN 41 THEN 3 WHEN 3 THEN CASE session_id WHEN 'a' THEN 41 ELSE 3 END ELSE seq END)";
+  expect(() => later((path) => rekeyIndex(path, "messages_by_seq", "seq", swapped)).recap({ sinceMs })).toThrow(
+    isCorrupt,
+  );
+});
+
+test("a subject is not shown with one of its clusters twice", () => {
+  expect(() => READS.subject(damagedStore((path) => repeatEntry(path, "clusters_by_subject", 0, 1)))).toThrow(
+    isCorrupt,
+  );
+});
+
+test("no handle has the position of a newest row that is damaged", () => {
+  const change = "UPDATE unions SET id = id + 1 WHERE id = (SELECT max(id) FROM unions)";
+  const store = damagedStore((path) => inDatabase(path, (database) => database.exec(change)));
+  for (const name of ["find", "subject"] as const) expect(() => READS[name](store)).toThrow(isCorrupt);
 });
 
 test("a recap does not count less of a fork because a row of it names no session", () => {

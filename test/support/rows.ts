@@ -86,12 +86,20 @@ export function changePage(path: string, name: string, from: string, to: string)
 
 /** Damages an index or a table that has one page: two of its entries are in each other's place. */
 export function swapEntries(path: string, name: string, one: number, other: number): void {
+  changePlaces(path, name, [one, other], ([first, second]) => [second!, first!]);
+}
+
+/** Damages an index or a table that has one page: it has one of its entries twice, and lacks another. */
+export function repeatEntry(path: string, name: string, repeated: number, lost: number): void {
+  changePlaces(path, name, [repeated, lost], ([first]) => [first!, first!]);
+}
+
+function changePlaces(path: string, name: string, entries: number[], change: (places: number[]) => number[]): void {
   const { rootpage } = rootOf(path, name);
   const bytes = readFileSync(path);
-  const placeOf = (entry: number): number => (rootpage - 1) * 4_096 + 8 + 2 * entry; // behind the head of a leaf
-  const [first, second] = [bytes.readUInt16BE(placeOf(one)), bytes.readUInt16BE(placeOf(other))];
-  bytes.writeUInt16BE(second, placeOf(one));
-  bytes.writeUInt16BE(first, placeOf(other));
+  const at = entries.map((entry) => (rootpage - 1) * 4_096 + 8 + 2 * entry); // behind the head of a leaf
+  const changed = change(at.map((place) => bytes.readUInt16BE(place)));
+  for (const [index, place] of at.entries()) bytes.writeUInt16BE(changed[index]!, place);
   writeFileSync(path, bytes);
 }
 
