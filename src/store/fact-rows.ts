@@ -1,7 +1,6 @@
 import { and, eq, ne } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { textOf } from "./artifacts.ts";
-import { NO_CHECKSUM } from "./checksum.ts";
 import { GENERATION_NOW, type GenerationRow, vectorNow } from "./generations.ts";
 import { isShared } from "./message-columns.ts";
 import type { StoreDatabase } from "./open.ts";
@@ -162,8 +161,8 @@ export class FactRowRepository extends Repository {
 
   insert(table: keyof typeof FACT_TABLES, row: RawValues): void {
     const { checksum, ...unsealed } = row;
-    // A narrow checksum is made anew.
-    const isNarrow = table in SEALED_FOR_ALL && checksum !== NO_CHECKSUM;
+    // A narrow checksum is made anew. Rows that older versions wrote without one stay without.
+    const isNarrow = table in SEALED_FOR_ALL && checksum !== null;
     this.#inserting(table, "fail")(isNarrow ? unsealed : row);
   }
 
@@ -230,8 +229,7 @@ export class FactRowRepository extends Repository {
           }
           this.#useVectorNow(row, embedderId);
         }
-        if (row.checksum === NO_CHECKSUM) row.checksum = null;
-        else SEALED_FOR_ALL[name]?.sealForAll(row);
+        if (row.checksum !== null) SEALED_FOR_ALL[name]?.sealForAll(row);
         if (name === "artifacts") {
           assertSound(row);
           artifacts.add(row.sha256);

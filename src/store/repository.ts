@@ -47,7 +47,12 @@ export abstract class Repository {
   }
 }
 
-/** Yields rows of a table as the driver reads them. @throws {SyntaxError} if one is damaged. */
+/**
+ * Yields rows of a table as the driver reads them, to move them. A row without a checksum has NULL there, as stores of all versions
+ * send it.
+ *
+ * @throws {SyntaxError} if one is damaged.
+ */
 export function* rawRows(
   { statement }: StoreDatabase,
   table: SQLiteTable,
@@ -59,6 +64,7 @@ export function* rawRows(
   for (const row of rows.iterate(values)) {
     const damage = whole.damageOf(row);
     if (damage !== undefined) throw new SyntaxError(damage);
+    if (row.checksum === NO_CHECKSUM) row.checksum = null;
     yield row;
   }
 }
@@ -80,6 +86,7 @@ export function rawInsert(
   return (row) => {
     const sealed = { ...row };
     if (sealed.checksum === undefined) whole.seal(sealed);
+    else if (sealed.checksum === null) sealed.checksum = NO_CHECKSUM;
     return insert.run(sealed).changes;
   };
 }

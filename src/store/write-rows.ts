@@ -515,12 +515,10 @@ function checkedRow({ table, row }: FactRow): RawValues {
             : typeof value === "string" || Buffer.isBuffer(value);
     if (!isRight && !isOptional) invalid(`a row of ${table} has a wrong ${key}`);
   }
-  const known = Object.fromEntries(
-    wanted.map(([key]) => [key, values[key] ?? (key === "checksum" ? NO_CHECKSUM : null)]),
-  );
+  const known = Object.fromEntries(wanted.map(([key]) => [key, values[key] ?? null]));
   if (table === "undoneUnions") assertUndone(known);
   if (table === "messages" || table === "unions" || table === "undoneUnions") return known;
-  const damage = columns(found.table).damageOf({ checksum: NO_CHECKSUM, ...known });
+  const damage = columns(found.table).damageOf({ ...known, checksum: known.checksum ?? NO_CHECKSUM });
   if (damage !== undefined) invalid(damage);
   if (table === "entries" || table === "items") assertDecodes(known);
   if (table === "sessions") assertSettings(known);
