@@ -30,7 +30,14 @@ const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.le
 
 /** Prints a line at once. The stream `process.stdout` may hold it back, and would lose it with the process. */
 function say(line: Line): void {
-  writeSync(1, `${JSON.stringify(line)}\n`);
+  for (let left = Buffer.from(`${JSON.stringify(line)}\n`); left.length > 0; ) {
+    try {
+      left = left.subarray(writeSync(1, left));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error; // the pipe is full
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    }
+  }
 }
 
 let jumpMs = 0;

@@ -55,7 +55,7 @@ interface LostAt {
   sessionId?: string;
 }
 
-/** SQL: one piece that is the whole session of the message \`m\`. */
+/** SQL: one piece that is the whole session of the message `m`. */
 const OWN_SESSION = `(SELECT NULL AS holder_id, 0 AS seq_first, ${Number.MAX_SAFE_INTEGER} AS seq_last)`;
 /** SQL: the pieces of a fork. */
 const FORK = `(

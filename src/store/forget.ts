@@ -58,9 +58,11 @@ function inTransaction(
   sessionCount: number,
   forget: () => Omit<Forgotten, "sessionCount" | "isCopy">,
 ): Forgotten {
-  const { database, fullText } = repositories;
-  // Once a transaction has read a broken page, SQLite lets it write nothing.
-  emptying(repositories, () => database.read(() => fullText.anyWord()));
+  const { database, sessions, fullText } = repositories;
+  // Once a transaction has read a broken page of the file, SQLite lets it write nothing.
+  if (!dryRun && sessions.unchecked(sessionId) !== undefined) {
+    emptying(repositories, () => database.read(() => fullText.anyWord()));
+  }
   return database.write("forget", () => {
     const isCopy = hubNotesOf(repositories, sessionId).isCopy === true;
     if (!dryRun) return { ...forget(), sessionCount, isCopy };

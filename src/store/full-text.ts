@@ -155,8 +155,11 @@ export class FullTextRepository extends Repository {
     withShadowTables(client, () => {
       const names = [...SHADOWS, "messages_fts_terms", "messages_fts"].map((name) => `'${name}'`);
       client.pragma("writable_schema = ON");
-      client.exec(`DELETE FROM sqlite_schema WHERE name IN (${names})`);
-      client.pragma("writable_schema = RESET");
+      try {
+        client.exec(`DELETE FROM sqlite_schema WHERE name IN (${names})`);
+      } finally {
+        client.pragma("writable_schema = RESET");
+      }
       for (const sql of FULL_TEXT_TABLES) client.exec(sql);
     });
     this.#frequencies.clear();

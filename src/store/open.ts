@@ -11,6 +11,7 @@ import { IndexCheck } from "./index-check.ts";
 import { migrate } from "./migrate.ts";
 import { refuseSecondName } from "./one-name.ts";
 import { type StatementTag, statementTag } from "./statement.ts";
+import { integrityFaults } from "./verify-indexes.ts";
 
 export interface OpenDatabaseOptions {
   readonly: boolean;
@@ -232,7 +233,7 @@ export class StoreDatabase {
 
   #isIntact(): boolean {
     try {
-      return this.client.pragma("integrity_check(1)", { simple: true }) === "ok";
+      return integrityFaults(this.client, "integrity_check", 1).length === 0;
     } catch {
       return false;
     }

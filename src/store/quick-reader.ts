@@ -53,6 +53,9 @@ export const QUICK_COLUMNS_BEFORE: Readonly<Record<string, string>> = {
 /** The columns whose names are not those of the schema in snake case. */
 const OTHER_NAMES: Readonly<Record<string, string>> = { atMsLast: "last_at_ms" };
 
+/** Files of older formats have NULL in rows without a checksum. */
+const MARKING_FORMAT = 22;
+
 type Checked<Row> = Row & { checksum: number | null };
 type StoredMessage = Checked<Omit<NotableMessage, "parts"> & { parts: string }>;
 
@@ -62,7 +65,8 @@ function wholeRow(table: keyof typeof QUICK_COLUMNS, alias: string): string {
     const name = OTHER_NAMES[key] ?? key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
     return `${alias}.${name} AS ${key}`;
   });
-  return [...names, `${alias}.checksum`].join(", ");
+  const inOlder = `SELECT ${NO_CHECKSUM} FROM pragma_user_version WHERE user_version < ${MARKING_FORMAT}`;
+  return [...names, `coalesce(${alias}.checksum, (${inOlder})) AS checksum`].join(", ");
 }
 
 /** Returns the rows that are not damaged, so that the others can still be read. */

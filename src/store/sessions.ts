@@ -134,6 +134,7 @@ interface SessionEnd {
   id: string;
   endId: number;
   endSeq: number;
+  /** 1 if a later row is of the session, too. */
   hasLater: number;
 }
 

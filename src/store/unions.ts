@@ -172,7 +172,13 @@ export class UnionRepository extends Repository {
              - (SELECT count(*) FROM themes WHERE session_id = @sessionId) AS expected`.one;
   // A table of SQLite's own.
   readonly newestPosition = this.statement<[], number>`${NEWEST_POSITION}`.pluck().one;
-  readonly #newestRow = this.statement<[], RowOf<typeof UNION>>`SELECT ${UNION} FROM unions ORDER BY id DESC LIMIT 1`;
+  /** The newest log position, for handles: as the index has it, because a flipped bit may give the newest row another id. */
+  readonly shownPosition = this.statement<[], number>`
+    SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'unions'), 0),
+      coalesce(
+        (SELECT max(i.id) FROM unions i INDEXED BY unions_by_session
+         WHERE i.session_id = (SELECT session_id FROM unions NOT INDEXED ORDER BY id DESC LIMIT 1)),
+        (SELECT max(id) FROM unions), 0))`.pluck().one;
   /** Gives the log position of a rewind to no row, so that the position before the next row is after the rewind. */
   readonly reserve = this.statement<[position: number]>`
     UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'unions'`.run;
@@ -327,12 +333,6 @@ export class UnionRepository extends Repository {
       return path.some(({ sessionId, logPosition }) => sessionId === start.sessionId && start.position <= logPosition);
     });
     return shared === undefined ? starts[0] : { position: shared.position, sessionId: holderId };
-  }
-
-  /** The newest log position, for a handle. @throws {SyntaxError} if the newest row is damaged: its position may be another one. */
-  shownPosition(): number {
-    this.#newestRow.get();
-    return this.newestPosition();
   }
 
   /** Like `stepsOf`, for a position before a rewind. Returns the messages that steps had then, for those taken back since. */

@@ -74,6 +74,14 @@ export function replacePage(path: string, name: string, other: string): void {
   writeFileSync(path, bytes);
 }
 
+/** Damages an index or a table that has one page: its page is that of another file. */
+export function restorePage(path: string, name: string, from: string): void {
+  const at = (rootOf(path, name).rootpage - 1) * 4_096;
+  const bytes = readFileSync(path);
+  readFileSync(from).copy(bytes, at, at, at + 4_096);
+  writeFileSync(path, bytes);
+}
+
 /** Damages an index or a table that has one page: another text is in place of one, as after a bad bit. */
 export function changePage(path: string, name: string, from: string, to: string): void {
   const { rootpage } = rootOf(path, name);

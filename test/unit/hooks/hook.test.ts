@@ -94,6 +94,17 @@ test("a damaged message does not hide the others", () => {
   expect(saidAt(path, "session-start", {})).toContain("eu-north-1");
 });
 
+test("rows without a checksum are told of a file of an older format, and are damage in others", () => {
+  const path = storeOf({ bergen: [ASKED, DECIDED] });
+  const toldOf = (format: number): boolean => {
+    inDatabase(path, (database) => database.pragma(`user_version = ${format}`));
+    return saidAt(path, "session-start", {}).includes("eu-north-1");
+  };
+  const format = inDatabase(path, (database) => database.pragma("user_version", { simple: true })) as number;
+  inDatabase(path, (database) => database.exec("UPDATE messages SET checksum = NULL"));
+  expect([toldOf(21), toldOf(format)]).toEqual([true, false]);
+});
+
 test.each<[what: string, sql: string, told?: RegExp]>([
   ["the text of a message", "UPDATE messages SET parts = replace(parts, 'north', 'south') WHERE seq = 1"],
   ["the role of a message", "UPDATE messages SET role = 'user' WHERE seq = 1"],

@@ -210,8 +210,13 @@ describe("a store of another version", () => {
   test("finishes a format that is incomplete, and does not when it may only read", () => {
     const path = storeFile();
     inDatabase(path, (database) => {
+      const triggers = database
+        .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
+        .pluck()
+        .all();
+      for (const name of triggers) database.exec(`DROP TRIGGER ${name}`);
       database.exec(
-        "DROP TRIGGER summaries_sealed; DROP VIEW summary_costs; DROP TABLE discarded_costs; DROP INDEX summaries_claimed; DROP INDEX summaries_pausing; DROP INDEX messages_by_parent",
+        "DROP VIEW summary_costs; DROP TABLE discarded_costs; DROP INDEX summaries_claimed; DROP INDEX summaries_pausing; DROP INDEX messages_by_parent",
       );
       const sealed = ["clusters", "generations", "messages", "sessions", "summaries", "themes", "unions"];
       for (const table of [...sealed, "forgotten_messages", "message_artifacts"]) {
@@ -235,6 +240,17 @@ describe("a store of another version", () => {
     });
     expect(refusalOf(path, { readonly: true }).code).toBe("FORMAT_UNSUPPORTED");
     expect(openedStore(path).query("SELECT count(*) AS n FROM subject_members")).toEqual([{ n: 0 }]);
+  });
+
+  test("may be open in an older process, whose rows without a checksum are no damage", () => {
+    const path = storeFile();
+    inDatabase(path, (database) => {
+      database.exec("INSERT INTO sessions (id, settings, created_at_ms) VALUES ('old', '{}', 1)");
+      database.exec("INSERT INTO forgotten_messages (session_id, seq, forgotten_at_ms) VALUES ('old', 0, 1)");
+    });
+    const store = openedStore(path);
+    expect(store.sessionIds({ prefix: "old" })).toEqual(["old"]);
+    expect(store.verify()).toMatchObject({ ok: true, sessionCount: 2 });
   });
 
   test("chooses the embedder again if another process has changed it meanwhile", () => {
