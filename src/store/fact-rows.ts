@@ -237,6 +237,8 @@ export class FactRowRepository extends Repository {
         if (name === "messageArtifacts" && !artifacts.has(row.sha256)) {
           throw new SyntaxError(`artifact ${row.sha256} is missing, or in no index`);
         }
+        // No checksum covers it. A row that moves is not claimed.
+        if (name === "summaries") row.claimedUntilMs = null;
         // These moves were of a forest that does not move. A rewind then looks for the position by the log.
         if (name === "frontierMoves" && (row.logPosition as number) <= generationStart) row.logPosition = 0;
         for (const key of own) delete row[key];

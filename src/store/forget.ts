@@ -397,7 +397,7 @@ export function unlessDamaged(fullText: FullTextRepository, change: () => void):
   }
 }
 
-/** The same for a whole transaction, or for a read of the index. */
+/** Runs a transaction, or a read of the index. If the index is damaged, empties it in a transaction of its own. */
 function emptying<T>({ database, fullText }: Repositories, run: () => T): T | undefined {
   try {
     return run();

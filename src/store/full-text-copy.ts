@@ -4,7 +4,7 @@ import { FULL_TEXT_TABLES } from "./full-text.ts";
 const COPY = "temp.messages_fts_copy";
 /** SQL: what an index has of each word. The remainder keeps the sums of large ids within 64 bits. */
 const occurrencesIn = (table: string): string =>
-  `SELECT term, count(*), sum(doc % 1000003), sum((doc % 1000003) * (offset + 1)) FROM ${table} GROUP BY term`;
+  `SELECT term, count(*) AS found, sum(doc % 1000003), sum((doc % 1000003) * (offset + 1)) FROM ${table} GROUP BY term`;
 
 /** A second index of the same words in temporary tables, which `verify` compares with the stored one. A reader may have it, too. */
 export class FullTextCopy {
@@ -24,11 +24,13 @@ export class FullTextCopy {
     this.#insert.run(id, words.join(" "));
   }
 
-  /** Counts the words whose occurrences are not those in the stored index, and deletes the copy. */
+  /** Counts the words whose occurrences are not those in the stored index, or are not found there, and deletes the copy. */
   end(): number {
     const [copied, stored] = [occurrencesIn(`${COPY}_words`), occurrencesIn(`${COPY}_stored`)];
+    // The list of occurrences is read from its beginning. A search looks words up, which needs other pages.
     const different = `SELECT term FROM (SELECT * FROM (${copied}) EXCEPT SELECT * FROM (${stored}))
-      UNION SELECT term FROM (SELECT * FROM (${stored}) EXCEPT SELECT * FROM (${copied}))`;
+      UNION SELECT term FROM (SELECT * FROM (${stored}) EXCEPT SELECT * FROM (${copied}))
+      UNION SELECT term FROM (${copied}) AS word WHERE (SELECT cnt FROM messages_fts_terms WHERE term = word.term) IS NOT found`;
     const count = this.#client.prepare<[], number>(`SELECT count(*) FROM (${different})`).pluck().get()!;
     this.#drop();
     return count;

@@ -107,10 +107,12 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
   const replaceFullText = (): void => rebuildFullText(repositories, options.searchWords, true);
   noting(null, () => {
     const { problems, indexes } = options.rebuild
-      ? repairFile(repositories, () => {
-          // Unless the index is wrong, the broken pages are others.
-          if (fullTextProblems(repositories, options.searchWords).length > 0) replaceFullText();
-        })
+      ? repairFile(repositories, () =>
+          noting(null, () => {
+            // Unless the index is wrong, the broken pages are others.
+            if (fullTextProblems(repositories, options.searchWords).length > 0) replaceFullText();
+          }),
+        )
       : database.read(() => fileProblems(repositories));
     for (const text of problems) {
       if (isOfFullText(text)) fullTextFaults.push(text);

@@ -284,6 +284,13 @@ describe("a damaged file", () => {
       },
     );
 
+    test("whose row says that one is claimed is exported as it was", async () => {
+      const path = await summarizedStore();
+      const exported = [...openedStore(path, { readonly: true }).exportRows()];
+      inDatabase(path, (database) => database.exec("UPDATE summaries SET claimed_until_ms = 0"));
+      expect([...openedStore(path, { readonly: true }).exportRows()]).toEqual(exported);
+    });
+
     test("whose index has one in another session renders nothing", async () => {
       const path = await summarizedStore();
       const id = inDatabase(path, (database) => database.prepare<[], number>(`SELECT ${SHOWN}`).pluck().get()!);

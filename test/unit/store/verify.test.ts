@@ -251,6 +251,30 @@ describe("verify", () => {
     expect(store.verify()).toMatchObject({ ok: true, problems: [] });
   });
 
+  test("finds words that the full-text index has and does not find", async () => {
+    const { path, store } = grownStore();
+    const word = (number: number): string => `w${number.toString(36).padStart(4, "0")}x`;
+    const texts = Array.from({ length: 80 }, (_, at) =>
+      Array.from({ length: 60 }, (_, own) => word(60 * at + own)).join(" "),
+    );
+    store.session("words").appendAll(texts.map((text) => user(text)));
+    indexAll(store);
+    const asked = word(4_700);
+    const found = await store.recall(asked);
+    expect(found).not.toEqual([]);
+    inDatabase(path, (database) => {
+      database.unsafeMode(true);
+      expect(database.prepare("DELETE FROM messages_fts_idx WHERE term <> ''").run().changes).toBeGreaterThan(1);
+    });
+    const reopened = openedStore(path);
+    expect(await reopened.recall(asked)).toEqual([]);
+    expect(textsOf(reopened.verify())).toEqual([
+      expect.stringMatching(/^the full-text index has wrong messages for \d+ words$/),
+    ]);
+    expect(reopened.verify({ rebuild: true })).toMatchObject({ ok: true });
+    expect(await reopened.recall(asked)).toEqual(found);
+  });
+
   test.each([
     ["clusters_open", () => "label <> ''", /^\d+ rows are in, and \d+ rows belong in index clusters_open$/],
     ["messages_pinned", () => "seq = 3", /^1 rows are in, and 0 rows belong in index messages_pinned$/],
