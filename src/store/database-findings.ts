@@ -1,9 +1,9 @@
 import { heldTime } from "../core/times.ts";
 import { VERSION } from "../core/version.ts";
 import { advice, type Finding, ok, problem } from "./finding.ts";
+import { integrityFaults, isOfPages } from "./integrity-faults.ts";
 import type { Repositories } from "./repositories.ts";
 import { isOfFullText } from "./verify-full-text.ts";
-import { integrityFaults, isOfPages } from "./verify-indexes.ts";
 
 const FAULTS_MAX = 3;
 

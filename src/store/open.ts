@@ -8,10 +8,10 @@ import { lookAt } from "../core/files.ts";
 import { APPLICATION_ID } from "./application-id.ts";
 import { type Connection, connect, holdsLog, isCode, prepareFile } from "./connect.ts";
 import { IndexCheck } from "./index-check.ts";
+import { integrityFaults } from "./integrity-faults.ts";
 import { migrate } from "./migrate.ts";
 import { refuseSecondName } from "./one-name.ts";
 import { type StatementTag, statementTag } from "./statement.ts";
-import { integrityFaults } from "./verify-indexes.ts";
 
 export interface OpenDatabaseOptions {
   readonly: boolean;

@@ -5,13 +5,14 @@ import { replay } from "../forest/forest.ts";
 import { subjectRoots } from "../forest/subjects.ts";
 import { clusterLine, type DerivedRows, derive, themeLine } from "./derive.ts";
 import type { DeriveOptions } from "./features.ts";
+import { integrityFaults, isOfPages } from "./integrity-faults.ts";
 import type { LocalEmbedding, RightVector } from "./messages.ts";
 import { schemaProblems } from "./migrate.ts";
 import type { Repositories } from "./repositories.ts";
 import { damagedRows, sealOldRows } from "./repository.ts";
 import * as schema from "./schema.ts";
 import { fullTextProblems, isOfFullText, rebuildFullText } from "./verify-full-text.ts";
-import { integrityFaults, isOfPages, partialIndexProblems, rebuildableIndexes } from "./verify-indexes.ts";
+import { partialIndexProblems, rebuildableIndexes } from "./verify-indexes.ts";
 import { rebuildSession } from "./write.ts";
 import { wrongSpans } from "./write-summaries.ts";
 
