@@ -72,5 +72,5 @@ test("is tokenx's, to the token, for any text", () => {
 });
 
 test.each(["a", " ", "\n", ".", "é", "漢。", "a é "])("takes linear time over a long text of %j", async (unit) => {
-  await expectLinearTime(12_500, (size) => unit.repeat(size), estimateTokens);
+  await expectLinearTime(50_000, (size) => unit.repeat(size), estimateTokens);
 });

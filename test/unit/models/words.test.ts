@@ -50,7 +50,7 @@ describe("words", () => {
     ["scripts in turn", "aB/漢"],
     ["combining marks", "\u0301"],
   ])("takes linear time over a long text of %s", async (_, unit) => {
-    await expectLinearTime(6_000, (size) => `a${unit.repeat(size)}`, words);
+    await expectLinearTime(24_000, (size) => `a${unit.repeat(size)}`, words);
   });
 });
 
