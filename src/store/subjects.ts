@@ -23,9 +23,9 @@ import { GENERATION_AT, GENERATION_NOW } from "./generations.ts";
 import { isOfStep, MESSAGE } from "./message-columns.ts";
 import { IS_BEGUN_HERE } from "./paths.ts";
 import { Repository } from "./repository.ts";
-import { clusters, sessions, unions } from "./schema.ts";
+import { clusters, sessions, undoneUnions, unions } from "./schema.ts";
 import { columns, type InsertOf, isAnyOf, type RowOf } from "./statement.ts";
-import { type RootAt, UNDONE, UNION } from "./unions.ts";
+import { isEntry, type RootAt, UNDONE, UNION } from "./unions.ts";
 
 export interface SettledCluster {
   cluster: SubjectCluster;
@@ -49,15 +49,10 @@ export type SubjectMember = DatedCluster & { lastAtMs: number };
 const SETTLED = columns(clusters, "sessionId", "centroidSum", "settledAt");
 type SettledRow = RowOf<typeof SETTLED> & { root: number; settledAt: number; subject: number | null };
 
-/** SQL: the unite `u` of the log holds at `@position`, because its cluster was not dissolved before that. */
-const IS_UNITED = `u.level = 'subject' AND u.kind = 'unite' AND +u.id <= @position AND u.generation = ${GENERATION_AT}
-  AND NOT EXISTS (SELECT 1 FROM unions d WHERE d.level = 'subject' AND d.node = u.node AND d.kind = 'dissolve'
-                  AND d.id > u.id AND d.id <= @position AND d.generation = u.generation)`;
-
-/** Rows of the log about subjects, and `clusters.subject_parent_id`. Sessions without a project are one project. */
 /** SQL: a number that depends on a cluster and its subject. */
 const ASSIGNMENT = "(31 * subject_parent_id + root_id) % 1000003";
 
+/** Rows of the log about subjects, and `clusters.subject_parent_id`. Sessions without a project are one project. */
 export class SubjectRepository extends Repository {
   // Upkeep runs these for each cluster that settled, and a recall or an expansion for each of its results.
   readonly #put = this.statement<InsertOf<typeof UNION>>`${UNION.upsert()}`;
@@ -65,49 +60,27 @@ export class SubjectRepository extends Repository {
     SELECT ${UNION} FROM unions WHERE level = 'subject' AND generation = @generation AND @name IN (node, root)`;
   readonly setRoot = this.statement<[subject: number | null, cluster: number]>`
     UPDATE clusters AS c SET subject_parent_id = ? WHERE root_id = ? AND ${IS_BEGUN_HERE}`.run;
-  /** The log position at which a cluster was first assigned, in the generation of `position`. */
-  readonly started = this.statement<RootAt, number>`
-    SELECT id FROM unions WHERE node = @root AND level = 'subject' AND generation = ${GENERATION_AT}
-    ORDER BY id LIMIT 1`.pluck().get;
-  /** The root of a cluster's subject at a log position; undefined if the cluster was not assigned. */
-  readonly rootAt = this.statement<RootAt, number>`
-    SELECT root FROM (
-      SELECT kind, root FROM unions
-      WHERE node = @root AND level = 'subject' AND id <= @position AND generation = ${GENERATION_AT}
-      ORDER BY id DESC LIMIT 1)
-    WHERE kind <> 'dissolve'`.pluck().get;
-  /** The whole rows that `messageIds` reads from them, so that their checksums are compared. */
-  readonly #undoneOf = this.statement<RootAt, RowOf<typeof UNDONE>>`
-    WITH c(cluster) AS (SELECT @root UNION ALL SELECT u.node FROM unions u WHERE u.root = @root AND ${IS_UNITED})
-    SELECT ${UNDONE.of("e")} FROM c JOIN undone_unions e ON e.root = c.cluster`;
-  readonly #messageIds = this.statement<RootAt, { id: number; isStray: number }>`
-    WITH c(cluster) AS (SELECT @root UNION ALL SELECT u.node FROM unions u WHERE u.root = @root AND ${IS_UNITED})
+  // Whole rows of all kinds, because a damaged value would leave one out before its checksum is compared.
+  readonly #ofCluster = this.statement<[cluster: number], RowOf<typeof UNION>>`
+    SELECT ${UNION} FROM unions WHERE node = ? AND level = 'subject' ORDER BY id`;
+  readonly #ofRoot = this.statement<[root: number], RowOf<typeof UNION>>`SELECT ${UNION} FROM unions WHERE root = ?`;
+  readonly #undoneOf = this.statement<[root: number], RowOf<typeof UNDONE>>`
+    SELECT ${UNDONE} FROM undone_unions WHERE root = ?`;
+  readonly #generationAt = this.statement<{ position: number }, number>`SELECT ${GENERATION_AT}`.pluck().one;
+  // Lists as JSON.
+  /** Messages, oldest session first, each in order; with those of steps, and whether they are in another step by their rows. */
+  readonly #inOrder = this.statement<{ steps: string; ids: string }, { id: number; isStray: number }>`
     SELECT held.id, held.step <> m.step_id AS isStray
     FROM (
-      SELECT m.id, e.node AS step FROM c JOIN unions e ON e.root = c.cluster AND e.level = 'cluster' AND e.kind IN ('start', 'join')
-        AND +e.id <= @position AND e.generation = ${GENERATION_AT}
-      JOIN messages m ON ${isOfStep("e.node")}
-      UNION ALL
-      SELECT stored.id, NULL FROM c JOIN undone_unions e ON e.root = c.cluster AND e.level = 'cluster'
-        AND e.kind IN ('start', 'join') AND +e.id <= @position AND e.undone_at > @position
-        AND e.generation = ${GENERATION_AT}
-      JOIN json_each(e.members) member JOIN messages stored ON stored.id = member.value
+      SELECT m.id, step.value AS step FROM json_each(@steps) step JOIN messages m ON ${isOfStep("step.value")}
+      UNION ALL SELECT stored.id, NULL FROM json_each(@ids) given JOIN messages stored ON stored.id = given.value
     ) held
     LEFT JOIN messages m ON m.id = held.id
     LEFT JOIN sessions s ON s.id = m.session_id
     LEFT JOIN sessions path ON path.id = s.parent_session_id AND s.superseded_at_ms IS NOT NULL
     ORDER BY coalesce(path.created_at_ms, s.created_at_ms), coalesce(path.id, s.id), m.seq`;
-  /** A step of a subject whose first message is missing. */
-  readonly #lostStep = this.statement<RootAt, number>`
-    WITH c(cluster) AS (SELECT @root UNION ALL SELECT u.node FROM unions u WHERE u.root = @root AND ${IS_UNITED})
-    SELECT node FROM (
-      SELECT e.node FROM c JOIN unions e ON e.root = c.cluster AND e.level = 'cluster' AND e.kind IN ('start', 'join')
-        AND +e.id <= @position AND e.generation = ${GENERATION_AT}
-      UNION ALL
-      SELECT e.node FROM c JOIN undone_unions e ON e.root = c.cluster AND e.level = 'cluster'
-        AND e.kind IN ('start', 'join') AND +e.id <= @position AND e.undone_at > @position
-        AND e.generation = ${GENERATION_AT}
-    ) WHERE NOT EXISTS (SELECT 1 FROM messages WHERE id = node) LIMIT 1`.pluck().get;
+  readonly #lostOf = this.statement<[steps: string], number>`
+    SELECT value FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM messages WHERE id = value) LIMIT 1`.pluck();
   // Hints for indexes. The plus makes SQLite begin with the index of settled clusters, and not with the sessions. `NOT
   // INDEXED` makes it begin at a log position.
   /** Clusters of a project that settled after a log position, in order. */
@@ -135,9 +108,6 @@ export class SubjectRepository extends Repository {
              WHERE subject_parent_id IS NOT NULL) AS isIndexRight,
            (SELECT coalesce(sum(CASE kind WHEN 'start' THEN 1 WHEN 'dissolve' THEN -1 ELSE 0 END), 0) FROM unions
             WHERE level = 'subject' AND generation = ${GENERATION_NOW}) AS logged`.one;
-  /** The rows of the log that put clusters other than the first into a subject. */
-  readonly #unitesOf = this.statement<RootAt, RowOf<typeof UNION>>`
-    SELECT ${UNION.of("u")} FROM unions u WHERE u.root = @root AND ${IS_UNITED}`;
   /** Clusters that are assigned to a subject of another project. */
   readonly crossingCount = this.statement<[], number>`
     SELECT count(*) FROM clusters c
@@ -245,6 +215,32 @@ export class SubjectRepository extends Repository {
     this.indexes.assertWhole(sessions);
     this.indexes.assertWhole(unions, "unions_of_subjects");
     this.indexes.assertWhole(unions, "unions_by_root");
+    this.indexes.assertWhole(undoneUnions);
+  }
+
+  /** The log position at which a cluster was first assigned, in the generation of `position`. */
+  started({ root, position }: RootAt): number | undefined {
+    const generation = this.#generationAt({ position });
+    return this.#ofCluster.all(root).find((row) => row.generation === generation)?.id;
+  }
+
+  /** The root of a cluster's subject at a log position; undefined if the cluster was not assigned. */
+  rootAt({ root, position }: RootAt): number | undefined {
+    const last = this.#upTo(position, this.#ofCluster.all(root)).at(-1);
+    return last === undefined || last.kind === "dissolve" ? undefined : last.root;
+  }
+
+  #upTo<T extends { id: number; generation: number }>(position: number, rows: readonly T[]): T[] {
+    const generation = this.#generationAt({ position });
+    return rows.filter((row) => row.id <= position && row.generation === generation);
+  }
+
+  /** The clusters of a subject at a log position, by the log. */
+  #loggedClusters({ root, position }: RootAt): Set<number> {
+    const united = this.#upTo(position, this.#ofRoot.all(root)).filter(({ level, kind, node }) => {
+      return level === "subject" && kind === "unite" && this.rootAt({ root: node, position }) === root;
+    });
+    return new Set([root, ...united.map(({ node }) => node)]);
   }
 
   /**
@@ -254,10 +250,18 @@ export class SubjectRepository extends Repository {
    *   takes whole steps out of the log.
    */
   messageIds(at: RootAt): number[] {
-    this.#undoneOf.all(at);
-    const lost = this.#lostStep(at);
+    const clusters = [...this.#loggedClusters(at)];
+    const held = clusters.flatMap((cluster) => this.#upTo(at.position, this.#ofRoot.all(cluster)).filter(isEntry));
+    const undone = clusters.flatMap((cluster) => {
+      return this.#upTo(at.position, this.#undoneOf.all(cluster)).filter(
+        (row) => isEntry(row) && row.undoneAt > at.position,
+      );
+    });
+    const lost = this.#lostOf.get(JSON.stringify([...held, ...undone].map(({ node }) => node)));
     if (lost !== undefined) throw new SyntaxError(`message ${lost} of subject ${at.root} is missing`);
-    const rows = this.#messageIds.all(at);
+    const ids = undone.flatMap(({ members }) => JSON.parse(members ?? "[]") as number[]);
+    const steps = held.map(({ node }) => node);
+    const rows = this.#inOrder.all({ steps: JSON.stringify(steps), ids: JSON.stringify(ids) });
     const stray = rows.find(({ isStray }) => isStray === 1);
     if (stray !== undefined) throw new SyntaxError(`the index by step has message ${stray.id} in a wrong step`);
     return rows.map(({ id }) => id);
@@ -266,7 +270,7 @@ export class SubjectRepository extends Repository {
   /** The clusters of a subject, in no order. @throws {SyntaxError} if they are not those of the log. */
   clustersOf(root: number, position: number): RowOf<typeof CLUSTER>[] {
     const rows = this.#clustersOf.all(root);
-    const logged = new Set([root, ...this.#unitesOf.all({ root, position }).map(({ node }) => node)]);
+    const logged = this.#loggedClusters({ root, position });
     const found = new Set(rows.map(({ rootId }) => rootId));
     const isRight = found.size === logged.size && [...found].every((rootId) => logged.has(rootId));
     if (isRight && rows.length === found.size) return rows;

@@ -441,8 +441,8 @@ function stepsIn(rows: readonly Pick<RowOf<typeof UNION>, "level" | "kind" | "no
   return rows.filter(isEntry).map(({ node }) => node);
 }
 
-/** True if a row lets a step enter a cluster. */
-function isEntry({ level, kind }: Pick<RowOf<typeof UNION>, "level" | "kind">): boolean {
+/** True for a row that lets a step into a cluster. */
+export function isEntry({ level, kind }: Pick<RowOf<typeof UNION>, "level" | "kind">): boolean {
   return level === "cluster" && (kind === "start" || kind === "join");
 }
 

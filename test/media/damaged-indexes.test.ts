@@ -401,6 +401,47 @@ test("a session that is not where the index has it is not shown as another one",
   expect(() => store.resume("b").info()).toThrow(isCorrupt);
 });
 
+test("a subject does not show the clusters that had left it, if the row that says so is damaged", async () => {
+  const path = join(folder, "dissolved.db");
+  copyFileSync(whole, path);
+  let now = Date.UTC(2026, 2, 1);
+  const store = openStore(path, { clock: () => (now += 1_000) });
+  const [step] = store.query("SELECT min(node) AS node FROM unions WHERE session_id = 'a' AND kind = 'join'");
+  store.forget("a", { messageIds: [step!.node as number] });
+  const dissolved = store.query("SELECT id, node FROM unions WHERE kind = 'dissolve'");
+  await store.upkeep();
+  const [{ root }] = store.query(`SELECT root FROM unions WHERE kind = 'unite' AND level = 'subject' LIMIT 1`) as [
+    { root: number },
+  ];
+  store.close();
+  const read = (damage?: string): unknown => {
+    const copy = join(folder, "damaged.db");
+    copyFileSync(path, copy);
+    inDatabase(copy, (database) => {
+      database.pragma("ignore_check_constraints = ON");
+      database.pragma("foreign_keys = OFF");
+      if (damage !== undefined) database.exec(damage);
+    });
+    const store = openedStore(copy, { readonly: true, clock: tickingClock() });
+    try {
+      return store.expand(`subject:${root}`).members.map(({ id }) => id);
+    } catch (error) {
+      return (error as { code?: unknown }).code;
+    } finally {
+      store.close();
+    }
+  };
+  expect(dissolved.length).toBeGreaterThan(0);
+  const right = read();
+  expect(right).toEqual(expect.arrayContaining([root]));
+  const answers = dissolved.flatMap(({ id }) =>
+    ["kind = 'dissolvd'", "generation = 3"].map((change) => read(`UPDATE unions SET ${change} WHERE id = ${id}`)),
+  );
+  // Those of other subjects are not read.
+  for (const answer of answers) if (answer !== "STORE_CORRUPT") expect(answer).toEqual(right);
+  expect(answers).toContain("STORE_CORRUPT");
+});
+
 test("a subject does not show a message that the index has in a step of it", () => {
   const store = damagedStore((path) => {
     const growing = openStore(path, { clock: tickingClock() });
