@@ -135,17 +135,12 @@ export function findRoots(repositories: Repositories, messageId: number): FoundR
   const { sessionId, seq } = message;
   const clusterRoot = unions.entered(sessionId, message.stepId)?.clusterRoot;
   if (clusterRoot === undefined) return { messageId, sessionId, seq, cluster: null, theme: null, subject: null };
-  const { subjectParentId, logPosition, settledAt } = clusters.byRoot(sessionId, clusterRoot);
-  const subjectRoot = subjectParentId ?? undefined;
+  const cluster = clusters.byRoot(sessionId, clusterRoot);
   const position = unions.lastPosition(sessionId);
-  const changedAt = Math.max(logPosition, settledAt ?? 0);
+  const changedAt = Math.max(cluster.logPosition, cluster.settledAt ?? 0);
   if (position < changedAt) throw new SyntaxError(`the log of session ${sessionId} lacks position ${changedAt}`);
   const newest = unions.shownPosition();
-  // A fork has clusters that another session began. Their subjects in the log are that session's.
-  const isInherited = () => subjectRoot === undefined && messages.byId(clusterRoot)?.sessionId !== sessionId;
-  if (subjects.rootAt({ root: clusterRoot, position: newest }) !== subjectRoot && !isInherited()) {
-    throw new SyntaxError(`cluster ${clusterRoot} is in subject ${subjectRoot}, but in another one by the log`);
-  }
+  const subjectRoot = subjects.subjectOf(cluster, newest);
   const themeRoot = new Coverage(themes, sessionId).themeOf(clusterRoot);
   return {
     messageId,

@@ -118,7 +118,7 @@ class Groups {
   }
 
   addSession(id: string): void {
-    const { clusters, themes, messages, sessions } = this.#repositories;
+    const { clusters, themes, messages, sessions, subjects } = this.#repositories;
     const { project, graduatedSeq: seqFrom } = sessions.known(id);
     const counts = { clusterCount: 0, messageCount: 0 };
     for (const { theme } of themes.ofSession(id)) {
@@ -132,9 +132,11 @@ class Groups {
       return createdAtMs >= this.#sinceMs && sessionId === id;
     });
     for (const cluster of rows) {
-      const { themeRoot, subjectParentId: subject } = cluster;
+      const subject = subjects.subjectOf(cluster, this.#position);
       const root =
-        subject === null ? formatHandle("theme", themeRoot) : formatHandle("subject", subject, this.#position);
+        subject === undefined
+          ? formatHandle("theme", cluster.themeRoot)
+          : formatHandle("subject", subject, this.#position);
       const group = this.#byRoot.get(root) ?? { root, project, clusters: [], hot: [], open: [] };
       group.clusters.push(cluster);
       this.#byRoot.set(root, group);

@@ -62,8 +62,9 @@ export function subjectPage(
     const reason = `expected a subject; \`find\` and \`coppice subjects\` name the subject of a ${level}`;
     throw new StoreError("HANDLE_INVALID", { handle, reason });
   }
-  const root = clusters.begun(named)?.subjectParentId ?? undefined;
   const position = unions.shownPosition();
+  const cluster = clusters.begun(named);
+  const root = cluster && subjects.subjectOf(cluster, position);
   const members = root === undefined ? [] : subjects.clustersOf(root, position);
   const session = members.length === 0 ? undefined : sessions.byId(members[0]!.sessionId);
   if (session === undefined || (project !== undefined && session.project !== project)) {

@@ -23,7 +23,7 @@ import { GENERATION_AT, GENERATION_NOW } from "./generations.ts";
 import { isOfStep, MESSAGE } from "./message-columns.ts";
 import { IS_BEGUN_HERE } from "./paths.ts";
 import { Repository } from "./repository.ts";
-import { clusters, sessions, undoneUnions, unions } from "./schema.ts";
+import { clusters, messages, sessions, undoneUnions, unions } from "./schema.ts";
 import { columns, type InsertOf, isAnyOf, type RowOf } from "./statement.ts";
 import { isEntry, type RootAt, UNDONE, UNION } from "./unions.ts";
 
@@ -66,6 +66,8 @@ export class SubjectRepository extends Repository {
   readonly #ofRoot = this.statement<[root: number], RowOf<typeof UNION>>`SELECT ${UNION} FROM unions WHERE root = ?`;
   readonly #undoneOf = this.statement<[root: number], RowOf<typeof UNDONE>>`
     SELECT ${UNDONE} FROM undone_unions WHERE root = ?`;
+  readonly #sessionOf = this.statement<[messageId: number], string>`
+    SELECT ${columns(messages, "sessionId")} FROM messages WHERE id = ?`.pluck();
   readonly #generationAt = this.statement<{ position: number }, number>`SELECT ${GENERATION_AT}`.pluck().one;
   // Lists as JSON.
   /** Messages, oldest session first, each in order; with those of steps, and whether they are in another step by their rows. */
@@ -228,6 +230,20 @@ export class SubjectRepository extends Repository {
   rootAt({ root, position }: RootAt): number | undefined {
     const last = this.#upTo(position, this.#ofCluster.all(root)).at(-1);
     return last === undefined || last.kind === "dissolve" ? undefined : last.root;
+  }
+
+  /**
+   * The root of a cluster's subject now; undefined if it has none.
+   *
+   * @throws {SyntaxError} if the cluster's row and the log name different ones.
+   */
+  subjectOf(cluster: Pick<RowOf<typeof CLUSTER>, "rootId" | "sessionId" | "subjectParentId">, position: number) {
+    const { rootId, sessionId } = cluster;
+    const stored = cluster.subjectParentId ?? undefined;
+    // A fork has clusters that another session began. Their subjects in the log are that session's.
+    const isInherited = () => stored === undefined && this.#sessionOf.get(rootId) !== sessionId;
+    if (this.rootAt({ root: rootId, position }) === stored || isInherited()) return stored;
+    throw new SyntaxError(`cluster ${rootId} is in subject ${stored}, but in another one by the log`);
   }
 
   #upTo<T extends { id: number; generation: number }>(position: number, rows: readonly T[]): T[] {

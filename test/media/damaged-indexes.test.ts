@@ -294,6 +294,20 @@ describe("a row that is damaged", () => {
     ).toHaveLength(41);
   });
 
+  test("of a cluster does not show another subject as its own", () => {
+    const undamaged = openedStore(whole, { readonly: true });
+    const others = undamaged.query("SELECT DISTINCT subject_parent_id AS root FROM clusters ORDER BY root");
+    const [root, other] = others.map((row) => row.root as number);
+    const store = damagedStore((path) =>
+      inDatabase(path, (database) =>
+        database.exec(`UPDATE clusters SET subject_parent_id = ${other} WHERE root_id = ${root}`),
+      ),
+    );
+    expect(() => store.recap({ sinceMs: 0 })).toThrow(isCorrupt);
+    expect(() => store.subject(`subject:${root}`)).toThrow(isCorrupt);
+    expect(() => store.find(root!)).toThrow(isCorrupt);
+  });
+
   test("is left out of a recap and of the page of a subject, which name its session", () => {
     const store = damagedStore((path) =>
       inDatabase(path, (database) =>
