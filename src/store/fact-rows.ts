@@ -2,7 +2,7 @@ import { and, eq, ne } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { textOf } from "./artifacts.ts";
 import { GENERATION_NOW, type GenerationRow, vectorNow } from "./generations.ts";
-import { isShared } from "./message-columns.ts";
+import { isSharedText } from "./message-columns.ts";
 import type { StoreDatabase } from "./open.ts";
 import { type RawValues, Repository, rawInsert, rawRows } from "./repository.ts";
 import * as schema from "./schema.ts";
@@ -222,9 +222,8 @@ export class FactRowRepository extends Repository {
       for (const row of rawRows(this.#database, table, condition, { id: sessionId, ...from })) {
         if (!moves(name, row, generation)) continue;
         if (name === "messages") {
-          const { id, storedText } = row;
-          // SQLite computes the same text of it, so that its checksum is right.
-          if (Buffer.isBuffer(storedText) && !isShared(storedText.toString())) {
+          const { id, storedText, parts } = row;
+          if (Buffer.isBuffer(storedText) && !isSharedText(storedText, parts as string)) {
             throw new SyntaxError(`row ${id} of messages is damaged`);
           }
           this.#useVectorNow(row, embedderId);

@@ -52,7 +52,7 @@ class MessageColumns extends Columns<SelectedMessage> {
   #complete(row: Record<string, unknown>): void {
     const parts = parsedOrUndefined(row.parts as string);
     // A damaged row may have no BLOB that a text is made of. The schema requires a text.
-    if (row.isShared === 1) row.text = isShared(row.text as string) ? sharedTextOf(row.text as string, parts) : null;
+    if (row.isShared === 1) row.text = sharedTextOf(row.text as string, parts);
     row.digest = Buffer.from(row.digest as string, "hex");
     row.parsedParts = parts;
   }
@@ -117,20 +117,21 @@ function sharedUnits(first: string, text: string): number {
   return units;
 }
 
-/** True if a BLOB of `stored_text` says how much of the first part belongs to the text. */
-export function isShared(stored: string): boolean {
-  return /^\d+ /.test(stored);
+/** True if a BLOB of `stored_text` can be what `storedTextOf` made: SQLite computes the same text of others, too. */
+export function isSharedText(stored: Buffer, partsJson: string): boolean {
+  return sharedTextOf(stored.toString(), parsedOrUndefined(partsJson)) !== null;
 }
 
-/** Returns what `TEXT_OF_ROW` in schema.ts computes of a BLOB. */
-function sharedTextOf(stored: string, parts: readonly Part[] | undefined): string {
+/** Returns what `TEXT_OF_ROW` in schema.ts computes of a BLOB; null if the BLOB is not one of `storedTextOf`. */
+function sharedTextOf(stored: string, parts: readonly Part[] | undefined): string | null {
+  if (!/^\d+ /.test(stored)) return null;
   if (parts === undefined) return stored;
   const first = firstString(parts);
   const chars = Number.parseInt(stored, 10);
-  const shared = HAS_PAIRS.test(first)
-    ? [...first.slice(0, 2 * chars)].slice(0, chars).join("")
-    : first.slice(0, chars);
-  return shared + stored.slice(stored.indexOf(" ") + 1);
+  const shared = HAS_PAIRS.test(first) ? [...first.slice(0, 2 * chars)].slice(0, chars) : first.slice(0, chars);
+  if (shared.length < chars) return null;
+  const text = typeof shared === "string" ? shared : shared.join("");
+  return text + stored.slice(stored.indexOf(" ") + 1);
 }
 
 function firstString([part]: readonly Part[]): string {

@@ -67,6 +67,16 @@ describe("the text of a message, which SQLite puts together", () => {
     expect(bytes).toBeLessThan(10);
   });
 
+  test("is damage if it claims to share more of the first part than there is", () => {
+    const path = temporaryPath();
+    const store = openedStore(path);
+    store.session("s").append({ role: "user", content: "first" });
+    inDatabase(path, (database) => database.exec("UPDATE messages SET stored_text = CAST('9 ' AS BLOB)"));
+    expect(store.query("SELECT text FROM messages")).toEqual([{ text: "first" }]);
+    expect(() => store.session("s").messages()).toThrow("row 1 of messages is damaged");
+    expect(() => [...store.exportRows()]).toThrow("row 1 of messages is damaged");
+  });
+
   test("of damaged parts is damage, and other messages can be read", () => {
     const path = temporaryPath();
     const store = openedStore(path);
