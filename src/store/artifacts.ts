@@ -76,7 +76,8 @@ export function textOf(
   };
   const bytes = inflated();
   if (encoding !== "utf8" && encoding !== "utf16le") corrupt(`has the unknown encoding ${encoding}`);
-  if (createHash("sha256").update(bytes).digest("hex") !== sha256) corrupt("has other bytes");
+  const isWhole = bytes.byteLength === byteLength && createHash("sha256").update(bytes).digest("hex") === sha256;
+  if (!isWhole) corrupt("has other bytes");
   return encoding === "utf8" ? bytes.toString(encoding) : bytes.toString(encoding).slice(BYTE_ORDER_MARK.length);
 }
 

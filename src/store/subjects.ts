@@ -46,6 +46,7 @@ export interface AssignedCluster {
 /** A cluster of a subject, with the time of its last message. */
 export type SubjectMember = DatedCluster & { lastAtMs: number };
 
+const SESSION = columns(sessions);
 const SETTLED = columns(clusters, "sessionId", "centroidSum", "settledAt");
 type SettledRow = RowOf<typeof SETTLED> & { root: number; settledAt: number; subject: number | null };
 
@@ -71,8 +72,11 @@ export class SubjectRepository extends Repository {
   readonly #generationAt = this.statement<{ position: number }, number>`SELECT ${GENERATION_AT}`.pluck().one;
   // Lists as JSON.
   /** Messages, oldest session first, each in order; with those of steps, and whether they are in another step by their rows. */
-  readonly #inOrder = this.statement<{ steps: string; ids: string }, { id: number; isStray: number }>`
-    SELECT held.id, held.step <> m.step_id AS isStray
+  readonly #inOrder = this.statement<
+    { steps: string; ids: string },
+    { id: number; isStray: number; sessionId: string; pathId: string | null }
+  >`
+    SELECT held.id, held.step <> m.step_id AS isStray, m.session_id AS sessionId, path.id AS pathId
     FROM (
       SELECT m.id, step.value AS step FROM json_each(@steps) step JOIN messages m ON ${isOfStep("step.value")}
       UNION ALL SELECT stored.id, NULL FROM json_each(@ids) given JOIN messages stored ON stored.id = given.value
@@ -81,6 +85,9 @@ export class SubjectRepository extends Repository {
     LEFT JOIN sessions s ON s.id = m.session_id
     LEFT JOIN sessions path ON path.id = s.parent_session_id AND s.superseded_at_ms IS NOT NULL
     ORDER BY coalesce(path.created_at_ms, s.created_at_ms), coalesce(path.id, s.id), m.seq`;
+  /** Whole rows, so that their checksums are compared. */
+  readonly #sessions = this.statement<[ids: string], RowOf<typeof SESSION>>`
+    SELECT ${SESSION} FROM sessions WHERE id IN (SELECT value FROM json_each(?))`;
   readonly #lostOf = this.statement<[steps: string], number>`
     SELECT value FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM messages WHERE id = value) LIMIT 1`.pluck();
   // Hints for indexes. The plus makes SQLite begin with the index of settled clusters, and not with the sessions. `NOT
@@ -262,8 +269,8 @@ export class SubjectRepository extends Repository {
   /**
    * The messages of a subject at a log position: oldest session first, each in order.
    *
-   * @throws {SyntaxError} if one is missing that begins a step, or if the index by step names one of another step. Forgetting
-   *   takes whole steps out of the log.
+   * @throws {SyntaxError} if one is missing that begins a step, if the index by step names one of another step, or if a session
+   *   is damaged. Forgetting takes whole steps out of the log.
    */
   messageIds(at: RootAt): number[] {
     const clusters = [...this.#loggedClusters(at)];
@@ -280,6 +287,7 @@ export class SubjectRepository extends Repository {
     const rows = this.#inOrder.all({ steps: JSON.stringify(steps), ids: JSON.stringify(ids) });
     const stray = rows.find(({ isStray }) => isStray === 1);
     if (stray !== undefined) throw new SyntaxError(`the index by step has message ${stray.id} in a wrong step`);
+    this.#sessions.all(JSON.stringify([...new Set(rows.flatMap(({ sessionId, pathId }) => [sessionId, pathId]))]));
     return rows.map(({ id }) => id);
   }
 

@@ -25,7 +25,7 @@ export function partialIndexProblems(client: Client): string[] {
 /**
  * Returns the indexes that differ from their tables and can be made again. There are none if a page is broken: emptying an index
  * frees its pages, and they could be those of a table. If a table has fewer rows than its indexes, it has lost them, and the
- * indexes are left to show it.
+ * indexes are left to show it. So they are if an entry may have got another position.
  */
 export function rebuildableIndexes(client: Client, problems: readonly string[]): string[] {
   if (problems.some(isOfPages)) return [];
@@ -33,7 +33,7 @@ export function rebuildableIndexes(client: Client, problems: readonly string[]):
   const tableOf = client.prepare<[name: string], string>("SELECT tbl_name FROM sqlite_schema WHERE name = ?").pluck();
   return [...new Set(names)].filter((name) => {
     const table = name === undefined ? undefined : tableOf.get(name);
-    return table !== undefined && !hasLostRows(client, table);
+    return table !== undefined && !hasLostRows(client, table) && !(table === "entries" && hasMovedEntry(client));
   }) as string[];
 }
 
@@ -45,6 +45,19 @@ function hasLostRows(client: Client, table: string): boolean {
   const rowCount = countOf(client, `"${table}" NOT INDEXED`);
   const counts = indexes.map((name) => countOf(client, `"${table}" INDEXED BY "${name}"`));
   return counts.some((count) => count > rowCount) && !counts.includes(rowCount);
+}
+
+/** True if an entry is in no index, and an index names one that is not there. No checksum covers the position of an entry. */
+function hasMovedEntry(client: Client): boolean {
+  const idsIn = (rows: string): Set<number> =>
+    new Set(client.prepare<[], number>(`SELECT id FROM entries ${rows}`).pluck().all());
+  const stored = idsIn("NOT INDEXED");
+  const indexed = [
+    ...idsIn("INDEXED BY entries_by_session"),
+    ...idsIn("INDEXED BY entries_by_external_id WHERE external_id IS NOT NULL"),
+  ];
+  const known = new Set(indexed);
+  return indexed.some((id) => !stored.has(id)) && [...stored].some((id) => !known.has(id));
 }
 
 function countOf(client: Client, rows: string): number {

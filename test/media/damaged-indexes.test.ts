@@ -374,6 +374,13 @@ test.each<[what: string, damage: (id: number) => string]>([
   }
 });
 
+test("a subject does not show its sessions in an order that a damaged one gives them", () => {
+  const store = damagedStore((path) =>
+    inDatabase(path, (database) => database.exec("UPDATE sessions SET created_at_ms = 1 WHERE id = 'b'")),
+  );
+  expect(() => READS["expand a subject"](store)).toThrow(isCorrupt);
+});
+
 test("a page of members is not shown if the place of another member is damaged", () => {
   const store = damagedStore((path) => loseFromIndex(path, "messages_by_seq", "session_id = 'a' AND seq = 3"));
   const root = openedStore(whole, { readonly: true }).find(3).theme!;

@@ -1,7 +1,8 @@
+import { copyFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { Store, VerifyReport } from "../../../src/index.ts";
 import { indexAll } from "../../support/full-text.ts";
-import { derivedRows, emptyPage, fillIndex, inDatabase } from "../../support/rows.ts";
+import { derivedRows, emptyPage, fillIndex, inDatabase, restorePage } from "../../support/rows.ts";
 import { calls, results, talk, user } from "../../support/said.ts";
 import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
@@ -84,6 +85,11 @@ describe("verify", () => {
       "UPDATE artifacts SET content = x'78', byte_length = 1, compressed = 0",
       /^message 32 cannot be read: .* artifact [0-9a-f]{64} has other bytes\.$/,
     ],
+    [
+      "UPDATE artifacts SET byte_length = byte_length + 32",
+      /^message 32 cannot be read: .* artifact [0-9a-f]{64} has other bytes\.$/,
+    ],
+    ["UPDATE artifacts SET content = 12", "message 32 cannot be read: a row of artifacts is damaged"],
     [
       "DELETE FROM unions WHERE id = 2",
       "33 steps entered the forest by the log, and 34 by the frontier; 0 steps of the log are unknown",
@@ -293,6 +299,19 @@ describe("verify", () => {
     expect(damaged.verify({ rebuild: true })).toMatchObject({ ok: true, problems: [] });
     expect(damaged.verify()).toMatchObject({ ok: true, problems: [] });
     expect(damaged.resume("s").messages()).toHaveLength(40);
+  });
+
+  test("does not give an entry the position that only its damaged row has", () => {
+    const { path, store } = grownStore();
+    store.session("s").entries.append([{ value: 1 }, { value: 2 }]);
+    store.close();
+    const copy = temporaryPath();
+    copyFileSync(path, copy);
+    inDatabase(path, (database) => database.exec("UPDATE entries SET id = 9 WHERE id = 2"));
+    restorePage(path, "entries_by_session", copy);
+    const damaged = openedStore(path);
+    expect(textsOf(damaged.verify({ rebuild: true }))).toContainEqual(expect.stringContaining("entries_by_session"));
+    expect(() => damaged.resume("s").entries.list()).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
   });
 
   test("leaves indexes as they are that show what a table has lost", () => {
