@@ -16,7 +16,7 @@ export function claimFaults(store: Store, session: Session, { sources, omitted }
         ? [entry.messageId]
         : "handle" in entry
           ? idsOf(store, entry.handle)
-          : messages.slice(entry.seqFirst, entry.seqLast + 1).map(({ id }) => id);
+          : messages.filter(({ seq }) => seq >= entry.seqFirst && seq <= entry.seqLast).map(({ id }) => id);
     let count = 0;
     for (const id of named) if (unclaimed.delete(id)) count += 1;
     if (count !== entry.messageCount) faults.push(`${JSON.stringify(entry)} claims ${count}`);
