@@ -104,7 +104,7 @@ test("forks, rewinds, forgetting, upkeep and moves get along with each other", a
     fc.asyncProperty(settings, fc.array(event, { minLength: 30, maxLength: 45, size: "max" }), (options, history) =>
       inFolderAsync((folder) => new Run(folder, options).play(history)),
     ),
-    { numRuns: 30, endOnFailure: true },
+    { numRuns: 15, endOnFailure: true },
   );
   expect(Object.entries(seen).filter(([, count]) => count < 3)).toEqual([]);
 }, 120_000);
