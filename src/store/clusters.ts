@@ -185,7 +185,7 @@ export class ClusterRepository extends Repository {
   /** A cluster as a session has it; a fork may share it. */
   find(sessionId: string, root: number): ClusterRow | undefined {
     const state = this.#pastForests.of(sessionId)?.open.find(({ cluster }) => cluster.root === root);
-    return state === undefined ? this.#find.get({ sessionId, root }) : clusterRow(sessionId, state);
+    return state === undefined ? rowOf(root, this.#find.get({ sessionId, root })) : clusterRow(sessionId, state);
   }
 
   /** @throws {SyntaxError} if there is no such row, although the log knows the cluster. */
@@ -197,7 +197,7 @@ export class ClusterRepository extends Repository {
 
   /** A cluster as the session has it that began it. */
   begun(root: number): ClusterRow | undefined {
-    return this.#begun.get(root);
+    return rowOf(root, this.#begun.get(root));
   }
 
   put(sessionId: string, { cluster, label, logPosition }: ClusterState): void {
@@ -235,4 +235,10 @@ export function assertClusters(
   throw new SyntaxError(
     `session ${sessionId} has ${messageCount} messages in ${clusterCount} clusters by its themes, and ${inRows} in ${rows.length} are found`,
   );
+}
+
+/** Returns the row. @throws {SyntaxError} if an index has that of another cluster in its place. */
+function rowOf(root: number, row: ClusterRow | undefined): ClusterRow | undefined {
+  if (row === undefined || row.rootId === root) return row;
+  throw new SyntaxError(`an index has cluster ${row.rootId} in the place of cluster ${root}`);
 }

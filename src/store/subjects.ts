@@ -74,9 +74,9 @@ export class SubjectRepository extends Repository {
   /** Messages, oldest session first, each in order; with those of steps, and whether they are in another step by their rows. */
   readonly #inOrder = this.statement<
     { steps: string; ids: string },
-    { id: number; isStray: number; sessionId: string; pathId: string | null }
+    { id: number; isStray: number; holderId: string; pathId: string | null }
   >`
-    SELECT held.id, held.step <> m.step_id AS isStray, m.session_id AS sessionId, path.id AS pathId
+    SELECT held.id, held.step <> m.step_id AS isStray, m.session_id AS holderId, path.id AS pathId
     FROM (
       SELECT m.id, step.value AS step FROM json_each(@steps) step JOIN messages m ON ${isOfStep("step.value")}
       UNION ALL SELECT stored.id, NULL FROM json_each(@ids) given JOIN messages stored ON stored.id = given.value
@@ -287,7 +287,7 @@ export class SubjectRepository extends Repository {
     const rows = this.#inOrder.all({ steps: JSON.stringify(steps), ids: JSON.stringify(ids) });
     const stray = rows.find(({ isStray }) => isStray === 1);
     if (stray !== undefined) throw new SyntaxError(`the index by step has message ${stray.id} in a wrong step`);
-    this.#sessions.all(JSON.stringify([...new Set(rows.flatMap(({ sessionId, pathId }) => [sessionId, pathId]))]));
+    this.#sessions.all(JSON.stringify([...new Set(rows.flatMap(({ holderId, pathId }) => [holderId, pathId]))]));
     return rows.map(({ id }) => id);
   }
 

@@ -308,6 +308,13 @@ describe("a row that is damaged", () => {
     expect(() => store.find(root!)).toThrow(isCorrupt);
   });
 
+  test("of a cluster is not taken for that of another one, which an index names", () => {
+    const undamaged = openedStore(whole, { readonly: true });
+    const roots = undamaged.query("SELECT root_id FROM clusters WHERE session_id = 'a' ORDER BY root_id");
+    const store = damagedStore((path) => swapEntries(path, "sqlite_autoindex_clusters_1", 0, 1));
+    for (const { root_id } of roots.slice(0, 2)) expect(() => store.find(root_id as number)).toThrow(isCorrupt);
+  });
+
   test("is left out of a recap and of the page of a subject, which name its session", () => {
     const store = damagedStore((path) =>
       inDatabase(path, (database) =>

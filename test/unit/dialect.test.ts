@@ -20,6 +20,7 @@ const SPEAKS_TO_DRIVER: Record<string, string> = {
   "query.ts": "it runs what a user wrote",
   "database-findings.ts": "it looks for what is wrong with a store, once for each time a user asks",
   "quick-reader.ts": "an agent waits for it, and loading the schema takes longer than what it reads",
+  "integrity-faults.ts": "it runs the checks of SQLite",
   "verify-indexes.ts": "it counts the rows of every index",
   "index-check.ts": "it compares every index with its table",
   "full-text-copy.ts": "its tables are temporary, and exist only while it does",
