@@ -132,7 +132,7 @@ const PAGE = `page AS MATERIALIZED (
 
 interface SessionEnd {
   id: string;
-  endId: number;
+  endId: number | null;
   endSeq: number;
   /** 1 if a later row is of the session, too. */
   hasLater: number;
@@ -209,11 +209,11 @@ export class SessionRepository extends Repository {
       AND m.seq <= coalesce((
         SELECT seq FROM messages WHERE session_id = given.value AND role = 'user' AND text <> '' ORDER BY seq LIMIT 1),
         ${UNOPENED_CHECKED})`;
-  /** The newest message of each session by the index. The row after it may be of the same session. */
+  /** The newest message of each session by the index; null if it has none of its own, so that the time is when it began. The row after it may be of the same session. */
   readonly #ends = this.statement<{ id: string | null; project: string | null }, SessionEnd>`
     SELECT s.id, m.id AS endId, m.seq AS endSeq,
       EXISTS (SELECT 1 FROM messages WHERE id = (SELECT min(id) FROM messages WHERE id > m.id) AND +session_id = s.id) AS hasLater
-    FROM sessions s CROSS JOIN messages m INDEXED BY messages_by_seq
+    FROM sessions s LEFT JOIN messages m INDEXED BY messages_by_seq
       ON m.session_id = s.id AND m.seq = (SELECT max(seq) FROM messages WHERE session_id = s.id)
     WHERE (@id IS NULL OR s.id = @id) AND (@project IS NULL OR s.project = @project)`;
   readonly #end = this.statement<[id: number], RowOf<typeof MESSAGE>>`SELECT ${MESSAGE} FROM messages WHERE id = ?`;
@@ -441,7 +441,7 @@ export class SessionRepository extends Repository {
     return [...new Set([...this.#pageIds(pageOf(options)), ...this.withDamagedEnd(options.project)])];
   }
 
-  /** The ids of the sessions that have no time, because their newest message is damaged or missing. All are read once. */
+  /** The ids of the sessions that have no time, because what tells it is damaged or missing. All are read once. */
   withDamagedEnd(project?: string): string[] {
     if (this.#hasWholeEnds) return [];
     const damaged = this.#ends.all({ id: null, project: project ?? null }).filter((end) => !this.#isEndWhole(end));
@@ -449,14 +449,15 @@ export class SessionRepository extends Repository {
     return damaged.map(({ id }) => id);
   }
 
-  /** @throws {SyntaxError} if the newest message of a session is damaged or missing. */
+  /** @throws {SyntaxError} if the newest message of a session is damaged or missing, or the session if it has no messages. */
   assertEnd(id: string): void {
     if (!this.#ends.all({ id, project: null }).every((end) => this.#isEndWhole(end)))
-      throw new SyntaxError(`the newest message of session ${id} is damaged, or in no index`);
+      throw new SyntaxError(`session ${id} or its newest message is damaged, or in no index`);
   }
 
   #isEndWhole({ id, endId, endSeq, hasLater }: SessionEnd): boolean {
     try {
+      if (endId === null) return this.known(id).id === id;
       const row = this.#end.get(endId);
       return row?.sessionId === id && row.seq === endSeq && hasLater === 0;
     } catch (error) {

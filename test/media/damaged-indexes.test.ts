@@ -308,6 +308,20 @@ describe("a row that is damaged", () => {
     expect(() => store.find(root!)).toThrow(isCorrupt);
   });
 
+  test("of a session without messages does not leave the list by a time that is not its own", () => {
+    const store = damagedStore((path) => {
+      const growing = openStore(path, { clock: tickingClock() });
+      growing.session("empty", SETTINGS);
+      growing.close();
+      inDatabase(path, (database) => database.exec("UPDATE sessions SET created_at_ms = 1 WHERE id = 'empty'"));
+    });
+    expect(() => store.sessions({ limit: 1 })).toThrow(isCorrupt);
+    expect(() => store.recap({ sinceMs: 1_000 })).toThrow(isCorrupt);
+    const named: string[] = [];
+    store.sessions({ limit: 1, onUnreadable: ({ sessionId }) => void named.push(sessionId) });
+    expect(named).toEqual(["empty"]);
+  });
+
   test("of a cluster is not taken for that of another one, which an index names", () => {
     const undamaged = openedStore(whole, { readonly: true });
     const roots = undamaged.query("SELECT root_id FROM clusters WHERE session_id = 'a' ORDER BY root_id");
