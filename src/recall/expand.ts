@@ -214,14 +214,15 @@ function idsOfSubject(
   at: { root: number; position: number },
 ): number[] {
   const { root, position } = at;
-  const ids = subjects.messageIds(at);
+  const held = subjects.clusterRootsAt(at);
+  const ids = subjects.messageIds(held, position);
   messages.assertStored([root]);
   if (clusters.begun(root)?.subjectParentId !== root) return ids; // it has no clusters any more
   const still = subjects.clustersOf(root, unions.newestPosition()).filter(({ rootId, settledAt }) => {
-    return settledAt !== null && settledAt <= position && subjects.rootAt({ root: rootId, position }) === root;
+    return settledAt !== null && settledAt <= position && held.has(rootId);
   });
   const count = still.reduce((sum, { messageCount }) => sum + messageCount, 0);
-  if (new Set(ids).size >= count) return ids;
+  if (ids.length >= count) return ids;
   throw new SyntaxError(`subject ${root} has at least ${count} messages, and ${ids.length} are found`);
 }
 

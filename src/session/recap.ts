@@ -131,8 +131,9 @@ class Groups {
     const hot = messages.notableBefore(id, window).filter(({ createdAtMs, sessionId }) => {
       return createdAtMs >= this.#sinceMs && sessionId === id;
     });
-    for (const cluster of rows) {
-      const subject = subjects.subjectOf(cluster, this.#position);
+    // All are looked up before one is added, so that a damaged one does not leave half a session.
+    const placed = rows.map((cluster) => ({ cluster, subject: subjects.subjectOf(cluster, this.#position) }));
+    for (const { cluster, subject } of placed) {
       const root =
         subject === undefined
           ? formatHandle("theme", cluster.themeRoot)

@@ -35,7 +35,7 @@ export class IndexCheck {
   assertWhole(table: SQLiteTable, only?: string): void {
     const tableName = getTableName(table);
     if (this.#whole.has(only ?? tableName)) return;
-    for (const index of this.#indexesOf(tableName)) {
+    for (const index of indexesOf(this.#client, tableName)) {
       if (only !== undefined && only !== index.name) continue;
       const [rows, found, named] = this.#sumsOf(index, tableName);
       if (rows !== found || rows !== named) {
@@ -43,15 +43,6 @@ export class IndexCheck {
       }
     }
     this.#whole.add(only ?? tableName);
-  }
-
-  #indexesOf(tableName: string): IndexName[] {
-    return this.#client
-      .prepare<[string], IndexName>(
-        `SELECT name, CASE WHEN instr(sql, ' WHERE ') > 0 THEN substr(sql, instr(sql, ' WHERE ') + 7) END AS condition
-        FROM sqlite_schema WHERE type = 'index' AND tbl_name = ?`,
-      )
-      .all(tableName);
   }
 
   /** Sums of the rows that belong in the index, of those that are found in it, and of those that it names and the table has. */
@@ -72,4 +63,13 @@ export class IndexCheck {
     const [, named] = sums(`${rowsBy(`INDEXED BY "${name}"`)} LIMIT -1`, "NOT INDEXED");
     return [rows, found, named];
   }
+}
+
+export function indexesOf(client: Database.Database, tableName: string): IndexName[] {
+  return client
+    .prepare<[string], IndexName>(
+      `SELECT name, CASE WHEN instr(sql, ' WHERE ') > 0 THEN substr(sql, instr(sql, ' WHERE ') + 7) END AS condition
+      FROM sqlite_schema WHERE type = 'index' AND tbl_name = ?`,
+    )
+    .all(tableName);
 }

@@ -35,7 +35,8 @@ class MessageColumns extends Columns<SelectedMessage> {
   }
 
   protected override expressionOf(key: string, name: string): string {
-    if (key === "digest") return `hex(${name}) AS digest`;
+    // Of a text, SQLite would give the same digits.
+    if (key === "digest") return `hex(CASE typeof(${name}) WHEN 'blob' THEN ${name} END) AS digest`;
     return key === "text" ? `CAST(${this.alias}stored_text AS TEXT) AS text` : super.expressionOf(key, name);
   }
 
@@ -122,7 +123,10 @@ export function isSharedText(stored: Buffer, partsJson: string): boolean {
   return sharedTextOf(stored.toString(), parsedOrUndefined(partsJson)) !== null;
 }
 
-/** Returns what `TEXT_OF_ROW` in schema.ts computes of a BLOB; null if the BLOB is not one of `storedTextOf`. */
+/**
+ * Returns what `TEXT_OF_ROW` in schema.ts computes of a BLOB; null if it does not say how many characters of the first part are
+ * shared, or says more than there are.
+ */
 function sharedTextOf(stored: string, parts: readonly Part[] | undefined): string | null {
   if (!/^\d+ /.test(stored)) return null;
   if (parts === undefined) return stored;

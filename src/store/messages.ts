@@ -157,15 +157,6 @@ export class MessageRepository extends Repository {
   readonly #embedderOf = this.statement<[id: number], string>`SELECT embedder_id FROM messages WHERE id = ?`.pluck();
   readonly setVector = this.statement<RightVector>`
     UPDATE messages SET embedding = @embedding, embedder_id = @embedderId WHERE id = @id`.run;
-  /** True if the digest of a message became text. Its bytes may be right, so readers do not see the difference. */
-  readonly isDigestText = this.statement<[id: number], number>`
-    SELECT typeof(digest) = 'text' FROM messages WHERE id = ?`
-    .pluck()
-    .map((found) => found === 1).one;
-  readonly digestsAsText = this.statement<[sessionId: string], number>`
-    SELECT id FROM messages WHERE session_id = ? AND typeof(digest) = 'text'`.pluck().all;
-  readonly makeDigestBlob = this.statement<[id: number]>`
-    UPDATE messages SET digest = CAST(digest AS BLOB) WHERE id = ?`.run;
   // Resumes, renders and recalls run these.
   readonly #lastUpTo = this.statement<
     [sessionId: string, seqLast: number],

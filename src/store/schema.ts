@@ -1,7 +1,6 @@
 import { sql } from "drizzle-orm";
 import {
   type AnySQLiteColumn,
-  blob,
   check,
   customType,
   index,
@@ -23,6 +22,15 @@ import { decodeEmbedding, decodeVector, encodeEmbedding, encodeVector } from "..
 // one place. Views are in the migrations, because drizzle cannot express them.
 
 export type ValueEncoding = "json" | "deflated json" | "bytes" | "deflated bytes";
+
+/** The driver gives bytes as they are. In a damaged row they can have any type. */
+const bytes = customType<{ data: Buffer; driverData: Buffer }>({
+  dataType: () => "blob",
+  fromDriver: (blob) => {
+    if (!Buffer.isBuffer(blob)) throw new SyntaxError("a stored value is not a BLOB");
+    return blob;
+  },
+});
 
 /** Little-endian Float32 values, 4 bytes each. */
 const vector = customType<{ data: Float32Array; driverData: Buffer }>({
@@ -160,7 +168,7 @@ export const messages = sqliteTable(
     tokenCounter: text("token_counter").notNull(),
 
     // The first 16 bytes of the SHA-256 of role, name and parts.
-    digest: blob("digest", { mode: "buffer" }).notNull(),
+    digest: bytes("digest").notNull(),
 
     // NULL if the text has no words, or if its vector is due (see `pending_vectors`) or never came.
     embedding: embedding("embedding"),
@@ -232,7 +240,7 @@ export const artifacts = sqliteTable("artifacts", {
   byteLength: integer("byte_length").notNull(),
   // True if `content` is deflated (RFC 1951).
   compressed: integer("compressed", { mode: "boolean" }).notNull(),
-  content: blob("content", { mode: "buffer" }).notNull(),
+  content: bytes("content").notNull(),
 });
 
 /** The strings of messages that are kept as artifacts. Fact. */
@@ -531,11 +539,11 @@ export const tombstones = sqliteTable(
   "tombstones",
   {
     // The digest of the name of a message or a session in its source, or of its content and the beginning of its session.
-    digest: blob("digest", { mode: "buffer" }).primaryKey(),
+    digest: bytes("digest").primaryKey(),
     // The digest of the id of the session in this store. `restore` finds the rows by it.
-    sessionDigest: blob("session_digest", { mode: "buffer" }).notNull(),
+    sessionDigest: bytes("session_digest").notNull(),
     // The digest of the beginning of the session, in rows about the content of a message.
-    openingDigest: blob("opening_digest", { mode: "buffer" }),
+    openingDigest: bytes("opening_digest"),
     // NULL in rows about the whole session.
     messageId: integer("message_id"),
     forgottenAtMs: integer("forgotten_at_ms").notNull(),

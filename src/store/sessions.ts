@@ -209,7 +209,10 @@ export class SessionRepository extends Repository {
       AND m.seq <= coalesce((
         SELECT seq FROM messages WHERE session_id = given.value AND role = 'user' AND text <> '' ORDER BY seq LIMIT 1),
         ${UNOPENED_CHECKED})`;
-  /** The newest message of each session by the index; null if it has none of its own, so that the time is when it began. The row after it may be of the same session. */
+  /**
+   * The newest message of each session by the index. The row after it may be of the same session. A session without messages of its
+   * own has none, and is as new as its own row says.
+   */
   readonly #ends = this.statement<{ id: string | null; project: string | null }, SessionEnd>`
     SELECT s.id, m.id AS endId, m.seq AS endSeq,
       EXISTS (SELECT 1 FROM messages WHERE id = (SELECT min(id) FROM messages WHERE id > m.id) AND +session_id = s.id) AS hasLater

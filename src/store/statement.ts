@@ -171,13 +171,8 @@ export class Columns<Row> {
   decode(row: Record<string, unknown>): void {
     const damage = this.damageOf(row);
     if (damage !== undefined) throw new SyntaxError(damage);
-    try {
-      for (const [key, column] of this.#coded) {
-        if (row[key] !== null) row[key] = column.mapFromDriverValue(row[key]);
-      }
-    } catch (cause) {
-      // The column holds a value of another type.
-      throw new SyntaxError(`a row of ${getTableName(this.#table)} is damaged`, { cause });
+    for (const [key, column] of this.#coded) {
+      if (row[key] !== null) row[key] = column.mapFromDriverValue(row[key]);
     }
   }
 

@@ -23,7 +23,7 @@ import { GENERATION_AT, GENERATION_NOW } from "./generations.ts";
 import { isOfStep, MESSAGE } from "./message-columns.ts";
 import { IS_BEGUN_HERE } from "./paths.ts";
 import { Repository } from "./repository.ts";
-import { clusters, messages, sessions, undoneUnions, unions } from "./schema.ts";
+import { clusters, sessions, undoneUnions, unions } from "./schema.ts";
 import { columns, type InsertOf, isAnyOf, type RowOf } from "./statement.ts";
 import { isEntry, type RootAt, UNDONE, UNION } from "./unions.ts";
 
@@ -53,6 +53,9 @@ type SettledRow = RowOf<typeof SETTLED> & { root: number; settledAt: number; sub
 /** SQL: a number that depends on a cluster and its subject. */
 const ASSIGNMENT = "(31 * subject_parent_id + root_id) % 1000003";
 
+/** Tells whether a row of the log was there at a log position, in the generation of that position. */
+type IsHeld = (row: { id: number; generation: number }) => boolean;
+
 /** Rows of the log about subjects, and `clusters.subject_parent_id`. Sessions without a project are one project. */
 export class SubjectRepository extends Repository {
   // Upkeep runs these for each cluster that settled, and a recall or an expansion for each of its results.
@@ -67,11 +70,12 @@ export class SubjectRepository extends Repository {
   readonly #ofRoot = this.statement<[root: number], RowOf<typeof UNION>>`SELECT ${UNION} FROM unions WHERE root = ?`;
   readonly #undoneOf = this.statement<[root: number], RowOf<typeof UNDONE>>`
     SELECT ${UNDONE} FROM undone_unions WHERE root = ?`;
-  readonly #sessionOf = this.statement<[messageId: number], string>`
-    SELECT ${columns(messages, "sessionId")} FROM messages WHERE id = ?`.pluck();
+  readonly #message = this.statement<[id: number], RowOf<typeof MESSAGE>>`SELECT ${MESSAGE} FROM messages WHERE id = ?`;
   readonly #generationAt = this.statement<{ position: number }, number>`SELECT ${GENERATION_AT}`.pluck().one;
-  // Lists as JSON.
-  /** Messages, oldest session first, each in order; with those of steps, and whether they are in another step by their rows. */
+  /**
+   * Some messages and those of some steps, both as JSON: oldest session first, each in order. It tells those of steps that are in
+   * another one by their rows.
+   */
   readonly #inOrder = this.statement<
     { steps: string; ids: string },
     { id: number; isStray: number; holderId: string; pathId: string | null }
@@ -235,66 +239,72 @@ export class SubjectRepository extends Repository {
 
   /** The root of a cluster's subject at a log position; undefined if the cluster was not assigned. */
   rootAt({ root, position }: RootAt): number | undefined {
-    const last = this.#upTo(position, this.#ofCluster.all(root)).at(-1);
+    return this.#rootIn(root, this.#isHeldAt(position));
+  }
+
+  #rootIn(cluster: number, isHeld: IsHeld): number | undefined {
+    const last = this.#ofCluster.all(cluster).findLast(isHeld);
     return last === undefined || last.kind === "dissolve" ? undefined : last.root;
   }
 
   /**
-   * The root of a cluster's subject now; undefined if it has none.
+   * The root of a cluster's subject; undefined if it has none.
    *
+   * @param position  The newest log position.
    * @throws {SyntaxError} if the cluster's row and the log name different ones.
    */
   subjectOf(cluster: Pick<RowOf<typeof CLUSTER>, "rootId" | "sessionId" | "subjectParentId">, position: number) {
     const { rootId, sessionId } = cluster;
     const stored = cluster.subjectParentId ?? undefined;
     // A fork has clusters that another session began. Their subjects in the log are that session's.
-    const isInherited = () => stored === undefined && this.#sessionOf.get(rootId) !== sessionId;
+    const isInherited = () => stored === undefined && this.#message.get(rootId)?.sessionId !== sessionId;
     if (this.rootAt({ root: rootId, position }) === stored || isInherited()) return stored;
     throw new SyntaxError(`cluster ${rootId} is in subject ${stored}, but in another one by the log`);
   }
 
-  #upTo<T extends { id: number; generation: number }>(position: number, rows: readonly T[]): T[] {
+  #isHeldAt(position: number): IsHeld {
     const generation = this.#generationAt({ position });
-    return rows.filter((row) => row.id <= position && row.generation === generation);
+    return (row) => row.id <= position && row.generation === generation;
   }
 
-  /** The clusters of a subject at a log position, by the log. */
-  #loggedClusters({ root, position }: RootAt): Set<number> {
-    const united = this.#upTo(position, this.#ofRoot.all(root)).filter(({ level, kind, node }) => {
-      return level === "subject" && kind === "unite" && this.rootAt({ root: node, position }) === root;
+  /** The roots of the clusters of a subject at a log position, by the log. */
+  clusterRootsAt({ root, position }: RootAt): Set<number> {
+    const isHeld = this.#isHeldAt(position);
+    const united = this.#ofRoot.all(root).filter((row) => {
+      return row.level === "subject" && row.kind === "unite" && isHeld(row) && this.#rootIn(row.node, isHeld) === root;
     });
     return new Set([root, ...united.map(({ node }) => node)]);
   }
 
   /**
-   * The messages of a subject at a log position: oldest session first, each in order.
+   * The messages of some clusters of a subject at a log position: oldest session first, each in order. A fork and the session that
+   * it shares may both have let a step in.
    *
    * @throws {SyntaxError} if one is missing that begins a step, if the index by step names one of another step, or if a session
    *   is damaged. Forgetting takes whole steps out of the log.
    */
-  messageIds(at: RootAt): number[] {
-    const clusters = [...this.#loggedClusters(at)];
-    const held = clusters.flatMap((cluster) => this.#upTo(at.position, this.#ofRoot.all(cluster)).filter(isEntry));
-    const undone = clusters.flatMap((cluster) => {
-      return this.#upTo(at.position, this.#undoneOf.all(cluster)).filter(
-        (row) => isEntry(row) && row.undoneAt > at.position,
-      );
+  messageIds(clusterRoots: Iterable<number>, position: number): number[] {
+    const roots = [...clusterRoots];
+    const isHeld = this.#isHeldAt(position);
+    const held = roots.flatMap((root) => this.#ofRoot.all(root).filter((row) => isEntry(row) && isHeld(row)));
+    const undone = roots.flatMap((root) => {
+      return this.#undoneOf.all(root).filter((row) => isEntry(row) && isHeld(row) && row.undoneAt > position);
     });
     const lost = this.#lostOf.get(JSON.stringify([...held, ...undone].map(({ node }) => node)));
-    if (lost !== undefined) throw new SyntaxError(`message ${lost} of subject ${at.root} is missing`);
+    if (lost !== undefined) throw new SyntaxError(`message ${lost} of a subject is missing`);
     const ids = undone.flatMap(({ members }) => JSON.parse(members ?? "[]") as number[]);
     const steps = held.map(({ node }) => node);
     const rows = this.#inOrder.all({ steps: JSON.stringify(steps), ids: JSON.stringify(ids) });
     const stray = rows.find(({ isStray }) => isStray === 1);
     if (stray !== undefined) throw new SyntaxError(`the index by step has message ${stray.id} in a wrong step`);
     this.#sessions.all(JSON.stringify([...new Set(rows.flatMap(({ holderId, pathId }) => [holderId, pathId]))]));
-    return rows.map(({ id }) => id);
+    return [...new Set(rows.map(({ id }) => id))];
   }
 
   /** The clusters of a subject, in no order. @throws {SyntaxError} if they are not those of the log. */
   clustersOf(root: number, position: number): RowOf<typeof CLUSTER>[] {
     const rows = this.#clustersOf.all(root);
-    const logged = this.#loggedClusters({ root, position });
+    const logged = this.clusterRootsAt({ root, position });
     const found = new Set(rows.map(({ rootId }) => rootId));
     const isRight = found.size === logged.size && [...found].every((rootId) => logged.has(rootId));
     if (isRight && rows.length === found.size) return rows;

@@ -18,7 +18,9 @@ const DIGEST_BYTES = 16;
 /** The name of the setting that holds the key, in hex. */
 const KEY_SETTING = "tombstoneKey";
 
-const NAMED = columns(messages, "id", "seq", "externalId", "digest");
+const NAMED = columns(messages, "id", "seq", "externalId");
+/** SQL: the bytes of a message's digest. In a damaged row they may have become text, which must not prevent forgetting. */
+const DIGEST = "CAST(digest AS BLOB) AS digest";
 
 const TOMBSTONE = columns(tombstones);
 
@@ -196,12 +198,12 @@ export class TombstoneRepository extends Repository {
       AND message_id > coalesce((SELECT id FROM before), 0)`.pluck();
   /** The digests of the first messages of a session: see `OPENING_MESSAGES`. */
   readonly openingMessages = this.statement<[sessionId: string], { seq: number; digest: Buffer }>`
-    SELECT seq, digest FROM messages WHERE session_id = ? AND role IN ('user', 'assistant') AND text <> ''
+    SELECT seq, ${DIGEST} FROM messages WHERE session_id = ? AND role IN ('user', 'assistant') AND text <> ''
     ORDER BY seq LIMIT ${OPENING_MESSAGES}`.all;
   readonly forgottenBefore = this.statement<[sessionId: string, seq: number], number>`
     SELECT 1 FROM forgotten_messages WHERE session_id = ? AND seq < ? LIMIT 1`.pluck().get;
-  readonly named = this.statement<[ids: string], RowOf<typeof NAMED>>`
-    SELECT ${NAMED} FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq`.all;
+  readonly named = this.statement<[ids: string], RowOf<typeof NAMED> & { digest: Buffer }>`
+    SELECT ${NAMED}, ${DIGEST} FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq`.all;
   readonly #settings: StoreSettingRepository;
 
   constructor(database: StoreDatabase, settings: StoreSettingRepository) {

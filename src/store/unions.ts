@@ -441,7 +441,7 @@ function stepsIn(rows: readonly Pick<RowOf<typeof UNION>, "level" | "kind" | "no
   return rows.filter(isEntry).map(({ node }) => node);
 }
 
-/** True for a row that lets a step into a cluster. */
+/** True if a row lets a step enter a cluster. */
 export function isEntry({ level, kind }: Pick<RowOf<typeof UNION>, "level" | "kind">): boolean {
   return level === "cluster" && (kind === "start" || kind === "join");
 }

@@ -1,3 +1,4 @@
+import { indexesOf } from "./index-check.ts";
 import { isOfPages } from "./integrity-faults.ts";
 import type { StoreDatabase } from "./open.ts";
 import { isOfFullText } from "./verify-full-text.ts";
@@ -52,10 +53,9 @@ function hasMovedEntry(client: Client): boolean {
   const idsIn = (rows: string): Set<number> =>
     new Set(client.prepare<[], number>(`SELECT id FROM entries ${rows}`).pluck().all());
   const stored = idsIn("NOT INDEXED");
-  const indexed = [
-    ...idsIn("INDEXED BY entries_by_session"),
-    ...idsIn("INDEXED BY entries_by_external_id WHERE external_id IS NOT NULL"),
-  ];
+  const indexed = indexesOf(client, "entries").flatMap(({ name, condition }) => [
+    ...idsIn(`INDEXED BY "${name}" WHERE ${condition ?? "true"}`),
+  ]);
   const known = new Set(indexed);
   return indexed.some((id) => !stored.has(id)) && [...stored].some((id) => !known.has(id));
 }

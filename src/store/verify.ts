@@ -145,24 +145,24 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
 
   const checkSession = (id: string): void => {
     const noteHere = (text: string): void => note(id, text, false);
-    const wrong = database.read(() => wrongSpans(repositories, id));
-    if (options.rebuild && wrong.length > 0)
-      database.write("verify --rebuild", () => repositories.summaries.discard(wrong));
-    else for (const span of wrong) note(id, `summary ${span} does not match the messages that it names`, true);
     const isRenewed =
       options.rebuild &&
       !database.readonly &&
       database.write("verify --rebuild", () => renewSession(repositories, id, options));
     if (isRenewed) report.rebuiltCount += 1;
-    const noteDerivable = (text: string): void => note(id, text, true);
-    const { messageCount, wrongVectors } = database.read(() =>
-      checkMessages(repositories, id, options, noteHere, noteDerivable),
-    );
+    const { problemCount } = report;
+    const { messageCount, wrongVectors } = database.read(() => checkMessages(repositories, id, options, noteHere));
+    // Damaged messages do not tell whether a summary is one of them.
+    const wrong = report.problemCount > problemCount ? [] : database.read(() => wrongSpans(repositories, id));
+    if (options.rebuild && wrong.length > 0)
+      database.write("verify --rebuild", () => repositories.summaries.discard(wrong));
+    else for (const span of wrong) note(id, `summary ${span} does not match the messages that it names`, true);
     if (options.rebuild && wrongVectors.length > 0)
       database.write("verify --rebuild", () => {
         for (const vector of wrongVectors) repositories.messages.setVector(vector);
       });
-    else for (const vector of wrongVectors) noteDerivable(`the vector of message ${vector.id} is not that of its text`);
+    else
+      for (const vector of wrongVectors) note(id, `the vector of message ${vector.id} is not that of its text`, true);
     const differences = database.read(() => {
       const row = sessions.byId(id);
       if (row === undefined) return []; // forgotten meanwhile
@@ -173,7 +173,7 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
       report.unionCount += unionCount + checkHistory(repositories, id, noteHere);
       return derived === undefined ? [] : differencesOf(repositories, id, derived);
     });
-    if (!options.rebuild) for (const text of differences) noteDerivable(text);
+    if (!options.rebuild) for (const text of differences) note(id, text, true);
     if (!options.rebuild || differences.length + wrongVectors.length === 0) return;
     database.write("verify --rebuild", () => {
       const row = sessions.byId(id);
@@ -221,14 +221,11 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
 
 /**
  * Writes the rows of older versions as this version does: smaller, and with checksums. Rounded vectors have other sums, so
- * the derived rows follow. Digests that became text become BLOBs again. @returns false if nothing was to be written.
+ * the derived rows follow. @returns false if there are no such rows.
  */
 function renewSession(repositories: Repositories, sessionId: string, options: DeriveOptions): boolean {
-  const { sessions, messages } = repositories;
-  const asText = messages.digestsAsText(sessionId);
-  for (const messageId of asText) messages.makeDigestBlob(messageId);
-  const session = sessions.byId(sessionId);
-  if (session === undefined || messages.renew(sessionId, textOf) === 0) return asText.length > 0;
+  const session = repositories.sessions.byId(sessionId);
+  if (session === undefined || repositories.messages.renew(sessionId, textOf) === 0) return false;
   const { derived } = derive(repositories, session, options, () => {});
   if (derived !== undefined) rebuildSession(repositories, sessionId, derived);
   return true;
@@ -301,14 +298,12 @@ function checkMessages(
   sessionId: string,
   { localEmbedder }: VerifyOptions,
   note: (text: string) => void,
-  noteDerivable: (text: string) => void,
 ): { messageCount: number; wrongVectors: RightVector[] } {
   let messageCount = 0;
   const wrongVectors: RightVector[] = [];
   for (const { message, digest, isSealed } of messages.each(sessionId, note)) {
     messageCount += 1;
     if (!digestOf(message).equals(digest)) note(`message ${message.id} is not what was appended: its digest differs`);
-    if (messages.isDigestText(message.id)) noteDerivable(`the digest of message ${message.id} became text`);
     // The digest does not cover the text. Without a checksum, nobody knows whether the text or the vector is wrong.
     const vector = isSealed ? messages.rightVector(message, localEmbedder) : undefined;
     if (vector !== undefined) wrongVectors.push(vector);

@@ -296,16 +296,24 @@ describe("a row that is damaged", () => {
 
   test("of a cluster does not show another subject as its own", () => {
     const undamaged = openedStore(whole, { readonly: true });
-    const others = undamaged.query("SELECT DISTINCT subject_parent_id AS root FROM clusters ORDER BY root");
-    const [root, other] = others.map((row) => row.root as number);
+    const [{ root, other }] = undamaged.query(`
+      SELECT root_id AS root, (SELECT min(subject_parent_id) FROM clusters) AS other FROM clusters
+      WHERE session_id = 'a' AND subject_parent_id = root_id ORDER BY root_id DESC LIMIT 1`) as [
+      { root: number; other: number },
+    ];
+    expect(root).not.toBe(other);
     const store = damagedStore((path) =>
       inDatabase(path, (database) =>
         database.exec(`UPDATE clusters SET subject_parent_id = ${other} WHERE root_id = ${root}`),
       ),
     );
     expect(() => store.recap({ sinceMs: 0 })).toThrow(isCorrupt);
+    const named: string[] = [];
+    const { topics } = store.recap({ sinceMs: 0, onUnreadable: ({ sessionId }) => void named.push(sessionId) });
+    expect(named).toEqual(["a"]);
+    expect(topics.flatMap(({ sessionIds }) => sessionIds)).not.toContain("a");
     expect(() => store.subject(`subject:${root}`)).toThrow(isCorrupt);
-    expect(() => store.find(root!)).toThrow(isCorrupt);
+    expect(() => store.find(root)).toThrow(isCorrupt);
   });
 
   test("of a session without messages does not leave the list by a time that is not its own", () => {

@@ -2,7 +2,7 @@ import { copyFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { Store, VerifyReport } from "../../../src/index.ts";
 import { indexAll } from "../../support/full-text.ts";
-import { derivedRows, emptyPage, fillIndex, inDatabase, restorePage } from "../../support/rows.ts";
+import { derivedRows, emptyPage, fillIndex, inDatabase, loseFromIndex, restorePage } from "../../support/rows.ts";
 import { calls, results, talk, user } from "../../support/said.ts";
 import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
@@ -73,6 +73,10 @@ describe("verify", () => {
     ],
     ["UPDATE messages SET created_at_ms = 1 WHERE seq = 3", "message 4 cannot be read: row 4 of messages is damaged"],
     ["UPDATE messages SET pinned = 1 WHERE seq = 3", "message 4 cannot be read: row 4 of messages is damaged"],
+    [
+      "UPDATE messages SET digest = CAST(digest AS TEXT) WHERE seq = 3",
+      "message 4 cannot be read: row 4 of messages is damaged",
+    ],
     ["UPDATE sessions SET title = 'other'", "row s of sessions is damaged"],
     ["UPDATE unions SET score = 0.5 WHERE id = 2", "row 2 of unions is damaged"],
     ["UPDATE messages SET seq = 40 WHERE seq = 39", "no message is at seq 39, and none was forgotten"],
@@ -89,7 +93,7 @@ describe("verify", () => {
       "UPDATE artifacts SET byte_length = byte_length + 32",
       /^message 32 cannot be read: .* artifact [0-9a-f]{64} has other bytes\.$/,
     ],
-    ["UPDATE artifacts SET content = 12", "message 32 cannot be read: a row of artifacts is damaged"],
+    ["UPDATE artifacts SET content = 12", "message 32 cannot be read: a stored value is not a BLOB"],
     [
       "DELETE FROM unions WHERE id = 2",
       "33 steps entered the forest by the log, and 34 by the frontier; 0 steps of the log are unknown",
@@ -126,6 +130,26 @@ describe("verify", () => {
       expect(store.verify().ok).toBe(false);
       expect(store.forget("s").messageCount).toBe(40);
       expect(store.verify()).toMatchObject({ ok: true, sessionCount: 0 });
+    },
+  );
+
+  test.each(["digest = CAST(digest AS TEXT)", "digest = zeroblob(16)"])(
+    "keeps the summary of a span of which a message is damaged: %s",
+    async (change) => {
+      const path = temporaryPath();
+      const store = openedStore(path, { summarizer: scriptedSummarizer("good") });
+      const session = store.session("s", { strategy: "flat", contextTokensMax: 1_000 });
+      session.appendAll(talk(30));
+      await session.resolveDirty();
+      const done = (): unknown[] => store.query("SELECT id, text FROM summaries WHERE status = 'done'");
+      const before = done();
+      expect(before.length).toBeGreaterThan(0);
+      inDatabase(path, (database) => database.exec(`UPDATE messages SET ${change} WHERE seq = 3`));
+      expect(textsOf(store.verify({ rebuild: true }))).toEqual([
+        "message 4 cannot be read: row 4 of messages is damaged",
+      ]);
+      expect(done()).toEqual(before);
+      expect(() => store.forget("s", { messageIds: [4] })).not.toThrow();
     },
   );
 
@@ -180,7 +204,6 @@ describe("verify", () => {
       "the vector of message 4 is not that of its text",
     ],
     ["UPDATE messages SET embedder_id = 'unknown' WHERE seq = 3", "the vector of message 4 is not that of its text"],
-    ["UPDATE messages SET digest = CAST(digest AS TEXT) WHERE seq = 3", "the digest of message 4 became text"],
   ])("finds damaged derived rows, and brings them back bit for bit: %s", (sql, text) => {
     const { path, store } = grownStore();
     const before = [...derivedRows(path), ...store.exportRows()];
@@ -312,6 +335,19 @@ describe("verify", () => {
     const damaged = openedStore(path);
     expect(textsOf(damaged.verify({ rebuild: true }))).toContainEqual(expect.stringContaining("entries_by_session"));
     expect(() => damaged.resume("s").entries.list()).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+  });
+
+  test("makes an index of entries again even if the other one is not in the schema", () => {
+    const { path, store } = grownStore();
+    store.session("s").entries.append([{ value: 1 }, { value: 2, id: "b" }]);
+    store.close();
+    loseFromIndex(path, "entries_by_session", "id = 2");
+    inDatabase(path, (database) => database.exec("DROP INDEX entries_by_external_id"));
+    const damaged = openedStore(path);
+    expect(textsOf(damaged.verify({ rebuild: true }))).toEqual([
+      "the definition of index entries_by_external_id is missing",
+    ]);
+    expect(damaged.resume("s").entries.list()).toHaveLength(2);
   });
 
   test("leaves indexes as they are that show what a table has lost", () => {
