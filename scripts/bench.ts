@@ -35,8 +35,9 @@ const BENCHMARKS: Record<string, (options: Options) => Promise<{ name: string; f
   store: ({ messages, only }) =>
     benchStore({ messagesLarge: messages === undefined ? undefined : Number(messages), only }),
   context: ({ folder }) => benchContext({ folder }),
-  damage: ({ copies, seed }) =>
+  damage: ({ copies, seed, only }) =>
     benchDamage(copies === undefined ? undefined : Number(copies), {
+      isByColumn: only === "columns",
       seed: seed === undefined ? undefined : Number(seed),
     }),
   fuzz: ({ inputs, seed, random, only }) =>
@@ -88,7 +89,7 @@ const { positionals, values } = parseArgs({
 const bench = BENCHMARKS[positionals[0] ?? ""];
 if (bench === undefined) {
   console.error(
-    "Usage: npm run --silent bench -- store [--messages N | --only append] [--json] | context [--folder DIR] [--json] | damage [--copies N] [--seed S] [--json] | fuzz [--inputs N] [--seed S | --random] [--only TARGET:NUMBER[-NUMBER]] [--json] | frameworks [--messages N] [--peers DIR] [--json] | gemini [--data DIR] [--json] | head [--messages N] [--json] | hook [--messages N] [--folder DIR] [--json] | hub [--only ingest|recall|vectors|faults|cuts|schedules|forget] [--seed S] [--json] | import [--megabytes N] [--json] | mcp [--messages N] [--folder DIR] [--json] | million --folder DIR [--json] | package [--folder DIR] [--json] | recall [--folder DIR [--build-million]] [--json] | view [--messages N] [--folder DIR] [--json] | watch [--megabytes N] [--seconds N] [--json]",
+    "Usage: npm run --silent bench -- store [--messages N | --only append] [--json] | context [--folder DIR] [--json] | damage [--copies N] [--seed S] [--only columns] [--json] | fuzz [--inputs N] [--seed S | --random] [--only TARGET:NUMBER[-NUMBER]] [--json] | frameworks [--messages N] [--peers DIR] [--json] | gemini [--data DIR] [--json] | head [--messages N] [--json] | hook [--messages N] [--folder DIR] [--json] | hub [--only ingest|recall|vectors|faults|cuts|schedules|forget] [--seed S] [--json] | import [--megabytes N] [--json] | mcp [--messages N] [--folder DIR] [--json] | million --folder DIR [--json] | package [--folder DIR] [--json] | recall [--folder DIR [--build-million]] [--json] | view [--messages N] [--folder DIR] [--json] | watch [--megabytes N] [--seconds N] [--json]",
   );
   process.exit(2);
 }

@@ -1,6 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { openStore, type Store, StoreError } from "../../../src/index.ts";
 import { randomFrom } from "../messages.ts";
+import { type Column, columnsOf } from "./columns.ts";
 import { type Answer, type Question, questionsOf } from "./questions.ts";
 
 /** The copies that a child reads: those with seeds from `seedFrom` to before `seedTo`. */
@@ -9,6 +10,8 @@ export interface Work {
   target: string;
   seedFrom: number;
   seedTo: number;
+  /** True to flip one bit of a value in each copy. The columns of all tables and indexes are hit equally often. */
+  isByColumn: boolean;
 }
 
 /** The reads of one damaged copy that went wrong, by name. */
@@ -46,6 +49,17 @@ function damaged(bytes: Buffer, random: () => number): { copy: Buffer; damage: s
   return { copy, damage: `page ${page + 1} from byte ${from % PAGE}: ${["zeros", "another page", "noise"][kind]}` };
 }
 
+/** Flips a bit of a value. @returns the copy, and what was done. */
+function damagedIn(columns: readonly Column[], bytes: Buffer, random: () => number): { copy: Buffer; damage: string } {
+  const copy = Buffer.from(bytes);
+  const oneOf = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
+  const { name, places } = oneOf(columns);
+  const { byte, length } = oneOf(places);
+  const [at, bit] = [byte + Math.floor(random() * length), Math.floor(random() * 8)];
+  copy[at]! ^= 1 << bit;
+  return { copy, damage: `bit ${bit} at ${at} in ${name}` };
+}
+
 async function answer(question: Question, store: Store): Promise<Answer> {
   try {
     return { json: JSON.stringify(await question.ask(store)) };
@@ -60,15 +74,16 @@ const clock = (): number => Date.UTC(2026, 1, 1);
 async function check(
   work: Work,
   seed: number,
-  originals: { questions: Question[]; answers: Answer[] },
+  originals: { questions: Question[]; answers: Answer[]; columns: readonly Column[] | undefined },
 ): Promise<Outcome> {
   const random = randomFrom(seed);
-  const { copy, damage } = damaged(readFileSync(work.source), random);
+  const { questions, answers, columns } = originals;
+  const bytes = readFileSync(work.source);
+  const { copy, damage } = columns === undefined ? damaged(bytes, random) : damagedIn(columns, bytes, random);
   const outcome: Outcome = { seed, damage, wrong: [], missed: [], untyped: [], refusedCount: 0, notHealed: [] };
   for (const suffix of ["", "-wal", "-shm"]) rmSync(work.target + suffix, { force: true });
   writeFileSync(work.target, copy);
   const readonly = random() < 0.5;
-  const { questions, answers } = originals;
   const refuse = (error: unknown): void => {
     if (StoreError.is(error)) outcome.refusedCount += 1;
     else outcome.untyped.push(String((error as Error).stack));
@@ -116,8 +131,9 @@ process.on("message", async (work: Work) => {
   const answers: Answer[] = [];
   for (const question of questions) answers.push(await answer(question, original));
   original.close();
+  const columns = work.isByColumn ? columnsOf(work.source) : undefined;
   for (let seed = work.seedFrom; seed < work.seedTo; seed++) {
-    process.send!(await check(work, seed, { questions, answers }));
+    process.send!(await check(work, seed, { questions, answers, columns }));
   }
   process.disconnect();
 });
