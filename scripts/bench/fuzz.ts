@@ -27,6 +27,11 @@ const SHOWN_MAX = 3;
 const ERROR_CHARS_SHOWN = 1_200;
 /** Jobs that take more are named, in MiB. */
 const JOB_MB_MAX = 500;
+/**
+ * The largest heap of a process, in MiB. On a large machine V8 lets much garbage lie, so that more tells of the machine. A process
+ * that needs more ends, and counts as a crash.
+ */
+const HEAP_MB_MAX = 250;
 
 export interface FuzzFailure {
   kind: "crash" | "hang" | "untyped";
@@ -175,7 +180,7 @@ class Fed {
     writeFileSync(this.#numberFile, Buffer.alloc(8));
     const stdio = ["ignore", "ignore", "pipe", "ipc"] as const;
     this.#child = fork(CHILD, [this.#numberFile], {
-      execArgv: ["--expose-gc", "--import", import.meta.resolve("tsx")],
+      execArgv: ["--expose-gc", `--max-old-space-size=${HEAP_MB_MAX}`, "--import", import.meta.resolve("tsx")],
       stdio: [...stdio],
     });
     this.#child.stderr!.setEncoding("utf8").on("data", (text: string) => {
