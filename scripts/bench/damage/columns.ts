@@ -19,7 +19,7 @@ interface PageRow {
 }
 
 /** Page types of the file format: https://www.sqlite.org/fileformat.html#b_tree_pages */
-const [INTERIOR_INDEX, INTERIOR_TABLE, LEAF_INDEX, LEAF_TABLE] = [2, 5, 10, 13];
+const [INTERIOR_INDEX, INTERIOR_TABLE, LEAF_TABLE] = [2, 5, 13];
 const FILE_HEADER = 100;
 
 /** Finds the values in the rows of all tables and indexes. Row ids and the header of a row count as columns. */
@@ -58,7 +58,7 @@ function* partsOf(bytes: Buffer, at: number, type: number): Generator<Place & { 
     reader.next();
     yield { part: "id", byte, length: reader.at - byte };
   }
-  if (type !== LEAF_TABLE && type !== LEAF_INDEX && type !== INTERIOR_INDEX) return;
+  if (type === INTERIOR_TABLE) return;
   const byte = reader.at;
   const end = byte + reader.next();
   yield { part: "header", byte, length: end - byte };
