@@ -1,36 +1,55 @@
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
 
-export default defineConfig({
-  test: {
-    // Each test file opens its own SQLite files; forks keep one crashed native module from taking the others along.
-    pool: "forks",
-    // Half of it waits for disks, other processes and timers, so no core is kept free.
-    maxWorkers: "100%",
-    // A loaded machine takes its time; only a test that hangs waits so long.
-    testTimeout: 120_000,
-    // The machine may be busy; only a test that fails waits so long.
-    expect: { poll: { timeout: 10_000 } },
-    globalSetup: ["test/support/bundles.ts"],
-    setupFiles: ["test/support/seed.ts", "test/support/children.ts"],
-    projects: [
-      {
-        extends: true,
-        test: { name: "library", include: ["test/**/*.test.ts"], exclude: ["test/{e2e,docs,view,hub}/**"] },
-      },
-      {
-        extends: true,
-        // These run the package as its users do.
-        test: {
-          name: "package",
-          include: ["test/{e2e,docs,view}/**/*.test.ts"],
-          globalSetup: ["test/support/build.ts"],
+/** `npm test` leaves these to `npm run test:all`, which is `vitest run --mode all`. */
+const SLOW = "**/*.slow.test.ts";
+
+export default defineConfig(({ mode }) => {
+  const isAll = mode === "all";
+  const exclude = [...configDefaults.exclude, ...(isAll ? [] : [SLOW])];
+  return {
+    test: {
+      // Each test file opens its own SQLite files; forks keep one crashed native module from taking the others along.
+      pool: "forks",
+      // Half of it waits for disks, other processes and timers, so no core is kept free.
+      maxWorkers: "100%",
+      // A loaded machine takes its time; only a test that hangs waits so long.
+      testTimeout: 120_000,
+      hookTimeout: 120_000,
+      // The machine may be busy; only a test that fails waits so long.
+      expect: { poll: { timeout: 10_000 } },
+      env: { COPPICE_TESTS: isAll ? "all" : "" },
+      globalSetup: ["test/support/bundles.ts"],
+      setupFiles: ["test/support/seed.ts", "test/support/children.ts"],
+      projects: [
+        {
+          extends: true,
+          test: {
+            name: "library",
+            include: ["test/**/*.test.ts"],
+            exclude: [...exclude, "test/{e2e,docs,view,hub}/**"],
+          },
         },
-      },
-      {
-        extends: true,
-        // These run on a Postgres server.
-        test: { name: "hub", include: ["test/hub/**/*.test.ts"], globalSetup: ["test/support/hub-server.ts"] },
-      },
-    ],
-  },
+        {
+          extends: true,
+          // These run the package as its users do.
+          test: {
+            name: "package",
+            include: ["test/{e2e,docs,view}/**/*.test.ts"],
+            exclude,
+            globalSetup: ["test/support/build.ts"],
+          },
+        },
+        {
+          extends: true,
+          // These run on a Postgres server.
+          test: {
+            name: "hub",
+            include: ["test/hub/**/*.test.ts"],
+            exclude,
+            globalSetup: ["test/support/hub-server.ts"],
+          },
+        },
+      ],
+    },
+  };
 });
