@@ -8,8 +8,10 @@ export default defineConfig(({ mode }) => {
   const exclude = [...configDefaults.exclude, ...(isAll ? [] : [SLOW])];
   return {
     test: {
-      // Each test file opens its own SQLite files; forks keep one crashed native module from taking the others along.
+      // Forks keep a crashed native module from taking the others along.
       pool: "forks",
+      // The files of a worker share its modules: to load them for each file would take as long as half of the tests.
+      isolate: false,
       // Half of it waits for disks, other processes and timers, so no core is kept free.
       maxWorkers: "100%",
       // A loaded machine takes its time; only a test that hangs waits so long.
@@ -18,7 +20,7 @@ export default defineConfig(({ mode }) => {
       // The machine may be busy; only a test that fails waits so long.
       expect: { poll: { timeout: 10_000 } },
       env: { COPPICE_TESTS: isAll ? "all" : "" },
-      globalSetup: ["test/support/bundles.ts"],
+      globalSetup: ["test/support/temporary-files.ts", "test/support/bundles.ts"],
       setupFiles: ["test/support/seed.ts", "test/support/children.ts"],
       projects: [
         {

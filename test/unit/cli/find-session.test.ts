@@ -2,11 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findSession } from "../../../src/cli/find-session.ts";
 import { internalsOf, openStore } from "../../../src/session/opened-store.ts";
 import type { Store } from "../../../src/session/store.ts";
+import { tickingClock } from "../../support/temporary-store.ts";
 
 let store: Store;
 
 beforeAll(() => {
-  store = openStore(":memory:");
+  store = openStore(":memory:", { clock: tickingClock() });
   store.session("harbor", { title: "The north light" });
   for (const id of ["harbor-2", "pier-1", "pier-1/agent-a", "pier-1/agent-b", "pier-1/fork-e106d1934836ccf6"])
     store.session(id);

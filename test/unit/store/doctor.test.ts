@@ -137,13 +137,13 @@ describe("permissions", () => {
         check: "permissions",
         level: "problem",
         text: `${store.path} may be used by others than its owner (mode 644), and it holds conversations.`,
-        fix: `chmod 600 ${store.path}`,
+        fix: `chmod 600 '${store.path}'`,
       },
       {
         check: "permissions",
         level: "problem",
         text: `${store.path}-wal may be used by others than its owner (mode 660), and it holds conversations.`,
-        fix: `chmod 600 ${store.path}-wal`,
+        fix: `chmod 600 '${store.path}-wal'`,
       },
     ]);
   });
@@ -161,7 +161,7 @@ describe("permissions", () => {
     chmodSync(folder, 0o777);
     expect(findingAbout("permissions", store.doctor())).toMatchObject({
       level: "problem",
-      fix: `chmod o-w ${folder}`,
+      fix: `chmod o-w '${folder}'`,
     });
     chmodSync(folder, 0o1777);
     expect(findingAbout("permissions", store.doctor()).level).toBe("ok");
@@ -386,7 +386,7 @@ describe("a store that cannot be opened", () => {
     writeFileSync(path, readFileSync(path).subarray(0, 6_000));
     const findings = examineUnopened(refusalOf(path));
     expect(findings[0]).toMatchObject({ check: "open", level: "problem", text: expect.stringContaining("is damaged") });
-    expect(findingsAbout("permissions", findings)[0]).toMatchObject({ level: "problem", fix: `chmod 600 ${path}` });
+    expect(findingsAbout("permissions", findings)[0]).toMatchObject({ level: "problem", fix: `chmod 600 '${path}'` });
     expect(findingAbout("disk", findings).level).toBe("ok");
   });
 
