@@ -38,7 +38,7 @@ describe("findSession", () => {
       expect.objectContaining({
         code: "SESSION_AMBIGUOUS",
         exitCode: 2,
-        hint: expect.stringMatching(/:\n {2}harbor {2}just now {2}The north light\n {2}harbor-2 {2}just now$/),
+        hint: expect.stringMatching(/:\n {2}harbor {2}2023-11-1\d {2}The north light\n {2}harbor-2 {2}2023-11-1\d$/),
       }),
     );
   });
