@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { crashFrameworks, KILLED_FRAMEWORKS } from "./crash/frameworks.ts";
 import { crash } from "./crash/run.ts";
+import { Progress } from "./progress.ts";
 
 /**
  * `npm run crash -- --kills N [--seed S]` kills processes that work on a store at random moments, and checks the store.
@@ -19,22 +20,21 @@ if (!Number.isSafeInteger(kills) || kills < 1 || !Number.isSafeInteger(seed)) {
   console.error(`Usage: npm run crash -- [--kills N] [--seed S] [--framework ${KILLED_FRAMEWORKS.join("|")}]`);
   process.exit(2);
 }
+const progress = new Progress("kills", kills);
 const framework = KILLED_FRAMEWORKS.find((name) => name === values.framework);
 if (framework !== undefined) {
-  const found = await crashFrameworks(framework, kills, seed);
+  const found = await crashFrameworks(framework, kills, seed, (done) => progress.reach(done));
+  progress.end();
   console.log(JSON.stringify({ framework, seed, ...found }));
   process.exit(found.lost + found.unsound > 0 ? 1 : 0);
 }
-const show = (text: string): void => {
-  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[2K${text}`);
-};
 const figures = await crash({
   kills,
   seed,
   onKill: ({ kills: done, files, acknowledged }) =>
-    show(`${done} of ${kills} kills, ${files} files, ${acknowledged} messages acknowledged`),
+    progress.reach(done, `${files} files, ${acknowledged} messages acknowledged`),
   onFault: (fault, folder) => console.error(`${folder}: ${fault}`),
 });
-show("");
+progress.end();
 console.log(JSON.stringify(figures));
 process.exitCode = figures.lost + figures.altered + figures.verifyFailures > 0 ? 1 : 0;

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { Progress } from "./progress.ts";
 import { soak } from "./soak/run.ts";
 
 /**
@@ -22,12 +23,14 @@ const summary = (figures: Record<string, number>): string =>
   Object.entries(figures)
     .map(([name, figure]) => `${name} ${Number(figure.toPrecision(4))}`)
     .join(", ");
+const progress = new Progress("minutes", minutes);
 const figures = await soak({
   minutes,
   seed,
   onFault: (fault, folder) => console.error(`${folder}: ${fault}`),
-  onRound: (sofar) => console.error(summary(sofar)),
+  onRound: (sofar) => progress.reach(sofar.minutes, summary(sofar)),
 });
+progress.end();
 if (values.json) console.log(JSON.stringify({ name: "soak", figures }));
 else console.log(summary(figures));
 process.exitCode = figures.lost + figures.wrong + figures.untyped > 0 ? 1 : 0;

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { Progress } from "../progress.ts";
 import type { Outcome, Work } from "./damage/child.ts";
 import { writeStore } from "./damage/store.ts";
 
@@ -42,8 +43,10 @@ export async function benchDamage(
     ...{ copies: 0, wrongShown: 0, hitsMissed: 0, untyped: 0, crashes: 0, notHealed: 0, refusedReads: 0 },
   };
   const work = { source: join(folder, "own.db"), target: join(folder, "copy.db") };
+  const progress = new Progress("copies", copies);
   const count = (outcome: Outcome): void => {
     figures.copies += 1;
+    progress.reach(figures.copies);
     figures.refusedReads += outcome.refusedCount;
     for (const [figure, reads] of [
       ["wrongShown", outcome.wrong],
@@ -66,6 +69,7 @@ export async function benchDamage(
       figures.crashes += 1;
       next += 1;
     }
+    progress.end();
     return { name: "damage", figures };
   } finally {
     rmSync(folder, { recursive: true, force: true });

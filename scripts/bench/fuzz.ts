@@ -4,6 +4,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DATABASE_SECONDS_MAX } from "../../src/core/limits.ts";
+import { Progress } from "../progress.ts";
 import type { Job, Reply } from "./fuzz/child.ts";
 
 const CHILD = fileURLToPath(new URL("./fuzz/child.ts", import.meta.url));
@@ -99,6 +100,7 @@ export async function fuzz({
   const findings = new Findings(report, seed, onFound);
   const processCount = Math.min(availableParallelism(), PROCESSES_MAX, jobs.length);
   await Promise.all(Array.from({ length: processCount }, () => work(jobs, findings)));
+  findings.end();
   return report;
 }
 
@@ -107,11 +109,18 @@ class Findings {
   readonly #report: FuzzReport;
   readonly #seed: number;
   readonly #onFound: (line: string) => void;
+  readonly #progress: Progress;
+  #fedCount = 0;
 
   constructor(report: FuzzReport, seed: number, onFound: (line: string) => void) {
     this.#report = report;
     this.#seed = seed;
     this.#onFound = onFound;
+    this.#progress = new Progress("inputs", report.inputs);
+  }
+
+  end(): void {
+    this.#progress.end();
   }
 
   failed(failure: FuzzFailure): void {
@@ -123,6 +132,8 @@ class Findings {
   /** Notes the memory that a process took for inputs. */
   took({ target, from, to }: Job, startMb: number, peakMb: number): void {
     this.#report.rssMb = Math.max(this.#report.rssMb, Math.round(peakMb));
+    this.#fedCount += to - from;
+    this.#progress.reach(this.#fedCount, `${this.#report.failures.length} failures`);
     if (peakMb <= JOB_MB_MAX) return;
     const job = { inputs: `${target}:${from}-${to - 1}`, startMb: Math.round(startMb), peakMb: Math.round(peakMb) };
     this.#report.hungry.push(job);

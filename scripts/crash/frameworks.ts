@@ -39,6 +39,7 @@ export async function crashFrameworks(
   framework: KilledFramework,
   kills: number,
   seed: number,
+  onKill: (kills: number) => void = () => {},
 ): Promise<FrameworkCrashFigures> {
   const random = randomFrom(seed);
   const figures = { kills: 0, finished: 0, pieces: 0, lost: 0, unsound: 0 };
@@ -64,8 +65,10 @@ export async function crashFrameworks(
           dyingStatement,
           compiled: child.path,
         });
-        if (isKilled) figures.kills += 1;
-        else figures.finished += 1;
+        if (isKilled) {
+          figures.kills += 1;
+          onKill(figures.kills);
+        } else figures.finished += 1;
         const store = openStore(path);
         try {
           const found = await COUNT_WHOLE[framework](store);

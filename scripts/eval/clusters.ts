@@ -1,3 +1,4 @@
+import { withProgress } from "../progress.ts";
 import { fixedRuns, nearestByTfIdf } from "./cluster-baselines.ts";
 import { type Channel, type EvalMessage, readChannels, readThreads } from "./cluster-data.ts";
 import { PublishedCompactor } from "./experiment/published.ts";
@@ -24,7 +25,7 @@ export async function evaluateClusters(
 ): Promise<{ name: "clusters"; figures: Record<string, number> }> {
   const figures: Record<string, number> = {};
   const conversations = readThreads(dataFolder, THREAD_MESSAGES);
-  const threads = conversations.map((messages) => storedForest(messages, HOT_SIZE));
+  const threads = Array.from(withProgress("threads", conversations), (messages) => storedForest(messages, HOT_SIZE));
   if (threads.length === 0) console.error(`No threads in ${dataFolder}: their figures are left out.`);
   else {
     figures.largestThemeShare = round(mean(threads.map(({ themes }) => largestShare(themes))), 3);
@@ -37,7 +38,10 @@ export async function evaluateClusters(
   if (channels.length === 0) console.error(`No IRC channels in ${dataFolder}: their figures are left out.`);
   else {
     // The newest message never graduates: it counts as alone.
-    const found = channels.map(({ messages }) => [...storedForest(messages, 1).clusters, -1]);
+    const found = Array.from(withProgress("channels", channels), ({ messages }) => [
+      ...storedForest(messages, 1).clusters,
+      -1,
+    ]);
     const texts = channels.map(({ messages }) => messages.map(({ text }) => text));
     Object.assign(figures, channelFigures(channels, found, ""));
     Object.assign(figures, channelFigures(channels, found.map(fixedRuns), ".fixedRuns"));

@@ -4,6 +4,7 @@ import { walkFiles } from "../../src/importers/files.ts";
 import { ImportRun } from "../../src/imports/import-run.ts";
 import { openStore, type Store } from "../../src/index.ts";
 import type { Evaluation } from "../eval.ts";
+import { withProgress } from "../progress.ts";
 import { agentSessions, INJECTED, OWN, START_MS } from "./echo-sessions.ts";
 import { inFolder } from "./folder.ts";
 
@@ -37,7 +38,7 @@ export async function evaluateEcho(): Promise<Evaluation> {
     for await (const file of walkFiles([files])) add("warnings", (await run.read(file)).warnings.length);
     await store.upkeep();
     add("sessions", store.sessions().length);
-    for (const { question, answer } of sessions) {
+    for (const { question, answer } of withProgress("questions", sessions)) {
       const hits = await store.recall(question, { limit: HITS });
       const shown = hits.map(({ text, neighbors }) => [text, ...neighbors.map(({ snippet }) => snippet)].join("\n"));
       add("questions", 1);

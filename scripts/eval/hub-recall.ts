@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { type Hub, openHub } from "../../src/hub/index.ts";
 import { openStore, type RecallHit, type RecallOptions, type Store } from "../../src/index.ts";
+import { withProgress } from "../progress.ts";
 import { inFolder } from "./folder.ts";
 import { type Corpus, readBeam, readLocomo } from "./recall-data.ts";
 
@@ -34,7 +35,7 @@ export async function compareSearches(url: string, dataFolder: string): Promise<
   const figures: Figures = { questions: 0, sameOrder: 0, sameScores: 0, duringMerges: 0, duringForgetting: 0 };
   const [hub, keeper] = [await openHub(url), await openHub(url)];
   const corpora = [...readLocomo(dataFolder), ...readBeam(dataFolder)];
-  for (const [index, corpus] of corpora.entries()) {
+  for (const [index, corpus] of withProgress("conversations", [...corpora.entries()])) {
     await inFolder(async (folder) => {
       const store = openStore(join(folder, "local.db"));
       const { project, sessions } = corpora[(index + 1) % corpora.length]!;

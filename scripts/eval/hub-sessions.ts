@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { openHub } from "../../src/hub/index.ts";
 import { openStore, type Store } from "../../src/index.ts";
+import { withProgress } from "../progress.ts";
 import { type Conversation, readConversations } from "./conversations.ts";
 import { inFolder } from "./folder.ts";
 import { seen } from "./rows.ts";
@@ -41,7 +42,7 @@ export async function moveSessions(url: string, dataFolder: string): Promise<Rec
     const isSame = (left: Store, right: Store, id: string): boolean =>
       isDeepStrictEqual(seen(left, id), seen(right, id));
     const more = moreOf(conversations[0]!);
-    for (const { id } of conversations) {
+    for (const { id } of withProgress("sessions", conversations)) {
       const goOn = async (store: Store): Promise<void> => {
         append(store, id, more);
         await hub.push(store, { sessions: [id] });

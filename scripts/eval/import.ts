@@ -6,6 +6,7 @@ import { walkFiles } from "../../src/importers/files.ts";
 import { type FileReport, ImportRun } from "../../src/imports/import-run.ts";
 import { openStore, type Store } from "../../src/index.ts";
 import type { Evaluation } from "../eval.ts";
+import { Progress } from "../progress.ts";
 import { inFolder } from "./folder.ts";
 import { entriesIn, entryOfPart } from "./import-entries.ts";
 
@@ -82,7 +83,12 @@ async function importInto(path: string, folder: string): Promise<FileReport[]> {
   const store = openStore(path);
   const run = new ImportRun(store, { format: "auto", onProgress: () => {} });
   const reports: FileReport[] = [];
-  for await (const file of walkFiles([folder])) reports.push(await run.read(file));
+  const progress = new Progress("files", filesIn(folder).length);
+  for await (const file of walkFiles([folder])) {
+    reports.push(await run.read(file));
+    progress.reach(reports.length);
+  }
+  progress.end();
   store.close();
   return reports;
 }

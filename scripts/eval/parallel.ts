@@ -1,6 +1,8 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { availableParallelism } from "node:os";
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
+import { Progress } from "../progress.ts";
 
 const CHILD = fileURLToPath(new URL("parallel-child.ts", import.meta.url));
 
@@ -10,7 +12,8 @@ const CHILD = fileURLToPath(new URL("parallel-child.ts", import.meta.url));
  */
 export async function inParallel<Input, Result>(module: URL, inputs: readonly Input[]): Promise<Result[]> {
   const results: Result[] = [];
-  let next = 0;
+  const progress = new Progress(`tasks of ${basename(module.pathname)}`, inputs.length);
+  let [next, doneCount] = [0, 0];
   const children: ChildProcess[] = [];
   const work = async () => {
     const child = fork(CHILD, [module.href], {
@@ -21,6 +24,7 @@ export async function inParallel<Input, Result>(module: URL, inputs: readonly In
     while (next < inputs.length) {
       const index = next++;
       results[index] = await ask<Result>(child, inputs[index]);
+      progress.reach(++doneCount);
     }
     child.disconnect();
   };
@@ -28,6 +32,7 @@ export async function inParallel<Input, Result>(module: URL, inputs: readonly In
     await Promise.all(Array.from({ length: Math.min(availableParallelism(), inputs.length) }, work));
   } finally {
     for (const child of children) child.kill();
+    progress.end();
   }
   return results;
 }

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { openStore, type RecallHit, type RecallOptions, type Store } from "../../src/index.ts";
 import type { ScoreParts } from "../../src/recall/ranking.ts";
+import { withProgress } from "../progress.ts";
 import { leaveOneOut, readPeopleQuestions } from "../train/people.ts";
 import { coverageFigures } from "./coverage.ts";
 import { inFolder } from "./folder.ts";
@@ -121,8 +122,8 @@ async function dataSetFigures(
   await inFolder(async (folder) => {
     const store = openStore(join(folder, "recall.db"));
     const names = new Map<number, string>();
-    for (const corpus of corpora) await fill(store, corpus, names);
-    for (const corpus of corpora) {
+    for (const corpus of withProgress(`conversations of ${name}, stored`, corpora)) await fill(store, corpus, names);
+    for (const corpus of withProgress(`conversations of ${name}, asked`, corpora)) {
       const plain = plainFts5(corpus);
       const plainOfUsers = bm25OfUsers(corpus, USER_FACTOR);
       for (const { text, gold, category, atMs } of corpus.questions) {

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import { importFiles } from "../../src/imports/import-files.ts";
 import { openStore } from "../../src/session/opened-store.ts";
 import type { Evaluation } from "../eval.ts";
+import { withProgress } from "../progress.ts";
 import { inFolder } from "./folder.ts";
 
 const RANK_MAX = 10;
@@ -30,7 +31,7 @@ export async function evaluateRemembered(path: string): Promise<Evaluation> {
     const nowMs = Date.parse(now);
     const store = openStore(join(folder, "remembered.db"), { clock: () => nowMs });
     await importFiles(store, [resolve(dirname(path), transcripts)], { summarize: false });
-    for (const { question, gold } of questions) {
+    for (const { question, gold } of withProgress("questions", questions)) {
       const hits = await store.recall(question, { limit: RANK_MAX });
       const rank = hits.findIndex(({ sessionId, seq }) =>
         gold.some(({ session, from, to }) => sessionId.startsWith(session) && seq >= from && seq <= to),

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { openStore, type Store, StoreError } from "../../src/index.ts";
 import type { Evaluation } from "../eval.ts";
+import { withProgress } from "../progress.ts";
 import { type Conversation, readConversations } from "./conversations.ts";
 import { inFolder } from "./folder.ts";
 
@@ -47,7 +48,7 @@ export async function evaluateRows(dataFolder: string): Promise<Evaluation> {
     let problemCount = 0;
     for (const store of [fresh, busy]) {
       for (const { sessionId, outcome } of store.importRows(path)) if (outcome === "new") count(moved, sessionId);
-      for (const { id } of conversations) {
+      for (const { id } of withProgress("sessions", conversations)) {
         if (isDeepStrictEqual(seen(store, id), seenAtHome.get(id))) count(identical, id);
         else console.error(`${id} differs`);
         goOn(store, id, conversations);

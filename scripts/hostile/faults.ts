@@ -73,7 +73,9 @@ export function repeatFaults(folder: string): Record<string, FaultFigures> {
   const tests = Object.values(FAULTS).flat();
   const path = join(folder, "tests.json");
   const files = [...new Set(tests.map(([file]) => file))];
-  spawnSync("npx", ["vitest", "run", ...files, "--reporter=json", `--outputFile=${path}`], { stdio: "ignore" });
+  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${path}`];
+  // It tells each file on stderr when its tests have run.
+  spawnSync("npx", ["vitest", "run", "--mode", "all", ...files, ...reporters], { stdio: ["ignore", 2, 2] });
   const { testResults } = REPORT.parse(JSON.parse(readFileSync(path, "utf8")));
   const outcomesOf = ([file, name]: NamedTest): string[] => {
     const results = testResults.filter((result) => result.name.endsWith(`/${file}`));

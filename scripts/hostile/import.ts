@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { importFiles } from "../../src/imports/import-files.ts";
 import { openStore } from "../../src/session/opened-store.ts";
+import { Progress, withProgress } from "../progress.ts";
 import { HOSTILE_FILES } from "./files.ts";
 
 interface HostileFigures {
@@ -45,9 +46,12 @@ export async function importHostile(folder: string, files: number, hostile: numb
   const fromMs = performance.now();
   const store = openStore(join(folder, "store.sqlite"));
   try {
-    await importFiles(store, folder);
+    const progress = new Progress("files", files);
+    let readCount = 0;
+    await importFiles(store, folder, { onFile: () => progress.reach(++readCount) });
+    progress.end();
     const texts = new Set<string>();
-    for (const { id } of store.sessions({ limit: files * 2 })) {
+    for (const { id } of withProgress("sessions", store.sessions({ limit: files * 2 }))) {
       for (const { text } of store.resume(id).messages({ limit: 10 })) texts.add(text);
     }
     const missing = said.filter((text) => !texts.has(text)).length;
