@@ -13,6 +13,7 @@ import { benchMillion } from "./bench/million.ts";
 import { benchPackage } from "./bench/package.ts";
 import { benchRecall } from "./bench/recall.ts";
 import { benchStore } from "./bench/store.ts";
+import { benchTests } from "./bench/tests.ts";
 import { benchView } from "./bench/view.ts";
 import { benchWatch } from "./bench/watch.ts";
 
@@ -58,6 +59,7 @@ const BENCHMARKS: Record<string, (options: Options) => Promise<{ name: string; f
   million: ({ folder }) => benchMillion(folder),
   package: ({ folder }) => benchPackage({ folder }),
   recall: ({ folder, "build-million": buildMillion }) => benchRecall({ folder, buildMillion }),
+  tests: () => benchTests(),
   view: ({ messages, folder }) =>
     benchView({ messages: messages === undefined ? undefined : Number(messages), folder }),
   watch: ({ megabytes, seconds }) =>
