@@ -17,6 +17,9 @@ const PROGRESS_INTERVAL_MS = 100;
 /** Stands for the escape character of a format until it is written. It is random, so that no stored text can hold it. */
 const FORMAT_ESCAPE = `\x1b${Math.random()}`;
 
+/** A format that a terminal has put into a text. */
+const FORMAT = new RegExp(`${FORMAT_ESCAPE.replace(".", "\\.")}\\[[\\d;]*m`, "g");
+
 /** The event loop runs after this many lines, so that a closed pipe is noticed. */
 const LINES_PER_TURN = 256;
 
@@ -191,6 +194,11 @@ export class Terminal {
     if (this.#progressShown) this.#stderr.write("\r\x1b[K");
     this.#progressShown = false;
   }
+}
+
+/** Returns a text without what `style` and `styleNote` have put into it. */
+export function withoutFormats(text: string): string {
+  return text.replace(FORMAT, "");
 }
 
 /** Replaces control characters, except those of `style` and `styleNote`. */

@@ -1,5 +1,5 @@
-import { stripVTControlCharacters } from "node:util";
 import { displayWidth } from "./display-width.ts";
+import { withoutFormats } from "./terminal.ts";
 
 /** Breaks each line of a text between words, so that it fits `width` columns. A longer word stays whole. Styles take no room. */
 export function wrapped(text: string, width: number | undefined): string {
@@ -28,5 +28,5 @@ function wrappedLine(line: string, width: number): string {
 }
 
 function shownWidth(text: string): number {
-  return displayWidth(stripVTControlCharacters(text));
+  return displayWidth(withoutFormats(text));
 }

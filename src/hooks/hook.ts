@@ -80,7 +80,7 @@ function nearSection(
   });
   const lines = distinct.slice(0, NEAR_MAX).flatMap(({ message, weights }) => {
     const lineOf = (kind: string, { id, role, createdAtMs, text }: NotableMessage): Line => {
-      return { kind, id, atMs: createdAtMs, by: role, text: snippetOf(text, weights, "") };
+      return { kind, id, atMs: createdAtMs, by: role, text: snippetOf(text, weights).text };
     };
     // An old question is worth little without its answer.
     const answer = message.role === "user" ? reader.answerTo(message) : undefined;

@@ -4,7 +4,7 @@ import type { TextRow } from "../store/evidence.ts";
 import type { Folded } from "./copies.ts";
 import { chunksOf } from "./full-text-search.ts";
 import type { Candidate, Placed, ScoreParts } from "./ranking.ts";
-import { snippetOf } from "./snippet.ts";
+import { type Mark, type Snippet, snippetOf } from "./snippet.ts";
 import type { Source } from "./source.ts";
 
 /** A message that answers a query, and where it was said. */
@@ -19,8 +19,10 @@ export interface RecallHit {
   text: string;
   /** Comparable only with the scores of the same call; higher is better. */
   score: number;
-  /** The part of the text that has most of the query's words, which are marked with `**`. */
+  /** The part of the text that has most of the query's words, on one line. */
   snippet: string;
+  /** The query's words in `snippet`: for each, the first index and the one after the last, in UTF-16 units. */
+  marks: readonly Mark[];
   /** The handle of its cluster, for `expand`; null while the message is only in the hot window. */
   root: string | null;
   /** The messages before and after it, in order. */
@@ -88,7 +90,7 @@ export class HitReader {
     return this.#rows.get(messageId)!.text;
   }
 
-  snippetOf(messageId: number): string {
+  snippetOf(messageId: number): Snippet {
     return snippetOf(this.textOf(messageId), this.#weights);
   }
 
@@ -103,6 +105,7 @@ export class HitReader {
     const { candidate, score, parts } = ranked;
     const { messageId, sessionId, seq } = candidate;
     const { role, name, text, createdAtMs, stepId } = this.#rows.get(messageId)!;
+    const { text: snippet, marks } = this.snippetOf(messageId);
     return {
       messageId,
       sessionId,
@@ -112,7 +115,8 @@ export class HitReader {
       createdAtMs,
       text,
       score,
-      snippet: this.snippetOf(messageId),
+      snippet,
+      marks,
       // A step that a rewind has divided is in the forest without its superseded messages.
       root: candidate.superseded ? null : this.#source.clusterOf(sessionId, stepId),
       neighbors: this.#neighborsOf(messageId),
@@ -131,7 +135,7 @@ export class HitReader {
     const said = ids.flatMap((id) => this.#rows.get(id) ?? []).filter(({ text }) => text.trim() !== "");
     const rows = said.sort((left, right) => left.seq - right.seq);
     const neighbors = rows.map(({ messageId, seq, role, name, text }) => {
-      return { messageId, seq, role, ...(name !== null && { name }), snippet: snippetOf(text, this.#weights) };
+      return { messageId, seq, role, ...(name !== null && { name }), snippet: snippetOf(text, this.#weights).text };
     });
     this.#neighbors.set(messageId, neighbors);
     return neighbors;

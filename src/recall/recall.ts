@@ -182,7 +182,7 @@ export function recallForContext(
     const folded = foldCopies(reader.loaded(first, limit), limit, (id) => reader.textOf(id));
     return folded.map(({ ranked: { candidate, worth } }) => {
       const { messageId } = candidate;
-      return { messageId, worth, snippet: () => reader.snippetOf(messageId) };
+      return { messageId, worth, snippet: () => reader.snippetOf(messageId).text };
     });
   });
 }

@@ -6,11 +6,6 @@ const SNIPPET_CHARS = 240;
 /** The characters that are read of a text without a match. They have room for a snippet and the longest run. */
 const UNMATCHED_CHARS = 1_000;
 
-const MARK = "**";
-
-/** Bold text in Markdown. Its marks would look like those of a match. */
-const BOLD = /(?<![\p{L}\p{N}*])\*\*(?=[^\s*])([^*]{1,500}?)(?<=[^\s*])\*\*(?![\p{L}\p{N}*])/gu;
-
 /** Characters that belong to the preceding character: marks, and the rest of an emoji, a flag or a syllable. */
 const EXTENSION =
   /(?:\u200d|(?<=\u200d)\S|[\p{M}\p{Emoji_Modifier}\u200c\u{e0020}-\u{e007f}\u1160-\u11ff\u0e33\u0eb3]|(?<=(?<!\p{RI})(?:\p{RI}{2})*\p{RI})\p{RI})*/u;
@@ -24,6 +19,15 @@ const TOKEN = /[\p{L}\p{M}\p{N}_$]+(?:[./\\:@-][\p{L}\p{M}\p{N}_$]+)*/gu;
 const UNSPACED =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
 
+/** The first index of a matching word, and the one after its last. They count UTF-16 units, as strings do. */
+export type Mark = readonly [from: number, to: number];
+
+export interface Snippet {
+  text: string;
+  /** The words of the query in it, in order. */
+  marks: readonly Mark[];
+}
+
 interface TextRun {
   start: number;
   end: number;
@@ -31,41 +35,51 @@ interface TextRun {
 }
 
 /**
- * Returns the part of a text that has most of a query's words, on one line. Each word counts once, by its weight. Matching
- * words are marked with `**`, and bold marks of Markdown are removed. An ellipsis stands for text before or after the part.
+ * Returns the part of a text that has most of a query's words, on one line. Each word counts once, by its weight. An ellipsis
+ * stands for text before or after the part.
  *
  * @param weights  The weights of the query's words, by `searchStem`.
- * @param mark  The mark before and after a matching word; "" for none.
  */
-export function snippetOf(text: string, weights: ReadonlyMap<string, number>, mark = MARK): string {
-  const plain = text.replace(BOLD, "$1");
+export function snippetOf(text: string, weights: ReadonlyMap<string, number>): Snippet {
   const indexOf = new Map(Array.from(weights.keys(), (stem, index) => [stem, index]));
-  const runs = runsOf(plain, indexOf);
+  const runs = runsOf(text, indexOf);
   const [first, last] = bestPart(runs, [...weights.values()]);
-  const shown = runs.slice(first, last + 1).map(({ start, end, matches }, index) => {
-    const gap = index > 0 && start > runs[first + index - 1]!.end ? " " : "";
-    const run = plain.slice(start, end);
-    return matches.length > 0 ? `${gap}${marked(run, indexOf, mark)}` : `${gap}${run}`;
-  });
-  return `${first > 0 ? "… " : ""}${shown.join("")}${last < runs.length - 1 ? " …" : ""}`;
+  let shown = first > 0 ? "… " : "";
+  const marks: Mark[] = [];
+  for (let index = first; index <= last; index++) {
+    const { start, end, matches } = runs[index]!;
+    if (index > first && start > runs[index - 1]!.end) shown += " ";
+    const run = text.slice(start, end);
+    if (matches.length > 0)
+      for (const [from, to] of marksIn(run, indexOf)) marks.push([shown.length + from, shown.length + to]);
+    shown += run;
+  }
+  return { text: `${shown}${last < runs.length - 1 ? " …" : ""}`, marks };
 }
 
-/** Marks the words and identifiers that match. In scripts without spaces, marks only the matching letters. */
-function marked(run: string, indexOf: ReadonlyMap<string, number>, mark: string): string {
-  return run.replace(TOKEN, (token) => {
+/** Yields the words and identifiers that match. In scripts without spaces, yields only the matching letters. */
+function* marksIn(run: string, indexOf: ReadonlyMap<string, number>): Generator<Mark> {
+  for (const { 0: token, index } of run.matchAll(TOKEN)) {
     const matching = searchWords(token).filter((word) => indexOf.has(searchStem(word)));
-    if (matching.length === 0) return token;
+    if (matching.length === 0) continue;
     const compared = searchable(token);
-    if (!UNSPACED.test(token) || compared.length !== token.length) return `${mark}${token}${mark}`;
+    if (!UNSPACED.test(token) || compared.length !== token.length) {
+      yield [index, index + token.length];
+      continue;
+    }
     const isMarked = new Array<boolean>(token.length).fill(false);
     for (const word of matching) {
       for (let at = compared.indexOf(word); at >= 0; at = compared.indexOf(word, at + 1)) {
         isMarked.fill(true, at, at + word.length);
       }
     }
-    const isEdge = (at: number): boolean => (isMarked[at - 1] ?? false) !== (isMarked[at] ?? false);
-    return `${Array.from(token.split(""), (unit, at) => (isEdge(at) ? mark : "") + unit).join("")}${isEdge(token.length) ? mark : ""}`;
-  });
+    for (let from = isMarked.indexOf(true); from >= 0; ) {
+      const next = isMarked.indexOf(false, from);
+      const to = next < 0 ? token.length : next;
+      yield [index + from, index + to];
+      from = isMarked.indexOf(true, to);
+    }
+  }
 }
 
 /** Returns the runs of a text. If nothing matches, returns only the first, which a snippet may show. */

@@ -114,7 +114,7 @@ export function hitsPage(
   const room = { ...budget, tokensMax: budget.tokensMax - FRAME_TOKENS };
   const itemOf = (hit: RecallHit): PageItem<HitItem> => {
     const { messageId, sessionId, seq, role, root, text } = hit;
-    const shown = text.length <= HIT_CHARS_MAX ? text : hit.snippet.replaceAll("**", "");
+    const shown = text.length <= HIT_CHARS_MAX ? text : hit.snippet;
     const about = aboutMessage({ ...hit, id: messageId });
     const name = titles.get(sessionId);
     const title = name && titleShown(name);

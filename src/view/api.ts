@@ -163,7 +163,7 @@ export interface SearchAnswer {
   sql: string;
 }
 
-/** A hit without its whole text: `snippet` has the words of the query between `**`. */
+/** A hit without its whole text. */
 export interface SearchHit extends Omit<RecallHit, "text" | "parts" | "corrections" | "phrasesMissing"> {
   sessionTitle: string | null;
   project: string | null;

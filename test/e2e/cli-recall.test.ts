@@ -32,7 +32,7 @@ test("returns hits with their seq, their neighbors and, in the forest, a handle 
     messageId: 122,
     sessionId: "harbor-log",
     role: "assistant",
-    snippet: "The **Fresnel** lens, because the **tower** is low.",
+    snippet: "The Fresnel lens, because the tower is low.",
     root: expect.stringMatching(/^cluster:121@\d+$/),
     neighbors: [{ seq: 0 }, { seq: 2 }],
   });

@@ -39,8 +39,6 @@ interface RecallFlags {
   hub?: boolean;
 }
 
-const MARKED = /\*\*(?=\S)(.+?)(?<=\S)\*\*/gsu;
-
 const COPIES_MAX = 5;
 
 const DETAILS_WIDTH_MIN = 20;
@@ -155,10 +153,8 @@ export function* hitLines(
   const { width } = terminal;
   const isPipe = width === undefined;
   const dim = (text: string): string => terminal.style("dim", text);
-  // Words of neighbors are not marked, because only the hit matched.
   const neighborLine = (neighbor: RecallHit["neighbors"][number]): string => {
-    const words = neighbor.snippet.replace(MARKED, "$1");
-    const line = oneLine(`  ${neighbor.name ?? neighbor.role}: ${words}`);
+    const line = oneLine(`  ${neighbor.name ?? neighbor.role}: ${neighbor.snippet}`);
     return dim(isPipe ? line : cutToWidth(line, width));
   };
   const place = [`session ${oneLine(idOf(sessionId))}`, oneLine(name ?? "")].filter(Boolean);
@@ -168,11 +164,7 @@ export function* hitLines(
   const room = isPipe ? Number.POSITIVE_INFINITY : Math.max(DETAILS_WIDTH_MIN, width - displayWidth(who));
   yield `${speaker(hit, terminal)}  ${dim(isPipe ? details : cutToWidth(details, room))}`;
   yield* neighbors.filter((neighbor) => neighbor.seq < seq).map(neighborLine);
-  const snippet = oneLine(hit.snippet).replace(MARKED, (marked, words: string) => {
-    const bold = terminal.style("bold", words);
-    return bold === words ? marked : bold;
-  });
-  yield wrapped(snippet, width);
+  yield wrapped(markedSnippet(hit, terminal), width);
   yield* neighbors.filter((neighbor) => neighbor.seq > seq).map(neighborLine);
   if (copies.length > 0) {
     const named = copies
@@ -186,4 +178,13 @@ export function* hitLines(
     yield dim(`score ${score.toFixed(3)} = ${sum.join(" + ").replaceAll("+ -", "- ")}`);
   }
   yield "";
+}
+
+function markedSnippet({ snippet, marks }: RecallHit, terminal: Terminal): string {
+  let [shown, end] = ["", 0];
+  for (const [from, to] of marks) {
+    shown += oneLine(snippet.slice(end, from)) + terminal.style("bold", oneLine(snippet.slice(from, to)));
+    end = to;
+  }
+  return shown + oneLine(snippet.slice(end));
 }

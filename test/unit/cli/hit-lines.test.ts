@@ -13,19 +13,25 @@ const HIT: RecallHit = {
   createdAtMs: 0,
   text: "The lock is advisory.",
   score: 1.25,
-  snippet: "The **lock** is advisory.",
+  snippet: "The lock of test/**/*.ts is advisory.",
+  marks: [[4, 8]],
   root: null,
   neighbors: [
-    { messageId: 7, seq: 6, role: "assistant", snippet: "A **lock**\u001b[2J, says `**kwargs`." },
+    { messageId: 7, seq: 6, role: "assistant", snippet: "A lock\u001b[2J, says `**kwargs`." },
     { messageId: 9, seq: 8, role: "tool", name: "ls", snippet: "ok" },
   ],
   copies: [],
 };
 
-test("a pipe keeps the marks of a hit, and neighbors have none", () => {
+test("a pipe gets the text as it is, without marks", () => {
   const [head, ...lines] = [...hitLines(HIT, plainTerminal(), (id) => id, "The lock")];
   expect(head).toMatch(/^user Ines {2}message:8 · 19(69|70)-\S+ \S+ · session s · The lock$/);
-  expect(lines).toEqual(["  assistant: A lock␛[2J, says `**kwargs`.", "The **lock** is advisory.", "  ls: ok", ""]);
+  expect(lines).toEqual([
+    "  assistant: A lock␛[2J, says `**kwargs`.",
+    "The lock of test/**/*.ts is advisory.",
+    "  ls: ok",
+    "",
+  ]);
 });
 
 test("marks become bold on a terminal with colors", () => {
@@ -33,7 +39,7 @@ test("marks become bold on a terminal with colors", () => {
   const terminal = new Terminal(stdout, new FakeStream(), {});
   for (const line of hitLines(HIT, terminal)) terminal.print(line);
   const lines = stdout.text.split("\n");
-  expect(lines[2]).toBe("The \u001b[1mlock\u001b[22m is advisory.");
+  expect(lines[2]).toBe("The \u001b[1mlock\u001b[22m of test/**/*.ts is advisory.");
   expect(lines[3]).toBe("\u001b[2m  ls: ok\u001b[22m");
 });
 

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import { Terminal } from "../../../src/cli/terminal.ts";
 import { wrapped } from "../../../src/cli/wrap.ts";
+import { FakeStream } from "../../support/fake-terminal.ts";
 
 test("lines are broken between words, and nothing but blanks is lost", () => {
   expect(wrapped("the lamp of the north light", 12)).toBe("the lamp of\nthe north\nlight");
@@ -13,7 +15,7 @@ test("a longer word stays whole, and a pipe gets the text as it is", () => {
 });
 
 test("styles take no room", () => {
-  expect(wrapped("the \x1b[1mlamp\x1b[22m of the north light", 12)).toBe(
-    "the \x1b[1mlamp\x1b[22m of\nthe north\nlight",
-  );
+  const terminal = new Terminal(new FakeStream({ isTTY: true }), new FakeStream(), { FORCE_COLOR: "1" });
+  const bold = (text: string): string => terminal.style("bold", text);
+  expect(wrapped(`the ${bold("lamp")} of the north light`, 12)).toBe(`the ${bold("lamp")} of\nthe north\nlight`);
 });

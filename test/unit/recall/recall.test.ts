@@ -52,16 +52,21 @@ describe("a hit", () => {
       createdAtMs: expect.any(Number),
       text: "The Fresnel lens of the second order, because the tower is low.",
       score: expect.any(Number),
-      snippet: "The **Fresnel** **lens** of the second **order**, because the tower is low.",
+      snippet: "The Fresnel lens of the second order, because the tower is low.",
+      marks: [
+        [4, 11],
+        [12, 16],
+        [31, 36],
+      ],
       root: null,
       neighbors: [
         {
           messageId: 1,
           seq: 0,
           role: "user",
-          snippet: "Which **lens** did we choose for the lighthouse?",
+          snippet: "Which lens did we choose for the lighthouse?",
         },
-        { messageId: 3, seq: 2, role: "user", name: "Ines", snippet: "**Order** it from the glass works." },
+        { messageId: 3, seq: 2, role: "user", name: "Ines", snippet: "Order it from the glass works." },
       ],
       copies: [],
     });

@@ -1,12 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { searchStem, searchWords } from "../../../src/models/search-words.ts";
-import { snippetOf } from "../../../src/recall/snippet.ts";
+import { type Snippet, snippetOf } from "../../../src/recall/snippet.ts";
 import { nastyText } from "../../support/message-arbitraries.ts";
 
-/** The snippet for a query whose words weigh the same. */
+/** The snippet for a query whose words weigh the same, with its marks as `**`. */
 function snippet(text: string, query: string): string {
-  return snippetOf(text, new Map(searchWords(query).map((word) => [searchStem(word), 1])));
+  return withMarks(snippetOf(text, new Map(searchWords(query).map((word) => [searchStem(word), 1]))));
+}
+
+function withMarks({ text, marks }: Snippet): string {
+  const edges = new Set(marks.flat());
+  return Array.from({ length: text.length + 1 }, (_, at) => (edges.has(at) ? "**" : "") + text.charAt(at)).join("");
 }
 
 const filler = (count: number, word = "ash"): string => Array(count).fill(word).join(" ");
@@ -41,8 +46,8 @@ describe("which stretch", () => {
       ["lock", 1],
       ["region", 1.1],
     ]);
-    expect(snippetOf(text, weights)).toContain("**region**");
-    expect(snippetOf(text, new Map([...weights, ["lock", 1.2]]))).toMatch(/^\*\*lock\*\* ash/);
+    expect(withMarks(snippetOf(text, weights))).toContain("**region**");
+    expect(withMarks(snippetOf(text, new Map([...weights, ["lock", 1.2]])))).toMatch(/^\*\*lock\*\* ash/);
   });
 
   test("is the first of equals", () => {
@@ -87,10 +92,9 @@ describe("marks", () => {
     expect(snippet("使用lock文件", "lock")).toBe("使用**lock**文件");
   });
 
-  test("are the only ones: bold of Markdown is taken away", () => {
-    expect(snippet("**Decision:** the **lock** file, 2**3 and **kwargs", "lock")).toBe(
-      "Decision: the **lock** file, 2**3 and **kwargs",
-    );
+  test("are positions, so that asterisks of the text stay what they are", () => {
+    const text = "**Decision:** test/**/*.ts, 2**3, and the **lock** file";
+    expect(snippetOf(text, new Map([["lock", 1]]))).toEqual({ text, marks: [[44, 48]] });
   });
 
   test("may be many", () => {

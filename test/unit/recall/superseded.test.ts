@@ -35,8 +35,8 @@ test("superseded messages are found only if they are asked for, and say whose th
   const hits = await store.recall("lighthouse of Bergen", { superseded: true });
   expect(hits[0]).toMatchObject({
     ...{ sessionId: "harbor", seq: 1, role: "assistant", root: null, superseded: true },
-    snippet: "The ships go to the **lighthouse** of **Bergen**.",
-    neighbors: [{ snippet: "Which **lighthouse** of the harbor?" }],
+    snippet: "The ships go to the lighthouse of Bergen.",
+    neighbors: [{ snippet: "Which lighthouse of the harbor?" }],
   });
   expect(hits).toHaveLength(3);
 });

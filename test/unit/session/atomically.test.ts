@@ -127,7 +127,7 @@ describe("work that throws", () => {
     store.session("s").append(user("the quarterly invoice"));
     expect(await store.recall('"zebra migration"', { limit: 3 })).toEqual([]);
     const [hit] = await store.recall("quarterly invoice", { limit: 1 });
-    expect(hit).toMatchObject({ seq: 20, snippet: "the **quarterly** **invoice**" });
+    expect(hit).toMatchObject({ seq: 20, snippet: "the quarterly invoice" });
     await store.upkeep();
     expect(store.verify()).toMatchObject({ ok: true, problems: [] });
   });

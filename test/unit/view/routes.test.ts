@@ -107,7 +107,8 @@ test("search finds what is typed, says where, and explains its scores", async ()
   const { hits } = await view.get("/api/search", { q: "thermometer oven 3", explain: 1, limit: 3 });
   expect(hits).toHaveLength(3);
   expect(hits[0]).toMatchObject({ sessionId: "s", sessionTitle: "Bread s", project: "bakery" });
-  expect(hits[0]!.snippet).toContain("**thermometer**");
+  const { snippet, marks } = hits[0]!;
+  expect(marks.map(([from, to]) => snippet.slice(from, to))).toContain("thermometer");
   expect(hits[0]!.parts).toMatchObject({ words: expect.any(Number) });
   expect((await view.get("/api/search", { q: "thermometer", session: "t" })).hits).toHaveLength(1);
   expect((await view.get("/api/search", { q: "thermometer", source: "codex" })).hits).toEqual([]);

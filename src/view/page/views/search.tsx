@@ -1,3 +1,4 @@
+import { Fragment } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { SearchHit, SearchRequest } from "../../api.ts";
 import { useGet } from "../client.ts";
@@ -148,7 +149,7 @@ function Hit({ hit, best }: { hit: SearchHit; best: number }) {
           </span>
         </span>
         <span class="snippet" dir="auto">
-          <Marked text={hit.snippet} />
+          <Marked {...hit} />
         </span>
         {hit.copies.length > 0 && (
           <span class="muted small">
@@ -190,13 +191,17 @@ function Parts({ parts, score, best }: { parts: NonNullable<SearchHit["parts"]>;
   );
 }
 
-/** A snippet, whose words between `**` are marked. */
-function Marked({ text }: { text: string }) {
+function Marked({ snippet, marks }: Pick<SearchHit, "snippet" | "marks">) {
+  const end = marks.at(-1)?.[1] ?? 0;
   return (
     <>
-      {visible(text)
-        .split("**")
-        .map((piece, index) => (index % 2 === 1 ? <mark key={index}>{piece}</mark> : piece))}
+      {marks.map(([from, to], index) => (
+        <Fragment key={from}>
+          {visible(snippet.slice(marks[index - 1]?.[1] ?? 0, from))}
+          <mark>{visible(snippet.slice(from, to))}</mark>
+        </Fragment>
+      ))}
+      {visible(snippet.slice(end))}
     </>
   );
 }
