@@ -25,6 +25,8 @@ const ASKING_WORDS = `
   different various aspect step approach total exactly currently recently previously throughout
 `;
 
+const QUESTION = /[?？؟]["'”’)\]*_`]*\s*$/;
+
 const askingStems = once(() => new Set(ASKING_WORDS.trim().split(/\s+/).map(searchStem)));
 
 export interface Query {
@@ -45,9 +47,14 @@ export interface QueryWord {
   typed?: string;
 }
 
+/** Returns true if a text ends with a question mark, or with one in quotes or brackets. */
+export function isQuestion(text: string): boolean {
+  return QUESTION.test(text);
+}
+
 /** Returns true if a question has quotes, such as a question about a title. Its answer need not have the title. */
 export function isQuotingQuestion({ text, phrases }: Query): boolean {
-  return phrases.length > 0 && /[?？؟]\s*$/.test(text) && !isQuotation(text);
+  return phrases.length > 0 && isQuestion(text) && !isQuotation(text);
 }
 
 /** Parses a query. Only pairs of double quotes are operators. @throws {StoreError} `QUERY_EMPTY` for a text of white space. */

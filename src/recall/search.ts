@@ -12,7 +12,7 @@ import { byMeaning } from "./meaning.ts";
 import { raiseNumbered } from "./numbered-names.ts";
 import { rankPeople } from "./people.ts";
 import type { TextHit } from "./postings.ts";
-import { askingWeight, isQuotingQuestion, type Query } from "./query.ts";
+import { askingWeight, isQuestion, isQuotingQuestion, type Query } from "./query.ts";
 import type { QueryVector } from "./query-vector.ts";
 import { isQuotation } from "./quotation.ts";
 import {
@@ -30,6 +30,10 @@ import type { VectorSource } from "./vector-source.ts";
 /** At most RANKED_MAX messages are ranked for their words. The neighbors of the first SURROUNDED_MAX are ranked too. */
 const RANKED_MAX = 500;
 const SURROUNDED_MAX = 150;
+
+/** At most this many of the best messages are examined for being the question itself, with this many messages after each. */
+const ASKING_MAX = 20;
+const ASKING_RADIUS = 4;
 
 /** A text, or a text and its vector from the store's embedder. */
 export type RecallQuery = string | { text: string; embedding?: Float32Array | readonly number[] };
@@ -129,7 +133,8 @@ export function nominate(
   }
   const factors = terms.map(({ stem }) => askingWeight(stem));
   const found = new Map(hits.map(({ messageId, scores }) => [messageId, scores]));
-  const excluded = new Set(shownIds && [...shownIds, ...repetitionsOf(source, query, hits)]);
+  const repetitions = shownIds === undefined ? [] : repetitionsOf(source, query, hits);
+  const excluded = new Set([...(shownIds ?? []), ...repetitions, ...askingOf(source, query, hits)]);
   for (const id of excluded) found.delete(id);
   // The neighbor of a hit may be the answer, even if it shares no word with the question.
   const first = [...found.keys()].slice(0, SURROUNDED_MAX);
@@ -168,6 +173,24 @@ function repetitionsOf(source: Source, { text: asked }: Query, hits: readonly Te
   const holdingAll = hits.filter(({ scores }) => scores.every((score) => score > 0)).map(({ messageId }) => messageId);
   const copies = source.texts(holdingAll).filter(({ text }) => text.trim() === asked.trim());
   return copies.map(({ messageId }) => messageId);
+}
+
+/**
+ * Returns the users' questions that have all words of a question, and that nobody has answered yet: only calls and results follow
+ * them. One of them is why somebody searches, so it is no evidence.
+ */
+function askingOf(source: Source, { text, phrases }: Query, hits: readonly TextHit[]): number[] {
+  if (!isQuestion(text) || phrases.length > 0) return [];
+  const holdingAll = hits.filter(({ scores }) => scores.every((score) => score > 0)).slice(0, ASKING_MAX);
+  const rows = source.rows(holdingAll.map(({ messageId }) => messageId)).filter(({ role }) => role === "user");
+  const texts = source.textsOf(rows.map(({ messageId }) => messageId));
+  return rows
+    .filter(({ messageId, seq }) => {
+      if (!isQuestion(texts.get(messageId) ?? "")) return false;
+      const near = source.rows(source.around([messageId], ASKING_RADIUS));
+      return near.every((row) => row.seq <= seq || row.role === "tool" || row.isCall);
+    })
+    .map(({ messageId }) => messageId);
 }
 
 /** The rankings by words of all messages, and of people's messages. */

@@ -1,13 +1,12 @@
 import type { RecallHit } from "../recall/hits.ts";
+import { isQuestion } from "../recall/query.ts";
 import type { Store } from "./store.ts";
-
-const QUESTION = /[?？؟]["'”’)\]*_`]*\s*$/;
 
 /** Returns the hits with each answer directly before the user's question that it answers: a reader wants the answer first. */
 export function answersFirst(store: Store, hits: readonly RecallHit[]): RecallHit[] {
   const ordered = [...hits];
   for (const question of hits) {
-    if (question.role !== "user" || !QUESTION.test(question.text)) continue;
+    if (question.role !== "user" || !isQuestion(question.text)) continue;
     const at = ordered.indexOf(question);
     const answerAt = ordered.findIndex((hit, index) => index > at && isAnswer(store, question, hit));
     if (answerAt === -1) continue;

@@ -149,6 +149,23 @@ describe("what is found", () => {
     expect(placesOf(await store.recall('"fresnel lens" … "second order", '))).toEqual(["lights 1"]);
   });
 
+  test("is never the turn that asks, with or without its calls, until it is answered", async () => {
+    const store = harbor();
+    const asking = store.session("asking", { project: "harbor" });
+    const seqsIn = async (query: string) =>
+      (await store.recall(query)).filter(({ sessionId }) => sessionId === "asking").map(({ seq }) => seq);
+    asking.append(user("Which glass works makes the Fresnel lens, and where?"));
+    expect(await seqsIn("which works makes the fresnel lens?")).toEqual([]);
+    asking.append(calls(["c1"]));
+    expect(await seqsIn("which works makes the fresnel lens?")).not.toContain(0);
+    // Other questions find it, and so do words.
+    expect(await seqsIn("what lens could the oven have?")).toContain(0);
+    expect(await seqsIn("fresnel lens works")).toContain(0);
+    asking.append(results(["c1"], "works.csv"));
+    asking.append(assistant("Leith makes it."));
+    expect(await seqsIn("which works makes the fresnel lens?")).toContain(0);
+  });
+
   test("is of the scope also when a phrase is searched as words, and may be none", async () => {
     const store = harbor();
     const scope = { project: "village" };
