@@ -3,7 +3,7 @@ import { ROLES } from "../core/message-words.ts";
 import type { LocalEmbedder } from "../models/embedder.ts";
 import { searchStem } from "../models/search-words.ts";
 import { saturate } from "../recall/bm25.ts";
-import { holdsPhrases, type RunWords } from "../recall/phrase.ts";
+import { holdsLetters, holdsPhrases, type Phrase, type RunWords } from "../recall/phrase.ts";
 import type { Query } from "../recall/query.ts";
 import { affordable, POSTINGS_MAX, POSTINGS_MAX_AMONG, type QueryTerm, rarest } from "../recall/query-terms.ts";
 import type { Found, FoundTerm, Lookup, Source } from "../recall/source.ts";
@@ -193,6 +193,16 @@ export class HubSource implements Source {
     };
   }
 
+  holdingLetters(phrases: readonly Phrase[], scope: SearchScope, limit: number): number[] {
+    const entries = this.#segments.flatMap((loaded) => {
+      const there = loaded.segment.messages.filter((message) => this.#removed.isThere(loaded, message));
+      return there.map((message) => this.#idOf({ loaded, message }));
+    });
+    const texts = this.#searchTexts(this.#newestOf([...new Set(entries)], scope));
+    const holding = [...texts].filter(([, text]) => holdsLetters(text, phrases));
+    return holding.map(([id]) => id).slice(0, limit);
+  }
+
   inScope(ids: readonly number[], { roles, partTypes, sinceMs, untilMs }: SearchScope): number[] {
     if (partTypes !== undefined) throw notOnHub("partTypes", partTypes);
     return ids.filter((id) => {
@@ -358,17 +368,23 @@ export class HubSource implements Source {
       runs.length > 0
         ? intersection(runs.map(holdingRun))
         : new Set(terms.flatMap(({ stem }) => this.#postingsOf(stem).map((entry) => this.#idOf(entry))));
-    const ids = this.inScope([...found], scope)
+    const texts = this.#searchTexts(this.#newestOf([...found], scope));
+    return new Set([...texts].filter(([, text]) => holdsPhrases(text, phrases)).map(([id]) => id));
+  }
+
+  #newestOf(ids: readonly number[], scope: SearchScope): number[] {
+    return this.inScope(ids, scope)
       .sort((left, right) => right - left)
       .slice(0, COMPARED_MAX);
-    const texts = this.textsOf(ids);
-    return new Set(
-      ids.filter((id) => {
-        const { name } = this.#entries.get(id)!.message;
-        const text = texts.get(id)!;
-        return holdsPhrases(name === null ? text : `${name}\n${text}`, phrases);
-      }),
-    );
+  }
+
+  /** Returns the texts as they are searched, with the names of their speakers. */
+  #searchTexts(ids: readonly number[]): Map<number, string> {
+    const named = Array.from(this.textsOf(ids), ([id, text]): [number, string] => {
+      const { name } = this.#entries.get(id)!.message;
+      return [id, name === null ? text : `${name}\n${text}`];
+    });
+    return new Map(named);
   }
 
   #stemsFrom(beginning: string): string[] {

@@ -19,8 +19,7 @@ const CORRECTED_WEIGHT = 0.5;
  *
  * A word that no message has is searched as the nearest word that some message has (corrections.ts), with less weight.
  *
- * A phrase must be in a hit as whole words (phrase.ts). A phrase of stop words alone finds nothing, unless the query also has
- * other words.
+ * A phrase must be in a hit as whole words (phrase.ts). If it is in none, the letters of the newest messages are compared.
  *
  * @param limit  Most messages, from 1.
  * @returns the hits, and the searched words in the order of each hit's `scores`.
@@ -31,7 +30,7 @@ export function searchFullText(
   scope: SearchScope,
   limit: number,
 ): { terms: { stem: string; weight: number; typed?: string }[]; hits: TextHit[] } {
-  if (query.words.length === 0) return { terms: [], hits: [] };
+  if (query.words.length === 0) return { terms: [], hits: lettersOnly(source, query, scope, limit, 0) };
   const lookup = source.lookUp(query, scope);
   const unknown = new Set(lookup.terms.filter(({ messageCount }) => messageCount === 0).map(({ stem }) => stem));
   const words = corrected(query.words, (stem) => unknown.has(stem), lookup);
@@ -41,14 +40,28 @@ export function searchFullText(
     return (typed === undefined ? 1 : CORRECTED_WEIGHT) * Math.sqrt(count) * idfOf(holderCount, messageCount);
   });
   const postings = terms.map(({ postings }) => postings);
+  const hits = bestInScope(source, bestHits(postings, weights, 2 * limit), scope, limit);
   return {
     terms: terms.map(({ term: { stem, typed } }, index) => ({
       stem,
       weight: weights[index]!,
       ...(typed !== undefined && { typed }),
     })),
-    hits: bestInScope(source, bestHits(postings, weights, 2 * limit), scope, limit),
+    hits: hits.length > 0 ? hits : lettersOnly(source, query, scope, limit, terms.length),
   };
+}
+
+/** Finds the messages that hold the query's phrases as signs, such as `=>`, or within words, such as a part of a hash. */
+function lettersOnly(
+  source: Source,
+  { phrases }: Query,
+  scope: SearchScope,
+  limit: number,
+  wordCount: number,
+): TextHit[] {
+  if (phrases.length === 0) return [];
+  const ids = source.holdingLetters(phrases, scope, limit);
+  return ids.map((messageId) => ({ messageId, score: 0, scores: new Array<number>(wordCount).fill(0) }));
 }
 
 /** Returns the best hits in a scope. All hits are already known to be of the scope's sessions. */

@@ -49,6 +49,12 @@ export function holdsPhrases(text: string, phrases: readonly Phrase[]): boolean 
   return phrases.every((phrase) => holds(named, compared, phrase));
 }
 
+/** Returns true if a text holds every phrase letter by letter, also within words. */
+export function holdsLetters(text: string, phrases: readonly Phrase[]): boolean {
+  const compared = asCompared(text);
+  return phrases.every((phrase) => compared.includes(phrase.compared));
+}
+
 export function asCompared(text: string): string {
   return onOneLine(text).toLowerCase();
 }

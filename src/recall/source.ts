@@ -1,5 +1,6 @@
 import type { EvidenceRow, TextRow } from "../store/evidence.ts";
 import type { SearchScope } from "../store/search-scope.ts";
+import type { Phrase } from "./phrase.ts";
 import type { Postings } from "./postings.ts";
 import type { Query } from "./query.ts";
 import type { QueryTerm } from "./query-terms.ts";
@@ -11,6 +12,8 @@ import type { QueryTerm } from "./query-terms.ts";
 export interface Source {
   /** Looks up the words of a query among the messages of a scope's sessions. */
   lookUp(query: Query, scope: SearchScope): Lookup;
+  /** Returns the messages of a scope that hold phrases letter by letter, newest first. Older messages may be left out. */
+  holdingLetters(phrases: readonly Phrase[], scope: SearchScope, limit: number): number[];
   /** Returns the given messages that have a scope's roles, parts and times, in the given order. Their sessions are not checked. */
   inScope(ids: readonly number[], scope: SearchScope): number[];
   /** Returns these messages, and those at most `radius` seqs before or after one of them. */

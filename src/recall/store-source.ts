@@ -5,7 +5,7 @@ import type { Repositories } from "../store/repositories.ts";
 import { type SearchScope, withinSessions } from "../store/search-scope.ts";
 import { idfOf, saturate } from "./bm25.ts";
 import { countStems, postingsIn } from "./counted-messages.ts";
-import { expressionOf, holdsPhrases } from "./phrase.ts";
+import { expressionOf, holdsLetters, holdsPhrases } from "./phrase.ts";
 import type { Postings } from "./postings.ts";
 import type { Query } from "./query.ts";
 import { affordable, POSTINGS_MAX, POSTINGS_MAX_AMONG, rarest } from "./query-terms.ts";
@@ -14,6 +14,9 @@ import { countTail, scanTail, type Tail, type TailTerm, tailCountsOf } from "./t
 
 /** At most this many messages, newest first, are checked for the phrases of a query. A check takes 5 µs. */
 const COMPARED_MAX = 20_000;
+
+/** At most this many messages, newest first, are read for a phrase that the index cannot find. Reading one takes 10 µs. */
+const LETTERS_MAX = 50_000;
 
 /** If words are too common to look up, a scope of at most this many messages is read whole, at 50 to 100 µs each. */
 const READ_MAX = 300;
@@ -35,6 +38,14 @@ export function storeSource({ fullText, evidence, unions }: Repositories, scope:
   const forkId = scope.shared !== undefined && scope.sessionIds?.length === 1 ? scope.sessionIds[0] : undefined;
   return {
     lookUp: (query, scope) => lookUp(fullText, query, scope),
+    holdingLetters: (phrases, scope, limit) => {
+      const ids: number[] = [];
+      for (const [id, text] of fullText.newest(scope, LETTERS_MAX)) {
+        if (holdsLetters(text, phrases)) ids.push(id);
+        if (ids.length === limit) break;
+      }
+      return ids;
+    },
     inScope: (ids, scope) => fullText.inScope(ids, withinSessions(scope)),
     around: (ids, radius) =>
       forkId === undefined ? evidence.around(ids, radius) : evidence.aroundIn(forkId, ids, radius),

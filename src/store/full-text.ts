@@ -270,6 +270,15 @@ export class FullTextRepository extends Repository {
     ).iterate(expression, ...values, limit);
   }
 
+  /** Yields the id and text of the messages of a scope, newest first. */
+  newest(scope: SearchScope, limit: number): IterableIterator<[number, string]> {
+    const { sql, values } = scopeCondition(scope);
+    return this.#scopedStatement<[number, string]>(
+      `SELECT m.id, ${SEARCH_TEXT} FROM messages m
+       WHERE ${IS_ON_PATH} ${sql === "" ? "" : `AND ${sql}`} ORDER BY m.id DESC LIMIT ?`,
+    ).iterate(...values, limit);
+  }
+
   /** Returns the given messages that are in a scope, in the given order. Missing ones are kept: whoever reads them notices. */
   inScope(ids: readonly number[], scope: SearchScope): number[] {
     const { sql, values } = scopeCondition(scope);

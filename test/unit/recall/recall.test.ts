@@ -166,6 +166,31 @@ describe("what is found", () => {
     expect(await seqsIn("which works makes the fresnel lens?")).toContain(0);
   });
 
+  test.each(["C++", "=>", "-v", "🚀", "9f86d081", "is it", "50%", ":8080", "&& b", "$HOME"])(
+    "is what a quoted %j stands in, letter by letter, indexed or not",
+    async (phrase) => {
+      const store = temporaryStore();
+      const session = store.session("signs");
+      const texts = [
+        "C++ segfaults",
+        "f = () => 1",
+        "run -v",
+        "🚀 launched",
+        "sha 9f86d081884c7d65",
+        "what is it",
+        "ratio 50%",
+      ];
+      for (const text of [...texts, "port :8080 is taken", "if (a && b)", "$HOME/lamp.toml"])
+        session.append(user(text));
+      for (const prepare of [() => {}, () => indexAll(store)]) {
+        prepare();
+        const hits = await store.recall(`"${phrase}"`);
+        expect(hits.map(({ text }) => text.includes(phrase))).toEqual([true]);
+        expect(await store.recall(`"${phrase}"`, { roles: ["assistant"] })).toEqual([]);
+      }
+    },
+  );
+
   test("is of the scope also when a phrase is searched as words, and may be none", async () => {
     const store = harbor();
     const scope = { project: "village" };
