@@ -6,6 +6,7 @@ import { HubConnection } from "../../src/hub/connection.ts";
 import { type Hub, openHub } from "../../src/hub/index.ts";
 import { type Embedder, type MessageInput, openStore, type Store } from "../../src/index.ts";
 import { encodeVector } from "../../src/vector/codec.ts";
+import { runs, seenIn } from "../support/effort.ts";
 import { asRole, hasVector, run, testDatabase } from "../support/hub.ts";
 import { letterEmbedder, remoteLetters, renamedEmbedder } from "../support/other-embedders.ts";
 import { inFolderAsync } from "../support/temporary-store.ts";
@@ -82,10 +83,10 @@ describe.skipIf(!HAS_PGVECTOR)("with pgvector", () => {
           store.close();
         });
       }),
-      { numRuns: 4 },
+      { numRuns: runs(4) },
     );
     await hub.close();
-    expect(hitCount).toBeGreaterThan(100);
+    expect(hitCount).toBeGreaterThan(seenIn(100));
   });
 
   test("a message that shares no word with the query is found among more than are compared one by one", async () => {

@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { decodeRows } from "../../src/hub/rows.ts";
 import { type Store, StoreError } from "../../src/index.ts";
 import type { FactRow } from "../../src/store/fact-rows.ts";
+import { runs, seenIn } from "../support/effort.ts";
 import { connected, readyDatabase } from "../support/hub.ts";
 import { openedHubOf } from "../support/hub-stores.ts";
 import { calls, results, talk, user } from "../support/said.ts";
@@ -137,10 +138,10 @@ test("a value of any kind in any column is refused or taken whole", { timeout: 4
     fc.asyncProperty(fc.constantFrom(...kinds), fc.nat(), fc.nat(), fc.constantFrom(...EVIL), (kind, row, at, value) =>
       altered(kind, row, (names) => names[at % names.length]!, value),
     ),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
-  expect(outcomes.get("ROWS_INVALID")).toBeGreaterThan(80);
-  expect(outcomes.get("taken")).toBeGreaterThan(5);
+  expect(outcomes.get("ROWS_INVALID")).toBeGreaterThan(seenIn(80));
+  expect(outcomes.get("taken")).toBeGreaterThan(seenIn(5));
 });
 
 /** A session with rows of every kind. */

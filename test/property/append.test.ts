@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { messageSchemas, parseMessage } from "../../src/core/message.ts";
 import { firstIssue } from "../../src/core/schema.ts";
 import type { MessageInput } from "../../src/index.ts";
+import { runs, seenIn } from "../support/effort.ts";
 import { nastyMessage } from "../support/message-arbitraries.ts";
 import { openedStore, temporaryPath } from "../support/temporary-store.ts";
 
@@ -72,11 +73,11 @@ test("append takes what the schema takes, gives it back, and writes nothing of w
       });
       seen.taken += 1;
     }),
-    { numRuns: 400 },
+    { numRuns: runs(400) },
   );
   reader.close();
   expect(session.messages()).toHaveLength(seen.taken);
   expect(store.verify()).toMatchObject({ ok: true, messageCount: seen.taken });
-  expect(Math.min(seen.taken, seen.ofSchema)).toBeGreaterThan(80);
-  expect(seen.ofRules).toBeGreaterThan(10);
+  expect(Math.min(seen.taken, seen.ofSchema)).toBeGreaterThan(seenIn(80));
+  expect(seen.ofRules).toBeGreaterThan(seenIn(10));
 }, 60_000);

@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { importFiles } from "../../src/imports/import-files.ts";
 import type { Store } from "../../src/index.ts";
 import { openStore } from "../../src/index.ts";
+import { runs, seenIn } from "../support/effort.ts";
 import { temporaryFolder } from "../support/temporary-store.ts";
 
 /** A conversation in a format with ids and names of its own, and in one where both come from the place in the file. */
@@ -88,9 +89,9 @@ test("no import brings back what was forgotten", async () => {
         store.close();
       }
     }),
-    { numRuns: 40 },
+    { numRuns: runs(40) },
   );
-  expect(seen.leftOut).toBeGreaterThan(50);
-  expect(seen.forgotten).toBeGreaterThan(50);
-  expect(seen.added).toBeGreaterThan(150);
+  expect(seen.leftOut).toBeGreaterThan(seenIn(50));
+  expect(seen.forgotten).toBeGreaterThan(seenIn(50));
+  expect(seen.added).toBeGreaterThan(seenIn(150));
 });

@@ -27,6 +27,7 @@ import {
   opencodeFileOf,
 } from "../support/agent-files.ts";
 import { anthropicConversations } from "../support/anthropic-messages.ts";
+import { runs, seenIn } from "../support/effort.ts";
 import { geminiConversations } from "../support/gemini-contents.ts";
 import { llxprtConversations } from "../support/llxprt-contents.ts";
 import { openaiConversations } from "../support/openai-messages.ts";
@@ -169,9 +170,9 @@ describe("our messages come back from a file of", () => {
         expect(compared(stored.map(plain))).toEqual(compared(messages.map(plain)));
         sizeMax = Math.max(sizeMax, stored.length);
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     );
-    expect(sizeMax).toBeGreaterThan(8);
+    expect(sizeMax).toBeGreaterThan(seenIn(8));
   });
 });
 
@@ -232,9 +233,9 @@ describe("a context of an imported session gives back what was said by", () => {
         expect(back(context)).toEqual(told === undefined ? conversation : told(conversation as never));
         sizeMax = Math.max(sizeMax, context.length);
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     );
-    expect(sizeMax).toBeGreaterThan(5);
+    expect(sizeMax).toBeGreaterThan(seenIn(5));
   });
 });
 

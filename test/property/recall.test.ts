@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Message, type MessageInput, openStore, type RecallOptions, StoreError } from "../../src/index.ts";
 import { searchStem, searchWords } from "../../src/models/search-words.ts";
+import { runs, seenIn } from "../support/effort.ts";
 import { nastyMessage, nastyText } from "../support/message-arbitraries.ts";
 import { inFolderAsync } from "../support/temporary-store.ts";
 
@@ -112,12 +113,12 @@ test("hits are what a walk over all messages finds, before and after indexing", 
           store.close();
         }),
     ),
-    { numRuns: 40 },
+    { numRuns: runs(40) },
   );
-  expect(seen.hits).toBeGreaterThan(250);
-  expect(seen.copies).toBeGreaterThan(20);
-  expect(seen.beside).toBeGreaterThan(20);
-  expect(seen.narrowed).toBeGreaterThan(4);
+  expect(seen.hits).toBeGreaterThan(seenIn(250));
+  expect(seen.copies).toBeGreaterThan(seenIn(20));
+  expect(seen.beside).toBeGreaterThan(seenIn(20));
+  expect(seen.narrowed).toBeGreaterThan(seenIn(4));
 });
 
 const operators = fc.constantFrom(
@@ -191,14 +192,14 @@ test("any text is answered or refused as empty, and no byte of the files changes
         }
         if (text.length >= 100_000) seen.long += 1;
       }),
-      { numRuns: 120 },
+      { numRuns: runs(120) },
     );
     expect(bytes()).toEqual(before);
     reader.close();
     other.close();
   });
-  expect(seen.answered).toBeGreaterThan(60);
-  expect(seen.found).toBeGreaterThan(20);
-  expect(seen.refused).toBeGreaterThan(0);
-  expect(seen.long).toBeGreaterThan(10);
+  expect(seen.answered).toBeGreaterThan(seenIn(60));
+  expect(seen.found).toBeGreaterThan(seenIn(20));
+  expect(seen.refused).toBeGreaterThan(seenIn(0));
+  expect(seen.long).toBeGreaterThan(seenIn(10));
 });

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type MessageInput, openStore } from "../../../src/index.ts";
+import { runs, seenIn } from "../../support/effort.ts";
 import { nastyMessage } from "../../support/message-arbitraries.ts";
 import { inputOf } from "../../support/said.ts";
 import { inFolder, openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
@@ -40,11 +41,11 @@ test("gives every message back as it was appended", () => {
         again.close();
       });
     }),
-    { numRuns: 20 },
+    { numRuns: runs(20) },
   );
-  expect(messageCount).toBeGreaterThan(200);
-  expect(artifactCount).toBeGreaterThan(40); // at most eleven strings of that length exist, so nearly all in every run
-  expect(imitationCount).toBeGreaterThan(20);
+  expect(messageCount).toBeGreaterThan(seenIn(200));
+  expect(artifactCount).toBeGreaterThan(seenIn(40)); // at most eleven strings of that length exist, so nearly all in every run
+  expect(imitationCount).toBeGreaterThan(seenIn(20));
 });
 
 /** The fields in the order in which `inputOf` has them. */

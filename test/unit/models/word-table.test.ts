@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { WordTable } from "../../../src/models/word-table.ts";
+import { runs, seenIn } from "../../support/effort.ts";
 
 const SAID = "Lock the LOCK, unlock";
 
@@ -52,9 +53,9 @@ test("agrees with a Map from strings", () => {
         sizeMax = Math.max(sizeMax, table.size);
       },
     ),
-    { numRuns: 20 },
+    { numRuns: runs(20) },
   );
-  expect(sizeMax).toBeGreaterThan(600);
+  expect(sizeMax).toBeGreaterThan(seenIn(600));
 });
 
 test("is as new after it was emptied, even if it had grown", () => {
