@@ -16,7 +16,7 @@ export const FAULTS: Readonly<Record<string, readonly NamedTest[]>> = {
   "a foreign database without end": [
     ["test/unit/imports/hostile-files.test.ts", "is given up after ten seconds"],
     ["test/unit/imports/hostile-files.test.ts", "the reading of a database is stopped at once"],
-    ["test/e2e/hostile-databases.test.ts", ""],
+    ["test/e2e/hostile-databases.slow.test.ts", ""],
   ],
   "one bad file among good ones": [
     ["test/unit/imports/hostile-files.test.ts", "of 300 files, every good one comes in"],
@@ -41,7 +41,7 @@ export const FAULTS: Readonly<Record<string, readonly NamedTest[]>> = {
   "an MCP client that is gone": [
     ["test/unit/mcp/live-store.test.ts", "calls wait for a client that reads slowly"],
     ["test/unit/mcp/tools.test.ts", "one whose client has left, stop waiting for a vector"],
-    ["test/e2e/mcp-protocol.test.ts", "a client that leaves in the middle of a call takes the server with it"],
+    ["test/e2e/mcp-protocol.slow.test.ts", "a client that leaves in the middle of a call takes the server with it"],
   ],
   "odd arguments and lines": [
     ["test/unit/session/odd-arguments.test.ts", ""],

@@ -186,7 +186,7 @@ describe("doctor", () => {
     chmodSync(folder.db, 0o600);
     expect(exitCode).toBe(1);
     expect(stdout).toContain(`✗ ${folder.db} may be used by others than its owner (mode 604)`);
-    expect(stdout).toContain(`\n  → chmod 600 ${folder.db}\n`);
+    expect(stdout).toContain(`\n  → chmod 600 '${folder.db}'\n`);
     expect(stderr).toMatch(/^coppice: \d problems? found\.\n/);
     expect([asJson.exitCode, JSON.parse(asJson.stdout).ok]).toEqual([1, false]);
     expect(JSON.parse(asJson.stderr).error.code).toBe("DOCTOR_FAILED");

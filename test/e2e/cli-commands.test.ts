@@ -5,6 +5,7 @@ import { runCommandLine } from "../../src/cli/command-line.ts";
 import { COMMAND_GROUPS } from "../../src/cli/commands.ts";
 import { Terminal } from "../../src/cli/terminal.ts";
 import { CliFolder, longSession, MAIN } from "../support/cli.ts";
+import { TESTS_ALL } from "../support/effort.ts";
 import { FakeStream } from "../support/fake-terminal.ts";
 
 const folder = new CliFolder();
@@ -151,7 +152,8 @@ describe("every command", () => {
     expect(Object.keys(one).sort()).toEqual(keys.split(" ").filter(Boolean).sort());
   });
 
-  test.each(repeatable)(
+  // Each needs four processes.
+  test.each(TESTS_ALL ? repeatable : repeatable.slice(0, 2))(
     "%s prints no colors in a pipe, and survives a reader that goes away",
     async (name, { args }) => {
       const [plain, ...left] = await Promise.all([

@@ -58,7 +58,7 @@ test("the browser gets a private file that leads to the page, so that no argumen
   const seen = join(folder.path, "seen");
   mkdirSync(bin);
   // Stands for the program that opens the browser.
-  const script = `#!/bin/sh\nprintf '%s' "$*" > ${seen}.part && mv ${seen}.part ${seen}\n`;
+  const script = `#!/bin/sh\nprintf '%s' "$*" > '${seen}.part' && mv '${seen}.part' '${seen}'\n`;
   for (const name of ["xdg-open", "open"]) writeFileSync(join(bin, name), script, { mode: 0o755 });
   const child = spawn(process.execPath, [MAIN, "view"], {
     env: { PATH: `${bin}:${process.env.PATH}`, HOME: folder.path, COPPICE_DB: folder.db, TMPDIR: folder.path },

@@ -211,7 +211,7 @@ test("people see that the import after a turn failed and what to do, until one s
   await expect.poll(importFailure, { timeout: 30_000 }).toMatchObject({ path: transcript });
   expect((await importFailure()).reason).toContain("not a Coppice store");
   const shown = (await folder.run(["hook", "status"])).stdout;
-  expect(shown).toContain(`coppice import ${transcript}`);
+  expect(shown).toContain(`coppice import '${transcript}'`);
   const doctor = JSON.parse((await folder.run(["doctor", "--json"])).stdout).findings;
   expect(doctor.find(({ text }: { text: string }) => text.startsWith("The import"))).toMatchObject({ level: "advice" });
 

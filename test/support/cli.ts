@@ -4,6 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, inject } from "vitest";
+import { runCommandLine } from "../../src/cli/command-line.ts";
+import { COMMAND_GROUPS } from "../../src/cli/commands.ts";
+import { hookWords } from "../../src/cli/hook-words.ts";
+import { Terminal } from "../../src/cli/terminal.ts";
+import { VERSION } from "../../src/core/version.ts";
+import { TESTS_ALL } from "./effort.ts";
+import { FakeStream } from "./fake-terminal.ts";
+import { inSurroundings } from "./surroundings.ts";
 
 export const MAIN = join(inject("packageFolder"), "dist", "coppice.cjs");
 export const FIXTURES = fileURLToPath(new URL("../fixtures/importers", import.meta.url));
@@ -35,8 +43,23 @@ export class CliFolder {
     return path;
   }
 
+  /** Run `coppice …` to its end: in this process, because starting one takes most of the time, and in `test:all` in its own. */
+  run(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+    return TESTS_ALL || hookWords(args) !== undefined ? this.runAlone(args, options) : this.#runHere(args, options);
+  }
+
+  #runHere(args: readonly string[], { env = {}, stdin = "" }: CliOptions): Promise<CliResult> {
+    const own = { PATH: process.env.PATH, HOME: this.path, TMPDIR: tmpdir(), TZ: "UTC", COPPICE_DB: this.db, ...env };
+    return inSurroundings({ cwd: this.path, env: own, stdin }, async () => {
+      const [stdout, stderr] = [new FakeStream(), new FakeStream()];
+      const terminal = new Terminal(stdout, stderr, process.env);
+      const exitCode = await runCommandLine(args, { groups: COMMAND_GROUPS, version: VERSION, terminal });
+      return { exitCode, stdout: stdout.text, stderr: stderr.text };
+    });
+  }
+
   /** Run `coppice …` as a process of its own, to its end. */
-  run(args: readonly string[], { env = {}, stdin = "" }: CliOptions = {}): Promise<CliResult> {
+  runAlone(args: readonly string[], { env = {}, stdin = "" }: CliOptions = {}): Promise<CliResult> {
     const child = spawn(process.execPath, [MAIN, ...args], {
       cwd: this.path,
       env: { PATH: process.env.PATH, HOME: this.path, TZ: "UTC", COPPICE_DB: this.db, ...env },

@@ -49,7 +49,7 @@ test("the code of the hub is in files of its own, and they are noted where they 
   expect(hubFiles.length).toBeGreaterThan(0);
   const { env, loaded } = noting();
   const url = "postgres://nobody@127.0.0.1:1/none";
-  await folder.run(["hub", "init", "--url", url], { env });
+  await folder.runAlone(["hub", "init", "--url", url], { env });
   expect(hubIn(loaded()).some((url) => url.includes("/node_modules/pg/"))).toBe(true);
   expect(hubIn(loaded()).some((url) => url.includes("/dist/"))).toBe(true);
 });
@@ -66,7 +66,7 @@ test.each([
   ["forget", () => ["one", "--yes"]],
 ])("%s loads neither the hub nor its driver", async (name, args) => {
   const { env, loaded } = noting();
-  const { exitCode, stderr } = await folder.run([name, ...args()], { env });
+  const { exitCode, stderr } = await folder.runAlone([name, ...args()], { env });
   expect(exitCode, stderr).toBe(0);
   expect(loaded().some((url) => url.includes("/dist/"))).toBe(true);
   expect(hubIn(loaded())).toEqual([]);
