@@ -25,7 +25,7 @@ export interface ImportOptions {
   /** The project of all sessions, instead of what the files say. */
   project?: string;
   /**
-   * True to store secrets as they are. By default, what looks like the key or the token of a known provider is replaced by a
+   * True to store secrets as they are. By default, what looks like a key, a token or a password is replaced by a
    * placeholder such as `[secret: github-token]`. `append` never looks for secrets.
    */
   keepSecrets?: boolean;

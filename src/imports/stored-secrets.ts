@@ -4,6 +4,7 @@ import { internalsOf } from "../session/opened-store.ts";
 import type { Store } from "../session/store.ts";
 import { Redactor } from "./redaction/redact.ts";
 import { secretsIn } from "./redaction/secrets.ts";
+import { mapStrings } from "./redaction/strings.ts";
 
 /** A secret in the store. */
 export interface StoredSecret {
@@ -36,8 +37,8 @@ export function* storedSecrets(
   store: Store,
   onUnreadable: (unreadable: { sessionId: string; reason: string }) => void,
 ): Generator<StoredSecret> {
-  for (const { id, title } of store.sessions({ onUnreadable })) {
-    yield* secretsOf(title, id, null);
+  for (const { id, title, project } of store.sessions({ onUnreadable })) {
+    yield* secretsOf([title, project], id, null);
     const session = internalsOf(store).resume(id);
     try {
       for (const messages of session.everyPage()) {
@@ -74,16 +75,14 @@ function* at(place: string, secrets: Iterable<StoredSecret>): Generator<StoredSe
 }
 
 function* secretsOf(value: unknown, sessionId: string | null, messageId: number | null): Generator<StoredSecret> {
-  if (typeof value === "string") {
-    for (const { kind, start, end } of secretsIn(value)) {
-      yield { kind, sessionId, messageId, masked: masked(value.slice(start, end)) };
+  const found: StoredSecret[] = [];
+  mapStrings(value, (text) => {
+    for (const { kind, start, end } of secretsIn(text)) {
+      found.push({ kind, sessionId, messageId, masked: masked(text.slice(start, end)) });
     }
-  } else if (typeof value === "object" && value !== null) {
-    for (const [key, item] of Object.entries(value)) {
-      if (!Array.isArray(value)) yield* secretsOf(key, sessionId, messageId);
-      yield* secretsOf(item, sessionId, messageId);
-    }
-  }
+    return text;
+  });
+  yield* found;
 }
 
 /** Finds the secrets that begin in one text of a message and end in another, because the reply was stored as it arrived. */

@@ -16,7 +16,7 @@ export const secretsCommand: Command<SecretsFlags> = {
   usage: "secrets",
   summary: "Find keys and tokens in the store, and forget their messages.",
   details:
-    "It finds what looks like the key or the token of a known provider. `import` and `watch` replace these by placeholders, " +
+    "It finds what looks like a key, a token or a password. `import` and `watch` replace these by placeholders, " +
     "but `append`, entries, items and older versions do not. A stored message is never altered, so --forget deletes whole " +
     "messages, each with its step, as `coppice forget` does. Titles, entries and items stay. A model has seen the secrets, so " +
     "revoke them too. The next push deletes them on a hub, but those of `copies`, which were pulled from one, are deleted only here.\n" +

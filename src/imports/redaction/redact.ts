@@ -1,5 +1,6 @@
 import type { ImportEvent } from "../../importers/importer.ts";
 import { type Secret, secretsIn } from "./secrets.ts";
+import { mapStrings } from "./strings.ts";
 
 /** How many texts were replaced, by kind of secret or `private`. */
 export type Replaced = Record<string, number>;
@@ -39,8 +40,12 @@ export class Redactor {
         return { ...event, item: { ...event.item, value: this.redacted(value) }, replaced: this.#takeReplaced() };
       }
       case "session": {
-        const { title, metadata } = event.session;
-        const names = this.redacted({ ...(title !== undefined && { title }), ...(metadata && { metadata }) });
+        const { title, project, metadata } = event.session;
+        const names = this.redacted({
+          ...(title !== undefined && { title }),
+          ...(project !== undefined && { project }),
+          ...(metadata && { metadata }),
+        });
         this.#takeReplaced();
         return { ...event, session: { ...event.session, ...names } };
       }
@@ -58,32 +63,13 @@ export class Redactor {
 
   /** Returns a value with each of its strings redacted. If nothing was replaced, it is the same value. */
   redacted<T>(value: T): T {
-    return this.#changed(value) as T;
+    return mapStrings(value, (text) => this.#text(text));
   }
 
   #takeReplaced(): Replaced {
     const replaced = this.#replaced ?? {};
     this.#replaced = undefined;
     return replaced;
-  }
-
-  #changed(value: unknown): unknown {
-    if (typeof value === "string") return this.#text(value);
-    if (typeof value !== "object" || value === null) return value;
-    if (Array.isArray(value)) {
-      const items = value.map((item) => this.#changed(item));
-      return items.some((item, index) => item !== value[index]) ? items : value;
-    }
-    let copy: Record<string, unknown> | undefined;
-    const isFile = "type" in value && value.type === "file";
-    for (const [key, item] of Object.entries(value)) {
-      if (isFile && key === "data") continue; // base64
-      const changed = this.#changed(item);
-      if (changed === item) continue;
-      copy ??= { ...value };
-      copy[key] = changed;
-    }
-    return copy ?? value;
   }
 
   #text(text: string): string {

@@ -5,21 +5,35 @@ export interface SecretRule {
   markers: readonly string[];
   /** The secret is group 1 of the match, or else the whole match. */
   pattern: RegExp;
+  /** True if the secret is a value that only its name marks. */
+  isValue?: true;
   /** The least Shannon entropy, in bits per character. Less random texts are placeholders. 0 if the pattern alone decides. */
   entropyMin: number;
 }
 
-/** A word begins here, or follows directly after an escape of JSON, of a URL or of a terminal. */
-const BEGINNING = String.raw`(?:\b|(?<=\\(?:[nrt]|u[\da-fA-F]{4})|%[\dA-F]{2}|\x1b\[[\d;]{0,20}[mK]))`;
+/** No letter or digit is before this place, or an escape of JSON, of a URL or of a terminal ends here. */
+const BEGINNING = String.raw`(?:(?<![A-Za-z\d])|(?<=\\(?:[nrt]|u[\da-fA-F]{4})|%[\dA-F]{2}|\x1b\[[\d;]{0,20}[mK]))`;
+const ENDING = String.raw`(?![A-Za-z\d])`;
 
 function rule(kind: string, markers: string, pattern: RegExp, entropyMin = 3): SecretRule {
-  const source = pattern.source.replace(/^\\b/, () => BEGINNING);
+  const source = pattern.source.replace(/^\\b/, () => BEGINNING).replaceAll("\\b", () => ENDING);
   return { kind, markers: markers.split(" "), pattern: new RegExp(source, `${pattern.flags}dg`), entropyMin };
 }
 
+/** A rule for the value of a name that says it is secret. The value is group 1. Names and calls of programs are not values. */
+function valueRule(kind: string, markers: string, pattern: RegExp, entropyMin = 2.5): SecretRule {
+  return { ...rule(kind, markers, pattern, entropyMin), isValue: true };
+}
+
+/** A quote, which may be escaped because it stands in JSON. */
+const QUOTE = String.raw`\\{0,3}["']`;
+/** The end of a name whose value is secret. */
+const SECRET_NAME = `(?:password|passwd|passphrase|secret|api[_-]?key|access[_-]?key|secret[_-]?key|private[_-]?key|(?:access|auth|api|bot|refresh|session)[_-]?token)`;
+
 /**
- * Secrets that their providers marked with a fixed beginning. The patterns and thresholds are those of gitleaks (MIT,
- * config/gitleaks.toml of July 2026). Its rules that only look for words such as `password` near a value are left out, because
+ * Secrets that their providers marked with a fixed beginning, and then values that their syntax marks: a header, an assignment in
+ * capitals, a value in quotes after a name in quotes, an option. The patterns and thresholds of the first are those of gitleaks (MIT,
+ * config/gitleaks.toml of July 2026). Its rules that look for words such as `password` near any value are left out, because
  * conversations about code are full of these.
  */
 export const SECRET_RULES: readonly SecretRule[] = [
@@ -124,4 +138,61 @@ export const SECRET_RULES: readonly SecretRule[] = [
     /\b[a-z][a-z0-9+.-]{1,30}:\/\/[^\s:/@'"`<>()[\]{}|\\]{0,80}:([^\s:/@'"`<>()[\]{}|\\$*]{6,200})@[a-zA-Z0-9.-]{2,}/,
     2.6,
   ),
+  rule("deepseek-api-key", "sk-", /\bsk-[a-f0-9]{32}\b/),
+  rule("figma-token", "figd_", /\bfigd_[\w-]{40}/),
+  rule("pinecone-key", "pcsk_", /\bpcsk_[a-zA-Z0-9_]{50,80}/),
+  rule("vercel-blob-token", "vercel_blob_rw_", /\bvercel_blob_rw_[a-zA-Z0-9_]{30,80}/),
+  rule("webhook-secret", "whsec_", /\bwhsec_[A-Za-z0-9+/]{24,}={0,2}/),
+  rule("discord-bot-token", ".", /\b[MNO][A-Za-z\d_-]{22,27}\.[\w-]{6}\.[\w-]{27,45}\b/, 4),
+  rule("signed-url", "sig= -Signature=", /[?&](?:sig|X-Amz-Signature|X-Goog-Signature)=([A-Za-z0-9%+/\-_]{24,})/),
+  valueRule(
+    "authorization-header",
+    "uthorization AUTHORIZATION",
+    /\bauthorization(?:\\{0,3}["'])?\s{0,3}[:=,]\s{0,3}(?:\\{0,3}["'])?(?:bearer|basic|token|apikey)\s{1,3}([A-Za-z0-9._~+/=-]{12,2000})/i,
+    3,
+  ),
+  valueRule(
+    "api-key-header",
+    "-Key -KEY -key -Token -token",
+    /\bx-(?:[a-z]{1,20}-){0,3}(?:key|token)(?:\\{0,3}["'])?\s{0,3}:\s{0,3}(?:\\{0,3}["'])?([A-Za-z0-9._~+/=-]{16,500})/i,
+    3,
+  ),
+  valueRule(
+    "npm-token",
+    "_auth _password",
+    /(?<![A-Za-z\d])_(?:authToken|auth|password)\s{0,3}=\s{0,3}"?([A-Za-z0-9._~+/=-]{8,500})/,
+  ),
+  valueRule(
+    "registry-auth",
+    '"auth" "identitytoken"',
+    new RegExp(`${QUOTE}(?:auth|identitytoken)${QUOTE}\\s*:\\s*${QUOTE}([A-Za-z0-9+/=._\\-]{12,4000})${QUOTE}`),
+  ),
+  valueRule(
+    "kubeconfig-key",
+    "client-key-data",
+    /client-key-data["']?\s{0,3}:\s{0,3}["']?([A-Za-z0-9+/]{24,20000}={0,2})/,
+    3,
+  ),
+  valueRule(
+    "environment-secret",
+    "=",
+    /\b(?:[A-Z][A-Z0-9]{0,30}_){0,8}(?:PG|REDIS)?(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|API_?KEY|ACCESS_KEY|SECRET_KEY|PRIVATE_KEY|CREDENTIALS?)=(?:\\{0,3}["'])?([^\s"'`;,&|<>(){}[\]$\\]{8,500})/,
+    2.8,
+  ),
+  valueRule(
+    "named-secret",
+    "assw ecret oken key Key KEY assphrase",
+    new RegExp(
+      `${QUOTE}(?:[A-Za-z0-9]{1,30}[_\\-]){0,4}${SECRET_NAME}${QUOTE}\\s{0,5}:\\s{0,5}${QUOTE}([^\\s"'\\\\$<\\{\\(]{8,500})${QUOTE}`,
+      "i",
+    ),
+    2.5,
+  ),
+  valueRule(
+    "command-password",
+    "curl",
+    /\bcurl\s[^\n|;]{0,300}?(?:-u|--user)[\s=]{1,2}["']?[^\s:"'$]{1,60}:([^\s"'$]{6,200})/,
+    2.5,
+  ),
+  valueRule("netrc-password", "login", /\blogin\s{1,5}\S{1,100}\s{1,5}password\s{1,5}([^\s"'$]{6,200})/, 2.5),
 ];

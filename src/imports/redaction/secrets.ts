@@ -10,17 +10,29 @@ export interface Secret {
 const PLACEHOLDER =
   /example|placeholder|redacted|your[_-]|changeme|dummy|xxxx|\.\.\.|^(?:password|secret|passwd|postgres|mysql|admin)\d*$/i;
 
-/**
- * Matches the markers of all rules. Almost every text has none, so it is searched only once. `://` is common, so a URL counts only
- * if it may hold a password.
- */
+/** A value that a program gives, not a person: a name, a call, a path, a number, or words of plain language. */
+const NO_VALUE =
+  /^(?:[a-z][a-zA-Z]*|[A-Z][a-z]+(?:[A-Z][a-z]+)*|[A-Z]+(?:_[A-Z]+)*|[a-z]+(?:[_-][a-z]+)+|[a-z]\w*(?:\.\w+)+|[~.]?\/.*|[\d.,:]+|\*+|•+)$/;
+
+/** These are in many texts without a secret, so that more of the secret is looked for. */
+const COMMON_MARKERS = [
+  ..."SK . = assw ecret oken key Key KEY assphrase -Key -KEY -key -Token -token".split(" "),
+  "://",
+];
+
+/** Matches the markers of all rules. Almost every text has none, so it is searched only once. */
 const ANY_MARKER = new RegExp(
   [
     ...SECRET_RULES.flatMap(({ markers }) => markers)
-      .filter((marker) => marker !== "://" && marker !== "SK")
+      .filter((marker) => !COMMON_MARKERS.includes(marker))
       .map(escaped),
     "SK[0-9a-f]{32}",
     "://[^\\s:/@]{0,80}:[^\\s:/@]{6,200}@",
+    // An assignment to a name in capitals, a value in quotes after a name in quotes, and the three parts of a token.
+    "(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|KEY|CREDENTIALS?)=",
+    `(?:assw|ecret|oken|[kK]ey|KEY|assphrase)[a-zA-Z]{0,8}\\\\{0,3}["']\\s{0,5}:`,
+    "[MNO][A-Za-z\\d_-]{22,27}\\.[\\w-]{6}\\.[\\w-]{27}",
+    "[xX]-[A-Za-z-]{0,60}(?:[kK]ey|KEY|[tT]oken)",
   ].join("|"),
 );
 
@@ -53,7 +65,8 @@ function united(candidates: readonly Secret[]): Secret[] {
   return found;
 }
 
-function isSecret(text: string, { entropyMin }: SecretRule): boolean {
+function isSecret(text: string, { entropyMin, isValue }: SecretRule): boolean {
+  if (isValue && NO_VALUE.test(text)) return false;
   return entropyMin === 0 || (!PLACEHOLDER.test(text) && entropyOf(text) >= entropyMin);
 }
 

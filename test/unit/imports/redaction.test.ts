@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type ImportFilesOptions, importFiles } from "../../../src/imports/import-files.ts";
@@ -86,6 +86,77 @@ describe("secrets", () => {
     `data:image/png;base64,${randomLooking(5_000)}`,
   ])("are not seen in %s", (text) => {
     expect(secretsIn(text)).toEqual([]);
+  });
+});
+
+describe("a value that its syntax marks as secret", () => {
+  const value = `t7${randomLooking(24)}`;
+
+  test.each([
+    "Authorization: Bearer %",
+    '{"headers":{"Authorization":"Basic %"}}',
+    "curl -H 'authorization: token %' https://api.test",
+    "X-Api-Key: %",
+    "//registry.test/:_authToken=%",
+    '{"auths":{"registry.test":{"auth":"%"}}}',
+    "    client-key-data: %",
+    "https://store.test/blob?sv=2024&sig=%%3D",
+    "DB_PASSWORD=%",
+    "PGPASSWORD='%' psql -h db",
+    'export STRIPE_SECRET="%"',
+    '{"password": "%"}',
+    String.raw`{\"client_secret\":\"%\"}`,
+    "'api-key': '%'",
+    "curl -u ada:% https://host.test",
+    "machine host.test login ada password %",
+    `prefix_${SECRETS["github-token"]}_suffix %`,
+  ])("is found in %s", (line) => {
+    const text = line.replace("%", value);
+    const marked = line.includes("ghp_") ? SECRETS["github-token"]! : value;
+    expect(secretsIn(text).map(({ start, end }) => text.slice(start, end).replace(/%3D$/, ""))).toEqual([marked]);
+  });
+
+  test.each([
+    "const token = await getToken(); headers.Authorization = bearer(token);",
+    "Authorization: Bearer <token>",
+    "Authorization: Bearer your-token-here",
+    "DB_PASSWORD=$PASSWORD",
+    "API_KEY=process.env.API_KEY",
+    "MAX_TOKENS=200000 SESSION_TOKEN=sessionToken",
+    "PRIVATE_KEY=/home/ada/.ssh/id_ed25519",
+    '{"password": "string", "token": "required", "secret": "keyName"}',
+    '{"accessToken": "ACCESS_TOKEN", "password": "********"}',
+    "curl -u $USER:$PASS https://host.test",
+    "the login page asks for a password twice",
+  ])("is not a placeholder, a name or a path: %s", (line) => {
+    expect(secretsIn(line)).toEqual([]);
+  });
+
+  test("is in no line of ordinary work", () => {
+    const folders = ["src/store", "src/forest", "src/recall", "src/cli", "scripts/demo/transcripts"];
+    const files = folders.flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)));
+    const lines = files
+      .filter((path) => /\.(ts|md|jsonl)$/.test(path))
+      .flatMap((path) => readFileSync(path, "utf8").split("\n"));
+    expect(lines.length).toBeGreaterThan(5_000);
+    expect(lines.flatMap((line) => secretsIn(line).map(({ start, end }) => line.slice(start, end)))).toEqual([]);
+  });
+});
+
+test("keys, base64 of texts and equal keys are redacted, and pictures are left alone", () => {
+  const redactor = new Redactor({ keepSecrets: false });
+  const base64 = (text: string): string => Buffer.from(text).toString("base64");
+  const picture = { type: "file", mediaType: "image/png", data: base64(`x ${KEY}`) };
+  const text = { type: "file", mediaType: "text/plain", data: base64(`x ${KEY}`) };
+  expect(redactor.redacted({ [`a ${KEY}`]: 1, b: 2 })).toEqual({ "a [secret: aws-access-key]": 1, b: 2 });
+  expect(redactor.redacted([picture, text])).toEqual([
+    picture,
+    { ...text, data: base64("x [secret: aws-access-key]") },
+  ]);
+  const other = `AKIA${[...KEY.slice(4)].reverse().join("")}`;
+  expect(redactor.redacted({ [KEY]: 1, [other]: 2 })).toEqual({
+    "[secret: aws-access-key]": 1,
+    "[secret: aws-access-key] 2": 2,
   });
 });
 
