@@ -51,7 +51,7 @@ export const FAULTS: Readonly<Record<string, readonly NamedTest[]>> = {
   ],
   "a summarizing process that is slow": [
     ["test/processes/resolve.test.ts", "what a stopped process was at is left to it"],
-    ["test/processes/gemini-bench.test.ts", "two processes pay for nothing twice while one of them is killed"],
+    ["test/processes/resolve.test.ts", "two processes pay for each summary once"],
   ],
 };
 
