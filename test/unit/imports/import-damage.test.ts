@@ -78,7 +78,7 @@ describe("a folder with", () => {
 });
 
 describe("a file that, while it is read,", () => {
-  const lines = Array.from({ length: 200 }, (_, index) => said("big", `line ${index} ${"-".repeat(4_000)}`));
+  const lines = Array.from({ length: 50 }, (_, index) => said("big", `line ${index} ${"-".repeat(16_000)}`));
 
   test("is deleted before its first byte is reported", async () => {
     const path = put("gone.jsonl", said("gone", "x"));
@@ -104,7 +104,7 @@ describe("a file that, while it is read,", () => {
       file.path === path ? meanwhile(file, "behind", () => truncateSync(path, 300_001)) : file,
     );
     const { newCount, warnings } = reports.get("big.jsonl")!;
-    expect(newCount).toBeGreaterThan(50);
+    expect(newCount).toBeGreaterThan(10);
     expect(newCount).toBeLessThan(lines.length);
     expect(warnings.map(({ line }) => line)).toEqual([newCount + 1]);
     expect(store.verify().problems).toEqual([]);
