@@ -14,12 +14,12 @@ export const FAULTS: Readonly<Record<string, readonly NamedTest[]>> = {
     ["test/media/one-name.test.ts", "a store that is mounted as a single file is refused"],
   ],
   "a foreign database without end": [
-    ["test/unit/imports/hostile-files.test.ts", "is given up after ten seconds"],
+    ["test/unit/imports/hostile-files.slow.test.ts", "is given up after ten seconds"],
     ["test/unit/imports/hostile-files.test.ts", "the reading of a database is stopped at once"],
     ["test/e2e/hostile-databases.slow.test.ts", ""],
   ],
   "one bad file among good ones": [
-    ["test/unit/imports/hostile-files.test.ts", "of 300 files, every good one comes in"],
+    ["test/unit/imports/hostile-files.slow.test.ts", "of 300 files, every good one comes in"],
     ["test/unit/imports/hostile-files.test.ts", "a chain of 20,000 sessions comes in"],
     ["test/unit/imports/hostile-files.test.ts", "a failure of an importer costs only its file"],
   ],
@@ -51,7 +51,7 @@ export const FAULTS: Readonly<Record<string, readonly NamedTest[]>> = {
   ],
   "a summarizing process that is slow": [
     ["test/processes/resolve.test.ts", "what a stopped process was at is left to it"],
-    ["test/processes/gemini-bench.test.ts", "two processes pay for nothing twice while one of them is killed"],
+    ["test/processes/resolve.test.ts", "two processes pay for each summary once"],
   ],
 };
 

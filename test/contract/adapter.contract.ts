@@ -1,9 +1,10 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Breach, breachesOf } from "../../scripts/eval/provider-rules.ts";
 import type { AnyMessage } from "../../src/adapters/shared/message.ts";
 import { parseMessage } from "../../src/core/message.ts";
-import { type ContextMessage, type MessageInput, openStore } from "../../src/index.ts";
+import { type ContextMessage, type MessageInput, openStore, type Store } from "../../src/index.ts";
+import { runs } from "../support/effort.ts";
 import { nastyMessage } from "../support/message-arbitraries.ts";
 
 export interface AdapterContract<T> {
@@ -37,6 +38,12 @@ export function describeAdapter<T>({
   problemsOf,
 }: AdapterContract<T>): void {
   describe(`the adapter of ${name}`, () => {
+    let store: Store;
+    beforeAll(() => {
+      store = openStore(":memory:");
+    });
+    afterAll(() => store.close());
+
     /**
      * Goal: a message goes back to its provider as it came.
      * Method: random conversations of the provider's, through what the store does to a message at its door, and back.
@@ -49,7 +56,7 @@ export function describeAdapter<T>({
           expect(to(stored)).toEqual(conversation);
           sizeMax = Math.max(sizeMax, stored.length);
         }),
-        { numRuns: 200 },
+        { numRuns: runs(200) },
       );
       expect(sizeMax).toBeGreaterThan(5);
     });
@@ -61,14 +68,12 @@ export function describeAdapter<T>({
     test("gives it back from a store, rendered, too", () => {
       fc.assert(
         fc.property(theirs, (conversation) => {
-          const store = openStore(":memory:");
-          const session = store.session("s", { hotSize: 1_000 });
+          const session = store.session(undefined, { hotSize: 1_000 });
           session.appendAll(from(conversation));
           const { messages } = session.render({ strategy: "full", tokensMax: 10_000_000 });
-          store.close();
           expect(to(messages)).toEqual(conversation);
         }),
-        { numRuns: 30 },
+        { numRuns: runs(50) },
       );
     });
 
@@ -84,7 +89,7 @@ export function describeAdapter<T>({
           expect(back.map(plain)).toEqual(conversation.map(plain));
           sizeMax = Math.max(sizeMax, conversation.length);
         }),
-        { numRuns: 200 },
+        { numRuns: runs(200) },
       );
       expect(sizeMax).toBeGreaterThan(8);
     });
@@ -98,7 +103,7 @@ export function describeAdapter<T>({
             expect(part.slice(0, -1)).toEqual(whole.slice(0, Math.max(0, part.length - 1)));
           }
         }),
-        { numRuns: 30 },
+        { numRuns: runs(50) },
       );
     });
 
@@ -111,13 +116,11 @@ export function describeAdapter<T>({
       let callsMax = 0;
       fc.assert(
         fc.property(fc.array(nastyMessage, { minLength: 1, maxLength: 12 }), (messages) => {
-          const store = openStore(":memory:");
-          const session = store.session("s", { hotSize: 4, overlap: 1, evictBatch: 2 });
+          const session = store.session(undefined, { hotSize: 4, overlap: 1, evictBatch: 2 });
           session.append({ role: "user", content: "Begin." });
           for (const message of messages) session.append(message);
           session.append({ role: "user", content: "Go on." });
           const context = session.render({ tokensMax: 1_000_000 });
-          store.close();
           const request = to(context.messages);
           expect(problemsOf(request)).toEqual([]);
           const back = from(request).map(plain) as ContextMessage[];
@@ -125,7 +128,7 @@ export function describeAdapter<T>({
           expect(pairsOf(back).length).toBe(pairsOf(context.messages).length);
           callsMax = Math.max(callsMax, pairsOf(back).length);
         }),
-        { numRuns: 40 },
+        { numRuns: runs(100) },
       );
       expect(callsMax).toBeGreaterThan(1);
     });

@@ -1,7 +1,7 @@
 /** A file of each format, as the importers' tests read them. */
 const FIXTURES = new URL("../fixtures/importers/", import.meta.url);
 
-const SAMPLES: Record<string, readonly string[]> = {
+export const samplesByFormat: Record<string, readonly string[]> = {
   "claude-code": ["claude-code/3f6c1d2e-0a4b-4c1d-9e8f-5a6b7c8d9e0f.jsonl"],
   jsonl: ["neutral.jsonl"],
   "gemini-cli": [
@@ -26,6 +26,6 @@ export function sampleOf(name: string): URL {
 
 /** The samples of every format but one. */
 export function samplesBut(format: string): URL[] {
-  const others = Object.entries(SAMPLES).filter(([name]) => name !== format);
+  const others = Object.entries(samplesByFormat).filter(([name]) => name !== format);
   return others.flatMap(([, names]) => names.map(sampleOf));
 }

@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { parseMessage } from "../../src/core/message.ts";
 import type { ImportEvent, Importer } from "../../src/importers/importer.ts";
 import { PAUSE, QUIET } from "../../src/importers/importer.ts";
+import { runs } from "../support/effort.ts";
 import { eventsOf, eventsSoFar, messagesIn, warningsIn } from "../unit/importers/read.ts";
 
 export interface ImporterContract {
@@ -15,21 +16,15 @@ export interface ImporterContract {
   /** Files in other formats. */
   foreign: readonly URL[];
   /** The sample is one document, with each message on a line of its own. Otherwise each line stands for itself. */
-  isDocument?: boolean;
+  isDocument: boolean;
   /** The sample is plain text: no line can be damaged but by bytes that are no text. */
-  isText?: boolean;
+  isText: boolean;
 }
 
 const CLOSING_BRACE = 0x7d;
 
 /** What every importer promises, whatever it reads. */
-export function describeImporter({
-  importer,
-  sample,
-  foreign,
-  isDocument = false,
-  isText = false,
-}: ImporterContract): void {
+export function describeImporter({ importer, sample, foreign, isDocument, isText }: ImporterContract): void {
   const bytes = readFileSync(sample);
   const text = bytes.toString("utf8");
   const lines = text.split("\n").slice(0, -1);
@@ -92,24 +87,6 @@ export function describeImporter({
       for (const empty of ["", "\n", " \r\n\n", "\uFEFF"]) expect(await eventsOf(importer, empty)).toEqual([]);
     });
 
-    test.skipIf(isText)("names a damaged line, and loses nothing that stands on another", async () => {
-      for (const [index, line] of lines.entries()) {
-        if (line.trim() === "" || (isDocument && markersOf([line]).length === 0)) continue;
-        const damaged = lines.with(index, line.slice(0, line.length / 2));
-        const events = await eventsOf(importer, `${damaged.join("\n")}\n`);
-        expect(warningsIn(events).map(([number]) => number)).toEqual([index + 1]);
-        expect(markersIn(events)).toEqual(markersOf(lines.toSpliced(index, 1)));
-      }
-    });
-
-    test.skipIf(isText)("names a line that is not UTF-8, is not an object, or holds NULs", async () => {
-      for (const bad of [Buffer.from([0x7b, 0xff, 0x7d]), Buffer.from("[1]"), Buffer.from("7"), Buffer.alloc(64)]) {
-        const events = await eventsOf(importer, Buffer.concat([bytes, bad]));
-        expect(warningsIn(events).map(([number]) => number)).toEqual([lines.length + 1]);
-        expect(markersIn(events)).toEqual(markersOf(lines));
-      }
-    });
-
     /**
      * Goal: a file that was imported while it grew comes to the messages that it comes to when it is imported once.
      * Method: cut the sample behind each of its lines and within it. Each session must begin with the very messages that it
@@ -140,9 +117,17 @@ export function describeImporter({
       }
     });
 
-    test.runIf(importer.isFollowable === true && !isDocument)(
-      "tells at each pause of a file that is followed what a file says that may go on there",
-      async () => {
+    test("refuses a binary file", async () => {
+      const png = Buffer.from("\u0089PNG\r\n\u001a\n\u0000\u0000\u0000\rIHDR", "latin1");
+      for (const binary of [png, Buffer.from("SQLite format 3\u0000"), Buffer.from("{}", "utf16le").swap16()]) {
+        const refused = expect.objectContaining({ code: "IMPORT_UNREADABLE" });
+        await expect(eventsOf(importer, binary)).rejects.toEqual(refused);
+        await expect(eventsOf(importer, binary, 1)).rejects.toEqual(refused);
+      }
+    });
+
+    if (importer.isFollowable === true && !isDocument) {
+      test("tells at each pause of a file that is followed what a file says that may go on there", async () => {
         const cuts = cutsOf(bytes);
         const told = new Map<string, unknown>();
         const paused: (typeof told)[] = [];
@@ -163,12 +148,9 @@ export function describeImporter({
           expect(paused[index]).toEqual(new Map(said));
         }
         expect(told).toEqual(paused.at(-1));
-      },
-    );
+      });
 
-    test.runIf(importer.isFollowable === true && !isDocument)(
-      "tells all that a file that is followed says where it rests, and goes on from there",
-      async () => {
+      test("tells all that a file that is followed says where it rests, and goes on from there", async () => {
         const ends = cutsOf(bytes).filter((cut) => bytes[cut - 1] === 0x0a);
         for (const cut of ends) {
           const upTo = bytes.subarray(0, cut);
@@ -186,31 +168,48 @@ export function describeImporter({
           expect(contentOf(atRest)).toEqual(contentOf(await eventsOf(importer, upTo)));
           expect(contentOf(told)).toEqual(contentOf(await eventsOf(importer, bytes)));
         }
-      },
-    );
+      });
+    }
 
-    test.skipIf(isText).each(DAMAGE)(
-      "brings in or names what a line says that has %s, and costs no other line",
-      async (_, damage) => {
-        for (const [index, line] of lines.entries()) {
-          if (markersOf([line]).length === 0) continue;
-          const damaged = damage(line);
-          if (damaged === undefined || damaged === line) continue;
-          const events = await eventsOf(importer, `${lines.with(index, damaged).join("\n")}\n`);
-          const found = new Set(markersIn(events));
-          const warned = new Set(warningsIn(events).map(([number]) => number));
-          const missing = markersOf(lines).filter((marker) => !found.has(marker));
-          if (missing.length > 0) expect(warned).toContain(index + 1);
-          for (const marker of missing) expect(markersOf([line])).toContain(marker);
-        }
-      },
-    );
+    if (isText) return;
+
+    test("names a damaged line, and loses nothing that stands on another", async () => {
+      for (const [index, line] of lines.entries()) {
+        if (line.trim() === "" || (isDocument && markersOf([line]).length === 0)) continue;
+        const damaged = lines.with(index, line.slice(0, line.length / 2));
+        const events = await eventsOf(importer, `${damaged.join("\n")}\n`);
+        expect(warningsIn(events).map(([number]) => number)).toEqual([index + 1]);
+        expect(markersIn(events)).toEqual(markersOf(lines.toSpliced(index, 1)));
+      }
+    });
+
+    test("names a line that is not UTF-8, is not an object, or holds NULs", async () => {
+      for (const bad of [Buffer.from([0x7b, 0xff, 0x7d]), Buffer.from("[1]"), Buffer.from("7"), Buffer.alloc(64)]) {
+        const events = await eventsOf(importer, Buffer.concat([bytes, bad]));
+        expect(warningsIn(events).map(([number]) => number)).toEqual([lines.length + 1]);
+        expect(markersIn(events)).toEqual(markersOf(lines));
+      }
+    });
+
+    test.each(DAMAGE)("brings in or names what a line says that has %s, and costs no other line", async (_, damage) => {
+      for (const [index, line] of lines.entries()) {
+        if (markersOf([line]).length === 0) continue;
+        const damaged = damage(line);
+        if (damaged === undefined || damaged === line) continue;
+        const events = await eventsOf(importer, `${lines.with(index, damaged).join("\n")}\n`);
+        const found = new Set(markersIn(events));
+        const warned = new Set(warningsIn(events).map(([number]) => number));
+        const missing = markersOf(lines).filter((marker) => !found.has(marker));
+        if (missing.length > 0) expect(warned).toContain(index + 1);
+        for (const marker of missing) expect(markersOf([line])).toContain(marker);
+      }
+    });
 
     /**
      * Goal: nothing that JSON can say makes the importer fail or bring a message that the store refuses.
      * Method: put a random value in the place of a random one, anywhere in the sample, and read it.
      */
-    test.skipIf(isText)("makes a message or a warning of whatever a line holds", async () => {
+    test("makes a message or a warning of whatever a line holds", async () => {
       const parsed: readonly unknown[] = isDocument
         ? [JSON.parse(text)]
         : lines.map((line) => (line === "" ? {} : JSON.parse(line)));
@@ -228,18 +227,9 @@ export function describeImporter({
           for (const message of messagesIn(events)) parseMessage(message);
           readMax = Math.max(readMax, events.length);
         }),
-        { numRuns: 200 },
+        { numRuns: runs(200) },
       );
       expect(readMax).toBeGreaterThan(5);
-    });
-
-    test("refuses a binary file", async () => {
-      const png = Buffer.from("\u0089PNG\r\n\u001a\n\u0000\u0000\u0000\rIHDR", "latin1");
-      for (const binary of [png, Buffer.from("SQLite format 3\u0000"), Buffer.from("{}", "utf16le").swap16()]) {
-        const refused = expect.objectContaining({ code: "IMPORT_UNREADABLE" });
-        await expect(eventsOf(importer, binary)).rejects.toEqual(refused);
-        await expect(eventsOf(importer, binary, 1)).rejects.toEqual(refused);
-      }
     });
   });
 }

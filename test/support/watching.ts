@@ -7,7 +7,7 @@ import type { Store } from "../../src/index.ts";
 /** A watch under way, and what it has told of. */
 export interface Watching {
   events: WatchEvent[];
-  /** Wait until it is so, for five seconds at most. @throws with what was told of meanwhile. */
+  /** Wait until it is so, for a minute at most. @throws with what was told of meanwhile. */
   until(what: string, isSo: () => boolean): Promise<void>;
   /** Of the messages that were brought in since it began. */
   newCount(): number;
@@ -28,7 +28,7 @@ export async function startWatch(store: Store, paths: readonly string[], project
   };
   onTestFinished(stop);
   const until = async (what: string, isSo: () => boolean): Promise<void> => {
-    const byMs = performance.now() + 5_000;
+    const byMs = performance.now() + 60_000;
     while (!isSo()) {
       if (performance.now() > byMs) throw new Error(`Never: ${what}. Told: ${JSON.stringify(events)}`);
       await Promise.race([wait(10), following]);

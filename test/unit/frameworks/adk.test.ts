@@ -202,10 +202,10 @@ describe("events", () => {
     expect(loaded.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
   });
 
-  test("of one millisecond stay in order: 400 pairs", async () => {
+  test("of one millisecond stay in order: 60 pairs", async () => {
     const service = new CoppiceSessionService(temporaryStore());
     const session = await service.createSession({ ...ADA, sessionId: "s1" });
-    const ids = Array.from({ length: 800 }, (_, number) => `e${number}`);
+    const ids = Array.from({ length: 120 }, (_, number) => `e${number}`);
     for (const [number, id] of ids.entries()) {
       await service.appendEvent({ session, event: createEvent({ id, timestamp: 5_000 + Math.floor(number / 2) }) });
     }

@@ -12,8 +12,6 @@ import {
 import { MockLanguageModelV3 } from "ai/test";
 import { describe, expect, test, vi } from "vitest";
 import { CoppiceChats, contextSteps } from "../../../src/frameworks/ai-sdk.ts";
-import { CHAT_ID, saidBy } from "../../support/ai-sdk-work.ts";
-import { workElsewhere } from "../../support/framework-process.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
 const user = (id: string, text: string): UIMessage => ({ id, role: "user", parts: [{ type: "text", text }] });
@@ -247,30 +245,6 @@ describe("a chat", () => {
     expect(chats.loadMessages("c")).toEqual([...loaded, user("u", "And when?")]);
     expect(session.messages()).toHaveLength(5);
     expect(store.query("SELECT count(*) AS n FROM messages")).toEqual([{ n: 5 }]);
-  });
-
-  test("gets the messages of two processes, and loses none", async () => {
-    const path = temporaryPath();
-    const work = { framework: "ai-sdk" as const, path, count: 100 };
-    await Promise.all(["ada", "bob"].map((name) => workElsewhere({ ...work, name })));
-    const store = openedStore(path);
-    const messages = new CoppiceChats(store).loadMessages(CHAT_ID);
-    expect(messages).toHaveLength(200);
-    for (const name of ["ada", "bob"]) {
-      const own = messages.filter(({ id }) => id.startsWith(name));
-      expect(own).toEqual(Array.from({ length: 100 }, (_, number) => saidBy(name, number)));
-    }
-    expect(store.verify()).toMatchObject({ ok: true });
-  });
-
-  test("has all of a save or nothing if the process is killed at any of its statements", async () => {
-    for (let dyingStatement = 1; dyingStatement <= 40; dyingStatement += 6) {
-      const path = temporaryPath();
-      const { isKilled } = await workElsewhere({ framework: "ai-sdk", path, name: "ada", count: 1, dyingStatement });
-      const messages = new CoppiceChats(openedStore(path)).loadMessages(CHAT_ID);
-      expect([[saidBy("ada", 0)], [saidBy("ada", 0), saidBy("ada", 1)]]).toContainEqual(messages);
-      if (!isKilled) break;
-    }
   });
 });
 

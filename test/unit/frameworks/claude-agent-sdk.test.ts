@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import {
   CoppiceSessionStore,
   type SessionKey,
@@ -11,8 +11,6 @@ import {
 } from "../../../src/frameworks/claude-agent-sdk.ts";
 import { importFiles } from "../../../src/imports/index.ts";
 import type { Store } from "../../../src/index.ts";
-import { COUNT_WHOLE } from "../../support/framework-checks.ts";
-import { workElsewhere } from "../../support/framework-process.ts";
 import { nastyJson } from "../../support/message-arbitraries.ts";
 import { openedStore, temporaryFolder, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
@@ -243,26 +241,4 @@ test("a session that was imported before is continued", async () => {
   const sessions = new CoppiceSessionStore(store);
   await sessions.append(KEY, [...TALK, line("u2", "a1", "user", "And tomorrow?")]);
   expect(store.sessions()).toMatchObject([{ id: SESSION_ID, project: "mine", messageCount: 3 }]);
-});
-
-describe("processes", () => {
-  const work = { framework: "claude-agent-sdk", count: 200 } as const;
-
-  test("two of them append to one transcript: no entry and no message is lost", async () => {
-    const path = temporaryPath();
-    await Promise.all(["ada", "bob"].map((name) => workElsewhere({ ...work, path, name })));
-    const store = openedStore(path);
-    expect(await COUNT_WHOLE[work.framework](store)).toBe(400);
-    expect(store.verify()).toMatchObject({ ok: true, entryCount: 800, messageCount: 400 });
-  });
-
-  test("one is killed within an append: entries and messages are there, or neither", async () => {
-    for (const dyingStatement of [2, 6, 9, 12]) {
-      const path = temporaryPath();
-      const { isKilled } = await workElsewhere({ ...work, count: 2, path, name: "ada", dyingStatement });
-      const store = openedStore(path);
-      expect(await COUNT_WHOLE[work.framework](store)).toBe(isKilled ? 2 : 3);
-      expect(store.verify()).toMatchObject({ ok: true });
-    }
-  });
 });

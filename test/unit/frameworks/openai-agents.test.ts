@@ -2,8 +2,6 @@ import { Agent, type AgentInputItem, Runner } from "@openai/agents-core";
 import { assistantMessage, functionCall, modelResponse, ScriptedModel } from "@openai/agents-core/testing";
 import { describe, expect, test } from "vitest";
 import { CoppiceSession } from "../../../src/frameworks/openai-agents.ts";
-import { workElsewhere } from "../../support/framework-process.ts";
-import { SESSION_ID, saidBy } from "../../support/openai-agents-work.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
 function user(text: string): AgentInputItem {
@@ -216,45 +214,5 @@ describe("a run", () => {
       "function_call_result",
       "assistant",
     ]);
-  });
-});
-
-describe("processes", () => {
-  test("two of them append to one session: no transaction is lost, and none is applied twice", async () => {
-    const path = temporaryPath();
-    const work = { framework: "openai-agents" as const, path, count: 200 };
-    await Promise.all(["ada", "bob"].map((name) => workElsewhere({ ...work, name })));
-    const store = openedStore(path);
-    const items = await new CoppiceSession(store, { sessionId: SESSION_ID }).getItems();
-    const texts = items.map((item) => JSON.stringify(item));
-    for (const name of ["ada", "bob"]) {
-      for (let number = 0; number < 200; number++) {
-        const tries = [1, 2].filter((at) => texts.includes(JSON.stringify(saidBy(name, number, at))));
-        expect(tries).toHaveLength(1);
-      }
-    }
-    expect(items).toHaveLength(400);
-    expect(store.verify()).toMatchObject({ ok: true });
-  });
-
-  test("one is killed at each statement of a transaction: all of it is there, with its operation, or nothing", async () => {
-    for (let dyingStatement = 1; dyingStatement <= 40; dyingStatement += 4) {
-      const path = temporaryPath();
-      const { isKilled } = await workElsewhere({
-        ...{ framework: "openai-agents", path, name: "ada", count: 1, dyingStatement },
-      });
-      const store = openedStore(path);
-      const session = new CoppiceSession(store, { sessionId: SESSION_ID });
-      const items = await session.getItems();
-      const operations = store.items.list(["openai-agents"]).length;
-      // Each piece ends with one item and two operations.
-      const states = [
-        [[saidBy("ada", 0, 2)], 2],
-        [[saidBy("ada", 0, 2), saidBy("ada", 1, 1)], 3],
-        [[saidBy("ada", 0, 2), saidBy("ada", 1, 2)], 4],
-      ];
-      expect(states).toContainEqual([items, operations]);
-      if (!isKilled) break;
-    }
   });
 });

@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { copilotCli } from "../../../src/importers/copilot-cli.ts";
 
+import { temporaryFolder } from "../../support/temporary-store.ts";
 import { collect, eventsOfLines, fileOf, messagesIn, sessionsIn, warningsIn } from "./read.ts";
 
 let count = 0;
@@ -107,7 +107,7 @@ test("new events of the program are no news, and new events of a conversation ar
 });
 
 test("a session has the name that the CLI gave it, and without a start the name of its folder", async () => {
-  const folder = join(mkdtempSync(join(tmpdir(), "coppice-")), "my-session");
+  const folder = join(temporaryFolder(), "my-session");
   mkdirSync(folder);
   const path = join(folder, "events.jsonl");
   const titleOf = async (yaml: string) => {

@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import fc from "fast-check";
@@ -9,7 +8,8 @@ import { ConversationTranslator } from "../../../src/importers/cursor/conversati
 import { chunksOf } from "../../../src/importers/files.ts";
 import { openImport } from "../../../src/importers/registry.ts";
 import { ImportRun } from "../../../src/imports/import-run.ts";
-import { openStore } from "../../../src/session/opened-store.ts";
+import { runs } from "../../support/effort.ts";
+import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
 import { collect, messagesIn, sessionsIn, warningsIn } from "./read.ts";
 
 let folder: string;
@@ -17,7 +17,7 @@ let path: string;
 let database: Database.Database;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "cursor-"));
+  folder = temporaryFolder();
   path = join(folder, "state.vscdb");
   database = new Database(path);
   database.pragma("journal_mode = WAL");
@@ -28,10 +28,7 @@ beforeEach(() => {
     INSERT INTO cursorDiskKV VALUES ('checkpointId:1', '{"x":1}');
   `);
 });
-afterEach(() => {
-  database.close();
-  rmSync(folder, { recursive: true });
-});
+afterEach(() => void database.close());
 
 type Fields = Record<string, unknown>;
 
@@ -153,7 +150,7 @@ test("what cannot be read is named, and costs nothing else", async () => {
 });
 
 test("a conversation that grows brings what is new, and nothing twice", async () => {
-  const store = openStore(join(folder, "agent.db"));
+  const store = temporaryStore();
   const run = new ImportRun(store);
   const fingerprints = new Map<string, string>();
   const look = async () => {
@@ -176,7 +173,6 @@ test("a conversation that grows brings what is new, and nothing twice", async ()
       .messages()
       .map(({ externalId }) => externalId),
   ).toEqual(["a", "b", "b:call_b", "c"]);
-  store.close();
 });
 
 test("a message that is being written comes when nobody writes any more", async () => {
@@ -209,7 +205,7 @@ test("a damaged database brings what can be read of it, and says that something 
   const bytes = readFileSync(path);
   bytes.fill(0xff, bytes.length - 3 * 4_096, bytes.length - 4_096);
   writeFileSync(path, bytes);
-  const store = openStore(join(folder, "agent.db"));
+  const store = temporaryStore();
   const { newCount, error, format } = await new ImportRun(store).read({
     path,
     chunks: chunksOf(path),
@@ -219,7 +215,6 @@ test("a damaged database brings what can be read of it, and says that something 
   expect(newCount).toBeGreaterThan(20);
   expect(newCount).toBeLessThan(40);
   expect(error?.code).toBe("IMPORT_UNREADABLE");
-  store.close();
 });
 
 /**
@@ -254,6 +249,6 @@ test("makes messages or warnings of whatever a message holds", async () => {
         expect(events.length).toBeGreaterThan(0);
       },
     ),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });

@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -7,7 +6,7 @@ import { chunksOf } from "../../../src/importers/files.ts";
 import { opencode } from "../../../src/importers/opencode/importer.ts";
 import { openImport } from "../../../src/importers/registry.ts";
 import { ImportRun } from "../../../src/imports/import-run.ts";
-import { openStore } from "../../../src/session/opened-store.ts";
+import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
 import { collect, messagesIn, sessionsIn, warningsIn } from "./read.ts";
 
 let folder: string;
@@ -15,7 +14,7 @@ let path: string;
 let database: Database.Database;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "opencode-"));
+  folder = temporaryFolder();
   path = join(folder, "opencode.db");
   database = new Database(path);
   database.pragma("journal_mode = WAL");
@@ -26,10 +25,7 @@ beforeEach(() => {
     CREATE TABLE part (id text PRIMARY KEY, message_id text, session_id text, time_created integer, data text);
   `);
 });
-afterEach(() => {
-  database.close();
-  rmSync(folder, { recursive: true });
-});
+afterEach(() => void database.close());
 
 function session(id: string, parent: string | null = null, created = 1): void {
   const insert = "INSERT INTO session (id, parent_id, directory, title, time_created) VALUES (?, ?, '/srv/tide', ?, ?)";
@@ -187,7 +183,7 @@ test("a damaged database brings what can be read of it, and says what cannot", a
   }
   database.close();
   const whole = readFileSync(path);
-  const store = openStore(":memory:");
+  const store = temporaryStore();
   let newCount = 0;
   let silentCount = 0;
   for (let start = 4096 * 6; start < whole.length; start += 4096) {
@@ -200,7 +196,6 @@ test("a damaged database brings what can be read of it, and says what cannot", a
   }
   expect(newCount).toBe(60);
   expect(silentCount).toBe(0);
-  store.close();
 });
 
 test("of a database that is followed, only sessions that have changed are read again", async () => {

@@ -51,10 +51,6 @@ describe.each(SAID.map(({ importer, folder = importer.name, said }) => [folder, 
       const spoken = parts.flatMap((part) => (part.type === "text" && !isInjected(part) ? [part.text] : []));
       expect(spoken).toEqual(said);
     });
-
-    test("names no machine", () => {
-      expect(content).not.toMatch(/npmjs|registry\.|\/tmp\/(?!harbor)|\/root\/|127\.0\.0\.1:(?!8080)/);
-    });
   },
 );
 
@@ -87,10 +83,6 @@ describe("pi", () => {
       "738d85effb97/fork-e573cba3 of 738d85effb97": ["Write the missing file."],
       "521d3033f347 of 738d85effb97": [...before, "Describe the image in Fre"],
     });
-  });
-
-  test("names no machine", () => {
-    expect(contents.join()).not.toMatch(/\/tmp\/|\/root\//);
   });
 });
 
@@ -128,10 +120,6 @@ describe("copilot-cli", () => {
       ["u", "text", "Go on with the next st"],
       ["a", "text", "Noted: <current_dateti"],
     ]);
-  });
-
-  test("names no machine", () => {
-    expect(content).not.toMatch(/\/tmp\/|\/root\//);
   });
 });
 
@@ -180,9 +168,5 @@ describe("opencode", () => {
       ["text", '"Go on with the next s'],
       ["text", "Understood, that is no"],
     ]);
-  });
-
-  test("names no machine", () => {
-    expect(readFileSync(join(folder, exported), "utf8") + tables).not.toMatch(/\/tmp\/|\/root\/|127\.0\.0\.1/);
   });
 });

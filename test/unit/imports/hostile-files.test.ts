@@ -1,18 +1,10 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { HOSTILE_FILES } from "../../../scripts/hostile/files.ts";
-import { importHostile } from "../../../scripts/hostile/import.ts";
 import { chunksOf, walkFiles } from "../../../src/importers/files.ts";
 import type { Importer } from "../../../src/importers/importer.ts";
 import { ImportRun } from "../../../src/imports/import-run.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
-
-test("of 300 files, every good one comes in, whatever the hostile ones between them are", {
-  timeout: 300_000,
-}, async () => {
-  const { missing } = await importHostile(temporaryFolder(), 300, Object.keys(HOSTILE_FILES).length);
-  expect(missing).toBe(0);
-});
 
 async function importedAlone(kind: string) {
   const folder = temporaryFolder();
@@ -28,15 +20,6 @@ test.each(["view of sessions", "view of messages", "view of parts", "generated c
     expect(await importedAlone(kind)).toMatchObject({ newCount: 0, error: { code: "IMPORT_UNREADABLE" } });
   },
 );
-
-/** SQLite does not return from its first statement on them. */
-const STUCK = ["endless schema", "endless statistics"];
-
-test(`a database with ${STUCK.join(" or ")} is given up after ten seconds`, async () => {
-  for (const { error } of await Promise.all(STUCK.map(importedAlone))) {
-    expect(error?.message).toMatch(/^Cannot import .*hostile\.db: SQLite did not return for 10 seconds\.$/);
-  }
-});
 
 test("the reading of a database is stopped at once, even if SQLite does not return", async () => {
   const folder = temporaryFolder();

@@ -1,32 +1,18 @@
-import {
-  mkdirSync,
-  mkdtempSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  unlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { renameSync, symlinkSync, truncateSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { walkFiles } from "../../../src/importers/files.ts";
 import type { ImportFile } from "../../../src/importers/importer.ts";
 import { type FileReport, ImportRun } from "../../../src/imports/import-run.ts";
-import { openStore } from "../../../src/session/opened-store.ts";
 import type { Store } from "../../../src/session/store.ts";
+import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
 
 let folder: string;
 let store: Store;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "coppice-damage-"));
-  store = openStore(join(folder, "store.sqlite"));
+  folder = temporaryFolder();
+  store = temporaryStore();
   put("good.jsonl", said("good", "hello"));
-});
-afterEach(() => {
-  store.close();
-  rmSync(folder, { recursive: true });
 });
 
 const said = (session: string, content: string) => `${JSON.stringify({ session, role: "user", content })}\n`;
@@ -89,26 +75,10 @@ describe("a folder with", () => {
     expect(reports.get("bad.jsonl")?.error?.code).toBe(code);
     expect(store.verify().problems).toEqual([]);
   });
-
-  test("links in a circle is imported once", async () => {
-    mkdirSync(join(folder, "a"));
-    symlinkSync(folder, join(folder, "a", "up"));
-    symlinkSync(join(folder, "a"), join(folder, "again"));
-    const reports = await importAll();
-    expect([...reports.keys()]).toEqual(["good.jsonl"]);
-    expect(textsIn("good")).toEqual(["hello"]);
-  });
-
-  test("hundreds of files is imported completely", async () => {
-    for (let index = 0; index < 300; index++) put(`${index}.jsonl`, said(`s${index % 10}`, `n${index}`));
-    const reports = await importAll();
-    expect(reports.size).toBe(301);
-    expect(store.sessions().reduce((sum, { id }) => sum + textsIn(id).length, 0)).toBe(301);
-  });
 });
 
 describe("a file that, while it is read,", () => {
-  const lines = Array.from({ length: 200 }, (_, index) => said("big", `line ${index} ${"-".repeat(4_000)}`));
+  const lines = Array.from({ length: 50 }, (_, index) => said("big", `line ${index} ${"-".repeat(16_000)}`));
 
   test("is deleted before its first byte is reported", async () => {
     const path = put("gone.jsonl", said("gone", "x"));
@@ -134,7 +104,7 @@ describe("a file that, while it is read,", () => {
       file.path === path ? meanwhile(file, "behind", () => truncateSync(path, 300_001)) : file,
     );
     const { newCount, warnings } = reports.get("big.jsonl")!;
-    expect(newCount).toBeGreaterThan(50);
+    expect(newCount).toBeGreaterThan(10);
     expect(newCount).toBeLessThan(lines.length);
     expect(warnings.map(({ line }) => line)).toEqual([newCount + 1]);
     expect(store.verify().problems).toEqual([]);

@@ -1,22 +1,15 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ImportRun } from "../../../src/imports/import-run.ts";
-import { openStore } from "../../../src/session/opened-store.ts";
 import type { Store } from "../../../src/session/store.ts";
 import { samplesBut } from "../../contract/importer-samples.ts";
+import { runs } from "../../support/effort.ts";
+import { temporaryStore } from "../../support/temporary-store.ts";
 
 /** The number of states of a growing file. They end at random bytes, most in the middle of a line. */
-const STATES = 14;
-
-const folder = mkdtempSync(join(tmpdir(), "coppice-growth-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-let storeCount = 0;
-const emptyStore = (): Store => openStore(join(folder, `${storeCount++}.db`));
+const STATES = 6;
 
 async function importBytes(store: Store, path: string, bytes: Uint8Array, isFinished = false) {
   const run = new ImportRun(store, { format: "auto", onProgress: () => {} });
@@ -47,11 +40,11 @@ function contentOf(store: Store) {
 describe("a file that grows while it is imported again and again", () => {
   test.each(samplesBut("").map((url) => fileURLToPath(url)))("%s", async (path) => {
     const bytes = readFileSync(path);
-    const clean = emptyStore();
+    const clean = temporaryStore();
     await importBytes(clean, path, bytes, true);
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(bytes.length), { minLength: STATES, maxLength: STATES }), async (cuts) => {
-        const grown = emptyStore();
+        const grown = temporaryStore();
         for (const cut of cuts.sort((a, b) => a - b)) await importBytes(grown, path, bytes.subarray(0, cut));
         expect(grown.sessions()).not.toEqual([]);
         expect((await importBytes(grown, path, bytes, true)).warnings).toEqual([]);
@@ -60,8 +53,7 @@ describe("a file that grows while it is imported again and again", () => {
         expect((await importBytes(grown, path, bytes, true)).newCount).toBe(0);
         grown.close();
       }),
-      { numRuns: 4 },
+      { numRuns: runs(10) },
     );
-    clean.close();
   });
 });

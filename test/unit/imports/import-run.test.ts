@@ -1,29 +1,21 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type FileReport, ImportRun } from "../../../src/imports/import-run.ts";
 import { summarizeSessions } from "../../../src/imports/summarize-sessions.ts";
 import { OpenedSession } from "../../../src/session/opened-session.ts";
-import { internalsOf, openStore } from "../../../src/session/opened-store.ts";
+import { internalsOf } from "../../../src/session/opened-store.ts";
 import type { Store } from "../../../src/session/store.ts";
 import { Upkeep } from "../../../src/session/upkeep.ts";
 import { refused, scriptedEmbedder } from "../../support/scripted-embedder.ts";
 import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
+import { temporaryStore } from "../../support/temporary-store.ts";
 
-let folder: string;
 let store: Store;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "coppice-import-"));
-  store = openStore(join(folder, "agent.db"));
+  store = temporaryStore();
 });
 
-afterEach(() => {
-  vi.restoreAllMocks();
-  store.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterEach(() => void vi.restoreAllMocks());
 
 /** Imports lines of the neutral format. */
 function read(lines: readonly object[], options: { project?: string; run?: ImportRun } = {}): Promise<FileReport> {
@@ -46,10 +38,9 @@ const say = (session: string, id: string, content: string): object => ({ session
 describe("ImportRun into a store with a remote embedder", () => {
   const embedder = scriptedEmbedder({ textsMax: 50 });
   beforeEach(() => {
-    store.close();
     embedder.requests.length = 0;
     embedder.before = () => {};
-    store = openStore(join(folder, "remote.db"), { embedder });
+    store = temporaryStore({ embedder });
   });
   const lines = Array.from({ length: 350 }, (_, index) => say("s", `m${index}`, `message ${index}`));
 
@@ -142,8 +133,7 @@ describe("ImportRun", () => {
     const text =
       "The lighthouse lamp needs a new lens, and the lens grinder in the harbor has quoted a price for the glass.";
     const lines = Array.from({ length: 120 }, (_, index) => say("s", `m${index}`, `${text.repeat(3)} ${index}`));
-    store.close();
-    store = openStore(join(folder, "summarized.db"), { summarizer: scriptedSummarizer() });
+    store = temporaryStore({ summarizer: scriptedSummarizer() });
     const run = newRun();
     await read(lines, { run });
     const { resolved } = await summarizeSessions(internalsOf(store), run.sessionIds, {});

@@ -238,13 +238,13 @@ describe("an import", () => {
 
   test("replaces the same in a file that a thread reads", async () => {
     const store = temporaryStore();
-    const lines = Array.from({ length: 1_500 }, (_, index) => ({
+    const lines = Array.from({ length: 150 }, (_, index) => ({
       ...{ session: "s", role: "user", id: `m${index}` },
-      content: `${index === 700 ? KEY : ""} ${"The lamp is lit. ".repeat(50)}`,
+      content: `${index === 70 ? KEY : ""} ${"The lamp is lit. ".repeat(500)}`,
     }));
     const report = await bring(store, file(temporaryFolder(), "s.jsonl", lines));
-    expect(report).toMatchObject({ newCount: 1_500, replaced: { "aws-access-key": 1 } });
-    expect(String(textsIn(store)[700])).toMatch(/^\[secret: aws-access-key\] The lamp/);
+    expect(report).toMatchObject({ newCount: 150, replaced: { "aws-access-key": 1 } });
+    expect(String(textsIn(store)[70])).toMatch(/^\[secret: aws-access-key\] The lamp/);
   });
 
   test.each(["workspaceDirs", "directories"])(

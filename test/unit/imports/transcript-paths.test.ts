@@ -11,11 +11,9 @@ import { ImportRun } from "../../../src/imports/import-run.ts";
 import type { MessageInput, Store } from "../../../src/index.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
 import { samplesBut } from "../../contract/importer-samples.ts";
+import { runs } from "../../support/effort.ts";
 import { inFolderAsync, openedStore, temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
 import { collect, fileOf, messagesIn, sessionsIn } from "../importers/read.ts";
-
-/** `PATH_RUNS=400 npx vitest run test/unit/imports/transcript-paths.test.ts` takes some minutes. */
-const RUNS = Number(process.env.PATH_RUNS ?? 25);
 
 const REAL = ["claude-code", "codex", "copilot-cli", "gemini-cli", "pi", "pi-hooks"];
 
@@ -537,8 +535,8 @@ test("any tree, grown in any steps, read by two stores of one file", async () =>
         });
       },
     ),
-    { numRuns: RUNS },
+    { numRuns: runs(80) },
   );
-  expect(counts.branches).toBeGreaterThan(RUNS);
+  expect(counts.branches).toBeGreaterThan(runs(80));
   expect(counts.returns).toBeGreaterThan(0);
 });

@@ -1,4 +1,6 @@
+import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { once } from "../../../src/core/once.ts";
 import { estimatingTokenCounter } from "../../../src/core/tokens.ts";
 import { HookLog } from "../../../src/hooks/hook-log.ts";
 import type { RemoteEmbedder } from "../../../src/index.ts";
@@ -7,20 +9,26 @@ import { type RawClient, served } from "../../support/mcp.ts";
 import { remoteLetters } from "../../support/other-embedders.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { talk } from "../../support/said.ts";
-import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
+import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
 const tokens = (value: unknown): number =>
   estimatingTokenCounter.count(typeof value === "string" ? value : JSON.stringify(value));
 
 /** A long session in the project web, and a short one in api. */
-function twoProjects(): string {
-  const path = temporaryPath();
-  const store = openedStore(path);
+const grown = once(() => {
+  const store = temporaryStore();
   const web = store.session("web-1", { project: "web", title: "The lamp" });
   web.appendAll(talk(100));
   web.append({ role: "user", content: "The lighthouse lamp is green." });
   store.session("api-1", { project: "api" }).append({ role: "user", content: "The lighthouse lamp is red." });
   store.close();
+  return readFileSync(store.path);
+});
+
+/** A copy of it. */
+function twoProjects(): string {
+  const path = temporaryPath();
+  writeFileSync(path, grown());
   return path;
 }
 

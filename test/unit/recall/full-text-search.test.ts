@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Store } from "../../../src/index.ts";
+import { runs } from "../../support/effort.ts";
 import { indexAll, searching } from "../../support/full-text.ts";
 import { expectLinearTime } from "../../support/processor-time.ts";
 import { inDatabase } from "../../support/rows.ts";
@@ -266,11 +267,11 @@ test("any text can be searched for", async () => {
       const query = `${pieces.join(" ")}.`;
       hitCount += search(query).length;
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
-  expect(hitCount).toBeGreaterThan(100);
+  expect(hitCount).toBeGreaterThan(10);
   const queryOf = (count: number) => `${Array.from({ length: count }, (_, index) => `w${index}x`).join(" ")} region`;
-  await expectLinearTime(1_500, queryOf, search);
+  await expectLinearTime(300, queryOf, search);
   expect(search(queryOf(15_000))).toHaveLength(1);
 });
 

@@ -1,5 +1,5 @@
-import { describe, expect, test } from "vitest";
-import type { LocalEmbedder, Store } from "../../../src/index.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type LocalEmbedder, openStore, type Store } from "../../../src/index.ts";
 import { normalize } from "../../../src/vector/vector.ts";
 import { user } from "../../support/said.ts";
 import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
@@ -20,15 +20,13 @@ const angles: LocalEmbedder = {
   },
 };
 
-/** Messages at angles up to 90 degrees, in two projects. */
-function large(): Store {
-  const store = openedStore(temporaryPath(), { embedder: angles });
+/** Adds messages at angles up to 90 degrees to a store, in two projects. */
+function grow(store: Store): void {
   for (const [index, project] of ["web", "app"].entries()) {
     const session = store.session(project, { project });
     session.appendAll(Array.from({ length: MANY / 2 }, (_, at) => user(`note${index}x${at} ${at % 90}`)));
     session.compact();
   }
-  return store;
 }
 
 const texts = async (store: Store, embedding: Float32Array, options = {}) => {
@@ -37,17 +35,23 @@ const texts = async (store: Store, embedding: Float32Array, options = {}) => {
 };
 
 describe("the messages nearest to a query in a large store", () => {
+  let shared: Store;
+  beforeAll(() => {
+    shared = openStore(":memory:", { embedder: angles });
+    grow(shared);
+  });
+  afterAll(() => shared.close());
+
   test("are found through the clusters and in the windows, and are followed", async () => {
-    const store = large();
-    store.session("web").append(user("turned 170"));
+    shared.session("web").append(user("turned 170"));
     for (const degrees of [0, 41, 89]) {
-      const [first] = await texts(store, angles.embed(`${degrees}`)!);
+      const [first] = await texts(shared, angles.embed(`${degrees}`)!);
       expect(Number(first!.split(" ")[1])).toBe(degrees);
     }
-    expect((await texts(store, angles.embed("171")!))[0]).toBe("turned 170");
-    store.session("web").appendAll(Array.from({ length: 60 }, (_, at) => user(`later${at} 135`)));
-    store.session("web").compact();
-    const later = await texts(store, angles.embed("136")!);
+    expect((await texts(shared, angles.embed("171")!))[0]).toBe("turned 170");
+    shared.session("web").appendAll(Array.from({ length: 60 }, (_, at) => user(`later${at} 135`)));
+    shared.session("web").compact();
+    const later = await texts(shared, angles.embed("136")!);
     expect(later.every((text) => text.endsWith(" 135"))).toBe(true);
   });
 
@@ -74,11 +78,10 @@ describe("the messages nearest to a query in a large store", () => {
   });
 
   test("are of the scope, and go with a session that is forgotten", async () => {
-    const store = large();
     const near = angles.embed("41")!;
-    for (const text of await texts(store, near, { project: "app" })) expect(text).toMatch(/^note1x\d+ 41$/);
-    store.forget("app");
-    const left = await texts(store, near);
+    for (const text of await texts(shared, near, { project: "app" })) expect(text).toMatch(/^note1x\d+ 41$/);
+    shared.forget("app");
+    const left = await texts(shared, near);
     expect(left).toHaveLength(3);
     for (const text of left) expect(text).toMatch(/^note0x\d+ 41$/);
   });

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { type MessageInput, openStore, type RecallHit } from "../../../src/index.ts";
+import { FEATURES, peopleFeatures } from "../../../src/recall/people.ts";
 import { shapeOf, wantedBy } from "../../../src/recall/shape.ts";
 import { spokenWords } from "../../../src/recall/spoken-words.ts";
+import { rankedMessage } from "../../support/ranked-message.ts";
 
 const person = (name: string, content: string, createdAt = 0): MessageInput => ({
   role: "user",
@@ -96,6 +98,30 @@ describe("other conversations", () => {
     const others = mixed.filter(({ sessionId }) => sessionId === "talk-1");
     for (let at = 1; at < others.length; at++) expect(others[at]!.score).toBeLessThanOrEqual(others[at - 1]!.score);
   });
+});
+
+test("a message's share of the words of a question is by their weights", () => {
+  const shareOf = (weights: number[], wordScores: number[], question = "", text = "") => {
+    const candidates = [
+      { ...rankedMessage(1, 0).candidate, wordScores },
+      { ...rankedMessage(2, 0).candidate, wordScores },
+    ];
+    const [features] = peopleFeatures(
+      candidates,
+      weights,
+      question,
+      new Map([
+        [1, text],
+        [2, ""],
+      ]),
+    );
+    return features![FEATURES.indexOf("share")];
+  };
+  expect(shareOf([1, 3], [1, 0])).toBe(0.25);
+  expect(shareOf([1, 3], [0, 3])).toBe(0.75);
+  expect(shareOf([], [])).toBe(0);
+  // One of two messages says "go", which weighs ln 2.
+  expect(shareOf([1], [0], "Did they go?", "We go.")).toBeCloseTo(0.409384, 6);
 });
 
 test("a text shows what may answer", () => {

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { searchStem, searchWords } from "../../../src/models/search-words.ts";
 import { type Snippet, snippetOf } from "../../../src/recall/snippet.ts";
+import { runs } from "../../support/effort.ts";
 import { nastyText } from "../../support/message-arbitraries.ts";
 
 /** The snippet for a query whose words weigh the same, with its marks as `**`. */
@@ -142,8 +143,8 @@ test("a snippet is a stretch of its text", () => {
       if (shown.includes("**")) markedCount += 1;
       if (shown.endsWith(" …")) cutCount += 1;
     }),
-    { numRuns: 300 },
+    { numRuns: runs(600) },
   );
-  expect(markedCount).toBeGreaterThan(50);
-  expect(cutCount).toBeGreaterThan(20);
+  expect(markedCount).toBeGreaterThan(runs(100));
+  expect(cutCount).toBeGreaterThan(runs(40));
 });

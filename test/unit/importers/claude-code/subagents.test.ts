@@ -1,11 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { claudeCode } from "../../../../src/importers/claude-code/importer.ts";
 import { walkFiles } from "../../../../src/importers/files.ts";
 import type { ImportEvent } from "../../../../src/importers/importer.ts";
+import { temporaryFolder } from "../../../support/temporary-store.ts";
 import { collect, eventsOfLines, sessionsIn, warningsIn } from "../read.ts";
 import { assistant, call, line, outline, result, SESSION, text, user } from "./lines.ts";
 
@@ -30,15 +30,9 @@ const progress = (message: object | undefined, normalizedMessages?: readonly obj
 
 const sidechain = (entry: object, fields: object = {}) => ({ ...entry, isSidechain: true, ...fields });
 
-const folders: string[] = [];
-afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
-});
-
 /** The events of a folder with these files in it. */
 async function eventsOfFiles(files: Record<string, readonly object[]>): Promise<ImportEvent[]> {
-  const folder = mkdtempSync(join(tmpdir(), "importers-"));
-  folders.push(folder);
+  const folder = temporaryFolder();
   for (const [name, lines] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), lines.map((entry) => `${JSON.stringify(entry)}\n`).join(""));

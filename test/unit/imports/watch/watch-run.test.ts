@@ -2,7 +2,6 @@ import {
   appendFileSync,
   cpSync,
   mkdirSync,
-  readFileSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -10,17 +9,12 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { basename, dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { isDeepStrictEqual } from "node:util";
+import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
-import { chunksOf } from "../../../../src/importers/files.ts";
-import { ImportRun } from "../../../../src/imports/import-run.ts";
 import type { WatchEvent } from "../../../../src/imports/watch/followed-files.ts";
 import { WatchRun } from "../../../../src/imports/watch/watch-run.ts";
 import type { OpenOptions, Store } from "../../../../src/index.ts";
-import { samplesBut } from "../../../contract/importer-samples.ts";
 import { hang, scriptedEmbedder } from "../../../support/scripted-embedder.ts";
 import { scriptedSummarizer } from "../../../support/scripted-summarizer.ts";
 import { openedStore, temporaryFolder } from "../../../support/temporary-store.ts";
@@ -78,25 +72,6 @@ describe("a watch", () => {
     expect(events.filter(({ event }) => event === "warning")).toEqual([]);
   });
 
-  test.each(samplesBut("").map((url) => fileURLToPath(url)))("imports each piece written of %s", async (path) => {
-    const folder = temporaryFolder();
-    const clean = openedStore(join(folder, "clean.db"));
-    const file = join(folder, "home", basename(dirname(path)), basename(path));
-    mkdirSync(dirname(file), { recursive: true });
-    const bytes = readFileSync(path);
-    const store = openedStore(join(folder, "agent.db"));
-    const { until } = await startWatch(store, [join(folder, "home")]);
-    writeFileSync(file, bytes);
-    const run = new ImportRun(clean, { format: "auto", onProgress: () => {} });
-    await run.read({ path: file, chunks: chunksOf(file) });
-    expect(clean.stats().messageCount).toBeGreaterThan(2);
-    const wordsOf = (one: Store) => clean.sessions().map(({ id }) => wordsIn(one, id));
-    await until("all of it", () => store.stats().messageCount === clean.stats().messageCount);
-    // The last messages may still be on the path that the file has left.
-    await until("its paths", () => isDeepStrictEqual(wordsOf(store), wordsOf(clean)));
-    expect(wordsOf(store)).toEqual(wordsOf(clean));
-  });
-
   test("warns about a damaged line once", async () => {
     const { folder, file, store } = scene();
     const { events, until, newCount } = await startWatch(store, [folder]);
@@ -114,20 +89,6 @@ describe("a watch", () => {
       (file) => {
         writeFileSync(`${file}.new`, line("a", "one") + line("a", "two"));
         renameSync(`${file}.new`, file);
-      },
-    ],
-    [
-      "is made anew under its name",
-      (file) => {
-        rmSync(file);
-        writeFileSync(file, line("a", "one") + line("a", "two"));
-      },
-    ],
-    [
-      "begins when the old one is moved away",
-      (file) => {
-        renameSync(file, `${file}.1`);
-        writeFileSync(file, line("a", "one") + line("a", "two"));
       },
     ],
     [

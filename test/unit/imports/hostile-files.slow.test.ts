@@ -1,0 +1,27 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { HOSTILE_FILES } from "../../../scripts/hostile/files.ts";
+import { importHostile } from "../../../scripts/hostile/import.ts";
+import { chunksOf } from "../../../src/importers/files.ts";
+import { ImportRun } from "../../../src/imports/import-run.ts";
+import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
+
+test("of 300 files, every good one comes in, whatever the hostile ones between them are", async () => {
+  const { missing } = await importHostile(temporaryFolder(), 300, Object.keys(HOSTILE_FILES).length);
+  expect(missing).toBe(0);
+});
+
+/** SQLite does not return from its first statement on them. */
+const STUCK = ["endless schema", "endless statistics"];
+
+test(`a database with ${STUCK.join(" or ")} is given up after ten seconds`, async () => {
+  const reports = STUCK.map((kind) => {
+    const folder = temporaryFolder();
+    HOSTILE_FILES[kind]!(folder, "hostile");
+    const path = join(folder, "hostile.db");
+    return new ImportRun(temporaryStore()).read({ path, chunks: chunksOf(path) });
+  });
+  for (const { error } of await Promise.all(reports)) {
+    expect(error?.message).toMatch(/^Cannot import .*hostile\.db: SQLite did not return for 10 seconds\.$/);
+  }
+});
