@@ -15,7 +15,8 @@ export interface Command<Options = object> {
   summary: string;
   /** Other names that people try. Help shows the first. */
   aliases?: readonly string[];
-  argument?: string;
+  /** What the argument is; a list for several arguments. */
+  argument?: string | readonly string[];
   details?: string;
   options?: readonly Option[];
   /** True if long output goes to a pager. */

@@ -100,7 +100,9 @@ export function addCommand(
     .description(details === undefined ? summary : `${summary}\n\n${details}`)
     .addHelpText("after", `\nExamples:\n${lines.join("\n")}`)
     .action(() => act(subcommand));
-  for (const registered of subcommand.registeredArguments) registered.description = argument ?? "";
+  for (const [index, registered] of subcommand.registeredArguments.entries()) {
+    registered.description = (typeof argument === "string" ? argument : argument?.[index]) ?? "";
+  }
   for (const option of options) subcommand.addOption(option);
 }
 

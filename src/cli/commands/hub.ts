@@ -21,6 +21,8 @@ const WITHOUT_PGVECTOR = [
   "`coppice hub upgrade`.",
 ];
 
+const ACTIONS = ["init", "upgrade", "grant", "retain", "keep"];
+
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000 } as const;
 
 export const hubCommand: Command<HubFlags> = {
@@ -31,7 +33,7 @@ export const hubCommand: Command<HubFlags> = {
     "write the projects of a team. `retain <project> --days N` sets how long the hub keeps sessions of which nothing new is pushed. `keep` deletes what is older, " +
     "merges small parts of the word index, takes forgotten messages out of it, and makes damaged parts again; run it every few minutes.\n" +
     "With --json: {version, versionBefore, hasPgvector} for init and upgrade, {expiredCount, mergedCount, madeCount, damagedCount} for keep, else {ok}.",
-  argument: "init, upgrade, grant, retain or keep; and the role or the project",
+  argument: ["init, upgrade, grant, retain or keep", "with grant the role, with retain the project"],
   options: [
     new Option("--url <url>", "the database; by default the store's hub"),
     new Option("--team <name>", "the team; with retain, if several have the project"),
@@ -52,6 +54,10 @@ export const hubCommand: Command<HubFlags> = {
   async run({ args: [action, name], options: { url, team, read = false, days, every }, loadStores }) {
     const { HubConnection } = await import("../../hub/connection.ts");
     const { grantTeam, initHub, retainProject, upgradeHub } = await import("../../hub/administration.ts");
+    if (!ACTIONS.includes(action ?? "")) {
+      const hint = `Its actions are ${ACTIONS.join(", ")}. \`coppice push\` and \`coppice pull\` move sessions.`;
+      throw new Failure("USAGE_INVALID", `\`hub\` has no action "${action}".`, { hint });
+    }
     const address = url ?? (await storedRemote((await loadStores()).openToRead())).url;
     if (action === "keep") {
       const value = await interruptible("What was merged stays.", (signal) => keep(address, every, signal));
@@ -86,7 +92,8 @@ export const hubCommand: Command<HubFlags> = {
     } finally {
       await hub.close();
     }
-    throw new Failure("USAGE_INVALID", "These words are no action of `hub`.", { hint: "See coppice help hub." });
+    const needed = action === "grant" ? "a role and --team" : "a project and --days";
+    throw new Failure("USAGE_INVALID", `\`hub ${action}\` needs ${needed}.`, { hint: "See coppice help hub." });
   },
 };
 

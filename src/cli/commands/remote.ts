@@ -16,7 +16,7 @@ export const remoteCommand: Command<RemoteFlags> = {
     "`add` sets the hub or adds projects to it; `remove` forgets it, and what was pushed stays there. Nothing else is ever pushed " +
     "than sessions of these projects and sessions that `coppice push` names. The URL has no password: it comes from PGPASSWORD or .pgpass.\n" +
     "With --json: {url, projects, team}.",
-  argument: "add or remove; without it, the hub is shown",
+  argument: ["add or remove; without it, the hub is shown", "with add: the database of the hub"],
   options: [
     repeatableOption("project <name>", "a project whose sessions may go there"),
     new Option("--team <name>", "the team of new projects, if you are in several"),
