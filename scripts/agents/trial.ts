@@ -1,6 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { filesIn, type Invocation, type Place, type RealAgent } from "./agents.ts";
 import type { FakeProvider } from "./provider.ts";
 
@@ -262,16 +262,15 @@ tee "$file.in" | '${process.execPath}' '${program}' "$@" | tee "$file.out"
   /** Stores sessions of this project that no agent here has had. */
   async importSessions(prompts: readonly string[]): Promise<void> {
     const file = join(this.#firings, "..", `sessions-${prompts.length}.jsonl`);
-    const project = basename(this.place.project);
     const lines = prompts.flatMap((content, index) => {
-      const about = { session: `${prompts.length}-${index}`, project, createdAt: new Date().toISOString() };
+      const about = { session: `${prompts.length}-${index}`, createdAt: new Date().toISOString() };
       return [
         { ...about, role: "user", content },
         { ...about, role: "assistant", content: "Understood." },
       ];
     });
     writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
-    await this.coppice("import", file);
+    await this.coppice("import", file, "--project", this.place.project);
   }
 
   /** Forgets the firings up to the first one of an event. Returns false if there is none. */

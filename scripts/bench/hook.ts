@@ -45,6 +45,7 @@ export async function benchHook({ messages = MESSAGES, folder }: HookBenchOption
       const bin = join(built, "coppice.cjs");
       const path = join(folder ?? scratch, `recall-${messages}.db`);
       await recallStore(path, messages);
+      giveFolder(path);
       const cold = await coldFigures(bin, path);
       const warm = await warmFigures(bin, path);
       // A hook that fails is silent and quick.
@@ -67,6 +68,9 @@ export async function benchHook({ messages = MESSAGES, folder }: HookBenchOption
   }
 }
 
+/** The folder of the project whose hooks are measured. */
+const FOLDER = "/home/mira/project-0";
+
 interface FireOptions {
   /** What the agent writes: see `fireHook`. */
   stdin: string;
@@ -88,8 +92,15 @@ function fire(
   });
 }
 
+/** The sessions of the store have names of projects. Hooks speak of a folder. */
+function giveFolder(path: string): void {
+  const store = openStore(path);
+  if (store.projects().every(({ project }) => project !== FOLDER)) store.mergeProjects("project-0", FOLDER);
+  store.close();
+}
+
 function inputOf(session: string, prompt: string): string {
-  return JSON.stringify({ session_id: session, cwd: "/home/mira/project-0", source: "startup", prompt });
+  return JSON.stringify({ session_id: session, cwd: FOLDER, source: "startup", prompt });
 }
 
 /** Measures hooks in new processes, and a bare process of Node. `hookColdCpuMs` is the larger of the two medians of hooks. */
@@ -145,7 +156,7 @@ async function warmFigures(bin: string, db: string): Promise<Record<string, numb
       const from = performance.now();
       const { isError, content } = await client.callTool({
         name: "hook",
-        arguments: { event: "prompt", cwd: "/home/mira/project-0", session_id, prompt },
+        arguments: { event: "prompt", cwd: FOLDER, session_id, prompt },
       });
       if (isError) throw new Error(JSON.stringify(content));
       if (index >= WARMING) times.push(performance.now() - from);
@@ -176,7 +187,7 @@ async function faultsNotSilent(bin: string, scratch: string): Promise<number> {
   const db = join(folder, "agent.db");
   const store = openStore(db);
   store
-    .session("earlier", { project: "project-0" })
+    .session("earlier", { project: FOLDER })
     .append({ role: "user", content: "We deploy to Oslo, for the latency." });
   store.close();
   const prompt = "Where do we deploy, is it Oslo, and was that for the latency?";

@@ -57,7 +57,7 @@ export const LIMITS = {
   name: {
     what: "characters of a session id, a project or a title",
     max: ID_CHARS_MAX,
-    beyond: "`OPTION_INVALID`. An import cuts projects and titles",
+    beyond: "`OPTION_INVALID`. An import cuts titles, and names of projects. A longer path tells no project",
   },
   page: {
     what: "messages that `messages` or `expand` returns at once",

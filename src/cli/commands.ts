@@ -13,6 +13,7 @@ import { hookCommand } from "./commands/hook.ts";
 import { hubCommand } from "./commands/hub.ts";
 import { importCommand } from "./commands/import.ts";
 import { mcpCommand } from "./commands/mcp.ts";
+import { projectsCommand } from "./commands/projects.ts";
 import { pullCommand } from "./commands/pull.ts";
 import { pushCommand } from "./commands/push.ts";
 import { recallCommand } from "./commands/recall.ts";
@@ -71,6 +72,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       forgetCommand,
       secretsCommand,
       excludeCommand,
+      projectsCommand,
     ],
   },
   { heading: "Share with a team", commands: [remoteCommand, pushCommand, pullCommand, hubCommand] },

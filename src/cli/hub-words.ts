@@ -57,5 +57,6 @@ export async function withHub<T>(url: string, work: (hub: Hub) => Promise<T>): P
 /** The hub of the store that an MCP server serves. Its code is loaded when a call asks it. */
 export const HUB: HubAccess = {
   urlOf: async (store) => (await import("../hub/remote.ts")).remoteOf(store)?.url,
+  nameOf: async (store, project) => (await import("../hub/remote.ts")).namesOnHub(store).get(project) ?? project,
   open: async (url, signal) => (await import("../hub/hub.ts")).openHub(url, { signal }),
 };

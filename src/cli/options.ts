@@ -2,6 +2,8 @@ import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../core/limits.ts";
 import { oneOf, wholeNumber } from "../core/options.ts";
 import { timeOf, timeRangeOf } from "../core/times.ts";
+import { projectMeant } from "../session/project-meant.ts";
+import type { Store } from "../session/store.ts";
 import { formatNumber } from "./text.ts";
 
 const PAGE_LIMIT_DEFAULT = 50;
@@ -52,8 +54,9 @@ export const LEAVING_OUT_OPTIONS: readonly Option[] = [
 ];
 
 /** Converts the flags to options of the library. */
-export function leavingOut({ keepSecrets, exclude = [], excludeProject = [] }: LeavingOutFlags) {
-  return { keepSecrets: keepSecrets === true, exclude: { paths: exclude, projects: excludeProject } };
+export function leavingOut({ keepSecrets, exclude = [], excludeProject = [] }: LeavingOutFlags, store: Store) {
+  const projects = excludeProject.map((typed) => projectMeant(store, typed));
+  return { keepSecrets: keepSecrets === true, exclude: { paths: exclude, projects } };
 }
 
 export interface PageOptions {

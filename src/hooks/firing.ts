@@ -1,4 +1,4 @@
-import { projectOf } from "../importers/project.ts";
+import { projectAt } from "../core/project.ts";
 
 export const HOOK_AGENTS = ["claude-code", "codex", "gemini-cli", "opencode", "pi"] as const;
 export type HookAgent = (typeof HOOK_AGENTS)[number];
@@ -14,8 +14,8 @@ export interface Firing {
   sessionId: string;
   /** The folder that the agent works in. */
   cwd: string;
-  /** The project of that folder. */
-  project: string;
+  /** The project of that folder; undefined if nothing tells it. */
+  project: string | undefined;
   /** Why the session starts: `startup`, `resume`, `clear` or `compact`. */
   source: string;
   prompt: string;
@@ -48,7 +48,7 @@ export function firingOf(
     event,
     sessionId: textOf("session_id"),
     cwd,
-    project: projectOf(cwd),
+    project: projectAt(cwd),
     source: textOf("source"),
     prompt: textOf("prompt"),
     transcriptPath: textOf("transcript_path") || undefined,

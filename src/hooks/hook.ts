@@ -1,4 +1,3 @@
-import { realpathSync } from "node:fs";
 import { snippetOf } from "../recall/snippet.ts";
 import type { NotableMessage } from "../store/messages.ts";
 import type { QuickReader } from "../store/quick-reader.ts";
@@ -23,14 +22,12 @@ export type Said = HookText & Pick<Quoted, "tokens" | "messageIds">;
 export function sayAt(reader: QuickReader, firing: Firing, memory: SessionMemory): Said | undefined {
   return reader.snapshot(() => {
     const ownIds = firing.sessionId === "" ? [] : reader.sessionIds(firing.sessionId);
-    const { project } = firing;
+    const project = firing.project === undefined ? undefined : reader.projectNow(firing.project);
     switch (firing.event) {
       case "session-start":
         if (firing.source === "compact") return broughtBack(reader, ownIds);
-        return said(
-          quoted(recordOfProject(reader, project, new Set([...ownIds, ...sessionsElsewhere(reader, firing)]))),
-          "what was done here before",
-        );
+        if (project === undefined) return undefined;
+        return said(quoted(recordOfProject(reader, project, new Set(ownIds))), "what was done here before");
       case "before-compaction":
         return said(quoted(recordOfSession(reader, ownIds)), "what the summary must keep");
       case "after-compaction":
@@ -38,7 +35,7 @@ export function sayAt(reader: QuickReader, firing: Firing, memory: SessionMemory
       case "turn-end":
         return undefined;
       case "prompt": {
-        const near = nearSection(reader, firing, ownIds, memory);
+        const near = project === undefined ? [] : nearSection(reader, firing, project, ownIds, memory);
         // Some agents accept no text right after a compaction. For them, the next prompt brings back what was decided.
         if (memory.isBare)
           return said(quoted([...recordOfSession(reader, ownIds), ...near]), "what was decided before");
@@ -61,17 +58,15 @@ function said(quoted: Quoted | undefined, what: string): Said | undefined {
 
 function nearSection(
   reader: QuickReader,
-  firing: Firing,
+  { prompt, sessionId }: Firing,
+  project: string,
   ownIds: readonly string[],
   { quoted, compactedAtMs = Number.NEGATIVE_INFINITY }: SessionMemory,
 ): Section[] {
-  const { prompt, project, sessionId } = firing;
   const asked = prompt.trim();
-  const elsewhere = new Set(sessionsElsewhere(reader, firing));
   const own = new Set([sessionId, ...ownIds]);
   const near = nearMessages(reader, project, prompt, ({ id, text, sessionId: of, createdAtMs }) => {
-    const isKnown = quoted.has(id) || text.trim() === asked || (own.has(of) && createdAtMs >= compactedAtMs);
-    return isKnown || elsewhere.has(of);
+    return quoted.has(id) || text.trim() === asked || (own.has(of) && createdAtMs >= compactedAtMs);
   });
   const beginnings = new Set<string>();
   const distinct = near.filter(({ message: { text } }) => {
@@ -87,25 +82,4 @@ function nearSection(
     return [lineOf("said", message), ...(answer === undefined ? [] : [lineOf("answered", answer)])];
   });
   return lines.length === 0 ? [] : [{ name: "near", attributes: {}, lines }];
-}
-
-/**
- * Returns the sessions that ran in another folder with the project's name. Sessions whose folder does not exist here are not
- * returned: it was moved or is on another machine, so they may belong to this project.
- */
-function sessionsElsewhere(reader: QuickReader, { project, cwd }: Firing): string[] {
-  const known = new Map<string, boolean>();
-  return reader.folders(project).flatMap(({ id, folder }) => {
-    const isOther = known.get(folder) ?? isOtherFolder(folder, cwd);
-    known.set(folder, isOther);
-    return isOther ? [id] : [];
-  });
-}
-
-function isOtherFolder(folder: string, cwd: string): boolean {
-  try {
-    return realpathSync(folder) !== realpathSync(cwd);
-  } catch {
-    return false;
-  }
 }

@@ -1,10 +1,12 @@
 import type { PoolClient } from "pg";
 import { StoreError } from "../core/errors.ts";
+import { baseNameOf } from "../core/project.ts";
 import { internalsOf } from "../session/opened-store.ts";
 import type { Store } from "../session/store.ts";
 import { hubNotesOf, keepNotes, type NotedSession, notedSessions, setCopy } from "../store/hub-notes.ts";
 import { storeIdOf } from "../store/id-blocks.ts";
 import { assertWhole } from "../store/paths.ts";
+import { hubNameOf, projectNotesOf } from "../store/projects.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { HubConnection } from "./connection.ts";
 import { expandOnHub, type HubExpandOptions, type HubExpansion } from "./expand.ts";
@@ -194,6 +196,7 @@ class OpenedHub implements Hub {
         this.#connection.transaction((client) => placeOfProject(this.#connection, client, project, team), signal);
       return places.get(project) ?? places.set(project, finding()).get(project)!;
     };
+    const nameOf = (project: string | null | undefined): string => (project ? hubNameOf(repositories, project) : "");
     let doneCount = 0;
     let refused: StoreError | undefined;
     const forgetHere = (id: string, options?: { messageIds: readonly number[] }): boolean => {
@@ -208,7 +211,7 @@ class OpenedHub implements Hub {
     };
     /** Pulls what a copy of this file has pushed, so that the next push can delete on the hub what was forgotten here. */
     const catchUp = async ({ id, origin }: PushedName): Promise<boolean> => {
-      const project = repositories.sessions.byId(id)?.project ?? "";
+      const project = nameOf(repositories.sessions.byId(id)?.project);
       try {
         await pullSession(this.#connection, internalsOf(store), id, { origin, project, ...(signal && { signal }) });
         return true;
@@ -249,7 +252,7 @@ class OpenedHub implements Hub {
     for (const { id, project } of chosen) {
       const { origin = storeId } = repositories.database.read(() => hubNotesOf(repositories, id));
       const name = { id, origin, storeId };
-      const place = await placeOf(project ?? "");
+      const place = await placeOf(nameOf(project));
       const { messageCount, hasUnsent } = await pushOne(place, name);
       const forkId = fork && hasUnsent ? await takeOut(place, name) : null;
       if (forkId !== null) {
@@ -273,12 +276,13 @@ class OpenedHub implements Hub {
   ): Promise<void> {
     const { projects, team, signal } = options;
     const noted = repositories.database.read(() => notedSessions(repositories));
+    const { onHub } = repositories.database.read(() => projectNotesOf(repositories));
     const places = new Map<string, HubPlace | undefined>();
     const done: NotedSession[] = [];
     for (const note of noted ?? []) {
       const { sessionId, createdAtMs, origin = storeId } = note;
-      const project = note.project ?? "";
-      const isShared = projects.includes(project);
+      const isShared = note.project !== null && projects.includes(note.project);
+      const project = note.project === null ? "" : (onHub.get(note.project) ?? baseNameOf(note.project));
       if (!places.has(project)) {
         const find = isShared ? placeOfProject : findPlace;
         const finding = (client: PoolClient) => find(this.#connection, client, project, team);

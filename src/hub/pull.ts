@@ -15,6 +15,7 @@ import {
 } from "../store/hub-notes.ts";
 import { blockOf } from "../store/id-block.ts";
 import { freeIdBlock, needsIdBlock, storeIdOf } from "../store/id-blocks.ts";
+import { projectOnHub } from "../store/projects.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { WriteRowsTerms, WrittenSession } from "../store/write-rows.ts";
 import type { HubConnection } from "./connection.ts";
@@ -55,6 +56,8 @@ export interface PulledSession {
 }
 
 interface HubRow extends SessionKey {
+  /** What its project is called on the hub; "" for none. */
+  project: string;
   origin: string;
   holder: string;
   newestId: number;
@@ -111,9 +114,18 @@ export async function pullSession(
     const onHub = await fetchSession(client, row, sessionId, spool);
     await client.query(`SET LOCAL idle_in_transaction_session_timeout = ${WRITING_MS_MAX}`);
     const isHolder = row.holder === storeId;
+    const ownProject = repositories.database.read(() => projectOnHub(repositories, row.project)) || undefined;
     const notes = { origin: row.origin === storeId ? undefined : row.origin, isCopy: !isHolder || undefined };
     const when = of !== undefined && !isHolder ? "always" : fork ? "if both have gone on" : "never";
-    result = added(result, writtenIn(store, sessionId, onHub, { row, terms: terms ?? WRITE_TERMS, fork: when, notes }));
+    result = added(
+      result,
+      writtenIn(store, sessionId, onHub, {
+        row,
+        terms: { ...(terms ?? WRITE_TERMS), project: ownProject },
+        fork: when,
+        notes,
+      }),
+    );
     if (!take || isHolder) return isHolder;
     if (row.lastId > row.markedId) await takeBackUnfinished(client, row, onHub);
     await client.query(
@@ -200,7 +212,7 @@ async function findSession(
   sessionId: string,
   { project, place, origin, ownOrigin, take }: Wanted,
 ): Promise<HubRow> {
-  const { rows } = await client.query<HubRow & { project: string }>(
+  const { rows } = await client.query<HubRow>(
     `SELECT s.place, s.team, s.session_no AS "sessionNo", s.origin, s.holder, s.newest_id AS "newestId",
        s.last_id AS "lastId", s.message_count AS "messageCount", s.head, s.marked_id AS "markedId", p.project
      FROM coppice.sessions s JOIN coppice.places p ON p.place = s.place

@@ -1,13 +1,13 @@
 import { StoreError } from "../core/errors.ts";
 import { internalsOf } from "../session/opened-store.ts";
 import type { Store } from "../session/store.ts";
-
-const SETTING = "remote";
+import { hubNameOf, projectNotesOf, REMOTE } from "../store/projects.ts";
 
 /** The hub of a store, and what of the store may leave the machine. */
 export interface Remote {
   /** Without a password. */
   url: string;
+  /** Folders, and names that programs gave. The hub gets only names: see `hubNameOf`. */
   projects: string[];
   /** The team to which new projects belong; null if it is the only one. */
   team: string | null;
@@ -15,12 +15,13 @@ export interface Remote {
 
 export function remoteOf(store: Store): Remote | undefined {
   const { database, settings } = internalsOf(store).repositories;
-  return database.read(() => (settings.get(SETTING) as Remote | false | undefined) || undefined);
+  return database.read(() => (settings.get(REMOTE) as Remote | false | undefined) || undefined);
 }
 
 /** Sets the hub of a store, or adds projects to it. @throws {StoreError} `OPTION_INVALID`, `STORE_READONLY`. */
 export function addRemote(store: Store, given: Remote): Remote {
-  const { database, settings } = internalsOf(store).repositories;
+  const { repositories } = internalsOf(store);
+  const { database, settings } = repositories;
   if (!URL.canParse(given.url) || hasPassword(new URL(given.url))) {
     const expected =
       "a URL without a password, such as postgres://ada@hub.example/agents: it comes from PGPASSWORD or .pgpass";
@@ -31,7 +32,8 @@ export function addRemote(store: Store, given: Remote): Remote {
     const same = known?.url === given.url ? known : undefined;
     const projects = [...new Set([...(same?.projects ?? []), ...given.projects])].sort();
     const remote = { ...given, projects, team: given.team ?? same?.team ?? null };
-    settings.set(SETTING, remote);
+    settings.set(REMOTE, remote);
+    for (const project of projects) hubNameOf(repositories, project);
     return remote;
   });
 }
@@ -44,5 +46,11 @@ function hasPassword(url: URL): boolean {
 /** Removes the hub of a store. What was pushed stays on the hub. */
 export function removeRemote(store: Store): void {
   const { database, settings } = internalsOf(store).repositories;
-  database.write("removeRemote", () => settings.set(SETTING, false));
+  database.write("removeRemote", () => settings.set(REMOTE, false));
+}
+
+/** Returns what the projects of a store are called on the hub, if that is not what they are called here. */
+export function namesOnHub(store: Store): ReadonlyMap<string, string> {
+  const { repositories } = internalsOf(store);
+  return repositories.database.read(() => projectNotesOf(repositories).onHub);
 }

@@ -5,7 +5,6 @@ import type { ImportedSession, Importer, ImportFile } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { type DamagedLine, type Pause, readLines, type TextLine } from "./lines.ts";
 import { notYet } from "./message-event.ts";
-import { projectOf } from "./project.ts";
 import { Translator } from "./translator.ts";
 import { derivedId, millisecondsOf } from "./values.ts";
 
@@ -111,7 +110,7 @@ class AiderTranslator extends Translator<TextLine> {
     const createdAtMs = millisecondsOf(started);
     if (createdAtMs !== undefined) this.#session.createdAtMs = createdAtMs;
     if (basename(place).startsWith(".aider")) {
-      this.#session.project = projectOf(dirname(place));
+      this.#session.folder = dirname(place);
       this.#session.metadata = { cwd: dirname(place) };
     }
     this.#count = 0;

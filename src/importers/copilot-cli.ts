@@ -6,7 +6,6 @@ import { dataPartOf, resultTextOf } from "./file-parts.ts";
 import type { ImportedSession, Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, parseJson, readJsonLines } from "./lines.ts";
-import { projectOf } from "./project.ts";
 import { Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
 
@@ -238,7 +237,7 @@ class CopilotTranslator extends Translator<JsonLine> {
       externalId: agent === undefined ? name : `${name}/agent-${agent}`,
       source: "copilot-cli",
       ...(agent !== undefined && { parentExternalId: name }),
-      ...(stringOf(cwd) && { project: projectOf(cwd as string) }),
+      ...(stringOf(cwd) && { folder: cwd as string }),
       metadata: saidOf({ cwd, repository: objectOf(context).repository, branch: objectOf(context).branch }),
     });
     this.open(agent ?? "", describe).add([entry], id);

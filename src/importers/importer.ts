@@ -16,6 +16,9 @@ export interface ImportedSession {
    * session. Its messages are stored in that session, and what they replace is superseded.
    */
   pathOf?: string;
+  /** The folder in which the agent worked, as an absolute path. It tells the project. */
+  folder?: string;
+  /** The name of the project, if the transcript gives one and not a folder. */
   project?: string;
   title?: string;
   /** When the first message was written, in Unix milliseconds. */

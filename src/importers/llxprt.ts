@@ -4,7 +4,6 @@ import type { Part } from "../core/message.ts";
 import { adapted, messageEntry } from "./entry.ts";
 import type { ImportedSession, Importer } from "./importer.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
-import { projectOf } from "./project.ts";
 import { Translator } from "./translator.ts";
 import { millisecondsOf, numberOf, objectOf, saidOf, stringOf } from "./values.ts";
 
@@ -133,7 +132,7 @@ class LlxprtTranslator extends Translator<JsonLine> {
     };
     const [first] = Array.isArray(workspaceDirs) ? workspaceDirs : [];
     const folder = stringOf(cwd) ?? stringOf(first);
-    if (folder !== undefined) session.project = projectOf(folder);
+    if (folder !== undefined) session.folder = folder;
     if (this.#title !== undefined) session.title = this.#title;
     if (this.#parent !== undefined) session.parentExternalId = this.#parent;
     session.metadata = saidOf({ cwd, workspaceDirs, projectHash });

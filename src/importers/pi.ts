@@ -5,7 +5,6 @@ import { dataPartOf } from "./file-parts.ts";
 import type { ImportedSession, Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
-import { projectOf } from "./project.ts";
 import { Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, objectOf, saidOf, shortFieldsOf, stringOf } from "./values.ts";
 
@@ -82,7 +81,7 @@ class PiTranslator extends Translator<JsonLine> {
     const { id, cwd, parentSession } = this.#header;
     const session: ImportedSession = { externalId: stringOf(id) ?? sessionIdIn(this.file.path), source: "pi" };
     if (stringOf(parentSession)) session.parentExternalId = sessionIdIn(parentSession as string);
-    if (stringOf(cwd)) session.project = projectOf(cwd as string);
+    if (stringOf(cwd)) session.folder = cwd as string;
     session.metadata = saidOf({ cwd });
     return session;
   }

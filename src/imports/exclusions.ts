@@ -1,5 +1,6 @@
 import { realpathSync } from "node:fs";
 import { resolve, sep } from "node:path";
+import { baseNameOf } from "../core/project.ts";
 import type { ImportedSession } from "../importers/importer.ts";
 import type { Exclusions } from "../session/store.ts";
 
@@ -18,9 +19,13 @@ export class ExclusionRules {
     return namesOf(path).some((name) => this.#paths.some((excluded) => isWithin(name, excluded)));
   }
 
-  /** Returns true if the session belongs to an excluded project, or its agent worked in an excluded folder. */
-  hasSession({ metadata }: ImportedSession, project: string | undefined): boolean {
-    if (project !== undefined && this.#projects.has(project)) return true;
+  /**
+   * Returns true if the session belongs to an excluded project, or its agent worked in an excluded folder. An excluded name leaves out
+   * each folder that is called so, because it may have been excluded before there was any session of it.
+   */
+  hasSession({ metadata, folder }: ImportedSession, projects: readonly (string | undefined)[]): boolean {
+    const called = [...projects, folder].filter((one) => one !== undefined);
+    if (called.some((one) => this.#projects.has(one) || this.#projects.has(baseNameOf(one)))) return true;
     const folders = [metadata?.cwd, metadata?.workspaceDirs, metadata?.directories].flat();
     return folders.some((folder) => typeof folder === "string" && this.hasPath(folder));
   }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import { parseMessage } from "../core/message.ts";
+import { baseNameOf, projectAt } from "../core/project.ts";
 import { OPENING_MESSAGES, OPENING_MESSAGES_MIN } from "../core/remembered.ts";
 import type { TranscriptPoint } from "../core/transcript-point.ts";
 import type { ImportedSession, Importer, ImportFile } from "../importers/importer.ts";
@@ -239,7 +240,10 @@ export class ImportRun {
       "target"
     > as OpenImport;
     one.target = parent === undefined || this.#store.hasImported(origin) ? one : parent.target;
-    if (one.target === one) one.isRefused = exclusions.hasSession(origin, this.#projectOf(origin));
+    if (one.target === one) {
+      const project = this.#projectOf(origin);
+      one.isRefused = exclusions.hasSession(origin, [project, project && this.#store.projectNow(project)]);
+    }
     return one;
   }
 
@@ -322,16 +326,20 @@ export class ImportRun {
     if (waiting > 0 && error !== undefined) throw error;
   }
 
-  #projectOf({ project }: Pick<ImportedSession, "project"> | { project: undefined }): string | undefined {
-    // Folder names may have characters that project names cannot have.
-    return this.#options.project ?? (project === undefined ? undefined : cleanName(project));
+  /** What transcripts call a project is only a name, even if it looks like a folder. */
+  #projectOf({ folder, project }: ImportedSession): string | undefined {
+    const { project: given } = this.#options;
+    if (given !== undefined) return given;
+    if (folder !== undefined) return projectAt(folder);
+    return project === undefined ? undefined : cleanName(baseNameOf(project));
   }
 
   /** @returns undefined, with a warning, if the store cannot hold a session of that name. */
-  #openSession({ project, title, ...origin }: ImportedSession, report: FileReport): OpenedSession | undefined {
+  #openSession(session: ImportedSession, report: FileReport): OpenedSession | undefined {
+    const { folder: _folder, project: _project, title, ...origin } = session;
     const names = title === undefined ? {} : { title: titleOf(title) };
     const given = this.#options.project;
-    const wanted = this.#projectOf({ project });
+    const wanted = this.#projectOf(session);
     try {
       return this.#store.importedSession(origin, wanted === undefined ? names : { ...names, project: wanted });
     } catch (error) {

@@ -23,6 +23,8 @@ export interface HubAccess {
   /** Undefined if the store has no hub. */
   urlOf(store: Store): Promise<string | undefined>;
   open(url: string, signal: AbortSignal): Promise<Hub>;
+  /** What a project of the store is called on the hub. */
+  nameOf(store: Store, project: string): Promise<string>;
 }
 
 /** The hub of a server that runs for days. It is opened when it is first asked, and again if the store names another. */
@@ -60,6 +62,10 @@ export class LiveHub {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  nameOf(store: Store, project: string): Promise<string> {
+    return this.#access.nameOf(store, project);
   }
 
   close(): void {

@@ -9,6 +9,7 @@ import { StoreError } from "../core/errors.ts";
 import { visibleText } from "../core/markup.ts";
 import { estimatingTokenCounter } from "../core/tokens.ts";
 import { contextPage } from "../session/context-page.ts";
+import { projectNamer } from "../session/project-meant.ts";
 import { membersPage } from "../session/result-pages.ts";
 import type { Store } from "../session/store.ts";
 import { visibleSession } from "../session/visible-session.ts";
@@ -61,7 +62,7 @@ export function registerResources(server: McpServer, { live, project }: ToolPort
       mimeType: MIME_TYPE,
     },
     (uri, { id }, context) =>
-      read(uri, context, (store) => contextPage(visibleSession(store, decoded(id), project), {}, BUDGET).text),
+      read(uri, context, (store) => contextPage(store, visibleSession(store, decoded(id), project), {}, BUDGET).text),
   );
 
   server.registerResource(
@@ -90,18 +91,18 @@ export function registerResources(server: McpServer, { live, project }: ToolPort
     const offset = offsetOf(params?.cursor);
     try {
       // One more session than a page holds shows whether there is a next page.
-      const { sessions, isMore } = await live.of(signal).read((store) => {
+      const { sessions, isMore, projectOf } = await live.of(signal).read((store) => {
         const page = { offset, limit: PAGE_SIZE + 1 };
         let damagedCount = 0;
         // A damaged session cannot be read, so it is not a resource. The tool list_sessions names it.
         const listed = store.sessions({ ...inProject, ...page, onUnreadable: () => void damagedCount++ });
-        return { sessions: listed, isMore: listed.length + damagedCount > PAGE_SIZE };
+        return { sessions: listed, isMore: listed.length + damagedCount > PAGE_SIZE, projectOf: projectNamer(store) };
       });
       const resources = sessions.slice(0, PAGE_SIZE).map(({ id, title, project: of, messageCount, updatedAtMs }) => ({
         uri: SESSION_URI + encodeURIComponent(id),
         name: visibleText(id),
         ...(title !== null && { title: visibleText(title) }),
-        description: `${messageCount} ${messageCount === 1 ? "message" : "messages"}${of === null ? "" : ` of ${visibleText(of)}`}`,
+        description: `${messageCount} ${messageCount === 1 ? "message" : "messages"}${of === null ? "" : ` of ${visibleText(projectOf(of))}`}`,
         mimeType: MIME_TYPE,
         ...annotationsOf(updatedAtMs),
       }));

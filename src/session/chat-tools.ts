@@ -56,7 +56,7 @@ const context: ReadingTool = {
   schema: schemaOf(CONTEXT),
   run: async (args, { store, project, budget }) => {
     const { sessionId, ...options } = parseArguments(CONTEXT, args);
-    return contextPage(visibleSession(store, sessionId, project), options, budget).text;
+    return contextPage(store, visibleSession(store, sessionId, project), options, budget).text;
   },
 };
 

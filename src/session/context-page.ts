@@ -4,8 +4,10 @@ import { StoreError } from "../core/errors.ts";
 import { element, escapeText, visibleText } from "../core/markup.ts";
 import type { Role } from "../core/message.ts";
 import type { RenderOptions } from "./context-options.ts";
+import { projectNamer } from "./project-meant.ts";
 import { RECORD_NOTE, type ResultBudget } from "./result-pages.ts";
 import type { Session } from "./session.ts";
+import type { Store } from "./store.ts";
 
 /** A page that turned out too long is rendered again with this share of its budget, at most this often. */
 const TOKENS_RATIO = 0.85;
@@ -30,15 +32,17 @@ export interface ContextPage {
  * Its text and its JSON each fit the budget. If no try fits, the last one is returned. @throws the errors of `render`.
  */
 export function contextPage(
+  store: Store,
   session: Session,
   options: Omit<RenderOptions, "tokensMax">,
   budget: ResultBudget,
 ): ContextPage {
+  const project = projectNamer(store)(session.project) || null;
   let { tokensMax } = budget;
   let page: ContextPage | undefined;
   for (let tries = 1; tries <= TRIES_MAX; tries++) {
     try {
-      page = pageOfRender(session, session.render({ ...options, tokensMax }), budget);
+      page = pageOfRender(session, project, session.render({ ...options, tokensMax }), budget);
     } catch (error) {
       if (page === undefined || !StoreError.is(error, "BUDGET_TOO_SMALL")) throw error;
       break; // a smaller budget cannot be rendered
@@ -49,8 +53,12 @@ export function contextPage(
   return page!;
 }
 
-function pageOfRender(session: Session, result: RenderResult, { tokenCounter }: ResultBudget): ContextPage {
-  const { id, project } = session;
+function pageOfRender(
+  { id }: Session,
+  project: string | null,
+  result: RenderResult,
+  { tokenCounter }: ResultBudget,
+): ContextPage {
   const composed = new Set(result.composed);
   const pieces = result.messages.map((message, index) => pieceOf(message, composed.has(index)));
   const lines = pieces.map(({ line }) => line).join("\n");

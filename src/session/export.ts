@@ -2,6 +2,7 @@ import { StoreError } from "../core/errors.ts";
 import { PAGE_LIMIT_MAX } from "../core/limits.ts";
 import type { JsonValue, Message, Part, Role } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
+import { baseNameOf } from "../core/project.ts";
 import { heldTime } from "../core/times.ts";
 import type { Entry } from "../store/entries.ts";
 import type { Item } from "../store/items.ts";
@@ -17,6 +18,7 @@ const PAGE_MESSAGES = 50;
 /** The line of a session. It comes before the lines of its messages, and has no `role`. */
 export interface ExportedSession {
   session: string;
+  /** The name of its project. A folder of this machine means nothing elsewhere. */
   project?: string;
   title?: string;
   /** The program that the session was imported from, and the session's id there. */
@@ -262,7 +264,7 @@ function sessionLine(row: SessionRow): ExportedSession {
     session: row.id,
     createdAt: heldTime(row.createdAtMs),
     settings: row.settings,
-    ...(row.project !== null && { project: row.project }),
+    ...(row.project !== null && { project: baseNameOf(row.project) }),
     ...(row.title !== null && { title: row.title }),
     ...(row.source !== null && { source: row.source }),
     ...(row.externalId !== null && { externalId: row.externalId }),

@@ -6,6 +6,7 @@ import type { SessionOptions, SessionSettings } from "../core/options.ts";
 import { identifier, parseValue } from "../core/schema.ts";
 import { sessionOptions, sessionSettings } from "../core/settings.ts";
 import { heldTime } from "../core/times.ts";
+import { projectNow } from "../store/projects.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { assertOnPath } from "../store/sessions.ts";
 import { changeSettings, completeSession, createSession } from "../store/write.ts";
@@ -39,8 +40,9 @@ export interface SessionOrigin {
 export function openSession(ports: SessionPorts, id: string, options: SessionOptions, origin?: SessionOrigin): string {
   const { repositories, clock, changes } = ports;
   checkId("session id", id);
-  const { project, title, ...given } = sessionOptions(options);
+  const { project: named, title, ...given } = sessionOptions(options);
   const { database, sessions } = repositories;
+  const project = named === undefined ? undefined : database.read(() => projectNow(repositories, named));
   const { row, parentSessionId, names, forkSeq } = database.read(() => {
     const parentSessionId = parentOf(repositories, origin);
     const forkSeq = forkSeqOf(repositories, parentSessionId, origin);

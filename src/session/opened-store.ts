@@ -6,7 +6,7 @@ import { StoreError } from "../core/errors.ts";
 import type { Message } from "../core/message.ts";
 import { ignoreRejection, type SessionOptions, textValue, wholeNumber } from "../core/options.ts";
 import type { RememberedMessage } from "../core/remembered.ts";
-import { parseOptions, parseValue } from "../core/schema.ts";
+import { identifier, parseOptions, parseValue } from "../core/schema.ts";
 import { estimatingTokenCounter, type TokenCounter } from "../core/tokens.ts";
 import type { TranscriptPoint } from "../core/transcript-point.ts";
 import type { AppendResult } from "../ingest/append.ts";
@@ -32,6 +32,7 @@ import type { Finding } from "../store/finding.ts";
 import { erase, type ForgetReport, forgetMessages, forgetSession, restoreForgotten } from "../store/forget.ts";
 import { GenerationRepository } from "../store/generations.ts";
 import { openDatabase, type StoreDatabase } from "../store/open.ts";
+import { identifyProjects, mergeProjects, projectNow, renameProject } from "../store/projects.ts";
 import { type QueryRow, queryRows } from "../store/query.ts";
 import { QuickReader } from "../store/quick-reader.ts";
 import type { Repositories } from "../store/repositories.ts";
@@ -48,6 +49,7 @@ import { importedSessionId, openSession, type SessionOrigin } from "./open-sessi
 import { OpenedSession } from "./opened-session.ts";
 import { type ChosenPorts, SessionPorts } from "./ports.ts";
 import { isUsual } from "./prepared.ts";
+import { type ProjectInfo, projectsOf } from "./projects.ts";
 import { RECAP_MS_DEFAULT, type Recap, type RecapOptions, recapOf } from "./recap.ts";
 import type {
   EmbedPendingOptions,
@@ -187,6 +189,7 @@ export class OpenedStore implements Store {
     if (embedderId !== embedder.id) {
       throw new StoreError("EMBEDDER_MISMATCH", { stored: embedderId, given: embedder.id });
     }
+    identifyProjects(this.#repositories);
   }
 
   get path(): string {
@@ -211,11 +214,38 @@ export class OpenedStore implements Store {
 
   sessionIds(options: { prefix: string; project?: string }): string[] {
     const { prefix, project } = parseOptions("sessionIds", SESSION_IDS_OPTIONS(), options);
-    return this.#database.read(() => this.#repositories.sessions.idsWith(prefix, project));
+    return this.#database.read(() => this.#repositories.sessions.idsWith(prefix, project && this.projectNow(project)));
+  }
+
+  projects(): ProjectInfo[] {
+    return this.#database.read(() => projectsOf(this.#repositories));
+  }
+
+  renameProject(project: string, name: string): void {
+    const [named, given] = [parseValue("project", identifier(), project), parseValue("name", identifier(), name)];
+    renameProject(this.#repositories, this.projectNow(named), given);
+  }
+
+  mergeProjects(from: string, into: string): void {
+    const [old, kept] = [parseValue("from", identifier(), from), parseValue("into", identifier(), into)];
+    mergeProjects(this.#repositories, old, kept);
+    this.#ports.changes.count += 1;
+  }
+
+  /** Returns the project that a project was merged into, or the same one. */
+  projectNow(project: string): string {
+    return this.#database.read(() => projectNow(this.#repositories, project));
+  }
+
+  /** Reads the project that the given one was merged into. What is no text is refused later. */
+  #scoped<O extends { project?: string | undefined }>(options: O): O {
+    const project = options?.project;
+    return typeof project === "string" ? { ...options, project: this.projectNow(project) } : options;
   }
 
   sessions(options: SessionsOptions = {}): SessionOverview[] {
-    const { onUnreadable, ...wanted } = parseOptions("sessions", SESSIONS_OPTIONS(), options);
+    const { onUnreadable, ...given } = parseOptions("sessions", SESSIONS_OPTIONS(), options);
+    const wanted = this.#scoped(given);
     const { sessions } = this.#repositories;
     try {
       return this.#database.read(() => sessions.list(wanted));
@@ -236,25 +266,23 @@ export class OpenedStore implements Store {
   }
 
   expand(target: string | number, options: ExpandOptions = {}): Expansion {
-    return this.#database.read(() => expand(this.#repositories, target, options));
+    return this.#database.read(() => expand(this.#repositories, target, this.#scoped(options)));
   }
 
   subjects(options: SubjectsOptions = {}): SubjectInfo[] {
-    const { project, limit } = parseOptions("subjects", SUBJECTS_OPTIONS(), options);
+    const { project, limit } = this.#scoped(parseOptions("subjects", SUBJECTS_OPTIONS(), options));
     return this.#database.read(() => subjectsOf(this.#repositories, project, limit));
   }
 
   subject(handle: string, options: SubjectOptions = {}): SubjectPage {
-    const wanted = parseOptions("subject", SUBJECT_OPTIONS(), options);
+    const wanted = this.#scoped(parseOptions("subject", SUBJECT_OPTIONS(), options));
     const reader = tolerantReader(this.#repositories, wanted);
     return this.#database.read(() => subjectPage(this.#repositories, textValue("the handle", handle), wanted, reader));
   }
 
   recap(options: RecapOptions = {}): Recap {
-    const { sinceMs = this.#ports.clock() - RECAP_MS_DEFAULT, ...wanted } = parseOptions(
-      "recap",
-      RECAP_OPTIONS(),
-      options,
+    const { sinceMs = this.#ports.clock() - RECAP_MS_DEFAULT, ...wanted } = this.#scoped(
+      parseOptions("recap", RECAP_OPTIONS(), options),
     );
     const reader = tolerantReader(this.#repositories, wanted);
     return this.#database.read(() => recapOf(this.#repositories, { sinceMs, ...wanted }, reader));
@@ -263,7 +291,8 @@ export class OpenedStore implements Store {
   async recall(query: RecallQuery, options: RecallOptions = {}): Promise<RecallHit[]> {
     this.#database.refuseAtomic("recall");
     // `options` may be null, which is refused there.
-    return recall(this.#ports, query, options && { ...options, signal: this.#ports.signalOf(options.signal) });
+    const signal = this.#ports.signalOf(options?.signal);
+    return recall(this.#ports, query, options && { ...this.#scoped(options), signal });
   }
 
   async embedQuery(text: string, options: { signal?: AbortSignal } = {}): Promise<Float32Array | undefined> {

@@ -20,6 +20,7 @@ import type { VerifyProgress, VerifyReport } from "../store/verify.ts";
 import type { ExportLine, ExportOptions } from "./export.ts";
 import type { Items } from "./items.ts";
 import type { ExportRowsOptions, ImportedRows } from "./moved-rows.ts";
+import type { ProjectInfo } from "./projects.ts";
 import type { Recap, RecapOptions } from "./recap.ts";
 import type { Session } from "./session.ts";
 import type { SubjectOptions, SubjectPage } from "./subject-page.ts";
@@ -122,6 +123,24 @@ export interface Store {
 
   /** Returns the ids of the sessions whose own or external id begins with `prefix`, in alphabetical order. */
   sessionIds(options: { prefix: string; project?: string }): string[];
+
+  /** Returns the projects that have sessions, in the order of their names. */
+  projects(): ProjectInfo[];
+
+  /**
+   * Gives the project of a folder another name for people. The options named `project` take the project as before.
+   *
+   * @throws {StoreError} `OPTION_INVALID` if another project has the name, or the project is only a name.
+   */
+  renameProject(project: string, name: string): void;
+
+  /**
+   * Makes one project of two, such as a folder that was moved and the folder as it is now. All sessions of `from`, also later ones,
+   * are in `into` from then on. This cannot be undone.
+   *
+   * @throws {StoreError} `OPTION_INVALID` if the two are one already.
+   */
+  mergeProjects(from: string, into: string): void;
 
   /** Returns the sessions, the most recently used first. @throws {StoreError} `STORE_CORRUPT` without `onUnreadable`. */
   sessions(options?: SessionsOptions): SessionOverview[];

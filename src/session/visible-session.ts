@@ -16,7 +16,7 @@ const NAMED_MAX = 8;
 export function visibleSession(store: Store, sessionId: string, project: string | undefined): Session {
   try {
     const session = store.resume(sessionId);
-    if (project === undefined || session.project === project) return session;
+    if (project === undefined || store.sessionIds({ prefix: sessionId, project }).includes(sessionId)) return session;
   } catch (error) {
     if (!StoreError.is(error, "SESSION_NOT_FOUND")) throw error;
   }
@@ -36,8 +36,9 @@ export function visibleSession(store: Store, sessionId: string, project: string 
  */
 export function writableSession(store: Store, id: string, options: SessionOptions, only: string | undefined): Session {
   if (only === undefined) return store.session(id, options);
-  const isKnown = store.sessionIds({ prefix: id }).includes(id);
-  if (isKnown && store.resume(id).project !== only) {
+  const isAmong = (project?: string): boolean =>
+    store.sessionIds({ prefix: id, ...(project !== undefined && { project }) }).includes(id);
+  if (isAmong() && !isAmong(only)) {
     const expected = "a new id, or the id of a visible session";
     throw new StoreError("OPTION_INVALID", { option: "sessionId", expected, actual: id });
   }

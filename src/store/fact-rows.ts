@@ -1,5 +1,6 @@
 import { and, eq, ne } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import { baseNameOf } from "../core/project.ts";
 import { textOf } from "./artifacts.ts";
 import { GENERATION_NOW, type GenerationRow, vectorNow } from "./generations.ts";
 import { isSharedText } from "./message-columns.ts";
@@ -228,6 +229,8 @@ export class FactRowRepository extends Repository {
           }
           this.#useVectorNow(row, embedderId);
         }
+        // A folder of this machine means nothing elsewhere.
+        if (name === "sessions" && row.project !== null) row.project = baseNameOf(row.project as string);
         if (row.checksum !== null) SEALED_FOR_ALL[name]?.sealForAll(row);
         if (name === "artifacts") {
           assertSound(row);

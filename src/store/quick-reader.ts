@@ -5,6 +5,7 @@ import type { Part } from "../core/message.ts";
 import { APPLICATION_ID } from "./application-id.ts";
 import { checksumOf, NO_CHECKSUM } from "./checksum.ts";
 import type { NotableMessage } from "./messages.ts";
+import type { StoredNotes } from "./projects.ts";
 
 /** Milliseconds that a read waits for a lock. Readers of a write-ahead log wait only while it is made or recovered. */
 const LOCK_WAIT_MS = 100;
@@ -45,6 +46,7 @@ export const QUICK_COLUMNS = {
     "createdAtMs digest externalId id metadata name parts pinned role seq sessionId stepId text tokenCount tokenCounter turnSeq",
   clusters:
     "atMsLast centroidSum label logPosition messageCount rootId seqFirst seqLast sessionId speakers stepCount tokenCount turnLast vectorCount",
+  storeSettings: "name value",
 };
 /** The columns that the checksums of older versions cover. */
 export const QUICK_COLUMNS_BEFORE: Readonly<Record<string, string>> = {
@@ -129,14 +131,14 @@ export class QuickReader {
     ).map(({ id }) => id);
   }
 
-  /** The folders in which the sessions of a project ran. Sessions whose metadata names no folder are left out. */
-  folders(project: string): { id: string; folder: string }[] {
-    const folder = "coalesce(metadata ->> '$.cwd', metadata ->> '$.directories[0]')";
-    return this.#all(
-      `SELECT id, ${folder} AS folder FROM sessions
-       WHERE project = ? AND superseded_at_ms IS NULL AND CASE WHEN json_valid(metadata) THEN typeof(${folder}) = 'text' END`,
-      project,
+  /** See `projectNow`. */
+  projectNow(project: string): string {
+    const rows = this.#all<Checked<{ value: string }>>(
+      `SELECT ${wholeRow("storeSettings", "t")} FROM store_settings t WHERE name = 'projects'`,
     );
+    if (intact("storeSettings", rows).length < rows.length) throw new Error("The notes on projects are damaged.");
+    const { merged } = (rows.length === 0 ? {} : JSON.parse(rows[0]!.value)) as StoredNotes;
+    return new Map(merged).get(project) ?? project;
   }
 
   /** Returns undefined if there is no such session, or if it is a subagent's. */

@@ -1,4 +1,4 @@
-import { and, eq, gte, isNotNull, lt, or, type SQL, sql } from "drizzle-orm";
+import { and, count, eq, gte, isNotNull, isNull, lt, or, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { StoreError } from "../core/errors.ts";
 import { IDLE_AFTER_MS, SETTLE_AFTER_MS_MAX, VECTOR_WAIT_IDLE_MS_MAX } from "../core/limits.ts";
@@ -9,7 +9,7 @@ import type { StoreDatabase } from "./open.ts";
 import type { PathRepository, Piece } from "./paths.ts";
 import { Repository } from "./repository.ts";
 import { sessions, TEXT_OF_ROW } from "./schema.ts";
-import { columns, type RowOf } from "./statement.ts";
+import { columns, isAnyOf, type RowOf } from "./statement.ts";
 import type { ThemeRepository } from "./themes.ts";
 
 const SESSION = columns(sessions);
@@ -364,6 +364,10 @@ export class SessionRepository extends Repository {
     this.#change([id], () => this.orm.update(sessions).set(values).where(eq(sessions.id, id)).run());
   }
 
+  setProject(ids: readonly string[], project: string): void {
+    this.#change(ids, () => this.orm.update(sessions).set({ project }).where(isAnyOf(sessions.id, ids)).run());
+  }
+
   rename(id: string, title: string): void {
     this.#change([id], () => this.orm.update(sessions).set({ title }).where(eq(sessions.id, id)).run());
   }
@@ -376,6 +380,26 @@ export class SessionRepository extends Repository {
     });
     const isOfProject = project === undefined ? undefined : eq(sessions.project, project);
     return this.#idsWhere(and(or(own, external), isOfProject, sql.raw(isOnPath("sessions"))), sessions.id);
+  }
+
+  /** The ids of all sessions and branches of a project, or of all that have one, in order. */
+  idsOfProject(project?: string): string[] {
+    this.assertWhole();
+    return this.#idsWhere(
+      project === undefined ? isNotNull(sessions.project) : eq(sessions.project, project),
+      sessions.id,
+    );
+  }
+
+  /** All projects with the numbers of their sessions, in order. No checksum is compared: a damaged session may show as one more. */
+  projects(): { project: string; sessionCount: number }[] {
+    return this.orm
+      .select({ project: sql<string>`${sessions.project}`, sessionCount: count() })
+      .from(sessions)
+      .where(and(isNotNull(sessions.project), isNull(sessions.supersededAtMs)))
+      .groupBy(sessions.project)
+      .orderBy(sessions.project)
+      .all();
   }
 
   /** Oldest first. */

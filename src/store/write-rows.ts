@@ -5,6 +5,7 @@ import { digestOf } from "../core/digest.ts";
 import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import type { SessionSettings } from "../core/options.ts";
+import { baseNameOf } from "../core/project.ts";
 import { sessionSettings } from "../core/settings.ts";
 import { encodeEmbedding } from "../vector/codec.ts";
 import { type Changeable, changeableIn, mergedOf, putChangeable } from "./changeable.ts";
@@ -40,6 +41,8 @@ export interface WriteRowsTerms extends DeriveOptions {
   localEmbedder?: LocalEmbedding;
   /** True to give up what only this store has of the session. */
   replaces?: boolean;
+  /** The project of a session that the store does not have yet, instead of the name in its row. */
+  project?: string | undefined;
   /** Which title and items the store and a hub last had in common. By default those of both are kept, with the values that came. */
   agreed?: HubNotes["agreed"];
 }
@@ -112,6 +115,7 @@ class SessionWriter {
   #origin!: RowsOrigin;
   #sessionId!: string;
   #parentId: string | null = null;
+  #project: string | null = null;
   #known: Known | undefined;
   #newestBefore = 0;
   #newestOfFirstBlock = 0;
@@ -237,7 +241,12 @@ class SessionWriter {
       unions.replace(id, generations.newest()!.id, []);
     }
     const parent = this.#parentId === null ? undefined : sessions.byId(this.#parentId);
-    const own = { parentSessionId: parent?.id ?? null, frontierVersion: stored?.frontierVersion ?? 0 };
+    this.#project = stored === undefined ? (this.#terms.project ?? nameIn(row)) : stored.project;
+    const own = {
+      parentSessionId: parent?.id ?? null,
+      project: this.#project,
+      frontierVersion: stored?.frontierVersion ?? 0,
+    };
     this.#fitting("sessions", row, () => this.#repositories.factRows.putSession({ ...row, ...own }));
   }
 
@@ -273,7 +282,7 @@ class SessionWriter {
       if (tombstoneKey !== null && tombstones.shareKey(tombstoneKey)) tombstones.add([given.row]);
       else this.#notes.add("What was forgotten of it comes back if its transcript is imported here.");
     } else if (given.table === "origin") invalid("a second session begins in the middle");
-    else if (given.table === "sessions") rows.putSession({ ...row, frontierVersion: 0 });
+    else if (given.table === "sessions") rows.putSession({ ...row, project: this.#project, frontierVersion: 0 });
     else rows.insert(given.table, { ...row, ...this.#ownValues(given) });
   }
 
@@ -477,10 +486,20 @@ function invalid(reason: string): never {
   throw new StoreError("ROWS_INVALID", { reason });
 }
 
-/** Returns what two equal facts have in common: one of two stores may lack the parent or checksum of a session, or a vector. */
+/** Rows of others cannot say that a session is of a folder on this machine. */
+function nameIn({ project }: RawValues): string | null {
+  return project === null ? null : baseNameOf(project as string);
+}
+
+/**
+ * Returns what two equal facts have in common. One of two stores may lack the parent or checksum of a session, or a vector, and each
+ * has its own projects.
+ */
 function keyOf(given: FactRow): string {
   const values: Record<string, unknown> = { ...given.row };
-  if (given.table === "sessions") Object.assign(values, { parentSessionId: undefined, checksum: undefined });
+  if (given.table === "sessions") {
+    Object.assign(values, { parentSessionId: undefined, project: undefined, checksum: undefined });
+  }
   if (given.table === "summaries") values.checksum = undefined;
   if (given.table === "messages") {
     const { embedding, vectorCrc } = given.row;

@@ -79,8 +79,8 @@ export interface About {
   /** True with `--write`. */
   isWritable: boolean;
   nowMs: number;
-  /** All projects and agents (`source`) of the store, in alphabetical order. */
-  projects: string[];
+  /** All projects of the store with their names for people, and all agents (`source`), in alphabetical order. */
+  projects: { project: string; name: string }[];
   sources: string[];
   roles: Role[];
   strategies: Strategy[];

@@ -192,17 +192,15 @@ export class Routes {
   };
 
   async #about(): Promise<About> {
-    const namesOf = async (column: "project" | "source"): Promise<string[]> => {
-      const statement = `SELECT DISTINCT ${column} AS name FROM sessions WHERE ${column} IS NOT NULL ORDER BY name`;
-      return (await this.view.read((store) => store.query(statement))).map(({ name }) => String(name));
-    };
+    const sources = "SELECT DISTINCT source FROM sessions WHERE source IS NOT NULL ORDER BY source";
+    const named = await this.view.read((store) => ({ projects: store.projects(), sources: store.query(sources) }));
     return {
       version: VERSION,
       path: this.view.path,
       isWritable: this.view.isWritable,
       nowMs: Date.now(),
-      projects: await namesOf("project"),
-      sources: await namesOf("source"),
+      projects: named.projects.map(({ project, name }) => ({ project, name })),
+      sources: named.sources.map(({ source }) => String(source)),
       roles: [...ROLES],
       strategies: [...STRATEGIES],
       session: this.#session,

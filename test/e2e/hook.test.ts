@@ -27,7 +27,6 @@ function webStore(): CliFolder {
     ["assistant", "The root cause was the rotation flag of the barcode. I fixed it in src/labels/rotate.ts."],
   ].map(([role, content], index) => ({
     session: "monday",
-    project: "web",
     id: `m${index}`,
     role,
     content,
@@ -65,7 +64,7 @@ describe("what an agent is told", () => {
   let folder: CliFolder;
   beforeAll(async () => {
     folder = webStore();
-    await folder.json("import", join(folder.path, "web.jsonl"));
+    await folder.json("import", join(folder.path, "web.jsonl"), "--project", "/home/mira/web");
   });
 
   test("at the start of a session: where the project's work stood, dated and quoted", async () => {
@@ -132,7 +131,10 @@ describe("what an agent is told", () => {
     const words = ["session-start", "--agent", "claude-code"];
     await folder.json("hook", "off", "--project", "/home/mira/web");
     expect(await fire(folder, words, { ...START, session_id: "off1" })).toMatchObject(SILENT);
-    expect((await fire(folder, words, { ...START, session_id: "off2", cwd: "/srv/web" })).stdout).not.toBe("");
+    const elsewhere = { ...START, session_id: "off2", cwd: "/srv/web" };
+    expect((await fire(folder, words, elsewhere)).stdout).toBe("");
+    await folder.json("projects", "merge", "/srv/web", "/home/mira/web");
+    expect((await fire(folder, words, { ...elsewhere, session_id: "off2b" })).stdout).not.toBe("");
     await folder.json("hook", "on", "--project", "/home/mira/web");
     expect((await fire(folder, words, { ...START, session_id: "off3" })).stdout).not.toBe("");
     await folder.json("hook", "off");
@@ -239,7 +241,7 @@ describe("whatever is wrong, an agent gets nothing and does not wait", () => {
 
   async function stored(): Promise<CliFolder> {
     const folder = webStore();
-    await folder.json("import", join(folder.path, "web.jsonl"));
+    await folder.json("import", join(folder.path, "web.jsonl"), "--project", "/home/mira/web");
     return folder;
   }
 

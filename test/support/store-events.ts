@@ -114,6 +114,13 @@ export const STORE_EVENTS: Record<string, StoreEvent> = {
     prepare: () => {},
     happen: (store) => store.session("s", SETTINGS),
   },
+  "two projects become one": {
+    async prepare(store) {
+      await inSubjects(store);
+      store.session("other", { ...SETTINGS, project: "q" });
+    },
+    happen: (store) => store.mergeProjects("p", "q"),
+  },
   "a session gets other settings": {
     prepare: (store) => store.session("s", SETTINGS),
     happen: (store) => store.session("s", { hotSize: 9 }),

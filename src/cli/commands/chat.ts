@@ -1,5 +1,6 @@
 import { Option } from "commander";
 import type { SessionOptions } from "../../core/options.ts";
+import { projectNamed } from "../../core/project.ts";
 import type { Chat, ChatOptions } from "../../session/chat.ts";
 import type { Session } from "../../session/session.ts";
 import type { Store } from "../../session/store.ts";
@@ -42,7 +43,7 @@ export const chatCommand: Command<ChatFlags> = {
     contextLimit(options);
     const stores = await loadStores();
     const store = stores.openToWrite({ summarizer });
-    const settings: SessionOptions = project === undefined ? {} : { project };
+    const settings: SessionOptions = project === undefined ? {} : { project: projectNamed(project) };
     const known = typed === undefined ? undefined : findKnownSession(store, typed);
     const chatIn = (id: string | undefined): Chat => new Chat(store, store.session(id, settings), options);
     const isTerminal = !json && process.stdin.isTTY === true && process.stdout.isTTY === true;

@@ -1,4 +1,5 @@
 import { Option } from "commander";
+import { projectMeant } from "../../session/project-meant.ts";
 import type { Command } from "../command.ts";
 import { repeatableOption } from "../options.ts";
 import { oneLine } from "../text.ts";
@@ -13,7 +14,8 @@ export const excludeCommand: Command<ExcludeFlags> = {
   summary: "Leave folders and projects out of imports and watches.",
   details:
     "No transcript in an excluded folder is read, and no session whose agent worked there is imported. Sessions that are " +
-    "stored already stay; `coppice forget` deletes them. Without paths and projects, it lists what is excluded.\n" +
+    "stored already stay; `coppice forget` deletes them. A name that is no project yet leaves out every folder that is called so. " +
+    "Without paths and projects, it lists what is excluded.\n" +
     "With --json: {paths, projects}.",
   argument: "files and folders",
   options: [repeatableOption("project <name>", "a project"), new Option("--remove", "import these again from now on")],
@@ -23,7 +25,7 @@ export const excludeCommand: Command<ExcludeFlags> = {
     const isQuestion = paths.length + projects.length === 0;
     const stores = await loadStores();
     const store = isQuestion ? stores.openToRead() : stores.openToWrite();
-    const value = store.exclude({ paths, projects, remove });
+    const value = store.exclude({ paths, projects: projects.map((typed) => projectMeant(store, typed)), remove });
     return {
       value,
       lines: [

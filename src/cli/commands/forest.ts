@@ -1,3 +1,4 @@
+import { projectNamer } from "../../session/project-meant.ts";
 import type { RootInfo } from "../../session/roots.ts";
 import type { Session } from "../../session/session.ts";
 import { sessionName } from "../../session/session-name.ts";
@@ -47,8 +48,9 @@ export const forestCommand: Command = {
   examples: ["488c5296", "488c5296 --json"],
 
   async run({ args: [typed], loadStores, terminal }) {
-    const view = forestView(findSession((await loadStores()).openToRead(), typed!));
-    return { value: view, lines: forestLines(view, terminal) };
+    const store = (await loadStores()).openToRead();
+    const view = forestView(findSession(store, typed!));
+    return { value: view, lines: forestLines(view, terminal, projectNamer(store)(view.session.project)) };
   },
 };
 
@@ -77,12 +79,12 @@ function forestView(session: Session): ForestView {
   };
 }
 
-export function* forestLines(view: ForestView, terminal: Terminal): Generator<string> {
-  const { id, project, messageCount, tokenCount } = view.session;
+export function* forestLines(view: ForestView, terminal: Terminal, project = ""): Generator<string> {
+  const { id, messageCount, tokenCount } = view.session;
   yield headline(sessionName(view.session) ?? id, terminal);
   const facts = [
     id,
-    project === null ? "" : oneLine(project),
+    oneLine(project),
     formatCount(messageCount, "message"),
     formatCount(tokenCount, "token"),
     view.pinnedCount === 0 ? "" : `${formatNumber(view.pinnedCount)} pinned`,

@@ -1,4 +1,5 @@
 import { Option } from "commander";
+import { projectNamed } from "../../core/project.ts";
 import { IMPORT_FORMATS } from "../../importers/formats.ts";
 import type { ImportProgress, ImportResult } from "../../imports/import-files.ts";
 import type { FileReport } from "../../imports/import-run.ts";
@@ -34,7 +35,7 @@ export const importCommand: Command<ImportFlags> = {
   argument: "files, folders and patterns",
   options: [
     new Option("--format <format>", "the format of the files").choices(IMPORT_FORMATS).default("auto"),
-    new Option("--project <name>", "the project of the sessions, whatever the files say"),
+    new Option("--project <project>", "the project of the sessions, by a name or a path, whatever the files say"),
     new Option("--strict", "fail if there is any warning"),
     new Option("--dry-run", "show what would be imported, and import nothing"),
     new Option("--rows", "take sessions with all their ids from files of `export --rows`").conflicts([
@@ -85,8 +86,8 @@ async function importPaths({ args: paths, options, loadStores, terminal, json }:
     : "What was read so far is in the store. Run the command again to continue.";
   const result = await interruptible(hint, (signal) =>
     importFiles(store, paths, {
-      ...leavingOut(options),
-      ...(project !== undefined && { project }),
+      ...leavingOut(options, store),
+      ...(project !== undefined && { project: projectNamed(project) }),
       format,
       summarize: !dryRun,
       signal,

@@ -1,4 +1,5 @@
 import { Option } from "commander";
+import { projectNamed } from "../../core/project.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { HUB } from "../hub-words.ts";
@@ -11,11 +12,14 @@ export const mcpCommand: Command<{ project?: string; allowAppend?: boolean; hub?
     "list_sessions and list_subjects as tools, and sessions and roots as resources. It is read-only unless --allow-append is " +
     "given. The server may start before the store exists. It ends when its stdin is closed. stdout carries only the protocol.",
   options: [
-    new Option("--project <name>", "show only the sessions of this project"),
+    new Option(
+      "--project <path>",
+      "show only the sessions of this folder's project, or of the name that a program gave",
+    ),
     new Option("--allow-append", "also offer append, which writes"),
     new Option("--hub", "recall may also search the team's hub, which coppice remote add named"),
   ],
-  examples: ["", "--project web", "--db ~/agents.db --allow-append"],
+  examples: ["", "--project ~/work/web", "--db ~/agents.db --allow-append"],
 
   async run({ options: { project, allowAppend = false, hub = false }, loadStores, terminal, json }) {
     if (json) {
@@ -25,9 +29,10 @@ export const mcpCommand: Command<{ project?: string; allowAppend?: boolean; hub?
     // An unset shell variable gives an empty name. The server would then show nothing and never say why.
     if (project === "") throw new Failure("USAGE_INVALID", "`--project` needs a name.");
     if (process.stdin.isTTY) terminal.note("Waiting for an agent on stdin. Ctrl-D ends the server.");
+    const only = project && projectNamed(project);
     const { serve } = await import("../../mcp/server.ts");
     const streams = { input: process.stdin, output: process.stdout };
-    await serve({ loadAccess: loadStores, project, allowAppend, hub: hub ? HUB : undefined, ...streams });
+    await serve({ loadAccess: loadStores, project: only, allowAppend, hub: hub ? HUB : undefined, ...streams });
     return { value: null, lines: [] };
   },
 };

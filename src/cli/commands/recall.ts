@@ -4,6 +4,7 @@ import type { Part, Role } from "../../core/message.ts";
 import { PART_TYPES, ROLES } from "../../core/message-words.ts";
 import { RECALL_LIMIT_DEFAULT, RECALL_NEIGHBORS_DEFAULT } from "../../core/options.ts";
 import { answersFirst } from "../../session/answers-first.ts";
+import { projectMeant } from "../../session/project-meant.ts";
 import { noteOnHits, nothingFound } from "../../session/recall-notes.ts";
 import { sessionNames } from "../../session/session-name.ts";
 import type { Store } from "../../session/store.ts";
@@ -59,7 +60,7 @@ export const recallCommand: Command<RecallFlags> = {
   options: [
     wholeNumberOption("limit", "most hits", 1, RECALL_LIMIT_MAX).default(RECALL_LIMIT_DEFAULT),
     repeatableOption("session <id>", `only this session: ${SESSION_MEANING}`),
-    new Option("--project <name>", "only the sessions of this project"),
+    new Option("--project <project>", "by name or path: only the sessions of this project"),
     repeatableOption("role <role>", "only messages of this role", ROLES),
     repeatableOption("part <type>", "only messages with a part of this type", PART_TYPES),
     timeOption("since", "only messages from then on: 2026-11-01, yesterday, last week, 7d", "first"),
@@ -107,6 +108,7 @@ export const recallCommand: Command<RecallFlags> = {
       ...(session !== undefined && { sessionIds: session.map((typed) => findSession(store, typed).id) }),
       ...(part !== undefined && { partTypes: part }),
       ...(superseded !== undefined && { superseded }),
+      ...(wanted.project !== undefined && { project: projectMeant(store, wanted.project) }),
     });
     const hits = answersFirst(store, found);
     return { value: hits, lines: recallLines(hits, query, store, terminal) };

@@ -1,6 +1,7 @@
 import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
 import type { Unreadable } from "../../session/export.ts";
+import { projectMeant, projectNamer } from "../../session/project-meant.ts";
 import { sessionNames } from "../../session/session-name.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
@@ -47,19 +48,20 @@ export const recapCommand: Command<RecapFlags> = {
       "only messages from this time on: 2026-11-01, yesterday, last week, 36h, 7d (default: 7d)",
       "first",
     ),
-    new Option("--project <name>", "only the sessions of this project"),
+    new Option("--project <project>", "by name or path: only the sessions of this project"),
     wholeNumberOption("limit", "most topics", 0, PAGE_LIMIT_MAX).default(LIMIT_DEFAULT),
     wholeNumberOption("lines", "most lines of each kind in a topic", 0, PAGE_LIMIT_MAX).default(LINES_DEFAULT),
   ],
   paged: true,
   examples: ["", "--since yesterday --project web", "--since 2026-11-01 --limit 20 --lines 5 --json"],
 
-  async run({ options: { since, lines: linesMax, ...sameNames }, loadStores, terminal }) {
+  async run({ options: { since, lines: linesMax, project, ...sameNames }, loadStores, terminal }) {
     const store = (await loadStores()).openToRead();
     const unreadable: Unreadable[] = [];
     const recap = store.recap({
       ...sameNames,
       linesMax,
+      ...(project !== undefined && { project: projectMeant(store, project) }),
       ...(since !== undefined && { sinceMs: since }),
       onUnreadable: (damaged) => void unreadable.push(damaged),
     });
@@ -81,7 +83,8 @@ function* recapLines(recap: Recap, store: Store, terminal: Terminal): Generator<
     topics.flatMap(({ sessionIds }) => sessionIds),
   );
   const idOf = terminal.width === undefined ? (id: string) => id : shortIds(store.sessionIds({ prefix: "" }));
-  for (const topic of topics) yield* topicLines(topic, names, idOf, terminal);
+  const projectOf = projectNamer(store);
+  for (const topic of topics) yield* topicLines({ ...topic, project: projectOf(topic.project) }, names, idOf, terminal);
   yield "";
   if (topics.length < topicCount) {
     yield `… ${formatCount(topicCount - topics.length, "smaller topic")}; show them with --limit ${topicCount}`;

@@ -1,5 +1,6 @@
 import { Option } from "commander";
 import type { Unreadable } from "../../session/export.ts";
+import { projectMeant, projectNamer } from "../../session/project-meant.ts";
 import type { Session } from "../../session/session.ts";
 import { sessionName } from "../../session/session-name.ts";
 import type { Command } from "../command.ts";
@@ -34,7 +35,7 @@ export const sessionsCommand: Command<SessionsFlags> = {
     `${SCREEN_LIMIT} sessions unless --limit is given. A pipe gets all sessions, with a tab between columns. ` +
     "With --json: an array of sessions, with their counts, times, origin and parent.",
   options: [
-    new Option("--project <name>", "only the sessions of this project"),
+    new Option("--project <project>", "by name or path: only the sessions of this project"),
     timeOption("since", "only sessions used from then on: 2026-11-01, yesterday, last week, 7d", "first"),
     wholeNumberOption("limit", "most sessions", 0),
   ],
@@ -48,7 +49,7 @@ export const sessionsCommand: Command<SessionsFlags> = {
     const unreadable: Unreadable[] = [];
     const found = store.sessions({
       onUnreadable: (damaged) => void unreadable.push(damaged),
-      ...(project !== undefined && { project }),
+      ...(project !== undefined && { project: projectMeant(store, project) }),
       ...(since !== undefined && { sinceMs: since }),
       ...(shownMax !== undefined && { limit: shownMax + 1 }), // one more shows whether there are more
     });
@@ -56,16 +57,21 @@ export const sessionsCommand: Command<SessionsFlags> = {
     const idOf = isOnScreen ? shortIds(store.sessionIds({ prefix: "" })) : (id: string): string => id;
     return {
       value: shown,
-      lines: sessionLines(shown, found.length > shown.length, idOf, terminal),
+      lines: sessionLines(shown, found.length > shown.length, { idOf, projectOf: projectNamer(store) }, terminal),
       failure: unreadableFailure("STORE_CORRUPT", unreadable, HINT),
     };
   },
 };
 
-function columnsOf(idOf: (id: string) => string, terminal: Terminal): Column<SessionOverview>[] {
+interface Names {
+  idOf: (id: string) => string;
+  projectOf: ReturnType<typeof projectNamer>;
+}
+
+function columnsOf({ idOf, projectOf }: Names, terminal: Terminal): Column<SessionOverview>[] {
   return [
     { header: "Session", value: ({ id }) => oneLine(idOf(id)), paint: (cell) => terminal.style("cyan", cell) },
-    { header: "Project", value: ({ project }) => oneLine(project ?? ""), widthMin: 8, expendable: true },
+    { header: "Project", value: ({ project }) => oneLine(projectOf(project)), widthMin: 8, expendable: true },
     {
       header: "Title",
       value: (session) => `${session.parentSessionId === null ? "" : "↳ "}${oneLine(sessionName(session) ?? "")}`,
@@ -82,14 +88,14 @@ function columnsOf(idOf: (id: string) => string, terminal: Terminal): Column<Ses
 function* sessionLines(
   shown: readonly SessionOverview[],
   isMore: boolean,
-  idOf: (id: string) => string,
+  names: Names,
   terminal: Terminal,
 ): Generator<string> {
   const [first] = shown;
   if (first === undefined) return terminal.note("No sessions.");
-  yield* tableLines(columnsOf(idOf, terminal), shown, terminal);
+  yield* tableLines(columnsOf(names, terminal), shown, terminal);
   if (isMore)
     terminal.hint(`The newest ${formatCount(shown.length, "session")}; there are more: --limit, --since, --project`);
-  const id = oneLine(idOf(first.id));
+  const id = oneLine(names.idOf(first.id));
   terminal.hint(`Next: coppice show ${id}, or coppice resume ${id}`);
 }

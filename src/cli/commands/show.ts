@@ -1,6 +1,7 @@
 import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
 import type { Message } from "../../core/message.ts";
+import { projectNamer } from "../../session/project-meant.ts";
 import type { Session } from "../../session/session.ts";
 import { sessionName } from "../../session/session-name.ts";
 import { agentCommand } from "../agent-command.ts";
@@ -56,7 +57,7 @@ export const showCommand: Command<ShowFlags> = {
     return {
       value: { session: overview, messages, messageCount: overview.messageCount },
       lines: sessionLines(
-        overview,
+        { ...overview, project: projectNamer(store)(overview.project) },
         messages,
         options,
         terminal,
@@ -102,7 +103,7 @@ function* sessionLines(
   yield headline(sessionName(overview) ?? id, terminal);
   const origin = [
     `session ${id}`,
-    project === null ? "" : `project ${oneLine(project)}`,
+    project ? `project ${oneLine(project)}` : "",
     source === null ? "" : `from ${source}`,
     originOf(overview),
   ];

@@ -1,5 +1,6 @@
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
 import type { Unreadable } from "../../session/export.ts";
+import { projectNamer } from "../../session/project-meant.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { wholeNumberOption } from "../options.ts";
@@ -27,9 +28,11 @@ export const subjectCommand: Command<{ limit: number }> = {
   async run({ args: [handle], options, loadStores, terminal }) {
     const unreadable: Unreadable[] = [];
     const onUnreadable = (damaged: Unreadable): void => void unreadable.push(damaged);
-    const subject = (await loadStores()).openToRead().subject(handle!, { ...options, onUnreadable });
+    const store = (await loadStores()).openToRead();
+    const subject = store.subject(handle!, { ...options, onUnreadable });
+    const named = { ...subject, project: projectNamer(store)(subject.project) };
     const failure = unreadableFailure("STORE_CORRUPT", unreadable, LEFT_OUT_HINT);
-    return { value: subject, lines: subjectLines(subject, terminal), failure };
+    return { value: subject, lines: subjectLines(named, terminal), failure };
   },
 };
 

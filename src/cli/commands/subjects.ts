@@ -1,5 +1,6 @@
 import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
+import { projectMeant, projectNamer } from "../../session/project-meant.ts";
 import { sessionNames } from "../../session/session-name.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
@@ -27,15 +28,16 @@ export const subjectsCommand: Command<SubjectsFlags> = {
     "they are settled. All clusters of a session are settled at the latest when it has been idle for longer than it was " +
     "active, or for thirty days. `expand` accepts each handle. With --json: an array of subjects, each with its sessions.",
   options: [
-    new Option("--project <name>", "only the subjects of this project"),
+    new Option("--project <project>", "by name or path: only the subjects of this project"),
     wholeNumberOption("limit", "most subjects printed", 0, PAGE_LIMIT_MAX).default(LIMIT_DEFAULT),
   ],
   paged: true,
   examples: ["", "--project web", "--limit 5 --json"],
 
-  async run({ options, loadStores, terminal }) {
+  async run({ options: { project, limit }, loadStores, terminal }) {
     const store = (await loadStores()).openToRead();
-    const subjects = store.subjects(options);
+    const only = project === undefined ? {} : { project: projectMeant(store, project) };
+    const subjects = store.subjects({ limit, ...only });
     return { value: subjects, lines: subjectLines(subjects, store, terminal) };
   },
 };
@@ -43,11 +45,12 @@ export const subjectsCommand: Command<SubjectsFlags> = {
 function* subjectLines(subjects: readonly SubjectInfo[], store: Store, terminal: Terminal): Generator<string> {
   const ids = subjects.flatMap(({ sessions }) => sessions.map(({ sessionId }) => sessionId));
   const titles = sessionNames(store, ids);
+  const projectOf = projectNamer(store);
   const idOf = terminal.width === undefined ? (id: string) => id : shortIds(store.sessionIds({ prefix: "" }));
   for (const [index, info] of subjects.entries()) {
     if (index > 0) yield "";
     yield titleLine(info.label, info.subject, terminal);
-    yield extentLine(info, countsOf(info), terminal);
+    yield extentLine({ ...info, project: projectOf(info.project) }, countsOf(info), terminal);
     for (const { sessionId, messageCount, ...extent } of info.sessions) {
       const name = [oneLine(idOf(sessionId)), oneLine(titles.get(sessionId) ?? "")].filter(Boolean).join(" ");
       const line = `  ${timesFor(terminal, extent)}  ${formatCount(messageCount, "message")}  ${name}`;

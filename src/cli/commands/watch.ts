@@ -1,5 +1,6 @@
 import { Option } from "commander";
 import { printableJson } from "../../core/markup.ts";
+import { projectNamed } from "../../core/project.ts";
 import type { Remote } from "../../hub/remote.ts";
 import type { SurveyedLocation } from "../../imports/survey.ts";
 import type { WatchEvent } from "../../imports/watch/followed-files.ts";
@@ -37,7 +38,7 @@ export const watchCommand: Command<WatchFlags> = {
     "and {event: stopped, newCount} at the end.",
   argument: "files and folders, instead of the standard locations",
   options: [
-    new Option("--project <name>", "the project of the sessions, whatever the files say"),
+    new Option("--project <project>", "the project of the sessions, by a name or a path, whatever the files say"),
     new Option("--once", "import what exists, and end"),
     new Option("--yes", "start without asking"),
     new Option("--quiet", "print only warnings"),
@@ -95,8 +96,8 @@ export const watchCommand: Command<WatchFlags> = {
       let newCount = 0;
       try {
         ({ newCount } = await watchFiles(store, watchedPaths, {
-          ...leavingOut(flags),
-          ...(project !== undefined && { project }),
+          ...leavingOut(flags, store),
+          ...(project !== undefined && { project: projectNamed(project) }),
           once,
           signal: stopping.signal,
           onEvent,

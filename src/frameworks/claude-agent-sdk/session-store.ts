@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { StoreError } from "../../core/errors.ts";
 import type { JsonValue } from "../../core/message.ts";
+import { projectAt } from "../../core/project.ts";
 import type { ImportEvent, ImportedMessage, ImportedSession } from "../../importers/importer.ts";
-import { cleanName, titleOf } from "../../importers/names.ts";
+import { titleOf } from "../../importers/names.ts";
 import type { Items } from "../../session/items.ts";
 import { internalsOf, type OpenedStore } from "../../session/opened-store.ts";
 import type { Session } from "../../session/session.ts";
@@ -198,7 +199,7 @@ export class CoppiceSessionStore {
     const name = nameOf(key);
     const parent = key.subpath === undefined ? {} : { parentExternalId: key.sessionId };
     const {
-      project: _project,
+      folder: _folder,
       title: _title,
       ...origin
     } = ownOrigin(key, said) ?? ({ externalId: name, source: SOURCE, ...parent } as ImportedSession);
@@ -208,12 +209,12 @@ export class CoppiceSessionStore {
   }
 
   /** Names the session. The first entries may say nothing of it. What a session is called already stays. */
-  #describe(session: Session, { project = "", title }: Partial<ImportedSession> = {}, given = title): void {
+  #describe(session: Session, { folder = "", title }: Partial<ImportedSession> = {}, given = title): void {
     if (given !== undefined) this.#store.session(session.id, { title: titleOf(given) });
-    const cleanProject = cleanName(project);
-    if (!cleanProject) return;
+    const project = projectAt(folder);
+    if (project === undefined) return;
     try {
-      this.#store.session(session.id, { project: cleanProject });
+      this.#store.session(session.id, { project });
     } catch (error) {
       if (!StoreError.is(error, "SESSION_CONFLICT")) throw error;
     }
@@ -221,7 +222,7 @@ export class CoppiceSessionStore {
 
   #appendMessages(key: SessionKey, own: Session, said: readonly Said[]): void {
     for (const { origin, message } of said) {
-      const { project: _project, title: _title, ...other } = origin;
+      const { folder: _folder, title: _title, ...other } = origin;
       const session = origin.externalId === nameOf(key) ? own : this.#store.importedSession(other);
       try {
         session.append(message);

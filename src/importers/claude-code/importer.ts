@@ -7,7 +7,6 @@ import type { ImportedSession, Importer } from "../importer.ts";
 import { injected } from "../injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
 import { callIdsOf } from "../order.ts";
-import { projectOf } from "../project.ts";
 import { Translator } from "../translator.ts";
 import { derivedId, objectOf, objectsOf, stringOf } from "../values.ts";
 import { attachmentPartsOf, messageOfRole, messagesOf, metadataOf } from "./content.ts";
@@ -175,7 +174,7 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
     }
     if (cwd !== undefined) {
       metadata.cwd = cwd;
-      session.project = projectOf(cwd);
+      session.folder = cwd;
     }
     session.metadata = metadata;
   }

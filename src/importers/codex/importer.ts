@@ -4,7 +4,6 @@ import { type MessageEntry, messageEntry } from "../entry.ts";
 import type { ImportedSession, Importer } from "../importer.ts";
 import { injected } from "../injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
-import { projectOf } from "../project.ts";
 import { Translator } from "../translator.ts";
 import { derivedId, millisecondsOf, numberOf, objectOf, saidOf, stringOf } from "../values.ts";
 import { assistantPartsOf, contentPartsOf, resultPartOf, wordsOf } from "./content.ts";
@@ -239,7 +238,7 @@ class CodexTranslator extends Translator<JsonLine> {
     );
     const parent = candidates.find((candidate) => candidate !== undefined && candidate !== session.externalId);
     if (parent !== undefined) session.parentExternalId = parent;
-    if (stringOf(cwd)) session.project = projectOf(cwd as string);
+    if (stringOf(cwd)) session.folder = cwd as string;
     session.metadata = saidOf({ cwd, git, source, ...about });
     return session;
   }

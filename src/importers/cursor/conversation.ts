@@ -4,7 +4,6 @@ import { dataPartOf, resultTextOf } from "../file-parts.ts";
 import type { ImportedSession } from "../importer.ts";
 import { isObject, type JsonObject, parseJson } from "../lines.ts";
 import { notYet } from "../message-event.ts";
-import { projectOf } from "../project.ts";
 import { type TranslatedFile, Translator } from "../translator.ts";
 import { millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
 
@@ -73,7 +72,7 @@ export class ConversationTranslator extends Translator<Bubble> {
     const title = stringOf(header.name) ?? stringOf(data.name);
     if (title !== undefined) session.title = title;
     const cwd = folderOf(header.workspaceIdentifier) ?? folderOf(data.workspaceIdentifier);
-    if (cwd !== undefined) session.project = projectOf(cwd);
+    if (cwd !== undefined) session.folder = cwd;
     const createdAtMs = millisecondsOf(data.createdAt);
     if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;
     session.metadata = saidOf({ cwd, mode: data.unifiedMode });

@@ -1,11 +1,12 @@
-import { basename, dirname } from "node:path";
+import { readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import type { JsonValue, Part } from "../../core/message.ts";
+import { baseNameOf } from "../../core/project.ts";
 import { fileNameOf } from "../conversations.ts";
 import { headElements, readDocument, shapeOf } from "../documents.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "../entry.ts";
 import type { ImportedSession, Importer, ImportFile } from "../importer.ts";
 import { type DamagedLine, headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
-import { projectOf } from "../project.ts";
 import { Translator } from "../translator.ts";
 import { derivedId, millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
 import { messagesOf, thoughtPartsOf } from "./content.ts";
@@ -189,11 +190,23 @@ class GeminiCliTranslator extends Translator<JsonLine> {
       session.externalId = `${basename(folder)}/${name}`;
       chats = dirname(folder);
     }
+    const cwd = folderOf(chats);
     const project = projectAt(chats, directories);
-    if (project !== undefined) session.project = project;
+    if (cwd !== undefined) session.folder = cwd;
+    else if (project !== undefined) session.project = project;
     if (stringOf(summary)) session.title = summary as string;
-    session.metadata = saidOf({ projectHash, directories });
+    session.metadata = saidOf({ cwd, projectHash, directories });
     return session;
+  }
+}
+
+/** Returns the folder that newer versions note beside the recordings of a project. */
+function folderOf(chats: string): string | undefined {
+  if (basename(chats) !== "chats") return undefined;
+  try {
+    return stringOf(readFileSync(join(dirname(chats), ".project_root"), "utf8").trim());
+  } catch {
+    return undefined;
   }
 }
 
@@ -202,7 +215,7 @@ function projectAt(chats: string, directories: JsonValue | undefined): string | 
   const folder = basename(dirname(chats));
   if (basename(chats) === "chats" && folder !== "" && !/^[0-9a-f]{64}$/.test(folder)) return folder;
   const [first] = Array.isArray(directories) ? directories : [];
-  return typeof first === "string" && first !== "" ? projectOf(first) : undefined;
+  return typeof first === "string" && first !== "" ? baseNameOf(first) : undefined;
 }
 
 /** Returns what a record says besides its content: model, tokens, and whatever later versions add. */

@@ -1,7 +1,6 @@
 import type { ImportedSession } from "../importer.ts";
 import type { JsonObject } from "../lines.ts";
 import { notYet } from "../message-event.ts";
-import { projectOf } from "../project.ts";
 import { type TranslatedFile, Translator } from "../translator.ts";
 import { millisecondsOf, objectOf, saidOf, stringOf } from "../values.ts";
 import { entriesOf, type StoredMessage } from "./message.ts";
@@ -30,7 +29,7 @@ function sessionOf(row: JsonObject): ImportedSession {
   const session: ImportedSession = { externalId: String(id), source: "opencode" };
   const parent = stringOf(parent_id) ?? stringOf(parentID);
   if (parent !== undefined) session.parentExternalId = parent;
-  if (stringOf(directory)) session.project = projectOf(directory as string);
+  if (stringOf(directory)) session.folder = directory as string;
   if (stringOf(title)) session.title = title as string;
   const createdAtMs = millisecondsOf(time_created) ?? millisecondsOf(objectOf(time).created);
   if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;

@@ -104,10 +104,12 @@ async function onHub({ target, limit = EXPAND_LIMIT_DEFAULT, offset: skipped, fr
   const options = {
     limit: from === undefined ? pageLength(limit, call.budget) : 1,
     ...(skipped !== undefined && from === undefined && { offset: skipped }),
-    ...inProject(call),
   };
   const found = await call.live.read((store) =>
-    call.hub!.ask(store, (hub) => hub.expand({ hubSession, messageId }, options)),
+    call.hub!.ask(store, async (hub) => {
+      const project = call.project === undefined ? {} : { project: await call.hub!.nameOf(store, call.project) };
+      return hub.expand({ hubSession, messageId }, { ...options, ...project });
+    }),
   );
   const { memberCount, members, offset } = found;
   if (from !== undefined) return pieceOf(members[0]!, from, { root: target, level: "session" }, call);

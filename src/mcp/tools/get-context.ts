@@ -37,7 +37,7 @@ export const getContext: Tool<z.infer<typeof CONTEXT_INPUT>, z.infer<typeof OUTP
   async run({ sessionId, ...options }, { live, project, budget }) {
     return live.read((store) => {
       const session = visibleSession(store, sessionId, project);
-      const { text, ...value } = contextPage(session, options, budget);
+      const { text, ...value } = contextPage(store, session, options, budget);
       return { value: { note: RECORD_NOTE, ...value }, text };
     });
   },

@@ -31,13 +31,16 @@ export const hook: Tool<z.infer<typeof INPUT>, z.infer<typeof OUTPUT>> = {
   async run({ event, agent = "claude-code", ...input }, { live, project }) {
     const startMs = Date.now();
     const firing = firingOf(agent, event, input);
-    if (firing === undefined || firing.project !== (project ?? firing.project)) return NOTHING;
+    if (firing === undefined) return NOTHING;
     try {
       const { sayAt } = await import("../../hooks/hook.ts");
       const { internalsOf } = await import("../../session/opened-store.ts");
       return await live.read((store) => {
         const reader = internalsOf(store).quickReader;
-        const isHidden = (id: string): boolean => project !== undefined && store.resume(id).project !== project;
+        const only = project && reader.projectNow(project);
+        const isHidden = (id: string): boolean => only !== undefined && store.resume(id).project !== only;
+        if (only !== undefined && (firing.project === undefined || reader.projectNow(firing.project) !== only))
+          return NOTHING;
         if (reader.sessionIds(firing.sessionId).some(isHidden)) return NOTHING;
         const begun = begin(store.path, firing, startMs);
         if (begun === undefined) return NOTHING;

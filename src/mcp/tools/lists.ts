@@ -3,13 +3,14 @@ import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
 import { element, escapeText, visibleText } from "../../core/markup.ts";
 import { minuteOf } from "../../core/times.ts";
 import { SESSIONS_INPUT, SESSIONS_LIMIT_DEFAULT, SUBJECTS_INPUT } from "../../session/inputs.ts";
+import { projectNamer } from "../../session/project-meant.ts";
 import { type PageItem, pageLength, pageOf, RECORD_NOTE } from "../../session/result-pages.ts";
 import { sessionName } from "../../session/session-name.ts";
 import type { Store } from "../../session/store.ts";
 import { SUBJECTS_LIMIT_DEFAULT } from "../../session/subjects.ts";
 import { PAGE, pageFacts, restOfList, type Tool } from "../tool.ts";
 import { damageNote, noteIn } from "../unreadable.ts";
-import { missingProject, noSessionOf } from "./missing-project.ts";
+import { inProject, missingProject, noSessionOf } from "./missing-project.ts";
 
 const SESSION = z.object({
   sessionId: z.string(),
@@ -39,14 +40,15 @@ export const listSessions: Tool<z.infer<typeof SESSIONS_INPUT>, z.infer<typeof S
 
   async run({ project, limit = SESSIONS_LIMIT_DEFAULT, offset = 0 }, call) {
     const only = call.project ?? project;
-    const inProject = only === undefined ? {} : { project: only };
     const damaged: string[] = [];
-    const { wanted, count } = await call.live.read((store) => {
+    const { wanted, count, projectOf } = await call.live.read((store) => {
       damaged.length = 0;
       const page = { offset, limit: pageLength(limit, call.budget) };
+      const scope = inProject(store, call, project);
       return {
-        wanted: store.sessions({ ...inProject, ...page, onUnreadable: noteIn(damaged) }),
-        count: store.sessionIds({ prefix: "", ...inProject }).length,
+        wanted: store.sessions({ ...scope, ...page, onUnreadable: noteIn(damaged) }),
+        count: store.sessionIds({ prefix: "", ...scope }).length,
+        projectOf: projectNamer(store),
       };
     });
     const { beyond, pointer } = restOfList("list_sessions", offset + wanted.length + damaged.length, count);
@@ -54,7 +56,7 @@ export const listSessions: Tool<z.infer<typeof SESSIONS_INPUT>, z.infer<typeof S
     const leftAfter = (left: number): number => (left > beyond ? left + damaged.length : left);
     const rest = { beyond, pointer: (left: number) => pointer(leftAfter(left)) };
     const note = `${RECORD_NOTE}${damageNote(damaged, "not listed")}`;
-    const page = pageOf(wanted, sessionItem, rest, call.budget, (lines) =>
+    const page = pageOf(wanted.map(namedBy(projectOf)), sessionItem, rest, call.budget, (lines) =>
       element("sessions", { count }, `${escapeText(note)}\n${lines}\n`),
     );
     const value = { ...pageFacts(leftAfter(page.left), count), note, sessionCount: count, sessions: page.items };
@@ -104,13 +106,13 @@ export const listSubjects: Tool<z.infer<typeof SUBJECTS_INPUT>, z.infer<typeof S
   tokensMaxDefault: 2_000,
 
   async run({ project, limit = SUBJECTS_LIMIT_DEFAULT, offset = 0 }, call) {
-    const only = call.project ?? project;
     const countMax = Math.min(offset + limit + 1, PAGE_LIMIT_MAX);
-    const { found, missing } = await call.live.read((store) => {
-      const found = store.subjects({ limit: countMax, ...(only !== undefined && { project: only }) });
-      return { found, missing: found.length > 0 ? undefined : missingProject(store, call, project) };
+    const { found, missing, projectOf } = await call.live.read((store) => {
+      const found = store.subjects({ limit: countMax, ...inProject(store, call, project) });
+      const missing = found.length > 0 ? undefined : missingProject(store, call, project);
+      return { found, missing, projectOf: projectNamer(store) };
     });
-    const wanted = found.slice(offset, offset + limit);
+    const wanted = found.slice(offset, offset + limit).map(namedBy(projectOf));
     const rest = restOfList("list_subjects", offset + wanted.length, found.length, { isCounted: false });
     const page = pageOf(wanted, subjectItem, rest, call.budget, (lines) =>
       element("subjects", {}, `${RECORD_NOTE}\n${lines}\n`),
@@ -132,6 +134,11 @@ function subjectItem(info: ReturnType<Store["subjects"]>[number]): PageItem<z.in
     line: element("subject", { ...attributes, from: firstAt, to: lastAt }, escapeText(label)),
     value: { ...names, sessionCount, messageCount, tokenCount, firstAt, lastAt, sessionIds },
   };
+}
+
+/** Puts the name of a project in its place, because a model reads names. */
+function namedBy(projectOf: ReturnType<typeof projectNamer>) {
+  return <T extends { project: string | null }>(item: T): T => ({ ...item, project: projectOf(item.project) || null });
 }
 
 function visibleOrNull(text: string | null): string | null {

@@ -1,6 +1,14 @@
 import { visibleText } from "../../core/markup.ts";
+import { isPath } from "../../core/project.ts";
+import { projectMeant } from "../../session/project-meant.ts";
 import type { Store } from "../../session/store.ts";
 import type { ToolCall } from "../tool.ts";
+
+/** Returns the option for the project of a call: the server's own, or the one that the model means. */
+export function inProject(store: Store, { project }: Pick<ToolCall, "project">, given?: string): { project?: string } {
+  if (project !== undefined) return { project };
+  return given === undefined ? {} : { project: projectMeant(store, given) };
+}
 
 export function noSessionOf(project: string): string {
   return `No session of the project "${visibleText(project)}" is stored.`;
@@ -9,11 +17,14 @@ export function noSessionOf(project: string): string {
 /** Says that the project of a call has no session; undefined if it has one, or if no project is given. */
 export function missingProject(
   store: Store,
-  { project: only }: Pick<ToolCall, "project">,
+  call: Pick<ToolCall, "project">,
   given: string | undefined,
 ): string | undefined {
-  const project = only ?? given;
+  const { project } = inProject(store, call, given);
   if (project === undefined || store.sessionIds({ prefix: "", project }).length > 0) return undefined;
+  if (call.project === undefined) return `${noSessionOf(given!)} list_sessions names the projects.`;
   // A server of one project names no other one.
-  return only === undefined ? `${noSessionOf(project)} list_sessions names the projects.` : noSessionOf(project);
+  return (
+    noSessionOf(call.project) + (isPath(call.project) ? "" : " The server's --project takes the path of a folder.")
+  );
 }

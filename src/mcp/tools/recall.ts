@@ -14,7 +14,7 @@ import type { Store } from "../../session/store.ts";
 import { visibleSession } from "../../session/visible-session.ts";
 import { serverFailure } from "../failure.ts";
 import { PAGE, pageFacts, restOfList, type Tool, type ToolAnswer, type ToolCall } from "../tool.ts";
-import { missingProject } from "./missing-project.ts";
+import { inProject, missingProject } from "./missing-project.ts";
 
 /** A prompt is left out for this long after it was written, in milliseconds. The agent that calls has just read it. */
 const PROMPT_MS_MAX = 10 * 60 * 1_000;
@@ -81,9 +81,11 @@ export const recallWithHub: Tool<z.infer<typeof HUB_INPUT>, z.infer<typeof HUB_O
 };
 
 /** Returns the options of a search, and how many hits to request. */
-function searchOptions({ since, until, near, project, ...scope }: Omit<Input, "query" | "sessionIds">, call: ToolCall) {
+function searchOptions(
+  { since, until, near, project: _, ...scope }: Omit<Input, "query" | "sessionIds">,
+  call: ToolCall,
+) {
   const { limit = RECALL_LIMIT_DEFAULT, offset = 0, ...rest } = scope;
-  const only = call.project ?? project;
   const options = {
     ...rest,
     ...(near !== undefined && { near: timeRangeOf("near", near) }),
@@ -91,7 +93,6 @@ function searchOptions({ since, until, near, project, ...scope }: Omit<Input, "q
     // One more hit shows if there are more, and others take the place of prompts that are left out.
     limit: Math.min(offset + limit + 1 + PROMPTS_MAX, RECALL_LIMIT_MAX),
     signal: call.signal,
-    ...(only !== undefined && { project: only }),
     ...(since !== undefined && { sinceMs: timeOf("since", since, "first") }),
     ...(until !== undefined && { untilMs: timeOf("until", until, "last") }),
   };
@@ -106,12 +107,13 @@ async function inStore(
   const { options, limit, offset } = searchOptions(scope, call);
   const found = await call.live.read((store) => {
     const meant = sessionIds?.map((id) => visibleSession(store, id, call.project).id);
-    const recalled = store.recall(query, meant === undefined ? options : { ...options, sessionIds: meant });
+    const only = { ...inProject(store, call, scope.project), ...(meant && { sessionIds: meant }) };
+    const recalled = store.recall(query, { ...options, ...only });
     return recalled.then((all) => {
       const found = all.filter((hit) => !isNewestPrompt(store, hit)).slice(0, offset + limit + 1);
       const hits = answersFirst(store, found.slice(offset, offset + limit));
       const ids = hits.map(({ sessionId }) => sessionId);
-      const missing = found.length > 0 ? undefined : missingProject(store, call, options.project);
+      const missing = found.length > 0 ? undefined : missingProject(store, call, scope.project);
       return { count: found.length, hits, titles: sessionNames(store, ids), missing };
     });
   });
@@ -126,7 +128,10 @@ async function inStore(
 async function onHub({ query, ...scope }: Input, call: ToolCall): Promise<ToolAnswer<z.infer<typeof HUB_OUTPUT>>> {
   const { options, limit, offset } = searchOptions(scope, call);
   const all = await call.live.read((store) =>
-    call.hub!.ask(store, (hub, signal) => hub.recall(query, { ...options, store, signal })),
+    call.hub!.ask(store, async (hub, signal) => {
+      const project = call.project === undefined ? scope.project : await call.hub!.nameOf(store, call.project);
+      return hub.recall(query, { ...options, ...(project !== undefined && { project }), store, signal });
+    }),
   );
   const found = all.slice(0, offset + limit + 1);
   const hits = found.slice(offset, offset + limit).map((hit) => {

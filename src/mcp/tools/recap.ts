@@ -2,12 +2,13 @@ import * as z from "zod/mini";
 import { element, escapeText, visibleText } from "../../core/markup.ts";
 import { minuteOf, timeOf } from "../../core/times.ts";
 import { RECAP_INPUT, RECAP_LIMIT_DEFAULT } from "../../session/inputs.ts";
+import { projectNamer } from "../../session/project-meant.ts";
 import { type PageItem, pageOf, RECORD_NOTE, titleShown } from "../../session/result-pages.ts";
 import { sessionNames } from "../../session/session-name.ts";
 import type { Store } from "../../session/store.ts";
 import { PAGE, pageFacts, type Tool } from "../tool.ts";
 import { damageNote, noteIn } from "../unreadable.ts";
-import { missingProject } from "./missing-project.ts";
+import { inProject, missingProject } from "./missing-project.ts";
 
 /** The most sessions of a topic that are named. A topic may come up in hundreds. */
 const SESSIONS_MAX = 10;
@@ -57,14 +58,17 @@ export const recap: Tool<z.infer<typeof RECAP_INPUT>, z.infer<typeof OUTPUT>> = 
   tokensMaxDefault: 3_000,
 
   async run({ subject, since, project, limit = RECAP_LIMIT_DEFAULT }, call) {
-    const only = call.project ?? project;
-    const inProject = only === undefined ? {} : { project: only };
     const damaged: string[] = [];
     const { topics, topicCount, missing } = await call.live.read((store) => {
       damaged.length = 0;
-      const options = { ...inProject, onUnreadable: noteIn(damaged) };
+      const options = { ...inProject(store, call, project), onUnreadable: noteIn(damaged) };
+      const projectOf = projectNamer(store);
       const named = (topic: Topic): NamedTopic => {
-        return { ...topic, names: sessionNames(store, topic.sessionIds.slice(0, SESSIONS_MAX)) };
+        return {
+          ...topic,
+          project: projectOf(topic.project) || null,
+          names: sessionNames(store, topic.sessionIds.slice(0, SESSIONS_MAX)),
+        };
       };
       if (subject !== undefined) {
         return { topics: [named(topicOf(store.subject(subject, options)))], topicCount: 1, missing: undefined };

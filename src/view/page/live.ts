@@ -8,6 +8,11 @@ export const lastChange = signal<Change | undefined>(undefined);
 export const isConnected = signal(true);
 export const about = signal<About | undefined>(undefined);
 
+/** Returns the name of a project for people; its folder if it came after the page. */
+export function projectName(project: string): string {
+  return about.value?.projects.find((one) => one.project === project)?.name ?? project;
+}
+
 /** Follows the store, and gives the page a rest between two changes. */
 export function follow(): void {
   const events = new EventSource("/api/events");

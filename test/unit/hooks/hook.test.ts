@@ -1,5 +1,3 @@
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
 import { getTableColumns } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { firingOf, type HookEvent } from "../../../src/hooks/firing.ts";
@@ -7,20 +5,21 @@ import { sayAt } from "../../../src/hooks/hook.ts";
 import { isOffAt } from "../../../src/hooks/hook-switch.ts";
 import type { MessageInput } from "../../../src/index.ts";
 import { openQuickly, QUICK_COLUMNS, QUICK_COLUMNS_BEFORE } from "../../../src/store/quick-reader.ts";
-import { clusters, messages, sessions, UNSEALED, UNSEALED_BEFORE } from "../../../src/store/schema.ts";
+import { clusters, messages, sessions, storeSettings, UNSEALED, UNSEALED_BEFORE } from "../../../src/store/schema.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { assistant, user } from "../../support/said.ts";
-import { openedStore, temporaryFolder, temporaryPath } from "../../support/temporary-store.ts";
+import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
 
 const PROMPT = "Which region does the parcel service run in?";
 const ASKED = user("Which region should the parcel service run in?");
 const DECIDED = assistant("We decided on eu-north-1 for the parcel service.");
 
-/** A store with these sessions of the project `web`. */
+/** A store with these sessions of the folder `/none/web`. */
 function storeOf(sessions: Readonly<Record<string, readonly MessageInput[]>>): string {
   const path = temporaryPath();
   const store = openedStore(path);
-  for (const [id, messages] of Object.entries(sessions)) store.session(id, { project: "web" }).appendAll(messages);
+  for (const [id, messages] of Object.entries(sessions))
+    store.session(id, { project: "/none/web" }).appendAll(messages);
   store.close();
   return path;
 }
@@ -41,23 +40,30 @@ function saidAt(path: string, event: HookEvent, input: Readonly<Record<string, s
   }
 }
 
-test("nothing is told of another folder of the same name, if this machine has it", () => {
+test("only what was said in the project's folder is told, and what the user has merged into it", () => {
   const path = storeOf({ bergen: [ASKED, DECIDED] });
-  const home = temporaryFolder();
-  const [own, other] = [join(home, "own", "web"), join(home, "other", "web")];
-  for (const folder of [own, other]) mkdirSync(folder, { recursive: true });
   const told = (cwd: string) => [
     saidAt(path, "session-start", { cwd }).includes("eu-north-1"),
     saidAt(path, "prompt", { cwd, prompt: PROMPT }).includes("eu-north-1"),
   ];
-  expect(told(own)).toEqual([true, true]); // nobody knows where the session ran
-  describeSession(path, "bergen", { cwd: own });
-  expect(told(own)).toEqual([true, true]);
-  expect(told(other)).toEqual([false, false]);
-  describeSession(path, "bergen", { cwd: join(home, "gone", "web") });
-  expect(told(other)).toEqual([true, true]);
-  describeSession(path, "bergen", { directories: [own] }); // as Gemini CLI says it
-  expect(told(other)).toEqual([false, false]);
+  expect(told("/none/web")).toEqual([true, true]);
+  expect(told("/none/web/.claude/worktrees/fox")).toEqual([true, true]);
+  for (const cwd of ["/other/web", "/none", "/none/webs", "web"]) expect(told(cwd), cwd).toEqual([false, false]);
+  const store = openedStore(path);
+  store.mergeProjects("/none/web", "/now/web");
+  store.close();
+  for (const cwd of ["/none/web", "/now/web"]) expect(told(cwd), cwd).toEqual([true, true]);
+  expect(told("/other/web")).toEqual([false, false]);
+});
+
+test("nothing is told if the notes on merged projects are damaged", () => {
+  const path = storeOf({ bergen: [ASKED, DECIDED] });
+  const store = openedStore(path);
+  store.mergeProjects("/gone/web", "/none/web");
+  store.close();
+  const sql = "UPDATE store_settings SET value = replace(value, '/gone/web', '/evil/web') WHERE name = 'projects'";
+  inDatabase(path, (database) => database.exec(sql));
+  expect(() => saidAt(path, "session-start", { cwd: "/evil/web" })).toThrow("The notes on projects are damaged.");
 });
 
 test("a question comes with its answer, although a hook has said something between them", () => {
@@ -122,7 +128,7 @@ test.each<[what: string, sql: string, told?: RegExp]>([
 test("hooks tell of no cluster whose title is damaged", () => {
   const path = temporaryPath();
   const store = openedStore(path);
-  const session = store.session("bergen", { project: "web", hotSize: 2, overlap: 1, evictBatch: 2 });
+  const session = store.session("bergen", { project: "/none/web", hotSize: 2, overlap: 1, evictBatch: 2 });
   for (let count = 0; count < 8; count++) session.appendAll([ASKED, DECIDED]);
   session.compact();
   store.close();
@@ -132,7 +138,7 @@ test("hooks tell of no cluster whose title is damaged", () => {
 });
 
 test("the columns that hooks compare are those that checksums cover", () => {
-  for (const [name, table] of Object.entries({ sessions, messages, clusters })) {
+  for (const [name, table] of Object.entries({ sessions, messages, clusters, storeSettings })) {
     for (const [given, unsealed] of [
       [QUICK_COLUMNS, UNSEALED.get(table)],
       [QUICK_COLUMNS_BEFORE, UNSEALED_BEFORE.get(table)],
@@ -155,7 +161,7 @@ test("hooks are off in every folder inside the one that was named", () => {
 test("a hook in a fork quotes what the fork shares, and nothing that was said later in the session that it forked", () => {
   const path = temporaryPath();
   const store = openedStore(path);
-  const session = store.session("parcels", { project: "web" });
+  const session = store.session("parcels", { project: "/none/web" });
   session.appendAll([
     ASKED,
     DECIDED,

@@ -17,7 +17,7 @@ test("a chat is a session, named after its start and its folder", async () => {
   const at = async (path: string) => collect(aider.read(fileOf(history, 9, path)));
   const sessions = sessionsIn(await at("/srv/tidewatch/.aider.chat.history.md"));
   const createdAtMs = new Date(2026, 2, 5, 9).getTime();
-  const about = { source: "aider", project: "tidewatch", metadata: { cwd: "/srv/tidewatch" }, createdAtMs };
+  const about = { source: "aider", folder: "/srv/tidewatch", metadata: { cwd: "/srv/tidewatch" }, createdAtMs };
   const [first] = sessions;
   expect(sessions).toEqual([
     { ...about, externalId: expect.stringMatching(/^2026-03-05T09:00:00-[0-9a-f]{8}$/) },

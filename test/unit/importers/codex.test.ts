@@ -300,7 +300,7 @@ describe("a history that was changed", () => {
     );
     const [, , first] = messagesIn(events);
     const [root, fork] = sessionsIn(events);
-    expect(root).toMatchObject({ externalId: "s", project: "tidewatch", metadata: { git: { branch: "main" } } });
+    expect(root).toMatchObject({ externalId: "s", folder: "/srv/tidewatch", metadata: { git: { branch: "main" } } });
     expect(fork).toMatchObject({ parentExternalId: "s", forkedAfter: first?.id });
     expect(fork?.externalId).toBe(`s/fork-${messagesIn(events).at(-1)?.id}`);
   });

@@ -84,7 +84,11 @@ test("an image comes from the event that holds it", async () => {
 
 test("a subagent is a session of its own", async () => {
   const events = await read(user("a"), event("user.message", { content: "b" }, { agentId: "x" }), reply("c"));
-  const about = { source: "copilot-cli", project: "tidewatch", metadata: { cwd: "/srv/tidewatch", branch: "main" } };
+  const about = {
+    source: "copilot-cli",
+    folder: "/srv/tidewatch",
+    metadata: { cwd: "/srv/tidewatch", branch: "main" },
+  };
   expect(sessionsIn(events)).toMatchObject([
     { ...about, externalId: "s" },
     { ...about, externalId: "s/agent-x", parentExternalId: "s" },

@@ -77,7 +77,7 @@ test("a conversation comes in its own order, with thoughts, calls, results, imag
     {
       externalId: "s",
       source: "cursor",
-      project: "tidewatch",
+      folder: "/srv/tidewatch",
       title: "Title of s",
       createdAtMs: 1_772_701_200_000,
       metadata: { cwd: "/srv/tidewatch" },
@@ -117,7 +117,7 @@ test("subagents come after the conversation that started them, and names from th
   conversation("loop", [user("c")], { createdAt: 3, subagentComposerIds: ["loop"] });
   const sessions = sessionsIn(await read());
   expect(sessions.map(({ externalId }) => externalId)).toEqual(["root", "child", "loop"]);
-  expect(sessions[1]).toMatchObject({ parentExternalId: "root", title: "Foghorn", project: "horn" });
+  expect(sessions[1]).toMatchObject({ parentExternalId: "root", title: "Foghorn", folder: "/srv/horn" });
 });
 
 test("an older conversation holds its messages, and a prompt may be the state of an editor", async () => {

@@ -1,5 +1,8 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { geminiCli } from "../../../src/importers/gemini-cli/importer.ts";
+import { temporaryFolder } from "../../support/temporary-store.ts";
 import { collect, eventsOf, eventsOfLines, fileOf, messagesIn, sessionsIn, warningsIn } from "./read.ts";
 
 const META = { sessionId: "s", projectHash: "h", startTime: "2026-03-01T00:00:00Z" };
@@ -239,6 +242,18 @@ describe("what is said about a session", () => {
       },
     ]);
     expect(events).toContainEqual({ kind: "title", session: "s", title: "Tides" });
+  });
+
+  test("comes from the folder that the program noted beside its recordings", async () => {
+    const slug = temporaryFolder();
+    mkdirSync(join(slug, "chats"));
+    writeFileSync(join(slug, ".project_root"), "/srv/tidewatch\n");
+    const text = [META, user("u", "a")].map((line) => JSON.stringify(line)).join("\n");
+    const [session] = sessionsIn(
+      await collect(geminiCli.read(fileOf(text, 100, join(slug, "chats", "session-1.jsonl")))),
+    );
+    expect(session).toMatchObject({ folder: "/srv/tidewatch", metadata: { cwd: "/srv/tidewatch", projectHash: "h" } });
+    expect(session).not.toHaveProperty("project");
   });
 
   test("makes a subagent's the child of the session in whose folder it stands", async () => {

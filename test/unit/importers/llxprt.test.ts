@@ -33,7 +33,7 @@ describe("rewind", () => {
       said("human", "d"),
     );
     expect(sessionsIn(events)).toMatchObject([
-      { externalId: "s", project: "tide" },
+      { externalId: "s", folder: "/srv/tide" },
       { externalId: "s/fork-6", parentExternalId: "s", forkedAfter: "3" },
     ]);
   });

@@ -62,7 +62,7 @@ test("sessions come with their messages, each after the one that started it", as
     ["orphan", "gone"],
   ]);
   expect(sessionsIn(events)[0]).toMatchObject({
-    project: "tide",
+    folder: "/srv/tide",
     title: "Title of root",
     createdAtMs: 2,
     source: "opencode",

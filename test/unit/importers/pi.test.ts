@@ -81,7 +81,7 @@ test("a session knows its folder, its name, and the session that it was forked f
     externalId: "s",
     source: "pi",
     parentExternalId: "before",
-    project: "tidewatch",
+    folder: "/srv/tidewatch",
     title: "Foghorn",
     createdAtMs: 1,
     metadata: { cwd: "/srv/tidewatch" },

@@ -94,7 +94,7 @@ describe("copilot-cli", () => {
     expect(detectImporter(content)).toBe(copilotCli);
     const events = await eventsOf(copilotCli, content);
     expect(warningsIn(events)).toEqual([]);
-    expect(sessionsIn(events)).toMatchObject([{ externalId: basename(file!, ".jsonl"), project: "harbor" }]);
+    expect(sessionsIn(events)).toMatchObject([{ externalId: basename(file!, ".jsonl"), folder: "/home/ada/harbor" }]);
     const said = messagesIn(events).flatMap(({ role, parts }) =>
       (parts as Part[]).map((part) => [
         role[0],
@@ -135,7 +135,7 @@ describe("opencode", () => {
     const events = await collect(read);
     expect(warningsIn(events)).toEqual([]);
     expect(sessionsIn(events)).toMatchObject([
-      { externalId: basename(exported, ".json"), project: "harbor", title: "The buoy" },
+      { externalId: basename(exported, ".json"), folder: "/home/ada/harbor", title: "The buoy" },
     ]);
     return messagesIn(events).map(({ id, role, parts }) => [id, role, parts]);
   }

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import type { SessionAnswer } from "../../api.ts";
 import { type Loaded, useGet } from "../client.ts";
 import { count, dateTime, sessionTitle, tokens, visible } from "../format.ts";
+import { projectName } from "../live.ts";
 import { href, params } from "../router.ts";
 import { Actions } from "../views/acting.tsx";
 import { Copy, Data } from "./data.tsx";
@@ -34,7 +35,7 @@ export function SessionFrame({
       <header class="session-head">
         <div class="crumbs">
           <a href="/">Sessions</a>
-          {project !== null && <a href={href({ project })}>{visible(project)}</a>}
+          {project !== null && <a href={href({ project })}>{visible(projectName(project))}</a>}
           {answer.parent && (
             <a href={href({ view: "session", session: answer.parent.session, seq: answer.parent.forkSeq })}>
               ↖ {sessionTitle(answer.parent)}

@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { SearchHit, SearchRequest } from "../../api.ts";
 import { useGet } from "../client.ts";
 import { count, dateTime, sessionTitle, visible } from "../format.ts";
-import { about } from "../live.ts";
+import { about, projectName } from "../live.ts";
 import { Data } from "../parts/data.tsx";
 import { Empty, Failure } from "../parts/states.tsx";
 import { change, href, params } from "../router.ts";
@@ -69,7 +69,8 @@ export function SearchView() {
           label="Project"
           all="All projects"
           value={project}
-          values={projects}
+          values={projects.map(({ project }) => project)}
+          nameOf={projectName}
           onChange={(value) => change({ project: value })}
         />
         <Choice
@@ -143,7 +144,7 @@ function Hit({ hit, best }: { hit: SearchHit; best: number }) {
             {title}
           </span>
           <span class="row-facts">
-            <span class="fact-wide">{visible(hit.project ?? "")}</span>
+            <span class="fact-wide">{visible(projectName(hit.project ?? ""))}</span>
             <span>message {hit.seq}</span>
             <span>{dateTime(hit.createdAtMs)}</span>
           </span>

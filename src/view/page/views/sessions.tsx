@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { DaysAnswer, NewsAnswer, SessionOverview, SessionsAnswer } from "../../api.ts";
 import { get, type Refused, useGet } from "../client.ts";
 import { compact, count, day, sessionTitle, shortDay, time, visible } from "../format.ts";
-import { about, version } from "../live.ts";
+import { about, projectName, version } from "../live.ts";
 import { Data } from "../parts/data.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { change, href, params } from "../router.ts";
@@ -119,7 +119,8 @@ function Filters() {
         label="Project"
         all="All projects"
         value={project}
-        values={projects}
+        values={projects.map(({ project }) => project)}
+        nameOf={projectName}
         onChange={(value) => change({ project: value }, { push: true })}
       />
       <Choice
@@ -150,12 +151,14 @@ export function Choice({
   all,
   value,
   values,
+  nameOf = (one) => one,
   onChange,
 }: {
   label: string;
   all: string;
   value: string | undefined;
   values: readonly string[];
+  nameOf?: (value: string) => string;
   onChange: (value: string) => void;
 }) {
   return (
@@ -163,7 +166,7 @@ export function Choice({
       <option value="">{all}</option>
       {values.map((one) => (
         <option key={one} value={one}>
-          {visible(one)}
+          {visible(nameOf(one))}
         </option>
       ))}
     </select>
@@ -280,7 +283,7 @@ function SessionRow({
           )}
         </span>
         <span class="row-facts">
-          <span class="fact-wide">{visible(session.project ?? "")}</span>
+          <span class="fact-wide">{visible(projectName(session.project ?? ""))}</span>
           <span class="fact-wide">{session.source}</span>
           <span>{count(session.messageCount, "message")}</span>
           <span class="fact-wide">{compact(session.tokenCount)} tokens</span>

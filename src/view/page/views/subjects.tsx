@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { SubjectPage } from "../../../session/subject-page.ts";
 import { useGet } from "../client.ts";
 import { compact, count, dateTime, number, shortDay, tokens, visible } from "../format.ts";
-import { about } from "../live.ts";
+import { about, projectName } from "../live.ts";
 import { Data } from "../parts/data.tsx";
 import { Sources } from "../parts/sources.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
@@ -35,7 +35,8 @@ function Subjects() {
           label="Project"
           all="All projects"
           value={project}
-          values={about.value!.projects}
+          values={about.value!.projects.map(({ project }) => project)}
+          nameOf={projectName}
           onChange={(value) => change({ project: value }, { push: true })}
         />
       </div>
@@ -61,7 +62,7 @@ function Subjects() {
                   </span>
                 </span>
                 <span class="row-facts">
-                  <span class="fact-wide">{visible(one.project ?? "")}</span>
+                  <span class="fact-wide">{visible(projectName(one.project ?? ""))}</span>
                   <span>{count(one.sessionCount, "session")}</span>
                   <span>{count(one.messageCount, "message")}</span>
                   <span class="fact-wide">{compact(one.tokenCount)} tokens</span>
@@ -93,7 +94,7 @@ function Subject({ handle }: { handle: string }) {
       </div>
       <p class="facts">
         <code>{data.subject}</code>
-        {data.project !== null && <span>{visible(data.project)}</span>}
+        {data.project !== null && <span>{visible(projectName(data.project))}</span>}
         <span>{count(data.sessionCount, "session")}</span>
         <span>{count(data.messageCount, "message")}</span>
         <span>{tokens(data.tokenCount)}</span>

@@ -40,8 +40,8 @@ describe("a prompt that goes on from before an answered one", () => {
 
   test("begins a fork, and what was taken back stays", async () => {
     expect(sessionsIn(await read(...lines))).toMatchObject([
-      { externalId: "s", project: "tide" },
-      { externalId: "s/fork-u3", parentExternalId: "s", forkedAfter: "r1", project: "tide" },
+      { externalId: "s", folder: "/srv/tide" },
+      { externalId: "s/fork-u3", parentExternalId: "s", forkedAfter: "r1", folder: "/srv/tide" },
     ]);
     const places = await placesIn(...lines);
     expect([

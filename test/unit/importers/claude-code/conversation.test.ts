@@ -286,7 +286,7 @@ describe("a session", () => {
       {
         externalId: SESSION,
         source: "claude-code",
-        project: "tidewatch",
+        folder: "C:\\work\\tidewatch\\",
         createdAtMs: 1770109200000,
         metadata: { cwd: "C:\\work\\tidewatch\\" },
       },

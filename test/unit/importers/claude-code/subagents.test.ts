@@ -55,7 +55,7 @@ describe("a subagent in progress lines", () => {
       source: "claude-code",
       parentExternalId: SESSION,
       title: "Survey the code",
-      project: "tidewatch",
+      folder: "/w/tidewatch",
       metadata: { agentId: "x1", toolCallId: "t1", agentType: "Explore", cwd: "/w/tidewatch" },
     });
     expect(outline(events, CHILD)).toEqual(["p1 user: Survey."]);
