@@ -29,15 +29,18 @@ import { type BackupOptions, type BackupReport, backupStore } from "../store/bac
 import { changeExclusions, exclusionsOf } from "../store/exclusions.ts";
 import type { FactRow } from "../store/fact-rows.ts";
 import type { Finding } from "../store/finding.ts";
-import { erase, type ForgetReport, forgetMessages, forgetSession, restoreForgotten } from "../store/forget.ts";
+import { erase, type ForgetReport, forget, restoreForgotten } from "../store/forget.ts";
 import { GenerationRepository } from "../store/generations.ts";
+import { hubNotesOf } from "../store/hub-notes.ts";
 import { openDatabase, type StoreDatabase } from "../store/open.ts";
 import { identifyProjects, mergeProjects, projectNow, renameProject } from "../store/projects.ts";
 import { type QueryRow, queryRows } from "../store/query.ts";
 import { QuickReader } from "../store/quick-reader.ts";
+import { type ForgetTarget, idsOf, type RelatedSession, relatedTo, sharingFirst, targetOf } from "../store/related.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { assertOnPath, type SessionOverview, type SessionsOptions } from "../store/sessions.ts";
 import { type StoreStats, storeStats } from "../store/stats.ts";
+import { fileHas } from "../store/traces.ts";
 import { type VerifyReport, verifyStore } from "../store/verify.ts";
 import { noteImportedFiles, startGeneration } from "../store/write.ts";
 import { type WriteRowsTerms, type WrittenSession, writeSession } from "../store/write-rows.ts";
@@ -75,6 +78,7 @@ import {
   REEMBED_OPTIONS,
   RESTORE_OPTIONS,
   SESSION_IDS_OPTIONS,
+  SESSION_LIST,
   SESSIONS_OPTIONS,
   SIGNAL_OPTIONS,
   SUBJECT_OPTIONS,
@@ -418,7 +422,9 @@ export class OpenedStore implements Store {
   importRows(path: string): ImportedRows[] {
     this.#database.refuseAtomic("importRows");
     try {
-      return importRowsOf(this.#repositories, textValue("path", path));
+      const sessions = importRowsOf(this.#repositories, textValue("path", path));
+      if (sessions.some(({ forgottenCount }) => forgottenCount > 0)) this.erase();
+      return sessions;
     } finally {
       this.#ports.changes.count += 1;
     }
@@ -437,39 +443,73 @@ export class OpenedStore implements Store {
     return examine(this.#ports);
   }
 
-  forget(sessionId: string, options: ForgetOptions = {}): ForgetReport {
-    const { messageIds, dryRun } = parseOptions("forget", FORGET_OPTIONS(), options);
-    textValue("session id", sessionId);
-    const terms = { ...TITLES, dryRun, forgottenAtMs: this.#ports.clock() };
-    const forgotten =
-      messageIds === undefined
-        ? forgetSession(this.#repositories, sessionId, terms)
-        : forgetMessages(this.#repositories, sessionId, messageIds, terms);
-    if (dryRun) return { ...forgotten, erased: false };
-    this.#ports.changes.count += 1;
-    return { ...forgotten, erased: this.erase() };
+  forget(sessions: string | readonly string[], options: ForgetOptions = {}): ForgetReport {
+    const { messageIds, sinceMs, untilMs, related, dryRun } = parseOptions("forget", FORGET_OPTIONS(), options);
+    const ids = typeof sessions === "string" ? [sessions] : parseValue("sessions", SESSION_LIST(), sessions);
+    for (const id of ids) textValue("session id", id);
+    if (messageIds !== undefined && ids.length !== 1) {
+      throw new StoreError("OPTION_INVALID", { option: "messageIds", expected: "one session", actual: ids });
+    }
+    const targets = this.#database.read(() =>
+      [...new Set(ids)].flatMap(
+        (sessionId) => targetOf(this.#repositories, { sessionId, messageIds, sinceMs, untilMs }) ?? [],
+      ),
+    );
+    return this.#forget(targets, { related, dryRun });
   }
 
-  /** Forgets messages of several sessions, and then rewrites the file once. */
+  /** Forgets messages of several sessions. */
   forgetAll(
     idsBySession: ReadonlyMap<string, Iterable<number>>,
   ): Pick<ForgetReport, "messageCount" | "summaryCount" | "erased"> & { copies: string[] } {
-    const copies: string[] = [];
-    const counts = { messageCount: 0, summaryCount: 0 };
-    const terms = { ...TITLES, dryRun: false, forgottenAtMs: this.#ports.clock() };
-    let erased = true;
+    const targets = Array.from(idsBySession, ([sessionId, ids]) => ({ sessionId, messageIds: [...ids] }));
+    const copies = this.#database.read(() =>
+      [...idsBySession.keys()].filter((sessionId) => hubNotesOf(this.#repositories, sessionId).isCopy === true),
+    );
+    const { messageCount, summaryCount, erased } = this.#forget(targets, { related: false, dryRun: false });
+    return { messageCount, summaryCount, erased, copies };
+  }
+
+  #forget(targets: readonly ForgetTarget[], options: { related: boolean; dryRun: boolean }): ForgetReport {
+    const repositories = this.#repositories;
+    const { dryRun } = options;
+    const { related, all } = this.#relatedTo(targets, options);
+    const terms = { ...TITLES, dryRun, forgottenAtMs: this.#ports.clock() };
+    const idsOfAll = (): number[] => all.flatMap((target) => idsOf(repositories, target));
+    const traces = dryRun ? undefined : this.#unlessDamaged(() => repositories.traces.of(idsOfAll()));
+    const forgotten = forget(repositories, all, terms);
+    if (dryRun) return { ...forgotten, related, erased: false, stillIn: null };
+    this.#ports.changes.count += 1;
+    const isRewritten = this.erase();
+    if (!isRewritten || traces === undefined) return { ...forgotten, related, erased: isRewritten, stillIn: null };
+    const isInMemory = this.path === ":memory:";
+    const isFound = !isInMemory && fileHas(this.path, traces.pieces);
+    const holders = this.#unlessDamaged(() => repositories.traces.holders(traces, isFound || isInMemory)) ?? null;
+    return { ...forgotten, related, erased: !isFound || holders?.length !== 0, stillIn: holders };
+  }
+
+  /** Returns what is related to some targets, and everything to forget in order. */
+  #relatedTo(
+    targets: readonly ForgetTarget[],
+    options: { related: boolean; dryRun: boolean },
+  ): { related: RelatedSession[] | null; all: readonly ForgetTarget[] } {
+    const repositories = this.#repositories;
+    if (options.related) return this.#database.read(() => relatedTo(repositories, targets));
+    const found = this.#unlessDamaged(() => relatedTo(repositories, targets));
+    if (found === undefined) return { related: null, all: targets };
+    const isShared = options.dryRun && found.related.some(({ relation }) => relation === "fork");
+    if (isShared) return found;
+    return { ...found, all: this.#database.read(() => sharingFirst(repositories, targets)) };
+  }
+
+  /** Reads what need not be known to forget, because a damaged file must not prevent forgetting. */
+  #unlessDamaged<T>(read: () => T): T | undefined {
     try {
-      for (const [sessionId, ids] of idsBySession) {
-        const { messageCount, summaryCount, isCopy } = forgetMessages(this.#repositories, sessionId, [...ids], terms);
-        if (isCopy) copies.push(sessionId);
-        counts.messageCount += messageCount;
-        counts.summaryCount += summaryCount;
-        this.#ports.changes.count += 1;
-      }
-    } finally {
-      if (counts.messageCount > 0) erased = this.erase(); // also if a damaged session ended the loop
+      return this.#database.read(read);
+    } catch (error) {
+      if (!StoreError.is(error, "STORE_CORRUPT")) throw error;
+      return undefined;
     }
-    return { ...counts, erased, copies };
   }
 
   restore(sessionId: string, options: RestoreOptions = {}): boolean {

@@ -97,6 +97,7 @@ type GraduatingRow = RowOf<typeof GRADUATING> & { embedding: Buffer | null };
 const WINDOW = columns(messages, "seq", "stepId", "tokenCount");
 const PLACES = columns(messages, "id", "stepId");
 const KEYS = columns(messages, "id", "seq", "digest");
+const NAMES = columns(messages, "seq", "externalId", "role");
 const FORGOTTEN = columns(forgottenMessages);
 
 type IdAndSeq = { id: number; seq: number };
@@ -205,8 +206,8 @@ export class MessageRepository extends Repository {
   readonly #after = this.statement<[sessionId: string, seq: number, limit: number], MessageValues>`
     SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?`.raw();
   /** The external ids of the messages after a seq. */
-  readonly namesAfter = this.statement<[sessionId: string, seq: number], { seq: number; externalId: string | null }>`
-    SELECT ${columns(messages, "seq", "externalId")} FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq`.all;
+  readonly namesAfter = this.statement<[sessionId: string, seq: number], RowOf<typeof NAMES>>`
+    SELECT ${NAMES} FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq`.all;
   readonly #move = this.statement<{
     id: number;
     sessionId: string;
@@ -242,6 +243,10 @@ export class MessageRepository extends Repository {
   /** Those of some messages that are stored, in order of seq. */
   readonly inOrder = this.statement<[ids: string], number>`
     SELECT id FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq`.pluck().allOf;
+  /** Those of some messages that are of a time, its ends included. */
+  readonly idsOfTime = this.statement<{ ids: string; sinceMs: number; untilMs: number }, number>`
+    SELECT m.id FROM json_each(@ids) given CROSS JOIN messages m ON m.id = given.value
+    WHERE m.created_at_ms BETWEEN @sinceMs AND @untilMs`.pluck().all;
   readonly #lostOf = this.statement<[ids: string], number>`
     SELECT value FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM messages WHERE id = value) LIMIT 1`.pluck();
   readonly #strayOf = this.statement<[ids: string], number>`
