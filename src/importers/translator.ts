@@ -1,7 +1,8 @@
 import type { Branch } from "./branch.ts";
 import { Branches } from "./branches.ts";
 import type { ImportEvent, ImportedSession } from "./importer.ts";
-import type { DamagedLine, Pause } from "./lines.ts";
+import { type DamagedLine, fieldsIn, type Pause } from "./lines.ts";
+import { isNotYet } from "./message-event.ts";
 
 export interface TranslatedFile {
   path: string;
@@ -19,6 +20,11 @@ export abstract class Translator<Item extends object> {
   }
 
   abstract read(item: Item): void;
+
+  /** Returns false for an item that may be in a file of any format, such as a field beside a list. */
+  protected isTelling(_item: Item): boolean {
+    return true;
+  }
 
   protected skip(): void {}
 
@@ -78,6 +84,9 @@ export abstract class Translator<Item extends object> {
   async *translate(
     items: AsyncIterable<Item | DamagedLine | Pause> | Iterable<Item | DamagedLine>,
   ): AsyncGenerator<ImportEvent> {
+    let first: Item | undefined;
+    let problem: Warning | undefined;
+    let isUnderstood = false;
     for await (const item of items) {
       if ("isPause" in item) {
         this.end(item.isQuiet, true);
@@ -90,13 +99,31 @@ export abstract class Translator<Item extends object> {
       if ("problem" in item) {
         this.skip();
         this.warn(item.line, item.problem);
-      } else this.read(item);
+      } else {
+        this.read(item);
+        first ??= item;
+        const found = this.#events.find(isProblem);
+        problem ??= found;
+        isUnderstood ||= this.#hasSaid || (found === undefined && this.isTelling(item));
+      }
       if (this.#events.length > 0) yield* this.#emitted();
     }
     const { isFinished = false } = this.file;
     this.end(isFinished, false);
     this.finish(isFinished);
+    isUnderstood ||= this.#hasSaid;
+    problem ??= this.#events.find(isProblem);
     yield* this.#emitted();
+    if (first === undefined || isUnderstood || (problem === undefined && !isFinished)) return;
+    const { key, value } = first as { key?: unknown; value?: unknown };
+    const found = fieldsIn(typeof key === "string" ? { [key]: value } : value);
+    const reasons = [problem && `line ${problem.line}: ${problem.reason}`, found && `found ${found}`];
+    yield { kind: "misread", reason: reasons.filter(Boolean).join("; ") };
+  }
+
+  /** True if the newest events say more than that something is wrong. */
+  get #hasSaid(): boolean {
+    return this.#events.some(({ kind }) => kind !== "warning");
   }
 
   async *#emitted(): AsyncGenerator<ImportEvent> {
@@ -105,4 +132,10 @@ export abstract class Translator<Item extends object> {
       yield event;
     }
   }
+}
+
+type Warning = Extract<ImportEvent, { kind: "warning" }>;
+
+function isProblem(event: ImportEvent): event is Warning {
+  return event.kind === "warning" && !isNotYet(event);
 }

@@ -26,8 +26,6 @@ import { AgentProgress } from "./progress.ts";
 import { PromptQueue } from "./prompt-queue.ts";
 import { hasOwnFile, StartingCalls, startingCallBeside } from "./starting-calls.ts";
 
-const WITHOUT_UUID: ReadonlySet<unknown> = new Set(["ai-title", "custom-title", "queue-operation"]);
-
 /**
  * Reads the files of Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`, and those of its subagents,
  * `<session>/subagents/agent-<id>.jsonl` (before 2.1: `agent-<id>.jsonl` beside the file of the session).
@@ -40,16 +38,7 @@ export const claudeCode: Importer = {
   isFollowable: true,
 
   detect(head) {
-    for (const line of headObjects(head)) {
-      const { type, sessionId, uuid, leafUuid, snapshot } = line;
-      if (stringOf(type) === undefined) continue;
-      // A session that was only named or resumed has no other lines.
-      if (stringOf(sessionId) && (uuid !== undefined || WITHOUT_UUID.has(type) || BOOKKEEPING_TYPES.has(type)))
-        return true;
-      if (isJournal(line)) return true;
-      if ((type === "summary" && stringOf(leafUuid)) || (type === "file-history-snapshot" && snapshot)) return true;
-    }
-    return false;
+    return headObjects(head).some(isOwnLine);
   },
 
   read: (file) => new ClaudeCodeTranslator(file).translate(readJsonLines(file)),
@@ -116,7 +105,7 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
       case "user":
       case "assistant": {
         const { content } = objectOf(line.message);
-        if (typeof content === "string" || Array.isArray(content)) this.#addSaid(state, line, number);
+        if (isContent(content)) this.#addSaid(state, line, number);
         else this.warn(number, `${type} line without message.content`);
         return;
       }
@@ -346,6 +335,36 @@ function addAside(state: BranchState, entry: MessageEntry): MessageEntry {
 function entryOf(line: JsonObject, id: string, number: number, said: AdaptedMessage): MessageEntry {
   const { role, parts, metadata } = said;
   return messageEntry(number, role, id, parts, timeOf(line), { ...metadataOf(line), ...metadata });
+}
+
+/** Returns true for a line that only Claude Code writes. Programs that were made from its format have other contents. */
+function isOwnLine(line: JsonObject): boolean {
+  const { type, sessionId, uuid, leafUuid, snapshot, message, attachment, data, subtype } = line;
+  if (isJournal(line) || (type === "summary" && stringOf(leafUuid))) return true;
+  if (type === "file-history-snapshot" && snapshot) return true;
+  if (!stringOf(sessionId)) return false;
+  switch (type) {
+    case "user":
+    case "assistant":
+      return uuid !== undefined && isContent(objectOf(message).content);
+    case "attachment":
+      return stringOf(objectOf(attachment).type) !== undefined;
+    case "progress":
+      return stringOf(objectOf(data).type) !== undefined;
+    case "system":
+      return NOTE_SUBTYPES.has(subtype) || BOOKKEEPING_SUBTYPES.has(subtype);
+    // A session that was only named or resumed has no other lines.
+    case "ai-title":
+    case "custom-title":
+    case "queue-operation":
+      return true;
+    default:
+      return BOOKKEEPING_TYPES.has(type);
+  }
+}
+
+function isContent(content: JsonValue | undefined): boolean {
+  return typeof content === "string" || Array.isArray(content);
 }
 
 /** Returns true if an earlier line has the same uuid and content. */
