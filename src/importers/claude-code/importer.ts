@@ -24,6 +24,7 @@ import {
 } from "./line.ts";
 import { AgentProgress } from "./progress.ts";
 import { PromptQueue } from "./prompt-queue.ts";
+import { Replays } from "./replays.ts";
 import { hasOwnFile, StartingCalls, startingCallBeside } from "./starting-calls.ts";
 
 /**
@@ -83,17 +84,25 @@ interface SubagentState {
  * for other models write no `requestId` and repeat their message ids. A prompt then ends the reply too.
  *
  * The id of a message is the uuid of its line, or of its thought's line. If a line holds both tool results and words of the user,
- * the results get `<uuid>:result`. A line that repeats an earlier line is skipped.
+ * the results get `<uuid>:result`. A line that repeats an earlier line is skipped, also under another uuid.
  */
 class ClaudeCodeTranslator extends Translator<JsonLine> {
   /** Keyed by external id. */
   readonly #states = new Map<string, BranchState>();
   readonly #progressByAgent = new Map<string, AgentProgress>();
   readonly #calls = new StartingCalls();
+  readonly #replays = new Replays();
+  /** What was said to the model since its newest reply, by uuid. */
+  readonly #unproven = new Map<string, { branch: Branch; entry: MessageEntry }>();
   readonly #summaries: JsonObject[] = [];
   #sessionId = basename(this.file.path, ".jsonl");
 
-  override read({ value: line, line: number }: JsonLine): void {
+  override read({ value, line: number }: JsonLine): void {
+    const line = this.#replays.see(value, (uuid) => {
+      const unproven = this.#unproven.get(uuid);
+      unproven?.branch.drop(unproven.entry);
+    });
+    if (line === undefined) return;
     const { type } = line;
     if (type === "summary") {
       this.#summaries.push(line);
@@ -174,9 +183,14 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
     const { content = null, id: messageId } = objectOf(line.message);
     if (isRepeat(state, line, line.attachment ?? content)) return;
     const id = stringOf(line.uuid) ?? derivedId(line.timestamp, line.message, line.attachment);
-    if (line.type === "assistant") addReply(state, line, id, number, stringOf(messageId) ?? id);
-    else if (line.type === "attachment") addAttachment(state, line, id, number);
-    else addUser(state, line, id, number, content);
+    if (line.type === "assistant") {
+      addReply(state, line, id, number, stringOf(messageId) ?? id);
+      this.#unproven.clear();
+      return;
+    }
+    const entry =
+      line.type === "attachment" ? addAttachment(state, line, id, number) : addUser(state, line, id, number, content);
+    if (entry !== undefined) this.#unproven.set(id, { branch: state.branch, entry });
   }
 
   /** Reads the messages of a subagent from a progress line, unless the subagent has its own file. */
@@ -276,21 +290,29 @@ function addReply(state: BranchState, line: JsonObject, id: string, number: numb
   reply.thought = isThought ? (reply.thought ?? entry) : undefined;
 }
 
-function addUser(state: BranchState, line: JsonObject, id: string, number: number, content: JsonValue): void {
+/** @returns the words of the user. */
+function addUser(
+  state: BranchState,
+  line: JsonObject,
+  id: string,
+  number: number,
+  content: JsonValue,
+): MessageEntry | undefined {
   if (state.reply !== undefined) state.reply.thought = undefined;
   const said = messagesOf("user", content);
   const results = messageOfRole("tool", said);
   const words = messageOfRole("user", said);
   if (results !== undefined)
     state.branch.add(entryOf(line, words === undefined ? id : `${id}:result`, number, results));
-  if (words === undefined) return;
+  if (words === undefined) return undefined;
   const isMeta = line.isMeta === true;
   const entry = entryOf(line, id, number, isMeta ? { ...words, parts: injected(words.parts) } : words);
   entry.isPrompt = !isMeta;
   state.branch.add(entry);
-  if (!entry.isPrompt) return;
+  if (!entry.isPrompt) return entry;
   if (!state.reply?.requestId) state.reply = undefined;
   notePrompt(state, entry);
+  return entry;
 }
 
 function notePrompt({ queue, agent }: BranchState, entry: MessageEntry): void {
@@ -299,16 +321,17 @@ function notePrompt({ queue, agent }: BranchState, entry: MessageEntry): void {
   if (agent && first?.type === "text") agent.prompt ??= first.text;
 }
 
-function addAttachment(state: BranchState, line: JsonObject, id: string, number: number): void {
+function addAttachment(state: BranchState, line: JsonObject, id: string, number: number): MessageEntry {
   const { prompt, ...about } = objectOf(line.attachment);
   const isQueued = about.type === "queued_command" && prompt !== undefined;
   const parts = isQueued ? [] : attachmentPartsOf(objectOf(line.attachment));
   const isOfHook = HOOK_ATTACHMENTS.has(about.type);
   const said: AdaptedMessage = isQueued ? wordsOf(prompt) : { role: "user", parts: isOfHook ? injected(parts) : parts };
   const entry = addAside(state, entryOf(line, id, number, said));
-  if (!isQueued) return;
+  if (!isQueued) return entry;
   entry.message.metadata.attachment = about;
   notePrompt(state, entry);
+  return entry;
 }
 
 /** Adds the `content` as a message of the user, like the model gets it. A system message would stay in every context. */

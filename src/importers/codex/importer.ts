@@ -9,7 +9,7 @@ import { Translator } from "../translator.ts";
 import { derivedId, millisecondsOf, numberOf, objectOf, saidOf, stringOf } from "../values.ts";
 import { assistantPartsOf, contentPartsOf, resultPartOf, wordsOf } from "./content.ts";
 import { BOOKKEEPING_EVENTS, BOOKKEEPING_ITEMS, BOOKKEEPING_TYPES, rolloutLineOf, TURN_ENDS } from "./line.ts";
-import { RepeatingEvents } from "./repeating-events.ts";
+import { RepeatingEvents, type TurnEnd } from "./repeating-events.ts";
 
 const TYPES: ReadonlySet<unknown> = new Set([
   "session_meta",
@@ -150,8 +150,10 @@ class CodexTranslator extends Translator<JsonLine> {
       this.#repeats.seeCall(part.toolCallId);
     }
     this.#repeats.seeWords(wordsOf(parts));
+    const untold = this.#repeats.untold(parts);
+    if (untold.length === 0 && parts.length > 0) return;
     const id = derivedId("item", timestamp, item);
-    const entry = messageEntry(line, "assistant", id, parts, millisecondsOf(timestamp), this.#turn);
+    const entry = messageEntry(line, "assistant", id, untold, millisecondsOf(timestamp), this.#turn);
     this.#reply ??= {};
     entry.reply = this.#reply;
     this.#add(entry);
@@ -161,6 +163,7 @@ class CodexTranslator extends Translator<JsonLine> {
     const id = part.toolCallId;
     if (isRepeated(this.#answers, id, part)) return;
     this.#repeats.seeCall(id);
+    if (this.#repeats.untold([part]).length === 0) return;
     this.#reply = undefined;
     this.#add(messageEntry(line, "tool", `${id}:result`, [part], millisecondsOf(timestamp)));
   }
@@ -172,7 +175,9 @@ class CodexTranslator extends Translator<JsonLine> {
     this.#reply = undefined;
     const id = derivedId("item", timestamp, item);
     const isOfProgram = item.role === "developer" || item.role === "system";
-    const said = isOfProgram ? injected(parts) : parts;
+    const untold = this.#repeats.untold(parts);
+    if (untold.length === 0 && parts.length > 0) return;
+    const said = isOfProgram ? injected(untold) : untold;
     const entry = messageEntry(line, "user", id, said, millisecondsOf(timestamp), metadata);
     this.#add(entry, item.role === "user" && !wordsOf(parts).every((text) => CONTEXT.test(text)));
   }
@@ -186,15 +191,15 @@ class CodexTranslator extends Translator<JsonLine> {
       this.#endTurn();
       this.#reply = undefined;
       this.branches()?.rewindPrompts(numberOf(event.num_turns) ?? 0);
-    } else if (TURN_ENDS.has(type)) this.#endTurn();
+    } else if (TURN_ENDS.has(type)) this.#endTurn(TURN_ENDS.get(type));
     else if (!this.#repeats.see(event, info) && !BOOKKEEPING_EVENTS.has(type)) {
       const kind = type === "item_completed" ? `${type}, ${objectOf(event.item).type}` : (type ?? null);
       this.warn(info.line, `unknown type of event: ${JSON.stringify(kind)}`);
     }
   }
 
-  #endTurn(): void {
-    for (const entry of this.#repeats.takeUnrepeated()) {
+  #endTurn(how: TurnEnd = "aborted"): void {
+    for (const entry of this.#repeats.takeUnrepeated(how)) {
       this.#reply = undefined;
       this.#add(entry);
     }
