@@ -1,8 +1,10 @@
+import { statSync } from "node:fs";
 import type { Branch } from "./branch.ts";
 import { Branches } from "./branches.ts";
-import type { ImportEvent, ImportedSession } from "./importer.ts";
+import type { ImportEvent, ImportedMessage, ImportedSession } from "./importer.ts";
 import { type DamagedLine, fieldsIn, type Pause } from "./lines.ts";
 import { isNotYet } from "./message-event.ts";
+import { millisecondsOf } from "./values.ts";
 
 export interface TranslatedFile {
   path: string;
@@ -14,6 +16,9 @@ export abstract class Translator<Item extends object> {
   protected readonly file: TranslatedFile;
   readonly #sessions = new Map<string, Branches>();
   #events: ImportEvent[] = [];
+  /** The time of the newest message of each session, or of the session if it has none. */
+  readonly #times = new Map<string, number>();
+  #latestMs: number | undefined;
 
   constructor(file: TranslatedFile) {
     this.file = file;
@@ -64,7 +69,30 @@ export abstract class Translator<Item extends object> {
   }
 
   protected emit(event: ImportEvent): void {
-    this.#events.push(event);
+    if (event.kind === "session") {
+      const createdAtMs = event.session.createdAtMs ?? this.#latestMs ?? this.#writtenAtMs();
+      if (createdAtMs === undefined) this.#events.push(event);
+      else {
+        this.#times.set(event.session.externalId, createdAtMs);
+        this.#events.push({ ...event, session: { ...event.session, createdAtMs } });
+      }
+    } else if (event.kind === "message") this.#events.push({ ...event, message: this.#dated(event) });
+    else this.#events.push(event);
+  }
+
+  /** Gives a message without a time that of the message before it, or of its session, or of the file. */
+  #dated({ session, message }: Extract<ImportEvent, { kind: "message" }>): ImportedMessage {
+    const own = millisecondsOf(message.createdAt);
+    const createdAt = own ?? this.#times.get(session);
+    if (createdAt !== undefined) this.#times.set(session, createdAt);
+    this.#latestMs = own ?? this.#latestMs;
+    return message.createdAt !== undefined || createdAt === undefined ? message : { ...message, createdAt };
+  }
+
+  /** Returns when the file was written last; undefined if it is no file. */
+  #writtenAtMs(): number | undefined {
+    const found = statSync(this.file.path, { throwIfNoEntry: false });
+    return found?.isFile() ? Math.trunc(found.mtimeMs) : undefined;
   }
 
   protected warn(line: number, reason: string): void {

@@ -231,10 +231,12 @@ class CodexTranslator extends Translator<JsonLine> {
   }
 
   #session(): ImportedSession {
-    const { id, cwd, source, forked_from_id, parent_thread_id, timestamp: _, git, ...rest } = this.#meta;
+    const { id, cwd, source, forked_from_id, parent_thread_id, timestamp, git, ...rest } = this.#meta;
     const { instructions: _i, base_instructions: _b, dynamic_tools: _d, history_base: base, ...about } = rest;
     const session: ImportedSession = {
       externalId: stringOf(id) ?? basename(this.file.path).replace(/\.jsonl$/, ""),
+    const createdAtMs = millisecondsOf(timestamp);
+    if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;
       source: "codex",
     };
     const spawn = objectOf(objectOf(objectOf(source).subagent).thread_spawn);
