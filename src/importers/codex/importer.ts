@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import type { Part, ToolResultPart } from "../../core/message.ts";
 import { type MessageEntry, messageEntry } from "../entry.ts";
 import type { ImportedSession, Importer } from "../importer.ts";
-import { injected } from "../injected.ts";
+import { injected, markedParts } from "../injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
 import { projectOf } from "../project.ts";
 import { Translator } from "../translator.ts";
@@ -43,9 +43,6 @@ export const codex: Importer = {
 
   read: (file) => new CodexTranslator(file).translate(readJsonLines(file)),
 };
-
-/** How messages about the environment begin. Codex sends them as the user. */
-const CONTEXT = /^\s*(<(environment_context|user_instructions|turn_aborted|skill|user_shell_command)>|# AGENTS\.md)/;
 
 interface LineInfo {
   line: number;
@@ -134,7 +131,8 @@ class CodexTranslator extends Translator<JsonLine> {
       this.#addWords(contentPartsOf(item.content), item, info, saidOf({ type, author, recipient }));
     } else if (item.type === "message") {
       const content = contentPartsOf(item.content);
-      this.#repeats.seeWords(wordsOf(content));
+      // An event may have only the words of the user.
+      this.#repeats.seeWords([...wordsOf(content), ...ownWordsOf(content)]);
       this.#addWords(content, item, info);
     } else if (!BOOKKEEPING_ITEMS.has(item.type)) {
       this.warn(info.line, `unknown type of item: ${JSON.stringify(item.type ?? null)}`);
@@ -179,7 +177,7 @@ class CodexTranslator extends Translator<JsonLine> {
     if (untold.length === 0 && parts.length > 0) return;
     const said = isOfProgram ? injected(untold) : untold;
     const entry = messageEntry(line, "user", id, said, millisecondsOf(timestamp), metadata);
-    this.#add(entry, item.role === "user" && !wordsOf(parts).every((text) => CONTEXT.test(text)));
+    this.#add(entry, item.role === "user" && ownWordsOf(parts).length > 0);
   }
 
   #addEvent(event: JsonObject, info: LineInfo): void {
@@ -235,10 +233,10 @@ class CodexTranslator extends Translator<JsonLine> {
     const { instructions: _i, base_instructions: _b, dynamic_tools: _d, history_base: base, ...about } = rest;
     const session: ImportedSession = {
       externalId: stringOf(id) ?? basename(this.file.path).replace(/\.jsonl$/, ""),
-    const createdAtMs = millisecondsOf(timestamp);
-    if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;
       source: "codex",
     };
+    const createdAtMs = millisecondsOf(timestamp);
+    if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;
     const spawn = objectOf(objectOf(objectOf(source).subagent).thread_spawn);
     // A session that continues in another rollout names itself as its base.
     const candidates = [spawn.parent_thread_id, parent_thread_id, forked_from_id, objectOf(base).thread_id].map(
@@ -250,6 +248,11 @@ class CodexTranslator extends Translator<JsonLine> {
     session.metadata = saidOf({ cwd, git, source, ...about });
     return session;
   }
+}
+
+/** Returns the texts that the user wrote. Codex sends the state of its environment as the user, too. */
+function ownWordsOf(parts: readonly Part[]): string[] {
+  return wordsOf(markedParts(parts).filter((part) => part.injected !== true));
 }
 
 function isRepeated(known: Map<string, Set<string>>, id: string, part: Part): boolean {
