@@ -7,6 +7,9 @@ import { callIdsOf, inOrder } from "./order.ts";
 /** The most messages that a branch holds while later entries may move or drop some of them. */
 const HELD_MAX = 1_000;
 
+/** The most messages at the beginning of a session that wait for one with a time. */
+const UNDATED_MAX = 8;
+
 export interface BranchOptions {
   session: ImportedSession;
   emit(event: ImportEvent): void;
@@ -36,6 +39,8 @@ export class Branch {
   #announced: ImportedSession | undefined;
   #newestId: string | undefined;
   #isTitleEmitted = false;
+  /** True while the first messages have no time. The next one may have one. */
+  #isTimeAwaited = true;
 
   constructor(options: BranchOptions) {
     this.#options = options;
@@ -85,8 +90,13 @@ export class Branch {
     }
   }
 
-  /** Emits all held messages, because another reply or another branch begins. */
+  /** Emits all held messages, because another branch begins. */
   leave(): void {
+    this.#isTimeAwaited = false;
+    this.#endReply();
+  }
+
+  #endReply(): void {
     this.#endThought();
     this.#openIds.clear();
     this.#emitFinal();
@@ -142,7 +152,7 @@ export class Branch {
 
   #addReply(entry: MessageEntry): MessageEntry {
     entry.reply ??= {};
-    if (this.#newestReply()?.reply !== entry.reply) this.leave();
+    if (this.#newestReply()?.reply !== entry.reply) this.#endReply();
     const { parts, metadata } = entry.message;
     const whole = this.#thought ?? entry;
     if (whole !== entry) {
@@ -170,7 +180,8 @@ export class Branch {
     if (isFull) for (const entry of this.#held) delete entry.hold;
     const { forkedAt, isReady } = this.#options;
     const isForkReady = forkedAt === undefined || forkedAt.parent.hasEmittedUpTo(forkedAt.line);
-    if (!this.isAnnounced && !(isReady(this, isFull) && isForkReady)) return;
+    this.#isTimeAwaited &&= this.#held.length <= UNDATED_MAX && this.#timeIn(this.#held) === undefined;
+    if (!this.isAnnounced && !(isReady(this, isFull) && isForkReady && !this.#isTimeAwaited)) return;
     const heldAt = this.#held.findIndex(({ hold }) => hold !== undefined);
     const { ordered, waiting } = inOrder(
       this.#held.splice(0, heldAt === -1 ? this.#held.length : this.#replyStart(heldAt)),
@@ -197,7 +208,8 @@ export class Branch {
       if (message.role === "user") message.parts = markedParts(message.parts);
       const event = checkedEvent({ kind: "message", session: this.session.externalId, message, line });
       if (event.kind === "message" && this.#announced === undefined) {
-        if (typeof message.createdAt === "number") this.session.createdAtMs ??= message.createdAt;
+        const createdAtMs = this.#timeIn(entries);
+        if (createdAtMs !== undefined) this.session.createdAtMs = createdAtMs;
         const session = { ...this.session };
         if (isEnd && this.title !== undefined) session.title ??= this.title;
         const { forkedAt } = this.#options;
@@ -209,6 +221,14 @@ export class Branch {
       this.#options.emit(event);
       if (event.kind === "message") this.#newestId = message.id;
     }
+  }
+
+  /** Returns when the session began, as far as it or these messages tell. */
+  #timeIn(entries: readonly MessageEntry[]): number | undefined {
+    const { createdAtMs } = this.session;
+    if (createdAtMs !== undefined) return createdAtMs;
+    const dated = entries.find(({ message }) => typeof message.createdAt === "number");
+    return dated?.message.createdAt as number | undefined;
   }
 
   #unused(id: string): string {

@@ -54,6 +54,10 @@ class ListTranslator extends Translator<Element> {
     this.#count++;
   }
 
+  protected override isTelling({ key, value }: Element): boolean {
+    return this.#format.messageOf(key, value) !== undefined;
+  }
+
   override read({ line, document, key, value }: Element): void {
     if (document !== this.#document) {
       this.finish(true);
@@ -105,8 +109,8 @@ export function fileNameOf(path: string, document = 0): string {
 }
 
 /** Returns the time of creation in Unix milliseconds. Numbers below 1e11 are seconds, as in the APIs. */
-export function timeOf({ createdAt, created_at, timestamp, created }: JsonObject): number | undefined {
-  for (const value of [createdAt, created_at, timestamp, created]) {
+export function timeOf({ createdAt, created_at, timestamp, created, ts }: JsonObject): number | undefined {
+  for (const value of [createdAt, created_at, timestamp, created, ts]) {
     const time = millisecondsOf(value);
     if (time !== undefined)
       return typeof value === "number" && Math.abs(value) < 1e11 ? Math.trunc(value * 1_000) : time;

@@ -53,6 +53,10 @@ class ExportTranslator extends Translator<Element> {
     this.#format = format;
   }
 
+  protected override isTelling({ key }: Element): boolean {
+    return key === undefined;
+  }
+
   override read({ line, document, key, value }: Element): void {
     if (document !== this.#single?.document) this.#endSingle();
     if (key === undefined) {

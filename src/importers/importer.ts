@@ -76,8 +76,13 @@ export type ImportEvent =
   | { kind: "title"; session: string; title: string }
   /** Answers the chunks `PAUSE` and `QUIET`: every message that is complete so far has been yielded. */
   | { kind: "paused" }
+  /** Comes last, if nothing in the file was understood: it is in another format. The import reports that as an error. */
+  | { kind: "misread"; reason: string }
   /** Something in the file that did not become a message. `line` is 1-based; `reason` has no final period. */
   | { kind: "warning"; line: number; reason: string };
+
+/** The events of a file of which something was understood. */
+export type ReadableEvent = Exclude<ImportEvent, { kind: "misread" }>;
 
 /**
  * This chunk means that a followed file has no more bytes for now. At least one whole line comes before it.

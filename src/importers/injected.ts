@@ -1,12 +1,39 @@
 import type { Part, TextPart } from "../core/message.ts";
 
-/** What the programs of agents write into the user's message: states, listings and outputs that nobody typed. */
-const OPENING =
-  /<(command-args(?=>\s*<\/command-args>)|system-reminder|hook_context|session_context|ide_opened_file|ide_selection|local-command-caveat|local-command-stdout|local-command-stderr|command-name|command-message|environment_context|user_instructions|turn_aborted|coppice-memory)>/g;
+/** Elements that the programs of agents write into the user's message: states, listings, outputs and notices that nobody typed. */
+const ELEMENTS = [
+  "(?:[a-z]+[-_])+(?:caveat|notification|reminder|stderr|stdout)",
+  "bash-input",
+  "command-args(?=>\\s*</command-args>)",
+  "command-message",
+  "command-name",
+  "coppice-memory",
+  "environment_context",
+  "environment_details",
+  "hook_context",
+  "ide_(?:diagnostics|opened_file|selection)",
+  "session_context",
+  "teammate-message",
+  "turn_aborted",
+  "user_instructions",
+  "user_shell_command",
+];
+
+/** The opening tag of an element, or a line that only says that the user stopped the model. */
+const OPENING = new RegExp(
+  `<(${ELEMENTS.join("|")})(?:\\s[^<>]*)?>|^\\[Request interrupted by user[^\\]\\n]*\\][^\\S\\n]*$`,
+  "gm",
+);
+
+/** What a program writes behind an element. */
+const NOTE = /\s*(?:Read the output file to retrieve the result|Full transcript available at): [^\n]*/y;
+
+/** What an editor tells before the words of the user. */
+const PREFACE = /^\s*# [^\n]*\n(?:[\s\S]*?\n)?## My request for Codex:[^\S\n]*(?:\n\s*|$)/;
 
 /** Texts that are the program's, and commands that only steer it. */
 const WHOLE =
-  /^\s*(?:# AGENTS\.md instructions|Caveat: The messages below were generated|<skill>|\/(?:clear|compact|exit|quit)\s*$)/;
+  /^\s*(?:# AGENTS\.md instructions|# Context from my IDE setup:|Caveat: The messages below were generated|<skill>|\/(?:clear|compact|exit|quit)\s*$)/;
 
 /** Marks parts that a program put into a conversation. */
 export function injected(parts: readonly Part[]): Part[] {
@@ -19,13 +46,14 @@ export function markedParts(parts: readonly Part[]): Part[] {
 }
 
 function markedText(part: TextPart): Part[] {
-  if (WHOLE.test(part.text)) return injected([part]);
+  const preface = PREFACE.exec(part.text)?.[0].length ?? 0;
+  if (preface === 0 && WHOLE.test(part.text)) return injected([part]);
   const pieces: Part[] = [];
   let end = 0;
   const add = (text: string, isInjected: boolean): void => {
     if (text !== "") pieces.push(isInjected ? { ...part, text, injected: true } : { ...part, text });
   };
-  for (const [from, to] of blocksIn(part.text)) {
+  for (const [from, to] of blocksIn(part.text, preface)) {
     add(part.text.slice(end, from), false);
     add(part.text.slice(from, to), true);
     end = to;
@@ -36,19 +64,22 @@ function markedText(part: TextPart): Part[] {
   return isSaid ? pieces : injected([part]);
 }
 
-/** Yields where each block begins, and where it ends with the white space after it. */
-function* blocksIn(text: string): Generator<[from: number, to: number]> {
+/** Yields where each block begins, and where it ends with the white space after it. The first one ends at `preface`. */
+function* blocksIn(text: string, preface: number): Generator<[from: number, to: number]> {
   const unclosed = new Set<string>();
-  let end = 0;
+  let end = preface;
+  if (preface > 0) yield [0, preface];
   for (const { 0: opening, 1: name, index } of text.matchAll(OPENING)) {
     if (index < end || unclosed.has(name!)) continue;
-    const closing = `</${name}>`;
+    const closing = name === undefined ? "" : `</${name}>`;
     const close = text.indexOf(closing, index + opening.length);
     if (close === -1) {
       unclosed.add(name!);
       continue;
     }
     end = close + closing.length;
+    NOTE.lastIndex = end;
+    if (NOTE.test(text)) end = NOTE.lastIndex;
     while (end < text.length && /\s/.test(text[end]!)) end += 1;
     yield [index, end];
   }

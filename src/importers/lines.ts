@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { StoreError } from "../core/errors.ts";
 import { JSON_DEPTH_MAX } from "../core/limits.ts";
 import type { JsonValue } from "../core/message.ts";
+import { cutAtGrapheme } from "../core/text.ts";
 import { isPause, peek } from "./head.ts";
 import { type ImportFile, QUIET } from "./importer.ts";
 
@@ -155,6 +156,13 @@ function flawOf(value: JsonValue, levels: number): "deep" | "endless" | undefine
 function kindOf(value: JsonValue): string {
   if (value === null) return "null";
   return Array.isArray(value) ? "an array" : `a ${typeof value}`;
+}
+
+/** Names the fields of an object, for a message about a file that was not understood. Returns "" for anything else. */
+export function fieldsIn(value: unknown): string {
+  if (!isObject(value)) return "";
+  const names = Object.keys(value).map((name) => cutAtGrapheme(name, 40));
+  return names.length === 0 ? "" : `an object with ${names.slice(0, 10).join(", ")}${names.length > 10 ? ", …" : ""}`;
 }
 
 export function isObject(value: unknown): value is JsonObject {

@@ -17,13 +17,26 @@ export const llxprt: Importer = {
 
   detect(head) {
     for (const { v, seq, type, payload } of headObjects(head)) {
-      if ((v === 1 || v === 2) && typeof seq === "number" && typeof type === "string" && isObject(payload)) return true;
+      const isEvent = (v === 1 || v === 2) && typeof seq === "number" && isObject(payload);
+      if (isEvent && (SAID_TYPES.has(type) || BOOKKEEPING_TYPES.has(type))) return true;
     }
     return false;
   },
 
   read: (file) => new LlxprtTranslator(file).translate(readJsonLines(file)),
 };
+
+const SAID_TYPES: ReadonlySet<unknown> = new Set([
+  "compressed",
+  "content",
+  "provider_switch",
+  "rewind",
+  "session_forked",
+  "session_metadata",
+  "session_named",
+  "session_start",
+  "synthetic_insert",
+]);
 
 /** Lines about the program: notices on its screen, folders, checkpoints, and shortened or renumbered copies of contents. */
 const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set([

@@ -7,11 +7,12 @@ import { claudeCode } from "./claude-code/importer.ts";
 import { codex } from "./codex/importer.ts";
 import { copilotCli } from "./copilot-cli.ts";
 import { cursor } from "./cursor/importer.ts";
+import { headElements } from "./documents.ts";
 import { geminiCli } from "./gemini-cli/importer.ts";
 import { isDatabase, peek } from "./head.ts";
-import type { ImportEvent, Importer, ImportFile } from "./importer.ts";
+import type { Importer, ImportFile, ReadableEvent } from "./importer.ts";
 import { jsonl } from "./jsonl.ts";
-import { dropHead, HEAD_LINES, LINE_BYTES_MAX } from "./lines.ts";
+import { dropHead, fieldsIn, HEAD_LINES, LINE_BYTES_MAX } from "./lines.ts";
 import { llxprt } from "./llxprt.ts";
 import { openai } from "./openai.ts";
 import { opencode } from "./opencode/importer.ts";
@@ -19,7 +20,7 @@ import { pi } from "./pi.ts";
 import { unpacked } from "./zstd.ts";
 
 /** Must grow with each change that makes an importer read an old file differently. */
-export const READING_VERSION = 5;
+export const READING_VERSION = 6;
 
 /** Bytes of a file that detection looks at: first few, then more. A first line may hold screenshots. */
 const HEAD_BYTES = [256 * 1024, 8 * 1024 * 1024, 64 * 1024 * 1024, LINE_BYTES_MAX];
@@ -66,7 +67,7 @@ export function detectImporter(head: string, importers = IMPORTERS): Importer | 
 export interface OpenedImport {
   /** Undefined for a blank file, and for an uncertain file that no importer recognizes. Such files give no events. */
   format: string | undefined;
-  events: AsyncIterable<ImportEvent>;
+  events: AsyncIterable<ReadableEvent>;
 }
 
 /**
@@ -87,13 +88,14 @@ export async function openImport(given: ImportFile, format = "auto", importers =
       : importers.find(({ name }) => name === format);
   const file = await unpacked(given);
   let isBlank = true;
+  let text = "";
   let isArchive = false;
   for (const byteCount of HEAD_BYTES) {
     const { head, chunks, close } = await peek(file.chunks, byteCount);
     file.chunks = chunks;
-    const text = head.toString("utf8");
+    text = head.toString("utf8");
     const importer = await importerOf(head, text);
-    if (importer !== undefined) return { format: importer.name, events: importer.read(file) };
+    if (importer !== undefined) return { format: importer.name, events: understood(importer, file) };
     isBlank = text.trim() === "";
     isArchive = head.subarray(0, ZIP_MARK.length).equals(ZIP_MARK);
     if (head.length === byteCount && (byteCount < SHORT_HEAD_BYTES || hasFewLines(head))) continue;
@@ -105,8 +107,28 @@ export async function openImport(given: ImportFile, format = "auto", importers =
     path: file.path,
     reason: isArchive
       ? "it is a ZIP archive; unpack it, and import the folder"
-      : `its beginning shows none of the known formats (${known.join(", ")}); if it is in one, name the format`,
+      : `its beginning${foundIn(text)} shows none of the known formats (${known.join(", ")}); if it is in one, name the format`,
   });
+}
+
+/** Says what a file begins with, if it is JSON. */
+function foundIn(head: string): string {
+  const elements = [...headElements(head)];
+  dropHead();
+  const fields = elements.flatMap(({ key }) => (key === undefined ? [] : [[key, null]]));
+  const found = fieldsIn(fields.length > 0 ? Object.fromEntries(fields) : elements[0]?.value);
+  return found && `, ${found},`;
+}
+
+/** @throws {StoreError} `IMPORT_UNREADABLE` at the end of a file of which the importer understood nothing. */
+async function* understood(importer: Importer, file: ImportFile): AsyncGenerator<ReadableEvent> {
+  for await (const event of importer.read(file)) {
+    if (event.kind !== "misread") yield event;
+    else {
+      const reason = `nothing in it could be read as ${importer.name}; ${event.reason}`;
+      throw new StoreError("IMPORT_UNREADABLE", { path: file.path, reason });
+    }
+  }
 }
 
 /** Returns true if the lines that detection looks at do not end within `head`. */
@@ -129,4 +151,4 @@ async function databaseImporter(
   return undefined;
 }
 
-async function* noEvents(): AsyncGenerator<ImportEvent> {}
+async function* noEvents(): AsyncGenerator<ReadableEvent> {}

@@ -1,7 +1,10 @@
+import { statSync } from "node:fs";
 import type { Branch } from "./branch.ts";
 import { Branches } from "./branches.ts";
-import type { ImportEvent, ImportedSession } from "./importer.ts";
-import type { DamagedLine, Pause } from "./lines.ts";
+import type { ImportEvent, ImportedMessage, ImportedSession } from "./importer.ts";
+import { type DamagedLine, fieldsIn, type Pause } from "./lines.ts";
+import { isNotYet } from "./message-event.ts";
+import { millisecondsOf } from "./values.ts";
 
 export interface TranslatedFile {
   path: string;
@@ -13,12 +16,20 @@ export abstract class Translator<Item extends object> {
   protected readonly file: TranslatedFile;
   readonly #sessions = new Map<string, Branches>();
   #events: ImportEvent[] = [];
+  /** The time of the newest message of each session, or of the session if it has none. */
+  readonly #times = new Map<string, number>();
+  #latestMs: number | undefined;
 
   constructor(file: TranslatedFile) {
     this.file = file;
   }
 
   abstract read(item: Item): void;
+
+  /** Returns false for an item that may be in a file of any format, such as a field beside a list. */
+  protected isTelling(_item: Item): boolean {
+    return true;
+  }
 
   protected skip(): void {}
 
@@ -58,7 +69,30 @@ export abstract class Translator<Item extends object> {
   }
 
   protected emit(event: ImportEvent): void {
-    this.#events.push(event);
+    if (event.kind === "session") {
+      const createdAtMs = event.session.createdAtMs ?? this.#latestMs ?? this.#writtenAtMs();
+      if (createdAtMs === undefined) this.#events.push(event);
+      else {
+        this.#times.set(event.session.externalId, createdAtMs);
+        this.#events.push({ ...event, session: { ...event.session, createdAtMs } });
+      }
+    } else if (event.kind === "message") this.#events.push({ ...event, message: this.#dated(event) });
+    else this.#events.push(event);
+  }
+
+  /** Gives a message without a time that of the message before it, or of its session, or of the file. */
+  #dated({ session, message }: Extract<ImportEvent, { kind: "message" }>): ImportedMessage {
+    const own = millisecondsOf(message.createdAt);
+    const createdAt = own ?? this.#times.get(session);
+    if (createdAt !== undefined) this.#times.set(session, createdAt);
+    this.#latestMs = own ?? this.#latestMs;
+    return message.createdAt !== undefined || createdAt === undefined ? message : { ...message, createdAt };
+  }
+
+  /** Returns when the file was written last; undefined if it is no file. */
+  #writtenAtMs(): number | undefined {
+    const found = statSync(this.file.path, { throwIfNoEntry: false });
+    return found?.isFile() ? Math.trunc(found.mtimeMs) : undefined;
   }
 
   protected warn(line: number, reason: string): void {
@@ -78,6 +112,9 @@ export abstract class Translator<Item extends object> {
   async *translate(
     items: AsyncIterable<Item | DamagedLine | Pause> | Iterable<Item | DamagedLine>,
   ): AsyncGenerator<ImportEvent> {
+    let first: Item | undefined;
+    let problem: Warning | undefined;
+    let isUnderstood = false;
     for await (const item of items) {
       if ("isPause" in item) {
         this.end(item.isQuiet, true);
@@ -90,13 +127,31 @@ export abstract class Translator<Item extends object> {
       if ("problem" in item) {
         this.skip();
         this.warn(item.line, item.problem);
-      } else this.read(item);
+      } else {
+        this.read(item);
+        first ??= item;
+        const found = this.#events.find(isProblem);
+        problem ??= found;
+        isUnderstood ||= this.#hasSaid || (found === undefined && this.isTelling(item));
+      }
       if (this.#events.length > 0) yield* this.#emitted();
     }
     const { isFinished = false } = this.file;
     this.end(isFinished, false);
     this.finish(isFinished);
+    isUnderstood ||= this.#hasSaid;
+    problem ??= this.#events.find(isProblem);
     yield* this.#emitted();
+    if (first === undefined || isUnderstood || (problem === undefined && !isFinished)) return;
+    const { key, value } = first as { key?: unknown; value?: unknown };
+    const found = fieldsIn(typeof key === "string" ? { [key]: value } : value);
+    const reasons = [problem && `line ${problem.line}: ${problem.reason}`, found && `found ${found}`];
+    yield { kind: "misread", reason: reasons.filter(Boolean).join("; ") };
+  }
+
+  /** True if the newest events say more than that something is wrong. */
+  get #hasSaid(): boolean {
+    return this.#events.some(({ kind }) => kind !== "warning");
   }
 
   async *#emitted(): AsyncGenerator<ImportEvent> {
@@ -105,4 +160,10 @@ export abstract class Translator<Item extends object> {
       yield event;
     }
   }
+}
+
+type Warning = Extract<ImportEvent, { kind: "warning" }>;
+
+function isProblem(event: ImportEvent): event is Warning {
+  return event.kind === "warning" && !isNotYet(event);
 }

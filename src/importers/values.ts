@@ -22,8 +22,9 @@ export function objectsOf(value: JsonValue | undefined): JsonObject[] {
 }
 
 /** Returns Unix milliseconds. A time that `Date` cannot hold counts as absent. */
-export function millisecondsOf(value: JsonValue | undefined): number | undefined {
-  const time = typeof value === "string" ? Date.parse(value) : Math.trunc(numberOf(value) ?? Number.NaN);
+export function millisecondsOf(value: unknown): number | undefined {
+  const time =
+    typeof value === "string" ? Date.parse(value) : Math.trunc(typeof value === "number" ? value : Number.NaN);
   return Math.abs(time) <= TIME_MS_MAX ? time : undefined;
 }
 

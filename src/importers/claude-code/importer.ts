@@ -23,9 +23,8 @@ import {
 } from "./line.ts";
 import { AgentProgress } from "./progress.ts";
 import { PromptQueue } from "./prompt-queue.ts";
+import { Replays } from "./replays.ts";
 import { hasOwnFile, StartingCalls, startingCallBeside } from "./starting-calls.ts";
-
-const WITHOUT_UUID: ReadonlySet<unknown> = new Set(["ai-title", "custom-title", "queue-operation"]);
 
 /**
  * Reads the files of Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`, and those of its subagents,
@@ -39,16 +38,7 @@ export const claudeCode: Importer = {
   isFollowable: true,
 
   detect(head) {
-    for (const line of headObjects(head)) {
-      const { type, sessionId, uuid, leafUuid, snapshot } = line;
-      if (stringOf(type) === undefined) continue;
-      // A session that was only named or resumed has no other lines.
-      if (stringOf(sessionId) && (uuid !== undefined || WITHOUT_UUID.has(type) || BOOKKEEPING_TYPES.has(type)))
-        return true;
-      if (isJournal(line)) return true;
-      if ((type === "summary" && stringOf(leafUuid)) || (type === "file-history-snapshot" && snapshot)) return true;
-    }
-    return false;
+    return headObjects(head).some(isOwnLine);
   },
 
   read: (file) => new ClaudeCodeTranslator(file).translate(readJsonLines(file)),
@@ -93,17 +83,25 @@ interface SubagentState {
  * for other models write no `requestId` and repeat their message ids. A prompt then ends the reply too.
  *
  * The id of a message is the uuid of its line, or of its thought's line. If a line holds both tool results and words of the user,
- * the results get `<uuid>:result`. A line that repeats an earlier line is skipped.
+ * the results get `<uuid>:result`. A line that repeats an earlier line is skipped, also under another uuid.
  */
 class ClaudeCodeTranslator extends Translator<JsonLine> {
   /** Keyed by external id. */
   readonly #states = new Map<string, BranchState>();
   readonly #progressByAgent = new Map<string, AgentProgress>();
   readonly #calls = new StartingCalls();
+  readonly #replays = new Replays();
+  /** What was said to the model since its newest reply, by uuid. */
+  readonly #unproven = new Map<string, { branch: Branch; entry: MessageEntry }>();
   readonly #summaries: JsonObject[] = [];
   #sessionId = basename(this.file.path, ".jsonl");
 
-  override read({ value: line, line: number }: JsonLine): void {
+  override read({ value, line: number }: JsonLine): void {
+    const line = this.#replays.see(value, (uuid) => {
+      const unproven = this.#unproven.get(uuid);
+      unproven?.branch.drop(unproven.entry);
+    });
+    if (line === undefined) return;
     const { type } = line;
     if (type === "summary") {
       this.#summaries.push(line);
@@ -115,7 +113,7 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
       case "user":
       case "assistant": {
         const { content } = objectOf(line.message);
-        if (typeof content === "string" || Array.isArray(content)) this.#addSaid(state, line, number);
+        if (isContent(content)) this.#addSaid(state, line, number);
         else this.warn(number, `${type} line without message.content`);
         return;
       }
@@ -184,9 +182,14 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
     const { content = null, id: messageId } = objectOf(line.message);
     if (isRepeat(state, line, line.attachment ?? content)) return;
     const id = stringOf(line.uuid) ?? derivedId(line.timestamp, line.message, line.attachment);
-    if (line.type === "assistant") addReply(state, line, id, number, stringOf(messageId) ?? id);
-    else if (line.type === "attachment") addAttachment(state, line, id, number);
-    else addUser(state, line, id, number, content);
+    if (line.type === "assistant") {
+      addReply(state, line, id, number, stringOf(messageId) ?? id);
+      this.#unproven.clear();
+      return;
+    }
+    const entry =
+      line.type === "attachment" ? addAttachment(state, line, id, number) : addUser(state, line, id, number, content);
+    if (entry !== undefined) this.#unproven.set(id, { branch: state.branch, entry });
   }
 
   /** Reads the messages of a subagent from a progress line, unless the subagent has its own file. */
@@ -286,21 +289,29 @@ function addReply(state: BranchState, line: JsonObject, id: string, number: numb
   reply.thought = isThought ? (reply.thought ?? entry) : undefined;
 }
 
-function addUser(state: BranchState, line: JsonObject, id: string, number: number, content: JsonValue): void {
+/** @returns the words of the user. */
+function addUser(
+  state: BranchState,
+  line: JsonObject,
+  id: string,
+  number: number,
+  content: JsonValue,
+): MessageEntry | undefined {
   if (state.reply !== undefined) state.reply.thought = undefined;
   const said = messagesOf("user", content);
   const results = messageOfRole("tool", said);
   const words = messageOfRole("user", said);
   if (results !== undefined)
     state.branch.add(entryOf(line, words === undefined ? id : `${id}:result`, number, results));
-  if (words === undefined) return;
+  if (words === undefined) return undefined;
   const isMeta = line.isMeta === true;
   const entry = entryOf(line, id, number, isMeta ? { ...words, parts: injected(words.parts) } : words);
   entry.isPrompt = !isMeta;
   state.branch.add(entry);
-  if (!entry.isPrompt) return;
+  if (!entry.isPrompt) return entry;
   if (!state.reply?.requestId) state.reply = undefined;
   notePrompt(state, entry);
+  return entry;
 }
 
 function notePrompt({ queue, agent }: BranchState, entry: MessageEntry): void {
@@ -309,16 +320,17 @@ function notePrompt({ queue, agent }: BranchState, entry: MessageEntry): void {
   if (agent && first?.type === "text") agent.prompt ??= first.text;
 }
 
-function addAttachment(state: BranchState, line: JsonObject, id: string, number: number): void {
+function addAttachment(state: BranchState, line: JsonObject, id: string, number: number): MessageEntry {
   const { prompt, ...about } = objectOf(line.attachment);
   const isQueued = about.type === "queued_command" && prompt !== undefined;
   const parts = isQueued ? [] : attachmentPartsOf(objectOf(line.attachment));
   const isOfHook = HOOK_ATTACHMENTS.has(about.type);
   const said: AdaptedMessage = isQueued ? wordsOf(prompt) : { role: "user", parts: isOfHook ? injected(parts) : parts };
   const entry = addAside(state, entryOf(line, id, number, said));
-  if (!isQueued) return;
+  if (!isQueued) return entry;
   entry.message.metadata.attachment = about;
   notePrompt(state, entry);
+  return entry;
 }
 
 /** Adds the `content` as a message of the user, like the model gets it. A system message would stay in every context. */
@@ -345,6 +357,36 @@ function addAside(state: BranchState, entry: MessageEntry): MessageEntry {
 function entryOf(line: JsonObject, id: string, number: number, said: AdaptedMessage): MessageEntry {
   const { role, parts, metadata } = said;
   return messageEntry(number, role, id, parts, timeOf(line), { ...metadataOf(line), ...metadata });
+}
+
+/** Returns true for a line that only Claude Code writes. Programs that were made from its format have other contents. */
+function isOwnLine(line: JsonObject): boolean {
+  const { type, sessionId, uuid, leafUuid, snapshot, message, attachment, data, subtype } = line;
+  if (isJournal(line) || (type === "summary" && stringOf(leafUuid))) return true;
+  if (type === "file-history-snapshot" && snapshot) return true;
+  if (!stringOf(sessionId)) return false;
+  switch (type) {
+    case "user":
+    case "assistant":
+      return uuid !== undefined && isContent(objectOf(message).content);
+    case "attachment":
+      return stringOf(objectOf(attachment).type) !== undefined;
+    case "progress":
+      return stringOf(objectOf(data).type) !== undefined;
+    case "system":
+      return NOTE_SUBTYPES.has(subtype) || BOOKKEEPING_SUBTYPES.has(subtype);
+    // A session that was only named or resumed has no other lines.
+    case "ai-title":
+    case "custom-title":
+    case "queue-operation":
+      return true;
+    default:
+      return BOOKKEEPING_TYPES.has(type);
+  }
+}
+
+function isContent(content: JsonValue | undefined): boolean {
+  return typeof content === "string" || Array.isArray(content);
 }
 
 /** Returns true if an earlier line has the same uuid and content. */

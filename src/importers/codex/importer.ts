@@ -2,13 +2,13 @@ import { basename } from "node:path";
 import type { Part, ToolResultPart } from "../../core/message.ts";
 import { type MessageEntry, messageEntry } from "../entry.ts";
 import type { ImportedSession, Importer } from "../importer.ts";
-import { injected } from "../injected.ts";
+import { injected, markedParts } from "../injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
 import { Translator } from "../translator.ts";
 import { derivedId, millisecondsOf, numberOf, objectOf, saidOf, stringOf } from "../values.ts";
 import { assistantPartsOf, contentPartsOf, resultPartOf, wordsOf } from "./content.ts";
 import { BOOKKEEPING_EVENTS, BOOKKEEPING_ITEMS, BOOKKEEPING_TYPES, rolloutLineOf, TURN_ENDS } from "./line.ts";
-import { RepeatingEvents } from "./repeating-events.ts";
+import { RepeatingEvents, type TurnEnd } from "./repeating-events.ts";
 
 const TYPES: ReadonlySet<unknown> = new Set([
   "session_meta",
@@ -42,9 +42,6 @@ export const codex: Importer = {
 
   read: (file) => new CodexTranslator(file).translate(readJsonLines(file)),
 };
-
-/** How messages about the environment begin. Codex sends them as the user. */
-const CONTEXT = /^\s*(<(environment_context|user_instructions|turn_aborted|skill|user_shell_command)>|# AGENTS\.md)/;
 
 interface LineInfo {
   line: number;
@@ -133,7 +130,8 @@ class CodexTranslator extends Translator<JsonLine> {
       this.#addWords(contentPartsOf(item.content), item, info, saidOf({ type, author, recipient }));
     } else if (item.type === "message") {
       const content = contentPartsOf(item.content);
-      this.#repeats.seeWords(wordsOf(content));
+      // An event may have only the words of the user.
+      this.#repeats.seeWords([...wordsOf(content), ...ownWordsOf(content)]);
       this.#addWords(content, item, info);
     } else if (!BOOKKEEPING_ITEMS.has(item.type)) {
       this.warn(info.line, `unknown type of item: ${JSON.stringify(item.type ?? null)}`);
@@ -149,8 +147,10 @@ class CodexTranslator extends Translator<JsonLine> {
       this.#repeats.seeCall(part.toolCallId);
     }
     this.#repeats.seeWords(wordsOf(parts));
+    const untold = this.#repeats.untold(parts);
+    if (untold.length === 0 && parts.length > 0) return;
     const id = derivedId("item", timestamp, item);
-    const entry = messageEntry(line, "assistant", id, parts, millisecondsOf(timestamp), this.#turn);
+    const entry = messageEntry(line, "assistant", id, untold, millisecondsOf(timestamp), this.#turn);
     this.#reply ??= {};
     entry.reply = this.#reply;
     this.#add(entry);
@@ -160,6 +160,7 @@ class CodexTranslator extends Translator<JsonLine> {
     const id = part.toolCallId;
     if (isRepeated(this.#answers, id, part)) return;
     this.#repeats.seeCall(id);
+    if (this.#repeats.untold([part]).length === 0) return;
     this.#reply = undefined;
     this.#add(messageEntry(line, "tool", `${id}:result`, [part], millisecondsOf(timestamp)));
   }
@@ -171,9 +172,11 @@ class CodexTranslator extends Translator<JsonLine> {
     this.#reply = undefined;
     const id = derivedId("item", timestamp, item);
     const isOfProgram = item.role === "developer" || item.role === "system";
-    const said = isOfProgram ? injected(parts) : parts;
+    const untold = this.#repeats.untold(parts);
+    if (untold.length === 0 && parts.length > 0) return;
+    const said = isOfProgram ? injected(untold) : untold;
     const entry = messageEntry(line, "user", id, said, millisecondsOf(timestamp), metadata);
-    this.#add(entry, item.role === "user" && !wordsOf(parts).every((text) => CONTEXT.test(text)));
+    this.#add(entry, item.role === "user" && ownWordsOf(parts).length > 0);
   }
 
   #addEvent(event: JsonObject, info: LineInfo): void {
@@ -185,15 +188,15 @@ class CodexTranslator extends Translator<JsonLine> {
       this.#endTurn();
       this.#reply = undefined;
       this.branches()?.rewindPrompts(numberOf(event.num_turns) ?? 0);
-    } else if (TURN_ENDS.has(type)) this.#endTurn();
+    } else if (TURN_ENDS.has(type)) this.#endTurn(TURN_ENDS.get(type));
     else if (!this.#repeats.see(event, info) && !BOOKKEEPING_EVENTS.has(type)) {
       const kind = type === "item_completed" ? `${type}, ${objectOf(event.item).type}` : (type ?? null);
       this.warn(info.line, `unknown type of event: ${JSON.stringify(kind)}`);
     }
   }
 
-  #endTurn(): void {
-    for (const entry of this.#repeats.takeUnrepeated()) {
+  #endTurn(how: TurnEnd = "aborted"): void {
+    for (const entry of this.#repeats.takeUnrepeated(how)) {
       this.#reply = undefined;
       this.#add(entry);
     }
@@ -225,12 +228,14 @@ class CodexTranslator extends Translator<JsonLine> {
   }
 
   #session(): ImportedSession {
-    const { id, cwd, source, forked_from_id, parent_thread_id, timestamp: _, git, ...rest } = this.#meta;
+    const { id, cwd, source, forked_from_id, parent_thread_id, timestamp, git, ...rest } = this.#meta;
     const { instructions: _i, base_instructions: _b, dynamic_tools: _d, history_base: base, ...about } = rest;
     const session: ImportedSession = {
       externalId: stringOf(id) ?? basename(this.file.path).replace(/\.jsonl$/, ""),
       source: "codex",
     };
+    const createdAtMs = millisecondsOf(timestamp);
+    if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;
     const spawn = objectOf(objectOf(objectOf(source).subagent).thread_spawn);
     // A session that continues in another rollout names itself as its base.
     const candidates = [spawn.parent_thread_id, parent_thread_id, forked_from_id, objectOf(base).thread_id].map(
@@ -242,6 +247,11 @@ class CodexTranslator extends Translator<JsonLine> {
     session.metadata = saidOf({ cwd, git, source, ...about });
     return session;
   }
+}
+
+/** Returns the texts that the user wrote. Codex sends the state of its environment as the user, too. */
+function ownWordsOf(parts: readonly Part[]): string[] {
+  return wordsOf(markedParts(parts).filter((part) => part.injected !== true));
 }
 
 function isRepeated(known: Map<string, Set<string>>, id: string, part: Part): boolean {

@@ -59,13 +59,16 @@ export const BOOKKEEPING_EVENTS: ReadonlySet<unknown> = new Set([
   "web_search_end",
 ]);
 
-/** Events that end a turn. All of its items have been written. */
-export const TURN_ENDS: ReadonlySet<unknown> = new Set([
-  "task_complete",
-  "task_started",
-  "turn_aborted",
-  "turn_complete",
-  "turn_started",
+/**
+ * Events that end a turn. Most of its items have been written, but if the user interrupted it, some may come later. A turn that
+ * begins ends the one before it, whose program may have died.
+ */
+export const TURN_ENDS: ReadonlyMap<unknown, "complete" | "aborted" | "begun"> = new Map([
+  ["task_complete", "complete"],
+  ["task_started", "begun"],
+  ["turn_aborted", "aborted"],
+  ["turn_complete", "complete"],
+  ["turn_started", "begun"],
 ]);
 
 /** A line as newer versions write it. The first versions wrote items and the description of the session without an envelope. */

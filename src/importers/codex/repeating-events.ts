@@ -18,18 +18,31 @@ interface OpenEvent {
   event: JsonObject;
   words: string | undefined;
   callId: string | undefined;
+  /** How many items came before it. */
+  itemCount: number;
 }
+
+/** How a turn ended: `begun` means that the next one began. */
+export type TurnEnd = "complete" | "aborted" | "begun";
 
 /**
  * Events that usually repeat an item: they hold words, or say how a call ended. Each event is held until its turn is over. It
- * becomes a message if no item had the same words or the same call.
+ * becomes a message if no item had the same words or the same call. If the item comes after all, the event has told it.
  */
 export class RepeatingEvents {
   readonly #words = new Set<string>();
   readonly #callIds = new Set<string>();
   #open: OpenEvent[] = [];
+  #itemCount = 0;
+  /** What the messages of events told, until a turn is complete in which their items may still come. */
+  #told = new Set<string>();
 
   seeWords(words: readonly string[]): void {
+    this.#itemCount += 1;
+    this.#remember(words);
+  }
+
+  #remember(words: readonly string[]): void {
     // An event may hold all texts of an item, joined.
     const whole = words.length > 1 ? [words.join("")] : [];
     for (const text of [...words, ...whole])
@@ -41,6 +54,7 @@ export class RepeatingEvents {
   }
 
   seeCall(callId: string): void {
+    this.#itemCount += 1;
     this.#callIds.add(callId);
   }
 
@@ -54,15 +68,36 @@ export class RepeatingEvents {
     const words = wordsIn(event);
     const callId = CALL_ENDS.has(event.type) ? stringOf(event.call_id) : undefined;
     if (words === undefined && callId === undefined) return false;
-    if (words !== "") this.#open.push({ ...info, event, words, callId });
+    if (words !== "") this.#open.push({ ...info, event, words, callId, itemCount: this.#itemCount });
     return true;
   }
 
-  /** Ends a turn: removes the held events and returns messages for those that repeat no item. */
-  takeUnrepeated(): MessageEntry[] {
+  /**
+   * Ends a turn: removes the held events and returns messages for those that repeat no item. A prompt that comes just before the
+   * beginning of a turn belongs to that turn.
+   */
+  takeUnrepeated(how: TurnEnd): MessageEntry[] {
+    const isNext = ({ event, itemCount }: OpenEvent) =>
+      how === "begun" && event.type === "user_message" && itemCount === this.#itemCount;
+    const end = this.#open.findLastIndex((one) => !isNext(one)) + 1;
+    const next = this.#open.splice(end);
     const unrepeated = this.#take();
-    this.seeWords(unrepeated.flatMap(({ words }) => words ?? []));
-    return unrepeated.flatMap(entriesOf);
+    this.#open = next;
+    this.#remember(unrepeated.flatMap(({ words }) => words ?? []));
+    const entries = unrepeated.flatMap(entriesOf);
+    if (how === "complete") this.#told.clear();
+    for (const { message } of entries) for (const key of message.parts.flatMap(keysOf)) this.#told.add(key);
+    return entries;
+  }
+
+  /** Returns the parts of an item that no message of an event has told. What an event told counts for one item. */
+  untold(parts: readonly Part[]): Part[] {
+    if (this.#told.size === 0) return [...parts];
+    return parts.filter((part) => {
+      const keys = [keysOf(part), paragraphsOf(part)].find((some) => some.every((key) => this.#told.has(key)));
+      for (const key of keys ?? []) this.#told.delete(key);
+      return keys === undefined;
+    });
   }
 
   /**
@@ -80,6 +115,17 @@ export class RepeatingEvents {
     this.#open = [];
     return open;
   }
+}
+
+function keysOf(part: Part): string[] {
+  if (part.type === "text" || part.type === "reasoning") return [digestOf(part.text)];
+  const isOfCall = part.type === "tool_call" || part.type === "tool_result";
+  return [isOfCall ? `${part.type} ${part.toolCallId}` : derivedId(part)];
+}
+
+/** An item may join what several events told. */
+function paragraphsOf(part: Part): string[] {
+  return part.type === "text" || part.type === "reasoning" ? part.text.split("\n\n").map(digestOf) : keysOf(part);
 }
 
 function digestOf(words: string): string {

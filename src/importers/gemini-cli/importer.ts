@@ -21,18 +21,20 @@ export const geminiCli: Importer = {
 
   detect(head) {
     for (const { sessionId, projectHash, messages, type, id, content, $set, $rewindTo } of headObjects(head)) {
-      if (stringOf(sessionId) && (stringOf(projectHash) || Array.isArray(messages))) return true;
+      if (stringOf(sessionId) && (stringOf(projectHash) || isRecords(messages))) return true;
       if (typeof $rewindTo === "string" || objectOf($set).lastUpdated !== undefined) return true;
       if (type === "gemini" && content !== undefined && stringOf(id)) return true;
     }
     const keys = new Set<string | undefined>();
+    let hasRecord = false;
     for (const { key, value } of headElements(head)) {
       keys.add(key);
       // The fields of the session may be missing.
       const { id, type, content } = objectOf(value);
       if (key === "messages" && type === "gemini" && content !== undefined && stringOf(id)) return true;
+      hasRecord ||= key === "messages" && isRecord(value);
     }
-    return keys.has("sessionId") && (keys.has("projectHash") || keys.has("messages"));
+    return keys.has("sessionId") && (keys.has("projectHash") || hasRecord);
   },
 
   async *read(file) {
@@ -54,6 +56,15 @@ async function* readRecords(file: ImportFile): AsyncGenerator<JsonLine | Damaged
 
 /** Records that the program only shows to its user. The model never sees them. */
 const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set(["info", "error", "warning"]);
+
+function isRecord(value: JsonValue): boolean {
+  const { type } = objectOf(value);
+  return type === "user" || type === "gemini" || BOOKKEEPING_TYPES.has(type);
+}
+
+function isRecords(messages: JsonValue | undefined): boolean {
+  return Array.isArray(messages) && messages.every(isRecord);
+}
 
 /**
  * Translates the records of Gemini CLI.

@@ -1,11 +1,11 @@
-import type { ImportEvent } from "../../importers/importer.ts";
+import type { ReadableEvent } from "../../importers/importer.ts";
 import { type Secret, secretsIn } from "./secrets.ts";
 import { mapStrings } from "./strings.ts";
 
 /** How many texts were replaced, by kind of secret or `private`. */
 export type Replaced = Record<string, number>;
 
-export type RedactedEvent = ImportEvent & { replaced?: Replaced };
+export type RedactedEvent = ReadableEvent & { replaced?: Replaced };
 
 const PRIVATE_TAG = /<(\/?)private>/gi;
 
@@ -20,7 +20,7 @@ export class Redactor {
   }
 
   /** Redacts what an event says. Ids stay, because they must be the same at each reading. */
-  event(event: ImportEvent): RedactedEvent {
+  event(event: ReadableEvent): RedactedEvent {
     switch (event.kind) {
       case "message":
       case "restored": {

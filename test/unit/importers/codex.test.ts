@@ -189,6 +189,85 @@ describe("events", () => {
     expect(messages[3]?.parts).toEqual([{ type: "tool_result", toolCallId: "z", content: "a.ts", isError: true }]);
   });
 
+  test("whose items come after the turn was interrupted, or in the next one, are told once", async () => {
+    const told = [
+      event({ type: "agent_reasoning", text: "brass" }),
+      event({ type: "agent_reasoning", text: "or tin" }),
+      event({ type: "agent_message", message: "I polish the brass." }),
+      event({ type: "exec_command_end", call_id: "z", command: ["rub"], aggregated_output: "shine", exit_code: 0 }),
+    ];
+    const late = [
+      item({ type: "reasoning", summary: [{ text: "brass" }, { text: "or tin" }], encrypted_content: "e" }),
+      said("assistant", "I polish the brass."),
+      call("z", '{"cmd":"rub"}'),
+      output("z", "shine"),
+    ];
+    for (const ends of [
+      [event({ type: "turn_aborted", reason: "interrupted" })],
+      [event({ type: "turn_aborted" }), event({ type: "task_started" })],
+      [event({ type: "task_started" }), line("turn_context", { model: "m" })],
+      [event({ type: "task_complete" })],
+    ]) {
+      const next = [said("user", "Tin rather"), event({ type: "user_message", message: "Tin rather" })];
+      const messages = await partsIn(said("user", "go"), ...told, ...ends, ...late, ...next);
+      expect(messages).toEqual([
+        ["user", "go"],
+        ["assistant", "brass"],
+        ["assistant", "or tin"],
+        ["assistant", "I polish the brass."],
+        ["assistant", "z"],
+        ["tool", "z"],
+        ["user", "Tin rather"],
+      ]);
+    }
+  });
+
+  test("tell no later item that says the same again", async () => {
+    const told = event({ type: "agent_message", message: "Done." });
+    const complete = event({ type: "task_complete" });
+    const abort = event({ type: "turn_aborted" });
+    const lines = [told, abort, said("assistant", "Done."), said("assistant", "Done."), complete];
+    expect(await partsIn(...lines, said("assistant", "Done."))).toEqual(Array(3).fill(["assistant", "Done."]));
+    // The item of the turn was never written.
+    expect(await partsIn(told, abort, complete, said("user", "Polish it"), said("assistant", "Done."))).toEqual([
+      ["assistant", "Done."],
+      ["user", "Polish it"],
+      ["assistant", "Done."],
+    ]);
+  });
+
+  test("of a prompt just before its turn begins are the item in the turn, with its images", async () => {
+    const image = { type: "input_image", image_url: "data:image/png;base64,AAAA" };
+    const content = [{ type: "input_text", text: "Which clock?" }, image];
+    const lines = [
+      event({ type: "agent_message", message: "The turn before died." }),
+      event({ type: "user_message", message: "Which clock?" }),
+      event({ type: "task_started" }),
+      line("turn_context", { model: "m" }),
+      item({ type: "message", role: "user", content }),
+      said("assistant", "The tall one."),
+      event({ type: "task_complete" }),
+    ];
+    expect(await partsIn(...lines)).toEqual([
+      ["assistant", "The turn before died."],
+      ["user", "Which clock?", undefined],
+      ["assistant", "The tall one."],
+    ]);
+  });
+
+  test("of a prompt that no item follows come before the answer that a later turn gives", async () => {
+    const lines = [
+      event({ type: "user_message", message: "Which clock?" }),
+      event({ type: "task_started" }),
+      event({ type: "agent_message", message: "The tall one." }),
+      event({ type: "task_complete" }),
+    ];
+    expect(await partsIn(...lines)).toEqual([
+      ["user", "Which clock?"],
+      ["assistant", "The tall one."],
+    ]);
+  });
+
   test("of completed items are those of their kind, where no item of the model tells the same", async () => {
     const completed = (one: object) => event({ type: "item_completed", turn_id: "t", item: one });
     const image = "data:image/png;base64,AAAA";

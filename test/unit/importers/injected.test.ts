@@ -39,6 +39,58 @@ describe("what a program writes into the user's message", () => {
     ["# AGENTS.md instructions for /srv\n\nBe brief.", ["# AGENTS.md instructions for /srv\n\nBe brief."], []],
     ["Use </hook_context> and <hook_context> there.", [], ["Use </hook_context> and <hook_context> there."]],
     ["Exit the loop.", [], ["Exit the loop."]],
+    [
+      "<task-notification>\n<status>done</status>\n</task-notification>\nRead the output file to retrieve the result: /t/1\nGo on",
+      [
+        "<task-notification>\n<status>done</status>\n</task-notification>\nRead the output file to retrieve the result: /t/1\n",
+      ],
+      ["Go on"],
+    ],
+    ["<bash-input>make tide</bash-input>", ["<bash-input>make tide</bash-input>"], []],
+    [
+      "<bash-stdout>high</bash-stdout><bash-stderr></bash-stderr>",
+      ["<bash-stdout>high</bash-stdout><bash-stderr></bash-stderr>"],
+      [],
+    ],
+    [
+      '<teammate-message teammate_id="b" color="blue">\nthe net is torn\n</teammate-message>\n\nMend it',
+      ['<teammate-message teammate_id="b" color="blue">\nthe net is torn\n</teammate-message>\n\n'],
+      ["Mend it"],
+    ],
+    [
+      "<quota_reminder level='2'>low</quota_reminder> Stop",
+      ["<quota_reminder level='2'>low</quota_reminder> "],
+      ["Stop"],
+    ],
+    [
+      "Mend the net\n<environment_details>\n# Open\nnet.c\n</environment_details>",
+      ["<environment_details>\n# Open\nnet.c\n</environment_details>"],
+      ["Mend the net\n"],
+    ],
+    ["[Request interrupted by user]", ["[Request interrupted by user]"], []],
+    [
+      "[Request interrupted by user for tool use]\nUse the other net",
+      ["[Request interrupted by user for tool use]\n"],
+      ["Use the other net"],
+    ],
+    ["It says [Request interrupted by user] again.", [], ["It says [Request interrupted by user] again."]],
+    [
+      "# Context from my IDE setup:\n\n## Active file: net.c\n\n## My request for Codex:\nMend the net\n\n## My request for Codex:\n",
+      ["# Context from my IDE setup:\n\n## Active file: net.c\n\n## My request for Codex:\n"],
+      ["Mend the net\n\n## My request for Codex:\n"],
+    ],
+    [
+      "# Files mentioned by the user:\n\n## net.png: /t/net.png\n\n## My request for Codex:\n\nWhat is torn?",
+      ["# Files mentioned by the user:\n\n## net.png: /t/net.png\n\n## My request for Codex:\n\n"],
+      ["What is torn?"],
+    ],
+    [
+      "# Context from my IDE setup:\n\n## Open tabs:\n- net.c",
+      ["# Context from my IDE setup:\n\n## Open tabs:\n- net.c"],
+      [],
+    ],
+    ["# My plan\n\nMend the net.", [], ["# My plan\n\nMend the net."]],
+    ["<task_details>Mend the net</task_details>", [], ["<task_details>Mend the net</task_details>"]],
   ])("%s", (whole, program, person) => {
     const parts = markedParts([text(whole)]);
     const of = (isInjected: boolean) =>
@@ -105,6 +157,20 @@ test("Codex: messages of the developer, and about the environment", async () => 
       said("user", "my words"),
     ]),
   ).toEqual(["injected", "injected", "said"]);
+});
+
+test("Codex: what an editor told before the user's words, also where an event has only the words", async () => {
+  const line = (type: string, payload: object) => ({ timestamp: "2026-11-01T00:00:00Z", type, payload });
+  const whole = "# Context from my IDE setup:\n\n## Open tabs:\n- net.c\n\n## My request for Codex:\nMend the net\n";
+  for (const message of [whole, "Mend the net"]) {
+    const lines = [
+      line("session_meta", { id: "s", cwd: "/srv" }),
+      line("response_item", { type: "message", role: "user", content: [{ type: "input_text", text: whole }] }),
+      line("event_msg", { type: "user_message", message }),
+      line("event_msg", { type: "task_complete" }),
+    ];
+    expect(await marksIn(codex, lines)).toEqual(["injected,said"]);
+  }
 });
 
 test("Gemini CLI: the context of a hook before the user's words", async () => {

@@ -81,7 +81,7 @@ describe("a line about a session", () => {
         createdAtMs: 1770109200000,
         metadata: { a: 1 },
       },
-      { externalId: "bare", source: "jsonl" },
+      { externalId: "bare", source: "jsonl", createdAtMs: 5 },
     ]);
     expect(messagesIn(events)).toHaveLength(1);
     expect(warningsIn(events)).toEqual([]);

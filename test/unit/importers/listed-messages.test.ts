@@ -51,6 +51,43 @@ describe("a list of messages", () => {
   });
 });
 
+describe("messages of Anthropic", () => {
+  const task = { role: "user", content: [{ type: "text", text: "Oil the lamp" }], ts: 1_772_000_000_000 };
+  const call = { type: "tool_use", id: "t1", name: "oil", input: { drops: 3 } };
+  const result = { type: "tool_result", tool_use_id: "t1", content: [{ type: "text", text: "oiled" }] };
+
+  test("have their calls, their results, and the words beside the results", async () => {
+    const events = await read(openai, [
+      task,
+      { role: "assistant", content: [{ type: "thinking", thinking: "Three?", signature: "x" }, call] },
+      { role: "user", content: [result, { type: "text", text: "Now the hinge" }] },
+      { role: "assistant", content: "Yes." },
+    ]);
+    expect(warningsIn(events)).toEqual([]);
+    expect(messagesIn(events)).toMatchObject([
+      { id: "0", role: "user", parts: [{ text: "Oil the lamp" }], createdAt: 1_772_000_000_000 },
+      {
+        id: "1",
+        role: "assistant",
+        parts: [
+          { type: "reasoning", text: "Three?" },
+          { type: "tool_call", toolCallId: "t1", name: "oil", args: { drops: 3 } },
+        ],
+      },
+      { id: "2:result", role: "tool", parts: [{ type: "tool_result", toolCallId: "t1" }] },
+      { id: "2", role: "user", parts: [{ text: "Now the hinge" }] },
+      { id: "3", role: "assistant", parts: [{ text: "Yes." }] },
+    ]);
+  });
+
+  test("are read in a request, and as replies on lines", async () => {
+    const request = { model: "m", messages: [{ role: "user", content: [result] }] };
+    expect(messagesIn(await read(openai, request))).toMatchObject([{ id: "0", role: "tool" }]);
+    const reply = { id: "msg_1", type: "message", role: "assistant", content: [call] };
+    expect(messagesIn(await read(openai, reply))).toMatchObject([{ id: "msg_1", parts: [{ type: "tool_call" }] }]);
+  });
+});
+
 describe("openai", () => {
   test("developer and system messages are the system's; a name stays a name", async () => {
     const events = await read(openai, [

@@ -6,6 +6,10 @@ import { collect, fileOf } from "./read.ts";
 const NEUTRAL = '{"session":"s","role":"user","content":"hi"}\n';
 const CLAUDE = '{"type":"user","uuid":"u","sessionId":"s","message":{"role":"user","content":"hi"}}\n';
 
+/** What a program writes that was made from another one, and has the lines but not the content of its format. */
+const OFFSPRING =
+  '{"type":"user","uuid":"u","parentUuid":null,"sessionId":"s","message":{"role":"user","parts":[{"text":"hi"}]}}\n';
+
 test("the formats that --format accepts are those of the importers", () => {
   expect(IMPORT_FORMATS).toEqual(["auto", ...IMPORTERS.map(({ name }) => name)]);
 });
@@ -46,6 +50,15 @@ describe("detectImporter", () => {
     ["openai", '{"model":"m","messages":[{"role":"assistant","content":null,"tool_calls":[]}]}'],
     ["opencode", '{"info":{},"messages":[{"info":{"id":"m","sessionID":"s"},"parts":[]}]}'],
     [undefined, "SQLite format 3\u0000 CREATE TABLE part (number text)"],
+    ["openai", '[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"t"}]}]'],
+    ["openai", '[{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"5"}],"ts":1}]'],
+    ["openai", '{"sessionId":"s","messages":[{"role":"user","content":"hi"}]}'],
+    ["gemini-cli", '{"sessionId":"s","messages":[{"type":"user","content":"hi"}]}'],
+    ["gemini-cli", '{"sessionId":"s","messages":[]}'],
+    [undefined, OFFSPRING],
+    [undefined, '{"type":"system","subtype":"ui_beat","uuid":"u","sessionId":"s","payload":{}}\n'],
+    [undefined, '{"v":1,"seq":1,"type":"tide","payload":{}}\n'],
+    [undefined, '[{"role":"user","content":[{"type":"glyph","glyph":"lamp"}]}]'],
     [undefined, '[{"role":"king","content":"hi"}]'],
     [undefined, '{"name":"package","files":["dist"],"version":"1.0.0"}'],
     [undefined, '{"sessionId":"s","type":"user","content":[]}\n'],
@@ -72,11 +85,44 @@ describe("openImport", () => {
   });
 
   test("believes the caller who names the format, and reports each line that does not fit it", async () => {
-    const { format, events } = await openImport(fileOf(CLAUDE), "jsonl");
+    const { format, events } = await openImport(fileOf(CLAUDE + NEUTRAL), "jsonl");
     expect(format).toBe("jsonl");
-    expect(await collect(events)).toEqual([
-      { kind: "warning", line: 1, reason: "session: expected a name, as a string" },
-    ]);
+    const [first, ...others] = await collect(events);
+    expect(first).toEqual({ kind: "warning", line: 1, reason: "session: expected a name, as a string" });
+    expect(others.map(({ kind }) => kind)).toEqual(["session", "message"]);
+  });
+
+  test.each([
+    [
+      "claude-code",
+      OFFSPRING + OFFSPRING,
+      "line 1: user line without message.content; found an object with type, uuid, parentUuid, sessionId, message",
+    ],
+    ["codex", OFFSPRING, 'line 1: unknown type of line: "user"; found an object with type, uuid, parentUuid'],
+    ["openai", '{"version":3,"requests":[{"text":"hi"}]}', "nothing in it could be read as openai"],
+    ["chatgpt", '{"version":3,"requests":[{"text":"hi"}]}', "line 1: expected a conversation"],
+  ])("does not call a file %s of which that importer understands nothing", async (format, content, reason) => {
+    const { events } = await openImport(fileOf(content), format);
+    await expect(collect(events)).rejects.toThrow(reason);
+  });
+
+  test("finds no fault with a file of which only some lines are strange, or that only says what the program did", async () => {
+    const snapshot = '{"type":"file-history-snapshot","messageId":"m","snapshot":{"a":1}}\n';
+    const { events } = await openImport(fileOf(`{"type":"brand-new","sessionId":"s"}\n${snapshot}`));
+    expect((await collect(events)).map(({ kind }) => kind)).toEqual(["warning"]);
+  });
+
+  test("says with what a file begins that no importer recognizes", async () => {
+    const reasonOf = async (content: string): Promise<string> => {
+      const error = await openImport(fileOf(content)).catch((thrown) => thrown);
+      return /its beginning(.*) shows/.exec(error.message)?.[1] ?? "";
+    };
+    expect(await reasonOf(OFFSPRING)).toBe(", an object with type, uuid, parentUuid, sessionId, message,");
+    expect(await reasonOf('{\n  "version": 3,\n  "turns": [\n    {"text":"hi"}\n  ]\n}')).toBe(
+      ", an object with version, turns,",
+    );
+    expect(await reasonOf('[{"speaker":"ada"}]')).toBe(", an object with speaker,");
+    expect(await reasonOf("dear diary")).toBe("");
   });
 
   test("finds nothing in a file of white space, and no fault with it", async () => {

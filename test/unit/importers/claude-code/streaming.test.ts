@@ -51,7 +51,7 @@ describe("a long transcript", () => {
   test("has a title that follows, where a better one may have come", async () => {
     const titled = [
       line("ai-title", undefined, { aiTitle: "First" }),
-      user("u", "go", { cwd: "/t" }),
+      user("u", "go", { cwd: "/t", timestamp: "2026-03-01T10:00:00.000Z" }),
       ...turns(3, "x"),
     ];
     const paced = await paceOf([...titled, line("custom-title", undefined, { customTitle: "Mine" })]);

@@ -190,7 +190,13 @@ describe("a subagent in a file of its own", () => {
   test("belongs to the session named in its lines, whether that is there or not", async () => {
     const events = await eventsOfFiles({ "agent-x1.jsonl": own });
     expect(sessionsIn(events)).toEqual([
-      { externalId: CHILD, source: "claude-code", parentExternalId: SESSION, metadata: { agentId: "x1" } },
+      {
+        externalId: CHILD,
+        source: "claude-code",
+        parentExternalId: SESSION,
+        createdAtMs: expect.any(Number),
+        metadata: { agentId: "x1" },
+      },
     ]);
     expect(outline(events, CHILD)).toEqual(["p1 user: Survey.", "p2 assistant: Looking."]);
   });
