@@ -10,7 +10,7 @@ export interface TokenCounter {
 }
 
 /** Estimates the tokens of any model, without the model's tokenizer. */
-export const estimatingTokenCounter: TokenCounter = { name: "tokenx-2", count: estimateTokens };
+export const estimatingTokenCounter: TokenCounter = { name: "pieces-1", count: estimateTokens };
 
 /** The tokens that a provider adds to each message: its role, delimiters and braces. */
 export const MESSAGE_TOKENS = 4;

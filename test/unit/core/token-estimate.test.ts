@@ -1,76 +1,106 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import fc from "fast-check";
-import { estimateTokenCount } from "tokenx";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { estimateTokens } from "../../../src/core/token-estimate.ts";
 import { expectLinearTime } from "../../support/processor-time.ts";
+import { tokenTexts } from "../../support/token-texts.ts";
+
+interface Counts {
+  sha256: string;
+  o200k: number;
+  cl100k: number;
+}
+
+const texts = [...tokenTexts()];
+const record: Record<string, Counts> = JSON.parse(
+  readFileSync(new URL("../../fixtures/token-counts.json", import.meta.url), "utf8"),
+);
 
 test.each([
   ["nothing", "", 0],
-  ["words of up to eight small letters as one token", "the deployed", 1 + 1],
-  ["other words by seven characters", "deployment Deployed it's", 2 + 2 + 1],
-  ["digits by three", "1234567", 3],
-  ["punctuation by six", "(){}[]<", 2],
-  ["no spaces and tabs", " \t a", 1],
-  ["a line's end after a word, and none after punctuation", "a\nb.\nc", 1 + 1 + 1 + 1 + 0 + 1],
-  ["an indented line and an empty one", "a.\n  b.\n\nc", 1 + 1 + 1 + 1 + 1 + 1 + 1],
-  ["a line's end at the start", "\na", 1 + 1],
-  ["letters with accents by their language", "voilà", 2],
-  ["Han by the character", "部署失败", 4],
-  ["full-width punctuation with the characters before it", "失败。", 3],
+  ["a word with the space before it as one token", "the lamp the", 3],
+  ["a word of each case", "oneTwoThree", 3],
+  ["three digits as one token", "1234567", 3],
+  ["a space before digits apart", "a 12", 3],
+  ["marks in a row as one token, with the line's end", "a();\n", 2],
+  ["the lines and an indent", "a\n\n    b", 4],
+  ["letters and digits that take turns", "3f9d2c1b", 8],
+  ["a control character alone", "\u001b[0m", 4],
 ])("counts %s", (_, text, expected) => {
   expect(estimateTokens(text)).toBe(expected);
 });
 
-/**
- * Goal: the pass of our own never changes a count.
- * Method: texts of pieces around every rule: runs at their limits, white space of all kinds, scripts, punctuation that joins
- * the run before it, halves of surrogate pairs; and any UTF-16 units. tokenx itself is the oracle.
- */
-test("is tokenx's, to the token, for any text", () => {
-  const runs = fc
-    .tuple(
-      fc.constantFrom("a", "Z", "7", "'", "{", "-", " ", "\n", "\r\n", "\0", "é", "я", "漢", "か", "한", "🎉"),
-      fc.nat(20),
-    )
-    .map(([unit, count]) => unit.repeat(count));
-  const marks = fc.constantFrom(
-    "。",
-    "「",
-    "・",
-    "！",
-    "\u00a0",
-    "\u2028",
-    "\u3000",
-    "\ufeff",
-    "—",
-    "’",
-    "\ud800",
-    "\udc00",
-    "\n ",
-  );
-  const text = fc.oneof(
-    {
-      weight: 4,
-      arbitrary: fc
-        .array(fc.oneof({ weight: 6, arbitrary: runs }, marks), { maxLength: 14 })
-        .map((all) => all.join("")),
+describe("against the recorded counts of real tokenizers", () => {
+  test("the record is of these texts: `scripts/token-counts.ts` makes it anew", () => {
+    const hashes = texts.map(([kind, { text }]) => [kind, createHash("sha256").update(text).digest("hex")]);
+    expect(Object.entries(record).map(([kind, { sha256 }]) => [kind, sha256])).toEqual(hashes);
+  });
+
+  test.each(texts)("%s is never much too low", (kind, { text }) => {
+    expect(estimateTokens(text)).toBeGreaterThanOrEqual(0.95 * record[kind]!.o200k);
+  });
+
+  test.each(texts.filter(([, { group }]) => group !== "data"))("%s is not too high", (kind, { text }) => {
+    const isEnglish = /^[\0-\x7f]*$/.test(text);
+    expect(estimateTokens(text)).toBeLessThanOrEqual((isEnglish ? 1.12 : 1.2) * record[kind]!.o200k);
+  });
+
+  test.each(texts.filter(([, { text }]) => /^[\0-\x7f]*$/.test(text)))(
+    "%s is not too low for an older one either",
+    (kind, { text }) => {
+      expect(estimateTokens(text)).toBeGreaterThanOrEqual(0.93 * record[kind]!.cl100k);
     },
-    fc.string({ unit: "binary", maxLength: 40 }),
-    fc.string({ unit: "binary-ascii", maxLength: 60 }),
   );
-  const reached = { ascii: 0, foreign: 0, broken: 0 };
-  fc.assert(
-    fc.property(text, (given) => {
-      if (!/[^\0-\x7f]/.test(given)) reached.ascii += 1;
-      else if (/[^\S\0-\x7f]|[\u3000-\u30ff\uff00-\uffef]/.test(given)) reached.broken += 1;
-      else reached.foreign += 1;
-      expect(estimateTokens(given)).toBe(estimateTokenCount(given));
-    }),
-    { numRuns: 3_000 },
-  );
-  expect(Math.min(reached.ascii, reached.foreign, reached.broken)).toBeGreaterThan(300);
 });
 
-test.each(["a", " ", "\n", ".", "é", "漢。", "a é "])("takes linear time over a long text of %j", async (unit) => {
-  await expectLinearTime(50_000, (size) => unit.repeat(size), estimateTokens);
+/** A token holds at least a byte, and a UTF-16 unit has at most three. */
+test("is a whole number of at most four tokens a unit, for any text", () => {
+  const unit = fc.oneof(
+    fc.constantFrom(
+      "a",
+      "Z",
+      "7",
+      "'",
+      "'s",
+      "{",
+      "-",
+      " ",
+      "\n",
+      "\r",
+      "\t",
+      "\0",
+      "\u001b",
+      "é",
+      "я",
+      "漢",
+      "한",
+      "🎉",
+    ),
+    fc.constantFrom("。", "\u00a0", "\u2028", "\u200d", "\ufeff", "\uffff", "\ud800", "\udc00"),
+    fc.string({ unit: "binary", maxLength: 1 }),
+  );
+  const text = fc.array(unit, { maxLength: 60, size: "max" }).map((units) => units.join(""));
+  fc.assert(
+    fc.property(text, (given) => {
+      const tokens = estimateTokens(given);
+      expect(Number.isInteger(tokens)).toBe(true);
+      expect(tokens).toBeGreaterThanOrEqual(given === "" ? 0 : 1);
+      expect(tokens).toBeLessThanOrEqual(4 * given.length);
+    }),
+    { numRuns: 2_000 },
+  );
 });
+
+test("a long text costs what its parts cost", () => {
+  const line = "A line of the log: 4f9a2c and (some) words.\n";
+  const tokens = estimateTokens(line.repeat(100));
+  expect(estimateTokens(line.repeat(10_000)) / tokens).toBeCloseTo(100, 0);
+});
+
+test.each(["a", " ", "\n", ".", "'s", "é", "漢。", "a é "])(
+  "takes linear time over a long text of %j",
+  async (unit) => {
+    await expectLinearTime(50_000, (size) => unit.repeat(size), estimateTokens);
+  },
+);

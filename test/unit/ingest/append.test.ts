@@ -48,9 +48,9 @@ describe("append", () => {
         .all(),
     );
     expect(rows).toEqual([
-      ["Why did the deploy fail?", 389, "hashing-v1-384", 10, "tokenx-2", 1],
-      ["?!", null, null, 5, "tokenx-2", 1],
-      ["", null, null, 4, "tokenx-2", 1],
+      ["Why did the deploy fail?", 389, "hashing-v1-384", 10, "pieces-1", 1],
+      ["?!", null, null, 5, "pieces-1", 1],
+      ["", null, null, 4, "pieces-1", 1],
     ]);
   });
 
