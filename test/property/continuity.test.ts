@@ -8,6 +8,7 @@ import { renderContext } from "../../src/context/render.ts";
 import type { ContinuityWriter } from "../../src/context/result.ts";
 import { type Message, StoreError } from "../../src/index.ts";
 import { notesOf } from "../../src/models/notes.ts";
+import { runs } from "../support/effort.ts";
 import { parseBlock, partitionFaults, tokensOfContext } from "../support/render-checks.ts";
 import { quarterCounter, type SessionModel, sessionArbitrary, tokensMaxArbitrary } from "../support/render-model.ts";
 
@@ -89,8 +90,8 @@ test("obeys the budget, claims nothing, and lets no text break out", () => {
         expect(shown.has(messageId)).toBe(false);
       }
     }),
-    { numRuns: 400 },
+    { numRuns: runs(400) },
   );
-  expect(told).toBeGreaterThan(30);
-  expect(refused).toBeGreaterThan(10);
+  expect(told).toBeGreaterThan(runs(30));
+  expect(refused).toBeGreaterThan(runs(10));
 });

@@ -12,6 +12,7 @@ import { parseQuery } from "../../src/recall/query.ts";
 import { storeSource } from "../../src/recall/store-source.ts";
 import { openDatabase } from "../../src/store/open.ts";
 import { makeRepositories } from "../../src/store/repositories.ts";
+import { runs } from "../support/effort.ts";
 import { nastyMessage } from "../support/message-arbitraries.ts";
 import { user } from "../support/said.ts";
 import { inFolder } from "../support/temporary-store.ts";
@@ -100,9 +101,9 @@ test("a search finds the same before and after indexing, and what reading every 
         store.close();
       }),
     ),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
-  expect(seen.tailHits).toBeGreaterThan(400);
-  expect(seen.indexedHits).toBeGreaterThan(400);
-  expect(seen.nasty).toBeGreaterThan(20);
+  expect(seen.tailHits).toBeGreaterThan(runs(400));
+  expect(seen.indexedHits).toBeGreaterThan(runs(400));
+  expect(seen.nasty).toBeGreaterThan(runs(20));
 }, 60_000);

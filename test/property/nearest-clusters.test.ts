@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { NearestClusters } from "../../src/ann/nearest-clusters.ts";
 import { normalize } from "../../src/vector/vector.ts";
 import { ClusterRows } from "../support/cluster-rows.ts";
+import { runs, TESTS_ALL } from "../support/effort.ts";
 import { inFolderAsync } from "../support/temporary-store.ts";
 
 const DIMENSION = 6;
@@ -71,8 +72,9 @@ test("finds what a sorted list of all clusters begins with", async () => {
           }
         }),
     ),
-    { numRuns: 25 },
+    { numRuns: Math.max(8, runs(25)) },
   );
+  if (!TESTS_ALL) return; // a few runs need not meet each
   expect(seen.indexed).toBeGreaterThan(200);
   expect(seen.indexedAndCompared).toBeGreaterThan(100);
   expect(seen.refused).toBeGreaterThan(10);

@@ -8,6 +8,7 @@ import { renderContext } from "../../src/context/render.ts";
 import type { RenderResult } from "../../src/context/result.ts";
 import type { ThemePlace } from "../../src/context/view.ts";
 import { StoreError } from "../../src/core/errors.ts";
+import { runs } from "../support/effort.ts";
 import { allElements, pairFaults, parseBlock, partitionFaults, tokensOfContext } from "../support/render-checks.ts";
 import {
   happeningArbitrary,
@@ -18,7 +19,7 @@ import {
   tokensMaxArbitrary,
 } from "../support/render-model.ts";
 
-const RUNS = 500;
+const RUNS = runs(500);
 
 /** Where a message of the model stands in the forest, if it has left the window. */
 function coldPlace({ view, members }: SessionModel, id: number): ThemePlace | undefined {
@@ -127,7 +128,7 @@ test("obeys the budget, accounts for every message once and repeats none", () =>
     }),
     { numRuns: RUNS },
   );
-  for (const count of Object.values(reached)) expect(count).toBeGreaterThan(50);
+  for (const count of Object.values(reached)) expect(count).toBeGreaterThan(runs(50));
 });
 
 /**
@@ -166,7 +167,7 @@ test("stands before the newest step, and refuses no budget that the session can 
     }),
     { numRuns: RUNS },
   );
-  for (const count of Object.values(reached)) expect(count).toBeGreaterThan(20);
+  for (const count of Object.values(reached)) expect(count).toBeGreaterThan(runs(20));
 });
 
 /**

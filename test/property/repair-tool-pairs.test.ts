@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type MessageInput, type PartInput, repairToolPairs } from "../../src/index.ts";
+import { runs } from "../support/effort.ts";
 
 const idArbitrary = fc.constantFrom("call_0", "call_1", "call_2");
 const textArbitrary: fc.Arbitrary<PartInput> = fc.constantFrom("ok", "").map((text) => ({ type: "text", text }));
@@ -98,8 +99,8 @@ test("brings any history in order, once, and reports what it did", () => {
       reached.changed += changed.length;
       if (messages.some(({ role }) => role === "tool")) reached.kept++;
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
-  expect(inOrder).toBeGreaterThan(50);
-  for (const count of Object.values(reached)) expect(count).toBeGreaterThan(200);
+  expect(inOrder).toBeGreaterThan(runs(50));
+  for (const count of Object.values(reached)) expect(count).toBeGreaterThan(runs(200));
 });

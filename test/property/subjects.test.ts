@@ -11,6 +11,7 @@ import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
 import { TITLES } from "../../src/models/title.ts";
 import { openDatabase } from "../../src/store/open.ts";
 import { makeRepositories } from "../../src/store/repositories.ts";
+import { runs, TESTS_ALL } from "../support/effort.ts";
 import { inDatabase } from "../support/rows.ts";
 import { inFolderAsync } from "../support/temporary-store.ts";
 
@@ -230,8 +231,9 @@ test("subjects are what is left, placed in order", async () => {
         expect(await partitionPlacedAnew(path)).toEqual(found);
       }),
     ),
-    { numRuns: 30 },
+    { numRuns: runs(30) },
   );
+  if (!TESTS_ALL) return; // a few runs need not meet each
   expect(seen.subjects).toBeGreaterThan(100);
   expect(seen.dissolved).toBeGreaterThan(30);
   expect(seen.forgotten).toBeGreaterThan(50);
@@ -264,8 +266,9 @@ test("subjects do not know what was forgotten", async () => {
         never.close();
       }),
     ),
-    { numRuns: 30 },
+    { numRuns: runs(30) },
   );
+  if (!TESTS_ALL) return; // a few runs need not meet each
   expect(compared.subjects).toBeGreaterThan(20);
   expect(compared.forgotten).toBeGreaterThan(30);
 }, 120_000);

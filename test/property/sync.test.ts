@@ -2,6 +2,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type MessageInput, openStore } from "../../src/index.ts";
+import { runs } from "../support/effort.ts";
 import { inputOf } from "../support/said.ts";
 import { inFolder, tickingClock } from "../support/temporary-store.ts";
 
@@ -118,15 +119,15 @@ test("holds what a host has said once and in order, whatever it keeps of it", ()
         store.close();
       });
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
-  expect(seen.syncs).toBeGreaterThan(1_000);
-  expect(seen.repeated).toBeGreaterThan(1_000);
-  expect(seen.truncations).toBeGreaterThan(50);
-  expect(seen.summaries).toBeGreaterThan(50);
-  expect(seen.restarts).toBeGreaterThan(30);
-  expect(seen.reopens).toBeGreaterThan(30);
-  expect(seen.cut).toBeGreaterThan(200);
+  expect(seen.syncs).toBeGreaterThan(runs(1_000));
+  expect(seen.repeated).toBeGreaterThan(runs(1_000));
+  expect(seen.truncations).toBeGreaterThan(runs(50));
+  expect(seen.summaries).toBeGreaterThan(runs(50));
+  expect(seen.restarts).toBeGreaterThan(runs(30));
+  expect(seen.reopens).toBeGreaterThan(runs(30));
+  expect(seen.cut).toBeGreaterThan(runs(200));
 }, 120_000);
 
 /** How many may be cut off: what is left holds more messages said only once than are said new until the next sync. */
