@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { element, escapeText, printable, printableJson } from "../../../src/core/markup.ts";
+import { runs } from "../../support/effort.ts";
 import { parseBlock } from "../../support/render-checks.ts";
 
 test("escapes an ampersand once, and the brackets", () => {
@@ -76,7 +77,7 @@ test("no text ends its element, opens another or hides", () => {
       expect(outer!.children).toEqual([{ name: "n", attributes: { a: "1" }, text: "", children: [] }]);
       expect(block).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u{e0041}]|\p{Surrogate}/u);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 

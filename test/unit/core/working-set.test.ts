@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { filesIn, filesLine, parseFilesLine, WorkingSet } from "../../../src/core/working-set.ts";
+import { runs } from "../../support/effort.ts";
 
 describe("filesIn", () => {
   test("finds paths and bare file names, each once, as written", () => {
@@ -103,9 +104,9 @@ describe("filesLine", () => {
         expect(parseFilesLine(line)?.toSorted()).toEqual(paths.toSorted());
         if (line.includes("{")) sharedCount++;
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     );
-    expect(sharedCount).toBeGreaterThan(50);
+    expect(sharedCount).toBeGreaterThan(runs(50));
   });
 });
 

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { StoreError } from "../../../src/core/errors.ts";
 import { promptElement, promptText, replyLine } from "../../../src/models/prompt-text.ts";
+import { runs } from "../../support/effort.ts";
 
 describe("a text that enters a prompt", () => {
   test("loses what nobody sees, and keeps the joiners that scripts are written with", () => {
@@ -87,9 +88,9 @@ test("an element holds its text, whatever it says", () => {
       const element = promptElement("message", { seq: 3, name }, promptText(text, undefined));
       expect(element).toMatch(/^<message seq="3"(?: name="[^"<>]*")?>\n[^<>]*\n<\/message>$/);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
-  expect(breakouts).toBeGreaterThan(20);
+  expect(breakouts).toBeGreaterThan(runs(20));
 });
 
 test("a text that a model wrote is one line, with what it copied escaped as it was", () => {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { isPluralOfY, stem, stemEnd } from "../../../src/models/stem.ts";
+import { runs } from "../../support/effort.ts";
 
 test.each([
   [["retry", "retries", "retrying"], "retry"],
@@ -30,9 +31,9 @@ test("cuts a word where it stands, in either case, as it cuts the word alone", (
       expect(stemmed).toBe(stem(word));
       if (stemmed !== word) cutCount += 1;
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
-  expect(cutCount).toBeGreaterThan(200);
+  expect(cutCount).toBeGreaterThan(runs(200));
 });
 
 test.each([

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { WordTable } from "../../../src/models/word-table.ts";
+import { runs } from "../../support/effort.ts";
 
 const SAID = "Lock the LOCK, unlock";
 
@@ -52,7 +53,7 @@ test("agrees with a Map from strings", () => {
         sizeMax = Math.max(sizeMax, table.size);
       },
     ),
-    { numRuns: 20 },
+    { numRuns: runs(20) },
   );
   expect(sizeMax).toBeGreaterThan(600);
 });

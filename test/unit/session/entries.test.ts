@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { ListEntriesOptions } from "../../../src/session/entries.ts";
+import { runs } from "../../support/effort.ts";
 import { nastyJson } from "../../support/message-arbitraries.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { user } from "../../support/said.ts";
@@ -16,7 +17,7 @@ test("entries come back as they were written, in order, from another process too
       const entries = openedStore(path).session("s").entries.list();
       expect(entries.map(({ value }) => value)).toEqual(values);
     }),
-    { numRuns: 15 },
+    { numRuns: runs(15) },
   );
 });
 

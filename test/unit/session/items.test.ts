@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { KEY_CHARS_MAX, NAMESPACE_ELEMENTS_MAX } from "../../../src/core/limits.ts";
 import type { ItemFilter } from "../../../src/index.ts";
+import { runs } from "../../support/effort.ts";
 import { nastyJson, nastyText } from "../../support/message-arbitraries.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
@@ -22,7 +23,7 @@ describe("a value", () => {
         expect(items.delete(namespace, key)).toBe(true);
         expect(items.delete(namespace, key)).toBe(false);
       }),
-      { numRuns: 15 },
+      { numRuns: runs(15) },
     );
   });
 
@@ -93,7 +94,7 @@ describe("a namespace", () => {
           expect(items.get([], text)?.value).toBe(text);
         }
       }),
-      { numRuns: 20 },
+      { numRuns: runs(20) },
     );
   });
 

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { hintOf, namesIn, patternOf } from "../../../../src/models/gemini/names.ts";
+import { runs } from "../../../support/effort.ts";
 
 const names = (text: string, name: string): boolean => patternOf(name, "u").test(text);
 
@@ -66,7 +67,7 @@ test("the hint of a name stands in every text that names it", () => {
       named++;
       expect(where.toLowerCase()).toContain(hintOf(name));
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   );
-  expect(named).toBeGreaterThan(50);
+  expect(named).toBeGreaterThan(runs(50));
 });
