@@ -11,7 +11,7 @@ import {
   StoreError,
 } from "../../src/index.ts";
 import { claimFaults, idsOf } from "../support/claims.ts";
-import { runs, seenIn } from "../support/effort.ts";
+import { runs, TESTS_ALL } from "../support/effort.ts";
 import { assistant, calls, results, user } from "../support/said.ts";
 import { scriptedSummarizer } from "../support/scripted-summarizer.ts";
 import { inFolderAsync, tickingClock } from "../support/temporary-store.ts";
@@ -105,9 +105,10 @@ test("forks, rewinds, forgetting, upkeep and moves get along with each other", a
     fc.asyncProperty(settings, fc.array(event, { minLength: 30, maxLength: 45, size: "max" }), (options, history) =>
       inFolderAsync((folder) => new Run(folder, options).play(history)),
     ),
-    { numRuns: runs(15), endOnFailure: true },
+    { numRuns: Math.max(3, runs(15)), endOnFailure: true },
   );
-  expect(Object.entries(seen).filter(([, count]) => count <= seenIn(2))).toEqual([]);
+  if (!TESTS_ALL) return; // a few runs need not meet each
+  expect(Object.entries(seen).filter(([, count]) => count < 3)).toEqual([]);
 }, 120_000);
 
 class Run {

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { importFiles } from "../../src/imports/import-files.ts";
 import type { Store } from "../../src/index.ts";
 import { openStore } from "../../src/index.ts";
-import { runs, seenIn } from "../support/effort.ts";
+import { runs, TESTS_ALL } from "../support/effort.ts";
 import { temporaryFolder } from "../support/temporary-store.ts";
 
 /** A conversation in a format with ids and names of its own, and in one where both come from the place in the file. */
@@ -91,7 +91,8 @@ test("no import brings back what was forgotten", async () => {
     }),
     { numRuns: runs(40) },
   );
-  expect(seen.leftOut).toBeGreaterThan(seenIn(50));
-  expect(seen.forgotten).toBeGreaterThan(seenIn(50));
-  expect(seen.added).toBeGreaterThan(seenIn(150));
+  if (!TESTS_ALL) return; // a few runs need not meet each
+  expect(seen.leftOut).toBeGreaterThan(50);
+  expect(seen.forgotten).toBeGreaterThan(50);
+  expect(seen.added).toBeGreaterThan(150);
 });

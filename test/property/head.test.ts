@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { MessageInput, Session, Store } from "../../src/index.ts";
+import { runs } from "../support/effort.ts";
 import {
   type Action,
   act,
@@ -42,7 +43,7 @@ interface Line {
 }
 
 /** `HEAD_RUNS=1000 COPPICE_SEED=random npx vitest run test/property/head.test.ts` takes a quarter of an hour. */
-const RUNS = Number(process.env.HEAD_RUNS ?? 25);
+const RUNS = Number(process.env.HEAD_RUNS ?? Math.max(5, runs(25)));
 
 const SUBJECTS = [
   "deploy pipeline region lock bucket rollout cluster",
@@ -130,7 +131,7 @@ class OtherActor implements Actor {
  * append that list to a new store, and compare contexts, themes, clusters with the bits of their vectors, zones and what recall
  * finds. Handles from before a rewind or a reembed must expand to the same messages as then.
  */
-async function compareWithPath(other: Actor, runs: number): Promise<void> {
+async function compareWithPath(other: Actor, numRuns: number): Promise<void> {
   const counts = {
     forks: 0,
     forksOfForks: 0,
@@ -286,10 +287,10 @@ async function compareWithPath(other: Actor, runs: number): Promise<void> {
         for (const opened of [store, ...stores]) opened.close();
       });
     }),
-    { numRuns: runs, endOnFailure: true },
+    { numRuns, endOnFailure: true },
   );
-  if (runs < RUNS) return; // too few to expect each
-  for (const [what, count] of Object.entries(counts)) expect(count, what).toBeGreaterThan(runs / 20);
+  if (numRuns < 25) return; // too few to expect each
+  for (const [what, count] of Object.entries(counts)) expect(count, what).toBeGreaterThan(numRuns / 20);
 }
 
 test(

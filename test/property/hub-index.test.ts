@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { recallOnHub } from "../../src/hub/recall.ts";
 import { decodeSegment, segmentOf, wordsIn } from "../../src/hub/segment.ts";
 import { type MessageInput, openStore, type RecallOptions, type Store } from "../../src/index.ts";
-import { runs, seenIn } from "../support/effort.ts";
+import { runs, TESTS_ALL } from "../support/effort.ts";
 import { MemoryIndex } from "../support/hub-index.ts";
 import { inFolderAsync } from "../support/temporary-store.ts";
 
@@ -136,11 +136,12 @@ describe("the word index of a hub", () => {
           });
         },
       ),
-      { numRuns: runs(25) },
+      { numRuns: Math.max(8, runs(25)) },
     );
-    expect(hitsMax).toBeGreaterThan(seenIn(20));
-    expect(correctedCount).toBeGreaterThan(seenIn(0));
-    expect(removedCount).toBeGreaterThan(seenIn(5));
+    if (!TESTS_ALL) return; // a few runs need not meet each
+    expect(hitsMax).toBeGreaterThan(20);
+    expect(correctedCount).toBeGreaterThan(0);
+    expect(removedCount).toBeGreaterThan(5);
   });
 
   test("refuses bytes that it did not write", () => {
@@ -176,8 +177,8 @@ describe("the word index of a hub", () => {
       ),
       { numRuns: runs(3_000) },
     );
-    expect(refused).toBeGreaterThan(seenIn(500));
-    expect(read).toBeGreaterThan(seenIn(50));
+    expect(refused).toBeGreaterThan(runs(500));
+    expect(read).toBeGreaterThan(runs(50));
   });
 });
 

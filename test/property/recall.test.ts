@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Message, type MessageInput, openStore, type RecallOptions, StoreError } from "../../src/index.ts";
 import { searchStem, searchWords } from "../../src/models/search-words.ts";
-import { runs, seenIn } from "../support/effort.ts";
+import { runs } from "../support/effort.ts";
 import { nastyMessage, nastyText } from "../support/message-arbitraries.ts";
 import { inFolderAsync } from "../support/temporary-store.ts";
 
@@ -115,10 +115,10 @@ test("hits are what a walk over all messages finds, before and after indexing", 
     ),
     { numRuns: runs(40) },
   );
-  expect(seen.hits).toBeGreaterThan(seenIn(250));
-  expect(seen.copies).toBeGreaterThan(seenIn(20));
-  expect(seen.beside).toBeGreaterThan(seenIn(20));
-  expect(seen.narrowed).toBeGreaterThan(seenIn(4));
+  expect(seen.hits).toBeGreaterThan(runs(250));
+  expect(seen.copies).toBeGreaterThan(runs(20));
+  expect(seen.beside).toBeGreaterThan(runs(20));
+  expect(seen.narrowed).toBeGreaterThan(runs(4));
 });
 
 const operators = fc.constantFrom(
@@ -161,7 +161,7 @@ const query = fc.oneof(
  */
 test("any text is answered or refused as empty, and no byte of the files changes", async () => {
   const seen = { answered: 0, found: 0, refused: 0, long: 0 };
-  const stored = fc.sample(nastyMessage, { numRuns: 60, seed: 7 });
+  const stored = fc.sample(nastyMessage, { numRuns: runs(60), seed: 7 });
   await inFolderAsync(async (folder) => {
     const path = join(folder, "agent.db");
     const writer = openStore(path);
@@ -198,8 +198,8 @@ test("any text is answered or refused as empty, and no byte of the files changes
     reader.close();
     other.close();
   });
-  expect(seen.answered).toBeGreaterThan(seenIn(60));
-  expect(seen.found).toBeGreaterThan(seenIn(20));
-  expect(seen.refused).toBeGreaterThan(seenIn(0));
-  expect(seen.long).toBeGreaterThan(seenIn(10));
+  expect(seen.answered).toBeGreaterThan(runs(60));
+  expect(seen.found).toBeGreaterThan(runs(20));
+  expect(seen.refused).toBeGreaterThan(0);
+  expect(seen.long).toBeGreaterThan(runs(10));
 });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Embedder, openStore, type Store } from "../../src/index.ts";
 import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
-import { runs, seenIn } from "../support/effort.ts";
+import { runs } from "../support/effort.ts";
 import { letterEmbedder } from "../support/other-embedders.ts";
 import { calls, results, user } from "../support/said.ts";
 import { inFolderAsync } from "../support/temporary-store.ts";
@@ -145,8 +145,8 @@ test("a store embedded again is as if it had always been so", async () => {
     }),
     { numRuns: runs(60) },
   );
-  expect(seen.atRest).toBeGreaterThan(seenIn(10));
-  expect(seen.settles).toBeGreaterThan(seenIn(60));
-  expect(seen.unites).toBeGreaterThan(seenIn(60));
-  expect(seen.subjects).toBeGreaterThan(seenIn(20));
+  expect(seen.atRest).toBeGreaterThan(runs(10));
+  expect(seen.settles).toBeGreaterThan(runs(60));
+  expect(seen.unites).toBeGreaterThan(runs(60));
+  expect(seen.subjects).toBeGreaterThan(runs(20));
 }, 120_000);

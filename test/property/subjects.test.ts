@@ -11,7 +11,7 @@ import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
 import { TITLES } from "../../src/models/title.ts";
 import { openDatabase } from "../../src/store/open.ts";
 import { makeRepositories } from "../../src/store/repositories.ts";
-import { runs, seenIn } from "../support/effort.ts";
+import { runs, TESTS_ALL } from "../support/effort.ts";
 import { inDatabase } from "../support/rows.ts";
 import { inFolderAsync } from "../support/temporary-store.ts";
 
@@ -233,12 +233,13 @@ test("subjects are what is left, placed in order", async () => {
     ),
     { numRuns: runs(30) },
   );
-  expect(seen.subjects).toBeGreaterThan(seenIn(100));
-  expect(seen.dissolved).toBeGreaterThan(seenIn(30));
-  expect(seen.forgotten).toBeGreaterThan(seenIn(50));
-  expect(seen.spanning).toBeGreaterThan(seenIn(30));
-  expect(seen.handles).toBeGreaterThan(seenIn(20));
-  expect(seen.interrupted).toBeGreaterThan(seenIn(10));
+  if (!TESTS_ALL) return; // a few runs need not meet each
+  expect(seen.subjects).toBeGreaterThan(100);
+  expect(seen.dissolved).toBeGreaterThan(30);
+  expect(seen.forgotten).toBeGreaterThan(50);
+  expect(seen.spanning).toBeGreaterThan(30);
+  expect(seen.handles).toBeGreaterThan(20);
+  expect(seen.interrupted).toBeGreaterThan(10);
 }, 120_000);
 
 /**
@@ -267,6 +268,7 @@ test("subjects do not know what was forgotten", async () => {
     ),
     { numRuns: runs(30) },
   );
-  expect(compared.subjects).toBeGreaterThan(seenIn(20));
-  expect(compared.forgotten).toBeGreaterThan(seenIn(30));
+  if (!TESTS_ALL) return; // a few runs need not meet each
+  expect(compared.subjects).toBeGreaterThan(20);
+  expect(compared.forgotten).toBeGreaterThan(30);
 }, 120_000);

@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isStopWord } from "../../../src/models/stop-words.ts";
 import { forEachWord, words } from "../../../src/models/words.ts";
-import { runs, seenIn } from "../../support/effort.ts";
-import { expectLinearTime } from "../../support/processor-time.ts";
+import { runs } from "../../support/effort.ts";
 
 describe("words", () => {
   test.each([
@@ -41,17 +40,6 @@ describe("words", () => {
     expect(words(`before ${"x".repeat(41)} ${"Q".repeat(10_000)} after`)).toEqual([]);
     expect(words(`lock ${"x".repeat(41)} key`)).toEqual(["lock", "key"]);
     expect(words(`data:${"aGVsbG8gd29ybGQ".repeat(3)} end`)).toEqual(["data", "end"]);
-  });
-
-  test.each([
-    ["separators", "a."],
-    ["humps", "aB"],
-    ["dots after a word", "."],
-    ["capitals", "A"],
-    ["scripts in turn", "aB/漢"],
-    ["combining marks", "\u0301"],
-  ])("takes linear time over a long text of %s", async (_, unit) => {
-    await expectLinearTime(24_000, (size) => `a${unit.repeat(size)}`, words);
   });
 });
 
@@ -107,7 +95,7 @@ test("finds in ASCII, alone or among other letters, what the rules find", () => 
     }),
     { numRuns: runs(3_000) },
   );
-  expect(wordCount).toBeGreaterThan(seenIn(10_000));
+  expect(wordCount).toBeGreaterThan(runs(10_000));
 });
 
 describe("isStopWord", () => {

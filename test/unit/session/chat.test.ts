@@ -5,10 +5,9 @@ import type { Message, Session } from "../../../src/index.ts";
 import { TOOL_ROUNDS_MAX } from "../../../src/session/chat.ts";
 import { expectAtOnce } from "../../support/at-once.ts";
 import { breachesOf, chatAt, eventsOf, linesOf, replyOf } from "../../support/chat.ts";
-import { GENERATION_FAULTS, TEST_KEY, TEST_TIMEOUT_MS } from "../../support/gemini-faults.ts";
 import { geminiServer, type Reply } from "../../support/gemini-server.ts";
 import { calling, ending, piece, streamed, words } from "../../support/gemini-stream.ts";
-import { talk } from "../../support/said.ts";
+import { assistant, calls, results, talk, user } from "../../support/said.ts";
 import { away, hang, scriptedEmbedder } from "../../support/scripted-embedder.ts";
 import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
@@ -17,11 +16,16 @@ const never = new AbortController().signal;
 
 const newest = (session: Session): Message => session.newest()!;
 
-test("a turn is stored as it was said, with the model and what it cost", async () => {
-  const server = await geminiServer(streamed("The key ", "had expired."));
+/** A chat over a new session, with a service that replies so. */
+async function conversation(...replies: Reply[]) {
+  const server = await geminiServer(...replies);
   const store = temporaryStore();
   const session = store.session("s");
-  const chat = chatAt(server, store, session);
+  return { server, store, session, chat: chatAt(server, store, session) };
+}
+
+test("a turn is stored as it was said, with the model and what it cost", async () => {
+  const { store, session, chat } = await conversation(streamed("The key ", "had expired."));
   expect(chat.isWaiting).toBe(false);
   expect(await eventsOf(chat.say("Why did the deploy fail?", never))).toEqual([
     { kind: "text", text: "The key " },
@@ -38,12 +42,8 @@ test("a turn is stored as it was said, with the model and what it cost", async (
 });
 
 test("a session of thousands of messages is sent within its budget, with evidence for the question", async () => {
-  const server = await geminiServer(streamed("Oslo."));
-  const store = temporaryStore();
-  const session = store.session("s");
-  session.append({ role: "user", content: "Hello." });
-  session.append({ role: "assistant", content: "Hello." });
-  session.append({ role: "user", content: "The deploy region is Oslo." });
+  const { server, store, session } = await conversation(streamed("Oslo."));
+  session.appendAll([user("Hello."), assistant("Hello."), user("The deploy region is Oslo.")]);
   for (let batch = 0; batch < 20; batch++) session.appendAll(talk(100));
   const chat = chatAt(server, store, session, { tokensMax: 2_000 });
   await replyOf(chat.say("Which deploy region did we pick?", never));
@@ -65,11 +65,7 @@ describe("with an embedder that is elsewhere", () => {
       answer({ ...request, texts: request.texts.map((text) => (text.startsWith("Whither") ? place : text)) });
     const store = openedStore(temporaryPath(), { embedder });
     const session = store.session("s");
-    session.appendAll([
-      { role: "user", content: "Hello." },
-      { role: "assistant", content: "Hello." },
-    ]);
-    session.append({ role: "user", content: place });
+    session.appendAll([user("Hello."), assistant("Hello."), user(place)]);
     for (let batch = 0; batch < 4; batch++) {
       session.appendAll(talk(50));
       await store.embedPending();
@@ -126,7 +122,7 @@ describe("tools", () => {
   });
 
   test("calls side by side are all answered, and the turn goes on in another process", async () => {
-    const calls = {
+    const calling = {
       pieces: [
         words("I look. "),
         piece({ functionCall: { id: "f1", name: "recall", args: { query: "lamp" } }, thoughtSignature: "c2ln" }),
@@ -134,7 +130,7 @@ describe("tools", () => {
         ending("STOP"),
       ],
     };
-    const server = await geminiServer(calls, { status: 503, body: {} }, streamed("Found."));
+    const server = await geminiServer(calling, { status: 503, body: {} }, streamed("Found."));
     const path = temporaryPath();
     const first = openedStore(path);
     first.session("old").append({ role: "user", content: "The lamp is green." });
@@ -162,10 +158,7 @@ describe("tools", () => {
   });
 
   test("a model that calls without end is stopped, and no call stands without its result", async () => {
-    const server = await geminiServer(calling("recall", { query: "lamp" }));
-    const store = temporaryStore();
-    const session = store.session("s");
-    const chat = chatAt(server, store, session);
+    const { server, session, chat } = await conversation(calling("recall", { query: "lamp" }));
     await expect(replyOf(chat.say("lamp?", never))).rejects.toMatchObject({
       code: "MODEL_ANSWER_INVALID",
       details: { reason: "it calls tools although it has had 8 rounds of them" },
@@ -177,16 +170,6 @@ describe("tools", () => {
     server.script(streamed("There is no lamp."));
     expect(await replyOf(chat.answer(never))).toBe("There is no lamp.");
     expect(breachesOf(server.requests.at(-1)!.body)).toEqual([]);
-  });
-
-  test("recall stays in the project of the session", async () => {
-    const server = await geminiServer(calling("recall", { query: "lamp" }), streamed("Red."));
-    const store = temporaryStore();
-    store.session("web", { project: "web" }).append({ role: "user", content: "The lamp is green." });
-    store.session("api", { project: "api" }).append({ role: "user", content: "The lamp is red." });
-    await replyOf(chatAt(server, store, store.session("s", { project: "api" })).say("Which color?", never));
-    expect(server.requests[1]!.text).toContain("The lamp is red.");
-    expect(server.requests[1]!.text).not.toContain("green");
   });
 
   test("results leave room in a small context, however many calls there are", async () => {
@@ -207,8 +190,6 @@ describe("tools", () => {
 /** What breaks off a reply of which `half` has arrived, and what the message says of it. */
 const BROKEN: Record<string, { reply: Reply; interrupted: string }> = {
   "a reset": { reply: { pieces: [words("half"), "reset"] }, interrupted: "MODEL_UNAVAILABLE" },
-  "a hang": { reply: { pieces: [words("half"), "hang"] }, interrupted: "MODEL_UNAVAILABLE" },
-  "no JSON": { reply: { pieces: [words("half"), { raw: "data: {]\n\n" }] }, interrupted: "MODEL_ANSWER_INVALID" },
   "a block": { reply: { pieces: [words("half"), ending("SAFETY")] }, interrupted: "MODEL_REFUSED" },
   MAX_TOKENS: { reply: { pieces: [words("half"), ending("MAX_TOKENS")] }, interrupted: "MODEL_ANSWER_INVALID" },
   "a reset after a call": {
@@ -220,12 +201,8 @@ const BROKEN: Record<string, { reply: Reply; interrupted: string }> = {
 test.each(Object.entries(BROKEN))(
   "%s in mid-reply: what arrived is stored and marked, and the next turn heals",
   async (_, { reply, interrupted }) => {
-    const server = await geminiServer(reply, streamed("Whole."));
-    const store = temporaryStore();
-    const session = store.session("s");
-    const chat = chatAt(server, store, session);
-    const hasty = chatAt(server, store, session, { timeoutMs: TEST_TIMEOUT_MS });
-    await expect(replyOf(hasty.say("Go.", never))).rejects.toMatchObject({ code: interrupted });
+    const { server, store, session, chat } = await conversation(reply, streamed("Whole."));
+    await expect(replyOf(chat.say("Go.", never))).rejects.toMatchObject({ code: interrupted });
     expect(linesOf(session.messages())).toEqual(["user: Go.", "assistant: half"]);
     expect(newest(session).metadata).toMatchObject({ interrupted });
     expect(chat.isWaiting).toBe(false);
@@ -235,33 +212,9 @@ test.each(Object.entries(BROKEN))(
   },
 );
 
-test.each(Object.entries(GENERATION_FAULTS))(
-  "%s: typed error, nothing torn, no key, and the next turn heals",
-  async (_, { reply, code }) => {
-    const server = await geminiServer(reply, streamed("Healed."));
-    const path = temporaryPath();
-    const store = openedStore(path);
-    const session = store.session("s");
-    const chat = chatAt(server, store, session);
-    const hasty = chatAt(server, store, session, { timeoutMs: TEST_TIMEOUT_MS });
-    const failure = await replyOf(hasty.say("Go.", never)).catch((error: unknown) => error);
-    expect(failure).toMatchObject({ code, hint: expect.stringMatching(/\S/) });
-    expect(session.messages().filter(({ parts }) => parts.some(({ type }) => type === "tool_call"))).toEqual([]);
-    expect(newest(session).role === "user" || newest(session).metadata?.interrupted === code).toBe(true);
-    const healed = chat.isWaiting ? chat.answer(never) : chat.say("Again.", never);
-    expect(await replyOf(healed)).toBe("Healed.");
-    expect(breachesOf(server.requests.at(-1)!.body)).toEqual([]);
-    expect(store.verify()).toMatchObject({ ok: true, problemCount: 0 });
-    expect(JSON.stringify([...store.export()])).not.toContain(TEST_KEY);
-  },
-);
-
 describe("an abort", () => {
   test("in mid-reply keeps what arrived and gives its own reason, at once", async () => {
-    const server = await geminiServer({ pieces: [words("half"), "hang"] }, streamed("Whole."));
-    const store = temporaryStore();
-    const session = store.session("s");
-    const chat = chatAt(server, store, session);
+    const { session, chat } = await conversation({ pieces: [words("half"), "hang"] }, streamed("Whole."));
     const controller = new AbortController();
     const aborted = once(controller.signal, "abort");
     const reading = (async () => {
@@ -278,10 +231,7 @@ describe("an abort", () => {
   });
 
   test("before anything arrived leaves the question, which the next turn answers", async () => {
-    const server = await geminiServer("hang", streamed("Here."));
-    const store = temporaryStore();
-    const session = store.session("s");
-    const chat = chatAt(server, store, session);
+    const { server, session, chat } = await conversation("hang", streamed("Here."));
     const controller = new AbortController();
     const reading = replyOf(chat.say("Go.", controller.signal));
     await server.arrived(1);
@@ -319,36 +269,21 @@ describe("an abort", () => {
   });
 
   test("a reader that walks away keeps what arrived, too", async () => {
-    const server = await geminiServer({ pieces: [words("half"), "hang"] });
-    const store = temporaryStore();
-    const session = store.session("s");
-    for await (const _ of chatAt(server, store, session).say("Go.", never)) break;
+    const { session, chat } = await conversation({ pieces: [words("half"), "hang"] });
+    for await (const _ of chat.say("Go.", never)) break;
     expect(newest(session)).toMatchObject({ text: "half", metadata: { interrupted: "aborted" } });
   });
 
   test("a reader that walks away at a call leaves it with its result", async () => {
-    const server = await geminiServer(calling("recall", { query: "lamp" }));
-    const store = temporaryStore();
-    const session = store.session("s");
-    for await (const { kind } of chatAt(server, store, session).say("Go.", never)) if (kind === "call") break;
+    const { session, chat } = await conversation(calling("recall", { query: "lamp" }));
+    for await (const { kind } of chat.say("Go.", never)) if (kind === "call") break;
     expect(linesOf(session.messages())).toEqual(["user: Go.", "assistant: call recall", "tool: result"]);
   });
 });
 
 test("a call that another program left open is sent as interrupted", async () => {
-  const server = await geminiServer(streamed("I see."));
-  const store = temporaryStore();
-  const session = store.session("s");
-  session.append({ role: "user", content: "Read both." });
-  const call = (toolCallId: string) => ({
-    type: "tool_call" as const,
-    toolCallId,
-    name: "read_file",
-    args: { path: toolCallId },
-  });
-  session.append({ role: "assistant", parts: [call("a"), call("b")] });
-  session.append({ role: "tool", parts: [{ type: "tool_result", toolCallId: "a", content: "text" }] });
-  const chat = chatAt(server, store, session);
+  const { server, session, chat } = await conversation(streamed("I see."));
+  session.appendAll([user("Read both."), calls(["a", "b"]), results(["a"], "text")]);
   expect(chat.isWaiting).toBe(true);
   expect(await replyOf(chat.answer(never))).toBe("I see.");
   const { body, text } = server.requests[0]!;
@@ -357,15 +292,9 @@ test("a call that another program left open is sent as interrupted", async () =>
 });
 
 test("where nothing waits for an answer, nothing is sent", async () => {
-  const server = await geminiServer(streamed("Yes."));
-  const store = temporaryStore();
-  const session = store.session("s");
-  const chat = chatAt(server, store, session);
+  const { server, session, chat } = await conversation(streamed("Yes."));
   expect(await eventsOf(chat.answer(never))).toEqual([]);
-  session.appendAll([
-    { role: "user", content: "Hello." },
-    { role: "assistant", content: "Hello." },
-  ]);
+  session.appendAll([user("Hello."), assistant("Hello.")]);
   expect(await eventsOf(chat.answer(never))).toEqual([]);
   expect(server.requests).toHaveLength(0);
 });
@@ -379,9 +308,7 @@ test("a message without words, and a session of another strategy, are rendered w
 });
 
 test("a message that no context has room for is kept, said so, and the next one is answered", async () => {
-  const server = await geminiServer(streamed("Yes."));
-  const store = temporaryStore();
-  const session = store.session("s");
+  const { server, store, session } = await conversation(streamed("Yes."));
   const chat = chatAt(server, store, session, { tokensMax: 300 });
   await expect(replyOf(chat.say("word ".repeat(5_000), never))).rejects.toMatchObject({ code: "BUDGET_TOO_SMALL" });
   expect(server.requests).toHaveLength(0);
@@ -424,15 +351,13 @@ test("two chats over one session, in two processes at once, tear nothing", async
 });
 
 test("a budget that the model's window has no room for is refused, and one that is not given stays within it", async () => {
-  const server = await geminiServer();
-  const store = temporaryStore();
-  const session = store.session("s");
+  const { server, store, session, chat } = await conversation();
   const small = { contextWindow: 12_000, outputTokensMax: 4_000 };
   expect(() => chatAt(server, store, session, { ...small, tokensMax: 8_000 })).toThrow(
     expect.objectContaining({ code: "OPTION_INVALID" }),
   );
   expect(chatAt(server, store, session, small).tokensMax).toBeLessThan(8_000);
-  expect(chatAt(server, store, session).tokensMax).toBe(16_000);
+  expect(chat.tokensMax).toBe(16_000);
 });
 
 test("summaries are made beside the conversation, and stopped with it", async () => {

@@ -21,15 +21,6 @@ test("entries come back as they were written, in order, from another process too
   );
 });
 
-test("an own key named __proto__ stays a key, and sets no prototype", () => {
-  const value = JSON.parse('{"__proto__": {"admin": true}, "constructor": 1}');
-  const { entries } = temporaryStore().session("s");
-  entries.append([{ value }]);
-  const [read] = entries.list().map((entry) => entry.value as Record<string, unknown>);
-  expect(Object.keys(read!)).toEqual(["__proto__", "constructor"]);
-  expect(read!.admin).toBeUndefined();
-});
-
 test("an entry says which message comes next", () => {
   const session = temporaryStore().session("s");
   session.entries.append([{ value: "before all" }]);

@@ -105,23 +105,6 @@ test("a call that has lost its result is open again, and takes another result in
   expect(store.verify()).toMatchObject({ ok: true });
 });
 
-test("handles from before expand to what they held, even where a step was divided", () => {
-  const store = temporaryStore();
-  const session = store.session("s", SMALL);
-  session.appendAll([user("read both"), calls(["a", "b"]), results(["a"], "one"), results(["b"], "two")]);
-  session.appendAll(talk(60));
-  const handles = [...session.roots(), ...session.roots({ level: "cluster" })].map(({ root }) => root);
-  const membersOf = (handle: string) => store.expand(handle, { limit: 1_000 }).members.map(({ id }) => id);
-  const before = handles.map(membersOf);
-  session.rewind({ toSeq: 30 });
-  session.appendAll(talk(40, 3));
-  session.rewind({ toSeq: 2 });
-  session.append(results(["b"], "three"));
-  session.appendAll(talk(40, 4));
-  expect(handles.map(membersOf)).toEqual(before);
-  expect(store.verify()).toMatchObject({ ok: true });
-});
-
 test("forgetting adds no messages of a theme to handles of its clusters from before a rewind", () => {
   const store = temporaryStore();
   const session = store.session("s", SMALL);
@@ -279,20 +262,6 @@ test("results stay with the call that began a cluster when its theme is no longe
       "SELECT 1 FROM undone_unions u JOIN messages m ON m.step_id = u.node AND m.id <> u.node WHERE u.kind = 'unite'",
     ),
   ).not.toEqual([]);
-});
-
-test("another open store sees it, and appends to the path", () => {
-  const path = temporaryPath();
-  const [one, two] = [openedStore(path), openedStore(path)];
-  const session = one.session("s", SMALL);
-  session.appendAll(talk(40));
-  const same = two.resume("s");
-  same.render();
-  session.rewind({ toSeq: 10 });
-  session.appendAll(talk(29, 3)); // as many messages as before
-  expect(same.render()).toEqual(session.render());
-  expect(same.append(user("next"))).toMatchObject({ seq: 40 });
-  expect(session.newest()).toMatchObject({ seq: 40, text: "next" });
 });
 
 test("`sync` appends what another process has superseded, if the host says it again", () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Session, Store } from "../../../src/index.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
 import { allRows } from "../../support/rows.ts";
-import { assistant, calls, results, talk, user } from "../../support/said.ts";
+import { talk, user } from "../../support/said.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
 describe("session", () => {
@@ -87,19 +87,6 @@ describe("importedSession", () => {
   });
 });
 
-describe("sessions", () => {
-  test("lists the most recently used first, and those of a project", () => {
-    const store = temporaryStore();
-    const [a, b] = [store.session("a", { project: "web" }), store.session("b")];
-    store.session("c", { project: "web" });
-    b.append(user("hello"));
-    a.append(user("hello"));
-    expect(store.sessions().map(({ id }) => id)).toEqual(["a", "b", "c"]);
-    expect(store.sessions({ project: "web" }).map(({ id }) => id)).toEqual(["a", "c"]);
-    expect(store.sessions({ project: "none" })).toEqual([]);
-  });
-});
-
 describe("messages", () => {
   test("gives a range of places, both ends included", () => {
     const session = temporaryStore().session("s");
@@ -115,46 +102,6 @@ describe("messages", () => {
     expect(seqs({ seqFrom: 4, seqTo: 3 })).toEqual([]);
     expect(() => session.messages({ limit: 10_001 })).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
     expect(() => session.messages({ seqFrom: -1 })).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
-  });
-});
-
-describe("render", () => {
-  test("is the caller's own: changing it changes nothing that is rendered next", () => {
-    const session = temporaryStore().session("s");
-    session.appendAll([user("go", { metadata: { tags: ["a"] } }), calls(["c"]), results(["c"])]);
-    const before = JSON.stringify(session.render());
-    const context = session.render();
-    const [first, second] = context.messages;
-    (first!.metadata!.tags as string[]).push("b");
-    Object.assign((second!.parts[0] as { args: object }).args, { path: "other.ts" });
-    second!.parts.pop();
-    context.messages.pop();
-    context.sources.pop();
-    expect(JSON.stringify(session.render())).toBe(before);
-    session.append(assistant("done"));
-    expect(JSON.stringify(session.render()).startsWith(before.slice(0, before.indexOf("]}],")))).toBe(true);
-  });
-
-  test("is empty for an empty session", () => {
-    expect(temporaryStore().session("s").render()).toEqual({
-      messages: [],
-      composed: [],
-      tokenCount: 0,
-      stablePrefixTokens: 0,
-      sources: [],
-      omitted: [],
-      recalled: [],
-      continuity: [],
-    });
-  });
-
-  test("refuses a budget that is no whole number, or too small", () => {
-    const session = temporaryStore().session("s");
-    session.append(user("word ".repeat(100)));
-    for (const tokensMax of [0, -1, 1.5, Number.NaN]) {
-      expect(() => session.render({ tokensMax })).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
-    }
-    expect(() => session.render({ tokensMax: 1 })).toThrow(expect.objectContaining({ code: "BUDGET_TOO_SMALL" }));
   });
 });
 

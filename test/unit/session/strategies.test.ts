@@ -110,16 +110,6 @@ describe("flat", () => {
     expect(shape(session, { tokensMax: 1_500 })).toEqual(["span:1@7", 7, 8, 9, 10]);
   });
 
-  test("names what has no room while there is no summary", () => {
-    const { store, session } = opened({ strategy: "flat" });
-    session.appendAll(hundreds(20));
-    const context = session.render();
-    expect(context.tokenCount).toBeLessThanOrEqual(1_000);
-    expect(context.omitted).toMatchObject([{ kind: "range", seqFirst: 0 }]);
-    expect(shape(session).at(-1)).toBe(19);
-    expect(unaccountedCount(store, session, context)).toBe(0);
-  });
-
   test("reads no whole history to show its end", () => {
     const { store, session } = opened({ strategy: "flat" });
     session.appendAll(hundreds(1_200).map((message) => ({ ...message, content: "ok" })));
@@ -439,17 +429,6 @@ describe("a summary of a stretch", () => {
     store.forget("s", { messageIds: [2] });
     summarizer.release();
     expect(await resolving).toMatchObject({ resolved: 0, stale: 1 });
-    expect(rows(store, "id")).toEqual([]);
-  });
-
-  test("leaves nothing behind when it is aborted", async () => {
-    const { store, session, summarizer } = opened({ strategy: "flat" }, "hang");
-    session.appendAll(hundreds(8));
-    const controller = new AbortController();
-    const resolving = session.resolveDirty({ signal: controller.signal });
-    await summarizer.waiting();
-    controller.abort(new Error("enough"));
-    await expect(resolving).rejects.toThrow("enough");
     expect(rows(store, "id")).toEqual([]);
   });
 

@@ -1,29 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { Session } from "../../../src/index.ts";
 import { derivedRows } from "../../support/rows.ts";
-import { assistant, calls, results, talk, user } from "../../support/said.ts";
+import { calls, results, talk, user } from "../../support/said.ts";
 import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
 
 const SMALL = { hotSize: 4, overlap: 2, evictBatch: 3, maxThemes: 3 };
 
 describe("two stores on one file", () => {
-  test("append in turn to one session: nobody loses, and both show the same", async () => {
-    const path = temporaryPath();
-    const stores = [openedStore(path), openedStore(path)];
-    const sessions = stores.map((store) => store.session("s", SMALL));
-    for (const [index, message] of talk(60).entries()) {
-      const [writer, reader] = index % 3 === 0 ? [sessions[0]!, sessions[1]!] : [sessions[1]!, sessions[0]!];
-      expect(writer.append(message).seq).toBe(index);
-      if (index % 7 === 0) expect(reader.render({ tokensMax: 1_000 })).toEqual(writer.render({ tokensMax: 1_000 }));
-      if (index % 20 === 19) await reader.resolveDirty();
-    }
-    for (const session of sessions) {
-      expect(session.messages().map(({ seq }) => seq)).toEqual(Array.from({ length: 60 }, (_, seq) => seq));
-    }
-    expect(JSON.stringify(sessions[0]!.render())).toBe(JSON.stringify(sessions[1]!.render()));
-    expect(stores[0]!.verify()).toMatchObject({ ok: true, messageCount: 60 });
-  });
-
   test("write the same forest as one store alone", () => {
     const [shared, single] = [temporaryPath(), temporaryPath()];
     const sessions = [openedStore(shared), openedStore(shared)].map((store) => store.session("s", SMALL));
@@ -53,16 +36,6 @@ describe("two stores on one file", () => {
     other.append(results(["b"]));
     one.append(results(["a"]));
     expect(other.messages().map(({ stepId }) => stepId)).toEqual([1, 2, 2, 2]);
-  });
-
-  test("go by the settings that either has given", () => {
-    const path = temporaryPath();
-    const [one, other] = [openedStore(path), openedStore(path)];
-    const session = one.session("s", SMALL);
-    session.appendAll(talk(5));
-    other.session("s", { hotSize: 2 });
-    session.append(user("the sixth makes a batch of three beyond two"));
-    expect(other.query("SELECT count(*) AS n FROM message_zones WHERE is_cold = 1")).toEqual([{ n: 4 }]);
   });
 
   test("a context is of one moment, although the other goes back while it is made", () => {
@@ -103,17 +76,6 @@ describe("two stores on one file", () => {
     }
     expect(session.append(user("and on"))).toMatchObject({ seq: 40 });
     expect(openedStore(path).verify()).toMatchObject({ ok: true, messageCount: 41 });
-  });
-
-  test("leave each other's sessions alone", () => {
-    const path = temporaryPath();
-    const [one, other] = [openedStore(path).session("a"), openedStore(path).session("b")];
-    for (let index = 0; index < 5; index++) {
-      one.append(user("hello"));
-      other.append(assistant("hi"));
-    }
-    expect(one.messages().map(({ id }) => id)).toEqual([1, 3, 5, 7, 9]);
-    expect(other.messages().map(({ id }) => id)).toEqual([2, 4, 6, 8, 10]);
   });
 
   test("make the same session at the same moment and both have it", () => {

@@ -1,10 +1,24 @@
-import { existsSync, statSync, truncateSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
 import { coordinateEmbedder } from "../../../scripts/bench/index-fuzz/store.ts";
-import type { Session, Store } from "../../../src/index.ts";
+import { type Finding, openStore, type Session, type Store } from "../../../src/index.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { user } from "../../support/said.ts";
-import { openedStore, temporaryStore } from "../../support/temporary-store.ts";
+import { openedStore, temporaryFolder, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
 const OPTIONS = { embedder: coordinateEmbedder(2) };
 /** Nothing is worth a summary, and every message is a settled cluster soon. */
@@ -20,18 +34,31 @@ function say(session: Session, count: number): void {
   session.compact();
 }
 
+let grown: string;
+
 /** A store with 1,100 settled clusters of one session, one of them about (1, 0), and a few of another. */
-function filled(): { store: Store; session: Session; parts: string[] } {
-  const store = temporaryStore(OPTIONS);
-  const session = store.session("s", SETTINGS);
-  say(session, 1_102);
+beforeAll(() => {
+  const folder = mkdtempSync(join(tmpdir(), "coppice-test-"));
+  grown = join(folder, "agent.db");
+  const store = openStore(grown, OPTIONS);
+  say(store.session("s", SETTINGS), 1_102);
   say(store.session("other", SETTINGS), 12);
-  return { store, session, parts: [`${store.path}-coppice-ann.hnsw`, `${store.path}-coppice-ann.json`] };
+  store.close();
+  return () => rmSync(folder, { recursive: true });
+});
+
+/** Such a store, and the two files of its index. */
+function filled(path = temporaryPath()): { store: Store; session: Session; parts: string[] } {
+  copyFileSync(grown, path);
+  const store = openedStore(path, OPTIONS);
+  return { store, session: store.resume("s"), parts: [`${path}-coppice-ann.hnsw`, `${path}-coppice-ann.json`] };
 }
 
-function indexFinding(store: Store) {
-  return store.doctor().find(({ check }) => check === "index")!;
+function about(check: Finding["check"], store: Store): Finding {
+  return store.doctor().find((finding) => finding.check === check)!;
 }
+
+const indexFinding = (store: Store): Finding => about("index", store);
 
 describe("after its summaries, resolveDirty", () => {
   test("writes the index, from which another process answers as the store does", async () => {
@@ -153,5 +180,55 @@ describe("upkeep", () => {
     const second = store.upkeep().then(() => order.push("second"));
     await Promise.all([second, first]);
     expect(order).toEqual(["first", "second"]);
+  });
+});
+
+test("a store keeps its messages, whatever one beside it writes and forgets", async () => {
+  const folder = temporaryFolder();
+  const path = join(folder, "mary-ann");
+  const other = openedStore(path, OPTIONS);
+  other.session("o").append(user("my only copy"));
+  other.close();
+  const before = readFileSync(path);
+  const { store: mary, session } = filled(join(folder, "mary"));
+  await session.resolveDirty();
+  expect(mary.forget("s").erased).toBe(true);
+  mary.erase();
+  expect(readFileSync(path).equals(before)).toBe(true);
+  expect(openedStore(path, OPTIONS).stats().messageCount).toBe(1);
+});
+
+test("a store that is opened by a link has its index where it is itself, so that forgetting by another path leaves nothing", async () => {
+  const folder = temporaryFolder();
+  for (const name of ["real", "link"]) mkdirSync(join(folder, name));
+  const path = join(folder, "real", "b.db");
+  const { store, parts } = filled(path);
+  store.close();
+  symlinkSync(path, join(folder, "link", "b.db"));
+  const linked = openedStore(join(folder, "link", "b.db"), OPTIONS);
+  await linked.resume("s").resolveDirty();
+  expect(readdirSync(join(folder, "link"))).toEqual(["b.db"]);
+  expect(existsSync(parts[0]!)).toBe(true);
+  chmodSync(parts[0]!, 0o644);
+  expect(about("permissions", linked).text).toContain(`${parts[0]} may be used by others`);
+  linked.close();
+  expect(openedStore(path, OPTIONS).forget("s").erased).toBe(true);
+  expect(readdirSync(dirname(path)).filter((file) => file.includes("ann"))).toEqual([]);
+});
+
+test("with a damaged centroid other sessions go on, and the doctor says that, and all else", async () => {
+  const { store } = filled();
+  inDatabase(store.path, (database) =>
+    database.exec("UPDATE clusters SET centroid_sum = 'no vector', checksum = -1 WHERE root_id = 5"),
+  );
+  const other = store.session("new");
+  other.append(user("1 0"));
+  await expect(other.resolveDirty()).resolves.toBeDefined();
+  expect(about("integrity", store)).toMatchObject({ level: "ok" });
+  expect(about("full-text", store)).toBeDefined();
+  expect(indexFinding(store)).toMatchObject({
+    level: "problem",
+    text: expect.stringContaining("the centroid of cluster 5 is not a row of 2 4-byte numbers"),
+    fix: expect.stringContaining("verify --rebuild"),
   });
 });

@@ -29,6 +29,16 @@ class Place {
   }
 }
 
+/** A store of which a summary is under way, and the place where it is. */
+async function underWay(script: Behavior[], options?: Parameters<Session["resolveDirty"]>[0]) {
+  const place = new Place();
+  const mary = place.open(...script);
+  mary.session.appendAll(talk(40, 100));
+  const resolving = mary.session.resolveDirty(options);
+  await mary.summarizer.waiting();
+  return { place, mary, resolving };
+}
+
 const rowsOf = (store: Store): unknown[] =>
   store
     .query("SELECT status, stands_in FROM summaries ORDER BY id")
@@ -40,11 +50,7 @@ afterEach(() => {
 
 describe("while one store is at a summary, another", () => {
   test("leaves it alone", async () => {
-    const place = new Place();
-    const mary = place.open("slow");
-    mary.session.appendAll(talk(40, 100));
-    const resolving = mary.session.resolveDirty();
-    await mary.summarizer.waiting();
+    const { place, mary, resolving } = await underWay(["slow"]);
     expect(rowsOf(mary.store)).toEqual(["claimed"]);
 
     const john = place.open("good");
@@ -78,11 +84,7 @@ describe("while one store is at a summary, another", () => {
   });
 
   test("takes it over if the claim has not been renewed for long; what comes then is not kept, but what it cost", async () => {
-    const place = new Place();
-    const mary = place.open("slow");
-    mary.session.appendAll(talk(40, 100));
-    const resolving = mary.session.resolveDirty();
-    await mary.summarizer.waiting();
+    const { place, mary, resolving } = await underWay(["slow"]);
     place.nowMs += 44_000;
     const john = place.open("good");
     expect(await john.session.resolveDirty()).toEqual({ ...NONE, deferred: 1 });
@@ -100,11 +102,7 @@ describe("while one store is at a summary, another", () => {
   });
 
   test("keeps what comes late where nobody else has it", async () => {
-    const place = new Place();
-    const mary = place.open("slow");
-    mary.session.appendAll(talk(40, 100));
-    const resolving = mary.session.resolveDirty();
-    await mary.summarizer.waiting();
+    const { place, mary, resolving } = await underWay(["slow"]);
     place.nowMs += SLOW_MS_MAX + 60_000;
     const john = place.open("fail");
     expect(await john.session.resolveDirty()).toEqual({ ...NONE, failed: 1 });
@@ -114,12 +112,8 @@ describe("while one store is at a summary, another", () => {
   });
 
   test("may have the forest grown anew: what comes then is of the old one and not kept, but what it cost", async () => {
-    const place = new Place();
-    const mary = place.open("slow", "good");
-    mary.session.appendAll(talk(40, 100));
     const events: ResolveEvent[] = [];
-    const resolving = mary.session.resolveDirty({ onEvent: (event) => void events.push(event) });
-    await mary.summarizer.waiting();
+    const { mary, resolving } = await underWay(["slow", "good"], { onEvent: (event) => void events.push(event) });
     await mary.store.reembed({ embedder: renamedEmbedder });
     expect(rowsOf(mary.store)).toEqual([]);
     mary.summarizer.release();
@@ -133,11 +127,7 @@ describe("while one store is at a summary, another", () => {
 
   test("waits for a live one however long it takes", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
-    const place = new Place();
-    const mary = place.open("slow");
-    mary.session.appendAll(talk(40, 100));
-    const resolving = mary.session.resolveDirty();
-    await mary.summarizer.waiting();
+    const { place, mary, resolving } = await underWay(["slow"]);
     const john = place.open("good");
     for (let minute = 0; minute < 6; minute++) {
       place.nowMs += 15_000;
@@ -150,11 +140,7 @@ describe("while one store is at a summary, another", () => {
   });
 
   test("takes it over at once if the process is dead", async () => {
-    const place = new Place();
-    const mary = place.open("slow");
-    mary.session.appendAll(talk(40, 100));
-    const resolving = mary.session.resolveDirty();
-    await mary.summarizer.waiting();
+    const { place, mary, resolving } = await underWay(["slow"]);
     const { pid } = spawnSync(process.execPath, ["--version"]);
     inDatabase(place.path, (database) => {
       const claimant = database.prepare("SELECT claimant FROM summaries").pluck().get() as string;
@@ -254,10 +240,8 @@ describe("a claim", () => {
   });
 
   test("goes when messages are forgotten, and what was made of them is not kept", async () => {
-    const { store, session, summarizer } = new Place().open("slow", "good");
-    session.appendAll(talk(40, 100));
-    const resolving = session.resolveDirty();
-    await summarizer.waiting();
+    const { mary, resolving } = await underWay(["slow", "good"]);
+    const { store, session, summarizer } = mary;
     store.forget("s", { messageIds: [3] });
     expect(rowsOf(store)).toEqual([]);
     summarizer.release();
@@ -268,10 +252,8 @@ describe("a claim", () => {
   });
 
   test("is of no session that was forgotten", async () => {
-    const { store, session, summarizer } = new Place().open("slow");
-    session.appendAll(talk(40, 100));
-    const resolving = session.resolveDirty();
-    await summarizer.waiting();
+    const { mary, resolving } = await underWay(["slow"]);
+    const { store, summarizer } = mary;
     store.forget("s");
     summarizer.release();
     await expect(resolving).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });

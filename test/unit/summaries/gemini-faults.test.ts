@@ -73,18 +73,3 @@ test.each<[string, ReturnType<typeof failure>, "parked" | "failed"]>([
   expect(again.parked + again.deferred).toBe(1);
   expect(server.requests).toHaveLength(1);
 });
-
-test("an abort while the server hangs rejects, writes nothing, and the next call heals", async () => {
-  const server = await geminiServer("hang", "good");
-  const summarizer = geminiSummarizer({ apiKey: TEST_KEY, baseUrl: server.url });
-  const store = openedStore(temporaryPath(), { summarizer });
-  const session = store.session("s", SETTINGS);
-  session.appendAll(talk(40, 100));
-  const controller = new AbortController();
-  const resolving = session.resolveDirty({ signal: controller.signal });
-  await server.arrived(1);
-  controller.abort(new Error("enough"));
-  await expect(resolving).rejects.toThrow("enough");
-  expect(store.query("SELECT count(*) AS n FROM summaries")).toEqual([{ n: 0 }]);
-  expect(await session.resolveDirty()).toMatchObject({ resolved: 1, failed: 0 });
-});

@@ -138,14 +138,6 @@ describe("resolveDirty", () => {
     expect((await resolving).resolved).toBe(3);
   });
 
-  test("summarizes nothing twice when two processes resolve one after the other", async () => {
-    const { path, session } = dirtySession(["good"]);
-    await session.resolveDirty();
-    const other = scriptedSummarizer("good");
-    expect(await openedStore(path, { summarizer: other }).resume("s").resolveDirty()).toMatchObject({ resolved: 0 });
-    expect(other.requests).toEqual([]);
-  });
-
   test("writes nothing in a store that was opened for reading", async () => {
     const { path } = dirtySession(["good"]);
     const reader = openedStore(path, { readonly: true }).resume("s");

@@ -54,12 +54,6 @@ describe("removes", () => {
     ]);
   });
 
-  test("a call that is answered only after something else was said, and the answer", () => {
-    const between: MessageInput = { role: "user", content: "Still there?" };
-    const { messages } = repairToolPairs([question, assistant(call("a")), between, tool(result("a"))]);
-    expect(messages).toEqual([question, between]);
-  });
-
   test("the second answer to a call", () => {
     const { messages, removed, changed } = repairToolPairs([
       assistant(call("a"), call("b")),
@@ -73,11 +67,6 @@ describe("removes", () => {
       { kind: "message", messageIndex: 2 },
     ]);
     expect(changed).toEqual([{ messageIndex: 1, index: 1 }]);
-  });
-
-  test("one of two calls, where only the other is answered", () => {
-    const { messages } = repairToolPairs([assistant(call("a"), call("b")), tool(result("b")), question]);
-    expect(messages).toEqual([assistant(call("b")), tool(result("b")), question]);
   });
 
   test("the later of two calls with the same id, where one result came", () => {
@@ -103,13 +92,6 @@ describe("removes", () => {
       { kind: "result", partIndex: 2, reason: "misplaced" },
     ]);
   });
-});
-
-test("does not touch the history", () => {
-  const history = [question, assistant(text("I look."), call("a")), tool(result("b"))];
-  const before = structuredClone(history);
-  repairToolPairs(history);
-  expect(history).toEqual(before);
 });
 
 test("passes on what is no message of ours, for append to refuse", () => {

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { distill } from "../../../../src/context/tool-output/distill.ts";
-import { runs, seenIn } from "../../../support/effort.ts";
-import { expectLinearTime } from "../../../support/processor-time.ts";
+import { runs } from "../../../support/effort.ts";
 
 function lines(count: number, line: (index: number) => string): string[] {
   return Array.from({ length: count }, (_, index) => line(index + 1));
@@ -238,23 +237,5 @@ test("keeps every limit and tears no character", () => {
     }),
     { numRuns: runs(1_000) },
   );
-  expect(cutCount).toBeGreaterThan(seenIn(100));
-});
-
-test.each<[string, (size: number) => string]>([
-  ["one line", (size) => "abcd ".repeat(size / 5)],
-  ["letters that might be bytes", (size) => "aB3".repeat(size / 3)],
-  ["runs that might be a path", (size) => `${"a.".repeat(149)}\n`.repeat(size / 299)],
-  ["white space", (size) => `${" ".repeat(299)}x\n`.repeat(size / 301)],
-  ["line breaks", (size) => "\n".repeat(size)],
-  [
-    "errors",
-    (size) => lines(size / 40, (index) => `src/file${index % 77}.ts(${index},3): error TS2322: no`).join("\n"),
-  ],
-  ["JSON", (size) => JSON.stringify(lines(size / 40, (index) => `name ${index}`))],
-  ["brackets", (size) => `${"[".repeat(size / 10)}${"]".repeat(size / 10)}`],
-  ["backslashes", (size) => `["${"\\\\".repeat(size / 2)}"]`],
-])("takes ten megabytes of %s, in linear time", async (_, textOf) => {
-  await expectLinearTime(50_000, textOf, (text) => distill(text, 2_000, "message 12"));
-  expect(distill(textOf(10_000_000), 2_000, "message 12").length).toBeLessThanOrEqual(2_000);
+  expect(cutCount).toBeGreaterThan(runs(100));
 });

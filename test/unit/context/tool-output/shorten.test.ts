@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { shorten } from "../../../../src/context/tool-output/shorten.ts";
-import { runs, seenIn } from "../../../support/effort.ts";
-import { expectTimeRatio } from "../../../support/processor-time.ts";
+import { runs } from "../../../support/effort.ts";
 
 test("leaves a text that is short enough as it is", () => {
   expect(shorten("twelve chars", 12, "message 7")).toBe("twelve chars");
@@ -29,15 +28,6 @@ test("cuts before and after a family, not through it", () => {
   expect(tail).toBe(family.repeat(2));
 });
 
-test("takes as long for eighty thousand characters as for ten thousand", async () => {
-  const [small, large] = [2_500, 20_000].map((size) => "é\u{1f33f} ".repeat(size));
-  await expectTimeRatio(
-    () => shorten(small!, 1_000, "message 7"),
-    () => shorten(large!, 1_000, "message 7"),
-    4, // 8 if all of it is segmented
-  );
-});
-
 /**
  * Goal: the result is never longer than asked for, and what is left out is what it says.
  * Method: random texts of graphemes of one to eight units, cut at random lengths.
@@ -62,5 +52,5 @@ test("accounts for every character", () => {
     }),
     { numRuns: runs(500) },
   );
-  expect(cut).toBeGreaterThan(seenIn(50));
+  expect(cut).toBeGreaterThan(runs(50));
 });

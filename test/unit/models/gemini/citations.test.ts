@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { citation, statementsIn, takeCitations } from "../../../../src/models/citations.ts";
-import { expectLinearTime } from "../../../support/processor-time.ts";
 
 test("seqs are ascending, each once, neighbors as a range", () => {
   expect(citation([9, 3, 7, 8, 3])).toBe("[3,7-9]");
@@ -52,10 +51,4 @@ test("no number of ranges does, either", () => {
   const { seqs } = takeCitations(`a [${Array(2_000).fill("0-9998").join(",")},7]`);
   expect(seqs).toHaveLength(10_000);
   expect(seqs.at(-1)).toBe(7);
-});
-
-test("white space without end is read once", async () => {
-  const textOf = (size: number): string => `a${" ".repeat(size)}b${" ".repeat(size)}[3]`;
-  await expectLinearTime(1_000, textOf, takeCitations);
-  expect(takeCitations(textOf(200_000))).toEqual({ text: `a${" ".repeat(200_000)}b`, seqs: [3], isMarked: false });
 });
