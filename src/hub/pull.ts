@@ -91,6 +91,7 @@ export async function pullSession(
   let result: Omit<PulledSession, "isHolder"> | undefined;
   let terms: WriteRowsTerms | undefined;
   let newestId = 0;
+  let forgottenCount = 0;
   /** Undefined if the store has to ask for a block of ids first. */
   const pull = async (client: PoolClient, spool: Spool): Promise<boolean | undefined> => {
     const ownOrigin = repositories.database.read(() => {
@@ -113,7 +114,9 @@ export async function pullSession(
     const isHolder = row.holder === storeId;
     const notes = { origin: row.origin === storeId ? undefined : row.origin, isCopy: !isHolder || undefined };
     const when = of !== undefined && !isHolder ? "always" : fork ? "if both have gone on" : "never";
-    result = added(result, writtenIn(store, sessionId, onHub, { row, terms: terms ?? WRITE_TERMS, fork: when, notes }));
+    const written = writtenIn(store, sessionId, onHub, { row, terms: terms ?? WRITE_TERMS, fork: when, notes });
+    forgottenCount += written.forgottenCount;
+    result = added(result, written);
     if (!take || isHolder) return isHolder;
     if (row.lastId > row.markedId) await takeBackUnfinished(client, row, onHub);
     await client.query(
@@ -151,6 +154,7 @@ export async function pullSession(
     throw error;
   }
   if (isHolder) setCopy(repositories, sessionId, false);
+  if (forgottenCount > 0) store.erase();
   return { ...result!, isHolder };
 }
 
@@ -259,7 +263,7 @@ function writtenIn(
     const { agreed } = hubNotesOf(repositories, sessionId);
     const written =
       fork !== "always" && hasGoneOn(repositories, sessionId, onHub, row)
-        ? { sessionId, outcome: "known" as const, newCount: 0, notes: [], forkId: null }
+        ? { sessionId, outcome: "known" as const, newCount: 0, forgottenCount: 0, notes: [], forkId: null }
         : writtenOrForked(store, sessionId, onHub, { row, terms: { ...terms, agreed }, fork });
     // The title and items that only the store had are in the fork.
     const isMerged = own !== undefined && written.forkId === null && fork !== "always";

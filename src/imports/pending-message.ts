@@ -1,8 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { digestOf } from "../core/digest.ts";
 import { StoreError } from "../core/errors.ts";
-import { type Part, parseMessage } from "../core/message.ts";
-import { nameInSession, OPENING_MESSAGES, OPENING_ROLES, type RememberedMessage } from "../core/remembered.ts";
+import { type JsonValue, type Part, parseMessage } from "../core/message.ts";
+import {
+  nameInSession,
+  OPENING_MESSAGES,
+  OPENING_ROLES,
+  originKeys,
+  type RememberedMessage,
+} from "../core/remembered.ts";
 import { textOf } from "../core/text.ts";
 import { unmarkedParts } from "../importers/injected.ts";
 import type { OpenedSession } from "../session/opened-session.ts";
@@ -50,7 +56,15 @@ export function haveSameContent(stored: readonly Part[], parts: readonly Part[])
 export function rememberedOf(event: PendingMessage): RememberedMessage & { event: PendingMessage } {
   const { message } = event;
   const name = nameInSession(message.id, event.kind === "restored" ? event.seq : undefined);
-  return { event, name, role: message.role, digest: () => digestOfEvent(event), growthOf: event.growthOf };
+  const metadata = message.metadata as Record<string, JsonValue> | undefined;
+  const origins = originKeys({ externalId: message.id, createdAtMs: timeOf(event), metadata });
+  return { event, name, role: message.role, digest: () => digestOfEvent(event), origins, growthOf: event.growthOf };
+}
+
+/** Undefined if the file gives no time that the store can hold. */
+function timeOf({ message: { createdAt } }: PendingMessage): number | undefined {
+  const ms = Math.trunc(typeof createdAt === "string" ? Date.parse(createdAt) : (createdAt ?? Number.NaN));
+  return Number.isNaN(ms) ? undefined : ms;
 }
 
 /** @throws {StoreError} `MESSAGE_INVALID`. */

@@ -2,6 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
 import { isInjected } from "../core/injected.ts";
 import type { Message } from "../core/message.ts";
+import { originKeys } from "../core/remembered.ts";
 import { textOf } from "../core/text.ts";
 import type { MessageRow } from "../store/messages.ts";
 import type { Repositories } from "../store/repositories.ts";
@@ -14,7 +15,7 @@ export interface AppendResult {
   seq: number;
   /**
    * False if the session already held this message under its id, or if it was forgotten under this id. Then its id and seq are
-   * returned.
+   * returned. If another session forgot it, and its id is one that no two messages have, such as a UUID, they are 0 and -1.
    */
   appended: boolean;
 }
@@ -142,16 +143,22 @@ function knownMessage(
   return known;
 }
 
-/** Returns a function that finds a forgotten message by its id. Few sessions have any, so the others pay for one look-up. */
+const FORGOTTEN_ELSEWHERE = { id: 0, seq: -1 };
+
+/** Returns a function that finds a forgotten message by its id. Few sessions have any, so the others pay for two look-ups. */
 function forgottenMessagesOf(
   { tombstones }: Repositories,
   { sessionId, nextSeq }: SessionState,
 ): (row: MessageRow) => { id: number; seq: number } | undefined {
-  if (tombstones.forgottenBefore(sessionId, nextSeq) === undefined) return () => undefined;
+  const elsewhere = ({ externalId, digest }: MessageRow) =>
+    tombstones.hasCopy(originKeys({ externalId }), () => digest) ? FORGOTTEN_ELSEWHERE : undefined;
+  if (tombstones.forgottenBefore(sessionId, nextSeq) === undefined) return elsewhere;
   const { hasContent } = tombstones.recognizersIn(sessionId);
-  return ({ externalId, digest }) => {
+  return (row) => {
+    const { externalId, digest } = row;
     const forgotten = externalId === undefined ? undefined : tombstones.forgottenMessage(sessionId, externalId);
-    if (forgotten === undefined || hasContent(digest)) return forgotten;
+    if (forgotten === undefined) return elsewhere(row);
+    if (hasContent(digest)) return forgotten;
     const details = { sessionId, externalId: externalId!, messageId: forgotten.id, isForgotten: true };
     throw new StoreError("MESSAGE_CONFLICT", details);
   };

@@ -43,6 +43,8 @@ export interface ImportedRows {
   outcome: WrittenSession["outcome"] | "refused";
   /** The messages that came, with superseded ones. */
   newCount: number;
+  /** Copies of messages that were forgotten here. They are left out. */
+  forgottenCount: number;
   /** What could not be taken over, in sentences. */
   notes: string[];
   /** Why it was refused. */
@@ -103,13 +105,15 @@ export function importRowsOf(repositories: Repositories, path: string): Imported
     } catch (error) {
       const isOfSession = StoreError.is(error) && REFUSALS.has(error.code);
       if (!isOfSession) throw error;
-      results.push({ sessionId: session.sessionId, outcome: "refused", newCount: 0, notes: [], error });
+      results.push({ sessionId: session.sessionId, outcome: "refused", ...NOTHING, error });
       for (const _ of rowsOfSession(rows, session));
     }
     next = session.next;
   }
   return results;
 }
+
+const NOTHING = { newCount: 0, forgottenCount: 0, notes: [] };
 
 const REFUSALS: ReadonlySet<string> = new Set([
   "ID_TAKEN",

@@ -29,14 +29,17 @@ import { type BackupOptions, type BackupReport, backupStore } from "../store/bac
 import { changeExclusions, exclusionsOf } from "../store/exclusions.ts";
 import type { FactRow } from "../store/fact-rows.ts";
 import type { Finding } from "../store/finding.ts";
-import { erase, type ForgetReport, forgetMessages, forgetSession, restoreForgotten } from "../store/forget.ts";
+import { erase, type ForgetReport, forget, restoreForgotten } from "../store/forget.ts";
 import { GenerationRepository } from "../store/generations.ts";
+import { hubNotesOf } from "../store/hub-notes.ts";
 import { openDatabase, type StoreDatabase } from "../store/open.ts";
 import { type QueryRow, queryRows } from "../store/query.ts";
 import { QuickReader } from "../store/quick-reader.ts";
+import { type ForgetTarget, idsOf, type RelatedSession, relatedTo, sharingFirst, targetOf } from "../store/related.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { assertOnPath, type SessionOverview, type SessionsOptions } from "../store/sessions.ts";
 import { type StoreStats, storeStats } from "../store/stats.ts";
+import { fileHas, type Traces } from "../store/traces.ts";
 import { type VerifyReport, verifyStore } from "../store/verify.ts";
 import { noteImportedFiles, startGeneration } from "../store/write.ts";
 import { type WriteRowsTerms, type WrittenSession, writeSession } from "../store/write-rows.ts";
@@ -73,6 +76,7 @@ import {
   REEMBED_OPTIONS,
   RESTORE_OPTIONS,
   SESSION_IDS_OPTIONS,
+  SESSION_LIST,
   SESSIONS_OPTIONS,
   SIGNAL_OPTIONS,
   SUBJECT_OPTIONS,
@@ -389,7 +393,9 @@ export class OpenedStore implements Store {
   importRows(path: string): ImportedRows[] {
     this.#database.refuseAtomic("importRows");
     try {
-      return importRowsOf(this.#repositories, textValue("path", path));
+      const sessions = importRowsOf(this.#repositories, textValue("path", path));
+      if (sessions.some(({ forgottenCount }) => forgottenCount > 0)) this.erase();
+      return sessions;
     } finally {
       this.#ports.changes.count += 1;
     }
@@ -408,39 +414,72 @@ export class OpenedStore implements Store {
     return examine(this.#ports);
   }
 
-  forget(sessionId: string, options: ForgetOptions = {}): ForgetReport {
-    const { messageIds, dryRun } = parseOptions("forget", FORGET_OPTIONS(), options);
-    textValue("session id", sessionId);
-    const terms = { ...TITLES, dryRun, forgottenAtMs: this.#ports.clock() };
-    const forgotten =
-      messageIds === undefined
-        ? forgetSession(this.#repositories, sessionId, terms)
-        : forgetMessages(this.#repositories, sessionId, messageIds, terms);
-    if (dryRun) return { ...forgotten, erased: false };
-    this.#ports.changes.count += 1;
-    return { ...forgotten, erased: this.erase() };
+  forget(sessions: string | readonly string[], options: ForgetOptions = {}): ForgetReport {
+    const { messageIds, sinceMs, untilMs, related, dryRun } = parseOptions("forget", FORGET_OPTIONS(), options);
+    const ids = typeof sessions === "string" ? [sessions] : parseValue("sessions", SESSION_LIST(), sessions);
+    for (const id of ids) textValue("session id", id);
+    if (messageIds !== undefined && ids.length !== 1) {
+      throw new StoreError("OPTION_INVALID", { option: "messageIds", expected: "one session", actual: ids });
+    }
+    const targets = this.#database.read(() =>
+      ids.flatMap((sessionId) => targetOf(this.#repositories, { sessionId, messageIds, sinceMs, untilMs }) ?? []),
+    );
+    return this.#forget(targets, { related, dryRun });
   }
 
-  /** Forgets messages of several sessions, and then rewrites the file once. */
-  forgetAll(
-    idsBySession: ReadonlyMap<string, Iterable<number>>,
-  ): Pick<ForgetReport, "messageCount" | "summaryCount" | "erased"> & { copies: string[] } {
-    const copies: string[] = [];
-    const counts = { messageCount: 0, summaryCount: 0 };
-    const terms = { ...TITLES, dryRun: false, forgottenAtMs: this.#ports.clock() };
-    let erased = true;
+  /** Forgets messages of several sessions. @returns also the ids of the sessions that are copies from a hub. */
+  forgetAll(idsBySession: ReadonlyMap<string, Iterable<number>>): ForgetReport & { copies: string[] } {
+    const targets = Array.from(idsBySession, ([sessionId, ids]) => ({ sessionId, messageIds: [...ids] }));
+    const copies = targets.flatMap(({ sessionId }) =>
+      this.#database.read(() => hubNotesOf(this.#repositories, sessionId).isCopy) === true ? [sessionId] : [],
+    );
+    return { ...this.#forget(targets, { related: false, dryRun: false }), copies };
+  }
+
+  #forget(targets: readonly ForgetTarget[], options: { related: boolean; dryRun: boolean }): ForgetReport {
+    const repositories = this.#repositories;
+    const { dryRun } = options;
+    const { related, all } = this.#relatedTo(targets, options.related);
+    const terms = { ...TITLES, dryRun, forgottenAtMs: this.#ports.clock() };
+    const traces = dryRun ? undefined : this.#tracesOf(all);
+    const forgotten = forget(repositories, all, terms);
+    if (dryRun) return { ...forgotten, related, erased: false, stillIn: null };
+    this.#ports.changes.count += 1;
+    const isRewritten = this.erase();
+    if (!isRewritten || traces === undefined) return { ...forgotten, related, erased: isRewritten, stillIn: null };
+    const isInMemory = this.path === ":memory:";
+    const isFound = !isInMemory && fileHas(this.path, traces.pieces);
+    const stillIn = this.#database.read(() => repositories.traces.holders(traces, isFound || isInMemory));
+    return { ...forgotten, related, erased: stillIn.length > 0 || !isFound, stillIn };
+  }
+
+  /** Reads what is in messages before they are forgotten. @returns undefined if they are damaged. */
+  #tracesOf(targets: readonly ForgetTarget[]): Traces | undefined {
+    const repositories = this.#repositories;
     try {
-      for (const [sessionId, ids] of idsBySession) {
-        const { messageCount, summaryCount, isCopy } = forgetMessages(this.#repositories, sessionId, [...ids], terms);
-        if (isCopy) copies.push(sessionId);
-        counts.messageCount += messageCount;
-        counts.summaryCount += summaryCount;
-        this.#ports.changes.count += 1;
-      }
-    } finally {
-      if (counts.messageCount > 0) erased = this.erase(); // also if a damaged session ended the loop
+      return this.#database.read(() =>
+        repositories.traces.of(targets.flatMap((target) => idsOf(repositories, target))),
+      );
+    } catch (error) {
+      if (!StoreError.is(error, "STORE_CORRUPT")) throw error;
+      return undefined;
     }
-    return { ...counts, erased, copies };
+  }
+
+  /** Returns what is related to some targets, and everything to forget in order. */
+  #relatedTo(
+    targets: readonly ForgetTarget[],
+    isWanted: boolean,
+  ): { related: RelatedSession[] | null; all: readonly ForgetTarget[] } {
+    const repositories = this.#repositories;
+    try {
+      const found = this.#database.read(() => relatedTo(repositories, targets));
+      return isWanted ? found : { ...found, all: this.#database.read(() => sharingFirst(repositories, targets)) };
+    } catch (error) {
+      // A damaged file must not prevent forgetting.
+      if (isWanted || !StoreError.is(error, "STORE_CORRUPT")) throw error;
+      return { related: null, all: targets };
+    }
   }
 
   restore(sessionId: string, options: RestoreOptions = {}): boolean {

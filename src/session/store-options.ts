@@ -12,6 +12,7 @@ import {
   port,
   text,
   trueOrFalse,
+  unixMs,
   whole,
 } from "../core/schema.ts";
 import type { TokenCounter } from "../core/tokens.ts";
@@ -175,8 +176,13 @@ export const RESTORE_OPTIONS = once(() =>
   z.strictObject({ messageIds: z.optional(listOf(whole(1))) } satisfies FieldsOf<RestoreOptions>),
 );
 
+export const SESSION_LIST = once(() => listOf(text()));
+
 export const FORGET_OPTIONS = once(() =>
-  z.extend(RESTORE_OPTIONS(), { dryRun: z._default(trueOrFalse(), false) } satisfies FieldsOf<
-    Omit<ForgetOptions, "messageIds">
-  >),
+  z.extend(RESTORE_OPTIONS(), {
+    sinceMs: z.optional(unixMs()),
+    untilMs: z.optional(unixMs()),
+    related: z._default(trueOrFalse(), false),
+    dryRun: z._default(trueOrFalse(), false),
+  } satisfies FieldsOf<Omit<ForgetOptions, "messageIds">>),
 );

@@ -66,8 +66,17 @@ export interface VerifyOptions {
 }
 
 export interface ForgetOptions {
-  /** The messages to forget, each with its step; by default the whole session. */
+  /** The messages to forget, each with its step, if it is one session; by default all of them. */
   messageIds?: readonly number[];
+  /** Only messages of this time or later, in Unix milliseconds. */
+  sinceMs?: number;
+  /** Only messages before this time, in Unix milliseconds. */
+  untilMs?: number;
+  /**
+   * True to forget also what is `related` in the report: copies of the messages in other sessions, forks that share them, and
+   * sessions that they started, such as subagents. False by default.
+   */
+  related?: boolean;
   /** True to forget nothing, and only return what would be forgotten. False by default. */
   dryRun?: boolean;
 }
@@ -297,20 +306,23 @@ export interface Store {
   doctor(): Finding[];
 
   /**
-   * Forgets a session, or some of its messages with their steps, permanently. Summaries of these messages are deleted. Clusters
+   * Forgets sessions, or some of their messages with their steps, permanently. Summaries of these messages are deleted. Clusters
    * and themes become as if the messages had never been appended. Other messages keep their seqs.
    *
-   * Imports and watches leave out from then on what was forgotten: the same file, a longer version of it, and a copy under another
-   * name. A forgotten session stays out as a whole. The store keeps keyed digests for that, and no text. `append` and `sync` store
-   * whatever they are given.
+   * Imports and watches leave out from then on what was forgotten: the same file, a longer version of it, and copies in other
+   * sessions, which are recognized by their content with their id, their time or the id of the model's reply. A forgotten session
+   * stays out as a whole. `importRows` and `pull` leave out the same, and `append` and `sync` messages with an id such as a UUID.
+   * Other messages that programs give are stored. The store keeps keyed digests for that, and no text.
    *
-   * Then the file is rewritten without the freed space, which takes as long as copying it. If `erased` is false in the result,
-   * another process was reading or the disk was full. The old bytes are then still in the file: call `erase` later. Backups are
-   * not changed.
+   * Then the file is rewritten without the freed space, which takes as long as copying it, and searched for what was forgotten. If
+   * `erased` is false in the result, another process was reading or the disk was full. The old bytes are then still in the file: call
+   * `erase` later. Backups are not changed.
    *
-   * @throws {StoreError} `SESSION_NOT_FOUND`; `MESSAGE_NOT_FOUND` for an id from another session; `STORE_READONLY`.
+   * @param sessions  The id of a session, or ids of several.
+   * @throws {StoreError} `SESSION_NOT_FOUND`; `MESSAGE_NOT_FOUND` for an id from another session; `SESSION_SHARED` if forks share the
+   *   messages, without `related`; `STORE_READONLY`. Then nothing was forgotten.
    */
-  forget(sessionId: string, options?: ForgetOptions): ForgetReport;
+  forget(sessions: string | readonly string[], options?: ForgetOptions): ForgetReport;
 
   /**
    * Lets imports bring back what was forgotten of a session, whose id the store no longer knows otherwise.

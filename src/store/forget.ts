@@ -7,9 +7,12 @@ import type { DeriveOptions } from "./features.ts";
 import type { FullTextRepository } from "./full-text.ts";
 import { hubNotesOf, noteForgotten, originalsOf } from "./hub-notes.ts";
 import { assertUnshared, assertUnsharedMessage } from "./paths.ts";
+import { type ForgetTarget, idsHeldBy, type RelatedSession } from "./related.ts";
 import type { Repositories } from "./repositories.ts";
 import { assertOnPath, type SessionRow } from "./sessions.ts";
 import { isSpan } from "./summaries.ts";
+import type { TombstoneRow } from "./tombstones.ts";
+import type { HeldText } from "./traces.ts";
 import type { UnionRow } from "./unions.ts";
 import { dissolveSubjects, rebuildSession } from "./write.ts";
 
@@ -20,7 +23,7 @@ export interface Forgotten {
   messageCount: number;
   /** The tokens of the messages. */
   tokenCount: number;
-  /** 1 if the whole session was forgotten, otherwise 0. */
+  /** How many sessions were forgotten as a whole. */
   sessionCount: number;
   /** Clusters that are gone or hold fewer messages. */
   clusterCount: number;
@@ -29,7 +32,7 @@ export interface Forgotten {
   /** Long strings that no other message uses. */
   artifactCount: number;
   /**
-   * True if the session is a copy from a hub. Then only this store forgets it, or its messages. To forget it for everyone, pull it
+   * True if a session is a copy from a hub. Then only this store forgets it, or its messages. To forget it for everyone, pull it
    * with `take`, forget it, and push.
    */
   isCopy: boolean;
@@ -37,11 +40,21 @@ export interface Forgotten {
 
 export interface ForgetReport extends Forgotten {
   /**
-   * True if no byte of the messages is left in the file and its write-ahead log. It is false if another process reads,
+   * Sessions that have the messages, too, or that were started by them. With the option `related`, they were forgotten as well.
+   * Null if they cannot be found, because the file is damaged.
+   */
+  related: RelatedSession[] | null;
+  /**
+   * True if no byte of the messages is left in free space of the file and its write-ahead log. It is false if another process reads,
    * or if the disk is full. Then the rows are gone, but free space holds their bytes until the next `forget` that
    * erases. It is false after a dry run, too.
    */
   erased: boolean;
+  /**
+   * Sessions whose messages, summaries or titles have some of the same text: at least 32 bytes of it, or all of a text of at least 12.
+   * The file was searched for it. Null if it was not, because it is a dry run, or `erased` is false.
+   */
+  stillIn: HeldText[] | null;
 }
 
 export interface ForgetTerms extends DeriveOptions {
@@ -50,142 +63,157 @@ export interface ForgetTerms extends DeriveOptions {
   dryRun: boolean;
 }
 
-/** Runs `forget` in one transaction. In a dry run, everything that it wrote is undone, so that its counts are exact. */
-function inTransaction(
-  repositories: Repositories,
-  { dryRun }: ForgetTerms,
-  sessionId: string,
-  sessionCount: number,
-  forget: () => Omit<Forgotten, "sessionCount" | "isCopy">,
-): Forgotten {
+/**
+ * Forgets sessions, or messages of them, in one transaction. In a dry run, everything that it wrote is undone, so that its counts are
+ * exact.
+ *
+ * @throws {StoreError} `SESSION_NOT_FOUND`; `MESSAGE_NOT_FOUND` for an id of another session; `SESSION_SHARED`; `STORE_CORRUPT` if
+ * the log cannot be applied. Then nothing is forgotten.
+ */
+export function forget(repositories: Repositories, targets: readonly ForgetTarget[], terms: ForgetTerms): Forgotten {
   const { database, sessions, fullText } = repositories;
   // Once a transaction has read a broken page of the file, SQLite lets it write nothing.
-  if (!dryRun && sessions.unchecked(sessionId) !== undefined) {
+  if (!terms.dryRun && targets.some(({ sessionId }) => sessions.unchecked(sessionId) !== undefined)) {
     emptying(repositories, () => database.read(() => fullText.anyWord()));
   }
   return database.write("forget", () => {
-    const isCopy = hubNotesOf(repositories, sessionId).isCopy === true;
-    if (!dryRun) return { ...forget(), sessionCount, isCopy };
     const { client } = database;
-    client.exec("SAVEPOINT dry_run");
+    if (terms.dryRun) client.exec("SAVEPOINT dry_run");
     try {
-      return { ...forget(), sessionCount, isCopy };
+      return sumOf(targets.map((target) => forgetOne(repositories, target, terms)));
     } finally {
-      client.exec("ROLLBACK TO dry_run; RELEASE dry_run");
+      if (terms.dryRun) client.exec("ROLLBACK TO dry_run; RELEASE dry_run");
     }
   });
 }
 
+function forgetOne(repositories: Repositories, { sessionId, messageIds }: ForgetTarget, terms: ForgetTerms): Forgotten {
+  const isCopy = hubNotesOf(repositories, sessionId).isCopy === true;
+  return messageIds === undefined
+    ? { ...forgetSession(repositories, sessionId, terms), sessionCount: 1, isCopy }
+    : { ...forgetMessages(repositories, sessionId, messageIds, terms), sessionCount: 0, isCopy };
+}
+
+function sumOf(parts: readonly Forgotten[]): Forgotten {
+  const none = { messageCount: 0, tokenCount: 0, sessionCount: 0, clusterCount: 0, summaryCount: 0, artifactCount: 0 };
+  return parts.reduce<Forgotten>(
+    (sum, part) => ({
+      messageCount: sum.messageCount + part.messageCount,
+      tokenCount: sum.tokenCount + part.tokenCount,
+      sessionCount: sum.sessionCount + part.sessionCount,
+      clusterCount: sum.clusterCount + part.clusterCount,
+      summaryCount: sum.summaryCount + part.summaryCount,
+      artifactCount: sum.artifactCount + part.artifactCount,
+      isCopy: sum.isCopy || part.isCopy,
+    }),
+    { ...none, isCopy: false },
+  );
+}
+
+type Counts = Omit<Forgotten, "sessionCount" | "isCopy">;
+
 /** Forgets a session. Upkeep assigns clusters of other sessions again if their subjects depended on it. */
-export function forgetSession(repositories: Repositories, sessionId: string, terms: ForgetTerms): Forgotten {
+function forgetSession(repositories: Repositories, sessionId: string, terms: ForgetTerms): Counts {
   const { sessions, messages, unions, subjects, clusters, summaries, artifacts, generations, fullText, paths } =
     repositories;
-  const forget = () => {
-    const session = sessions.unchecked(sessionId); // a damaged session can be forgotten, too
-    if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
-    assertOnPath(session);
-    assertUnshared(paths, sessionId, -1);
-    let tokenCount = messages.tokensOf(sessionId);
-    for (const branch of sessions.branchIds(sessionId)) tokenCount += messages.tokensOf(branch);
-    const clusterCount = clusters.countOf(sessionId);
-    burySession(repositories, session, terms.forgottenAtMs);
-    noteForgotten(repositories, session);
-    for (const generation of generations.ids()) {
-      dissolveSettled(repositories, session, generation, unions.unchecked(sessionId, generation));
-      // Not those of the log: a fork lets clusters grow that another session began, and a rewind may have taken rows back.
-      const named = subjects.ofSession(sessionId, generation).map(({ node }) => node);
-      subjects.forget(generation, named);
-    }
-    const branches = sessions.branchIds(sessionId);
-    const ids = [sessionId, ...branches].flatMap((id) => messages.parents(id).map((message) => message.id));
-    buryInParent(repositories, session, ids, terms.forgottenAtMs);
-    const summaryCount = summaries.done(sessionId).length;
-    unlessDamaged(fullText, () => fullText.delete(ids));
-    for (const id of [...branches, sessionId]) sessions.delete(id);
-    repositories.importedFiles.clear();
-    generations.countRewrite();
-    const counts = { messageCount: ids.length, tokenCount, clusterCount, summaryCount };
-    return { ...counts, artifactCount: artifacts.deleteOrphans() };
-  };
-  return inTransaction(repositories, terms, sessionId, 1, forget);
+  const session = sessions.unchecked(sessionId); // a damaged session can be forgotten, too
+  if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
+  assertOnPath(session);
+  assertUnshared(paths, sessionId, -1);
+  let tokenCount = messages.tokensOf(sessionId);
+  for (const branch of sessions.branchIds(sessionId)) tokenCount += messages.tokensOf(branch);
+  const clusterCount = clusters.countOf(sessionId);
+  burySession(repositories, session, terms.forgottenAtMs);
+  noteForgotten(repositories, session);
+  for (const generation of generations.ids()) {
+    dissolveSettled(repositories, session, generation, unions.unchecked(sessionId, generation));
+    // Not those of the log: a fork lets clusters grow that another session began, and a rewind may have taken rows back.
+    const named = subjects.ofSession(sessionId, generation).map(({ node }) => node);
+    subjects.forget(generation, named);
+  }
+  const branches = sessions.branchIds(sessionId);
+  const ids = idsHeldBy(repositories, sessionId);
+  buryCopies(repositories, sessionId, ids, () => ({ forgottenAtMs: terms.forgottenAtMs }));
+  buryInParent(repositories, session, ids, terms.forgottenAtMs);
+  const summaryCount = summaries.done(sessionId).length;
+  unlessDamaged(fullText, () => fullText.delete(ids));
+  for (const id of [...branches, sessionId]) sessions.delete(id);
+  repositories.importedFiles.clear();
+  generations.countRewrite();
+  const counts = { messageCount: ids.length, tokenCount, clusterCount, summaryCount };
+  return { ...counts, artifactCount: artifacts.deleteOrphans() };
 }
 
 /**
  * Forgets messages of a session or of its branches, with their whole steps, and the summaries that covered them. The log is rewritten as if the messages
  * had never existed, and everything is derived from it again.
- *
- * @throws {StoreError} `SESSION_NOT_FOUND`; `MESSAGE_NOT_FOUND` for an id of another session; `STORE_CORRUPT` if the
- * log cannot be applied. Then nothing is forgotten.
  */
-export function forgetMessages(
+function forgetMessages(
   repositories: Repositories,
   sessionId: string,
   messageIds: readonly number[],
   terms: ForgetTerms,
-): Forgotten {
+): Counts {
   const { database, sessions, messages, unions, summaries, artifacts, generations, fullText, paths } = repositories;
-  const forget = () => {
-    const session = sessions.byId(sessionId);
-    if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
-    assertOnPath(session);
-    const own = [sessionId, ...sessions.branchIds(sessionId)];
-    const steps = new Set(
-      messageIds.map((messageId) => {
-        const found = messages.stepOf(messageId);
-        if (found !== undefined) assertUnsharedMessage(paths, sessionId, found);
-        if (found === undefined || !own.includes(found.sessionId)) {
-          throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
-        }
-        return found.stepId;
-      }),
-    );
+  const session = sessions.byId(sessionId);
+  if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
+  assertOnPath(session);
+  const own = [sessionId, ...sessions.branchIds(sessionId)];
+  const steps = new Set(
+    messageIds.map((messageId) => {
+      const found = messages.stepOf(messageId);
+      if (found !== undefined) assertUnsharedMessage(paths, sessionId, found);
+      if (found === undefined || !own.includes(found.sessionId)) {
+        throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
+      }
+      return found.stepId;
+    }),
+  );
 
-    const ids = messages.idsOfSteps([...steps]);
-    const tokenCount = own.reduce((sum, id) => sum + messages.tokensOf(id, ids), 0);
-    const changed = new Set<number>();
-    buryMessages(repositories, sessionId, ids, terms.forgottenAtMs);
-    buryInParent(repositories, session, ids, terms.forgottenAtMs);
-    const mayCover = summaries.mayCover(sessionId, ids);
-    const covering = mayCover.filter(({ status, level, rootId, logPosition }) => {
-      if (isSpan(level) || (status !== "done" && status !== "claimed")) return true;
-      return unions.stepsOf(level, { sessionId, root: rootId, position: logPosition }).some((step) => steps.has(step));
+  const ids = messages.idsOfSteps([...steps]);
+  const tokenCount = own.reduce((sum, id) => sum + messages.tokensOf(id, ids), 0);
+  const changed = new Set<number>();
+  buryMessages(repositories, sessionId, ids, terms.forgottenAtMs);
+  buryInParent(repositories, session, ids, terms.forgottenAtMs);
+  const mayCover = summaries.mayCover(sessionId, ids);
+  const covering = mayCover.filter(({ status, level, rootId, logPosition }) => {
+    if (isSpan(level) || (status !== "done" && status !== "claimed")) return true;
+    return unions.stepsOf(level, { sessionId, root: rootId, position: logPosition }).some((step) => steps.has(step));
+  });
+  // A later summary of a cluster begins where the summary of its theme ended, so it goes with it.
+  for (const { rootId, logPosition } of covering.filter(({ level }) => level === "theme")) {
+    const clusters = new Set(unions.stepsOf("theme", { sessionId, root: rootId, position: logPosition }));
+    const builtOn = mayCover.filter((row) => {
+      return row.level === "cluster" && clusters.has(row.rootId) && row.logPosition > logPosition;
     });
-    // A later summary of a cluster begins where the summary of its theme ended, so it goes with it.
-    for (const { rootId, logPosition } of covering.filter(({ level }) => level === "theme")) {
-      const clusters = new Set(unions.stepsOf("theme", { sessionId, root: rootId, position: logPosition }));
-      const builtOn = mayCover.filter((row) => {
-        return row.level === "cluster" && clusters.has(row.rootId) && row.logPosition > logPosition;
-      });
-      covering.push(...builtOn.filter((row) => !covering.includes(row)));
-    }
-    summaries.discard(covering.map(({ id }) => id));
-    for (const generation of generations.ids()) {
-      const log = unions.ofSession(sessionId, generation);
-      const remaining = logWithout(log, steps);
-      const entries = log.filter(({ kind, node }) => (kind === "start" || kind === "join") && steps.has(node));
-      const touched = new Set(entries.map(({ root }) => root));
-      if (generation === generations.newest()!.id) for (const root of touched) changed.add(root);
-      const changing = log.filter(({ root }) => touched.has(root));
-      leaveSubjects(repositories, session, generation, changing, remaining);
-      unions.replace(sessionId, generation, remaining);
-      forgetUndone(repositories, sessionId, generation, log, steps);
-    }
-    unlessDamaged(fullText, () => fullText.delete(ids));
-    for (const id of own) messages.forget(id, ids, terms.forgottenAtMs);
-    repositories.importedFiles.clear();
-    const { derived } = derive(repositories, session, terms, (reason) => {
-      throw new StoreError("STORE_CORRUPT", { path: database.path, reason });
-    });
-    rebuildSession(repositories, sessionId, derived!);
-    return {
-      messageCount: ids.length,
-      tokenCount,
-      clusterCount: changed.size,
-      summaryCount: covering.filter(({ status }) => status === "done").length,
-      artifactCount: artifacts.deleteOrphans(),
-    };
+    covering.push(...builtOn.filter((row) => !covering.includes(row)));
+  }
+  summaries.discard(covering.map(({ id }) => id));
+  for (const generation of generations.ids()) {
+    const log = unions.ofSession(sessionId, generation);
+    const remaining = logWithout(log, steps);
+    const entries = log.filter(({ kind, node }) => (kind === "start" || kind === "join") && steps.has(node));
+    const touched = new Set(entries.map(({ root }) => root));
+    if (generation === generations.newest()!.id) for (const root of touched) changed.add(root);
+    const changing = log.filter(({ root }) => touched.has(root));
+    leaveSubjects(repositories, session, generation, changing, remaining);
+    unions.replace(sessionId, generation, remaining);
+    forgetUndone(repositories, sessionId, generation, log, steps);
+  }
+  unlessDamaged(fullText, () => fullText.delete(ids));
+  for (const id of own) messages.forget(id, ids, terms.forgottenAtMs);
+  repositories.importedFiles.clear();
+  const { derived } = derive(repositories, session, terms, (reason) => {
+    throw new StoreError("STORE_CORRUPT", { path: database.path, reason });
+  });
+  rebuildSession(repositories, sessionId, derived!);
+  return {
+    messageCount: ids.length,
+    tokenCount,
+    clusterCount: changed.size,
+    summaryCount: covering.filter(({ status }) => status === "done").length,
+    artifactCount: artifacts.deleteOrphans(),
   };
-  return inTransaction(repositories, terms, sessionId, 0, forget);
 }
 
 /** Takes steps out of the logs as they were before rewinds. @param log  The session's log before the steps were forgotten. */
@@ -245,6 +273,22 @@ function buryMessages(
     const named = { ...row, digest: digests.message(sessionId, nameInSession(externalId ?? undefined, seq)) };
     return [named, { ...row, digest: digests.content(openingDigest, digest), openingDigest }];
   });
+  tombstones.add(rows);
+  buryCopies(repositories, sessionId, ids, (messageId) => ({ messageId, forgottenAtMs }));
+}
+
+/** Notes by what messages are recognized in every session: their content and origin. */
+function buryCopies(
+  { tombstones, origins }: Repositories,
+  sessionId: string,
+  ids: readonly number[],
+  rowOf: (messageId: number) => Pick<TombstoneRow, "messageId" | "forgottenAtMs">,
+): void {
+  const digests = tombstones.makeDigests();
+  const sessionDigest = digests.session(sessionId);
+  const rows = [...origins.of(ids).values()].flatMap(({ id, keys, digest }) =>
+    keys.map((key) => ({ ...rowOf(id), sessionDigest, digest: digests.copy(key, Buffer.from(digest, "hex")) })),
+  );
   tombstones.add(rows);
 }
 

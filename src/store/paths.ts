@@ -36,6 +36,9 @@ export class PathRepository extends Repository {
   readonly #sharingLog = this.statement<[holderId: string, position: number], string>`
     SELECT session_id FROM shared_pasts WHERE holder_id = ? AND log_position >= ? ORDER BY session_id`.pluck();
   readonly forkIds = this.statement<[], string>`SELECT DISTINCT session_id FROM shared_pasts`.pluck().all;
+  /** How many sessions a fork shares messages of; 0 for other sessions. */
+  readonly sharedCount = this.statement<[sessionId: string], number>`
+    SELECT count(*) FROM shared_pasts WHERE session_id = ?`.pluck().one;
   readonly #hasThemes = this.statement<[sessionId: string], number>`
     SELECT EXISTS (SELECT 1 FROM themes WHERE session_id = ?)`.pluck().one;
   readonly #hasMoved = this.statement<[sessionId: string, position: number], number>`

@@ -14,6 +14,7 @@ import { ImportedFileRepository } from "./imported-files.ts";
 import { ItemRepository } from "./items.ts";
 import { MessageRepository } from "./messages.ts";
 import type { StoreDatabase } from "./open.ts";
+import { OriginRepository } from "./origins.ts";
 import { PastForests } from "./past-forests.ts";
 import { PathRepository } from "./paths.ts";
 import { PendingVectorRepository } from "./pending-vectors.ts";
@@ -27,6 +28,7 @@ import { SubjectRepository } from "./subjects.ts";
 import { SummaryRepository } from "./summaries.ts";
 import { ThemeRepository } from "./themes.ts";
 import { TombstoneRepository } from "./tombstones.ts";
+import { TraceRepository } from "./traces.ts";
 import { UnionRepository } from "./unions.ts";
 
 export type Repositories = ReturnType<typeof makeRepositories>;
@@ -39,6 +41,7 @@ export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCou
   const artifacts = new ArtifactRepository(database);
   const costs = new CostRepository(database);
   const settings = new StoreSettingRepository(database);
+  const tombstones = new TombstoneRepository(database, settings);
   const paths = new PathRepository(database);
   const generations = new GenerationRepository(database);
   const messages = new MessageRepository(database, artifacts, tokenCounter, paths);
@@ -71,6 +74,8 @@ export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCou
     sequences: new SequenceRepository(database),
     entries: new EntryRepository(database, paths),
     items: new ItemRepository(database),
-    tombstones: new TombstoneRepository(database, settings),
+    tombstones,
+    traces: new TraceRepository(database),
+    origins: new OriginRepository(database, tombstones),
   };
 }

@@ -100,6 +100,11 @@ export class TombstoneDigests {
     return [...shorter, longer, old, ...rests];
   }
 
+  /** Returns the digest of a message wherever it is said again. @param origin  One of its `originKeys`. */
+  copy(origin: string, digest: Buffer): Buffer {
+    return this.#of("copy", origin, digest.toString("hex"));
+  }
+
   content(opening: Buffer, digest: Buffer): Buffer {
     return this.#of("content", opening.toString("hex"), digest.toString("hex"));
   }
@@ -262,8 +267,8 @@ export class TombstoneRepository extends Repository {
   }
 
   /**
-   * Returns a function that tells which messages of a session were forgotten: in this session by their names, and in a session
-   * with the same beginning by their content.
+   * Returns a function that tells which messages of a session were forgotten: in this session by their names, in any session by
+   * their content and origin, and in a session with the same beginning by their content.
    *
    * @param opening  The digests of the first messages in the file: see `OPENING_MESSAGES`.
    */
@@ -278,9 +283,17 @@ export class TombstoneRepository extends Repository {
     const openings = [...(beginning === undefined ? [] : [digests.opening(beginning)]), ...old].filter(
       (digest) => this.#hasOpening.get(digest) !== undefined,
     );
-    return ({ name, role, digest }) =>
+    return ({ name, role, digest, origins }) =>
       (isOfSession && this.has(digests.message(sessionId, name))) ||
+      this.hasCopy(origins, digest) ||
       (role !== "system" && openings.some((one) => this.has(digests.content(one, digest()))));
+  }
+
+  /** True if a message with this content and one of these origins was forgotten, in any session. */
+  hasCopy(origins: readonly string[], digest: () => Buffer): boolean {
+    if (origins.length === 0 || this.#any.get() !== 1) return false;
+    const digests = this.digests();
+    return digests !== undefined && origins.some((origin) => this.has(digests.copy(origin, digest())));
   }
 
   /** Returns functions that tell if a message with this content, or with this name, was forgotten in a session. */

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { getTableColumns } from "drizzle-orm";
+import { systemClock } from "../core/clock.ts";
 import { digestOf } from "../core/digest.ts";
 import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
@@ -13,12 +14,13 @@ import { isCode } from "./connect.ts";
 import { derive } from "./derive.ts";
 import { FACT_TABLES, type FactRow, type FactTables, type RowsOrigin } from "./fact-rows.ts";
 import type { DeriveOptions } from "./features.ts";
-import { unlessDamaged } from "./forget.ts";
+import { forget, unlessDamaged } from "./forget.ts";
 import type { HubNotes } from "./hub-notes.ts";
 import { blockOf } from "./id-block.ts";
 import { FOREIGN_ID_MAX, freeIdBlock, idBlockOf, needsIdBlock, storeIdOf, takeIdBlock } from "./id-blocks.ts";
 import type { LocalEmbedding } from "./messages.ts";
 import { assertUnshared } from "./paths.ts";
+import { idsHeldBy } from "./related.ts";
 import type { Repositories } from "./repositories.ts";
 import type { RawValues } from "./repository.ts";
 import { rowText } from "./row-text.ts";
@@ -50,6 +52,8 @@ export interface WrittenSession {
   outcome: "new" | "continued" | "known";
   /** The messages that came, with superseded ones. */
   newCount: number;
+  /** Copies of messages that were forgotten here. They are left out. */
+  forgottenCount: number;
   /** What the rows have and the store could not take over. Each note is a sentence. */
   notes: string[];
 }
@@ -152,14 +156,32 @@ class SessionWriter {
     const hasMore = (this.#known?.rows.size ?? 0) > count - 1; // all but the origin
     const isWritten = isNew || (this.#terms.replaces === true && hasMore);
     if (!isWritten || (!this.#terms.replaces && this.#isOlder(came)))
-      return { sessionId, outcome: "known", newCount: 0, notes: [] };
+      return { sessionId, outcome: "known", newCount: 0, forgottenCount: 0, notes: [] };
     if (!this.#terms.replaces) this.#refuseDiverged(came);
     const outcome = this.#known === undefined ? "new" : "continued";
     this.#check(came);
     this.#embed(vectorless);
     this.#derive(came);
     this.#keepOwn(items);
-    return { sessionId, outcome, newCount, notes: [...this.#notes] };
+    const forgottenCount = this.#forgetCopies();
+    return { sessionId, outcome, newCount: newCount - forgottenCount, forgottenCount, notes: [...this.#notes] };
+  }
+
+  /** Forgets what came of messages that were forgotten in any session. @returns how many messages. */
+  #forgetCopies(): number {
+    const repositories = this.#repositories;
+    const { origins, tombstones } = repositories;
+    if (tombstones.key() === undefined) return 0;
+    const held = idsHeldBy(repositories, this.#sessionId);
+    const messageIds = [...origins.of(held).values()].flatMap(({ id, keys, digest }) =>
+      tombstones.hasCopy(keys, () => Buffer.from(digest, "hex")) ? [id] : [],
+    );
+    if (messageIds.length === 0) return 0;
+    if (messageIds.length === held.length) throw new StoreError("SESSION_FORGOTTEN", { sessionId: this.#sessionId });
+    const terms = { ...this.#terms, dryRun: false, forgottenAtMs: systemClock() };
+    const { messageCount } = forget(repositories, [{ sessionId: this.#sessionId, messageIds }], terms);
+    this.#notes.add(`${messageCount} of its messages are left out, because they were forgotten in another session.`);
+    return messageCount;
   }
 
   /** Sets the parent of a session that came before its parent did. */

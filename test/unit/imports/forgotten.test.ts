@@ -240,7 +240,7 @@ describe("what was forgotten", () => {
     session.append({ role: "user", content: "one" });
     store.forget("s", { messageIds: [1] });
     session.append({ role: "user", content: "two" });
-    const message = { name: "a", role: "user" as const, digest: () => Buffer.alloc(16) };
+    const message = { name: "a", role: "user" as const, digest: () => Buffer.alloc(16), origins: [] };
     const fail = () => {
       session.append({ role: "user", content: "three" });
       throw new Error("The commit failed.");
