@@ -111,7 +111,7 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   }),
   SESSION_SHARED: ({ sessionId, forkId }) => ({
     message: `Session "${forkId}" is a fork that shares messages of session "${sessionId}". They stay as they are, and the rows of a fork do not move without them.`,
-    hint: `To go back, fork "${sessionId}" at an earlier message and continue there. To forget messages, forget "${forkId}" first. To move "${forkId}" to another store, use \`export\` without rows; to move rows of other sessions, name these sessions.`,
+    hint: `To go back, fork "${sessionId}" at an earlier message and continue there. To forget messages, forget "${forkId}" first, or both with \`related\` (\`coppice forget --related\`). To move "${forkId}" to another store, use \`export\` without rows; to move rows of other sessions, name these sessions.`,
   }),
   HANDLE_INVALID: ({ handle, reason }) => ({
     message: `"${handle}" is not a handle: ${reason}.`,

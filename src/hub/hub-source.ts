@@ -270,6 +270,20 @@ export class HubSource implements Source {
     return found;
   }
 
+  /** The hub does not know the ids of messages in their programs. Copies have the same time, which nothing beside them has. */
+  areCopies(messageId: number, otherId: number): boolean {
+    const [one, other] = [messageId, otherId].map((id) => this.#entries.get(id)!.message);
+    if (one!.sessionNo === other!.sessionNo || one!.createdAtMs !== other!.createdAtMs) return false;
+    return [one!, other!].every(({ sessionNo, seq, createdAtMs }) => {
+      const beside = this.#at(sessionNo, seq, 1).map((id) => this.#entries.get(id)!.message);
+      return beside.every((message) => message.seq === seq || message.createdAtMs !== createdAtMs);
+    });
+  }
+
+  counterparts(messageId: number, sessionId: string): number[] {
+    return this.#at(Number(sessionId), this.#entries.get(messageId)!.message.seq, 0);
+  }
+
   /** Clusters of the hub have no handles. */
   clusterOf(): null {
     return null;

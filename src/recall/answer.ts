@@ -1,6 +1,6 @@
 import type { TokenCounter } from "../core/tokens.ts";
 import { searchStem, searchWords } from "../models/search-words.ts";
-import { type Folded, foldCopies } from "./copies.ts";
+import { foldCopies, foldSessions } from "./copies.ts";
 import { type Correction, HitReader, type RecallHit } from "./hits.ts";
 import type { Query } from "./query.ts";
 import type { Placed } from "./ranking.ts";
@@ -48,8 +48,8 @@ export function hitsOf(
   const loaded = reader.loaded(ranking, limit);
   const folded =
     by === "session"
-      ? firstOf(loaded, limit, isAffordable)
-      : foldCopies(loaded, limit, (id) => reader.textOf(id), isAffordable);
+      ? foldSessions(loaded, limit, source, isAffordable)
+      : foldCopies(loaded, limit, (id) => reader.textOf(id), source, isAffordable);
   reader.loadNeighbors(folded.map(({ ranked }) => ranked.candidate.messageId));
   const hits = folded.map((hit) => reader.hitOf(hit, explain));
   const meant = correctionsIn(hits, corrections);
@@ -80,14 +80,4 @@ function bestOfSessions(ranking: Iterable<Placed>, sessions: readonly RankedSess
   }
   if (sessions === undefined) return [...best.values()];
   return sessions.map(({ sessionId, score }) => ({ ...best.get(sessionId)!, score }));
-}
-
-/** Returns the first wanted messages. Copies are not folded, because each hit stands for another session. */
-function firstOf(ranking: Iterable<Placed>, limit: number, isWanted: (placed: Placed) => boolean): Folded[] {
-  const first: Folded[] = [];
-  for (const ranked of ranking) {
-    if (first.length === limit) break;
-    if (isWanted(ranked)) first.push({ ranked, copies: [] });
-  }
-  return first;
 }

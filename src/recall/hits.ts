@@ -27,7 +27,10 @@ export interface RecallHit {
   root: string | null;
   /** The messages before and after it, in order. */
   neighbors: RecallNeighbor[];
-  /** Messages that say the same nearly word for word and rank below it. */
+  /**
+   * Messages that say the same nearly word for word and rank below it, and the same message in sessions that were resumed or forked
+   * under another id, whatever its length.
+   */
   copies: { messageId: number; sessionId: string; seq: number }[];
   /** True if its session has superseded it, with the option `superseded`. */
   superseded?: true;

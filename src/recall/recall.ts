@@ -179,7 +179,7 @@ export function recallForContext(
     const { ranking, weights } = search(searchPorts(ports, source), query, vector, scope, limit, shownIds);
     const reader = new HitReader(source, weights, 0);
     const first = within(ranking, 1.5 * tokensMax);
-    const folded = foldCopies(reader.loaded(first, limit), limit, (id) => reader.textOf(id));
+    const folded = foldCopies(reader.loaded(first, limit), limit, (id) => reader.textOf(id), source);
     return folded.map(({ ranked: { candidate, worth } }) => {
       const { messageId } = candidate;
       return { messageId, worth, snippet: () => reader.snippetOf(messageId).text };

@@ -26,6 +26,10 @@ export interface Source {
   textsOf(ids: readonly number[]): Map<number, string>;
   /** Returns the vectors by message id. Messages without a vector of this embedder are missing. */
   embeddings(ids: readonly number[], embedderId: string): Map<number, Float32Array>;
+  /** Returns true if one of two messages that say the same is a copy of the other, because its agent wrote it into two sessions. */
+  areCopies(messageId: number, otherId: number): boolean;
+  /** Returns the messages of a session that stand where a copy of a message would. */
+  counterparts(messageId: number, sessionId: string): number[];
   /** Returns the handle of the cluster of a session's step; null before it has graduated. */
   clusterOf(sessionId: string, stepId: number): string | null;
 }

@@ -1,6 +1,7 @@
 import { formatHandle } from "../core/handle.ts";
 import { searchable, searchStem } from "../models/search-words.ts";
 import type { FullTextRepository } from "../store/full-text.ts";
+import { areCopies, type KnownOrigin } from "../store/origins.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { type SearchScope, withinSessions } from "../store/search-scope.ts";
 import { idfOf, saturate } from "./bm25.ts";
@@ -33,9 +34,16 @@ const STEMS_MAX = 20_000;
  *
  * The methods throw `STORE_CORRUPT` if the index is damaged; `verify({ rebuild: true })` repairs it.
  */
-export function storeSource({ fullText, evidence, unions }: Repositories, scope: SearchScope = {}): Source {
+export function storeSource({ fullText, evidence, unions, origins }: Repositories, scope: SearchScope = {}): Source {
   // In a search of one fork, what it shares counts as its own.
   const forkId = scope.shared !== undefined && scope.sessionIds?.length === 1 ? scope.sessionIds[0] : undefined;
+  const knownOrigins = new Map<number, KnownOrigin>();
+  const linesOf = new Map<string, readonly string[]>();
+  const originOf = (id: number): KnownOrigin => {
+    const origin = knownOrigins.get(id) ?? origins.of([id], linesOf).get(id)!;
+    knownOrigins.set(id, origin);
+    return origin;
+  };
   return {
     lookUp: (query, scope) => lookUp(fullText, query, scope),
     holdingLetters: (phrases, scope, limit) => {
@@ -54,6 +62,8 @@ export function storeSource({ fullText, evidence, unions }: Repositories, scope:
     texts: (ids) => evidence.texts(ids),
     textsOf: (ids) => evidence.textsOf(ids),
     embeddings: (ids, embedderId) => evidence.embeddings(ids, embedderId),
+    areCopies: (messageId, otherId) => areCopies(originOf(messageId), originOf(otherId)),
+    counterparts: (messageId, sessionId) => origins.counterparts({ messageId, sessionId }),
     clusterOf: (sessionId, stepId) => {
       const root = unions.entered(sessionId, stepId)?.clusterRoot;
       return root === undefined ? null : formatHandle("cluster", root, unions.lastPosition(sessionId));

@@ -39,7 +39,7 @@ import { type ForgetTarget, idsOf, type RelatedSession, relatedTo, sharingFirst,
 import type { Repositories } from "../store/repositories.ts";
 import { assertOnPath, type SessionOverview, type SessionsOptions } from "../store/sessions.ts";
 import { type StoreStats, storeStats } from "../store/stats.ts";
-import { fileHas, type Traces } from "../store/traces.ts";
+import { fileHas } from "../store/traces.ts";
 import { type VerifyReport, verifyStore } from "../store/verify.ts";
 import { noteImportedFiles, startGeneration } from "../store/write.ts";
 import { type WriteRowsTerms, type WrittenSession, writeSession } from "../store/write-rows.ts";
@@ -422,26 +422,32 @@ export class OpenedStore implements Store {
       throw new StoreError("OPTION_INVALID", { option: "messageIds", expected: "one session", actual: ids });
     }
     const targets = this.#database.read(() =>
-      ids.flatMap((sessionId) => targetOf(this.#repositories, { sessionId, messageIds, sinceMs, untilMs }) ?? []),
+      [...new Set(ids)].flatMap(
+        (sessionId) => targetOf(this.#repositories, { sessionId, messageIds, sinceMs, untilMs }) ?? [],
+      ),
     );
     return this.#forget(targets, { related, dryRun });
   }
 
-  /** Forgets messages of several sessions. @returns also the ids of the sessions that are copies from a hub. */
-  forgetAll(idsBySession: ReadonlyMap<string, Iterable<number>>): ForgetReport & { copies: string[] } {
+  /** Forgets messages of several sessions. */
+  forgetAll(
+    idsBySession: ReadonlyMap<string, Iterable<number>>,
+  ): Pick<ForgetReport, "messageCount" | "summaryCount" | "erased"> & { copies: string[] } {
     const targets = Array.from(idsBySession, ([sessionId, ids]) => ({ sessionId, messageIds: [...ids] }));
-    const copies = targets.flatMap(({ sessionId }) =>
-      this.#database.read(() => hubNotesOf(this.#repositories, sessionId).isCopy) === true ? [sessionId] : [],
+    const copies = this.#database.read(() =>
+      [...idsBySession.keys()].filter((sessionId) => hubNotesOf(this.#repositories, sessionId).isCopy === true),
     );
-    return { ...this.#forget(targets, { related: false, dryRun: false }), copies };
+    const { messageCount, summaryCount, erased } = this.#forget(targets, { related: false, dryRun: false });
+    return { messageCount, summaryCount, erased, copies };
   }
 
   #forget(targets: readonly ForgetTarget[], options: { related: boolean; dryRun: boolean }): ForgetReport {
     const repositories = this.#repositories;
     const { dryRun } = options;
-    const { related, all } = this.#relatedTo(targets, options.related);
+    const { related, all } = this.#relatedTo(targets, options);
     const terms = { ...TITLES, dryRun, forgottenAtMs: this.#ports.clock() };
-    const traces = dryRun ? undefined : this.#tracesOf(all);
+    const idsOfAll = (): number[] => all.flatMap((target) => idsOf(repositories, target));
+    const traces = dryRun ? undefined : this.#unlessDamaged(() => repositories.traces.of(idsOfAll()));
     const forgotten = forget(repositories, all, terms);
     if (dryRun) return { ...forgotten, related, erased: false, stillIn: null };
     this.#ports.changes.count += 1;
@@ -449,36 +455,31 @@ export class OpenedStore implements Store {
     if (!isRewritten || traces === undefined) return { ...forgotten, related, erased: isRewritten, stillIn: null };
     const isInMemory = this.path === ":memory:";
     const isFound = !isInMemory && fileHas(this.path, traces.pieces);
-    const stillIn = this.#database.read(() => repositories.traces.holders(traces, isFound || isInMemory));
-    return { ...forgotten, related, erased: stillIn.length > 0 || !isFound, stillIn };
-  }
-
-  /** Reads what is in messages before they are forgotten. @returns undefined if they are damaged. */
-  #tracesOf(targets: readonly ForgetTarget[]): Traces | undefined {
-    const repositories = this.#repositories;
-    try {
-      return this.#database.read(() =>
-        repositories.traces.of(targets.flatMap((target) => idsOf(repositories, target))),
-      );
-    } catch (error) {
-      if (!StoreError.is(error, "STORE_CORRUPT")) throw error;
-      return undefined;
-    }
+    const holders = this.#unlessDamaged(() => repositories.traces.holders(traces, isFound || isInMemory)) ?? null;
+    return { ...forgotten, related, erased: !isFound || holders?.length !== 0, stillIn: holders };
   }
 
   /** Returns what is related to some targets, and everything to forget in order. */
   #relatedTo(
     targets: readonly ForgetTarget[],
-    isWanted: boolean,
+    options: { related: boolean; dryRun: boolean },
   ): { related: RelatedSession[] | null; all: readonly ForgetTarget[] } {
     const repositories = this.#repositories;
+    if (options.related) return this.#database.read(() => relatedTo(repositories, targets));
+    const found = this.#unlessDamaged(() => relatedTo(repositories, targets));
+    if (found === undefined) return { related: null, all: targets };
+    const isShared = options.dryRun && found.related.some(({ relation }) => relation === "fork");
+    if (isShared) return found;
+    return { ...found, all: this.#database.read(() => sharingFirst(repositories, targets)) };
+  }
+
+  /** Reads what need not be known to forget, because a damaged file must not prevent forgetting. */
+  #unlessDamaged<T>(read: () => T): T | undefined {
     try {
-      const found = this.#database.read(() => relatedTo(repositories, targets));
-      return isWanted ? found : { ...found, all: this.#database.read(() => sharingFirst(repositories, targets)) };
+      return this.#database.read(read);
     } catch (error) {
-      // A damaged file must not prevent forgetting.
-      if (isWanted || !StoreError.is(error, "STORE_CORRUPT")) throw error;
-      return { related: null, all: targets };
+      if (!StoreError.is(error, "STORE_CORRUPT")) throw error;
+      return undefined;
     }
   }
 

@@ -68,16 +68,18 @@ export interface VerifyOptions {
 export interface ForgetOptions {
   /** The messages to forget, each with its step, if it is one session; by default all of them. */
   messageIds?: readonly number[];
-  /** Only messages of this time or later, in Unix milliseconds. */
+  /** Only messages from `sinceMs` to `untilMs`, in Unix milliseconds, both included. */
   sinceMs?: number;
-  /** Only messages before this time, in Unix milliseconds. */
   untilMs?: number;
   /**
    * True to forget also what is `related` in the report: copies of the messages in other sessions, forks that share them, and
    * sessions that they started, such as subagents. False by default.
    */
   related?: boolean;
-  /** True to forget nothing, and only return what would be forgotten. False by default. */
+  /**
+   * True to forget nothing, and only return what would be forgotten. If forks share the messages, it counts as with `related`. False
+   * by default.
+   */
   dryRun?: boolean;
 }
 

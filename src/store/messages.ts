@@ -242,10 +242,10 @@ export class MessageRepository extends Repository {
   /** Those of some messages that are stored, in order of seq. */
   readonly inOrder = this.statement<[ids: string], number>`
     SELECT id FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq`.pluck().allOf;
-  /** Those of some messages that are of a time, up to before another. */
+  /** Those of some messages that are of a time, its ends included. */
   readonly idsOfTime = this.statement<{ ids: string; sinceMs: number; untilMs: number }, number>`
     SELECT m.id FROM json_each(@ids) given CROSS JOIN messages m ON m.id = given.value
-    WHERE m.created_at_ms >= @sinceMs AND m.created_at_ms < @untilMs`.pluck().all;
+    WHERE m.created_at_ms BETWEEN @sinceMs AND @untilMs`.pluck().all;
   readonly #lostOf = this.statement<[ids: string], number>`
     SELECT value FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM messages WHERE id = value) LIMIT 1`.pluck();
   readonly #strayOf = this.statement<[ids: string], number>`

@@ -15,7 +15,7 @@ export interface KnownOrigin {
   digest: string;
   /** The `originKeys` by which the message is recognized outside the store. */
   keys: readonly string[];
-  /** Its place, if its session began like another one. */
+  /** Its places in the conversations that its session is a copy of, if it was imported. */
   places: readonly string[];
 }
 
@@ -52,6 +52,11 @@ export class OriginRepository extends Repository {
       (SELECT hex(digest) FROM messages WHERE session_id = s.id ORDER BY seq LIMIT 1) AS first,
       (SELECT hex(digest) FROM messages WHERE session_id = s.parent_session_id ORDER BY seq LIMIT 1) AS firstOfParent
     FROM sessions s WHERE s.id = ?`;
+  /** The messages of a session with the seq or the external id of a message. */
+  readonly counterparts = this.statement<{ messageId: number; sessionId: string }, number>`
+    SELECT c.id FROM messages m JOIN messages c ON c.session_id = @sessionId AND c.seq = m.seq WHERE m.id = @messageId
+    UNION SELECT c.id FROM messages m JOIN messages c ON c.session_id = @sessionId AND c.external_id = m.external_id
+    WHERE m.id = @messageId`.pluck().all;
   readonly #children = this.statement<[parentId: string], { id: string; toolCallId: string | null }>`
     SELECT id, CASE WHEN json_valid(metadata) THEN metadata ->> '$.toolCallId' END AS toolCallId FROM sessions
     WHERE parent_session_id = ? AND superseded_at_ms IS NULL AND id NOT IN (SELECT session_id FROM shared_pasts)
@@ -73,9 +78,10 @@ export class OriginRepository extends Repository {
     const known = this.#facts.allOf(ids).map(({ id, sessionId, seq, digest, externalId, createdAtMs, ...row }) => {
       const time = row.isTimeShared === 1 ? undefined : createdAtMs;
       const keys = originKeys({ externalId, createdAtMs: time, metadata: objectIn(row.metadata) });
-      let lines = linesOf.get(sessionId);
-      if (lines === undefined) linesOf.set(sessionId, (lines = this.#linesOf(sessionId)));
-      const origin: KnownOrigin = { id, sessionId, digest, keys, places: lines.map((line) => `${line} ${seq}`) };
+      const lines = linesOf.get(sessionId) ?? this.#linesOf(sessionId);
+      linesOf.set(sessionId, lines);
+      const places = externalId === null ? [] : lines.map((line) => `${line} ${seq}`);
+      const origin: KnownOrigin = { id, sessionId, digest, keys, places };
       return [id, origin] as const;
     });
     return new Map(known);

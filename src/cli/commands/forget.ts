@@ -2,105 +2,197 @@ import { InvalidArgumentError, Option } from "commander";
 import { StoreError } from "../../core/errors.ts";
 import type { Store } from "../../session/store.ts";
 import { askToAgree } from "../agreement.ts";
-import type { Call, Command, Output } from "../command.ts";
+import type { Command, Output } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { findSession, SESSION_MEANING } from "../find-session.ts";
+import { timeOption } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
-import { formatCount, formatNumber } from "../text.ts";
+import { formatCount, formatNumber, oneLine } from "../text.ts";
 
 interface ForgetFlags {
+  project?: string;
+  since?: number;
+  until?: number;
   messages?: number[];
+  related?: true;
   dryRun?: true;
   yes?: true;
   restore?: true;
 }
 
 type ForgetReport = ReturnType<Store["forget"]>;
+type Wanted = NonNullable<Parameters<Store["forget"]>[1]>;
+
+/** More sessions are only counted. */
+const LISTED_MAX = 12;
 
 export const forgetCommand: Command<ForgetFlags> = {
-  usage: "forget <session>",
-  summary: "Delete a session, or some of its messages, permanently.",
+  usage: "forget [sessions...]",
+  summary: "Delete sessions, or some of their messages, permanently.",
   details:
-    "It shows what would go, and asks. A message is deleted together with its step and the summaries that cover it. Only a " +
-    "backup brings it back: imports and watches leave out what was forgotten, also in a longer version of its file or in a " +
-    "copy under another name. A session that was forgotten as a whole stays out as a whole. After --restore, the next import " +
-    "brings it back, if its file is still there. A copy that was pulled from a hub is forgotten only here.\n" +
-    "With --json: {messageCount, tokenCount, sessionCount, clusterCount, summaryCount, artifactCount, isCopy, erased, isDryRun}; " +
-    "with --restore: {restored}.",
+    "It shows what would go, and asks. It also shows what has the same messages or came of them: copies in sessions that were " +
+    "resumed under another id, forks, and subagents. --related deletes these, too. A message is deleted together with its step " +
+    "and the summaries that cover it. At the end, the file is searched for what was deleted. Only a backup brings it back: " +
+    "imports, watches and pulls leave out what was forgotten, also in a longer version of its file, or in a copy under another " +
+    "name. A session that was forgotten as a whole stays out as a whole. After --restore, the next import brings it back, if its " +
+    "file is still there. A copy that was pulled from a hub is forgotten only here.\n" +
+    "With --json: {messageCount, tokenCount, sessionCount, clusterCount, summaryCount, artifactCount, isCopy, related: " +
+    "[{sessionId, relation, messageCount, isWhole}], erased, stillIn: [{sessionId, count}], isDryRun}; with --restore: {restored}.",
   argument: SESSION_MEANING,
   options: [
-    new Option("--messages <ids>", "only these messages, by id, separated by commas").argParser(messageIds),
+    new Option("--project <name>", "all sessions of this project"),
+    timeOption("since", "only messages from then on: 2026-11-01, yesterday, last week, 7d", "first"),
+    timeOption("until", "only messages up to this day or time", "last"),
+    new Option("--messages <ids>", "only these messages of one session, by id, separated by commas").argParser(
+      messageIds,
+    ),
+    new Option("--related", "delete also copies, forks and what was started by them"),
     new Option("--dry-run", "show what would be deleted, and delete nothing"),
     new Option("--yes", "delete without asking"),
     new Option("--restore", "let imports bring back what was forgotten"),
   ],
-  examples: ["support-42", "support-42 --messages 17,18", "support-42 --dry-run", "support-42 --restore"],
+  examples: [
+    "support-42",
+    "support-42 --messages 17,18",
+    "support-42 --dry-run",
+    "--project shop --since yesterday",
+    "support-42 --restore",
+  ],
 
-  async run(call) {
-    const { args, options, loadStores, terminal } = call;
+  async run({ args, options, loadStores, terminal, json }) {
+    const { messages, since, until, related, dryRun, yes, restore } = options;
     const store = (await loadStores()).openToWrite({ mustExist: true });
-    const wanted = options.messages === undefined ? {} : { messageIds: options.messages };
-    if (options.restore) return restored(store, args[0]!, wanted);
-    const { id } = findSession(store, args[0]!);
-    if (options.dryRun || !options.yes) {
-      const preview = store.forget(id, { ...wanted, dryRun: true });
-      const value = { ...preview, isDryRun: true };
-      if (options.dryRun) return { value, lines: [...previewLines(id, preview), "Nothing was forgotten."] };
-      if (!(await isAgreed(id, preview, call))) return { value, lines: [] };
+    if (restore) return restored(store, args, messages === undefined ? {} : { messageIds: messages });
+    const ids = sessionsOf(store, args, options);
+    const wanted: Wanted = {
+      ...(messages !== undefined && { messageIds: messages }),
+      ...(since !== undefined && { sinceMs: since }),
+      ...(until !== undefined && { untilMs: until }),
+      ...(related && { related }),
+    };
+    if (dryRun || !yes) {
+      const preview = store.forget(ids, { ...wanted, dryRun: true });
+      const lines = [...previewLines(ids, preview, related === true)];
+      if (dryRun) return { value: { ...preview, isDryRun: true }, lines: [...lines, "Nothing was forgotten."] };
+      if (!json) for (const line of lines) terminal.note(line);
+      if (!related && (preview.related ?? []).length > 0) wanted.related = await askToAgree(RELATED, terminal, json);
+      const isAgreed = await askToAgree(QUESTION, terminal, json);
+      if (!isAgreed) return { value: { ...preview, isDryRun: true }, lines: [] };
     }
-    const report = store.forget(id, wanted);
-    return { value: { ...report, isDryRun: false }, lines: reportLines(id, report, terminal) };
+    const report = store.forget(ids, wanted);
+    const lines = reportLines(ids, report, wanted.related === true, terminal);
+    return { value: { ...report, isDryRun: false }, lines };
   },
 };
 
-function isAgreed(id: string, preview: ForgetReport, { terminal, json }: Call<ForgetFlags>): Promise<boolean> {
-  if (!json) for (const line of previewLines(id, preview)) terminal.note(line);
-  const question = {
-    text: "Forget this?",
-    refused: "Nothing was forgotten.",
-    unasked: {
-      message: "Forgetting needs your agreement. Nothing was forgotten.",
-      hint: "Add --yes to agree, or --dry-run to see what would go.",
-    },
-  };
-  return askToAgree(question, terminal, json);
+const UNASKED = {
+  message: "Forgetting needs your agreement. Nothing was forgotten.",
+  hint: "Add --yes to agree, or --dry-run to see what would go.",
+};
+const QUESTION = { text: "Forget this?", refused: "Nothing was forgotten.", unasked: UNASKED };
+const RELATED = { text: "Forget also what is related?", refused: "What is related stays.", unasked: UNASKED };
+
+/** Returns the ids of the sessions that were named, of a project's, or of all if only a time was given. */
+function sessionsOf(store: Store, typed: readonly string[], { project, since, until }: ForgetFlags): string[] {
+  const isTimed = since !== undefined || until !== undefined;
+  if (typed.length === 0 && project === undefined && !isTimed) {
+    const hint = "Name sessions, or use --project, --since or --until.";
+    throw new Failure("USAGE_INVALID", "Forget what? No session was named.", { hint });
+  }
+  const named = typed.map((one) => findSession(store, one).id);
+  if (project === undefined) return typed.length > 0 ? named : store.sessionIds({ prefix: "" });
+  const ofProject = store.sessionIds({ prefix: "", project });
+  if (ofProject.length === 0) {
+    throw new Failure("SESSION_NOT_FOUND", `No session is of the project ${project}.`, {
+      hint: "`coppice sessions` lists them with their projects.",
+    });
+  }
+  return [...new Set([...named, ...ofProject])];
 }
 
-function* previewLines(id: string, preview: ForgetReport): Generator<string> {
-  const { messageCount, tokenCount, sessionCount, clusterCount, summaryCount, artifactCount } = preview;
+function nameOf(ids: readonly string[]): string {
+  return ids.length === 1 ? oneLine(ids[0]!) : formatCount(ids.length, "session");
+}
+
+function* previewLines(ids: readonly string[], preview: ForgetReport, isRelatedToo: boolean): Generator<string> {
+  const { messageCount, tokenCount, sessionCount, clusterCount, summaryCount, artifactCount, related } = preview;
   const messages = `${formatCount(messageCount, "message")} with ${formatCount(tokenCount, "token")}`;
-  yield sessionCount > 0 ? `To forget: the session ${id}, ${messages}.` : `To forget: ${messages} of ${id}.`;
+  const isWhole = sessionCount > 0 && ids.length === 1;
+  if (isWhole && sessionCount === 1) yield `To forget: the session ${nameOf(ids)}, ${messages}.`;
+  else if (sessionCount > 0) yield `To forget: ${formatCount(sessionCount, "whole session")}, in all ${messages}.`;
+  else yield `To forget: ${messages} of ${nameOf(ids)}.`;
   const clusters = formatCount(clusterCount, "cluster");
   if (clusterCount > 0) yield sessionCount > 0 ? `With it: ${clusters}.` : `${clusters} would lose messages or go.`;
   if (summaryCount > 0) yield `Summaries that cover them, and would go: ${formatNumber(summaryCount)}.`;
-  if (preview.isCopy) yield "It is a copy from the hub, so only this store forgets them.";
+  if (preview.isCopy) yield "Some of it is a copy from the hub, so only this store forgets that.";
   if (artifactCount > 0) yield `Long texts that only they hold: ${formatNumber(artifactCount)}.`;
+  const isShared = related?.some(({ relation }) => relation === "fork") ?? false;
+  yield* relatedLines(related, isRelatedToo || isShared ? "These go, too:" : "These stay, without --related:");
+  if (isShared && !isRelatedToo) yield "Forks share the messages, so all of this goes only with --related.";
 }
 
-function* reportLines(id: string, report: ForgetReport, terminal: Terminal): Generator<string> {
-  const { messageCount, summaryCount, erased } = report;
-  yield `Forgot ${formatCount(messageCount, "message")} of ${id} and ${formatCount(summaryCount, "summary", "summaries")}.`;
-  yield erased
-    ? "The file holds no byte of them."
-    : "Another process is reading, or the disk is full, so free space in the file still holds them. Run the command again to erase them, or call `store.erase()`.";
+const RELATIONS = { fork: "a fork of it", copy: "copies", started: "started by it" };
+
+function* relatedLines(related: ForgetReport["related"], heading: string): Generator<string> {
+  if (related === null) yield "The file is damaged, so copies of it in other sessions cannot be looked for.";
+  if (related === null || related.length === 0) return;
+  yield heading;
+  for (const { sessionId, relation, messageCount, isWhole } of related.slice(0, LISTED_MAX)) {
+    const messages = formatCount(messageCount, "message");
+    yield `  ${isWhole ? `all ${messages}` : messages} of ${oneLine(sessionId)} (${RELATIONS[relation]})`;
+  }
+  if (related.length > LISTED_MAX) yield `  … and ${formatCount(related.length - LISTED_MAX, "other session")}`;
+}
+
+function* reportLines(
+  ids: readonly string[],
+  report: ForgetReport,
+  isRelatedToo: boolean,
+  terminal: Terminal,
+): Generator<string> {
+  const { messageCount, summaryCount, related } = report;
+  yield `Forgot ${formatCount(messageCount, "message")} of ${nameOf(ids)} and ${formatCount(summaryCount, "summary", "summaries")}.`;
+  yield* relatedLines(related, isRelatedToo ? "These went, too:" : "These stay. To forget them, too, name them:");
+  yield* foundLines(report);
   if (report.isCopy) {
+    const [id] = ids;
     const pull = `coppice pull ${id} --take${report.sessionCount > 0 ? `, coppice forget ${id}` : " --fork"}, coppice push`;
     yield `Only this store forgot them, because it has a copy. To forget them for everyone: ${pull}`;
   }
-  terminal.hint(`Imports leave them out. To let one bring them back: coppice forget ${id} --restore`);
+  const restored = ids.length === 1 ? ids[0] : "<session>";
+  terminal.hint(`Imports leave them out. To let one bring them back: coppice forget ${restored} --restore`);
+}
+
+/** Says what a search of the file has found. */
+function* foundLines({ erased, stillIn }: ForgetReport): Generator<string> {
+  if (!erased) {
+    yield "Another process is reading, or the disk is full, so free space in the file still holds them. Run the command again to erase them, or call `store.erase()`.";
+  } else if (stillIn === null) {
+    yield "The messages were damaged, so the file was not searched for what is left of them.";
+  } else if (stillIn.length === 0) {
+    yield "The file holds no byte of them.";
+  } else {
+    const count = stillIn.reduce((sum, one) => sum + one.count, 0);
+    const named = stillIn.slice(0, LISTED_MAX).map((one) => `${oneLine(one.sessionId)} (${formatNumber(one.count)})`);
+    const more = stillIn.length > LISTED_MAX ? ", …" : "";
+    yield `The messages are gone, but the file still holds text of them, in ${formatCount(count, "place")} of ${formatCount(stillIn.length, "other session")}: ${named.join(", ")}${more}`;
+  }
 }
 
 /**
- * Lets imports bring back a session or messages. A session that was forgotten as a whole is found only by its full id. What was
+ * Lets imports bring back sessions or messages. A session that was forgotten as a whole is found only by its full id. What was
  * typed is tried first, because it may also be the beginning of another session's id.
  */
-function restored(store: Store, typed: string, wanted: { messageIds?: readonly number[] }): Output {
-  const id = [typed, sessionId(store, typed)].find((one) => store.restore(one, wanted));
-  if (id === undefined) {
+function restored(store: Store, typed: readonly string[], wanted: { messageIds?: readonly number[] }): Output {
+  if (typed.length === 0) throw new Failure("USAGE_INVALID", "Restore what? No session was named.");
+  const ids = typed.map((one) => {
+    const id = [one, sessionId(store, one)].find((tried) => store.restore(tried, wanted));
+    if (id !== undefined) return id;
     const hint = "Give the full id that the session had, and no ids of messages to restore all of it.";
-    throw new Failure("SESSION_NOT_FOUND", `Nothing of the session ${typed} was forgotten.`, { hint });
-  }
-  return { value: { restored: true }, lines: [`The next import of its file brings back what was forgotten of ${id}.`] };
+    throw new Failure("SESSION_NOT_FOUND", `Nothing of the session ${one} was forgotten.`, { hint });
+  });
+  const lines = [`The next import of its file brings back what was forgotten of ${ids.map(oneLine).join(", ")}.`];
+  return { value: { restored: true }, lines };
 }
 
 function sessionId(store: Store, typed: string): string {

@@ -19,7 +19,8 @@ function folded(messages: (Partial<Candidate> & { text: string })[], limit = 10)
     };
   });
   const idOf = ({ candidate }: Placed): number => candidate.messageId;
-  return foldCopies(ranking, limit, (id) => messages[id - 1]!.text).map(({ ranked, copies }) => [
+  const areCopies = (): boolean => false;
+  return foldCopies(ranking, limit, (id) => messages[id - 1]!.text, { areCopies }).map(({ ranked, copies }) => [
     idOf(ranked),
     copies.map(idOf),
   ]);
