@@ -50,17 +50,18 @@ const DERIVED_ID = /^[0-9a-f]{32}(?![0-9a-f])/;
  */
 export function originKeys({ externalId, createdAtMs, metadata }: MessageOrigin): string[] {
   const keys: string[] = [];
-  if (typeof externalId === "string" && isUnique(externalId)) keys.push(`id ${externalId}`);
+  if (typeof externalId === "string" && isUniqueId(externalId)) keys.push(`id ${externalId}`);
   const { message, requestId } = metadata ?? {};
   const replyId = (message as { id?: unknown } | null | undefined)?.id;
   // Some proxies number their replies. Claude Code notes the id of a request only if the service gave one.
-  if (typeof replyId === "string" && (typeof requestId === "string" || isUnique(replyId))) {
+  if (typeof replyId === "string" && (typeof requestId === "string" || isUniqueId(replyId))) {
     keys.push(`reply ${replyId} ${typeof requestId === "string" ? requestId : ""}`);
   }
   if (createdAtMs !== undefined) keys.push(`time ${createdAtMs}`);
   return keys;
 }
 
-function isUnique(id: string): boolean {
+/** Returns true for an id that no other message has, in any session. */
+export function isUniqueId(id: string): boolean {
   return UNIQUE_ID.test(id) && !DERIVED_ID.test(id);
 }

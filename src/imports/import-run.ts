@@ -9,10 +9,12 @@ import { cleanName, titleOf } from "../importers/names.ts";
 import { IMPORTERS } from "../importers/registry.ts";
 import type { OpenedSession } from "../session/opened-session.ts";
 import { internalsOf, type OpenedStore } from "../session/opened-store.ts";
+import { inputOf } from "../session/prepared.ts";
 import type { Exclusions, Store } from "../session/store.ts";
 import { ExclusionRules } from "./exclusions.ts";
 import { ImportPace } from "./import-pace.ts";
 import { ImportReader, type ReadEvent } from "./import-reader.ts";
+import { partingOf } from "./parting.ts";
 import {
   type AppendResult,
   appendTo,
@@ -102,6 +104,8 @@ interface OpenImport {
   /** The first message that was new. */
   firstNew: { line: number; seq: number } | undefined;
   isRewritten: boolean;
+  /** True once it is known that the file continues its session, or which other session it is. */
+  isPlaced: boolean;
 }
 
 type ReadyImport = OpenImport & { session: OpenedSession };
@@ -168,10 +172,10 @@ export class ImportRun {
       signal?.throwIfAborted();
       const newCountBefore = report.newCount;
       for (const one of open.values()) {
-        if (mayWait && isTooShort(one)) continue;
+        if (mayWait && (isTooShort(one) || this.#mayPart(one, report))) continue;
         // A greeting before a fork is not the whole session.
         const isWhole = isEnd || (isFork && one.opening.length >= OPENING_MESSAGES_MIN);
-        if (this.#isReady(one, isWhole, report)) await this.#flush(one, report);
+        if (this.#isReady(one, isWhole, report) && this.#isInPlace(one, report)) await this.#flush(one, report);
         else this.#leaveOut(one, report);
       }
       pendingCount = 0;
@@ -232,7 +236,15 @@ export class ImportRun {
     const { pathOf, parentExternalId = "", forkedAfter } = origin;
     const parent = pathOf === undefined ? undefined : open.get(parentExternalId);
     const path = new TranscriptPath(parent?.path, forkedAfter);
-    const none = { session: undefined, opening: [], pending: [], entries: [], firstNew: undefined, isRewritten: false };
+    const none = {
+      session: undefined,
+      opening: [],
+      pending: [],
+      entries: [],
+      firstNew: undefined,
+      isRewritten: false,
+      isPlaced: false,
+    };
     const placed = { entriesAt: new Map(), seqLast: -1 };
     const one = { origin, path, isForgotten: false, isRefused: false, ...none, ...placed } as Omit<
       OpenImport,
@@ -272,6 +284,56 @@ export class ImportRun {
     if (open.session === undefined) return false;
     report.sessionIds.push(open.session.id);
     this.sessionIds.add(open.session.id);
+    return true;
+  }
+
+  /** True if the file may go on apart from its session. What follows in it tells. */
+  #mayPart(open: OpenImport, report: FileReport): boolean {
+    if (open.session === undefined || open.isPlaced || !this.#isFollowable(report)) return false;
+    const parting = partingOf(this.#store, open.session.id, open.pending, open.path);
+    return parting !== undefined && "isApart" in parting && parting.isApart;
+  }
+
+  #isFollowable({ format }: FileReport): boolean {
+    const { importers = IMPORTERS } = this.#options;
+    return importers.find(({ name }) => name === format)?.isFollowable === true;
+  }
+
+  /**
+   * Makes a file that goes on apart from its session a session of its own, which begins with copies of the messages that both have.
+   * Later imports of the file find it by the first message that only the file has. Other formats than those of lines are left alone:
+   * their programs may replace messages in the same file.
+   *
+   * @returns false if that session is left out.
+   */
+  #isInPlace(open: ReadyImport, report: FileReport): boolean {
+    while (!open.isPlaced && this.#isFollowable(report) && open.path.isOnly) {
+      const parting = partingOf(this.#store, open.session.id, open.pending, open.path);
+      if (parting === undefined) return true;
+      if (!("after" in parting)) break;
+      const { first, after, isApart } = parting;
+      const { externalId } = open.origin;
+      const origin: ImportedSession = {
+        ...open.origin,
+        externalId: `${externalId}/fork-${first.message.id}`,
+        parentExternalId: externalId,
+        forkedAfter: after.id,
+      };
+      const isKnown = this.#store.hasImported(origin);
+      if (!isKnown && !isApart) break;
+      open.isForgotten = this.#store.isForgottenSession(origin);
+      const session = open.isForgotten ? undefined : this.#openSession(origin, report);
+      if (session === undefined) return false;
+      if (!isKnown) {
+        session.appendAll(open.session.messages({ seqTo: after.seq }).map(inputOf));
+        const reason = `session ${JSON.stringify(open.session.id)} went on in another file: from here on, this file is the session ${JSON.stringify(session.id)}`;
+        report.warnings.push({ line: first.line, reason });
+      }
+      Object.assign(open, { origin, session });
+      report.sessionIds.push(session.id);
+      this.sessionIds.add(session.id);
+    }
+    open.isPlaced = true;
     return true;
   }
 

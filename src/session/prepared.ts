@@ -1,5 +1,5 @@
 import { systemClock } from "../core/clock.ts";
-import { type MessageInput, type Part, parseMessage } from "../core/message.ts";
+import { type Message, type MessageInput, type Part, parseMessage } from "../core/message.ts";
 import { estimatingTokenCounter } from "../core/tokens.ts";
 import type { TextWithWords } from "../ingest/index-texts.ts";
 import { type PrepareOptions, prepareMessage } from "../ingest/prepare.ts";
@@ -44,7 +44,11 @@ export function revived(prepared: PostedMessage): PreparedMessage {
   };
 }
 
-export function inputOf(prepared: PreparedMessage): MessageInput {
+/** Returns what to append, so that a message is stored as it is. */
+export function inputOf(
+  prepared: Pick<Message, "role" | "parts" | "createdAtMs" | "pinned"> &
+    Partial<Pick<PreparedMessage, "name" | "externalId" | "metadata">>,
+): MessageInput {
   const { role, parts, name, externalId, createdAtMs: createdAt, pinned, metadata } = prepared;
   return {
     ...{ role, parts, createdAt, pinned },

@@ -76,21 +76,27 @@ export function recapOf(repositories: Repositories, options: RecapSettings, read
   const { sessions } = repositories;
   const sessionIds = sessions.idsSince({ project, sinceMs, limit: SESSIONS_MAX });
   for (const id of sessions.withDamagedEnd(project)) reader(id, () => sessions.assertEnd(id), undefined);
-  const groups = new Groups(repositories, sinceMs);
-  for (const id of sessionIds.toReversed()) reader(id, () => groups.addSession(id), undefined);
+  const oldestFirst = sessionIds.toReversed();
+  const repeated = reader("", () => repositories.origins.repeatedIn(oldestFirst), new Map<string, Set<number>>());
+  const groups = new Groups(repositories, sinceMs, repeated);
+  for (const id of oldestFirst) reader(id, () => groups.addSession(id), undefined);
   for (const id of sessionIds.slice(0, ENDING_SESSIONS_MAX)) {
     const ends = reader(id, () => openEnds(repositories, id).map((end) => ({ end, group: groups.ofLine(end) })), []);
-    for (const { end, group } of ends) if (end.atMs >= sinceMs && end.sessionId === id) group?.open.push(end);
+    for (const { end, group } of ends) {
+      if (end.atMs >= sinceMs && end.sessionId === id && !groups.isRepeated(end.sessionId, end.messageId)) {
+        group?.open.push(end);
+      }
+    }
   }
   const sized = groups.all.map((group) => ({ group, size: messageCountOf(group) + END_MESSAGES * group.open.length }));
   const topics = sized
     .sort((left, right) => right.size - left.size)
     .slice(0, limit)
-    .map(({ group }) => topicOf(repositories, group, { sinceMs, linesMax }, reader))
+    .map(({ group }) => topicOf(repositories, group, { sinceMs, linesMax, groups }, reader))
     .sort((left, right) => right.lastAtMs - left.lastAtMs);
   return {
     sinceMs,
-    sessionCount: sessionIds.length,
+    sessionCount: sessionIds.length - groups.copyCount,
     messageCount: groups.all.reduce((sum, group) => sum + messageCountOf(group), 0),
     topics,
     topicCount: groups.all.length,
@@ -101,15 +107,21 @@ export function recapOf(repositories: Repositories, options: RecapSettings, read
 class Groups {
   readonly #repositories: Repositories;
   readonly #sinceMs: number;
+  /** The messages of each session that an earlier session has, too, because it was resumed or copied under another id. */
+  readonly #repeated: ReadonlyMap<string, ReadonlySet<number>>;
   readonly #position: number;
   readonly #byRoot = new Map<string, Group>();
   readonly #byCluster = new Map<number, Group>();
   /** For each session, the group of its messages that are in no cluster. */
   readonly #ofHot = new Map<string, Group>();
 
-  constructor(repositories: Repositories, sinceMs: number) {
+  /** The sessions that have nothing of their own. */
+  copyCount = 0;
+
+  constructor(repositories: Repositories, sinceMs: number, repeated: ReadonlyMap<string, ReadonlySet<number>>) {
     this.#repositories = repositories;
     this.#sinceMs = sinceMs;
+    this.#repeated = repeated;
     this.#position = repositories.unions.shownPosition();
   }
 
@@ -125,12 +137,15 @@ class Groups {
       counts.clusterCount += theme.clusterCount;
       counts.messageCount += theme.messageCount;
     }
-    const rows = clusters.workedSince(id, this.#sinceMs, counts);
+    const repeated = this.#repeated.get(id);
+    const worked = clusters.workedSince(id, this.#sinceMs, counts);
+    const rows = repeated === undefined ? worked : this.#withoutRepeated(worked, repeated);
     const window = { seqFrom, seqEnd: Number.MAX_SAFE_INTEGER, limit: MESSAGES_MAX };
     // What a fork shares was worked on in the session that holds it.
-    const hot = messages.notableBefore(id, window).filter(({ createdAtMs, sessionId }) => {
-      return createdAtMs >= this.#sinceMs && sessionId === id;
+    const hot = messages.notableBefore(id, window).filter(({ id: messageId, createdAtMs, sessionId }) => {
+      return createdAtMs >= this.#sinceMs && sessionId === id && repeated?.has(messageId) !== true;
     });
+    if (repeated !== undefined && rows.length + hot.length === 0) this.copyCount += 1;
     // All are looked up before one is added, so that a damaged one does not leave half a session.
     const placed = rows.map((cluster) => ({ cluster, subject: subjects.subjectOf(cluster, this.#position) }));
     for (const { cluster, subject } of placed) {
@@ -154,6 +169,19 @@ class Groups {
     this.#ofHot.set(id, group);
   }
 
+  isRepeated(sessionId: string, messageId: number): boolean {
+    return this.#repeated.get(sessionId)?.has(messageId) === true;
+  }
+
+  /** Takes what an earlier session has out of the counts of clusters, and leaves out the clusters that have nothing else. */
+  #withoutRepeated(rows: readonly WorkedCluster[], repeated: ReadonlySet<number>): WorkedCluster[] {
+    const members = this.#repositories.evidence.members(rows.map(({ rootId }) => rootId));
+    return rows.flatMap((row) => {
+      const ownCount = row.ownCount - members.get(row.rootId)!.filter((id) => repeated.has(id)).length;
+      return ownCount > 0 ? [{ ...row, ownCount }] : [];
+    });
+  }
+
   ofLine({ messageId, sessionId }: WorkLine): Group | undefined {
     const { messages, unions } = this.#repositories;
     const entered = unions.entered(sessionId, messages.stepOf(messageId)!.stepId);
@@ -168,7 +196,7 @@ function messageCountOf({ clusters, hot }: Group): number {
 function topicOf(
   repositories: Repositories,
   group: Group,
-  { sinceMs, linesMax }: { sinceMs: number; linesMax: number },
+  { sinceMs, linesMax, groups }: { sinceMs: number; linesMax: number; groups: Groups },
   reader: TolerantReader,
 ): RecapTopic {
   const { messages } = repositories;
@@ -177,7 +205,9 @@ function topicOf(
   const titles = group.clusters.map(({ label }) => label);
   if (hot.length > 0 && root === null) titles.push(titleOf(hot, messages.askedBefore(TITLE_TEXT_CHARS, hot[0]!.id)));
   const said = [...notableOf(repositories, clusters, MESSAGES_MAX, reader), ...hot];
-  const { decided, files } = workIn(said.filter(({ createdAtMs }) => createdAtMs >= sinceMs));
+  const isOwn = ({ id, sessionId, createdAtMs }: NotableMessage): boolean =>
+    createdAtMs >= sinceMs && !groups.isRepeated(sessionId, id);
+  const { decided, files } = workIn(said.filter(isOwn));
   const atMs = hot.map(({ createdAtMs }) => createdAtMs);
   const sessionIds = [...clusters, ...hot].map(({ sessionId }) => sessionId);
   return {

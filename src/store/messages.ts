@@ -97,6 +97,7 @@ type GraduatingRow = RowOf<typeof GRADUATING> & { embedding: Buffer | null };
 const WINDOW = columns(messages, "seq", "stepId", "tokenCount");
 const PLACES = columns(messages, "id", "stepId");
 const KEYS = columns(messages, "id", "seq", "digest");
+const NAMES = columns(messages, "seq", "externalId", "role");
 const FORGOTTEN = columns(forgottenMessages);
 
 type IdAndSeq = { id: number; seq: number };
@@ -205,8 +206,8 @@ export class MessageRepository extends Repository {
   readonly #after = this.statement<[sessionId: string, seq: number, limit: number], MessageValues>`
     SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?`.raw();
   /** The external ids of the messages after a seq. */
-  readonly namesAfter = this.statement<[sessionId: string, seq: number], { seq: number; externalId: string | null }>`
-    SELECT ${columns(messages, "seq", "externalId")} FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq`.all;
+  readonly namesAfter = this.statement<[sessionId: string, seq: number], RowOf<typeof NAMES>>`
+    SELECT ${NAMES} FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq`.all;
   readonly #move = this.statement<{
     id: number;
     sessionId: string;
