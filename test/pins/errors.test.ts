@@ -61,7 +61,7 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
   SESSION_SHARED: [
     { sessionId: "s", forkId: "f" },
     'Session "f" is a fork that shares messages of session "s". They stay as they are, and the rows of a fork do not move without them.',
-    'To go back, fork "s" at an earlier message and continue there. To forget messages, forget "f" first. To move "f" to another store, use `export` without rows; to move rows of other sessions, name these sessions.',
+    'To go back, fork "s" at an earlier message and continue there. To forget messages, forget "f" first, or both with `related` (`coppice forget --related`). To move "f" to another store, use `export` without rows; to move rows of other sessions, name these sessions.',
   ],
   HANDLE_INVALID: [
     { handle: "x", reason: "expected a level" },

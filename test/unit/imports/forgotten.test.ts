@@ -273,7 +273,7 @@ test("a dry run counts exactly what would go, and changes nothing", async () => 
     const other = copy.session("s", { hotSize: 4, overlap: 2, evictBatch: 4 });
     for (let index = 0; index < 40; index++) other.append({ role: "user", content: `The lamp ${index} is lit.` });
     const { erased, ...done } = copy.forget("s", options);
-    expect([planned, erased]).toEqual([done, true]);
+    expect([{ ...planned, stillIn: [] }, erased]).toEqual([done, true]);
     expect(planned.clusterCount).toBeGreaterThan(0);
     expect(planned.tokenCount).toBeGreaterThan(5);
   }
