@@ -102,7 +102,7 @@ test("a session moves into a fresh store, goes on there, and is taken back", () 
   home.session("moving", SMALL).appendAll(talk(60));
   const fresh = newStore();
   expect(fresh.importRows(exported(home))).toEqual([
-    { sessionId: "moving", outcome: "new", newCount: 60, notes: [], error: null },
+    { sessionId: "moving", outcome: "new", newCount: 60, forgottenCount: 0, notes: [], error: null },
   ]);
   expect(seen(fresh, "moving")).toEqual(seen(home, "moving"));
   expectSound(fresh);
@@ -203,7 +203,7 @@ test("what the store has already is not written again, and two continuations are
   const before = allRows(away.path);
   expect(away.importRows(exported(home))).toEqual([
     {
-      ...{ sessionId: "s", outcome: "refused", newCount: 0, notes: [] },
+      ...{ sessionId: "s", outcome: "refused", newCount: 0, forgottenCount: 0, notes: [] },
       error: new StoreError("SESSION_DIVERGED", { sessionId: "s", what: `message ${messageId}` }),
     },
   ]);
