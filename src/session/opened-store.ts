@@ -31,7 +31,6 @@ import type { FactRow } from "../store/fact-rows.ts";
 import type { Finding } from "../store/finding.ts";
 import { erase, type ForgetReport, forget, restoreForgotten } from "../store/forget.ts";
 import { GenerationRepository } from "../store/generations.ts";
-import { hubNotesOf } from "../store/hub-notes.ts";
 import { openDatabase, type StoreDatabase } from "../store/open.ts";
 import { type QueryRow, queryRows } from "../store/query.ts";
 import { QuickReader } from "../store/quick-reader.ts";
@@ -429,16 +428,26 @@ export class OpenedStore implements Store {
     return this.#forget(targets, { related, dryRun });
   }
 
-  /** Forgets messages of several sessions. */
+  /** Forgets messages of several sessions, one after another, and then rewrites the file once. */
   forgetAll(
     idsBySession: ReadonlyMap<string, Iterable<number>>,
   ): Pick<ForgetReport, "messageCount" | "summaryCount" | "erased"> & { copies: string[] } {
-    const targets = Array.from(idsBySession, ([sessionId, ids]) => ({ sessionId, messageIds: [...ids] }));
-    const copies = this.#database.read(() =>
-      [...idsBySession.keys()].filter((sessionId) => hubNotesOf(this.#repositories, sessionId).isCopy === true),
-    );
-    const { messageCount, summaryCount, erased } = this.#forget(targets, { related: false, dryRun: false });
-    return { messageCount, summaryCount, erased, copies };
+    const copies: string[] = [];
+    const counts = { messageCount: 0, summaryCount: 0 };
+    const terms = { ...TITLES, dryRun: false, forgottenAtMs: this.#ports.clock() };
+    let erased = true;
+    try {
+      for (const [sessionId, ids] of idsBySession) {
+        const forgotten = forget(this.#repositories, [{ sessionId, messageIds: [...ids] }], terms);
+        if (forgotten.isCopy) copies.push(sessionId);
+        counts.messageCount += forgotten.messageCount;
+        counts.summaryCount += forgotten.summaryCount;
+        this.#ports.changes.count += 1;
+      }
+    } finally {
+      if (counts.messageCount > 0) erased = this.erase(); // also if a damaged session ended the loop
+    }
+    return { ...counts, erased, copies };
   }
 
   #forget(targets: readonly ForgetTarget[], options: { related: boolean; dryRun: boolean }): ForgetReport {
