@@ -176,7 +176,9 @@ export class ImportRun {
         if (mayWait && (isTooShort(one) || this.#mayPart(one, report))) continue;
         // A greeting before a fork is not the whole session.
         const isWhole = isEnd || (isFork && one.opening.length >= OPENING_MESSAGES_MIN);
-        if (this.#isReady(one, isWhole, report) && this.#isInPlace(one, report)) await this.#flush(one, report);
+        // If the user went back in the file, what follows tells on which path the session is.
+        const isInPlace = (ready: ReadyImport): boolean => isFork || this.#isInPlace(ready, report);
+        if (this.#isReady(one, isWhole, report) && isInPlace(one)) await this.#flush(one, report);
         else this.#leaveOut(one, report);
       }
       pendingCount = 0;

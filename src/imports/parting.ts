@@ -26,12 +26,13 @@ export function partingOf(
   pending: readonly PendingMessage[],
   path: TranscriptPath,
 ): Parting | { first: PendingMessage } | undefined {
-  const { database, messages, sessions } = repositories;
+  const { database, messages, sessions, tombstones } = repositories;
   return database.read(() => {
-    const first = pending.find(({ message: { id } }) => {
-      if (id === undefined) return true;
-      return messages.byExternalId(sessionId, id) === undefined && sessions.superseded(sessionId, id) === undefined;
-    });
+    const isKnown = (id: string): boolean =>
+      messages.byExternalId(sessionId, id) !== undefined ||
+      sessions.superseded(sessionId, id) !== undefined ||
+      tombstones.recognizersIn(sessionId).hasName(id);
+    const first = pending.find(({ message: { id } }) => id === undefined || !isKnown(id));
     const firstId = first?.message.id;
     if (first === undefined || firstId === undefined) return first && { first };
     for (const id of path.before(firstId)) {

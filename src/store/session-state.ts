@@ -51,6 +51,8 @@ export interface SessionState {
   /** The connection's `data_version` when this state was last known to be current. */
   dataVersion: number;
   settings: SessionSettings;
+  /** True if anything was forgotten in the store. */
+  hasTombstones: boolean;
   /** How often this state was reloaded because another process moved the frontier or forgot messages. */
   foreignMoves: number;
   dimension: number;
@@ -103,6 +105,7 @@ export function loadSessionState(repositories: Repositories, sessionId: string):
     sessionId,
     dataVersion: repositories.database.dataVersion(),
     settings: row.settings,
+    hasTombstones: repositories.tombstones.hasAny(),
     foreignMoves: 0,
     dimension: generation.dimension,
     embedderId: generation.embedderId,

@@ -285,15 +285,23 @@ export class TombstoneRepository extends Repository {
     );
     return ({ name, role, digest, origins }) =>
       (isOfSession && this.has(digests.message(sessionId, name))) ||
-      this.hasCopy(origins, digest) ||
+      this.#hasCopy(digests, origins, digest) ||
       (role !== "system" && openings.some((one) => this.has(digests.content(one, digest()))));
   }
 
   /** True if a message with this content and one of these origins was forgotten, in any session. */
   hasCopy(origins: readonly string[], digest: () => Buffer): boolean {
-    if (origins.length === 0 || this.#any.get() !== 1) return false;
-    const digests = this.digests();
-    return digests !== undefined && origins.some((origin) => this.has(digests.copy(origin, digest())));
+    const digests = origins.length === 0 ? undefined : this.digests();
+    return digests !== undefined && this.#hasCopy(digests, origins, digest);
+  }
+
+  #hasCopy(digests: TombstoneDigests, origins: readonly string[], digest: () => Buffer): boolean {
+    return origins.some((origin) => this.has(digests.copy(origin, digest())));
+  }
+
+  /** True if anything was ever forgotten. */
+  hasAny(): boolean {
+    return this.#any.get() === 1;
   }
 
   /** Returns functions that tell if a message with this content, or with this name, was forgotten in a session. */
