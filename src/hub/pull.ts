@@ -118,7 +118,12 @@ export async function pullSession(
     const ownProject = repositories.database.read(() => projectOnHub(repositories, row.project)) || undefined;
     const notes = { origin: row.origin === storeId ? undefined : row.origin, isCopy: !isHolder || undefined };
     const when = of !== undefined && !isHolder ? "always" : fork ? "if both have gone on" : "never";
-    const written = writtenIn(store, sessionId, onHub, { row, terms: terms ?? WRITE_TERMS, fork: when, notes });
+    const written = writtenIn(store, sessionId, onHub, {
+      row,
+      terms: { ...(terms ?? WRITE_TERMS), project: ownProject },
+      fork: when,
+      notes,
+    });
     forgottenCount += written.forgottenCount;
     result = added(result, written);
     if (!take || isHolder) return isHolder;

@@ -31,7 +31,6 @@ import type { FactRow } from "../store/fact-rows.ts";
 import type { Finding } from "../store/finding.ts";
 import { erase, type ForgetReport, forget, restoreForgotten } from "../store/forget.ts";
 import { GenerationRepository } from "../store/generations.ts";
-import { hubNotesOf } from "../store/hub-notes.ts";
 import { openDatabase, type StoreDatabase } from "../store/open.ts";
 import { identifyProjects, mergeProjects, projectNow, renameProject } from "../store/projects.ts";
 import { type QueryRow, queryRows } from "../store/query.ts";
@@ -462,48 +461,10 @@ export class OpenedStore implements Store {
   forgetAll(
     idsBySession: ReadonlyMap<string, Iterable<number>>,
   ): Pick<ForgetReport, "messageCount" | "summaryCount" | "erased"> & { copies: string[] } {
-    const targets = Array.from(idsBySession, ([sessionId, ids]) => ({ sessionId, messageIds: [...ids] }));
-    const copies = this.#database.read(() =>
-      [...idsBySession.keys()].filter((sessionId) => hubNotesOf(this.#repositories, sessionId).isCopy === true),
-    );
-    const { messageCount, summaryCount, erased } = this.#forget(targets, { related: false, dryRun: false });
-    return { messageCount, summaryCount, erased, copies };
-  }
-
-  #forget(targets: readonly ForgetTarget[], options: { related: boolean; dryRun: boolean }): ForgetReport {
-    const repositories = this.#repositories;
-    const { dryRun } = options;
-    const { related, all } = this.#relatedTo(targets, options);
-    const terms = { ...TITLES, dryRun, forgottenAtMs: this.#ports.clock() };
-    const idsOfAll = (): number[] => all.flatMap((target) => idsOf(repositories, target));
-    const traces = dryRun ? undefined : this.#unlessDamaged(() => repositories.traces.of(idsOfAll()));
-    const forgotten = forget(repositories, all, terms);
-    if (dryRun) return { ...forgotten, related, erased: false, stillIn: null };
-    this.#ports.changes.count += 1;
-    const isRewritten = this.erase();
-    if (!isRewritten || traces === undefined) return { ...forgotten, related, erased: isRewritten, stillIn: null };
-    const isInMemory = this.path === ":memory:";
-    const isFound = !isInMemory && fileHas(this.path, traces.pieces);
-    const holders = this.#unlessDamaged(() => repositories.traces.holders(traces, isFound || isInMemory)) ?? null;
-    return { ...forgotten, related, erased: !isFound || holders?.length !== 0, stillIn: holders };
-  }
-
-  /** Returns what is related to some targets, and everything to forget in order. */
-  #relatedTo(
-    targets: readonly ForgetTarget[],
-    options: { related: boolean; dryRun: boolean },
-  ): { related: RelatedSession[] | null; all: readonly ForgetTarget[] } {
-    const repositories = this.#repositories;
-    if (options.related) return this.#database.read(() => relatedTo(repositories, targets));
-    const found = this.#unlessDamaged(() => relatedTo(repositories, targets));
-    if (found === undefined) return { related: null, all: targets };
-    const isShared = options.dryRun && found.related.some(({ relation }) => relation === "fork");
-    if (isShared) return found;
-    return { ...found, all: this.#database.read(() => sharingFirst(repositories, targets)) };
-  }
-
-  /** Reads what need not be known to forget, because a damaged file must not prevent forgetting. */
-  #unlessDamaged<T>(read: () => T): T | undefined {
+    const copies: string[] = [];
+    const counts = { messageCount: 0, summaryCount: 0 };
+    const terms = { ...TITLES, dryRun: false, forgottenAtMs: this.#ports.clock() };
+    let erased = true;
     try {
       for (const [sessionId, ids] of idsBySession) {
         const forgotten = forget(this.#repositories, [{ sessionId, messageIds: [...ids] }], terms);
@@ -515,6 +476,7 @@ export class OpenedStore implements Store {
     } finally {
       if (counts.messageCount > 0) erased = this.erase(); // also if a damaged session ended the loop
     }
+    return { ...counts, erased, copies };
   }
 
   #forget(targets: readonly ForgetTarget[], options: { related: boolean; dryRun: boolean }): ForgetReport {
