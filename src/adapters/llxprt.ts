@@ -1,4 +1,5 @@
 import type { FilePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart } from "../core/message.ts";
+import { wellFormed } from "../core/well-formed.ts";
 import {
   type AdaptedMessage,
   type AnyMessage,
@@ -104,7 +105,7 @@ export function toLlxprt(messages: readonly AnyMessage[]): LlxprtConversation {
   const system: string[] = [];
   const contents: { speaker: unknown; blocks: unknown[] }[] = [];
   const names = new CallNames();
-  for (const message of messages) {
+  for (const message of wellFormed(messages)) {
     const { fields, form } = ownOf(message.metadata, "llxprt");
     const parts = partsOf(message);
     names.learn(parts);

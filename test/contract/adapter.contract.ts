@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Breach, breachesOf } from "../../scripts/eval/provider-rules.ts";
 import type { AnyMessage } from "../../src/adapters/shared/message.ts";
 import { parseMessage } from "../../src/core/message.ts";
+import { wellFormed } from "../../src/core/well-formed.ts";
 import { type ContextMessage, type MessageInput, openStore, type Store } from "../../src/index.ts";
 import { runs } from "../support/effort.ts";
 import { nastyMessage } from "../support/message-arbitraries.ts";
@@ -17,6 +18,8 @@ export interface AdapterContract<T> {
   oddities: readonly T[];
   /** Conversations of ours that the provider has a place for, all of them. */
   ours: fc.Arbitrary<MessageInput[]>;
+  /** What is sent back for a conversation: by default the same, well-formed. */
+  sent?(theirs: T): T;
   /** Whose rules of `provider-rules` a request has to keep. */
   rules?: Breach["provider"];
   /** The messages of a request, in order. */
@@ -24,6 +27,40 @@ export interface AdapterContract<T> {
   /** What is wrong with a request that has nothing unknown in it, by the provider's own description of it. */
   problemsOf(theirs: T): string[];
 }
+
+/** JSON writes only lone surrogates as escapes. */
+const LONE_SURROGATE = /(?<!\\)\\ud[89a-f]/i;
+
+const BROKEN_CALLS = [
+  {
+    type: "tool_call",
+    toolCallId: "call \ud83d",
+    name: "list\ud83d",
+    args: { "path\udc00": "a\ud83d", "path\udc01": [1] },
+  },
+  { type: "tool_call", toolCallId: "call \ud83e", name: "list\ud83d", args: { list: [{ deep: "\udc00" }] } },
+] as const;
+
+const BROKEN: AnyMessage[] = [
+  { role: "system", content: "Be \ud83d brief." },
+  {
+    role: "user",
+    parts: [
+      { type: "text", text: "Go \udc00 on." },
+      { type: "data", data: { "\ud83d": "\udc00" } },
+    ],
+  },
+  { role: "assistant", parts: [{ type: "text", text: "cut \ud83d" }, ...BROKEN_CALLS] },
+  {
+    role: "tool",
+    parts: BROKEN_CALLS.map(({ toolCallId, name }) => ({
+      type: "tool_result",
+      toolCallId,
+      name,
+      content: "out \ud83d",
+    })),
+  },
+];
 
 /** What every adapter promises, whatever the provider. */
 export function describeAdapter<T>({
@@ -33,6 +70,7 @@ export function describeAdapter<T>({
   theirs,
   oddities,
   ours,
+  sent = wellFormed,
   rules,
   listOf,
   problemsOf,
@@ -53,7 +91,7 @@ export function describeAdapter<T>({
       fc.assert(
         fc.property(theirs, (conversation) => {
           const stored = from(conversation).map(throughTheDoor);
-          expect(to(stored)).toEqual(conversation);
+          expect(to(stored)).toEqual(sent(conversation));
           sizeMax = Math.max(sizeMax, stored.length);
         }),
         { numRuns: runs(200) },
@@ -71,7 +109,7 @@ export function describeAdapter<T>({
           const session = store.session(undefined, { hotSize: 1_000 });
           session.appendAll(from(conversation));
           const { messages } = session.render({ strategy: "full", tokensMax: 10_000_000 });
-          expect(to(messages)).toEqual(conversation);
+          expect(to(messages)).toEqual(sent(conversation));
         }),
         { numRuns: runs(50) },
       );
@@ -86,12 +124,26 @@ export function describeAdapter<T>({
       fc.assert(
         fc.property(ours, (conversation) => {
           const back = from(to(conversation));
-          expect(back.map(plain)).toEqual(conversation.map(plain));
+          expect(back.map(plain)).toEqual(wellFormed(conversation.map(plain)));
           sizeMax = Math.max(sizeMax, conversation.length);
         }),
         { numRuns: runs(200) },
       );
       expect(sizeMax).toBeGreaterThan(8);
+    });
+
+    /**
+     * Goal: one lone surrogate does not make every later request invalid.
+     * Method: a conversation with halves of surrogate pairs wherever a string can be, and two ids that differ in nothing else.
+     */
+    test("sends only well-formed text, and keeps each result at its call", () => {
+      const request = to(BROKEN);
+      expect(JSON.stringify(request)).not.toMatch(LONE_SURROGATE);
+      const back = from(request);
+      const ids = (type: string) => pairsOf(back as AnyMessage[]).filter((pair) => pair.startsWith(`${type} `));
+      const called = ids("tool_call").map((pair) => pair.slice("tool_call ".length));
+      expect(new Set(called).size).toBe(2);
+      expect(ids("tool_result").map((pair) => pair.slice("tool_result ".length))).toEqual(called);
     });
 
     test("keeps the prefix: a message that is appended changes none but the last of a request", () => {

@@ -2,9 +2,22 @@ import fc from "fast-check";
 import type { ChatCompletionMessage, ChatCompletionMessageParam } from "openai/resources/chat/completions";
 import { describe, expect, test } from "vitest";
 import { fromOpenai, type OpenaiMessage, toOpenai } from "../../src/adapters/openai.ts";
+import { wellFormed } from "../../src/core/well-formed.ts";
 import { base64, conversations, json, words } from "../support/adapter-arbitraries.ts";
 import { openaiConversations, openaiProblems } from "../support/openai-messages.ts";
 import { describeAdapter } from "./adapter.contract.ts";
+
+/** Arguments are JSON in a string. They are written anew if they hold a lone surrogate. */
+function withSentArguments(message: OpenaiMessage): OpenaiMessage {
+  const calls = (message as { tool_calls?: { function?: { arguments?: unknown } }[] }).tool_calls;
+  if (!Array.isArray(calls)) return message;
+  const sent = calls.map((call) => {
+    const given = call?.function?.arguments;
+    if (typeof given !== "string" || !/\\ud[89a-f]/i.test(given)) return call;
+    return { ...call, function: { ...call.function, arguments: JSON.stringify(wellFormed(JSON.parse(given))) } };
+  });
+  return { ...message, tool_calls: sent } as OpenaiMessage;
+}
 
 const text = fc.record({ type: fc.constant("text" as const), text: words });
 
@@ -13,6 +26,7 @@ describeAdapter<OpenaiMessage[]>({
   to: toOpenai,
   from: fromOpenai,
   theirs: openaiConversations,
+  sent: (messages) => wellFormed(messages.map(withSentArguments)),
   oddities: [
     [],
     [{ role: "assistant", content: null, refusal: null }],

@@ -1,5 +1,6 @@
 import type { ModelMessage } from "ai";
 import type { Part } from "../../core/message.ts";
+import { wellFormed } from "../../core/well-formed.ts";
 import {
   type AnyMessage,
   CallNames,
@@ -22,7 +23,7 @@ import { partOfResult } from "./outputs.ts";
  */
 export function toAiSdk(messages: readonly AnyMessage[]): ModelMessage[] {
   const names = new CallNames();
-  const translated = messages.map((message) => {
+  const translated = wellFormed(messages).map((message) => {
     const { fields, form } = ownOf(message.metadata, "aiSdk");
     const parts = partsOf(message);
     names.learn(parts);

@@ -1,5 +1,6 @@
 import type { UIMessage } from "ai";
 import type { Part } from "../../core/message.ts";
+import { wellFormed } from "../../core/well-formed.ts";
 import { type AdaptedMessage, type AnyMessage, partsOf, refuse } from "../shared/message.ts";
 import { type Fields, isObject, keepInMetadata, ownOf } from "../shared/own.ts";
 import { contentOfUiPart, outcomeOf, saidInUiPart, uiPartOf } from "./ui-parts.ts";
@@ -54,7 +55,7 @@ function isStart(part: unknown): part is Fields {
  */
 export function toUiMessages(messages: readonly AnyMessage[]): UIMessage[] {
   const theirs: { id: unknown; role: AnyMessage["role"]; parts: unknown[] }[] = [];
-  messages.forEach((message, index) => {
+  wellFormed(messages).forEach((message, index) => {
     const { fields, form } = ownOf(message.metadata, "aiSdkUi");
     const parts = partsOf(message);
     const last = theirs.at(-1);

@@ -1,3 +1,4 @@
+import { wellFormed } from "../../core/well-formed.ts";
 import { type AnyMessage, isContent, partsOf, textOrList } from "../shared/message.ts";
 import { type Fields, ownOf } from "../shared/own.ts";
 import { blockOfContent, blockOfPart, blockOfResult } from "./blocks.ts";
@@ -22,7 +23,7 @@ interface OpenMessage {
 export function toAnthropic(messages: readonly AnyMessage[]): AnthropicConversation {
   const system: OpenMessage = { fields: {}, role: "system", blocks: [], isList: false, holdsResults: false };
   const drafts: OpenMessage[] = [];
-  for (const message of messages) {
+  for (const message of wellFormed(messages)) {
     const { fields, form } = ownOf(message.metadata, "anthropic");
     const parts = partsOf(message);
     const blocks = blocksOf(message);

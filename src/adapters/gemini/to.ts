@@ -1,4 +1,5 @@
 import type { Part, ToolResultPart } from "../../core/message.ts";
+import { wellFormed } from "../../core/well-formed.ts";
 import { type AnyMessage, CallNames, isContent, partsOf } from "../shared/message.ts";
 import { type Fields, isObject, ownOf } from "../shared/own.ts";
 import type { GeminiConversation } from "./from.ts";
@@ -34,7 +35,7 @@ export function toGemini(
   const system: { fields: Fields; parts: unknown[] } = { fields: {}, parts: [] };
   const drafts: OpenContent[] = [];
   const calls = new AnsweredCalls();
-  for (const message of messages) {
+  for (const message of wellFormed(messages)) {
     const { fields, form } = ownOf(message.metadata, "gemini");
     const { role } = message;
     const given = partsOf(message);

@@ -1,5 +1,6 @@
 import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
 import type { DataPart, Part, ToolCallPart, ToolResultPart } from "../../core/message.ts";
+import { wellFormed } from "../../core/well-formed.ts";
 import { type AnyMessage, isContent, partsOf, textOrList } from "../shared/message.ts";
 import { type Fields, ownOf } from "../shared/own.ts";
 import { textBlockOf, userBlockOf } from "./blocks.ts";
@@ -14,7 +15,7 @@ import { legalName } from "./from.ts";
  * that OpenAI refuses are replaced equally in calls and results. Messages without any content left are dropped.
  */
 export function toOpenai(messages: readonly AnyMessage[]): ChatCompletionMessageParam[] {
-  return messages.flatMap(messagesOf) as unknown as ChatCompletionMessageParam[];
+  return wellFormed(messages).flatMap(messagesOf) as unknown as ChatCompletionMessageParam[];
 }
 
 function messagesOf(message: AnyMessage): Fields[] {

@@ -1,5 +1,6 @@
 import type { Message, Part } from "../../core/message.ts";
 import { messageTokens, type TokenCounter } from "../../core/tokens.ts";
+import { wellFormed } from "../../core/well-formed.ts";
 import { tokenSum } from "../costs.ts";
 import type { ContextMessage } from "../result.ts";
 import type { RenderView } from "../view.ts";
@@ -50,9 +51,10 @@ export function prepareView(stored: RenderView, tokenCounter: TokenCounter): Pre
 const NO_TEXT: Part = { type: "text", text: "[no text]" };
 
 /**
- * Returns the messages of a view in a form that every provider accepts. Two changes may be necessary; a message without changes
+ * Returns the messages of a view in a form that every provider accepts. Three changes may be necessary; a message without changes
  * is returned as the same object.
  *
+ * - Lone surrogates become U+FFFD, in every string and key.
  * - Texts of white space are removed. If only reasoning is left, the message gets `[no text]`, because reasoning is not sent to
  *   every provider.
  * - If an earlier call has the same id, the call and its result get a new one, `call_0_2`. Some providers number their calls
@@ -66,11 +68,19 @@ export function acceptableMessages(
 ): Pick<RenderView, "pinned" | "window"> {
   const callIds = new CallIds();
   const accept = (message: Message): Message => {
-    const parts = callIds.separate(message, withoutBlanks(message));
-    if (parts === message.parts) return message;
-    return { ...message, parts, tokenCount: messageTokens({ ...message, parts }, tokenCounter) };
+    const said = wellFormedMessage(message);
+    const parts = callIds.separate(said, withoutBlanks(said));
+    if (parts === message.parts) return said;
+    return { ...said, parts, tokenCount: messageTokens({ ...said, parts }, tokenCounter) };
   };
   return { pinned: pinned.map(accept), window: window.map(accept) };
+}
+
+function wellFormedMessage(message: Message): Message {
+  const parts = wellFormed(message.parts);
+  const metadata = wellFormed(message.metadata);
+  if (parts === message.parts && metadata === message.metadata) return message;
+  return { ...message, parts, ...(metadata !== undefined && { metadata }) };
 }
 
 function withoutBlanks({ role, parts }: Message): Part[] {

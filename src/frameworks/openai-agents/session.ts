@@ -13,6 +13,7 @@ import {
 import { StoreError } from "../../core/errors.ts";
 import type { MessageInput, Part } from "../../core/message.ts";
 import type { SessionOptions } from "../../core/options.ts";
+import { wellFormed } from "../../core/well-formed.ts";
 import type { RenderOptions } from "../../session/context-options.ts";
 import type { Session } from "../../session/session.ts";
 import type { Store } from "../../session/store.ts";
@@ -63,7 +64,7 @@ export class CoppiceSession implements SessionHistoryTransactionAwareSession, Se
 
   async getItems(limit?: number): Promise<AgentInputItem[]> {
     if (limit !== undefined && !(limit > 0)) return [];
-    const items = this.#history(limit).map(({ item }) => item);
+    const items = this.#history(limit).map(({ item }) => wellFormed(item));
     this.#log("Getting items", items);
     return items;
   }

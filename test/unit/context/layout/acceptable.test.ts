@@ -98,3 +98,39 @@ test("a message that changes costs its name, too", () => {
   // [no text]: 9 characters, and 4 for the message; a token is 4 characters
   expect(accepted([message]).window[0]!.tokenCount).toBe(4 + 3 + 10);
 });
+
+describe("halves of surrogate pairs", () => {
+  test("are replaced in texts, names, keys and metadata, and a call keeps its result", () => {
+    const broken = { ...call("c\ud83d", "run\ud83d"), args: { "k\udc00": ["\ud83d", { deep: "x\udc00" }] } };
+    const window = [
+      { ...messageOf(1, "assistant", [text("cut \ud83d"), broken]), metadata: { note: "\udc00" } },
+      messageOf(2, "tool", [result("c\ud83d", "out \ud83d")], 1),
+    ];
+    const [asked, answered] = accepted(window).window;
+    expect(JSON.stringify([asked, answered])).not.toMatch(/\\ud[89a-f]/i);
+    expect(asked!.parts[0]).toEqual(text("cut \ufffd"));
+    expect(asked!.parts[1]).toMatchObject({ name: "run\ufffd", args: { "k\ufffd": ["\ufffd", { deep: "x\ufffd" }] } });
+    expect(asked!.metadata).toEqual({ note: "\ufffd" });
+    const [, { toolCallId }] = asked!.parts as [Part, { toolCallId: string }];
+    expect(answered!.parts[0]).toMatchObject({ toolCallId, content: "out \ufffd" });
+  });
+
+  test("leave ids apart that differ only in them, and keys too", () => {
+    const ids = ["c\ud83d", "c\ud83e", "c\ufffd"];
+    const window = [
+      messageOf(
+        1,
+        "assistant",
+        ids.map((id) => ({ ...call(id, "run"), args: { "\ud83d": 1, "\ud83e": 2, "\ufffd": 3 } })),
+      ),
+    ];
+    const parts = accepted(window).window[0]!.parts as { toolCallId: string; args: object }[];
+    expect(new Set(parts.map(({ toolCallId }) => toolCallId)).size).toBe(3);
+    expect(Object.values(parts[0]!.args)).toEqual([1, 2, 3]);
+  });
+
+  test("are whole pairs: a message of emoji stays the very same", () => {
+    const message = messageOf(1, "user", [text("\ud83d\ude00 ok")]);
+    expect(accepted([message]).window[0]).toBe(message);
+  });
+});
