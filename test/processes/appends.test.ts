@@ -3,10 +3,10 @@ import { describe, expect, test } from "vitest";
 import { type MessageInput, openStore } from "../../src/index.ts";
 import { runs } from "../support/effort.ts";
 import { derivedRows } from "../support/rows.ts";
-import { calls, inputOf, results, talk, user } from "../support/said.ts";
+import { inputOf, talk, user } from "../support/said.ts";
 import { openedStore, temporaryFolder, temporaryPath } from "../support/temporary-store.ts";
 import { WorkerPool } from "../support/worker-pool.ts";
-import type { Command, Outcome } from "../support/worker-process.ts";
+import type { Outcome } from "../support/worker-process.ts";
 
 const SMALL = { hotSize: 6, overlap: 2, evictBatch: 6, maxThemes: 3, openClustersMax: 4 };
 const pool = new WorkerPool(4);
@@ -85,49 +85,6 @@ describe("processes on one file", () => {
     expect(derivedRows(shared)).toEqual(derivedRows(single));
   });
 
-  test("append to sessions of their own without touching each other's", async () => {
-    const path = temporaryPath();
-    const workers = await pool.on(path, 4);
-    const outcomes = await Promise.all(
-      workers.map((worker, index) =>
-        worker.run(
-          saidBy(`w${index}`, 40).map((message) => ({
-            do: "append",
-            session: `s${index}`,
-            settings: SMALL,
-            messages: [message],
-          })),
-        ),
-      ),
-    );
-    const store = openedStore(path);
-    for (const [index, its] of outcomes.entries()) {
-      expect(seqsOf(its)).toEqual(Array.from({ length: 40 }, (_, seq) => seq));
-      const texts = store
-        .resume(`s${index}`)
-        .messages()
-        .map(({ text }) => text);
-      expect(texts).toEqual(saidBy(`w${index}`, 40).map(({ content }) => content));
-    }
-    expect(store.verify()).toMatchObject({ ok: true, sessionCount: 4, messageCount: 160, problems: [] });
-  });
-
-  test("answer each other's calls, and the step stays whole", async () => {
-    const path = temporaryPath();
-    const [one, other] = await pool.on(path, 2);
-    await one!.do({ do: "append", session: "s", messages: [user("go"), calls(["a", "b"])] });
-    await Promise.all([
-      one!.do({ do: "append", session: "s", messages: [results(["a"])] }),
-      other!.do({ do: "append", session: "s", messages: [results(["b"])] }),
-    ]);
-    expect(
-      openedStore(path)
-        .resume("s")
-        .messages()
-        .map(({ stepId }) => stepId),
-    ).toEqual([1, 2, 2, 2]);
-  });
-
   /**
    * Goal: who reads while others write sees a session that existed: whole batches, nothing that goes away again.
    * Method: two processes append batches of three; a third reads and renders all the while, and so does a read-only
@@ -184,30 +141,6 @@ describe("processes on one file", () => {
 });
 
 describe("an append that expects a place", () => {
-  test("is refused with SESSION_CHANGED once another process has written, and stores nothing", async () => {
-    const path = temporaryPath();
-    const [one, other] = await pool.on(path, 2);
-    const append = (text: string): Command => ({
-      do: "append",
-      session: "s",
-      messages: [user(text)],
-      expecting: true,
-    });
-    await one!.do(append("a"));
-    const refusal = await other!.do(append("b")).catch((error) => error);
-    expect(refusal).toMatchObject({
-      code: "SESSION_CHANGED",
-      details: { sessionId: "s", seqExpected: 0, seqFound: 1 },
-    });
-    await one!.do(append("c"));
-    expect(
-      openedStore(path)
-        .resume("s")
-        .messages()
-        .map(({ text }) => text),
-    ).toEqual(["a", "c"]);
-  });
-
   test("goes through for exactly one of those who expect the same", async () => {
     const path = temporaryPath();
     openedStore(path).session("s");

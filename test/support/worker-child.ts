@@ -49,11 +49,6 @@ async function obey(command: Command): Promise<unknown> {
         store!.items.put(["test"], "count", count);
         return { seq, count };
       });
-    case "sync": {
-      const results = session.sync(command.history);
-      if (results.length > 0) seen(results.at(-1)!.seq + 1);
-      return results;
-    }
     case "render": {
       const result = session.render({ tokensMax: command.tokensMax });
       seen([...result.sources, ...result.omitted].reduce((sum, { messageCount }) => sum + messageCount, 0));
@@ -70,14 +65,12 @@ async function obey(command: Command): Promise<unknown> {
 }
 
 async function outcomeOf(command: Command): Promise<Outcome> {
-  const fromNs = Number(process.hrtime.bigint());
   try {
-    const value = await obey(command);
-    return { fromNs, toNs: Number(process.hrtime.bigint()), value };
+    return { value: await obey(command) };
   } catch (error) {
     if (!StoreError.is(error)) throw error;
     const { code, details } = error;
-    return { fromNs, toNs: Number(process.hrtime.bigint()), error: { code, details } };
+    return { error: { code, details } };
   }
 }
 

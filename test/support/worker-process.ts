@@ -27,16 +27,13 @@ export type Command =
       | { do: "stall"; messages: MessageInput[]; ms: number }
       /** Append a message, an entry and an item, and count up another, in one transaction. */
       | { do: "atomically"; message: MessageInput }
-      | { do: "sync"; history: MessageInput[] }
       | { do: "render"; tokensMax: number }
       | { do: "messages" | "compact" }
       | { do: "resolve"; concurrency?: number }
     ));
 
-/** What came of a command. Times are those of the machine's monotonic clock, so they compare between processes. */
+/** What came of a command. */
 export interface Outcome {
-  fromNs: number;
-  toNs: number;
   /** What the call returned. */
   // biome-ignore lint/suspicious/noExplicitAny: it depends on the command.
   value?: any;
@@ -61,11 +58,10 @@ export class WorkerProcess {
   /**
    * Do one thing after another.
    *
-   * @param onOutcome  Called as each is done.
    * @returns what came of each. Fewer than there were commands if the worker was killed: of the others nobody knows.
    * @throws {Error} if the worker dies of anything else.
    */
-  async run(commands: readonly Command[], onOutcome: (index: number) => void = () => {}): Promise<Outcome[]> {
+  async run(commands: readonly Command[]): Promise<Outcome[]> {
     await this.#ready;
     const outcomes: Outcome[] = [];
     if (this.#wasKilled || commands.length === 0) return outcomes;
@@ -79,7 +75,6 @@ export class WorkerProcess {
       const hear = ({ runNumber, outcome }: { runNumber: number; outcome: Outcome }): void => {
         if (runNumber !== run.runNumber) return; // of a test that did not wait for it
         outcomes.push(outcome);
-        onOutcome(outcomes.length - 1);
         if (outcomes.length === commands.length) done();
       };
       // What it had sent before it died is read before the channel is closed.

@@ -1,8 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { nearMessages } from "../../../src/hooks/near-messages.ts";
-import { openStore } from "../../../src/index.ts";
 import { openQuickly, type QuickReader } from "../../../src/store/quick-reader.ts";
-import { temporaryPath } from "../../support/temporary-store.ts";
+import { temporaryStore } from "../../support/temporary-store.ts";
 
 const opened: QuickReader[] = [];
 afterEach(() => {
@@ -18,13 +17,12 @@ const TALK = [
 
 /** A project with this talk, and another with the same. */
 function reader(): QuickReader {
-  const path = temporaryPath();
-  const store = openStore(path);
+  const store = temporaryStore();
   for (const project of ["web", "other"]) {
     store.session(project, { project }).appendAll(TALK.map(([role, content]) => ({ role, content })));
   }
   store.close();
-  const quick = openQuickly(path);
+  const quick = openQuickly(store.path);
   opened.push(quick);
   return quick;
 }

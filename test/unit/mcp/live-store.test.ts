@@ -14,7 +14,7 @@ import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
 
 /** Write a closed store with one session of one message. */
 function writeStore(path: string, sessionId: string): void {
-  const store = openStore(path);
+  const store = openedStore(path);
   store.session(sessionId).append({ role: "user", content: `The lamp of ${sessionId}.` });
   store.close();
 }
@@ -201,7 +201,7 @@ test("a store that another process holds locked refuses a write, and takes it la
 
 test("calls wait for a client that reads slowly, and their answers do not pile up", async () => {
   const path = temporaryPath();
-  const store = openStore(path);
+  const store = openedStore(path);
   store.session("s").appendAll(talk(200));
   store.close();
   const [input, output] = [new PassThrough(), new PassThrough()];

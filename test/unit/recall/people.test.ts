@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { type MessageInput, openStore, type RecallHit } from "../../../src/index.ts";
+import type { MessageInput, RecallHit } from "../../../src/index.ts";
 import { FEATURES, peopleFeatures } from "../../../src/recall/people.ts";
 import { shapeOf, wantedBy } from "../../../src/recall/shape.ts";
 import { spokenWords } from "../../../src/recall/spoken-words.ts";
 import { rankedMessage } from "../../support/ranked-message.ts";
+import { temporaryStore } from "../../support/temporary-store.ts";
 
 const person = (name: string, content: string, createdAt = 0): MessageInput => ({
   role: "user",
@@ -26,11 +27,9 @@ const TALK = [
 ];
 
 async function asked(question: string, sessions: MessageInput[][] = [TALK]): Promise<RecallHit[]> {
-  const store = openStore(":memory:");
+  const store = temporaryStore();
   sessions.forEach((messages, index) => void store.session(`talk-${index}`).appendAll(messages));
-  const hits = await store.recall(question, { limit: 20, neighbors: 0, explain: true });
-  store.close();
-  return hits;
+  return store.recall(question, { limit: 20, neighbors: 0, explain: true });
 }
 
 const first = async (question: string): Promise<string> => (await asked(question))[0]!.text;

@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { type Embedder, openStore, type RecallHit, type Store } from "../../../src/index.ts";
+import { beforeEach, expect, test } from "vitest";
+import type { Embedder, RecallHit, Store } from "../../../src/index.ts";
+import { temporaryStore } from "../../support/temporary-store.ts";
 
 const DAY = 86_400_000;
 const NOW = Date.UTC(2026, 4, 20, 12);
@@ -7,9 +8,8 @@ const NOW = Date.UTC(2026, 4, 20, 12);
 let store: Store;
 
 beforeEach(() => {
-  store = openStore(":memory:", { clock: () => NOW });
+  store = temporaryStore({ clock: () => NOW });
 });
-afterEach(() => store.close());
 
 function say(sessionId: string, createdAt: number, ...texts: string[]): void {
   store
@@ -85,8 +85,7 @@ test.each([
   ["a", "b"],
   ["b", "a"],
 ])("by session, the meaning of messages counts: %s before %s", async (right, wrong) => {
-  store.close();
-  store = openStore(":memory:", { embedder: carEmbedder, clock: () => NOW });
+  store = temporaryStore({ embedder: carEmbedder, clock: () => NOW });
   say(right, NOW, "My automobile broke down.");
   say(wrong, NOW, "The soup was too hot.");
   expect(sessionsOf(await store.recall("car trouble", { by: "session" }))[0]).toBe(right);
