@@ -75,6 +75,7 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   undo: { args: ["cli"], keys: "restoredCount supersededCount isDryRun" },
   fork: { args: ["cli"], keys: "sessionId messageCount" },
   secrets: { args: [], keys: "secrets messageCount summaryCount erased copies" },
+  projects: { args: [], isArray: true, keys: "project name sessionCount isGone remote" },
   exclude: { args: ["--project", "client"], keys: "paths projects" },
   remote: { args: ["add", "postgres://127.0.0.1:1/none", "--project", "web"], keys: "url projects team" },
   push: { args: ["--dry-run"], keys: "sessions" },

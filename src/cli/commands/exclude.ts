@@ -25,7 +25,9 @@ export const excludeCommand: Command<ExcludeFlags> = {
     const isQuestion = paths.length + projects.length === 0;
     const stores = await loadStores();
     const store = isQuestion ? stores.openToRead() : stores.openToWrite();
-    const value = store.exclude({ paths, projects: projects.map((typed) => projectMeant(store, typed)), remove });
+    const known = store.exclude().projects;
+    const meant = (typed: string): string => (known.includes(typed) ? typed : projectMeant(store, typed));
+    const value = store.exclude({ paths, projects: projects.map(meant), remove });
     return {
       value,
       lines: [

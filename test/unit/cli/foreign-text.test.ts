@@ -107,6 +107,7 @@ const TYPED: Record<string, (session: string, file: string, folder: string) => s
   backup: (_, __, folder) => [[join(folder, `copy${HOSTILE}.db`)], [join(folder, `none${HOSTILE}`, "copy.db")]],
   reembed: () => [[HOSTILE]],
   secrets: () => [[]],
+  projects: () => [[], ["merge", `p${HOSTILE}`, `q${HOSTILE}`], ["rename", `q${HOSTILE}`, HOSTILE], [HOSTILE]],
   exclude: () => [["--project", `p${HOSTILE}`], []],
   push: () => [["--dry-run"], [HOSTILE]],
   pull: () => [[HOSTILE]],

@@ -73,7 +73,7 @@ test("the same entries are messages: recall finds them, and an import of the fil
     ["user", "When is high water at the lock gate?"],
     ["assistant", "High water is at 04:12 with 5.3 meters."],
   ]);
-  expect(store.sessions()).toMatchObject([{ id: SESSION_ID, project: "harbor" }]);
+  expect(store.sessions()).toMatchObject([{ id: SESSION_ID, project: "/work/harbor" }]);
 
   const file = join(temporaryFolder(), `${SESSION_ID}.jsonl`);
   writeFileSync(file, TALK.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
@@ -112,7 +112,7 @@ test("a session gets its project from a later append, if the first has no messag
   const store = temporaryStore();
   const sessions = new CoppiceSessionStore(store);
   for (const entry of TALK) await sessions.append(KEY, [entry]);
-  expect(store.sessions()).toMatchObject([{ id: SESSION_ID, project: "harbor" }]);
+  expect(store.sessions()).toMatchObject([{ id: SESSION_ID, project: "/work/harbor" }]);
 });
 
 test("appends that are not awaited keep their order, and what they were given", async () => {

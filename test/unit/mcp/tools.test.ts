@@ -225,7 +225,9 @@ describe("recall", () => {
     }
     const bound = await served(twoProjects(), { project: "wbe" });
     const { content } = await bound.call("recall", { query: "lamp" });
-    expect(content[0].text).toBe('No session of the project "wbe" is stored.');
+    expect(content[0].text).toBe(
+      'No session of the project "wbe" is stored. The server\'s --project takes the path of a folder.',
+    );
   });
 
   test("says that a quoted text was not found, and what was searched", async () => {
@@ -546,6 +548,33 @@ test("at most eight calls wait for a vector at the same time, and the others fol
   for (const { isError } of await Promise.all(calls)) expect(isError).toBeUndefined();
   clearInterval(answering);
   expect([askedCount, openMax]).toEqual([20, 8]);
+});
+
+test("two folders of one name are two projects, with a name each", async () => {
+  const path = temporaryPath();
+  const store = openedStore(path);
+  store.session("work", { project: "/work/shop" }).append({ role: "user", content: "The lighthouse lamp is green." });
+  store.session("client", { project: "/client/shop" }).append({ role: "user", content: "The lighthouse lamp is red." });
+  store.close();
+  const all = await served(path);
+  const { sessions } = (await all.call("list_sessions")).structuredContent;
+  expect(sessions.map(({ project }: { project: string }) => project)).toEqual(["shop (client)", "shop (work)"]);
+  const found = async (client: RawClient, args: object): Promise<string> =>
+    (await client.call("recall", { query: "lighthouse lamp", ...args })).content[0].text;
+  for (const project of ["shop (client)", "/client/shop"]) {
+    expect(await found(all, { project })).toMatch(/^(?!.*green).*lamp is red/s);
+  }
+  expect(await found(all, { project: "shop" })).toContain('one of "shop (client)", "shop (work)"');
+  for (const project of ["/work/shop", "shop"]) {
+    const one = await served(path, { project });
+    const told = [await found(one, {}), JSON.stringify(await one.call("list_sessions"))].join();
+    expect(told.includes("green"), project).toBe(project === "/work/shop");
+    expect(told).not.toMatch(/lamp is red|client/);
+    const fired = { event: "session-start", agent: "pi", session_id: "new", cwd: "/work/shop/.worktrees/fox" };
+    const hooked = async (cwd: string) => JSON.stringify(await one.call("hook", { ...fired, session_id: cwd, cwd }));
+    expect((await hooked(fired.cwd)).includes("green"), project).toBe(project === "/work/shop");
+    expect(await hooked("/client/shop")).not.toMatch(/lamp is/);
+  }
 });
 
 test("a server for one project shows nothing of another", async () => {

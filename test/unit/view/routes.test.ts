@@ -39,7 +39,13 @@ test("sessions are listed, filtered and paged, and their days counted", async ()
   const { days } = await view.get("/api/days", { offsetMinutes: 120 });
   expect(days).toMatchObject([{ day: "2023-11-15", sessionCount: 6, messageCount: 21 }]);
   expect(days[0]!.fromMs).toBe(Date.UTC(2023, 10, 14, 22));
-  expect(await view.get("/api/about", {})).toMatchObject({ projects: ["bakery", "mill"], isWritable: false });
+  expect(await view.get("/api/about", {})).toMatchObject({
+    projects: [
+      { project: "bakery", name: "bakery" },
+      { project: "mill", name: "mill" },
+    ],
+    isWritable: false,
+  });
 });
 
 test("the list follows new messages, new sessions, titles and what is forgotten", async () => {
