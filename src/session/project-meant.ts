@@ -20,8 +20,13 @@ export function projectMeant(store: Store, typed: string): string {
   throw new StoreError("OPTION_INVALID", { option: "project", expected, actual: typed });
 }
 
-/** Returns what gives a project its name for people, and "" for none. */
+/** Returns what gives a project its name for people, and "" for none. Without the list, which may be damaged, a project is its name. */
 export function projectNamer(store: Store): (project: string | null) => string {
-  const names = new Map(store.projects().map(({ project, name }) => [project, name]));
+  const names = new Map<string, string>();
+  try {
+    for (const { project, name } of store.projects()) names.set(project, name);
+  } catch (error) {
+    if (!StoreError.is(error, "STORE_CORRUPT")) throw error;
+  }
   return (project) => (project === null ? "" : (names.get(project) ?? project));
 }

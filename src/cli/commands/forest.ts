@@ -50,7 +50,8 @@ export const forestCommand: Command = {
   async run({ args: [typed], loadStores, terminal }) {
     const store = (await loadStores()).openToRead();
     const view = forestView(findSession(store, typed!));
-    return { value: view, lines: forestLines(view, terminal, projectNamer(store)(view.session.project)) };
+    const session = { ...view.session, project: projectNamer(store)(view.session.project) };
+    return { value: view, lines: forestLines({ ...view, session }, terminal) };
   },
 };
 
@@ -79,12 +80,12 @@ function forestView(session: Session): ForestView {
   };
 }
 
-export function* forestLines(view: ForestView, terminal: Terminal, project = ""): Generator<string> {
-  const { id, messageCount, tokenCount } = view.session;
+export function* forestLines(view: ForestView, terminal: Terminal): Generator<string> {
+  const { id, project, messageCount, tokenCount } = view.session;
   yield headline(sessionName(view.session) ?? id, terminal);
   const facts = [
     id,
-    oneLine(project),
+    oneLine(project ?? ""),
     formatCount(messageCount, "message"),
     formatCount(tokenCount, "token"),
     view.pinnedCount === 0 ? "" : `${formatNumber(view.pinnedCount)} pinned`,

@@ -29,7 +29,7 @@ test("the command line loads neither the store nor zod nor the importers before 
   expect([...loaded].filter((name) => /^(store|session|importers|imports|models|mcp)\//.test(name))).toEqual([
     "session/session-ids-with-prefix.ts",
     "session/session-name.ts",
-    "importers/project.ts", // a name, and nothing it needs
+    "session/project-meant.ts",
     "importers/formats.ts",
     "session/answers-first.ts",
     "session/recall-notes.ts",
