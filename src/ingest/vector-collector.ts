@@ -4,6 +4,7 @@ import type { Clock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
 import { type Embedder, isRemote, type RemoteEmbedder } from "../models/embedder.ts";
 import { isOfAccount } from "../models/refusal.ts";
+import { askedDelayMs } from "../models/retry-after.ts";
 import type { OnUsage } from "../models/usage.ts";
 import { type Lease, newClaimant } from "../store/claimant.ts";
 import type { ClaimableVector } from "../store/pending-vectors.ts";
@@ -308,7 +309,7 @@ class EmbedRun {
     const isAlone = ids.length === 1;
     const isUnavailable = errorCode === "MODEL_UNAVAILABLE";
     const isText = errorCode === "MODEL_REFUSED";
-    const askedMs = StoreError.is(failure, "MODEL_UNAVAILABLE") ? Math.ceil(failure.details.retryAfterMs || 0) : 0;
+    const askedMs = askedDelayMs(failure);
     const nowMs = clock();
     const tries = batch.map(({ messageId, attempts }) => {
       // One of several texts was refused, so the parts of the batch are tried without a delay.

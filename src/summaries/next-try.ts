@@ -2,15 +2,13 @@ import { type Backoff, backoffMs } from "../core/backoff.ts";
 import { StoreError } from "../core/errors.ts";
 import { cutLine } from "../models/lines.ts";
 import { isOfAccount } from "../models/refusal.ts";
+import { askedDelayMs } from "../models/retry-after.ts";
 import type { Try } from "../store/summaries.ts";
 
 const BACKOFF: Backoff = { delayMsMin: 1_000, delayMsMax: 60 * 60 * 1_000 };
 
 /** After this time, somebody may have corrected the key, the settings or the `redact` hook. */
 const REFUSED_DELAY_MS = 60 * 60 * 1_000;
-
-/** A service that asks for a longer delay is probably wrong. */
-const ASKED_DELAY_MS_MAX = 24 * 60 * 60 * 1_000;
 
 const ERROR_CHARS_MAX = 1_000;
 
@@ -57,12 +55,10 @@ export function consequenceOf(error: unknown, attempts: number, nowMs: number, r
   }
   const ownDelayMs = Math.ceil(backoffMs(attempts, BACKOFF) * (1 - random / 2));
   const { status, retryAfterMs } = StoreError.is(error, "MODEL_UNAVAILABLE") ? error.details : {};
-  // The summarizer of a caller may report NaN.
-  const askedDelayMs = Math.min(ASKED_DELAY_MS_MAX, Math.ceil(retryAfterMs || 0));
   return {
     ...failure,
     status: "failed",
-    nextTryAtMs: nowMs + Math.max(ownDelayMs, askedDelayMs),
+    nextTryAtMs: nowMs + Math.max(ownDelayMs, askedDelayMs(error)),
     pauses: retryAfterMs !== undefined || status === 429,
   };
 }

@@ -30,6 +30,11 @@ const refusedAccount = (reply: Reply, reason: string, status: number): Fault => 
 });
 const unavailable = (reply: Reply, details: Fault["details"]): Fault => ({ reply, code: "MODEL_UNAVAILABLE", details });
 
+const quotaExceeded = (headers: Record<string, string>, ...details: object[]): Reply => ({
+  ...(failure(429, "RESOURCE_EXHAUSTED", "Quota exceeded.", ...details) as { status: number; body: unknown }),
+  headers,
+});
+
 const TIMED_OUT = { reason: `nothing came within ${TEST_TIMEOUT_MS} ms` };
 
 /** What a service can do to any request, and what that is to whoever sent it. */
@@ -56,6 +61,16 @@ const SERVICE_FAULTS: Record<string, Fault> = {
     reason: "Quota exceeded",
     status: 429,
     retryAfterMs: 150,
+  }),
+  "429 with a delay in its header": unavailable(quotaExceeded({ "retry-after": "0.2" }), {
+    reason: "Quota exceeded",
+    status: 429,
+    retryAfterMs: 200,
+  }),
+  "429 with two delays": unavailable(quotaExceeded({ "retry-after": "0.2" }, retryIn("0.1s")), {
+    reason: "Quota exceeded",
+    status: 429,
+    retryAfterMs: 200,
   }),
   "429 without a delay": unavailable(failure(429, "RESOURCE_EXHAUSTED", ""), {
     reason: "RESOURCE_EXHAUSTED",

@@ -24,7 +24,7 @@ export type Reply =
   /** A reply of `streamGenerateContent`, piece by piece. */
   | { pieces: readonly StreamPiece[] }
   /** Any status with any body, as JSON. */
-  | { status: number; body: unknown }
+  | { status: number; body: unknown; headers?: Record<string, string> }
   /** Later. */
   | { afterMs: number; reply: Reply };
 
@@ -148,6 +148,7 @@ async function answer(reply: Reply, request: RecordedRequest, response: ServerRe
     await sleep(reply.afterMs);
     return answer(reply.reply, request, response);
   }
+  for (const [name, value] of Object.entries(reply.headers ?? {})) response.setHeader(name, value);
   send(response, reply.status, JSON.stringify(reply.body), isStream && reply.status === 200);
 }
 

@@ -1,5 +1,6 @@
-import type { GoogleGenAI, ThinkingConfig, ThinkingLevel } from "@google/genai";
+import type { GenerateContentConfig, GoogleGenAI, HttpOptions, ThinkingConfig, ThinkingLevel } from "@google/genai";
 import { type QueuedRequest, RequestQueue } from "../request-queue.ts";
+import { delayInHeaders } from "../retry-after.ts";
 import type { OnUsage } from "../usage.ts";
 import { loadFailure, modelFailure } from "./failure.ts";
 import type { GeminiSettings } from "./options.ts";
@@ -50,13 +51,13 @@ export class GeminiClient {
    */
   async generate({ system, prompt, schema, outputTokensMax, signal, onUsage, onSend }: Generation): Promise<string> {
     const { model, prices } = this.settings;
-    const response = await this.#send({ signal }, async (sdk, abortSignal) => {
+    const response = await this.#send({ signal }, async (sdk, http) => {
       onSend?.();
       const reply = await sdk.models.generateContent({
         model,
         contents: [{ role: "user", parts: [{ text: prompt }] }],
         config: {
-          abortSignal,
+          ...http,
           systemInstruction: system,
           responseMimeType: "application/json",
           responseJsonSchema: schema,
@@ -79,11 +80,13 @@ export class GeminiClient {
     signal.throwIfAborted();
     const { model, timeoutMs } = this.settings;
     const stopped = new AbortController();
+    const header = new DelayHeader();
     let timer: NodeJS.Timeout | undefined;
     try {
       const sdk = await this.#loaded();
       timer = setTimeout(() => stopped.abort(), timeoutMs);
-      const config = { ...parameters.config, abortSignal: AbortSignal.any([signal, stopped.signal]) };
+      const abortSignal = AbortSignal.any([signal, stopped.signal]);
+      const config = { ...parameters.config, abortSignal, httpOptions: header.options(timeoutMs) };
       for await (const piece of await sdk.models.generateContentStream({ ...parameters, model, config })) {
         clearTimeout(timer);
         signal.throwIfAborted();
@@ -93,7 +96,7 @@ export class GeminiClient {
       signal.throwIfAborted();
     } catch (error) {
       signal.throwIfAborted();
-      throw modelFailure(error, this.settings);
+      throw modelFailure(error, this.settings, header.delayMs);
     } finally {
       clearTimeout(timer);
       stopped.abort();
@@ -106,12 +109,12 @@ export class GeminiClient {
    */
   async embed({ texts, taskType, dimension, signal, onUsage, onSend, isUrgent }: Embedding): Promise<unknown> {
     const { model, prices } = this.settings;
-    return this.#send({ signal, count: texts.length, isUrgent }, async (sdk, abortSignal) => {
+    return this.#send({ signal, count: texts.length, isUrgent }, async (sdk, http) => {
       onSend?.();
       const reply = await sdk.models.embedContent({
         model,
         contents: texts.map((text) => ({ role: "user", parts: [{ text }] })),
-        config: { abortSignal, outputDimensionality: dimension, ...(taskType !== undefined && { taskType }) },
+        config: { ...http, outputDimensionality: dimension, ...(taskType !== undefined && { taskType }) },
       });
       onUsage?.(usageOf(reply, texts, prices));
       return reply;
@@ -122,26 +125,26 @@ export class GeminiClient {
    * Sends one request when its turn has come, and aborts it after `timeoutMs`. The SDK's own timeout would be passed to the
    * server, which refuses short ones. The request gets its own signal, because the SDK never stops listening to a signal.
    */
-  async #send<T>(
-    queued: QueuedRequest,
-    request: (sdk: GoogleGenAI, abortSignal: AbortSignal) => Promise<T>,
-  ): Promise<T> {
+  async #send<T>(queued: QueuedRequest, request: (sdk: GoogleGenAI, http: Http) => Promise<T>): Promise<T> {
     const { signal } = queued;
+    const { timeoutMs } = this.settings;
     signal.throwIfAborted();
     return this.#queue.send(queued, async () => {
       const late = new AbortController();
+      const header = new DelayHeader();
       let timer: NodeJS.Timeout | undefined;
       try {
         const sdk = await this.#loaded();
         signal.throwIfAborted();
         // An `AbortSignal.timeout` inside `AbortSignal.any` may be garbage-collected in Node 20. Then the call would never end.
-        timer = setTimeout(() => late.abort(), this.settings.timeoutMs);
-        const result = await request(sdk, AbortSignal.any([signal, late.signal]));
+        timer = setTimeout(() => late.abort(), timeoutMs);
+        const abortSignal = AbortSignal.any([signal, late.signal]);
+        const result = await request(sdk, { abortSignal, httpOptions: header.options(timeoutMs) });
         signal.throwIfAborted();
         return result;
       } catch (error) {
         signal.throwIfAborted();
-        throw modelFailure(error, this.settings);
+        throw modelFailure(error, this.settings, header.delayMs);
       } finally {
         clearTimeout(timer);
       }
@@ -154,6 +157,27 @@ export class GeminiClient {
       throw loadFailure(error, this.settings);
     });
     return this.#sdk;
+  }
+}
+
+type Http = Pick<GenerateContentConfig, "abortSignal" | "httpOptions">;
+
+/** Fetch gives up after five minutes without a byte. The SDK lifts that limit, unless it gets another fetch. */
+const FETCH_MS_MAX = 300_000;
+
+/** The delay in the header of a refused request. The SDK's error has no headers. */
+class DelayHeader {
+  delayMs: number | undefined;
+
+  options(timeoutMs: number): HttpOptions {
+    if (timeoutMs > FETCH_MS_MAX) return {};
+    return {
+      fetch: async (url, init) => {
+        const response = await fetch(url, init);
+        if (!response.ok) this.delayMs = delayInHeaders(response.headers);
+        return response;
+      },
+    };
   }
 }
 

@@ -26,8 +26,14 @@ interface SdkError extends Error {
  * The SDK (2.32) throws an `ApiError` whose message is the response body, a `TypeError` of fetch if the connection broke, a
  * `SyntaxError` for invalid JSON, and an `AbortError` for an abort or a timeout. The error is not kept as the cause, because it
  * may contain headers, URLs and the key.
+ *
+ * @param headerDelayMs  The delay of the response's header, which the SDK's error lacks. The longer of the two delays counts.
  */
-export function modelFailure(error: unknown, { model, apiKey, timeoutMs }: GeminiSettings): StoreError {
+export function modelFailure(
+  error: unknown,
+  { model, apiKey, timeoutMs }: GeminiSettings,
+  headerDelayMs: number | undefined,
+): StoreError {
   if (StoreError.is(error)) return error;
   const { name, message, status, cause } = sdkError(error);
   if (status !== undefined) {
@@ -37,7 +43,8 @@ export function modelFailure(error: unknown, { model, apiKey, timeoutMs }: Gemin
       const concerns = isOfAccount || OF_ACCOUNT.includes(status) ? { concerns: "account" as const } : {};
       return new StoreError("MODEL_REFUSED", { model, reason, status, ...concerns });
     }
-    const delay = retryAfterMs === undefined ? {} : { retryAfterMs };
+    const asked = [retryAfterMs, headerDelayMs].filter((ms) => ms !== undefined);
+    const delay = asked.length === 0 ? {} : { retryAfterMs: Math.max(...asked) };
     return new StoreError("MODEL_UNAVAILABLE", { model, reason, status, ...delay });
   }
   if (name === "AbortError" || name === "TimeoutError") {

@@ -1,6 +1,7 @@
 import { StoreError } from "../../core/errors.ts";
 import { cutLine, oneLine } from "../lines.ts";
 import { OF_ACCOUNT } from "../refusal.ts";
+import { delayInHeaders } from "../retry-after.ts";
 
 export interface Endpoint {
   url: string;
@@ -17,9 +18,6 @@ const REASON_CHARS_MAX = 300;
 
 /** HTTP statuses below 500 after which another try may succeed: too many requests, and timeouts. */
 const TRY_AGAIN = new Set([408, 425, 429, 499]);
-
-/** A server that asks for a longer delay is probably wrong. */
-const DELAY_MS_MAX = 24 * 60 * 60 * 1_000;
 
 /** Servers such as llama.cpp say this, with status 500, if a text is too long. Another try would fail too. */
 const TOO_LONG = /too large|batch size|context length/i;
@@ -91,21 +89,13 @@ function statusFailure({ model, apiKey }: Endpoint, response: Response, text: st
     const concerns = OF_ACCOUNT.includes(status) || status < 400 ? { concerns: "account" as const } : {};
     return new StoreError("MODEL_REFUSED", { model, reason, status, ...concerns });
   }
-  const retryAfterMs = delayIn(response.headers);
+  const retryAfterMs = delayInHeaders(response.headers);
   return new StoreError("MODEL_UNAVAILABLE", {
     model,
     reason,
     status,
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   });
-}
-
-/** Returns the delay that a server asks for, in seconds or until a date: at most a day. */
-function delayIn(headers: Headers): number | undefined {
-  const asked = headers.get("retry-after");
-  if (asked === null) return undefined;
-  const ms = /^\d{1,6}(?:\.\d+)?$/.test(asked) ? Number(asked) * 1_000 : Date.parse(asked) - Date.now();
-  return Number.isFinite(ms) ? Math.min(DELAY_MS_MAX, Math.max(0, Math.ceil(ms))) : undefined;
 }
 
 /** Servers answer `{ error: { message } }`, `{ error }`, `{ message }` or `{ detail }`. */
