@@ -1,11 +1,10 @@
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import { addRemote, namesOnHub, remoteOf } from "../../src/hub/remote.ts";
 import { decodeRows } from "../../src/hub/rows.ts";
 import type { Store } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
 import { projectOnHub } from "../../src/store/projects.ts";
-import { readyDatabase, run } from "../support/hub.ts";
-import { openedHubOf } from "../support/hub-stores.ts";
+import { hubWithStores, run, test } from "../support/hub.ts";
 import { temporaryStore } from "../support/temporary-store.ts";
 
 function storeOf(sessions: Readonly<Record<string, string>>): Store {
@@ -23,8 +22,7 @@ const placesOf = async (url: string) => {
 };
 
 test("the hub gets the names of projects and no folder, and two folders of one name are two places", async () => {
-  const url = await readyDatabase();
-  const hub = await openedHubOf(url);
+  const { url, hub } = await hubWithStores();
   const store = storeOf({ work: "/work/shop", client: "/client/shop", notes: "notes" });
   await hub.push(store, { projects: ["/work/shop", "/client/shop", "notes"] });
   expect(await placesOf(url)).toEqual({ work: "shop (work)", client: "shop (client)", notes: "notes" });
@@ -42,7 +40,7 @@ test("the hub gets the names of projects and no folder, and two folders of one n
 });
 
 test("what was pushed by a name is not sent again when its project is a folder", async () => {
-  const hub = await openedHubOf(await readyDatabase());
+  const { hub } = await hubWithStores();
   const store = storeOf({ work: "shop" });
   expect(await hub.push(store, { projects: ["shop"] })).toMatchObject({ messageCount: 1 });
   store.mergeProjects("shop", "/work/shop");
@@ -51,10 +49,8 @@ test("what was pushed by a name is not sent again when its project is a folder",
 });
 
 test("a pulled session is of the project that is shared under its name, else of one that is only the name", async () => {
-  const url = await readyDatabase();
-  const hub = await openedHubOf(url);
+  const { url, hub, home: stranger, away: colleague } = await hubWithStores();
   await hub.push(storeOf({ work: "/home/ada/work/shop" }), { projects: ["/home/ada/work/shop"] });
-  const [stranger, colleague] = [temporaryStore(), temporaryStore()];
   await hub.pull(stranger, "work");
   expect(stranger.resume("work").project).toBe("shop");
   addRemote(colleague, { url, projects: ["/here/shop"], team: null });
