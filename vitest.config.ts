@@ -6,6 +6,8 @@ const SLOW = "**/*.slow.test.ts";
 export default defineConfig(({ mode }) => {
   const isAll = mode === "all";
   const exclude = [...configDefaults.exclude, ...(isAll ? [] : [SLOW])];
+  // Each project has it, because the configuration that a project extends is made without the mode.
+  const env = { COPPICE_TESTS: isAll ? "all" : "" };
   return {
     test: {
       // Forks keep a crashed native module from taking the others along.
@@ -19,7 +21,6 @@ export default defineConfig(({ mode }) => {
       hookTimeout: 120_000,
       // The machine may be busy; only a test that fails waits so long.
       expect: { poll: { timeout: 10_000 } },
-      env: { COPPICE_TESTS: isAll ? "all" : "" },
       globalSetup: ["test/support/temporary-files.ts", "test/support/bundles.ts"],
       setupFiles: ["test/support/seed.ts", "test/support/children.ts"],
       projects: [
@@ -27,6 +28,7 @@ export default defineConfig(({ mode }) => {
           extends: true,
           test: {
             name: "library",
+            env,
             include: ["test/**/*.test.ts"],
             exclude: [...exclude, "test/{e2e,docs,view,hub}/**"],
           },
@@ -36,6 +38,7 @@ export default defineConfig(({ mode }) => {
           // These run the package as its users do.
           test: {
             name: "package",
+            env,
             include: ["test/{e2e,docs,view}/**/*.test.ts"],
             exclude,
             globalSetup: ["test/support/build.ts"],
@@ -46,6 +49,7 @@ export default defineConfig(({ mode }) => {
           // These run on a Postgres server.
           test: {
             name: "hub",
+            env,
             include: ["test/hub/**/*.test.ts"],
             exclude,
             globalSetup: ["test/support/hub-server.ts"],

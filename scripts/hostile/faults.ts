@@ -41,7 +41,7 @@ export const FAULTS: Readonly<Record<string, readonly NamedTest[]>> = {
   "an MCP client that is gone": [
     ["test/unit/mcp/live-store.test.ts", "calls wait for a client that reads slowly"],
     ["test/unit/mcp/tools.test.ts", "one whose client has left, stop waiting for a vector"],
-    ["test/e2e/mcp-protocol.slow.test.ts", "a client that leaves in the middle of a call takes the server with it"],
+    ["test/e2e/mcp-protocol.test.ts", "a client that leaves in the middle of a call takes the server with it"],
   ],
   "odd arguments and lines": [
     ["test/unit/session/odd-arguments.test.ts", ""],

@@ -15,9 +15,10 @@ const INPUT_PAUSE_MS_MAX = 500;
 
 /** Milliseconds after which the process ends, whatever it is doing. */
 const HOOK_MS_MAX = 3_000;
-/** The same before a compaction, and the part of that time in which the hook waits for an import. */
+/** The same before a compaction. */
 const COMPACTION_MS_MAX = 12_000;
-const IMPORT_MS_MAX = 8_000;
+/** How long the hook waits for the import that an event starts. Other events start none. */
+const IMPORT_MS_MAX: Partial<Record<Firing["event"], number>> = { "before-compaction": 8_000, "turn-end": 0 };
 
 export interface HookCall {
   event: string | undefined;
@@ -29,34 +30,55 @@ export interface HookCall {
  * Answers one event of an agent, and ends the process with 0. An agent must never fail or wait because of its memory: whatever
  * goes wrong, nothing is printed, and the log has the reason.
  */
-export async function runHook({ event, agent, storePath }: HookCall): Promise<never> {
-  const startMs = Date.now();
-  let begun: BegunFiring | undefined;
-  let importing: Pick<LogEntry, "importing"> = {};
-  const fail = (error: unknown): never => {
-    const failure = error instanceof Error ? error.message : String(error);
-    if (begun !== undefined) begun.end({ ...importing, failure });
-    else logUnbegun({ event, agent, storePath }, startMs, failure);
+export async function runHook(call: HookCall): Promise<never> {
+  const run = new HookRun(call);
+  const giveUp = (error: unknown): never => {
+    run.fail(error);
     process.exit(0);
   };
-  process.on("uncaughtException", fail); // and unhandled rejections
-  const limitMs = event === "before-compaction" ? COMPACTION_MS_MAX : HOOK_MS_MAX;
-  setTimeout(() => fail(`It took longer than ${limitMs} ms.`), limitMs);
-  try {
-    const input = await inputOf(process.stdin);
-    const firing = firingOf(agent, event, input);
-    if (firing === undefined) return fail(`The agent ${agent} or the event ${event} is not known to this version.`);
-    begun = begin(storePath, firing, startMs);
-    if (begun === undefined) process.exit(0);
-    if (firing.event === "before-compaction") importing = await imported(firing, storePath, begun.id, IMPORT_MS_MAX);
-    if (firing.event === "turn-end") importing = await imported(firing, storePath, begun.id, 0);
-    const said = takesText(firing) ? saidAt(firing, storePath, begun) : undefined;
-    const answer = answerOf(firing, said);
-    if (answer !== "") writeSync(1, answer);
-    begun.end({ ...importing, ...(said !== undefined && { tokens: said.tokens, quoted: said.messageIds }) });
-    process.exit(0);
-  } catch (error) {
-    return fail(error);
+  process.on("uncaughtException", giveUp); // and unhandled rejections
+  const limitMs = call.event === "before-compaction" ? COMPACTION_MS_MAX : HOOK_MS_MAX;
+  setTimeout(() => giveUp(`It took longer than ${limitMs} ms.`), limitMs);
+  await run.answer(process.stdin, (text) => writeSync(1, text));
+  process.exit(0);
+}
+
+/** The answer to one event. Whatever goes wrong, it is empty, and the log has the reason. */
+export class HookRun {
+  readonly #call: HookCall;
+  readonly #startMs = Date.now();
+  #begun: BegunFiring | undefined;
+  #importing: Pick<LogEntry, "importing"> = {};
+
+  constructor(call: HookCall) {
+    this.#call = call;
+  }
+
+  /** @param write  Called with the answer, unless it is empty. */
+  async answer(stdin: Parameters<typeof inputOf>[0], write: (text: string) => void): Promise<void> {
+    const { event, agent, storePath } = this.#call;
+    try {
+      const firing = firingOf(agent, event, await inputOf(stdin));
+      if (firing === undefined)
+        throw new Error(`The agent ${agent} or the event ${event} is not known to this version.`);
+      const begun = begin(storePath, firing, this.#startMs);
+      if (begun === undefined) return;
+      this.#begun = begun;
+      const importMsMax = IMPORT_MS_MAX[firing.event];
+      if (importMsMax !== undefined) this.#importing = await imported(firing, storePath, begun.id, importMsMax);
+      const said = takesText(firing) ? saidAt(firing, storePath, begun) : undefined;
+      const answer = answerOf(firing, said);
+      if (answer !== "") write(answer);
+      begun.end({ ...this.#importing, ...(said !== undefined && { tokens: said.tokens, quoted: said.messageIds }) });
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  fail(error: unknown): void {
+    const failure = error instanceof Error ? error.message : String(error);
+    if (this.#begun !== undefined) this.#begun.end({ ...this.#importing, failure });
+    else logUnbegun(this.#call, this.#startMs, failure);
   }
 }
 

@@ -1,9 +1,6 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { Client } from "@modelcontextprotocol/client";
-import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, test } from "vitest";
-import { CliFolder, MAIN } from "../support/cli.ts";
 
 const README = readFileSync(fileURLToPath(new URL("../../README.md", import.meta.url)), "utf8");
 const [, SECTION = ""] = /^## In an agent, by MCP\n([\s\S]*?)^## /m.exec(README) ?? [];
@@ -39,30 +36,9 @@ const [shell, ...shells] = blocks("sh");
 const [mcpServers, servers, ...jsons] = blocks("json");
 const [toml, ...tomls] = blocks("toml");
 
-const folder = new CliFolder();
-
-test("there is one for each agent", () => {
+test("every agent is told to start the server, whose command test/e2e/start.slow.test.ts runs", () => {
   expect([shells, jsons, tomls]).toEqual([[], [], []]);
+  const told = [fromShell(shell!), fromJson(mcpServers!, "mcpServers"), fromToml(toml!), fromJson(servers!, "servers")];
+  for (const { command, args } of told) expect({ command, args }).toEqual({ command: "coppice", args: ["mcp"] });
   expect(JSON.parse(servers!).servers.coppice.type).toBe("stdio"); // which VS Code insists on
-});
-
-test.each([
-  ["Claude Code", () => fromShell(shell!)],
-  ["Gemini CLI", () => fromJson(mcpServers!, "mcpServers")],
-  ["Codex", () => fromToml(toml!)],
-  ["VS Code", () => fromJson(servers!, "servers")],
-])("what %s is told to start is the server", async (_, parse) => {
-  const { command, args } = parse();
-  expect(command).toBe("coppice");
-  const client = new Client({ name: "docs", version: "1" });
-  const env = { HOME: folder.path, PATH: process.env.PATH! };
-  await client.connect(new StdioClientTransport({ command: process.execPath, args: [MAIN, ...args], env }));
-  try {
-    expect(client.getServerVersion()?.name).toBe("coppice");
-    const { isError, content } = await client.callTool({ name: "list_sessions" });
-    expect(isError).toBe(true);
-    expect(JSON.stringify(content)).toContain("coppice import <path>"); // nothing has been stored in this home
-  } finally {
-    await client.close();
-  }
 });

@@ -1,24 +1,19 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { openStore } from "../../src/index.ts";
 import { breachesOf, linesOf } from "../support/chat.ts";
-import { CliFolder, MAIN } from "../support/cli.ts";
+import { CliFolder } from "../support/cli.ts";
 import { TEST_KEY } from "../support/gemini-faults.ts";
 import { failure, type GeminiServer, geminiServer, retryIn } from "../support/gemini-server.ts";
 import { calling, streamed, words } from "../support/gemini-stream.ts";
-import { hasTerminals } from "../support/real-terminal.ts";
+import { PROGRAM } from "../support/program.ts";
+import { hasTerminals, onTerminal } from "../support/real-terminal.ts";
 import { talk } from "../support/said.ts";
 
 const folder = new CliFolder();
-const running: ChildProcess[] = [];
 /** A process starts slowly while others run. */
 const WAIT = { timeout: 20_000 };
-afterAll(() => {
-  for (const child of running) child.kill("SIGKILL");
-});
 
 const envOf = (server: GeminiServer) => ({ GEMINI_API_KEY: TEST_KEY, GOOGLE_GEMINI_BASE_URL: server.url });
 
@@ -26,31 +21,10 @@ async function messagesOf(session: string): Promise<{ role: "user"; parts: []; m
   return (await folder.json("show", session)).messages;
 }
 
-interface Running {
-  child: ChildProcess;
-  shown: () => string;
-  ended: Promise<number | NodeJS.Signals>;
-}
-
-function start(command: string, args: readonly string[], server: GeminiServer): Running {
-  const env = {
-    PATH: process.env.PATH,
-    HOME: folder.path,
-    TZ: "UTC",
-    TERM: "xterm",
-    COPPICE_DB: folder.db,
-    ...envOf(server),
-  };
-  const child = spawn(command, args, { cwd: folder.path, env });
-  running.push(child);
-  let shown = "";
-  for (const stream of [child.stdout!, child.stderr!]) {
-    stream.setEncoding("utf8").on("data", (text: string) => {
-      shown += text;
-    });
-  }
-  const ended = once(child, "close").then(([exitCode, signal]) => exitCode ?? signal);
-  return { child, shown: () => shown, ended };
+/** Starts a chat as a process of its own. */
+function start(session: string, server: GeminiServer) {
+  const chat = folder.start(["chat", session], { env: envOf(server) });
+  return { ...chat, shown: () => chat.stdout() + chat.stderr() };
 }
 
 test("without a key nothing is opened, created or sent", async () => {
@@ -124,8 +98,8 @@ test("misuse exits with 2", async () => {
 
 test.each(["SIGINT", "SIGTERM"] as const)("%s during a reply keeps what arrived and ends the chat", async (signal) => {
   const server = await geminiServer({ pieces: [words("half"), "hang"] });
-  const { child, shown, ended } = start(process.execPath, [MAIN, "chat", signal], server);
-  child.stdin!.write("Go.\nNever said.\n");
+  const { child, shown, ended } = start(signal, server);
+  child.stdin.write("Go.\nNever said.\n");
   await expect.poll(shown, WAIT).toBe("half");
   child.kill(signal);
   expect(await ended).toBe(1);
@@ -137,8 +111,8 @@ test.each(["SIGINT", "SIGTERM"] as const)("%s during a reply keeps what arrived 
 
 test("kill -9 during a reply leaves the store intact, and the next call answers the question", async () => {
   const server = await geminiServer({ pieces: [words("half"), "hang"] }, streamed("Whole."));
-  const { child, shown, ended } = start(process.execPath, [MAIN, "chat", "killed"], server);
-  child.stdin!.write("Go.\n");
+  const { child, shown, ended } = start("killed", server);
+  child.stdin.write("Go.\n");
   await expect.poll(shown, WAIT).toBe("half");
   child.kill("SIGKILL");
   expect(await ended).toBe("SIGKILL");
@@ -156,24 +130,24 @@ test("leaving does not wait for running summaries", async () => {
     .appendAll(talk(60));
   store.close();
   const server = await geminiServer(streamed("Yes."), "hang");
-  const { child, shown, ended } = start(process.execPath, [MAIN, "chat", "long"], server);
-  child.stdin!.write("Is the bucket there?\n");
+  const { child, shown, ended } = start("long", server);
+  child.stdin.write("Is the bucket there?\n");
   await expect.poll(shown, WAIT).toBe("Yes.\n");
   await server.arrived(2);
   expect(server.requests[1]!.method).toBe("generateContent");
   const leavingAt = performance.now();
-  child.stdin!.end();
+  child.stdin.end();
   expect(await ended).toBe(0);
   expect(performance.now() - leavingAt).toBeLessThan(5_000);
 });
 
 test("a reader that goes away ends the chat without losing input", async () => {
   const server = await geminiServer(streamed("One."), streamed("Two."), streamed("Three."));
-  const { child, shown, ended } = start(process.execPath, [MAIN, "chat", "closed"], server);
-  child.stdin!.write("1\n");
+  const { child, shown, ended } = start("closed", server);
+  child.stdin.write("1\n");
   await expect.poll(shown, WAIT).toBe("One.\n");
-  child.stdout!.destroy();
-  for (const line of ["2", "3", "4", "5"]) child.stdin!.write(`${line}\n`); // and it stays open
+  child.stdout.destroy();
+  for (const line of ["2", "3", "4", "5"]) child.stdin.write(`${line}\n`); // and it stays open
   expect(await ended).toBe(0);
   expect(server.requests.filter(({ method }) => method === "streamGenerateContent").length).toBeLessThan(4);
 });
@@ -201,18 +175,19 @@ test("a handle or @last never names a new session", async () => {
 
 test.skipIf(!hasTerminals)("on a real terminal: a prompt, Ctrl-C, a slash command, Ctrl-D", async () => {
   const server = await geminiServer({ pieces: [words("half"), "hang"] }, streamed("Whole."));
-  const command = `'${process.execPath}' '${MAIN}' chat terminal`;
-  const { child, shown, ended } = start("script", ["-qfec", command, "/dev/null"], server);
+  const line = [process.execPath, PROGRAM, "chat", "terminal"].map((word) => `'${word}'`).join(" ");
+  const env = folder.env({ ...envOf(server), TERM: "xterm" });
+  const { type, shown, ended } = onTerminal(line, { cwd: folder.path, env });
   await expect.poll(shown, WAIT).toContain("> ");
-  child.stdin!.write("Go.\r");
+  type("Go.\r");
   await expect.poll(shown, WAIT).toContain("half");
-  child.stdin!.write("\x03");
+  type("\x03");
   await expect.poll(shown, WAIT).toContain("The reply was interrupted.");
-  child.stdin!.write("Again.\r");
+  type("Again.\r");
   await expect.poll(shown, WAIT).toMatch(/Whole\.\r\n.*0 % of 16,000 tokens/s);
-  child.stdin!.write("/sesions\r");
+  type("/sesions\r");
   await expect.poll(shown, WAIT).toContain("Did you mean sessions?");
-  child.stdin!.write("\x04");
+  type("\x04");
   expect(await ended).toBe(0);
   expect(shown()).toContain("Continue with: coppice chat terminal");
   expect(linesOf(await messagesOf("terminal"))).toEqual([

@@ -1,11 +1,9 @@
-import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { runCommandLine } from "../../src/cli/command-line.ts";
 import { COMMAND_GROUPS } from "../../src/cli/commands.ts";
 import { Terminal } from "../../src/cli/terminal.ts";
-import { CliFolder, longSession, MAIN } from "../support/cli.ts";
-import { TESTS_ALL } from "../support/effort.ts";
+import { CliFolder, longSession } from "../support/cli.ts";
 import { FakeStream } from "../support/fake-terminal.ts";
 
 const folder = new CliFolder();
@@ -152,35 +150,11 @@ describe("every command", () => {
     expect(Object.keys(one).sort()).toEqual(keys.split(" ").filter(Boolean).sort());
   });
 
-  // Each needs four processes.
-  test.each(TESTS_ALL ? repeatable : repeatable.slice(0, 2))(
-    "%s prints no colors in a pipe, and survives a reader that goes away",
-    async (name, { args }) => {
-      const [plain, ...left] = await Promise.all([
-        folder.run([name, ...args]),
-        readerLeaves([name, ...args]),
-        readerLeaves([name, ...args, "--json"]),
-      ]);
-      expect(plain.stdout).not.toContain("\u001b");
-      for (const { exitCode, stderr } of left) {
-        expect(exitCode).toBe(0);
-        expect(stderr).not.toMatch(/EPIPE|Error|coppice:/);
-      }
-    },
-  );
-});
-
-/** Runs a command with a stdout that nobody reads. */
-async function readerLeaves(args: readonly string[]): Promise<{ exitCode: unknown; stderr: string }> {
-  const child = spawn(process.execPath, [MAIN, ...args, "--db", folder.db]);
-  child.stdout.destroy();
-  let stderr = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    stderr += text;
+  test.each(repeatable)("%s prints no colors in a pipe", async (name, { args }) => {
+    const { exitCode, stdout } = await folder.run([name, ...args]);
+    expect([exitCode, stdout]).toEqual([0, expect.not.stringContaining("\u001b")]);
   });
-  const exitCode = await new Promise((resolve) => child.once("close", resolve));
-  return { exitCode, stderr };
-}
+});
 
 /** Splits a line like a shell: `'"a b" c' d` becomes `"a b" c` and `d`. */
 function wordsOf(line: string): string[] {

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
   copyFileSync,
@@ -13,7 +12,7 @@ import {
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, test, vi } from "vitest";
-import { CliFolder, FIXTURES, longSession, MAIN } from "../support/cli.ts";
+import { CliFolder, FIXTURES, longSession } from "../support/cli.ts";
 
 const folder = new CliFolder();
 
@@ -204,13 +203,8 @@ describe("import", () => {
     const db = join(folder.path, "interrupted.db");
     // More bytes than the detection of the format reads.
     const lines = longSession("interrupted", 1_000).map((line) => ({ ...line, content: line.content.repeat(5) }));
-    const child = spawn(process.execPath, [MAIN, "import", "-", "--db", db]);
-    let stderr = "";
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      stderr += text;
-    });
+    const { child, stderr, ended } = folder.start(["import", "-", "--db", db]);
     const written = lines.slice(0, 900).map((line) => `${JSON.stringify(line)}\n`);
-    child.stdin.on("error", () => {}); // it ends before it has read all
     child.stdin.write(written.join("")); // and says no more
     const readCount = (): number => {
       const store = new Database(db, { readonly: true });
@@ -220,8 +214,8 @@ describe("import", () => {
     };
     await vi.waitFor(() => expect(readCount()).toBeGreaterThanOrEqual(100), { timeout: 20_000, interval: 100 });
     child.kill("SIGINT");
-    expect(await new Promise((resolve) => child.once("close", resolve))).toBe(130);
-    expect(stderr).toBe(
+    expect(await ended).toBe(130);
+    expect(stderr()).toBe(
       "coppice: Interrupted.\nWhat was read so far is in the store. Run the command again to continue.\n",
     );
     const before = readCount();

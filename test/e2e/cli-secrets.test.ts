@@ -1,8 +1,7 @@
-import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { CliFolder, MAIN } from "../support/cli.ts";
+import { CliFolder } from "../support/cli.ts";
 import { SECRETS } from "../support/secrets.ts";
 
 const folder = new CliFolder();
@@ -42,14 +41,16 @@ test("exclude leaves a project out of imports until it is removed", async () => 
   expect(await folder.json("import", file)).toMatchObject({ newCount: 1, excludedCount: 0 });
 });
 
-test.skipIf(process.platform === "win32")("files of a store are for their owner only, whatever the umask", () => {
+test.skipIf(process.platform === "win32")("files of a store are for their owner only, whatever the umask", async () => {
   const home = join(folder.path, "open");
   const file = folder.jsonl("u.jsonl", [{ session: "u", role: "user", id: "a", content: "hi" }]);
-  const env = { ...process.env, HOME: home, COPPICE_DB: "" };
-  const run = (command: string) =>
-    execFileSync("sh", ["-c", `umask 000; mkdir -p "${home}"; "${process.execPath}" "${MAIN}" ${command}`], { env });
-  run(`import "${file}"`);
-  run(`backup "${home}/copy.db"`);
+  const options = { env: { HOME: home, COPPICE_DB: "" }, before: "umask 000; mkdir -p open" };
+  for (const args of [
+    ["import", file],
+    ["backup", "open/copy.db"],
+  ]) {
+    expect(await folder.start(args, options).ended).toBe(0);
+  }
   const found = readdirSync(home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   expect(found.length).toBeGreaterThanOrEqual(2);
   for (const entry of found) expect(statSync(join(entry.parentPath, entry.name)).mode & 0o777).toBe(0o600);

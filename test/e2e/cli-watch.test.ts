@@ -1,47 +1,26 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { appendFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { openStore } from "../../src/index.ts";
 import { samplesBut } from "../contract/importer-samples.ts";
-import { CliFolder, longSession, MAIN } from "../support/cli.ts";
+import { CliFolder, longSession } from "../support/cli.ts";
 
-interface Watch {
-  child: ChildProcess;
-  // biome-ignore lint/suspicious/noExplicitAny: the tests check the events.
-  events: any[];
-  /** The exit code and stderr. */
-  ended: Promise<[number | null, string]>;
-  until(event: string, count?: number): Promise<void>;
-}
-
-function startWatch(folder: CliFolder, args: readonly string[]): Watch {
-  const child = spawn(process.execPath, [MAIN, "watch", ...args, "--json"], {
-    cwd: folder.path,
-    env: { PATH: process.env.PATH, HOME: folder.path, COPPICE_DB: folder.db },
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  const events: Watch["events"] = [];
-  let [stdout, stderr] = ["", ""];
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    const lines = (stdout + text).split("\n");
-    stdout = lines.pop()!;
-    events.push(...lines.map((line) => JSON.parse(line)));
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    stderr += text;
-  });
-  const ended: Watch["ended"] = new Promise((resolve) => child.once("close", (code) => resolve([code, stderr])));
+/** @returns the process, its events so far, and a function that waits until there are so many of a kind. */
+function startWatch(folder: CliFolder, args: readonly string[]) {
+  const watch = folder.start(["watch", ...args, "--json"]);
+  const events = () =>
+    watch
+      .stdout()
+      .split("\n")
+      .slice(0, -1)
+      .map((line) => JSON.parse(line));
   const until = async (event: string, count = 1): Promise<void> => {
-    const byMs = performance.now() + 10_000;
-    while (events.filter((told) => told.event === event).length < count) {
-      if (performance.now() > byMs) throw new Error(`No ${event}: ${JSON.stringify(events)} ${stderr}`);
-      await wait(10);
-    }
+    const told = () => events().filter((one) => one.event === event).length;
+    await expect.poll(told, { timeout: 20_000, message: `${event} ${watch.stderr()}` }).toBeGreaterThanOrEqual(count);
   };
-  return { child, events, ended, until };
+  return { ...watch, events, until };
 }
 
 describe("coppice watch", () => {
@@ -92,13 +71,13 @@ describe("coppice watch", () => {
   test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)("%s ends it, with everything in the store", async (signal) => {
     const folder = new CliFolder();
     const file = folder.jsonl("a.jsonl", longSession("a", 2));
-    const { child, events, ended, until } = startWatch(folder, [folder.path]);
+    const { child, events, stderr, ended, until } = startWatch(folder, [folder.path]);
     await until("caught_up");
     appendFileSync(file, `${JSON.stringify({ session: "a", role: "user", content: "more" })}\n`);
     await until("imported", 2);
     child.kill(signal);
-    expect(await ended).toEqual([0, ""]);
-    expect(events.at(-1)).toEqual({ event: "stopped", newCount: 3 });
+    expect([await ended, stderr()]).toEqual([0, ""]);
+    expect(events().at(-1)).toEqual({ event: "stopped", newCount: 3 });
     expect((await folder.json("stats")).messageCount).toBe(3);
   });
 
@@ -107,9 +86,9 @@ describe("coppice watch", () => {
     const file = folder.jsonl("a.jsonl", longSession("a", 2));
     const { child, ended, until } = startWatch(folder, [folder.path]);
     await until("caught_up");
-    child.stdout!.destroy();
+    child.stdout.destroy();
     appendFileSync(file, `${JSON.stringify({ session: "a", role: "user", content: "more" })}\n`);
-    expect((await ended)[0]).toBe(0);
+    expect(await ended).toBe(0);
   });
 
   /**

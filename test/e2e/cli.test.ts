@@ -1,9 +1,8 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, existsSync, openSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { beforeAll, describe, expect, test } from "vitest";
-import { CliFolder, longSession, MAIN } from "../support/cli.ts";
+import { CliFolder, longSession } from "../support/cli.ts";
 
 const folder = new CliFolder();
 
@@ -165,30 +164,17 @@ describe("verify", () => {
 });
 
 describe("output", () => {
-  function show(stdout: "pipe" | number): {
-    child: ChildProcess;
-    ended: Promise<[exitCode: number | null, stderr: string]>;
-  } {
-    const args = [MAIN, "show", "cli", "--limit", "120", "--db", folder.db];
-    const child = spawn(process.execPath, args, { stdio: ["ignore", stdout, "pipe"] });
-    let stderr = "";
-    child.stderr!.on("data", (bytes) => {
-      stderr += bytes;
-    });
-    return { child, ended: new Promise((resolve) => child.once("close", (exitCode) => resolve([exitCode, stderr]))) };
-  }
+  const words = ["show", "cli", "--limit", "120"];
 
   test("that nobody reads to its end is not a failure", async () => {
-    const { child, ended } = show("pipe");
-    child.stdout!.destroy();
-    expect(await ended).toEqual([0, ""]);
+    const { child, stderr, ended } = folder.start(words);
+    child.stdout.destroy();
+    expect([await ended, stderr()]).toEqual([0, ""]);
   });
 
   test.skipIf(!existsSync("/dev/full"))("that cannot be written is a failure", async () => {
-    const full = openSync("/dev/full", "w");
-    const [exitCode, stderr] = await show(full).ended;
-    closeSync(full);
-    expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/^coppice: The output cannot be written: ENOSPC[^\n]*\n$/);
+    const { stderr, ended } = folder.start(words, { before: "exec > /dev/full" });
+    expect(await ended).toBe(1);
+    expect(stderr()).toMatch(/^coppice: The output cannot be written: ENOSPC[^\n]*\n$/);
   });
 });

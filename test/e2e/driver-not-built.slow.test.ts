@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { beforeAll, expect, test } from "vitest";
-import { CliFolder, MAIN } from "../support/cli.ts";
+import { beforeAll, expect, inject, test } from "vitest";
+import { CliFolder } from "../support/cli.ts";
 
 const MODULES = fileURLToPath(new URL("../../node_modules", import.meta.url));
 const DRIVER = "better-sqlite3";
@@ -15,9 +15,8 @@ const binary = join(modules, DRIVER, "build", "Release", "better_sqlite3.node");
 
 /** The package where npm has installed everything, and run no install script. */
 beforeAll(() => {
-  const built = join(dirname(MAIN), "..");
   for (const name of ["dist", "package.json"]) {
-    cpSync(join(built, name), join(installed, name), { recursive: true });
+    cpSync(join(inject("packageFolder"), name), join(installed, name), { recursive: true });
   }
   mkdirSync(modules);
   for (const name of readdirSync(MODULES)) if (name !== DRIVER) symlinkSync(join(MODULES, name), join(modules, name));

@@ -9,11 +9,10 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import Database from "better-sqlite3";
-import { beforeAll, describe, expect, test } from "vitest";
-import { CliFolder, MAIN } from "../support/cli.ts";
-import { type Fired, fireHook } from "../support/hook-process.ts";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { CliFolder, type CliResult } from "../support/cli.ts";
 
 const DAY = "2026-03-01";
 
@@ -37,16 +36,9 @@ function webStore(): CliFolder {
   return folder;
 }
 
-/** @param input  What the agent writes: an object as JSON, or a text (see `fireHook`). */
-function fire(
-  folder: CliFolder,
-  words: string[],
-  input: object | string,
-  options: { uid?: number } = {},
-): Promise<Fired> {
-  const env = { PATH: process.env.PATH, HOME: folder.path, COPPICE_DB: folder.db };
-  const text = typeof input === "string" ? input : JSON.stringify(input);
-  return fireHook([MAIN, "hook", ...words], text, { cwd: folder.path, env, ...options });
+/** @param input  What the agent writes: an object as JSON, or a text. */
+function fire(folder: CliFolder, words: string[], input: object | string): Promise<CliResult> {
+  return folder.run(["hook", ...words], { stdin: typeof input === "string" ? input : JSON.stringify(input) });
 }
 
 const SILENT = { exitCode: 0, stdout: "", stderr: "" };
@@ -96,11 +88,11 @@ describe("what an agent is told", () => {
 
   test("nothing at a prompt about other things, in another project, or of the asking session", async () => {
     const other = { ...PROMPT, session_id: "w1", prompt: "Write a haiku about autumn leaves." };
-    expect(await fire(folder, ["prompt", "--agent", "claude-code"], other)).toMatchObject(SILENT);
+    expect(await fire(folder, ["prompt", "--agent", "claude-code"], other)).toEqual(SILENT);
     const elsewhere = { ...PROMPT, session_id: "w2", cwd: "/home/mira/bakery" };
-    expect(await fire(folder, ["prompt", "--agent", "claude-code"], elsewhere)).toMatchObject(SILENT);
+    expect(await fire(folder, ["prompt", "--agent", "claude-code"], elsewhere)).toEqual(SILENT);
     const own = { ...PROMPT, session_id: "monday" };
-    expect(await fire(folder, ["prompt", "--agent", "claude-code"], own)).toMatchObject(SILENT);
+    expect(await fire(folder, ["prompt", "--agent", "claude-code"], own)).toEqual(SILENT);
   });
 
   test("nothing twice: neither by two installations, nor at the next prompt", async () => {
@@ -110,7 +102,7 @@ describe("what an agent is told", () => {
     expect(answers.map(({ stdout }) => stdout === "").toSorted()).toEqual([false, true]);
     expect(answers.map(({ stdout }) => stdout).join("")).toContain("We decided on eu-north-1");
     const again = { ...twice, prompt: "And the parcel service: was its region chosen for the latency to Bergen?" };
-    expect(await fire(folder, words, again)).toMatchObject(SILENT);
+    expect(await fire(folder, words, again)).toEqual(SILENT);
   });
 
   test("after a compaction, what the session itself decided", async () => {
@@ -122,7 +114,7 @@ describe("what an agent is told", () => {
     expect(JSON.parse(after.stdout).hookSpecificOutput.additionalContext).toContain("We decided on eu-north-1");
     // Gemini CLI takes no text around a compaction, so the next prompt brings it back.
     const gemini = { ...own, prompt: "go on" };
-    expect(await fire(folder, ["before-compaction", "--agent", "gemini-cli"], gemini)).toMatchObject(SILENT);
+    expect(await fire(folder, ["before-compaction", "--agent", "gemini-cli"], gemini)).toEqual(SILENT);
     expect((await fire(folder, ["prompt", "--agent", "gemini-cli"], gemini)).stdout).toContain(
       "We decided on eu-north-1",
     );
@@ -131,12 +123,12 @@ describe("what an agent is told", () => {
   test("nothing while hooks are off, everywhere or in a folder", async () => {
     const words = ["session-start", "--agent", "claude-code"];
     await folder.json("hook", "off", "--project", "/home/mira/web");
-    expect(await fire(folder, words, { ...START, session_id: "off1" })).toMatchObject(SILENT);
+    expect(await fire(folder, words, { ...START, session_id: "off1" })).toEqual(SILENT);
     expect((await fire(folder, words, { ...START, session_id: "off2", cwd: "/srv/web" })).stdout).not.toBe("");
     await folder.json("hook", "on", "--project", "/home/mira/web");
     expect((await fire(folder, words, { ...START, session_id: "off3" })).stdout).not.toBe("");
     await folder.json("hook", "off");
-    expect(await fire(folder, words, { ...START, session_id: "off4" })).toMatchObject(SILENT);
+    expect(await fire(folder, words, { ...START, session_id: "off4" })).toEqual(SILENT);
     await folder.json("hook", "on");
     expect((await fire(folder, words, { ...START, session_id: "off5" })).stdout).not.toBe("");
   });
@@ -186,15 +178,15 @@ test("at the end of a turn the transcript is stored, with its subagents, and the
     );
   };
 
-  expect(await fired()).toMatchObject(SILENT);
+  expect(await fired()).toEqual(SILENT);
   await expect.poll(texts, { timeout: 30_000 }).toEqual(["The buoy is painted red.", "Find the paint of the buoy."]);
   appendFileSync(transcript, `${line("u2", "And the lamp is green.")}\n`);
-  expect(await fired()).toMatchObject(SILENT); // soon after the first
+  expect(await fired()).toEqual(SILENT); // soon after the first
   await expect.poll(texts, { timeout: 30_000 }).toHaveLength(3);
   await folder.json("hook", "off");
   appendFileSync(transcript, `${line("u3", "This is said in private.")}\n`);
   const before = logOf(folder);
-  expect(await fired()).toMatchObject(SILENT);
+  expect(await fired()).toEqual(SILENT);
   expect(logOf(folder)).toBe(before);
 });
 
@@ -207,17 +199,17 @@ test("people see that the import after a turn failed and what to do, until one s
   const line = { type: "user", uuid: "u1", parentUuid: null, sessionId: "turn", timestamp: `${DAY}T09:00:00Z` };
   writeFileSync(transcript, `${JSON.stringify({ ...line, message: { role: "user", content: "The buoy is red." } })}\n`);
   writeFileSync(folder.db, "not a store, but some text that is long enough to be one".repeat(50));
-  expect(await endTurn()).toMatchObject(SILENT);
+  expect(await endTurn()).toEqual(SILENT);
   await expect.poll(importFailure, { timeout: 30_000 }).toMatchObject({ path: transcript });
   expect((await importFailure()).reason).toContain("not a Coppice store");
   const shown = (await folder.run(["hook", "status"])).stdout;
-  expect(shown).toContain(`coppice import '${transcript}'`);
+  expect(shown).toMatch(/coppice import \S.*turn\.jsonl/);
   const doctor = JSON.parse((await folder.run(["doctor", "--json"])).stdout).findings;
   expect(doctor.find(({ text }: { text: string }) => text.startsWith("The import"))).toMatchObject({ level: "advice" });
 
   rmSync(folder.db);
   appendFileSync(transcript, "{}\n"); // another turn
-  expect(await endTurn()).toMatchObject(SILENT);
+  expect(await endTurn()).toEqual(SILENT);
   await expect.poll(importFailure, { timeout: 30_000 }).toBe(undefined);
   expect(await folder.json("sessions")).toHaveLength(1);
 });
@@ -226,15 +218,10 @@ describe("whatever is wrong, an agent gets nothing and does not wait", () => {
   const words = ["prompt", "--agent", "claude-code"];
   const QUICK_MS = 5_000; // a busy machine starts Node slowly; the hook's own limit is three seconds
 
-  async function expectSilence(
-    folder: CliFolder,
-    typed: string[],
-    input: object | string,
-    options = {},
-  ): Promise<void> {
-    const fired = await fire(folder, typed, input, options);
-    expect(fired).toMatchObject(SILENT);
-    expect(fired.ms).toBeLessThan(QUICK_MS);
+  async function expectSilence(folder: CliFolder, typed: string[], input: object | string): Promise<void> {
+    const startMs = performance.now();
+    expect(await fire(folder, typed, input)).toEqual(SILENT);
+    expect(performance.now() - startMs).toBeLessThan(QUICK_MS);
   }
 
   async function stored(): Promise<CliFolder> {
@@ -278,23 +265,28 @@ describe("whatever is wrong, an agent gets nothing and does not wait", () => {
 
   test.runIf(process.getuid?.() === 0)("no permission, and a folder that cannot be written", async () => {
     const folder = await stored();
-    chmodSync(dirname(dirname(MAIN)), 0o755);
     chmodSync(folder.path, 0o755);
-    chmodSync(folder.db, 0o600);
-    await expectSilence(folder, words, PROMPT, { uid: 65_534 });
-    chmodSync(folder.db, 0o644);
-    await expectSilence(folder, words, PROMPT, { uid: 65_534 });
+    for (const mode of [0o600, 0o644]) {
+      chmodSync(folder.db, mode);
+      process.seteuid!(65_534);
+      await expectSilence(folder, words, PROMPT).finally(() => process.seteuid!(0));
+    }
   });
 
-  test("rubbish, no input, no end of it, and too much of it", async () => {
+  test("rubbish, no input, and too much of it", async () => {
     const folder = await stored();
-    for (const input of ["", "rubbish", "[1]", "null", '{"prompt":', "none", "open", "endless"]) {
-      await expectSilence(folder, words, input);
-    }
+    for (const input of ["", "rubbish", "[1]", "null", '{"prompt":']) await expectSilence(folder, words, input);
     await expectSilence(folder, words, { prompt: 5, cwd: {}, session_id: [] });
     await expectSilence(folder, words, { ...PROMPT, prompt: "x".repeat(5_000_000) });
-    const huge = { ...PROMPT, prompt: `${"word ".repeat(200_000)}` };
-    await expectSilence(folder, words, huge);
+    await expectSilence(folder, words, { ...PROMPT, prompt: "word ".repeat(200_000) });
+  });
+
+  test.each(["nothing", "without end"])("an agent that writes %s and leaves the pipe open", async (how) => {
+    const folder = await stored();
+    const { child, stdout, stderr, ended } = folder.start(["hook", ...words]);
+    const writing = setInterval(() => how === "without end" && child.stdin.write("x".repeat(10_000)), 5);
+    onTestFinished(() => clearInterval(writing));
+    expect({ exitCode: await ended, stdout: stdout(), stderr: stderr() }).toEqual(SILENT);
   });
 
   test("an unknown agent or event, and no name of either", async () => {

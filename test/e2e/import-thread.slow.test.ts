@@ -1,24 +1,14 @@
 import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, dirname, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { Worker } from "node:worker_threads";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { compile } from "../../scripts/crash/compile.ts";
-import type { walkFiles as sourceWalk } from "../../src/importers/files.ts";
-import type { ImportRun as SourceRun } from "../../src/imports/import-run.ts";
-import type { openStore as sourceOpen } from "../../src/index.ts";
+import { walkFiles } from "../../src/importers/files.ts";
+import { ImportRun } from "../../src/imports/import-run.ts";
+import { openStore } from "../../src/index.ts";
 import { samplesBut } from "../contract/importer-samples.ts";
-
-// The source is compiled, because a thread starts from a file that Node itself can run.
-const SOURCE = fileURLToPath(new URL("../../src", import.meta.url));
-const modules = ["index.ts", "imports/import-run.ts", "importers/files.ts"].map((file) => join(SOURCE, file));
-const compiled = compile(modules[0]!, ...modules.slice(1));
-const built = (module: string): string => pathToFileURL(join(dirname(compiled.path), module)).href;
-const { ImportRun } = (await import(built("imports/import-run.js"))) as { ImportRun: typeof SourceRun };
-const { walkFiles } = (await import(built("importers/files.js"))) as { walkFiles: typeof sourceWalk };
-const { openStore } = (await import(built("index.js"))) as { openStore: typeof sourceOpen };
 
 const folder = mkdtempSync(join(tmpdir(), "coppice-thread-"));
 const threads: Worker[] = [];
@@ -27,7 +17,6 @@ process.on("worker", note);
 beforeEach(() => void threads.splice(0));
 afterAll(() => {
   process.off("worker", note);
-  compiled.remove();
   rmSync(folder, { recursive: true, force: true });
 });
 

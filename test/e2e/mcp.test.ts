@@ -7,7 +7,8 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openStore } from "../../src/index.ts";
-import { CliFolder, MAIN } from "../support/cli.ts";
+import { CliFolder } from "../support/cli.ts";
+import { PROGRAM } from "../support/program.ts";
 import { talk } from "../support/said.ts";
 
 const folder = new CliFolder();
@@ -44,7 +45,7 @@ const ID_TEMPLATE = { type: "ref/resource", uri: "coppice://session/{id}" } as c
 async function official(args: string[]): Promise<AnyClient> {
   const client = new Client({ name: "test", version: "1" });
   await client.connect(
-    new StdioClientTransport({ command: process.execPath, args: [MAIN, "mcp", "--db", folder.db, ...args] }),
+    new StdioClientTransport({ command: process.execPath, args: [PROGRAM, "mcp", ...args], env: folder.env() }),
   );
   return {
     serverName: client.getServerVersion()?.name,
@@ -68,7 +69,8 @@ async function official(args: string[]): Promise<AnyClient> {
 async function independent(args: string[]): Promise<AnyClient> {
   const transport = new IndependentTransport({
     command: process.execPath,
-    args: [MAIN, "mcp", "--db", folder.db, ...args],
+    args: [PROGRAM, "mcp", ...args],
+    env: folder.env(),
   });
   const client = await createMCPClient({ transport });
   return {

@@ -1,12 +1,10 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { randomFrom } from "../../scripts/bench/messages.ts";
 import { openStore } from "../../src/index.ts";
-import { CliFolder, longSession, MAIN } from "../support/cli.ts";
+import { CliFolder, longSession } from "../support/cli.ts";
 import { RawClient } from "../support/mcp.ts";
 import { letterEmbedder } from "../support/other-embedders.ts";
 
@@ -29,153 +27,146 @@ const random = randomFrom(seed === "random" ? Date.now() : Number(seed ?? 1));
 
 const SESSIONS = 20;
 const MESSAGES = 40;
+const ALL = SESSIONS * MESSAGES;
 const source = new CliFolder();
 const transcripts = join(source.path, "transcripts");
 
-beforeAll(() => {
+beforeAll(async () => {
   mkdirSync(transcripts);
   for (let index = 0; index < SESSIONS; index++) {
     const lines = longSession(`s${index}`, MESSAGES).map((line) => `${JSON.stringify(line)}\n`);
     writeFileSync(join(transcripts, `s${index}.jsonl`), lines.join(""));
   }
+  await source.json("import", transcripts);
 });
 
-function start(folder: CliFolder, args: readonly string[]) {
-  const temporary = join(folder.path, "tmp");
-  mkdirSync(temporary, { recursive: true });
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    cwd: folder.path,
-    env: { PATH: process.env.PATH, HOME: folder.path, COPPICE_DB: folder.db, TMPDIR: temporary },
-  });
-  child.stdin.on("error", () => {});
-  onTestFinished(() => void child.kill("SIGKILL"));
-  let stdout = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    stdout += text;
-  });
-  child.stderr.resume();
-  const ended = once(child, "close").then(([code, signal]) => (code ?? signal) as number | Signal);
-  return { child, ended, stdout: () => stdout };
+/** A folder with a store in which all transcripts are. */
+function filled(): CliFolder {
+  const folder = new CliFolder();
+  copyFileSync(source.db, folder.db);
+  return folder;
 }
 
-/** Signals a command at a random time. Returns what it ended with: a number, or the signal if it had none of its own yet. */
-async function signalled({ child, ended }: ReturnType<typeof start>, signal: Signal, ms: number) {
-  await Promise.race([wait(random() * ms), ended]);
+/**
+ * Signals a command at a random time, and expects no temporary file of it. Returns its output and its exit code, or the signal if it
+ * did not handle it yet.
+ */
+async function signalled(
+  folder: CliFolder,
+  args: readonly string[],
+  signal: Signal,
+  msMax: number,
+  use = (_: Running) => {},
+) {
+  const TMPDIR = join(folder.path, "tmp");
+  mkdirSync(TMPDIR, { recursive: true });
+  const running = folder.start(args, { env: { TMPDIR } });
+  use(running);
+  await Promise.race([wait(random() * msMax), running.ended]);
   const fromMs = performance.now();
-  child.kill(signal);
-  const end = await ended;
+  running.child.kill(signal);
+  const end = await running.ended;
   expect(performance.now() - fromMs).toBeLessThan(END_MS_MAX);
-  return end;
+  expect(readdirSync(folder.path).filter((name) => !KEPT.test(name))).toEqual([]);
+  expect(readdirSync(TMPDIR)).toEqual([]);
+  return { end, stdout: running.stdout() };
 }
+
+type Running = ReturnType<CliFolder["start"]>;
 
 /** The files that a command may leave: the store with its log, and the index of clusters. */
 const KEPT = /^(agent\.db(-wal|-shm)?|agent\.db\..*(hnsw|json)|copy\.db|tmp)$/;
 
-function leftovers(folder: CliFolder): string[] {
-  const temporary = readdirSync(join(folder.path, "tmp")).map((name) => join("tmp", name));
-  return [...readdirSync(folder.path).filter((name) => !KEPT.test(name)), ...temporary];
-}
-
 const codeOf = (signal: Signal): number => ({ SIGINT: 130, SIGTERM: 143 })[signal];
+
+/** Expects that a store is whole. Returns how many messages it has. */
+function countIn(path: string): number {
+  if (!existsSync(path)) return 0;
+  const store = openStore(path, { readonly: true, embedder: letterEmbedder });
+  try {
+    expect(store.verify().problems).toEqual([]);
+    return store.stats().messageCount;
+  } finally {
+    store.close();
+  }
+}
 
 const cases = SIGNALS.flatMap((signal) => Array.from({ length: ROUNDS }, () => ({ signal })));
 
 test.each(cases)("import ends at $signal, and a second import completes it", async ({ signal }) => {
   const folder = new CliFolder();
-  const end = await signalled(start(folder, ["import", transcripts]), signal, 4_000);
+  const { end } = await signalled(folder, ["import", transcripts], signal, 4_000);
   expect([0, codeOf(signal), signal]).toContain(end);
-  expect(leftovers(folder)).toEqual([]);
-  const before = existsSync(folder.db) ? (await folder.json("stats")).messageCount : 0;
-  expect(await folder.json("import", transcripts)).toMatchObject({
-    newCount: SESSIONS * MESSAGES - before,
-    knownCount: before,
-  });
-  expect(await folder.json("verify")).toMatchObject({ ok: true, messageCount: SESSIONS * MESSAGES });
+  const before = countIn(folder.db);
+  expect(await folder.json("import", transcripts)).toMatchObject({ newCount: ALL - before, knownCount: before });
+  expect(countIn(folder.db)).toBe(ALL);
 });
 
 const watches = cases.flatMap(({ signal }) => [["watch"], ["watch", "--once"]].map((args) => ({ signal, args })));
 
 test.each(watches)("$args ends at $signal with everything that it reported", async ({ signal, args }) => {
   const folder = new CliFolder();
-  const watch = start(folder, [...args, transcripts, "--json"]);
-  const end = await signalled(watch, signal, 5_000);
+  const { end, stdout } = await signalled(folder, [...args, transcripts, "--json"], signal, 5_000);
   expect([0, signal]).toContain(end);
-  expect(leftovers(folder)).toEqual([]);
-  const events = watch.stdout().split("\n").filter(Boolean);
-  const reported = events
-    .map((line) => JSON.parse(line))
-    .filter(({ event }) => event === "imported")
-    .reduce((sum, { newCount }) => sum + newCount, 0);
-  const stored = existsSync(folder.db) ? (await folder.json("stats")).messageCount : 0;
-  expect(stored).toBeGreaterThanOrEqual(reported);
+  const events = stdout.split("\n").filter(Boolean);
+  const imported = events.map((line) => JSON.parse(line)).filter(({ event }) => event === "imported");
+  const reported = imported.reduce((sum, { newCount }) => sum + newCount, 0);
+  expect(countIn(folder.db)).toBeGreaterThanOrEqual(reported);
   expect((await folder.run(["watch", "--once", transcripts])).exitCode).toBe(0);
-  expect(await folder.json("verify")).toMatchObject({ ok: true, messageCount: SESSIONS * MESSAGES });
+  expect(countIn(folder.db)).toBe(ALL);
 });
 
 test.each(cases)("a dry run of an import ends at $signal without its copy of the store", async ({ signal }) => {
   const folder = new CliFolder();
   await folder.json("import", join(transcripts, "s0.jsonl"));
-  const end = await signalled(start(folder, ["import", transcripts, "--dry-run"]), signal, 3_000);
+  const { end } = await signalled(folder, ["import", transcripts, "--dry-run"], signal, 3_000);
   expect([0, codeOf(signal), signal]).toContain(end);
-  expect(leftovers(folder)).toEqual([]);
-  expect((await folder.json("stats")).messageCount).toBe(MESSAGES);
+  expect(countIn(folder.db)).toBe(MESSAGES);
 });
 
 test.each(cases)("backup ends at $signal, with a whole copy or none", async ({ signal }) => {
-  const folder = new CliFolder();
-  await folder.json("import", transcripts);
-  const end = await signalled(start(folder, ["backup", "copy.db"]), signal, 1_500);
+  const folder = filled();
+  const { end } = await signalled(folder, ["backup", "copy.db"], signal, 1_500);
   expect([0, codeOf(signal), signal]).toContain(end);
-  expect(leftovers(folder)).toEqual([]);
-  const copy = join(folder.path, "copy.db");
-  if (existsSync(copy)) {
-    expect(await folder.json("verify", "--db", copy)).toMatchObject({ ok: true, messageCount: SESSIONS * MESSAGES });
-  }
+  expect([0, ALL]).toContain(countIn(join(folder.path, "copy.db")));
 });
 
 test.each(cases)("reembed ends at $signal, and a second one completes it", async ({ signal }) => {
-  const folder = new CliFolder();
-  await folder.json("import", transcripts);
+  const folder = filled();
   const store = openStore(folder.db);
   await store.reembed({ embedder: letterEmbedder });
   store.close();
-  const end = await signalled(start(folder, ["reembed", "--embedder", "hashing"]), signal, 3_000);
+  const { end } = await signalled(folder, ["reembed", "--embedder", "hashing"], signal, 3_000);
   expect([0, codeOf(signal), signal]).toContain(end);
-  expect(leftovers(folder)).toEqual([]);
-  expect((await folder.json("stats")).messageCount).toBe(SESSIONS * MESSAGES);
   await folder.json("reembed", "--embedder", "hashing");
-  expect((await folder.json("stats")).embedderId).toBe("hashing-v1-384");
+  expect(await folder.json("stats")).toMatchObject({ messageCount: ALL, embedderId: "hashing-v1-384" });
   expect((await folder.json("verify")).ok).toBe(true);
 });
 
 test.each(cases)("mcp ends at $signal with everything that it acknowledged", async ({ signal }) => {
-  const folder = new CliFolder();
-  await folder.json("import", join(transcripts, "s0.jsonl"));
-  const server = start(folder, ["mcp", "--allow-append"]);
-  const client = new RawClient(server.child.stdin, server.child.stdout);
+  const folder = filled();
   let acknowledged = 0;
-  void (async () => {
+  const append = async ({ child }: Running): Promise<void> => {
+    const client = new RawClient(child.stdin, child.stdout);
     await client.initialize();
     for (let index = 0; ; index++) {
       const { isError } = await client.call("append", { sessionId: "said", role: "user", content: `Lamp ${index}.` });
       if (!isError) acknowledged += 1;
     }
-  })();
-  expect([signal]).toContain(await signalled(server, signal, 4_000));
-  expect(leftovers(folder)).toEqual([]);
-  const { messageCount } = await folder.json("stats");
-  expect(messageCount - MESSAGES).toBeGreaterThanOrEqual(acknowledged);
-  expect(messageCount - MESSAGES).toBeLessThanOrEqual(acknowledged + 1);
-  expect((await folder.json("verify")).ok).toBe(true);
+  };
+  const { end } = await signalled(folder, ["mcp", "--allow-append"], signal, 4_000, append);
+  expect(end).toBe(signal);
+  const appended = countIn(folder.db) - ALL;
+  expect([acknowledged, acknowledged + 1]).toContain(appended);
 });
 
 test.each(cases)("verify --rebuild and forget end at $signal, whole or not at all", async ({ signal }) => {
-  const folder = new CliFolder();
-  await folder.json("import", transcripts);
-  expect([0, signal]).toContain(await signalled(start(folder, ["forget", "s1", "--yes"]), signal, 1_500));
-  expect([0, signal]).toContain(await signalled(start(folder, ["verify", "--rebuild"]), signal, 1_500));
-  expect(leftovers(folder)).toEqual([]);
-  const { messageCount } = await folder.json("stats");
-  expect([SESSIONS * MESSAGES, (SESSIONS - 1) * MESSAGES]).toContain(messageCount);
-  expect((await folder.json("verify")).ok).toBe(true);
+  const folder = filled();
+  for (const args of [
+    ["forget", "s1", "--yes"],
+    ["verify", "--rebuild"],
+  ]) {
+    expect([0, signal]).toContain((await signalled(folder, args, signal, 1_500)).end);
+  }
+  expect([ALL, ALL - MESSAGES]).toContain(countIn(folder.db));
 });

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -7,7 +7,8 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { beforeAll, expect, test } from "vitest";
 import { claudeCodeFile } from "../support/agent-files.ts";
-import { CliFolder, FIXTURES, MAIN } from "../support/cli.ts";
+import { CliFolder, FIXTURES } from "../support/cli.ts";
+import { PROGRAM, PROGRAM_ENV } from "../support/program.ts";
 import { hasTerminals, onTerminal } from "../support/real-terminal.ts";
 
 /** The way of a first-time user, typed line by line as the README has it. */
@@ -20,6 +21,7 @@ const [install, bringIn, recall, wire, follow, ...others] = LINES;
 const { path: home } = new CliFolder();
 const projects = join(home, ".claude", "projects", "web");
 const env = {
+  ...PROGRAM_ENV,
   HOME: home,
   PATH: `${join(home, "bin")}:${process.env.PATH}`,
   SHELL: "/bin/sh",
@@ -29,7 +31,7 @@ const env = {
 };
 /** What to type next, as recall says it. */
 const NEXT = /Next: (coppice .+), for the messages around the first hit\r\n/;
-const WAIT = { timeout: 10_000 };
+const WAIT = { timeout: 20_000 };
 
 /** What a line shows on a terminal, without its line breaks. */
 async function read(line: string): Promise<string> {
@@ -71,7 +73,8 @@ beforeAll(() => {
   writeFileSync(join(projects, "first.jsonl"), conversation("first", said, "2026-03-01T10:00:00Z"));
   cpSync(join(FIXTURES, "codex"), join(home, ".codex", "sessions"), { recursive: true });
   mkdirSync(join(home, "bin"));
-  symlinkSync(MAIN, join(home, "bin", "coppice"));
+  const command = `#!/bin/sh\nexec "${process.execPath}" "${PROGRAM}" "$@"\n`;
+  writeFileSync(join(home, "bin", "coppice"), command, { mode: 0o755 });
 });
 
 test("the section has these lines", () => {

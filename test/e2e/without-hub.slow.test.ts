@@ -5,7 +5,8 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { beforeAll, expect, inject, test } from "vitest";
 import { openStore } from "../../src/index.ts";
-import { CliFolder, longSession, MAIN } from "../support/cli.ts";
+import { CliFolder, longSession } from "../support/cli.ts";
+import { PROGRAM } from "../support/program.ts";
 
 const folder = new CliFolder();
 const dist = join(inject("packageFolder"), "dist");
@@ -49,7 +50,7 @@ test("the code of the hub is in files of its own, and they are noted where they 
   expect(hubFiles.length).toBeGreaterThan(0);
   const { env, loaded } = noting();
   const url = "postgres://nobody@127.0.0.1:1/none";
-  await folder.runAlone(["hub", "init", "--url", url], { env });
+  await folder.run(["hub", "init", "--url", url], { env });
   expect(hubIn(loaded()).some((url) => url.includes("/node_modules/pg/"))).toBe(true);
   expect(hubIn(loaded()).some((url) => url.includes("/dist/"))).toBe(true);
 });
@@ -66,7 +67,7 @@ test.each([
   ["forget", () => ["one", "--yes"]],
 ])("%s loads neither the hub nor its driver", async (name, args) => {
   const { env, loaded } = noting();
-  const { exitCode, stderr } = await folder.runAlone([name, ...args()], { env });
+  const { exitCode, stderr } = await folder.run([name, ...args()], { env });
   expect(exitCode, stderr).toBe(0);
   expect(loaded().some((url) => url.includes("/dist/"))).toBe(true);
   expect(hubIn(loaded())).toEqual([]);
@@ -75,14 +76,8 @@ test.each([
 test.each([[[]], [["--hub"]]])("the MCP server with %j loads them at most when a call asks the hub", async (args) => {
   const { env, loaded } = noting();
   const client = new Client({ name: "test", version: "1" });
-  const home = { PATH: process.env.PATH!, HOME: folder.path };
-  await client.connect(
-    new StdioClientTransport({
-      command: process.execPath,
-      args: [MAIN, "mcp", "--db", folder.db, ...args],
-      env: { ...home, ...env },
-    }),
-  );
+  const words = [PROGRAM, "mcp", ...args];
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: words, env: folder.env(env) }));
   try {
     const { isError } = await client.callTool({ name: "recall", arguments: { query: "lamp" } });
     expect(isError).toBeFalsy();

@@ -13,8 +13,9 @@ declare module "vitest" {
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Builds the package once for all tests that run it as its users do. Returns the function that removes it. */
-export function setup({ provide }: TestProject): () => void {
+/** Builds the package once for `npm run test:all`. Returns the function that removes it. */
+export function setup({ config, provide }: TestProject): (() => void) | undefined {
+  if (config.env.COPPICE_TESTS !== "all") return undefined;
   const { folder, remove } = buildPackage();
   provide("packageFolder", folder);
   return remove;

@@ -1,23 +1,19 @@
-import { spawn } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { afterAll, inject } from "vitest";
-import { runCommandLine } from "../../src/cli/command-line.ts";
-import { COMMAND_GROUPS } from "../../src/cli/commands.ts";
-import { hookWords } from "../../src/cli/hook-words.ts";
-import { Terminal } from "../../src/cli/terminal.ts";
-import { VERSION } from "../../src/core/version.ts";
+import { afterAll, onTestFinished } from "vitest";
+import { inThisProcess } from "./cli-here.ts";
 import { TESTS_ALL } from "./effort.ts";
-import { FakeStream } from "./fake-terminal.ts";
-import { inSurroundings } from "./surroundings.ts";
+import { PROGRAM, PROGRAM_ENV } from "./program.ts";
 
-export const MAIN = join(inject("packageFolder"), "dist", "coppice.cjs");
 export const FIXTURES = fileURLToPath(new URL("../fixtures/importers", import.meta.url));
 
 export interface CliResult {
-  exitCode: number | null;
+  /** The signal, if one ended the process. */
+  exitCode: number | NodeJS.Signals;
   stdout: string;
   stderr: string;
 }
@@ -27,13 +23,36 @@ export interface CliOptions {
   stdin?: string;
 }
 
-/** A folder of its own, and the built command line with a store and a home in it. The folder goes after the file's tests. */
+export interface StartOptions {
+  env?: Record<string, string> | undefined;
+  /** What a shell does before it turns into the process, such as `ulimit -f 100`. */
+  before?: string;
+  /** True to give it a process group of its own. */
+  isGroup?: boolean;
+}
+
+/** A process of the command line. */
+export interface CliProcess {
+  child: ChildProcessWithoutNullStreams;
+  stdout(): string;
+  stderr(): string;
+  /** The exit code, or the signal that ended it. */
+  ended: Promise<CliResult["exitCode"]>;
+}
+
+/** A folder of its own, and the command line with a store and a home in it. The folder goes after the file's tests. */
 export class CliFolder {
   readonly path = mkdtempSync(join(tmpdir(), "coppice-cli-"));
   readonly db = join(this.path, "agent.db");
 
   constructor() {
     afterAll(() => rmSync(this.path, { recursive: true, force: true }));
+  }
+
+  /** The environment of a process in this folder. */
+  env(more: Record<string, string> = {}): Record<string, string> {
+    const { PATH = "", TMPDIR = "" } = process.env;
+    return { PATH, TMPDIR, HOME: this.path, TZ: "UTC", COPPICE_DB: this.db, ...PROGRAM_ENV, ...more };
   }
 
   /** Write a file of the neutral format into the folder. Returns its path. */
@@ -43,41 +62,22 @@ export class CliFolder {
     return path;
   }
 
-  /** Run `coppice …` to its end: in this process, because starting one takes most of the time, and in `test:all` in its own. */
-  run(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
-    return TESTS_ALL || hookWords(args) !== undefined ? this.runAlone(args, options) : this.#runHere(args, options);
-  }
-
-  #runHere(args: readonly string[], { env = {}, stdin = "" }: CliOptions): Promise<CliResult> {
-    const own = { PATH: process.env.PATH, HOME: this.path, TMPDIR: tmpdir(), TZ: "UTC", COPPICE_DB: this.db, ...env };
-    return inSurroundings({ cwd: this.path, env: own, stdin }, async () => {
-      const [stdout, stderr] = [new FakeStream(), new FakeStream()];
-      const terminal = new Terminal(stdout, stderr, process.env);
-      const exitCode = await runCommandLine(args, { groups: COMMAND_GROUPS, version: VERSION, terminal });
-      return { exitCode, stdout: stdout.text, stderr: stderr.text };
-    });
-  }
-
-  /** Run `coppice …` as a process of its own, to its end. */
-  runAlone(args: readonly string[], { env = {}, stdin = "" }: CliOptions = {}): Promise<CliResult> {
-    const child = spawn(process.execPath, [MAIN, ...args], {
-      cwd: this.path,
-      env: { PATH: process.env.PATH, HOME: this.path, TZ: "UTC", COPPICE_DB: this.db, ...env },
-    });
-    child.stdin.on("error", () => {}); // a command that reads nothing may be gone before it was told so
+  /** Run `coppice …` to its end: within this process, or in a process of its own in `npm run test:all`. */
+  async run(args: readonly string[], { env, stdin = "" }: CliOptions = {}): Promise<CliResult> {
+    if (!TESTS_ALL) {
+      const input = Readable.from(stdin === "" ? [] : [Buffer.from(stdin)]);
+      return inThisProcess(args, { cwd: this.path, env: this.env(env), stdin: input });
+    }
+    const { child, stdout, stderr, ended } = this.#spawn(args, { env });
     child.stdin.end(stdin);
-    let stdout = "";
-    let stderr = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      stdout += text;
-    });
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      stderr += text;
-    });
-    return new Promise((resolve, reject) => {
-      child.once("error", reject);
-      child.once("close", (exitCode) => resolve({ exitCode, stdout, stderr }));
-    });
+    return { exitCode: await ended, stdout: stdout(), stderr: stderr() };
+  }
+
+  /** Start `coppice …` as a process of its own. It is killed after the test. */
+  start(args: readonly string[], options?: StartOptions): CliProcess {
+    const started = this.#spawn(args, options);
+    onTestFinished(() => void started.child.kill("SIGKILL"));
+    return started;
   }
 
   /** Run it with `--json`, expect it to succeed in silence, and return the value. */
@@ -87,8 +87,26 @@ export class CliFolder {
     if (exitCode !== 0 || stderr !== "") throw new Error(`coppice ${args.join(" ")}: exit ${exitCode}\n${stderr}`);
     return JSON.parse(stdout);
   }
-}
 
+  #spawn(args: readonly string[], { env, before = "", isGroup = false }: StartOptions = {}): CliProcess {
+    const words = [process.execPath, PROGRAM, ...args];
+    const [file, ...others] = before === "" ? words : ["bash", "-c", `${before}; exec "$0" "$@"`, ...words];
+    const child = spawn(file!, others, { cwd: this.path, env: this.env(env), detached: isGroup });
+    child.stdin.on("error", () => {}); // a command that reads nothing may be gone before it was told so
+    const texts = [child.stdout, child.stderr].map((stream) => {
+      let text = "";
+      stream.setEncoding("utf8").on("data", (chunk: string) => {
+        text += chunk;
+      });
+      return () => text;
+    });
+    const ended = new Promise<CliResult["exitCode"]>((resolve, reject) => {
+      child.once("error", reject);
+      child.once("close", (exitCode, signal) => resolve(signal ?? exitCode!));
+    });
+    return { child, stdout: texts[0]!, stderr: texts[1]!, ended };
+  }
+}
 export interface JsonlLine {
   session: string;
   id: string;

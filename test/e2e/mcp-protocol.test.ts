@@ -1,9 +1,10 @@
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { openStore } from "../../src/index.ts";
-import { CliFolder, MAIN } from "../support/cli.ts";
-import { RawClient } from "../support/mcp.ts";
+import { CliFolder } from "../support/cli.ts";
+import { RawClient, served } from "../support/mcp.ts";
+import { PROGRAM } from "../support/program.ts";
 import { talk } from "../support/said.ts";
 
 const folder = new CliFolder();
@@ -14,31 +15,14 @@ beforeAll(() => {
   store.close();
 });
 
-interface Running {
-  child: ChildProcessWithoutNullStreams;
-  client: RawClient;
-  stderr: () => string;
-  /** The exit code, or the signal. */
-  ended: Promise<number | string>;
-}
-
-function start(...args: string[]): Running {
-  const child = spawn(process.execPath, [MAIN, "mcp", "--db", folder.db, ...args], {
-    env: { PATH: process.env.PATH, HOME: folder.path },
-  });
-  child.stdin.on("error", () => {}); // it may be gone before all is sent
-  let stderr = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    stderr += text;
-  });
-  const ended = once(child, "exit").then(([code, signal]) => code ?? signal);
-  onTestFinished(() => void child.kill("SIGKILL"));
-  return { child, client: new RawClient(child.stdin, child.stdout), stderr: () => stderr, ended };
+/** Starts the server as a process of its own. */
+function start() {
+  const { child, stderr, ended } = folder.start(["mcp"]);
+  return { child, client: new RawClient(child.stdin, child.stdout), stderr, ended };
 }
 
 test("what is no request does no harm, and stdout carries answers alone", async () => {
-  const { client, ended } = start();
-  await client.initialize();
+  const client = await served(folder.db);
   client.send('no json\n{\n[]\n[1,2]\nnull\n42\n"text"\n\n\r\n{}\n');
   client.send(Buffer.from([0xff, 0xfe, 0x00, 0x80, 0xc3, 0x28, 0x0a]));
   client.send('{"jsonrpc":"1.0","id":91,"method":"ping"}\n{"jsonrpc":"2.0","id":{"a":1},"method":"ping"}\n');
@@ -57,14 +41,11 @@ test("what is no request does no harm, and stdout carries answers alone", async 
   }
   expect((await client.call("expand", JSON.parse('{"__proto__":{"target":"1"}}'))).isError).toBe(true);
   expect((await client.call("recall", { query: "lamp \ud800 \0" })).isError).toBeUndefined();
-  client.end();
-  expect(await ended).toBe(0);
   expect(client.strays).toEqual([]);
 });
 
 test("a request in pieces, ended as Windows does, is one request", async () => {
-  const { client } = start();
-  await client.initialize();
+  const client = await served(folder.db);
   const line = Buffer.from('{"jsonrpc":"2.0","id":"ü","method":"ping"}\r\n');
   const cut = line.indexOf(0xc3) + 1; // within a character
   const answered = new Promise((resolve) => setTimeout(resolve, 20)).then(() => client.send(line.subarray(cut)));
@@ -74,19 +55,16 @@ test("a request in pieces, ended as Windows does, is one request", async () => {
 });
 
 test("a huge argument and a message that is too long are answered, and the server goes on", async () => {
-  const { client, stderr } = start();
-  await client.initialize();
+  const client = await served(folder.db);
   const huge = await client.call("recall", { query: "deploy region ".repeat(750_000) }); // 10 MB
   expect(huge.content[0].text).toContain("OPTION_INVALID: Expected query to be a text of at most 10000 characters");
   const tooLong = await client.request("tools/call", { name: "recall", arguments: { query: "x".repeat(40_000_000) } });
   expect(tooLong.error).toEqual({ code: -32600, message: "A message has at most 33554432 bytes." });
   expect((await client.request("ping")).result).toEqual({});
-  expect(stderr()).toBe("");
 });
 
 test("a hundred calls at once are all answered, each with its own", async () => {
-  const { client } = start();
-  await client.initialize();
+  const client = await served(folder.db);
   const answers = await Promise.all(
     Array.from({ length: 100 }, (_, index) =>
       index % 4 === 0
@@ -101,8 +79,7 @@ test("a hundred calls at once are all answered, each with its own", async () => 
 });
 
 test("a cancelled call is given up, and others go on", async () => {
-  const { client } = start();
-  await client.initialize();
+  const client = await served(folder.db);
   void client.requestAs(77, "tools/call", { name: "recall", arguments: { query: "deploy" } });
   client.send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":77}}\n');
   client.send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":12345}}\n');
@@ -118,39 +95,36 @@ test("a client that leaves in the middle of a call takes the server with it", as
   expect(stderr()).toBe("");
 });
 
-test.each(["stops reading", "ends its input", "does both"])(
-  "3,000 calls of a client that %s are given up",
-  async (how) => {
-    const { child, client, ended, stderr } = start();
-    await client.initialize();
-    await client.call("list_sessions");
-    let answeredCount = 0;
-    for (let index = 0; index < 3_000; index++) {
-      void client
-        .request("tools/call", { name: "get_context", arguments: { sessionId: "s", tokensMax: 8_000 } })
-        .then(() => {
-          answeredCount += 1;
-        });
-    }
-    if (how !== "ends its input") child.stdout.destroy();
-    const sinceMs = performance.now();
-    if (how !== "stops reading") client.end();
-    expect(await ended).toBe(0);
-    expect(stderr()).toBe("");
-    expect(answeredCount).toBeLessThan(3_000);
-    expect(performance.now() - sinceMs).toBeLessThan(10_000);
-  },
-);
+test.each(["stops reading", "ends its input"])("3,000 calls of a client that %s are given up", async (how) => {
+  const { child, client, ended, stderr } = start();
+  await client.initialize();
+  await client.call("list_sessions");
+  let answeredCount = 0;
+  for (let index = 0; index < 3_000; index++) {
+    void client
+      .request("tools/call", { name: "get_context", arguments: { sessionId: "s", tokensMax: 8_000 } })
+      .then(() => {
+        answeredCount += 1;
+      });
+  }
+  const sinceMs = performance.now();
+  if (how === "stops reading") child.stdout.destroy();
+  else client.end();
+  expect(await ended).toBe(0);
+  expect(stderr()).toBe("");
+  expect(answeredCount).toBeLessThan(3_000);
+  expect(performance.now() - sinceMs).toBeLessThan(10_000);
+});
 
 test("it ends with a parent that is killed", async () => {
   // A shell that waits for it, with its stdin: when that is killed, nobody holds the other end.
   const script = `
     const { spawn } = require("node:child_process");
-    const child = spawn(process.execPath, ${JSON.stringify([MAIN, "mcp", "--db", folder.db])}, { stdio: ["pipe", "pipe", "ignore"] });
+    const child = spawn(process.execPath, ${JSON.stringify([PROGRAM, "mcp"])}, { stdio: ["pipe", "pipe", "ignore"] });
     child.stdout.once("data", () => console.log(child.pid));
     child.stdin.write(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }) + "\\n");
   `;
-  const parent = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+  const parent = spawn(process.execPath, ["-e", script], { env: folder.env(), stdio: ["ignore", "pipe", "inherit"] });
   const [line] = (await once(parent.stdout!, "data")) as [Buffer];
   const pid = Number(line.toString());
   expect(isAlive(pid)).toBe(true);
