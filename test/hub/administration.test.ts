@@ -1,13 +1,13 @@
-import { expect, test, vi } from "vitest";
+import { expect, vi } from "vitest";
 import { grantTeam, initHub, upgradeHub } from "../../src/hub/administration.ts";
 import { HubConnection } from "../../src/hub/connection.ts";
 import { MIGRATIONS } from "../../src/hub/migrations.ts";
-import { asRole, openedHub, run, testDatabase } from "../support/hub.ts";
+import { asRole, emptyDatabase, hubDatabase, openedConnection, run, test } from "../support/hub.ts";
 
 const VERSION = MIGRATIONS.length;
 
 test("a database without tables says what to do", async () => {
-  const hub = await openedHub(await testDatabase());
+  const hub = await openedConnection(await emptyDatabase());
   await expect(hub.transaction(async () => {})).rejects.toMatchObject({
     code: "HUB_NOT_READY",
     hint: expect.stringContaining("coppice hub init"),
@@ -16,16 +16,16 @@ test("a database without tables says what to do", async () => {
 });
 
 test("of administrators at once, one makes the tables", async () => {
-  const url = await testDatabase();
-  const hubs = await Promise.all([1, 2, 3].map(() => openedHub(url)));
+  const url = await emptyDatabase();
+  const hubs = await Promise.all([1, 2, 3].map(() => openedConnection(url)));
   const results = await Promise.all(hubs.map(initHub));
   expect(results.map(({ versionBefore }) => versionBefore).sort()).toEqual([VERSION, VERSION, null]);
   expect(await upgradeHub(hubs[0]!)).toMatchObject({ versionBefore: VERSION, version: VERSION });
 });
 
 test("an administrator whose connection ends leaves nothing behind", async () => {
-  const url = await testDatabase();
-  const hub = await openedHub(url);
+  const url = await emptyDatabase();
+  const hub = await openedConnection(url);
   await run(url, "CREATE SCHEMA coppice"); // so that `init` fails after it has made roles
   await expect(initHub(hub)).rejects.toMatchObject({ code: "HUB_REFUSED" });
   await run(url, "DROP SCHEMA coppice");
@@ -33,30 +33,28 @@ test("an administrator whose connection ends leaves nothing behind", async () =>
 });
 
 test("newer tables are refused if they need a newer client, and nothing is changed", async () => {
-  const url = await testDatabase();
-  await initHub(await openedHub(url));
+  const url = await hubDatabase();
   await run(url, "UPDATE coppice.hub SET version = 99");
-  const hub = await openedHub(url);
+  const hub = await openedConnection(url);
   expect(await hub.transaction(async () => "used")).toBe("used");
   await run(url, "UPDATE coppice.hub SET client_min = 99");
   const refused = { code: "HUB_NEWER", details: { version: 99, known: VERSION } };
   const work = vi.fn();
   await expect(hub.transaction(work)).rejects.toMatchObject(refused);
   expect(work).not.toHaveBeenCalled();
-  const later = await openedHub(url);
+  const later = await openedConnection(url);
   await expect(later.transaction(async () => {})).rejects.toMatchObject(refused);
   await expect(initHub(later)).rejects.toMatchObject(refused);
   await expect(upgradeHub(later)).rejects.toMatchObject(refused);
 });
 
 test("an upgrade waits for the transactions that have begun", async () => {
-  const url = await testDatabase();
-  const hub = await openedHub(url);
-  await initHub(hub);
+  const url = await hubDatabase();
+  const hub = await openedConnection(url);
   const order: string[] = [];
   let upgraded: Promise<unknown> | undefined;
   await hub.transaction(async (client) => {
-    upgraded = upgradeHub(await openedHub(url)).then(() => order.push("upgraded"));
+    upgraded = upgradeHub(await openedConnection(url)).then(() => order.push("upgraded"));
     const waiting = "SELECT count(*)::int AS n FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'";
     await expect.poll(async () => (await client.query(waiting)).rows).toEqual([{ n: 1 }]);
     order.push("worked");
@@ -66,9 +64,8 @@ test("an upgrade waits for the transactions that have begun", async () => {
 });
 
 test("a role that is granted reading may write no longer", async () => {
-  const url = await testDatabase();
-  const hub = await openedHub(url);
-  await initHub(hub);
+  const url = await hubDatabase();
+  const hub = await openedConnection(url);
   const [role, other] = [`demoted_${process.pid}`, `other_writers_${process.pid}`];
   for (const name of [role, other]) await run(url, `CREATE ROLE ${name} LOGIN`);
   const isWriter = async () => {
@@ -79,7 +76,7 @@ test("a role that is granted reading may write no longer", async () => {
     expect(await isWriter()).toBe(true);
     await grantTeam(hub, role, "demoted", "read");
     expect(await isWriter()).toBe(false);
-    const reader = await openedHub(asRole(url, role));
+    const reader = await openedConnection(asRole(url, role));
     const insert = "INSERT INTO coppice.places (team, project) VALUES ('coppice_team_demoted', 'web')";
     await expect(reader.transaction((client) => client.query(insert))).rejects.toMatchObject({ code: "HUB_REFUSED" });
     await run(url, `GRANT coppice_writer TO ${other}; GRANT ${other} TO ${role}`);
@@ -90,9 +87,8 @@ test("a role that is granted reading may write no longer", async () => {
 });
 
 test("errors quote no password and no content", async () => {
-  const url = await testDatabase();
-  const hub = await openedHub(url);
-  await initHub(hub);
+  const url = await hubDatabase();
+  const hub = await openedConnection(url);
   const failing = hub.transaction((client) => client.query("SELECT 'a secret text'::bigint"));
   const shown = await failing.catch((error: Error) => `${error.message} ${JSON.stringify(error)} ${error.cause}`);
   expect(shown).toContain("22P02");
@@ -100,7 +96,9 @@ test("errors quote no password and no content", async () => {
 
   const stranger = new URL(asRole(url, "nobody_knows"));
   stranger.password = "a-secret-word";
-  const refused = await (await openedHub(stranger.href)).transaction(async () => {}).catch((error: Error) => error);
+  const refused = await (await openedConnection(stranger.href))
+    .transaction(async () => {})
+    .catch((error: Error) => error);
   expect(refused).toMatchObject({ code: "HUB_REFUSED" });
   expect(`${refused} ${JSON.stringify(refused)}`).not.toContain("a-secret-word");
 });
@@ -112,9 +110,8 @@ test("a server that is away is an error after some attempts", async () => {
 });
 
 test("a machine that sleeps in a transaction does not keep its locks", async () => {
-  const url = await testDatabase();
-  await initHub(await openedHub(url));
-  const hub = await openedHub(url);
+  const url = await hubDatabase();
+  const hub = await openedConnection(url);
   let attemptCount = 0;
   const pid = await hub.transaction(async (client) => {
     attemptCount += 1;
@@ -131,9 +128,8 @@ test("a machine that sleeps in a transaction does not keep its locks", async () 
 });
 
 test("grants name what is missing", async () => {
-  const url = await testDatabase();
-  const hub = await openedHub(url);
-  await initHub(hub);
+  const url = await hubDatabase();
+  const hub = await openedConnection(url);
   await expect(grantTeam(hub, "nobody_knows", "web", "write")).rejects.toMatchObject({ code: "HUB_REFUSED" });
   await expect(grantTeam(hub, "postgres", "a team", "write")).rejects.toMatchObject({ code: "OPTION_INVALID" });
 });

@@ -1,20 +1,19 @@
 import { writeFileSync } from "node:fs";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { BackgroundPush } from "../../src/cli/background-push.ts";
 import { runCommandLine } from "../../src/cli/command-line.ts";
 import { COMMAND_GROUPS } from "../../src/cli/commands.ts";
 import { Terminal } from "../../src/cli/terminal.ts";
-import { openHub } from "../../src/hub/index.ts";
 import { MIGRATIONS } from "../../src/hub/migrations.ts";
 import { addRemote } from "../../src/hub/remote.ts";
 import type { Store } from "../../src/index.ts";
 import { FakeStream } from "../support/fake-terminal.ts";
-import { readyDatabase, run, testDatabase } from "../support/hub.ts";
+import { emptyDatabase, openedHub, readyDatabase, run, test } from "../support/hub.ts";
 import { expectOnHub } from "../support/pushed.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../support/temporary-store.ts";
 
 test("an administrator sets the hub up, and a colleague names it and pushes", async () => {
-  const url = await testDatabase();
+  const url = await emptyDatabase();
   const path = temporaryPath();
   const store = openedStore(path);
   store.session("one", { project: "web" }).append({ role: "user", content: "shared" });
@@ -118,8 +117,7 @@ test("what an agent goes on with after another store took its session goes to th
       .map(({ text }) => text);
 
   await watched("one", "two");
-  const hub = await openHub(url);
-  onTestFinished(() => hub.close());
+  const hub = await openedHub(url);
   const away = temporaryStore();
   await hub.pull(away, "s", { take: true });
   const words = await watched("three", "four");
@@ -171,8 +169,7 @@ test("a watch pushes what changes of its projects, and nothing else", async () =
 
 test("secrets that were forgotten in a pulled copy stay on the hub, and the command says how they go", async () => {
   const url = await readyDatabase();
-  const [hub, home, path] = [await openHub(url), temporaryStore(), temporaryPath()];
-  onTestFinished(() => hub.close());
+  const [hub, home, path] = [await openedHub(url), temporaryStore(), temporaryPath()];
   const secret = `ghp_${"a1B2c3D4e5".repeat(4).slice(0, 36)}`;
   home.session("s", { project: "web" }).append({ role: "user", content: `the token is ${secret}` });
   await hub.push(home, { projects: ["web"] });

@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { join } from "node:path";
+import { expect } from "vitest";
 import { retainProject } from "../../src/hub/administration.ts";
 import { type Hub, openHub } from "../../src/hub/index.ts";
 import type { Session, Store } from "../../src/index.ts";
@@ -6,30 +7,36 @@ import { internalsOf } from "../../src/session/opened-store.ts";
 import { blockOf } from "../../src/store/id-block.ts";
 import { takeIdBlock } from "../../src/store/id-blocks.ts";
 import { CuttingProxy } from "../support/cutting-proxy.ts";
-import { openedHub, readyDatabase, run } from "../support/hub.ts";
-import { openedHubOf, storeWithCopies } from "../support/hub-stores.ts";
+import { hubWithStores, openedConnection, openedHub, readyDatabase, run, test } from "../support/hub.ts";
 import { expectOnHub } from "../support/pushed.ts";
 import { talk, user } from "../support/said.ts";
-import { openedStore, temporaryPath, temporaryStore } from "../support/temporary-store.ts";
+import { openedStore, temporaryFolder, temporaryStore } from "../support/temporary-store.ts";
 
 // Copies of two kinds: what was pulled from a hub, and a copy of a store's file.
 
 const WEB = { projects: ["web"] };
 
-/** A hub, and two stores that share sessions through it. */
-async function twoStores(): Promise<{ url: string; hub: Hub; home: Store; away: Store }> {
-  const url = await readyDatabase();
-  return { url, hub: await openedHubOf(url), home: temporaryStore(), away: temporaryStore() };
-}
-
 /** A hub, and a store whose file is copied. */
 async function copiedStore(): Promise<{ url: string; hub: Hub; store: Store; copy: () => Promise<Store> }> {
   const url = await readyDatabase();
-  return { url, hub: await openedHubOf(url), ...storeWithCopies() };
+  const folder = temporaryFolder();
+  const store = openedStore(join(folder, "agent.db"));
+  let count = 0;
+  const copy = async (): Promise<Store> => {
+    count += 1;
+    const path = join(folder, `copy-${count}.db`);
+    await store.backup(path);
+    return openedStore(path);
+  };
+  return { url, hub: await openedHub(url), store, copy };
 }
 
 function titleOf(store: Store, id: string): string | null {
   return store.resume(id).info().title;
+}
+
+function textsOf(session: Session): string[] {
+  return session.messages().map(({ text }) => text);
 }
 
 function forgetNotes(store: Store): void {
@@ -48,11 +55,7 @@ test.each(["before", "after"])(
     if (when === "after") await hub.push(copied, WEB);
     store.forget("s", { messageIds: [said[1]!.messageId, said[3]!.messageId] });
     for (const one of [store, copied, store, copied]) await hub.push(one, WEB);
-    const textsIn = (one: Store): string[] =>
-      one
-        .resume("s")
-        .messages()
-        .map(({ text }) => text);
+    const textsIn = (one: Store) => textsOf(one.resume("s"));
     expect([textsIn(store), textsIn(copied)]).toEqual(Array(2).fill(["the beginning", "one", "two", "three"]));
     const away = temporaryStore();
     await hub.pull(away, "s");
@@ -61,7 +64,7 @@ test.each(["before", "after"])(
 );
 
 test("forgetting a copy forgets it there only, and it may be pulled again", async () => {
-  const { url, hub, home, away } = await twoStores();
+  const { url, hub, home, away } = await hubWithStores();
   home.session("s", { project: "web" }).appendAll(talk(10));
   await hub.push(home, WEB);
   await hub.pull(away, "s");
@@ -90,7 +93,7 @@ test("forgetting a copy forgets it there only, and it may be pulled again", asyn
 });
 
 test("a store that lost a session forgets it for all until it knows of the loss, and then for itself", async () => {
-  const { hub, home, away } = await twoStores();
+  const { hub, home, away } = await hubWithStores();
   for (const id of ["told", "untold"]) home.session(id, { project: "web" }).appendAll(talk(4));
   await hub.push(home, WEB);
   for (const id of ["told", "untold"]) await hub.pull(away, id, { take: true });
@@ -103,7 +106,7 @@ test("a store that lost a session forgets it for all until it knows of the loss,
 });
 
 test("a session under the id of a forgotten copy is the store's own", async () => {
-  const { hub, home, away } = await twoStores();
+  const { hub, home, away } = await hubWithStores();
   home.session("s", { project: "web" }).appendAll(talk(4));
   await hub.push(home, WEB);
   await hub.pull(away, "s", { take: true });
@@ -119,40 +122,28 @@ test("a session under the id of a forgotten copy is the store's own", async () =
 });
 
 test.each([
-  ["its project", WEB],
-  ["another project", { projects: ["api"] }],
+  { known: "web", pushed: "web" },
+  { known: "api", pushed: "web" },
+  { known: "api", pushed: "api" },
 ])(
-  "a session forgotten before the hub had its project stays forgotten: the store then pushes %s",
-  async (_, pushed) => {
+  "a session stays forgotten, and no copy brings it: the hub knows $known, the store pushes $pushed",
+  async (projects) => {
     const { url, hub, store, copy } = await copiedStore();
-    store.session("other", { project: "api" }).appendAll(talk(1));
-    await hub.push(store, { projects: ["api"] });
+    const { known, pushed } = projects;
+    store.session("other", { project: known }).appendAll(talk(1));
+    await hub.push(store, { projects: [known] });
     store.session("s", { project: "web" }).appendAll(talk(4));
     const other = await copy();
     store.forget("s");
-    await hub.push(store, pushed);
-    await hub.push(other, WEB);
-    await hub.push(store, pushed);
+    await hub.push(store, { projects: [pushed] });
+    expect(await hub.push(other, WEB)).toMatchObject({ gone: [] });
+    await hub.push(store, { projects: [pushed] });
+    expect(other.resume("s").messages()).toHaveLength(4);
     expect(await run(url, "SELECT session_id FROM coppice.sessions WHERE message_count > 0")).toEqual([
       { session_id: "other" },
     ]);
   },
 );
-
-test("what was forgotten before the hub had it deletes nothing, and no copy brings it there", async () => {
-  const { url, hub, store, copy } = await copiedStore();
-  store.session("other", { project: "web" }).appendAll(talk(1));
-  await hub.push(store, WEB);
-  store.session("s", { project: "web" }).appendAll(talk(4));
-  const other = await copy();
-  store.forget("s");
-  await hub.push(store, WEB);
-  expect(await hub.push(other, WEB)).toMatchObject({ gone: [], diverged: ["s"] });
-  expect(other.resume("s").messages()).toHaveLength(4);
-  expect(await run(url, "SELECT session_id FROM coppice.sessions WHERE message_count > 0")).toEqual([
-    { session_id: "other" },
-  ]);
-});
 
 test("what a copy of the file forgot before the hub had it comes to the hub from no other copy", async () => {
   for (const isOwnPush of [false, true]) {
@@ -198,21 +189,6 @@ test("an older copy of a file does not overwrite newer titles, items and entries
   expect(await hub.pull(store, "s")).toMatchObject({ messageCount: 1 });
   store.resume("s").append(user("and more"));
   expect(await hub.push(store, WEB)).toMatchObject({ messageCount: 1, behind: [] });
-});
-
-test("an older copy that has gone on is behind until it has pulled", async () => {
-  const { hub, store, copy } = await copiedStore();
-  store.session("s", { project: "web" }).appendAll(talk(4));
-  await hub.push(store, WEB);
-  const older = await copy();
-  store.resume("s").rename("new title");
-  await hub.push(store, WEB);
-  older.resume("s").append(user("more"));
-  expect(await hub.push(older, WEB)).toMatchObject({ behind: ["s"], messageCount: 0 });
-  expect(await hub.pull(older, "s")).toMatchObject({ outcome: "continued", messageCount: 0 });
-  expect(await hub.push(older, WEB)).toMatchObject({ behind: [], messageCount: 1 });
-  expect(titleOf(older, "s")).toBe("new title");
-  expect((await hub.sessions()).map(({ title }) => title)).toEqual(["new title"]);
 });
 
 /** The values of the items of a session, by key. */
@@ -275,24 +251,9 @@ test("a pull drops no item that only the store has, and says what it replaces", 
   expect(await hub.push(other, WEB)).toMatchObject({ sessionCount: 1, behind: [] });
 });
 
-test("an older copy that was never pushed does not overwrite a newer title with its first push", async () => {
-  const { hub, store, copy } = await copiedStore();
-  store.session("other", { project: "web" }).append(user("pushed"));
-  await hub.push(store, WEB);
-  store.session("s", { project: "web" }).appendAll(talk(4));
-  const older = await copy();
-  store.resume("s").rename("new title");
-  await hub.push(store, WEB);
-  older.resume("s").append(user("more"));
-  expect(await hub.push(older, WEB)).toMatchObject({ behind: ["s"] });
-  await hub.pull(older, "s");
-  expect(await hub.push(older, WEB)).toMatchObject({ behind: [], messageCount: 1 });
-  expect((await hub.sessions()).find(({ sessionId }) => sessionId === "s")?.title).toBe("new title");
-});
-
 test("a session that a hub of version 3 has with its vectors is no other after the upgrade", async () => {
   const url = await readyDatabase();
-  const [hub, store] = [await openedHubOf(url), temporaryStore()];
+  const [hub, store] = [await openedHub(url), temporaryStore()];
   store.session("s", { project: "web" }).appendAll(talk(4));
   await hub.push(store, WEB);
   await run(
@@ -326,7 +287,7 @@ test("a store without notes asks the hub first, unless both have the same", asyn
 });
 
 test("a fork by a pull whose answer was lost has the result of the first attempt", async () => {
-  const { url, hub, home, away } = await twoStores();
+  const { url, hub, home, away } = await hubWithStores();
   const proxy = new CuttingProxy(url);
   const cut = await openHub(await proxy.listen());
   const prepared = async (id: string): Promise<void> => {
@@ -354,7 +315,7 @@ test("a fork by a pull whose answer was lost has the result of the first attempt
 });
 
 test("a fork has the entries, items and superseded messages that only this store had, and what was forgotten stays so", async () => {
-  const { url, hub, home, away } = await twoStores();
+  const { url, hub, home, away } = await hubWithStores();
   const session = home.session("s", { project: "web" });
   session.appendAll(talk(10));
   session.entries.append([{ id: "shared", value: 0 }]);
@@ -405,7 +366,7 @@ test("a fork has the entries, items and superseded messages that only this store
 });
 
 test("what was forgotten on the hub and is shared by a fork does not keep other sessions from being pushed", async () => {
-  const { hub, home, away } = await twoStores();
+  const { hub, home, away } = await hubWithStores();
   for (const id of ["a", "b"]) home.session(id, { project: "web" }).appendAll(talk(6));
   await hub.push(home, WEB);
   for (const id of ["a", "b"]) await hub.pull(away, id, { take: true });
@@ -428,7 +389,7 @@ test("what was forgotten on the hub and is shared by a fork does not keep other 
 
 test("a pull after an undo that was not pushed finds nothing new, and the undo stays", async () => {
   const url = await readyDatabase();
-  const [hub, home] = [await openedHubOf(url), temporaryStore()];
+  const [hub, home] = [await openedHub(url), temporaryStore()];
   const session = home.session("s", { project: "web" });
   session.appendAll(talk(6));
   session.rewind({ toMessageId: session.messages()[2]!.id });
@@ -446,18 +407,15 @@ test("a pull after an undo that was not pushed finds nothing new, and the undo s
 });
 
 test("an older file deletes no message on the hub whose seq a message had that was forgotten in it", async () => {
-  const url = await readyDatabase();
-  const [hub, path, copy] = [await openedHubOf(url), temporaryPath(), temporaryPath()];
-  const home = openedStore(path);
+  const { hub, store: home, copy } = await copiedStore();
   const session = home.session("s", { project: "web" });
   const [, first, second] = session.appendAll(talk(3));
   home.forget("s", { messageIds: [second!.messageId] });
   await hub.push(home, WEB);
-  await home.backup(copy);
+  const older = await copy();
   session.rewind({ toMessageId: first!.messageId });
   expect(session.append(user("kept")).seq).toBe(second!.seq);
   await hub.push(home, WEB);
-  const older = openedStore(copy);
   expect(await hub.push(older, WEB)).toMatchObject({ behind: ["s"] });
   const away = temporaryStore();
   await hub.pull(away, "s");
@@ -465,7 +423,7 @@ test("an older file deletes no message on the hub whose seq a message had that w
 });
 
 test("a pull deletes no message of the store whose seq a message had that a colleague has forgotten", async () => {
-  const { hub, home, away } = await twoStores();
+  const { hub, home, away } = await hubWithStores();
   const session = home.session("s", { project: "web" });
   session.appendAll(talk(2));
   await hub.push(home, WEB);
@@ -479,16 +437,13 @@ test("a pull deletes no message of the store whose seq a message had that a coll
 });
 
 test("a fork has the messages of a copy of the file, whose ids the other copy gave to other messages", async () => {
-  const url = await readyDatabase();
-  const [hub, path, copy] = [await openedHubOf(url), temporaryPath(), temporaryPath()];
-  const home = openedStore(path);
+  const { hub, store: home, copy } = await copiedStore();
   const session = home.session("s", { project: "web" });
   session.appendAll(talk(2));
   await hub.push(home, WEB);
-  await home.backup(copy);
+  const other = await copy();
   const { messageId } = session.append(user("said here"));
   await hub.push(home, WEB);
-  const other = openedStore(copy);
   expect(other.resume("s").append(user("said there")).messageId).toBe(messageId);
   const { forkId } = await hub.pull(other, "s", { fork: true });
   expect(other.resume("s").newest()!.text).toBe("said here");
@@ -496,23 +451,20 @@ test("a fork has the messages of a copy of the file, whose ids the other copy ga
 });
 
 /** A store and a copy of its file, which have both appended one message, under the same id. */
-async function goneOnInTwo(hub: Hub) {
-  const [path, copy] = [temporaryPath(), temporaryPath()];
-  const home = openedStore(path);
+async function goneOnInTwo() {
+  const { hub, store: home, copy } = await copiedStore();
   home.session("s", { project: "web" }).appendAll(talk(4));
   home.forget("s", { messageIds: [home.resume("s").messages()[0]!.id] }); // both have the same key of tombstones
   await hub.push(home, WEB);
-  await home.backup(copy);
-  const other = openedStore(copy);
+  const other = await copy();
   const { messageId } = home.resume("s").append(user("said at home"));
   expect(other.resume("s").append(user("said elsewhere")).messageId).toBe(messageId);
   await hub.push(home, WEB);
-  return { home, other, messageId };
+  return { hub, home, other, messageId };
 }
 
 test("a message stays if another copy of the file has forgotten one of the same id", async () => {
-  const hub = await openedHubOf(await readyDatabase());
-  const { home, other, messageId } = await goneOnInTwo(hub);
+  const { hub, home, other, messageId } = await goneOnInTwo();
   home.forget("s", { messageIds: [messageId] });
   await hub.push(home, WEB);
   expect(await hub.push(other, WEB)).toMatchObject({ diverged: ["s"] });
@@ -523,8 +475,7 @@ test("a message stays if another copy of the file has forgotten one of the same 
 });
 
 test("a copy of the file that forgot a message deletes none of the same id", async () => {
-  const hub = await openedHubOf(await readyDatabase());
-  const { other, messageId } = await goneOnInTwo(hub);
+  const { hub, other, messageId } = await goneOnInTwo();
   other.forget("s", { messageIds: [messageId] });
   expect(await hub.push(other, WEB)).toMatchObject({ behind: ["s"] });
   await hub.pull(other, "s");
@@ -536,8 +487,7 @@ test("a copy of the file that forgot a message deletes none of the same id", asy
 });
 
 test("a fork does not bring back what was forgotten on the hub", async () => {
-  const hub = await openedHubOf(await readyDatabase());
-  const { home, other } = await goneOnInTwo(hub);
+  const { hub, home, other } = await goneOnInTwo();
   const [secret] = home.resume("s").messages();
   home.forget("s", { messageIds: [secret!.id] });
   await hub.push(home, WEB);
@@ -546,7 +496,7 @@ test("a fork does not bring back what was forgotten on the hub", async () => {
 });
 
 test("what one store has forgotten stays so after a store with another key of tombstones has taken the session", async () => {
-  const { hub, home, away } = await twoStores();
+  const { hub, home, away } = await hubWithStores();
   const copy = temporaryStore();
   const { repositories } = internalsOf(away);
   repositories.database.write("test", () => takeIdBlock(repositories, 2));
@@ -571,7 +521,7 @@ test("what one store has forgotten stays so after a store with another key of to
 });
 
 test("a session of which all messages were forgotten can be taken, and gives way to what another store has", async () => {
-  const { hub, home, away } = await twoStores();
+  const { hub, home, away } = await hubWithStores();
   const { messageId } = home.session("s", { project: "web" }).append(user("secret"));
   await hub.push(home, WEB);
   await hub.pull(away, "s", { take: true });
@@ -588,7 +538,7 @@ test("a session of which all messages were forgotten can be taken, and gives way
 
 /** A hub, a store whose session another one has taken, and a function that pushes what only the first store has, as a fork. */
 async function takenSession() {
-  const { url, hub, home, away } = await twoStores();
+  const { url, hub, home, away } = await hubWithStores();
   const session = home.session("s", { project: "web" });
   session.appendAll(talk(4));
   await hub.push(home, WEB);
@@ -599,10 +549,6 @@ async function takenSession() {
     return home.resume(forked[0]!.forkId);
   };
   return { url, hub, home, away, session, sent };
-}
-
-function textsOf(session: Session): (string | null)[] {
-  return session.messages().map(({ text }) => text);
 }
 
 test("what a store says after its fork was forgotten on the hub is in a new one, without what was forgotten", async () => {
@@ -698,9 +644,7 @@ test("a message of a fork that has grown or was changed goes on in a second one"
 });
 
 test("an older copy of a file that has forgotten a message overwrites nothing newer, and its push forgets it", async () => {
-  const url = await readyDatabase();
-  const hub = await openedHubOf(url);
-  const { store, copy } = storeWithCopies();
+  const { url, hub, store, copy } = await copiedStore();
   store.session("s", { project: "web" }).appendAll(talk(6));
   await hub.push(store, WEB);
   const older = await copy();
@@ -722,8 +666,7 @@ test("an older copy of a file that has forgotten a message overwrites nothing ne
 });
 
 test("a store that meets a copy of its file gives ids from another block", async () => {
-  const hub = await openedHubOf(await readyDatabase());
-  const { home, other, messageId } = await goneOnInTwo(hub);
+  const { hub, home, other, messageId } = await goneOnInTwo();
   const next = (store: Store): number => store.session("t", { project: "web" }).append(user("more")).messageId;
   expect(next(home)).toBe(messageId + 1);
   const [first, second] = [await hub.push(other, WEB), next(other)];
@@ -737,8 +680,7 @@ test("a store that meets a copy of its file gives ids from another block", async
 });
 
 test("a fork gets ids from another block than what a copy of the file has pushed", async () => {
-  const hub = await openedHubOf(await readyDatabase());
-  const { other, messageId } = await goneOnInTwo(hub);
+  const { hub, other, messageId } = await goneOnInTwo();
   const { forkId } = await hub.pull(other, "s", { fork: true });
   const [forked] = other.resume(forkId!).messages();
   expect(blockOf(forked!.id)).toBeGreaterThan(blockOf(messageId));
@@ -746,7 +688,7 @@ test("a fork gets ids from another block than what a copy of the file has pushed
 
 test("a block of ids that a store has taken is given to no other, even if the pull is rolled back", async () => {
   const url = await readyDatabase();
-  const [hub, home] = [await openedHubOf(url), temporaryStore()];
+  const [hub, home] = [await openedHub(url), temporaryStore()];
   const proxy = new CuttingProxy(url);
   const cut = await openHub(await proxy.listen());
   home.session("s", { project: "web" }).appendAll(talk(4));
@@ -768,20 +710,20 @@ test("a block of ids that a store has taken is given to no other, even if the pu
 
 test("more days than the server can subtract keep a session, and are refused where they are set", async () => {
   const url = await readyDatabase();
-  const [hub, home] = [await openedHubOf(url), temporaryStore()];
+  const [hub, home] = [await openedHub(url), temporaryStore()];
   home.session("s", { project: "web" }).append(user("kept"));
   await hub.push(home, WEB);
   await run(url, "UPDATE coppice.places SET retention_days = 2147483647");
   expect(await hub.keep()).toMatchObject({ expiredCount: 0 });
   expect(await hub.sessions()).toHaveLength(1);
-  const connection = await openedHub(url);
+  const connection = await openedConnection(url);
   for (const days of [0, 1.5, 100_000, 2 ** 31]) {
     await expect(retainProject(connection, "web", days)).rejects.toMatchObject({ code: "OPTION_INVALID" });
   }
 });
 
 test("two stores' sessions of one id are told apart by their origins, and a pull goes on with the one that the store has", async () => {
-  const { hub, home, away } = await twoStores();
+  const { hub, home, away } = await hubWithStores();
   for (const [store, text] of [
     [home, "at home"],
     [away, "away"],

@@ -1,25 +1,20 @@
 import { deflateRawSync } from "node:zlib";
 import type { PoolClient } from "pg";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { HUB_BODY_BYTES_MAX } from "../../src/core/limits.ts";
-import { openHub } from "../../src/hub/index.ts";
 import { fetchSession } from "../../src/hub/read-session.ts";
 import { encodeRows } from "../../src/hub/rows.ts";
 import { segmentOf } from "../../src/hub/segment.ts";
 import { Spool } from "../../src/hub/spool.ts";
 import type { FactRow } from "../../src/store/fact-rows.ts";
-import { openedHub, readyDatabase, run } from "../support/hub.ts";
+import { hubWithStores, openedConnection, openedHub, run, test } from "../support/hub.ts";
 import { talk, user } from "../support/said.ts";
-import { temporaryStore } from "../support/temporary-store.ts";
 
 // Every member of a team may write rows of the team. What they hold is checked by whoever reads them.
 
 /** A hub with a session of somebody else, and a store that wants it. */
 async function pushed() {
-  const url = await readyDatabase();
-  const hub = await openHub(url);
-  onTestFinished(() => hub.close());
-  const [theirs, own] = [temporaryStore(), temporaryStore()];
+  const { url, hub, home: theirs, away: own } = await hubWithStores();
   theirs.session("s", { project: "web" }).appendAll([user("What is the harbor rule?"), ...talk(30)]);
   await hub.push(theirs, { projects: ["web"] });
   return { url, hub, theirs, own };
@@ -46,7 +41,7 @@ test("a body that inflates to more than any message has is refused", async () =>
 test("a pull asks for a few megabytes at once, with the vectors", async () => {
   const { url } = await pushed();
   await run(url, "UPDATE coppice.messages SET embedding = $1", [Buffer.alloc(262_144)]);
-  const hub = await openedHub(url);
+  const hub = await openedConnection(url);
   const spool = new Spool(":memory:");
   onTestFinished(() => spool.close());
   const answers: number[] = [];
@@ -113,8 +108,7 @@ test.each(Object.entries(DAMAGES))(
       "SELECT segment FROM coppice.segments ORDER BY octet_length(head) + (SELECT coalesce(sum(octet_length(body)), 0) FROM coppice.buckets b WHERE b.segment = segments.segment) DESC LIMIT 1",
     );
     await run(url, sql, [segment!.segment]);
-    const other = await openHub(url); // which has nothing in memory
-    onTestFinished(() => other.close());
+    const other = await openedHub(url); // which has nothing in memory
     const [hit] = await other.recall("harbor dawn w17q3");
     expect(hit).toMatchObject({ partsMissing: true, sessionId: "s" });
     await expect(other.recall("w17q3")).rejects.toMatchObject({

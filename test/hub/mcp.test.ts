@@ -1,10 +1,9 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { HUB } from "../../src/cli/hub-words.ts";
-import { openHub } from "../../src/hub/index.ts";
 import { addRemote } from "../../src/hub/remote.ts";
-import { readyDatabase, run } from "../support/hub.ts";
+import { openedHub, readyDatabase, run, test } from "../support/hub.ts";
 import { type RawClient, served } from "../support/mcp.ts";
 import { calls, results, talk } from "../support/said.ts";
 import { openedStore, temporaryPath } from "../support/temporary-store.ts";
@@ -19,9 +18,7 @@ async function withColleague(): Promise<{ url: string; path: string }> {
   session.appendAll([...talk(30), { role: "user", content: "The lighthouse lamp is <green>." }]);
   session.appendAll([calls(["a"]), results(["a"], LONG), ...talk(3)]);
   colleague.session("other", { project: "api" }).append({ role: "user", content: "The lighthouse has a door." });
-  const hub = await openHub(url);
-  await hub.push(colleague, { projects: ["web", "api"] });
-  await hub.close();
+  await (await openedHub(url)).push(colleague, { projects: ["web", "api"] });
   const path = temporaryPath();
   const store = openedStore(path);
   store.session("mine").append({ role: "user", content: "My lighthouse lamp is red." });

@@ -1,28 +1,30 @@
-import { join } from "node:path";
 import fc from "fast-check";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, expect } from "vitest";
 import { grantTeam, initHub, upgradeHub } from "../../src/hub/administration.ts";
-import { HubConnection } from "../../src/hub/connection.ts";
-import { type Hub, openHub } from "../../src/hub/index.ts";
-import { type Embedder, type MessageInput, openStore, type Store } from "../../src/index.ts";
+import type { Hub } from "../../src/hub/index.ts";
+import type { Embedder, MessageInput, Store } from "../../src/index.ts";
 import { encodeVector } from "../../src/vector/codec.ts";
 import { runs, seenIn } from "../support/effort.ts";
-import { asRole, hasVector, run, testDatabase } from "../support/hub.ts";
+import {
+  asRole,
+  emptyDatabase,
+  grantedTo,
+  hubDatabase,
+  openedConnection,
+  openedHub,
+  run,
+  testOfVectors,
+} from "../support/hub.ts";
+import { expectSameAnswer } from "../support/hub-answers.ts";
 import { letterEmbedder, remoteLetters, renamedEmbedder } from "../support/other-embedders.ts";
-import { inFolderAsync } from "../support/temporary-store.ts";
+import { temporaryStore } from "../support/temporary-store.ts";
 
-const url = await testDatabase();
-const HAS_PGVECTOR = await hasVector(url);
+const url = await hubDatabase();
 const WRITER = `thinker_${process.pid}`;
-const STRANGER = `passer_${process.pid}`;
 
 beforeAll(async () => {
-  const hub = await HubConnection.to(url);
-  expect((await initHub(hub)).hasPgvector).toBe(HAS_PGVECTOR);
-  for (const role of [WRITER, STRANGER]) await run(url, `CREATE ROLE ${role} LOGIN`);
-  await grantTeam(hub, WRITER, `meaning_${process.pid}`, "write");
-  await grantTeam(hub, STRANGER, `elsewhere_${process.pid}`, "write");
-  await hub.close();
+  await run(url, `CREATE ROLE ${WRITER} LOGIN`);
+  await grantedTo(url, WRITER, `meaning_${process.pid}`, "write");
 });
 
 const WORDS =
@@ -50,245 +52,179 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("forgetSession" as const), session }) },
 );
 
-describe.skipIf(!HAS_PGVECTOR)("with pgvector", () => {
-  /**
-   * Goal: a search by meaning gives on the hub what it gives in the store, whatever was said, rewound, forgotten and embedded anew.
-   * Method: apply random steps to a store, push after each, and compare the hits of both. Each message of the path must be
-   * in one cluster or turn on the hub.
-   */
-  test("a search of the hub gives the order and the scores of the store", async () => {
-    const hub = await openHub(asRole(url, WRITER));
-    let [projectCount, hitCount] = [0, 0];
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 8, size: "max" }), async (steps) => {
-        const project = `p${projectCount++}`;
-        await inFolderAsync(async (folder) => {
-          const store = openStore(join(folder, "local.db"), { embedder: letterEmbedder });
-          store.session("a", { project }).append({ role: "user", content: "lock" });
-          for (const done of steps) {
-            if (done.kind === "say")
-              store.session(done.session, { project }).appendAll(done.messages as MessageInput[]);
-            else change(store, done);
-            await hub.push(store, { projects: [project] });
-            expect(await clustered(project)).toEqual(onPath(store));
-            hitCount += await compare(store, hub, project, [QUERIES[hitCount % QUERIES.length]!]);
-          }
-          await store.reembed({
-            embedder: store.stats().embedderId === "letters-96" ? semanticHashing : letterEmbedder,
-          });
-          await hub.push(store, { projects: [project] });
-          await hub.keep();
-          expect(await clustered(project)).toEqual(onPath(store));
-          hitCount += await compare(store, hub, project);
-          store.close();
-        });
-      }),
-      { numRuns: runs(4) },
+/**
+ * Goal: a search by meaning gives on the hub what it gives in the store, whatever was said, rewound, forgotten and embedded anew.
+ * Method: apply random steps to a store, push after each, and compare the hits of both. Each message of the path must be
+ * in one cluster or turn on the hub.
+ */
+testOfVectors("a search of the hub gives the order and the scores of the store", async () => {
+  const hub = await openedHub(asRole(url, WRITER));
+  let [projectCount, hitCount] = [0, 0];
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 8, size: "max" }), async (steps) => {
+      const project = `p${projectCount++}`;
+      const store = temporaryStore({ embedder: letterEmbedder });
+      store.session("a", { project }).append({ role: "user", content: "lock" });
+      for (const done of steps) {
+        if (done.kind === "say") store.session(done.session, { project }).appendAll(done.messages as MessageInput[]);
+        else change(store, done);
+        await hub.push(store, { projects: [project] });
+        expect(await clustered(project)).toEqual(onPath(store));
+        hitCount += await compare(store, hub, project, [QUERIES[hitCount % QUERIES.length]!]);
+      }
+      await store.reembed({ embedder: store.stats().embedderId === "letters-96" ? semanticHashing : letterEmbedder });
+      await hub.push(store, { projects: [project] });
+      await hub.keep();
+      expect(await clustered(project)).toEqual(onPath(store));
+      hitCount += await compare(store, hub, project);
+    }),
+    { numRuns: runs(6) },
+  );
+  expect(hitCount).toBeGreaterThan(seenIn(100));
+});
+
+testOfVectors(
+  "vectors of different embedders stand beside each other, and each asker compares those of its own",
+  async () => {
+    const hub = await openedHub(asRole(url, WRITER));
+    const remote = remoteLetters();
+    const project = "mixed";
+    const stores = [letterEmbedder, semanticHashing, { ...letterEmbedder, id: "letters-2" }, remote].map(
+      (embedder, number) => {
+        const store = temporaryStore({ embedder });
+        store.session(`own-${number}`, { project }).appendAll([
+          { role: "user", content: "unlocked gates of the garden" },
+          { role: "assistant", content: "the kettle has boiled" },
+        ]);
+        return store;
+      },
     );
-    await hub.close();
-    expect(hitCount).toBeGreaterThan(seenIn(100));
-  });
+    await stores[3]!.embedPending();
+    for (const store of stores) await hub.push(store, { projects: [project] });
+    const embedders = await run<{ embedder_id: string; dimension: number }>(
+      url,
+      "SELECT DISTINCT embedder_id, dimension FROM coppice.clusters c JOIN coppice.places p USING (place) WHERE project = 'mixed' ORDER BY 1",
+    );
+    expect(embedders).toEqual([
+      { embedder_id: "letters-2", dimension: 96 },
+      { embedder_id: "letters-96", dimension: 96 },
+      { embedder_id: "remote-letters-96", dimension: 96 },
+      { embedder_id: "renamed-384", dimension: 384 },
+    ]);
+    const before = remote.requests.length;
+    for (const [number, store] of stores.entries()) {
+      // No message has this word.
+      const hits = await hub.recall("locker", { project, store });
+      expect(new Set(hits.map(({ sessionId }) => sessionId))).toEqual(new Set([`own-${number}`]));
+    }
+    expect(remote.requests.slice(before).map(({ texts, task }) => [texts, task])).toEqual([[["locker"], "query"]]);
+  },
+);
 
-  test("a message that shares no word with the query is found among more than are compared one by one", async () => {
-    await inFolderAsync(async (folder) => {
-      const hub = await openHub(asRole(url, WRITER));
-      const store = openStore(join(folder, "local.db"), { embedder: letterEmbedder });
-      const project = "large";
-      for (let number = 0; number < 11; number++) {
-        const messages = Array.from({ length: 500 }, (_, index) => ({
-          role: index % 2 === 0 ? ("user" as const) : ("assistant" as const),
-          content: `${"abcdefghijk"[number]}${"bdfgkmpstvz"[index % 11]}a${"lnrtw"[index % 5]}o${"bcdfg"[(index % 25) >> 2]}u number ${index}`,
-        }));
-        if (number === 4) messages[20] = { role: "user", content: "xylophones quartets" };
-        if (number === 6) messages[495] = { role: "user", content: "zeppelins hovercrafts" };
-        store.session(`s${number}`, { project }).appendAll(messages);
-      }
-      await store.upkeep();
-      await hub.push(store, { projects: [project] });
-      for (const [query, text] of [
-        ["xylophonesque", "xylophones quartets"],
-        ["hovercraftiest", "zeppelins hovercrafts"],
-      ] as const) {
-        const [first] = await store.recall(query, { project, limit: 1 });
-        expect(first!.text).toBe(text);
-        const found = await hub.recall(query, { project, limit: 1, store });
-        expect(found[0]).toMatchObject({ messageId: first!.messageId, text });
-        expect((await hub.recall(query, { project, limit: 1 }))[0]?.text).not.toBe(text);
-      }
-      const before = await clusterCount(project);
-      expect(before).toBeGreaterThan(100);
-      store.forget("s4");
-      await hub.push(store, { projects: [project] });
-      expect(await clusterCount(project)).toBeLessThan(before);
-      expect((await hub.recall("xylophonesque", { project, limit: 50, store })).map(({ text }) => text)).not.toContain(
-        "xylophones quartets",
-      );
-      store.close();
-      await hub.close();
-    });
-  });
+testOfVectors("a pulled session has its vectors, and what the hub keeps no longer leaves no clusters", async () => {
+  const hub = await openedHub(asRole(url, WRITER));
+  const remote = remoteLetters();
+  const store = temporaryStore({ embedder: remote });
+  const project = "moved";
+  store.session("moved", { project }).appendAll([
+    { role: "user", content: "unlocked" },
+    { role: "assistant", content: "towers" },
+  ]);
+  await store.embedPending();
+  await hub.push(store, { projects: [project] });
+  const other = temporaryStore({ embedder: remoteLetters(() => expect.unreachable()) });
+  await hub.pull(other, "moved");
+  const vectors = "SELECT id, embedding FROM messages ORDER BY id";
+  expect(other.query(vectors)).toEqual(store.query(vectors));
+  expect(await clusterCount(project)).toBeGreaterThan(0);
+  await run(url, "UPDATE coppice.places SET retention_days = 1 WHERE project = 'moved'");
+  await run(url, "UPDATE coppice.sessions SET pushed_at = now() - interval '2 days' WHERE session_id = 'moved'");
+  expect((await hub.keep()).expiredCount).toBe(1);
+  expect(await clusterCount(project)).toBe(0);
+});
 
-  test("vectors of different embedders stand beside each other, and each asker compares those of its own", async () => {
-    await inFolderAsync(async (folder) => {
-      const hub = await openHub(asRole(url, WRITER));
-      const remote = remoteLetters();
-      const project = "mixed";
-      const stores = [letterEmbedder, semanticHashing, { ...letterEmbedder, id: "letters-2" }, remote].map(
-        (embedder, number) => {
-          const store = openStore(join(folder, `${number}.db`), { embedder });
-          store.session(`own-${number}`, { project }).appendAll([
-            { role: "user", content: "unlocked gates of the garden" },
-            { role: "assistant", content: "the kettle has boiled" },
-          ]);
-          return store;
-        },
-      );
-      await stores[3]!.embedPending();
-      for (const store of stores) await hub.push(store, { projects: [project] });
-      const embedders = await run<{ embedder_id: string; dimension: number }>(
-        url,
-        "SELECT DISTINCT embedder_id, dimension FROM coppice.clusters c JOIN coppice.places p USING (place) WHERE project = 'mixed' ORDER BY 1",
-      );
-      expect(embedders).toEqual([
-        { embedder_id: "letters-2", dimension: 96 },
-        { embedder_id: "letters-96", dimension: 96 },
-        { embedder_id: "remote-letters-96", dimension: 96 },
-        { embedder_id: "renamed-384", dimension: 384 },
-      ]);
-      const before = remote.requests.length;
-      for (const [number, store] of stores.entries()) {
-        // No message has this word.
-        const hits = await hub.recall("locker", { project, store });
-        expect(new Set(hits.map(({ sessionId }) => sessionId))).toEqual(new Set([`own-${number}`]));
-      }
-      expect(remote.requests.slice(before).map(({ texts, task }) => [texts, task])).toEqual([[["locker"], "query"]]);
-      for (const store of stores) store.close();
-      await hub.close();
-    });
-  });
+testOfVectors("a vector that is longer than those of stores counts for nothing", async () => {
+  const project = "long";
+  const hub = await openedHub(asRole(url, WRITER));
+  const store = temporaryStore({ embedder: letterEmbedder });
+  store.session("s", { project }).appendAll([
+    { role: "user", content: "unlocked" },
+    { role: "assistant", content: "something else" },
+  ]);
+  await hub.push(store, { projects: [project] });
+  const found = async () => (await hub.recall("locker", { project, store })).map(({ text }) => text);
+  expect((await found())[0]).toBe("unlocked");
+  for (const value of [1e18, 50, Number.NaN, Number.POSITIVE_INFINITY]) {
+    const embedding = encodeVector(new Float32Array(letterEmbedder.dimension).fill(value));
+    await run(
+      url,
+      `UPDATE coppice.messages m SET embedding = $1 FROM coppice.places p
+       WHERE p.place = m.place AND p.project = $2 AND m.seq = 1`,
+      [embedding, project],
+    );
+    expect((await found())[0], String(value)).toBe("unlocked");
+  }
+});
 
-  test("a pulled session has its vectors, and what the hub keeps no longer leaves no clusters", async () => {
-    await inFolderAsync(async (folder) => {
-      const hub = await openHub(asRole(url, WRITER));
-      const remote = remoteLetters();
-      const store = openStore(join(folder, "from.db"), { embedder: remote });
-      const project = "moved";
-      store.session("moved", { project }).appendAll([
-        { role: "user", content: "unlocked" },
-        { role: "assistant", content: "towers" },
-      ]);
-      await store.embedPending();
-      await hub.push(store, { projects: [project] });
-      const other = openStore(join(folder, "to.db"), { embedder: remoteLetters(() => expect.unreachable()) });
-      await hub.pull(other, "moved");
-      const vectors = "SELECT id, embedding FROM messages ORDER BY id";
-      expect(other.query(vectors)).toEqual(store.query(vectors));
-      expect(await clusterCount(project)).toBeGreaterThan(0);
-      await run(url, "UPDATE coppice.places SET retention_days = 1 WHERE project = 'moved'");
-      await run(url, "UPDATE coppice.sessions SET pushed_at = now() - interval '2 days' WHERE session_id = 'moved'");
-      expect((await hub.keep()).expiredCount).toBe(1);
-      expect(await clusterCount(project)).toBe(0);
-      other.close();
-      store.close();
-      await hub.close();
-    });
-  });
-
-  test("a vector that is longer than those of stores counts for nothing", async () => {
-    const project = "long";
-    await inFolderAsync(async (folder) => {
-      const hub = await openHub(asRole(url, WRITER));
-      const store = openStore(join(folder, "local.db"), { embedder: letterEmbedder });
-      store.session("s", { project }).appendAll([
-        { role: "user", content: "unlocked" },
-        { role: "assistant", content: "something else" },
-      ]);
-      await hub.push(store, { projects: [project] });
-      const found = async () => (await hub.recall("locker", { project, store })).map(({ text }) => text);
-      expect((await found())[0]).toBe("unlocked");
-      for (const value of [1e18, 50, Number.NaN, Number.POSITIVE_INFINITY]) {
-        const embedding = encodeVector(new Float32Array(letterEmbedder.dimension).fill(value));
-        await run(
-          url,
-          `UPDATE coppice.messages m SET embedding = $1 FROM coppice.places p
-           WHERE p.place = m.place AND p.project = $2 AND m.seq = 1`,
-          [embedding, project],
-        );
-        expect((await found())[0], String(value)).toBe("unlocked");
-      }
-      store.close();
-      await hub.close();
-    });
-  });
-
-  test("vectors with more dimensions than the server can compare go to the hub, and searches go by words", async () => {
+testOfVectors(
+  "vectors with more dimensions than the server can compare go to the hub, and searches go by words",
+  async () => {
     const dimension = 16_001;
     const embed = (text: string): Float32Array | undefined => {
       const short = letterEmbedder.embed(text);
       return short && new Float32Array(dimension).map((_, index) => short[index] ?? 0);
     };
     const project = "wide";
-    await inFolderAsync(async (folder) => {
-      const hub = await openHub(asRole(url, WRITER));
-      const store = openStore(join(folder, "local.db"), {
-        embedder: { ...letterEmbedder, id: "wide", dimension, embed },
-      });
-      store.session("s", { project }).append({ role: "user", content: "the harbor is open" });
-      expect(await hub.push(store, { projects: [project] })).toMatchObject({ sessionCount: 1, messageCount: 1 });
-      expect(await hub.recall("harbor", { project, store })).toHaveLength(1);
-      store.close();
-      await hub.close();
+    const hub = await openedHub(asRole(url, WRITER));
+    const store = temporaryStore({
+      embedder: { ...letterEmbedder, id: "wide", dimension, embed },
     });
-  });
+    store.session("s", { project }).append({ role: "user", content: "the harbor is open" });
+    expect(await hub.push(store, { projects: [project] })).toMatchObject({ sessionCount: 1, messageCount: 1 });
+    expect(await hub.recall("harbor", { project, store })).toHaveLength(1);
+  },
+);
 
-  test("members compare by meaning wherever pgvector is", async () => {
-    const other = await testDatabase();
-    const user = new URL(other).username;
-    await run(other, `CREATE SCHEMA "${user}"`); // the first place for the extensions of this user
-    const connection = await HubConnection.to(other);
-    expect(await initHub(connection)).toMatchObject({ hasPgvector: true });
-    await grantTeam(connection, WRITER, `meaning_${process.pid}`, "write");
-    await connection.close();
-    await inFolderAsync(async (folder) => {
-      const hub = await openHub(asRole(other, WRITER));
-      const store = openStore(join(folder, "local.db"), { embedder: letterEmbedder });
-      store.session("s", { project: "web" }).append({ role: "user", content: "unlocked" });
-      await hub.push(store, { projects: ["web"] });
-      expect(await hub.recall("locker", { store })).toHaveLength(1);
-      store.close();
-      await hub.close();
-    });
-  });
+testOfVectors("members compare by meaning wherever pgvector is", async () => {
+  const other = await emptyDatabase();
+  const user = new URL(other).username;
+  await run(other, `CREATE SCHEMA "${user}"`); // the first place for the extensions of this user
+  const connection = await openedConnection(other);
+  expect(await initHub(connection)).toMatchObject({ hasPgvector: true });
+  await grantTeam(connection, WRITER, `meaning_${process.pid}`, "write");
+  const hub = await openedHub(asRole(other, WRITER));
+  const store = temporaryStore({ embedder: letterEmbedder });
+  store.session("s", { project: "web" }).append({ role: "user", content: "unlocked" });
+  await hub.push(store, { projects: ["web"] });
+  expect(await hub.recall("locker", { store })).toHaveLength(1);
+});
 
-  test("a hub without pgvector goes on by words, and one that gets it compares by meaning after an upgrade", async () => {
-    const late = await testDatabase();
-    const connection = await HubConnection.to(late);
+testOfVectors(
+  "a hub without pgvector goes on by words, and one that gets it compares by meaning after an upgrade",
+  async () => {
+    const late = await emptyDatabase();
+    const connection = await openedConnection(late);
     await initHub(connection);
     await grantTeam(connection, new URL(late).username, "test", "write");
     await run(late, "DROP EXTENSION vector CASCADE");
-    await inFolderAsync(async (folder) => {
-      const hub = await openHub(late);
-      const store = openStore(join(folder, "local.db"), { embedder: letterEmbedder });
-      const project = "late";
-      store.session("s", { project }).appendAll([
-        { role: "user", content: "unlocked" },
-        { role: "assistant", content: "deployed" },
-      ]);
-      await hub.push(store, { projects: [project] });
-      const byWords = async () => (await hub.recall("locker", { project, store })).map(({ text }) => text);
-      expect(await byWords()).toEqual([]);
-      expect(await upgradeHub(connection)).toMatchObject({ hasPgvector: true });
-      expect(await byWords()).toEqual([]); // nothing was pushed since
-      expect((await hub.push(store, { projects: [project] })).sessionCount).toBe(1);
-      expect(await compare(store, hub, project)).toBeGreaterThan(0);
-      expect((await byWords())[0]).toBe("unlocked");
-      expect((await hub.push(store, { projects: [project] })).sessionCount).toBe(0);
-      store.close();
-      await hub.close();
-    });
-    await connection.close();
-  });
-});
+    const hub = await openedHub(late);
+    const store = temporaryStore({ embedder: letterEmbedder });
+    const project = "late";
+    store.session("s", { project }).appendAll([
+      { role: "user", content: "unlocked" },
+      { role: "assistant", content: "deployed" },
+    ]);
+    await hub.push(store, { projects: [project] });
+    const byWords = async () => (await hub.recall("locker", { project, store })).map(({ text }) => text);
+    expect(await byWords()).toEqual([]);
+    expect(await upgradeHub(connection)).toMatchObject({ hasPgvector: true });
+    expect(await byWords()).toEqual([]); // nothing was pushed since
+    expect((await hub.push(store, { projects: [project] })).sessionCount).toBe(1);
+    expect(await compare(store, hub, project)).toBeGreaterThan(0);
+    expect((await byWords())[0]).toBe("unlocked");
+    expect((await hub.push(store, { projects: [project] })).sessionCount).toBe(0);
+  },
+);
 
 async function clustered(project: string): Promise<number[]> {
   const rows = await run<{ id: string }>(
@@ -344,19 +280,6 @@ function change(
 async function compare(store: Store, hub: Hub, project: string, queries = QUERIES): Promise<number> {
   await store.upkeep();
   let count = 0;
-  for (const query of queries) {
-    const local = await store.recall(query, { project, limit: 30, explain: true });
-    const found = await hub.recall(query, { project, limit: 30, explain: true, store });
-    expect(found.map(comparable)).toEqual(local.map(comparable));
-    count += local.length;
-  }
+  for (const query of queries) count += await expectSameAnswer({ hub, store }, query, { project }, { store });
   return count;
-}
-
-function comparable(hit: Awaited<ReturnType<Store["recall"]>>[number]) {
-  const { messageId, sessionId, seq, role, text, score, parts, snippet, neighbors, copies } = hit;
-  return {
-    ...{ messageId, sessionId, seq, role, text, score, parts, snippet, neighbors },
-    copies: copies.map(({ messageId, sessionId, seq }) => ({ messageId, sessionId, seq })),
-  };
 }

@@ -1,48 +1,15 @@
-import { expect, onTestFinished, test } from "vitest";
-import { openHub } from "../../src/hub/index.ts";
+import { expect } from "vitest";
 import type { Store } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
 import { storeIdOf } from "../../src/store/id-blocks.ts";
-import { readyDatabase, run } from "../support/hub.ts";
+import { hubWithStores, run, test } from "../support/hub.ts";
 import { factsInStore, factsOnHub } from "../support/hub-facts.ts";
+import { RICH, richSession } from "../support/rich-session.ts";
 import { calls, results, talk, user } from "../support/said.ts";
 import { scriptedSummarizer } from "../support/scripted-summarizer.ts";
 import { temporaryStore } from "../support/temporary-store.ts";
 
-const SMALL = {
-  hotSize: 6,
-  overlap: 2,
-  evictBatch: 6,
-  maxThemes: 3,
-  openClustersMax: 4,
-  resolveTokensMin: 50,
-} as const;
-
-async function opened(url: string) {
-  const hub = await openHub(url);
-  onTestFinished(() => hub.close());
-  return hub;
-}
-
-function newStore(): Store {
-  return temporaryStore({ summarizer: scriptedSummarizer("good") });
-}
-
-/** A session with calls, a long string, summaries, a branch, a forgotten message, entries and items. */
-async function rich(store: Store, id: string): Promise<void> {
-  const session = store.session(id, { ...SMALL, project: "web" });
-  session.append(user("Remember the harbor rule.", { pinned: true }));
-  session.appendAll(talk(30));
-  session.appendAll([calls(["c"]), results(["c"], "a long output is kept apart ".repeat(1_000))]);
-  await session.resolveDirty();
-  session.appendAll(talk(20));
-  session.rewind({ toSeq: 44 });
-  session.entries.append([{ id: "e1", value: { step: 1 } }]);
-  store.items.put([id], "note", { open: true }, { session: id });
-  store.forget(id, { messageIds: [session.messages({ seqFrom: 12, limit: 1 })[0]!.id] });
-  session.appendAll(talk(25));
-  await session.resolveDirty();
-}
+const SUMMARIZED = { summarizer: scriptedSummarizer("good") };
 
 /** What a reader can see of a session. */
 function seen(store: Store, id: string): unknown {
@@ -65,16 +32,15 @@ function expectSound(store: Store): void {
 }
 
 test("a session is taken, goes on, and is taken back, and is the same everywhere", async () => {
-  const url = await readyDatabase();
-  const [hub, home, away] = [await opened(url), newStore(), newStore()];
-  await rich(home, "s");
+  const { url, hub, home, away } = await hubWithStores(SUMMARIZED);
+  await richSession(home, "s");
   const names = { sessions: ["s"] };
   await hub.push(home, names);
   expect(await hub.pull(away, "s", { take: true })).toMatchObject({ outcome: "new", isHolder: true, forkId: null });
   expect(seen(away, "s")).toEqual(seen(home, "s"));
   expectSound(away);
 
-  away.session("own", SMALL).appendAll(talk(10));
+  away.session("own", RICH).appendAll(talk(10));
   away.resume("s").appendAll(talk(50));
   expect(await hub.push(away, names)).toMatchObject({ sessionCount: 1, messageCount: 50, moved: [] });
   expect(await hub.push(home, names)).toMatchObject({ moved: ["s"] });
@@ -94,9 +60,8 @@ test("a session is taken, goes on, and is taken back, and is the same everywhere
 });
 
 test("a copy may not be pushed, and a second pull writes nothing", async () => {
-  const url = await readyDatabase();
-  const [hub, home, away] = [await opened(url), newStore(), newStore()];
-  home.session("s", { ...SMALL, project: "web" }).appendAll(talk(30));
+  const { hub, home, away } = await hubWithStores();
+  home.session("s", RICH).appendAll(talk(30));
   await hub.push(home, { projects: ["web"] });
   expect(await hub.pull(away, "s")).toMatchObject({ outcome: "new", messageCount: 30, isHolder: false });
   expect(await hub.pull(away, "s")).toMatchObject({ outcome: "known", messageCount: 0 });
@@ -105,9 +70,8 @@ test("a copy may not be pushed, and a second pull writes nothing", async () => {
 });
 
 test("what the former holder has not sent becomes a fork, and is lost nowhere", async () => {
-  const url = await readyDatabase();
-  const [hub, home, away] = [await opened(url), newStore(), newStore()];
-  home.session("s", { ...SMALL, project: "web" }).appendAll(talk(30));
+  const { hub, home, away } = await hubWithStores(SUMMARIZED);
+  home.session("s", RICH).appendAll(talk(30));
   await hub.push(home, { projects: ["web"] });
   await hub.pull(away, "s", { take: true });
   away.resume("s").append(user("said away"));
@@ -133,9 +97,9 @@ test("what the former holder has not sent becomes a fork, and is lost nowhere", 
 });
 
 test("two stores that take the same session at once: one of them has it", async () => {
-  const url = await readyDatabase();
-  const [hub, home, ...others] = [await opened(url), newStore(), newStore(), newStore()];
-  home.session("s", { ...SMALL, project: "web" }).appendAll(talk(30));
+  const { hub, home, away } = await hubWithStores();
+  const others = [away, temporaryStore()];
+  home.session("s", RICH).appendAll(talk(30));
   await hub.push(home, { projects: ["web"] });
   await Promise.all(others.map((store) => hub.pull(store, "s", { take: true })));
   const pushed = [];
@@ -148,10 +112,9 @@ test("two stores that take the same session at once: one of them has it", async 
 });
 
 test("a session whose push was cut off in the middle is taken as it was before that push, and goes on", async () => {
-  const url = await readyDatabase();
-  const [hub, home, away] = [await opened(url), newStore(), newStore()];
+  const { url, hub, home, away } = await hubWithStores(SUMMARIZED);
   const names = { sessions: ["s"] };
-  await rich(home, "s");
+  await richSession(home, "s");
   await hub.push(home, names);
   const before = seen(home, "s");
   home.resume("s").rewind({ toSeq: 40 });

@@ -1,16 +1,16 @@
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, vi } from "vitest";
 import { grantTeam } from "../../src/hub/administration.ts";
 import { HubConnection } from "../../src/hub/connection.ts";
-import { openHub } from "../../src/hub/index.ts";
 import type { Store } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
-import { connected, openedHub, readyDatabase, run } from "../support/hub.ts";
+import { connected, hubWithStores, openedConnection, openedHub, readyDatabase, run, test } from "../support/hub.ts";
 import { expectOnHub } from "../support/pushed.ts";
 import { user } from "../support/said.ts";
-import { openedStore, temporaryFolder, temporaryPath, temporaryStore } from "../support/temporary-store.ts";
+import { openedStore, temporaryFolder, temporaryPath } from "../support/temporary-store.ts";
 
+const WEB = { projects: ["web"] };
 const NOTHING = {
   sessionCount: 0,
   messageCount: 0,
@@ -21,12 +21,6 @@ const NOTHING = {
   behind: [],
   diverged: [],
 };
-
-async function opened(url: string) {
-  const hub = await openHub(url);
-  onTestFinished(() => hub.close());
-  return hub;
-}
 
 function grow(store: Store, id: string, count: number, project = "web"): void {
   const session = store.session(id, { project });
@@ -42,8 +36,7 @@ function grow(store: Store, id: string, count: number, project = "web"): void {
 }
 
 test("what is pushed is what the store has, and a second push sends nothing", async () => {
-  const url = await readyDatabase();
-  const [hub, store] = [await opened(url), temporaryStore()];
+  const { url, hub, home: store } = await hubWithStores();
   grow(store, "one", 130);
   store
     .session("one")
@@ -52,10 +45,10 @@ test("what is pushed is what the store has, and a second push sends nothing", as
   store.items.put(["operations"], "op", { done: true }, { session: "one" });
   await store.session("one").resolveDirty();
   grow(store, "two", 3);
-  expect(await hub.push(store, { projects: ["web"] })).toEqual({ ...NOTHING, sessionCount: 2, messageCount: 134 });
+  expect(await hub.push(store, WEB)).toEqual({ ...NOTHING, sessionCount: 2, messageCount: 134 });
   await expectOnHub(url, store, "one");
   await expectOnHub(url, store, "two");
-  expect(await hub.push(store, { projects: ["web"] })).toEqual(NOTHING);
+  expect(await hub.push(store, WEB)).toEqual(NOTHING);
 
   grow(store, "two", 40);
   const progress: unknown[] = [];
@@ -65,23 +58,21 @@ test("what is pushed is what the store has, and a second push sends nothing", as
 });
 
 test("messages of times far from now are pushed and found", async () => {
-  const url = await readyDatabase();
-  const [hub, store] = [await opened(url), temporaryStore()];
+  const { url, hub, home: store } = await hubWithStores();
   const times = [8.64e15, -8.64e15, 5e15, 0];
   store
     .session("far", { project: "web" })
     .appendAll(times.map((createdAt, at) => ({ role: "user", content: `harbor ${at}`, createdAt })));
-  expect(await hub.push(store, { projects: ["web"] })).toMatchObject({ messageCount: 4 });
+  expect(await hub.push(store, WEB)).toMatchObject({ messageCount: 4 });
   await expectOnHub(url, store, "far");
   expect(await hub.recall("harbor")).toHaveLength(4);
   expect(await hub.recall("harbor", { untilMs: 0 })).toHaveLength(2);
 });
 
 test("a long session goes in several transactions", async () => {
-  const url = await readyDatabase();
-  const [hub, store] = [await opened(url), temporaryStore()];
+  const { url, hub, home: store } = await hubWithStores();
   grow(store, "long", 1_203);
-  await hub.push(store, { projects: ["web"] });
+  await hub.push(store, WEB);
   await expectOnHub(url, store, "long");
   const transactions = await run<{ count: string }>(url, "SELECT count(DISTINCT xmin::text) FROM coppice.messages");
   expect(transactions).toEqual([{ count: "3" }]);
@@ -89,7 +80,7 @@ test("a long session goes in several transactions", async () => {
 
 test("a push reads where messages are once, and again after a message was forgotten between its transactions", async () => {
   const url = await readyDatabase();
-  const [hub, path] = [await opened(url), temporaryPath()];
+  const [hub, path] = [await openedHub(url), temporaryPath()];
   const [store, other] = [openedStore(path), openedStore(path)];
   grow(store, "quiet", 1_803);
   grow(store, "long", 1_803);
@@ -118,13 +109,12 @@ test("a push reads where messages are once, and again after a message was forgot
 });
 
 test("only the named projects and sessions leave the store", async () => {
-  const url = await readyDatabase();
-  const [hub, store] = [await opened(url), temporaryStore()];
+  const { hub, home: store } = await hubWithStores();
   grow(store, "shared", 2);
   grow(store, "private", 2, "diary");
   store.session("loose").append({ role: "user", content: "no project" });
   expect(await hub.push(store, {})).toEqual(NOTHING);
-  await hub.push(store, { projects: ["web"] });
+  await hub.push(store, WEB);
   expect((await hub.sessions()).map(({ sessionId }) => sessionId)).toEqual(["shared"]);
   await hub.push(store, { sessions: ["loose"] });
   expect((await hub.sessions()).map(({ sessionId, project }) => [sessionId, project])).toEqual([
@@ -135,61 +125,58 @@ test("only the named projects and sessions leave the store", async () => {
 });
 
 test("a rewind, an undo and an edit are carried", async () => {
-  const url = await readyDatabase();
-  const [hub, store] = [await opened(url), temporaryStore()];
+  const { url, hub, home: store } = await hubWithStores();
   grow(store, "one", 90);
-  await hub.push(store, { projects: ["web"] });
+  await hub.push(store, WEB);
   const session = store.session("one");
   session.rewind({ toSeq: 40 });
   session.append({ role: "user", content: "another way" });
-  await hub.push(store, { projects: ["web"] });
+  await hub.push(store, WEB);
   await expectOnHub(url, store, "one");
   session.undo();
-  await hub.push(store, { projects: ["web"] });
+  await hub.push(store, WEB);
   await expectOnHub(url, store, "one");
   session.edit(session.messages()[7]!.id, { role: "assistant", content: "edited" });
   grow(store, "one", 60);
-  await hub.push(store, { projects: ["web"] });
+  await hub.push(store, WEB);
   await expectOnHub(url, store, "one");
 });
 
 test("an older copy is behind, and a copy that went on has diverged; neither changes anything", async () => {
   const url = await readyDatabase();
-  const hub = await opened(url);
+  const hub = await openedHub(url);
   const folder = temporaryFolder();
   const store = openedStore(join(folder, "agent.db"));
   grow(store, "one", 10);
-  await hub.push(store, { projects: ["web"] });
+  await hub.push(store, WEB);
   await store.backup(join(folder, "copy.db"));
   const copy = openedStore(join(folder, "copy.db"));
   grow(store, "one", 5);
-  await hub.push(store, { projects: ["web"] });
-  expect(await hub.push(copy, { projects: ["web"] })).toEqual({ ...NOTHING, behind: ["one"] });
+  await hub.push(store, WEB);
+  expect(await hub.push(copy, WEB)).toEqual({ ...NOTHING, behind: ["one"] });
   copy.session("one").append({ role: "user", content: "the copy goes on" });
-  expect(await hub.push(copy, { projects: ["web"] })).toEqual({ ...NOTHING, diverged: ["one"] });
+  expect(await hub.push(copy, WEB)).toEqual({ ...NOTHING, diverged: ["one"] });
   grow(copy, "one", 20);
-  expect(await hub.push(copy, { projects: ["web"] })).toEqual({ ...NOTHING, diverged: ["one"] });
+  expect(await hub.push(copy, WEB)).toEqual({ ...NOTHING, diverged: ["one"] });
   await expectOnHub(url, store, "one");
 });
 
 test("a session that another store has taken, or that expired, is not sent", async () => {
-  const url = await readyDatabase();
-  const [hub, store] = [await opened(url), temporaryStore()];
+  const { url, hub, home: store } = await hubWithStores();
   grow(store, "one", 4);
-  await hub.push(store, { projects: ["web"] });
+  await hub.push(store, WEB);
   grow(store, "one", 4);
   await run(url, "UPDATE coppice.sessions SET holder = gen_random_uuid(), epoch = epoch + 1");
-  expect(await hub.push(store, { projects: ["web"] })).toEqual({ ...NOTHING, moved: ["one"] });
+  expect(await hub.push(store, WEB)).toEqual({ ...NOTHING, moved: ["one"] });
   await run(url, "UPDATE coppice.sessions SET expired_at = now()");
-  expect(await hub.push(store, { projects: ["web"] })).toEqual({ ...NOTHING, expired: ["one"] });
+  expect(await hub.push(store, WEB)).toEqual({ ...NOTHING, expired: ["one"] });
 });
 
 test("the hub deletes what its project keeps no longer, and the store keeps it", async () => {
-  const url = await readyDatabase();
-  const [hub, store] = [await opened(url), temporaryStore()];
+  const { url, hub, home: store } = await hubWithStores();
   grow(store, "one", 4);
   grow(store, "two", 4);
-  await hub.push(store, { projects: ["web"] });
+  await hub.push(store, WEB);
   expect(await hub.keep()).toMatchObject({ expiredCount: 0 });
   await run(url, "UPDATE coppice.places SET retention_days = 30");
   await run(url, "UPDATE coppice.sessions SET pushed_at = now() - interval '29 days' WHERE session_id = 'one'");
@@ -202,33 +189,33 @@ test("the hub deletes what its project keeps no longer, and the store keeps it",
   const { text } = store.resume("two").messages()[0]!;
   expect((await hub.recall(text)).filter(({ sessionId }) => sessionId === "two")).toEqual([]);
   grow(store, "two", 4);
-  expect(await hub.push(store, { projects: ["web"] })).toEqual({ ...NOTHING, expired: ["two"] });
+  expect(await hub.push(store, WEB)).toEqual({ ...NOTHING, expired: ["two"] });
   expect(store.resume("two").messages()).toHaveLength(8);
   expect(await hub.keep()).toMatchObject({ expiredCount: 0 });
 });
 
 test("forgotten messages leave the hub with the next push, and every copy", async () => {
   const url = await readyDatabase();
-  const hub = await opened(url);
+  const hub = await openedHub(url);
   const folder = temporaryFolder();
   const store = openedStore(join(folder, "agent.db"));
   grow(store, "one", 80);
   const session = store.session("one");
   const secret = session.append({ role: "user", content: `the secret word ${"and more ".repeat(10_000)}` });
   grow(store, "one", 60);
-  await hub.push(store, { projects: ["web"] });
+  await hub.push(store, WEB);
   await store.backup(join(folder, "copy.db"));
   const copy = openedStore(join(folder, "copy.db"));
 
   store.forget("one", { messageIds: [secret.messageId, session.messages()[3]!.id] });
-  await hub.push(store, { projects: ["web"] });
+  await hub.push(store, WEB);
   await expectOnHub(url, store, "one");
   expect(await run(url, "SELECT message_id FROM coppice.messages WHERE message_id = $1", [secret.messageId])).toEqual(
     [],
   );
   expect(await run(url, "SELECT sha256 FROM coppice.artifacts")).toEqual([]);
 
-  await hub.push(copy, { projects: ["web"] });
+  await hub.push(copy, WEB);
   expect(
     copy
       .session("one")
@@ -236,25 +223,25 @@ test("forgotten messages leave the hub with the next push, and every copy", asyn
       .map(({ id }) => id),
   ).toEqual(session.messages().map(({ id }) => id));
   grow(store, "one", 5);
-  await hub.push(store, { projects: ["web"] });
+  await hub.push(store, WEB);
   await expectOnHub(url, store, "one");
 });
 
 test("a forgotten session leaves the hub, and a copy that comes later does not bring it back", async () => {
   const url = await readyDatabase();
-  const hub = await opened(url);
+  const hub = await openedHub(url);
   const folder = temporaryFolder();
   const store = openedStore(join(folder, "agent.db"));
   grow(store, "one", 40);
   grow(store, "two", 2);
-  await hub.push(store, { projects: ["web"] });
+  await hub.push(store, WEB);
   await store.backup(join(folder, "copy.db"));
   const copy = openedStore(join(folder, "copy.db"));
 
   store.forget("one", { dryRun: true });
-  expect(await hub.push(store, { projects: ["web"] })).toEqual(NOTHING);
+  expect(await hub.push(store, WEB)).toEqual(NOTHING);
   store.forget("one");
-  expect(await hub.push(store, { projects: ["web"] })).toMatchObject({ messageCount: 0, gone: [] });
+  expect(await hub.push(store, WEB)).toMatchObject({ messageCount: 0, gone: [] });
   for (const table of ["messages", "facts", "artifacts"]) {
     const rows = await run(url, `SELECT DISTINCT session_no FROM coppice.${table} ORDER BY 1`);
     expect(rows.length, table).toBeLessThanOrEqual(1);
@@ -262,18 +249,17 @@ test("a forgotten session leaves the hub, and a copy that comes later does not b
   expect((await hub.sessions()).map(({ sessionId }) => sessionId)).toEqual(["two"]);
 
   grow(copy, "one", 10);
-  expect(await hub.push(copy, { projects: ["web"] })).toMatchObject({ messageCount: 0, gone: ["one"] });
+  expect(await hub.push(copy, WEB)).toMatchObject({ messageCount: 0, gone: ["one"] });
   expect(copy.sessions().map(({ id }) => id)).toEqual(["two"]);
-  expect(await hub.push(copy, { projects: ["web"] })).toMatchObject({ messageCount: 0, gone: [] });
-  await hub.push(store, { projects: ["web"] });
+  expect(await hub.push(copy, WEB)).toMatchObject({ messageCount: 0, gone: [] });
+  await hub.push(store, WEB);
   await expectOnHub(url, store, "two");
 });
 
 test("a session that begins again under the id of a forgotten one stays here", async () => {
-  const url = await readyDatabase();
-  const [hub, store] = [await opened(url), temporaryStore()];
+  const { hub, home: store } = await hubWithStores();
   grow(store, "pushed", 3);
-  await hub.push(store, { projects: ["web"] });
+  await hub.push(store, WEB);
   for (const id of ["pushed", "never pushed"]) {
     grow(store, id, 1);
     store.forget(id);
@@ -281,7 +267,7 @@ test("a session that begins again under the id of a forgotten one stays here", a
     grow(store, id, 2);
   }
   const diverged = ["pushed", "never pushed"];
-  const report = await hub.push(store, { projects: ["web"] });
+  const report = await hub.push(store, WEB);
   expect(new Set(report.diverged)).toEqual(new Set(diverged));
   expect(report.gone).toEqual([]);
   expect(new Set(store.sessions().map(({ id }) => id))).toEqual(new Set(diverged));
@@ -289,33 +275,31 @@ test("a session that begins again under the id of a forgotten one stays here", a
 });
 
 test("the hub does not learn the ids of forgotten sessions that were never meant for it", async () => {
-  const url = await readyDatabase();
-  const [hub, store, other] = [await opened(url), temporaryStore(), temporaryStore()];
+  const { url, hub, home: store, away: other } = await hubWithStores();
   grow(other, "theirs", 1, "diary");
   other.session("loose").append({ role: "user", content: "no project" });
   await hub.push(other, { sessions: ["theirs", "loose"] });
   grow(store, "one", 1);
-  await hub.push(store, { projects: ["web"] });
+  await hub.push(store, WEB);
   grow(store, "private", 1, "diary");
   store.session("private, too").append({ role: "user", content: "no project" });
   for (const id of ["private", "private, too"]) store.forget(id);
-  await hub.push(store, { projects: ["web"] });
+  await hub.push(store, WEB);
   const rows = await run(url, "SELECT session_id FROM coppice.sessions ORDER BY 1");
   expect(rows.map(({ session_id }) => session_id)).toEqual(["loose", "one", "theirs"]);
 });
 
 test("a push takes no project of another team, and whoever is in several teams names one", async () => {
-  const url = await readyDatabase();
-  const [hub, store] = [await opened(url), temporaryStore()];
+  const { url, hub, home: store } = await hubWithStores();
   await run(url, "INSERT INTO coppice.places (team, project) VALUES ('coppice_team_elsewhere', 'web')");
   grow(store, "one", 2);
-  await hub.push(store, { projects: ["web"] });
+  await hub.push(store, WEB);
   const sessions = "SELECT team, session_id FROM coppice.sessions";
   expect(await run(url, sessions)).toEqual([{ team: "coppice_team_test", session_id: "one" }]);
-  const connection = await openedHub(url);
+  const connection = await openedConnection(url);
   await grantTeam(connection, new URL(url).username, "second", "write");
   onTestFinished(() => run(url, "REVOKE coppice_team_second FROM CURRENT_USER").then(() => {}));
-  await expect(hub.push(store, { projects: ["web"] })).rejects.toMatchObject({ code: "HUB_REFUSED" });
+  await expect(hub.push(store, WEB)).rejects.toMatchObject({ code: "HUB_REFUSED" });
   grow(store, "one", 2);
   expect(await hub.push(store, { projects: ["web"], team: "test" })).toMatchObject({ messageCount: 2 });
   await expect(hub.push(store, { projects: ["web"], team: "elsewhere" })).rejects.toMatchObject({
@@ -326,18 +310,17 @@ test("a push takes no project of another team, and whoever is in several teams n
 
 test("each error of the store or the hub names what to do", async () => {
   const url = await readyDatabase();
-  const hub = await opened(url);
+  const hub = await openedHub(url);
   const path = temporaryPath();
   grow(openedStore(path), "one", 2);
   const readonly = openedStore(path, { readonly: true });
-  await expect(hub.push(readonly, { projects: ["web"] })).rejects.toMatchObject({ code: "STORE_READONLY" });
+  await expect(hub.push(readonly, WEB)).rejects.toMatchObject({ code: "STORE_READONLY" });
   const stopped = AbortSignal.abort(new Error("stopped"));
   await expect(hub.push(openedStore(path), { projects: ["web"], signal: stopped })).rejects.toThrow("stopped");
 });
 
 test("a message that comes back while a push waits, and leaves again, is found when it is there", async () => {
-  const url = await readyDatabase();
-  const [hub, store] = [await opened(url), temporaryStore()];
+  const { url, hub, home: store } = await hubWithStores();
   const [session, names] = [store.session("s", { project: "web" }), { sessions: ["s"] }];
   const [first, second] = session.appendAll([user("apples"), user("oranges")]);
   await hub.push(store, names);

@@ -1,30 +1,34 @@
-import { join } from "node:path";
 import fc from "fast-check";
-import { beforeAll, describe, expect, test } from "vitest";
-import { grantTeam, initHub } from "../../src/hub/administration.ts";
-import { HubConnection } from "../../src/hub/connection.ts";
+import { beforeAll, describe, expect } from "vitest";
 import { burySession } from "../../src/hub/forgetting.ts";
-import { type Hub, openHub } from "../../src/hub/index.ts";
 import type { SessionKey } from "../../src/hub/places.ts";
 import { recallOnHub } from "../../src/hub/recall.ts";
 import { BUCKETS, WordIndexReader } from "../../src/hub/word-index.ts";
-import { type MessageInput, openStore, type Store } from "../../src/index.ts";
+import type { MessageInput, Store } from "../../src/index.ts";
 import { runs, seenIn } from "../support/effort.ts";
-import { asRole, connected, openedHub, readyDatabase, run, testDatabase } from "../support/hub.ts";
-import { openedHubOf } from "../support/hub-stores.ts";
+import {
+  asRole,
+  connected,
+  grantedTo,
+  hubDatabase,
+  hubWithStores,
+  openedConnection,
+  openedHub,
+  run,
+  test,
+} from "../support/hub.ts";
+import { expectSameAnswers } from "../support/hub-answers.ts";
 import { talk } from "../support/said.ts";
-import { inFolderAsync, temporaryStore } from "../support/temporary-store.ts";
+import { temporaryStore } from "../support/temporary-store.ts";
 
-const url = await testDatabase();
+const url = await hubDatabase();
 const [WRITER, STRANGER] = ["recaller", "onlooker"].map((name) => `${name}_${process.pid}`) as [string, string];
 
 beforeAll(async () => {
-  const hub = await HubConnection.to(url);
-  await initHub(hub);
-  for (const role of [WRITER, STRANGER]) await run(url, `CREATE ROLE ${role} LOGIN`);
-  await grantTeam(hub, WRITER, `recall_${process.pid}`, "write");
-  await grantTeam(hub, STRANGER, `nobody_${process.pid}`, "write");
-  await hub.close();
+  for (const role of [WRITER, STRANGER]) {
+    await run(url, `CREATE ROLE ${role} LOGIN`);
+    await grantedTo(url, role, `team_of_${role}`, "write");
+  }
 });
 
 const WORDS = "lock locks region deploy café src/fooBar.ts retry session セッション 404 tower lens glass the it".split(
@@ -77,36 +81,32 @@ const QUERIES = [
  * Method: apply random steps to a store, push after each, and compare the hits of both.
  */
 test("a search of the hub gives the order and the scores of the store", async () => {
-  const hub = await openHub(asRole(url, WRITER));
+  const hub = await openedHub(asRole(url, WRITER));
   let projectCount = 0;
   let [askedCount, hitCount, rewindCount, forgottenCount, mergedCount] = [0, 0, 0, 0, 0];
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 14, size: "max" }), async (steps) => {
       const project = `p${projectCount++}`;
-      await inFolderAsync(async (folder) => {
-        const store = openStore(join(folder, "local.db"));
-        const elsewhere = store.session("elsewhere", { project: "another" });
-        for (const done of steps) {
-          elsewhere.appendAll(ELSEWHERE.map((content) => ({ role: "user", content })));
-          if (done.kind === "keep") mergedCount += (await hub.keep()).mergedCount;
-          else if (done.kind === "say") {
-            store.session(done.session, { project }).appendAll(done.messages as MessageInput[]);
-          } else if (changed(store, done)) {
-            if (done.kind === "forgetMessage") forgottenCount += 1;
-            else rewindCount += 1;
-          } else continue;
-          await hub.push(store, { projects: [project] });
-          hitCount += await compare(store, hub, project, [QUERIES[askedCount++ % QUERIES.length]!]);
-        }
-        hitCount += await compare(store, hub, project, QUERIES);
-        await hub.keep();
-        hitCount += await compare(store, hub, project, QUERIES);
-        store.close();
-      });
+      const store = temporaryStore();
+      const elsewhere = store.session("elsewhere", { project: "another" });
+      for (const done of steps) {
+        elsewhere.appendAll(ELSEWHERE.map((content) => ({ role: "user", content })));
+        if (done.kind === "keep") mergedCount += (await hub.keep()).mergedCount;
+        else if (done.kind === "say") {
+          store.session(done.session, { project }).appendAll(done.messages as MessageInput[]);
+        } else if (changed(store, done)) {
+          if (done.kind === "forgetMessage") forgottenCount += 1;
+          else rewindCount += 1;
+        } else continue;
+        await hub.push(store, { projects: [project] });
+        hitCount += await expectSameAnswers(hub, store, project, [QUERIES[askedCount++ % QUERIES.length]!]);
+      }
+      hitCount += await expectSameAnswers(hub, store, project, QUERIES);
+      await hub.keep();
+      hitCount += await expectSameAnswers(hub, store, project, QUERIES);
     }),
-    { numRuns: runs(8) },
+    { numRuns: runs(10) },
   );
-  await hub.close();
   expect(hitCount).toBeGreaterThan(seenIn(20));
   expect(rewindCount).toBeGreaterThan(seenIn(0));
   expect(forgottenCount).toBeGreaterThan(seenIn(0));
@@ -137,117 +137,39 @@ function changed(
   }
 }
 
-async function compare(store: Store, hub: Hub, project: string, queries: readonly string[]): Promise<number> {
-  store.verify({ rebuild: true });
-  let count = 0;
-  const [{ from, to }] = store.query(
-    `SELECT coalesce(min(m.created_at_ms), 0) AS "from", coalesce(max(m.created_at_ms), 0) AS "to"
-     FROM messages m JOIN sessions s ON s.id = m.session_id WHERE s.project = '${project}'`,
-  ) as [{ from: number; to: number }];
-  const middle = Math.floor((from + to) / 2);
-  const filters = [
-    { roles: ["assistant" as const] },
-    { sinceMs: middle },
-    { roles: ["user" as const, "system" as const], untilMs: middle },
-    { by: "session" as const, near: { fromMs: from, toMs: middle } },
-  ];
-  for (const [index, query] of queries.entries()) {
-    for (const filter of [{}, filters[index % filters.length]!]) {
-      const asked = { project, limit: 30, explain: true, ...filter };
-      const local = await store.recall(query, asked);
-      const found = await hub.recall(query, asked);
-      expect(found.map(comparable)).toEqual(local.map(comparable));
-      count += local.length;
-    }
-  }
-  return count;
-}
-
-function comparable(hit: Awaited<ReturnType<Store["recall"]>>[number]) {
-  const { messageId, sessionId, seq, role, text, score, parts, snippet, neighbors, copies } = hit;
-  return {
-    ...{ messageId, sessionId, seq, role, text, score, parts, snippet, neighbors },
-    copies: copies.map(({ messageId, sessionId, seq }) => ({ messageId, sessionId, seq })),
-  };
-}
-
 describe("a large project", () => {
   const project = "large";
 
   test("is merged into buckets, and gives the same as before", async () => {
-    await inFolderAsync(async (folder) => {
-      const hub = await openHub(asRole(url, WRITER));
-      const store = openStore(join(folder, "local.db"));
-      for (let round = 0; round < 33; round++) {
-        const messages = Array.from({ length: 40 }, (_, index) => ({
-          role: "user" as const,
-          content: Array.from(
-            { length: 40 },
-            (_, word) => `w${(round * 1_600 + index * 40 + word) % 9_000} common`,
-          ).join(" "),
-        }));
-        store.session(`s${round}`, { project }).appendAll(messages);
-        await hub.push(store, { sessions: [`s${round}`] });
-      }
-      const before = await compare(store, hub, project, ["w17 w8999 common", "w300 w301"]);
-      expect(await hub.keep()).toEqual({ expiredCount: 0, mergedCount: 32, madeCount: 1, damagedCount: 0 });
-      expect(await compare(store, hub, project, ["w17 w8999 common", "w300 w301"])).toBe(before);
-      store.forget("s3");
-      const admin = await openedHub(url);
-      await admin.transaction(async (client) => {
-        const { rows } = await client.query<SessionKey>(
-          `SELECT place, team, session_no AS "sessionNo" FROM coppice.sessions WHERE session_id = 's3'`,
-        );
-        await burySession(client, rows[0]!);
-      });
-      const left = await compare(store, hub, project, ["w17 w8999 common", "w300 w301", "w4900"]);
-      expect((await hub.keep()).madeCount).toBe(1);
-      expect(await compare(store, hub, project, ["w17 w8999 common", "w300 w301", "w4900"])).toBe(left);
-      store.close();
-      await hub.close();
+    const hub = await openedHub(asRole(url, WRITER));
+    const store = temporaryStore();
+    for (let round = 0; round < 33; round++) {
+      const messages = Array.from({ length: 40 }, (_, index) => ({
+        role: "user" as const,
+        content: Array.from({ length: 40 }, (_, at) => `w${(round * 1_600 + index * 40 + at) % 9_000} common`).join(
+          " ",
+        ),
+      }));
+      store.session(`s${round}`, { project }).appendAll(messages);
+      await hub.push(store, { sessions: [`s${round}`] });
+    }
+    const queries = ["w17 w8999 common", "w300 w301"];
+    const before = await expectSameAnswers(hub, store, project, queries);
+    expect(await hub.keep()).toEqual({ expiredCount: 0, mergedCount: 32, madeCount: 1, damagedCount: 0 });
+    expect(await expectSameAnswers(hub, store, project, queries)).toBe(before);
+    store.forget("s3");
+    const admin = await openedConnection(url);
+    await admin.transaction(async (client) => {
+      const { rows } = await client.query<SessionKey>(
+        `SELECT place, team, session_no AS "sessionNo" FROM coppice.sessions WHERE session_id = 's3'`,
+      );
+      await burySession(client, rows[0]!);
     });
+    queries.push("w4900");
+    const left = await expectSameAnswers(hub, store, project, queries);
+    expect((await hub.keep()).madeCount).toBe(1);
+    expect(await expectSameAnswers(hub, store, project, queries)).toBe(left);
   });
-
-  test("of more than 5,000 messages is searched as in the store, whatever other projects of the store say", async () => {
-    await inFolderAsync(async (folder) => {
-      const hub = await openHub(asRole(url, WRITER));
-      const store = openStore(join(folder, "local.db"));
-      const project = "larger";
-      const saying = (session: string, at: number, count: number): MessageInput[] =>
-        Array.from({ length: count }, (_, index) => {
-          const number = 7 * at + index;
-          const content = `${WORDS[number % WORDS.length]} w${number % 900} ${"common ".repeat(number % 5)}of ${session}`;
-          return { role: index % 2 === 0 ? "user" : "assistant", content };
-        });
-      for (let round = 0; round < 11; round++) {
-        for (const session of ["even", "odd", `s${round}`]) {
-          store.session(session, { project }).appendAll(saying(session, round, 160));
-        }
-        store
-          .session("elsewhere", { project: "another" })
-          .appendAll([
-            ...saying("elsewhere", round, 300),
-            ...ELSEWHERE.map((content) => ({ role: "user" as const, content })),
-          ]);
-      }
-      await hub.push(store, { projects: [project] });
-      const queries = ["lock w17 common", "deploi regoin w8", '"of s3" tower', "who said lens in even?"];
-      expect(await compare(store, hub, project, queries)).toBeGreaterThan(150);
-      for (const session of ["even", "s3"]) {
-        const rows = store.query(
-          `SELECT id FROM messages WHERE session_id = '${session}' AND seq IN (0, 5, 40, 41, 42, 100, 159)`,
-        );
-        store.forget(session, { messageIds: rows.map(({ id }) => id as number) });
-      }
-      store.forget("s5");
-      await hub.push(store, { projects: [project] });
-      expect(await compare(store, hub, project, queries)).toBeGreaterThan(150);
-      await hub.keep();
-      expect(await compare(store, hub, project, queries)).toBeGreaterThan(150);
-      store.close();
-      await hub.close();
-    });
-  }, 240_000);
 
   test("has its words in buckets, which are read by index conditions under row-level security", async () => {
     await run(url, "ANALYZE coppice.buckets");
@@ -271,40 +193,39 @@ describe("a large project", () => {
   });
 
   test("is not there for strangers", async () => {
-    const hub = await openHub(asRole(url, STRANGER));
+    const hub = await openedHub(asRole(url, STRANGER));
     expect(await hub.recall("w17 common", { project })).toEqual([]);
     expect(await hub.keep()).toEqual({ expiredCount: 0, mergedCount: 0, madeCount: 0, damagedCount: 0 });
-    await hub.close();
   });
 });
 
-test("projects that fit into memory together stay there", async () => {
-  const url = await readyDatabase();
-  const [connection, store, hub] = [await openedHub(url), temporaryStore(), await openedHubOf(url)];
+describe("projects in memory", () => {
   const projects = ["web", "api"];
-  for (const project of projects) store.session(`s of ${project}`, { project }).appendAll(talk(10));
-  await hub.push(store, { projects });
-  const index = new WordIndexReader(connection, 25);
-  const loaded = (project: string) => index.reading(({ segments }) => segments(project, new Set()));
-  const [web, api] = [await loaded("web"), await loaded("api")];
-  for (let round = 0; round < 3; round++) {
-    expect((await loaded("web"))[0]).toBe(web[0]);
-    expect((await loaded("api"))[0]).toBe(api[0]);
-  }
-});
 
-test("searches at once read projects that do not fit into memory together", async () => {
-  const url = await readyDatabase();
-  const [connection, store] = [await openedHub(url), temporaryStore()];
-  const hub = await openedHubOf(url);
-  const projects = ["web", "api"];
-  for (const project of projects) store.session(`s of ${project}`, { project }).appendAll(talk(10));
-  await hub.push(store, { projects });
-  const index = new WordIndexReader(connection, 12);
-  for (let round = 0; round < 20; round++) {
-    const found = await Promise.all(
-      [...projects, ...projects].map((project) => recallOnHub(index, "deploy pipeline", { project })),
-    );
-    expect(found.map((hits) => hits[0]?.sessionId)).toEqual([...projects, ...projects].map((one) => `s of ${one}`));
+  async function pushedProjects() {
+    const { url, hub, home } = await hubWithStores();
+    for (const project of projects) home.session(`s of ${project}`, { project }).appendAll(talk(10));
+    await hub.push(home, { projects });
+    return await openedConnection(url);
   }
+
+  test("that fit into it together stay there", async () => {
+    const index = new WordIndexReader(await pushedProjects(), 25);
+    const loaded = (project: string) => index.reading(({ segments }) => segments(project, new Set()));
+    const [web, api] = [await loaded("web"), await loaded("api")];
+    for (let round = 0; round < 3; round++) {
+      expect((await loaded("web"))[0]).toBe(web[0]);
+      expect((await loaded("api"))[0]).toBe(api[0]);
+    }
+  });
+
+  test("that do not fit into it together are read by searches at once", async () => {
+    const index = new WordIndexReader(await pushedProjects(), 12);
+    for (let round = 0; round < 5; round++) {
+      const found = await Promise.all(
+        [...projects, ...projects].map((project) => recallOnHub(index, "deploy pipeline", { project })),
+      );
+      expect(found.map((hits) => hits[0]?.sessionId)).toEqual([...projects, ...projects].map((one) => `s of ${one}`));
+    }
+  });
 });

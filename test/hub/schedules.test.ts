@@ -1,34 +1,29 @@
-import { expect, onTestFinished, test } from "vitest";
+import { expect } from "vitest";
 import { forgetAgainstPushes } from "../../scripts/hub/forget-race.ts";
 import { hubSchedules } from "../../scripts/hub/schedules.ts";
-import { openHub } from "../../src/hub/index.ts";
-import { readyDatabase } from "../support/hub.ts";
-import { openedStore, temporaryPath, temporaryStore } from "../support/temporary-store.ts";
+import { runs } from "../support/effort.ts";
+import { hubWithStores, openedHub, readyDatabase, test } from "../support/hub.ts";
+import { openedStore, temporaryPath } from "../support/temporary-store.ts";
 
 const SEED = 20_261_123;
 const projects = { projects: ["web"] };
 
-async function opened(url: string) {
-  const hub = await openHub(url);
-  onTestFinished(() => hub.close());
-  return hub;
-}
-
 test("after any schedule of pushes, pulls, copies and changes, the stores and the hub are as they should be", {
   timeout: 600_000,
 }, async () => {
-  const { schedules, outcomes } = await hubSchedules(await readyDatabase(), { to: 8, seed: SEED });
-  expect(schedules).toBe(8);
+  const to = runs(8);
+  const { schedules, outcomes } = await hubSchedules(await readyDatabase(), { to, seed: SEED });
+  expect(schedules).toBe(to);
   for (const outcome of ["push sent", "push moved", "pull new"]) expect(outcomes[outcome], outcome).toBeGreaterThan(0);
 });
 
 test("what is forgotten while a copy is pushed is left nowhere", { timeout: 600_000 }, async () => {
-  const { rowsLeft, wordsLeft, wordsInStores } = await forgetAgainstPushes(await readyDatabase(), 8);
+  const { rowsLeft, wordsLeft, wordsInStores } = await forgetAgainstPushes(await readyDatabase(), runs(20));
   expect({ rowsLeft, wordsLeft, wordsInStores }).toEqual({ rowsLeft: 0, wordsLeft: 0, wordsInStores: 0 });
 });
 
 test("a copy that was pulled forgets messages with its next push", async () => {
-  const [hub, home, away] = [await opened(await readyDatabase()), temporaryStore(), temporaryStore()];
+  const { hub, home, away } = await hubWithStores();
   const session = home.session("s", { project: "web" });
   const [kept, secret] = session.appendAll([
     { role: "user", content: "kept" },
@@ -48,7 +43,7 @@ test("a copy that was pulled forgets messages with its next push", async () => {
 });
 
 test("a store that has taken a session and forgets it before its first push tells the hub", async () => {
-  const [hub, home, away] = [await opened(await readyDatabase()), temporaryStore(), temporaryStore()];
+  const { hub, home, away } = await hubWithStores();
   home.session("s", { project: "web" }).append({ role: "user", content: "secret" });
   await hub.push(home, projects);
   await hub.pull(away, "s", { take: true });
@@ -59,7 +54,7 @@ test("a store that has taken a session and forgets it before its first push tell
 });
 
 test("a session that another process forgets during a push ends nothing", async () => {
-  const hub = await opened(await readyDatabase());
+  const hub = await openedHub(await readyDatabase());
   const path = temporaryPath();
   const [store, other] = [openedStore(path), openedStore(path)];
   for (const id of ["a", "b", "c"]) store.session(id, { project: "web" }).append({ role: "user", content: id });

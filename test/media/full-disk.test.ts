@@ -2,12 +2,14 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openStore, StoreError } from "../../src/index.ts";
+import { someTo } from "../support/effort.ts";
 import { canFillDisk, onFullDisk } from "../support/full-disk.ts";
+import { prepared } from "../support/prepared-event.ts";
 import { allRows } from "../support/rows.ts";
 import { talk } from "../support/said.ts";
 import { openForEvent, STORE_EVENTS } from "../support/store-events.ts";
 import { copyStore } from "../support/store-files.ts";
-import { openedStore, temporaryFolder, temporaryPath } from "../support/temporary-store.ts";
+import { openedStore, temporaryPath } from "../support/temporary-store.ts";
 
 /** The header of a write-ahead log, and a frame of it: its own header and a page (https://sqlite.org/fileformat2.html, 4.1). */
 const LOG_HEADER_BYTES = 32;
@@ -25,45 +27,32 @@ async function failureOf(run: () => unknown): Promise<unknown> {
   return undefined;
 }
 
-describe.skipIf(!canFillDisk).each(Object.entries(STORE_EVENTS))(
-  "when %s",
-  (_, { prepare, happen, options, rowsOf = allRows, isUpkeep = false }) => {
-    /**
-     * Goal: a disk that is full at any write of an event leaves the store as it was before it, and the very same store can
-     * go on once there is room again.
-     * Method: let the event happen once, to see how many frames it adds to the write-ahead log; then end the disk at the
-     * first frame, at the second, and so on.
-     */
-    test("a disk that is full at any write leaves the store as it was, for the next try", async () => {
-      const folder = temporaryFolder();
-      const open = join(folder, "open.db");
-      const first = openForEvent(open, options);
-      await prepare(first, open);
-      // Before it closes, which brings the full-text index up to date.
-      const prepared = copyStore(open, join(folder, "prepared.db"));
-      first.close();
-      const before = rowsOf(prepared);
-      const done = copyStore(prepared, join(folder, "done.db"));
-      const second = openForEvent(done, options);
-      await happen(second);
-      const frameCount = (statSync(`${done}-wal`).size - LOG_HEADER_BYTES) / FRAME_BYTES;
-      const after = rowsOf(done);
-      second.close();
-      expect(frameCount).toBeGreaterThanOrEqual(1);
-      for (let frame = 0; frame < frameCount; frame++) {
-        const end = LOG_HEADER_BYTES + frame * FRAME_BYTES + ENDS[frame % ENDS.length]!;
-        const path = copyStore(prepared, join(folder, `${frame}.db`));
-        const store = openForEvent(path, options);
-        const failure = await onFullDisk(end, () => failureOf(() => happen(store)));
-        if (failure !== undefined || !isUpkeep) {
-          expect(failure).toMatchObject({ code: "FILE_NOT_USABLE", details: { path } });
-        }
-        expect(rowsOf(path)).toEqual(before);
-        await happen(store);
-        expect(rowsOf(path)).toEqual(after);
-        store.close();
+/**
+ * Goal: a disk that is full at any write of an event leaves the store as it was before it, and the very same store can go on once there
+ * is room again.
+ * Method: let the event happen once, to see how many frames it adds to the write-ahead log; then end the disk at the first frame, at the
+ * second, and so on.
+ */
+test.skipIf(!canFillDisk).each(Object.entries(STORE_EVENTS))(
+  "a disk that is full at any write leaves the store as it was, for the next try: when %s",
+  async (_, event) => {
+    const { happen, options, rowsOf = allRows, isUpkeep = false } = event;
+    const { folder, path: whole, before, after, logBytes } = await prepared(event);
+    const frameCount = (logBytes - LOG_HEADER_BYTES) / FRAME_BYTES;
+    expect(frameCount).toBeGreaterThanOrEqual(1);
+    for (const frame of someTo(frameCount, 2)) {
+      const end = LOG_HEADER_BYTES + (frame - 1) * FRAME_BYTES + ENDS[frame % ENDS.length]!;
+      const path = copyStore(whole, join(folder, `${frame}.db`));
+      const store = openForEvent(path, options);
+      const failure = await onFullDisk(end, () => failureOf(() => happen(store)));
+      if (failure !== undefined || !isUpkeep) {
+        expect(failure).toMatchObject({ code: "FILE_NOT_USABLE", details: { path } });
       }
-    });
+      expect(rowsOf(path)).toEqual(before);
+      await happen(store);
+      expect(rowsOf(path)).toEqual(after);
+      store.close();
+    }
   },
 );
 

@@ -48,7 +48,7 @@ test("without its log a store is what it was when the log was last emptied", () 
 /**
  * Goal: whatever a bad disk does to the write-ahead log, the store holds the first so many messages, whole and with
  * nothing half-applied, and goes on from there.
- * Method: cut the log off, or flip up to twelve of its bits, sixty times; frames carry checksums, so what comes after the
+ * Method: cut the log off, or flip up to twelve of its bits, many times; frames carry checksums, so what comes after the
  * first bad one is gone.
  */
 test("a damaged log costs the newest messages and nothing else", () => {

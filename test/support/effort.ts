@@ -10,3 +10,18 @@ export function runs(count: number): number {
 export function seenIn(count: number): number {
   return TESTS_ALL ? count : -1;
 }
+
+/** All of a list in `npm run test:all`; in `npm test` only `count` of it, evenly, with the first and the last. */
+export function someOf<T>(all: readonly T[], count: number): readonly T[] {
+  if (TESTS_ALL || all.length <= count) return all;
+  const step = (all.length - 1) / Math.max(1, count - 1);
+  return Array.from({ length: count }, (_, index) => all[Math.round(index * step)]!);
+}
+
+/** The numbers from 1 to `last`, or some of them. */
+export function someTo(last: number, count: number): readonly number[] {
+  return someOf(
+    Array.from({ length: last }, (_, index) => index + 1),
+    count,
+  );
+}

@@ -1,21 +1,52 @@
+import { Client } from "pg";
 import type { TestProject } from "vitest/node";
-import { startPostgres } from "./postgres.ts";
+import { initHub } from "../../src/hub/administration.ts";
+import { HubConnection } from "../../src/hub/connection.ts";
+import { findPostgres, startPostgres } from "./postgres.ts";
+
+export interface HubServer {
+  /** Of the superuser. */
+  url: string;
+  /** The name of a database with the tables of the hub, which tests copy. */
+  template: string;
+  hasVector: boolean;
+}
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The URL of the superuser of the server that the tests of the hub share. */
-    hubServer: string;
+    /** The server that the tests of the hub share. They are skipped without one. */
+    hubServer: HubServer | undefined;
   }
 }
 
-/** Starts one server for all tests of the hub, unless COPPICE_TEST_HUB names one. Returns the function that removes it. */
+/**
+ * Starts one server for all tests of the hub, unless COPPICE_TEST_HUB names one. Returns the function that removes it.
+ *
+ * @throws {Error} if no server runs here and COPPICE_HUB_MUST is set: to "server", or to "vector" if it must have pgvector.
+ */
 export async function setup({ provide }: TestProject): Promise<(() => Promise<void>) | undefined> {
-  const named = process.env.COPPICE_TEST_HUB;
-  if (named) {
-    provide("hubServer", named);
+  const { COPPICE_TEST_HUB: named, COPPICE_HUB_MUST: must } = process.env;
+  try {
+    if (!named) findPostgres();
+  } catch (error) {
+    if (must) throw error;
+    console.warn(`The tests of the hub are left out. ${(error as Error).message}`);
     return undefined;
   }
-  const server = await startPostgres({ isDurable: false });
-  provide("hubServer", server.url);
-  return server.remove;
+  const server = named ? undefined : await startPostgres({ isDurable: false });
+  const url = named || server!.url;
+  const template = `coppice_template_${process.pid}`;
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query(`CREATE DATABASE ${template}`);
+  const { rowCount } = await client.query("SELECT FROM pg_available_extensions WHERE name = 'vector'");
+  const hub = await HubConnection.to(new URL(template, url).href);
+  await initHub(hub);
+  await hub.close();
+  provide("hubServer", { url, template, hasVector: rowCount! > 0 || must === "vector" });
+  return async () => {
+    await client.query(`DROP DATABASE ${template}`);
+    await client.end();
+    await server?.remove();
+  };
 }

@@ -1,43 +1,68 @@
 import { Client, type QueryResultRow } from "pg";
-import { afterAll, expect, inject, onTestFinished } from "vitest";
-import { grantTeam, initHub } from "../../src/hub/administration.ts";
+import { afterAll, test as anyTest, inject, onTestFinished, TestRunner } from "vitest";
+import { grantTeam } from "../../src/hub/administration.ts";
 import { HubConnection } from "../../src/hub/connection.ts";
+import { type Hub, openHub } from "../../src/hub/index.ts";
+import type { OpenOptions, Store } from "../../src/index.ts";
+import { temporaryStore } from "./temporary-store.ts";
+
+const server = inject("hubServer");
+
+/** A test that needs a server. */
+export const test = server === undefined ? anyTest.skip : anyTest;
+
+export const HAS_PGVECTOR = server?.hasVector === true;
+
+/** A test that needs a server with pgvector. */
+export const testOfVectors = HAS_PGVECTOR ? anyTest : anyTest.skip;
 
 let databaseCount = 0;
 
-/** Makes an empty database, and returns the URL of its superuser. It goes when the test, or else the file, is over. */
-export async function testDatabase(): Promise<string> {
-  const server = inject("hubServer");
+/**
+ * Makes a database, and returns the URL of its superuser. It goes when the test, or else the file, is over. Without a server, the URL
+ * is empty.
+ */
+async function newDatabase(template: string): Promise<string> {
+  if (server === undefined) return "";
   databaseCount += 1;
   const name = `coppice_test_${process.pid}_${databaseCount}`;
-  await run(server, `CREATE DATABASE ${name}`);
-  const drop = (): Promise<unknown> => run(server, `DROP DATABASE ${name} WITH (FORCE)`);
-  atEnd(drop);
-  const url = new URL(server);
-  url.pathname = `/${name}`;
-  return url.href;
+  await run(server.url, `CREATE DATABASE ${name} TEMPLATE ${template}`);
+  atEnd(() => run(server.url, `DROP DATABASE ${name} WITH (FORCE)`));
+  return new URL(name, server.url).href;
+}
+
+export function emptyDatabase(): Promise<string> {
+  return newDatabase("template1");
+}
+
+/** A database with the tables of the hub. */
+export function hubDatabase(): Promise<string> {
+  return newDatabase(server?.template ?? "");
 }
 
 /**
- * A database with the tables of the hub, and the URL of a superuser of its own who is in a team. Roles are those of all databases, so a
- * test that grants another team to its superuser must not disturb other files.
+ * The same, of a superuser of its own who is in a team. Roles are those of all databases, so a test that grants another team to its
+ * superuser must not disturb other files.
  */
 export async function readyDatabase(): Promise<string> {
   const role = `owner_${process.pid}_${databaseCount + 1}`;
-  const drop = (): Promise<unknown> => run(inject("hubServer"), `DROP ROLE ${role}`);
-  atEnd(drop);
-  const url = asRole(await testDatabase(), role);
-  await run(inject("hubServer"), `CREATE ROLE ${role} LOGIN SUPERUSER`);
+  onTestFinished(() => run(server!.url, `DROP ROLE ${role}`).then(() => {}));
+  const url = await hubDatabase();
+  await run(url, `CREATE ROLE ${role} LOGIN SUPERUSER`);
+  return grantedTo(url, role, "test", "write");
+}
+
+/** Grants a team to a role. Returns the URL of the role. */
+export async function grantedTo(url: string, role: string, team: string, right: "read" | "write"): Promise<string> {
   const hub = await HubConnection.to(url);
-  await initHub(hub);
-  await grantTeam(hub, role, "test", "write");
+  await grantTeam(hub, role, team, right);
   await hub.close();
-  return url;
+  return asRole(url, role);
 }
 
 /** Calls something when the test, or else the file, is over. What was given last is called first. */
 function atEnd(call: () => Promise<unknown>): void {
-  if (expect.getState().currentTestName === undefined) afterAll(call);
+  if (TestRunner.getCurrentTest() === undefined) afterAll(call);
   else onTestFinished(call as () => Promise<void>);
 }
 
@@ -49,8 +74,23 @@ export function asRole(url: string, role: string): string {
   return other.href;
 }
 
-/** A connection to a hub until the test is over. */
-export async function openedHub(url: string): Promise<HubConnection> {
+/** A hub until the test is over. */
+export async function openedHub(url: string): Promise<Hub> {
+  const hub = await openHub(url);
+  onTestFinished(() => hub.close());
+  return hub;
+}
+
+/** A hub of its own, and two stores that share sessions through it. */
+export async function hubWithStores(
+  options: OpenOptions = {},
+): Promise<{ url: string; hub: Hub; home: Store; away: Store }> {
+  const url = await readyDatabase();
+  return { url, hub: await openedHub(url), home: temporaryStore(options), away: temporaryStore(options) };
+}
+
+/** What administrators use, until the test is over. */
+export async function openedConnection(url: string): Promise<HubConnection> {
   const hub = await HubConnection.to(url);
   onTestFinished(() => hub.close());
   return hub;
@@ -73,10 +113,4 @@ export async function run<Row extends QueryResultRow>(url: string, sql: string, 
   } finally {
     await client.end();
   }
-}
-
-/** True if the server has pgvector. Where COPPICE_HUB_MUST is "vector", its tests fail and are not skipped. */
-export async function hasVector(url: string): Promise<boolean> {
-  if (process.env.COPPICE_HUB_MUST === "vector") return true;
-  return (await run(url, "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'")).length > 0;
 }

@@ -24,6 +24,7 @@ import type { StoreAccess } from "../../src/mcp/live-store.ts";
 import { serve } from "../../src/mcp/server.ts";
 import { parseQuery } from "../../src/recall/query.ts";
 import { agentTools } from "../../src/session/agent-tools.ts";
+import { TESTS_ALL } from "../support/effort.ts";
 import { accessTo, RawClient, served } from "../support/mcp.ts";
 import { remoteLetters } from "../support/other-embedders.ts";
 import { ServedView } from "../support/served-view.ts";
@@ -334,6 +335,11 @@ const CHECKS: Record<keyof typeof LIMITS, () => Promise<void>> = {
   },
 };
 
-test.each(Object.keys(CHECKS) as (keyof typeof LIMITS)[])("the limit of %s holds on both sides", (name) =>
+/** These take seconds. */
+const SLOW: readonly string[] = ["database", "hubRow", "line"];
+
+const names = Object.keys(CHECKS) as (keyof typeof LIMITS)[];
+
+test.each(names.filter((name) => TESTS_ALL || !SLOW.includes(name)))("the limit of %s holds on both sides", (name) =>
   CHECKS[name](),
 );

@@ -1,4 +1,3 @@
-import { fork } from "node:child_process";
 import { copyFileSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
@@ -6,6 +5,7 @@ import { readMigrationFiles } from "drizzle-orm/migrator";
 import { describe, expect, test } from "vitest";
 import { openStore } from "../../src/index.ts";
 import { migrate } from "../../src/store/migrate.ts";
+import { race } from "../support/race.ts";
 import { migrationsAnd, rebuildOf } from "../support/rehearsal.ts";
 import { allRows, inDatabase } from "../support/rows.ts";
 import { openedStore, temporaryPath } from "../support/temporary-store.ts";
@@ -48,8 +48,8 @@ function migrateFile(path: string, folder: string, readonly = false): void {
       readonly,
       migrations: readMigrationFiles({ migrationsFolder: folder }),
     });
-    expect(client.pragma("foreign_keys", { simple: true })).toBe(1);
   } finally {
+    expect(client.pragma("foreign_keys", { simple: true })).toBe(1);
     client.close();
   }
 }
@@ -167,23 +167,7 @@ describe("a migration that rebuilds messages and sessions", () => {
   test("is made once where two processes come to it at the same moment", async () => {
     const path = storeFile();
     const [counts, folder] = [rowCounts(path), rebuilding(path)];
-    const child = new URL("../support/migrating-child.ts", import.meta.url);
-    const children = [1, 2].map(() => fork(child, [path, folder]));
-    const heard = (text: string): Promise<unknown> =>
-      Promise.all(
-        children.map(
-          (process) =>
-            new Promise((resolve, reject) => {
-              process.once("exit", reject);
-              process.on("message", (message) => message === text && resolve(message));
-            }),
-        ),
-      );
-    await heard("ready"); // both are loaded, and neither has opened it
-    const done = heard("done");
-    for (const process of children) process.send("go");
-    await done;
-    for (const process of children) process.disconnect();
+    await race(new URL("../support/migrating-child.ts", import.meta.url), Array(2).fill([path, folder]));
     expect(rowCounts(path)).toEqual(counts);
     inDatabase(path, (database) => {
       const twice = database.prepare("SELECT hash FROM __drizzle_migrations GROUP BY hash HAVING count(*) > 1").all();

@@ -116,6 +116,16 @@ describe("append", () => {
     expect(session.append(user("a"))).toMatchObject({ messageId: 1, seq: 0 });
   });
 
+  test("goes by the settings that another process has given the session meanwhile", () => {
+    const path = temporaryPath();
+    const [one, other] = [openedStore(path), openedStore(path)];
+    const session = one.session("s", { hotSize: 9, overlap: 0, evictBatch: 1 });
+    session.appendAll(talk(6));
+    other.session("s", { hotSize: 2 });
+    session.append(user("now"));
+    expect(one.query("SELECT graduated_seq FROM sessions")).toEqual([{ graduated_seq: 5 }]);
+  });
+
   test("is refused by a store that was opened for reading", () => {
     const path = temporaryPath();
     openedStore(path).session("s").append(user("a"));

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { sessionMessages, take } from "../../../scripts/bench/messages.ts";
 import { type LocalEmbedder, type MessageInput, openStore, type Session, type Store } from "../../../src/index.ts";
+import { TESTS_ALL } from "../../support/effort.ts";
 import { derivedRows, inDatabase, rowsOf } from "../../support/rows.ts";
 import { calls, results, talk, user } from "../../support/said.ts";
 import { temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
@@ -152,6 +153,9 @@ test("total = hot + cold - overlap, in the views as in the lists", () => {
   ]);
 });
 
+/** Messages of each of two sessions. */
+const COUNT = TESTS_ALL ? 240 : 110;
+
 /**
  * Goal: a move does the same, whether its steps were placed while messages were appended or are all placed by the move.
  * Method: two sessions grow in turns, so that each finds log positions of the other. Once one process appends everything. Once a new
@@ -162,9 +166,9 @@ test("moves to the same rows, whatever was placed ahead", () => {
   const rowsAfter = (isReopened: boolean): string[] => {
     const path = temporaryPath();
     const open = () => openStore(path, { clock: () => 1_700_000_000_000 });
-    const histories = [take(sessionMessages(1), 240), take(sessionMessages(2), 240)] as const;
+    const histories = [take(sessionMessages(1), COUNT), take(sessionMessages(2), COUNT)] as const;
     let store = open();
-    for (let index = 0; index < 240; index++) {
+    for (let index = 0; index < COUNT; index++) {
       histories.forEach((messages, side) => {
         const session = store.session(`s${side}`, options);
         session.append(messages[index]!);
@@ -183,7 +187,7 @@ test("moves to the same rows, whatever was placed ahead", () => {
     return [...derivedRows(path), ...inDatabase(path, (database) => rowsOf(database, "unions"))];
   };
   const rows = rowsAfter(false);
-  expect(rows.length).toBeGreaterThan(500);
+  expect(rows.length).toBeGreaterThan(2 * COUNT);
   expect(rows).toEqual(rowsAfter(true));
 });
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { geminiEmbedder, type Store } from "../../../src/index.ts";
+import { someOf } from "../../support/effort.ts";
 import { EMBEDDING_FAULTS, TEST_KEY, TEST_TIMEOUT_MS } from "../../support/gemini-faults.ts";
 import { type GeminiServer, geminiServer } from "../../support/gemini-server.ts";
 import { talk, user } from "../../support/said.ts";
@@ -12,7 +13,7 @@ function open(path: string, server: GeminiServer): Store {
   return openedStore(path, { embedder, clock: () => now });
 }
 
-test.each(Object.entries(EMBEDDING_FAULTS))(
+test.each(someOf(Object.entries(EMBEDDING_FAULTS), 5))(
   "%s: messages go on waiting, the store is whole, and a later call heals it",
   async (_, { reply, code }) => {
     const server = await geminiServer(reply);

@@ -5,7 +5,8 @@ import type { RemoteEmbedder, Store } from "../../../src/index.ts";
 import { hashingEmbedder } from "../../../src/models/hashing-embedder.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
 import { normalize } from "../../../src/vector/vector.ts";
-import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
+import { user } from "../../support/said.ts";
+import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
 function filled(count: number): Store {
   const store = openedStore(temporaryPath());
@@ -33,6 +34,19 @@ describe("a threshold measured on a store", () => {
     expect(own).toBeGreaterThanOrEqual(hashingEmbedder.similarityMin);
     expect(own).toBeLessThan(hashingEmbedder.similarityMin + 0.02);
     expect(await store.measuredSimilarity(cone)).toBeCloseTo(0.6 + 0.4 * own!, 4);
+  });
+
+  test("is that of the only pair that would join, and none where no pair would", async () => {
+    const letters = "abcdefghijklmnopqrstuvwxyz";
+    // Each word is of a letter and its length, so no two are alike.
+    const texts = Array.from({ length: 52 }, (_, at) => letters[at % 26]!.repeat(4 + 4 * Math.floor(at / 26)));
+    const measured = (said: readonly string[]) => {
+      const store = temporaryStore();
+      store.session("s").appendAll(said.map((text) => user(text)));
+      return internalsOf(store).measuredSimilarity(hashingEmbedder);
+    };
+    expect(await measured(texts)).toBeNull();
+    expect(await measured([texts[0]!, ...texts])).toBeCloseTo(1, 2);
   });
 
   test("is not measured on few messages, by a server that is away, or if texts would leave the machine", async () => {

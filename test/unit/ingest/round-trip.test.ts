@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { ARTIFACT_CHARS_MIN } from "../../../src/core/limits.ts";
 import { type MessageInput, openStore } from "../../../src/index.ts";
+import { extractArtifacts } from "../../../src/store/artifacts.ts";
 import { runs, seenIn } from "../../support/effort.ts";
 import { nastyMessage } from "../../support/message-arbitraries.ts";
 import { inputOf } from "../../support/said.ts";
@@ -54,6 +56,12 @@ function inOrder({ role, parts, name, metadata }: MessageInput): MessageInput {
 }
 
 describe("large and odd messages", () => {
+  test("keeps a string apart from 16,384 characters on, unless it is under a key that no pointer can have", () => {
+    const [short, long] = ["x".repeat(ARTIFACT_CHARS_MIN - 1), "x".repeat(ARTIFACT_CHARS_MIN)];
+    const { artifacts } = extractArtifacts([{ type: "data", data: { short, long, "\ud800": long } }]);
+    expect(artifacts.map(({ pointer }) => pointer)).toEqual(["/0/data/long"]);
+  });
+
   test("keeps ten megabytes of text, and the same ten megabytes only once", () => {
     const text = "The deploy failed because the region was full. ".repeat(222_222);
     const store = temporaryStore();

@@ -124,13 +124,13 @@ describe("a window whose vectors are due", () => {
 
   test("is emptied by what brings the vectors, and not by the next append", async () => {
     const { store, session } = timed();
-    session.appendAll(talk(600));
-    expect(zonesOf(store)).toBe("H".repeat(600));
+    session.appendAll(talk(300));
+    expect(zonesOf(store)).toBe("H".repeat(300));
     await store.embedPending();
     const cold = store.query("SELECT cold_count, hot_count FROM session_stats");
-    expect(cold).toEqual([{ cold_count: 596, hot_count: expect.any(Number) }]);
+    expect(cold).toEqual([{ cold_count: 296, hot_count: expect.any(Number) }]);
     expect(session.render({ tokensMax: 4_000 }).tokenCount).toBeLessThanOrEqual(4_000);
-    expect(session.append(user("on")).seq).toBe(600);
+    expect(session.append(user("on")).seq).toBe(300);
     expect(store.stats().withoutVectorCount).toBe(0);
     expectWhole(store);
   });
@@ -167,7 +167,7 @@ describe("a window whose vectors are due", () => {
 
   test("keeps every budget and every rule of providers, however long it is", () => {
     const { store, session } = timed();
-    for (let turn = 0; turn < 60; turn++) {
+    for (let turn = 0; turn < 30; turn++) {
       session.appendAll([
         user(`read file ${turn}`),
         calls([`c${turn}`]),
@@ -180,7 +180,7 @@ describe("a window whose vectors are due", () => {
         expect(claimFaults(store, session, result)).toEqual([]);
       }
     }
-    expect(zonesOf(store)).toBe("H".repeat(180));
+    expect(zonesOf(store)).toBe("H".repeat(90));
   });
 });
 

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import {
   chmodSync,
   linkSync,
@@ -30,13 +31,9 @@ function largeStore(): Store {
   return filledStore(60);
 }
 
-/** 100,000 characters that hardly compress: a linear congruential generator's (Numerical Recipes), four bits each. */
+/** 100,000 characters that hardly compress. */
 function noise(seed: number): string {
-  let state = seed;
-  return Array.from({ length: 100_000 }, () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"[state >>> 26];
-  }).join("");
+  return createHash("shake256", { outputLength: 75_000 }).update(String(seed)).digest("base64");
 }
 
 function namesBeside(path: string): string[] {

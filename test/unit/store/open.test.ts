@@ -1,10 +1,11 @@
-import { fork } from "node:child_process";
-import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { type ErrorCode, openStore, StoreError } from "../../../src/index.ts";
 import { openDatabase, storeErrorOf } from "../../../src/store/open.ts";
+import { asNobody } from "../../support/nobody.ts";
+import { race } from "../../support/race.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { openedStore, temporaryFolder, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
@@ -28,82 +29,66 @@ function storeFile(): string {
   return path;
 }
 
-/** Without the superuser's right to use every file. */
-function asNobody<T>(run: () => T): T {
-  const uid = process.geteuid!();
-  if (uid !== 0) return run();
-  process.seteuid!(65_534);
-  try {
-    return run();
-  } finally {
-    process.seteuid!(uid);
-  }
-}
+const NOTES = "PRAGMA application_id = 252006673; CREATE TABLE notes (a)";
 
 describe("promise 7: a path that is no store", () => {
-  test.each([
-    ["a text", "hello, this is no database. ".repeat(100)],
-    ["one byte", "x"],
-    ["the beginning of a database's header", "SQLite form"],
-  ])("refuses %s and leaves it as it was", (_, content) => {
+  test.each<[what: string, make: (path: string) => void, code: ErrorCode, message?: string]>([
+    ["a text", (path) => writeFileSync(path, "hello, this is no database. ".repeat(100)), "NOT_A_STORE"],
+    ["one byte", (path) => writeFileSync(path, "x"), "NOT_A_STORE"],
+    ["the beginning of a database's header", (path) => writeFileSync(path, "SQLite form"), "NOT_A_STORE"],
+    [
+      "a database's header without a database",
+      (path) => writeFileSync(path, `SQLite format 3\0${"x".repeat(1_000)}`),
+      "NOT_A_STORE",
+    ],
+    [
+      "another program's database",
+      (path) => inDatabase(path, (database) => database.exec(NOTES)),
+      "NOT_A_STORE",
+      "PATH is not a Coppice store: it is an SQLite database of another program (application_id 252006673, 1 tables and indexes).",
+    ],
+    [
+      "a database that has tables and says nothing of whose they are",
+      (path) => inDatabase(path, (database) => database.exec("CREATE TABLE messages (a)")),
+      "NOT_A_STORE",
+    ],
+    [
+      "an empty database that another program has marked as its own",
+      (path) => inDatabase(path, (database) => database.exec(`${NOTES}; DROP TABLE notes`)),
+      "NOT_A_STORE",
+    ],
+  ])("refuses %s and leaves it as it was", (_, make, code, message) => {
     const path = temporaryPath();
-    writeFileSync(path, content);
-    expect(refusalOf(path).code).toBe("NOT_A_STORE");
-    expect(readFileSync(path, "utf8")).toBe(content);
-  });
-
-  test("refuses a database's header without a database", () => {
-    const path = temporaryPath();
-    writeFileSync(path, `SQLite format 3\0${"x".repeat(1_000)}`);
-    expect(refusalOf(path).code).toBe("NOT_A_STORE");
-  });
-
-  test("refuses another program's database by its application_id, and leaves it as it was", () => {
-    const path = temporaryPath();
-    inDatabase(path, (database) => database.exec("PRAGMA application_id = 252006673; CREATE TABLE notes (a)"));
+    make(path);
     const before = readFileSync(path);
-    expect(refusalOf(path)).toEqual({
-      code: "NOT_A_STORE",
-      message: `${path} is not a Coppice store: it is an SQLite database of another program (application_id 252006673, 1 tables and indexes).`,
-    });
+    const refusal = refusalOf(path);
+    expect(refusal.code).toBe(code);
+    if (message !== undefined) expect(refusal.message).toBe(message.replace("PATH", path));
     expect(readFileSync(path).equals(before)).toBe(true);
   });
 
-  test("refuses a database that has tables and says nothing of whose they are", () => {
-    const path = temporaryPath();
-    inDatabase(path, (database) => database.exec("CREATE TABLE messages (a)"));
-    expect(refusalOf(path).code).toBe("NOT_A_STORE");
-  });
-
-  test("refuses an empty database that another program has marked as its own", () => {
-    const path = temporaryPath();
-    inDatabase(path, (database) =>
-      database.exec("PRAGMA application_id = 252006673; CREATE TABLE a (b); DROP TABLE a"),
-    );
-    expect(refusalOf(path).code).toBe("NOT_A_STORE");
-  });
-
-  test("refuses a folder", () => {
+  test.each<[what: string, place: (folder: string) => string, code: ErrorCode, message: string]>([
+    [
+      "a folder",
+      (folder) => folder,
+      "FILE_NOT_USABLE",
+      "Cannot use FOLDER: it is a folder; give the path of a file in it.",
+    ],
+    [
+      "what is neither a file nor a folder",
+      () => "/dev/null",
+      "FILE_NOT_USABLE",
+      "Cannot use /dev/null: it is not a regular file.",
+    ],
+    [
+      "a path in a folder that is missing",
+      (folder) => join(folder, "no", "such", "agent.db"),
+      "FILE_NOT_FOUND",
+      "There is no file FOLDER/no/such.",
+    ],
+  ])("refuses %s", (_, place, code, message) => {
     const folder = temporaryFolder();
-    expect(refusalOf(folder)).toEqual({
-      code: "FILE_NOT_USABLE",
-      message: `Cannot use ${folder}: it is a folder; give the path of a file in it.`,
-    });
-  });
-
-  test("refuses what is neither a file nor a folder", () => {
-    expect(refusalOf("/dev/null")).toEqual({
-      code: "FILE_NOT_USABLE",
-      message: "Cannot use /dev/null: it is not a regular file.",
-    });
-  });
-
-  test("names the folder that is missing", () => {
-    const folder = join(temporaryFolder(), "no", "such");
-    expect(refusalOf(join(folder, "agent.db"))).toEqual({
-      code: "FILE_NOT_FOUND",
-      message: `There is no file ${folder}.`,
-    });
+    expect(refusalOf(place(folder))).toEqual({ code, message: message.replace("FOLDER", folder) });
   });
 
   test("refuses a path below a file", () => {
@@ -129,19 +114,18 @@ describe("promise 7: a path that is no store", () => {
       code: "FILE_NOT_FOUND",
       message: `There is no file ${path}.`,
     });
-    expect(statSync(path, { throwIfNoEntry: false })).toBeUndefined();
+    expect(existsSync(path)).toBe(false);
   });
 
   test("refuses a name that the driver would shorten to another store's, and makes no file", () => {
     const path = storeFile();
     expect(refusalOf(`${path} `).code).toBe("FILE_NOT_USABLE");
-    expect(statSync(`${path} `, { throwIfNoEntry: false })).toBeUndefined();
+    expect(existsSync(`${path} `)).toBe(false);
   });
 
   test("refuses a damaged store", () => {
     const path = storeFile();
-    const bytes = readFileSync(path);
-    writeFileSync(path, bytes.subarray(0, 6_000)); // a page and a half of many
+    writeFileSync(path, readFileSync(path).subarray(0, 6_000)); // a page and a half of many
     expect(refusalOf(path).code).toBe("STORE_CORRUPT");
   });
 });
@@ -285,9 +269,10 @@ describe("a store of another version", () => {
 describe("a store file", () => {
   test("is for its owner only, and so is what SQLite puts beside it", () => {
     const path = temporaryPath();
-    const store = openedStore(path);
+    const store = openStore(path);
     store.session("s").append({ role: "user", content: "secret" });
     for (const file of [path, `${path}-wal`, `${path}-shm`]) expect(statSync(file).mode & 0o777).toBe(0o600);
+    store.close();
   });
 
   test("may be made through a link", () => {
@@ -353,24 +338,10 @@ describe("a store file", () => {
   test("can be made by three processes at once", async () => {
     const path = temporaryPath();
     const opener = new URL("../../support/opening-child.ts", import.meta.url);
-    const children = ["a", "b", "c"].map((session) =>
-      fork(opener, [path, session], { stdio: ["ignore", "inherit", "inherit", "ipc"] }),
+    await race(
+      opener,
+      ["a", "b", "c"].map((session) => [path, session]),
     );
-    const heard = (message: string): Promise<unknown[]> =>
-      Promise.all(
-        children.map(
-          (child) =>
-            new Promise((resolve, reject) => {
-              child.once("exit", reject);
-              child.on("message", (text) => text === message && resolve(text));
-            }),
-        ),
-      );
-    await heard("ready"); // all are loaded, and none has opened it
-    const done = heard("done");
-    for (const child of children) child.send("open");
-    await done;
-    for (const child of children) child.disconnect();
     const store = openedStore(path);
     expect(
       store

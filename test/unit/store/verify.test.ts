@@ -1,19 +1,38 @@
-import { copyFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
-import type { Store, VerifyReport } from "../../../src/index.ts";
+import { copyFileSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openStore, type Store, type VerifyReport } from "../../../src/index.ts";
 import { indexAll } from "../../support/full-text.ts";
 import { derivedRows, emptyPage, fillIndex, inDatabase, loseFromIndex, restorePage } from "../../support/rows.ts";
 import { calls, results, talk, user } from "../../support/said.ts";
 import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
-import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
+import { copyStore } from "../../support/store-files.ts";
+import { openedStore, temporaryPath, temporaryStore, tickingClock } from "../../support/temporary-store.ts";
 
-/** A store with a forest of several themes, and a long string kept apart. */
-function grownStore(): { path: string; store: Store } {
-  const path = temporaryPath();
-  const store = openedStore(path);
+let folder: string;
+let grown: string;
+let indexed: string;
+
+/** A store with a forest of several themes, and a long string kept apart; and the same with all messages in the full-text index. */
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "coppice-test-"));
+  [grown, indexed] = [join(folder, "grown.db"), join(folder, "indexed.db")];
+  const store = openStore(grown, { clock: tickingClock() });
   const session = store.session("s", { hotSize: 3, overlap: 0, evictBatch: 3, maxThemes: 3, openClustersMax: 3 });
   session.appendAll([...talk(30), calls(["a"]), results(["a"], "x".repeat(20_000)), ...talk(8)]);
-  return { path, store };
+  const bare = copyStore(grown, join(folder, "bare.db"));
+  store.verify({ rebuild: true });
+  store.close();
+  renameSync(grown, indexed);
+  for (const suffix of ["", "-wal"]) renameSync(bare + suffix, grown + suffix);
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function grownStore(whole = grown): { path: string; store: Store } {
+  const path = copyStore(whole, temporaryPath());
+  return { path, store: openedStore(path) };
 }
 
 function afterDamage(sql: string): VerifyReport {
@@ -260,8 +279,7 @@ describe("verify", () => {
     ["DELETE FROM messages_fts_data", /full-text|fts5/],
     ["UPDATE messages_fts_data SET block = zeroblob(length(block)) WHERE id > 10", /full-text|fts5/],
   ])("finds a damaged full-text index, and builds it again: %s", (sql, text) => {
-    const { path, store } = grownStore();
-    indexAll(store);
+    const { path, store } = grownStore(indexed);
     const termsOf = (): unknown[] => store.query("SELECT * FROM messages_fts_terms");
     const before = termsOf();
     expect(before.length).toBeGreaterThan(30);
@@ -363,8 +381,7 @@ describe("verify", () => {
   });
 
   test("fills an empty full-text index again", () => {
-    const { path, store } = grownStore();
-    indexAll(store);
+    const { path, store } = grownStore(indexed);
     inDatabase(path, (database) => database.exec("INSERT INTO messages_fts (messages_fts) VALUES ('delete-all')"));
     expect(store.stats().unindexedCount).toBe(40);
     expect(textsOf(store.verify())).toEqual([]); // empty is not wrong

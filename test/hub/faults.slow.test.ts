@@ -1,5 +1,6 @@
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import { hubFaults } from "../../scripts/hub/faults.ts";
+import { test } from "../support/hub.ts";
 
 test("nothing that was pushed is lost, doubled or altered when connections, pushers and the server end", {
   timeout: 300_000,
