@@ -1,6 +1,7 @@
 import { StoreError } from "../core/errors.ts";
 import { type TimeRange, withoutRelativeTimes } from "../core/named-times.ts";
 import { once } from "../core/once.ts";
+import { isQuestion } from "../core/question.ts";
 import { forEachSearchWord, searchStem, searchWords } from "../models/search-words.ts";
 import { asCompared, type Phrase, phraseOf } from "./phrase.ts";
 import { isQuotation, QUOTED } from "./quotation.ts";
@@ -25,8 +26,6 @@ const ASKING_WORDS = `
   different various aspect step approach total exactly currently recently previously throughout
 `;
 
-const QUESTION = /[?？؟]["'”’)\]*_`]*\s*$/;
-
 const askingStems = once(() => new Set(ASKING_WORDS.trim().split(/\s+/).map(searchStem)));
 
 export interface Query {
@@ -45,11 +44,6 @@ export interface QueryWord {
   isQuoted: boolean;
   /** The word that was typed, if no message has it and this one is searched instead. */
   typed?: string;
-}
-
-/** Returns true if a text ends with a question mark, or with one in quotes or brackets. */
-export function isQuestion(text: string): boolean {
-  return QUESTION.test(text);
 }
 
 /** Returns true if a question has quotes, such as a question about a title. Its answer need not have the title. */

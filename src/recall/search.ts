@@ -1,6 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
 import { namedDates, relativeTimes, type TimeRange } from "../core/named-times.ts";
+import { isQuestion } from "../core/question.ts";
 import { searchStem, searchWords } from "../models/search-words.ts";
 import type { SearchScope } from "../store/search-scope.ts";
 import { dot } from "../vector/vector.ts";
@@ -12,7 +13,7 @@ import { byMeaning } from "./meaning.ts";
 import { raiseNumbered } from "./numbered-names.ts";
 import { rankPeople } from "./people.ts";
 import type { TextHit } from "./postings.ts";
-import { askingWeight, isQuestion, isQuotingQuestion, type Query } from "./query.ts";
+import { askingWeight, isQuotingQuestion, type Query } from "./query.ts";
 import type { QueryVector } from "./query-vector.ts";
 import { isQuotation } from "./quotation.ts";
 import {

@@ -1,5 +1,5 @@
+import { isQuestion } from "../core/question.ts";
 import type { RecallHit } from "../recall/hits.ts";
-import { isQuestion } from "../recall/query.ts";
 import type { Store } from "./store.ts";
 
 /** Returns the hits with each answer directly before the user's question that it answers: a reader wants the answer first. */

@@ -41,7 +41,7 @@ describe("a file with two names", () => {
           check: "file",
           level: "problem",
           text: `Cannot use ${name}: ${TWO}`,
-          fix: `Keep one name, and copy the file instead of linking it. To list the names: find ${dirname(name)} -xdev -samefile ${name}`,
+          fix: `Keep one name, and copy the file instead of linking it. To list the names: find '${dirname(name)}' -xdev -samefile '${name}'`,
         },
       ]);
     }

@@ -25,7 +25,8 @@ export function temporaryStore(options: OpenOptions = {}): Store {
 
 /** A store that is closed when the test is over, if not before. */
 export function openedStore(path: string, options: OpenOptions = {}): Store {
-  if (options.readonly !== true && path !== ":memory:" && !existsSync(path)) writeEmptyStore(path);
+  if (options.readonly !== true && path !== ":memory:" && [path, `${path}-wal`].every((file) => !existsSync(file)))
+    writeEmptyStore(path);
   const store = openStore(path, { clock: tickingClock(), ...options });
   onTestFinished(() => store.close());
   return store;
