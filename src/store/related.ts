@@ -14,8 +14,8 @@ export interface RelatedSession {
   relation: "fork" | "copy" | "started";
   /** How many of its messages would go. */
   messageCount: number;
-  /** True if these are all that it has. */
-  isWhole: boolean;
+  /** The ids of these, to forget them later; null if the whole session would go. */
+  messageIds: number[] | null;
 }
 
 interface Chosen {
@@ -51,7 +51,9 @@ export function relatedTo(
   const inOrder = [...chosen.values()].filter(({ ids, relation }) => ids.size > 0 || relation !== "copy");
   return {
     related: inOrder.flatMap(({ sessionId, relation, ids, isWhole }) =>
-      relation === undefined ? [] : [{ sessionId, relation, messageCount: ids.size, isWhole }],
+      relation === undefined
+        ? []
+        : [{ sessionId, relation, messageCount: ids.size, messageIds: isWhole ? null : [...ids] }],
     ),
     all: sharingFirst(
       repositories,

@@ -92,6 +92,8 @@ test("forget lists copies and takes them, and several sessions, a project and a 
   const done = await own.run(["forget", "one", "--since", "2026-05-01", "--until", "2026-05-01", "--yes"]);
   expect(done.stdout).toContain("the file still holds text of them, in 1 place of 1 other session: two (1)\n");
   expect(done.stdout).not.toContain("holds no byte");
+  const [, again] = /^To forget them, too:\n {2}coppice (.+)$/m.exec(done.stdout)!;
+  expect(again).toMatch(/^forget two --messages \d+$/);
   expect((await own.json("forget", "--project", "reef", "--dry-run")).sessionCount).toBe(2);
   expect((await own.run(["forget", "--project", "cave", "--yes"])).exitCode).toBe(1);
   expect((await own.run(["forget", "--yes"])).exitCode).toBe(2);

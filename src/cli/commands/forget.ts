@@ -37,7 +37,7 @@ export const forgetCommand: Command<ForgetFlags> = {
     "name. A session that was forgotten as a whole stays out as a whole. After --restore, the next import brings it back, if its " +
     "file is still there. A copy that was pulled from a hub is forgotten only here.\n" +
     "With --json: {messageCount, tokenCount, sessionCount, clusterCount, summaryCount, artifactCount, isCopy, related: " +
-    "[{sessionId, relation, messageCount, isWhole}], erased, stillIn: [{sessionId, count}], isDryRun}; with --restore: {restored}.",
+    "[{sessionId, relation, messageCount, messageIds}], erased, stillIn: [{sessionId, count}], isDryRun}; with --restore: {restored}.",
   argument: SESSION_MEANING,
   options: [
     new Option("--project <name>", "all sessions of this project"),
@@ -137,9 +137,9 @@ function* relatedLines(related: ForgetReport["related"], heading: string): Gener
   if (related === null) yield "The file is damaged, so copies of it in other sessions cannot be looked for.";
   if (related === null || related.length === 0) return;
   yield heading;
-  for (const { sessionId, relation, messageCount, isWhole } of related.slice(0, LISTED_MAX)) {
+  for (const { sessionId, relation, messageCount, messageIds } of related.slice(0, LISTED_MAX)) {
     const messages = formatCount(messageCount, "message");
-    yield `  ${isWhole ? `all ${messages}` : messages} of ${oneLine(sessionId)} (${RELATIONS[relation]})`;
+    yield `  ${messageIds === null ? `all ${messages}` : messages} of ${oneLine(sessionId)} (${RELATIONS[relation]})`;
   }
   if (related.length > LISTED_MAX) yield `  … and ${formatCount(related.length - LISTED_MAX, "other session")}`;
 }
@@ -152,7 +152,8 @@ function* reportLines(
 ): Generator<string> {
   const { messageCount, summaryCount, related } = report;
   yield `Forgot ${formatCount(messageCount, "message")} of ${nameOf(ids)} and ${formatCount(summaryCount, "summary", "summaries")}.`;
-  yield* relatedLines(related, isRelatedToo ? "These went, too:" : "These stay. To forget them, too, name them:");
+  yield* relatedLines(related, isRelatedToo ? "These went, too:" : "These stay:");
+  if (!isRelatedToo && related !== null && related.length > 0) yield* commandsFor(related);
   yield* foundLines(report);
   if (report.isCopy) {
     const [id] = ids;
@@ -161,6 +162,18 @@ function* reportLines(
   }
   const restored = ids.length === 1 ? ids[0] : "<session>";
   terminal.hint(`Imports leave them out. To let one bring them back: coppice forget ${restored} --restore`);
+}
+
+/** Returns the commands that forget what is related to something that is gone. */
+function* commandsFor(related: NonNullable<ForgetReport["related"]>): Generator<string> {
+  const whole = related.filter(({ messageIds }) => messageIds === null).map(({ sessionId }) => oneLine(sessionId));
+  const commands = related.flatMap(({ sessionId, messageIds }) =>
+    messageIds === null ? [] : [`coppice forget ${oneLine(sessionId)} --messages ${messageIds.join(",")}`],
+  );
+  yield "To forget them, too:";
+  for (const command of [...(whole.length > 0 ? [`coppice forget ${whole.join(" ")}`] : []), ...commands]) {
+    yield `  ${command}`;
+  }
 }
 
 /** Says what a search of the file has found. */

@@ -40,14 +40,17 @@ export class Redactor {
         return { ...event, item: { ...event.item, value: this.redacted(value) }, replaced: this.#takeReplaced() };
       }
       case "session": {
-        const { title, project, metadata } = event.session;
+        const { folder, ...session } = event.session;
+        const { title, project, metadata } = session;
         const names = this.redacted({
           ...(title !== undefined && { title }),
           ...(project !== undefined && { project }),
           ...(metadata && { metadata }),
         });
+        // A folder with a placeholder would be another one, so it tells no project.
+        const isPlain = folder !== undefined && this.redacted(folder) === folder;
         this.#takeReplaced();
-        return { ...event, session: { ...event.session, ...names } };
+        return { ...event, session: { ...session, ...names, ...(isPlain && { folder }) } };
       }
       case "title":
       case "warning": {

@@ -85,7 +85,12 @@ describe("a forgotten session", () => {
   test("is told with its copies, which stay or go, and the file is searched", async () => {
     const path = temporaryPath();
     const { store, folder } = await resumed(path);
-    const copies = { sessionId: COPY, relation: "copy", messageCount: 4, isWhole: false };
+    const copies = {
+      sessionId: COPY,
+      relation: "copy",
+      messageCount: 4,
+      messageIds: TALK.map(() => expect.any(Number)),
+    };
     expect(store.forget(FIRST, { dryRun: true })).toMatchObject({ messageCount: 4, related: [copies], stillIn: null });
     expect(store.forget(FIRST)).toMatchObject({
       ...{ messageCount: 4, erased: true, related: [copies] },
@@ -112,9 +117,9 @@ describe("a forgotten session", () => {
     await bring(store, writeTranscript(join(folder, FIRST, "subagents", "agent-a1.jsonl"), FIRST, agent));
     store.resume(FIRST).fork({ id: "fork" }).append({ role: "user", content: "And the other gate?" });
     const related = [
-      { sessionId: "fork", relation: "fork", messageCount: 1, isWhole: true },
-      { sessionId: `${FIRST}/agent-a1`, relation: "started", messageCount: 2, isWhole: true },
-      { sessionId: COPY, relation: "copy", messageCount: 4, isWhole: false },
+      { sessionId: "fork", relation: "fork", messageCount: 1, messageIds: null },
+      { sessionId: `${FIRST}/agent-a1`, relation: "started", messageCount: 2, messageIds: null },
+      { sessionId: COPY, relation: "copy", messageCount: 4, messageIds: TALK.map(() => expect.any(Number)) },
     ];
     const preview = store.forget(FIRST, { dryRun: true });
     expect(preview).toMatchObject({ messageCount: 11, sessionCount: 3 });
@@ -172,7 +177,7 @@ test("a rollout of Codex that was forked is a copy, although its lines have new 
   writeFileSync(fork, meta("fork", { forked_from_id: "parent" }) + meta("parent") + again + said(40, "Now the roof."));
   await bring(store, parent, fork);
   expect(store.forget("parent", { dryRun: true }).related).toEqual([
-    { sessionId: "fork", relation: "copy", messageCount: 2, isWhole: false },
+    { sessionId: "fork", relation: "copy", messageCount: 2, messageIds: [expect.any(Number), expect.any(Number)] },
   ]);
   expect(await store.recall("mill key stone")).toMatchObject([{ copies: [{}] }, {}, {}]);
   store.forget("parent", { related: true });

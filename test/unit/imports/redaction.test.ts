@@ -226,6 +226,31 @@ describe("an import", () => {
     expect(textsIn(store)).toEqual([...before, second ? KEY : "[secret: aws-access-key]"]);
   });
 
+  test("keeps no secret of a folder, whose project it then does not tell", async () => {
+    const store = temporaryStore();
+    const line = (id: string, cwd: string) => ({
+      type: "user",
+      uuid: id,
+      sessionId: id,
+      cwd,
+      message: { content: "Hello." },
+    });
+    const folder = temporaryFolder();
+    for (const [id, cwd] of [
+      ["s", `/work/${KEY}`],
+      ["t", `/work/${SECRETS["github-token"]}`],
+      ["u", "/work/shop"],
+    ])
+      file(folder, `${id}.jsonl`, [line(id!, cwd!)]);
+    await bring(store, folder);
+    expect(store.query("SELECT id, project FROM sessions ORDER BY id")).toEqual([
+      { id: "s", project: null },
+      { id: "t", project: null },
+      { id: "u", project: "/work/shop" },
+    ]);
+    expect(JSON.stringify(store.query("SELECT * FROM sessions"))).not.toContain(KEY);
+  });
+
   test("of an export compares messages with and without their secrets", async () => {
     const store = temporaryStore();
     store.session("s").append({ role: "user", content: `The key is ${KEY}.` });
