@@ -1,3 +1,5 @@
+import { type RawShape, wayOf } from "./raw-shape.ts";
+
 /**
  * The details of each error that this library throws on purpose.
  *
@@ -6,7 +8,7 @@
  */
 export interface ErrorDetails {
   OPTION_INVALID: { option: string; expected: string; actual: unknown };
-  MESSAGE_INVALID: { path: string; reason: string };
+  MESSAGE_INVALID: { path: string; reason: string; shape?: RawShape };
   MESSAGE_CONFLICT: { sessionId: string; externalId: string; messageId: number; isForgotten?: boolean };
   MESSAGE_NOT_FOUND: { messageId: number };
   /** An entry or an item cannot be stored. The reason quotes no part of its value. */
@@ -71,9 +73,12 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   OPTION_INVALID: ({ option, expected, actual }) => ({
     message: `Expected ${option} to be ${expected}, got ${show(actual)}.`,
   }),
-  MESSAGE_INVALID: ({ path, reason }) => ({
+  MESSAGE_INVALID: ({ path, reason, shape }) => ({
     message: `The message cannot be stored as it is: ${path}: ${reason}.`,
-    hint: "Nothing was written. Change the named field and append the message again.",
+    hint:
+      shape === undefined
+        ? "Nothing was written. Change the named field and append the message again."
+        : `Nothing was written. This looks like ${wayOf(shape)}.`,
   }),
   MESSAGE_CONFLICT: ({ sessionId, externalId, messageId, isForgotten = false }) => ({
     message: `Session "${sessionId}" ${isForgotten ? "has forgotten" : "already holds"} a different message under the id "${externalId}" (message ${messageId}).`,

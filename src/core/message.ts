@@ -4,6 +4,7 @@ import { type JsonValue, plainJson } from "./json.ts";
 import { ID_CHARS_MAX, MESSAGE_CHARS_MAX, PARTS_MAX, TIME_MS_MAX } from "./limits.ts";
 import { PART_TYPES, ROLES } from "./message-words.ts";
 import { once } from "./once.ts";
+import { callFieldOf, rawShapeOf } from "./raw-shape.ts";
 import { firstIssue, hasHoles } from "./schema.ts";
 
 export { type JsonValue, PART_TYPES, ROLES };
@@ -189,9 +190,20 @@ export interface Message {
  * Checks a message. A value that JSON would change, such as NaN, undefined in a list, a Date or a cycle, is refused. Fields with
  * the value `undefined` count as absent, and -0 becomes 0.
  *
- * @throws {StoreError} `MESSAGE_INVALID` with the path and the reason.
+ * @throws {StoreError} `MESSAGE_INVALID` with the path and the reason, and for a provider's own message, how to convert it.
  */
 export function parseMessage(input: unknown): ParsedMessage {
+  try {
+    return parsedMessage(input);
+  } catch (error) {
+    const shape = StoreError.is(error, "MESSAGE_INVALID") ? rawShapeOf(input) : undefined;
+    throw shape === undefined ? error : new StoreError("MESSAGE_INVALID", { ...(error as MessageError).details, shape });
+  }
+}
+
+type MessageError = StoreError<"MESSAGE_INVALID">;
+
+function parsedMessage(input: unknown): ParsedMessage {
   if (!isUsual(input)) {
     refuseHoles(input as MessageInput | undefined);
     const issue = firstIssue(messageSchemas().message, input);
@@ -215,6 +227,8 @@ export function parseMessage(input: unknown): ParsedMessage {
   const rules = { charsLeft: MESSAGE_CHARS_MAX, tooLong, refuse: invalid };
   const plainParts = plainJson(parts, "parts", rules) as Part[];
 
+  const calls = callFieldOf(unknownFields);
+  if (calls !== undefined) invalid(calls, "calls belong in the message's parts, as parts of type `tool_call`");
   const fields = Object.entries(unknownFields).filter(([, value]) => value !== undefined);
   for (const [field] of fields) {
     if (Object.hasOwn(metadata, field)) invalid(field, `also given in \`metadata.${field}\`; give it once`);

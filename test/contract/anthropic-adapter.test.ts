@@ -22,7 +22,8 @@ const result = (tool_use_id: string) => ({ type: "tool_result", tool_use_id, con
 
 describeAdapter<AnthropicConversation>({
   name: "Anthropic",
-  to: toAnthropic,
+  // Random conversations have more marks than Anthropic takes.
+  to: (messages) => toAnthropic(messages, { cacheMarksMax: Number.POSITIVE_INFINITY }),
   from: fromAnthropic,
   theirs: anthropicConversations,
   oddities: [
@@ -127,6 +128,81 @@ test("a mark for the prompt cache goes with the part that it is on", () => {
   expect(toAnthropic([{ role: "user", parts: [marked] }]).messages).toEqual([
     { role: "user", content: [{ type: "text", text: "Long.", cache_control: { type: "ephemeral" } }] },
   ]);
+});
+
+describe("marks for the prompt cache beyond Anthropic's limit", () => {
+  const mark = { cache_control: { type: "ephemeral" } };
+  const marked = (said: string) => ({ type: "text", text: said, ...mark });
+  const conversation = (system: object[]) =>
+    ({
+      system,
+      messages: [
+        { role: "user", content: [marked("u0"), marked("u1")] },
+        { role: "assistant", content: [{ type: "tool_use", id: "a", name: "f", input: {}, ...mark }] },
+        { role: "user", content: [{ type: "tool_result", tool_use_id: "a", content: [marked("r0"), marked("r1")], ...mark }] },
+      ],
+    }) as AnthropicConversation;
+  test("go from the oldest parts, and the newest four stay", () => {
+    const ours = fromAnthropic(conversation([{ type: "text", text: "rules" }]));
+    const request = toAnthropic(ours);
+    expect(JSON.stringify(request).match(/cache_control/g)).toHaveLength(4);
+    const [first, second, third] = request.messages as unknown as { content: Record<string, unknown>[] }[];
+    expect(JSON.stringify(first)).not.toContain("cache_control");
+    expect(second!.content[0]).toHaveProperty("cache_control");
+    expect(JSON.stringify(third).match(/cache_control/g)).toHaveLength(3);
+    expect(JSON.stringify(ours).match(/cache_control/g)).toHaveLength(6); // what was said stays marked
+  });
+
+  test("leave one for the system prompt, its last one", () => {
+    const request = toAnthropic(fromAnthropic(conversation([marked("s0"), marked("s1")])));
+    expect(request.system).toEqual([{ type: "text", text: "s0" }, marked("s1")]);
+    expect(JSON.stringify(request.messages).match(/cache_control/g)).toHaveLength(3);
+  });
+
+  test("are fewer if the caller's tools need some", () => {
+    const request = toAnthropic(fromAnthropic(conversation([])), { cacheMarksMax: 2 });
+    expect(JSON.stringify(request).match(/cache_control/g)).toHaveLength(2);
+    expect(JSON.stringify(toAnthropic(fromAnthropic(conversation([marked("s")])), { cacheMarksMax: 0 }))).not.toContain("cache_control");
+  });
+});
+
+describe("thinking of another model", () => {
+  const replyOf = (model: string, thinking: string) =>
+    ({
+      ...{ id: `msg_${thinking}`, type: "message", role: "assistant", model, stop_reason: "end_turn" },
+      content: [
+        { type: "thinking", thinking, signature: "c2ln" },
+        { type: "redacted_thinking", data: "eA==" },
+        { type: "text", text: `said ${thinking}` },
+      ],
+    }) as unknown as Message;
+  const thoughtsIn = ({ messages }: AnthropicConversation) =>
+    messages.flatMap(({ content }) =>
+      (content as { type: string; thinking?: string }[]).flatMap(({ type, thinking }) => (type === "thinking" ? [thinking] : [])),
+    );
+  const talk = [
+    ...fromAnthropic(replyOf("claude-old-1-20250101", "one")),
+    ...fromAnthropic(replyOf("claude-new-2-20260101", "two")),
+  ];
+
+  test("stays out of a request: by default the newest reply's model is the one that is asked", () => {
+    const request = toAnthropic(talk);
+    expect(thoughtsIn(request)).toEqual(["two"]);
+    expect(request.messages.map(({ content }) => (content as object[]).length)).toEqual([1, 3]);
+  });
+
+  test.each(["claude-old-1", "claude-old-1-latest", "us.anthropic.claude-old-1-20250101-v1:0", "claude-old-1@20250101"])(
+    "is that of all but the given model, %s",
+    (model) => {
+      expect(thoughtsIn(toAnthropic(talk, { model }))).toEqual(["one"]);
+    },
+  );
+
+  test("goes with a message that does not say which model wrote it", () => {
+    const content = [{ type: "thinking", thinking: "who?", signature: "c2ln" }];
+    const ours = fromAnthropic(said([{ role: "assistant", content }]));
+    expect(thoughtsIn(toAnthropic([...ours, ...talk]))).toEqual(["who?", "two"]);
+  });
 });
 
 test("thoughts that Anthropic has not signed are left out", () => {
