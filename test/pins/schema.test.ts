@@ -81,6 +81,11 @@ test("tables and views, with their columns in order", () => {
     ["view", "uncovered", "message_id session_id seq role token_count"],
     [
       "view",
+      "usage",
+      "session_id project day model reply_count input_tokens cache_read_tokens cache_write_tokens output_tokens cost_usd",
+    ],
+    [
+      "view",
       "vectors_pending",
       "message_id session_id seq role status due_since_ms attempts next_try_at_ms claimed_until_ms error_code error",
     ],
@@ -136,7 +141,7 @@ test("what the file says of itself", () => {
   // "Copp", the number of migrations, UTF-8.
   expect(
     store.query("SELECT * FROM pragma_application_id, pragma_user_version, pragma_encoding, pragma_journal_mode"),
-  ).toEqual([{ application_id: 0x436f7070, user_version: 22, encoding: "UTF-8", journal_mode: "wal" }]);
+  ).toEqual([{ application_id: 0x436f7070, user_version: 23, encoding: "UTF-8", journal_mode: "wal" }]);
 });
 
 test("words in the columns that have few", () => {
