@@ -1,4 +1,5 @@
-import type { MessageEntry } from "./entry.ts";
+import { isDeepStrictEqual } from "node:util";
+import { dropUsage, type MessageEntry, usageIn } from "./entry.ts";
 import type { ImportEvent, ImportedSession } from "./importer.ts";
 import { markedParts } from "./injected.ts";
 import { checkedEvent, notYet } from "./message-event.ts";
@@ -35,6 +36,8 @@ export class Branch {
   readonly #emitted: { line: number; id: string }[] = [];
   #held: MessageEntry[] = [];
   #thought: MessageEntry | undefined;
+  /** The message that tells the usage of the newest reply. */
+  #usage: MessageEntry | undefined;
   readonly #openIds = new Set<string>();
   #announced: ImportedSession | undefined;
   #newestId: string | undefined;
@@ -87,7 +90,21 @@ export class Branch {
     const newest = this.#newestReply();
     if (newest !== undefined && (reply === undefined || newest.reply === reply)) {
       Object.assign(newest.message.metadata, metadata);
+      if (reply !== undefined) this.#tellUsageOnce(newest);
     }
+  }
+
+  /** Takes the usage of a reply from all of its held messages but one: the one that was first to tell the newest counts. */
+  #tellUsageOnce(entry: MessageEntry): void {
+    const { fields } = usageIn(entry);
+    if (Object.keys(fields).length === 0) return;
+    const told = this.#usage;
+    if (told?.reply === entry.reply && told !== entry) {
+      const isKnown = isDeepStrictEqual(usageIn(told!).fields, fields);
+      dropUsage(isKnown ? entry : told!);
+      if (isKnown) return;
+    }
+    this.#usage = entry;
   }
 
   /** Emits all held messages, because another branch begins. */
@@ -160,6 +177,7 @@ export class Branch {
       Object.assign(whole.message.metadata, metadata);
     }
     this.#thought = undefined;
+    this.#tellUsageOnce(whole);
     if (parts.length > 0 && parts.every(({ type }) => type === "reasoning")) {
       this.#thought = whole;
       return whole;

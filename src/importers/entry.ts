@@ -1,7 +1,8 @@
 import type { AdaptedMessage } from "../adapters/shared/message.ts";
 import { StoreError } from "../core/errors.ts";
 import type { MessageInput, Part, Role } from "../core/message.ts";
-import type { JsonObject } from "./lines.ts";
+import { isObject, type JsonObject } from "./lines.ts";
+import { saidOf } from "./values.ts";
 
 /** A message that a translator found in a transcript, with the facts that the pipeline needs to order it. */
 export interface MessageEntry {
@@ -33,6 +34,19 @@ export function messageEntry(
 ): MessageEntry {
   const message = { id, role, parts, metadata: { ...(metadata as JsonObject) } };
   return { line, message: createdAt === undefined ? message : { ...message, createdAt } };
+}
+
+/** Returns the object with the fields that count what a reply took, and these fields. */
+export function usageIn({ message }: MessageEntry): { holder: JsonObject; fields: JsonObject } {
+  const { metadata } = message;
+  const holder = isObject(metadata.message) ? metadata.message : metadata;
+  const { usage, tokens, cost } = holder;
+  return { holder, fields: saidOf({ usage, tokens, cost }) };
+}
+
+export function dropUsage(entry: MessageEntry): void {
+  const { holder, fields } = usageIn(entry);
+  for (const field of Object.keys(fields)) delete holder[field];
 }
 
 /** Returns an entry for a tool result. Its id is `<callerId>:<toolCallId>`. */

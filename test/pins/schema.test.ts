@@ -81,6 +81,11 @@ test("tables and views, with their columns in order", () => {
     ["view", "uncovered", "message_id session_id seq role token_count"],
     [
       "view",
+      "usage",
+      "session_id project day model reply_count input_tokens cache_read_tokens cache_write_tokens output_tokens cost_usd",
+    ],
+    [
+      "view",
       "vectors_pending",
       "message_id session_id seq role status due_since_ms attempts next_try_at_ms claimed_until_ms error_code error",
     ],

@@ -11,13 +11,14 @@ import { Translator } from "../translator.ts";
 import { derivedId, objectOf, objectsOf, stringOf } from "../values.ts";
 import { attachmentPartsOf, messageOfRole, messagesOf, metadataOf } from "./content.ts";
 import {
-  BOOKKEEPING_ATTACHMENTS,
   BOOKKEEPING_PROGRESS,
   BOOKKEEPING_SUBTYPES,
   BOOKKEEPING_TYPES,
   HOOK_ATTACHMENTS,
+  isBookkeeping,
   isJournal,
   NOTE_SUBTYPES,
+  retractedBy,
   TOLD_ATTACHMENTS,
   timeOf,
 } from "./line.ts";
@@ -51,6 +52,8 @@ interface ModelReply {
   callIds: Set<string>;
   /** A thought that waits for the words or the call that follow it. */
   thought: MessageEntry | undefined;
+  /** Its messages, by the uuid of each of their lines. */
+  entries: Map<string, MessageEntry>;
 }
 
 interface BranchState {
@@ -59,6 +62,8 @@ interface BranchState {
   reply?: ModelReply | undefined;
   contentByUuid: Map<string, string>;
   cwd?: string | undefined;
+  /** Where the program moved the session to, out of a worktree or into one. */
+  relocatedCwd?: string | undefined;
   titles: { custom?: string | undefined; ai?: string | undefined; summary?: string | undefined };
   agent?: SubagentState;
 }
@@ -109,6 +114,12 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
     }
     if (BOOKKEEPING_TYPES.has(type) || isJournal(line)) return;
     const state = this.#stateFor(line, number);
+    const retracted = retractedBy(line);
+    if (retracted !== undefined) {
+      for (const uuid of retracted) retract(state, uuid);
+      if (line.content !== undefined) addNote(state, line, number, injected);
+      return;
+    }
     switch (type) {
       case "user":
       case "assistant": {
@@ -120,7 +131,7 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
       case "attachment": {
         const kind = objectOf(line.attachment).type;
         if (kind === "queued_command" || TOLD_ATTACHMENTS.has(kind)) this.#addSaid(state, line, number);
-        else if (!BOOKKEEPING_ATTACHMENTS.has(kind)) {
+        else if (!isBookkeeping(kind)) {
           this.warn(number, `unknown type of attachment: ${JSON.stringify(kind)}`);
         }
         return;
@@ -142,6 +153,9 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
       case "ai-title":
         state.titles.ai = stringOf(line.aiTitle) ?? state.titles.ai;
         return;
+      case "relocated":
+        state.relocatedCwd = stringOf(line.relocatedCwd) ?? state.relocatedCwd;
+        return;
       case "progress":
         this.#followAgent(line, number);
         return;
@@ -160,7 +174,7 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
   }
 
   protected override async complete(session: ImportedSession): Promise<void> {
-    const { agent, cwd } = this.#states.get(session.externalId)!;
+    const { agent, relocatedCwd, cwd = relocatedCwd } = this.#states.get(session.externalId)!;
     const metadata: JsonObject = {};
     if (agent !== undefined) {
       const { id, sessionId, prompt } = agent;
@@ -174,6 +188,7 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
       metadata.cwd = cwd;
       session.folder = cwd;
     }
+    if (relocatedCwd !== undefined) metadata.relocatedCwd = relocatedCwd;
     session.metadata = metadata;
   }
 
@@ -258,7 +273,7 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
   }
 
   protected override isReady({ session }: Branch, isFull: boolean): boolean {
-    const { agent, cwd } = this.#states.get(session.externalId)!;
+    const { agent, relocatedCwd, cwd = relocatedCwd } = this.#states.get(session.externalId)!;
     if (cwd === undefined && !isFull) return false;
     const parent = agent && this.branches(agent.sessionId)?.root;
     return parent === undefined || (parent.isAnnounced && this.#calls.isLinked(agent!.id));
@@ -269,7 +284,7 @@ function addReply(state: BranchState, line: JsonObject, id: string, number: numb
   const requestId = stringOf(line.requestId);
   const { parts, metadata } = messagesOf("assistant", objectOf(line.message).content ?? null)[0]!;
   if (state.reply?.messageId !== messageId || state.reply.requestId !== requestId) {
-    state.reply = { messageId, requestId, callIds: new Set(), thought: undefined };
+    state.reply = { messageId, requestId, callIds: new Set(), thought: undefined, entries: new Map() };
   }
   const { reply } = state;
   const fresh = parts.filter((part) => part.type !== "tool_call" || !reply.callIds.has(part.toolCallId));
@@ -285,8 +300,18 @@ function addReply(state: BranchState, line: JsonObject, id: string, number: numb
     entry.message.metadata = { uuids, ...(metadata as JsonObject), message };
   }
   state.branch.add(entry);
+  // The words that follow a thought are in its message.
+  reply.entries.set(id, reply.thought ?? entry);
   const isThought = fresh.length > 0 && fresh.every(({ type }) => type === "reasoning");
   reply.thought = isThought ? (reply.thought ?? entry) : undefined;
+}
+
+/** Marks a message of the newest reply that the program took back. It stays in its place, and nobody has said it. */
+function retract({ reply }: BranchState, uuid: string): void {
+  const message = reply?.entries.get(uuid)?.message;
+  if (message === undefined) return;
+  message.parts = injected(message.parts);
+  message.metadata.isRetracted = true;
 }
 
 /** @returns the words of the user. */
@@ -379,6 +404,7 @@ function isOwnLine(line: JsonObject): boolean {
     case "ai-title":
     case "custom-title":
     case "queue-operation":
+    case "relocated":
       return true;
     default:
       return BOOKKEEPING_TYPES.has(type);

@@ -1,3 +1,4 @@
+import type { JsonValue } from "../../core/message.ts";
 import type { JsonObject } from "../lines.ts";
 import { stringOf } from "../values.ts";
 
@@ -19,6 +20,7 @@ export const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set([
   "atis-latch",
   "bridge-session",
   "cost-state",
+  "file-history-delta",
   "file-history-snapshot",
   "last-prompt",
   "mode",
@@ -51,6 +53,18 @@ export const BOOKKEEPING_SUBTYPES: ReadonlySet<unknown> = new Set([
   "stop_hook_summary",
   "turn_duration",
 ]);
+
+/**
+ * Returns the uuids of the messages that a line takes back, because the provider refused to go on with its reply and another model
+ * answered; undefined for any other line.
+ */
+export function retractedBy(line: JsonObject): string[] | undefined {
+  const { type, subtype } = line;
+  const kind = type === "system" ? subtype : type;
+  if (kind !== "api_refusal" && !/^model_\w+_(?:no_)?fallback$/.test(String(kind))) return undefined;
+  const uuids = line.retractedMessageUuids ?? line.retracted_message_uuids;
+  return Array.isArray(uuids) ? uuids.filter((uuid) => typeof uuid === "string") : [];
+}
 
 /** `progress` lines without messages. Their outcome is in a tool result. */
 export const BOOKKEEPING_PROGRESS: ReadonlySet<unknown> = new Set([
@@ -85,19 +99,23 @@ export const HOOK_ATTACHMENTS: ReadonlySet<unknown> = new Set([
   "hook_stopped_continuation",
 ]);
 
-/** Reminders, listings and switches that the program repeatedly adds to its prompt. */
-export const BOOKKEEPING_ATTACHMENTS: ReadonlySet<unknown> = new Set([
-  "agent_listing_delta",
+/** Returns true for reminders, listings and switches that the program repeatedly adds to its prompt. */
+export function isBookkeeping(attachment: JsonValue | undefined): boolean {
+  return BOOKKEEPING_ATTACHMENTS.has(attachment) || BOOKKEEPING_ENDING.test(String(attachment));
+}
+
+const BOOKKEEPING_ENDING = /_(?:delta|notice|reminder|reminder_sent)$/;
+
+const BOOKKEEPING_ATTACHMENTS: ReadonlySet<unknown> = new Set([
   "agent_mention",
   "auto_mode",
   "auto_mode_exit",
   "budget_usd",
   "command_permissions",
   "compact_file_reference",
-  "critical_system_reminder",
   "date",
   "date_change",
-  "deferred_tools_delta",
+  "dynamic_skill",
   "environment",
   "hook_cancelled",
   "hook_deferred_tool",
@@ -108,7 +126,6 @@ export const BOOKKEEPING_ATTACHMENTS: ReadonlySet<unknown> = new Set([
   "hook_system_message",
   "invoked_skills",
   "max_turns_reached",
-  "mcp_instructions_delta",
   "model",
   "nested_memory",
   "output_style",
@@ -120,8 +137,6 @@ export const BOOKKEEPING_ATTACHMENTS: ReadonlySet<unknown> = new Set([
   "remote_session_change",
   "session_context",
   "skill_listing",
-  "task_reminder",
-  "todo_reminder",
   "ultra_effort_enter",
   "ultra_effort_exit",
 ]);

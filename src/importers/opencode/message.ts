@@ -1,5 +1,5 @@
 import type { DataPart, FilePart, Part, TextPart } from "../../core/message.ts";
-import { type MessageEntry, messageEntry, resultEntry } from "../entry.ts";
+import { dropUsage, type MessageEntry, messageEntry, resultEntry } from "../entry.ts";
 import { dataPartOf, filePartOf, resultTextOf } from "../file-parts.ts";
 import { isObject, type JsonObject } from "../lines.ts";
 import { millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
@@ -52,7 +52,7 @@ type TurnItem = { part: Part; result?: Part } | "end";
 
 /**
  * Returns a message for each part of a turn, so that a growing turn keeps its messages. A thought is joined to the part after it.
- * The second message is called `<id>/1`, a result `<id>:<toolCallId>`.
+ * The second message is called `<id>/1`, a result `<id>:<toolCallId>`. The last one tells the usage.
  */
 function turnEntries(
   line: number,
@@ -87,6 +87,7 @@ function turnEntries(
     if (item.result !== undefined) entries.push(resultEntry(line, partId, item.result, createdAt));
   }
   if (thoughts.length > 0) add(thoughts);
+  for (const entry of entries.filter(({ message }) => message.role === "assistant").slice(0, -1)) dropUsage(entry);
   return entries;
 }
 
