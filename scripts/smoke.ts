@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, wri
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { checkTypes } from "./smoke/types.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SUITE = join(ROOT, "scripts", "smoke", "suite.mjs");
@@ -10,7 +11,8 @@ const NPM = realpathSync(execFileSync("which", ["npm"], { encoding: "utf8" }).tr
 const OWN_MAJOR = process.versions.node.split(".")[0]!;
 
 /**
- * `npm run smoke -- [VERSION …]` packs the package and tests the tarball on several versions of Node: this one, 22, 24 and 26.
+ * `npm run smoke -- [VERSION …]` packs the package, checks its types, and tests the tarball on several versions of Node: this one, 22,
+ * 24 and 26.
  *
  * npm's `node` package brings the other versions. npm runs on each version, because it chooses the SQLite driver for the Node
  * that it runs on: version 12 for Node 20, which is compiled, and version 13 for newer ones, which brings its binary.
@@ -19,6 +21,7 @@ const majors = process.argv.length > 2 ? process.argv.slice(2) : [OWN_MAJOR, "22
 const scratch = mkdtempSync(join(realpathSync(tmpdir()), "coppice-smoke-"));
 try {
   const tarball = pack();
+  await checkTypes(tarball, join(scratch, "typed"));
   for (const major of majors) {
     const node = major === OWN_MAJOR ? process.execPath : installNode(major);
     const project = join(scratch, `project-${major}`);

@@ -1,10 +1,18 @@
-import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { bundlePage } from "../../scripts/build/page.ts";
+import { importFiles } from "../../src/imports/index.ts";
+import { openStore } from "../../src/index.ts";
+import { readAssets } from "../../src/view/assets.ts";
+import { Routes } from "../../src/view/routes.ts";
+import { ViewServer } from "../../src/view/server.ts";
+import { ViewStore } from "../../src/view/view-store.ts";
 import { findChromium, launchChromium } from "./chromium.ts";
 
+const PAGE = fileURLToPath(new URL("../../src/view/page", import.meta.url));
 const TRANSCRIPTS = fileURLToPath(new URL("../../scripts/demo/transcripts", import.meta.url));
 
 const chromium = findChromium();
@@ -25,27 +33,31 @@ export interface OpenView {
   close(): Promise<void>;
 }
 
-/** Imports the demonstration's transcripts, as `npm run demo` does. */
-export async function demoStore(packageFolder: string, file: string): Promise<void> {
-  const cli = join(packageFolder, "dist", "coppice.cjs");
-  execFileSync(process.execPath, [cli, "--db", file, "import", TRANSCRIPTS], { stdio: "pipe" });
-  const { openStore } = await libraryOf(packageFolder);
+/** A store with the demonstration's transcripts, as `npm run demo` makes it. */
+export async function demoStore(file: string): Promise<void> {
   const store = openStore(file);
+  await importFiles(store, [TRANSCRIPTS]);
   await store.upkeep();
   store.close();
 }
 
-export function libraryOf(packageFolder: string): Promise<typeof import("../../src/index.ts")> {
-  return import(pathToFileURL(join(packageFolder, "dist", "index.js")).href);
+let pageFolder: string | undefined;
+
+/** Bundles the page. Returns the folder of its files. */
+async function bundledPage(): Promise<string> {
+  if (pageFolder === undefined) {
+    pageFolder = mkdtempSync(join(tmpdir(), "coppice-page-"));
+    await bundlePage(PAGE, pageFolder);
+  }
+  return pageFolder;
 }
 
-/** Serves a store with the built package, and opens its page. */
-export async function openView(packageFolder: string, file: string, { write = false } = {}): Promise<OpenView> {
-  const { serveView } = (await import(
-    pathToFileURL(join(packageFolder, "dist", "view.js")).href
-  )) as typeof import("../../src/view/index.ts");
-  const view = await serveView(file, { write });
-  const { origin } = new URL(view.url);
+/** Serves a store, and opens its page. */
+export async function openView(file: string, { write = false } = {}): Promise<OpenView> {
+  const store = new ViewStore(() => openStore(file, { readonly: !write }), write);
+  const server = new ViewServer(new Routes(store, null), readAssets(await bundledPage()));
+  const url = await server.listen(0);
+  const { origin } = new URL(url);
   const browser: Browser = await launchChromium(chromium!);
   const faults: string[] = [];
   const watched = (page: Page): Page => {
@@ -62,7 +74,7 @@ export async function openView(packageFolder: string, file: string, { write = fa
   const page = watched(await context.newPage());
   // As `coppice view` opens a browser.
   const launcher = `${file}.html`;
-  writeFileSync(launcher, `<meta http-equiv="refresh" content="0;url=${view.url}">`);
+  writeFileSync(launcher, `<meta http-equiv="refresh" content="0;url=${url}">`);
   await page.goto(pathToFileURL(launcher).href);
   await page.locator("main h1").first().waitFor();
   return {
@@ -80,7 +92,8 @@ export async function openView(packageFolder: string, file: string, { write = fa
     },
     close: async () => {
       await browser.close();
-      await view.close();
+      await server.close();
+      store.close();
     },
   };
 }

@@ -1,31 +1,22 @@
 import { join } from "node:path";
 import type { Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { longMessages } from "../support/long-messages.ts";
-import { scratchFolder } from "../support/packed.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openStore } from "../../src/index.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { costing, scriptedSummarizer } from "../support/scripted-summarizer.ts";
-import { demoStore, hasChromium, libraryOf, type OpenView, openView } from "../support/view-page.ts";
+import { demoStore, hasChromium, type OpenView, openView } from "../support/view-page.ts";
 
-// What a person does with each view, by mouse and keyboard alone: no address is typed. First on the demonstration's store, then on
-// the same with a long session. COPPICE_VIEW_MESSAGES=100000 runs it on the full length.
-const MESSAGES = Number(process.env.COPPICE_VIEW_MESSAGES ?? 6_000);
+// What a person does with each view, by mouse and keyboard alone, on the demonstration's store. No address is typed.
 const TITLE = "The session that is read";
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 type Store = Awaited<ReturnType<typeof storeFor>>;
 
-async function storeFor(file: string, longCount: number) {
-  await demoStore(inject("packageFolder"), file);
-  const { openStore } = await libraryOf(inject("packageFolder"));
+async function storeFor(file: string) {
+  await demoStore(file);
   const usage = { inputTokens: 1_200, outputTokens: 80, costUsd: 0.004 };
   const store = openStore(file, { summarizer: costing(scriptedSummarizer(), usage) });
-  let id = store.sessions().reduce((left, right) => (right.messageCount > left.messageCount ? right : left)).id;
-  if (longCount > 0) {
-    const long = store.session("long", { project: "workshop" });
-    for (let from = 0; from < longCount; from += 1_000)
-      long.appendAll(longMessages(from, Math.min(1_000, longCount - from)));
-    id = "long";
-  }
+  const { id } = store.sessions().reduce((left, right) => (right.messageCount > left.messageCount ? right : left));
   const read = store.resume(id);
   read.rename(TITLE);
   // A fork from the middle, from the end of a turn.
@@ -76,11 +67,8 @@ async function storeFor(file: string, longCount: number) {
 
 const folder = scratchFolder();
 
-describe.skipIf(!hasChromium).each([
-  ["the demonstration", 0],
-  [`the demonstration and a session of ${MESSAGES} messages`, MESSAGES],
-])("by hand, on %s", (_name, longCount) => {
-  const file = join(folder, `by-hand-${longCount}.db`);
+describe.skipIf(!hasChromium)("by hand", () => {
+  const file = join(folder, "by-hand.db");
   let made: Store;
   let view: OpenView;
   let page: Page;
@@ -88,8 +76,8 @@ describe.skipIf(!hasChromium).each([
   const states = new Map<string, string>();
 
   beforeAll(async () => {
-    made = await storeFor(file, longCount);
-    view = await openView(inject("packageFolder"), file, { write: true });
+    made = await storeFor(file);
+    view = await openView(file, { write: true });
     page = view.page;
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"], { origin: view.origin });
   }, 900_000);
@@ -197,7 +185,7 @@ describe.skipIf(!hasChromium).each([
       expect(await rows.count()).toBeGreaterThan(2);
       await page.getByLabel("Agent").selectOption({ label: "All agents" });
       await page.getByLabel("Time").selectOption({ label: "Last 7 days" });
-      await expect.poll(() => rows.count()).toBe(longCount > 0 ? 3 : 2);
+      await expect.poll(() => rows.count()).toBe(2);
       await remember();
     });
 
@@ -340,7 +328,7 @@ describe.skipIf(!hasChromium).each([
       const missing = page.locator("section[aria-labelledby=missing] details").first();
       await missing.locator("summary").click();
       await missing.locator(".message").first().waitFor();
-      const word = longCount > 0 ? "Question 15: what of lock" : "If-None-Match";
+      const word = "If-None-Match";
       await page.getByLabel("Question").click();
       await page.keyboard.type(word);
       await page

@@ -1,9 +1,10 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { scratchFolder } from "../support/packed.ts";
-import { demoStore, hasChromium, libraryOf, type OpenView, openView } from "../support/view-page.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openStore } from "../../src/index.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { demoStore, hasChromium, type OpenView, openView } from "../support/view-page.ts";
 
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 const PRUNE = "session=b39cfd4b-8abe-4d78-8520-10116895cea8";
@@ -35,13 +36,12 @@ describe.skipIf(!hasChromium)("for everyone", () => {
   let view: OpenView;
 
   beforeAll(async () => {
-    await demoStore(inject("packageFolder"), file);
-    const { openStore } = await libraryOf(inject("packageFolder"));
+    await demoStore(file);
     const store = openStore(file);
     const fork = store.resume(PRUNE.split("=")[1]!).fork({ id: "fork", toSeq: 152 });
     fork.append({ role: "user", content: "Let us try it in another way." });
     store.close();
-    view = await openView(inject("packageFolder"), file, { write: true });
+    view = await openView(file, { write: true });
   }, 120_000);
   afterAll(() => view?.close());
 

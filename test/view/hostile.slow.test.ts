@@ -1,8 +1,9 @@
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JsonValue, MessageInput } from "../../src/index.ts";
-import { scratchFolder } from "../support/packed.ts";
-import { hasChromium, libraryOf, type OpenView, openView } from "../support/view-page.ts";
+import { openStore } from "../../src/index.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { hasChromium, type OpenView, openView } from "../support/view-page.ts";
 
 // Transcripts hold what strangers wrote. Nothing in them runs, loads, leads elsewhere or changes how the rest is shown.
 const SCRIPT = "<script>window.hacked = 1</script>";
@@ -106,7 +107,6 @@ describe.skipIf(!hasChromium)("a hostile transcript", () => {
   let view: OpenView;
 
   beforeAll(async () => {
-    const { openStore } = await libraryOf(inject("packageFolder"));
     const store = openStore(file);
     const heavy = store.session("heavy");
     for (const text of HEAVY) heavy.append({ role: "assistant", content: text });
@@ -155,7 +155,7 @@ describe.skipIf(!hasChromium)("a hostile transcript", () => {
     session.append({ role: "user", content: LONG_LINE });
     session.append({ role: "assistant", content: "Still here." });
     store.close();
-    view = await openView(inject("packageFolder"), file, { write: true });
+    view = await openView(file, { write: true });
   }, 120_000);
   afterAll(() => view?.close());
 

@@ -1,11 +1,12 @@
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openStore } from "../../src/index.ts";
 import { longMessages } from "../support/long-messages.ts";
-import { scratchFolder } from "../support/packed.ts";
-import { hasChromium, libraryOf, type OpenView, openView } from "../support/view-page.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { hasChromium, type OpenView, openView } from "../support/view-page.ts";
 
 // COPPICE_VIEW_MESSAGES=100000 runs this on the full length, which takes a minute to write.
-const MESSAGES = Number(process.env.COPPICE_VIEW_MESSAGES ?? 6_000);
+const MESSAGES = Number(process.env.COPPICE_VIEW_MESSAGES ?? 3_000);
 
 const folder = scratchFolder();
 const file = join(folder, "long.db");
@@ -14,14 +15,13 @@ describe.skipIf(!hasChromium)(`a session of ${MESSAGES} messages`, () => {
   let view: OpenView;
 
   beforeAll(async () => {
-    const { openStore } = await libraryOf(inject("packageFolder"));
     const store = openStore(file);
     const session = store.session("long", { title: "A long one" });
     for (let from = 0; from < MESSAGES; from += 1_000) {
       session.appendAll(longMessages(from, 1_000));
     }
     store.close();
-    view = await openView(inject("packageFolder"), file);
+    view = await openView(file);
   }, 600_000);
   afterAll(() => view?.close());
 
