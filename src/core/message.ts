@@ -197,7 +197,9 @@ export function parseMessage(input: unknown): ParsedMessage {
     return parsedMessage(input);
   } catch (error) {
     const shape = StoreError.is(error, "MESSAGE_INVALID") ? rawShapeOf(input) : undefined;
-    throw shape === undefined ? error : new StoreError("MESSAGE_INVALID", { ...(error as MessageError).details, shape });
+    throw shape === undefined
+      ? error
+      : new StoreError("MESSAGE_INVALID", { ...(error as MessageError).details, shape });
   }
 }
 

@@ -14,8 +14,7 @@ const WAYS = {
 
 export type RawShape = keyof typeof WAYS;
 
-const TYPES_OF_RESPONSES =
-  /^(?:(?:input|output)_(?:text|image|file|audio)|item_reference|\w+_call(?:_output)?)$/;
+const TYPES_OF_RESPONSES = /^(?:(?:input|output)_(?:text|image|file|audio)|item_reference|\w+_call(?:_output)?)$/;
 const TYPES_OF_ANTHROPIC = /^(?:(?:server_|mcp_)?tool_use|thinking|redacted_thinking|\w+_tool_result|document)$/;
 const TYPES_OF_OPENAI = /^(?:image_url|input_audio|refusal)$/;
 const TYPES_OF_AI_SDK = /^tool-(?:call|result|error|approval-request|approval-response)$/;
@@ -45,7 +44,9 @@ export function rawShapeOf(value: unknown): RawShape | undefined {
   return (
     shapeOfAny(parts, shapeOfPart) ??
     shapeOfAny(content, shapeOfBlock) ??
-    (role === "developer" || role === "function" || "tool_call_id" in value || hasOpenaiCall(value) ? "openai" : undefined)
+    (role === "developer" || role === "function" || "tool_call_id" in value || hasOpenaiCall(value)
+      ? "openai"
+      : undefined)
   );
 }
 

@@ -139,7 +139,10 @@ describe("marks for the prompt cache beyond Anthropic's limit", () => {
       messages: [
         { role: "user", content: [marked("u0"), marked("u1")] },
         { role: "assistant", content: [{ type: "tool_use", id: "a", name: "f", input: {}, ...mark }] },
-        { role: "user", content: [{ type: "tool_result", tool_use_id: "a", content: [marked("r0"), marked("r1")], ...mark }] },
+        {
+          role: "user",
+          content: [{ type: "tool_result", tool_use_id: "a", content: [marked("r0"), marked("r1")], ...mark }],
+        },
       ],
     }) as AnthropicConversation;
   test("go from the oldest parts, and the newest four stay", () => {
@@ -162,7 +165,9 @@ describe("marks for the prompt cache beyond Anthropic's limit", () => {
   test("are fewer if the caller's tools need some", () => {
     const request = toAnthropic(fromAnthropic(conversation([])), { cacheMarksMax: 2 });
     expect(JSON.stringify(request).match(/cache_control/g)).toHaveLength(2);
-    expect(JSON.stringify(toAnthropic(fromAnthropic(conversation([marked("s")])), { cacheMarksMax: 0 }))).not.toContain("cache_control");
+    expect(JSON.stringify(toAnthropic(fromAnthropic(conversation([marked("s")])), { cacheMarksMax: 0 }))).not.toContain(
+      "cache_control",
+    );
   });
 });
 
@@ -178,7 +183,9 @@ describe("thinking of another model", () => {
     }) as unknown as Message;
   const thoughtsIn = ({ messages }: AnthropicConversation) =>
     messages.flatMap(({ content }) =>
-      (content as { type: string; thinking?: string }[]).flatMap(({ type, thinking }) => (type === "thinking" ? [thinking] : [])),
+      (content as { type: string; thinking?: string }[]).flatMap(({ type, thinking }) =>
+        type === "thinking" ? [thinking] : [],
+      ),
     );
   const talk = [
     ...fromAnthropic(replyOf("claude-old-1-20250101", "one")),
@@ -191,12 +198,14 @@ describe("thinking of another model", () => {
     expect(request.messages.map(({ content }) => (content as object[]).length)).toEqual([1, 3]);
   });
 
-  test.each(["claude-old-1", "claude-old-1-latest", "us.anthropic.claude-old-1-20250101-v1:0", "claude-old-1@20250101"])(
-    "is that of all but the given model, %s",
-    (model) => {
-      expect(thoughtsIn(toAnthropic(talk, { model }))).toEqual(["one"]);
-    },
-  );
+  test.each([
+    "claude-old-1",
+    "claude-old-1-latest",
+    "us.anthropic.claude-old-1-20250101-v1:0",
+    "claude-old-1@20250101",
+  ])("is that of all but the given model, %s", (model) => {
+    expect(thoughtsIn(toAnthropic(talk, { model }))).toEqual(["one"]);
+  });
 
   test("goes with a message that does not say which model wrote it", () => {
     const content = [{ type: "thinking", thinking: "who?", signature: "c2ln" }];

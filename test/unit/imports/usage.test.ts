@@ -58,14 +58,12 @@ describe("the usage of a reply", () => {
       for (const output of [1, 50]) {
         const { message, requestId } = block(0, "m1", "hi", output);
         const { content: _, role: _r, ...about } = message;
-        store
-          .session(id)
-          .append({
-            role: "assistant",
-            content: `${output}`,
-            createdAt: time(0),
-            metadata: { message: about, requestId },
-          });
+        store.session(id).append({
+          role: "assistant",
+          content: `${output}`,
+          createdAt: time(0),
+          metadata: { message: about, requestId },
+        });
       }
     }
     expect(store.query(USAGE)).toMatchObject([{ session_id: "first", reply_count: 1, ...counts, output_tokens: 50 }]);
