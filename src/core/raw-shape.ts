@@ -1,3 +1,5 @@
+import { PARTS_MAX } from "./limits.ts";
+
 type Fields = Record<string, unknown>;
 
 /** Formats of others for a message, and the way to convert each. */
@@ -14,7 +16,7 @@ const WAYS = {
 
 export type RawShape = keyof typeof WAYS;
 
-const TYPES_OF_RESPONSES = /^(?:(?:input|output)_(?:text|image|file|audio)|item_reference|\w+_call(?:_output)?)$/;
+const TYPES_OF_RESPONSES = /^(?:(?:input|output)_(?:text|image|file|audio)|item_reference|(?!tool_)\w+_call(?:_output)?)$/;
 const TYPES_OF_ANTHROPIC = /^(?:(?:server_|mcp_)?tool_use|thinking|redacted_thinking|\w+_tool_result|document)$/;
 const TYPES_OF_OPENAI = /^(?:image_url|input_audio|refusal)$/;
 const TYPES_OF_AI_SDK = /^tool-(?:call|result|error|approval-request|approval-response)$/;
@@ -27,7 +29,7 @@ const CALL_FIELDS = ["tool_calls", "function_call", "toolCalls", "functionCall",
 export function callFieldOf(message: Fields): string | undefined {
   return CALL_FIELDS.find((field) => {
     const calls = message[field];
-    return Array.isArray(calls) ? calls.some(isFields) : isFields(calls);
+    return isFields(calls) || firstOf(calls).some(isFields);
   });
 }
 
@@ -55,8 +57,7 @@ export function wayOf(shape: RawShape): string {
 }
 
 function shapeOfAny(items: unknown, shapeOf: (item: Fields) => RawShape | undefined): RawShape | undefined {
-  if (!Array.isArray(items)) return undefined;
-  for (const item of items) {
+  for (const item of firstOf(items)) {
     const shape = isFields(item) ? shapeOf(item) : undefined;
     if (shape !== undefined) return shape;
   }
@@ -85,8 +86,12 @@ function shapeOfBlock(block: Fields): RawShape | undefined {
 }
 
 function hasOpenaiCall({ tool_calls, function_call }: Fields): boolean {
-  const calls = Array.isArray(tool_calls) ? tool_calls : [];
-  return isFields(function_call) || calls.some((call) => isFields(call) && ("function" in call || "custom" in call));
+  return isFields(function_call) || firstOf(tool_calls).some((call) => isFields(call) && ("function" in call || "custom" in call));
+}
+
+/** Returns as many items of a list as a message may have; a list of holes would take minutes to walk. */
+function firstOf(items: unknown): unknown[] {
+  return Array.isArray(items) ? items.slice(0, PARTS_MAX) : [];
 }
 
 function isFields(value: unknown): value is Fields {

@@ -158,7 +158,8 @@ export class Columns<Row> {
   damageOf(row: Readonly<Record<string, unknown>>): string | undefined {
     if (this.#sealed === undefined || row.checksum === NO_CHECKSUM || this.#isRight(row)) return undefined;
     if (this.#columns.every(([key]) => row[key] === null)) return undefined;
-    return `row ${row[this.#columns[0]![0]]} of ${getTableName(this.#table)} is damaged`;
+    const key = row[this.#columns[0]![0]];
+    return `row ${Buffer.isBuffer(key) ? key.toString("hex") : key} of ${getTableName(this.#table)} is damaged`;
   }
 
   #isRight(row: Readonly<Record<string, unknown>>): boolean {

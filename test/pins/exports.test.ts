@@ -123,6 +123,7 @@ test("types of the adapters", () => {
     "AnthropicConversation",
     "AnthropicMessage",
     "AnyMessage",
+    "ToAnthropicOptions",
   ]);
   expect(typesIn("adapters/gemini.ts")).toEqual([
     "AdaptedMessage",

@@ -67,7 +67,7 @@ describe.skipIf(!hasChromium)("the page", () => {
   test("shows the nodes of the forest as a list, too, with the exact messages behind them", async () => {
     const { page, go } = view;
     await go(`view=forest&session=${PRUNE}`);
-    await page.getByRole("heading", { name: "10 themes, 17 clusters" }).waitFor();
+    await page.getByRole("heading", { name: /^\d+ themes, \d+ clusters$/ }).waitFor();
     await page.locator(".tree-row").nth(3).focus();
     await page.keyboard.press("Enter");
     await page.locator(".tree ul .tree-row").first().waitFor();

@@ -252,7 +252,7 @@ const USAGE = {
   inputTokens: { total: 7, noCache: 7, cacheRead: 0, cacheWrite: 0 },
   outputTokens: { total: 3, text: 3, reasoning: 0 },
 };
-const LONG = "the tide table of the almanac says so ".repeat(80);
+const LONG = "the tide table of the almanac says so ".repeat(60);
 
 /** A model that calls a tool in each step but the last. */
 function caller(steps: number, name = "call"): MockLanguageModelV3 {

@@ -99,7 +99,7 @@ describe("a hit", () => {
     const store = temporaryStore();
     const text = "The deploy fails because the region eu-west has no lock file in its bucket.";
     store.session("a").append(user(text));
-    store.session("b").append(user(`${text} `));
+    store.session("b").append(user(text.replace(/\.$/, "!")));
     store.session("c").append(assistant("That file is gone."));
     const hits = await store.recall("deploy region lock file");
     expect(placesOf(hits)).toEqual(["b 0", "c 0"]);

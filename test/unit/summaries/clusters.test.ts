@@ -58,7 +58,7 @@ describe("clusters that are due", () => {
   });
 
   test("wait until a call is worth it", async () => {
-    const summarizer = citing();
+    const summarizer = citing((seqs) => said(seqs.filter((seq) => seq % 2 === 0)));
     const { session } = opened(summarizer, { resolveTokensMin: 200 });
     session.appendAll(talk(16, 100));
     session.compact();
