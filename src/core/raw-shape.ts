@@ -16,7 +16,8 @@ const WAYS = {
 
 export type RawShape = keyof typeof WAYS;
 
-const TYPES_OF_RESPONSES = /^(?:(?:input|output)_(?:text|image|file|audio)|item_reference|(?!tool_)\w+_call(?:_output)?)$/;
+const TYPES_OF_RESPONSES =
+  /^(?:(?:input|output)_(?:text|image|file|audio)|item_reference|(?!tool_)\w+_call(?:_output)?)$/;
 const TYPES_OF_ANTHROPIC = /^(?:(?:server_|mcp_)?tool_use|thinking|redacted_thinking|\w+_tool_result|document)$/;
 const TYPES_OF_OPENAI = /^(?:image_url|input_audio|refusal)$/;
 const TYPES_OF_AI_SDK = /^tool-(?:call|result|error|approval-request|approval-response)$/;
@@ -86,7 +87,10 @@ function shapeOfBlock(block: Fields): RawShape | undefined {
 }
 
 function hasOpenaiCall({ tool_calls, function_call }: Fields): boolean {
-  return isFields(function_call) || firstOf(tool_calls).some((call) => isFields(call) && ("function" in call || "custom" in call));
+  return (
+    isFields(function_call) ||
+    firstOf(tool_calls).some((call) => isFields(call) && ("function" in call || "custom" in call))
+  );
 }
 
 /** Returns as many items of a list as a message may have; a list of holes would take minutes to walk. */
