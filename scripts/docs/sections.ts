@@ -9,7 +9,7 @@ import { OPTION_MEANINGS } from "./option-meanings.ts";
 import type { Page } from "./pages.ts";
 
 /** One example of each error. The type requires one for each code. */
-const ERROR_EXAMPLES: { [C in ErrorCode]: ErrorDetails[C] } = {
+export const ERROR_EXAMPLES: { [C in ErrorCode]: ErrorDetails[C] } = {
   OPTION_INVALID: { option: "hotSize", expected: "a whole number from 1 to 10,000", actual: 0 },
   MESSAGE_INVALID: { path: "parts[0].args.at", reason: "expected plain JSON, got an instance of Date" },
   MESSAGE_CONFLICT: { sessionId: "support-42", externalId: "m-7", messageId: 12 },
@@ -18,7 +18,7 @@ const ERROR_EXAMPLES: { [C in ErrorCode]: ErrorDetails[C] } = {
   NOT_ATOMIC: { operation: "recall" },
   SESSION_NOT_FOUND: { sessionId: "support-43" },
   SESSION_SUPERSEDED: { sessionId: "0192f1a0", parentSessionId: "support-42" },
-  SESSION_SHARED: { sessionId: "support-42", forkId: "support-43" },
+  SESSION_SHARED: { sessionId: "support-42", forkId: "support-43", operation: "forget" },
   SESSION_CONFLICT: { sessionId: "support-42", field: "project", stored: "web", given: "api" },
   SESSION_CHANGED: { sessionId: "support-42", seqExpected: 12, seqFound: 14 },
   HANDLE_INVALID: { handle: "theme:x", reason: "expected a level, a colon and a number" },

@@ -1,5 +1,5 @@
 import { constants } from "node:os";
-import { StoreError } from "../core/errors.ts";
+import { type ErrorCode, type ErrorDetails, StoreError } from "../core/errors.ts";
 import { printableJson } from "../core/markup.ts";
 import { didYouMean } from "./suggestion.ts";
 import { oneLine } from "./text.ts";
@@ -13,9 +13,33 @@ const MISUSE_CODES: ReadonlySet<string> = new Set([
   "QUERY_EMPTY",
 ]);
 
-/** These replace the library's hints. */
-const HINTS: Readonly<Record<string, string>> = {
-  MESSAGE_NOT_FOUND: "`coppice recall` and `coppice show <session>` print the ids of messages, such as message:12.",
+/** These replace the library's hints, which address programmers. */
+const HINTS: { [C in ErrorCode]?: (details: ErrorDetails[C]) => string } = {
+  MESSAGE_CONFLICT: () => "Stored messages are never altered. Give the new version another id.",
+  SESSION_NOT_FOUND: () => "`coppice sessions` lists the sessions.",
+  SESSION_CONFLICT: () => "Give another session id.",
+  SESSION_CHANGED: () => "Run the command again.",
+  SESSION_SUPERSEDED: ({ parentSessionId: id }) =>
+    `\`coppice show ${id}\` shows the session that goes on, and \`coppice undo ${id}\` takes its last rewind back.`,
+  SESSION_SHARED: ({ sessionId, forkId, operation }) =>
+    ({
+      rewind: `\`coppice fork ${sessionId}\` at an earlier message, and continue there.`,
+      forget: `\`coppice forget ${forkId}\` first, or forget both with --related.`,
+      change: `\`coppice forget ${forkId}\` first.`,
+      move: "`coppice export` without --rows writes it, too.",
+    })[operation],
+  SESSION_FORGOTTEN: ({ sessionId }) => `\`coppice forget ${sessionId} --restore\` lets it come back.`,
+  MESSAGE_NOT_FOUND: () =>
+    "`coppice recall` and `coppice show <session>` print the ids of messages, such as message:12.",
+  HANDLE_INVALID: () =>
+    "A handle looks like cluster:123, theme:123@456, subject:77@460 or span:12@480; a bare number is a message id.",
+  ROOT_NOT_FOUND: () => "`coppice forest <session>` lists the roots of a session, and `coppice subjects` the subjects.",
+  BUDGET_TOO_SMALL: ({ tokensNeeded }) => `Give --tokens-max ${tokensNeeded} or more.`,
+  STORE_READONLY: () => "Name a store with --db that you may write to.",
+  STORE_BUSY: () => "Nothing was written. Try again in a few seconds.",
+  FILE_EXISTS: () => "Nothing was written. Give another path, or --overwrite.",
+  FILE_REPLACED: () => "Nothing was written. Put the file back with the file beside it that ends in -wal.",
+  MODEL_KEY_MISSING: ({ variable = "the variable that holds it" }) => `Set ${variable}. Nothing was sent.`,
 };
 
 interface FailureDetails {
@@ -51,7 +75,8 @@ export class Failure extends Error {
 export function failureFrom(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof StoreError) {
-    const hint = [suggestionFor(error), HINTS[error.code] ?? error.hint].filter(Boolean).join(" ");
+    const hintOf = HINTS[error.code as ErrorCode] as ((details: object) => string) | undefined;
+    const hint = [suggestionFor(error), hintOf?.(error.details) ?? error.hint].filter(Boolean).join(" ");
     return new Failure(error.code, error.message, { hint: hint || undefined, cause: error });
   }
   const message = error instanceof Error ? error.message : String(error);

@@ -252,7 +252,10 @@ function coverageSources(
   }
 
   const omitted: Omission[] = [];
-  if (gap !== undefined) omitted.push({ kind: "range", messageIndex, ...gap, messageCount: gapCount });
+  if (gap !== undefined) {
+    const { seqFirst, seqLast } = gap;
+    omitted.push({ kind: "range", messageIndex, seqFirst, seqLast, messageCount: gapCount });
+  }
   for (const { theme, view: themeView } of memory.themes) {
     const { handle, seqFirst, seqLast } = themeView;
     const messageCount = themeCounts.get(theme)!;

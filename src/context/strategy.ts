@@ -1,5 +1,5 @@
 import { StoreError } from "../core/errors.ts";
-import { formatHandle } from "../core/handle.ts";
+import { formatHandle, parseHandle } from "../core/handle.ts";
 import type { Message } from "../core/message.ts";
 import { type SpanStrategy, type Strategy, spanRuleOf } from "../core/options.ts";
 import { countWithin, windowSteps } from "../forest/window.ts";
@@ -182,6 +182,7 @@ function viewOf(
     anchorSeq: steps[countWithin(steps, tailTokensMax)]?.seqFirst ?? state.nextSeq,
     overlap: new Map(),
     themes: theme === undefined ? [] : [theme],
+    firstColdId: theme && parseHandle(theme.handle).root,
     past: theme === undefined ? [] : source.past(headEnd, evictedSeq),
     blocksOf,
     placeOf: ({ seq }) => {

@@ -61,6 +61,8 @@ export interface RenderView {
   overlap: ReadonlyMap<number, ThemePlace>;
   /** Oldest first, by `seqFirst`. */
   themes: readonly ThemeView[];
+  /** The id of the first message in `themes`. */
+  firstColdId: number | undefined;
   /** The newest messages before the window that are not pinned, in order. */
   past: readonly BlockedMessage[];
   /** Returns a message of the window in blocks. */
@@ -72,7 +74,7 @@ export interface RenderView {
 }
 
 /** The part of a view that only a move of the frontier changes. */
-export type ColdView = Pick<RenderView, "themes" | "overlap" | "placeOf">;
+export type ColdView = Pick<RenderView, "themes" | "firstColdId" | "overlap" | "placeOf">;
 
 type SummaryDraft = SummaryView & Covering;
 
@@ -168,7 +170,7 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
     places.set(stepId, place);
     return place;
   };
-  return { overlap, themes, placeOf };
+  return { overlap, themes, firstColdId: repositories.spans.firstOf(state.sessionId), placeOf };
 }
 
 /** Splits the text of a summary. A summarizer writes a statement on each line. */

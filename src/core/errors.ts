@@ -20,7 +20,7 @@ export interface ErrorDetails {
   SESSION_CHANGED: { sessionId: string; seqExpected: number; seqFound: number };
   SESSION_SUPERSEDED: { sessionId: string; parentSessionId: string };
   /** The call would change messages that a fork shares, or move the rows of a fork. */
-  SESSION_SHARED: { sessionId: string; forkId: string };
+  SESSION_SHARED: { sessionId: string; forkId: string; operation: "rewind" | "forget" | "change" | "move" };
   HANDLE_INVALID: { handle: string; reason: string };
   ROOT_NOT_FOUND: { handle: string };
   BUDGET_TOO_SMALL: { tokensMax: number; tokensNeeded: number; strategy?: "full" };
@@ -114,10 +114,28 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
     message: `"${sessionId}" holds messages that session "${parentSessionId}" has superseded. It is no session of its own.`,
     hint: `Open session "${parentSessionId}". \`expand\` shows its superseded messages, and \`undo\` brings them back. \`forget\` with \`messageIds\` deletes them.`,
   }),
-  SESSION_SHARED: ({ sessionId, forkId }) => ({
-    message: `Session "${forkId}" is a fork that shares messages of session "${sessionId}". They stay as they are, and the rows of a fork do not move without them.`,
-    hint: `To go back, fork "${sessionId}" at an earlier message and continue there. To forget messages, forget "${forkId}" first, or both with \`related\` (\`coppice forget --related\`). To move "${forkId}" to another store, use \`export\` without rows; to move rows of other sessions, name these sessions.`,
-  }),
+  SESSION_SHARED: ({ sessionId, forkId, operation }) => {
+    const { consequence, hint } = {
+      rewind: {
+        consequence: `"${sessionId}" cannot go back to before them`,
+        hint: `Fork "${sessionId}" at an earlier message, and continue there.`,
+      },
+      forget: {
+        consequence: "they cannot be forgotten in one of the two",
+        hint: `Forget "${forkId}" first, or both with \`related\` (\`coppice forget --related\`).`,
+      },
+      change: {
+        consequence: "they cannot be changed",
+        hint: `Append the new version, or forget "${forkId}" first.`,
+      },
+      move: {
+        consequence: "its rows cannot move without them",
+        hint: `Move "${forkId}" by an export without rows, and name the sessions whose rows are to move.`,
+      },
+    }[operation];
+    const message = `Session "${forkId}" is a fork that shares messages of session "${sessionId}", so ${consequence}.`;
+    return { message, hint };
+  },
   HANDLE_INVALID: ({ handle, reason }) => ({
     message: `"${handle}" is not a handle: ${reason}.`,
     hint: "A handle looks like `cluster:123`, `theme:123@456`, `subject:77@460` or `span:12@480`; a bare number is a message id.",

@@ -119,7 +119,7 @@ function forgetSession(repositories: Repositories, sessionId: string, terms: For
   const session = sessions.unchecked(sessionId); // a damaged session can be forgotten, too
   if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
   assertOnPath(session);
-  assertUnshared(paths, sessionId, -1);
+  assertUnshared(paths, sessionId, -1, "forget");
   let tokenCount = messages.tokensOf(sessionId);
   for (const branch of sessions.branchIds(sessionId)) tokenCount += messages.tokensOf(branch);
   const clusterCount = clusters.countOf(sessionId);
@@ -162,7 +162,7 @@ function forgetMessages(
   const steps = new Set(
     messageIds.map((messageId) => {
       const found = messages.stepOf(messageId);
-      if (found !== undefined) assertUnsharedMessage(paths, sessionId, found);
+      if (found !== undefined) assertUnsharedMessage(paths, sessionId, found, "forget");
       if (found === undefined || !own.includes(found.sessionId)) {
         throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
       }

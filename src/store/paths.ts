@@ -152,9 +152,14 @@ export function piecesIn(path: Path, seqFirst: number, seqLast: number): Piece[]
 }
 
 /** @throws {StoreError} `SESSION_SHARED` if a fork shares a message of the session after this seq. */
-export function assertUnshared(paths: PathRepository, sessionId: string, seq: number): void {
+export function assertUnshared(
+  paths: PathRepository,
+  sessionId: string,
+  seq: number,
+  operation: "rewind" | "forget" | "change",
+): void {
   const [forkId] = paths.sharing(sessionId, seq);
-  if (forkId !== undefined) throw new StoreError("SESSION_SHARED", { sessionId, forkId });
+  if (forkId !== undefined) throw new StoreError("SESSION_SHARED", { sessionId, forkId, operation });
 }
 
 /** What a fork shares; empty for other sessions. */
@@ -165,7 +170,8 @@ export function pastOf(path: Path): Path {
 /** @throws {StoreError} `SESSION_SHARED` for a fork, whose rows are not the whole session. */
 export function assertWhole(paths: PathRepository, sessionId: string): void {
   const [holder] = pastOf(paths.of(sessionId));
-  if (holder !== undefined) throw new StoreError("SESSION_SHARED", { sessionId: holder.sessionId, forkId: sessionId });
+  if (holder === undefined) return;
+  throw new StoreError("SESSION_SHARED", { sessionId: holder.sessionId, forkId: sessionId, operation: "move" });
 }
 
 /** @throws {StoreError} `SESSION_SHARED` if a message is in the past of a fork, or the fork's own past holds it. */
@@ -173,10 +179,11 @@ export function assertUnsharedMessage(
   paths: PathRepository,
   sessionId: string,
   message: { sessionId: string; seq: number },
+  operation: "forget" | "change",
 ): void {
-  if (message.sessionId === sessionId) assertUnshared(paths, sessionId, message.seq - 1);
+  if (message.sessionId === sessionId) assertUnshared(paths, sessionId, message.seq - 1, operation);
   else if (isOn(paths.of(sessionId), message)) {
-    throw new StoreError("SESSION_SHARED", { sessionId: message.sessionId, forkId: sessionId });
+    throw new StoreError("SESSION_SHARED", { sessionId: message.sessionId, forkId: sessionId, operation });
   }
 }
 

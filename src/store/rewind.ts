@@ -93,7 +93,7 @@ export function rewindSession(
   const nextSeq = messages.nextSeq({ sessionId });
   if (seqLast >= nextSeq - 1) return { branchId: null, supersededCount: 0 };
   assertOwn(paths.of(sessionId), seqLast);
-  assertUnshared(paths, sessionId, seqLast);
+  assertUnshared(paths, sessionId, seqLast, "rewind");
 
   const generation = repositories.generations.newest()!;
   const { frontier, position } = frontierAt(repositories, session, seqLast, generation);

@@ -24,6 +24,8 @@ export class SpanRepository extends Repository {
   >`
     SELECT min(id) AS firstId, max(id) AS lastId, count(*) AS messageCount, sum(token_count) AS tokenCount
     FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 GROUP BY session_id`;
+  readonly #firstOf = this.statement<[id: string, seqLast: number], number>`
+    SELECT id FROM messages WHERE session_id = ? AND seq <= ? AND pinned = 0 ORDER BY seq LIMIT 1`.pluck().get;
   // A table of SQLite's own. Ids rise and are never reused, so a missing id was forgotten if a later id exists.
   /**
    * The ids from one message to another of a session, in order and without pinned ones. One of the two may have been
@@ -60,6 +62,15 @@ export class SpanRepository extends Repository {
       messageCount: found.reduce((sum, { messageCount }) => sum + messageCount, 0),
       tokenCount: found.reduce((sum, { tokenCount }) => sum + tokenCount, 0),
     };
+  }
+
+  /** The id of a session's first message that is not pinned. */
+  firstOf(sessionId: string): number | undefined {
+    for (const piece of this.#paths.of(sessionId)) {
+      const id = this.#firstOf(piece.sessionId, piece.seqLast);
+      if (id !== undefined) return id;
+    }
+    return undefined;
   }
 
   /** Returns the content between two seqs, both included. The ids are 0 if all messages are pinned. */

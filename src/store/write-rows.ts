@@ -249,7 +249,7 @@ class SessionWriter {
       });
     }
     if (stored !== undefined) {
-      assertUnshared(this.#repositories.paths, id, -1);
+      assertUnshared(this.#repositories.paths, id, -1, "change");
       this.#known = this.#newKnown(tombstones.key() ?? null);
       this.#known.changeable = changeableIn(this.#repositories, id);
       for (const own of sessionRows(this.#repositories, id, null)) {

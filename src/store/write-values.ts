@@ -27,8 +27,11 @@ export function appendEntries(
       if (found === undefined) return { position: entries.add({ ...row, sessionId, beforeSeq }), appended: true };
       const { holderId, ...held } = found;
       if (known === "replace") {
-        assertUnshared(paths, holderId, held.beforeSeq - 1);
-        if (holderId !== sessionId) throw new StoreError("SESSION_SHARED", { sessionId: holderId, forkId: sessionId });
+        const operation = "change";
+        assertUnshared(paths, holderId, held.beforeSeq - 1, operation);
+        if (holderId !== sessionId) {
+          throw new StoreError("SESSION_SHARED", { sessionId: holderId, forkId: sessionId, operation });
+        }
         entries.replace({ ...row, ...held, sessionId });
       }
       return { position: held.id, appended: false };

@@ -95,7 +95,7 @@ export function pinStep(repositories: Repositories, sessionId: string, messageId
   const { database, sessions, messages, paths } = repositories;
   database.write("pin", () => {
     const found = messages.stepOf(messageId);
-    if (found !== undefined) assertUnsharedMessage(paths, sessionId, found);
+    if (found !== undefined) assertUnsharedMessage(paths, sessionId, found, "change");
     const session = sessions.byId(sessionId);
     if (session === undefined || found?.sessionId !== sessionId)
       throw new StoreError("MESSAGE_NOT_FOUND", { messageId });

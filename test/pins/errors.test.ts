@@ -59,9 +59,9 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
     'Open session "s". `expand` shows its superseded messages, and `undo` brings them back. `forget` with `messageIds` deletes them.',
   ],
   SESSION_SHARED: [
-    { sessionId: "s", forkId: "f" },
-    'Session "f" is a fork that shares messages of session "s". They stay as they are, and the rows of a fork do not move without them.',
-    'To go back, fork "s" at an earlier message and continue there. To forget messages, forget "f" first, or both with `related` (`coppice forget --related`). To move "f" to another store, use `export` without rows; to move rows of other sessions, name these sessions.',
+    { sessionId: "s", forkId: "f", operation: "forget" },
+    'Session "f" is a fork that shares messages of session "s", so they cannot be forgotten in one of the two.',
+    'Forget "f" first, or both with `related` (`coppice forget --related`).',
   ],
   HANDLE_INVALID: [
     { handle: "x", reason: "expected a level" },

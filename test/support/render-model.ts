@@ -146,6 +146,7 @@ export function modelOf(messages: Message[], division: Division): SessionModel {
   const view: RenderView = {
     sessionId: "s1",
     messageCount: messages.length,
+    firstColdId: past[0]?.id,
     pinned: messages.filter((message) => message.pinned),
     window,
     openStepId: openStepIdOf(messages),

@@ -21,6 +21,7 @@ export function viewOf(fields: Partial<RenderView>): RenderView {
     placeOf: () => ({ theme: 0, summary: undefined }),
     overlap: new Map(),
     themes: [],
+    firstColdId: 1_000,
     ...fields,
   };
   const cold = view.themes.reduce((sum, theme) => sum + theme.messageCount, 0) - view.overlap.size;

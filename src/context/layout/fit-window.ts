@@ -1,4 +1,5 @@
 import { StoreError } from "../../core/errors.ts";
+import { formatHandle } from "../../core/handle.ts";
 import { element } from "../../core/markup.ts";
 import type { Message } from "../../core/message.ts";
 import { MESSAGE_TOKENS, type TokenCounter } from "../../core/tokens.ts";
@@ -242,6 +243,8 @@ export function limitAt(limit: HotLimit, start: number): number {
 export interface Gap {
   seqFirst: number;
   seqLast: number;
+  /** Of all messages from the first to the last. */
+  handle: string;
   /** Pinned messages do not count, and neither do shown results of a step that began in the gap. */
   messageCount: number;
 }
@@ -250,23 +253,31 @@ export interface Gap {
 export function gapOf(view: PreparedView, hidden: readonly Message[], hasThemes: boolean): Gap | undefined {
   const coldCount = hasThemes ? 0 : view.coldCount;
   if (coldCount + hidden.length === 0) return undefined;
+  // Steps may interleave, so the newest message may be in an earlier step.
+  const newest = hidden.reduce<Message | undefined>(
+    (last, next) => (last && last.seq > next.seq ? last : next),
+    undefined,
+  );
+  const firstId = coldCount > 0 ? view.firstColdId : hidden[0]!.id;
+  const lastId = newest?.id ?? view.past.at(-1)?.id ?? firstId;
   return {
     seqFirst: coldCount > 0 ? 0 : hidden[0]!.seq,
-    // Steps may interleave, so the newest message may be in an earlier step.
-    seqLast: hidden.length > 0 ? Math.max(...hidden.map(({ seq }) => seq)) : view.evictedSeq - 1,
+    seqLast: newest?.seq ?? view.evictedSeq - 1,
+    handle: formatHandle("span", firstId!, lastId),
     messageCount: coldCount + hidden.length,
   };
 }
 
-export function gapElement({ seqFirst, seqLast, messageCount }: Gap): string {
-  const attributes = { seq: `${seqFirst}-${seqLast}`, messages: messageCount };
-  return element("pointer", attributes, "Left out: session.messages reads them by seq.");
+export function gapElement({ seqFirst, seqLast, handle, messageCount }: Gap): string {
+  const attributes = { handle, messages: messageCount, seq: `${seqFirst}-${seqLast}` };
+  return element("pointer", attributes, "Left out: expand(handle) reads them.");
 }
 
 /** Returns the most tokens of a pointer line. The number is fixed, so that a longer seq does not move the window's start. */
 export function gapTokensMax(tokenCounter: TokenCounter): number {
   const large = 9_999_999; // a session of ten million messages
-  return tokenCounter.count(gapElement({ seqFirst: large, seqLast: large, messageCount: large }));
+  const handle = formatHandle("span", Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+  return tokenCounter.count(gapElement({ seqFirst: large, seqLast: large, handle, messageCount: large }));
 }
 
 /** Evidence gets this many tokens before the memory message and the earlier window get any. */

@@ -75,7 +75,7 @@ test("quotes hidden messages of the window in the memory message, and names the 
   expect(digest!.text).toMatch(/^<memory session="s1">.*<m id="\d+" by="user">(Line \d+\. )+<\/m>\n<\/memory>$/s);
   const { messageCount, seqLast } = omitted[0]!;
   expect(pointer!.text).toBe(
-    `<pointer seq="0-${seqLast}" messages="${messageCount}">Left out: session.messages reads them by seq.</pointer>`,
+    `<pointer handle="span:0@${seqLast}" messages="${messageCount}" seq="0-${seqLast}">Left out: expand(handle) reads them.</pointer>`,
   );
   expect(messageCount).toBe(seqLast + 1 - digest!.text.match(/<m /g)!.length);
   expect(tokenCount).toBeGreaterThan(900);
@@ -107,7 +107,7 @@ test("shows the window whole if its share leaves room for that", () => {
 test("names everything cold in one line when the themes' lines have no room", () => {
   const view = viewOf({ window: [textMessage(30, "user", 50)], evictedSeq: 30, themes: cold });
   const { messages, omitted } = render(view, 120);
-  expect(messages[0]!.parts).toMatchObject([{ text: expect.stringContaining('<pointer seq="0-29" messages="30">') }]);
+  expect(messages[0]!.parts).toMatchObject([{ text: expect.stringContaining('messages="30" seq="0-29">Left out: ') }]);
   expect(omitted).toEqual([{ kind: "range", messageIndex: 0, seqFirst: 0, seqLast: 29, messageCount: 30 }]);
 });
 
@@ -166,12 +166,12 @@ describe("a newest step that is too large", () => {
 
   test("is never a shortened question", () => {
     const view = viewOf({ window: [textMessage(30, "user", 2_000)], evictedSeq: 30, themes: cold });
-    // The question, and a pointer line of up to 107 characters in a message.
+    // The question, and a pointer line of up to 144 characters in a message.
     expect(tokensNeeded(view, 1_000)).toMatchObject({
       code: "BUDGET_TOO_SMALL",
-      details: { tokensMax: 1_000, tokensNeeded: 2_000 + 4 + 27 },
+      details: { tokensMax: 1_000, tokensNeeded: 2_000 + 4 + 36 },
     });
-    expect(render(view, 2_031).messages).toHaveLength(2);
+    expect(render(view, 2_040).messages).toHaveLength(2);
   });
 
   test("is refused with what it needs when its shortest form does not fit", () => {
