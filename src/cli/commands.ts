@@ -9,10 +9,12 @@ import { exportCommand } from "./commands/export.ts";
 import { forestCommand } from "./commands/forest.ts";
 import { forgetCommand } from "./commands/forget.ts";
 import { forkCommand } from "./commands/fork.ts";
+import { hideCommand } from "./commands/hide.ts";
 import { hookCommand } from "./commands/hook.ts";
 import { hubCommand } from "./commands/hub.ts";
 import { importCommand } from "./commands/import.ts";
 import { mcpCommand } from "./commands/mcp.ts";
+import { nameCommand } from "./commands/name.ts";
 import { projectsCommand } from "./commands/projects.ts";
 import { pullCommand } from "./commands/pull.ts";
 import { pushCommand } from "./commands/push.ts";
@@ -30,6 +32,7 @@ import { sqlCommand } from "./commands/sql.ts";
 import { statsCommand } from "./commands/stats.ts";
 import { subjectCommand } from "./commands/subject.ts";
 import { subjectsCommand } from "./commands/subjects.ts";
+import { tagCommand } from "./commands/tag.ts";
 import { undoCommand } from "./commands/undo.ts";
 import { verifyCommand } from "./commands/verify.ts";
 import { viewCommand } from "./commands/view.ts";
@@ -45,6 +48,9 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     heading: "Find and read",
     commands: [
       sessionsCommand,
+      nameCommand,
+      tagCommand,
+      hideCommand,
       showCommand,
       recallCommand,
       expandCommand,

@@ -35,7 +35,9 @@ export function findSession(store: Store, typed: string): Session {
   } catch (error) {
     if (!StoreError.is(error, "SESSION_NOT_FOUND")) throw error;
     const candidates =
-      typed === LAST ? store.sessions({ limit: 1 }).map(({ id }) => id) : sessionIdsWithPrefix(store, typed);
+      typed === LAST
+        ? store.sessions({ limit: 1, hidden: false }).map(({ id }) => id)
+        : sessionIdsWithPrefix(store, typed);
     if (candidates.length === 0) throw notFound(store, typed, error);
     if (candidates.length > 1) throw ambiguous(store, typed, candidates);
     return store.resume(candidates[0]!);

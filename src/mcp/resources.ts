@@ -92,7 +92,7 @@ export function registerResources(server: McpServer, { live, project }: ToolPort
     try {
       // One more session than a page holds shows whether there is a next page.
       const { sessions, isMore, projectOf } = await live.of(signal).read((store) => {
-        const page = { offset, limit: PAGE_SIZE + 1 };
+        const page = { offset, limit: PAGE_SIZE + 1, hidden: false };
         let damagedCount = 0;
         // A damaged session cannot be read, so it is not a resource. The tool list_sessions names it.
         const listed = store.sessions({ ...inProject, ...page, onUnreadable: () => void damagedCount++ });

@@ -10,6 +10,7 @@ import { once } from "../core/once.ts";
 import { wholeNumber } from "../core/options.ts";
 import { nameInSession, OPENING_MESSAGES, OPENING_ROLES } from "../core/remembered.ts";
 import { type FieldsOf, identifier, oneWordOf, parseOptions, trueOrFalse, whole } from "../core/schema.ts";
+import { tagNamespace } from "../core/tags.ts";
 import { textOf } from "../core/text.ts";
 import type { TranscriptPoint } from "../core/transcript-point.ts";
 import { type AppendResult, append, appendToBranch, catchUp } from "../ingest/append.ts";
@@ -25,7 +26,9 @@ import { isOn } from "../store/paths.ts";
 import { type RewindTarget, rewind } from "../store/rewind.ts";
 import { loadSessionState, type SessionState } from "../store/session-state.ts";
 import type { Branch, SessionOverview } from "../store/sessions.ts";
+import { encodeValue } from "../store/stored-value.ts";
 import { pinStep, renameSession } from "../store/write.ts";
+import { deleteItem, putItem } from "../store/write-values.ts";
 import type { ResolveResult } from "../summaries/resolve-run.ts";
 import { type CompactResult, compactSpan } from "../summaries/span.ts";
 import type { Resolving } from "./background.ts";
@@ -310,6 +313,25 @@ export class OpenedSession implements Session {
     checkId("title", title);
     renameSession(this.#ports.repositories, this.id, title);
     this.#ports.changes.count += 1;
+  }
+
+  tag(tag: string): void {
+    checkId("tag", tag);
+    const { repositories, clock, changes } = this.#ports;
+    const namespace = JSON.stringify(tagNamespace(tag));
+    putItem(repositories, {
+      ...{ namespace, key: this.id, sessionId: this.id, writtenAtMs: clock() },
+      ...encodeValue(true),
+    });
+    changes.count += 1;
+  }
+
+  untag(tag: string): boolean {
+    checkId("tag", tag);
+    const { repositories, changes } = this.#ports;
+    const wasThere = deleteItem(repositories, tagNamespace(tag), this.id);
+    if (wasThere) changes.count += 1;
+    return wasThere;
   }
 
   fork(options: ForkOptions = {}): Session {

@@ -7,6 +7,7 @@ import type { Message } from "../core/message.ts";
 import { ignoreRejection, type SessionOptions, textValue, wholeNumber } from "../core/options.ts";
 import type { RememberedMessage } from "../core/remembered.ts";
 import { identifier, parseOptions, parseValue } from "../core/schema.ts";
+import { HIDDEN, tagNamespace } from "../core/tags.ts";
 import { estimatingTokenCounter, type TokenCounter } from "../core/tokens.ts";
 import type { TranscriptPoint } from "../core/transcript-point.ts";
 import type { AppendResult } from "../ingest/append.ts";
@@ -215,9 +216,14 @@ export class OpenedStore implements Store {
     return this.#sessionObject(id);
   }
 
-  sessionIds(options: { prefix: string; project?: string }): string[] {
-    const { prefix, project } = parseOptions("sessionIds", SESSION_IDS_OPTIONS(), options);
-    return this.#database.read(() => this.#repositories.sessions.idsWith(prefix, project && this.projectNow(project)));
+  sessionIds(options: { prefix: string; project?: string; hidden?: boolean }): string[] {
+    const { prefix, project, hidden } = parseOptions("sessionIds", SESSION_IDS_OPTIONS(), options);
+    const { sessions, items } = this.#repositories;
+    return this.#database.read(() => {
+      const ids = sessions.idsWith(prefix, project && this.projectNow(project));
+      const namespace = JSON.stringify(tagNamespace(HIDDEN));
+      return hidden ? ids : ids.filter((id) => !items.has(namespace, id));
+    });
   }
 
   projects(): ProjectInfo[] {

@@ -166,6 +166,23 @@ export interface Session {
   rename(title: string): void;
 
   /**
+   * Gives the session a tag, such as `release`. `info().tags` has its tags, and `store.sessions({ tag })` finds it. Lists for people
+   * leave out a session with the tag `hidden`; `recall` still finds what it says. Tags stay in this file: they are not moved or pushed.
+   *
+   * @param tag  1 to 512 characters without control characters.
+   * @throws {StoreError} `OPTION_INVALID`, `STORE_READONLY`.
+   */
+  tag(tag: string): void;
+
+  /**
+   * Takes a tag away.
+   *
+   * @returns whether the session had it.
+   * @throws {StoreError} `OPTION_INVALID`, `STORE_READONLY`.
+   */
+  untag(tag: string): boolean;
+
+  /**
    * Goes back: the session then ends with the message that you name, and the next one gets the seq after it. The later messages
    * are superseded, not deleted. They keep their ids in a branch, and contexts, themes and `recall` do not have them. The forest
    * is as it was when the message was the newest. Handles from before still expand to the same messages.

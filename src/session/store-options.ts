@@ -77,12 +77,16 @@ export const OPEN_OPTIONS = once(() =>
   } satisfies FieldsOf<OpenOptions>),
 );
 
-export const SESSION_IDS_OPTIONS = once(() => z.strictObject({ prefix: text(), project: z.optional(identifier()) }));
+export const SESSION_IDS_OPTIONS = once(() =>
+  z.strictObject({ prefix: text(), project: z.optional(identifier()), hidden: z._default(trueOrFalse(), true) }),
+);
 
 export const SESSIONS_OPTIONS = once(() =>
   z.strictObject({
     project: z.optional(identifier()),
     sinceMs: z.optional(whole(0)),
+    tag: z.optional(identifier()),
+    hidden: z.optional(trueOrFalse()),
     limit: z.optional(whole(0)),
     offset: z.optional(whole(0)),
     onUnreadable: z.optional(callback<NonNullable<SessionsOptions["onUnreadable"]>>()),

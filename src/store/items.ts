@@ -1,4 +1,5 @@
 import type { JsonValue } from "../core/json.ts";
+import { TAGS } from "../core/tags.ts";
 import { Repository } from "./repository.ts";
 import { items } from "./schema.ts";
 import { columns, type InsertOf, type RowOf } from "./statement.ts";
@@ -64,6 +65,8 @@ export class ItemRepository extends Repository {
     SELECT DISTINCT i.namespace FROM (
       SELECT min(id) AS id FROM items WHERE ${IN_RANGE} GROUP BY namespace) known LEFT JOIN items i ON i.id = known.id
     ORDER BY i.namespace`.pluck();
+  readonly #ofSessions = this.statement<NamespaceRange & { ids: string }, RowOf<typeof ITEM>>`
+    SELECT ${ITEM} FROM items WHERE session_id IN (SELECT value FROM json_each(@ids)) AND ${IN_RANGE} ORDER BY namespace`;
   readonly count = this.statement<[], number>`SELECT count(*) FROM items`.pluck().one;
 
   /** @throws {SyntaxError} if an index may hide an item. */
@@ -85,6 +88,16 @@ export class ItemRepository extends Repository {
   byKey(namespace: readonly string[], key: string): Item | undefined {
     const row = this.#byKey.get(JSON.stringify(namespace), key);
     return row && itemOf(row);
+  }
+
+  /** The tags of sessions by id, in order. Sessions without tags are missing. */
+  tagsOf(sessionIds: readonly string[]): Map<string, string[]> {
+    const tags = new Map<string, string[]>();
+    for (const row of this.#ofSessions.all({ ids: JSON.stringify(sessionIds), ...rangeOf(TAGS) })) {
+      const { namespace, key } = itemOf(row);
+      tags.set(key, [...(tags.get(key) ?? []), namespace[TAGS.length]!]);
+    }
+    return tags;
   }
 
   delete(namespace: readonly string[], key: string): boolean {

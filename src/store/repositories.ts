@@ -49,11 +49,12 @@ export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCou
   const frontierMoves = new FrontierMoveRepository(database, paths);
   const sources = { generations, messages, unions, frontierMoves };
   const pastForests = new PastForests(database, paths, sources, titles);
+  const items = new ItemRepository(database);
   const themes = new ThemeRepository(database, paths, unions, pastForests);
   return {
     database,
     ...sources,
-    sessions: new SessionRepository(database, paths, themes),
+    sessions: new SessionRepository(database, paths, themes, items),
     artifacts,
     paths,
     pendingVectors: new PendingVectorRepository(database, paths),
@@ -73,7 +74,7 @@ export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCou
     pushedRows: new PushedRowRepository(database),
     sequences: new SequenceRepository(database),
     entries: new EntryRepository(database, paths),
-    items: new ItemRepository(database),
+    items,
     tombstones,
     traces: new TraceRepository(database),
     origins: new OriginRepository(database, tombstones),

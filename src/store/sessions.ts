@@ -3,6 +3,8 @@ import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { StoreError } from "../core/errors.ts";
 import { IDLE_AFTER_MS, SETTLE_AFTER_MS_MAX, VECTOR_WAIT_IDLE_MS_MAX } from "../core/limits.ts";
 import { DEFAULT_SETTINGS, type SessionSettings } from "../core/options.ts";
+import { HIDDEN, tagNamespace } from "../core/tags.ts";
+import type { ItemRepository } from "./items.ts";
 import { MESSAGE } from "./message-columns.ts";
 import { seqEndOf } from "./messages.ts";
 import type { StoreDatabase } from "./open.ts";
@@ -26,6 +28,8 @@ export interface SessionOverview {
   id: string;
   project: string | null;
   title: string | null;
+  /** In order. Lists for people leave out a session with the tag `hidden`. */
+  tags: string[];
   /** The first 200 characters that the user wrote, for lists of sessions without titles. Null if no user has written. */
   opening: string | null;
   source: string | null;
@@ -49,6 +53,10 @@ export interface SessionsOptions {
   project?: string;
   /** Only sessions whose newest message is of this time or later, in Unix milliseconds. */
   sinceMs?: number;
+  /** Only sessions with this tag. */
+  tag?: string;
+  /** False leaves out sessions with the tag `hidden`. */
+  hidden?: boolean;
   /** The most sessions to list. */
   limit?: number;
   /** The number of sessions to skip, to continue after a page. */
@@ -107,7 +115,16 @@ const UNOPENED_CHECKED = 100;
 /** UTF-8 sorts this character after all others. */
 const LAST_CHARACTER = "\u{10ffff}";
 
-type Page = { project: string | null; id: string | null; sinceMs: number | null; limit: number; offset: number };
+type Page = {
+  project: string | null;
+  id: string | null;
+  sinceMs: number | null;
+  /** The namespaces of a tag that sessions must have, and of one that they must not have, as JSON. */
+  tag: string | null;
+  notTag: string | null;
+  limit: number;
+  offset: number;
+};
 type ViewCounts = { cluster_members: number; theme_members: number; message_zones: number };
 
 const timeOf = (order: "ASC" | "DESC"): string =>
@@ -128,6 +145,8 @@ const PAGE = `page AS MATERIALIZED (
   SELECT s.*, coalesce(${timeOf("DESC")}, s.created_at_ms) AS updated_at_ms FROM sessions s
   WHERE (@project IS NULL OR s.project = @project) AND (@id IS NULL OR s.id = @id)
     AND (@sinceMs IS NULL OR updated_at_ms >= @sinceMs) AND ${isOnPath("s")}
+    AND (@tag IS NULL OR EXISTS (SELECT 1 FROM items WHERE namespace = @tag AND key = s.id))
+    AND (@notTag IS NULL OR NOT EXISTS (SELECT 1 FROM items WHERE namespace = @notTag AND key = s.id))
   ORDER BY updated_at_ms DESC, s.id LIMIT @limit OFFSET @offset)`;
 
 interface SessionEnd {
@@ -257,11 +276,13 @@ export class SessionRepository extends Repository {
 
   readonly #paths: PathRepository;
   readonly #themes: ThemeRepository;
+  readonly #items: ItemRepository;
 
-  constructor(database: StoreDatabase, paths: PathRepository, themes: ThemeRepository) {
+  constructor(database: StoreDatabase, paths: PathRepository, themes: ThemeRepository, items: ItemRepository) {
     super(database);
     this.#paths = paths;
     this.#themes = themes;
+    this.#items = items;
   }
 
   idByExternalId(source: string, externalId: string): string | undefined {
@@ -306,7 +327,7 @@ export class SessionRepository extends Repository {
   /** The ids of sessions whose newest message is of this time or later, newest first. See `withDamagedEnd`. */
   idsSince({ project, ...page }: { project?: string | undefined; sinceMs: number; limit: number }): string[] {
     this.assertWhole();
-    return this.#pageIds({ ...page, project: project ?? null, id: null, offset: 0 });
+    return this.#pageIds(pageOf({ ...page, ...(project !== undefined && { project }), hidden: false }));
   }
 
   /** Makes the checksum of an older version cover what that of this version does. */
@@ -495,7 +516,7 @@ export class SessionRepository extends Repository {
 
   overview(id: string): SessionOverview | undefined {
     this.assertEnd(id);
-    return this.#checked({ project: null, id, sinceMs: null, limit: 1, offset: 0 })[0];
+    return this.#checked({ ...pageOf({ limit: 1 }), id })[0];
   }
 
   /** @throws {SyntaxError} if messages are missing, or a row of what is shown is damaged. */
@@ -512,6 +533,7 @@ export class SessionRepository extends Repository {
       isFork === 1 ? this.#paths.of(id).map(({ sessionId }) => sessionId) : [id],
     );
     const first = this.#openings.all({ ids: JSON.stringify([...new Set(ids)]) });
+    const tags = this.#items.tagsOf(rows.map(({ id }) => id));
     return rows.map((row) => {
       const isOpening = (message: RowOf<typeof MESSAGE>): boolean =>
         message.sessionId === row.id && message.role === "user" && message.text !== "";
@@ -525,7 +547,17 @@ export class SessionRepository extends Repository {
       const { id, project, title, opening, source, externalId, parentSessionId, forkSeq, ...counts } = row;
       const { messageCount, clusterCount, createdAtMs, updatedAtMs } = counts;
       const { tokenCount, themeCount } = this.#sizesOf(row);
-      const names = { id, project, title, opening, source, externalId, parentSessionId, forkSeq };
+      const names = {
+        id,
+        project,
+        title,
+        tags: tags.get(id) ?? [],
+        opening,
+        source,
+        externalId,
+        parentSessionId,
+        forkSeq,
+      };
       return { ...names, messageCount, tokenCount, themeCount, clusterCount, createdAtMs, updatedAtMs };
     });
   }
@@ -576,6 +608,10 @@ function sumOf<K extends string>(rows: readonly Record<K, number>[], key: K): nu
   return rows.reduce((sum, row) => sum + row[key], 0);
 }
 
-function pageOf({ project, sinceMs, limit = ALL, offset = 0 }: SessionsOptions): Page {
-  return { project: project ?? null, id: null, sinceMs: sinceMs ?? null, limit, offset };
+function pageOf({ project, sinceMs, tag, hidden = true, limit = ALL, offset = 0 }: SessionsOptions): Page {
+  const tags = {
+    tag: tag === undefined ? null : JSON.stringify(tagNamespace(tag)),
+    notTag: hidden ? null : JSON.stringify(tagNamespace(HIDDEN)),
+  };
+  return { project: project ?? null, id: null, sinceMs: sinceMs ?? null, ...tags, limit, offset };
 }

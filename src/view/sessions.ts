@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { TIME_MS_MAX } from "../core/limits.ts";
+import { HIDDEN, tagNamespace } from "../core/tags.ts";
 import type { SessionOverview, Store } from "../index.ts";
 import { sessionName } from "../session/session-name.ts";
 import type {
@@ -103,7 +104,7 @@ export class SessionList {
       const onUnreadable = (): void => {
         unreadableCount += 1;
       };
-      const options = { ...filters, limit: limit + 1, offset, onUnreadable };
+      const options = { ...filters, hidden: false, limit: limit + 1, offset, onUnreadable };
       const found = await this.#view.read((store) => store.sessions(options));
       const isMore = found.length + unreadableCount > limit;
       const next = isMore ? offset + limit : null;
@@ -111,12 +112,15 @@ export class SessionList {
     }
     const words = text?.toLowerCase();
     const found = (await this.all()).filter((session) => {
+      if (session.tags.includes(HIDDEN)) return false;
       if (project !== undefined && session.project !== project) return false;
       if (source !== undefined && session.source !== source) return false;
       if (sinceMs !== undefined && session.updatedAtMs < sinceMs) return false;
       if (untilMs !== undefined && session.updatedAtMs >= untilMs) return false;
       if (words === undefined) return true;
-      return [session.title, session.opening, session.id].some((field) => field?.toLowerCase().includes(words));
+      return [session.title, session.opening, session.id, ...session.tags].some((field) =>
+        field?.toLowerCase().includes(words),
+      );
     });
     const next = offset + limit < found.length ? offset + limit : null;
     return { sessions: found.slice(offset, offset + limit), next, sql: statement };
@@ -172,13 +176,14 @@ function sessionsSql({ limit = 100, offset = 0, ...filters }: SessionsRequest): 
 
 function whereOf({ project, source, sinceMs, untilMs, text }: Omit<SessionsRequest, "limit" | "offset">): Fragment {
   const conditions = [
+    sql`session_id NOT IN (SELECT key FROM items WHERE namespace = ${JSON.stringify(tagNamespace(HIDDEN))})`,
     ...(project === undefined ? [] : [sql`project = ${project}`]),
     ...(source === undefined ? [] : [sql`session_id IN (SELECT id FROM sessions WHERE source = ${source})`]),
     ...(sinceMs === undefined ? [] : [sql`updated_at_ms >= ${sinceMs}`]),
     ...(untilMs === undefined ? [] : [sql`updated_at_ms < ${untilMs}`]),
     ...(text === undefined ? [] : [sql`(instr(lower(title), lower(${text})) OR instr(session_id, ${text}))`]),
   ];
-  return new Fragment(conditions.length === 0 ? "" : `\nWHERE ${conditions.join(" AND ")}`);
+  return new Fragment(`\nWHERE ${conditions.join(" AND ")}`);
 }
 
 export function newsOf(

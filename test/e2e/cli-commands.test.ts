@@ -22,7 +22,7 @@ interface Trial {
 }
 
 const SESSION =
-  "id project title opening source externalId parentSessionId forkSeq messageCount tokenCount themeCount clusterCount createdAtMs updatedAtMs";
+  "id project title tags opening source externalId parentSessionId forkSeq messageCount tokenCount themeCount clusterCount createdAtMs updatedAtMs";
 
 const STATS =
   "path sessionCount messageCount supersededCount tokenCount clusterCount themeCount summaryCount standInCount summaryInputTokens summaryOutputTokens summaryCostUsd artifactCount artifactBytes pendingVectorCount pendingVectorsSinceMs failedVectorCount withoutVectorCount unindexedCount logPosition fileBytes walBytes embedderId";
@@ -40,6 +40,9 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   watch: null,
   hook: { args: ["status"], keys: "isOff projectsOff agents" },
   sessions: { args: [], isArray: true, keys: SESSION },
+  name: { args: ["cli", "The lamp"], keys: "sessionId title" },
+  tag: { args: ["cli", "lights"], keys: "sessionId tags" },
+  hide: { args: ["cli", "--undo"], keys: "sessionId isHidden" },
   show: { args: ["@last"], keys: "session messages messageCount" },
   recall: {
     args: ["lamp"],

@@ -28,7 +28,7 @@ describe("sessions", () => {
     const { stdout, stderr } = await folder.run(["sessions", "--limit", "1"], { env: { COLUMNS: "64" } });
     for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(64);
     expect(stderr).toContain("Next: coppice show village-news");
-    expect(stderr).toContain("there are more: --limit");
+    expect(stderr).toContain("There are more sessions: add --offset 1,");
   });
 
   test("lists the sessions since a day", async () => {
@@ -272,5 +272,41 @@ describe("subjects", () => {
     const { exitCode, stdout, stderr } = await folder.run(["subjects", "--project", "nobody's"]);
     expect([exitCode, stdout]).toEqual([0, ""]);
     expect(stderr).toBe("No subjects yet. A subject needs similar settled clusters in two sessions of a project.\n");
+  });
+});
+
+describe("names, tags and hidden sessions", () => {
+  const listed = async (...flags: string[]) =>
+    (await folder.json("sessions", ...flags)).map(({ id }: { id: string }) => id);
+
+  test("a page follows another, in pipes too", async () => {
+    expect(await listed("--offset", "1")).toEqual((await listed()).slice(1));
+    const { stdout, stderr } = await folder.run(["sessions", "--limit", "1", "--json"]);
+    expect([JSON.parse(stdout).length, stderr]).toEqual([1, expect.stringContaining("add --offset 1")]);
+  });
+
+  test("a tag finds its sessions, and is shown with the title", async () => {
+    expect(await folder.json("tag", "village-notes", "lamp", "coast")).toMatchObject({ tags: ["coast", "lamp"] });
+    expect(await listed("--tag", "lamp")).toEqual(["village-notes"]);
+    await folder.run(["name", "village-notes", "The light"]);
+    expect((await folder.run(["sessions"])).stdout).toContain("\tThe light #coast #lamp\t");
+    expect(await folder.json("tag", "village-notes", "lamp", "--remove")).toMatchObject({ tags: ["coast"] });
+    expect(await listed("--tag", "lamp")).toEqual([]);
+  });
+
+  test("a hidden session is in no list and no recap, and recall finds it", async () => {
+    const all = await listed();
+    const { sessionCount } = await folder.json("recap", "--since", "2000-01-01");
+    expect(all[0]).toBe("village-news");
+    await folder.run(["hide", "village-news"]);
+    expect(await listed()).toEqual(all.slice(1));
+    expect(await listed("--hidden")).toEqual(all);
+    expect(await folder.json("show", "@last", "--limit", "0")).toMatchObject({ session: { id: "village-notes" } });
+    expect(await folder.json("recap", "--since", "2000-01-01")).toMatchObject({
+      sessionCount: sessionCount - 1,
+    });
+    expect(await folder.json("recall", '"Nothing"')).toMatchObject([{ sessionId: "village-news" }]);
+    await folder.run(["hide", "village-news", "--undo"]);
+    expect(await listed()).toEqual(all);
   });
 });

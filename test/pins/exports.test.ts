@@ -283,7 +283,9 @@ const SESSION_METHODS: { [M in Extract<keyof coppice.Session, string>]: true } =
   roots: true,
   startResolving: true,
   sync: true,
+  tag: true,
   undo: true,
+  untag: true,
 };
 
 test("a store and a session have the methods of their interfaces", () => {

@@ -140,6 +140,8 @@ const SESSION_CALLS: Record<Exclude<keyof Session, "id" | "project" | "entries">
   pin: (random) => [1 + random.below(300), { pinned: random.chance(0.5) }],
   placement: (random) => [1 + random.below(300)],
   rename: (random) => [random.pick(SESSION_IDS)],
+  tag: (random) => [random.pick(SESSION_IDS)],
+  untag: (random) => [random.pick(SESSION_IDS)],
   appendAll: (random) => [random.some(4, () => random.pick(MESSAGES)), { seq: random.below(50) }],
   sync: (random) => [random.some(4, () => random.pick(MESSAGES))],
   render: () => [RENDER],

@@ -73,7 +73,7 @@ export const recapCommand: Command<RecapFlags> = {
 function* recapLines(recap: Recap, store: Store, terminal: Terminal): Generator<string> {
   const { sinceMs, topics, topicCount } = recap;
   if (topicCount === 0) {
-    const [newest] = store.sessions({ limit: 1 });
+    const [newest] = store.sessions({ limit: 1, hidden: false });
     const last = newest === undefined ? "" : ` The newest message is from ${timeFor(terminal, newest.updatedAtMs)}.`;
     return terminal.note(`Nothing since ${timeFor(terminal, sinceMs)}.${last}`);
   }

@@ -8,7 +8,7 @@ import { timeOption, wholeNumberOption } from "../options.ts";
 import { shortIds } from "../short-ids.ts";
 import { type Column, tableLines } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
-import { formatCount, oneLine } from "../text.ts";
+import { oneLine } from "../text.ts";
 import { unreadableFailure } from "../unreadable.ts";
 
 type SessionOverview = ReturnType<Session["info"]>;
@@ -16,11 +16,14 @@ type SessionOverview = ReturnType<Session["info"]>;
 interface SessionsFlags {
   project?: string;
   since?: number;
-  limit?: number;
+  tag?: string;
+  hidden?: true;
+  limit: number;
+  offset: number;
 }
 
-/** A terminal shows this many sessions unless `--limit` is given. */
-const SCREEN_LIMIT = 50;
+/** The sessions of a page unless `--limit` is given. */
+const PAGE_LENGTH = 50;
 
 const HINT =
   "The others are listed. `coppice verify` says what is damaged, and `coppice export` saves what can be read.";
@@ -31,33 +34,46 @@ export const sessionsCommand: Command<SessionsFlags> = {
   summary: "List the sessions, the most recently used first.",
   details:
     "A session without a title is shown by its first user message. ↳ marks a session that another one started. " +
-    "A terminal shows the beginnings of long ids, which every command accepts, and at most " +
-    `${SCREEN_LIMIT} sessions unless --limit is given. A pipe gets all sessions, with a tab between columns. ` +
-    "With --json: an array of sessions, with their counts, times, origin and parent.",
+    "Its tags follow. A terminal shows the beginnings of long ids, which every command accepts. A pipe gets whole ids, and a tab " +
+    `between columns. A page has ${PAGE_LENGTH} sessions. Hidden sessions are left out.\n` +
+    "With --json: an array of sessions, with their tags, counts, times, origin and parent.",
   options: [
     new Option("--project <project>", "by name or path: only the sessions of this project"),
     timeOption("since", "only sessions used from then on: 2026-11-01, yesterday, last week, 7d", "first"),
-    wholeNumberOption("limit", "most sessions", 0),
+    new Option("--tag <tag>", "only sessions with this tag"),
+    new Option("--hidden", "hidden sessions, too"),
+    wholeNumberOption("limit", "most sessions", 0).default(PAGE_LENGTH),
+    wholeNumberOption("offset", "leave out this many of the newest: the next page", 0).default(0),
   ],
   paged: true,
-  examples: ["", "--project web --since 2026-11-01", "--limit 5", "--json"],
+  examples: ["", "--project web --since 2026-11-01", "--limit 5", "--offset 50", "--tag release", "--json"],
 
-  async run({ options: { project, since, limit }, loadStores, terminal, json }) {
+  async run({ options, loadStores, terminal, json }) {
+    const { project, since, tag, hidden = false, limit, offset } = options;
     const store = (await loadStores()).openToRead();
     const isOnScreen = terminal.width !== undefined && !json;
-    const shownMax = limit ?? (isOnScreen ? SCREEN_LIMIT : undefined);
     const unreadable: Unreadable[] = [];
     const found = store.sessions({
       onUnreadable: (damaged) => void unreadable.push(damaged),
       ...(project !== undefined && { project: projectMeant(store, project) }),
       ...(since !== undefined && { sinceMs: since }),
-      ...(shownMax !== undefined && { limit: shownMax + 1 }), // one more shows whether there are more
+      ...(tag !== undefined && { tag }),
+      hidden,
+      offset,
+      limit: limit + 1, // one more shows whether there are more
     });
-    const shown = shownMax === undefined ? found : found.slice(0, shownMax);
+    const shown = found.slice(0, limit);
+    const isMore = found.length > limit;
+    if (isMore && json) terminal.note(nextPage(options));
     const idOf = isOnScreen ? shortIds(store.sessionIds({ prefix: "" })) : (id: string): string => id;
     return {
       value: shown,
-      lines: sessionLines(shown, found.length > shown.length, { idOf, projectOf: projectNamer(store) }, terminal),
+      lines: sessionLines(
+        shown,
+        isMore ? nextPage(options) : undefined,
+        { idOf, projectOf: projectNamer(store) },
+        terminal,
+      ),
       failure: unreadableFailure("STORE_CORRUPT", unreadable, HINT),
     };
   },
@@ -74,7 +90,7 @@ function columnsOf({ idOf, projectOf }: Names, terminal: Terminal): Column<Sessi
     { header: "Project", value: ({ project }) => oneLine(projectOf(project)), widthMin: 8, expendable: true },
     {
       header: "Title",
-      value: (session) => `${session.parentSessionId === null ? "" : "↳ "}${oneLine(sessionName(session) ?? "")}`,
+      value: titleOf,
       widthMin: 20,
       paint: (cell, { title }) => (title === null ? terminal.style("dim", cell) : cell),
     },
@@ -85,17 +101,26 @@ function columnsOf({ idOf, projectOf }: Names, terminal: Terminal): Column<Sessi
   ];
 }
 
+function titleOf(session: SessionOverview): string {
+  const arrow = session.parentSessionId === null ? [] : ["↳"];
+  const tags = session.tags.map((tag) => `#${oneLine(tag)}`);
+  return [...arrow, oneLine(sessionName(session) ?? ""), ...tags].join(" ");
+}
+
+function nextPage({ limit, offset }: SessionsFlags): string {
+  return `There are more sessions: add --offset ${offset + limit}, or give --limit, --since or --project.`;
+}
+
 function* sessionLines(
   shown: readonly SessionOverview[],
-  isMore: boolean,
+  more: string | undefined,
   names: Names,
   terminal: Terminal,
 ): Generator<string> {
   const [first] = shown;
   if (first === undefined) return terminal.note("No sessions.");
   yield* tableLines(columnsOf(names, terminal), shown, terminal);
-  if (isMore)
-    terminal.hint(`The newest ${formatCount(shown.length, "session")}; there are more: --limit, --since, --project`);
+  if (more !== undefined) terminal.note(more);
   const id = oneLine(names.idOf(first.id));
   terminal.hint(`Next: coppice show ${id}, or coppice resume ${id}`);
 }

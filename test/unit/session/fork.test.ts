@@ -101,20 +101,20 @@ test("handles of both keep their members", () => {
 
 test("what a fork shares stays, and errors say what to do", () => {
   const { store, session, fork } = forked();
-  const shared = expect.objectContaining({ code: "SESSION_SHARED", details: { sessionId: "s", forkId: "f" } });
+  const shared = (operation: string) =>
+    expect.objectContaining({ code: "SESSION_SHARED", details: { sessionId: "s", forkId: "f", operation } });
   const [first] = session.messages({ limit: 1 });
-  for (const change of [
-    () => session.rewind({ toSeq: 18 }),
-    () => session.edit(first!.id, user("Something else.")),
-    () => session.pin(first!.id),
-    () => fork.pin(first!.id),
-    () => store.forget("s"),
-    () => store.forget("s", { messageIds: [first!.id] }),
-    () => store.forget("f", { messageIds: [first!.id] }),
-    () => [...store.exportRows({ sessions: ["f"] })],
-  ]) {
-    expect(change).toThrow(shared);
-  }
+  const refusals: [operation: string, change: () => unknown][] = [
+    ["rewind", () => session.rewind({ toSeq: 18 })],
+    ["rewind", () => session.edit(first!.id, user("Something else."))],
+    ["change", () => session.pin(first!.id)],
+    ["change", () => fork.pin(first!.id)],
+    ["forget", () => store.forget("s")],
+    ["forget", () => store.forget("s", { messageIds: [first!.id] })],
+    ["forget", () => store.forget("f", { messageIds: [first!.id] })],
+    ["move", () => [...store.exportRows({ sessions: ["f"] })]],
+  ];
+  for (const [operation, change] of refusals) expect(change).toThrow(shared(operation));
   expect(() => fork.rewind({ toSeq: 18 })).toThrow(/from 19 on, where the fork begins.*fork session "s"/);
   expect(session.rewind({ toSeq: 19 }).supersededCount).toBe(10);
   expect(session.undo().restoredCount).toBe(10);
@@ -261,7 +261,7 @@ test("rows of a store with a fork are refused before the first line, and those o
   expect(() => read()).toThrow(
     expect.objectContaining({
       code: "SESSION_SHARED",
-      hint: expect.stringContaining("to move rows of other sessions, name these sessions"),
+      hint: expect.stringContaining("name the sessions whose rows are to move"),
     }),
   );
   expect(read({ sessions: ["s"] }).done).toBe(false);

@@ -274,6 +274,12 @@ function SessionRow({
               </span>
             )}
             {title}
+            {session.tags.map((tag) => (
+              <span key={tag} class="muted">
+                {" "}
+                #{visible(tag)}
+              </span>
+            ))}
             {news && <span class="badge">{news.messageCount} new</span>}
           </span>
           {opening && opening !== title && (
