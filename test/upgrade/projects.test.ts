@@ -63,7 +63,7 @@ async function oldStore(): Promise<{ path: string; home: string }> {
   await store.upkeep();
   store.close();
   inDatabase(path, (database) => {
-    database.exec("DELETE FROM __drizzle_migrations WHERE id = (SELECT max(id) FROM __drizzle_migrations)");
+    database.exec("DROP VIEW usage; DELETE FROM __drizzle_migrations WHERE id > 22");
     database.pragma("user_version = 22");
   });
   return { path, home };
