@@ -85,7 +85,7 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   completion: { args: ["bash"], keys: "shell script" },
   forget: {
     args: ["spare", "--yes"],
-    keys: "messageCount tokenCount sessionCount clusterCount summaryCount artifactCount isCopy erased isDryRun",
+    keys: "messageCount tokenCount sessionCount clusterCount summaryCount artifactCount isCopy related erased stillIn isDryRun",
   },
 };
 
