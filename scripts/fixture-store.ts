@@ -5,7 +5,7 @@ import { internalsOf } from "../src/session/opened-store.ts";
 
 // Writes the store and the contexts that test/upgrade opens and renders for as long as a format is supported:
 //
-//     npx tsx scripts/fixture-store.ts test/fixtures/stores/format-21
+//     npx tsx scripts/fixture-store.ts test/fixtures/stores/format-24
 //
 // The number is the count of migrations. A fixture is never written again: a new format gets a new file. (The file v1.db is
 // older than this script's present form.) Its messages are made up, and its clock advances by a minute at each call, so
@@ -87,6 +87,22 @@ const child = internalsOf(store).importedSession({
 });
 child.append({ role: "user", content: "Look up the soundings of 1987." });
 store.session("empty");
+
+// A session whose project is a folder, which has a name for people and was moved once.
+const FERRY = "/srv/harbor/ferry";
+const ferry = internalsOf(store).importedSession(
+  { source: "logbook", externalId: "log-8", metadata: { cwd: FERRY } },
+  { project: FERRY },
+);
+ferry.appendAll([
+  { role: "user", content: "When does the ferry leave on Sundays?", id: "m-3" },
+  {
+    ...{ role: "assistant", content: "At nine, and at four.", id: "m-4" },
+    metadata: { model: "tide-2", usage: { input_tokens: 90, output_tokens: 11 }, cost: 0.25 },
+  },
+]);
+store.renameProject(FERRY, "ferries");
+store.mergeProjects("/mnt/old/ferry", FERRY);
 
 // A session that went back three times, once between the results of a call, and forward again once.
 const turned = store.session("turned", { ...SETTINGS, project: "harbor" });

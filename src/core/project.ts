@@ -15,6 +15,10 @@ const OF_WINDOWS = /^\/?[a-z]:[\\/]|^\\\\/i;
 const AGENTS_WORKTREE = /^(.+?)[\\/](?:\.claude[\\/]worktrees|\.worktrees)[\\/][^\\/]+/;
 /** Home folders on other machines, in which nobody's worktrees are put together. */
 const SOMEONES_HOME = /^(?:\/home\/[^/]+|\/Users\/[^/]+|\/root|[a-z]:\\users\\[^\\]+)$/i;
+/** The files of git that are read here are much smaller. */
+const GIT_FILE_BYTES_MAX = 1_000_000;
+const URL_ENTRY = /^url\s*=\s*/;
+const URL_CHARS_MAX = 2_000;
 const TYPED_PATH = /^(?:\.{1,2}|~)(?:[\\/]|$)/;
 
 /**
@@ -178,8 +182,16 @@ function staleWorktree(at: string): string {
  */
 export function remoteAt(folder: string): string | undefined {
   try {
-    const config = readFileSync(join(folder, isGitFolder(folder) ? "config" : ".git/config"), "utf8");
-    const url = /^\s*\[remote "origin"\][^[]*?^\s*url\s*=\s*(.+?)\s*$/ms.exec(config)?.[1];
+    const config = textIn(join(folder, isGitFolder(folder) ? "config" : ".git/config"));
+    let isOrigin = false;
+    const entry = config
+      .split("\n")
+      .map((line) => line.trim())
+      .find((line) => {
+        if (line.startsWith("[")) isOrigin = line === '[remote "origin"]';
+        return isOrigin && URL_ENTRY.test(line);
+      });
+    const url = entry?.replace(URL_ENTRY, "").slice(0, URL_CHARS_MAX);
     const host = url && /^(?:[a-z+]+:\/\/)?(?:[^@/]*@)?([^/:]+\.[^/:]+)(?::\d+)?[:/]+(.+?)(?:\.git)?\/*$/i.exec(url);
     return host ? `${host[1]!.toLowerCase()}/${host[2]}` : undefined;
   } catch {
@@ -188,5 +200,12 @@ export function remoteAt(folder: string): string | undefined {
 }
 
 function lineIn(file: string): string {
-  return readFileSync(file, "utf8").trim();
+  return textIn(file).trim();
+}
+
+/** Reads a small file. A stranger's folder may have a pipe in its place, or a file without end. */
+function textIn(file: string): string {
+  const found = lookAt(file);
+  if (!found?.isFile() || found.size > GIT_FILE_BYTES_MAX) throw new Error(`${file} is no small file.`);
+  return readFileSync(file, "utf8");
 }

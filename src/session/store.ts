@@ -153,7 +153,7 @@ export interface Store {
    * Makes one project of two, such as a folder that was moved and the folder as it is now. All sessions of `from`, also later ones,
    * are in `into` from then on. This cannot be undone.
    *
-   * @throws {StoreError} `OPTION_INVALID` if the two are one already.
+   * @throws {StoreError} `OPTION_INVALID` if the two are one already, or one of them is a name that no session has.
    */
   mergeProjects(from: string, into: string): void;
 

@@ -64,7 +64,7 @@ export function renameProject(repositories: Repositories, project: string, name:
 /**
  * Makes one project of two: all sessions of `from` are in `into` from then on, and so are later ones.
  *
- * @throws {StoreError} `OPTION_INVALID` if both are one already.
+ * @throws {StoreError} `OPTION_INVALID` if both are one already, or one of them is a name that no session has.
  */
 export function mergeProjects(repositories: Repositories, from: string, into: string): void {
   const { database, sessions } = repositories;
@@ -74,6 +74,12 @@ export function mergeProjects(repositories: Repositories, from: string, into: st
     if (old === kept) {
       const expected = "another project: the two are one already";
       throw new StoreError("OPTION_INVALID", { option: "into", expected, actual: into });
+    }
+    for (const [option, project] of Object.entries({ from: old, into: kept })) {
+      // A mistyped name must not take all sessions of a project.
+      if (isPath(project) || sessions.idsOfProject(project).length > 0) continue;
+      const expected = "a folder, or a project that has sessions";
+      throw new StoreError("OPTION_INVALID", { option, expected, actual: project });
     }
     const merged = [...notes.merged].map(([one, target]): [string, string] => [one, target === old ? kept : target]);
     const names = new Map([...notes.names].filter(([project]) => project !== old));

@@ -62,7 +62,7 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   },
   recap: { args: ["--since", "2000-01-01"], keys: "sinceMs sessionCount messageCount topics topicCount" },
   sql: { args: ["SELECT seq, text FROM messages"], isArray: true, keys: "seq text" },
-  export: { args: [], isArray: true, keys: "session createdAt settings source externalId" },
+  export: { args: [], isArray: true, keys: "session project createdAt settings source externalId" },
   stats: { args: [], keys: STATS },
   doctor: { args: [], keys: "ok findings" },
   verify: {
@@ -88,7 +88,7 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   completion: { args: ["bash"], keys: "shell script" },
   forget: {
     args: ["spare", "--yes"],
-    keys: "messageCount tokenCount sessionCount clusterCount summaryCount artifactCount isCopy erased isDryRun",
+    keys: "messageCount tokenCount sessionCount clusterCount summaryCount artifactCount isCopy related erased stillIn isDryRun",
   },
 };
 
@@ -98,7 +98,8 @@ const tried = Object.entries(TRIALS).flatMap(([name, trial]) => (trial === null 
 const repeatable = tried.filter(([name]) => name !== "forget");
 
 beforeAll(async () => {
-  const spare = { session: "spare", role: "user", content: "Not for long.", createdAt: "2020-01-01T00:00:00Z" };
+  const said = { role: "user", content: "Not for long.", createdAt: "2020-01-01T00:00:00Z" };
+  const spare = { session: "spare", project: "yard", ...said };
   await folder.json("import", folder.jsonl("cli.jsonl", [...longSession("cli", 60), spare]));
 });
 

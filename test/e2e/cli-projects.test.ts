@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
@@ -20,8 +21,9 @@ function transcript(sessionId: string, cwd: string, ...said: string[]): void {
   writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
 }
 
+/** What an agent is told when a new session of it starts. */
 async function told(cwd: string): Promise<string> {
-  const input = { session_id: `new of ${cwd}`, cwd, source: "startup" };
+  const input = { session_id: randomUUID(), cwd, source: "startup" };
   return (await folder.run(["hook", "session-start", "--agent", "claude-code"], { stdin: JSON.stringify(input) }))
     .stdout;
 }

@@ -7,7 +7,13 @@ const folder = new CliFolder();
 beforeAll(async () => {
   const file = folder.jsonl("notes.jsonl", [
     ...longSession("village-notes", 120),
-    { session: "village-news", role: "user", content: "Nothing \u001b[31mnew\u001b[0m.", project: "gazette" },
+    {
+      session: "village-news",
+      role: "user",
+      content: "Nothing \u001b[31mnew\u001b[0m.",
+      project: "gazette",
+      createdAt: "2026-03-02T08:00:00Z",
+    },
   ]);
   await folder.json("import", file);
 });

@@ -20,7 +20,7 @@ test("a session moves to another store by a file, and renders the same there", a
   const [here, away] = await Promise.all(contexts);
   expect(away!.stdout).toBe(here!.stdout);
   expect(await folder.json("import", "--rows", inFolder("lamp.rows"), ...there)).toEqual({
-    sessions: [{ sessionId: "lamp", outcome: "known", newCount: 0, notes: [], error: null }],
+    sessions: [{ sessionId: "lamp", outcome: "known", newCount: 0, forgottenCount: 0, notes: [], error: null }],
   });
 
   writeFileSync(inFolder("cut.rows"), exported.stdout.slice(0, -100));

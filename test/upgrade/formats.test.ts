@@ -31,20 +31,29 @@ function openFixture(format: number): Store {
   return openedStore(path);
 }
 
-const OLD = { sessionCount: 8, messageCount: 133, rebuiltCount: 7, contextCount: 42 };
+const OLD = { sessionCount: 8, messageCount: 133, rebuiltCount: 7, contextCount: 42, split: [4, 20] };
 
 const FORMATS = [
   ...[7, 8, 9].map((format) => ({ ...OLD, format })),
-  ...[15, 16].map((format) => ({ format, sessionCount: 9, messageCount: 195, rebuiltCount: 0, contextCount: 49 })),
-  { format: 17, sessionCount: 10, messageCount: 211, rebuiltCount: 0, contextCount: 56 },
+  ...[15, 16].map((format) => ({
+    ...OLD,
+    format,
+    sessionCount: 9,
+    messageCount: 195,
+    rebuiltCount: 0,
+    contextCount: 49,
+  })),
+  { ...OLD, format: 17, sessionCount: 10, messageCount: 211, rebuiltCount: 0, contextCount: 56 },
   ...[18, 19, 20, 21, 22].map((format) => {
-    return { format, sessionCount: 11, messageCount: 211, rebuiltCount: 0, contextCount: 63 };
+    return { ...OLD, format, sessionCount: 11, messageCount: 211, rebuiltCount: 0, contextCount: 63 };
   }),
+  // Tokens are counted when a message is appended, and count otherwise since this format.
+  { format: 24, sessionCount: 12, messageCount: 213, rebuiltCount: 0, contextCount: 63, split: [1, 21] },
 ];
 
 describe.each(someOf(FORMATS, 3))(
   "a store of format $format",
-  ({ format, sessionCount, messageCount, rebuiltCount, contextCount }) => {
+  ({ format, sessionCount, messageCount, rebuiltCount, contextCount, split }) => {
     test("it verifies clean, and a rebuild writes its rows as this version does", () => {
       const store = openFixture(format);
       const textsOf = () => store.query("SELECT id, text, parts, checksum = -1 AS is_unsealed FROM messages");
@@ -80,7 +89,7 @@ describe.each(someOf(FORMATS, 3))(
       const store = openFixture(format);
       expect(store.resume("split").compact()).toEqual({ compacted: true });
       expect(store.query("SELECT seq_first, seq_last FROM summaries WHERE status = 'due'")).toEqual([
-        { seq_first: 4, seq_last: 20 },
+        { seq_first: split[0], seq_last: split[1] },
       ]);
       expect(store.resume("whole").compact({ strategy: "sandwich" })).toEqual({
         compacted: false,
@@ -115,4 +124,15 @@ test("a session of format 15 that went back keeps its branches, entries and item
   expect(session.undo()).toEqual({ restoredCount: 17, supersededCount: 9 });
   expect(session.entries.list()).toMatchObject([{ id: "tide" }, { value: null }]);
   expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+});
+
+test("a store of format 24 keeps the names of projects, what was merged, and what models were paid for", () => {
+  const store = openFixture(24);
+  const ferry = { project: "/srv/harbor/ferry", name: "ferries", sessionCount: 1 };
+  expect(store.projects()).toMatchObject([ferry, { project: "harbor", name: "harbor" }]);
+  store.session("late", { project: "/mnt/old/ferry" });
+  expect(store.resume("late").project).toBe(ferry.project);
+  expect(store.query("SELECT project, model, input_tokens, output_tokens, cost_usd FROM usage")).toEqual([
+    { project: ferry.project, model: "tide-2", input_tokens: 90, output_tokens: 11, cost_usd: 0.25 },
+  ]);
 });

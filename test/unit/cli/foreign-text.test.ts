@@ -91,7 +91,10 @@ const TYPED: Record<string, (session: string, file: string, folder: string) => s
     [session, "--id", `f${HOSTILE}`],
     [session, "--at", HOSTILE],
   ],
-  name: (session) => [[session, HOSTILE], [session, `title ${HOSTILE}`]],
+  name: (session) => [
+    [session, HOSTILE],
+    [session, `title ${HOSTILE}`],
+  ],
   tag: (session) => [[session, HOSTILE], [session]],
   hide: (session) => [[session], [session, "--undo"]],
   undo: (session) => [[session, "--yes"], [session]],

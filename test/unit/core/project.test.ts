@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { chownSync, mkdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
@@ -146,6 +147,14 @@ describe("a worktree", () => {
     expect(projectAt(evil)).toBe(evil);
   });
 
+  test("of a stranger holds up nobody, whatever is in the place of its files", () => {
+    const evil = folder("evil");
+    const own = folder("evil", "own");
+    writeFileSync(join(evil, ".git"), "gitdir: own\n");
+    execFileSync("mkfifo", [join(own, "commondir")]);
+    expect(projectAt(evil)).toBe(evil);
+  });
+
   test("cannot name a repository by its remote", () => {
     const [shop, evil] = [repository("work", "shop"), repository("evil")];
     for (const path of [shop, evil]) {
@@ -270,4 +279,31 @@ test.each([
   );
   expect(remoteAt(shop)).toBe("github.com/acme/shop");
   expect(remoteAt(home)).toBeUndefined();
+});
+
+test.each([
+  ["\n", 900_000],
+  ['[remote "origin"]\n', 50_000],
+  ['[remote "origin"]\nurl = a.', 30_000],
+  ["a.", 400_000],
+  ["/", 900_000],
+])("a configuration of %j, repeated, is soon read", (text, count) => {
+  const shop = repository("work", "shop");
+  writeFileSync(join(shop, ".git", "config"), `[remote "origin"]\n\turl = ${text.repeat(count)}\n`);
+  const fromMs = performance.now();
+  remoteAt(shop);
+  expect(performance.now() - fromMs).toBeLessThan(1_000);
+});
+
+test("a remote is that of its section, which a configuration may have twice", () => {
+  const shop = repository("work", "shop");
+  const config = (text: string): void => writeFileSync(join(shop, ".git", "config"), text);
+  config(
+    '[remote "other"]\nurl = git@a.example:x/y\n[remote "origin"]\nfetch = +x\n[branch "a.b:c"]\nurl = b.example:x/y\n',
+  );
+  expect(remoteAt(shop)).toBeUndefined();
+  config(
+    '[remote "origin"]\nfetch = +x\n[core]\nx = y\n[remote "origin"]\n\tpushurl = c.example:x/y\n\turl=d.example:x/y\n',
+  );
+  expect(remoteAt(shop)).toBe("d.example/x/y");
 });

@@ -93,9 +93,12 @@ test("of two merged projects, all sessions are in one, also later ones, and opti
     [CLIENT, WORK],
     [WORK, "/old/shop"],
     ["web", "web"],
+    ["mistyped", WORK],
+    [WORK, "mistyped"],
   ]) {
     expect(() => store.mergeProjects(from!, into!)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
   }
+  expect(store.sessions({ project: WORK })).toHaveLength(3);
 });
 
 test("names like those of objects are names", () => {

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { type ErrorCode, openStore, StoreError } from "../../../src/index.ts";
+import { MIGRATIONS } from "../../../src/store/migrations.ts";
 import { openDatabase, storeErrorOf } from "../../../src/store/open.ts";
 import { asNobody } from "../../support/nobody.ts";
 import { race } from "../../support/race.ts";
@@ -175,7 +176,7 @@ describe("a store of another version", () => {
     );
     expect(refusalOf(path)).toEqual({
       code: "FORMAT_UNSUPPORTED",
-      message: `The store ${path} has a format that this version cannot read: a newer version has written it (24 migrations; this version knows 23).`,
+      message: `The store ${path} has a format that this version cannot read: a newer version has written it (${MIGRATIONS.length + 1} migrations; this version knows ${MIGRATIONS.length}).`,
     });
     expect(refusalOf(path, { readonly: true }).code).toBe("FORMAT_UNSUPPORTED");
     inDatabase(path, (database) => database.exec("DELETE FROM __drizzle_migrations WHERE hash = 'abc'"));
@@ -200,7 +201,7 @@ describe("a store of another version", () => {
         .all();
       for (const name of triggers) database.exec(`DROP TRIGGER ${name}`);
       database.exec(
-        "DROP VIEW summary_costs; DROP TABLE discarded_costs; DROP INDEX summaries_claimed; DROP INDEX summaries_pausing; DROP INDEX messages_by_parent",
+        "DROP VIEW usage; DROP VIEW summary_costs; DROP TABLE discarded_costs; DROP INDEX summaries_claimed; DROP INDEX summaries_pausing; DROP INDEX messages_by_parent",
       );
       const sealed = ["clusters", "generations", "messages", "sessions", "summaries", "themes", "unions"];
       for (const table of [...sealed, "forgotten_messages", "message_artifacts"]) {
