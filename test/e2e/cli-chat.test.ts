@@ -31,7 +31,7 @@ test("without a key nothing is opened, created or sent", async () => {
   const db = join(folder.path, "none.db");
   const { exitCode, stdout, stderr } = await folder.run(["chat", "--db", db], { stdin: "Hello.\n" });
   expect([exitCode, stdout]).toEqual([1, ""]);
-  expect(stderr).toMatch(/^coppice: There is no key for gemini-3.1-flash-lite\.\nPass `apiKey`, or set GEMINI_API_KEY/);
+  expect(stderr).toMatch(/^coppice: There is no key for gemini-3.1-flash-lite\.\nSet GEMINI_API_KEY/);
   expect(existsSync(db)).toBe(false);
 });
 

@@ -86,7 +86,7 @@ test("a fork shares the session up to a message, and both say where it began", a
   );
   expect((await folder.run(["show", "s", "--tree"])).stdout).toMatch(/\n {2}↳ another · fork · 1 message · harbor\n/);
   const refused = await folder.run(["forget", "s", "--yes"]);
-  expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringContaining('forget "another" first')]);
+  expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringContaining("`coppice forget another` first")]);
   await folder.run(["forget", "another", "--yes"]);
 });
 
