@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { MessageInput, Store } from "../../../src/index.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
+import { someOf } from "../../support/effort.ts";
 import { user } from "../../support/said.ts";
 import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 import { ServedView } from "../../support/served-view.ts";
@@ -249,51 +250,58 @@ test("the context says of each stretch how it is there, and covers every message
   expect(await view.refusable("/api/context", { session: "s", tokensMax: 1 })).toMatchObject({ status: 400 });
 });
 
-test.each([
+const SHARES: [name: string, others: number][] = [
   ["most of its store", 0],
   ["little of its store", 900],
-])("the context of an earlier moment is what the model saw then, in a session that is %s", async (_name, others) => {
-  const path = temporaryPath();
-  const store = openedStore(path);
-  store.session("other").appendAll(Array.from({ length: others }, (_, index) => user(`Rye ${index} for the oven`)));
-  const options = { tokensMax: 900, query: "oven 7" };
-  const seen: string[] = [];
-  bake(store, "s", 10);
-  const session = store.resume("s");
-  for (let seq = 40; seq < 120; seq++) {
-    seen[seq] = JSON.stringify(session.render(options).messages);
-    session.append(seq % 2 === 0 ? user(`Is oven ${seq} hot?`) : reply(`Oven ${seq} is at 240 degrees.`));
-  }
-  const scratch = join(path, "..", "scratch");
-  mkdirSync(scratch);
-  vi.stubEnv("TMPDIR", scratch);
-  onTestFinished(() => void vi.unstubAllEnvs());
-  const view = await ServedView.entered(path);
-  for (const at of [119, 60, 41]) {
-    const context = await view.get("/api/context", { session: "s", at: String(at), ...options });
-    const then = at === 119 ? JSON.stringify(session.render(options).messages) : seen[at + 1];
-    expect(JSON.stringify(context.rendered)).toBe(then);
-    expect(context).toMatchObject({ atSeq: at, tokensMax: 900 });
-    expect(context.coverage.at(-1)!.seqLast).toBe(at);
-  }
-  // A position of the log is the moment at which the frontier moved over it.
-  const [move] = store.query(
-    "SELECT seq_end, log_position FROM frontier_moves WHERE session_id = 's' AND seq_end BETWEEN 60 AND 100",
-  );
-  const position = `@${move!.log_position}`;
-  const moved = await view.get("/api/context", { session: "s", at: position });
-  expect(moved.atSeq).toBe(Number(move!.seq_end) - 1);
-  for (const at of ["120", "@999999"]) {
-    expect(await view.refusable("/api/context", { session: "s", at }), at).toMatchObject({ status: 400 });
-  }
-  expect(await view.refusable("/api/context", { session: "s", at: "yesterday" })).toMatchObject({ status: 400 });
-  expect(await view.refusable("/api/context", { session: "s", at: "50", tokensMax: 1 })).toMatchObject({ status: 400 });
-  const missing = await view.refusable("/api/context", { session: "nobody", at: "5" });
-  expect(missing).toMatchObject({ status: 404 });
-  expect(session.info().messageCount).toBe(120);
-  const left = readdirSync(scratch).filter((name) => name.startsWith("coppice-"));
-  expect(left).toEqual([]);
-});
+];
+
+test.each(someOf(SHARES, 1))(
+  "the context of an earlier moment is what the model saw then, in a session that is %s",
+  async (_name, others) => {
+    const path = temporaryPath();
+    const store = openedStore(path);
+    store.session("other").appendAll(Array.from({ length: others }, (_, index) => user(`Rye ${index} for the oven`)));
+    const options = { tokensMax: 900, query: "oven 7" };
+    const seen: string[] = [];
+    bake(store, "s", 10);
+    const session = store.resume("s");
+    for (let seq = 40; seq < 120; seq++) {
+      seen[seq] = JSON.stringify(session.render(options).messages);
+      session.append(seq % 2 === 0 ? user(`Is oven ${seq} hot?`) : reply(`Oven ${seq} is at 240 degrees.`));
+    }
+    const scratch = join(path, "..", "scratch");
+    mkdirSync(scratch);
+    vi.stubEnv("TMPDIR", scratch);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const view = await ServedView.entered(path);
+    for (const at of [119, 60, 41]) {
+      const context = await view.get("/api/context", { session: "s", at: String(at), ...options });
+      const then = at === 119 ? JSON.stringify(session.render(options).messages) : seen[at + 1];
+      expect(JSON.stringify(context.rendered)).toBe(then);
+      expect(context).toMatchObject({ atSeq: at, tokensMax: 900 });
+      expect(context.coverage.at(-1)!.seqLast).toBe(at);
+    }
+    // A position of the log is the moment at which the frontier moved over it.
+    const [move] = store.query(
+      "SELECT seq_end, log_position FROM frontier_moves WHERE session_id = 's' AND seq_end BETWEEN 60 AND 100",
+    );
+    const position = `@${move!.log_position}`;
+    const moved = await view.get("/api/context", { session: "s", at: position });
+    expect(moved.atSeq).toBe(Number(move!.seq_end) - 1);
+    for (const at of ["120", "@999999"]) {
+      expect(await view.refusable("/api/context", { session: "s", at }), at).toMatchObject({ status: 400 });
+    }
+    expect(await view.refusable("/api/context", { session: "s", at: "yesterday" })).toMatchObject({ status: 400 });
+    expect(await view.refusable("/api/context", { session: "s", at: "50", tokensMax: 1 })).toMatchObject({
+      status: 400,
+    });
+    const missing = await view.refusable("/api/context", { session: "nobody", at: "5" });
+    expect(missing).toMatchObject({ status: 404 });
+    expect(session.info().messageCount).toBe(120);
+    const left = readdirSync(scratch).filter((name) => name.startsWith("coppice-"));
+    expect(left).toEqual([]);
+  },
+);
 
 test("more contexts of earlier moments than run at once wait for their turn", async () => {
   const store = temporaryStore();
