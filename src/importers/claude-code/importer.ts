@@ -26,13 +26,15 @@ import { AgentProgress } from "./progress.ts";
 import { PromptQueue } from "./prompt-queue.ts";
 import { Replays } from "./replays.ts";
 import { hasOwnFile, StartingCalls, startingCallBeside } from "./starting-calls.ts";
+import { withWholeOutputs } from "./tool-results.ts";
 
 /**
  * Reads the files of Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`, and those of its subagents,
  * `<session>/subagents/agent-<id>.jsonl` (before 2.1: `agent-<id>.jsonl` beside the file of the session).
  *
  * Compaction summaries, boundaries and lines marked `isMeta` become messages too, with the mark in their metadata. They replace
- * nothing. `line.ts` lists the lines that are skipped. An unknown line becomes a warning.
+ * nothing. `line.ts` lists the lines that are skipped. An unknown line becomes a warning. A result that was too long for the model
+ * has its whole output too, from `<session>/tool-results/`.
  */
 export const claudeCode: Importer = {
   name: "claude-code",
@@ -202,8 +204,9 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
       this.#unproven.clear();
       return;
     }
+    const told = withWholeOutputs(content, this.file.path, (reason) => this.warn(number, reason));
     const entry =
-      line.type === "attachment" ? addAttachment(state, line, id, number) : addUser(state, line, id, number, content);
+      line.type === "attachment" ? addAttachment(state, line, id, number) : addUser(state, line, id, number, told);
     if (entry !== undefined) this.#unproven.set(id, { branch: state.branch, entry });
   }
 
