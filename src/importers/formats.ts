@@ -4,6 +4,7 @@ export const IMPORT_FORMATS: readonly string[] = [
   "claude-code",
   "gemini-cli",
   "codex",
+  "codex-exec",
   "llxprt",
   "opencode",
   "pi",

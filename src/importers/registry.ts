@@ -4,6 +4,7 @@ import { aider } from "./aider.ts";
 import { chatgpt } from "./chatgpt.ts";
 import { claudeAi } from "./claude-ai.ts";
 import { claudeCode } from "./claude-code/importer.ts";
+import { codexExec } from "./codex/exec.ts";
 import { codex } from "./codex/importer.ts";
 import { copilotCli } from "./copilot-cli.ts";
 import { cursor } from "./cursor/importer.ts";
@@ -36,6 +37,7 @@ export const IMPORTERS: readonly Importer[] = [
   claudeCode,
   geminiCli,
   codex,
+  codexExec,
   llxprt,
   opencode,
   pi,

@@ -153,6 +153,7 @@ describe("import", () => {
         "claude-code",
         "gemini-cli",
         "codex",
+        "codex-exec",
         "llxprt",
         "opencode",
         "pi",
