@@ -14,6 +14,7 @@ export const IMPORT_FORMATS: readonly string[] = [
   "chatgpt",
   "claude-ai",
   "ai-sdk",
+  "gemini",
   "openai",
   "jsonl",
 ];

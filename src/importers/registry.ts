@@ -9,6 +9,7 @@ import { codex } from "./codex/importer.ts";
 import { copilotCli } from "./copilot-cli.ts";
 import { cursor } from "./cursor/importer.ts";
 import { headElements } from "./documents.ts";
+import { gemini } from "./gemini.ts";
 import { geminiCli } from "./gemini-cli/importer.ts";
 import { isDatabase, peek } from "./head.ts";
 import type { Importer, ImportFile, ReadableEvent } from "./importer.ts";
@@ -47,6 +48,7 @@ export const IMPORTERS: readonly Importer[] = [
   chatgpt,
   claudeAi,
   aiSdk,
+  gemini,
   openai,
   jsonl,
 ];

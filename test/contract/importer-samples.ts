@@ -11,6 +11,7 @@ export const samplesByFormat: Record<string, readonly string[]> = {
   codex: ["codex/rollout-2026-03-05T09-00-00-0199c3a0-7b1e-7c55-9d0f-2f6a1b3c4d5e.jsonl"],
   "codex-exec": ["codex/exec.jsonl"],
   llxprt: ["llxprt/session-2026-03-05T09-00-00-b1c2d3e4.jsonl"],
+  gemini: ["gemini/checkpoint-gauge.json"],
   openai: ["openai/request.json", "openai/training.jsonl"],
   "ai-sdk": ["ai-sdk/chat.json"],
   pi: ["pi/2026-03-05T09-00-00-000Z_0199c3a0-7b1e-7c55-9d0f-2f6a1b3c4d5f.jsonl"],

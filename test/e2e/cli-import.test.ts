@@ -162,6 +162,7 @@ describe("import", () => {
         "chatgpt",
         "claude-ai",
         "ai-sdk",
+        "gemini",
         "openai",
         "jsonl",
       ]),
