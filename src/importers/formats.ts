@@ -2,6 +2,7 @@
 export const IMPORT_FORMATS: readonly string[] = [
   "auto",
   "claude-code",
+  "claude-history",
   "gemini-cli",
   "codex",
   "codex-exec",

@@ -3,6 +3,7 @@ import { aiSdk } from "./ai-sdk.ts";
 import { aider } from "./aider.ts";
 import { chatgpt } from "./chatgpt.ts";
 import { claudeAi } from "./claude-ai.ts";
+import { claudeHistory } from "./claude-code/history.ts";
 import { claudeCode } from "./claude-code/importer.ts";
 import { codexExec } from "./codex/exec.ts";
 import { codex } from "./codex/importer.ts";
@@ -36,6 +37,7 @@ const ZIP_MARK = Buffer.from("PK\u0003\u0004");
 
 export const IMPORTERS: readonly Importer[] = [
   claudeCode,
+  claudeHistory,
   geminiCli,
   codex,
   codexExec,

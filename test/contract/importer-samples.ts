@@ -3,6 +3,7 @@ const FIXTURES = new URL("../fixtures/importers/", import.meta.url);
 
 export const samplesByFormat: Record<string, readonly string[]> = {
   "claude-code": ["claude-code/3f6c1d2e-0a4b-4c1d-9e8f-5a6b7c8d9e0f.jsonl", "claude-code/stream.jsonl"],
+  "claude-history": ["claude-code/history.jsonl"],
   jsonl: ["neutral.jsonl"],
   "gemini-cli": [
     "gemini-cli/session-2026-03-04T10-00-5d0c7e1a.jsonl",

@@ -151,6 +151,7 @@ describe("import", () => {
     expect(new Set(report.files.map(({ format }: { format: string }) => format))).toEqual(
       new Set([
         "claude-code",
+        "claude-history",
         "gemini-cli",
         "codex",
         "codex-exec",
