@@ -28,7 +28,7 @@ function isPrompt({ display, pastedContents, timestamp, project }: JsonObject): 
 }
 
 class HistoryTranslator extends Translator<JsonLine> {
-  readonly #hasTranscript = new Map<string, boolean>();
+  readonly #withTranscript = new Set<string>();
 
   override read({ value, line }: JsonLine): void {
     const { display, pastedContents, timestamp, project, sessionId, ...about } = value;
@@ -48,14 +48,13 @@ class HistoryTranslator extends Translator<JsonLine> {
     ]);
   }
 
+  /** While the file is followed, the transcript of a new session may come later than its first prompt. */
   #isElsewhere(folder: string, id: string): boolean {
-    let isElsewhere = this.#hasTranscript.get(id);
-    if (isElsewhere === undefined) {
-      const name = folder.replace(/[^a-zA-Z0-9]/g, "-");
-      isElsewhere = existsSync(join(dirname(this.file.path), "projects", name, `${id}.jsonl`));
-      this.#hasTranscript.set(id, isElsewhere);
-    }
-    return isElsewhere;
+    if (this.#withTranscript.has(id)) return true;
+    const name = folder.replace(/[^a-zA-Z0-9]/g, "-");
+    if (!existsSync(join(dirname(this.file.path), "projects", name, `${id}.jsonl`))) return false;
+    this.#withTranscript.add(id);
+    return true;
   }
 }
 
