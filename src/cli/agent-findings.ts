@@ -8,6 +8,9 @@ import { type AgentReport, agentReports } from "../setup/agent-report.ts";
 import { WrittenFiles } from "../setup/changes.ts";
 import { formatCount } from "./text.ts";
 
+/** Who keeps transcripts for so long wants to keep them. */
+const LONG_DAYS = 3_650;
+
 type Finding = ReturnType<Store["doctor"]>[number];
 
 /** Returns what `doctor` says about each agent that is used on this machine. */
@@ -22,13 +25,19 @@ export async function agentFindings(storePath: string): Promise<Finding[]> {
     if (!StoreError.is(error)) throw error;
     return [{ check: "agents", level: "advice", text: error.message, fix: error.hint ?? null }];
   }
-  return reports.map((report): Finding => {
-    const { name, title, followedAs, hasHooks, isConnected, isTrusted, next } = report;
+  return reports.flatMap((report): Finding[] => {
+    const { name, title, followedAs, hasHooks, isConnected, isTrusted, next, kept } = report;
     const fileCount = locations.reduce((sum, one) => (one.agent === followedAs ? sum + (one.fileCount ?? 0) : sum), 0);
     const followed = fileCount === 0 ? "It has no transcripts." : `It has ${formatCount(fileCount, "transcript")}.`;
     const files = followedAs === undefined ? "" : ` ${followed}`;
-    const finding = (level: Finding["level"], state: string, fix: string | null): Finding => {
-      return { check: "agents", level, text: `${title} ${state}.${files}`, fix };
+    const deletion: Finding[] = [];
+    if (kept !== undefined && kept.days < LONG_DAYS && fileCount > 0) {
+      const text = `${title} deletes its transcripts after ${formatCount(kept.days, "day")}.`;
+      const fix = `\`coppice watch --once\` imports them. To keep them, set "${kept.setting}": ${LONG_DAYS} in ${kept.path}`;
+      deletion.push({ check: "transcripts", level: "advice", text, fix });
+    }
+    const finding = (level: Finding["level"], state: string, fix: string | null): Finding[] => {
+      return [{ check: "agents", level, text: `${title} ${state}.${files}`, fix }, ...deletion];
     };
     if (!isConnected) return finding("advice", "is not connected", `coppice setup ${name}`);
     if (!isTrusted)

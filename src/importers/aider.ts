@@ -50,6 +50,9 @@ async function* wholeLines(file: ImportFile): AsyncGenerator<TextLine | DamagedL
   if (last !== undefined && (isEnded || file.isFinished)) yield last;
 }
 
+/** A line that opens or closes a block of code in Markdown. A closing one has nothing behind the marks. */
+const FENCE = /^ {0,3}(`{3,}|~{3,})([^`]*)$/;
+
 /** Lines of one speaker. */
 interface Block {
   kind: "prompt" | "output" | "answer";
@@ -60,6 +63,9 @@ interface Block {
 /**
  * Translates the lines of a history. Prompts begin with `####` and what the program says with `>`. Answers may have headings and
  * quotes too; Aider ends its own lines with two spaces. Some editors remove these, so they count only once a line had them.
+ *
+ * Inside a block of code, such a line belongs to the answer if the block is closed. The user may have stopped an answer inside a
+ * block. So these lines wait for the end of the block, or for what shows that it has none.
  */
 class AiderTranslator extends Translator<TextLine> {
   #session: ImportedSession | undefined;
@@ -68,9 +74,13 @@ class AiderTranslator extends Translator<TextLine> {
   #block: Block | undefined;
   #count = 0;
   #model: string | undefined;
+  /** The marks that opened the block of code, and its lines since the first one that looks like Aider's own. */
+  #fence: { marks: string; doubtful: TextLine[] } | undefined;
 
-  override read({ line, text: given }: TextLine): void {
-    const text = given.replace(/\r$/, "");
+  override read(found: TextLine): void {
+    const { line } = found;
+    const text = found.text.replace(/\r$/, "");
+    if (this.#fence !== undefined && this.#isInside(this.#fence, { line, text })) return;
     const [, started] = START.exec(text) ?? [];
     if (started !== undefined) {
       this.#endBlock();
@@ -80,6 +90,8 @@ class AiderTranslator extends Translator<TextLine> {
     const [, mark, words = ""] = /^(####|>) ?(.*)$/.exec(text) ?? [];
     this.#hasLineBreaks ||= mark !== undefined && text.endsWith("  ");
     const isOwn = mark !== undefined && (!this.#hasLineBreaks || text.endsWith("  "));
+    const [, marks] = (isOwn ? undefined : FENCE.exec(text)) ?? [];
+    if (marks !== undefined) this.#fence = { marks, doubtful: [] };
     if (text.trim() === "") {
       if (this.#block?.kind === "answer") this.#block.lines.push(text);
       else this.#endBlock();
@@ -87,14 +99,45 @@ class AiderTranslator extends Translator<TextLine> {
     else this.#add(mark === ">" ? "output" : "prompt", words.replace(/ {2}$/, ""), line);
   }
 
+  /** Reads a line after the opening of a block of code. Returns false if the block was never closed. */
+  #isInside({ marks, doubtful }: { marks: string; doubtful: TextLine[] }, found: TextLine): boolean {
+    const { text } = found;
+    const [, fence, info = ""] = FENCE.exec(text) ?? [];
+    const isAlike = fence?.startsWith(marks) === true;
+    const isEnd = isAlike && info.trim() === "";
+    const isOwn = this.#hasLineBreaks && /^(?:####|>) .* {2}$/.test(text);
+    if (isOwn || (isAlike && !isEnd && doubtful.length > 0)) {
+      this.#leaveFence();
+      return false;
+    }
+    if (!isEnd && (doubtful.length > 0 || /^(?:####|>)/.test(text) || START.test(text))) doubtful.push(found);
+    else {
+      for (const one of [...doubtful, found]) this.#add("answer", one.text, one.line);
+      doubtful.length = 0;
+      if (isEnd) this.#fence = undefined;
+    }
+    return true;
+  }
+
+  /** Reads the lines that waited as if there were no block of code. */
+  #leaveFence(): void {
+    const waiting = this.#fence?.doubtful ?? [];
+    this.#fence = undefined;
+    for (const one of waiting) this.read(one);
+  }
+
   protected override skip(): void {
+    this.#leaveFence();
     this.#endBlock();
   }
 
   protected override end(isFinished: boolean, isPause: boolean): void {
     if (isPause || this.#block === undefined) return;
-    if (isFinished) this.#endBlock();
-    else this.warn(this.#block.line, notYet("Aider may be writing"));
+    if (isFinished) {
+      // A line that waited may begin another block of code.
+      while (this.#fence !== undefined) this.#leaveFence();
+      this.#endBlock();
+    } else this.warn(this.#block.line, notYet("Aider may be writing"));
   }
 
   #begin(started: string): void {

@@ -23,6 +23,8 @@ interface ListFormat {
   messageOf(key: string | undefined, item: JsonValue): JsonValue | undefined;
   /** Returns true if the message says that it is incomplete. Such a message waits, unless the file is finished. */
   isOpen?(message: JsonObject): boolean;
+  /** Returns what the path of a file tells about its sessions. */
+  about?(): Partial<ImportedSession>;
   /** Converts a message, or returns the reason why it cannot be converted. */
   entriesOf(message: ListedMessage): MessageEntry[] | string;
 }
@@ -92,6 +94,7 @@ class ListTranslator extends Translator<Element> {
       externalId: own ?? fileNameOf(this.file.path, this.#document),
       source: this.#format.name,
       metadata: saidOf(rest),
+      ...this.#format.about?.(),
     };
     const heading = stringOf(title) ?? stringOf(name);
     if (heading !== undefined) session.title = heading;

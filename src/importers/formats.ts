@@ -2,8 +2,10 @@
 export const IMPORT_FORMATS: readonly string[] = [
   "auto",
   "claude-code",
+  "claude-history",
   "gemini-cli",
   "codex",
+  "codex-exec",
   "llxprt",
   "opencode",
   "pi",
@@ -13,6 +15,7 @@ export const IMPORT_FORMATS: readonly string[] = [
   "chatgpt",
   "claude-ai",
   "ai-sdk",
+  "gemini",
   "openai",
   "jsonl",
 ];

@@ -16,6 +16,11 @@ export interface ImportedSession {
    * session. Its messages are stored in that session, and what they replace is superseded.
    */
   pathOf?: string;
+  /**
+   * Set if the file has only a part of what another source has of the session: the name of that source. The session is left out if
+   * the store has or has forgotten the session with its id from there.
+   */
+  unlessFrom?: string;
   /** The folder in which the agent worked, as an absolute path. It tells the project. */
   folder?: string;
   /** The name of the project, if the transcript gives one and not a folder. */

@@ -25,6 +25,7 @@ const CLOSING_BRACE = 0x7d;
 const BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
 const COMMA = 0x2c;
+const COLON = 0x3a;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -58,30 +59,101 @@ export interface Pause {
  * @throws {StoreError} `IMPORT_UNREADABLE` when the file is binary.
  */
 export async function* readJsonLines(file: ImportFile): AsyncGenerator<JsonLine | DamagedLine | Pause> {
-  for await (const found of readLines(file)) {
+  for await (const found of readLines(file, decodeBroken)) {
     if (!("text" in found)) {
       yield found;
       continue;
     }
-    const { line, text } = found;
+    const { line, text, isBroken } = found;
     if (text.trim() === "") continue;
+    if (isBroken) {
+      yield { line, problem: NOT_UTF8 };
+      const whole = objectsIn(text).objects.filter((object) => !JSON.stringify(object).includes("\uFFFD"));
+      for (const [index, value] of whole.entries()) yield { line, index, value };
+      continue;
+    }
     const parsed = parseJson(text);
     if ("problem" in parsed) {
-      const objects = gluedObjects(text);
-      if (objects.length === 0) yield { line, ...parsed };
+      const { objects, isTorn } = objectsIn(text);
+      if (isTorn) yield { line, ...parsed };
       for (const [index, value] of objects.entries()) yield { line, index, value };
     } else if (isObject(parsed.value)) yield { line, value: parsed.value };
     else yield { line, problem: `expected a JSON object, got ${kindOf(parsed.value)}` };
   }
 }
 
-/** Returns the objects of a line that consists of several whole ones; nothing for any other line. */
-function gluedObjects(text: string): JsonObject[] {
-  const { problem, ends } = surveyOf(text);
-  if (problem !== undefined || ends.length < 2 || text.slice(ends.at(-1)).trim() !== "") return [];
-  const values = ends.map((end, index) => parseJson(text.slice(ends[index - 1] ?? 0, end)));
-  const objects = values.flatMap((one) => ("value" in one && isObject(one.value) ? [one.value] : []));
-  return objects.length === ends.length ? objects : [];
+/**
+ * Returns the whole objects of a line that is not JSON. A writer that died may have left out a line feed, or also the rest of its
+ * line: the next writer then went on in the middle of it. `isTorn` is true if the line has more than these objects.
+ */
+function objectsIn(text: string, triesMax = TEAR_TRIES_MAX): { objects: JsonObject[]; isTorn: boolean } {
+  const { objects, rest } = wholeObjects(text);
+  if (rest.trim() === "") return { objects, isTorn: false };
+  let tries = 0;
+  for (const { at, keys } of tearsIn(rest)) {
+    if (++tries > triesMax) break;
+    const next = rest.slice(at);
+    const isLine = keys === undefined || hasKeys(wholeObjects(next).objects[0], keys);
+    const found = isLine ? objectsIn(next, triesMax - tries).objects : [];
+    if (found.length > 0) return { objects: [...objects, ...found], isTorn: true };
+  }
+  return { objects, isTorn: true };
+}
+
+function hasKeys(object: JsonObject | undefined, keys: readonly string[]): boolean {
+  return object !== undefined && keys.every((key) => Object.hasOwn(object, key));
+}
+
+/** Returns the whole objects with which a text begins, and the text after them. */
+function wholeObjects(text: string): { objects: JsonObject[]; rest: string } {
+  const objects: JsonObject[] = [];
+  let start = 0;
+  for (const end of surveyOf(text).ends) {
+    const parsed = parseJson(text.slice(start, end));
+    if (!("value" in parsed) || !isObject(parsed.value)) break;
+    objects.push(parsed.value);
+    start = end;
+  }
+  return { objects, rest: text.slice(start) };
+}
+
+/** The most places of a line at which another line is looked for. */
+const TEAR_TRIES_MAX = 10;
+
+const FIRST_KEY = /\{"[^"\\]*"\s*:/y;
+
+/**
+ * Yields where another object may begin in an object that was not finished. Where a nested object could stand, it also yields the
+ * first keys of the unfinished one: another line of the same writer has them too.
+ */
+function* tearsIn(text: string): Generator<{ at: number; keys?: string[] }> {
+  const isObjectStart = (at: number): boolean => {
+    FIRST_KEY.lastIndex = at;
+    return FIRST_KEY.test(text);
+  };
+  const open: number[] = [];
+  const keys: string[] = [];
+  let before = -1;
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at);
+    if (char <= SPACE && char > 0) continue;
+    if (char === QUOTE) {
+      const end = endOfString(text, at);
+      if (end === -1) return;
+      // The end of a text that was cut off is the first quote of the next line.
+      if (text.charCodeAt(end - 1) === BRACE && end - 1 > at && isObjectStart(end - 1)) yield { at: end - 1 };
+      if (open.length === 1 && keys.length < 2 && (before === BRACE || before === COMMA))
+        keys.push(text.slice(at + 1, end));
+      at = end;
+    } else if (char === BRACE && isObjectStart(at) && at > 0) {
+      const isNested = before === COLON || before === BRACKET || (before === COMMA && open.at(-1) === BRACKET);
+      if (!isNested) yield { at };
+      else if (keys.length === 2 && text.startsWith(`"${keys[0]}"`, at + 1)) yield { at, keys: [...keys] };
+    }
+    if (char === BRACE || char === BRACKET) open.push(char);
+    else if (char === CLOSING_BRACE || char === CLOSING_BRACKET) open.pop();
+    before = char;
+  }
 }
 
 /**
@@ -172,9 +244,16 @@ export function isObject(value: unknown): value is JsonObject {
 export interface TextLine {
   line: number;
   text: string;
+  /** Set by `decodeBroken` if the text has replacements for bytes that are not UTF-8. */
+  isBroken?: boolean;
 }
 
-export async function* readLines(file: ImportFile): AsyncGenerator<TextLine | DamagedLine | Pause> {
+const NOT_UTF8 = "not valid UTF-8";
+
+export async function* readLines(
+  file: ImportFile,
+  decode = decodeWhole,
+): AsyncGenerator<TextLine | DamagedLine | Pause> {
   let line = 1;
   let pieces: Uint8Array[] = [];
   let byteLength = 0;
@@ -199,8 +278,8 @@ export async function* readLines(file: ImportFile): AsyncGenerator<TextLine | Da
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     if (isPause(chunk)) {
       const isQuiet = chunk === QUIET;
-      const last = lastWhole(line, pieces);
-      if (last !== undefined) {
+      const last = endsObject(pieces) ? decode(line, pieces) : undefined;
+      if (last !== undefined && isWhole(last)) {
         // The line number grows only when the line feed is read.
         yield last;
         pieces = [];
@@ -219,21 +298,28 @@ export async function* readLines(file: ImportFile): AsyncGenerator<TextLine | Da
   if (byteLength > 0) yield finish();
 }
 
-/** Returns the text after the last line feed if it is a whole object. Nothing but white space can follow on its line. */
-function lastWhole(line: number, pieces: readonly Uint8Array[]): TextLine | undefined {
-  if (pieces.at(-1)?.findLast((byte) => byte > SPACE) !== CLOSING_BRACE) return undefined;
-  const last = decode(line, pieces);
-  return "text" in last && "value" in parseJson(last.text) ? last : undefined;
+function endsObject(pieces: readonly Uint8Array[]): boolean {
+  return pieces.at(-1)?.findLast((byte) => byte > SPACE) === CLOSING_BRACE;
 }
 
-function decode(line: number, pieces: readonly Uint8Array[]): TextLine | DamagedLine {
+/** Returns true if the text after the last line feed is a whole object. Nothing but white space can follow on its line. */
+function isWhole(last: TextLine | DamagedLine): boolean {
+  return "text" in last && last.isBroken !== true && "value" in parseJson(last.text);
+}
+
+function decodeWhole(line: number, pieces: readonly Uint8Array[]): TextLine | DamagedLine {
+  // Decoding would replace the invalid bytes by U+FFFD.
+  const found = decodeBroken(line, pieces);
+  return found.isBroken ? { line, problem: NOT_UTF8 } : found;
+}
+
+function decodeBroken(line: number, pieces: readonly Uint8Array[]): TextLine {
   let bytes = Buffer.concat(pieces);
   if (line === 1 && bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)) {
     bytes = bytes.subarray(BYTE_ORDER_MARK.length);
   }
-  // Decoding would replace the invalid bytes by U+FFFD.
-  if (!isUtf8(bytes)) return { line, problem: "not valid UTF-8" };
-  return { line, text: bytes.toString("utf8") };
+  const text = bytes.toString("utf8");
+  return isUtf8(bytes) ? { line, text } : { line, text, isBroken: true };
 }
 
 /**
@@ -256,12 +342,17 @@ export const HEAD_LINES = 100;
 let latestHead = "";
 let latestObjects: JsonObject[] = [];
 
-/** Returns the JSON objects among the first lines of a file. Lines that are cut short or damaged are skipped. */
+/**
+ * Returns the JSON objects among the first lines of a file. Lines that are cut short or damaged are skipped, because a line of a
+ * document over many lines looks like them.
+ */
 export function headObjects(head: string): JsonObject[] {
   if (head === latestHead) return latestObjects;
   const values = head.split("\n", HEAD_LINES).flatMap((line) => {
     const parsed = parseJson(line);
-    return "value" in parsed ? [parsed.value] : gluedObjects(line);
+    if ("value" in parsed) return [parsed.value];
+    const { objects, rest } = wholeObjects(line);
+    return rest.trim() === "" ? objects : [];
   });
   latestHead = head;
   latestObjects = values.filter(isObject);

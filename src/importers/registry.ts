@@ -3,11 +3,14 @@ import { aiSdk } from "./ai-sdk.ts";
 import { aider } from "./aider.ts";
 import { chatgpt } from "./chatgpt.ts";
 import { claudeAi } from "./claude-ai.ts";
+import { claudeHistory } from "./claude-code/history.ts";
 import { claudeCode } from "./claude-code/importer.ts";
+import { codexExec } from "./codex/exec.ts";
 import { codex } from "./codex/importer.ts";
 import { copilotCli } from "./copilot-cli.ts";
 import { cursor } from "./cursor/importer.ts";
 import { headElements } from "./documents.ts";
+import { gemini } from "./gemini.ts";
 import { geminiCli } from "./gemini-cli/importer.ts";
 import { isDatabase, peek } from "./head.ts";
 import type { Importer, ImportFile, ReadableEvent } from "./importer.ts";
@@ -20,7 +23,7 @@ import { pi } from "./pi.ts";
 import { unpacked } from "./zstd.ts";
 
 /** Must grow with each change that makes an importer read an old file differently. */
-export const READING_VERSION = 6;
+export const READING_VERSION = 7;
 
 /** Bytes of a file that detection looks at: first few, then more. A first line may hold screenshots. */
 const HEAD_BYTES = [256 * 1024, 8 * 1024 * 1024, 64 * 1024 * 1024, LINE_BYTES_MAX];
@@ -34,8 +37,10 @@ const ZIP_MARK = Buffer.from("PK\u0003\u0004");
 
 export const IMPORTERS: readonly Importer[] = [
   claudeCode,
+  claudeHistory,
   geminiCli,
   codex,
+  codexExec,
   llxprt,
   opencode,
   pi,
@@ -45,6 +50,7 @@ export const IMPORTERS: readonly Importer[] = [
   chatgpt,
   claudeAi,
   aiSdk,
+  gemini,
   openai,
   jsonl,
 ];

@@ -210,6 +210,7 @@ export class ImportRun {
       } else if (event.kind === "session") {
         // A fork begins after a message of its parent, which may still be pending.
         const origin = event.session;
+        if (this.#isToldBetter(origin)) continue;
         if (origin.forkedAfter !== undefined || origin.pathOf !== undefined) await flush({ isFork: true });
         open.set(origin.externalId, this.#opened(origin, open, exclusions));
         if (open.get(origin.externalId)!.isRefused) report.excludedCount += 1;
@@ -259,6 +260,13 @@ export class ImportRun {
       one.isRefused = exclusions.hasSession(origin, [project, project && this.#store.projectNow(project)]);
     }
     return one;
+  }
+
+  /** Returns true if the store has or has forgotten the session from a source that has all of it. */
+  #isToldBetter({ unlessFrom, ...origin }: ImportedSession): boolean {
+    if (unlessFrom === undefined) return false;
+    const other = { ...origin, source: unlessFrom };
+    return this.#store.hasImported(other) || this.#store.isForgottenSession(other);
   }
 
   /** Goes to the end of a transcript in which the user went back. */
@@ -400,7 +408,7 @@ export class ImportRun {
 
   /** @returns undefined, with a warning, if the store cannot hold a session of that name. */
   #openSession(session: ImportedSession, report: FileReport): OpenedSession | undefined {
-    const { folder: _folder, project: _project, title, ...origin } = session;
+    const { folder: _folder, project: _project, unlessFrom: _unless, title, ...origin } = session;
     const names = title === undefined ? {} : { title: titleOf(title) };
     const given = this.#options.project;
     const wanted = this.#projectOf(session);

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { digestOf } from "../core/digest.ts";
 import { StoreError } from "../core/errors.ts";
-import { type JsonValue, type Part, parseMessage } from "../core/message.ts";
+import { type JsonValue, type Part, parseMessage, type ToolResultPart } from "../core/message.ts";
 import {
   nameInSession,
   OPENING_MESSAGES,
@@ -47,9 +47,27 @@ export function withoutSecrets(parts: readonly Part[]): readonly Part[] {
   return redactor.redacted(parts);
 }
 
-/** Returns true if the parts differ at most in secrets and in the marks of injected text, which older versions did not set. */
+/**
+ * Returns true if the parts differ at most in secrets, in the marks of injected text, which older versions did not set, and in
+ * what only one of them tells of the output of a tool: it may be in another file, which older versions did not read and which the
+ * agent deletes.
+ */
 export function haveSameContent(stored: readonly Part[], parts: readonly Part[]): boolean {
-  return isDeepStrictEqual(withoutSecrets(unmarkedParts(stored)), withoutSecrets(unmarkedParts(parts)));
+  const [ours, theirs] = [stored, parts].map((some) => withoutSecrets(unmarkedParts(some))) as [Part[], Part[]];
+  return isDeepStrictEqual(asFarAs(ours, theirs), asFarAs(theirs, ours));
+}
+
+/** Cuts each result to the blocks that the result in its place has too. */
+function asFarAs(parts: readonly Part[], others: readonly Part[]): readonly Part[] {
+  return parts.map((part, index) => {
+    const other = others[index];
+    if (part.type !== "tool_result" || other?.type !== "tool_result") return part;
+    return { ...part, content: blocksOf(part).slice(0, Math.max(1, blocksOf(other).length)) };
+  });
+}
+
+function blocksOf({ content }: ToolResultPart): Exclude<ToolResultPart["content"], string> {
+  return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }
 
 /** Returns a message with the name and the digest by which it is recognized if it was forgotten. */

@@ -1,5 +1,6 @@
 import type { Machine } from "../core/data-folder.ts";
 import type { WrittenFiles } from "./changes.ts";
+import type { Target } from "./target.ts";
 import { AGENTS } from "./targets.ts";
 
 /** How an agent that is used on this machine is connected. */
@@ -14,11 +15,13 @@ export interface AgentReport {
   isTrusted: boolean;
   /** What the person has to do for that. */
   next: string | undefined;
+  /** For how many days the agent keeps its transcripts; undefined if it deletes none. */
+  kept: ReturnType<NonNullable<Target["keptDays"]>> | undefined;
 }
 
 export function agentReports(machine: Machine, files: WrittenFiles): AgentReport[] {
   return AGENTS.filter((agent) => agent.isUsed(machine)).map(
-    ({ name, title, followedAs, hasHooks = true, next, isTrusted }) => ({
+    ({ name, title, followedAs, hasHooks = true, next, isTrusted, keptDays }) => ({
       name,
       title,
       followedAs,
@@ -26,6 +29,7 @@ export function agentReports(machine: Machine, files: WrittenFiles): AgentReport
       isConnected: files.hasAllOf(name),
       isTrusted: isTrusted?.(machine) ?? true,
       next,
+      kept: keptDays?.(machine),
     }),
   );
 }

@@ -17,6 +17,8 @@ export interface Target {
   next?: string;
   /** Returns true if the person has trusted the hooks. Left out for agents that do not ask. */
   isTrusted?(machine: Machine): boolean;
+  /** Returns for how many days the agent keeps its transcripts. Left out for agents that delete none. */
+  keptDays?(machine: Machine): { days: number; setting: string; path: string };
   /** Commands that start a service after its files were written, and that stop it before they are deleted. */
   service?(paths: readonly string[]): { start: readonly string[][]; stop: readonly string[][] };
 }

@@ -25,7 +25,8 @@ export type FindingCheck =
   | "full-text"
   | "index"
   | "hooks"
-  | "agents";
+  | "agents"
+  | "transcripts";
 
 export function ok(check: FindingCheck, text: string): Finding {
   return { check, level: "ok", text, fix: null };

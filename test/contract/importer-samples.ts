@@ -2,14 +2,17 @@
 const FIXTURES = new URL("../fixtures/importers/", import.meta.url);
 
 export const samplesByFormat: Record<string, readonly string[]> = {
-  "claude-code": ["claude-code/3f6c1d2e-0a4b-4c1d-9e8f-5a6b7c8d9e0f.jsonl"],
+  "claude-code": ["claude-code/3f6c1d2e-0a4b-4c1d-9e8f-5a6b7c8d9e0f.jsonl", "claude-code/stream.jsonl"],
+  "claude-history": ["claude-code/history.jsonl"],
   jsonl: ["neutral.jsonl"],
   "gemini-cli": [
     "gemini-cli/session-2026-03-04T10-00-5d0c7e1a.jsonl",
     "gemini-cli/session-2026-02-01T08-00-77e0c1aa.json",
   ],
   codex: ["codex/rollout-2026-03-05T09-00-00-0199c3a0-7b1e-7c55-9d0f-2f6a1b3c4d5e.jsonl"],
+  "codex-exec": ["codex/exec.jsonl"],
   llxprt: ["llxprt/session-2026-03-05T09-00-00-b1c2d3e4.jsonl"],
+  gemini: ["gemini/checkpoint-gauge.json"],
   openai: ["openai/request.json", "openai/training.jsonl"],
   "ai-sdk": ["ai-sdk/chat.json"],
   pi: ["pi/2026-03-05T09-00-00-000Z_0199c3a0-7b1e-7c55-9d0f-2f6a1b3c4d5f.jsonl"],

@@ -207,7 +207,7 @@ test("the example of recall prints what it says", async () => {
 describe("the queries in SQL", () => {
   const queries = blocks("sql");
 
-  test("are there", () => expect(queries.length).toBe(17));
+  test("are there", () => expect(queries.length).toBe(18));
 
   test.each(queries.map((query) => [query.split("\n")[0]!, query] as const))("%s", async (_, query) => {
     const path = join(folder, "sql.db");
@@ -223,7 +223,10 @@ describe("the queries in SQL", () => {
         const args = { path: `src/${turn}.ts` };
         session.appendAll([
           { role: "user", content: `Read the file number ${turn}, please.`, createdAt },
-          { role: "assistant", parts: [{ type: "tool_call", toolCallId, name: "read_file", args }], createdAt },
+          {
+            ...{ role: "assistant", parts: [{ type: "tool_call", toolCallId, name: "read_file", args }], createdAt },
+            metadata: { model: "sol", usage: { input_tokens: 9, output_tokens: 1 } },
+          },
           { role: "tool", parts: [{ type: "tool_result", toolCallId, content: `contents of ${turn}` }], createdAt },
         ]);
       }

@@ -151,8 +151,10 @@ describe("import", () => {
     expect(new Set(report.files.map(({ format }: { format: string }) => format))).toEqual(
       new Set([
         "claude-code",
+        "claude-history",
         "gemini-cli",
         "codex",
+        "codex-exec",
         "llxprt",
         "opencode",
         "pi",
@@ -161,6 +163,7 @@ describe("import", () => {
         "chatgpt",
         "claude-ai",
         "ai-sdk",
+        "gemini",
         "openai",
         "jsonl",
       ]),

@@ -72,6 +72,30 @@ describe("coppice setup", () => {
     ]);
   });
 
+  test.each([
+    ["{}", 30],
+    ["{ not JSON", 30],
+    ['{"cleanupPeriodDays":1}', 1],
+    ['{"cleanupPeriodDays":99999}', undefined],
+  ])("doctor says when an agent deletes its transcripts: %s", async (settings, days) => {
+    const folder = new CliFolder();
+    const agent = join(folder.path, ".claude");
+    mkdirSync(join(agent, "projects", "p"), { recursive: true });
+    writeFileSync(join(agent, "settings.json"), settings);
+    const deletions = async () => {
+      const { stdout } = await folder.run(["doctor", "--json"]);
+      const { findings } = JSON.parse(stdout).value ?? JSON.parse(stdout);
+      return findings.filter(({ check }: { check: string }) => check === "transcripts");
+    };
+    // It has none yet.
+    expect(await deletions()).toEqual([]);
+    writeFileSync(join(agent, "projects", "p", "s.jsonl"), "");
+    const text = `Claude Code deletes its transcripts after ${days} day${days === 1 ? "" : "s"}.`;
+    const fix = expect.stringContaining(`"cleanupPeriodDays": 3650 in ${join(agent, "settings.json")}`);
+    const advice = { check: "transcripts", level: "advice", text, fix };
+    expect(await deletions()).toEqual(days === undefined ? [] : [advice]);
+  });
+
   test("is checked by doctor", async () => {
     const folder = home();
     await folder.json("import", folder.jsonl("a.jsonl", [{ session: "a", role: "user", content: "hello" }]));

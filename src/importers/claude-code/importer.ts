@@ -26,23 +26,27 @@ import { AgentProgress } from "./progress.ts";
 import { PromptQueue } from "./prompt-queue.ts";
 import { Replays } from "./replays.ts";
 import { hasOwnFile, StartingCalls, startingCallBeside } from "./starting-calls.ts";
+import { isStreamLine, transcriptLines } from "./stream.ts";
+import { withWholeOutputs } from "./tool-results.ts";
 
 /**
  * Reads the files of Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`, and those of its subagents,
- * `<session>/subagents/agent-<id>.jsonl` (before 2.1: `agent-<id>.jsonl` beside the file of the session).
+ * `<session>/subagents/agent-<id>.jsonl` (before 2.1: `agent-<id>.jsonl` beside the file of the session). What
+ * `claude --output-format stream-json` writes is read as the transcript of its session, of which it leaves out the prompts.
  *
  * Compaction summaries, boundaries and lines marked `isMeta` become messages too, with the mark in their metadata. They replace
- * nothing. `line.ts` lists the lines that are skipped. An unknown line becomes a warning.
+ * nothing. `line.ts` lists the lines that are skipped. An unknown line becomes a warning. A result that was too long for the model
+ * has its whole output too, from `<session>/tool-results/`.
  */
 export const claudeCode: Importer = {
   name: "claude-code",
   isFollowable: true,
 
   detect(head) {
-    return headObjects(head).some(isOwnLine);
+    return headObjects(head).some((line) => isOwnLine(line) || isStreamLine(line));
   },
 
-  read: (file) => new ClaudeCodeTranslator(file).translate(readJsonLines(file)),
+  read: (file) => new ClaudeCodeTranslator(file).translate(transcriptLines(readJsonLines(file))),
 };
 
 /** Claude Code writes a line for each content block of a reply. */
@@ -202,8 +206,9 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
       this.#unproven.clear();
       return;
     }
+    const told = withWholeOutputs(content, this.file.path, (reason) => this.warn(number, reason));
     const entry =
-      line.type === "attachment" ? addAttachment(state, line, id, number) : addUser(state, line, id, number, content);
+      line.type === "attachment" ? addAttachment(state, line, id, number) : addUser(state, line, id, number, told);
     if (entry !== undefined) this.#unproven.set(id, { branch: state.branch, entry });
   }
 

@@ -44,13 +44,25 @@ export const NOTE_SUBTYPES: ReadonlySet<unknown> = new Set([
   "microcompact_boundary",
 ]);
 
+/** Those of a stream, such as `init`, say how a run goes. */
 export const BOOKKEEPING_SUBTYPES: ReadonlySet<unknown> = new Set([
   "api_error",
+  "api_retry",
   "away_summary",
   "bridge_status",
+  "files_persisted",
+  "hook_progress",
+  "hook_response",
+  "hook_started",
   "informational",
+  "init",
   "scheduled_task_fire",
+  "session_state_changed",
+  "status",
   "stop_hook_summary",
+  "task_notification",
+  "task_progress",
+  "task_started",
   "turn_duration",
 ]);
 

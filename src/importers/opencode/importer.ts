@@ -6,22 +6,26 @@ import type { DamagedLine, JsonObject } from "../lines.ts";
 import { objectOf, objectsOf, stringOf } from "../values.ts";
 import type { StoredMessage } from "./message.ts";
 import { SessionTranslator } from "./session.ts";
+import { isStoredSession, readStorage } from "./storage.ts";
 
 const HEAD_BYTES = 100;
 
 /**
  * Reads the database of opencode, `~/.local/share/opencode/opencode.db`, with all of its sessions and subagents; or one session
- * as `opencode export` writes it. In warnings about a database, the line is the row id.
+ * as `opencode export` writes it, or as older versions kept it in `~/.local/share/opencode/storage`. In warnings about a database,
+ * the line is the row id.
  */
 export const opencode: Importer = {
   name: "opencode",
 
   detect(head) {
+    const fields: JsonObject = {};
     for (const { key, value } of headElements(head)) {
       const { info, parts } = objectOf(value);
       if (key === "messages" && Array.isArray(parts) && stringOf(objectOf(info).sessionID)) return true;
+      Object.assign(fields, key === undefined ? objectOf(value) : { [key]: value });
     }
-    return false;
+    return isStoredSession(fields);
   },
 
   detectDatabase: (path, signal) => isDatabaseOf("opencode", path, signal),
@@ -40,19 +44,25 @@ export const opencode: Importer = {
 
 /** Adds the facts about the session to `session`. */
 async function* readExport(file: ImportFile, session: JsonObject): AsyncGenerator<StoredMessage | DamagedLine> {
+  const fields: JsonObject = {};
   for await (const element of readElements(file)) {
     const { line } = element;
     if ("problem" in element) yield element;
-    else if (element.key === undefined) yield { line, problem: "expected a field of a session" };
-    else if (element.key === "info") Object.assign(session, objectOf(element.value));
+    else if (element.key === undefined) {
+      if (isStoredSession(objectOf(element.value))) Object.assign(fields, element.value);
+      else yield { line, problem: "expected a field of a session" };
+    } else if (element.key === "info") Object.assign(session, objectOf(element.value));
     else if (element.key === "messages") {
       const message = objectOf(element.value);
       const info = objectOf(message.info);
       const id = stringOf(info.id);
       if (id === undefined) yield { line, problem: "info.id: expected a string" };
       else yield { line, id, info, parts: objectsOf(message.parts) };
-    }
+    } else fields[element.key] = element.value;
   }
+  if (!isStoredSession(fields)) return;
+  Object.assign(session, fields);
+  yield* readStorage(file.path, fields);
 }
 
 class ExportTranslator extends SessionTranslator {

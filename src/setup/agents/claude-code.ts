@@ -16,6 +16,8 @@ const HOOKS: readonly Hook[] = [
   { moment: "PreCompact", event: "before-compaction" },
 ];
 
+const DEFAULT_KEPT_DAYS = 30;
+
 /**
  * A plugin in `~/.claude/skills/coppice`. Claude Code loads the plugins of this folder by itself. The README says why it is
  * neither a marketplace nor lines in Claude Code's settings.
@@ -25,6 +27,12 @@ export const claudeCode: Target = {
   title: "Claude Code",
   followedAs: "Claude Code",
   isUsed: (machine) => existsSync(home(machine)),
+  keptDays(machine) {
+    const path = join(home(machine), "settings.json");
+    const setting = "cleanupPeriodDays";
+    const days = jsonIn(path)?.[setting];
+    return { days: typeof days === "number" ? days : DEFAULT_KEPT_DAYS, setting, path };
+  },
   edits(machine, command) {
     const plugin = join(home(machine), "skills", "coppice");
     const [program, ...args] = callOf(command, "mcp");
@@ -50,10 +58,14 @@ function home(machine: Machine): string {
 /** Returns true if the person has added the server, as with `claude mcp add --scope user`. With two, agents see each tool twice. */
 function hasServer(machine: Machine): boolean {
   const path = join(folderIn(machine, "CLAUDE_CONFIG_DIR", machine.home), ".claude.json");
-  if (!existsSync(path)) return false;
+  return jsonIn(path)?.mcpServers?.coppice !== undefined;
+}
+
+/** Returns what a file of JSON says; undefined if there is none, or if it cannot be read. */
+function jsonIn(path: string) {
   try {
-    return JSON.parse(readFileSync(path, "utf8")).mcpServers?.coppice !== undefined;
+    return JSON.parse(readFileSync(path, "utf8"));
   } catch {
-    return false;
+    return undefined;
   }
 }

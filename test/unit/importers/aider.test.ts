@@ -47,6 +47,40 @@ test("a heading or a quote of an answer belongs to it, unless an editor took the
   ]);
 });
 
+test.each(["  \n", "\n"])("what a block of code quotes of a history belongs to the answer (%j)", async (end) => {
+  const code = `${START}#### not a prompt\n> not an output\n`;
+  for (const [open, close] of [
+    ["```md", "```"],
+    ["  ~~~~", "~~~~~ "],
+    ["````", "````"],
+  ]) {
+    const answer = `A history:\n\n${open}\n${code}${open === "````" ? "```\n" : ""}${close}\n\nSeen?`;
+    expect(await said(`#### show me${end}\n${answer}\n\n#### thanks${end}`)).toEqual([
+      ["user", "show me"],
+      ["assistant", answer],
+      ["user", "thanks"],
+    ]);
+  }
+});
+
+test.each(["  \n", "\n"])(
+  "a block of code that the user stopped ends before the next prompt or chat (%j)",
+  async (end) => {
+    const stopped = `#### show me${end}\n\`\`\`py\nwhile True:\n\n`;
+    const answered = `#### again${end}\n\`\`\`py\npass\n\`\`\`\n`;
+    const expected = [
+      ["user", "show me"],
+      ["assistant", "```py\nwhile True:"],
+      ["user", "again"],
+      ["assistant", "```py\npass\n```"],
+    ];
+    expect(await said(stopped + answered)).toEqual(expected);
+    expect(await said(stopped + START + answered)).toEqual(expected);
+    expect(sessionsIn(await eventsOf(aider, START + stopped + START + answered))).toHaveLength(2);
+    expect((await said(`${stopped}#### again${end}`)).at(-1)).toEqual(["user", "again"]);
+  },
+);
+
 test("commands that steer the program are marked, and answers name their model", async () => {
   expect(await said(`${OUTPUT}\n#### /add a.py  \n\n#### /ask why?  \n\nbecause\n`)).toEqual([
     ["user", "[Main model: sonnet with diff edit format]"],

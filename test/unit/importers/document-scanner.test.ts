@@ -113,6 +113,24 @@ describe("readElements", () => {
     ]);
   });
 
+  test("takes a document over many lines for one, whatever its lines look like", async () => {
+    const items = [
+      { info: { id: 1 }, parts: [{ n: 1 }] },
+      { info: { id: 2 }, parts: [{ n: 2 }] },
+    ];
+    for (const text of [
+      `{"info":{},"messages":[\n${items.map((item) => JSON.stringify(item)).join(",\n")}\n]}`,
+      `{"info":{},\n"messages":${JSON.stringify(items, null, 2)}}`,
+      JSON.stringify({ info: {}, messages: items }, null, 2),
+    ]) {
+      const elements = await collect(readElements(fileOf(text)));
+      expect(elements.map((element) => ("value" in element ? [element.key, element.value] : element))).toEqual([
+        ["info", {}],
+        ...items.map((item) => ["messages", item]),
+      ]);
+    }
+  });
+
   test("holds one item of a list at a time, however long the list", async () => {
     let taken = 0;
     async function* chunks() {

@@ -103,6 +103,59 @@ describe("readLines", () => {
   });
 });
 
+describe("a line that was cut off, and the next one behind it", () => {
+  const first = {
+    id: "u1",
+    parent: null,
+    message: { id: "m1", type: "text", content: ["a {", "b", { code: 'if (x) {"y"}' }], size: 12.5, isNew: true },
+    note: "lamps 潮🌊",
+    list: [1, [2, { deep: {} }]],
+    blocks: Array.from({ length: 12 }, (_, index) => ({ type: "text", text: `block ${index} {` })),
+  };
+  const second = { id: "u2", parent: "u1", message: { type: "text", content: "[{" } };
+  const read = async (bytes: Uint8Array) => {
+    const found = await collect(readJsonLines(fileOf(bytes)));
+    const problems = found.filter((one) => "problem" in one).map(({ line }) => line);
+    return { problems, values: found.flatMap((one) => ("value" in one ? [one.value] : [])) };
+  };
+  const whole = Buffer.from(JSON.stringify(first));
+
+  test("is reported, and the next one read, wherever the first was cut", async () => {
+    for (let cut = 1; cut < whole.length; cut++) {
+      const torn = whole.subarray(0, cut);
+      for (const rest of [[second], [second, { id: "u3", parent: "u2" }]]) {
+        const bytes = Buffer.concat([torn, ...rest.map((one) => Buffer.from(JSON.stringify(one)))]);
+        // Two lines that are whole only lack the line feed between them.
+        const values = cut === whole.length ? [first, ...rest] : rest;
+        const { problems, values: found } = await read(bytes);
+        // Before it knows two keys of the first line, nothing tells the second from an object in it.
+        if (cut > 20) expect([cut, found]).toEqual([cut, values]);
+        expect([cut, problems]).toEqual([cut, [1]]);
+      }
+    }
+  });
+
+  test("is no line of its own inside the one that was cut off", async () => {
+    for (let cut = 1; cut < whole.length; cut++) {
+      expect([cut, (await read(whole.subarray(0, cut))).values]).toEqual([cut, []]);
+    }
+  });
+
+  test("is read behind a whole line, behind NULs, and behind several pieces", async () => {
+    const json = JSON.stringify(second);
+    const torn = whole.subarray(0, 60).toString("utf8");
+    expect(await read(Buffer.from(`{}\n\u0000\u0000${json}`))).toEqual({ problems: [2], values: [{}, second] });
+    expect(await read(Buffer.from(`${json}${torn}`))).toEqual({ problems: [1], values: [second] });
+    expect(await read(Buffer.from(`${json}${torn}${json}`))).toEqual({ problems: [1], values: [second, second] });
+    expect(await read(Buffer.from(`${torn}${torn}${json}`))).toEqual({ problems: [1], values: [second] });
+  });
+
+  test("is looked for in linear time", async () => {
+    const read = (count: number) => collect(readJsonLines(fileOf(`{"a":"${'{"b":['.repeat(count)}`)));
+    await expectLinearTime(2_000, (count) => count, read);
+  });
+});
+
 describe("readJsonLines", () => {
   test("gives objects, and says of each other line what is wrong with it", async () => {
     const content = '{"a":1}\r\n\n[1]\n"text"\nnull\n{"a":\n{"a":1}{"b":2}\n{"a":2}';
@@ -118,11 +171,18 @@ describe("readJsonLines", () => {
     ]);
   });
 
-  test("gives nothing of a line whose second object was cut, and of one that is nested too deeply", async () => {
+  test("gives the whole objects of a line whose end was cut, or is no object, or is nested too deeply", async () => {
     const deep = `{"a":1}${"[".repeat(2_000_000)}`;
-    for (const text of ['{"a":1}{"b":', '{"a":1}{"b":2} x', '{"a":1}[2]', deep]) {
-      expect(await collect(readJsonLines(fileOf(text)))).toEqual([{ line: 1, problem: expect.any(String) }]);
+    const problem = { line: 1, problem: expect.any(String) };
+    const first = { line: 1, index: 0, value: { a: 1 } };
+    for (const text of ['{"a":1}{"b":', '{"a":1}[2]', deep]) {
+      expect(await collect(readJsonLines(fileOf(text)))).toEqual([problem, first]);
     }
+    expect(await collect(readJsonLines(fileOf('{"a":1}{"b":2} x')))).toEqual([
+      problem,
+      first,
+      { line: 1, index: 1, value: { b: 2 } },
+    ]);
     expect(parseJson(deep)).toEqual({ problem: "nested deeper than 200 levels" });
     expect(parseJson(`[${"[],".repeat(2_000_000)}1]`)).toEqual({ problem: "more than 2000000 values" });
     expect(parseJson(JSON.stringify('[{,"'.repeat(500_000)))).toEqual({ value: '[{,"'.repeat(500_000) });

@@ -116,7 +116,12 @@ test("a call and its result, in one part there, are two messages; a running one 
     ["m1/2", "assistant", 1],
     ["m1/3", "assistant", 1],
   ]);
-  expect(messages[0]?.metadata).toEqual({ modelID: "m", tokens: { input: 1 }, cost: 0.5 });
+  // What the reply took is told by its last message only.
+  const taken = { tokens: { input: 1 }, cost: 0.5 };
+  expect(messages.map(({ metadata }) => metadata)).toEqual([
+    ...[{ modelID: "m" }, {}, { modelID: "m" }, {}, { modelID: "m" }],
+    { modelID: "m", ...taken },
+  ]);
   expect(messages[3]?.parts).toEqual([
     { type: "tool_result", toolCallId: "b", name: "bash", content: "no", isError: true },
   ]);

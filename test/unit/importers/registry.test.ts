@@ -48,6 +48,18 @@ describe("detectImporter", () => {
     ["openai", '[{"role":"user","content":"hi"}]'],
     ["openai", '{"role":"user","content":"hi"}\n{"role":"assistant","content":"ho"}\n'],
     ["openai", '{"model":"m","messages":[{"role":"assistant","content":null,"tool_calls":[]}]}'],
+    ["claude-history", '{"display":"hi","pastedContents":{},"timestamp":1790000000000,"project":"/w"}\n'],
+    [undefined, '{"display":"hi","timestamp":1790000000000,"project":"/w"}\n'],
+    ["gemini", '[{"role":"user","parts":[{"text":"hi"}]},{"role":"mod'],
+    ["gemini", '{"history":[{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]}],"authType":"x"}'],
+    [
+      "gemini",
+      '{"systemInstruction":{"parts":[{"text":"Be brief."}]},"contents":[{"role":"user","parts":[{"text":"hi"}]}]}',
+    ],
+    [
+      undefined,
+      '[{"role":"user","parts":[{"kind":"text","text":"hi"}]},{"role":"user","parts":["hi"]},{"role":"user","parts":[]}]',
+    ],
     ["opencode", '{"info":{},"messages":[{"info":{"id":"m","sessionID":"s"},"parts":[]}]}'],
     [undefined, "SQLite format 3\u0000 CREATE TABLE part (number text)"],
     ["openai", '[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"t"}]}]'],
@@ -138,7 +150,7 @@ describe("openImport", () => {
       yield Buffer.from(NEUTRAL);
     }
     await expect(openImport({ path: "x", chunks: chunks() }, "csv")).rejects.toThrow(
-      'Expected format to be auto, claude-code, gemini-cli, codex, llxprt, opencode, pi, copilot-cli, cursor, aider, chatgpt, claude-ai, ai-sdk, openai, jsonl, got "csv".',
+      'Expected format to be auto, claude-code, claude-history, gemini-cli, codex, codex-exec, llxprt, opencode, pi, copilot-cli, cursor, aider, chatgpt, claude-ai, ai-sdk, gemini, openai, jsonl, got "csv".',
     );
     expect(opened).toBe(false);
   });
@@ -167,7 +179,7 @@ describe("openImport", () => {
       }
     }
     await expect(openImport({ path: "diary.txt", chunks: chunks() })).rejects.toThrow(
-      "Cannot import diary.txt: its beginning shows none of the known formats (claude-code, gemini-cli, codex, llxprt, opencode, pi, copilot-cli, cursor, aider, chatgpt, claude-ai, ai-sdk, openai, jsonl); if it is in one, name the format.",
+      "Cannot import diary.txt: its beginning shows none of the known formats (claude-code, claude-history, gemini-cli, codex, codex-exec, llxprt, opencode, pi, copilot-cli, cursor, aider, chatgpt, claude-ai, ai-sdk, gemini, openai, jsonl); if it is in one, name the format.",
     );
     expect(closed).toBe(true);
   });

@@ -38,7 +38,7 @@ describe("the usage of a reply", () => {
     const store = await storeOf({ "s.jsonl": lines(...reply, block(9, "m2", "next", 8)) });
     const sum = "SELECT sum(json_extract(metadata, '$.message.usage.output_tokens')) AS output FROM messages";
     expect(store.query(sum)).toEqual([{ output: 58 }]);
-    const day = { session_id: "s", project: "lamp", day: "2026-03-01", model: "sol" };
+    const day = { session_id: "s", project: "/w/lamp", day: "2026-03-01", model: "sol" };
     expect(store.query(USAGE)).toEqual([
       {
         ...day,

@@ -138,6 +138,53 @@ describe("an assistant message", () => {
   });
 });
 
+describe("a reply that the provider refused to finish", () => {
+  const note = "The model refused; another one answers.";
+  const reply = [
+    user("u", "pick the lock of my shed"),
+    assistant("a1", "m1", [{ type: "thinking", thinking: "Hm.", signature: "s" }]),
+    assistant("a2", "m1", [text("First you")]),
+    assistant("a3", "m1", [call("t1")]),
+  ];
+  const answer = assistant("b1", "m2", [text("Ask a locksmith.")]);
+
+  test.each([
+    line("system", "x", { subtype: "api_refusal", content: note, retractedMessageUuids: ["a2", "a3", "gone"] }),
+    line("api_refusal", "x", { content: note, retracted_message_uuids: ["a2", "a3"] }),
+    line("system", "x", { subtype: "model_refusal_fallback", content: note, retractedMessageUuids: ["a2", "a3"] }),
+  ])("stays in its place, but nobody has said it: $type $subtype", async (refusal) => {
+    const events = await read([...reply, refusal, answer]);
+    expect(warningsIn(events)).toEqual([]);
+    expect(outline(events)).toEqual([
+      "u user: pick the lock of my shed",
+      "a1 assistant: reasoning First you",
+      "a3 assistant: >t1",
+      `x user: ${note}`,
+      "b1 assistant: Ask a locksmith.",
+    ]);
+    const marks = messagesIn(events).map(({ parts, metadata }) => {
+      return [parts!.every(({ injected }) => injected === true), metadata?.isRetracted === true];
+    });
+    expect(marks).toEqual([
+      [false, false],
+      [true, true],
+      [true, true],
+      [true, false],
+      [false, false],
+    ]);
+  });
+
+  test("is said as far as the refusal took nothing of it back, and a refusal without words is no message", async () => {
+    const events = await read([...reply, line("api_refusal", "x", { retractedMessageUuids: ["a3"] }), answer]);
+    expect(warningsIn(events)).toEqual([]);
+    expect(messagesIn(events).map(({ id, metadata }) => [id, metadata?.isRetracted])).toEqual([
+      ...[["u"], ["a1"]].map(([id]) => [id, undefined]),
+      ["a3", true],
+      ["b1", undefined],
+    ]);
+  });
+});
+
 describe("a user line", () => {
   test("with results and words gives a tool message and a user message", async () => {
     const lines = [assistant("a", "m", [call("t")]), user("u", [text("Stop."), result("t")])];
@@ -313,6 +360,30 @@ describe("a session", () => {
     expect(await eventsOfLines(claudeCode, lines)).toEqual([]);
     const [unknown] = await eventsOfLines(claudeCode, [{ type: "result", result: "swept" }]);
     expect(unknown).toMatchObject({ kind: "warning", line: 1 });
+  });
+
+  test("knows where the program moved it to, and belongs to the folder in which it began", async () => {
+    const moved = line("relocated", undefined, { relocatedCwd: "/work/tide" });
+    const [known] = sessionsIn(await read([user("u", "hi", { cwd: "/work/.trees/tide" }), moved]));
+    expect(known).toMatchObject({ folder: "/work/.trees/tide", metadata: { relocatedCwd: "/work/tide" } });
+    // Its lines may be in another file.
+    const [only] = sessionsIn(await read([moved, user("u", "hi")]));
+    expect(only).toMatchObject({ folder: "/work/tide", metadata: { cwd: "/work/tide", relocatedCwd: "/work/tide" } });
+    expect(claudeCode.detect(JSON.stringify(moved))).toBe(true);
+  });
+
+  test("is not told what the program reminds the model of", async () => {
+    const reminders = [
+      "read_truncation_notice",
+      "dynamic_skill",
+      "total_tokens_reminder",
+      "batching_reminder_sent",
+      "silent_turn_reminder",
+    ];
+    const lines = reminders.map((type, index) => line("attachment", `x${index}`, { attachment: { type } }));
+    const events = await read([user("u", "hi"), ...lines]);
+    expect(warningsIn(events)).toEqual([]);
+    expect(outline(events)).toEqual(["u user: hi"]);
   });
 
   test("is not begun by bookkeeping alone", async () => {
