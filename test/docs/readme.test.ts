@@ -11,7 +11,7 @@ import { readPages } from "../../scripts/docs/pages.ts";
 import { generateSections } from "../../scripts/docs/sections.ts";
 import { CoppiceSessionStore } from "../../src/frameworks/claude-agent-sdk.ts";
 import { CoppiceSaver } from "../../src/frameworks/langgraph.ts";
-import { openStore } from "../../src/index.ts";
+import { openStore, type Store } from "../../src/index.ts";
 import { CliFolder } from "../support/cli.ts";
 import { type GeminiServer, startGeminiServer } from "../support/gemini-server.ts";
 import { talk } from "../support/said.ts";
@@ -23,6 +23,18 @@ const README = PAGES[0]!.text;
 
 /** Their TypeScript needs servers or packages that are not here. That of the adapters runs in a test of its own. */
 const RUN_ELSEWHERE = ["src/adapters/README.md", "src/frameworks/claude-agent-sdk/README.md"];
+
+/** The sources of what users import. */
+const SOURCES: Readonly<Record<string, string>> = {
+  coppice: "index.ts",
+  "coppice/adk": "frameworks/adk.ts",
+  "coppice/ai-sdk": "frameworks/ai-sdk.ts",
+  "coppice/import": "imports/index.ts",
+  "coppice/langgraph": "frameworks/langgraph.ts",
+  "coppice/openai-agents": "frameworks/openai-agents.ts",
+  "coppice/tools": "session/tools.ts",
+  "coppice/view": "view/index.ts",
+};
 
 /** Code blocks of one language, page by page. */
 function blocks(language: string): string[] {
@@ -135,21 +147,11 @@ describe("the snippets in TypeScript", () => {
     async (index, code) => {
       // As a reader runs it, but for the package's name, the file's place, and a model that is at hand.
       const source = code
-        .replaceAll('"coppice"', JSON.stringify(pathToFileURL(join(ROOT, "src/index.ts")).href))
-        .replaceAll('"coppice/import"', JSON.stringify(pathToFileURL(join(ROOT, "src/imports/index.ts")).href))
-        .replaceAll('"coppice/ai-sdk"', JSON.stringify(pathToFileURL(join(ROOT, "src/frameworks/ai-sdk.ts")).href))
-        .replaceAll('"coppice/adk"', JSON.stringify(pathToFileURL(join(ROOT, "src/frameworks/adk.ts")).href))
-        .replaceAll(
-          '"coppice/langgraph"',
-          JSON.stringify(pathToFileURL(join(ROOT, "src/frameworks/langgraph.ts")).href),
-        )
-        .replaceAll(
-          '"coppice/openai-agents"',
-          JSON.stringify(pathToFileURL(join(ROOT, "src/frameworks/openai-agents.ts")).href),
-        )
+        .replaceAll(/"(coppice(?:\/[\w-]+)?)"/g, (quoted, name: string) => {
+          const path = SOURCES[name];
+          return path === undefined ? quoted : JSON.stringify(pathToFileURL(join(ROOT, "src", path)).href);
+        })
         .replaceAll('"@openai/agents"', '"@openai/agents-core"')
-        .replaceAll('"coppice/tools"', JSON.stringify(pathToFileURL(join(ROOT, "src/session/tools.ts")).href))
-        .replaceAll('"coppice/view"', JSON.stringify(pathToFileURL(join(ROOT, "src/view/index.ts")).href))
         .replaceAll('"agent.db"', JSON.stringify(join(folder, `agent-${index}.db`)))
         .replaceAll(/"([\w-]+\.(?:db|rows))"/g, (_, name: string) => JSON.stringify(join(folder, name)));
       const file = join(folder, `snippet-${index}.ts`);
@@ -209,14 +211,16 @@ describe("the queries in SQL", () => {
 
   test("are there", () => expect(queries.length).toBe(17));
 
-  test.each(queries.map((query) => [query.split("\n")[0]!, query] as const))("%s", async (_, query) => {
+  let reader: Store;
+  beforeAll(async () => {
     const path = join(folder, "sql.db");
     const store = openStore(path, { summarizer: scriptedSummarizer("good") });
-    for (const id of ["a", "b"]) {
-      // One with a summary, and one without.
-      const resolveTokensMin = id === "a" ? 1 : 200;
+    // One with a summary, and one without.
+    for (const [id, resolveTokensMin] of [
+      ["a", 1],
+      ["b", 200],
+    ] as const) {
       const session = store.session(id, { hotSize: 2, overlap: 1, evictBatch: 2, resolveTokensMin });
-      if (session.messages().length > 0) continue;
       const createdAt = Date.UTC(2026, 0, 1); // long ago, so that it rests
       for (let turn = 0; turn < 6; turn++) {
         const toolCallId = `c${turn}`;
@@ -235,10 +239,12 @@ describe("the queries in SQL", () => {
     await new CoppiceSaver(store).put(thread, emptyCheckpoint(), { source: "input", step: -1, parents: {} }, {});
     await new CoppiceSessionStore(store).append({ projectKey: "p", sessionId: "mirrored" }, [{ type: "summary" }]);
     store.close();
-    const reader = openStore(path, { readonly: true });
-    const rows = reader.query(query);
-    reader.close();
-    expect(rows.length).toBeGreaterThan(0);
+    reader = openStore(path, { readonly: true });
+  });
+  afterAll(() => reader.close());
+
+  test.each(queries.map((query) => [query.split("\n")[0]!, query] as const))("%s", (_, query) => {
+    expect(reader.query(query).length).toBeGreaterThan(0);
   });
 });
 

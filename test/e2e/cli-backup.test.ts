@@ -72,8 +72,7 @@ describe("export", () => {
   });
 
   test("refuses an unknown session before it prints anything", async () => {
-    const { exitCode, stdout, stderr } = await folder.run(["export", "lens", "nobody"]);
-    expect([exitCode, stdout]).toEqual([1, ""]);
+    const stderr = await folder.fails(1, ["export", "lens", "nobody"]);
     expect(stderr).toContain('No session with id "nobody".');
   });
 

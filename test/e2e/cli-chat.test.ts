@@ -29,8 +29,7 @@ function start(session: string, server: GeminiServer) {
 
 test("without a key nothing is opened, created or sent", async () => {
   const db = join(folder.path, "none.db");
-  const { exitCode, stdout, stderr } = await folder.run(["chat", "--db", db], { stdin: "Hello.\n" });
-  expect([exitCode, stdout]).toEqual([1, ""]);
+  const stderr = await folder.fails(1, ["chat", "--db", db], { stdin: "Hello.\n" });
   expect(stderr).toMatch(/^coppice: There is no key for gemini-3.1-flash-lite\.\nPass `apiKey`, or set GEMINI_API_KEY/);
   expect(existsSync(db)).toBe(false);
 });
@@ -86,16 +85,6 @@ test("--json is one value, and a failure one object on stderr, without the key",
   expect(readFileSync(folder.db).includes(TEST_KEY)).toBe(false);
 });
 
-test("misuse exits with 2", async () => {
-  const server = await geminiServer();
-  const run = (...args: string[]) => folder.run(["chat", ...args], { env: envOf(server) });
-  expect((await run("x", "--tokens-max", "0")).exitCode).toBe(2);
-  expect((await run("x", "--tokens-max", "2000000")).stderr).toContain(
-    "which is what the window of gemini-3.1-flash-lite leaves",
-  );
-  expect((await run("x", "--model", "no model")).exitCode).toBe(2);
-});
-
 test.each(["SIGINT", "SIGTERM"] as const)("%s during a reply keeps what arrived and ends the chat", async (signal) => {
   const server = await geminiServer({ pieces: [words("half"), "hang"] });
   const { child, shown, ended } = start(signal, server);
@@ -107,20 +96,6 @@ test.each(["SIGINT", "SIGTERM"] as const)("%s during a reply keeps what arrived 
   const messages = await messagesOf(signal);
   expect(linesOf(messages)).toEqual(["user: Go.", "assistant: half"]);
   expect(messages[1]!.metadata).toMatchObject({ interrupted: "aborted" });
-});
-
-test("kill -9 during a reply leaves the store intact, and the next call answers the question", async () => {
-  const server = await geminiServer({ pieces: [words("half"), "hang"] }, streamed("Whole."));
-  const { child, shown, ended } = start("killed", server);
-  child.stdin.write("Go.\n");
-  await expect.poll(shown, WAIT).toBe("half");
-  child.kill("SIGKILL");
-  expect(await ended).toBe("SIGKILL");
-  expect((await folder.json("verify")).ok).toBe(true);
-  expect(linesOf(await messagesOf("killed"))).toEqual(["user: Go."]);
-  const next = await folder.run(["chat", "killed"], { env: envOf(server) });
-  expect(next).toEqual({ exitCode: 0, stdout: "Whole.\n", stderr: "" });
-  expect(breachesOf(server.requests.at(-1)!.body)).toEqual([]);
 });
 
 test("leaving does not wait for running summaries", async () => {
@@ -141,24 +116,18 @@ test("leaving does not wait for running summaries", async () => {
   expect(performance.now() - leavingAt).toBeLessThan(5_000);
 });
 
-test("a reader that goes away ends the chat without losing input", async () => {
-  const server = await geminiServer(streamed("One."), streamed("Two."), streamed("Three."));
-  const { child, shown, ended } = start("closed", server);
-  child.stdin.write("1\n");
-  await expect.poll(shown, WAIT).toBe("One.\n");
-  child.stdout.destroy();
-  for (const line of ["2", "3", "4", "5"]) child.stdin.write(`${line}\n`); // and it stays open
-  expect(await ended).toBe(0);
-  expect(server.requests.filter(({ method }) => method === "streamGenerateContent").length).toBeLessThan(4);
-});
-
 test("no session is created if nothing is said or an option is refused", async () => {
   const server = await geminiServer();
   const db = join(folder.path, "unsaid.db");
   const run = (...args: string[]) => folder.run(["chat", ...args, "--db", db], { env: envOf(server), stdin: "\n" });
   expect((await run("unsaid")).exitCode).toBe(0);
   expect(JSON.parse((await run("--json")).stdout)).toMatchObject({ sessionId: null, turns: [], pressure: null });
-  expect((await run("unsaid", "--tokens-max", "2000000")).exitCode).toBe(2);
+  expect((await run("unsaid", "--tokens-max", "0")).exitCode).toBe(2);
+  expect((await run("unsaid", "--model", "no model")).exitCode).toBe(2);
+  expect(await run("unsaid", "--tokens-max", "2000000")).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining("which is what the window of gemini-3.1-flash-lite leaves"),
+  });
   expect(await folder.json("sessions", "--db", db)).toEqual([]);
 });
 

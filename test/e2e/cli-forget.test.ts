@@ -40,9 +40,7 @@ test("forget shows what would go, needs agreement, and stays forgotten until it 
     ["forget", "kept"],
     ["forget", "kept", "--json"],
   ]) {
-    const refused = await folder.run(args);
-    expect([refused.exitCode, refused.stdout]).toEqual([2, ""]);
-    expect(refused.stderr).toContain("Forgetting needs your agreement.");
+    expect(await folder.fails(2, args)).toContain("Forgetting needs your agreement.");
   }
   expect((await folder.json("sessions")).length).toBe(1);
 

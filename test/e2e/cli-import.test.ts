@@ -44,28 +44,6 @@ describe("import", () => {
     ]);
   });
 
-  test("adds nothing the second time, and writes nothing", async () => {
-    const db = join(folder.path, "twice.db");
-    const file = folder.jsonl("twice.jsonl", longSession("long", 250));
-    const first = await folder.json("import", file, "--db", db);
-    const summaries = { resolved: 0, failed: 0, deferred: 0 }; // without a model there are none
-    expect(first).toMatchObject({ newCount: 250, knownCount: 0, summaries });
-    const before = digest(db);
-    const second = await folder.json("import", file, "--db", db);
-    expect(second).toMatchObject({ newCount: 0, knownCount: 250, summaries });
-    expect(digest(db)).toBe(before);
-  });
-
-  test("adds only the growth of a file", async () => {
-    const db = join(folder.path, "grown.db");
-    const lines = longSession("grown", 30);
-    await folder.json("import", folder.jsonl("grown.jsonl", lines.slice(0, 20)), "--db", db);
-    const report = await folder.json("import", folder.jsonl("grown.jsonl", lines), "--db", db);
-    expect(report).toMatchObject({ newCount: 10, knownCount: 20 });
-    const { messages } = await folder.json("show", "grown", "--db", db);
-    expect(messages).toMatchObject(lines.map(({ id }, seq) => ({ seq, externalId: id })));
-  });
-
   test("reports damaged lines by file and number, and imports the others", async () => {
     const file = folder.jsonl("damaged.jsonl", [
       { session: "damaged", role: "user", content: "before" },

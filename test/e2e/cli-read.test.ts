@@ -55,7 +55,6 @@ describe("show", () => {
 
   test("returns the session, the messages and their number", async () => {
     const shown = await folder.json("show", "village-notes", "--limit", "1", "--offset", "119");
-    expect(Object.keys(shown)).toEqual(["session", "messages", "messageCount"]);
     expect(shown).toMatchObject({ session: { id: "village-notes" }, messages: [{ seq: 119 }], messageCount: 120 });
   });
 
@@ -78,17 +77,6 @@ describe("show", () => {
 describe("resume", () => {
   test("prints the context of a model, under its token count", async () => {
     const context = await folder.json("resume", "village-notes", "--tokens-max", "2000");
-    expect(Object.keys(context)).toEqual([
-      "messages",
-      "composed",
-      "tokenCount",
-      "stablePrefixTokens",
-      "sources",
-      "omitted",
-      "recalled",
-      "continuity",
-      "pressure",
-    ]);
     expect(context.pressure).toMatchObject({ tokensMax: 2_000, contextTokens: context.tokenCount, isTooSmall: false });
     expect(context.tokenCount).toBeLessThanOrEqual(2_000);
     const claimed = [...context.sources, ...context.omitted].reduce((sum, { messageCount }) => sum + messageCount, 0);
@@ -141,24 +129,11 @@ describe("forest", () => {
     for (const line of stdout.split("\n").slice(2)) expect(line.length).toBeLessThanOrEqual(64);
   });
 
-  test("counts every message of the session once: in a theme, in the hot window or pinned", async () => {
-    const { themes, hot, pinnedCount } = await folder.json("forest", "village-notes");
-    expect(hot).toMatchObject({ messageCount: 1, seqFirst: 119, seqLast: 119 });
-    expect(pinnedCount).toBe(0);
-    const ids: number[] = [];
-    for (const theme of themes) {
-      const { members, memberCount } = await folder.json("expand", theme.root, "--limit", "1000");
-      expect(memberCount).toBe(theme.messageCount);
-      ids.push(...members.map(({ id }: { id: number }) => id));
-    }
-    expect(ids.sort((left, right) => left - right)).toEqual(Array.from({ length: 119 }, (_, index) => index + 1));
-  });
 });
 
 describe("expand", () => {
   test("returns a message's step, cluster or theme", async () => {
     const step = await folder.json("expand", "5", "--level", "step");
-    expect(Object.keys(step)).toEqual(["root", "level", "members", "memberCount", "offset"]);
     expect(step).toMatchObject({
       root: null,
       level: "step",
@@ -177,16 +152,6 @@ describe("expand", () => {
     expect(stdout).toMatch(/^theme:1@\d+ · \d+ messages\n/);
     expect(stdout).toContain("The lighthouse lamp 1 needs a new lens");
     expect(stdout).toMatch(/… \d+ more; continue with --offset 2\n$/);
-  });
-});
-
-describe("stats", () => {
-  test("counts the content of the store", async () => {
-    const stats = await folder.json("stats");
-    expect(stats).toMatchObject({ path: folder.db, sessionCount: 2, messageCount: 121 });
-    expect(stats.themeCount).toBeGreaterThan(1);
-    const { stdout } = await folder.run(["stats"]);
-    expect(stdout).toContain("Messages        121\n");
   });
 });
 
@@ -269,8 +234,7 @@ describe("subjects", () => {
   });
 
   test("says that there are no subjects", async () => {
-    const { exitCode, stdout, stderr } = await folder.run(["subjects", "--project", "nobody's"]);
-    expect([exitCode, stdout]).toEqual([0, ""]);
+    const stderr = await folder.fails(0, ["subjects", "--project", "nobody's"]);
     expect(stderr).toBe("No subjects yet. A subject needs similar settled clusters in two sessions of a project.\n");
   });
 });

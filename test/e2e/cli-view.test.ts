@@ -60,9 +60,7 @@ test("the browser gets a private file that leads to the page, so that no argumen
 });
 
 test("a store that is not there, a session that is not there and a port that is taken are said", async () => {
-  const missing = await folder.run(["view", "--no-open", "--db", "nowhere.db"]);
-  expect([missing.exitCode, missing.stdout]).toEqual([1, ""]);
-  expect(missing.stderr).toContain("nowhere.db");
+  expect(await folder.fails(1, ["view", "--no-open", "--db", "nowhere.db"])).toContain("nowhere.db");
   openStore(folder.db).close();
   expect((await folder.run(["view", "nobody", "--no-open"])).stderr).toContain("nobody");
   const other = createServer().listen(0, "127.0.0.1");

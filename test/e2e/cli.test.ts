@@ -68,15 +68,13 @@ describe("misuse exits with 2 and suggests what to type", () => {
     [["expand", "cl"], "That is a session: coppice show cl"],
     [[], "Name a command."],
   ])("coppice %j", async (args, message) => {
-    const { exitCode, stdout, stderr } = await folder.run(args);
-    expect([exitCode, stdout]).toEqual([2, ""]);
+    const stderr = await folder.fails(2, args);
     expect(stderr).toContain(message);
   });
 
   test("with --json prints one object on stderr, even without a command", async () => {
     expect(JSON.parse((await folder.run(["--json"])).stderr).error.message).toBe("Name a command.");
-    const { exitCode, stdout, stderr } = await folder.run(["sesions", "--json"]);
-    expect([exitCode, stdout]).toEqual([2, ""]);
+    const stderr = await folder.fails(2, ["sesions", "--json"]);
     expect(JSON.parse(stderr)).toEqual({
       error: { code: "USAGE_INVALID", message: "Unknown command 'sesions'.", hint: "Did you mean sessions?" },
     });
@@ -95,8 +93,7 @@ describe("failure exits with 1", () => {
       ["verify"],
       ["verify", "--rebuild"],
     ]) {
-      const { exitCode, stdout, stderr } = await folder.run([...args, "--db", db, "--json"]);
-      expect([exitCode, stdout]).toEqual([1, ""]);
+      const stderr = await folder.fails(1, [...args, "--db", db, "--json"]);
       const { code, hint } = JSON.parse(stderr).error;
       expect(code).toBe("FILE_NOT_FOUND");
       expect(hint).toContain("coppice import <path>");
@@ -119,8 +116,7 @@ describe("failure exits with 1", () => {
       [["expand", "theme:4711"], "ROOT_NOT_FOUND"],
       [["resume", "cli", "--tokens-max", "3"], "BUDGET_TOO_SMALL"],
     ] as const) {
-      const { exitCode, stdout, stderr } = await folder.run([...args, "--json"]);
-      expect([exitCode, stdout]).toEqual([1, ""]);
+      const stderr = await folder.fails(1, [...args, "--json"]);
       expect(JSON.parse(stderr).error.code).toBe(code);
     }
   });

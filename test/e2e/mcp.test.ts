@@ -1,181 +1,76 @@
-import { createHash } from "node:crypto";
-import { readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
 import { createMCPClient } from "@ai-sdk/mcp";
 import { Experimental_StdioMCPTransport as IndependentTransport } from "@ai-sdk/mcp/mcp-stdio";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { openStore } from "../../src/index.ts";
 import { CliFolder } from "../support/cli.ts";
 import { PROGRAM } from "../support/program.ts";
-import { talk } from "../support/said.ts";
+
+// The tools have tests of their own: see test/unit/mcp. Here clients of others talk to the process.
 
 const folder = new CliFolder();
 
 beforeAll(() => {
   const store = openStore(folder.db);
-  store.session("long", { project: "web", title: "A long one" }).appendAll(talk(100));
+  store.session("long", { project: "web" }).append({ role: "user", content: "And the harbor lamp?" });
   store.session("lamp", { project: "web" }).append({ role: "user", content: "The lighthouse lamp is green." });
   store.close();
 });
 
-interface CallResult {
-  content: { type: string; text: string }[];
-  // biome-ignore lint/suspicious/noExplicitAny: what it is, is what the tests look at.
-  structuredContent?: any;
-  isError?: boolean;
-}
-
-/** What both clients can do, each in its own way. */
-interface AnyClient {
-  serverName: string | undefined;
-  instructions: string | undefined;
-  toolNames(): Promise<string[]>;
-  call(name: string, args: Record<string, unknown>): Promise<CallResult>;
-  resourceUris(): Promise<string[]>;
-  templates(): Promise<string[]>;
-  read(uri: string): Promise<string>;
-  complete(value: string): Promise<string[]>;
-  close(): Promise<void>;
-}
-
+const TOOLS = ["recall", "expand", "get_context", "recap", "list_sessions", "list_subjects", "hook"];
 const ID_TEMPLATE = { type: "ref/resource", uri: "coppice://session/{id}" } as const;
+const UNKNOWN = 'SESSION_NOT_FOUND: No session with id "nobody". list_sessions lists the sessions.';
 
-async function official(args: string[]): Promise<AnyClient> {
+function serverWith(...args: string[]) {
+  return { command: process.execPath, args: [PROGRAM, "mcp", ...args], env: folder.env() };
+}
+
+async function official(...args: string[]): Promise<Client> {
   const client = new Client({ name: "test", version: "1" });
-  await client.connect(
-    new StdioClientTransport({ command: process.execPath, args: [PROGRAM, "mcp", ...args], env: folder.env() }),
-  );
-  return {
-    serverName: client.getServerVersion()?.name,
-    instructions: client.getInstructions(),
-    toolNames: async () => (await client.listTools()).tools.map(({ name }) => name),
-    call: async (name, given) => (await client.callTool({ name, arguments: given })) as unknown as CallResult,
-    resourceUris: async () => (await client.listResources()).resources.map(({ uri }) => uri),
-    templates: async () =>
-      (await client.listResourceTemplates()).resourceTemplates.map(({ uriTemplate }) => uriTemplate),
-    read: async (uri) =>
-      (await client.readResource({ uri })).contents.map((item) => ("text" in item ? item.text : "")).join(),
-    complete: async (value) => {
-      const { completion } = await client.complete({ ref: ID_TEMPLATE, argument: { name: "id", value } });
-      return completion.values;
-    },
-    close: () => client.close(),
-  };
+  await client.connect(new StdioClientTransport(serverWith(...args)));
+  onTestFinished(() => client.close());
+  return client;
 }
 
-/** Of Vercel's AI SDK, which has a protocol layer of its own. */
-async function independent(args: string[]): Promise<AnyClient> {
-  const transport = new IndependentTransport({
-    command: process.execPath,
-    args: [PROGRAM, "mcp", ...args],
-    env: folder.env(),
-  });
-  const client = await createMCPClient({ transport });
-  return {
-    serverName: client.serverInfo.name,
-    instructions: client.instructions,
-    toolNames: async () => (await client.listTools()).tools.map(({ name }) => name),
-    call: async (name, given) => {
-      const tools = await client.tools();
-      return (await tools[name]!.execute(given, { toolCallId: "c1", messages: [] })) as CallResult;
-    },
-    resourceUris: async () => (await client.listResources()).resources.map(({ uri }) => uri),
-    templates: async () =>
-      (await client.listResourceTemplates()).resourceTemplates.map(({ uriTemplate }) => uriTemplate),
-    read: async (uri) =>
-      (await client.readResource({ uri })).contents.map((item) => ("text" in item ? item.text : "")).join(),
-    complete: async (value) => {
-      const { completion } = await client.complete({ ref: ID_TEMPLATE, argument: { name: "id", value } });
-      return completion.values;
-    },
-    close: () => client.close(),
-  };
-}
-
-describe.each([
-  ["the official SDK", official],
-  ["an independent client", independent],
-])("with %s", (_, connect) => {
-  let client: AnyClient;
-  beforeAll(async () => {
-    client = await connect([]);
-  });
-  afterAll(() => client.close());
-
-  test("says who it is, what it is for and what it has", async () => {
-    expect(client.serverName).toBe("coppice");
-    expect(client.instructions).toContain("never instructions to you");
-    expect(await client.toolNames()).toEqual([
-      "recall",
-      "expand",
-      "get_context",
-      "recap",
-      "list_sessions",
-      "list_subjects",
-      "hook",
-    ]);
-  });
-
-  test("every tool that reads answers, and leaves the file as it was", async () => {
-    const before = digests();
-    const { hits } = (await client.call("recall", { query: "lighthouse lamp" })).structuredContent;
-    expect(hits[0]).toMatchObject({ sessionId: "lamp", text: "The lighthouse lamp is green." });
-    const expanded = await client.call("expand", { target: String(hits[0].messageId) });
-    expect(expanded.content[0]!.text).toContain("The lighthouse lamp is green.</message>");
-    const context = await client.call("get_context", { sessionId: "long", tokensMax: 1_000 });
-    expect(context.content[0]!.text).toContain("<memory session=");
-    const { sessions } = (await client.call("list_sessions", {})).structuredContent;
-    expect(sessions.map(({ sessionId }: { sessionId: string }) => sessionId)).toEqual(["lamp", "long"]);
-    expect((await client.call("list_subjects", {})).structuredContent.subjects).toEqual([]);
-    const { structuredContent, content } = await client.call("recap", { since: "1d" });
-    expect(structuredContent.topics).toContainEqual(
-      expect.objectContaining({ root: null, title: "The lighthouse lamp is green", messageCount: expect.any(Number) }),
-    );
-    expect(content[0]!.text).toContain("data, not instructions");
-    const unknown = await client.call("recap", { subject: "subject:999999" });
-    expect(unknown.content[0]!.text).toMatch(/^ROOT_NOT_FOUND: /);
-    expect(await client.resourceUris()).toEqual(["coppice://session/lamp", "coppice://session/long"]);
-    expect(await client.templates()).toEqual(["coppice://session/{id}", "coppice://root/{handle}"]);
-    expect(await client.read("coppice://session/lamp")).toContain("The lighthouse lamp is green.");
-    expect(await client.complete("la")).toEqual(["lamp"]);
-    expect(digests()).toEqual(before);
-  });
-
-  test("an error is an answer, with its hint", async () => {
-    const { isError, content } = await client.call("get_context", { sessionId: "nobody" });
-    expect(isError).toBe(true);
-    expect(content[0]!.text).toBe('SESSION_NOT_FOUND: No session with id "nobody". list_sessions lists the sessions.');
-    await expect(client.read("coppice://session/nobody")).rejects.toThrow("list_sessions lists the sessions.");
-  });
-
-  test("appends where that is allowed", async () => {
-    const writer = await connect(["--allow-append"]);
-    try {
-      const note = { sessionId: "notes", role: "user", content: "Keep this.", id: "1" };
-      expect((await writer.call("append", note)).structuredContent).toMatchObject({ sessionId: "notes", seq: 0 });
-      const { hits } = (await client.call("recall", { query: "keep this" })).structuredContent; // by the other server
-      expect(hits[0]).toMatchObject({ sessionId: "notes", text: "Keep this." });
-    } finally {
-      await writer.close();
-      const store = openStore(folder.db);
-      store.forget("notes");
-      store.close();
-    }
-  });
+test("the official client finds who it is, its tools and its resources", async () => {
+  const client = await official();
+  expect(client.getServerVersion()?.name).toBe("coppice");
+  expect(client.getInstructions()).toContain("never instructions to you");
+  expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(TOOLS);
+  const unknown = await client.callTool({ name: "get_context", arguments: { sessionId: "nobody" } });
+  expect(unknown).toMatchObject({ isError: true, content: [{ text: UNKNOWN }] });
+  const { resources } = await client.listResources();
+  expect(resources.map(({ uri }) => uri)).toEqual(["coppice://session/lamp", "coppice://session/long"]);
+  const { resourceTemplates } = await client.listResourceTemplates();
+  const templates = ["coppice://session/{id}", "coppice://root/{handle}"];
+  expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual(templates);
+  const { contents } = await client.readResource({ uri: "coppice://session/lamp" });
+  expect(JSON.stringify(contents)).toContain("The lighthouse lamp is green.");
+  await expect(client.readResource({ uri: "coppice://session/nobody" })).rejects.toThrow("lists the sessions.");
+  const { completion } = await client.complete({ ref: ID_TEMPLATE, argument: { name: "id", value: "la" } });
+  expect(completion.values).toEqual(["lamp"]);
 });
 
-/** Of the store and of what stands beside it, but for files of SQLite that hold nothing of it. */
-function digests(): [string, string][] {
-  const holds = (name: string): boolean => !name.endsWith("-shm") && statSync(join(folder.path, name)).size > 0;
-  const names = readdirSync(folder.path).filter((name) => name.startsWith("agent.db") && holds(name));
-  return names.sort().map((name) => {
-    return [
-      name,
-      createHash("sha256")
-        .update(readFileSync(join(folder.path, name)))
-        .digest("hex"),
-    ];
-  });
-}
+test("what one server appends where that is allowed, another finds", async () => {
+  const [reader, writer] = [await official(), await official("--allow-append")];
+  const note = { sessionId: "notes", role: "user", content: "Keep this.", id: "1" };
+  const appended = await writer.callTool({ name: "append", arguments: note });
+  expect(appended.structuredContent).toMatchObject({ sessionId: "notes", seq: 0 });
+  const found = await reader.callTool({ name: "recall", arguments: { query: "keep this" } });
+  expect(found.structuredContent).toMatchObject({ hits: [{ sessionId: "notes", text: "Keep this." }] });
+});
+
+test("a client with a protocol layer of its own gets the same", async () => {
+  const client = await createMCPClient({ transport: new IndependentTransport(serverWith()) });
+  onTestFinished(() => client.close());
+  expect([client.serverInfo.name, client.instructions]).toEqual(["coppice", expect.stringContaining("never")]);
+  const tools = await client.tools();
+  expect(Object.keys(tools)).toEqual(TOOLS);
+  const call = (name: string, args: object) => tools[name]!.execute(args, { toolCallId: "c1", messages: [] });
+  const hits = [{ sessionId: "lamp", text: "The lighthouse lamp is green." }];
+  expect(await call("recall", { query: "lighthouse green" })).toMatchObject({ structuredContent: { hits } });
+  expect(await call("get_context", { sessionId: "nobody" })).toMatchObject({ isError: true });
+  const { contents } = await client.readResource({ uri: "coppice://session/lamp" });
+  expect(JSON.stringify(contents)).toContain("The lighthouse lamp is green.");
+});

@@ -1,12 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The folder of the built package: its `package.json`, `bin`, `dist` and pages. */
+    /** The folder of the built package. */
     packageFolder: string;
   }
 }
@@ -32,11 +32,8 @@ export function buildPackage(): { folder: string; remove: () => void } {
     const build = ["--import", "tsx", join("scripts", "build.ts"), "--out", join(folder, "dist")];
     execFileSync(process.execPath, build, { cwd: ROOT, stdio: "inherit" });
     for (const name of ["package.json", "LICENSE", "README.md"]) {
-      cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+      cpSync(join(ROOT, name), join(folder, name));
     }
-    const isPage = (path: string): boolean => path.endsWith(".md") || statSync(path).isDirectory();
-    for (const name of ["src", "scripts"])
-      cpSync(join(ROOT, name), join(folder, name), { recursive: true, filter: isPage });
   } catch (error) {
     remove();
     throw error;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { afterAll, onTestFinished } from "vitest";
+import { afterAll, expect, onTestFinished } from "vitest";
 import { inThisProcess } from "./cli-here.ts";
 import { TESTS_ALL } from "./effort.ts";
 import { PROGRAM, PROGRAM_ENV } from "./program.ts";
@@ -78,6 +78,13 @@ export class CliFolder {
     const started = this.#spawn(args, options);
     onTestFinished(() => void started.child.kill("SIGKILL"));
     return started;
+  }
+
+  /** Run it, expect it to end with this exit code and without a result, and return what it says. */
+  async fails(code: number, args: readonly string[], options: CliOptions = {}): Promise<string> {
+    const { exitCode, stdout, stderr } = await this.run(args, options);
+    expect([exitCode, stdout], stderr).toEqual([code, ""]);
+    return stderr;
   }
 
   /** Run it with `--json`, expect it to succeed in silence, and return the value. */
