@@ -1,4 +1,5 @@
 import { test } from "vitest";
+import { BlockCache } from "../../src/context/digest/blocks.ts";
 import { distill } from "../../src/context/tool-output/distill.ts";
 import { shorten } from "../../src/context/tool-output/shorten.ts";
 import { withoutBytes } from "../../src/core/bytes-in-text.ts";
@@ -6,9 +7,11 @@ import { estimateTokens } from "../../src/core/token-estimate.ts";
 import { takeCitations } from "../../src/models/citations.ts";
 import { words } from "../../src/models/words.ts";
 import { expectLinearTime, expectTimeRatio } from "../support/processor-time.ts";
+import { messageOf } from "../support/render-message.ts";
 
 const repeated = (unit: string) => (size: number) => unit.repeat(size / unit.length);
 const lines = (size: number, line: (index: number) => string) => Array.from({ length: size / 40 }, (_, at) => line(at));
+const blocked = (text: string) => new BlockCache().of(messageOf(0, "user", [{ type: "text", text }]));
 const distilled = (text: string) => distill(text, 2_000, "message 12");
 
 type Case = [what: string, run: (text: string) => unknown, size: number, textOf: (size: number) => string];
@@ -28,6 +31,8 @@ test.each<Case>([
   ["the bytes in long runs", withoutBytes, 100_000, repeated(`${"a".repeat(300)} `)],
   ["the bytes in beginnings of URLs", withoutBytes, 100_000, repeated("data:a/")],
   ["the citations in white space", takeCitations, 1_000, (size) => `a${" ".repeat(size)}b${" ".repeat(size)}[3]`],
+  ["the blocks of two long words", blocked, 1_000, (size) => `${"a".repeat(size)} ${"b".repeat(size)}${" ".repeat(4 * size)}|`],
+  ["the blocks of digits between words", blocked, 1_000, (size) => `${"a".repeat(50)}${" 1".repeat(size)}${"b".repeat(50)}|`],
   ["a distillate of one line", distilled, 50_000, repeated("abcd ")],
   ["a distillate of letters that might be bytes", distilled, 50_000, repeated("aB3")],
   ["a distillate of runs that might be a path", distilled, 50_000, repeated(`${"a.".repeat(149)}\n`)],

@@ -40,16 +40,6 @@ describe("partsTokens", () => {
   });
 });
 
-describe("the estimate", () => {
-  test("is 0 for nothing and grows with the text", () => {
-    expect(estimatingTokenCounter.count("")).toBe(0);
-    const short = estimatingTokenCounter.count("Why did the deploy fail?");
-    expect(short).toBeGreaterThan(3);
-    expect(short).toBeLessThan(12);
-    expect(estimatingTokenCounter.count("Why did the deploy fail? ".repeat(100))).toBeGreaterThan(50 * short);
-  });
-});
-
 test("a message costs its parts and its name", () => {
   const parts: Part[] = [{ type: "text", text: "abc" }];
   expect(messageTokens({ parts }, characters)).toBe(4 + 3);

@@ -37,13 +37,6 @@ describe("extractiveSummarizer", () => {
     expect(title).toBe("Two processes write at once and the session gets lost");
   });
 
-  test("leaves narration and code that was only read out first", async () => {
-    const { text } = await summarize(requestOf(LOCK, { tokensMax: 100 }));
-    expect(text).not.toContain("Let me look");
-    expect(text).not.toContain("what to do when the file exists");
-    expect(text).toContain("root cause");
-  });
-
   test("tells what was said once only once", async () => {
     const { text } = await summarize(requestOf([...LOCK, ...LOCK], { tokensMax: 1_000 }));
     const lines = text.split("\n");
@@ -69,35 +62,6 @@ describe("extractiveSummarizer", () => {
       ["assistant", "edit_file\nnew.ts"],
     );
     expect((await summarize(requestOf(sources))).text).toContain("files: new.ts, old.ts");
-  });
-
-  test("shows the model's last list of tasks and no older one", async () => {
-    const lists = sourcesOf(
-      ["user", "Mend the lock and then publish the package."],
-      ["assistant", "todo_write\nMend the lock\nin_progress\nPublish the package\npending"],
-      ["assistant", "todo_write\nMend the lock\ncompleted\nPublish the package\nin_progress"],
-    );
-    const { text } = await summarize(requestOf(lists));
-    expect(text.split("\n").filter((line) => line.startsWith("todo: "))).toEqual([
-      "todo: Publish the package (in progress)",
-    ]);
-  });
-
-  test("names the speakers of a conversation of several people, and takes its title from what they speak of", async () => {
-    const { title, text } = await summarize(
-      requestOf(
-        sourcesOf(
-          ["user", "I propose Buffer.alloc(number) as the safe constructor of buffers.", "feross"],
-          ["user", "Buffer.alloc(number) should be filled with zeros by default.", "mscdex"],
-          ["tool", "total 64\ntotal 65\n"],
-        ),
-      ),
-    );
-    expect(text).toBe(
-      "feross: I propose Buffer.alloc(number) as the safe constructor of buffers.\n" +
-        "mscdex: Buffer.alloc(number) should be filled with zeros by default.",
-    );
-    expect(title).toBe("I propose Buffer.alloc(number) as the safe constructor…");
   });
 
   test("makes one text of earlier summaries and new messages, without nesting or repeating", async () => {

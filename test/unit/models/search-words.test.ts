@@ -2,7 +2,7 @@ import Database from "better-sqlite3";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { searchable, searchStem, searchWords, stemBeginning } from "../../../src/models/search-words.ts";
-import { runs } from "../../support/effort.ts";
+import { runs, TESTS_ALL } from "../../support/effort.ts";
 
 describe("the words of a text", () => {
   test.each([
@@ -93,8 +93,8 @@ describe("the stem of a word", () => {
    * Method: beginnings of all shapes with every ending that Porter's rules know, and two of them; read what SQLite made.
    */
   test("is SQLite's own, for every ending of every kind of beginning", () => {
-    const words = [...vocabulary()];
-    expect(words.length).toBeGreaterThan(50_000);
+    const words = [...vocabulary()].filter((_, at) => TESTS_ALL || at % 7 === 0);
+    expect(words.length).toBeGreaterThan(runs(50_000));
     const database = index();
     const insert = database.prepare("INSERT INTO texts (rowid, words) VALUES (?, ?)");
     database.transaction(() => {

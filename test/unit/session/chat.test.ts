@@ -41,10 +41,10 @@ test("a turn is stored as it was said, with the model and what it cost", async (
   expect(store.verify().ok).toBe(true);
 });
 
-test("a session of thousands of messages is sent within its budget, with evidence for the question", async () => {
+test("a session of hundreds of messages is sent within its budget, with evidence for the question", async () => {
   const { server, store, session } = await conversation(streamed("Oslo."));
   session.appendAll([user("Hello."), assistant("Hello."), user("The deploy region is Oslo.")]);
-  for (let batch = 0; batch < 20; batch++) session.appendAll(talk(100));
+  for (let batch = 0; batch < 5; batch++) session.appendAll(talk(100));
   const chat = chatAt(server, store, session, { tokensMax: 2_000 });
   await replyOf(chat.say("Which deploy region did we pick?", never));
   const [{ body, text }] = server.requests as [(typeof server.requests)[number]];

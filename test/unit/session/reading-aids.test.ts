@@ -1,5 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { estimatingTokenCounter } from "../../../src/core/tokens.ts";
+import { openStore } from "../../../src/index.ts";
 import { answersFirst } from "../../../src/session/answers-first.ts";
 import { hitsPage, pageAround } from "../../../src/session/result-pages.ts";
 import { sessionName, sessionNames } from "../../../src/session/session-name.ts";
@@ -55,23 +56,20 @@ test("an answer comes before the question that it answers, and nothing else move
   expect(seqs([question!, hits.find((hit) => hit.seq === 2)!])).toEqual([0, 2]);
 });
 
-function longCluster() {
-  const store = temporaryStore();
+describe("the page around a message", () => {
+  const store = openStore(":memory:");
+  afterAll(() => store.close());
   const session = store.session("long", { hotSize: 2, overlap: 0, evictBatch: 2 });
   session.appendAll(
-    Array.from({ length: 400 }, (_, index) =>
+    Array.from({ length: 200 }, (_, index) =>
       user(`The lamp of the north light, part ${index}. ${"lens ".repeat(40)}`),
     ),
   );
   session.compact();
   const cluster = session.roots({ level: "cluster" }).toSorted((a, b) => b.messageCount - a.messageCount)[0]!;
   const { members } = store.expand(cluster.root, { limit: 1_000 });
-  return { store, session, members };
-}
 
-describe("the page around a message", () => {
   test("has the message, wherever in its cluster it stands", () => {
-    const { store, members } = longCluster();
     expect(members.length).toBeGreaterThan(20);
     for (const { id } of members) {
       const expansion = store.expand(id, { level: "cluster", limit: 15 });
@@ -85,14 +83,12 @@ describe("the page around a message", () => {
   });
 
   test("begins with the first message if the message is among the first, and an offset is obeyed", () => {
-    const { store, members } = longCluster();
     const [first, second] = members;
     expect(store.expand(second!.id, { level: "cluster", limit: 15 })).toMatchObject({ offset: 0 });
     expect(store.expand(members.at(-1)!.id, { level: "cluster", limit: 2, offset: 0 }).members[0]!.id).toBe(first!.id);
   });
 
   test("is the same for message:12 and 12, and the root of a theme means the theme", () => {
-    const { store, session, members } = longCluster();
     expect(store.expand(`message:${members[3]!.id}`)).toEqual(store.expand(members[3]!.id));
     for (const { root } of session.roots()) {
       const id = Number(/\d+/.exec(root)![0]);

@@ -49,7 +49,7 @@ test("brings back, word for word, what has left the context of a long session", 
 test("claims what a summary covers once, as shown", async () => {
   const session = temporaryStore({ summarizer: scriptedSummarizer("good") }).session("s", { resolveTokensMin: 50 });
   session.append({ role: "user", content: `The deploy region is Oslo${".".repeat(80)}` });
-  fill(session, 800);
+  fill(session, 400);
   session.compact();
   await session.resolveDirty();
   session.compact();
@@ -57,7 +57,7 @@ test("claims what a summary covers once, as shown", async () => {
   expect(context.sources.some(({ how }) => how === "summary")).toBe(true);
   expect(context.recalled.map(({ seq }) => seq)).toContain(0);
   const claimed = [...context.sources, ...context.omitted].reduce((sum, { messageCount }) => sum + messageCount, 0);
-  expect(claimed).toBe(801);
+  expect(claimed).toBe(401);
 });
 
 test("leaves a session that fits as it is", () => {
@@ -171,7 +171,7 @@ test("prefers what is said to what is asked", () => {
 test("gives a prompt cache the same bytes whatever is asked", () => {
   const session = temporaryStore().session("s");
   session.append({ role: "user", content: `The deploy region is Oslo${".".repeat(80)}` });
-  fill(session, 400);
+  fill(session, 200);
   const [one, other] = ["deploy region", "aaabshore, aaabboat"].map((query) =>
     session.render({ tokensMax: 6_000, query }),
   );

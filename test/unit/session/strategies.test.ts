@@ -136,7 +136,7 @@ test("shows a newest step of more messages than are read at once", () => {
   const { store, session } = opened({ strategy: "flat" });
   const ids = Array.from({ length: 1_200 }, (_, index) => `c${index}`);
   session.appendAll([{ role: "user", content: "go" }, calls(ids)]);
-  for (const id of ids) session.append(results([id]));
+  session.appendAll(ids.map((id) => results([id])));
   const context = session.render({ tokensMax: 100_000 });
   expect(context.messages.length).toBeGreaterThan(1_200);
   expect(context.sources[0]).toMatchObject({ messageIndex: context.composed[0], seqFirst: 0 });

@@ -132,7 +132,7 @@ test("no summary holds what was said of a message of another cluster that is for
 test("no message is read twice, whatever unites, grows and settles", async () => {
   const summarizer = citing();
   const { store, session } = opened(summarizer, { maxThemes: 2, openClustersMax: 2 });
-  for (let round = 0; round < 12; round++) {
+  for (let round = 0; round < 10; round++) {
     session.appendAll(talk(9, 3));
     await session.resolveDirty();
     const shown = session.render({ tokensMax: 3_000 });
@@ -142,5 +142,5 @@ test("no message is read twice, whatever unites, grows and settles", async () =>
   expect(unites).toBeGreaterThan(0);
   const read = summarizer.calls.flat();
   expect(new Set(read).size).toBe(read.length);
-  expect(read.length).toBeGreaterThan(70);
+  expect(read.length).toBeGreaterThan(60);
 });

@@ -10,9 +10,18 @@ const SETTINGS = { hotSize: 4, overlap: 0, evictBatch: 6, maxThemes: 1, resolveT
 const NONE = { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 };
 const HOUR_MS = 60 * 60 * 1_000;
 
-test.each(Object.entries({ ...GENERATION_FAULTS, ...ANSWER_FAULTS }))(
-  "%s: the cluster says why it has no summary, the store is whole, and a later call heals it",
-  async (_, { reply, code, details }) => {
+/** One of each kind; test/unit/models/gemini/summarizer.test.ts goes through all. */
+const FAULTS = [
+  GENERATION_FAULTS["400 that repeats the key"],
+  GENERATION_FAULTS["429 with a delay"],
+  GENERATION_FAULTS["a reset in the answer"],
+  GENERATION_FAULTS["a blocked prompt"],
+  ANSWER_FAULTS["prose instead of JSON"],
+];
+
+test.each(FAULTS.map((fault) => fault!))(
+  "$details.reason: the cluster says why it has no summary, the store is whole, and a later call heals it",
+  async ({ reply, code, details }) => {
     const server = await geminiServer(reply, "good");
     const summarizer = geminiSummarizer({ apiKey: TEST_KEY, baseUrl: server.url, timeoutMs: TEST_TIMEOUT_MS });
     const path = temporaryPath();

@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { placeHotStart } from "../../../../src/context/layout/fit-window.ts";
 
@@ -45,46 +44,4 @@ describe("placeHotStart", () => {
   test("says so when not even the newest step fits", () => {
     expect(placeHotStart([[20], [101]], limits)).toMatchObject({ start: 1, level: 0, tokenCount: 101 });
   });
-});
-
-/**
- * Goal: the start moves only forward and seldom, always leaves room behind it, and depends on nothing but the steps.
- * Method: append random costs to random steps; after each, compare with the start before.
- */
-test("moves seldom, forward, and far", () => {
-  let moves = 0;
-  fc.assert(
-    fc.property(
-      fc.array(fc.record({ cost: fc.integer({ min: 1, max: 20 }), joins: fc.boolean() }), {
-        maxLength: 200,
-        size: "max",
-      }),
-      (appended) => {
-        const steps: number[][] = [];
-        let before = { start: 0, tokenCount: 0 };
-        for (const { cost, joins } of appended) {
-          // No step larger than a quarter of the room.
-          const newest = steps.at(-1) ?? [];
-          if (joins && newest.length > 0 && newest.reduce((sum, own) => sum + own, cost) <= 25) newest.push(cost);
-          else steps.push([cost]);
-          const placed = placeHotStart(steps, limits);
-          expect(placed.tokenCount).toBe(
-            steps
-              .slice(placed.start)
-              .flat()
-              .reduce((sum, own) => sum + own, 0),
-          );
-          expect(placed.tokenCount).toBeLessThanOrEqual(placed.start === 0 ? 110 : 100);
-          if (placed.start !== before.start) {
-            moves++;
-            expect(placed.start).toBeGreaterThan(before.start);
-            expect(before.tokenCount + cost).toBeGreaterThan(100);
-            expect(placed.tokenCount).toBeLessThanOrEqual(62.5); // the newest, at most 25, and half of the rest
-          }
-          before = placed;
-        }
-      },
-    ),
-  );
-  expect(moves).toBeGreaterThan(200);
 });

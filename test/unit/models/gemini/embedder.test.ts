@@ -7,12 +7,12 @@ import {
   geminiEmbedder,
   type ModelUsage,
   type RemoteEmbedder,
-  StoreError,
 } from "../../../../src/index.ts";
 import { cosine, squaredLength } from "../../../../src/vector/vector.ts";
 import { expectAtOnce } from "../../../support/at-once.ts";
 import { EMBEDDING_FAULTS, TEST_KEY, TEST_TIMEOUT_MS } from "../../../support/gemini-faults.ts";
 import { failure, type GeminiServer, geminiServer } from "../../../support/gemini-server.ts";
+import { rejection } from "../../../support/rejection.ts";
 
 const embedderAt = ({ url }: GeminiServer, options: GeminiEmbedderOptions = {}) =>
   geminiEmbedder({ apiKey: TEST_KEY, baseUrl: url, ...options });
@@ -23,15 +23,6 @@ const requestOf = (texts: readonly string[], more: Partial<EmbedRequest> = {}): 
   signal: new AbortController().signal,
   ...more,
 });
-
-async function rejection(promise: Promise<unknown>): Promise<StoreError> {
-  const error = await promise.then(
-    () => new Error("it did not fail"),
-    (reason: unknown) => reason,
-  );
-  if (!StoreError.is(error)) throw error;
-  return error;
-}
 
 /** The texts of each request, as they came. */
 const sentTo = ({ requests }: GeminiServer): string[][] =>
@@ -284,11 +275,4 @@ test.each([
   [{ model: "a b" }, 'model to be the name of a model, such as gemini-embedding-2, got "a b"'],
 ])("refuses %j", (options, expected) => {
   expect(() => geminiEmbedder({ apiKey: "k", ...options })).toThrow(`Expected ${expected}.`);
-});
-
-test("without a key, nothing is built", () => {
-  vi.stubEnv("GOOGLE_API_KEY", undefined);
-  vi.stubEnv("GEMINI_API_KEY", undefined);
-  expect(() => geminiEmbedder()).toThrow("There is no key for gemini-embedding-2.");
-  vi.unstubAllEnvs();
 });

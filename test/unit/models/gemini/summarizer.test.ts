@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
-import { type GeminiSummarizerOptions, geminiSummarizer, type ModelUsage, StoreError } from "../../../../src/index.ts";
+import { type GeminiSummarizerOptions, geminiSummarizer, type ModelUsage } from "../../../../src/index.ts";
 import { requestOf, sourcesOf } from "../../../contract/summarizer.contract.ts";
 import { expectAtOnce } from "../../../support/at-once.ts";
 import { ANSWER_FAULTS, GENERATION_FAULTS, TEST_KEY, TEST_TIMEOUT_MS } from "../../../support/gemini-faults.ts";
 import { elementsOf } from "../../../support/gemini-model.ts";
 import { failure, finished, type GeminiServer, geminiServer, type Reply } from "../../../support/gemini-server.ts";
+import { rejection } from "../../../support/rejection.ts";
 
 const TALK = sourcesOf(
   ["user", "The login page answers 500. Please find out why."],
@@ -31,15 +32,6 @@ const says = (answer: object) => ({
 
 const promptOf = ({ requests }: GeminiServer, index = 0): string =>
   requests[index]!.body.contents!.map(({ parts }) => parts[0]!.text).join("");
-
-async function rejection(promise: Promise<unknown>): Promise<StoreError> {
-  const error = await promise.then(
-    () => new Error("it did not fail"),
-    (reason: unknown) => reason,
-  );
-  if (!StoreError.is(error)) throw error;
-  return error;
-}
 
 describe("a summary", () => {
   test("is what the model says, checked: statements with their seqs, then names and files", async () => {
@@ -319,13 +311,6 @@ describe("what it costs", () => {
   test("is not told where none came", async () => {
     expect(await told(failure(503, "UNAVAILABLE", "Overloaded."), "reset", "malformed")).toEqual([]);
   });
-});
-
-test("without a key, nothing is built", () => {
-  vi.stubEnv("GOOGLE_API_KEY", undefined);
-  vi.stubEnv("GEMINI_API_KEY", undefined);
-  expect(() => geminiSummarizer()).toThrow("There is no key for gemini-3.1-flash-lite.");
-  vi.unstubAllEnvs();
 });
 
 test("a limit of the reply that is none is refused", () => {

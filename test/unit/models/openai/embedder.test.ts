@@ -4,10 +4,10 @@ import {
   type OpenaiEmbedderOptions,
   openaiEmbedder,
   openStore,
-  StoreError,
 } from "../../../../src/index.ts";
 import { embedderById } from "../../../../src/models/embedders.ts";
 import { OPENAI_DIMENSION, type OpenaiReply, type OpenaiServer, openaiServer } from "../../../support/openai-server.ts";
+import { rejection } from "../../../support/rejection.ts";
 import { temporaryPath } from "../../../support/temporary-store.ts";
 
 const TIMEOUT_MS = 1_500;
@@ -22,15 +22,6 @@ const requestOf = (texts: readonly string[], more: Partial<EmbedRequest> = {}): 
   signal: new AbortController().signal,
   ...more,
 });
-
-async function rejection(promise: Promise<unknown>): Promise<StoreError> {
-  const error = await promise.then(
-    () => new Error("it did not fail"),
-    (reason: unknown) => reason,
-  );
-  if (!StoreError.is(error)) throw error;
-  return error;
-}
 
 test("texts are sent with the prefixes of the model, or with those given", async () => {
   const server = await openaiServer();
@@ -197,17 +188,6 @@ describe("a fault of the server is a typed error, and the next call is answered:
     server.script("good");
     expect(await embedder.embedAll(requestOf(["one", "two"]))).toHaveLength(2);
   });
-});
-
-test("messages get their vectors, and are found by them", async () => {
-  const server = await openaiServer();
-  const store = openStore(temporaryPath(), { embedder: at(server) });
-  store.session("s").append({ role: "user", content: "The lock is never released." });
-  expect(await store.embedPending()).toMatchObject({ embedded: 1, failed: 0 });
-  const [hit] = await store.recall("releasing the lock");
-  expect(hit!.text).toBe("The lock is never released.");
-  expect(server.requests.at(-1)!.body.input).toEqual(["releasing the lock"]);
-  store.close();
 });
 
 test("wrong options are refused", () => {
