@@ -115,7 +115,7 @@ export function extractArtifacts(parts: readonly Part[]): { partsJson: string; a
   const found: Artifact[] = [];
   const stripped = mapStrings(parts as unknown as JsonValue, "", (text, pointer) => {
     // A column cannot hold a pointer with a lone surrogate, so a string under such a key stays in the parts.
-    if (text.length < ARTIFACT_CHARS_MIN || !pointer.isWellFormed()) return text;
+    if (text.length <= ARTIFACT_CHARS_MIN || !pointer.isWellFormed()) return text;
     const encoding = text.isWellFormed() ? "utf8" : "utf16le"; // UTF-8 has no lone surrogates
     const bytes = Buffer.from(encoding === "utf8" ? text : BYTE_ORDER_MARK + text, encoding);
     const sha256 = createHash("sha256").update(bytes).digest("hex");

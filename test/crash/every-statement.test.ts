@@ -11,7 +11,7 @@ import { copyStore } from "../support/store-files.ts";
 import { temporaryFolder } from "../support/temporary-store.ts";
 
 /** How many of the statements of an event are tried in `npm test`. */
-const SOME = 4;
+const SOME = 3;
 
 /** What is in the file if something happens before a statement of that number. */
 interface State {

@@ -64,7 +64,7 @@ function expectAll(path: string, acknowledged: readonly Acknowledged[]): number 
 test("promise 1: nothing that was acknowledged is lost when the process is killed, several times over", async () => {
   const path = temporaryPath();
   const acknowledged: Acknowledged[] = [];
-  for (const linesUntilKill of someOf([1, 9, 27, 60, 120], 3)) {
+  for (const linesUntilKill of someOf([1, 9, 27, 60, 120], 2)) {
     const first = (acknowledged.at(-1)?.number ?? -1) + 1;
     // The number after the last acknowledged one may be there already: its id says so, and it is not appended again.
     acknowledged.push(...(await acknowledgedUntilKilled(path, first, linesUntilKill)));
@@ -72,7 +72,7 @@ test("promise 1: nothing that was acknowledged is lost when the process is kille
     expect(count - acknowledged.length).toBeLessThanOrEqual(1); // at most the one that was under way
   }
   expect(acknowledged.map(({ number, seq }) => number - seq)).toEqual(acknowledged.map(() => 0));
-  expect(acknowledged.length).toBeGreaterThanOrEqual(148);
+  expect(acknowledged.length).toBeGreaterThanOrEqual(121);
 });
 
 /**
@@ -105,7 +105,7 @@ test.each(someOf(DEADLY, 1))(
   async (name) => {
     const { folder, path, before, count } = await prepared(STORE_EVENTS[name]!);
     expect(count).toBeGreaterThan(20);
-    const deaths = [1, Math.floor(count / 2), count].map(async (number) => {
+    const deaths = someOf([Math.floor(count / 2), 1, count], 1).map(async (number) => {
       const file = copyStore(path, join(folder, `${number}.db`));
       const child = spawn(process.execPath, [...process.execArgv, DYING, file, name, String(number)], {
         stdio: "inherit",

@@ -7,6 +7,7 @@ import { internalsOf } from "../../src/session/opened-store.ts";
 import { blockOf } from "../../src/store/id-block.ts";
 import { takeIdBlock } from "../../src/store/id-blocks.ts";
 import { CuttingProxy } from "../support/cutting-proxy.ts";
+import { TESTS_ALL } from "../support/effort.ts";
 import { hubWithStores, openedConnection, openedHub, readyDatabase, run, test } from "../support/hub.ts";
 import { expectOnHub } from "../support/pushed.ts";
 import { talk, user } from "../support/said.ts";
@@ -15,6 +16,9 @@ import { openedStore, temporaryFolder, temporaryStore } from "../support/tempora
 // Copies of two kinds: what was pulled from a hub, and a copy of a store's file.
 
 const WEB = { projects: ["web"] };
+
+/** Of the statements at which a connection is cut, `npm test` takes every fifth. */
+const EVERY = TESTS_ALL ? 1 : 5;
 
 /** A hub, and a store whose file is copied. */
 async function copiedStore(): Promise<{ url: string; hub: Hub; store: Store; copy: () => Promise<Store> }> {
@@ -299,7 +303,7 @@ test("a fork by a pull whose answer was lost has the result of the first attempt
     home.resume(id).append(user("at home"));
   };
   let isCut = true;
-  for (let statement = 1; isCut; statement++) {
+  for (let statement = 1; isCut; statement += EVERY) {
     const id = `s${statement}`;
     await prepared(id);
     proxy.cutAt({ side: "after", statement });
@@ -695,7 +699,7 @@ test("a block of ids that a store has taken is given to no other, even if the pu
   await hub.push(home, WEB);
   const blocks: number[] = [];
   let isCut = true;
-  for (let statement = 7; isCut; statement++) {
+  for (let statement = 7; isCut; statement += EVERY) {
     const away = temporaryStore();
     proxy.cutAt({ side: "before", statement });
     await cut.pull(away, "s", { take: true });

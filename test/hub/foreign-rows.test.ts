@@ -1,7 +1,6 @@
 import { deflateRawSync } from "node:zlib";
 import type { PoolClient } from "pg";
 import { expect, onTestFinished } from "vitest";
-import { HUB_BODY_BYTES_MAX } from "../../src/core/limits.ts";
 import { fetchSession } from "../../src/hub/read-session.ts";
 import { encodeRows } from "../../src/hub/rows.ts";
 import { segmentOf } from "../../src/hub/segment.ts";
@@ -26,17 +25,6 @@ const DAMAGED = {
   "bytes that are not deflated": Buffer.from([1, 255, 254, 253]),
   "deflated bytes that are no rows": Buffer.concat([Buffer.of(1), deflateRawSync("null")]),
 };
-
-test("a body that inflates to more than any message has is refused", async () => {
-  const { url, hub, own } = await pushed();
-  const bomb = Buffer.concat([Buffer.of(1), deflateRawSync(Buffer.alloc(HUB_BODY_BYTES_MAX + 1, " "))]);
-  await run(url, "UPDATE coppice.messages SET body = $1 WHERE seq = 3", [bomb]);
-  await expect(hub.pull(own, "s")).rejects.toMatchObject({
-    code: "ROWS_INVALID",
-    message: expect.stringContaining(`more than ${HUB_BODY_BYTES_MAX} bytes`),
-  });
-  expect(own.sessions()).toEqual([]);
-});
 
 test("a pull asks for a few megabytes at once, with the vectors", async () => {
   const { url } = await pushed();

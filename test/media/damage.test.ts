@@ -6,6 +6,7 @@ import { type Message, openStore, type Store, StoreError } from "../../src/index
 import { internalsOf } from "../../src/session/opened-store.ts";
 import { damage, damaged } from "../support/damage.ts";
 import { runs, seenIn } from "../support/effort.ts";
+import { grownOnce } from "../support/grown-once.ts";
 import { letterEmbedder } from "../support/other-embedders.ts";
 import { inDatabase, rekeyIndex } from "../support/rows.ts";
 import { calls, results, talk, user } from "../support/said.ts";
@@ -16,23 +17,36 @@ const SETTINGS = { hotSize: 3, overlap: 1, evictBatch: 4, maxThemes: 3, openClus
 const SESSIONS = ["a", "b"];
 const MESSAGES_PER_SESSION = 24;
 
-/** A closed store with everything in it, and what was said in it, by message id. */
-async function grownStore(): Promise<{ path: string; said: Map<number, string> }> {
-  const path = join(temporaryFolder(), "grown.db");
-  const store = openedStore(path);
+const said = new Map<number, string>();
+
+/** A closed store with everything in it. What was said in it is noted by message id. */
+const grown = grownOnce(async (path) => {
+  const store = openStore(path, { clock: tickingClock() });
   for (const id of SESSIONS) {
     const session = store.session(id, SETTINGS);
     const long = `A long output of ${id}. `.repeat(1_500);
     session.appendAll([user("Stay.", { pinned: true }), ...talk(15), calls(["c"]), results(["c"], long), ...talk(6)]);
     await session.resolveDirty();
     session.compact();
+    for (const message of session.messages()) said.set(message.id, sayingOf(message));
   }
-  const said = new Map(
-    SESSIONS.flatMap((id) => store.resume(id).messages()).map((message) => [message.id, sayingOf(message)]),
-  );
   store.close();
-  return { path, said };
-}
+});
+
+/** The same with a forgotten message, a rewind, discarded costs and summaries of spans. */
+const changedSince = grownOnce(async (path) => {
+  const store = openStore(grown(path), { clock: tickingClock() });
+  store.forget("a", { messageIds: [store.resume("a").messages({ seqFrom: 3, limit: 1 })[0]!.id] });
+  internalsOf(grown).repositories.costs.discard("a", "test", { inputTokens: 1 });
+  store.resume("b").rewind({ toSeq: 14 });
+  const flat = store.session("c", { strategy: "flat", contextTokensMax: 600, flatTrigger: 0.5, flatTail: 0.2 });
+  flat.appendAll(talk(40));
+  flat.compact();
+  await flat.resolveDirty();
+  expect([...store.exportRows()].length).toBeGreaterThan(0);
+  expect(store.verify().problems).toEqual([]);
+  store.close();
+});
 
 /** What the digest of a message covers. */
 function sayingOf({ role, name, parts }: Pick<Message, "role" | "name" | "parts">): string {
@@ -87,8 +101,8 @@ describe("a damaged file", () => {
    * Method: cut a grown store off, or flip up to twelve of its bits, two hundred times; open it for reading and for writing,
    * and call everything; compare each message that comes out with what went in.
    */
-  test("shows no wrong words and throws nothing but our errors", async () => {
-    const { path, said } = await grownStore();
+  test("shows no wrong words and throws nothing but our errors", () => {
+    const path = grown();
     const bytes = readFileSync(path);
     const target = join(temporaryFolder(), "damaged.db");
     const reached = { opened: 0, shown: 0, refused: 0, named: 0 };
@@ -132,8 +146,8 @@ describe("a damaged file", () => {
   });
 
   /** Nothing but what is exported is left of such a store. */
-  test("gives all messages but those on a bad page, and names these", async () => {
-    const { path, said } = await grownStore();
+  test("gives all messages but those on a bad page, and names these", () => {
+    const path = grown();
     const pages = inDatabase(path, (database) => {
       const ofMessages = "SELECT pageno FROM dbstat WHERE name = 'messages' AND pagetype = 'leaf' ORDER BY pageno";
       return database.prepare<[], number>(ofMessages).pluck().all();
@@ -155,8 +169,8 @@ describe("a damaged file", () => {
     );
   });
 
-  test("that is cut off is refused to a writer, and a reader still gets what is before the cut", async () => {
-    const { path, said } = await grownStore();
+  test("that is cut off is refused to a writer, and a reader still gets what is before the cut", () => {
+    const path = grown();
     truncateSync(path, readFileSync(path).byteLength - 4 * 4_096);
     expect(attempt(() => openStore(path))).toEqual({ code: "STORE_CORRUPT" });
     const unreadable: number[] = [];
@@ -168,8 +182,8 @@ describe("a damaged file", () => {
     expect(store.verify().ok).toBe(false);
   });
 
-  test("with a session whose row is all zeros does not list it", async () => {
-    const { path } = await grownStore();
+  test("with a session whose row is all zeros does not list it", () => {
+    const path = grown();
     inDatabase(path, (database) => {
       database.unsafeMode(true);
       database.pragma("foreign_keys = OFF");
@@ -185,8 +199,8 @@ describe("a damaged file", () => {
     store.close();
   });
 
-  test("whose words were altered shows none of them", async () => {
-    const { path } = await grownStore();
+  test("whose words were altered shows none of them", () => {
+    const path = grown();
     inDatabase(path, (database) =>
       database.exec("UPDATE messages SET parts = replace(parts, 'Message 3', 'Message 4')"),
     );
@@ -204,7 +218,7 @@ describe("a damaged file", () => {
   });
 
   test("in which each value of a message is in the place of the one before shows it in no hit", async () => {
-    const { path } = await grownStore();
+    const path = grown();
     const shifted = `name = external_id, external_id = token_counter, token_counter = digest, digest = embedding,
       embedding = embedder_id, embedder_id = metadata, metadata = stored_text, stored_text = parts, parts = checksum, checksum = NULL`;
     inDatabase(path, (database) =>
@@ -232,18 +246,7 @@ describe("a damaged file", () => {
     ["summaries", "shown_until = 1"],
     ["undone_unions", "generation = 2"],
   ])("whose %s have %s is neither exported nor called sound", async (table, change) => {
-    const { path } = await grownStore();
-    const grown = openedStore(path);
-    grown.forget("a", { messageIds: [grown.resume("a").messages({ seqFrom: 3, limit: 1 })[0]!.id] });
-    internalsOf(grown).repositories.costs.discard("a", "test", { inputTokens: 1 });
-    grown.resume("b").rewind({ toSeq: 14 });
-    const flat = grown.session("c", { strategy: "flat", contextTokensMax: 600, flatTrigger: 0.5, flatTail: 0.2 });
-    flat.appendAll(talk(40));
-    flat.compact();
-    await flat.resolveDirty();
-    expect([...grown.exportRows()].length).toBeGreaterThan(0);
-    expect(grown.verify().problems).toEqual([]);
-    grown.close();
+    const path = changedSince();
     inDatabase(path, (database) => {
       database.pragma("foreign_keys = OFF");
       database.exec("DROP TRIGGER summaries_sealed"); // a flipped bit does not fire it
@@ -259,22 +262,20 @@ describe("a damaged file", () => {
   describe("with summaries of clusters", () => {
     const SHOWN = "(SELECT min(id) FROM summaries WHERE shown_from IS NOT NULL)";
 
-    async function summarizedStore(): Promise<string> {
-      const path = join(temporaryFolder(), "summarized.db");
-      const store = openedStore(path, { summarizer: scriptedSummarizer("good"), clock: tickingClock() });
+    const summarized = grownOnce(async (path) => {
+      const store = openStore(path, { summarizer: scriptedSummarizer("good"), clock: tickingClock() });
       const session = store.session("a", SETTINGS);
       session.appendAll(talk(30));
       await session.resolveDirty();
       session.compact();
       expect(store.query("SELECT 1 FROM summaries WHERE shown_from IS NOT NULL")).not.toEqual([]);
       store.close();
-      return path;
-    }
+    });
 
     test.each(["shown_until = 1", "shown_from = NULL", "log_position = 0"])(
       "whose %s hides one from contexts renders nothing",
-      async (change) => {
-        const path = await summarizedStore();
+      (change) => {
+        const path = summarized();
         inDatabase(path, (database) => {
           database.exec("DROP TRIGGER summaries_sealed"); // a flipped bit does not fire it
           database.exec(`UPDATE summaries SET ${change} WHERE id = ${SHOWN}`);
@@ -285,23 +286,23 @@ describe("a damaged file", () => {
       },
     );
 
-    test("whose row says that one is claimed is exported as it was", async () => {
-      const path = await summarizedStore();
+    test("whose row says that one is claimed is exported as it was", () => {
+      const path = summarized();
       const exported = [...openedStore(path, { readonly: true }).exportRows()];
       inDatabase(path, (database) => database.exec("UPDATE summaries SET claimed_until_ms = 0"));
       expect([...openedStore(path, { readonly: true }).exportRows()]).toEqual(exported);
     });
 
-    test("whose index has one in another session renders nothing", async () => {
-      const path = await summarizedStore();
+    test("whose index has one in another session renders nothing", () => {
+      const path = summarized();
       const id = inDatabase(path, (database) => database.prepare<[], number>(`SELECT ${SHOWN}`).pluck().get()!);
       rekeyIndex(path, "summaries_by_session", "session_id", `(CASE id WHEN ${id} THEN 'b' ELSE session_id END)`);
       const session = openedStore(path, { readonly: true }).resume("a");
       expect(attempt(() => session.render())).toEqual({ code: "STORE_CORRUPT" });
     });
 
-    test("cannot be changed by a process that does not know what their checksums cover", async () => {
-      const path = await summarizedStore();
+    test("cannot be changed by a process that does not know what their checksums cover", () => {
+      const path = summarized();
       const change = `UPDATE summaries SET shown_until = 1 WHERE id = ${SHOWN}`;
       expect(() => inDatabase(path, (database) => database.exec(change))).toThrow("a newer version of Coppice");
       expect(openedStore(path).verify().problems).toEqual([]);
@@ -309,11 +310,11 @@ describe("a damaged file", () => {
   });
 
   test("that has lost the newer of two generations, or has another end of the older one, is read in neither", async () => {
-    const { path } = await grownStore();
-    const grown = openedStore(path);
-    await grown.reembed({ embedder: letterEmbedder });
-    const { logPosition } = grown.stats();
-    grown.close();
+    const path = grown();
+    const whole = openedStore(path);
+    await whole.reembed({ embedder: letterEmbedder });
+    const { logPosition } = whole.stats();
+    whole.close();
     const after = (damage: string): Store => {
       const copy = join(temporaryFolder(), "copy.db");
       copyFileSync(path, copy);
@@ -334,8 +335,8 @@ describe("a damaged file", () => {
     }
   });
 
-  test("whose frontier was altered renders nothing", async () => {
-    const { path } = await grownStore();
+  test("whose frontier was altered renders nothing", () => {
+    const path = grown();
     inDatabase(path, (database) => database.exec("UPDATE sessions SET evicted_seq = evicted_seq - 1 WHERE id = 'a'"));
     const store = openStore(path, { readonly: true });
     expect(attempt(() => store.resume("a").render())).toEqual({ code: "STORE_CORRUPT" });

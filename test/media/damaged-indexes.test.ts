@@ -1,13 +1,11 @@
-import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { openStore, type Store } from "../../src/index.ts";
 import { scanTail } from "../../src/recall/tail.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
 import { enteringSteps } from "../../src/store/features.ts";
 import { sourceDigestOf } from "../../src/store/spans.ts";
 import { outlineOf } from "../../src/view/messages.ts";
+import { grownOnce } from "../support/grown-once.ts";
 import {
   changePage,
   emptyPage,
@@ -21,7 +19,8 @@ import {
   swapEntries,
 } from "../support/rows.ts";
 import { calls, results, talk, user } from "../support/said.ts";
-import { openedStore, tickingClock } from "../support/temporary-store.ts";
+import { copyStore } from "../support/store-files.ts";
+import { openedStore, temporaryPath, tickingClock } from "../support/temporary-store.ts";
 
 const SETTINGS = { project: "p", hotSize: 3, overlap: 1, evictBatch: 4, maxThemes: 3, openClustersMax: 3 };
 const DAY_MS = 86_400_000;
@@ -29,15 +28,10 @@ const LOCK = "the stale session lock blocks the writer until the lock file is re
 
 const isCorrupt = expect.objectContaining({ code: "STORE_CORRUPT" });
 
-let folder: string;
-let whole: string;
-
-/** Two sessions of 41 messages with forests, and a subject in both. */
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "coppice-test-"));
-  whole = join(folder, "whole.db");
+/** A store of two sessions of 41 messages with forests, and a subject in both. */
+const copyOfWhole = grownOnce(async (path) => {
   let now = Date.UTC(2026, 0, 1);
-  const store = openStore(whole, { clock: () => (now += 1_000) });
+  const store = openStore(path, { clock: () => (now += 1_000) });
   for (const id of ["a", "b"]) {
     const session = store.session(id, SETTINGS);
     session.appendAll([user("Stay.", { pinned: true }), user(LOCK), ...talk(38), user("Bye.")]);
@@ -50,14 +44,13 @@ beforeAll(async () => {
   store.close();
 });
 
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const undamagedStore = () => openedStore(copyOfWhole(), { readonly: true, clock: tickingClock() });
 
 type Damage = (path: string) => void;
 
 /** Opens a damaged copy, of a store in which something else has happened before. */
 function damagedStore(damage: Damage, happen?: (store: Store) => void): Store {
-  const path = join(folder, "damaged.db");
-  copyFileSync(whole, path);
+  const path = copyOfWhole();
   if (happen !== undefined) {
     const store = openStore(path, { clock: tickingClock() });
     happen(store);
@@ -173,8 +166,7 @@ test.each<string | { index: string }>([
   { index: "undone_unions_by_root" },
   { index: "undone_unions_by_session" },
 ])("rows that a rewind took back are damaged (%j): a handle from before it shows nothing wrong", (damage) => {
-  const path = join(folder, "damaged.db");
-  copyFileSync(whole, path);
+  const path = copyOfWhole();
   const store = openStore(path, { clock: tickingClock() });
   const [taken] = store.query(`SELECT root, max(id) AS position, count(*) AS n FROM unions
     WHERE session_id = 'a' AND kind IN ('start', 'join') AND level = 'cluster' GROUP BY root HAVING n > 2 ORDER BY root DESC`);
@@ -216,8 +208,7 @@ test("a session whose newest message is damaged is not listed at another time", 
 });
 
 test("of the settings: the store keeps its id, and the key of what was forgotten", () => {
-  const path = join(folder, "damaged.db");
-  copyFileSync(whole, path);
+  const path = copyOfWhole();
   const store = openStore(path);
   store.forget("a", { messageIds: [idOf(store, 5)] });
   const [first] = store.exportRows({ sessions: ["b"] });
@@ -293,7 +284,7 @@ describe("a row that is damaged", () => {
   });
 
   test("of a cluster does not show another subject as its own", () => {
-    const undamaged = openedStore(whole, { readonly: true });
+    const undamaged = undamagedStore();
     const [{ root, other }] = undamaged.query(`
       SELECT root_id AS root, (SELECT min(subject_parent_id) FROM clusters) AS other FROM clusters
       WHERE session_id = 'a' AND subject_parent_id = root_id ORDER BY root_id DESC LIMIT 1`) as [
@@ -325,7 +316,7 @@ describe("a row that is damaged", () => {
   });
 
   test("of a cluster is not taken for that of another one, which an index names", () => {
-    const undamaged = openedStore(whole, { readonly: true });
+    const undamaged = undamagedStore();
     const roots = undamaged.query("SELECT root_id FROM clusters WHERE session_id = 'a' ORDER BY root_id");
     const store = damagedStore((path) => swapEntries(path, "sqlite_autoindex_clusters_1", 0, 1));
     for (const { root_id } of roots.slice(0, 2)) expect(() => store.find(root_id as number)).toThrow(isCorrupt);
@@ -335,7 +326,7 @@ describe("a row that is damaged", () => {
     const store = damagedStore(
       changed("UPDATE messages SET stored_text = 'Other words.' WHERE session_id = 'a' AND seq = 1"),
     );
-    const undamaged = openedStore(whole, { readonly: true, clock: tickingClock() });
+    const undamaged = undamagedStore();
     const { subject } = undamaged.subjects()[0]!;
     for (const read of [
       (options = {}) => store.recap({ sinceMs: 0, ...options }),
@@ -355,8 +346,7 @@ test.each([
   ["NULL", `replace(sql, '"stored_text" text NOT NULL', '"stored_text" text')`, "stored_text = NULL"],
   ["a BLOB", `replace(sql, ' <> ''blob'' THEN stored_text', ' <> '''' THEN CAST(stored_text AS BLOB)')`, "seq = seq"],
 ])("a message whose text reads as %s is damage, though SQLite finds none", (_what, schema, change) => {
-  const path = join(folder, "damaged.db");
-  copyFileSync(whole, path);
+  const path = copyOfWhole();
   const store = openStore(path, { clock: tickingClock() });
   store.session("c", SETTINGS).appendAll([user(LOCK), user("The gate stays shut.")]);
   store.close();
@@ -448,7 +438,7 @@ test.each<[what: string, damage: Damage, read: Read, happen?: (store: Store) => 
   [
     "a page of members, if the place of another member is damaged",
     (path) => loseFromIndex(path, "messages_by_seq", "session_id = 'a' AND seq = 3"),
-    (store) => store.expand(openedStore(whole, { readonly: true }).find(3).theme!, { limit: 1 }),
+    (store) => store.expand(undamagedStore().find(3).theme!, { limit: 1 }),
   ],
   ["items out of order", (path) => swapEntries(path, "items_by_key", 0, 1), (store) => store.items.list([])],
   [
@@ -534,7 +524,7 @@ test("a message that SQLite cannot compute does not stop `verify` at a session w
 });
 
 test("an index of the log with a wrong position is made again before members are shown", () => {
-  const undamaged = openedStore(whole, { readonly: true });
+  const undamaged = undamagedStore();
   const [grown] = undamaged.query(`SELECT root, json_group_array(id) AS ids FROM (
     SELECT root, id FROM unions WHERE kind IN ('start', 'join') AND level = 'cluster' AND session_id = 'a' ORDER BY id)
     GROUP BY root HAVING count(*) > 3 ORDER BY root LIMIT 1`);
@@ -550,8 +540,7 @@ test("an index of the log with a wrong position is made again before members are
 });
 
 test("a subject does not show the clusters that had left it, if the row that says so is damaged", async () => {
-  const path = join(folder, "dissolved.db");
-  copyFileSync(whole, path);
+  const path = copyOfWhole();
   let now = Date.UTC(2026, 2, 1);
   const store = openStore(path, { clock: () => (now += 1_000) });
   const [step] = store.query("SELECT min(node) AS node FROM unions WHERE session_id = 'a' AND kind = 'join'");
@@ -563,8 +552,7 @@ test("a subject does not show the clusters that had left it, if the row that say
   ];
   store.close();
   const read = (damage?: string): unknown => {
-    const copy = join(folder, "damaged.db");
-    copyFileSync(path, copy);
+    const copy = copyStore(path, temporaryPath());
     inDatabase(copy, (database) => {
       database.pragma("ignore_check_constraints = ON");
       database.pragma("foreign_keys = OFF");
@@ -632,7 +620,7 @@ test("no handle has the id that a flipped bit gives to the newest row of the log
       database.exec("UPDATE unions SET id = id + 2 WHERE id = (SELECT max(id) FROM unions)");
       database.prepare("UPDATE sqlite_sequence SET seq = ? WHERE name = 'unions'").run(position);
     });
-    restorePage(path, "unions_by_session", whole);
+    restorePage(path, "unions_by_session", copyOfWhole());
   });
   expect(READS.find(store)).toEqual(found);
 });
@@ -661,8 +649,7 @@ test("a store that has lost its generation is read as far as it does not need it
 });
 
 test("a full-text index that has a page of the messages is made again, and no message is lost", async () => {
-  const path = join(folder, "replaced.db");
-  copyFileSync(whole, path);
+  const path = copyOfWhole();
   replacePage(path, "messages_fts_config", "messages");
   const store = openedStore(path);
   const messages = store.resume("a").messages();
@@ -675,8 +662,7 @@ test("a full-text index that has a page of the messages is made again, and no me
 });
 
 test("forgetting in such a store loses no other message", () => {
-  const path = join(folder, "forgetful.db");
-  copyFileSync(whole, path);
+  const path = copyOfWhole();
   replacePage(path, "messages_fts_config", "messages");
   const store = openedStore(path);
   const messages = store.resume("a").messages();
@@ -702,8 +688,7 @@ describe("a stored value of another type than was written", () => {
   });
 
   test("a digest is damage", () => {
-    const path = join(folder, "damaged.db");
-    copyFileSync(whole, path);
+    const path = copyOfWhole();
     const store = openedStore(path, { clock: tickingClock() });
     const session = store.session("c", SETTINGS);
     const message = { ...user("The gate stays shut."), id: "one" };
@@ -726,7 +711,7 @@ test("a schema that computes other texts is not called sound", () => {
 describe("a row that is gone, or whose content is damaged", () => {
   /** A store with a step of a call and its result, a long string, and items. */
   function storeWith(damage: (path: string) => void): Store {
-    const path = join(mkdtempSync(join(folder, "rows-")), "store.db");
+    const path = temporaryPath();
     const store = openStore(path, { clock: tickingClock() });
     const session = store.session("a", SETTINGS);
     const call = { type: "tool_call" as const, toolCallId: "1", name: "read", args: { path: "a.ts" } };

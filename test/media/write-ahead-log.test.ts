@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { openStore } from "../../src/index.ts";
 import { damage, damaged } from "../support/damage.ts";
 import { runs, seenIn } from "../support/effort.ts";
+import { grownOnce } from "../support/grown-once.ts";
 import { inDatabase } from "../support/rows.ts";
 import { inputOf, talk } from "../support/said.ts";
 import { copyStore } from "../support/store-files.ts";
@@ -14,30 +15,33 @@ const SETTINGS = { hotSize: 2, overlap: 0, evictBatch: 2, maxThemes: 2, openClus
 const IN_FILE = 10;
 const IN_ALL = 25;
 
+let said: string[];
+
 /** The files of a process that died with ten messages in the store's file and fifteen more in its log, one commit each. */
-function leftBehind(): { path: string; said: string[] } {
-  const source = temporaryPath();
-  const first = openedStore(source);
+const leftBehind = grownOnce((path) => {
   const messages = talk(IN_ALL);
+  const [open, clock] = [`${path}.open`, tickingClock()];
+  const first = openStore(open, { clock });
   first.session("s", SETTINGS).appendAll(messages.slice(0, IN_FILE));
   first.close(); // empties the log into the file
-  const second = openedStore(source);
+  const second = openStore(open, { clock });
   for (const message of messages.slice(IN_FILE)) second.session("s").append(message);
-  const said = second.resume("s").messages().map(saying);
-  return { path: copyStore(source, join(temporaryFolder(), "left.db")), said };
-}
+  said = second.resume("s").messages().map(saying);
+  copyStore(open, path);
+  second.close();
+});
 
 function saying(message: Parameters<typeof inputOf>[0]): string {
   return JSON.stringify(inputOf(message));
 }
 
 test("a log that is there after a death is replayed to the last message", () => {
-  const { path, said } = leftBehind();
+  const path = leftBehind();
   expect(openedStore(path).resume("s").messages().map(saying)).toEqual(said);
 });
 
 test("without its log a store is what it was when the log was last emptied", () => {
-  const { path, said } = leftBehind();
+  const path = leftBehind();
   rmSync(`${path}-wal`);
   const store = openedStore(path);
   expect(store.resume("s").messages().map(saying)).toEqual(said.slice(0, IN_FILE));
@@ -52,7 +56,7 @@ test("without its log a store is what it was when the log was last emptied", () 
  * first bad one is gone.
  */
 test("a damaged log costs the newest messages and nothing else", () => {
-  const { path, said } = leftBehind();
+  const path = leftBehind();
   const [file, log] = [readFileSync(path), readFileSync(`${path}-wal`)];
   const target = join(temporaryFolder(), "damaged.db");
   const counts = new Set<number>();
@@ -79,7 +83,7 @@ test("a damaged log costs the newest messages and nothing else", () => {
 });
 
 test("the log of another program's database is refused, and not written into the store", () => {
-  const { path, said } = leftBehind();
+  const path = leftBehind();
   const other = temporaryPath();
   inDatabase(other, (database) => {
     database.pragma("journal_mode = WAL");

@@ -30,7 +30,7 @@ export async function setup({ provide }: TestProject): Promise<(() => Promise<vo
     if (!named) findPostgres();
   } catch (error) {
     if (must) throw error;
-    console.warn(`The tests of the hub are left out. ${(error as Error).message}`);
+    console.warn(`The tests of the hub are left out: ${(error as Error).message}`);
     return undefined;
   }
   const server = named ? undefined : await startPostgres({ isDurable: false });
@@ -43,7 +43,9 @@ export async function setup({ provide }: TestProject): Promise<(() => Promise<vo
   const hub = await HubConnection.to(new URL(template, url).href);
   await initHub(hub);
   await hub.close();
-  provide("hubServer", { url, template, hasVector: rowCount! > 0 || must === "vector" });
+  const hasVector = rowCount! > 0 || must === "vector";
+  if (!hasVector) console.warn("The tests of vectors on the hub are left out: the server does not have pgvector.");
+  provide("hubServer", { url, template, hasVector });
   return async () => {
     await client.query(`DROP DATABASE ${template}`);
     await client.end();

@@ -43,12 +43,16 @@ export interface PostgresServer {
  * @throws {Error} if none of them runs here.
  */
 export function findPostgres(): string {
-  const candidates = [...programsIn(join(POSTGRES_FOLDER, "usr/lib/postgresql")), ...programsIn("/usr/lib/postgresql")];
-  const found = [...candidates, ...fromNpm()].find(
+  const brought = programsIn(join(POSTGRES_FOLDER, "usr/lib/postgresql"));
+  const there = [...brought, ...programsIn("/usr/lib/postgresql"), ...fromNpm()];
+  const found = there.find(
     (folder) => spawnSync(join(folder, "postgres"), ["--version"], { ...AS_NOBODY, cwd: "/" }).status === 0,
   );
-  if (found === undefined) throw new Error("No Postgres runs here. Set COPPICE_TEST_HUB to the URL of a test server.");
-  return found;
+  if (found !== undefined) return found;
+  const user = AS_NOBODY.uid === undefined ? "" : " by nobody, as which root runs it";
+  const reason =
+    there.length === 0 ? "Postgres is not installed" : `Postgres cannot be run${user}: ${there.join(", ")}`;
+  throw new Error(`${reason}. Run \`npm run postgres\`, or name a server in COPPICE_TEST_HUB.`);
 }
 
 /**

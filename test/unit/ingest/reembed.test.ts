@@ -1,24 +1,35 @@
 import { copyFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { type Embedder, type EmbedRequest, type Store, StoreError } from "../../../src/index.ts";
+import { type Embedder, type EmbedRequest, openStore, type Store, StoreError } from "../../../src/index.ts";
 import { hashingEmbedder } from "../../../src/models/hashing-embedder.ts";
+import { grownOnce } from "../../support/grown-once.ts";
 import { letterEmbedder, remoteLetters, renamedEmbedder } from "../../support/other-embedders.ts";
 import { allRows, inDatabase } from "../../support/rows.ts";
 import { talk, user } from "../../support/said.ts";
 import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
-import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
+import { openedStore, temporaryPath, temporaryStore, tickingClock } from "../../support/temporary-store.ts";
 
 const SETTINGS = { hotSize: 6, overlap: 2, evictBatch: 4, maxThemes: 3, openClustersMax: 4, resolveTokensMin: 50 };
 /** A year before what the clock of a test says, so that sessions are at rest. */
 const LONG_AGO = 1_668_000_000_000;
 const V1 = fileURLToPath(new URL("../../fixtures/stores/v1.db", import.meta.url));
 
-function talked(path = temporaryPath(), embedder: Embedder = hashingEmbedder): Store {
-  const store = openedStore(path, { embedder, summarizer: scriptedSummarizer("good") });
+function sayAll(store: Store): Store {
   store.session("a", { ...SETTINGS, project: "p" }).appendAll(talk(60));
   store.session("b", { ...SETTINGS, project: "p" }).appendAll(talk(40, 3));
   return store;
+}
+
+const [grownByHashing, grownByLetters] = [hashingEmbedder, letterEmbedder].map((embedder) =>
+  grownOnce((path) => sayAll(openStore(path, { embedder, clock: tickingClock() })).close()),
+);
+
+function talked(path = temporaryPath(), embedder: Embedder = hashingEmbedder): Store {
+  const copy = embedder === hashingEmbedder ? grownByHashing : embedder === letterEmbedder ? grownByLetters : undefined;
+  copy?.(path);
+  const store = openedStore(path, { embedder, summarizer: scriptedSummarizer("good") });
+  return copy === undefined ? sayAll(store) : store;
 }
 
 /** What two stores must have in common: the forest in use, its log positions counted from where its generation began. */

@@ -1,14 +1,19 @@
 import { describe, expect, test } from "vitest";
-import type { Store } from "../../../src/index.ts";
+import { openStore, type Store } from "../../../src/index.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
+import { grownOnce } from "../../support/grown-once.ts";
 import { allRows } from "../../support/rows.ts";
 import { user } from "../../support/said.ts";
-import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
+import { openedStore } from "../../support/temporary-store.ts";
+
+const fileOfOne = grownOnce((path) => {
+  const store = openStore(path);
+  store.session("s").append(user("hello"));
+  store.close();
+});
 
 function storeOfOne(): Store {
-  const store = temporaryStore();
-  store.session("s").append(user("hello"));
-  return store;
+  return openedStore(fileOfOne());
 }
 
 describe("query", () => {
@@ -46,13 +51,10 @@ describe("query", () => {
     "",
     "-- nothing but this",
   ])("refuses %j and changes nothing", (query) => {
-    const path = temporaryPath();
-    const store = openedStore(path);
-    store.session("s").append(user("hello"));
-    const before = allRows(path);
+    const store = openedStore(fileOfOne());
+    const before = allRows(store.path);
     expect(() => store.query(query)).toThrow(expect.objectContaining({ code: "QUERY_REFUSED" }));
-    expect(allRows(path)).toEqual(before);
-    expect(store.verify().ok).toBe(true);
+    expect(allRows(store.path)).toEqual(before);
   });
 
   test.each([

@@ -1,37 +1,32 @@
-import { copyFileSync, mkdtempSync, renameSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { copyFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
 import { openStore, type Store, type VerifyReport } from "../../../src/index.ts";
 import { indexAll } from "../../support/full-text.ts";
+import { grownOnce } from "../../support/grown-once.ts";
 import { derivedRows, emptyPage, fillIndex, inDatabase, loseFromIndex, restorePage } from "../../support/rows.ts";
 import { calls, results, talk, user } from "../../support/said.ts";
 import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 import { copyStore } from "../../support/store-files.ts";
 import { openedStore, temporaryPath, temporaryStore, tickingClock } from "../../support/temporary-store.ts";
 
-let folder: string;
-let grown: string;
-let indexed: string;
-
-/** A store with a forest of several themes, and a long string kept apart; and the same with all messages in the full-text index. */
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "coppice-test-"));
-  [grown, indexed] = [join(folder, "grown.db"), join(folder, "indexed.db")];
-  const store = openStore(grown, { clock: tickingClock() });
+/** A store with a forest of several themes, and a long string kept apart. */
+function grow(path: string): Store {
+  const store = openStore(path, { clock: tickingClock() });
   const session = store.session("s", { hotSize: 3, overlap: 0, evictBatch: 3, maxThemes: 3, openClustersMax: 3 });
   session.appendAll([...talk(30), calls(["a"]), results(["a"], "x".repeat(20_000)), ...talk(8)]);
-  const bare = copyStore(grown, join(folder, "bare.db"));
-  store.verify({ rebuild: true });
+  return store;
+}
+
+const bare = grownOnce((path) => {
+  const store = grow(`${path}.open`);
+  copyStore(store.path, path);
   store.close();
-  renameSync(grown, indexed);
-  for (const suffix of ["", "-wal"]) renameSync(bare + suffix, grown + suffix);
 });
+/** With all messages in the full-text index, as whoever closes a store leaves it. */
+const indexed = grownOnce((path) => grow(path).close());
 
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-function grownStore(whole = grown): { path: string; store: Store } {
-  const path = copyStore(whole, temporaryPath());
+function grownStore(copy = bare): { path: string; store: Store } {
+  const path = copy();
   return { path, store: openedStore(path) };
 }
 
