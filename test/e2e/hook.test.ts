@@ -183,6 +183,9 @@ test("at the end of a turn the transcript is stored, with its subagents, and the
   appendFileSync(transcript, `${line("u2", "And the lamp is green.")}\n`);
   expect(await fired()).toEqual(SILENT); // soon after the first
   await expect.poll(texts, { timeout: 30_000 }).toHaveLength(3);
+  // An import notes its end after its messages are there.
+  const endedCount = (): number => logOf(folder).split('"event":"import"').length - 1;
+  await expect.poll(endedCount, { timeout: 30_000 }).toBe(2);
   await folder.json("hook", "off");
   appendFileSync(transcript, `${line("u3", "This is said in private.")}\n`);
   const before = logOf(folder);
