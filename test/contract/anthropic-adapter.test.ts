@@ -210,6 +210,17 @@ describe("thinking of another model", () => {
     expect(thoughtsIn(toAnthropic(talk, { model }))).toEqual(["one"]);
   });
 
+  test("is told by the model alone, which is not sent", () => {
+    const content = [
+      { type: "thinking", thinking: "one", signature: "c2ln" },
+      { type: "text", text: "said" },
+    ];
+    const ours = fromAnthropic(said([{ role: "assistant", model: "claude-old-1", content }]));
+    const request = toAnthropic([...ours, ...talk]);
+    expect(thoughtsIn(request)).toEqual(["two"]);
+    expect(JSON.stringify(request)).not.toContain("claude-old-1");
+  });
+
   test("goes with a message that does not say which model wrote it", () => {
     const content = [{ type: "thinking", thinking: "who?", signature: "c2ln" }];
     const ours = fromAnthropic(said([{ role: "assistant", content }]));

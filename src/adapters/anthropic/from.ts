@@ -44,7 +44,8 @@ function systemMessages(system: unknown): AdaptedMessage[] {
 
 function messagesOf(message: Fields, path: string, afterResults: boolean): AdaptedMessage[] {
   const { role, content, ...rest } = message;
-  const isReply = rest.type === "message";
+  // A request has neither of these fields.
+  const isReply = rest.type === "message" || (role === "assistant" && typeof rest.model === "string");
   const fields = isReply ? {} : rest;
   if (role === "user") return userMessages(content, path, fields, afterResults);
   if (role !== "assistant" && role !== "system") {

@@ -65,7 +65,7 @@ export const SECRET_RULES: readonly SecretRule[] = [
   rule("discord-webhook", "/api/webhooks/", /https:\/\/discord(?:app)?\.com\/api\/webhooks\/\d{17,20}\/([\w-]{60,80})/),
   rule("doppler-token", "dp.pt.", /\bdp\.pt\.[a-zA-Z0-9]{43}\b/),
   rule("dynatrace-token", "dt0c01.", /\bdt0c01\.[a-zA-Z0-9]{24}\.[a-zA-Z0-9]{64}\b/, 4),
-  rule("flyio-token", "fo1_ fm1r_ fm1a_ fm2_", /\b(?:fo1_[\w-]{43}|fm(?:1[ar]|2)_[a-zA-Z0-9+/]{100,}={0,3})/, 4),
+  rule("flyio-token", "fo1_ fm1r_ fm1a_ fm2_", /\b(?:fo1_[\w-]{43}|fm(?:1[ar]|2)_[a-zA-Z0-9+/]{60,}={0,3})/, 4),
   rule("google-api-key", "AIza", /\bAIza[\w-]{35}(?![\w-])/),
   rule("google-oauth-secret", "GOCSPX-", /\bGOCSPX-[\w-]{28}(?![\w-])/),
   rule("google-oauth-token", "ya29.", /\bya29\.[\w-]{60,}/),
@@ -91,7 +91,7 @@ export const SECRET_RULES: readonly SecretRule[] = [
     /https:\/\/[a-z0-9]+\.webhook\.office\.com\/webhookb2\/[\w@/-]{80,}/,
   ),
   rule("new-relic-key", "NRAK- NRII- NRJS-", /\b(?:NRAK-[A-Z0-9]{27}|NRII-[\w-]{32}|NRJS-[a-f0-9]{19})\b/),
-  rule("notion-token", "ntn_", /\bntn_[0-9]{11}[A-Za-z0-9]{35}\b/, 4),
+  rule("notion-token", "ntn_", /\bntn_[A-Za-z0-9]{40,60}\b/, 4),
   rule("npm-token", "npm_", /\bnpm_[a-zA-Z0-9]{36}\b/),
   rule(
     "openai-api-key",
@@ -178,6 +178,11 @@ export const SECRET_RULES: readonly SecretRule[] = [
     "=",
     /\b(?:[A-Z][A-Z0-9]{0,30}_){0,8}(?:PG|REDIS)?(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|API_?KEY|ACCESS_KEY|SECRET_KEY|PRIVATE_KEY|CREDENTIALS?)=(?:\\{0,3}["'])?([^\s"'`;,&|<>(){}[\]$\\]{8,500})/,
     2.8,
+  ),
+  rule(
+    "environment-secret",
+    "PASSW PASSPHRASE",
+    /\b(?:[A-Z][A-Z0-9]{0,30}_){0,8}(?:PG|REDIS)?(?:PASSWORD|PASSWD|PASSPHRASE)=(?:\\{0,3}["'])?([a-z]{3,20}(?:-[a-z]{3,20}){2,9})(?![\w.(-])/,
   ),
   valueRule(
     "named-secret",

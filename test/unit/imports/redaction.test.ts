@@ -132,6 +132,11 @@ describe("a value that its syntax marks as secret", () => {
     expect(secretsIn(line)).toEqual([]);
   });
 
+  test("may be a few words, if it is a password", () => {
+    expect(secretsIn("DB_PASSWORD=correct-horse-battery")).toMatchObject([{ start: 12, end: 33 }]);
+    expect(secretsIn("SERVICE_TOKEN=correct-horse-battery PASSWORD=read_from_the_vault")).toEqual([]);
+  });
+
   test("is in no line of ordinary work", () => {
     const folders = ["src/store", "src/forest", "src/recall", "src/cli", "scripts/demo/transcripts"];
     const files = folders.flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)));
