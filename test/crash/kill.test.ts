@@ -103,7 +103,9 @@ const DEADLY = ["a message is appended that moves the frontier", "a session goes
 test.each(someOf(DEADLY, 1))(
   "promise 1: a process that dies when %s leaves the file as it was before",
   async (name) => {
-    const { folder, path, before, count } = await prepared(STORE_EVENTS[name]!);
+    const event = STORE_EVENTS[name]!;
+    const { folder, path, before, count } = await prepared(event);
+    const { rowsOf = allRows } = event;
     expect(count).toBeGreaterThan(20);
     const deaths = [1, Math.floor(count / 2), count].map(async (number) => {
       const file = copyStore(path, join(folder, `${number}.db`));
@@ -113,7 +115,7 @@ test.each(someOf(DEADLY, 1))(
       expect(await once(child, "exit")).toEqual([null, "SIGKILL"]);
       const survivor = openForEvent(file);
       expect(survivor.verify()).toMatchObject({ ok: true, problems: [] });
-      expect(allRows(file)).toEqual(before);
+      expect(rowsOf(file)).toEqual(before);
       survivor.close();
     });
     await Promise.all(deaths);
