@@ -1,5 +1,8 @@
 import { openSync, readSync, statSync } from "node:fs";
 import { Repository } from "./repository.ts";
+import { entries, items } from "./schema.ts";
+import { columns } from "./statement.ts";
+import { decodeValue, type StoredValue } from "./stored-value.ts";
 
 /** A text is looked for in pieces of this many bytes. */
 const PIECE_BYTES = 32;
@@ -108,6 +111,13 @@ export class TraceRepository extends Repository {
     UNION ALL SELECT session_id, text FROM summaries WHERE text IS NOT NULL
     UNION ALL SELECT session_id, label FROM clusters
     UNION ALL SELECT id, title FROM sessions WHERE title IS NOT NULL`.raw();
+  /** What programs keep beside the messages of a session. Long values are compressed, so that no search of the file finds them. */
+  readonly #compressed = this.statement<[], { sessionId: string } & StoredValue>`
+    SELECT ${columns(entries, "sessionId", "encoding", "value")} FROM entries WHERE encoding LIKE 'deflated%'
+    UNION ALL SELECT ${columns(items, "sessionId", "encoding", "value")} FROM items WHERE encoding LIKE 'deflated%' AND session_id IS NOT NULL`;
+  readonly #plain = this.statement<[], SessionText>`
+    SELECT session_id, value FROM entries WHERE encoding NOT LIKE 'deflated%'
+    UNION ALL SELECT session_id, value FROM items WHERE encoding NOT LIKE 'deflated%' AND session_id IS NOT NULL`.raw();
   readonly #ownerOf = this.statement<[sessionId: string], string>`
     SELECT parent_session_id FROM sessions WHERE id = ? AND superseded_at_ms IS NOT NULL`.pluck();
 
@@ -127,8 +137,12 @@ export class TraceRepository extends Repository {
       counts.set(owner, (counts.get(owner) ?? 0) + 1);
     };
     for (const [sessionId] of this.#withArtifacts.all(JSON.stringify(artifacts))) count(sessionId);
-    for (const [sessionId, text] of withTexts ? this.#texts.iterate() : []) {
-      if (pieces.areIn(Buffer.from(text))) count(sessionId);
+    for (const texts of withTexts ? [this.#texts, this.#plain] : []) {
+      for (const [sessionId, text] of texts.iterate()) if (pieces.areIn(Buffer.from(text))) count(sessionId);
+    }
+    for (const { sessionId, ...stored } of this.#compressed.iterate()) {
+      const value = decodeValue(stored);
+      if (pieces.areIn(value instanceof Uint8Array ? value : Buffer.from(JSON.stringify(value)))) count(sessionId);
     }
     return [...counts]
       .map(([sessionId, count]) => ({ sessionId, count }))

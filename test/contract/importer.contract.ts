@@ -222,7 +222,8 @@ export function describeImporter({ importer, sample, foreign, isDocument, isText
       await fc.assert(
         fc.asyncProperty(fc.array(swap, { minLength: 1, maxLength: 5 }), async (swaps) => {
           const objects: unknown[] = structuredClone([...parsed]);
-          for (const { place, value } of swaps) replace(objects, values[place % values.length]!, structuredClone(value));
+          for (const { place, value } of swaps)
+            replace(objects, values[place % values.length]!, structuredClone(value));
           const events = await eventsOf(importer, objects.map((object) => JSON.stringify(object)).join("\n"));
           for (const message of messagesIn(events)) parseMessage(message);
           readMax = Math.max(readMax, events.length);

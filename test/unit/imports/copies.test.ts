@@ -82,6 +82,18 @@ describe("a forgotten session", () => {
     expect(textsOf(store, OTHER)).toContain("yes");
   });
 
+  test.each([
+    ["a short value", 1],
+    ["a compressed one", 400],
+  ])("is found in what a program keeps of it beside another session, in %s", async (_, count) => {
+    const { store } = await resumed(temporaryPath());
+    store.session("kept").entries.append([{ value: { said: `${TALK[1]!.text} `.repeat(count) } }]);
+    const { stillIn } = store.forget(FIRST, { related: true });
+    expect(stillIn).toEqual([{ sessionId: "kept", count: 1 }]);
+    store.forget("kept");
+    expect(store.forget(COPY).stillIn).toEqual([]);
+  });
+
   test("is told with its copies, which stay or go, and the file is searched", async () => {
     const path = temporaryPath();
     const { store, folder } = await resumed(path);
