@@ -57,13 +57,18 @@ export function snippetOf(text: string, weights: ReadonlyMap<string, number>): S
   return { text: `${shown}${last < runs.length - 1 ? " …" : ""}`, marks };
 }
 
+/** A text without its letters: which of its UTF-16 units are halves of a character. */
+function shapeOf(text: string): string {
+  return text.replace(/[^\ud800-\udfff]/g, "x").replace(/[^x]/g, "h");
+}
+
 /** Yields the words and identifiers that match. In scripts without spaces, yields only the matching letters. */
 function* marksIn(run: string, indexOf: ReadonlyMap<string, number>): Generator<Mark> {
   for (const { 0: token, index } of run.matchAll(TOKEN)) {
     const matching = searchWords(token).filter((word) => indexOf.has(searchStem(word)));
     if (matching.length === 0) continue;
     const compared = searchable(token);
-    if (!UNSPACED.test(token) || compared.length !== token.length) {
+    if (!UNSPACED.test(token) || shapeOf(compared) !== shapeOf(token)) {
       yield [index, index + token.length];
       continue;
     }

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
@@ -27,6 +27,7 @@ export function buildPackage(): { folder: string; remove: () => void } {
   const cache = join(ROOT, "node_modules", ".cache");
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(join(cache, "coppice-"));
+  chmodSync(folder, 0o755); // a test runs the package as another user
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
   try {
     const build = ["--import", "tsx", join("scripts", "build.ts"), "--out", join(folder, "dist")];

@@ -61,7 +61,7 @@ async function storeFor(file: string) {
       },
     ],
   });
-  await store.resume(store.sessions({ project: "ferry" }).at(-1)!.id).resolveDirty();
+  await store.resume(store.sessions({ project: "/home/mira/src/ferry" }).at(-1)!.id).resolveDirty();
   return { store, id, forkSeq, count: read.info().messageCount };
 }
 
@@ -164,7 +164,7 @@ describe.skipIf(!hasChromium)("by hand", () => {
       const roles = () => page.locator(".hit .role").allTextContents();
       await page.getByLabel("Role").selectOption("user");
       await expect.poll(async () => new Set(await roles())).toEqual(new Set(["user"]));
-      await page.getByLabel("Project").selectOption("ferry");
+      await page.getByLabel("Project").selectOption({ label: "ferry" });
       await expect.poll(async () => (await facts()).every((fact) => fact.startsWith("ferry"))).toBe(true);
       await page.getByLabel("Agent").selectOption("claude-code");
       await page.locator(".hit").first().waitFor();
