@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, type TestContext, test } from "vitest";
 import { HOSTILE_FILES } from "../../scripts/hostile/files.ts";
 import { CliFolder, longSession } from "../support/cli.ts";
 
@@ -21,8 +21,8 @@ function hostileFolder({ isLarge = false } = {}): CliFolder {
 }
 
 /** Starts `coppice` with a process group of its own, and tells whether a process of it is running. */
-function start(folder: CliFolder, args: readonly string[]) {
-  const started = folder.start(args, { isGroup: true });
+function start(folder: CliFolder, args: readonly string[], context: TestContext) {
+  const started = folder.start(args, { isGroup: true }, context);
   const isRunning = (): boolean => {
     try {
       return process.kill(-started.child.pid!, 0);
@@ -30,14 +30,14 @@ function start(folder: CliFolder, args: readonly string[]) {
       return false;
     }
   };
-  onTestFinished(() => void (isRunning() && process.kill(-started.child.pid!, "SIGKILL")));
+  context.onTestFinished(() => void (isRunning() && process.kill(-started.child.pid!, "SIGKILL")));
   return { ...started, isRunning };
 }
 
 describe("a database in which SQLite gets stuck", () => {
-  test.concurrent.each([{ isLarge: false }, { isLarge: true }])(
+  test.concurrent.for([{ isLarge: false }, { isLarge: true }])(
     "is named by import, which reads the other files: %j",
-    async (size) => {
+    async (size, { expect }) => {
       const folder = hostileFolder(size);
       const { exitCode, stderr } = await folder.run(["import", folder.path]);
       expect(exitCode).toBe(0);
@@ -48,7 +48,7 @@ describe("a database in which SQLite gets stuck", () => {
     },
   );
 
-  test.concurrent("is named by watch --once, which reads the other files", async () => {
+  test.concurrent("is named by watch --once, which reads the other files", async ({ expect }) => {
     const folder = hostileFolder();
     const { exitCode, stderr } = await folder.run(["watch", "--once", folder.path]);
     expect(exitCode).toBe(0);
@@ -56,25 +56,27 @@ describe("a database in which SQLite gets stuck", () => {
     expect((await folder.json("stats")).messageCount).toBe(4);
   });
 
-  test.concurrent("is named by watch, which goes on", async () => {
+  test.concurrent("is named by watch, which goes on", async (context) => {
+    const { expect } = context;
     const folder = hostileFolder();
-    const { stdout, stderr, ended, child } = start(folder, ["watch", folder.path]);
+    const { stdout, stderr, ended, child } = start(folder, ["watch", folder.path], context);
     const said = (): string => stdout() + stderr();
-    await expect.poll(said, { timeout: 40_000 }).toContain("Up to date.");
+    await expect.poll(said, { timeout: 100_000 }).toContain("Up to date.");
     expect(said()).toContain("b.db: Cannot import");
     folder.jsonl("d.jsonl", longSession("d", 2));
-    await expect.poll(said, { timeout: 20_000 }).toContain("d.jsonl: 2 new messages");
+    await expect.poll(said, { timeout: 100_000 }).toContain("d.jsonl: 2 new messages");
     child.kill("SIGINT");
     expect(await ended).toBe(0);
   });
 
-  test.concurrent.each([
+  test.concurrent.for([
     { command: "import", signal: "SIGINT", code: 130, isLarge: false },
     { command: "import", signal: "SIGTERM", code: 143, isLarge: true },
     { command: "watch", signal: "SIGTERM", code: 0, isLarge: true },
-  ] as const)("does not keep $command from ending at $signal", async ({ command, signal, code, isLarge }) => {
+  ] as const)("does not keep $command from ending at $signal", async ({ command, signal, code, isLarge }, context) => {
+    const { expect } = context;
     const folder = hostileFolder({ isLarge });
-    const { child, ended, isRunning } = start(folder, [command, folder.path]);
+    const { child, ended, isRunning } = start(folder, [command, folder.path], context);
     await wait(2_500);
     const fromMs = performance.now();
     child.kill(signal);
@@ -83,9 +85,10 @@ describe("a database in which SQLite gets stuck", () => {
     await expect.poll(isRunning).toBe(false);
   });
 
-  test.concurrent("is left alone when the program that reads it is killed", async () => {
+  test.concurrent("is left alone when the program that reads it is killed", async (context) => {
+    const { expect } = context;
     const folder = hostileFolder();
-    const { child, ended, isRunning } = start(folder, ["import", folder.path]);
+    const { child, ended, isRunning } = start(folder, ["import", folder.path], context);
     await wait(2_500);
     child.kill("SIGKILL");
     await ended;

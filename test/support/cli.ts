@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { afterAll, onTestFinished } from "vitest";
+import { afterAll, onTestFinished, type TestContext } from "vitest";
 import { inThisProcess } from "./cli-here.ts";
 import { TESTS_ALL } from "./effort.ts";
 import { PROGRAM, PROGRAM_ENV } from "./program.ts";
@@ -73,10 +73,14 @@ export class CliFolder {
     return { exitCode: await ended, stdout: stdout(), stderr: stderr() };
   }
 
-  /** Start `coppice …` as a process of its own. It is killed after the test. */
-  start(args: readonly string[], options?: StartOptions): CliProcess {
+  /** Start `coppice …` as a process of its own. It is killed after the test: a concurrent one passes its context. */
+  start(
+    args: readonly string[],
+    options?: StartOptions,
+    context: Pick<TestContext, "onTestFinished"> = { onTestFinished },
+  ): CliProcess {
     const started = this.#spawn(args, options);
-    onTestFinished(() => void started.child.kill("SIGKILL"));
+    context.onTestFinished(() => void started.child.kill("SIGKILL"));
     return started;
   }
 
