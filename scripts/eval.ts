@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { evaluateClusters } from "./eval/clusters.ts";
+import { evaluateCoding } from "./eval/coding.ts";
 import { evaluateContext } from "./eval/context.ts";
 import { evaluateEcho } from "./eval/echo.ts";
 import { evaluateExperiment } from "./eval/experiment.ts";
@@ -23,6 +24,7 @@ interface Options {
 
 const EVALUATIONS: Record<string, (dataFolder: string, options: Options) => Promise<Evaluation>> = {
   clusters: evaluateClusters,
+  coding: evaluateCoding,
   context: evaluateContext,
   echo: evaluateEcho,
   experiment: evaluateExperiment,

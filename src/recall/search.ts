@@ -23,6 +23,8 @@ import {
   type Placed,
   type Ranked,
   rankCandidates,
+  type Scoring,
+  scoringOf,
 } from "./ranking.ts";
 import { type RankedSession, rankSessions } from "./sessions.ts";
 import type { Source } from "./source.ts";
@@ -90,15 +92,17 @@ export function search(
   const people = peopleAmong(candidates);
   const ofPeople = rankPeople(people, weights, query.text, source.textsOf(people.map(({ messageId }) => messageId)));
   const textsOf = (ids: readonly number[]): Map<number, string> => source.textsOf(ids);
-  const ranked = (): Ranked[] => raiseNumbered(rankCandidates(candidates, weights), query.text, terms.length, textsOf);
+  const scoring = scoringOf(candidates);
+  const scored = (): Ranked[] => rankCandidates(candidates, weights, scoring);
+  const ranked = (): Ranked[] => raiseNumbered(scored(), query.text, terms.length, textsOf);
   const all = people.length === candidates.length ? [] : raiseForQuestion(ranked(), query.text, textsOf);
-  const rankings: Rankings = { all, ofPeople, people: new Set(people) };
+  const rankings: Rankings = { all, ofPeople, people: new Set(people), scoring };
   return {
     ranking: { [Symbol.iterator]: () => withVectors(ports, rankings, vector, scope)[Symbol.iterator]() },
     sessions: () => {
       // Words do not say where a semantic embedder found the answer.
       if (vector !== undefined && messageVectors !== undefined) return undefined;
-      return rankSessions(all.length > 0 ? all : rankCandidates(candidates, weights), times);
+      return rankSessions(all.length > 0 ? all : scored(), times);
     },
     weights: new Map(terms.map(({ stem }, index) => [stem, weights[index]!])),
     corrections: terms.flatMap(({ stem, typed }) => (typed === undefined ? [] : [{ typed, stem }])),
@@ -199,22 +203,27 @@ interface Rankings {
   all: readonly Ranked[];
   ofPeople: readonly Ranked[];
   people: ReadonlySet<Candidate>;
+  scoring: Scoring;
 }
 
 /** Yields messages by their words and vectors, best first. */
 function withVectors(
   { source, messageVectors }: SearchPorts,
-  { all, ofPeople, people }: Rankings,
+  { all, ofPeople, people, scoring }: Rankings,
   vector: QueryVector | undefined,
   scope: SearchScope,
 ): Iterable<Placed> {
   if (vector === undefined) return interleaved(all, ofPeople, people);
   if (messageVectors === undefined) {
     const near = (ranking: readonly Ranked[]): Iterable<Ranked> =>
-      byLexicalVectors(ranking, (ids) => {
-        const embeddings = source.embeddings(ids, vector.embedderId);
-        return new Map(Array.from(embeddings, ([id, other]) => [id, dot(other, vector.embedding)]));
-      });
+      byLexicalVectors(
+        ranking,
+        (ids) => {
+          const embeddings = source.embeddings(ids, vector.embedderId);
+          return new Map(Array.from(embeddings, ([id, other]) => [id, dot(other, vector.embedding)]));
+        },
+        scoring,
+      );
     return interleaved(near(all), ofPeople, people);
   }
   const ranking = [...interleaved(all, ofPeople, people)];
