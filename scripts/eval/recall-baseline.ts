@@ -10,8 +10,15 @@ interface Found {
   sessionId: string;
 }
 
-/** Returns a plain search: an FTS5 table of the messages, and the words of the question joined by OR. */
-export function plainFts5({ sessions }: Corpus): (question: string, limit: number) => Found[] {
+/**
+ * Returns a plain search: an FTS5 table of the messages, and the words of the question joined by OR.
+ *
+ * @param isLeftOut  Words that are not searched.
+ */
+export function plainFts5(
+  { sessions }: Corpus,
+  isLeftOut: (word: string) => boolean = isStopWord,
+): (question: string, limit: number) => Found[] {
   const database = new Database(":memory:");
   database.exec("CREATE VIRTUAL TABLE corpus USING fts5(id UNINDEXED, session UNINDEXED, text, tokenize = 'porter')");
   const insert = database.prepare("INSERT INTO corpus VALUES (?, ?, ?)");
@@ -22,7 +29,7 @@ export function plainFts5({ sessions }: Corpus): (question: string, limit: numbe
     "SELECT id, session AS sessionId FROM corpus WHERE corpus MATCH ? ORDER BY rank LIMIT ?",
   );
   return (question, limit) => {
-    const words = wordsOf(question);
+    const words = wordsOf(question, isLeftOut);
     if (words.length === 0) return [];
     return search.all(words.map((word) => `"${word}"`).join(" OR "), limit);
   };
@@ -66,6 +73,6 @@ export function stemsOf(text: string): string[] {
   return wordsOf(text).map(searchStem);
 }
 
-function wordsOf(text: string): string[] {
-  return (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).filter((word) => !isStopWord(word));
+function wordsOf(text: string, isLeftOut: (word: string) => boolean = isStopWord): string[] {
+  return (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).filter((word) => !isLeftOut(word));
 }
