@@ -23,8 +23,9 @@ describe.skipIf(!hasChromium)("the page", () => {
     await view.page.reload();
     await view.page.getByRole("heading", { name: "Sessions" }).waitFor();
     const stranger = await view.another({});
-    await stranger.context().clearCookies();
     await stranger.goto(view.origin);
+    await stranger.evaluate(() => localStorage.clear());
+    await stranger.reload();
     await stranger.getByText("needs the link that was printed").waitFor();
     await stranger.close();
     view.faults.length = 0; // the refusal is logged

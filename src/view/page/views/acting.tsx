@@ -4,6 +4,7 @@ import { post, type Refused, urlOf } from "../client.ts";
 import { count, sessionTitle, tokens } from "../format.ts";
 import { about } from "../live.ts";
 import { Dialog } from "../parts/dialog.tsx";
+import { Opening } from "../parts/opening.tsx";
 import { go } from "../router.ts";
 
 /** The actions on a session. Without `--write`, only those that change nothing. */
@@ -135,14 +136,9 @@ function Export({ answer, onClose }: { answer: SessionAnswer; onClose: () => voi
         <button type="button" onClick={onClose}>
           Cancel
         </button>
-        <a
-          class="button primary"
-          href={urlOf("/api/export", { session: id })}
-          download=""
-          onClick={() => setTimeout(onClose)}
-        >
+        <Opening class="primary" url={urlOf("/api/export", { session: id })} saveAs="session.jsonl" onDone={onClose}>
           Save the file
-        </a>
+        </Opening>
       </p>
     </Dialog>
   );
