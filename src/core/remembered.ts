@@ -41,7 +41,7 @@ export interface MessageOrigin {
 /** A UUID, or 20 letters and digits with a digit among them, as services give to their messages. Others may repeat. */
 const UNIQUE_ID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[a-z]*\d)[a-z\d]{20}/i;
 
-/** What `derivedId` of the importers returns. It is made of the content, and says nothing of the origin. */
+/** The ids that `derivedId` of the importers makes of the content. They say nothing of the origin. */
 const DERIVED_ID = /^[0-9a-f]{32}(?![0-9a-f])/;
 
 /**

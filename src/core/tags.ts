@@ -1,3 +1,5 @@
+export const TAGS = ["coppice", "tags"] as const;
+
 /** The tag of sessions that lists for people leave out. */
 export const HIDDEN = "hidden";
 
@@ -5,5 +7,3 @@ export const HIDDEN = "hidden";
 export function tagNamespace(tag: string): string[] {
   return [...TAGS, tag];
 }
-
-export const TAGS = ["coppice", "tags"] as const;

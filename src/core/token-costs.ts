@@ -18,7 +18,7 @@ const COST_OF_STEP = Int8Array.from(
 /** Words seldom repeat a letter twice. The long tokens for runs of a letter have two to eight of it. */
 const REPEATED = 0.5 * TOKEN;
 
-/** What a letter adds to the cost of its word, by the three letters up to it. */
+/** The cost that a letter adds to its word, by the two letters before it and itself. */
 export const TRIPLES = new Int8Array(1 << (3 * LETTER_BITS));
 for (const [first, line] of TRIPLE_STEPS.entries()) {
   for (let place = 0; place < line.length; place++) {
@@ -117,7 +117,7 @@ for (const [index, [first, tokens]] of RANGES.entries()) {
   FOREIGN.fill(Math.round(tokens * TOKEN), first >> 4, next >> 4);
 }
 
-/** What a symbol of two surrogates costs. */
+/** The cost of a symbol of two surrogates. */
 export function astralCost(high: number): number {
   if (high >= 0xd83c && high <= 0xd83e) return 2 * TOKEN; // emoji
   return high === 0xd835 ? 3 * TOKEN : 4 * TOKEN; // letters of mathematics, or any others

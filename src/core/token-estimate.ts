@@ -26,7 +26,10 @@ CLASSES.set(
   }),
 );
 
-/** What a word costs beside its letters: at the start of a text or after several marks, and right after other letters or digits. */
+/**
+ * A word costs this beside its letters, at the start of a text or after several marks. `JOINED` is for a word right after other
+ * letters or digits.
+ */
 const ALONE = 17;
 const JOINED = 12;
 /** The same from the third neighbor on. Names seldom change between cases and digits that often, and random identifiers do. */
@@ -44,9 +47,9 @@ const LEAD_OF_ASCII = ofAscii((character) => {
   return "'=<#[:)".includes(character) ? 60 : 74;
 });
 
-/** What each mark of a run costs if it differs from the mark before it. A run costs at least one token. */
+/** The costs of the marks of a run, if each differs from the mark before it. A run costs at least one token. */
 const CHANGES = [0, 4, 14, 24, 36];
-/** What it costs if it does not differ. Lines of hyphens have long tokens. */
+/** The cost of a mark that is the same as the one before it. Lines of hyphens have long tokens. */
 const REPEAT_OF_ASCII = ofAscii((character) => ("=-_.*#/~+".includes(character) ? 2 : 16));
 const REPEAT_OF_LINES = 8;
 

@@ -243,7 +243,7 @@ export function limitAt(limit: HotLimit, start: number): number {
 export interface Gap {
   seqFirst: number;
   seqLast: number;
-  /** Of all messages from the first to the last. */
+  /** It names all messages from the first to the last. */
   handle: string;
   /** Pinned messages do not count, and neither do shown results of a step that began in the gap. */
   messageCount: number;
