@@ -52,6 +52,10 @@ export interface ErrorDetails {
   /** `hub` is the server and its database, without user and password. */
   HUB_UNREACHABLE: { hub: string; reason: string };
   HUB_REFUSED: { hub: string; reason: string };
+  HUB_WITHOUT_TLS: { hub: string };
+  HUB_UNTRUSTED: { hub: string; reason: string };
+  HUB_NAME_WRONG: { hub: string };
+  HUB_PASSWORD_UNSAFE: { hub: string; method: string };
   HUB_NOT_READY: { hub: string; command: string };
   HUB_NEWER: { hub: string; version: number; known: number };
   HUB_DRIVER_MISSING: { package: string };
@@ -241,6 +245,22 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   HUB_REFUSED: ({ hub, reason }) => ({
     message: `The hub ${hub} refused: ${reason}.`,
     hint: "Check the user, the password and the team: `coppice hub grant <role> --team T` gives rights.",
+  }),
+  HUB_WITHOUT_TLS: ({ hub }) => ({
+    message: `The hub ${hub} does not encrypt connections.`,
+    hint: "Nothing was sent. Its administrator turns TLS on. If nobody can listen on the way to it, add sslmode=disable to the URL.",
+  }),
+  HUB_UNTRUSTED: ({ hub, reason }) => ({
+    message: `The certificate of the hub ${hub} is not trusted: ${reason}.`,
+    hint: "Nothing was sent. Get the certificate of its authority from the administrator, and add sslrootcert=/path/to/it.pem to the URL.",
+  }),
+  HUB_NAME_WRONG: ({ hub }) => ({
+    message: `The certificate of the hub ${hub} is for another name.`,
+    hint: "Nothing was sent. Put the name in the certificate into the URL, or ask the administrator for a certificate with this name.",
+  }),
+  HUB_PASSWORD_UNSAFE: ({ hub, method }) => ({
+    message: `The hub ${hub} wants the password ${method}, and the connection is not encrypted.`,
+    hint: "The password was not sent. Use TLS, or let the administrator set scram-sha-256 in pg_hba.conf.",
   }),
   HUB_NOT_READY: ({ hub, command }) => ({
     message: `The database ${hub} lacks tables that this version needs.`,

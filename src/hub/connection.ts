@@ -1,7 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { Pool, PoolClient, PoolConfig, QueryResult } from "pg";
+import type { Client, ClientConfig, Pool, PoolClient, PoolConfig, QueryResult } from "pg";
 import { backoffMs } from "../core/backoff.ts";
 import { StoreError } from "../core/errors.ts";
+import { driverConfigOf, hubAddressOf } from "./address.ts";
 import { MIGRATIONS, VERSION_MIN } from "./migrations.ts";
 
 /** The server cancels a statement, or the wait for a lock, after these times. */
@@ -36,6 +37,9 @@ const VERSION = 'SELECT version, client_min AS "clientMin" FROM coppice.hub';
 /** The codes for a missing table and a missing schema. */
 const MISSING = /^(42P01|3F000)$/;
 
+/** What OpenSSL has against a certificate. */
+const UNTRUSTED = /^(CERT|CRL|DEPTH_ZERO|ERROR_IN_C|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|SELF_SIGNED|UNABLE_TO)_?/;
+
 /** Connections, resources, a restart, a deadlock or a lock: the same transaction may succeed later. */
 const TRANSIENT = /^(08|53|57P|40001$|40P01$|55P03$)/;
 
@@ -50,12 +54,23 @@ export class HubConnection {
     this.name = name;
   }
 
-  /** Opens no connection yet. @throws {StoreError} `HUB_DRIVER_MISSING`, `OPTION_INVALID`. */
+  /**
+   * Opens no connection yet. Passwords come from `PGPASSWORD` and `.pgpass`, as psql takes them.
+   *
+   * @throws {StoreError} `HUB_DRIVER_MISSING`, `OPTION_INVALID`, `FILE_NOT_USABLE`.
+   */
   static async to(url: string): Promise<HubConnection> {
-    const { name, config } = configOf(url);
+    const address = hubAddressOf(url);
+    const { name, isEncrypted, isExposed } = address;
+    const config = await driverConfigOf(address);
     const { default: pg } = await loadDriver();
+    if (isExposed) {
+      const warning = `The connection to the hub ${name} is not encrypted (sslmode=disable): whoever is on the way reads and changes it.`;
+      process.emitWarning(warning, "CoppiceWarning");
+    }
     const pool = new pg.Pool({
       ...config,
+      ...(!isEncrypted && { Client: clientThatKeepsPasswords(pg.Client, name) }),
       types: { getTypeParser: (oid, format) => (oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) },
       application_name: "coppice",
       max: CONNECTIONS_MAX,
@@ -145,14 +160,26 @@ async function loadDriver(): Promise<typeof import("pg")> {
   }
 }
 
-/** Credentials that the URL lacks come from `PGPASSWORD` and `.pgpass`, as psql takes them. */
-function configOf(url: string): { name: string; config: PoolConfig } {
-  const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed === undefined || !/^postgres(ql)?:$/.test(parsed.protocol)) {
-    const expected = "a URL such as postgres://hub.example/agents";
-    throw new StoreError("OPTION_INVALID", { option: "url", expected, actual: parsed?.protocol ?? "something else" });
-  }
-  return { name: parsed.host + parsed.pathname, config: { connectionString: url } };
+/** How a server may ask for a password so that it learns it. */
+const UNSAFE_METHODS = {
+  authenticationCleartextPassword: "in clear text",
+  authenticationMD5Password: "as an MD5 digest",
+} as const;
+
+/** A client without TLS. Anybody may answer in place of the server, so it sends no password that such a server could use. */
+function clientThatKeepsPasswords(Base: typeof Client, hub: string): NonNullable<PoolConfig["Client"]> {
+  return class extends Base {
+    constructor(config?: ClientConfig) {
+      super(config);
+      for (const [event, method] of Object.entries(UNSAFE_METHODS)) {
+        // The driver listens when it connects, so it answers after this and finds no connection.
+        this.connection.on(event, () => {
+          this.connection.stream.destroy();
+          this.connection.emit("error", new StoreError("HUB_PASSWORD_UNSAFE", { hub, method }));
+        });
+      }
+    }
+  };
 }
 
 interface HubVersion {
@@ -208,13 +235,17 @@ function hubErrorOf(error: unknown, hub: string): unknown {
   if (StoreError.is(error) || (error as Error).name === "AbortError") return error;
   const code = codeOf(error);
   if (isTransient(error)) return new StoreError("HUB_UNREACHABLE", { hub, reason: code || "the connection ended" });
+  const { message } = error as Error;
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return new StoreError("HUB_NAME_WRONG", { hub });
+  if (UNTRUSTED.test(code)) return new StoreError("HUB_UNTRUSTED", { hub, reason: message });
   if (!/^[0-9A-Z]{5}$/.test(code)) {
-    if (/password|SCRAM|SSL|certificate/i.test(String((error as Error).message))) {
+    if (/SSL connection/.test(message)) return new StoreError("HUB_WITHOUT_TLS", { hub });
+    if (/password|SCRAM|SASL|SSL|certificate/i.test(message)) {
       return new StoreError("HUB_REFUSED", { hub, reason: "the password or the certificate is not accepted" });
     }
     return error;
   }
   const isAboutRights = /^(28|3D|42501)/.test(code);
-  const reason = isAboutRights ? (error as Error).message : `the server answered with the code ${code}`;
+  const reason = isAboutRights ? message : `the server answered with the code ${code}`;
   return new StoreError("HUB_REFUSED", { hub, reason });
 }

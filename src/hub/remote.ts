@@ -1,7 +1,7 @@
-import { StoreError } from "../core/errors.ts";
 import { internalsOf } from "../session/opened-store.ts";
 import type { Store } from "../session/store.ts";
 import { hubNameOf, projectNotesOf, REMOTE } from "../store/projects.ts";
+import { hubAddressOf } from "./address.ts";
 
 /** The hub of a store, and what of the store may leave the machine. */
 export interface Remote {
@@ -22,11 +22,7 @@ export function remoteOf(store: Store): Remote | undefined {
 export function addRemote(store: Store, given: Remote): Remote {
   const { repositories } = internalsOf(store);
   const { database, settings } = repositories;
-  if (!URL.canParse(given.url) || hasPassword(new URL(given.url))) {
-    const expected =
-      "a URL without a password, such as postgres://ada@hub.example/agents: it comes from PGPASSWORD or .pgpass";
-    throw new StoreError("OPTION_INVALID", { option: "url", expected, actual: "another" });
-  }
+  hubAddressOf(given.url);
   return database.write("addRemote", () => {
     const known = remoteOf(store);
     const same = known?.url === given.url ? known : undefined;
@@ -36,11 +32,6 @@ export function addRemote(store: Store, given: Remote): Remote {
     for (const project of projects) hubNameOf(repositories, project);
     return remote;
   });
-}
-
-/** The driver takes a password also from the query. */
-function hasPassword(url: URL): boolean {
-  return url.password !== "" || [...url.searchParams.keys()].some((name) => /pass(word)?$/i.test(name));
 }
 
 /** Removes the hub of a store. What was pushed stays on the hub. */

@@ -1,4 +1,4 @@
-import { expect, vi } from "vitest";
+import { expect, onTestFinished, vi } from "vitest";
 import { grantTeam, initHub, upgradeHub } from "../../src/hub/administration.ts";
 import { HubConnection } from "../../src/hub/connection.ts";
 import { MIGRATIONS } from "../../src/hub/migrations.ts";
@@ -94,9 +94,9 @@ test("errors quote no password and no content", async () => {
   expect(shown).toContain("22P02");
   expect(shown).not.toContain("secret");
 
-  const stranger = new URL(asRole(url, "nobody_knows"));
-  stranger.password = "a-secret-word";
-  const refused = await (await openedConnection(stranger.href))
+  vi.stubEnv("PGPASSWORD", "a-secret-word");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const refused = await (await openedConnection(asRole(url, "nobody_knows")))
     .transaction(async () => {})
     .catch((error: Error) => error);
   expect(refused).toMatchObject({ code: "HUB_REFUSED" });

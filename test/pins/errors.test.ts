@@ -191,6 +191,26 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
     "The hub h/d refused: no.",
     "Check the user, the password and the team: `coppice hub grant <role> --team T` gives rights.",
   ],
+  HUB_WITHOUT_TLS: [
+    { hub: "h/d" },
+    "The hub h/d does not encrypt connections.",
+    "Nothing was sent. Its administrator turns TLS on. If nobody can listen on the way to it, add sslmode=disable to the URL.",
+  ],
+  HUB_UNTRUSTED: [
+    { hub: "h/d", reason: "self-signed certificate" },
+    "The certificate of the hub h/d is not trusted: self-signed certificate.",
+    "Nothing was sent. Get the certificate of its authority from the administrator, and add sslrootcert=/path/to/it.pem to the URL.",
+  ],
+  HUB_NAME_WRONG: [
+    { hub: "h/d" },
+    "The certificate of the hub h/d is for another name.",
+    "Nothing was sent. Put the name in the certificate into the URL, or ask the administrator for a certificate with this name.",
+  ],
+  HUB_PASSWORD_UNSAFE: [
+    { hub: "h/d", method: "in clear text" },
+    "The hub h/d wants the password in clear text, and the connection is not encrypted.",
+    "The password was not sent. Use TLS, or let the administrator set scram-sha-256 in pg_hba.conf.",
+  ],
   HUB_NOT_READY: [
     { hub: "h/d", command: "coppice hub init" },
     "The database h/d lacks tables that this version needs.",
@@ -249,6 +269,6 @@ test("nothing else is a StoreError", () => {
   expect(StoreError.is(undefined)).toBe(false);
 });
 
-test("there are 46 codes", () => {
-  expect(Object.keys(PINS)).toHaveLength(46);
+test("there are 50 codes", () => {
+  expect(Object.keys(PINS)).toHaveLength(50);
 });

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, chownSync, mkdtempSync, readdirSync, realpathSync } from "node:fs";
+import { chmodSync, chownSync, copyFileSync, mkdtempSync, readdirSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { type AddressInfo, createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
@@ -17,6 +17,10 @@ export const POSTGRES_FOLDER = join(
   process.geteuid?.() === 0 ? "/var/cache" : process.env.XDG_CACHE_HOME || join(homedir(), ".cache"),
   "coppice-test-postgres",
 );
+
+/** The servers have this certificate. It signs itself, for `hub.example` and the address 0.0.0.0. */
+export const HUB_CERTIFICATE = join(import.meta.dirname, "../fixtures/hub/certificate.pem");
+export const HUB_KEY = join(import.meta.dirname, "../fixtures/hub/key.pem");
 
 /** Waits for the end of its input, which comes however its parent ends. Then it ends the server and removes its folder. */
 const GUARD = `cat > /dev/null
@@ -71,12 +75,21 @@ export async function startPostgres({ isDurable }: { isDurable: boolean }): Prom
     const initdb = ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
     const made = spawnSync(join(programs, "initdb"), initdb, { ...AS_NOBODY, cwd: folder, encoding: "utf8" });
     if (made.status !== 0) throw new Error(`initdb failed: ${made.error ?? made.stderr}`);
+    const key = join(folder, "key.pem");
+    copyFileSync(HUB_KEY, key);
+    if (AS_NOBODY.uid !== undefined) chownSync(key, NOBODY, NOBODY);
+    chmodSync(key, 0o600);
+    const certificate = join(folder, "certificate.pem");
+    copyFileSync(HUB_CERTIFICATE, certificate);
     const port = await freePort();
     const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
     const settings = {
       port,
       listen_addresses: "127.0.0.1",
       unix_socket_directories: "",
+      ssl: true,
+      ssl_cert_file: certificate,
+      ssl_key_file: key,
       dynamic_shared_memory_type: "mmap",
       fsync: isDurable,
       full_page_writes: isDurable,

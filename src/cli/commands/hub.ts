@@ -35,7 +35,7 @@ export const hubCommand: Command<HubFlags> = {
     "With --json: {version, versionBefore, hasPgvector} for init and upgrade, {expiredCount, mergedCount, madeCount, damagedCount} for keep, else {ok}.",
   argument: ["init, upgrade, grant, retain or keep", "with grant the role, with retain the project"],
   options: [
-    new Option("--url <url>", "the database; by default the store's hub"),
+    new Option("--url <url>", "the database, without a password; by default the store's hub"),
     new Option("--team <name>", "the team; with retain, if several have the project"),
     new Option("--read", "with grant: the right to read only"),
     new Option("--days <number>", "with retain: the days since something was pushed last").argParser(days),
