@@ -1,13 +1,13 @@
-import type { PoolClient } from "pg";
+import type { PoolClient, QueryConfig } from "pg";
 import { StoreError } from "../core/errors.ts";
-import { checkVersion, type HubConnection, versionOf } from "./connection.ts";
+import { checkVersion, codeOf, type HubConnection, hasTables, versionOf } from "./connection.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { addCentroids, hasCentroids } from "./pgvector.ts";
 
 /** The roles of all teams. Members of `coppice_writer` may also read. */
 const RIGHTS = { read: "coppice_reader", write: "coppice_writer" } as const;
 
-/** Two administrators at once wait for each other. The number is any that others do not use. */
+/** The number is any that others do not use. */
 const LOCK = "SELECT pg_advisory_xact_lock(7263814905)";
 
 export interface HubUpgrade {
@@ -21,38 +21,51 @@ export interface HubUpgrade {
 /** Makes the tables of the hub in a database, or brings them to this version. Needs a role that may create roles and schemas. */
 export function initHub(hub: HubConnection): Promise<HubUpgrade> {
   return hub.administer(async (client) => {
-    await client.query(LOCK);
-    const found = await versionOf(client);
-    if (found === undefined) {
+    await awaitOthers(client);
+    const isNew = !(await hasTables(client));
+    if (isNew) {
       for (const role of Object.values(RIGHTS)) await createRole(client, role);
       await client.query(`CREATE SCHEMA coppice;
         CREATE TABLE coppice.hub (version integer NOT NULL, client_min integer NOT NULL, id_block bigint NOT NULL DEFAULT 0);
         INSERT INTO coppice.hub VALUES (0, 0)`);
     }
-    return await migrate(hub, client, found?.version ?? null);
+    const upgraded = await migrate(hub, client);
+    return isNew ? { ...upgraded, versionBefore: null } : upgraded;
   });
 }
 
 /** Brings the tables of the hub to this version. @throws {StoreError} `HUB_NOT_READY`, `HUB_NEWER`. */
 export function upgradeHub(hub: HubConnection): Promise<HubUpgrade> {
   return hub.administer(async (client) => {
-    await client.query(LOCK);
-    const found = await versionOf(client);
-    if (found === undefined) checkVersion(hub.name, found);
-    return await migrate(hub, client, found!.version);
+    await awaitOthers(client);
+    if (!(await hasTables(client))) checkVersion(hub.name, undefined);
+    return await migrate(hub, client);
   });
 }
 
-async function migrate(hub: HubConnection, client: PoolClient, versionBefore: number | null): Promise<HubUpgrade> {
+/** Waits for other administrators, but goes on after a while, because everybody can hold this lock. */
+async function awaitOthers(client: PoolClient): Promise<void> {
+  const isLate = (error: unknown): boolean => codeOf(error) === "55P03";
+  await unless(client, isLate, LOCK);
+}
+
+/** An upgrade makes indexes of large tables. In milliseconds: the longest time of a timer. */
+const MIGRATION_MS_MAX = 2 ** 31 - 1;
+
+async function migrate(hub: HubConnection, client: PoolClient): Promise<HubUpgrade> {
   const known = MIGRATIONS.length;
-  const version = versionBefore ?? 0;
-  // It waits for the transactions of all clients, and they then see the new version.
+  // It waits for the transactions of all clients and for other upgrades, and they then see the new version.
   await client.query("LOCK TABLE coppice.hub IN ACCESS EXCLUSIVE MODE");
+  const { version } = (await versionOf(client))!;
   if (version > known) throw new StoreError("HUB_NEWER", { hub: hub.name, version, known });
-  for (const { sql } of MIGRATIONS.slice(version)) await client.query(sql);
+  await client.query("SET LOCAL statement_timeout = 0");
+  for (const { sql } of MIGRATIONS.slice(version)) {
+    await client.query({ text: sql, query_timeout: MIGRATION_MS_MAX } as QueryConfig);
+  }
   const clientMin = MIGRATIONS.at(-1)!.clientMin;
   await client.query("UPDATE coppice.hub SET version = $1, client_min = $2", [known, clientMin]);
-  return { versionBefore, version: known, hasPgvector: (await hasCentroids(client)) || (await addCentroids(client)) };
+  const hasPgvector = (await hasCentroids(client)) || (await addCentroids(client));
+  return { versionBefore: version, version: known, hasPgvector };
 }
 
 /**
@@ -63,7 +76,7 @@ async function migrate(hub: HubConnection, client: PoolClient, versionBefore: nu
  */
 export function grantTeam(hub: HubConnection, role: string, team: string, right: keyof typeof RIGHTS): Promise<void> {
   return hub.administer(async (client) => {
-    await client.query(LOCK);
+    await awaitOthers(client);
     checkVersion(hub.name, await versionOf(client));
     const { rowCount } = await client.query("SELECT 1 FROM pg_roles WHERE rolname = $1", [role]);
     if (rowCount === 0) {
@@ -137,11 +150,16 @@ async function createRole(client: PoolClient, role: string): Promise<void> {
  * role for another database at the same time.
  */
 async function unlessThere(client: PoolClient, sql: string): Promise<void> {
-  await client.query("SAVEPOINT role");
+  await unless(client, (error) => /^(23505|42710)$/.test(codeOf(error)), sql);
+}
+
+/** Runs SQL. If it fails in a way that is no harm, it is as if it had not been run. */
+async function unless(client: PoolClient, isHarmless: (error: unknown) => boolean, sql: string): Promise<void> {
+  await client.query("SAVEPOINT step");
   try {
     await client.query(sql);
   } catch (error) {
-    if (!/^(23505|42710)$/.test(String((error as { code?: unknown }).code))) throw error;
-    await client.query("ROLLBACK TO SAVEPOINT role");
+    if (!isHarmless(error)) throw error;
+    await client.query("ROLLBACK TO SAVEPOINT step");
   }
 }

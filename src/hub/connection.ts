@@ -28,8 +28,9 @@ const ATTEMPTS_MAX = 9;
 /** The default is READ COMMITTED. */
 type Isolation = "REPEATABLE READ";
 
-// These use SET LOCAL, because poolers may give each transaction another connection.
-const LIMITS = `SET LOCAL statement_timeout = ${STATEMENT_MS_MAX}; SET LOCAL lock_timeout = ${LOCK_MS_MAX};
+// These use SET LOCAL, because poolers may give each transaction another connection. Everybody may add functions to the schema
+// `public` of an older database, so no name is looked up there.
+const LIMITS = `SET LOCAL search_path = pg_catalog; SET LOCAL statement_timeout = ${STATEMENT_MS_MAX}; SET LOCAL lock_timeout = ${LOCK_MS_MAX};
   SET LOCAL idle_in_transaction_session_timeout = ${IDLE_TRANSACTION_MS_MAX}`;
 
 const VERSION = 'SELECT version, client_min AS "clientMin" FROM coppice.hub';
@@ -198,10 +199,15 @@ async function versionRead(client: PoolClient, statements: string): Promise<HubV
   }
 }
 
+/** True if the database has tables of Coppice. It locks none of them. */
+export async function hasTables(client: PoolClient): Promise<boolean> {
+  const { rows } = await client.query<{ found: boolean }>("SELECT to_regclass('coppice.hub') IS NOT NULL AS found");
+  return rows[0]!.found;
+}
+
 /** Returns undefined if the database has no tables of Coppice. */
 export async function versionOf(client: PoolClient): Promise<HubVersion | undefined> {
-  const found = await client.query<{ found: boolean }>("SELECT to_regclass('coppice.hub') IS NOT NULL AS found");
-  if (!found.rows[0]!.found) return undefined;
+  if (!(await hasTables(client))) return undefined;
   const { rows } = await client.query<HubVersion>(VERSION);
   return rows[0];
 }
@@ -215,7 +221,8 @@ export function checkVersion(hub: string, found: HubVersion | undefined): void {
   if (found.version < VERSION_MIN) throw new StoreError("HUB_NOT_READY", { hub, command: "coppice hub upgrade" });
 }
 
-function codeOf(error: unknown): string {
+/** The code of an error of the server or of the system. */
+export function codeOf(error: unknown): string {
   return String((error as { code?: unknown }).code ?? "");
 }
 

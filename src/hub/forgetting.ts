@@ -11,8 +11,7 @@ import { changeIndex } from "./word-index.ts";
 export async function buryMessages(client: PoolClient, key: SessionKey, messageIds: readonly number[]): Promise<void> {
   const { place, sessionNo } = key;
   const { rows } = await client.query<{ messageId: number; branch: string | null }>(
-    `DELETE FROM coppice.messages WHERE place = $1 AND session_no = $2 AND message_id = ANY ($3)
-     RETURNING message_id AS "messageId", branch`,
+    'SELECT message_id AS "messageId", branch FROM coppice.delete_messages($1, $2, $3)',
     [place, sessionNo, messageIds],
   );
   const removed = rows.filter(({ branch }) => branch === null).map(({ messageId }) => ({ sessionNo, messageId }));
@@ -74,9 +73,7 @@ async function emptySession(client: PoolClient, key: SessionKey, since: "forgott
 export async function deleteFacts(client: PoolClient, key: SessionKey): Promise<void> {
   const { place, sessionNo } = key;
   await changeIndex(client, key, { added: [], forgottenSessions: [sessionNo] });
-  for (const table of ["clusters", "messages", "facts", "artifacts"]) {
-    await client.query(`DELETE FROM coppice.${table} WHERE place = $1 AND session_no = $2`, [place, sessionNo]);
-  }
+  await client.query("SELECT coppice.delete_session($1, $2)", [place, sessionNo]);
 }
 
 /** Numbers are given in the order in which transactions end, because each holds the row of the place until then. */

@@ -7,7 +7,7 @@ import type { HubConnection } from "./connection.ts";
  * Asks for a block of ids above an id, which the hub gives to no other store. The transaction is one of its own: if the hub rolled
  * back a block that the store has taken, it would give it again.
  *
- * @returns undefined if the role may only read, or no block is left.
+ * @returns undefined if the role may only read, or no such block is left for it.
  */
 export function grantedBlock(
   hub: HubConnection,
@@ -25,9 +25,9 @@ export function grantedBlock(
     const allowed = "has_function_privilege('coppice.grant_block(bigint)', 'execute')";
     const { rows } = await client.query<{ isAllowed: boolean }>(`SELECT ${allowed} AS "isAllowed"`);
     if (!rows[0]!.isAllowed) return undefined;
-    const granted = await client.query<{ block: number }>("SELECT coppice.grant_block($1) AS block", [above]);
+    const granted = await client.query<{ block: number | null }>("SELECT coppice.grant_block($1) AS block", [above]);
     const { block } = granted.rows[0]!;
-    return block > BLOCK_MAX ? undefined : block;
+    return block !== null && block > above && block <= BLOCK_MAX ? block : undefined;
   }, signal);
 }
 

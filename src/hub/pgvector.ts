@@ -27,7 +27,7 @@ export async function addCentroids(client: PoolClient): Promise<boolean> {
   if (rowCount === 0) return false;
   await client.query("SAVEPOINT pgvector");
   try {
-    await client.query("CREATE EXTENSION IF NOT EXISTS vector");
+    await client.query("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public");
     const { rows } = await client.query<{ schema: string }>(
       "SELECT quote_ident(n.nspname) AS schema FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE extname = 'vector'",
     );
@@ -38,7 +38,7 @@ export async function addCentroids(client: PoolClient): Promise<boolean> {
       ALTER TABLE coppice.clusters ADD centroid halfvec NOT NULL CHECK (vector_dims(centroid) = dimension)`);
     return true;
   } catch (error) {
-    if (!/^(42501|42704|0A000)$/.test(String((error as { code?: unknown }).code))) throw error;
+    if (!/^(42501|42704|3F000|0A000)$/.test(String((error as { code?: unknown }).code))) throw error;
     await client.query("ROLLBACK TO SAVEPOINT pgvector");
     return false;
   }

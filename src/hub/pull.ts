@@ -236,8 +236,8 @@ async function findSession(
 async function takeBackUnfinished(client: PoolClient, row: HubRow, onHub: SessionOnHub): Promise<void> {
   const { place, sessionNo, markedId } = row;
   const deleted = await client.query<{ messageId: number; branch: string | null }>(
-    `DELETE FROM coppice.messages WHERE place = $1 AND session_no = $2 AND message_id > $3
-     RETURNING message_id AS "messageId", branch`,
+    `SELECT message_id AS "messageId", branch FROM coppice.delete_messages($1, $2, ARRAY(
+       SELECT message_id FROM coppice.messages WHERE place = $1 AND session_no = $2 AND message_id > $3))`,
     [place, sessionNo, markedId],
   );
   const removed = deleted.rows.filter(({ branch }) => branch === null);

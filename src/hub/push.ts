@@ -544,14 +544,12 @@ async function putFacts(
     return { place, session_no: sessionNo, team, kind, chunk, digest, body: encodeLines(text) };
   });
   const update =
-    "ON CONFLICT (place, session_no, kind, chunk) DO UPDATE SET digest = excluded.digest, body = excluded.body";
+    "ON CONFLICT (place, session_no, kind, chunk, team) DO UPDATE SET digest = excluded.digest, body = excluded.body";
   await insertRows(client, "facts", encoded, update);
   const names = new Set(chunks.map(nameOf));
   const ended = rows.filter((row) => !names.has(nameOf(row)));
   for (const { kind, chunk } of ended) {
-    await client.query("DELETE FROM coppice.facts WHERE place = $1 AND session_no = $2 AND kind = $3 AND chunk = $4", [
-      ...[place, sessionNo, kind, chunk],
-    ]);
+    await client.query("SELECT coppice.delete_fact($1, $2, $3, $4)", [place, sessionNo, kind, chunk]);
   }
   return changed.length + ended.length > 0;
 }
@@ -564,9 +562,7 @@ export async function deleteUnusedArtifacts(
 ): Promise<void> {
   const used: Buffer[] = [];
   for (const fact of facts) if (fact.table === "messageArtifacts") used.push(Buffer.from(fact.row.sha256, "hex"));
-  await client.query("DELETE FROM coppice.artifacts WHERE place = $1 AND session_no = $2 AND sha256 <> ALL ($3)", [
-    ...[place, sessionNo, used],
-  ]);
+  await client.query("SELECT coppice.delete_artifacts_except($1, $2, $3)", [place, sessionNo, used]);
 }
 
 /**

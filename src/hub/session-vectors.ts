@@ -125,9 +125,7 @@ async function putClusters(
   );
   const wanted = new Map(clusters.map(({ root, digest }) => [root, digest]));
   const ended = rows.filter(({ root, digest }) => !wanted.get(root)?.equals(digest)).map(({ root }) => root);
-  await client.query("DELETE FROM coppice.clusters WHERE place = $1 AND session_no = $2 AND root = ANY ($3)", [
-    ...[place, sessionNo, ended],
-  ]);
+  await client.query("SELECT coppice.delete_clusters($1, $2, $3)", [place, sessionNo, ended]);
   const there = new Set(rows.map(({ root }) => root));
   for (const root of ended) there.delete(root);
   const added = clusters.filter(({ root }) => !there.has(root));

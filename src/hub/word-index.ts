@@ -267,7 +267,7 @@ async function makeDamagedAgain(client: PoolClient, place: HubPlace): Promise<nu
   for (const { sessionNo, messageId, net } of nets.values()) {
     if (net > 0 && !forgotten.has(sessionNo)) removed.push({ sessionNo, messageId });
   }
-  await client.query("DELETE FROM coppice.segments WHERE place = $1 AND segment = ANY ($2)", [place.place, damaged]);
+  await client.query("SELECT coppice.delete_segments($1, $2)", [place.place, damaged]);
   await changeIndex(client, place, { added: [], removed });
   for (let from = 0; from < lacking.length; from += REPAIRED_AT_ONCE) {
     await indexAgain(client, place, lacking.slice(from, from + REPAIRED_AT_ONCE));
@@ -367,7 +367,7 @@ async function mergeSome(client: PoolClient, place: HubPlace): Promise<number> {
   }
   // If messages of a session were removed, all segments of that session are among these.
   await insertSegment(client, place, mergeSegments(inputs, true));
-  await client.query("DELETE FROM coppice.segments WHERE place = $1 AND segment = ANY ($2)", [place.place, chosen]);
+  await client.query("SELECT coppice.delete_segments($1, $2)", [place.place, chosen]);
   return chosen.length;
 }
 

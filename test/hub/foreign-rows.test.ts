@@ -143,7 +143,8 @@ test("an expansion reads only the long strings of its messages", async () => {
 });
 
 test("a segment of one team hides no messages of another", async () => {
-  const { url, hub } = await pushed();
+  const { url } = await pushed();
+  const hub = await openedHub(url); // of a superuser, who sees both teams
   const before = await hub.recall("harbor");
   const [hit] = before;
   const { head } = segmentOf({

@@ -290,7 +290,8 @@ test("the hub does not learn the ids of forgotten sessions that were never meant
 });
 
 test("a push takes no project of another team, and whoever is in several teams names one", async () => {
-  const { url, hub, home: store } = await hubWithStores();
+  const { url, home: store } = await hubWithStores();
+  const hub = await openedHub(url);
   await run(url, "INSERT INTO coppice.places (team, project) VALUES ('coppice_team_elsewhere', 'web')");
   grow(store, "one", 2);
   await hub.push(store, WEB);

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect } from "vitest";
@@ -25,7 +26,7 @@ const SESSION = { ...PLACE, session_no: "1" };
 /** Values for the columns that must have one. */
 const ROWS: Record<string, Record<string, string>> = {
   places: { ...PLACE, project: "'web'" },
-  sessions: { ...SESSION, session_id: "'s'", origin: "gen_random_uuid()", holder: "gen_random_uuid()" },
+  sessions: { ...SESSION, session_id: "'s'", origin: `'${randomUUID()}'`, holder: "gen_random_uuid()" },
   messages: {
     ...{ ...SESSION, message_id: "1", seq: "0", step_id: "1", turn_seq: "0", role: "1", pinned: "false" },
     ...{ token_count: "1", created_at_ms: "1", digest: "'\\x00'", body: "'\\x01'" },
@@ -41,6 +42,13 @@ const ROWS: Record<string, Record<string, string>> = {
   tombstones: { ...SESSION, tombstone_no: "1" },
 };
 
+/** What no key has. */
+const MISSING: Record<string, string> = {
+  ...{ place: "999", session_no: "999", message_id: "999", chunk: "999", root: "999", tombstone_no: "999" },
+  ...{ segment: "999", bucket: "999", sha256: "'\\x99'", kind: "'none'", session_id: "'none'", project: "'none'" },
+  origin: `'${randomUUID()}'`,
+};
+
 /** All tables with rows of teams. */
 const TABLES = Object.keys(ROWS);
 
@@ -50,7 +58,7 @@ describe("the catalog", () => {
       url,
       "SELECT relname AS name FROM pg_class WHERE relnamespace = 'coppice'::regnamespace AND relkind = 'r'",
     );
-    expect(names.map(({ name }) => name).sort()).toEqual([...TABLES, "hub"].sort());
+    expect(names.map(({ name }) => name).sort()).toEqual([...TABLES, "blocks", "hub"].sort());
   });
 
   test("every key begins with the distribution column, and `places` is small enough for every node", async () => {
@@ -58,7 +66,7 @@ describe("the catalog", () => {
       url,
       `SELECT i.indexrelid::regclass::text AS name, c.relname AS table, a.attname AS first
        FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
-       WHERE c.relnamespace = 'coppice'::regnamespace AND c.relname NOT IN ('hub', 'places')`,
+       WHERE c.relnamespace = 'coppice'::regnamespace AND c.relname NOT IN ('blocks', 'hub', 'places')`,
     );
     expect(keys.length).toBeGreaterThan(5);
     expect(keys.filter(({ first }) => first !== "place")).toEqual([]);
@@ -133,23 +141,80 @@ describe("a team's rows", () => {
     }
   });
 
-  const DELETABLE = ["clusters", "messages", "facts", "artifacts", "segments", "buckets"];
+  test.each(TABLES)("%s: a writer adds, and gives no row to another team", async (table) => {
+    const writer = await connected(asRole(url, WRITER));
+    const other = { ...ROWS[table]!, team: `'coppice_team_${OTHER}'` };
+    await expect(writer.query(insertAs(table, other))).rejects.toThrow(/row-level security/);
+    for (const change of [`UPDATE coppice.${table} SET team = 'x'`, `DELETE FROM coppice.${table} WHERE false`]) {
+      await expect(writer.query(change)).rejects.toThrow(/permission denied/);
+    }
+  });
 
-  test.each(TABLES)(
-    "%s: a writer adds, gives no row to another team, and deletes what forgetting and merging delete",
-    async (table) => {
-      const writer = await connected(asRole(url, WRITER));
-      await writer.query("BEGIN");
-      await writer.query("DELETE FROM coppice.tombstones").catch(() => writer.query("ROLLBACK; BEGIN"));
-      const other = { ...ROWS[table]!, team: `'coppice_team_${OTHER}'` };
-      await writer.query("ROLLBACK");
-      await expect(writer.query(insertAs(table, other))).rejects.toThrow(/row-level security/);
-      await expect(writer.query(`UPDATE coppice.${table} SET team = 'x'`)).rejects.toThrow(/permission denied/);
-      const deleting = writer.query(`DELETE FROM coppice.${table} WHERE false`);
-      if (DELETABLE.includes(table)) await deleting;
-      else await expect(deleting).rejects.toThrow(/permission denied/);
-    },
-  );
+  test.each(TABLES)("%s: a stranger's row tells nothing of the team's rows", async (table) => {
+    const stranger = await connected(asRole(url, STRANGER));
+    const own = { ...ROWS[table]!, team: `'coppice_team_${OTHER}'` };
+    const keys = await run<{ column: string }>(
+      url,
+      `SELECT DISTINCT a.attname AS column FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+       WHERE i.indrelid = $1::regclass AND i.indisunique AND a.attname <> 'team'`,
+      [`coppice.${table}`],
+    );
+    expect(keys.length).toBeGreaterThan(0);
+    for (const end of ["", "ON CONFLICT DO NOTHING", "ON CONFLICT DO NOTHING RETURNING 1"]) {
+      const outcomeOf = (values: Record<string, string>) => outcome(stranger, `${insertAs(table, values)} ${end}`);
+      const existing = await outcomeOf(own);
+      for (const { column } of keys.filter(({ column }) => column in own && column !== GIVEN[table])) {
+        expect(await outcomeOf({ ...own, [column]: MISSING[column]! }), `${column} ${end}`).toEqual(existing);
+      }
+    }
+  });
+
+  test.each(TABLES)("%s: nobody but its owner locks it against others", async (table) => {
+    for (const role of [WRITER, READER, STRANGER]) {
+      const client = await connected(asRole(url, role));
+      for (const mode of ["ACCESS EXCLUSIVE", "EXCLUSIVE", "SHARE ROW EXCLUSIVE", "SHARE", "SHARE UPDATE EXCLUSIVE"]) {
+        expect(await outcome(client, `LOCK TABLE coppice.${table} IN ${mode} MODE`), mode).toMatch(/^42501/);
+      }
+    }
+  });
+
+  test("only writers of the team delete, by functions that say what", async () => {
+    const calls = [
+      "delete_fact(7, 1, 'unions', 0)",
+      "delete_artifacts_except(7, 1, '{}')",
+      "delete_clusters(7, 1, '{1}')",
+      "delete_messages(7, 1, '{1}')",
+      "delete_session(7, 1)",
+      "delete_segments(7, '{1}')",
+    ];
+    const known = await run<{ name: string }>(
+      url,
+      "SELECT proname AS name FROM pg_proc WHERE pronamespace = 'coppice'::regnamespace AND prosecdef AND proname <> 'grant_block'",
+    );
+    expect(known.map(({ name }) => name).sort()).toEqual(calls.map((call) => call.split("(")[0]!).sort());
+    const [writer, reader, stranger] = [
+      await connected(asRole(url, WRITER)),
+      await connected(asRole(url, READER)),
+      await connected(asRole(url, STRANGER)),
+    ];
+    const deletable = TABLES.filter((table) => !["places", "sessions", "tombstones"].includes(table));
+    const countOf = async (client: typeof writer): Promise<number> => {
+      const counts = deletable.map((table) => `(SELECT count(*) FROM coppice.${table})`);
+      return Number((await client.query(`SELECT ${counts.join(" + ")} AS n`)).rows[0].n);
+    };
+    for (const call of calls) {
+      expect(await outcome(reader, `SELECT coppice.${call}`), call).toMatch(/^42501/);
+      await stranger.query(`SELECT coppice.${call}`);
+    }
+    expect(await countOf(writer)).toBe(deletable.length);
+    await writer.query("BEGIN");
+    for (const call of calls.slice(0, 4)) await writer.query(`SELECT coppice.${call}`);
+    expect(await countOf(writer)).toBe(deletable.length - 4);
+    await writer.query(`ROLLBACK; BEGIN`);
+    for (const call of calls.slice(4)) await writer.query(`SELECT coppice.${call}`);
+    expect(await countOf(writer)).toBe(0);
+    await writer.query("ROLLBACK");
+  });
 
   test("a message's content cannot be changed, and no row goes into a place of another team", async () => {
     const writer = await connected(asRole(url, WRITER));
@@ -196,17 +261,47 @@ describe("a team's rows", () => {
     }
   });
 
-  test("only the owner counts blocks of ids", async () => {
+  test("only the owner counts blocks of ids, and no number uses them up", async () => {
     const writer = await connected(asRole(url, WRITER));
-    await expect(writer.query("UPDATE coppice.hub SET id_block = 0")).rejects.toThrow(/permission denied/);
-    const granted = async (above: number): Promise<number> =>
-      Number((await writer.query("SELECT coppice.grant_block($1) AS block", [above])).rows[0].block);
+    for (const sql of ["UPDATE coppice.blocks SET used = 0", "SELECT setval('coppice.id_blocks', 1)"]) {
+      await expect(writer.query(sql)).rejects.toThrow(/permission denied/);
+    }
+    const granted = async (above: number | bigint, client = writer): Promise<number | null> => {
+      const { rows } = await client.query<{ block: string | null }>("SELECT coppice.grant_block($1) AS block", [above]);
+      return rows[0]!.block === null ? null : Number(rows[0]!.block);
+    };
     expect([await granted(0), await granted(0), await granted(40), await granted(3)]).toEqual([1, 2, 41, 42]);
-    const none = [await granted(2 ** 62), await granted(0)]; // both are above what a store takes
-    expect(none).toEqual([BLOCK_MAX + 1, BLOCK_MAX + 1]);
+    expect([await granted(2n ** 63n - 1n), await granted(BLOCK_MAX), await granted(-5)]).toEqual([null, null, 43]);
+    // All that a role can skip and take is its share.
+    expect(await granted(200_000)).toBe(200_001);
+    expect([await granted(300_000), await granted(0)]).toEqual([null, 200_002]);
+    expect(await granted(2 ** 18 - 10)).toBe(2 ** 18 - 9);
+    const many = "SELECT count(coppice.grant_block(0))::int AS n FROM generate_series(1, 100)";
+    expect((await writer.query(many)).rows).toEqual([{ n: 9 }]);
+    expect(await granted(0)).toBe(null);
+    const stranger = await connected(asRole(url, STRANGER));
+    expect(await granted(0, stranger)).toBe(2 ** 18 + 1);
     const reader = await connected(asRole(url, READER));
     await expect(reader.query("SELECT coppice.grant_block(0)")).rejects.toThrow(/permission denied/);
   });
+
+  test("whoever gets a block and goes on with the transaction keeps nobody else waiting", async () => {
+    const [idle, other] = [await connected(asRole(url, STRANGER)), await connected(url)];
+    await idle.query("BEGIN; SELECT coppice.grant_block(0)");
+    await other.query("SET lock_timeout = 500; SELECT coppice.grant_block(0)");
+    await idle.query("ROLLBACK");
+  });
+
+  /** What the caller is told; the values that it gave itself do not count. */
+  async function outcome(client: Awaited<ReturnType<typeof connected>>, sql: string): Promise<string> {
+    await client.query("BEGIN");
+    const told = await client.query(sql).then(
+      ({ rowCount }) => `${rowCount} rows`,
+      ({ code, message, constraint }) => `${code} ${message} ${constraint}`,
+    );
+    await client.query("ROLLBACK");
+    return told;
+  }
 
   /** Changes of every kind that a right could allow. */
   function changesOf(table: string): string[] {

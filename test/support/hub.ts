@@ -81,12 +81,16 @@ export async function openedHub(url: string): Promise<Hub> {
   return hub;
 }
 
-/** A hub of its own, and two stores that share sessions through it. */
+/** A hub of its own, opened by a plain member of the team, and two stores that share sessions through it. */
 export async function hubWithStores(
   options: OpenOptions = {},
 ): Promise<{ url: string; hub: Hub; home: Store; away: Store }> {
   const url = await readyDatabase();
-  return { url, hub: await openedHub(url), home: temporaryStore(options), away: temporaryStore(options) };
+  const member = `member_${process.pid}_${databaseCount}`;
+  onTestFinished(() => run(server!.url, `DROP ROLE ${member}`).then(() => {}));
+  await run(url, `CREATE ROLE ${member} LOGIN`);
+  const hub = await openedHub(await grantedTo(url, member, "test", "write"));
+  return { url, hub, home: temporaryStore(options), away: temporaryStore(options) };
 }
 
 /** What administrators use, until the test is over. */
