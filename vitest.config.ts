@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { configDefaults, defineConfig } from "vitest/config";
 
 /** `npm test` leaves these to `npm run test:all`, which is `vitest run --mode all`. */
@@ -14,8 +15,8 @@ export default defineConfig(({ mode }) => {
       pool: "forks",
       // The files of a worker share its modules: to load them for each file would take as long as half of the tests.
       isolate: false,
-      // Half of it waits for disks, other processes and timers, so no core is kept free.
-      maxWorkers: "100%",
+      // A third of it waits for disks, other processes and timers.
+      maxWorkers: Math.ceil(availableParallelism() * 1.5),
       // A loaded machine takes its time; only a test that hangs waits so long.
       testTimeout: 120_000,
       hookTimeout: 120_000,

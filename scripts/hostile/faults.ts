@@ -50,8 +50,8 @@ export const FAULTS: Readonly<Record<string, readonly NamedTest[]>> = {
     ["test/unit/recall/recall.test.ts", "is found by the words of a phrase that stands nowhere"],
   ],
   "a summarizing process that is slow": [
-    ["test/processes/resolve.test.ts", "what a stopped process was at is left to it"],
-    ["test/processes/resolve.test.ts", "two processes pay for each summary once"],
+    ["test/processes/resolve.slow.test.ts", "what a stopped process was at is left to it"],
+    ["test/processes/resolve.slow.test.ts", "two processes pay for each summary once"],
   ],
 };
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { beforeAll, describe, expect, test } from "vitest";
 import { CliFolder, longSession } from "../support/cli.ts";
+import { slow } from "../support/effort.ts";
 
 const folder = new CliFolder();
 
@@ -77,7 +78,7 @@ describe("export", () => {
     expect(stderr).toContain('No session with id "nobody".');
   });
 
-  test("waits for a slow reader, and ends in silence if the reader goes away", async () => {
+  slow(test)("waits for a slow reader, and ends in silence if the reader goes away", async () => {
     const db = join(folder.path, "long.db");
     const content = "lamp ".repeat(40_000);
     const long = Array.from({ length: 20 }, (_, seq) => ({ session: "long", id: `${seq}`, role: "user", content }));

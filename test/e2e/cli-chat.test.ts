@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { openStore } from "../../src/index.ts";
 import { breachesOf, linesOf } from "../support/chat.ts";
 import { CliFolder } from "../support/cli.ts";
+import { slow } from "../support/effort.ts";
 import { TEST_KEY } from "../support/gemini-faults.ts";
 import { failure, type GeminiServer, geminiServer, retryIn } from "../support/gemini-server.ts";
 import { calling, streamed, words } from "../support/gemini-stream.ts";
@@ -123,7 +124,7 @@ test("kill -9 during a reply leaves the store intact, and the next call answers 
   expect(breachesOf(server.requests.at(-1)!.body)).toEqual([]);
 });
 
-test("leaving does not wait for running summaries", async () => {
+slow(test)("leaving does not wait for running summaries", async () => {
   const store = openStore(folder.db);
   store
     .session("long", { hotSize: 4, overlap: 0, evictBatch: 6, maxThemes: 1, resolveTokensMin: 50 })
@@ -141,7 +142,7 @@ test("leaving does not wait for running summaries", async () => {
   expect(performance.now() - leavingAt).toBeLessThan(5_000);
 });
 
-test("a reader that goes away ends the chat without losing input", async () => {
+slow(test)("a reader that goes away ends the chat without losing input", async () => {
   const server = await geminiServer(streamed("One."), streamed("Two."), streamed("Three."));
   const { child, shown, ended } = start("closed", server);
   child.stdin.write("1\n");

@@ -13,6 +13,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, test, vi } from "vitest";
 import { CliFolder, FIXTURES, longSession } from "../support/cli.ts";
+import { slow } from "../support/effort.ts";
 
 const folder = new CliFolder();
 
@@ -137,7 +138,7 @@ describe("import", () => {
     ]);
   });
 
-  test("recognizes every format by its content, in one folder, and skips other files", async () => {
+  slow(test)("recognizes every format by its content, in one folder, and skips other files", async () => {
     const home = join(folder.path, "formats");
     cpSync(FIXTURES, home, { recursive: true });
     writeFileSync(join(home, "settings.json"), '{"theme":"dark"}');

@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { openStore } from "../../src/index.ts";
 import { samplesBut } from "../contract/importer-samples.ts";
 import { CliFolder, longSession } from "../support/cli.ts";
+import { slow } from "../support/effort.ts";
 
 /** @returns the process, its events so far, and a function that waits until there are so many of a kind. */
 function startWatch(folder: CliFolder, args: readonly string[]) {
@@ -81,7 +82,7 @@ describe("coppice watch", () => {
     expect((await folder.json("stats")).messageCount).toBe(3);
   });
 
-  test("ends when nobody reads its output any more", async () => {
+  slow(test)("ends when nobody reads its output any more", async () => {
     const folder = new CliFolder();
     const file = folder.jsonl("a.jsonl", longSession("a", 2));
     const { child, ended, until } = startWatch(folder, [folder.path]);
@@ -96,7 +97,7 @@ describe("coppice watch", () => {
    * Method: write the samples of all agents piece by piece, while a watch is killed and started again; let a last one catch
    * up, and compare with an import of the finished files.
    */
-  test("killed at any moment and started again, stores the same as one import", async () => {
+  slow(test)("killed at any moment and started again, stores the same as one import", async () => {
     const folder = new CliFolder();
     const samples = samplesBut("opencode")
       .map((url) => fileURLToPath(url))

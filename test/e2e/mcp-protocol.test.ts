@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { beforeAll, expect, test } from "vitest";
 import { openStore } from "../../src/index.ts";
 import { CliFolder } from "../support/cli.ts";
+import { slow } from "../support/effort.ts";
 import { RawClient, served } from "../support/mcp.ts";
 import { PROGRAM } from "../support/program.ts";
 import { talk } from "../support/said.ts";
@@ -116,7 +117,7 @@ test.each(["stops reading", "ends its input"])("3,000 calls of a client that %s 
   expect(performance.now() - sinceMs).toBeLessThan(10_000);
 });
 
-test("it ends with a parent that is killed", async () => {
+slow(test)("it ends with a parent that is killed", async () => {
   // A shell that waits for it, with its stdin: when that is killed, nobody holds the other end.
   const script = `
     const { spawn } = require("node:child_process");

@@ -3,6 +3,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { expect, onTestFinished } from "vitest";
 import { HUB } from "../../src/cli/hub-words.ts";
 import { addRemote } from "../../src/hub/remote.ts";
+import { slow } from "../support/effort.ts";
 import { openedHub, readyDatabase, run, test } from "../support/hub.ts";
 import { type RawClient, served } from "../support/mcp.ts";
 import { calls, results, talk } from "../support/said.ts";
@@ -94,7 +95,7 @@ test("without --hub, no call can ask the hub", async () => {
   expect(codeOf(await client.call("expand", { target: "hub:1@31" }))).toBe("HANDLE_INVALID");
 });
 
-test("a hub that does not answer, refuses or is not there leaves the store's answer, which says so", async () => {
+slow(test)("a hub that does not answer, refuses or is not there leaves the store's answer, which says so", async () => {
   const { url, path } = await withColleague();
   const client = await served(path, { hub: HUB });
   expect((await client.call("recall", asked)).structuredContent.hits[0].sessionId).toBe("lamps");

@@ -5,6 +5,7 @@ import { grantTeam } from "../../src/hub/administration.ts";
 import { HubConnection } from "../../src/hub/connection.ts";
 import type { Store } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
+import { slow } from "../support/effort.ts";
 import { connected, hubWithStores, openedConnection, openedHub, readyDatabase, run, test } from "../support/hub.ts";
 import { expectOnHub } from "../support/pushed.ts";
 import { user } from "../support/said.ts";
@@ -69,7 +70,7 @@ test("messages of times far from now are pushed and found", async () => {
   expect(await hub.recall("harbor", { untilMs: 0 })).toHaveLength(2);
 });
 
-test("a long session goes in several transactions", async () => {
+slow(test)("a long session goes in several transactions", async () => {
   const { url, hub, home: store } = await hubWithStores();
   grow(store, "long", 1_203);
   await hub.push(store, WEB);
@@ -78,35 +79,38 @@ test("a long session goes in several transactions", async () => {
   expect(transactions).toEqual([{ count: "3" }]);
 });
 
-test("a push reads where messages are once, and again after a message was forgotten between its transactions", async () => {
-  const url = await readyDatabase();
-  const [hub, path] = [await openedHub(url), temporaryPath()];
-  const [store, other] = [openedStore(path), openedStore(path)];
-  grow(store, "quiet", 1_803);
-  grow(store, "long", 1_803);
-  const places = vi.spyOn(internalsOf(store).repositories.pushedRows, "places");
-  onTestFinished(() => places.mockRestore());
-  await hub.push(store, { sessions: ["quiet"] });
-  expect(places).toHaveBeenCalledTimes(1);
+slow(test)(
+  "a push reads where messages are once, and again after a message was forgotten between its transactions",
+  async () => {
+    const url = await readyDatabase();
+    const [hub, path] = [await openedHub(url), temporaryPath()];
+    const [store, other] = [openedStore(path), openedStore(path)];
+    grow(store, "quiet", 1_803);
+    grow(store, "long", 1_803);
+    const places = vi.spyOn(internalsOf(store).repositories.pushedRows, "places");
+    onTestFinished(() => places.mockRestore());
+    await hub.push(store, { sessions: ["quiet"] });
+    expect(places).toHaveBeenCalledTimes(1);
 
-  const forgotten = other.session("long").messages()[200]!.id;
-  const transaction = HubConnection.prototype.transaction;
-  const transactions = vi.spyOn(HubConnection.prototype, "transaction").mockImplementation(async function (
-    this: HubConnection,
-    ...given
-  ) {
-    const result = await transaction.apply(this, given);
-    if (places.mock.calls.length === 2) other.forget("long", { messageIds: [forgotten] });
-    return result;
-  } as typeof transaction);
-  onTestFinished(() => transactions.mockRestore());
-  await hub.push(store, { sessions: ["long"] });
-  transactions.mockRestore();
-  expect(places.mock.calls.length).toBeGreaterThan(2);
-  await expectOnHub(url, store, "long");
-  const left = await run(url, "SELECT message_id FROM coppice.messages WHERE message_id = $1", [forgotten]);
-  expect(left).toEqual([]);
-});
+    const forgotten = other.session("long").messages()[200]!.id;
+    const transaction = HubConnection.prototype.transaction;
+    const transactions = vi.spyOn(HubConnection.prototype, "transaction").mockImplementation(async function (
+      this: HubConnection,
+      ...given
+    ) {
+      const result = await transaction.apply(this, given);
+      if (places.mock.calls.length === 2) other.forget("long", { messageIds: [forgotten] });
+      return result;
+    } as typeof transaction);
+    onTestFinished(() => transactions.mockRestore());
+    await hub.push(store, { sessions: ["long"] });
+    transactions.mockRestore();
+    expect(places.mock.calls.length).toBeGreaterThan(2);
+    await expectOnHub(url, store, "long");
+    const left = await run(url, "SELECT message_id FROM coppice.messages WHERE message_id = $1", [forgotten]);
+    expect(left).toEqual([]);
+  },
+);
 
 test("only the named projects and sessions leave the store", async () => {
   const { hub, home: store } = await hubWithStores();

@@ -5,7 +5,7 @@ import type { SessionKey } from "../../src/hub/places.ts";
 import { recallOnHub } from "../../src/hub/recall.ts";
 import { BUCKETS, WordIndexReader } from "../../src/hub/word-index.ts";
 import type { MessageInput, Store } from "../../src/index.ts";
-import { runs, seenIn } from "../support/effort.ts";
+import { runs, seenIn, slow } from "../support/effort.ts";
 import {
   asRole,
   connected,
@@ -137,7 +137,7 @@ function changed(
   }
 }
 
-describe("a large project", () => {
+slow(describe)("a large project", () => {
   const project = "large";
 
   test("is merged into buckets, and gives the same as before", async () => {

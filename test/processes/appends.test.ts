@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type MessageInput, openStore } from "../../src/index.ts";
-import { runs } from "../support/effort.ts";
+import { runs, slow } from "../support/effort.ts";
 import { derivedRows } from "../support/rows.ts";
 import { inputOf, talk, user } from "../support/said.ts";
 import { openedStore, temporaryFolder, temporaryPath } from "../support/temporary-store.ts";
@@ -90,7 +90,7 @@ describe("processes on one file", () => {
    * Method: two processes append batches of three; a third reads and renders all the while, and so does a read-only
    * store in this process.
    */
-  test("read while others write: whole batches only, and never fewer than before", async () => {
+  slow(test)("read while others write: whole batches only, and never fewer than before", async () => {
     const path = temporaryPath();
     openedStore(path).session("s", SMALL);
     const [reader, ...writers] = await pool.on(path, 3);

@@ -25,3 +25,8 @@ export function someTo(last: number, count: number): readonly number[] {
     count,
   );
 }
+
+/** `slow(test)` registers a test in `npm run test:all` only. A file of nothing but such tests is a `*.slow.test.ts`. */
+export function slow<T extends (title: string, ...rest: never[]) => unknown>(test: T): T {
+  return TESTS_ALL ? test : ((() => {}) as unknown as T);
+}

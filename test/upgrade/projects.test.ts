@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import { expect, test, vi } from "vitest";
 import { openStore, type Store } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
+import { slow } from "../support/effort.ts";
 import { allRows, inDatabase } from "../support/rows.ts";
 import { talk } from "../support/said.ts";
 import { watchingStatements } from "../support/statements.ts";
@@ -142,7 +143,7 @@ test("what was shared with a team by a name stays shared if the name was one fol
  * Method: kill it before some statements; compare the projects with those before, and all rows after the next opening with those of an opening
  * that nobody killed.
  */
-test("a kill at any statement leaves nothing half done, and the next opening completes it", async () => {
+slow(test)("a kill at any statement leaves nothing half done, and the next opening completes it", async () => {
   const { path, home } = await oldStore();
   const copy = (name: string): string => {
     const target = join(home, name);

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { IMPORT_FORMATS } from "../../../src/importers/formats.ts";
 import { detectImporter, IMPORTERS, openImport } from "../../../src/importers/registry.ts";
+import { slow } from "../../support/effort.ts";
 import { collect, fileOf } from "./read.ts";
 
 const NEUTRAL = '{"session":"s","role":"user","content":"hi"}\n';
@@ -89,7 +90,7 @@ describe("openImport", () => {
     expect((await collect(events)).map(({ kind }) => kind)).toEqual(["session", "message"]);
   });
 
-  test("reads a first line of many megabytes, however much it holds", async () => {
+  slow(test)("reads a first line of many megabytes, however much it holds", async () => {
     const content = Buffer.from(CLAUDE.replace('"hi"', JSON.stringify("long ".repeat(2_000_000))));
     const { format, events } = await openImport(fileOf(content, 1024 * 1024));
     expect(format).toBe("claude-code");

@@ -6,6 +6,7 @@ import type { ImportEvent } from "../../../src/importers/importer.ts";
 import { openImport } from "../../../src/importers/registry.ts";
 import { unpacked } from "../../../src/importers/zstd.ts";
 import { sampleOf } from "../../contract/importer-samples.ts";
+import { slow } from "../../support/effort.ts";
 import { collect, fileOf } from "./read.ts";
 
 const NAME = "codex/rollout-2026-03-05T09-00-00-0199c3a0-7b1e-7c55-9d0f-2f6a1b3c4d5e.jsonl";
@@ -111,7 +112,7 @@ test("frames with windows of up to 8 MiB are read", async () => {
   }
 });
 
-test("a few bytes that come to 128 MiB are unpacked in little memory", async () => {
+slow(test)("a few bytes that come to 128 MiB are unpacked in little memory", async () => {
   setFlagsFromString("--expose-gc");
   const collectGarbage = runInNewContext("gc") as () => void; // what nobody holds any more is not counted
   // A frame that is skipped makes the file large enough for what it unpacks to.

@@ -2,7 +2,7 @@ import Database from "better-sqlite3";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { searchable, searchStem, searchWords, stemBeginning } from "../../../src/models/search-words.ts";
-import { runs } from "../../support/effort.ts";
+import { runs, slow } from "../../support/effort.ts";
 
 describe("the words of a text", () => {
   test.each([
@@ -92,7 +92,7 @@ describe("the stem of a word", () => {
    * Goal: the stem is the one that SQLite's tokenizer makes, and every word begins as its stem says.
    * Method: beginnings of all shapes with every ending that Porter's rules know, and two of them; read what SQLite made.
    */
-  test("is SQLite's own, for every ending of every kind of beginning", () => {
+  slow(test)("is SQLite's own, for every ending of every kind of beginning", () => {
     const words = [...vocabulary()];
     expect(words.length).toBeGreaterThan(50_000);
     const database = index();

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type LocalEmbedder, openStore, type Store } from "../../../src/index.ts";
 import { normalize } from "../../../src/vector/vector.ts";
+import { slow } from "../../support/effort.ts";
 import { user } from "../../support/said.ts";
 import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
 
@@ -66,7 +67,7 @@ describe("the messages nearest to a query in a large store", () => {
     expect((await texts(store, angles.embed("40")!, { project: "large" }))[0]).toBe("sought 50");
   });
 
-  test("count after most messages were forgotten", async () => {
+  slow(test)("count after most messages were forgotten", async () => {
     const store = openedStore(temporaryPath(), { embedder: angles });
     store.session("old").appendAll(Array.from({ length: 4_200 }, (_, at) => user(`old${at} ${at % 90}`)));
     store.session("new").appendAll(Array.from({ length: 1_000 }, (_, at) => user(`new${at} ${at % 90}`)));

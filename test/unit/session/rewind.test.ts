@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { openStore, StoreError } from "../../../src/index.ts";
 import { hashingEmbedder } from "../../../src/models/hashing-embedder.ts";
+import { slow } from "../../support/effort.ts";
 import { letterEmbedder } from "../../support/other-embedders.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { assistant, calls, results, talk, user } from "../../support/said.ts";
@@ -417,7 +418,7 @@ test("undo brings an entry back although its id was given again, and the later e
   expect(store.verify()).toMatchObject({ ok: true, problems: [], entryCount: 3 });
 });
 
-test("a long session is put back from a checkpoint, bit for bit", () => {
+slow(test)("a long session is put back from a checkpoint, bit for bit", () => {
   const store = temporaryStore();
   const session = store.session("s", SMALL);
   session.appendAll(talk(3_000, 5));

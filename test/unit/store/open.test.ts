@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { type ErrorCode, openStore, StoreError } from "../../../src/index.ts";
 import { MIGRATIONS } from "../../../src/store/migrations.ts";
 import { openDatabase, storeErrorOf } from "../../../src/store/open.ts";
+import { slow } from "../../support/effort.ts";
 import { asNobody } from "../../support/nobody.ts";
 import { race } from "../../support/race.ts";
 import { inDatabase } from "../../support/rows.ts";
@@ -336,7 +337,7 @@ describe("a store file", () => {
     expect(() => store.close()).not.toThrow();
   });
 
-  test("can be made by three processes at once", async () => {
+  slow(test)("can be made by three processes at once", async () => {
     const path = temporaryPath();
     const opener = new URL("../../support/opening-child.ts", import.meta.url);
     await race(

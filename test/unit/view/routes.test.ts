@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { MessageInput, Store } from "../../../src/index.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
-import { someOf } from "../../support/effort.ts";
+import { slow } from "../../support/effort.ts";
 import { user } from "../../support/said.ts";
 import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 import { ServedView } from "../../support/served-view.ts";
@@ -255,7 +255,7 @@ const SHARES: [name: string, others: number][] = [
   ["little of its store", 900],
 ];
 
-test.each(someOf(SHARES, 1))(
+slow(test.each(SHARES))(
   "the context of an earlier moment is what the model saw then, in a session that is %s",
   async (_name, others) => {
     const path = temporaryPath();
@@ -303,7 +303,7 @@ test.each(someOf(SHARES, 1))(
   },
 );
 
-test("more contexts of earlier moments than run at once wait for their turn", async () => {
+slow(test)("more contexts of earlier moments than run at once wait for their turn", async () => {
   const store = temporaryStore();
   bake(store, "s", 12);
   const view = await ServedView.entered(store);
