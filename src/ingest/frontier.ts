@@ -51,7 +51,8 @@ export interface IdleOptions {
 }
 
 /**
- * Moves the frontier of every idle session. A damaged session is skipped; `verify` reports it.
+ * Moves the frontier of every idle session, and lets those sleep that need no more moves. A damaged session is skipped; `verify`
+ * reports it.
  *
  * @throws the signal's reason if it is aborted. Moves that were made stay.
  */
@@ -60,7 +61,8 @@ export async function moveIdleSessions(repositories: Repositories, options: Idle
   for (let after: string | undefined = ""; after !== undefined; ) {
     signal.throwIfAborted();
     const from: string = after;
-    const { due, last } = repositories.database.read(() => repositories.sessions.idlePage(nowMs, from, PAGE_SESSIONS));
+    const { database, sessions } = repositories;
+    const { due, done, last } = database.read(() => sessions.awakePage(nowMs, from, PAGE_SESSIONS));
     for (const sessionId of due.filter((id) => !isSpared(id))) {
       try {
         if (moveIdleSession(repositories, sessionId, embedder, nowMs)) onMoved();
@@ -70,6 +72,7 @@ export async function moveIdleSessions(repositories: Repositories, options: Idle
       await setImmediate();
       signal.throwIfAborted();
     }
+    if (done.length + due.length > 0) database.write("upkeep", () => sessions.sleep([...done, ...due]));
     after = last;
     if (after !== undefined) await setImmediate();
   }

@@ -207,6 +207,12 @@ export const forgottenMessages = sqliteTable(
   (t) => [primaryKey({ columns: [t.sessionId, t.seq] })],
 );
 
+/**
+ * The sessions that upkeep may have work for. Derived: triggers add a session when a message comes or its frontier moves, and upkeep
+ * deletes it when no step can graduate and no cluster can settle.
+ */
+export const awakeSessions = sqliteTable("awake_sessions", { sessionId: sessionId().primaryKey() });
+
 /** Messages whose vectors are due from a remote embedder. Fact. Rows end when vectors or graduation come. */
 export const pendingVectors = sqliteTable(
   "pending_vectors",
@@ -429,6 +435,9 @@ export const clusters = sqliteTable(
     index("clusters_open").on(t.sessionId).where(sql`${t.settledAt} is null`),
     index("clusters_settled").on(t.settledAt).where(sql`${t.settledAt} is not null`),
     index("clusters_by_subject").on(t.subjectParentId).where(sql`${t.subjectParentId} is not null`),
+    index("clusters_unassigned")
+      .on(t.sessionId)
+      .where(sql`${t.settledAt} is not null and ${t.subjectParentId} is null`),
   ],
 );
 

@@ -97,6 +97,13 @@ interface SupersededMessage {
   digest: Buffer;
 }
 
+interface AwakeSession {
+  id: string;
+  hasWork: number;
+  /** Null if the session has no messages. */
+  isDue: number | null;
+}
+
 interface BranchPlace {
   id: string;
   nowMs: number;
@@ -132,6 +139,16 @@ const timeOf = (order: "ASC" | "DESC"): string =>
 const SILENT_MS = `(@nowMs - ${timeOf("DESC")})`;
 const IS_IDLE = `${SILENT_MS} > ${IDLE_AFTER_MS}`;
 const IS_OVER = `${SILENT_MS} > min(${timeOf("DESC")} - ${timeOf("ASC")}, ${SETTLE_AFTER_MS_MAX})`;
+const HAS_OPEN_CLUSTER = "EXISTS (SELECT 1 FROM clusters c WHERE c.session_id = s.id AND c.settled_at IS NULL)";
+/** A step before the newest one is not in the forest yet. */
+const HAS_UNGRADUATED = `EXISTS (
+  SELECT 1 FROM messages m
+  WHERE m.session_id = s.id AND m.seq >= s.graduated_seq AND m.pinned = 0 AND m.seq < (
+    SELECT first.seq FROM messages last JOIN messages first ON first.id = last.step_id
+    WHERE last.session_id = s.id AND last.pinned = 0 ORDER BY last.seq DESC LIMIT 1))`;
+/** A branch has no forest of its own. */
+const HAS_WORK = `(s.superseded_at_ms IS NULL AND (${HAS_OPEN_CLUSTER} OR ${HAS_UNGRADUATED}))`;
+const IS_AWAKE = "EXISTS (SELECT 1 FROM awake_sessions WHERE session_id = s.id)";
 
 /** The index and the row must both say it, so that damage of one does not hide a session. */
 const BRANCH_IDS = `SELECT id FROM sessions INDEXED BY sessions_superseded
@@ -195,19 +212,22 @@ export class SessionRepository extends Repository {
   // Subqueries for each row, and views. They read only a few messages of each session.
   readonly #idleness = this.statement<{ nowMs: number; id: string }, { isIdle: number; isOver: number }>`
     SELECT ${IS_IDLE} AS isIdle, ${IS_IDLE} AND ${IS_OVER} AS isOver FROM sessions s WHERE s.id = @id`;
-  readonly #idlePage = this.statement<{ nowMs: number; after: string; limit: number }, { id: string; isDue: number }>`
-    WITH s AS (SELECT id, graduated_seq FROM sessions WHERE id > @after AND superseded_at_ms IS NULL ORDER BY id LIMIT @limit)
-    SELECT s.id, ${IS_IDLE}
+  readonly #awakePage = this.statement<{ nowMs: number; after: string; limit: number }, AwakeSession>`
+    SELECT s.id, ${HAS_WORK} AS hasWork, ${IS_IDLE}
       AND NOT EXISTS (
         SELECT 1 FROM pending_vectors p JOIN messages m ON m.id = p.message_id
         WHERE p.session_id = s.id AND p.status = 'due' AND m.pinned = 0 AND p.due_since_ms > @nowMs - ${VECTOR_WAIT_IDLE_MS_MAX})
-      AND (${IS_OVER} AND EXISTS (SELECT 1 FROM clusters c WHERE c.session_id = s.id AND c.settled_at IS NULL)
-        OR EXISTS (
-          SELECT 1 FROM messages m
-          WHERE m.session_id = s.id AND m.seq >= s.graduated_seq AND m.pinned = 0 AND m.seq < (
-            SELECT first.seq FROM messages last JOIN messages first ON first.id = last.step_id
-            WHERE last.session_id = s.id AND last.pinned = 0 ORDER BY last.seq DESC LIMIT 1))) AS isDue
-    FROM s ORDER BY s.id`;
+      AND ${HAS_WORK} AND (${IS_OVER} OR ${HAS_UNGRADUATED}) AS isDue
+    FROM awake_sessions a JOIN sessions s ON s.id = a.session_id
+    WHERE a.session_id > @after ORDER BY a.session_id LIMIT @limit`;
+  readonly #sleep = this.statement<[ids: string]>`
+    DELETE FROM awake_sessions WHERE session_id IN (
+      SELECT s.id FROM json_each(?) given JOIN sessions s ON s.id = given.value WHERE NOT ${HAS_WORK})`.run;
+  /** How many sessions upkeep has work for and would not find. */
+  readonly asleepWithWork = this.statement<[], number>`
+    SELECT count(*) FROM sessions s WHERE ${HAS_WORK} AND NOT ${IS_AWAKE}`.pluck().one;
+  readonly wakeAll = this.statement`
+    INSERT INTO awake_sessions SELECT id FROM sessions s WHERE ${HAS_WORK} AND NOT ${IS_AWAKE}`.run;
   readonly #pageIds = this.statement<Page, string>`
     WITH ${PAGE} SELECT id FROM page ORDER BY updated_at_ms DESC, id`.pluck().all;
   readonly #list = this.statement<Page, ListedSession>`
@@ -461,15 +481,21 @@ export class SessionRepository extends Repository {
   }
 
   /**
-   * Finds idle sessions that upkeep has work for among the next `limit` sessions after an id. Either a step can still
+   * Finds idle sessions that upkeep has work for among the next `limit` awake sessions after an id. Either a step can still
    * graduate, or the session is over and has open clusters. Sessions that wait for a vector are left out.
    *
-   * @returns also the id to continue after; undefined at the end.
+   * @returns also the sessions without any work, and the id to continue after; undefined at the end.
    */
-  idlePage(nowMs: number, after: string, limit: number): { due: string[]; last: string | undefined } {
-    const page = this.#idlePage.all({ nowMs, after, limit });
+  awakePage(nowMs: number, after: string, limit: number): { due: string[]; done: string[]; last: string | undefined } {
+    const page = this.#awakePage.all({ nowMs, after, limit });
     const due = page.filter(({ isDue }) => isDue === 1).map(({ id }) => id);
-    return { due, last: page.length < limit ? undefined : page.at(-1)!.id };
+    const done = page.filter(({ hasWork }) => hasWork === 0).map(({ id }) => id);
+    return { due, done, last: page.length < limit ? undefined : page.at(-1)!.id };
+  }
+
+  /** Leaves these sessions out of `awakePage` until a message comes or their frontier changes, unless there is work for them. */
+  sleep(ids: readonly string[]): void {
+    this.#sleep(JSON.stringify(ids));
   }
 
   /** @throws {SyntaxError} if an index may hide a session. */

@@ -1,20 +1,4 @@
-import {
-  and,
-  asc,
-  count,
-  countDistinct,
-  desc,
-  eq,
-  gt,
-  gte,
-  inArray,
-  isNotNull,
-  min,
-  notInArray,
-  or,
-  type SQL,
-  sql,
-} from "drizzle-orm";
+import { and, asc, countDistinct, desc, eq, gt, gte, isNotNull, min, or, type SQL, sql } from "drizzle-orm";
 import type { SubjectCluster, SubjectRow } from "../forest/subjects.ts";
 import { isUsable, normalize } from "../vector/vector.ts";
 import { CLUSTER } from "./cluster-rows.ts";
@@ -121,6 +105,10 @@ export class SubjectRepository extends Repository {
              WHERE subject_parent_id IS NOT NULL) AS isIndexRight,
            (SELECT coalesce(sum(CASE kind WHEN 'start' THEN 1 WHEN 'dissolve' THEN -1 ELSE 0 END), 0) FROM unions
             WHERE level = 'subject' AND generation = ${GENERATION_NOW}) AS logged`.one;
+  /** Projects with settled clusters that have no subject. Null stands for sessions without a project. */
+  readonly projectsToAssign = this.statement<[], string | null>`
+    SELECT DISTINCT s.project FROM clusters c INDEXED BY clusters_unassigned CROSS JOIN sessions s ON s.id = c.session_id
+    WHERE c.settled_at IS NOT NULL AND c.subject_parent_id IS NULL AND ${IS_BEGUN_HERE} ORDER BY s.project`.pluck().all;
   /** Clusters that are assigned to a subject of another project. */
   readonly crossingCount = this.statement<[], number>`
     SELECT count(*) FROM clusters c
@@ -133,32 +121,6 @@ export class SubjectRepository extends Repository {
     SELECT count(*) FROM unions u WHERE u.level = 'subject' AND u.kind = 'unite' AND NOT EXISTS (
       SELECT 1 FROM unions s WHERE s.level = 'subject' AND s.node = u.root AND s.kind = 'start' AND s.id < u.id
         AND s.generation = u.generation)`.pluck().one;
-
-  /** Projects with settled clusters that have no subject. Null stands for sessions without a project. */
-  projectsToAssign(): (string | null)[] {
-    const [isSettled, isAssigned] = [isNotNull(clusters.settledAt), isNotNull(clusters.subjectParentId)];
-    // Only settled clusters are assigned, once each. Comparing counts takes a tenth of the time.
-    const isDue = and(isSettled, sql.raw(IS_BEGUN_HERE.replaceAll("c.", "clusters.")));
-    if (this.#clusterCount(isDue!) === this.#clusterCount(isAssigned)) return [];
-    const { rootId } = clusters;
-    const assigned = this.orm.select({ rootId }).from(clusters).where(isAssigned);
-    const waiting = this.orm
-      .select({ rootId })
-      .from(clusters)
-      .where(and(isDue, notInArray(rootId, assigned)));
-    return this.orm
-      .selectDistinct({ project: sessions.project })
-      .from(clusters)
-      .innerJoin(sessions, eq(sessions.id, clusters.sessionId))
-      .where(inArray(rootId, waiting))
-      .orderBy(sessions.project)
-      .all()
-      .map(({ project }) => project);
-  }
-
-  #clusterCount(condition: SQL): number {
-    return this.orm.select({ count: count() }).from(clusters).where(condition).get()!.count;
-  }
 
   /** Logs an assignment in one or two rows from `position` on. @returns the position after the last row. */
   assign(generation: number, position: number, { root, sessionId, subject, similarity }: AssignedCluster): number {

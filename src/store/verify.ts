@@ -139,6 +139,9 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
     );
     const strayCount = database.read(() => repositories.subjects.strayCount());
     if (strayCount > 0) note(null, `${strayCount} rows of the log name a subject that had not begun`, false);
+    const asleepCount = database.read(() => repositories.sessions.asleepWithWork());
+    if (asleepCount > 0 && options.rebuild) database.write("verify --rebuild", () => repositories.sessions.wakeAll());
+    else if (asleepCount > 0) note(null, `upkeep would not find ${asleepCount} sessions that it has work for`, true);
     const crossingCount = database.read(() => repositories.subjects.crossingCount());
     if (crossingCount > 0) note(null, `${crossingCount} clusters are in a subject of another project`, false);
   });

@@ -1,4 +1,7 @@
+import { readFileSync } from "node:fs";
+import { generateSQLiteDrizzleJson, generateSQLiteMigration } from "drizzle-kit/api";
 import { expect, test } from "vitest";
+import * as schema from "../../src/store/schema.ts";
 import { temporaryStore } from "../support/temporary-store.ts";
 
 // The vocabulary of the SQL that users write. A name that goes from here breaks somebody's query.
@@ -12,6 +15,7 @@ test("tables and views, with their columns in order", () => {
   expect(rows.map(({ type, name, columns }) => [type, name, columns])).toEqual([
     ["table", "__drizzle_migrations", "id hash created_at"],
     ["table", "artifacts", "sha256 encoding byte_length compressed content"],
+    ["table", "awake_sessions", "session_id"],
     [
       "table",
       "clusters",
@@ -101,6 +105,7 @@ test("indexes", () => {
     "clusters_by_subject",
     "clusters_open",
     "clusters_settled",
+    "clusters_unassigned",
     "entries_by_external_id",
     "entries_by_session",
     "items_by_key",
@@ -141,7 +146,7 @@ test("what the file says of itself", () => {
   // "Copp", the number of migrations, UTF-8.
   expect(
     store.query("SELECT * FROM pragma_application_id, pragma_user_version, pragma_encoding, pragma_journal_mode"),
-  ).toEqual([{ application_id: 0x436f7070, user_version: 24, encoding: "UTF-8", journal_mode: "wal" }]);
+  ).toEqual([{ application_id: 0x436f7070, user_version: 25, encoding: "UTF-8", journal_mode: "wal" }]);
 });
 
 test("words in the columns that have few", () => {
@@ -156,4 +161,12 @@ test("words in the columns that have few", () => {
     ["done"],
     ["cluster", "'start', 'join', 'settle'", "theme", "unite", "subject", "'start', 'unite', 'dissolve'"],
   ]);
+});
+
+test("`npm run migration` finds nothing that the migrations lack", async () => {
+  const folder = new URL("../../migrations/meta/", import.meta.url);
+  const { entries } = JSON.parse(readFileSync(new URL("_journal.json", folder), "utf8"));
+  const name = `${String(entries.at(-1).idx).padStart(4, "0")}_snapshot.json`;
+  const snapshot = JSON.parse(readFileSync(new URL(name, folder), "utf8"));
+  expect(await generateSQLiteMigration(snapshot, await generateSQLiteDrizzleJson(schema))).toEqual([]);
 });

@@ -178,6 +178,7 @@ export const STORE_EVENTS: Record<string, StoreEvent> = {
       store.verify({ rebuild: true }); // indexes, so that nothing else is left to do
     },
     happen: (store) => store.upkeep(),
+    rowsOf: rowsButAwake,
     isUpkeep: true,
   },
   "a session gets its project, and its clusters lose their places": {
@@ -291,6 +292,11 @@ export const STORE_EVENTS: Record<string, StoreEvent> = {
     happen: (store) => store.verify({ rebuild: true }),
   },
 };
+
+/** Which sessions may sleep is noted before their clusters come to their places. */
+function rowsButAwake(path: string): string[] {
+  return allRows(path).filter((row) => !row.startsWith('"awake_sessions"'));
+}
 
 /** A claim is a step of its own, which gives a number away; who dies leaves it behind, and it runs out. */
 function rowsButClaims(path: string): string[] {

@@ -65,7 +65,10 @@ async function oldStore(): Promise<{ path: string; home: string }> {
   await store.upkeep();
   store.close();
   inDatabase(path, (database) => {
-    database.exec("DROP VIEW usage; DELETE FROM __drizzle_migrations WHERE id > 22");
+    database.exec(
+      "DROP TRIGGER messages_wake; DROP TRIGGER sessions_wake; DROP TABLE awake_sessions; DROP INDEX clusters_unassigned; " +
+        "DROP VIEW usage; DELETE FROM __drizzle_migrations WHERE id > 22",
+    );
     database.pragma("user_version = 22");
   });
   return { path, home };

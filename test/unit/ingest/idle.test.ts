@@ -72,6 +72,27 @@ describe("a session rests", () => {
     expect(rows()).toEqual(rested);
   });
 
+  test("and upkeep does not look at it again until somebody speaks, goes back, or takes that back", async () => {
+    const { store, another, sleep } = timedStore();
+    const session = store.session("s", SMALL);
+    const awake = () => store.query("SELECT session_id FROM awake_sessions").length;
+    const rest = async (): Promise<void> => {
+      expect(awake()).toBe(1);
+      sleep(31 * 24);
+      await store.upkeep();
+      expect([awake(), openCount(session)]).toEqual([0, 0]);
+    };
+    session.appendAll(talk(20));
+    await rest();
+    another().resume("s").append(user("One thing more."));
+    await rest();
+    session.rewind({ toSeq: 9 });
+    await rest();
+    session.undo();
+    await rest();
+    expect(store.verify().problems).toEqual([]);
+  });
+
   test("and goes on: once they have settled, what is said next starts clusters of its own, and the window is as large as ever", async () => {
     const { store, sleep } = timedStore();
     const session = store.session("s", SMALL);
