@@ -1,4 +1,4 @@
-import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { licensesOf } from "./licenses.ts";
@@ -6,6 +6,7 @@ import { bundlePage } from "./page.ts";
 import { bundleBin, bundlePrograms } from "./programs.ts";
 import { bundleTypes } from "./types.ts";
 
+const DEMO = fileURLToPath(new URL("../demo/transcripts", import.meta.url));
 const SOURCE = fileURLToPath(new URL("../../src", import.meta.url));
 
 /** Every entry by the name that its files have in the package. Its types are published if users import it. */
@@ -27,13 +28,14 @@ function entries(): { programs: Record<string, string>; typed: string[] } {
     "import-thread": "imports/import-thread.ts",
     "database-process": "importers/database-process.ts",
     "apart-process": "view/apart-process.ts",
+    "demo-appender": "cli/demo-appender.ts",
   };
   return { programs, typed: Object.keys(published) };
 }
 
 /**
  * Builds everything in `dist`: one program for each entry with shared chunks, so that `StoreError` is one class in all of
- * them, one `.d.ts` for each entry that users import, and the page of the view.
+ * them, one `.d.ts` for each entry that users import, the page of the view, and the transcripts of the demo.
  */
 export async function buildPackage(out: string): Promise<void> {
   const folder = resolve(out);
@@ -42,6 +44,7 @@ export async function buildPackage(out: string): Promise<void> {
   const bundled = await bundlePrograms(SOURCE, programs, folder);
   await bundleBin(SOURCE, "cli/bin.ts", ["cli/main.ts", "cli.js"], folder);
   const inPage = await bundlePage(join(SOURCE, "view/page"), join(folder, "view"));
+  cpSync(DEMO, join(folder, "demo"), { recursive: true });
   writeFileSync(join(folder, "licenses.txt"), licensesOf([...bundled, ...inPage]));
   await bundleTypes(SOURCE, Object.fromEntries(typed.map((name) => [name, programs[name]!])), folder);
 }

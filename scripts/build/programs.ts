@@ -22,8 +22,8 @@ export class DefaultJsonSchemaValidator {
 /**
  * Bundles the source with every package that is not a dependency of users.
  *
- * All chunks are in one folder with `import-thread.js`, `database-process.js` and `apart-process.js`, which the chunks that start
- * them expect beside themselves.
+ * All chunks are in one folder with `import-thread.js`, `database-process.js`, `apart-process.js` and `demo-appender.js`, which the
+ * chunks that start them expect beside themselves.
  *
  * @param programs  The source of each entry, by the name of its program.
  * @returns the files that were bundled.

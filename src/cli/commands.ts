@@ -2,6 +2,7 @@ import type { AnyCommand, CommandGroup } from "./command.ts";
 import { backupCommand } from "./commands/backup.ts";
 import { chatCommand } from "./commands/chat.ts";
 import { completionCommand } from "./commands/completion.ts";
+import { demoCommand } from "./commands/demo.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { excludeCommand } from "./commands/exclude.ts";
 import { expandCommand } from "./commands/expand.ts";
@@ -42,7 +43,7 @@ import { watchCommand } from "./commands/watch.ts";
 export const COMMAND_GROUPS: readonly CommandGroup[] = [
   {
     heading: "Import and continue",
-    commands: [setupCommand, importCommand, watchCommand, hookCommand, mcpCommand, chatCommand],
+    commands: [demoCommand, setupCommand, importCommand, watchCommand, hookCommand, mcpCommand, chatCommand],
   },
   {
     heading: "Find and read",

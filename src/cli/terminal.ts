@@ -162,6 +162,11 @@ export class Terminal {
     return this.#styled(this.#stderr, format, text);
   }
 
+  /** True if `style` colors. */
+  get hasColors(): boolean {
+    return this.#isColored(this.#stdout);
+  }
+
   /** Calls `act` when nobody reads the results any more, or at once if that is already so. */
   whenReaderGone(act: () => void): void {
     this.#onReaderGone = act;

@@ -6,7 +6,7 @@ import type { Command } from "../command.ts";
 import { findSession, SESSION_MEANING } from "../find-session.ts";
 import { headline } from "../headline.ts";
 import { type Column, tableLines } from "../table.ts";
-import type { Terminal } from "../terminal.ts";
+import type { Format, Terminal } from "../terminal.ts";
 import { formatCount, formatNumber, oneLine } from "../text.ts";
 
 export interface ForestView {
@@ -24,11 +24,29 @@ interface TreeRow {
   /** The lines of the drawing before the name. */
   branch: string;
   name: string;
-  isBold: boolean;
+  /** The color of a theme. */
+  color?: Format | undefined;
   handle: string;
   extent: Extent;
   state: string;
 }
+
+/** A message, and the first message of its theme. */
+export interface MessagePlace {
+  seq: number;
+  theme: number | null;
+}
+
+const placesOf = (sessionId: string): string => `
+  SELECT m.seq, t.theme_id AS theme FROM session_messages m
+  LEFT JOIN theme_members t ON t.message_id = m.message_id AND t.session_id = m.session_id
+  WHERE m.session_id = '${sessionId.replaceAll("'", "''")}' ORDER BY m.seq`;
+
+/** Colors of themes, in the order in which they began. */
+const COLORS = [
+  ...["green", "yellow", "blue", "magenta", "cyan", "red"],
+  ...["greenBright", "yellowBright", "blueBright", "magentaBright", "cyanBright", "redBright"],
+] as Format[];
 
 /** The marks of themes. */
 const MARKS = {
@@ -51,7 +69,8 @@ export const forestCommand: Command = {
     const store = (await loadStores()).openToRead();
     const view = forestView(findSession(store, typed!));
     const session = { ...view.session, project: projectNamer(store)(view.session.project) };
-    return { value: view, lines: forestLines({ ...view, session }, terminal) };
+    const places = store.query(placesOf(view.session.id)) as unknown as MessagePlace[];
+    return { value: view, lines: forestLines({ ...view, session }, places, terminal) };
   },
 };
 
@@ -80,7 +99,7 @@ function forestView(session: Session): ForestView {
   };
 }
 
-export function* forestLines(view: ForestView, terminal: Terminal): Generator<string> {
+export function* forestLines(view: ForestView, places: readonly MessagePlace[], terminal: Terminal): Generator<string> {
   const { id, project, messageCount, tokenCount } = view.session;
   yield headline(sessionName(view.session) ?? id, terminal);
   const facts = [
@@ -91,14 +110,16 @@ export function* forestLines(view: ForestView, terminal: Terminal): Generator<st
     view.pinnedCount === 0 ? "" : `${formatNumber(view.pinnedCount)} pinned`,
   ];
   yield facts.filter(Boolean).join(" · ");
+  const strip = stripOf(view, places, terminal);
+  if (strip !== undefined) yield strip;
   const columns: Column<TreeRow>[] = [
     {
       header: "",
       value: ({ branch, name }) => branch + name,
       widthMin: 28,
-      paint: (cell, { branch, isBold }) => {
+      paint: (cell, { branch, color }) => {
         const name = cell.slice(branch.length);
-        return terminal.style("dim", branch) + (isBold ? terminal.style("bold", name) : name);
+        return terminal.style("dim", branch) + (color === undefined ? name : terminal.style(color, name));
       },
     },
     { header: "handle", value: ({ handle }) => handle, paint: (cell) => terminal.style("cyan", cell) },
@@ -116,6 +137,25 @@ export function* forestLines(view: ForestView, terminal: Terminal): Generator<st
   if (theme !== undefined) terminal.hint(`Next: coppice expand ${theme.root}, for its messages word for word`);
 }
 
+/** A block for each stretch of the session, in the color of the theme that has most of it. Undefined without colors. */
+function stripOf({ themes }: ForestView, places: readonly MessagePlace[], terminal: Terminal): string | undefined {
+  if (!terminal.hasColors || themes.length === 0) return undefined;
+  const colors = new Map(themes.map(({ root }, index) => [Number(/\d+/.exec(root)), COLORS[index % COLORS.length]!]));
+  const width = Math.min(terminal.width ?? places.length, places.length);
+  return Array.from({ length: width }, (_, column) => {
+    const from = Math.floor((column * places.length) / width);
+    const stretch = places.slice(from, Math.floor(((column + 1) * places.length) / width));
+    const color = colors.get(mostOf(stretch.map(({ theme }) => theme ?? 0)));
+    return color === undefined ? terminal.style("dim", "░") : terminal.style(color, "█");
+  }).join("");
+}
+
+function mostOf(themes: readonly number[]): number {
+  const counts = new Map<number, number>();
+  for (const theme of themes) counts.set(theme, (counts.get(theme) ?? 0) + 1);
+  return [...counts].reduce((most, one) => (one[1] > most[1] ? one : most))[0];
+}
+
 function rowsOf({ themes, hot }: ForestView): TreeRow[] {
   const rows: TreeRow[] = [];
   themes.forEach((theme, index) => {
@@ -123,13 +163,14 @@ function rowsOf({ themes, hot }: ForestView): TreeRow[] {
     const { mark, state } = stateOf(theme);
     const title = theme.label || "(no words)";
     const name = `${mark} ${oneLine(title)}`;
-    rows.push({ branch: isLast ? "└─ " : "├─ ", name, isBold: true, handle: theme.root, extent: theme, state });
+    const color = COLORS[index % COLORS.length];
+    rows.push({ branch: isLast ? "└─ " : "├─ ", name, color, handle: theme.root, extent: theme, state });
+    if (theme.clusters.length === 1) return; // it is the theme
     theme.clusters.forEach((cluster, clusterIndex) => {
       const branch = `${isLast ? "   " : "│  "}${clusterIndex === theme.clusters.length - 1 ? "└─ " : "├─ "}`;
       rows.push({
         branch,
         name: oneLine(cluster.label || "(no words)"),
-        isBold: false,
         handle: cluster.root,
         extent: cluster,
         state: cluster.settled ? "" : "open",
@@ -137,7 +178,7 @@ function rowsOf({ themes, hot }: ForestView): TreeRow[] {
     });
   });
   if (hot !== null) {
-    rows.push({ branch: "└─ ", name: "◆ hot window", isBold: true, handle: "", extent: hot, state: "word for word" });
+    rows.push({ branch: "└─ ", name: "◆ hot window", handle: "", extent: hot, state: "word for word" });
   }
   return rows;
 }

@@ -127,7 +127,7 @@ const TYPED: Record<string, (session: string, file: string, folder: string) => s
 };
 
 /** Commands whose output is the protocol, or comes through the terminal as it does in all others. */
-const NOT_RUN = ["mcp", "chat", "view"];
+const NOT_RUN = ["mcp", "chat", "view", "demo"];
 
 /** Goal: no command sends what a store, a file or a typed word holds raw. Method: run each on hostile names, as text and as JSON. */
 test("no command sends a terminal what it would obey", async () => {

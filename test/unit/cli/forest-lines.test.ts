@@ -65,31 +65,43 @@ const VIEW: ForestView = {
 
 describe("forestLines", () => {
   test("draws the tree, with the state of each theme", () => {
-    expect([...forestLines(VIEW, plainTerminal())]).toEqual([
+    expect([...forestLines(VIEW, [], plainTerminal())]).toEqual([
       "The north light",
       "harbor-1 · lights · 1,034 messages · 8,100 tokens · 1 pinned",
-      "                    handle         messages  tokens  from–to",
-      "├─ ● Lamp↵and lens  theme:1@4            10     900  #0–9        summarized",
-      "│  ├─ lamp          cluster:1@2           5     900  #0–9",
-      "│  └─ lens          cluster:3@4           5     900  #0–9        open",
-      "├─ ◐ oven           theme:9@9         1,000     900  #0–9        996 of 1,000 summarized",
-      "│  └─ (no words)    cluster:9@9           5     900  #0–9",
-      "├─ ○ 灯台           theme:11@12           5     900  #0–9",
-      "│  └─ 灯台          cluster:11@12         5     900  #0–9",
-      "└─ ◆ hot window                          18     400  #1016–1033  word for word",
+      "                    handle       messages  tokens  from–to",
+      "├─ ● Lamp↵and lens  theme:1@4          10     900  #0–9        summarized",
+      "│  ├─ lamp          cluster:1@2         5     900  #0–9",
+      "│  └─ lens          cluster:3@4         5     900  #0–9        open",
+      "├─ ◐ oven           theme:9@9       1,000     900  #0–9        996 of 1,000 summarized",
+      "├─ ○ 灯台           theme:11@12         5     900  #0–9",
+      "└─ ◆ hot window                        18     400  #1016–1033  word for word",
     ]);
   });
 
+  test("begins with a block for each stretch, in the color of most of it, if there are colors", () => {
+    const terminal = plainTerminal();
+    expect([...forestLines(VIEW, [], terminal)].join("")).not.toContain("█");
+    terminal.colors = "always";
+    const themes = [1, 1, 9, 1, 9, 9, 11, null];
+    const places = themes.map((theme, seq) => ({ seq, theme }));
+    const [, , strip] = [...forestLines(VIEW, places, terminal)];
+    expect(strip).toBe(
+      themes
+        .map((theme) => {
+          if (theme === null) return terminal.style("dim", "░");
+          return terminal.style(theme === 1 ? "green" : theme === 9 ? "yellow" : "blue", "█");
+        })
+        .join(""),
+    );
+  });
+
   test("ends with the last theme if nothing is hot", () => {
-    const lines = [...forestLines({ ...VIEW, hot: null }, plainTerminal())];
-    expect(lines.slice(-2)).toEqual([
-      "└─ ○ 灯台           theme:11@12           5     900  #0–9",
-      "   └─ 灯台          cluster:11@12         5     900  #0–9",
-    ]);
+    const lines = [...forestLines({ ...VIEW, hot: null }, [], plainTerminal())];
+    expect(lines.at(-1)).toBe("└─ ○ 灯台           theme:11@12         5     900  #0–9");
   });
 
   test("draws no tree for a session without messages", () => {
     const empty = { ...VIEW, themes: [], hot: null, pinnedCount: 0 };
-    expect([...forestLines(empty, plainTerminal())]).toHaveLength(2);
+    expect([...forestLines(empty, [], plainTerminal())]).toHaveLength(2);
   });
 });

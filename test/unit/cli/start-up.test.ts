@@ -30,9 +30,9 @@ test("the command line loads neither the store nor zod nor the importers before 
     "session/session-ids-with-prefix.ts",
     "session/session-name.ts",
     "session/project-meant.ts",
-    "importers/formats.ts",
     "session/answers-first.ts",
     "session/recall-notes.ts",
+    "importers/formats.ts",
   ]);
 });
 
