@@ -6,9 +6,13 @@ import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { openStore } from "../src/index.ts";
 import { serveView } from "../src/view/index.ts";
-import { findChromium, launchChromium } from "../test/support/chromium.ts";
+import { type Chromium, findChromium, launchChromium } from "../test/support/chromium.ts";
+import { drawTerminal } from "./screenshots/terminal.ts";
 
-/** `npm run screenshots` shows each view of the demonstration's store in a browser, and writes the pictures of the README. */
+/**
+ * `npm run screenshots` writes the pictures of the pages: what two commands print about the demo's store, and each view of it in a
+ * browser. `npm run screenshots -- terminal` writes the first one only, and needs no browser.
+ */
 const OUT = fileURLToPath(new URL("./screenshots", import.meta.url));
 const CLI = fileURLToPath(new URL("../dist/coppice.cjs", import.meta.url));
 const TRANSCRIPTS = fileURLToPath(new URL("./demo/transcripts", import.meta.url));
@@ -62,8 +66,10 @@ const SHOTS: Shot[] = [
   },
 ];
 
+const isTerminalOnly = process.argv[2] === "terminal";
 const chromium = findChromium();
-if (chromium === undefined) throw new Error("No Chromium. Run `npm run chromium`, or set COPPICE_TEST_CHROMIUM.");
+if (chromium === undefined && !isTerminalOnly)
+  throw new Error("No Chromium. Run `npm run chromium`, or set COPPICE_TEST_CHROMIUM.");
 const folder = mkdtempSync(join(tmpdir(), "coppice-"));
 const file = join(folder, "agent.db");
 try {
@@ -72,8 +78,19 @@ try {
   await store.upkeep();
   const longest = store.sessions().reduce((left, right) => (right.messageCount > left.messageCount ? right : left)).id;
   store.close();
+  const terminal = drawTerminal(CLI, [
+    { words: ["--db", file, "recall", "which lock replaces flock?", "--limit", "3", "--neighbors", "0"], headMax: 14 },
+    { words: ["--db", file, "forest", longest.slice(0, 8)], headMax: 14 },
+  ]);
+  writeFileSync(join(OUT, "terminal.svg"), terminal);
+  if (!isTerminalOnly) await takeScreenshots(chromium!, longest);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function takeScreenshots(executable: Chromium, longest: string): Promise<void> {
   const view = await serveView(file);
-  const browser = await launchChromium(chromium);
+  const browser = await launchChromium(executable);
   const { origin } = new URL(view.url);
   mkdirSync(OUT, { recursive: true });
   const context = await browser.newContext({
@@ -98,6 +115,4 @@ try {
   }
   await browser.close();
   await view.close();
-} finally {
-  rmSync(folder, { recursive: true, force: true });
 }

@@ -2,8 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
-const README = readFileSync(fileURLToPath(new URL("../../README.md", import.meta.url)), "utf8");
-const [, SECTION = ""] = /^## In an agent, by MCP\n([\s\S]*?)^## /m.exec(README) ?? [];
+const PAGE = readFileSync(fileURLToPath(new URL("../../src/mcp/README.md", import.meta.url)), "utf8");
 
 interface Started {
   command: string;
@@ -11,7 +10,7 @@ interface Started {
 }
 
 function blocks(language: string): string[] {
-  return [...SECTION.matchAll(new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\``, "gm"))].map(([, code]) => code!);
+  return [...PAGE.matchAll(new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\``, "gm"))].map(([, code]) => code!);
 }
 
 /** The words after `--`, as `claude mcp add` takes them. */
