@@ -9,6 +9,7 @@ import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { openStore } from "../../src/index.ts";
 import type { GetRoutes, LogAnswer } from "../../src/view/api.ts";
+import { KEY_HEADER } from "../../src/view/key-header.ts";
 import { logOf, Replay } from "../../src/view/page/parts/replay.ts";
 import { findChromium, launchChromium } from "../../test/support/chromium.ts";
 import { bundlePage } from "../build/page.ts";
@@ -88,12 +89,12 @@ function oneSession(path: string, messageCount: number): void {
 class Served {
   readonly #child: ChildProcess;
   readonly base: string;
-  readonly cookie: string;
+  readonly key: string;
 
-  constructor(child: ChildProcess, base: string, cookie: string) {
+  constructor(child: ChildProcess, base: string, key: string) {
     this.#child = child;
     this.base = base;
-    this.cookie = cookie;
+    this.key = key;
   }
 
   async get<R extends keyof GetRoutes>(route: R, query: object): Promise<GetRoutes[R]["answer"]> {
@@ -103,7 +104,7 @@ class Served {
   }
 
   open(path: string): Promise<Response> {
-    return fetch(`${this.base}${path}`, { headers: { cookie: this.cookie } });
+    return fetch(`${this.base}${path}`, { headers: { [KEY_HEADER]: this.key } });
   }
 
   async cpuMs(): Promise<number> {
@@ -122,7 +123,7 @@ async function served(path: string, measure: (view: Served) => Promise<Figures>)
     const [base, token] = url.split("/#t=") as [string, string];
     const headers = { "content-type": "application/json" };
     const entered = await fetch(`${base}/api/enter`, { method: "POST", headers, body: JSON.stringify({ token }) });
-    return await measure(new Served(child, base, entered.headers.get("set-cookie")!.split(";")[0]!));
+    return await measure(new Served(child, base, (await entered.json()).key));
   } finally {
     child.kill("SIGKILL");
   }
@@ -208,9 +209,9 @@ async function pageFigures(view: Served): Promise<Figures> {
   if (chromium === undefined) return {};
   const browser = await launchChromium(chromium);
   try {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
-    const [name, value] = view.cookie.split("=") as [string, string];
-    await context.addCookies([{ name, value, url: view.base }]);
+    const origins = [{ origin: view.base, localStorage: [{ name: KEY_HEADER, value: view.key }] }];
+    const viewport = { width: 1280, height: 800 };
+    const context = await browser.newContext({ viewport, storageState: { cookies: [], origins } });
     const page = await context.newPage();
     const [paints, firsts]: [number[], number[]] = [[], []];
     for (let count = 0; count < PAINTS; count++) {

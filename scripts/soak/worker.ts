@@ -7,7 +7,9 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { importFiles, watchFiles } from "../../src/imports/index.ts";
 import { type Embedder, openStore, type Store, StoreError } from "../../src/index.ts";
 import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
+import type { PostRoutes } from "../../src/view/api.ts";
 import { serveView } from "../../src/view/index.ts";
+import { KEY_HEADER } from "../../src/view/key-header.ts";
 import { randomFrom } from "../bench/messages.ts";
 import type { Line } from "./ledger.ts";
 import { isAsSaid, type Kind, kindOf, saidBy, sessionOf } from "./said.ts";
@@ -251,7 +253,8 @@ const ACTIONS: Record<Kind, () => void | Promise<void>> = {
     const type = { "content-type": "application/json" };
     const body = JSON.stringify({ token: hash.slice("#t=".length) });
     const entered = await ask("enter", { method: "POST", headers: type, body });
-    const headers = { cookie: entered.headers.get("set-cookie")!.split(";")[0]! };
+    const { key } = (await entered.json()) as PostRoutes["/api/enter"]["answer"];
+    const headers = { [KEY_HEADER]: key };
     for (let count = 0; count < 10; count++) {
       await ask("sessions", { headers });
       await ask("search?q=deploy+bucket&explain=1", { headers });

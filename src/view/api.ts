@@ -17,8 +17,8 @@ import type {
 export type { SessionOverview };
 
 // The routes of `coppice view`, and the JSON of each. Parameters of a GET are in its query string, and all times are Unix
-// milliseconds. Every answer is same-origin and needs the cookie that `POST /api/enter` sets. A refusal is a `Refusal` with a
-// status of 400 or more. Strings of messages are hostile: show them as text, or as sanitized Markdown.
+// milliseconds. Every answer is same-origin and needs the key that `POST /api/enter` gives, in the header `coppice-key`. A refusal is
+// a `Refusal` with a status of 400 or more. Strings of messages are hostile: show them as text, or as sanitized Markdown.
 
 /** The routes that are read with GET. `sql` in an answer is a statement for `GET /api/sql` that returns the same facts. */
 export interface GetRoutes {
@@ -57,8 +57,8 @@ export interface OtherRoutes {
 
 /** The routes that take JSON with POST. All but `enter` are refused with status 403 unless `About.isWritable`. */
 export interface PostRoutes {
-  /** Exchanges the token of the URL's fragment for the cookie. It works once. */
-  "/api/enter": { request: { token: string }; answer: Record<never, never> };
+  /** Exchanges the token of the URL's fragment for the key. It works once. */
+  "/api/enter": { request: { token: string }; answer: { key: string } };
   "/api/rename": { request: { session: string; title: string }; answer: { title: string } };
   /** Pins a message with its step, or unpins it. Messages that have graduated (`graduatedSeq`) are refused with status 400. */
   "/api/pin": { request: { message: number; pinned: boolean }; answer: { pinned: boolean } };

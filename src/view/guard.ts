@@ -1,5 +1,6 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
-import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import type { IncomingMessage } from "node:http";
+import { KEY_HEADER } from "./key-header.ts";
 import { RefusedRequest } from "./refusal.ts";
 
 const SECRET_BYTES = 16;
@@ -10,18 +11,16 @@ const SECRET_BYTES = 16;
  * - Only names of this machine are accepted as `Host`, so that a foreign name that leads here (DNS rebinding) is refused.
  * - Requests that another origin's page causes are refused, whatever they ask for. There is one exception: until the token is used,
  *   the page may be opened from elsewhere, because `coppice view` opens a file that leads to it. The page itself holds no data.
- * - Data needs a cookie. It is set once, for the token in the fragment of the printed URL, which no log and no `Referer` holds.
+ * - Data needs a key in a header. It is given once, for the token in the fragment of the printed URL, which no log and no `Referer`
+ *   holds.
  */
 export class Guard {
   readonly token = randomBytes(SECRET_BYTES).toString("base64url");
-  readonly #cookie = randomBytes(SECRET_BYTES).toString("base64url");
+  readonly #key = randomBytes(SECRET_BYTES).toString("base64url");
   readonly #hosts: ReadonlySet<string>;
-  readonly #cookieName: string;
   #isTokenUsed = false;
 
   constructor(port: number) {
-    // Ports share the cookies of a host.
-    this.#cookieName = `coppice-view-${port}`;
     this.#hosts = new Set(["127.0.0.1", "localhost", "[::1]"].map((host) => `${host}:${port}`));
   }
 
@@ -40,18 +39,16 @@ export class Guard {
     }
   }
 
-  /** @throws {RefusedRequest} for a request without the cookie. */
+  /** @throws {RefusedRequest} for a request without the key. */
   assertEntered({ headers }: IncomingMessage): void {
-    const cookies = headers.cookie?.split(/;\s*/) ?? [];
-    const values = cookies.filter((cookie) => cookie.startsWith(`${this.#cookieName}=`));
-    const isEntered = values.some((cookie) => isSame(cookie.slice(this.#cookieName.length + 1), this.#cookie));
-    if (!isEntered) {
+    const key = headers[KEY_HEADER];
+    if (typeof key !== "string" || !isSame(key, this.#key)) {
       throw new RefusedRequest(401, "NOT_ENTERED", "Open the URL that `coppice view` printed.");
     }
   }
 
-  /** Exchanges the token for the cookie. @throws {RefusedRequest} for a wrong token, and for the second use of the right one. */
-  enter(token: string): OutgoingHttpHeaders {
+  /** Returns the key for the token. @throws {RefusedRequest} for a wrong token, and for the second use of the right one. */
+  enter(token: string): string {
     if (!isSame(token, this.token))
       throw new RefusedRequest(401, "TOKEN_REFUSED", "The token is not that of this server.");
     if (this.#isTokenUsed) {
@@ -59,7 +56,7 @@ export class Guard {
       throw new RefusedRequest(401, "TOKEN_USED", message);
     }
     this.#isTokenUsed = true;
-    return { "set-cookie": `${this.#cookieName}=${this.#cookie}; HttpOnly; SameSite=Strict; Path=/` };
+    return this.#key;
   }
 }
 

@@ -127,7 +127,7 @@ export class ViewServer {
     if (isRead && asset !== undefined) return this.#asset(request, response, asset);
     if (!isRead && pathname === "/api/enter") {
       const { token } = parseArguments(ENTER_FIELDS, await bodyOf(request));
-      return this.#json(response, 200, {}, guard.enter(token));
+      return this.#json(response, 200, { key: guard.enter(token) });
     }
     guard.assertEntered(request);
     if (!isRead) {
@@ -159,9 +159,9 @@ export class ViewServer {
     else this.#send(response, 200, headers, bytes);
   }
 
-  #json(response: ServerResponse, status: number, value: unknown, headers: OutgoingHttpHeaders = {}): void {
-    const type = { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" };
-    this.#send(response, status, { ...type, ...headers }, Buffer.from(JSON.stringify(value)));
+  #json(response: ServerResponse, status: number, value: unknown): void {
+    const headers = { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" };
+    this.#send(response, status, headers, Buffer.from(JSON.stringify(value)));
   }
 
   async #part(response: ServerResponse, searchParams: URLSearchParams): Promise<void> {

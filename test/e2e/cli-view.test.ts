@@ -22,8 +22,8 @@ test("the command serves the store, and ends with Ctrl-C", async () => {
   const [base, token] = url.split("/#t=");
   const headers = { "content-type": "application/json" };
   const entered = await fetch(`${base}/api/enter`, { method: "POST", headers, body: JSON.stringify({ token }) });
-  const cookie = entered.headers.get("set-cookie")!.split(";")[0]!;
-  const get = async (path: string) => (await fetch(`${base}${path}`, { headers: { cookie } })).json();
+  const { key } = await entered.json();
+  const get = async (path: string) => (await fetch(`${base}${path}`, { headers: { "coppice-key": key } })).json();
   expect(await get("/api/about")).toMatchObject({ session: "monday", isWritable: false, path: folder.db });
   expect(await get("/api/sql?query=SELECT+count(*)+AS+n+FROM+messages")).toMatchObject({ columns: ["n"], rows: [[1]] });
   expect(await get("/api/verify")).toMatchObject({ ok: true });

@@ -3,6 +3,7 @@ import { expect, onTestFinished } from "vitest";
 import type { Store } from "../../src/index.ts";
 import type { GetRoutes, PostRoutes } from "../../src/view/api.ts";
 import { serveView, type ViewOptions } from "../../src/view/index.ts";
+import { KEY_HEADER } from "../../src/view/key-header.ts";
 
 export interface Answered {
   status: number;
@@ -22,7 +23,7 @@ type Query<R> = { [K in keyof R]: R[K] };
 export class ServedView {
   readonly port: number;
   readonly token: string;
-  cookie: string | undefined;
+  key: string | undefined;
 
   private constructor(url: string) {
     const { port, hash } = new URL(url);
@@ -39,9 +40,9 @@ export class ServedView {
   /** A view whose token has been exchanged. */
   static async entered(store: Store | string, options: ViewOptions = {}): Promise<ServedView> {
     const view = await ServedView.of(store, options);
-    const { status, headers } = await view.enter();
+    const { status, body } = await view.enter();
     expect(status).toBe(200);
-    view.cookie = headers["set-cookie"]![0]!.split(";")[0]!;
+    view.key = JSON.parse(body).key;
     return view;
   }
 
@@ -53,8 +54,8 @@ export class ServedView {
   /** Sends exactly this path and these headers, as no browser would. */
   ask(path: string, { method = "GET", headers = {}, body }: Asked = {}): Promise<Answered> {
     return new Promise((resolve, reject) => {
-      const cookie = this.cookie === undefined ? {} : { cookie: this.cookie };
-      const options = { host: "127.0.0.1", port: this.port, path, method, headers: { ...cookie, ...headers } };
+      const own = this.key === undefined ? {} : { [KEY_HEADER]: this.key };
+      const options = { host: "127.0.0.1", port: this.port, path, method, headers: { ...own, ...headers } };
       const request = httpRequest({ ...options, agent: false }, (response) => {
         const chunks: Buffer[] = [];
         response.on("data", (chunk: Buffer) => chunks.push(chunk));

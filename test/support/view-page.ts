@@ -86,8 +86,7 @@ export async function openView(file: string, { write = false } = {}): Promise<Op
       await page.locator("main h1, main h2").first().waitFor();
     },
     another: async (options) => {
-      const other = await browser.newContext(options);
-      await other.addCookies(await context.cookies());
+      const other = await browser.newContext({ ...options, storageState: await context.storageState() });
       return watched(await other.newPage());
     },
     close: async () => {

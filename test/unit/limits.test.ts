@@ -24,6 +24,7 @@ import type { StoreAccess } from "../../src/mcp/live-store.ts";
 import { serve } from "../../src/mcp/server.ts";
 import { parseQuery } from "../../src/recall/query.ts";
 import { agentTools } from "../../src/session/agent-tools.ts";
+import { KEY_HEADER } from "../../src/view/key-header.ts";
 import { TESTS_ALL } from "../support/effort.ts";
 import { accessTo, RawClient, served } from "../support/mcp.ts";
 import { remoteLetters } from "../support/other-embedders.ts";
@@ -324,11 +325,14 @@ const CHECKS: Record<keyof typeof LIMITS, () => Promise<void>> = {
     const view = await ServedView.entered(storeOfOne());
     const statusOf = () =>
       new Promise<number | undefined>((resolve, reject) => {
-        const { port, cookie } = view;
-        get({ port, host: "127.0.0.1", path: "/api/events", headers: { cookie }, agent: false }, (response) => {
-          onTestFinished(() => void response.destroy());
-          resolve(response.statusCode);
-        }).on("error", reject);
+        const { port, key } = view;
+        get(
+          { port, host: "127.0.0.1", path: "/api/events", headers: { [KEY_HEADER]: key }, agent: false },
+          (response) => {
+            onTestFinished(() => void response.destroy());
+            resolve(response.statusCode);
+          },
+        ).on("error", reject);
       });
     for (let count = 0; count < LIMITS.viewPages.max; count++) expect(await statusOf()).toBe(200);
     expect(await statusOf()).toBe(503);

@@ -125,8 +125,7 @@ describe.skipIf(!hasChromium)("by hand", () => {
       page.waitForEvent("popup"),
       menu.getByRole("link", { name: "Run the SQL" }).click(),
     ]);
-    await popup.waitForLoadState();
-    const answer = JSON.parse((await popup.locator("body").textContent())!);
+    const answer = JSON.parse((await popup.locator("pre").textContent())!);
     expect(answer.rows.length, sql).toBeGreaterThan(0);
     await popup.close();
     await menu.locator("summary").click();
@@ -239,7 +238,7 @@ describe.skipIf(!hasChromium)("by hand", () => {
         .toBe(1);
       const [file] = await Promise.all([
         page.waitForEvent("download"),
-        page.getByRole("link", { name: "plan.pdf" }).click(),
+        page.getByRole("button", { name: "plan.pdf" }).click(),
       ]);
       expect(file.suggestedFilename()).toBe("plan.pdf");
       expect(await page.locator(".turn").first().textContent()).toMatch(/Turn 1.*tokens/);
@@ -507,7 +506,7 @@ describe.skipIf(!hasChromium)("by hand", () => {
     await act("Export…");
     const [download] = await Promise.all([
       page.waitForEvent("download"),
-      page.getByRole("link", { name: "Save the file" }).click(),
+      page.getByRole("button", { name: "Save the file" }).click(),
     ]);
     expect(download.suggestedFilename()).toMatch(/\.jsonl$/);
 

@@ -97,8 +97,13 @@ describe.skipIf(!hasChromium)(`a session of ${MESSAGES} messages`, () => {
   test("is shown in chapters when it is longer than a browser can draw", async () => {
     const { page, go } = view;
     const COUNT = 250_000;
-    const { session } = await page.evaluate(async () => (await fetch("/api/session?session=long")).json());
-    const { messages } = await page.evaluate(async () => (await fetch("/api/messages?session=long&limit=1")).json());
+    const answerOf = (route: string) =>
+      page.evaluate(async (url) => {
+        const headers = { "coppice-key": localStorage.getItem("coppice-key")! };
+        return (await fetch(url, { headers })).json();
+      }, route);
+    const { session } = await answerOf("/api/session?session=long");
+    const { messages } = await answerOf("/api/messages?session=long&limit=1");
     const json = (answer: object) => ({ json: answer });
     await page.route(/\/api\/session\?/, (route) =>
       route.fulfill(

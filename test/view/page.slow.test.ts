@@ -23,11 +23,45 @@ describe.skipIf(!hasChromium)("the page", () => {
     await view.page.reload();
     await view.page.getByRole("heading", { name: "Sessions" }).waitFor();
     const stranger = await view.another({});
-    await stranger.context().clearCookies();
     await stranger.goto(view.origin);
+    await stranger.evaluate(() => localStorage.clear());
+    await stranger.reload();
     await stranger.getByText("needs the link that was printed").waitFor();
     await stranger.close();
     view.faults.length = 0; // the refusal is logged
+  });
+
+  test("works after a reload, going back, and in another tab, which needs the first one no more", async () => {
+    const { page, go } = view;
+    await go(`view=session&session=${PRUNE}`);
+    await page.getByRole("heading", { level: 1, name: /Prune deleted packs/ }).waitFor();
+    await go("view=health");
+    await page.goBack();
+    await page.getByRole("heading", { level: 1, name: /Prune deleted packs/ }).waitFor();
+    await page.locator("summary", { hasText: "Data" }).click();
+    const [whole] = await Promise.all([
+      page.waitForEvent("popup"),
+      page.getByRole("link", { name: "Open the JSON" }).click(),
+    ]);
+    await go("");
+    for (const show of [() => whole.locator("pre").waitFor(), () => whole.reload()]) {
+      await show();
+      expect(JSON.parse((await whole.locator("pre").textContent())!)).toHaveProperty("seqEnd");
+    }
+    await whole.goto(view.origin);
+    await whole.getByRole("heading", { name: "Sessions" }).waitFor();
+    expect(await whole.context().cookies()).toEqual([]);
+    await whole.close();
+    await page.bringToFront();
+  });
+
+  test("asks no other address that a link names", async () => {
+    const tab = await view.another({});
+    for (const url of ["//127.0.0.1:9/api/about", "http://127.0.0.1:9/api/about", "/\\127.0.0.1:9/api/about"]) {
+      await tab.goto(`${view.origin}/?view=whole&url=${encodeURIComponent(url)}`);
+      await tab.getByRole("heading", { name: "Sessions" }).waitFor();
+    }
+    await tab.close();
   });
 
   test("opens a session from the list with the keyboard, and goes through its turns", async () => {

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { GetRoutes, PostRoutes, Refusal } from "../api.ts";
+import { ask } from "./asking.ts";
 import { version } from "./live.ts";
 
 type Answer<R extends keyof GetRoutes> = GetRoutes[R]["answer"];
@@ -28,7 +29,7 @@ export function get<R extends keyof GetRoutes>(
   request: Request<R>,
   signal?: AbortSignal,
 ): Promise<Answer<R>> {
-  return answerOf(fetch(urlOf(route, request), signal === undefined ? {} : { signal }));
+  return answerOf(ask(urlOf(route, request), signal === undefined ? {} : { signal }));
 }
 
 export function post<R extends keyof PostRoutes>(
@@ -36,7 +37,7 @@ export function post<R extends keyof PostRoutes>(
   body: PostRoutes[R]["request"],
 ): Promise<PostRoutes[R]["answer"]> {
   const headers = { "content-type": "application/json" };
-  return answerOf(fetch(route, { method: "POST", headers, body: JSON.stringify(body) }));
+  return answerOf(ask(route, { method: "POST", headers, body: JSON.stringify(body) }));
 }
 
 async function answerOf<A>(fetching: Promise<Response>): Promise<A> {

@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals";
 import type { About, Change } from "../api.ts";
+import { ask } from "./asking.ts";
 
 /** Counts the changes of the store. */
 export const version = signal(0);
@@ -13,23 +14,46 @@ export function projectName(project: string): string {
   return about.value?.projects.find((one) => one.project === project)?.name ?? project;
 }
 
-/** Follows the store, and gives the page a rest between two changes. */
-export function follow(): void {
-  const events = new EventSource("/api/events");
-  let isResting = false;
-  events.addEventListener("open", () => {
-    isConnected.value = true;
-  });
-  events.addEventListener("error", () => {
+/** After the server was silent, the page asks again in this time, in milliseconds. */
+const RETRY_MS = 2_000;
+
+/** Follows the store. `EventSource` would send no key. */
+export async function follow(): Promise<void> {
+  for (;;) {
+    try {
+      const response = await ask("/api/events");
+      isConnected.value = response.ok;
+      if (response.ok) for await (const change of changesIn(response.body!)) tell(change);
+    } catch {}
     isConnected.value = false;
-  });
-  events.addEventListener("change", (event) => {
-    lastChange.value = JSON.parse((event as MessageEvent<string>).data);
-    if (isResting) return;
-    isResting = true;
-    setTimeout(() => {
-      isResting = false;
-      version.value += 1;
-    }, 500);
-  });
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
+}
+
+async function* changesIn(body: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<Change> {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const events = (rest + value).split("\n\n");
+    rest = events.pop()!;
+    for (const event of events) {
+      const data = /^event: change\ndata: (.*)$/.exec(event)?.[1];
+      if (data !== undefined) yield JSON.parse(data);
+    }
+  }
+}
+
+let isResting = false;
+
+/** Gives the page a rest between two changes. */
+function tell(change: Change): void {
+  lastChange.value = change;
+  if (isResting) return;
+  isResting = true;
+  setTimeout(() => {
+    isResting = false;
+    version.value += 1;
+  }, 500);
 }

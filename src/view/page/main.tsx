@@ -1,21 +1,26 @@
 import { render } from "preact";
 import { App } from "./app.tsx";
+import { keepKey } from "./asking.ts";
 import { get, post, type Refused } from "./client.ts";
 import { listenToKeys } from "./keyboard.ts";
 import { about, follow } from "./live.ts";
+import { Whole } from "./parts/answers.tsx";
 import { followLinks, go, href, params } from "./router.ts";
 
-/** Exchanges the token of the address for a cookie, and takes it out of the address. */
+/** Exchanges the token of the address for the key, and takes it out of the address. */
 async function enter(): Promise<void> {
   const token = /^#t=(.+)$/.exec(location.hash)?.[1];
   if (token === undefined) return;
   history.replaceState(null, "", location.pathname + location.search);
-  // A token that was used before is no loss if the cookie is there: the next request tells.
-  await post("/api/enter", { token }).catch(() => undefined);
+  // A token that was used before is no loss if the key is there: the next request tells.
+  const entered = await post("/api/enter", { token }).catch(() => undefined);
+  if (entered !== undefined) keepKey(entered.key);
 }
 
 async function start(): Promise<void> {
   const root = document.querySelector("#app")!;
+  const { view, url } = params.value;
+  if (view === "whole" && url?.startsWith("/api/")) return render(<Whole url={url} />, root);
   try {
     await enter();
     about.value = await get("/api/about", {});
@@ -28,7 +33,7 @@ async function start(): Promise<void> {
     go(href({ view: "session", session }), { replace: true });
   followLinks();
   listenToKeys();
-  follow();
+  void follow();
   render(<App />, root);
 }
 

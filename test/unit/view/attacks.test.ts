@@ -1,6 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
+import { KEY_HEADER } from "../../../src/view/key-header.ts";
 import { runs, someOf } from "../../support/effort.ts";
 import { user } from "../../support/said.ts";
 import { type Asked, ServedView } from "../../support/served-view.ts";
@@ -89,25 +90,35 @@ test("the server's own names are accepted", async () => {
   }
 });
 
-test("nothing but the page is answered without the cookie, or with a wrong one", async () => {
+test("nothing but the page is answered without the key, or with a wrong one", async () => {
   const { view } = await servedStore();
-  for (const cookie of [
-    undefined,
-    "",
-    "x".repeat(22),
-    `coppice-view-${view.port}=`,
-    `coppice-view-${view.port}=AAAA`,
-  ]) {
-    view.cookie = cookie;
+  const { key } = JSON.parse((await view.enter()).body);
+  for (const wrong of [undefined, "", "A".repeat(22), view.token, `${key} x`, `${key}, ${key}`, key.toLowerCase()]) {
+    view.key = wrong;
     for (const route of ROUTES.filter((route) => route !== "/")) {
       const { status, body } = await view.ask(route);
       expect(status, route).toBe(401);
       expect(body).not.toContain("launch");
     }
   }
-  // The token is not the cookie.
-  view.cookie = `coppice-view-${view.port}=${view.token}`;
-  expect(await view.ask("/api/about")).toMatchObject({ status: 401 });
+});
+
+test("a browser has nothing that it would send by itself, to this server or to another port", async () => {
+  const { view } = await servedStore();
+  const entered = await view.enter();
+  const { key } = JSON.parse(entered.body);
+  expect(entered.headers["set-cookie"]).toBeUndefined();
+  for (const route of ROUTES.filter((route) => route !== "/")) {
+    for (const path of [route, `${route}${route.includes("?") ? "&" : "?"}${KEY_HEADER}=${key}`]) {
+      const cookie = `${KEY_HEADER}=${key}; coppice-view-${view.port}=${key}`;
+      expect(await view.ask(path, { headers: { cookie, authorization: `Bearer ${key}` } })).toMatchObject({
+        status: 401,
+      });
+    }
+  }
+  view.key = key;
+  const answer = await view.ask("/api/about");
+  expect([answer.status, answer.headers["set-cookie"], answer.body.includes(key)]).toEqual([200, undefined, false]);
 });
 
 test("the token works once, and only the right one", async () => {
@@ -117,12 +128,11 @@ test("the token works once, and only the right one", async () => {
   }
   const entered = await view.enter();
   expect(entered.status).toBe(200);
-  const [cookie] = entered.headers["set-cookie"]!;
-  expect(cookie).toMatch(/^coppice-view-\d+=[\w-]{22}; HttpOnly; SameSite=Strict; Path=\/$/);
-  expect(cookie).not.toContain(view.token);
+  expect(JSON.parse(entered.body)).toEqual({ key: expect.stringMatching(/^[\w-]{22}$/) });
+  expect(entered.body).not.toContain(view.token);
   const replayed = await view.enter();
   expect(replayed.status).toBe(401);
-  expect(replayed.headers["set-cookie"]).toBeUndefined();
+  expect(replayed.body).not.toContain(JSON.parse(entered.body).key);
 });
 
 test("a form of another page cannot enter or act, because it cannot send JSON", async () => {
@@ -298,60 +308,59 @@ test.each([
   ],
   [
     "a request in the body of a refused one",
-    (port: number, cookie: string) => {
-      const inner = `GET /api/messages?session=s HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCookie: ${cookie}\r\n\r\n`;
+    (port: number, key: string) => {
+      const inner = `GET /api/messages?session=s HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCoppice-Key: ${key}\r\n\r\n`;
       return `POST /api/enter HTTP/1.1\r\nHost: evil\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`;
     },
   ],
   ...["xchunked", "chunked, identity", " chunked\r\nTransfer-Encoding: identity", "\x0bchunked"].map(
-    (coding): [string, (port: number, cookie: string) => string] => [
+    (coding): [string, (port: number, key: string) => string] => [
       `a body in the coding ${JSON.stringify(coding)}`,
-      (port, cookie) =>
-        `POST /api/forget HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCookie: ${cookie}\r\nContent-Type: application/json\r\n` +
+      (port, key) =>
+        `POST /api/forget HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCoppice-Key: ${key}\r\nContent-Type: application/json\r\n` +
         `Transfer-Encoding: ${coding}\r\n\r\n0\r\n\r\n`,
     ],
   ),
   [
     "two lengths",
-    (port: number, cookie: string) =>
-      `GET /api/about HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCookie: ${cookie}\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\n`,
+    (port: number, key: string) =>
+      `GET /api/about HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCoppice-Key: ${key}\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\n`,
   ],
   [
     "a header with a space before its colon",
-    (port: number, cookie: string) =>
-      `GET /api/about HTTP/1.1\r\nHost : 127.0.0.1:${port}\r\nCookie: ${cookie}\r\n\r\n`,
+    (port: number, key: string) => `GET /api/about HTTP/1.1\r\nHost : 127.0.0.1:${port}\r\nCoppice-Key: ${key}\r\n\r\n`,
   ],
   [
     "a header that goes on in the next line",
-    (port: number, cookie: string) =>
-      `GET /api/about HTTP/1.1\r\nHost: evil\r\n 127.0.0.1:${port}\r\nCookie: ${cookie}\r\n\r\n`,
+    (port: number, key: string) =>
+      `GET /api/about HTTP/1.1\r\nHost: evil\r\n 127.0.0.1:${port}\r\nCoppice-Key: ${key}\r\n\r\n`,
   ],
   [
     "a header of 100 kB",
-    (port: number, cookie: string) =>
-      `GET /api/about HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCookie: ${cookie}\r\nX: ${"x".repeat(100_000)}\r\n\r\n`,
+    (port: number, key: string) =>
+      `GET /api/about HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCoppice-Key: ${key}\r\nX: ${"x".repeat(100_000)}\r\n\r\n`,
   ],
   [
     "a path of 100 kB",
-    (port: number, cookie: string) =>
-      `GET /api/search?q=${"x".repeat(100_000)} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCookie: ${cookie}\r\n\r\n`,
+    (port: number, key: string) =>
+      `GET /api/search?q=${"x".repeat(100_000)} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCoppice-Key: ${key}\r\n\r\n`,
   ],
   [
     "a web socket",
-    (port: number, cookie: string) =>
-      `GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCookie: ${cookie}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+    (port: number, key: string) =>
+      `GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCoppice-Key: ${key}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
       "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
   ],
   [
     "an upgrade to HTTP/2",
-    (port: number, cookie: string) =>
-      `GET /api/about HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCookie: ${cookie}\r\nConnection: Upgrade, HTTP2-Settings\r\n` +
+    (port: number, key: string) =>
+      `GET /api/about HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCoppice-Key: ${key}\r\nConnection: Upgrade, HTTP2-Settings\r\n` +
       "Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n",
   ],
   ["noise", () => "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"],
 ])("%s is refused", async (_name, text) => {
   const view = await ServedView.entered((await servedStore()).store);
-  const answer = await raw(view.port, text(view.port, view.cookie!), 1_000);
+  const answer = await raw(view.port, text(view.port, view.key!), 1_000);
   expect(answer).not.toMatch(/ (101|2\d\d) /);
   expect(answer).not.toContain("launch");
   expect(await view.ask("/")).toMatchObject({ status: 200 });
@@ -372,7 +381,7 @@ test("readers that do not read, and writers that do not write, hold nobody up", 
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
   });
-  const head = `HTTP/1.1\r\nHost: 127.0.0.1:${view.port}\r\nCookie: ${view.cookie}\r\n`;
+  const head = `HTTP/1.1\r\nHost: 127.0.0.1:${view.port}\r\nCoppice-Key: ${view.key}\r\n`;
   for (let count = 0; count < 20; count++) {
     open(`GET /api/messages?session=s&limit=200 ${head}\r\n`); // takes nothing of a megabyte
     open(`GET /api/export?session=s ${head}\r\n`);
@@ -390,7 +399,7 @@ test("pages that listen are counted, and one that leaves makes room", async () =
   const view = await ServedView.entered(store);
   const listen = (): Socket => {
     const socket = connect(view.port, "127.0.0.1", () =>
-      socket.write(`GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:${view.port}\r\nCookie: ${view.cookie}\r\n\r\n`),
+      socket.write(`GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:${view.port}\r\nCoppice-Key: ${view.key}\r\n\r\n`),
     );
     socket.on("error", () => {});
     return socket;
@@ -417,7 +426,7 @@ test("thousands of requests of a stranger are refused, and the store is unharmed
   const worker = async (number: number): Promise<void> => {
     for (let count = 0; count < runs(500); count++) {
       const route = ROUTES[(number + count) % (ROUTES.length - 1)]!;
-      const { status } = await view.ask(route, { headers: { cookie: `coppice-view-${view.port}=${count}` } });
+      const { status } = await view.ask(route, { headers: { [KEY_HEADER]: String(count) } });
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
     }
   };

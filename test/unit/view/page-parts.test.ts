@@ -128,6 +128,7 @@ test("after messages were forgotten or appended, every message is loaded at its 
   const store = temporaryStore();
   const session = store.session("s");
   for (let index = 0; index < 130; index++) session.append({ role: "user", content: `Message ${index}` });
+  vi.stubGlobal("localStorage", { getItem: () => null });
   vi.stubGlobal("fetch", async (address: string) => {
     const query = new URL(address, "http://view").searchParams;
     return Response.json(messagesPage(store, "s", Number(query.get("seqFrom")), Number(query.get("limit"))));

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { MessageInput, Store } from "../../../src/index.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
+import { KEY_HEADER } from "../../../src/view/key-header.ts";
 import { slow } from "../../support/effort.ts";
 import { user } from "../../support/said.ts";
 import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
@@ -457,7 +458,7 @@ test("pages hear of what other connections write, and nothing is said while noth
   const view = await ServedView.entered(path);
   const { request } = await import("node:http");
   let heard = "";
-  const options = { host: "127.0.0.1", port: view.port, path: "/api/events", headers: { cookie: view.cookie! } };
+  const options = { host: "127.0.0.1", port: view.port, path: "/api/events", headers: { [KEY_HEADER]: view.key! } };
   const listening = request(options, (response) => {
     response.on("data", (chunk) => {
       heard += String(chunk);

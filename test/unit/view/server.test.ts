@@ -1,23 +1,24 @@
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
+import { KEY_HEADER } from "../../../src/view/key-header.ts";
 import type { Routes } from "../../../src/view/routes.ts";
 import { ViewServer } from "../../../src/view/server.ts";
 
 const SILENT_MS = 200;
 
-async function served(get: Record<string, () => Promise<unknown>>): Promise<{ origin: string; cookie: string }> {
+async function served(get: Record<string, () => Promise<unknown>>): Promise<{ origin: string; key: string }> {
   const server = new ViewServer({ get, close: async () => {} } as unknown as Routes, new Map(), SILENT_MS);
   onTestFinished(() => server.close());
   const { origin, hash } = new URL(await server.listen(0));
   const body = JSON.stringify({ token: hash.slice("#t=".length) });
   const headers = { "content-type": "application/json" };
   const entered = await fetch(`${origin}/api/enter`, { method: "POST", headers, body });
-  return { origin, cookie: entered.headers.get("set-cookie")!.split(";")[0]! };
+  return { origin, key: (await entered.json()).key };
 }
 
 test("an answer that takes long to make arrives, and a socket on which nothing is asked is closed", async () => {
-  const { origin, cookie } = await served({
+  const { origin, key } = await served({
     "/api/verify": async () => {
       await sleep(8 * SILENT_MS);
       return { ok: true };
@@ -25,17 +26,17 @@ test("an answer that takes long to make arrives, and a socket on which nothing i
   });
   const idle = connect(Number(new URL(origin).port), "127.0.0.1");
   const closed = new Promise((resolve) => idle.once("close", resolve));
-  const answer = await fetch(`${origin}/api/verify`, { headers: { cookie } });
+  const answer = await fetch(`${origin}/api/verify`, { headers: { [KEY_HEADER]: key } });
   expect(await answer.json()).toEqual({ ok: true });
   await closed;
 });
 
 test("a failure after a long time is told, too", async () => {
-  const { origin, cookie } = await served({
+  const { origin, key } = await served({
     "/api/verify": async () => {
       await sleep(8 * SILENT_MS);
       throw new Error("broken");
     },
   });
-  expect((await fetch(`${origin}/api/verify`, { headers: { cookie } })).status).toBe(500);
+  expect((await fetch(`${origin}/api/verify`, { headers: { [KEY_HEADER]: key } })).status).toBe(500);
 });

@@ -1,5 +1,7 @@
 import { useState } from "preact/hooks";
+import { bytesOf } from "../asking.ts";
 import { urlOf } from "../client.ts";
+import { WholeLink } from "./answers.tsx";
 
 /** The JSON and the SQL of a view, to open and to copy. */
 export function Data({ url, sql }: { url: string; sql?: string | undefined }) {
@@ -7,16 +9,12 @@ export function Data({ url, sql }: { url: string; sql?: string | undefined }) {
     <details class="menu">
       <summary>Data</summary>
       <div class="menu-body">
-        <a href={url} target="_blank" rel="noreferrer">
-          Open the JSON
-        </a>
-        <Copy label="Copy the JSON" text={() => fetch(url).then((response) => response.text())} />
+        <WholeLink url={url}>Open the JSON</WholeLink>
+        <Copy label="Copy the JSON" text={async () => (await bytesOf(url)).text()} />
         {sql !== undefined && (
           <>
             <Copy label="Copy the SQL" text={() => sql} />
-            <a href={urlOf("/api/sql", { query: sql })} target="_blank" rel="noreferrer">
-              Run the SQL
-            </a>
+            <WholeLink url={urlOf("/api/sql", { query: sql })}>Run the SQL</WholeLink>
             <pre class="sql" tabIndex={0}>
               {sql}
             </pre>

@@ -1,9 +1,11 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { ViewMessage, ViewPart } from "../../api.ts";
+import { bytesOf } from "../asking.ts";
 import { urlOf } from "../client.ts";
 import { bytes, count, dateTime, number, tokens, visible } from "../format.ts";
 import { href } from "../router.ts";
+import { Picture, Save, WholeLink } from "./answers.tsx";
 import { Diff, Edit, isDiff } from "./diff.tsx";
 import { Markdown, SafeLink } from "./markdown.tsx";
 
@@ -219,12 +221,12 @@ function File({ part }: { part: Of<"file"> }) {
   const isPicture = part.href !== null && PICTURES.includes(part.mediaType);
   return (
     <figure class="file">
-      {isPicture && <img src={part.href!} alt={name} loading="lazy" />}
+      {isPicture && <Picture url={part.href!} alt={name} />}
       <figcaption>
         {part.href !== null ? (
-          <a href={part.href} download={part.name ?? ""}>
+          <Save url={part.href} as={part.name ?? "file"}>
             {name}
-          </a>
+          </Save>
         ) : part.url !== null ? (
           <SafeLink to={part.url}>{name}</SafeLink>
         ) : (
@@ -247,9 +249,7 @@ function Rest({ part, messageId }: { part: { path: string; isCut?: boolean; char
   const url = urlOf("/api/part", { message: messageId, path: part.path });
   const load = async () => {
     try {
-      const response = await fetch(url);
-      if (!response.ok) throw new Error(response.statusText);
-      setWhole({ text: await response.text(), shown: PIECE_CHARS });
+      setWhole({ text: await (await bytesOf(url)).text(), shown: PIECE_CHARS });
     } catch {
       setWhole({ text: "", shown: 0, failed: true });
     }
@@ -280,9 +280,7 @@ function Rest({ part, messageId }: { part: { path: string; isCut?: boolean; char
             </button>
           )
         )}{" "}
-        <a href={url} target="_blank" rel="noreferrer">
-          Open in a new tab
-        </a>
+        <WholeLink url={url}>Open in a new tab</WholeLink>
       </p>
     </div>
   );

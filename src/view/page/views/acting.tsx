@@ -3,6 +3,7 @@ import type { ForgetAnswer, SessionAnswer, ViewMessage } from "../../api.ts";
 import { post, type Refused, urlOf } from "../client.ts";
 import { count, sessionTitle, tokens } from "../format.ts";
 import { about } from "../live.ts";
+import { Save } from "../parts/answers.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { go } from "../router.ts";
 
@@ -135,14 +136,9 @@ function Export({ answer, onClose }: { answer: SessionAnswer; onClose: () => voi
         <button type="button" onClick={onClose}>
           Cancel
         </button>
-        <a
-          class="button primary"
-          href={urlOf("/api/export", { session: id })}
-          download=""
-          onClick={() => setTimeout(onClose)}
-        >
+        <Save class="primary" url={urlOf("/api/export", { session: id })} as="session.jsonl" onDone={onClose}>
           Save the file
-        </a>
+        </Save>
       </p>
     </Dialog>
   );
