@@ -128,6 +128,7 @@ export async function recall(
   const scope = repositories.database.read(() => withPasts(repositories.paths, parsed as SearchScope));
   const isAsked = given === undefined && isRemote(ports.embedder);
   const embedding = isAsked ? await remoteQueryVector(ports, text, vectorMsMax, options.signal) : given;
+  await repositories.database.turnToRead();
   const source = storeSource(repositories, scope);
   const ranked = rankedCount(query, parsed);
   const find = () => search(searchPorts(ports, source), query, queryVector(ports, text, embedding), scope, ranked);

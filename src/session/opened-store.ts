@@ -297,6 +297,11 @@ export class OpenedStore implements Store {
     return this.#database.read(() => recapOf(this.#repositories, { sinceMs, ...wanted }, reader));
   }
 
+  /** Waits until a long read keeps no writer from emptying the log; see `StoreDatabase.turnToRead`. */
+  turnToRead(): Promise<void> {
+    return this.#database.turnToRead();
+  }
+
   async recall(query: RecallQuery, options: RecallOptions = {}): Promise<RecallHit[]> {
     this.#database.refuseAtomic("recall");
     // `options` may be null, which is refused there.

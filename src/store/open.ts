@@ -1,5 +1,6 @@
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { type BetterSQLite3Database, drizzle } from "drizzle-orm/better-sqlite3";
 import { checkDriver } from "../core/driver.ts";
@@ -32,6 +33,17 @@ const LOCK_WAIT_MS = 2;
  * With SQLite's 1,000 pages, more commits wait, and pages that change often are written more often. See `checkpoint`.
  */
 const LOG_PAGES_MAX = 4_000;
+const LOG_BYTES_MAX = LOG_PAGES_MAX * 4_096;
+
+/**
+ * SQLite begins the log anew only if at that moment nobody reads from it. Where readers overlap there is no such moment, and the log
+ * grew by 7 MB a second. So while it is longer than this, long reads wait for their turn, at most for a second.
+ */
+const LOG_BYTES_LONG = 2 * LOG_BYTES_MAX;
+const TURN_MS_MAX = 1_000;
+const TURN_LOOK_MS = 5;
+/** Nobody is writing to a log that has not changed for so long. */
+const QUIET_MS = 200;
 
 export class StoreDatabase {
   readonly path: string;
@@ -170,6 +182,17 @@ export class StoreDatabase {
     } finally {
       this.#busyTimeoutMs = busyTimeoutMs;
     }
+  }
+
+  /** Waits while the write-ahead log is long and grows, so that it can begin anew. For reads that may take long, and can wait. */
+  async turnToRead(): Promise<void> {
+    const deadlineMs = performance.now() + TURN_MS_MAX;
+    while (this.#isLogLong() && performance.now() < deadlineMs) await sleep(TURN_LOOK_MS);
+  }
+
+  #isLogLong(): boolean {
+    const log = lookAt(`${this.path}-wal`);
+    return log !== undefined && log.size > LOG_BYTES_LONG && Date.now() - log.mtimeMs < QUIET_MS;
   }
 
   /** Writes the write-ahead log to the file as far as nobody reads it, and waits for nobody. So that a commit need not do it. */
@@ -323,6 +346,7 @@ export function openDatabase(path: string, options: OpenDatabaseOptions): StoreD
     if (!options.readonly) {
       useWriteAheadLog(client, options.busyTimeoutMs);
       client.pragma(`wal_autocheckpoint = ${LOG_PAGES_MAX}`);
+      client.pragma(`journal_size_limit = ${LOG_BYTES_MAX}`); // a log that begins anew is cut to this length
       client.pragma(`synchronous = ${options.durability === "power" ? "FULL" : "NORMAL"}`);
     }
     client.pragma("foreign_keys = ON");

@@ -23,6 +23,7 @@ export class ViewStore {
 
   /** Reads once more if the file was replaced while it was served. */
   async read<T>(work: (store: Store) => T | Promise<T>): Promise<T> {
+    await internalsOf(this.#store).turnToRead();
     try {
       return await work(this.#store);
     } catch (error) {
