@@ -43,7 +43,7 @@ const LOG_BYTES_LONG = 2 * LOG_BYTES_MAX;
 const TURN_MS_MAX = 1_000;
 const TURN_LOOK_MS = 5;
 /** Nobody is writing to a log that has not changed for so long. */
-const QUIET_MS = 200;
+const QUIET_MS = 1_000;
 
 export class StoreDatabase {
   readonly path: string;
