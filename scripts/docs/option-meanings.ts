@@ -12,9 +12,9 @@ export const OPTION_MEANINGS: Record<SessionOption, string> = {
     "The most tokens of verbatim messages. When they have more, the frontier advances, even if the messages are few. Choose at most half of the `tokensMax` that you render with. Otherwise the prefix of contexts changes more often.",
   maxThemes: "The most themes that a context shows.",
   openClustersMax: "The most clusters that may still take members. Placement compares each step with all of them.",
-  summaryTokensMax: "The most tokens of one summary of a cluster. It is at most half as long as its sources.",
+  summaryTokensMax: "The most tokens of one summary of a cluster. It is at most a quarter as long as its sources.",
   resolveTokensMin:
-    "An open cluster is due for a summary when this many of its tokens have left the window since the last one. A settled cluster is due with fewer. With Gemini, due clusters share a call as soon as they have three times as many tokens. Until then contexts quote the messages.",
+    "Summaries are due when this many tokens have left the window that no summary covers. One call makes those of all clusters. A summarizer that cannot share calls waits until one cluster has as many. Until then contexts quote the messages.",
   strategy: "How the session becomes a context, unless a call names another strategy.",
   contextTokensMax:
     "The most tokens of a context, unless a call gives another budget. The summaries of `flat` and `sandwich` are made for this budget.",

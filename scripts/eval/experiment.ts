@@ -5,6 +5,7 @@ import { codingSessions, type RenderOutcome } from "./experiment/coding.ts";
 import { CODING_MEASURES } from "./experiment/contents.ts";
 import { measureFigures, percent, tableOf, tokenFigures } from "./experiment/figures.ts";
 import { libraryBefore } from "./experiment/library-before.ts";
+import { RECORDED_MEASURES, recordings } from "./experiment/recorded.ts";
 import { reportOf } from "./experiment/report.ts";
 import { experimentSummarizer } from "./experiment/summarize.ts";
 import { TALK_MEASURES, talkProjects } from "./experiment/talk.ts";
@@ -53,10 +54,16 @@ const TABLE_BUDGET = 4_000;
  * - `answers@B.ARM`: the share of questions (categories 1 and 4) with all words of the answer in the context.
  * - `evidence@B.ARM`: the share of questions with all turns of the evidence in the context. `answerTokens@B.ARM`: the tokens used.
  *
+ * Two conversations and a session with the summaries that a model wrote of them, which are recorded in `model-summaries/`:
+ *
+ * - `recordedAnswers@B.ARM`, `recordedLines@B.ARM`, `recordedSymbols@B.ARM`: as above. `recorded.ts` explains the arms.
+ * - `modelTokensPerSourceToken`, `.overviews`: the tokens of the calls, those that the model writes five times, for each token of the
+ *   messages. `statementCalls`: the number of calls.
+ *
  * `summaryTokensVsFlat.threads` and `.generated` are the tokens of summaries of `bench gemini`, and `prefixKept` is that of
  * legality.ts. All other figures are in percent.
  *
- * @param dataFolder  The folder with `entire/`, `locomo/`, `threads/` and `transcripts/`. What is missing is left out.
+ * @param dataFolder  The folder with `entire/`, `locomo/`, `model-summaries/`, `threads/` and `transcripts/`. What is missing is left out.
  * @param quick  Measures every third cut, every twentieth query, and every sixth replay.
  */
 export async function evaluateExperiment(dataFolder: string, { quick }: { quick: boolean }): Promise<Experiment> {
@@ -74,6 +81,7 @@ export async function evaluateExperiment(dataFolder: string, { quick }: { quick:
       ...codingSessions(dataFolder).map((sid): Task => {
         return { kind: "coding", dataFolder, sid, every: every.cuts, libraryBefore: before };
       }),
+      ...recordings(dataFolder).map((name): Task => ({ kind: "recorded", dataFolder, name, every: every.questions })),
       ...(readThreads(dataFolder, 1).length > 0 ? [{ kind: "summaries", name: "threads", dataFolder } as const] : []),
       { kind: "summaries", name: "generated", dataFolder: undefined },
       ...Array.from({ length: REPLAY_PIECES }, (_, from): Task => {
@@ -99,6 +107,24 @@ export async function evaluateExperiment(dataFolder: string, { quick }: { quick:
   Object.assign(figures, renderFigures(coding.flatMap(({ renders }) => renders)));
   for (const { name, ratio } of ofKind(results, "summaries")) {
     figures[`summaryTokensVsFlat.${name}`] = Number(ratio.toFixed(3));
+  }
+  const recorded = ofKind(results, "recorded");
+  const recordedOutcomes = recorded.flatMap(({ outcomes }) => outcomes);
+  for (const measure of RECORDED_MEASURES) {
+    Object.assign(
+      figures,
+      measureFigures(recordedOutcomes, measure, { own: "levels", rivals: ["shipped", "running"] }),
+    );
+  }
+  if (recorded.length > 0) {
+    const sum = (count: (result: (typeof recorded)[number]) => number) =>
+      recorded.reduce((all, one) => all + count(one), 0);
+    const sourceTokens = sum((one) => one.sourceTokens);
+    figures.modelTokensPerSourceToken = Number((sum((one) => one.modelTokens) / sourceTokens).toFixed(2));
+    figures["modelTokensPerSourceToken.overviews"] = Number(
+      (sum((one) => one.overviewTokens) / sourceTokens).toFixed(2),
+    );
+    figures.statementCalls = sum((one) => one.calls);
   }
   const { prefixKept } = figuresOf(sumOf(ofKind(results, "replay").map(({ tally }) => tally)));
   figures.prefixKept = prefixKept!;

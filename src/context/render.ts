@@ -4,7 +4,7 @@ import { tokenSum } from "./costs.ts";
 import type { EvidenceStep } from "./evidence/evidence.ts";
 import { buildEvidenceBlock } from "./evidence/evidence-block.ts";
 import { type FittedWindow, fitWindow, type Gap, gapElement, gapOf } from "./layout/fit-window.ts";
-import { buildMemory, type Memory, unshownCount } from "./layout/memory.ts";
+import { buildMemory, type Memory } from "./layout/memory.ts";
 import type { PreparedView } from "./layout/prepare.ts";
 import type { PricedMessage } from "./layout/steps.ts";
 import type { MessageSource, Omission, RenderOptions, RenderResult, SummarySource } from "./result.ts";
@@ -226,15 +226,27 @@ function coverageSources(
   quoted: readonly { id: number; cold: ThemePlace | undefined }[],
 ): Coverage {
   const summaries = new Map<string, SummarySource>();
-  for (const { theme, shown } of memory.themes) {
-    for (const { index, view: summary, messageCount } of shown) {
-      const { handle, seqFirst, seqLast } = summary;
-      const source: SummarySource = { how: "summary", messageIndex, handle, seqFirst, seqLast, messageCount };
-      summaries.set(keyOf({ theme, summary: index }), source);
-    }
-  }
-  const themeCounts = new Map(memory.themes.map((block) => [block.theme, unshownCount(block)]));
+  const themeCounts = new Map(memory.themes.map(({ theme, coldCount }) => [theme, coldCount]));
   let gapCount = gap?.messageCount ?? 0;
+  // A pointer line names all that is left out if the themes have no lines.
+  const leave = (theme: number | undefined, count: number): void => {
+    const named = theme === undefined ? undefined : themeCounts.get(theme);
+    if (named === undefined) gapCount -= count;
+    else themeCounts.set(theme!, named - count);
+  };
+  for (const { theme, summary, view: shown, coldCount } of memory.summaries) {
+    const { handle, seqFirst, seqLast } = shown;
+    const source: SummarySource = {
+      how: "summary",
+      messageIndex,
+      handle,
+      seqFirst,
+      seqLast,
+      messageCount: coldCount,
+    };
+    summaries.set(keyOf({ theme, summary }), source);
+    leave(theme, coldCount);
+  }
 
   const quotedIds = new Set(quoted.map(({ id }) => id));
   for (const { id } of hidden) {
@@ -246,9 +258,8 @@ function coverageSources(
   }
   for (const { cold } of quoted) {
     const summary = cold && summaries.get(keyOf(cold));
-    if (cold === undefined || memory.themes.length === 0) gapCount--;
-    else if (summary !== undefined) summary.messageCount--;
-    else themeCounts.set(cold.theme, themeCounts.get(cold.theme)! - 1);
+    if (summary !== undefined) summary.messageCount--;
+    else leave(cold?.theme, 1);
   }
 
   const omitted: Omission[] = [];

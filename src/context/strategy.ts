@@ -128,7 +128,7 @@ function spanView(source: StrategySource, strategy: SpanStrategy, headTokensMax:
             {
               ...summary,
               handle: formatHandle("span", summary.rootId, summary.logPosition),
-              statements: statementsOf(summary.text),
+              statements: statementsOf(summary),
             },
           ],
     uncoveredCount: unshown.length + (unread?.messageCount ?? 0),
@@ -182,6 +182,7 @@ function viewOf(
     anchorSeq: steps[countWithin(steps, tailTokensMax)]?.seqFirst ?? state.nextSeq,
     overlap: new Map(),
     themes: theme === undefined ? [] : [theme],
+    isSpan: true,
     firstColdId: theme && parseHandle(theme.handle).root,
     past: theme === undefined ? [] : source.past(headEnd, evictedSeq),
     blocksOf,

@@ -1,3 +1,4 @@
+import { IMPORTANT, takeCitations } from "../core/citations.ts";
 import { StoreError } from "../core/errors.ts";
 import { formatHandle } from "../core/handle.ts";
 import type { Message } from "../core/message.ts";
@@ -7,12 +8,23 @@ import type { SessionState } from "../store/session-state.ts";
 import type { DoneSummary } from "../store/summaries.ts";
 import type { BlockedMessage } from "./digest/blocks.ts";
 
+/** A line of a summary. */
+export interface Statement {
+  /** With its citations. */
+  text: string;
+  isImportant: boolean;
+  /** The first seq that it cites; without citations, the first one that its summary covers. */
+  seq: number;
+  /** The log position of the frontier move that accepted it; 0 for a span. */
+  shownFrom: number;
+}
+
 /** A summary that the frontier has accepted. */
 export interface SummaryView {
   /** `cluster:123@456` names what the cluster with root 123 held at log position 456. */
   handle: string;
-  /** The statements of the summary, in order. */
-  statements: readonly string[];
+  /** In order. */
+  statements: readonly Statement[];
   /** The number of messages it covers, including those still in the window. */
   messageCount: number;
   seqFirst: number;
@@ -61,6 +73,8 @@ export interface RenderView {
   overlap: ReadonlyMap<number, ThemePlace>;
   /** Oldest first, by `seqFirst`. */
   themes: readonly ThemeView[];
+  /** True if one running summary stands for all that the window does not have. */
+  isSpan: boolean;
   /** The id of the first message in `themes`. */
   firstColdId: number | undefined;
   /** The newest messages before the window that are not pinned, in order. */
@@ -117,7 +131,7 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
     draft.summaries.push({
       ...{ level, rootId, logPosition },
       handle: formatHandle(level as "cluster" | "theme", rootId, logPosition),
-      statements: rows.flatMap(({ text }) => statementsOf(text)),
+      statements: rows.flatMap(statementsOf),
       messageCount,
       seqFirst: Math.min(...rows.map(({ seqFirst }) => seqFirst)),
       seqLast: Math.max(...rows.map(({ seqLast }) => seqLast)),
@@ -174,6 +188,20 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
 }
 
 /** Splits the text of a summary. A summarizer writes a statement on each line. */
-export function statementsOf(text: string): string[] {
-  return text.split(/\r?\n/).filter((line) => line.trim() !== "");
+export function statementsOf({
+  text,
+  seqFirst,
+  shownFrom,
+}: Pick<DoneSummary, "text" | "seqFirst" | "shownFrom">): Statement[] {
+  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "");
+  return lines.map((line) => {
+    const isImportant = line.startsWith(IMPORTANT);
+    const seq = Math.min(...takeCitations(line).seqs);
+    return {
+      text: isImportant ? line.slice(IMPORTANT.length) : line,
+      isImportant,
+      seq: Number.isFinite(seq) ? seq : seqFirst,
+      shownFrom: shownFrom ?? 0,
+    };
+  });
 }

@@ -203,6 +203,7 @@ export class Contexts {
         ...normalWindow(window, graduatedSeq, settings, tokenCounter),
         sessionId: this.#sessionId,
         messageCount: messageCountOf(state),
+        isSpan: false,
         pinned: state.pinned,
         evictedSeq: state.evictedSeq,
         windowTokensMax: settings.hotTokensMax,

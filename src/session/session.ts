@@ -112,7 +112,7 @@ export interface Session {
   /**
    * Makes the summaries that are due. Call it, for example, while your own model works.
    *
-   * - With `union-find`, a model summarizes clusters that have settled or have `resolveTokensMin` new tokens. Contexts show
+   * - With `union-find`, a model summarizes what has left the window, at least `resolveTokensMin` new tokens at a time. Contexts show
    *   the summaries after the next move of the frontier. The extractive summarizer makes none, because contexts quote more.
    * - With `flat` and `sandwich`, one summary is due if a context of `contextTokensMax` is fuller than the trigger, or if
    *   `compact` has marked it. Contexts show it at once.

@@ -1,3 +1,4 @@
+import { takeCitations } from "../core/citations.ts";
 import { StoreError } from "../core/errors.ts";
 import { nameInSession, OPENING_MESSAGES_MIN } from "../core/remembered.ts";
 import { logWithout } from "../forest/forget.ts";
@@ -154,7 +155,8 @@ function forgetMessages(
   messageIds: readonly number[],
   terms: ForgetTerms,
 ): Counts {
-  const { database, sessions, messages, unions, summaries, artifacts, generations, fullText, paths } = repositories;
+  const { database, sessions, messages, unions, summaries, artifacts, generations, fullText, paths, tombstones } =
+    repositories;
   const session = sessions.byId(sessionId);
   if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
   assertOnPath(session);
@@ -176,8 +178,12 @@ function forgetMessages(
   buryMessages(repositories, sessionId, ids, terms.forgottenAtMs);
   buryInParent(repositories, session, ids, terms.forgottenAtMs);
   const mayCover = summaries.mayCover(sessionId, ids);
-  const covering = mayCover.filter(({ status, level, rootId, logPosition }) => {
+  const seqs = new Set(tombstones.named(JSON.stringify(ids)).map(({ seq }) => seq));
+  const cites = (text: string): boolean =>
+    text.split("\n").some((line) => takeCitations(line).seqs.some((seq) => seqs.has(seq)));
+  const covering = mayCover.filter(({ status, level, rootId, logPosition, text }) => {
     if (isSpan(level) || (status !== "done" && status !== "claimed")) return true;
+    if (text !== null && cites(text)) return true; // a summary of another cluster may tell of it
     return unions.stepsOf(level, { sessionId, root: rootId, position: logPosition }).some((step) => steps.has(step));
   });
   // A later summary of a cluster begins where the summary of its theme ended, so it goes with it.

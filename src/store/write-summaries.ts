@@ -79,7 +79,7 @@ export function releaseLeftoverClaims(repositories: Repositories, sessionId: str
 /**
  * Records the summaries of one call, or its failure, and ends its claim. Rows without a claim are stand-ins and what `compact`
  * asks for. A row is not written if its messages have changed, if another summary covers at least as much, or if it is a failure
- * after the claim was lost.
+ * after the claim was lost. Finished rows of one call are written together or not at all, because each may tell of messages of the others.
  *
  * @returns for each row, true if it was written.
  */
@@ -93,9 +93,11 @@ export function recordSummaries(
   return database.write(operation, () => {
     for (const { sessionId } of rows) assertSession(repositories, sessionId);
     const isHeld = claim?.ids.map((id) => summaries.endClaim(id, claim.claimant));
+    const wanted = rows.map((row) => isWanted(repositories, row));
+    const isWhole = wanted.every((is) => is);
     return rows.map((row, index) => {
       const isOwn = isHeld === undefined || isHeld[index] === true || row.status === "done";
-      if (!isOwn || !isWanted(repositories, row)) {
+      if (!isOwn || !wanted[index] || (row.status === "done" && !isWhole)) {
         costs.discard(row.sessionId, row.summarizerId, row);
         return false;
       }

@@ -7,12 +7,9 @@ import { type Asker, attemptsAfter, type Postponement, postponementOf } from "./
 import type { DueSummaries, SummaryContext, SummaryMember } from "./resolve-run.ts";
 import { CALL_TOKENS_MAX } from "./summarize.ts";
 
-/** Clusters share a call as soon as they have this many times `resolveTokensMin`. Instructions and reply then cost little. */
-const SHARED_CALL_FACTOR = 3;
-
 const SUMMARY_TOKENS_MIN = 20;
-/** A summary may take this share of the tokens of its sources. */
-const SUMMARY_SHARE = 0.5;
+/** A summary may take this share of the tokens of its sources. A written token costs about as much as five that are read. */
+const SUMMARY_SHARE = 0.25;
 
 /** After one of these errors, a cluster is tried alone. */
 const UNUSABLE: ReadonlySet<string | null> = new Set(["MODEL_REFUSED", "MODEL_ANSWER_INVALID"]);
@@ -34,11 +31,11 @@ interface DueCluster {
 }
 
 /**
- * The summaries of a session's clusters. Each message is read once, after it has left the window. A cluster is due if it has
- * settled, or if it has at least `resolveTokensMin` tokens that no summary covers. A union of themes makes nothing due.
+ * The summaries of a session's clusters. Each message is read once, after it has left the window. A call is due if at least
+ * `resolveTokensMin` tokens have left the window that no summary covers, in whatever clusters. A union of themes makes nothing due.
  *
- * Until then contexts quote the messages, so no summary is urgent, and clusters wait for others to share a call. If the summarizer
- * cannot share calls, small clusters get no summary: each call would cost more than it saves.
+ * If the summarizer cannot share calls, each cluster must have that many tokens, because more calls would cost more than they save.
+ * Until a summary is made, contexts quote the messages.
  */
 export function clusterSummaries(context: ClusterContext): DueSummaries {
   const { repositories, sessionId, settings } = context;
@@ -101,7 +98,7 @@ function callsOf(due: readonly DueCluster[], { settings, summarizer }: ClusterCo
   const calls: DueCluster[][] = [];
   let shared: DueCluster[] = [];
   const endCall = (): void => {
-    if (tokensOf(shared) >= SHARED_CALL_FACTOR * resolveTokensMin) calls.push(shared);
+    if (tokensOf(shared) >= resolveTokensMin) calls.push(shared);
     shared = [];
   };
   for (const cluster of due.filter(({ wait }) => wait === undefined)) {
@@ -109,7 +106,7 @@ function callsOf(due: readonly DueCluster[], { settings, summarizer }: ClusterCo
     else if (summarizer.citesSources) {
       if (tokensOf(shared) + cluster.tokenCount > CALL_TOKENS_MAX) endCall();
       shared.push(cluster);
-    } else if (cluster.tokenCount >= resolveTokensMin) calls.push([cluster]);
+    } else calls.push([cluster]);
   }
   endCall();
   return calls.sort((left, right) => tokensOf(right) - tokensOf(left) || left[0]!.root - right[0]!.root);
@@ -120,8 +117,8 @@ function tokensOf(clusters: readonly DueCluster[]): number {
 }
 
 /**
- * Returns the clusters that have settled or grown enough since their last summary, oldest root first. The extractive summarizer
- * gets none: it quotes, and the digest of a context quotes more.
+ * Returns the clusters with steps that no summary covers, oldest root first. If the summarizer cannot share calls, only large enough
+ * ones. The extractive summarizer gets none: it quotes, and the digest of a context quotes more.
  *
  * @param evicted  The log position up to which steps have left the window.
  * @param roots  The clusters to look at; by default all of the session.
@@ -144,8 +141,8 @@ function dueClusters(
   const sizes = roots ? roots.flatMap((root) => clusters.find(sessionId, root) ?? []) : clusters.sizesOf(sessionId);
   const coverage = new Coverage(themes, sessionId);
   const due: DueCluster[] = [];
-  for (const { rootId: root, tokenCount, settledAt, logPosition: grownAt } of sizes) {
-    const tokensMin = settledAt !== null && grownAt <= evicted ? 1 : settings.resolveTokensMin;
+  const tokensMin = summarizer.citesSources ? 1 : settings.resolveTokensMin;
+  for (const { rootId: root, tokenCount } of sizes) {
     if (tokenCount - (covered.get(root) ?? 0) < tokensMin) continue; // checked before the log is read, which takes longer
     const from = coverage.coveredUntil(standing, root);
     const entries = unions.entriesOf({ sessionId, root, from, position: evicted });

@@ -1,9 +1,8 @@
-import { LABEL, statementsIn, takeCitations } from "../models/citations.ts";
+import { LABEL, statementsIn, takeCitations } from "../core/citations.ts";
 
 /**
- * Gives each statement of a reply about several clusters to the cluster whose messages it cites. A statement that cites none of
- * them is left out. So is a statement that cites several clusters: if a message of one cluster is forgotten, no summary of
- * another may hold its text.
+ * Gives each statement of a reply about several clusters to the cluster of the newest message that it cites, so that a rewind
+ * takes it away with that message. A statement that cites none of the messages is left out.
  *
  * @param clusters  The seqs of the messages that were read, by cluster.
  * @returns a text for each cluster. It is empty if nothing was said about the cluster.
@@ -15,9 +14,9 @@ export function sharedTexts(text: string, clusters: readonly (readonly number[])
     const label = [LABEL.identifiers, LABEL.files].find((start) => line.startsWith(start)) ?? "";
     const statements = new Map<number, string[]>();
     for (const statement of statementsIn(line)) {
-      const cited = takeCitations(statement).seqs.flatMap((seq) => clusterOf.get(seq) ?? []);
-      const [cluster, another] = new Set(cited);
-      if (cluster === undefined || another !== undefined) continue;
+      const cited = takeCitations(statement).seqs.filter((seq) => clusterOf.has(seq));
+      const cluster = clusterOf.get(Math.max(...cited));
+      if (cluster === undefined) continue;
       statements.set(cluster, [...(statements.get(cluster) ?? []), statement]);
     }
     for (const [cluster, own] of statements) lines[cluster]!.push(label + own.join(", "));

@@ -119,8 +119,9 @@ function composedStretches(message: ContextMessage, index: number, result: Rende
         if (source !== undefined) about = at(source.how, source.seqFirst, source.seqLast, 1);
       } else if (name === "theme") {
         const [first, last] = rangeOf(attributes.seq);
-        const how = text.startsWith("<theme") && text.endsWith("/>") ? "pointer" : "summary";
-        about = { ...at(how, first, last, Number(attributes.messages ?? 0)), handle: attributes.handle ?? null };
+        about = { ...at("pointer", first, last, Number(attributes.messages ?? 0)), handle: attributes.handle ?? null };
+      } else if (name === "notes") {
+        about = at("summary", null, null, 0);
       } else if (name === "pointer") {
         const [first, last] = rangeOf(attributes.seq);
         about = at("pointer", first, last, Number(attributes.messages ?? 0));

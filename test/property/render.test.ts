@@ -195,10 +195,9 @@ test("lets no text break out of the memory block", () => {
       expect(shownIds).toEqual(evidence.map(({ messageId }) => messageId));
       for (const { handle } of inMemory.flatMap((source) => ("handle" in source ? [source] : []))) {
         const theme = model.view.themes.find(({ summaries }) => summaries.some((view) => view.handle === handle))!;
-        const [element] = elements.filter(({ attributes }) => attributes.handle === theme.handle);
         const summary = theme.summaries.find((view) => view.handle === handle)!;
-        const shown = new Set(element!.text.split("\n"));
-        expect(summary.statements.some((statement) => shown.has(visible(statement)))).toBe(true);
+        const shown = new Set(elements.find(({ name }) => name === "notes")!.text.split("\n"));
+        expect(summary.statements.some(({ text }) => shown.has(visible(text)))).toBe(true);
       }
       for (const omission of omitted) {
         const named = elements.filter(({ attributes }) =>

@@ -124,7 +124,7 @@ export function modelOf(messages: Message[], division: Division): SessionModel {
         inTheme.filter((entry) => entry.summary === number),
         10 + number,
       ),
-      statements: statementsOf(division.summaryText),
+      statements: statementsOf({ text: division.summaryText, seqFirst: 0, shownFrom: 10 + number }),
     }));
     const uncovered = inTheme.filter((entry) => !entry.hot && entry.summary === 0).map((entry) => entry.step);
     for (const { step, hot, summary: number } of inTheme) {
@@ -155,6 +155,7 @@ export function modelOf(messages: Message[], division: Division): SessionModel {
     anchorSeq: window[0]?.seq ?? messages.length,
     overlap,
     themes,
+    isSpan: false,
     past: past.slice(Math.max(0, past.length - division.pastMax)).map((message) => blocks.of(message)),
     blocksOf: (message) => blocks.of(message),
     placeOf: ({ stepId }) => places.get(stepId)!,

@@ -1,5 +1,5 @@
 import { BlockCache } from "../../src/context/digest/blocks.ts";
-import type { RenderView, SummaryView, ThemeView } from "../../src/context/view.ts";
+import { type RenderView, type SummaryView, statementsOf, type ThemeView } from "../../src/context/view.ts";
 import type { Message } from "../../src/core/message.ts";
 import { openStepIdOf } from "./render-model.ts";
 
@@ -21,6 +21,7 @@ export function viewOf(fields: Partial<RenderView>): RenderView {
     placeOf: () => ({ theme: 0, summary: undefined }),
     overlap: new Map(),
     themes: [],
+    isSpan: false,
     firstColdId: 1_000,
     ...fields,
   };
@@ -48,7 +49,7 @@ export function themeOf(root: number, messageCount: number, fields: Partial<Them
 export function summaryOf(root: number, messageCount: number, text = `Summary of ${root}.`): SummaryView {
   return {
     handle: `cluster:${root}@50`,
-    statements: text.split("\n"),
+    statements: statementsOf({ text, seqFirst: root, shownFrom: 50 }),
     messageCount,
     seqFirst: root,
     seqLast: root + messageCount - 1,

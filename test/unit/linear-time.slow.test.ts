@@ -2,8 +2,8 @@ import { test } from "vitest";
 import { distill } from "../../src/context/tool-output/distill.ts";
 import { shorten } from "../../src/context/tool-output/shorten.ts";
 import { withoutBytes } from "../../src/core/bytes-in-text.ts";
+import { takeCitations } from "../../src/core/citations.ts";
 import { estimateTokens } from "../../src/core/token-estimate.ts";
-import { takeCitations } from "../../src/models/citations.ts";
 import { words } from "../../src/models/words.ts";
 import { expectLinearTime, expectTimeRatio } from "../support/processor-time.ts";
 

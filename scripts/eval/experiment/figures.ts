@@ -20,10 +20,14 @@ export const RIVALS = ["newest", "before", "before-filled", "flat-filled", "runs
  * Returns the figures of one measure:
  *
  * - `MEASURE@B.ARM`: the mean, in percent.
- * - `MEASURE@B.over.ARM`, `.low`, `.high`: by how many points the shipped context is better, and the 95 % interval.
+ * - `MEASURE@B.over.ARM`, `.low`, `.high`: by how many points the arm `own` is better, and the 95 % interval.
  * - `MEASURE@B.p.ARM`: the exact sign test (for shares of 0 and 1, McNemar's exact test).
  */
-export function measureFigures<M extends string>(outcomes: readonly Outcome<M>[], measure: M): Record<string, number> {
+export function measureFigures<M extends string>(
+  outcomes: readonly Outcome<M>[],
+  measure: M,
+  { own = "shipped", rivals = RIVALS }: { own?: string; rivals?: readonly string[] } = {},
+): Record<string, number> {
   const figures: Record<string, number> = {};
   for (const budget of BUDGETS) {
     const byArm = new Map<string, Map<string, number>>();
@@ -34,8 +38,8 @@ export function measureFigures<M extends string>(outcomes: readonly Outcome<M>[]
       byArm.set(arm, places.set(`${place} ${conversation}`, share));
     }
     for (const [arm, places] of byArm) figures[`${measure}@${budget}.${arm}`] = percent(mean([...places.values()]));
-    for (const rival of RIVALS) {
-      const [left, right] = [byArm.get("shipped"), byArm.get(rival)];
+    for (const rival of rivals) {
+      const [left, right] = [byArm.get(own), byArm.get(rival)];
       if (left === undefined || right === undefined) continue;
       const pairs = [...left].map(([place, share]) => {
         return { conversation: place.slice(place.indexOf(" ")), left: share, right: right.get(place)! };

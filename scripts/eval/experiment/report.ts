@@ -1,6 +1,7 @@
 import { BUDGETS } from "./budgets.ts";
 import { CODING_MEASURES } from "./contents.ts";
 import { RIVALS } from "./figures.ts";
+import { RECORDED_MEASURES } from "./recorded.ts";
 import { TALK_MEASURES } from "./talk.ts";
 
 type Table = Record<string, Record<string, number>>;
@@ -14,10 +15,11 @@ export function reportOf(
   byConversation: Readonly<Record<string, Table>>,
 ): string {
   const sections: string[] = [];
-  for (const measure of [...CODING_MEASURES, ...TALK_MEASURES]) {
+  for (const measure of [...CODING_MEASURES, ...TALK_MEASURES, ...RECORDED_MEASURES]) {
     const means = byArm(figures, measure);
     if (Object.keys(means).length === 0) continue;
     sections.push(tableText(`${measure}, percent`, BUDGETS.map(String), means));
+    if (byConversation[measure] === undefined) continue;
     sections.push(
       tableText(`${measure}: shipped over …, points [95 %], p`, BUDGETS.map(String), comparisons(figures, measure)),
     );

@@ -81,15 +81,14 @@ async function judge(
   const textOf = new Map(turns.map(({ id, input }) => [id, input.content as string]));
   const messages = session.messages().map((message, seq) => ({ message, text: turns[seq]!.input.content as string }));
   const messageOf = new Map(turns.map(({ id }, seq) => [id, messages[seq]!]));
-  const questions = corpus.questions.map((question) => ({ ...question, stems: new Set(stemsOf(question.answer!)) }));
+  const questions = questionsOf(corpus);
   const search = plainFts5(corpus);
   const outcomes: Outcome<TalkMeasure>[] = [];
   const add = (budget: number, arm: string, text: string, judged: Iterable<[number, (typeof questions)[number]]>) => {
     const found = new Set(stemsOf(text));
-    for (const [question, { gold, category, stems }] of judged) {
-      const isAnswered = ANSWERED.has(category) && stems.size > 0;
+    for (const [question, { gold, stems }] of judged) {
       const shares = {
-        answers: isAnswered ? Number([...stems].every((word) => found.has(word))) : undefined,
+        answers: answeredShare(found, stems),
         evidence: Number([...gold].every((id) => text.includes(textOf.get(id)!))),
       };
       const tokens = Math.ceil(text.length / 4);
@@ -113,6 +112,18 @@ async function judge(
   return outcomes;
 }
 
-function stemsOf(text: string): string[] {
+/** The questions of a conversation, and the stems of the answers that are words of the conversation. */
+export function questionsOf({ questions }: Corpus) {
+  return questions.map((question) => {
+    return { ...question, stems: new Set(ANSWERED.has(question.category) ? stemsOf(question.answer!) : []) };
+  });
+}
+
+/** Returns 1 if all stems of an answer are found, else 0; undefined for an answer without any. */
+export function answeredShare(found: ReadonlySet<string>, stems: ReadonlySet<string>): number | undefined {
+  return stems.size === 0 ? undefined : Number([...stems].every((word) => found.has(word)));
+}
+
+export function stemsOf(text: string): string[] {
   return words(text).map(stem);
 }

@@ -15,6 +15,11 @@ const TOKEN_CHARS = 4;
 
 const WORD = /\p{L}[\p{L}\p{M}\p{N}'’-]{3,}|\p{N}+/gu;
 
+/** Returns numbers, and words of at least four letters, each once. */
+export function wordsIn(text: string): string[] {
+  return [...new Set(text.toLowerCase().match(WORD))];
+}
+
 /** A block whose lines, names and words are numbers, so that a choice need not compare texts. */
 export class IndexedBlock {
   readonly message: IndexedMessage;
@@ -46,9 +51,7 @@ export class IndexedBlock {
 
   /** Numbers, and words of at least four letters, each once. */
   get words(): readonly number[] {
-    this.#words ??= [...new Set(this.#text().toLowerCase().match(WORD))].map((word) =>
-      this.#lexicon.wordNumbers.of(word),
-    );
+    this.#words ??= wordsIn(this.#text()).map((word) => this.#lexicon.wordNumbers.of(word));
     return this.#words;
   }
 

@@ -1,4 +1,4 @@
-import { type BlockIndex, HALVING_MESSAGES, type IndexedBlock, type IndexedMessage } from "./block-index.ts";
+import { type BlockIndex, HALVING_MESSAGES, type IndexedBlock, type IndexedMessage, wordsIn } from "./block-index.ts";
 import { type BlockedMessage, tellingLines } from "./blocks.ts";
 import type { DigestMessage } from "./digest-message.ts";
 import { MaxHeap } from "./max-heap.ts";
@@ -76,6 +76,16 @@ export class DigestChoice {
       const block = this.#blocks[index]!;
       const worth = this.#worthOf(block);
       if (worth > 0) this.#heap.push(index, worth / block.tokensEstimated);
+    }
+  }
+
+  /** Makes words that the context says elsewhere worthless. Lines and names of work are worth being quoted nevertheless. */
+  markSaid(texts: readonly string[]): void {
+    if (!this.#isTalk) return;
+    const { wordNumbers } = this.#index.lexicon;
+    for (const word of texts.flatMap(wordsIn)) {
+      const number = wordNumbers.known(word);
+      if (number !== undefined) this.#nameWorths[number] = 0;
     }
   }
 

@@ -8,17 +8,21 @@ import { issueText } from "./reply.ts";
 /** A model writes the fields in this order, so it lists events before it draws conclusions. */
 const answerSchema = once(() => {
   const claim = z.object({ text: z.string(), seqs: z.array(z.int()) });
+  const importance = z.optional(z.int()).check(z.describe("3: needed whatever comes next. 2: useful. 1: a detail"));
+  const statement = z.object({ ...claim.shape, importance });
   const claimsAbout = (meaning: string) => z.array(claim).check(z.describe(meaning));
+  const statementsAbout = (meaning: string) => z.array(statement).check(z.describe(meaning));
   return z.object({
-    summary: claimsAbout("What was asked, done and found out: one sentence each, most important first"),
-    decisions: claimsAbout("What was decided or demanded, and why: one sentence each"),
-    openQuestions: claimsAbout("What is still to be done or found out: one sentence each"),
+    summary: statementsAbout("What was asked, done and found out: one sentence each, most important first"),
+    decisions: statementsAbout("What was decided or demanded, and why: one sentence each"),
+    openQuestions: statementsAbout("What is still to be done or found out: one sentence each"),
     identifiers: claimsAbout("Names needed to go on: functions, hosts, versions, error codes"),
     files: claimsAbout("Paths of files that were worked on"),
     title: z.string().check(z.describe("At most eight words")),
   });
 });
 
+/** A statement, or a name without an importance. */
 export type Claim = Answer["summary"][number];
 export type Answer = z.infer<ReturnType<typeof answerSchema>>;
 

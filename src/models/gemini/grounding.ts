@@ -1,4 +1,4 @@
-import { LABEL, statementsIn, takeCitations } from "../citations.ts";
+import { LABEL, statementsIn, takeCitations } from "../../core/citations.ts";
 import { cutLine } from "../lines.ts";
 import { replyLine } from "../prompt-text.ts";
 import type { Pace } from "../source-reader.ts";
@@ -12,6 +12,8 @@ export interface GroundedClaim {
   text: string;
   /** The seqs of the sources. A message with such a seq was sent, or an earlier summary that was sent cites it. */
   seqs: number[];
+  /** From 1 to 3, if the model gave one. */
+  importance?: number;
   /** True if the claim has a source, and every name in the claim occurs in the sources. */
   isVerified: boolean;
 }
@@ -20,6 +22,8 @@ const STATEMENT_CHARS_MAX = 1_000;
 const NAME_CHARS_MAX = 200;
 /** If a statement cites nothing, its source must contain this share of the statement's words. */
 const OVERLAP_MIN = 0.5;
+/** A day, a month or a year of our time. */
+const DATE = /^(?:19|20)\d\d(?:-\d\d){0,2}$/;
 const LOOK_CHARS = 4; // looking for a name in one text takes as long as reading this many characters
 
 const WRAPPING = /^[`"']+|(?:\(\))?[`"']*$/g;
@@ -34,6 +38,7 @@ const LABELS = new RegExp(`^(?:${Object.values(LABEL).join("|")})`, "i");
  * - If a statement has no source, the text that shares most of its words becomes the source, if it has at least half of them.
  * - A number of one or two digits must occur in the statement's own sources. In a long conversation, such a number occurs
  *   somewhere by chance.
+ * - A date such as `2024-03-01` need not occur, because the prompt asks for it in place of "yesterday".
  *
  * A statement without a source, or with a name that occurs nowhere, is kept but not verified. Changing it could change its
  * meaning, and dropping it could lose a decision.
@@ -51,7 +56,7 @@ export async function groundStatement(
   const cited = new Set(pieces.filter((piece) => piece.seqs.some((seq) => seqs.has(seq))));
   const added = new Set<SourcePiece>();
   const statementWords = new Set(words(written));
-  const names = namesIn(written);
+  const names = namesIn(written).filter((name) => !DATE.test(name));
   const spellings = new Map<string, string>();
   let isVerified = true;
   for (const name of names.filter((other) => !isShortFigure(other))) {
@@ -77,6 +82,7 @@ export async function groundStatement(
   return {
     text: respelled(written, names, spellings),
     seqs: [...new Set([...kept, ...seqsOf([...added])])],
+    ...(claim.importance !== undefined && { importance: claim.importance }),
     isVerified: isVerified && sources.length > 0,
   };
 }

@@ -3,11 +3,14 @@ import type { Pace } from "../source-reader.ts";
 import type { SummarizeRequest } from "../summarizer.ts";
 
 /** Change this whenever the wording below or the schema of the answer changes. */
-export const PROMPT_VERSION = 2;
+export const PROMPT_VERSION = 3;
 
 /** Words per token of the budget. English has 0.75; citations take the remaining tokens. */
 const WORDS_PER_TOKEN = 0.55;
 const WORDS_MIN = 10;
+
+/** `Sun, 07 May 2023`. */
+const DAY_CHARS = 16;
 
 export const SYSTEM = `You keep the memory of a conversation between a user, an assistant and its tools. What you write takes the place of the messages.
 
@@ -15,12 +18,14 @@ The conversation stands in <message> elements, earlier summaries of it in <summa
 
 Write as a colleague would who was there: complete, concrete sentences in the language of the conversation. Say what was asked, what was done and how it turned out, with causes and reasons; where things changed, what holds now. Leave out greetings, attempts that led nowhere, and what any reader would guess.
 
+A message's time stands in \`at\` and holds until the next one. Write dates as YYYY-MM-DD, also in place of "yesterday" or "last week"; where only the month or the year is clear, write that.
+
 Copy identifiers, paths, numbers, error messages and versions letter by letter, and use none that is not there. Give with every statement the seqs of the messages that say so. Say each thing once. Lists may be empty.`;
 
-/** The texts of a request after `redact`. */
+/** The texts of a request after `redact`. The first message of each day has its time. */
 export interface PromptTexts {
   previous: { title: string; text: string }[];
-  sources: { seq: number; role: string; name: string | undefined; text: string }[];
+  sources: { seq: number; role: string; name: string | undefined; at?: string | undefined; text: string }[];
 }
 
 /** @throws {StoreError} `REDACT_FAILED`; the signal's reason if aborted. */
@@ -35,8 +40,12 @@ export async function promptTexts(
     texts.previous.push({ title: clean(title), text: clean(text) });
     await pace.worked(title.length + text.length);
   }
-  for (const { seq, role, name, text } of request.sources) {
-    texts.sources.push({ seq, role, name: name === undefined ? undefined : clean(name), text: clean(text) });
+  let day = "";
+  for (const { seq, role, name, text, createdAtMs } of request.sources) {
+    const time = new Date(createdAtMs).toUTCString().replace(/:\d\d GMT$/, " UTC");
+    const at = time.startsWith(day) && day !== "" ? undefined : time;
+    day = time.slice(0, DAY_CHARS);
+    texts.sources.push({ seq, role, name: name === undefined ? undefined : clean(name), at, text: clean(text) });
     await pace.worked(text.length);
   }
   return texts;
@@ -47,7 +56,7 @@ export function promptOf({ previous, sources }: PromptTexts, tokensMax: number):
   const wordsMax = Math.max(WORDS_MIN, Math.floor(tokensMax * WORDS_PER_TOKEN));
   return [
     ...previous.map(({ title, text }) => promptElement("summary", { title }, text)),
-    ...sources.map(({ seq, role, name, text }) => promptElement("message", { seq, role, name }, text)),
+    ...sources.map(({ seq, role, name, at, text }) => promptElement("message", { seq, role, name, at }, text)),
     `Now write the memory of all of the above, in at most ${wordsMax} words, the lists of names and files included.`,
   ].join("\n");
 }

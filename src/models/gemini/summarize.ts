@@ -1,5 +1,5 @@
+import { takeCitations } from "../../core/citations.ts";
 import { StoreError } from "../../core/errors.ts";
-import { takeCitations } from "../citations.ts";
 import { labelOf } from "../label.ts";
 import { beginningThatFits, cutLine } from "../lines.ts";
 import { replyLine } from "../prompt-text.ts";

@@ -16,8 +16,9 @@ export interface GeminiSummarizerOptions extends GeminiOptions {
  * Creates a summarizer that uses Gemini. It writes sentences, each with the seqs of its source messages: `Decided: The old host
  * stays for a week. [5,7-9]`.
  *
- * The messages of clusters and earlier summaries leave the machine, each text after `redact` and cut to 8,000 characters. Ids, times
- * and reasoning do not leave it. One call is one request, and nothing is retried here.
+ * The messages of clusters and earlier summaries leave the machine, each text after `redact` and cut to 8,000 characters. So does
+ * the time of the first message of each day. Ids and reasoning do not. One call is one request, and
+ * nothing is retried here.
  *
  * Each answer is checked against the sources. Citations of messages that were not sent are dropped or corrected. Identifiers and
  * files that occur nowhere are left out. A statement is marked `[unverified]` if it has no source, or if a name or number in it

@@ -1,4 +1,4 @@
-import { citation, LABEL, UNVERIFIED } from "../citations.ts";
+import { citation, IMPORTANT, LABEL, UNVERIFIED } from "../../core/citations.ts";
 import { beginningThatFits } from "../lines.ts";
 import type { Pace } from "../source-reader.ts";
 import type { GroundedClaim } from "./grounding.ts";
@@ -19,19 +19,21 @@ const STATEMENTS = ["decisions", "openQuestions", "summary"] as const satisfies 
 const LISTS = ["identifiers", "files"] as const satisfies Kind[];
 
 const LINE_CHARS_MAX = 1_000;
+/** The importance of a claim that the model gave none. More important ones are marked. */
+const IMPORTANCE = 2;
 
 const HAS_WORDS = /[\p{L}\p{N}]/u;
 
 /**
  * Writes the text of a summary: events in order, decisions, open questions, then the lists of names and files. Each line
- * holds one statement with its seqs.
+ * holds one statement with its seqs. `! ` begins the most important ones.
  *
- *     The login page answered 500 because LOGIN_DB_URL pointed at the old host. [1-3]
+ *     ! The login page answered 500 because LOGIN_DB_URL pointed at the old host. [1-3]
  *     Decided: The old host stays as a fallback for a week. [5]
  *     names: LOGIN_DB_URL [3]
  *     files: config/production.yaml [3], src/auth/login.ts [1]
  *
- * Statements are kept whole or left out. As many as fit are kept: the most important first, unverified ones after all others,
+ * Statements are kept whole or left out. As many as fit are kept: the most important first, of equal ones decisions before questions before events, unverified ones after all others,
  * and the lists last. If none fits, the text is the beginning of the most important one with its mark and seqs, or "" if not
  * even a letter fits.
  */
@@ -64,7 +66,7 @@ function beginningOf(claim: GroundedClaim | undefined, fits: (text: string) => b
 }
 
 function candidatesOf(answer: GroundedAnswer): GroundedClaim[] {
-  const statements = STATEMENTS.flatMap((kind) => answer[kind]);
+  const statements = STATEMENTS.flatMap((kind) => answer[kind]).sort(byImportance);
   const verified = statements.filter(({ isVerified }) => isVerified);
   const others = statements.filter(({ isVerified }) => !isVerified);
   return [...verified, ...others, ...LISTS.flatMap((kind) => answer[kind])];
@@ -72,7 +74,7 @@ function candidatesOf(answer: GroundedAnswer): GroundedClaim[] {
 
 function textWith(answer: GroundedAnswer, chosen: ReadonlySet<GroundedClaim>): string {
   const lines = (kind: Kind, label: string): string[] =>
-    inOrder(answer[kind].filter((claim) => chosen.has(claim))).map((claim) => label + cited(claim));
+    inOrder(answer[kind].filter((claim) => chosen.has(claim))).map((claim) => markOf(claim) + label + cited(claim));
   const list = (kind: Kind, label: string): string[] => {
     const entries = answer[kind].filter((claim) => chosen.has(claim)).map(cited);
     return entries.length === 0 ? [] : [label + entries.join(", ")];
@@ -88,6 +90,14 @@ function textWith(answer: GroundedAnswer, chosen: ReadonlySet<GroundedClaim>): s
 
 function cited({ text, seqs, isVerified }: GroundedClaim): string {
   return [text, isVerified ? "" : UNVERIFIED, citation(seqs)].filter((piece) => piece !== "").join(" ");
+}
+
+function byImportance(left: GroundedClaim, right: GroundedClaim): number {
+  return (right.importance ?? IMPORTANCE) - (left.importance ?? IMPORTANCE);
+}
+
+function markOf({ importance = IMPORTANCE }: GroundedClaim): string {
+  return importance > IMPORTANCE ? IMPORTANT : "";
 }
 
 /** Sorts claims by their first source. Claims without a source come last. */

@@ -33,9 +33,9 @@ test("puts the pinned first, then one memory message, then the window", () => {
   expect(messages.map(({ role }) => role)).toEqual(["system", "user", "user", "assistant"]);
   expect(messages[1]!.parts).toHaveLength(1);
   expect(messages[2]!.parts).toBe(user.parts);
-  // Three messages of 10, and 4 for the memory message besides its text of 214 characters.
-  expect((messages[1]!.parts[0] as { text: string }).text).toHaveLength(214);
-  expect(tokenCount).toBe(30 + 4 + 54);
+  // Three messages of 10, and 4 for the memory message besides its text of 223 characters.
+  expect((messages[1]!.parts[0] as { text: string }).text).toHaveLength(223);
+  expect(tokenCount).toBe(30 + 4 + 56);
   const whole = { how: "verbatim", messageCount: 1 };
   expect(sources).toEqual([
     { ...whole, messageIndex: 0, messageId: 31, seqFirst: 31, seqLast: 31 },

@@ -59,7 +59,7 @@ describe("clusters that are due", () => {
 
   test("wait until a call is worth it", async () => {
     const summarizer = citing((seqs) => said(seqs.filter((seq) => seq % 2 === 0)));
-    const { session } = opened(summarizer, { resolveTokensMin: 200 });
+    const { session } = opened(summarizer, { resolveTokensMin: 900 });
     session.appendAll(talk(16, 100));
     session.compact();
     expect(await session.resolveDirty()).toMatchObject({ resolved: 0 });
@@ -123,10 +123,29 @@ test("no summary holds what was said of a message of another cluster that is for
   const [first] = session.appendAll(talk(28));
   session.compact();
   expect(await session.resolveDirty()).toMatchObject({ resolved: 3 });
+  expect(
+    store
+      .query("SELECT text FROM summaries")
+      .map(({ text }) => text)
+      .join("\n"),
+  ).toContain("canary");
   store.forget("s", { messageIds: [first!.messageId] });
-  const texts = store.query("SELECT text FROM summaries").map(({ text }) => text);
-  expect(texts).toHaveLength(2);
-  expect(texts.join("\n")).not.toContain("canary");
+  expect(store.query("SELECT text FROM summaries")).toEqual([{ text: "About 18. [18]\nAbout 21. [21]" }]);
+});
+
+test("nothing of a shared reply is kept if a message is forgotten while the model writes it", async () => {
+  let forget = (): void => {};
+  const summarizer = citing((seqs) => {
+    forget();
+    return { title: "T", text: `The token is canary. [0,${seqs.at(-1)}]` };
+  });
+  const { store, session } = opened(summarizer);
+  const [first] = session.appendAll(talk(28));
+  session.compact();
+  forget = () => void store.forget("s", { messageIds: [first!.messageId] });
+  expect(await session.resolveDirty()).toMatchObject({ resolved: 0, stale: 3 });
+  expect(store.query("SELECT status, text FROM summaries WHERE status = 'done'")).toEqual([]);
+  expect(store.stats().summaryInputTokens).toBe(100);
 });
 
 test("no message is read twice, whatever unites, grows and settles", async () => {

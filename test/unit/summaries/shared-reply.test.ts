@@ -17,7 +17,16 @@ test("each statement goes to the cluster that it cites", () => {
   ]);
 });
 
-test("a statement that cites several clusters is left out", () => {
-  const text = "Both. [7,1]\nMostly the first. [1-3,7]\nnames: ONE [1], BOTH [2,7]\nThe second. [7]";
-  expect(sharedTexts(text, [[1, 2, 3], [7]])).toEqual(["names: ONE [1]", "The second. [7]"]);
+test("a statement about several clusters goes to the one of the newest message that it cites", () => {
+  const text =
+    "Both. [7,1]\nMostly the second. [3,6-7]\nnames: ONE [1], BOTH [2,7]\nThe second, and what it was not told. [2,99]";
+  expect(
+    sharedTexts(text, [
+      [1, 2, 8],
+      [3, 6, 7],
+    ]),
+  ).toEqual([
+    "names: ONE [1]\nThe second, and what it was not told. [2,99]",
+    "Both. [7,1]\nMostly the second. [3,6-7]\nnames: BOTH [2,7]",
+  ]);
 });

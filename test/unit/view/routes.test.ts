@@ -327,7 +327,7 @@ test("summaries of a context cover exactly the members of their clusters", async
   expect(counted.length).toBeGreaterThan(0);
   const stretches = messages.flatMap(({ stretches }) => stretches);
   expect(stretches).toContainEqual(
-    expect.objectContaining({ how: "summary", handle: expect.stringMatching(/^theme:/) }),
+    expect.objectContaining({ how: "summary", text: expect.stringMatching(/^<notes>/) }),
   );
 });
 

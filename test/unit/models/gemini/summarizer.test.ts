@@ -134,7 +134,7 @@ describe("what leaves the machine", () => {
     expect(promptOf(server)).toBe(
       [
         '<summary title="About [secret]">\nThe password is [secret]. [0]\n</summary>',
-        '<message seq="0" role="user">\nMy password is [secret].\n</message>',
+        '<message seq="0" role="user" at="Tue, 14 Nov 2023 22:13 UTC">\nMy password is [secret].\n</message>',
         '<message seq="1" role="tool" name="vault-[secret]">\n[secret] works\n</message>',
         "Now write the memory of all of the above, in at most 10 words, the lists of names and files included.",
       ].join("\n"),

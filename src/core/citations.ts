@@ -1,5 +1,8 @@
 export const UNVERIFIED = "[unverified]";
 
+/** Begins a statement that a reader needs even if there is room for few. */
+export const IMPORTANT = "! ";
+
 /** The labels of all lines except events. The last two begin lists, whose entries are separated by `, `. */
 export const LABEL = { decision: "Decided: ", question: "Open: ", identifiers: "names: ", files: "files: " };
 

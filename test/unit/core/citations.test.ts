@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { citation, statementsIn, takeCitations } from "../../../../src/models/citations.ts";
+import { citation, statementsIn, takeCitations } from "../../../src/core/citations.ts";
 
 test("seqs are ascending, each once, neighbors as a range", () => {
   expect(citation([9, 3, 7, 8, 3])).toBe("[3,7-9]");
