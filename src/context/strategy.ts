@@ -182,6 +182,7 @@ function viewOf(
     anchorSeq: steps[countWithin(steps, tailTokensMax)]?.seqFirst ?? state.nextSeq,
     overlap: new Map(),
     themes: theme === undefined ? [] : [theme],
+    overview: undefined,
     isSpan: true,
     firstColdId: theme && parseHandle(theme.handle).root,
     past: theme === undefined ? [] : source.past(headEnd, evictedSeq),

@@ -73,6 +73,8 @@ export interface RenderView {
   overlap: ReadonlyMap<number, ThemePlace>;
   /** Oldest first, by `seqFirst`. */
   themes: readonly ThemeView[];
+  /** The overview that the frontier has accepted. */
+  overview: OverviewView | undefined;
   /** True if one running summary stands for all that the window does not have. */
   isSpan: boolean;
   /** The id of the first message in `themes`. */
@@ -87,8 +89,17 @@ export interface RenderView {
   openStepId: number | undefined;
 }
 
+/** A summary of everything up to a message, made of statements. It covers no message: statements and pointers name them. */
+export interface OverviewView {
+  /** `span:12@480`, from the first message to the last. */
+  handle: string;
+  statements: readonly Statement[];
+  seqFirst: number;
+  seqLast: number;
+}
+
 /** The part of a view that only a move of the frontier changes. */
-export type ColdView = Pick<RenderView, "themes" | "firstColdId" | "overlap" | "placeOf">;
+export type ColdView = Pick<RenderView, "themes" | "overview" | "firstColdId" | "overlap" | "placeOf">;
 
 type SummaryDraft = SummaryView & Covering;
 
@@ -184,7 +195,14 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
     places.set(stepId, place);
     return place;
   };
-  return { overlap, themes, firstColdId: repositories.spans.firstOf(state.sessionId), placeOf };
+  const newest = repositories.summaries.shownOverview(state.sessionId);
+  const overview = newest && {
+    handle: formatHandle("span", newest.rootId, newest.logPosition),
+    statements: statementsOf(newest),
+    seqFirst: newest.seqFirst,
+    seqLast: newest.seqLast,
+  };
+  return { overlap, themes, overview, firstColdId: repositories.spans.firstOf(state.sessionId), placeOf };
 }
 
 /** Splits the text of a summary. A summarizer writes a statement on each line. */

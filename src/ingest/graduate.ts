@@ -47,11 +47,7 @@ export function planCompactMove(
 ): FrontierMove | undefined {
   const dueFrom = repositories.pendingVectors.firstDue(state.sessionId, 0);
   const next = compactFrontier(stepsOf(state), state, state.settings, dueFrom);
-  if (
-    next === undefined &&
-    repositories.summaries.covering({ sessionId: state.sessionId }).every(({ shownFrom }) => shownFrom !== null)
-  )
-    return undefined;
+  if (next === undefined && !repositories.summaries.hasWaiting(state.sessionId)) return undefined;
   return planMove(repositories, state, similarityMin, next ?? state);
 }
 

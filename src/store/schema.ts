@@ -462,7 +462,7 @@ export const summaries = sqliteTable(
   {
     id: integer("id").primaryKey({ autoIncrement: true }),
     sessionId: sessionId(),
-    level: text("level").$type<"cluster" | "theme" | SpanStrategy>().notNull(),
+    level: text("level").$type<"cluster" | "theme" | "overview" | SpanStrategy>().notNull(),
     // The two numbers of the handle: the root and a log position, or the ids of the span's first and last message.
     rootId: integer("root_id").notNull(),
     logPosition: integer("log_position").notNull(),
@@ -488,7 +488,7 @@ export const summaries = sqliteTable(
     createdAtMs: integer("created_at_ms").notNull(),
 
     // The log positions of the frontier moves that put the summary into the context and took it out. A rewind takes it out, too.
-    // `shown_from` is NULL for spans.
+    // `shown_from` is NULL for the spans of `flat` and `sandwich`.
     shownFrom: integer("shown_from"),
     shownUntil: integer("shown_until"),
 
@@ -512,6 +512,7 @@ export const summaries = sqliteTable(
     index("summaries_by_root").on(t.rootId, t.logPosition),
     index("summaries_standing").on(t.sessionId).where(sql`${t.status} = 'done' and ${t.shownUntil} is null`),
     index("summaries_by_session").on(t.sessionId),
+    index("summaries_overviews").on(t.sessionId, t.id).where(sql`${t.level} = 'overview'`),
     uniqueIndex("summaries_claimed").on(t.rootId, t.level, t.sessionId).where(sql`${t.status} = 'claimed'`),
     index("summaries_pausing").on(t.summarizerId, t.nextTryAtMs).where(sql`${t.pauses} = 1`),
     check("summaries_done_has_text", sql`(${t.status} = 'done') = (${t.text} is not null)`),

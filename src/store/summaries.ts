@@ -17,6 +17,9 @@ type RawSummary = Record<"id" | "rootId" | "logPosition", number> &
 export type NewSummary = Omit<typeof summaries.$inferInsert, "id" | "shownFrom" | "shownUntil">;
 export type DoneSummary = SummaryRow & { title: string; text: string; tokenCount: number };
 
+/** What covers a span: the summary of a strategy, or the overview of a forest. */
+export type SpanLevel = SpanStrategy | "overview";
+
 /** What a summary is of: a root, or the span of a strategy in a session. */
 export type Summarized = Pick<SummaryRow, "sessionId" | "level" | "rootId">;
 
@@ -27,7 +30,7 @@ export type Try = Pick<
 > & { status: "failed" | "parked" };
 
 /**
- * How many finished summaries of a span each strategy keeps. Contexts show the newest. If one of its messages is forgotten, an
+ * How many finished summaries of a span are kept of each level. Contexts show the newest. If one of its messages is forgotten, an
  * older row that does not cover the message is shown. Handles name messages, so `expand` needs no row.
  */
 const SPANS_KEPT = 3;
@@ -59,6 +62,8 @@ const ofPath = (isOwn: string): string => `(session_id = @sessionId AND ${isOwn}
     AND summaries.log_position <= p.log_position AND shown_from <= p.log_position
     AND (shown_until IS NULL OR shown_until > p.log_position)))`;
 const SESSIONS = `session_id IN (SELECT @sessionId UNION ALL SELECT holder_id FROM shared_pasts WHERE session_id = @sessionId)`;
+/** A move of the frontier lets contexts show it. */
+const AWAITS_MOVE = `(${IS_STANDING} OR level = 'overview' AND status = 'done' AND shown_until IS NULL)`;
 const IS_STANDING_OF_PATH = `${SESSIONS} AND ${ofPath(IS_STANDING)}`;
 
 export class SummaryRepository extends Repository {
@@ -83,7 +88,7 @@ export class SummaryRepository extends Repository {
       GROUP BY root_id ORDER BY max(id) DESC LIMIT ${SHOWN_ROOTS_MAX}))
     ORDER BY id`;
   readonly #waiting = this.statement<[sessionId: string], number>`
-    SELECT id FROM summaries WHERE session_id = ? AND ${IS_STANDING} AND shown_from IS NULL`.pluck().all;
+    SELECT id FROM summaries WHERE session_id = ? AND ${AWAITS_MOVE} AND shown_from IS NULL`.pluck().all;
   /** The row as the driver reads it. */
   readonly #raw = this.statement<[id: number], RawSummary>`
     SELECT ${String(SUMMARY)} FROM summaries WHERE id = ?`.get;
@@ -93,6 +98,9 @@ export class SummaryRepository extends Repository {
   readonly #shownSpan = this.statement<[sessionId: string, strategy: SpanStrategy], DoneSummary>`
     SELECT ${SUMMARY} FROM summaries WHERE session_id = ? AND level = ? AND status = 'done' AND shown_until IS NULL
     ORDER BY id DESC LIMIT 1`;
+  readonly #shownOverview = this.statement<[sessionId: string], DoneSummary>`
+    SELECT ${SUMMARY} FROM summaries WHERE session_id = ? AND level = 'overview' AND status = 'done' AND shown_until IS NULL
+      AND shown_from IS NOT NULL ORDER BY id DESC LIMIT 1`;
   /** All rows of a session, or of those that it shares: a damaged value would leave one out before its checksum is compared. */
   readonly #ofSession = this.statement<[sessionId: string], SummaryRow>`
     SELECT ${SUMMARY} FROM summaries WHERE session_id = ?`.all;
@@ -112,7 +120,7 @@ export class SummaryRepository extends Repository {
     WHERE session_id = ? AND ${IS_OF_FOREST} AND shown_until IS NULL AND log_position > ?
       AND log_position > (SELECT max(log_position) FROM generations) ORDER BY id`.all;
   readonly #shownAfter = this.statement<[sessionId: string, position: number], number>`
-    SELECT id FROM summaries WHERE session_id = ? AND ${IS_STANDING} AND shown_from > ?`.pluck().all;
+    SELECT id FROM summaries WHERE session_id = ? AND ${AWAITS_MOVE} AND shown_from > ?`.pluck().all;
   /** All rows in contexts that reach past a seq. */
   readonly reaching = this.statement<[sessionId: string, seq: number], Pick<SummaryRow, "id" | "level" | "status">>`
     SELECT id, level, status FROM summaries WHERE session_id = ? AND seq_last > ? AND shown_until IS NULL`.all;
@@ -168,6 +176,17 @@ export class SummaryRepository extends Repository {
   shownSpan(sessionId: string, strategy: SpanStrategy): DoneSummary | undefined {
     this.#assertSound(sessionId);
     return this.#shownSpan.get(sessionId, strategy);
+  }
+
+  /** The newest overview that a move of the frontier has shown. @throws {SyntaxError} as `covering` does. */
+  shownOverview(sessionId: string): DoneSummary | undefined {
+    this.#assertSound(sessionId);
+    return this.#shownOverview.get(sessionId);
+  }
+
+  /** Returns true if summaries are finished that contexts do not show before the frontier moves. */
+  hasWaiting(sessionId: string): boolean {
+    return this.#waiting(sessionId).length > 0;
   }
 
   /** Compares the checksums of all summaries of a session, and two indexes, once in each open store. */
@@ -310,16 +329,16 @@ export class SummaryRepository extends Repository {
     return this.#newestWhere(sessionId, strategy, isGivenUp);
   }
 
-  /** The newest row of a strategy with a status, without stand-ins. */
-  newestSpan(sessionId: string, strategy: SpanStrategy, status: "done"): DoneSummary | undefined;
-  newestSpan(sessionId: string, strategy: SpanStrategy, status: "due"): SummaryRow | undefined;
-  newestSpan(sessionId: string, strategy: SpanStrategy, status: "done" | "due"): SummaryRow | undefined {
+  /** The newest row of a level with a status, without stand-ins. */
+  newestSpan(sessionId: string, level: SpanLevel, status: "done"): DoneSummary | undefined;
+  newestSpan(sessionId: string, level: SpanLevel, status: "due"): SummaryRow | undefined;
+  newestSpan(sessionId: string, level: SpanLevel, status: "done" | "due"): SummaryRow | undefined {
     const isShown = and(eq(summaries.standsIn, false), isNull(summaries.shownUntil));
-    return this.#newestWhere(sessionId, strategy, and(eq(summaries.status, status), isShown));
+    return this.#newestWhere(sessionId, level, and(eq(summaries.status, status), isShown));
   }
 
-  #newestWhere(sessionId: string, strategy: SpanStrategy, condition: SQL | undefined): SummaryRow | undefined {
-    const isOfSpan = and(eq(summaries.sessionId, sessionId), eq(summaries.level, strategy), condition);
+  #newestWhere(sessionId: string, level: SpanLevel, condition: SQL | undefined): SummaryRow | undefined {
+    const isOfSpan = and(eq(summaries.sessionId, sessionId), eq(summaries.level, level), condition);
     const found = this.orm
       .select({ id: max(summaries.id) })
       .from(summaries)
@@ -389,11 +408,11 @@ export class SummaryRepository extends Repository {
   }
 }
 
-export function isSpan(level: SummaryRow["level"]): level is SpanStrategy {
-  return level === "flat" || level === "sandwich";
+export function isSpan(level: SummaryRow["level"]): level is SpanLevel {
+  return level === "flat" || level === "sandwich" || level === "overview";
 }
 
-/** A strategy has one summary in a session. Its root is not compared, because that message may be forgotten. */
+/** A session has one summary of each strategy, and one overview. Its root is not compared, because that message may be forgotten. */
 function scopeOf({ sessionId, level, rootId }: Summarized): SQL | undefined {
   const isOfRoot = isSpan(level) ? undefined : eq(summaries.rootId, rootId);
   return and(eq(summaries.sessionId, sessionId), isOfRoot, eq(summaries.level, level));

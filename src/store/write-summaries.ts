@@ -179,7 +179,8 @@ function isWanted(repositories: Repositories, row: SummaryWork): boolean {
   const { summaries, messages, unions, themes, generations } = repositories;
   const { sessionId, level, rootId, logPosition, sourceDigest } = row;
   if (isSpan(level)) {
-    const done = row.standsIn ? summaries.shownSpan(sessionId, level) : summaries.newestSpan(sessionId, level, "done");
+    const hasStandIns = row.standsIn && level !== "overview";
+    const done = hasStandIns ? summaries.shownSpan(sessionId, level) : summaries.newestSpan(sessionId, level, "done");
     return (done?.seqLast ?? -1) < row.seqLast && isUnchanged(repositories, row);
   }
   if (logPosition <= generations.newest()!.logPosition) return false;

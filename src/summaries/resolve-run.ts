@@ -17,7 +17,7 @@ import { type Outcome, planReading, type Reading, type SummarizeOptions, summari
 
 const STAND_IN = extractiveSummarizer();
 
-/** Counts of clusters. With `flat` and `sandwich`, the one summary of the session counts as a cluster. */
+/** Counts of clusters. An overview counts as a cluster, and so does the one summary of the session with `flat` and `sandwich`. */
 export interface ResolveResult {
   /** Clusters with a new summary. */
   resolved: number;

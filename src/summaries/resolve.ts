@@ -1,6 +1,7 @@
 import type { Strategy } from "../core/options.ts";
 import { releaseLeftoverClaims } from "../store/write-summaries.ts";
 import { clusterSummaries } from "./clusters.ts";
+import { overviewSummaries } from "./overview.ts";
 import {
   type DueSummaries,
   nothingDone,
@@ -33,8 +34,10 @@ export async function resolveDirty(options: ResolveOptions): Promise<Resolved> {
   releaseLeftoverClaims(repositories, sessionId, claimant);
   const run = new ResolveRun(options);
   try {
-    const summaries = strategy === "union-find" ? clusterSummaries(options) : spanSummaries({ ...options, strategy });
-    await makeDue(summaries, run, concurrency);
+    if (strategy === "union-find") {
+      await makeDue(clusterSummaries(options), run, concurrency);
+      await makeDue(overviewSummaries(options), run, concurrency);
+    } else await makeDue(spanSummaries({ ...options, strategy }), run, concurrency);
     return { result: run.result, nextTryAtMs: run.nextTryAtMs };
   } finally {
     run.end();

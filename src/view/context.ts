@@ -120,8 +120,9 @@ function composedStretches(message: ContextMessage, index: number, result: Rende
       } else if (name === "theme") {
         const [first, last] = rangeOf(attributes.seq);
         about = { ...at("pointer", first, last, Number(attributes.messages ?? 0)), handle: attributes.handle ?? null };
-      } else if (name === "notes") {
-        about = at("summary", null, null, 0);
+      } else if (name === "overview" || name === "notes") {
+        const [first, last] = rangeOf(attributes.seq);
+        about = { ...at("summary", first, last, 0), handle: attributes.handle ?? null };
       } else if (name === "pointer") {
         const [first, last] = rangeOf(attributes.seq);
         about = at("pointer", first, last, Number(attributes.messages ?? 0));

@@ -126,6 +126,7 @@ test("indexes", () => {
     "summaries_by_root",
     "summaries_by_session",
     "summaries_claimed",
+    "summaries_overviews",
     "summaries_pausing",
     "summaries_standing",
     "theme_checkpoints_by_session",

@@ -155,6 +155,7 @@ export function modelOf(messages: Message[], division: Division): SessionModel {
     anchorSeq: window[0]?.seq ?? messages.length,
     overlap,
     themes,
+    overview: undefined,
     isSpan: false,
     past: past.slice(Math.max(0, past.length - division.pastMax)).map((message) => blocks.of(message)),
     blocksOf: (message) => blocks.of(message),

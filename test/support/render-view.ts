@@ -21,6 +21,7 @@ export function viewOf(fields: Partial<RenderView>): RenderView {
     placeOf: () => ({ theme: 0, summary: undefined }),
     overlap: new Map(),
     themes: [],
+    overview: undefined,
     isSpan: false,
     firstColdId: 1_000,
     ...fields,

@@ -111,8 +111,7 @@ class RecordedSummarizer implements Summarizer {
   readonly summarize: Summarizer["summarize"] = async ({ previous, sources, tokensMax, countTokens }) => {
     const read = new Set(sources.map(({ seq }) => seq));
     const own = this.#statements.filter(({ seqLast }) => read.has(seqLast)).map(({ text }) => text);
-    const lines =
-      sources.length > 0 ? own : linesOf(this.running(tokensMax) || previous.map(({ text }) => text).join("\n"));
+    const lines = sources.length > 0 ? own : linesOf(this.#running[0] || previous.map(({ text }) => text).join("\n"));
     while (lines.length > 1 && countTokens(lines.join("\n")) > tokensMax) lines.pop();
     const text = lines.join("\n");
     const sent = [...previous, ...sources].reduce((sum, source) => sum + countTokens(source.text), INSTRUCTION_TOKENS);

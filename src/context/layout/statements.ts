@@ -14,6 +14,9 @@ const WORD = /[\p{L}\p{N}_][\p{L}\p{N}_./-]+/gu;
 /** An important statement is worth more than any other: no word takes less than a tenth of a token. */
 const IMPORTANCE = 10;
 
+/** A statement counts as so much longer, because short ones are trivial more often. */
+const TOKENS_MORE = 8;
+
 /** When the list has no more room, so much of it stays. The rest is filled as statements come. */
 const KEPT_SHARE = 0.75;
 
@@ -21,13 +24,17 @@ const KEPT_SHARE = 0.75;
  * Returns the statements of a list for which there is room, by time. The list is made as it grew: statements are added as the frontier
  * accepts them, so that the list keeps its beginning and prompt caches hit. When there is no room for all, it is chosen again.
  */
-export function listStatements<S extends PricedStatement>(statements: readonly S[], tokensMax: number): S[] {
+export function listStatements<S extends PricedStatement>(
+  statements: readonly S[],
+  tokensMax: number,
+  said: readonly string[],
+): S[] {
   let list: S[] = [];
   const accepted = statements.toSorted(byAcceptance);
   for (const [index, statement] of accepted.entries()) {
     list.push(statement);
     if (accepted[index + 1]?.shownFrom === statement.shownFrom) continue; // one move accepts several
-    if (tokenSum(list) > tokensMax) list = chooseStatements(list, KEPT_SHARE * tokensMax);
+    if (tokenSum(list) > tokensMax) list = chooseStatements(list, KEPT_SHARE * tokensMax, said);
   }
   return list.sort((left, right) => left.seq - right.seq);
 }
@@ -38,16 +45,20 @@ function byAcceptance(left: Statement, right: Statement): number {
 
 /**
  * Returns the statements for which there is room, in order: the important ones first, then those that add the most new words per
- * token. Of equal ones, the later one is chosen. Worths only fall, so most need not be computed again (Minoux, 1978).
+ * token. Words of the texts `said` are not new. Of equal ones, the later one is chosen. Worths only fall, so most need not be computed again (Minoux, 1978).
  */
-export function chooseStatements<S extends PricedStatement>(statements: readonly S[], tokensMax: number): S[] {
+export function chooseStatements<S extends PricedStatement>(
+  statements: readonly S[],
+  tokensMax: number,
+  said: readonly string[] = [],
+): S[] {
   const words = statements.map(({ text }) => new Set(text.toLowerCase().match(WORD)));
-  const told = new Set<string>();
+  const told = new Set<string>(said.flatMap((text) => text.toLowerCase().match(WORD) ?? []));
   const worthOf = (index: number): number => {
     let count = 0;
     for (const word of words[index]!) if (!told.has(word)) count += 1;
     const { tokenCount, isImportant } = statements[index]!;
-    return (count / tokenCount + (isImportant ? IMPORTANCE : 0)) * (1 + index * LATER);
+    return (count / (tokenCount + TOKENS_MORE) + (isImportant ? IMPORTANCE : 0)) * (1 + index * LATER);
   };
   const heap = new MaxHeap(statements.length);
   for (const index of statements.keys()) heap.push(index, worthOf(index));

@@ -7,7 +7,7 @@ const statement = (text: string, tokenCount = 10, fields: Partial<PricedStatemen
 
 test("all are shown if all have room, also those that say the same", () => {
   const twice = [statement("The lock is stale."), statement("The lock is stale.")];
-  expect(listStatements(twice, 20)).toEqual(twice);
+  expect(listStatements(twice, 20, [])).toEqual(twice);
 });
 
 test("without room for all, what adds the most words per token is shown, in order", () => {
@@ -30,11 +30,17 @@ test("an important statement is shown before those that say more", () => {
   expect(chooseStatements([telling, important], 10)).toEqual([important]);
 });
 
+test("what is said elsewhere adds nothing", () => {
+  const known = statement("The lock file is stale after a reboot");
+  const other = statement("The region is eu-west-1");
+  expect(chooseStatements([known, other], 10, ["After the reboot, the lock file is stale."])).toEqual([other]);
+});
+
 test("a list grows at its end, and when it is full, a part of it makes room for more", () => {
   const all = Array.from({ length: 40 }, (_, seq) =>
     statement(`Matter ${seq} is settled`, 10, { seq, shownFrom: seq }),
   );
-  const listAt = (count: number) => listStatements(all.slice(0, count), 100).map(({ seq }) => seq);
+  const listAt = (count: number) => listStatements(all.slice(0, count), 100, []).map(({ seq }) => seq);
   let kept = 0;
   for (let count = 1; count <= all.length; count++) {
     const [before, list] = [listAt(count - 1), listAt(count)];

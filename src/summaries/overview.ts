@@ -1,0 +1,66 @@
+import { formatHandle } from "../core/handle.ts";
+import { countWithin } from "../forest/window.ts";
+import type { DoneSummary } from "../store/summaries.ts";
+import { type Asker, attemptsAfter, postponementOf } from "./next-try.ts";
+import type { DueSummaries, SummaryContext } from "./resolve-run.ts";
+
+/** An overview is due when there are so many tokens of statements that it has not read. */
+const NEW_TOKENS_MIN = 600;
+/** The most tokens of statements that one call reads. A session that was summarized without overviews has more. */
+const NEW_TOKENS_MAX = 6_000;
+const OVERVIEW_TOKENS_MAX = 400;
+
+/**
+ * The overview of a session, made of the last overview and the statements of summaries that came since. No message is read for it. It
+ * is stored as a summary of a span, from the first message to the newest one that the statements are about.
+ *
+ * Until a context shows an overview, no other is made. Then the one that contexts show is kept.
+ */
+export function overviewSummaries({ repositories, sessionId, summarizer }: SummaryContext): DueSummaries {
+  const { database, summaries, spans } = repositories;
+  const find = (asker: Asker | undefined) => {
+    if (asker === undefined || summarizer.citesSources !== true) return undefined; // without one, contexts have more statements
+    const last = summaries.newestSpan(sessionId, "overview", "done");
+    if (last !== undefined && last.shownFrom === null) return undefined;
+    const read = unreadSummaries(summaries.standing({ sessionId }), last?.seqLast ?? -1);
+    if (tokensOf(read) < NEW_TOKENS_MIN) return undefined;
+    const extent = { seqFirst: 0, seqLast: read.at(-1)!.seqLast };
+    const content = spans.contentOf(sessionId, extent.seqFirst, extent.seqLast);
+    const { firstId: rootId, lastId: logPosition, tokenCount: sourceTokenCount, messageCount, sourceDigest } = content;
+    const covered = { ...extent, messageCount, sourceTokenCount, sourceDigest };
+    const readingDepth = 1 + (last?.readingDepth ?? 0);
+    const work = { sessionId, level: "overview" as const, rootId, logPosition, ...covered, readingDepth };
+    const tried = summaries.newestTry(work, asker.summarizerId, asker.promptVersion);
+    const statements = { title: "What was said since", text: read.map(({ text }) => text).join("\n") };
+    return {
+      keys: [0],
+      handles: [formatHandle("span", rootId, logPosition)],
+      wait: postponementOf(tried, logPosition, asker),
+      work,
+      previous: last === undefined ? [statements] : [last, statements],
+      attempts: attemptsAfter(tried),
+    };
+  };
+  return {
+    list: (asker) => database.read(() => [find(asker)].filter((found) => found !== undefined)),
+    task: (_, asker) =>
+      database.read(() => {
+        const found = find(asker);
+        if (found === undefined || found.wait !== undefined) return undefined;
+        const { work, handles, previous, attempts } = found;
+        const members = [{ handle: handles[0]!, title: "", work, sources: [] }];
+        return { members, previous, tokensMax: OVERVIEW_TOKENS_MAX, attempts };
+      }),
+  };
+}
+
+/** Returns the oldest summaries of clusters that end after a seq, as many as one call reads. */
+function unreadSummaries(standing: readonly DoneSummary[], seqLast: number): DoneSummary[] {
+  const unread = standing.filter((row) => row.seqLast > seqLast && row.text !== "");
+  unread.sort((left, right) => left.seqLast - right.seqLast);
+  return unread.slice(0, Math.max(1, countWithin(unread, NEW_TOKENS_MAX)));
+}
+
+function tokensOf(rows: readonly DoneSummary[]): number {
+  return rows.reduce((sum, { tokenCount }) => sum + tokenCount, 0);
+}

@@ -1,0 +1,136 @@
+import { describe, expect, test } from "vitest";
+import type { Session, Store, SummarizeRequest, Summarizer } from "../../../src/index.ts";
+import { claimFaults } from "../../support/claims.ts";
+import { talk } from "../../support/said.ts";
+import { temporaryStore } from "../../support/temporary-store.ts";
+
+const SETTINGS = { hotSize: 4, overlap: 0, evictBatch: 6, resolveTokensMin: 500, summaryTokensMax: 100_000 };
+
+/** Writes a statement about each message, and of statements an overview that tells how many calls of it there were. */
+function writer(): Summarizer & { overviews: SummarizeRequest["previous"][] } {
+  const overviews: SummarizeRequest["previous"][] = [];
+  return {
+    id: "writer",
+    promptVersion: 1,
+    citesSources: true,
+    overviews,
+    summarize: async ({ previous, sources, tokensMax, countTokens }) => {
+      const lines = sources.map(({ seq, text }) => `Said ${text.slice(0, 40)}. [${seq}]`);
+      if (sources.length === 0) {
+        overviews.push(previous);
+        lines.push(`Overview ${overviews.length}. [0]`);
+      }
+      while (countTokens(lines.join("\n")) > tokensMax) lines.pop();
+      return { title: "T", text: lines.join("\n") };
+    },
+  };
+}
+
+/** Appends, and makes and shows what is due. */
+async function go(session: Session, count: number): Promise<void> {
+  session.appendAll(talk(count));
+  session.compact();
+  await session.resolveDirty();
+  await session.resolveDirty();
+  session.compact();
+}
+
+function overviewIn(session: Session): string | undefined {
+  const text = JSON.stringify(session.render({ tokensMax: 4_000 }).messages);
+  return /<overview.*?<\/overview>/.exec(text)?.[0];
+}
+
+function opened(): { store: Store; session: Session; summarizer: ReturnType<typeof writer> } {
+  const summarizer = writer();
+  const store = temporaryStore({ summarizer });
+  return { store, session: store.session("s", SETTINGS), summarizer };
+}
+
+const rowsOf = (store: Store) =>
+  store.query(
+    "SELECT seq_last AS seqLast, text, shown_until IS NULL AS stands FROM summaries WHERE level = 'overview'",
+  );
+
+describe("the overview of a session", () => {
+  test("is made of the last one and the statements since, once there are enough of them", async () => {
+    const { store, session, summarizer } = opened();
+    await go(session, 30);
+    expect(summarizer.overviews).toEqual([]);
+    await go(session, 60);
+    expect(summarizer.overviews).toHaveLength(1);
+    expect(summarizer.overviews[0]).toHaveLength(1);
+    await go(session, 90);
+    expect(summarizer.overviews).toHaveLength(2);
+    const [last, since] = summarizer.overviews[1]!;
+    expect(last!.text).toBe("Overview 1. [0]");
+    const read = since!.text.split("\n").map((line) => Number(/\[(\d+)\]$/.exec(line)![1]));
+    const first = rowsOf(store)[0]!.seqLast as number;
+    expect(Math.max(...read)).toBeGreaterThan(first);
+    expect(read.filter((seq) => seq > first).length).toBeGreaterThan(40);
+    const context = session.render({ tokensMax: 4_000 });
+    expect(claimFaults(store, session, context)).toEqual([]);
+    expect(overviewIn(session)).toContain("Overview 2.");
+    expect(store.verify()).toMatchObject({ ok: true });
+  });
+
+  test("is shown from the next move of the frontier on, and no other is made before", async () => {
+    const { session, summarizer } = opened();
+    session.appendAll(talk(90));
+    session.compact();
+    await session.resolveDirty();
+    await session.resolveDirty();
+    expect(summarizer.overviews).toHaveLength(1);
+    const before = session.render({ tokensMax: 4_000 });
+    expect(overviewIn(session)).toBeUndefined();
+    expect(session.compact()).toEqual({ compacted: true });
+    expect(session.render({ tokensMax: 4_000 }).messages).not.toEqual(before.messages);
+    expect(overviewIn(session)).toContain("Overview 1. [0]");
+  });
+
+  test("leads to its messages", async () => {
+    const { store, session } = opened();
+    await go(session, 90);
+    const [, handle] = /handle=\\"([^"\\]+)/.exec(overviewIn(session)!)!;
+    const { memberCount } = store.expand(handle!);
+    expect(memberCount).toBe((rowsOf(store)[0]!.seqLast as number) + 1);
+  });
+
+  test("goes with any message that it may tell of", async () => {
+    const { store, session, summarizer } = opened();
+    await go(session, 90);
+    const [, second] = session.messages();
+    store.forget("s", { messageIds: [second!.id] });
+    expect(rowsOf(store)).toEqual([]);
+    expect(overviewIn(session)).toBeUndefined();
+    await go(session, 12);
+    expect(summarizer.overviews).toHaveLength(2);
+    expect(overviewIn(session)).toContain("Overview 2.");
+  });
+
+  test("leaves when the session goes back before its end, and comes back with it", async () => {
+    const { store, session } = opened();
+    await go(session, 90);
+    await go(session, 90);
+    expect(overviewIn(session)).toContain("Overview 2.");
+    const [first] = rowsOf(store);
+    session.rewind({ toSeq: (first!.seqLast as number) + 10 });
+    expect(rowsOf(store).map(({ stands }) => stands)).toEqual([1, 0]);
+    session.compact();
+    expect(overviewIn(session)).toContain("Overview 1.");
+    session.undo();
+    expect(rowsOf(store).map(({ stands }) => stands)).toEqual([1, 1]);
+    expect(store.verify()).toMatchObject({ ok: true });
+  });
+
+  test("is made again for a fork, of the statements that it shares", async () => {
+    const { store, session, summarizer } = opened();
+    await go(session, 90);
+    const fork = session.fork();
+    expect(overviewIn(fork)).toBeUndefined();
+    await go(fork, 12);
+    expect(overviewIn(fork)).toContain("Overview 2.");
+    expect(summarizer.overviews[1]).toHaveLength(1);
+    expect(overviewIn(session)).toContain("Overview 1.");
+    expect(store.verify()).toMatchObject({ ok: true });
+  });
+});
