@@ -8,8 +8,7 @@ import { issueText } from "./reply.ts";
 /** A model writes the fields in this order, so it lists events before it draws conclusions. */
 const answerSchema = once(() => {
   const claim = z.object({ text: z.string(), seqs: z.array(z.int()) });
-  const importance = z.optional(z.int()).check(z.describe("3: needed whatever comes next. 2: useful. 1: a detail"));
-  const statement = z.object({ ...claim.shape, importance });
+  const statement = z.object({ ...claim.shape, importance: z.optional(z.int()) });
   const claimsAbout = (meaning: string) => z.array(claim).check(z.describe(meaning));
   const statementsAbout = (meaning: string) => z.array(statement).check(z.describe(meaning));
   return z.object({

@@ -20,7 +20,7 @@ Write as a colleague would who was there: complete, concrete sentences in the la
 
 A message's time stands in \`at\` and holds until the next one. Write dates as YYYY-MM-DD, also in place of "yesterday" or "last week"; where only the month or the year is clear, write that.
 
-Copy identifiers, paths, numbers, error messages and versions letter by letter, and use none that is not there. Give with every statement the seqs of the messages that say so. Say each thing once. Lists may be empty.`;
+Copy identifiers, paths, numbers, error messages and versions letter by letter, and use none that is not there. Give with every statement the seqs of the messages that say so. Rate the importance of each from 1, a detail, to 3, needed whatever comes next. Say each thing once. Lists may be empty.`;
 
 /** The texts of a request after `redact`. The first message of each day has its time. */
 export interface PromptTexts {
