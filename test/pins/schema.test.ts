@@ -147,7 +147,7 @@ test("what the file says of itself", () => {
   // "Copp", the number of migrations, UTF-8.
   expect(
     store.query("SELECT * FROM pragma_application_id, pragma_user_version, pragma_encoding, pragma_journal_mode"),
-  ).toEqual([{ application_id: 0x436f7070, user_version: 25, encoding: "UTF-8", journal_mode: "wal" }]);
+  ).toEqual([{ application_id: 0x436f7070, user_version: 26, encoding: "UTF-8", journal_mode: "wal" }]);
 });
 
 test("words in the columns that have few", () => {
