@@ -140,6 +140,7 @@ export class LineTransport implements Transport {
       if (this.#aheadBytes <= AHEAD_BYTES_MAX && this.#input.isPaused()) this.#input.resume();
       const message = this.#parsed(line);
       if (message !== undefined) this.onmessage?.(message);
+      else this.#refuse(line);
       const cancellation = message !== undefined && "id" in message && this.#cancellations.get(message.id);
       if (cancellation) this.onmessage?.(cancellation);
       if (isLast) this.#cancellations.clear();
@@ -149,13 +150,27 @@ export class LineTransport implements Transport {
     await this.close();
   }
 
-  /** Returns undefined for a line that is not JSON, which is ignored. */
+  /** Returns undefined for a line that is no message. */
   #parsed(line: Buffer): JSONRPCMessage | undefined {
     try {
       return deserializeMessage(line.toString());
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) this.onerror?.(error as Error);
+    } catch {
       return undefined;
     }
+  }
+
+  /** Answers a line that would be a request if all of it were right, so that nobody waits for it. Others are ignored. */
+  #refuse(line: Buffer): void {
+    let asked: unknown;
+    try {
+      asked = JSON.parse(line.toString());
+    } catch {
+      return;
+    }
+    if (typeof asked !== "object" || asked === null || !("method" in asked) || !("id" in asked)) return;
+    const { id } = asked;
+    if (typeof id !== "string" && !Number.isSafeInteger(id)) return;
+    const error = { code: ProtocolErrorCode.InvalidRequest, message: "Expected a request of JSON-RPC 2.0." };
+    void this.send({ jsonrpc: "2.0", id: id as string | number, error });
   }
 }

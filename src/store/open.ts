@@ -249,7 +249,11 @@ export class StoreDatabase {
 
   /** A failure of our code is a bug, or damage. Only rows are parsed, so a SyntaxError is damage. */
   #unforeseen(error: unknown): unknown {
-    if (!(error instanceof Error) || !this.client.open) return error;
+    if (!(error instanceof Error)) return error;
+    // A function of the caller, such as a token counter, has closed the store, and the driver says so.
+    const isClosed = error instanceof TypeError && !this.client.open;
+    if (isClosed) return new StoreError("STORE_CLOSED", { path: this.path }, { cause: error });
+    if (!this.client.open) return error;
     if (!(error instanceof SyntaxError) && this.#isIntact()) return error;
     return new StoreError("STORE_CORRUPT", { path: this.path, reason: error.message }, { cause: error });
   }

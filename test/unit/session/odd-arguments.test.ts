@@ -142,3 +142,23 @@ test("an error quotes the beginning of a long text, and its details have all of 
     expect(error).toMatchObject({ code: "HANDLE_INVALID", details: { handle: target } });
   }
 });
+
+test("a token counter that closes the store in the middle of a call ends the call with a typed error", async () => {
+  for (const method of ["pressure", "render", "compact"] as const) {
+    let isToClose = false;
+    const store = openStore(temporaryPath(), {
+      tokenCounter: {
+        name: "closing",
+        count: (text) => {
+          if (isToClose) store.close();
+          return text.length;
+        },
+      },
+    });
+    const session = store.session("s", { hotSize: 2, overlap: 0, evictBatch: 2 });
+    for (let index = 0; index < 3; index++) session.append({ role: "user", content: `Number ${index}` });
+    isToClose = true;
+    const code = await codeOf(() => session[method]());
+    expect([method, code]).toEqual([method, expect.stringMatching(/^(STORE_CLOSED|no error)$/)]);
+  }
+});
