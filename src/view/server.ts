@@ -24,6 +24,8 @@ export const BODY_BYTES_MAX = 256 * 1024;
 const CONNECTIONS_MAX = 128;
 /** How long a request may take to arrive, and a socket may be silent while nobody works for it. */
 const REQUEST_MS_MAX = 10_000;
+/** How often Node looks for requests that take longer. By default it looks twice a minute. */
+const REQUEST_LOOK_MS = 5_000;
 const SILENT_MS_MAX = 30_000;
 /** How long a reader may take for an answer. Exports and events take as long as they need while they are read. */
 const ANSWER_MS_MAX = 60_000;
@@ -61,7 +63,11 @@ export class ViewServer {
     this.#routes = routes;
     this.#assets = assets;
     this.#server = createServer(
-      { headersTimeout: REQUEST_MS_MAX, requestTimeout: REQUEST_MS_MAX },
+      {
+        headersTimeout: REQUEST_MS_MAX,
+        requestTimeout: REQUEST_MS_MAX,
+        connectionsCheckingInterval: REQUEST_LOOK_MS,
+      },
       (request, response) => this.#serve(request, response),
     );
     this.#server.maxConnections = CONNECTIONS_MAX;
