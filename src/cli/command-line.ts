@@ -1,6 +1,7 @@
 import type { Command as CommanderCommand } from "commander";
 import { printableJson } from "../core/markup.ts";
 import type { AnyCommand, Output } from "./command.ts";
+import { homeCommand } from "./commands/home.ts";
 import { Failure, failureFrom, failureJson, failureText } from "./failure.ts";
 import type { OpenedStores } from "./opened-stores.ts";
 import { openPager } from "./pager.ts";
@@ -23,13 +24,21 @@ export async function runCommandLine(argv: readonly string[], commandLine: Comma
   try {
     const hint =
       commandName === undefined ? "`coppice help` lists the commands." : `\`coppice help ${commandName}\` explains it.`;
-    await runProgram(program, argv, hint);
+    await runProgram(program, namesNothing(argv) ? [...argv, homeCommand.usage] : argv, hint);
     return 0;
   } catch (error) {
     const failure = failureFrom(error);
     reportFailure(failure, argv, terminal);
     return failure.exitCode;
   }
+}
+
+/** True if the words are nothing but options that all commands have. */
+function namesNothing(argv: readonly string[]): boolean {
+  return argv.every((word, index) => {
+    if (/^--(?:json$|(?:db|color)(?:=|$))/.test(word)) return true;
+    return ["--db", "--color"].includes(argv[index - 1]!);
+  });
 }
 
 export function reportFailure(failure: Failure, argv: readonly string[], terminal: Terminal): void {

@@ -13,6 +13,8 @@ export interface Command<Options = object> {
   /** In commander's notation: the name, then `<required>`, `[optional]` and `[repeatable...]` arguments. */
   usage: string;
   summary: string;
+  /** True if help does not list it. */
+  isHidden?: boolean;
   /** Other names that people try. Help shows the first. */
   aliases?: readonly string[];
   /** What the argument is; a list for several arguments. */

@@ -11,6 +11,7 @@ import { forestCommand } from "./commands/forest.ts";
 import { forgetCommand } from "./commands/forget.ts";
 import { forkCommand } from "./commands/fork.ts";
 import { hideCommand } from "./commands/hide.ts";
+import { homeCommand } from "./commands/home.ts";
 import { hookCommand } from "./commands/hook.ts";
 import { hubCommand } from "./commands/hub.ts";
 import { importCommand } from "./commands/import.ts";
@@ -43,7 +44,16 @@ import { watchCommand } from "./commands/watch.ts";
 export const COMMAND_GROUPS: readonly CommandGroup[] = [
   {
     heading: "Import and continue",
-    commands: [demoCommand, setupCommand, importCommand, watchCommand, hookCommand, mcpCommand, chatCommand],
+    commands: [
+      homeCommand,
+      demoCommand,
+      setupCommand,
+      importCommand,
+      watchCommand,
+      hookCommand,
+      mcpCommand,
+      chatCommand,
+    ],
   },
   {
     heading: "Find and read",

@@ -91,10 +91,10 @@ export function bareProgram(name: string, terminal: Terminal): CommanderCommand 
 
 export function addCommand(
   program: CommanderCommand,
-  { usage, summary, aliases = [], details, argument, options = [], examples }: AnyCommand,
+  { usage, summary, isHidden = false, aliases = [], details, argument, options = [], examples }: AnyCommand,
   act: (parsed: CommanderCommand) => Promise<void>,
 ): void {
-  const subcommand = program.command(usage).summary(summary).aliases(aliases);
+  const subcommand = program.command(usage, { hidden: isHidden }).summary(summary).aliases(aliases);
   const lines = examples.map((example) => `  coppice ${subcommand.name()} ${example}`.trimEnd());
   subcommand
     .description(details === undefined ? summary : `${summary}\n\n${details}`)

@@ -28,7 +28,7 @@ export interface ErrorDetails {
   STORE_READONLY: { path: string; operation: string };
   STORE_BUSY: { path: string };
   STORE_CORRUPT: { path: string; reason: string };
-  FILE_NOT_FOUND: { path: string };
+  FILE_NOT_FOUND: { path: string; folder?: string };
   FILE_EXISTS: { path: string };
   FILE_NOT_USABLE: { path: string; reason: string; fix?: string };
   FILE_REPLACED: { path: string };
@@ -167,7 +167,10 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
     message: `The store ${path} is damaged: ${reason}.`,
     hint: "`coppice verify --rebuild` restores derived rows. For everything else, restore a backup.",
   }),
-  FILE_NOT_FOUND: ({ path }) => ({ message: `There is no file ${path}.`, hint: "Check the path." }),
+  FILE_NOT_FOUND: ({ path, folder }) =>
+    folder === undefined
+      ? { message: `There is no file ${path}.`, hint: "Check the path." }
+      : { message: `There is no folder ${folder} for ${path}.`, hint: "Make the folder, or check the path." },
   FILE_EXISTS: ({ path }) => ({
     message: `There is already a file ${path}.`,
     hint: "Nothing was written. Give another path, or set `overwrite`.",

@@ -3,6 +3,9 @@ import { JSON_DEPTH_MAX } from "./limits.ts";
 /** A value that JSON stores without changing it. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 
+/** The beginning of a path that is too deep to be shown whole. */
+const PATH_SHOWN_CHARS = 60;
+
 export interface PlainJsonRules {
   /** The characters that all strings and keys together may still have. `plainJson` counts it down. */
   charsLeft: number;
@@ -13,7 +16,10 @@ export interface PlainJsonRules {
 
 /** Returns a copy of `value`, or refuses the first value in it that JSON would change. */
 export function plainJson(value: unknown, path: string, rules: PlainJsonRules, depth = 0): JsonValue {
-  if (depth > JSON_DEPTH_MAX) rules.refuse(path, `nested deeper than ${JSON_DEPTH_MAX} levels`);
+  if (depth > JSON_DEPTH_MAX) {
+    const reason = `nested deeper than ${JSON_DEPTH_MAX} levels, or a value that contains itself`;
+    rules.refuse(`${path.slice(0, PATH_SHOWN_CHARS)}…`, reason);
+  }
   switch (typeof value) {
     case "string":
       spend(value.length, path, rules);

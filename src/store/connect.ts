@@ -95,7 +95,7 @@ export function prepareFile(file: string, readonly: boolean): void {
   }
   if (readonly) throw new StoreError("FILE_NOT_FOUND", { path: file });
   const folder = dirname(file);
-  if (!existsSync(folder)) throw new StoreError("FILE_NOT_FOUND", { path: folder });
+  if (!existsSync(folder)) throw new StoreError("FILE_NOT_FOUND", { path: file, folder });
   refuseLogAlone(file);
   try {
     closeSync(openSync(file, "a", 0o600));

@@ -1,5 +1,5 @@
-import { accessSync, constants, realpathSync, statfsSync, statSync } from "node:fs";
-import { dirname } from "node:path";
+import { accessSync, constants, readFileSync, realpathSync, statfsSync, statSync } from "node:fs";
+import { basename, dirname } from "node:path";
 import { byteLengthOf, lookAt } from "../core/files.ts";
 import { advice, type Finding, ok, problem, quoted } from "./finding.ts";
 import { type LockHolders, lockHolders } from "./lock-holders.ts";
@@ -10,6 +10,11 @@ const FREE_BYTES_MIN = 100_000_000;
 
 /** A write-ahead log this large is not being emptied. Normally it stays below a tenth of this. */
 const WAL_BYTES_MAX = 64_000_000;
+
+const GB = 1_000_000_000;
+
+/** The words of a process that are shown, such as `node coppice watch`. */
+const WORDS_SHOWN = 3;
 
 const BESIDE = ["-wal", "-shm", "-coppice-ann.hnsw", "-coppice-ann.json"];
 
@@ -157,8 +162,22 @@ function processFinding(path: string, holders: LockHolders | undefined): Finding
       "End it, and use the same path in all processes: in a container, mount the folder.",
     );
   }
-  if (holders.open.length > 0) return ok("processes", `Also open in process ${holders.open.join(", ")}.`);
+  if (holders.open.length > 0)
+    return ok("processes", `Also open in process ${holders.open.map(processName).join(", ")}.`);
   return ok("processes", "No other process has it open.");
+}
+
+/** The id of a process, with its program and what it runs where the system says that. */
+function processName(id: number): string {
+  try {
+    const words = readFileSync(`/proc/${id}/cmdline`, "utf8").split("\0").filter(Boolean);
+    return `${id} (${words
+      .map((word) => basename(word))
+      .slice(0, WORDS_SHOWN)
+      .join(" ")})`;
+  } catch {
+    return String(id);
+  }
 }
 
 /** Returns the process that is writing at every check for a second, if there is one. */
@@ -173,5 +192,6 @@ function stuckWriter(path: string, { writing }: LockHolders): number | undefined
 }
 
 function bytes(count: number): string {
-  return `${(count / 1_000_000).toLocaleString("en-US", { maximumFractionDigits: 1 })} MB`;
+  const [amount, unit] = count < 10 * GB ? [count / 1_000_000, "MB"] : [count / GB, "GB"];
+  return `${amount.toLocaleString("en-US", { maximumFractionDigits: 1 })} ${unit}`;
 }

@@ -29,6 +29,8 @@ const STATS =
 
 /** A trial for each command; null if the command does not end by itself. */
 const TRIALS: Readonly<Record<string, Trial | null>> = {
+  home: { args: [], keys: "store sessionCount last open" },
+  demo: { args: [], keys: "store acknowledgedCount lostCount" },
   setup: { args: ["--dry-run"], keys: "changes next" },
   import: {
     args: [join(folder.path, "cli.jsonl")],

@@ -10,6 +10,17 @@ beforeAll(async () => {
   await folder.json("import", folder.jsonl("cli.jsonl", longSession("cli", 120)));
 });
 
+test("coppice alone says what there is and what to do next, with a store and without one", async () => {
+  const empty = await folder.run(["--db", `${folder.db}-none`]);
+  expect([empty.exitCode, empty.stderr]).toEqual([0, ""]);
+  expect(empty.stdout).toContain("coppice watch --once");
+  const { exitCode, stdout } = await folder.run([]);
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(/^agent\.db: 1 session\n/);
+  expect(stdout).toContain("coppice resume @last");
+  expect(await folder.json()).toMatchObject({ sessionCount: 1, last: { messageCount: 120 }, open: [] });
+});
+
 describe("help", () => {
   test("lists the commands, and exits 0", async () => {
     const { exitCode, stdout, stderr } = await folder.run(["--help"]);
@@ -66,15 +77,13 @@ describe("misuse exits with 2 and suggests what to type", () => {
     [["resume", "cli", "--strategy", "unionfind"], "Did you mean union-find?"],
     [["recall", "lamp", "--role", "asistant"], "Did you mean assistant?"],
     [["expand", "cl"], "That is a session: coppice show cl"],
-    [[], "Name a command."],
   ])("coppice %j", async (args, message) => {
     const { exitCode, stdout, stderr } = await folder.run(args);
     expect([exitCode, stdout]).toEqual([2, ""]);
     expect(stderr).toContain(message);
   });
 
-  test("with --json prints one object on stderr, even without a command", async () => {
-    expect(JSON.parse((await folder.run(["--json"])).stderr).error.message).toBe("Name a command.");
+  test("with --json prints one object on stderr", async () => {
     const { exitCode, stdout, stderr } = await folder.run(["sesions", "--json"]);
     expect([exitCode, stdout]).toEqual([2, ""]);
     expect(JSON.parse(stderr)).toEqual({

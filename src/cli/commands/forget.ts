@@ -4,6 +4,7 @@ import type { Store } from "../../session/store.ts";
 import { askToAgree } from "../agreement.ts";
 import type { Command, Output } from "../command.ts";
 import { Failure } from "../failure.ts";
+import { findProject } from "../find-project.ts";
 import { findSession, SESSION_MEANING } from "../find-session.ts";
 import { timeOption } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
@@ -101,13 +102,7 @@ function sessionsOf(store: Store, typed: readonly string[], { project, since, un
   }
   const named = typed.map((one) => findSession(store, one).id);
   if (project === undefined) return typed.length > 0 ? named : store.sessionIds({ prefix: "" });
-  const ofProject = store.sessionIds({ prefix: "", project });
-  if (ofProject.length === 0) {
-    throw new Failure("SESSION_NOT_FOUND", `No session is of the project ${project}.`, {
-      hint: "`coppice sessions` lists them with their projects.",
-    });
-  }
-  return [...new Set([...named, ...ofProject])];
+  return [...new Set([...named, ...store.sessionIds({ prefix: "", project: findProject(store, project) })])];
 }
 
 function nameOf(ids: readonly string[]): string {

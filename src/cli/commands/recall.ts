@@ -4,7 +4,6 @@ import type { Part, Role } from "../../core/message.ts";
 import { PART_TYPES, ROLES } from "../../core/message-words.ts";
 import { RECALL_LIMIT_DEFAULT, RECALL_NEIGHBORS_DEFAULT } from "../../core/options.ts";
 import { answersFirst } from "../../session/answers-first.ts";
-import { projectMeant } from "../../session/project-meant.ts";
 import { noteOnHits, nothingFound } from "../../session/recall-notes.ts";
 import { sessionNames } from "../../session/session-name.ts";
 import type { Store } from "../../session/store.ts";
@@ -12,6 +11,7 @@ import { agentCommand } from "../agent-command.ts";
 import type { Command } from "../command.ts";
 import { cutToWidth, displayWidth } from "../display-width.ts";
 import { Failure } from "../failure.ts";
+import { findProject } from "../find-project.ts";
 import { findSession, SESSION_MEANING } from "../find-session.ts";
 import { storedRemote, withHub } from "../hub-words.ts";
 import { messageHandle, speaker } from "../message-lines.ts";
@@ -108,7 +108,7 @@ export const recallCommand: Command<RecallFlags> = {
       ...(session !== undefined && { sessionIds: session.map((typed) => findSession(store, typed).id) }),
       ...(part !== undefined && { partTypes: part }),
       ...(superseded !== undefined && { superseded }),
-      ...(wanted.project !== undefined && { project: projectMeant(store, wanted.project) }),
+      ...(wanted.project !== undefined && { project: findProject(store, wanted.project) }),
     });
     const hits = answersFirst(store, found);
     return { value: hits, lines: recallLines(hits, query, store, terminal) };

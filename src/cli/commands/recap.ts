@@ -1,14 +1,15 @@
 import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
 import type { Unreadable } from "../../session/export.ts";
-import { projectMeant, projectNamer } from "../../session/project-meant.ts";
+import { projectNamer } from "../../session/project-meant.ts";
 import { sessionNames } from "../../session/session-name.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
+import { findProject } from "../find-project.ts";
 import { timeOption, wholeNumberOption } from "../options.ts";
 import { shortIds } from "../short-ids.ts";
 import type { Terminal } from "../terminal.ts";
-import { formatCount, formatNumber, oneLine } from "../text.ts";
+import { formatCount, formatNumber, formatTime, oneLine } from "../text.ts";
 import {
   countsOf,
   extentLine,
@@ -61,7 +62,7 @@ export const recapCommand: Command<RecapFlags> = {
     const recap = store.recap({
       ...sameNames,
       linesMax,
-      ...(project !== undefined && { project: projectMeant(store, project) }),
+      ...(project !== undefined && { project: findProject(store, project) }),
       ...(since !== undefined && { sinceMs: since }),
       onUnreadable: (damaged) => void unreadable.push(damaged),
     });
@@ -75,7 +76,10 @@ function* recapLines(recap: Recap, store: Store, terminal: Terminal): Generator<
   if (topicCount === 0) {
     const [newest] = store.sessions({ limit: 1, hidden: false });
     const last = newest === undefined ? "" : ` The newest message is from ${timeFor(terminal, newest.updatedAtMs)}.`;
-    return terminal.note(`Nothing since ${timeFor(terminal, sinceMs)}.${last}`);
+    terminal.note(`Nothing since ${timeFor(terminal, sinceMs)}.${last}`);
+    if (newest !== undefined)
+      terminal.hint(`Next: coppice recap --since ${formatTime(newest.updatedAtMs).split(" ")[0]}`);
+    return;
   }
   yield factsLine([`since ${timeFor(terminal, sinceMs)}`, ...countsOf(recap)]);
   const names = sessionNames(

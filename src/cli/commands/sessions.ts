@@ -1,9 +1,10 @@
 import { Option } from "commander";
 import type { Unreadable } from "../../session/export.ts";
-import { projectMeant, projectNamer } from "../../session/project-meant.ts";
+import { projectNamer } from "../../session/project-meant.ts";
 import type { Session } from "../../session/session.ts";
 import { sessionName } from "../../session/session-name.ts";
 import type { Command } from "../command.ts";
+import { findProject } from "../find-project.ts";
 import { timeOption, wholeNumberOption } from "../options.ts";
 import { shortIds } from "../short-ids.ts";
 import { type Column, tableLines } from "../table.ts";
@@ -55,7 +56,7 @@ export const sessionsCommand: Command<SessionsFlags> = {
     const unreadable: Unreadable[] = [];
     const found = store.sessions({
       onUnreadable: (damaged) => void unreadable.push(damaged),
-      ...(project !== undefined && { project: projectMeant(store, project) }),
+      ...(project !== undefined && { project: findProject(store, project) }),
       ...(since !== undefined && { sinceMs: since }),
       ...(tag !== undefined && { tag }),
       hidden,

@@ -1,10 +1,11 @@
 import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
-import { projectMeant, projectNamer } from "../../session/project-meant.ts";
+import { projectNamer } from "../../session/project-meant.ts";
 import { sessionNames } from "../../session/session-name.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { cutToWidth } from "../display-width.ts";
+import { findProject } from "../find-project.ts";
 import { wholeNumberOption } from "../options.ts";
 import { shortIds } from "../short-ids.ts";
 import type { Terminal } from "../terminal.ts";
@@ -36,13 +37,18 @@ export const subjectsCommand: Command<SubjectsFlags> = {
 
   async run({ options: { project, limit }, loadStores, terminal }) {
     const store = (await loadStores()).openToRead();
-    const only = project === undefined ? {} : { project: projectMeant(store, project) };
+    const only = project === undefined ? {} : { project: findProject(store, project) };
     const subjects = store.subjects({ limit, ...only });
-    return { value: subjects, lines: subjectLines(subjects, store, terminal) };
+    return { value: subjects, lines: subjectLines(subjects, limit, store, terminal) };
   },
 };
 
-function* subjectLines(subjects: readonly SubjectInfo[], store: Store, terminal: Terminal): Generator<string> {
+function* subjectLines(
+  subjects: readonly SubjectInfo[],
+  limit: number,
+  store: Store,
+  terminal: Terminal,
+): Generator<string> {
   const ids = subjects.flatMap(({ sessions }) => sessions.map(({ sessionId }) => sessionId));
   const titles = sessionNames(store, ids);
   const projectOf = projectNamer(store);
@@ -58,6 +64,7 @@ function* subjectLines(subjects: readonly SubjectInfo[], store: Store, terminal:
     }
   }
   const [largest] = subjects;
+  if (largest === undefined && limit === 0) return;
   if (largest === undefined)
     terminal.note("No subjects yet. A subject needs similar settled clusters in two sessions of a project.");
   else terminal.hint(`Next: coppice expand ${largest.subject}, for its messages word for word`);

@@ -117,6 +117,7 @@ const TYPED: Record<string, (session: string, file: string, folder: string) => s
   exclude: () => [["--project", `p${HOSTILE}`], []],
   push: () => [["--dry-run"], [HOSTILE]],
   pull: () => [[HOSTILE]],
+  home: () => [[]],
   remote: () => [["add", "postgres://127.0.0.1:1/none", "--project", `p${HOSTILE}`], [], [HOSTILE]],
   hub: () => [[HOSTILE, "--url", "postgres://127.0.0.1:1/none"]],
   forget: (session) => [

@@ -27,8 +27,8 @@ test("the command line loads neither the store nor zod nor the importers before 
   expect(loaded).toContain("cli/commands/recall.ts");
   expect(packagesOf(loaded)).toEqual(["commander"]);
   expect([...loaded].filter((name) => /^(store|session|importers|imports|models|mcp)\//.test(name))).toEqual([
-    "session/session-ids-with-prefix.ts",
     "session/session-name.ts",
+    "session/session-ids-with-prefix.ts",
     "session/project-meant.ts",
     "session/answers-first.ts",
     "session/recall-notes.ts",

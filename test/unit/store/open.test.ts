@@ -86,11 +86,11 @@ describe("promise 7: a path that is no store", () => {
       "a path in a folder that is missing",
       (folder) => join(folder, "no", "such", "agent.db"),
       "FILE_NOT_FOUND",
-      "There is no file FOLDER/no/such.",
+      "There is no folder FOLDER/no/such for FOLDER/no/such/agent.db.",
     ],
   ])("refuses %s", (_, place, code, message) => {
     const folder = temporaryFolder();
-    expect(refusalOf(place(folder))).toEqual({ code, message: message.replace("FOLDER", folder) });
+    expect(refusalOf(place(folder))).toEqual({ code, message: message.replaceAll("FOLDER", folder) });
   });
 
   test("refuses a path below a file", () => {

@@ -1,0 +1,55 @@
+import { basename } from "node:path";
+import { sessionName } from "../../session/session-name.ts";
+import { agentCommand } from "../agent-command.ts";
+import type { Command } from "../command.ts";
+import { cutToWidth } from "../display-width.ts";
+import { formatCount, formatMoment, oneLine } from "../text.ts";
+
+const OPEN_ENDS_MAX = 3;
+
+/** What `coppice` alone runs. Help does not list it. */
+export const homeCommand: Command = {
+  usage: "home",
+  isHidden: true,
+  summary: "Show the last session, what was left open, and what to do next.",
+  examples: [""],
+
+  async run({ loadStores, storePath, terminal }) {
+    const { existsSync } = await import("node:fs");
+    if (!existsSync(storePath)) {
+      const lines = [
+        `There is no store yet at ${storePath}.`,
+        "",
+        "  coppice watch --once    import what your agents wrote: it lists their folders, and asks",
+        "  coppice demo            see what Coppice does, on the sessions of an invented project",
+        "  coppice help            all commands",
+      ];
+      return { value: { store: storePath, sessionCount: 0, last: null, open: [] }, lines };
+    }
+    const { RECAP_MS_DEFAULT } = await import("../../session/recap.ts");
+    const store = (await loadStores()).openToRead();
+    const sessionCount = store.sessionIds({ prefix: "" }).length;
+    const [last] = store.sessions({ limit: 1, hidden: false });
+    const sinceMs = (last?.updatedAtMs ?? 0) - RECAP_MS_DEFAULT;
+    const topics = last === undefined ? [] : store.recap({ sinceMs, limit: OPEN_ENDS_MAX, linesMax: 1 }).topics;
+    const open = topics.flatMap((topic) => topic.open).slice(0, OPEN_ENDS_MAX);
+    const row = (name: string, text: string): string => {
+      const line = `  ${name.padEnd(14)}${oneLine(text)}`;
+      return terminal.width === undefined ? line : cutToWidth(line, terminal.width);
+    };
+    const goOn = last && (agentCommand(last) ?? "coppice resume @last");
+    const lines = [
+      terminal.style("bold", `${basename(storePath)}: ${formatCount(sessionCount, "session")}`),
+      ...(last === undefined
+        ? []
+        : [row("last", `${formatMoment(last.updatedAtMs, Date.now())} · ${sessionName(last) ?? last.id}`)]),
+      ...(goOn === undefined ? [] : [row("go on", goOn)]),
+      ...open.map(({ text, messageId }) => row("left open", `message:${messageId} · ${text}`)),
+      row("ask", "coppice recall what did we decide about …"),
+      row("this week", "coppice recap"),
+      row("look around", "coppice view"),
+      row("all commands", "coppice help"),
+    ];
+    return { value: { store: storePath, sessionCount, last: last ?? null, open }, lines };
+  },
+};
