@@ -92,11 +92,16 @@ export async function evaluateCoding(dataFolder: string): Promise<{ name: "codin
   });
   return {
     name: "coding",
-    figures: { ...figuresOf("coding.", asked, found), ...figuresOf("coding.fts5.", asked, plain) },
+    figures: { ...codingFigures("coding.", asked, found), ...codingFigures("coding.fts5.", asked, plain) },
   };
 }
 
-function figuresOf(prefix: string, asked: readonly AskedOfWork[], found: readonly (readonly Found[])[]) {
+/** Returns the figures of questions by what was found for each, best first. @see evaluateCoding */
+export function codingFigures(
+  prefix: string,
+  asked: readonly AskedOfWork[],
+  found: readonly (readonly Found[])[],
+): Record<string, number> {
   const ranks = asked.map(({ gold }, index) => found[index]!.findIndex(({ id }) => gold.has(id)));
   const sessionRanks = asked.map(({ sessions }, index) =>
     [...new Set(found[index]!.map(({ sessionId }) => sessionId))].findIndex((id) => sessions.has(id)),

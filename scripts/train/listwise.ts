@@ -8,9 +8,10 @@ export interface Example {
  * Fits the weights of a linear ranker by Newton's method. They make it likely that a softmax over the scores of a question's
  * candidates draws its evidence (Cao et al., "Learning to rank: from pairwise to listwise approach", ICML 2007).
  *
+ * @param wanted  `all` if a question needs all of its evidence, `any` if each piece of it is an answer.
  * @param penalty  The penalty on large weights: a factor of half the sum of the squared weights of standardized features.
  */
-export function fitWeights(examples: readonly Example[], penalty: number): Float64Array {
+export function fitWeights(examples: readonly Example[], penalty: number, wanted: "all" | "any" = "all"): Float64Array {
   const width = examples[0]!.rows[0]!.length;
   const scales = deviations(examples, width);
   const scaledExamples = examples.map(({ rows, isGold }) => ({
@@ -18,8 +19,8 @@ export function fitWeights(examples: readonly Example[], penalty: number): Float
     isGold,
   }));
   let weights: Float64Array = new Float64Array(width);
-  let loss = lossOf(scaledExamples, weights, penalty);
-  for (let round = 0; round < 12; round++) {
+  let loss = lossOf(scaledExamples, weights, penalty, wanted);
+  for (let round = 0; round < 30; round++) {
     const gradient = weights.map((weight) => -penalty * weight);
     const hessian = Array.from({ length: width }, (_, at) => {
       const line = new Float64Array(width);
@@ -27,11 +28,12 @@ export function fitWeights(examples: readonly Example[], penalty: number): Float
       return line;
     });
     for (const { rows: scaled, isGold } of scaledExamples) {
-      const goldCount = isGold.filter(Boolean).length;
       const scores = scaled.map((row) => scoreOf(row, weights));
       const best = Math.max(...scores);
       const odds = scores.map((score) => Math.exp(score - best));
       const total = odds.reduce((sum, odd) => sum + odd, 0);
+      const aims = isGold.map((gold, index) => (gold ? (wanted === "all" ? 1 : odds[index]!) : 0));
+      const aimed = aims.reduce((sum, aim) => sum + aim, 0);
       const mean = new Float64Array(width);
       scaled.forEach((row, index) => {
         const probability = odds[index]! / total;
@@ -39,7 +41,8 @@ export function fitWeights(examples: readonly Example[], penalty: number): Float
       });
       scaled.forEach((row, index) => {
         const probability = odds[index]! / total;
-        if (isGold[index]) for (let at = 0; at < width; at++) gradient[at]! += (row[at]! - mean[at]!) / goldCount;
+        if (isGold[index])
+          for (let at = 0; at < width; at++) gradient[at]! += (aims[index]! / aimed) * (row[at]! - mean[at]!);
         if (probability < 1e-6) return;
         for (let at = 0; at < width; at++) {
           const left = probability * (row[at]! - mean[at]!);
@@ -54,9 +57,9 @@ export function fitWeights(examples: readonly Example[], penalty: number): Float
     // A whole step may go too far.
     let share = 1;
     const moved = (): Float64Array => weights.map((weight, at) => weight + share * step[at]!);
-    while (share > 1e-3 && lossOf(scaledExamples, moved(), penalty) > loss) share /= 2;
+    while (share > 1e-3 && lossOf(scaledExamples, moved(), penalty, wanted) > loss) share /= 2;
     weights = moved();
-    const next = lossOf(scaledExamples, weights, penalty);
+    const next = lossOf(scaledExamples, weights, penalty, wanted);
     const gain = loss - next;
     loss = next;
     if (gain < 1e-4) break;
@@ -70,14 +73,16 @@ export function scoreOf(row: Float64Array, weights: Float64Array): number {
   return score;
 }
 
-function lossOf(examples: readonly Example[], weights: Float64Array, penalty: number): number {
+function lossOf(examples: readonly Example[], weights: Float64Array, penalty: number, wanted: "all" | "any"): number {
   let loss = (penalty / 2) * weights.reduce((sum, weight) => sum + weight ** 2, 0);
   for (const { rows, isGold } of examples) {
     const scores = rows.map((row) => scoreOf(row, weights));
     const best = Math.max(...scores);
-    const total = best + Math.log(scores.reduce((sum, score) => sum + Math.exp(score - best), 0));
+    const logOfSum = (some: readonly number[]): number =>
+      best + Math.log(some.reduce((sum, score) => sum + Math.exp(score - best), 0));
     const gold = scores.filter((_, index) => isGold[index]);
-    loss += total - gold.reduce((sum, score) => sum + score, 0) / gold.length;
+    const drawn = wanted === "all" ? gold.reduce((sum, score) => sum + score, 0) / gold.length : logOfSum(gold);
+    loss += logOfSum(scores) - drawn;
   }
   return loss;
 }

@@ -1,17 +1,13 @@
 import { join } from "node:path";
-import { estimatingTokenCounter } from "../../src/core/tokens.ts";
 import { openStore } from "../../src/index.ts";
-import { TITLES } from "../../src/models/title.ts";
 import { FEATURES, peopleFeatures } from "../../src/recall/people.ts";
 import { parseQuery } from "../../src/recall/query.ts";
 import { nominate } from "../../src/recall/search.ts";
-import { storeSource } from "../../src/recall/store-source.ts";
-import { openDatabase } from "../../src/store/open.ts";
-import { makeRepositories } from "../../src/store/repositories.ts";
 import { inFolder } from "../eval/folder.ts";
 import { readLocomo } from "../eval/recall-data.ts";
 import { type Outcome, outcomeOf } from "../eval/retrieval-measures.ts";
 import { type Example, fitWeights, scoreOf } from "./listwise.ts";
+import { readingStore } from "./reading-store.ts";
 
 /** The penalty on large weights. From 10 to 100, results are equal within half a point. */
 const PENALTY = 40;
@@ -48,28 +44,19 @@ export async function readPeopleQuestions(dataFolder: string): Promise<RankedQue
     }
     await store.upkeep();
     store.close();
-    const database = openDatabase(path, { readonly: true, durability: "process", busyTimeoutMs: 0 });
-    const repositories = makeRepositories(database, estimatingTokenCounter, TITLES);
-    const source = storeSource(repositories);
-    for (const { project, questions } of corpora) {
-      found.push(
-        questions.map(({ text, gold, category }) =>
-          database.read(() => {
-            const { candidates, weights } = nominate(
-              { source, clock: () => 0 },
-              { ...parseQuery(text), phrases: [] },
-              undefined,
-              { project },
-              LIMIT,
-            );
+    readingStore(path, (_, source) => {
+      for (const { project, questions } of corpora) {
+        found.push(
+          questions.map(({ text, gold, category }) => {
+            const query = { ...parseQuery(text), phrases: [] };
+            const { candidates, weights } = nominate({ source, clock: () => 0 }, query, undefined, { project }, LIMIT);
             const texts = source.textsOf(candidates.map(({ messageId }) => messageId));
             const ids = candidates.map(({ messageId }) => names.get(messageId)!);
             return { rows: peopleFeatures(candidates, weights, text, texts), ids, gold, category };
           }),
-        ),
-      );
-    }
-    database.client.close();
+        );
+      }
+    });
   });
   return found;
 }

@@ -7,61 +7,27 @@ export const NEIGHBORHOOD_RADIUS = 2;
 /** The assumed length of a neighborhood, in messages of mean length. */
 const NEIGHBORHOOD_LENGTH = 1.5;
 
-/** The weights of times, relative to the words of the message. */
-const WEIGHTS = { time: 0.5, near: 1 };
+/**
+ * The weight of each part of a score, relative to the words of the message. Chosen on LoCoMo, BEAM and coding sessions. If one
+ * weight changes by a third, no measure changes by more than two points.
+ */
+const WEIGHTS = { neighborhood: 0.6, session: 0.4, time: 0.5, near: 1 };
 
-/** The weights of the other parts of a score, relative to the words of the message. */
-export interface Scoring {
-  neighborhood: number;
-  session: number;
-  vector: number;
-  speakers: Readonly<Record<Role, SpeakerScore>>;
-}
+/** The weight of the cosine of a lexical embedder. */
+export const VECTOR_WEIGHT = 0.2;
 
 /**
- * `factor` multiplies the score of the words of a message and its neighborhood, `gain` is added, and `perLength` times the logarithm
- * of the tokens is subtracted.
+ * `factor` multiplies the score of the words of a message and its neighborhood, because people state facts and wishes, while
+ * tools print. `perLength` times the logarithm of the tokens is subtracted, because a short statement is more to the point.
  */
-interface SpeakerScore {
-  factor: number;
-  gain: number;
-  perLength: number;
-}
-
-/**
- * For conversations. People state facts and wishes, and a short statement is more to the point. Chosen on LoCoMo, BEAM and coding
- * sessions: if one weight changes by a third, no measure changes by more than two points.
- */
-export const TALK: Scoring = {
-  ...{ neighborhood: 0.6, session: 0.4, vector: 0.2 },
-  speakers: {
-    user: { factor: 2, gain: 0, perLength: 0.03 },
-    assistant: { factor: 1.6, gain: 0, perLength: 0.09 },
-    system: { factor: 1.6, gain: 0, perLength: 0.09 },
-    tool: { factor: 1, gain: 0, perLength: 0.05 },
-  },
+const SPEAKERS: Record<Role, { factor: number; perLength: number }> = {
+  user: { factor: 2, perLength: 0.03 },
+  assistant: { factor: 1.6, perLength: 0.09 },
+  system: { factor: 1.6, perLength: 0.09 },
+  tool: { factor: 1, perLength: 0.05 },
 };
 
-/**
- * For work with tools. Most messages are short lines, calls and what tools print, so a speaker outweighs no word. The weights were
- * chosen on `eval -- coding`, of those that lose no answer of `eval -- echo`, where many sessions ask nearly the same.
- */
-export const WORK: Scoring = {
-  ...{ neighborhood: 0.4, session: 0.1, vector: 0.35 },
-  speakers: {
-    user: { factor: 1, gain: 0.15, perLength: 0 },
-    assistant: { factor: 1, gain: 0.1, perLength: 0 },
-    system: { factor: 1, gain: 0, perLength: 0 },
-    tool: { factor: 1, gain: -0.2, perLength: 0 },
-  },
-};
-
-/** Returns how to score messages: as work if any of them is a call or the result of one. */
-export function scoringOf(candidates: readonly Candidate[]): Scoring {
-  return candidates.some(({ speaker }) => speaker === "tool") ? WORK : TALK;
-}
-
-const NAMED_SPEAKER = 0.5;
+export const NAMED_SPEAKER = 0.5;
 
 export interface Candidate {
   messageId: number;
@@ -121,13 +87,8 @@ export interface Placed extends Ranked {
  *
  * @param candidates  Each message once, in any order, with or without words of the query.
  * @param weights  The positive weight of each word. A word's score is at most 2.2 times its weight.
- * @param scoring  @see scoringOf
  */
-export function rankCandidates(
-  candidates: readonly Candidate[],
-  weights: readonly number[],
-  scoring: Scoring = TALK,
-): Ranked[] {
+export function rankCandidates(candidates: readonly Candidate[], weights: readonly number[]): Ranked[] {
   const scoreMax = weights.reduce((sum, weight) => sum + weight, 0) * SATURATION_MAX || 1;
   const saturated = (frequencies: readonly number[], length: number): number =>
     frequencies.reduce((sum, frequency, word) => sum + weights[word]! * saturate(frequency / length), 0) / scoreMax;
@@ -149,24 +110,23 @@ export function rankCandidates(
   return candidates
     .map((candidate): Ranked => {
       const { sessionId, seq, speaker, isNamed } = candidate;
-      const { factor, gain, perLength } = scoring.speakers[speaker];
+      const { factor, perLength } = SPEAKERS[speaker];
       const { bySeq } = sessions.get(sessionId)!;
       const nearby = [...bySeq.get(seq)!];
       for (let distance = 1; distance <= NEIGHBORHOOD_RADIUS; distance++) {
         for (const beside of [seq - distance, seq + distance]) addTo(nearby, bySeq.get(beside) ?? []);
       }
       const words = candidate.wordScores.reduce((sum, score) => sum + score, 0) / scoreMax;
-      const neighborhood = scoring.neighborhood * saturated(nearby, NEIGHBORHOOD_LENGTH);
+      const neighborhood = WEIGHTS.neighborhood * saturated(nearby, NEIGHBORHOOD_LENGTH);
       const parts = {
         words,
         neighborhood,
-        session: (scoring.session * sessionScores.get(sessionId)!) / sessionScoreMax,
+        session: (WEIGHTS.session * sessionScores.get(sessionId)!) / sessionScoreMax,
         speaker:
-          gain +
           (factor - 1) * (words + neighborhood) +
           (isNamed ? NAMED_SPEAKER : 0) -
           perLength * Math.log1p(candidate.tokenCount),
-        time: WEIGHTS.time * candidate.datedness + WEIGHTS.near * candidate.closeness,
+        time: timePart(candidate),
         vector: 0,
       };
       return { candidate, score: sumOf(parts), parts };
@@ -186,19 +146,20 @@ const ROUNDING = 1e-6;
  *
  * @param ranking  As `rankCandidates` returns it.
  * @param similaritiesOf  Returns the cosine of each message with the query, in [-1, 1]. Messages may have none.
+ * @param weight  The weight of the cosine.
  */
 export function* byLexicalVectors(
   ranking: readonly Ranked[],
   similaritiesOf: (messageIds: readonly number[]) => ReadonlyMap<number, number>,
-  scoring: Scoring = TALK,
+  weight: number,
 ): Generator<Ranked> {
-  const gainMax = scoring.vector * (1 + ROUNDING);
+  const gainMax = weight * (1 + ROUNDING);
   let waiting: Ranked[] = [];
   for (let from = 0; from < ranking.length; from += READ_TOGETHER) {
     const chunk = ranking.slice(from, from + READ_TOGETHER);
     const similarities = similaritiesOf(chunk.map(({ candidate }) => candidate.messageId));
     const near = chunk.map(({ candidate, parts }): Ranked => {
-      const nearer = { ...parts, vector: scoring.vector * (similarities.get(candidate.messageId) ?? 0) };
+      const nearer = { ...parts, vector: weight * (similarities.get(candidate.messageId) ?? 0) };
       return { candidate, score: sumOf(nearer), parts: nearer };
     });
     waiting = [...waiting, ...near].sort(byScore);
@@ -207,6 +168,11 @@ export function* byLexicalVectors(
     const readyCount = waiting.findLastIndex(({ score }) => score > scoreMin) + 1;
     yield* waiting.splice(0, readyCount);
   }
+}
+
+/** The part of a score for the time of a message. */
+export function timePart({ datedness, closeness }: Candidate): number {
+  return WEIGHTS.time * datedness + WEIGHTS.near * closeness;
 }
 
 export function byScore(left: Ranked, right: Ranked): number {
@@ -225,6 +191,6 @@ function addTo(sums: number[], frequencies: readonly number[]): void {
   });
 }
 
-function sumOf({ words, neighborhood, session, speaker, time, vector }: ScoreParts): number {
+export function sumOf({ words, neighborhood, session, speaker, time, vector }: ScoreParts): number {
   return words + neighborhood + session + speaker + time + vector;
 }

@@ -23,12 +23,13 @@ import {
   type Placed,
   type Ranked,
   rankCandidates,
-  type Scoring,
-  scoringOf,
+  VECTOR_WEIGHT,
 } from "./ranking.ts";
 import { type RankedSession, rankSessions } from "./sessions.ts";
 import type { Source } from "./source.ts";
 import type { VectorSource } from "./vector-source.ts";
+import { isWork, rankWork } from "./work.ts";
+import { WORK_WEIGHTS } from "./work-weights.ts";
 
 /** At most RANKED_MAX messages are ranked for their words. The neighbors of the first SURROUNDED_MAX are ranked too. */
 const RANKED_MAX = 500;
@@ -92,17 +93,23 @@ export function search(
   const people = peopleAmong(candidates);
   const ofPeople = rankPeople(people, weights, query.text, source.textsOf(people.map(({ messageId }) => messageId)));
   const textsOf = (ids: readonly number[]): Map<number, string> => source.textsOf(ids);
-  const scoring = scoringOf(candidates);
-  const scored = (): Ranked[] => rankCandidates(candidates, weights, scoring);
-  const ranked = (): Ranked[] => raiseNumbered(scored(), query.text, terms.length, textsOf);
+  const isOfWork = isWork(candidates);
+  const byWords = (rank: typeof rankCandidates): Ranked[] =>
+    raiseNumbered(rank(candidates, weights), query.text, terms.length, textsOf);
+  const ranked = (): Ranked[] => byWords(isOfWork ? rankWork : rankCandidates);
   const all = people.length === candidates.length ? [] : raiseForQuestion(ranked(), query.text, textsOf);
-  const rankings: Rankings = { all, ofPeople, people: new Set(people), scoring };
+  const rankings: Rankings = {
+    all,
+    ofPeople,
+    people: new Set(people),
+    vectorWeight: isOfWork ? WORK_WEIGHTS.similarity : VECTOR_WEIGHT,
+  };
   return {
     ranking: { [Symbol.iterator]: () => withVectors(ports, rankings, vector, scope)[Symbol.iterator]() },
     sessions: () => {
       // Words do not say where a semantic embedder found the answer.
       if (vector !== undefined && messageVectors !== undefined) return undefined;
-      return rankSessions(all.length > 0 ? all : scored(), times);
+      return rankSessions(byWords(rankCandidates), times);
     },
     weights: new Map(terms.map(({ stem }, index) => [stem, weights[index]!])),
     corrections: terms.flatMap(({ stem, typed }) => (typed === undefined ? [] : [{ typed, stem }])),
@@ -203,13 +210,14 @@ interface Rankings {
   all: readonly Ranked[];
   ofPeople: readonly Ranked[];
   people: ReadonlySet<Candidate>;
-  scoring: Scoring;
+  /** The weight of the cosine of a lexical embedder. */
+  vectorWeight: number;
 }
 
 /** Yields messages by their words and vectors, best first. */
 function withVectors(
   { source, messageVectors }: SearchPorts,
-  { all, ofPeople, people, scoring }: Rankings,
+  { all, ofPeople, people, vectorWeight }: Rankings,
   vector: QueryVector | undefined,
   scope: SearchScope,
 ): Iterable<Placed> {
@@ -222,7 +230,7 @@ function withVectors(
           const embeddings = source.embeddings(ids, vector.embedderId);
           return new Map(Array.from(embeddings, ([id, other]) => [id, dot(other, vector.embedding)]));
         },
-        scoring,
+        vectorWeight,
       );
     return interleaved(near(all), ofPeople, people);
   }

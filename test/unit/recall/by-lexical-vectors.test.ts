@@ -4,7 +4,7 @@ import { byLexicalVectors, type Ranked } from "../../../src/recall/ranking.ts";
 import { rankedMessage } from "../../support/ranked-message.ts";
 
 describe("a ranking by vectors", () => {
-  test("adds a fifth of the cosine, and nothing where there is none", () => {
+  test("adds the weighted cosine, and nothing where there is none", () => {
     const ranking = [rankedMessage(1, 0.5), rankedMessage(2, 0.45), rankedMessage(3, 0.4)];
     const near = [
       ...byLexicalVectors(
@@ -14,6 +14,7 @@ describe("a ranking by vectors", () => {
             [2, 1],
             [3, -0.5],
           ]),
+        0.2,
       ),
     ];
     expect(near.map(({ candidate, score }) => [candidate.messageId, Number(score.toFixed(6))])).toEqual([
@@ -27,10 +28,11 @@ describe("a ranking by vectors", () => {
   test("looks at no more embeddings than the first messages ask for", () => {
     const ranking = Array.from({ length: 1_000 }, (_, index) => rankedMessage(index, 10 - index / 100));
     const asked: number[] = [];
-    const [first] = byLexicalVectors(ranking, (ids) => {
+    const read = (ids: readonly number[]): Map<number, number> => {
       asked.push(...ids);
       return new Map();
-    });
+    };
+    const [first] = byLexicalVectors(ranking, read, 0.2);
     expect(first!.candidate.messageId).toBe(0);
     expect(asked).toHaveLength(64);
   });
@@ -55,7 +57,7 @@ describe("a ranking by vectors", () => {
             score: ones[candidate.messageId]!.words + 0.2 * cosines.get(candidate.messageId)!,
           }))
           .sort(inOrder);
-        const near = [...byLexicalVectors(ranking, () => cosines)];
+        const near = [...byLexicalVectors(ranking, () => cosines, 0.2)];
         expect(near.map(({ candidate }) => candidate.messageId)).toEqual(
           expected.map(({ candidate }) => candidate.messageId),
         );

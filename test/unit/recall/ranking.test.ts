@@ -5,9 +5,7 @@ import {
   type Ranked,
   rankCandidates,
   type ScoreParts,
-  scoringOf,
-  TALK,
-  WORK,
+  VECTOR_WEIGHT,
 } from "../../../src/recall/ranking.ts";
 
 /** A tool's message without tokens, words and vector, so that every part of its score is 0 until the test gives it one. */
@@ -38,23 +36,6 @@ const idsOf = (ranked: readonly Ranked[]): number[] => ranked.map(({ candidate: 
 
 // In all of these a score of BM25 equal to the word's weight says that the word occurs once in a message of mean length:
 // 1 · (1.2 + 1) / (1 + 1.2) = 1. The most that any message could have is 2.2 times the weight.
-
-describe("work with tools", () => {
-  const words = candidate(1, { speaker: "assistant", tokenCount: 400, wordScores: [1, 1] });
-  const short = candidate(2, { speaker: "user", tokenCount: 4, wordScores: [1, 0] });
-  const printed = candidate(3, { speaker: "tool", tokenCount: 400, wordScores: [1, 1] });
-
-  test("is told by a call or a result", () => {
-    expect(scoringOf([words, short])).toBe(TALK);
-    expect(scoringOf([words, short, printed])).toBe(WORK);
-  });
-
-  test("ranks the message with all words before a short line of the user with one, and what a tool prints last", () => {
-    const ranked = (scoring: typeof WORK) => idsOf(rankCandidates([words, short, printed], [1, 1], scoring));
-    expect(ranked(WORK)).toEqual([1, 2, 3]);
-    expect(ranked(TALK)).toEqual([2, 1, 3]);
-  });
-});
 
 describe("words", () => {
   test("are a share of the most that a message could have", () => {
@@ -186,6 +167,7 @@ test("a vector counts by its nearness, for or against, and where there is none n
         [1],
       ),
       () => near,
+      VECTOR_WEIGHT,
     ),
   ];
   expect(partOf("vector", ranked)).toEqual({ 1: -0.1, 2: 0, 3: 0.2, 4: 0 });
