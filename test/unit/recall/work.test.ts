@@ -84,7 +84,7 @@ describe("work with tools", () => {
         ),
       ],
     ]);
-    expect(hits[0]!.text).toContain("The deploy restarts");
+    expect(placeOf(hits, "The deploy restarts")).toBeLessThan(placeOf(hits, "[Request interrupted"));
   });
 
   test("counts the prompts of the same session only, and the last one only", async () => {
