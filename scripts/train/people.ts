@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { openStore } from "../../src/index.ts";
+import { type Example, fitWeights, scoreOf } from "../../src/recall/listwise.ts";
 import { FEATURES, peopleFeatures } from "../../src/recall/people.ts";
 import { parseQuery } from "../../src/recall/query.ts";
 import { nominate } from "../../src/recall/search.ts";
 import { inFolder } from "../eval/folder.ts";
 import { readLocomo } from "../eval/recall-data.ts";
 import { type Outcome, outcomeOf } from "../eval/retrieval-measures.ts";
-import { type Example, fitWeights, scoreOf } from "./listwise.ts";
 import { readingStore } from "./reading-store.ts";
 
 /** The penalty on large weights. From 10 to 100, results are equal within half a point. */

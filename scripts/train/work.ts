@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { openStore } from "../../src/index.ts";
 import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
+import { type Example, fitWeights, scoreOf } from "../../src/recall/listwise.ts";
 import { parseQuery } from "../../src/recall/query.ts";
 import { queryVector } from "../../src/recall/query-vector.ts";
 import { nominate } from "../../src/recall/search.ts";
@@ -8,7 +9,6 @@ import { WORK_FEATURES, workFeatures } from "../../src/recall/work.ts";
 import { dot } from "../../src/vector/vector.ts";
 import { type AskedOfWork, codingFigures, readCoding, storeCoding } from "../eval/coding.ts";
 import { inFolder } from "../eval/folder.ts";
-import { type Example, fitWeights, scoreOf } from "./listwise.ts";
 import { readingStore } from "./reading-store.ts";
 
 /** The penalty on large weights. From 2 to 10, results are equal within two points. */
@@ -21,8 +21,11 @@ const OTHERS = 40;
 /** The most candidates of a question, as in recall. */
 const LIMIT = 500;
 
-/** What each weight belongs to: the features, and the cosine of the default embedder. */
-export const WEIGHED = [...WORK_FEATURES, "similarity"] as const;
+/**
+ * What each weight belongs to: the features, and the cosine of the default embedder. The last one is the logarithm of the odds of an
+ * answer for each 1 of its score.
+ */
+export const WEIGHED = [...WORK_FEATURES, "similarity", "odds"] as const;
 
 /** The first weight is the unit of the others. */
 const PRECISION = 3;
@@ -80,7 +83,7 @@ export async function readWorkQuestions(dataFolder: string): Promise<WorkQuestio
 export function fitWork(questions: readonly WorkQuestion[]): number[] {
   const answered = questions.filter(({ asked, found }) => found.some(({ id }) => asked.gold.has(id)));
   const [unit, ...others] = fitWeights(answered.map(exampleOf), PENALTY, "any");
-  return [1, ...others.map((weight) => Number((weight / unit!).toFixed(PRECISION)))];
+  return [1, ...others.map((weight) => Number((weight / unit!).toFixed(PRECISION))), unit!];
 }
 
 /** Ranks each question with weights that were fitted to the questions about other sessions. Resumed sessions are one. */

@@ -166,17 +166,6 @@ export class HubSource implements Source {
     return undefined;
   }
 
-  /** Returns the id of the next message of its session for each message that has one. */
-  nexts(ids: readonly number[]): Map<number, number> {
-    const nexts = new Map<number, number>();
-    for (const id of ids) {
-      const { sessionNo, seq } = this.#entries.get(id)!.message;
-      const next = this.#at(sessionNo, seq + 1, 0)[0];
-      if (next !== undefined) nexts.set(id, next);
-    }
-    return nexts;
-  }
-
   keyOf(id: number): MessageKey {
     const { loaded, message } = this.#entries.get(id)!;
     return { place: loaded.place, sessionNo: message.sessionNo, messageId: message.messageId };

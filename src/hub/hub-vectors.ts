@@ -1,12 +1,6 @@
+import { meaningWeight } from "../recall/meaning-weight.ts";
 import type { QueryVector } from "../recall/query-vector.ts";
-import {
-  ALL_MAX,
-  type NearMessage,
-  nearestInScope,
-  sampleBy,
-  sampledBackground,
-  type VectorSource,
-} from "../recall/vector-source.ts";
+import { ALL_MAX, type NearMessage, nearestInScope, sampleBy, type VectorSource } from "../recall/vector-source.ts";
 import type { SearchScope } from "../store/search-scope.ts";
 import { dot } from "../vector/vector.ts";
 import type { HubSource } from "./hub-source.ts";
@@ -27,9 +21,8 @@ export class HubVectors implements VectorSource {
 
   nearest(query: QueryVector, scope: SearchScope): NearMessage[] {
     const ids = this.#isSmall ? this.#source.ids() : this.#nearIds;
-    const { sampledIds, nextIds } = this.#sample();
-    // This also fetches the vectors that the background needs.
-    this.#source.embeddings([...ids, ...sampledIds, ...nextIds.values()], query.embedderId);
+    // This also fetches the vectors of the sample.
+    this.#source.embeddings([...ids, ...this.#sampledIds()], query.embedderId);
     const near = Array.from(this.cosines(ids, query), ([messageId, similarity]) => ({ messageId, similarity }));
     return nearestInScope(near, (first) => this.#source.inScope(first, scope));
   }
@@ -39,20 +32,16 @@ export class HubVectors implements VectorSource {
     return new Map(Array.from(vectors, ([id, vector]) => [id, dot(vector, query.embedding)]));
   }
 
-  background(query: QueryVector): ReturnType<VectorSource["background"]> {
-    const { sampledIds, nextIds } = this.#sample();
-    const vectors = this.#source.embeddings(sampledIds, query.embedderId);
-    const nexts = this.#source.embeddings([...nextIds.values()], query.embedderId);
+  sample(query: QueryVector): ReturnType<VectorSource["sample"]> {
+    const vectors = this.#source.embeddings(this.#sampledIds(), query.embedderId);
     return {
       sampled: Array.from(vectors.values(), (vector) => dot(vector, query.embedding)),
-      background: sampledBackground(vectors, nextIds, nexts),
-      messageCount: this.#source.messageCount,
+      weight: meaningWeight(this.#source, [...vectors.keys()], query.embedderId),
     };
   }
 
-  #sample(): { sampledIds: number[]; nextIds: Map<number, number> } {
-    const sampledIds = this.#isSmall ? sampleBy(this.#source.ids(), (id) => id) : this.#source.sampledIds();
-    return { sampledIds, nextIds: this.#source.nexts(sampledIds) };
+  #sampledIds(): number[] {
+    return this.#isSmall ? sampleBy(this.#source.ids(), (id) => id) : this.#source.sampledIds();
   }
 
   get #isSmall(): boolean {

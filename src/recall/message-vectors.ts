@@ -5,7 +5,7 @@ import { idAt, placeCountOf } from "../store/id-block.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { type SearchScope, withinSessions } from "../store/search-scope.ts";
 import { dot } from "../vector/vector.ts";
-import type { Background } from "./background.ts";
+import { meaningWeight } from "./meaning-weight.ts";
 import type { QueryVector } from "./query-vector.ts";
 import {
   ALL_MAX,
@@ -15,7 +15,6 @@ import {
   PROBED_CLUSTERS,
   SAMPLE_SIZE,
   sampleBy,
-  sampledBackground,
   type VectorSource,
 } from "./vector-source.ts";
 
@@ -31,7 +30,7 @@ const NUMBERS_MAX = 16_000_000;
 /** Vectors that are not kept are in memory only while they are compared. */
 const COMPARED_AT_ONCE = 2_000;
 
-const BACKGROUNDS_MAX = 16;
+const WEIGHTS_MAX = 16;
 
 /**
  * Finds the messages of a store whose vectors are nearest to a query's. In a small scope all messages are compared. In a large
@@ -46,7 +45,7 @@ export class MessageVectors implements VectorSource {
   /** By message id. Once the memory is full, no vector is added, because each scan would evict what the next one reads. */
   readonly #vectors = new Map<number, Float32Array>();
   /** By the ids of the sampled messages. */
-  readonly #backgrounds = new Map<string, Background>();
+  readonly #weights = new Map<string, number>();
   /** The members of clusters, by root, at a log position. */
   readonly #members = new Map<number, readonly number[]>();
   #membersAt = 0;
@@ -70,27 +69,22 @@ export class MessageVectors implements VectorSource {
     return new Map(this.#compared(ids, query).map(({ messageId, similarity }) => [messageId, similarity]));
   }
 
-  /** Returns the query's cosines with sampled messages, and how the embedder's cosines of sampled messages are distributed. */
-  background(
-    query: QueryVector,
-    scope: SearchScope,
-  ): { sampled: number[]; background: Background; messageCount: number } {
+  /** Returns the query's cosines with sampled messages, and how much cosines count (@see meaningWeight). */
+  sample(query: QueryVector, scope: SearchScope): { sampled: number[]; weight: number } {
     const { evidence } = this.#repositories;
     const few = this.#few(scope);
     const sampledIds = few === undefined ? this.#sampleOfAll() : sampleBy(few, (id) => id);
     const vectors = this.#read(sampledIds, query.embedderId);
     const sampled = Array.from(vectors.values(), (vector) => dot(vector, query.embedding));
     const key = [...vectors.keys()].join();
-    let background = this.#backgrounds.get(key);
-    if (background === undefined) {
-      const nextIds = evidence.nexts([...vectors.keys()]);
-      const nexts = this.#read([...nextIds.values()], query.embedderId);
-      background = sampledBackground(vectors, nextIds, nexts);
-      this.#backgrounds.set(key, background);
-      const [oldest] = this.#backgrounds.keys();
-      if (this.#backgrounds.size > BACKGROUNDS_MAX) this.#backgrounds.delete(oldest!);
+    let weight = this.#weights.get(key);
+    if (weight === undefined) {
+      weight = meaningWeight(evidence, [...vectors.keys()], query.embedderId);
+      this.#weights.set(key, weight);
+      const [oldest] = this.#weights.keys();
+      if (this.#weights.size > WEIGHTS_MAX) this.#weights.delete(oldest!);
     }
-    return { sampled, background, messageCount: few?.length ?? placeCountOf(evidence.idRanges()) };
+    return { sampled, weight };
   }
 
   /** Returns the ids of the messages in a scope's sessions; undefined if there are many. */
@@ -144,7 +138,7 @@ export class MessageVectors implements VectorSource {
       this.#stamp = stamp;
       this.#vectors.clear();
       this.#members.clear();
-      this.#backgrounds.clear();
+      this.#weights.clear();
     }
     return stamp;
   }

@@ -16,6 +16,9 @@ const WEIGHTS = { neighborhood: 0.6, session: 0.4, time: 0.5, near: 1 };
 /** The weight of the cosine of a lexical embedder. */
 export const VECTOR_WEIGHT = 0.2;
 
+/** By how much the logarithm of the odds that a message answers rises with a score that is higher by 1. Fitted to BEAM. */
+export const ODDS = 4;
+
 /**
  * `factor` multiplies the score of the words of a message and its neighborhood, because people state facts and wishes, while
  * tools print. `perLength` times the logarithm of the tokens is subtracted, because a short statement is more to the point.
@@ -62,7 +65,7 @@ export interface ScoreParts {
   speaker: number;
   /** How exactly the query names the time of the message, and how near it is to a time that the caller or the query names. */
   time: number;
-  /** The weighted cosine, or with a semantic embedder the difference from the score by words. 0 without vectors. */
+  /** What the vectors tell. 0 without vectors. */
   vector: number;
 }
 
@@ -158,10 +161,9 @@ export function* byLexicalVectors(
   for (let from = 0; from < ranking.length; from += READ_TOGETHER) {
     const chunk = ranking.slice(from, from + READ_TOGETHER);
     const similarities = similaritiesOf(chunk.map(({ candidate }) => candidate.messageId));
-    const near = chunk.map(({ candidate, parts }): Ranked => {
-      const nearer = { ...parts, vector: weight * (similarities.get(candidate.messageId) ?? 0) };
-      return { candidate, score: sumOf(nearer), parts: nearer };
-    });
+    const near = chunk.map((ranked) =>
+      raised(ranked, weight * (similarities.get(ranked.candidate.messageId) ?? 0), "vector"),
+    );
     waiting = [...waiting, ...near].sort(byScore);
     const next = ranking[from + READ_TOGETHER];
     const scoreMin = next === undefined ? Number.NEGATIVE_INFINITY : next.score + gainMax;
@@ -179,9 +181,9 @@ export function byScore(left: Ranked, right: Ranked): number {
   return right.score - left.score || right.candidate.messageId - left.candidate.messageId;
 }
 
-/** Returns a message that counts more because of who speaks. */
-export function raised({ candidate, parts }: Ranked, gain: number): Ranked {
-  const more = { ...parts, speaker: parts.speaker + gain };
+/** Returns a message that counts more, by default because of who speaks. */
+export function raised({ candidate, parts }: Ranked, gain: number, part: keyof ScoreParts = "speaker"): Ranked {
+  const more = { ...parts, [part]: parts[part] + gain };
   return { candidate, score: sumOf(more), parts: more };
 }
 

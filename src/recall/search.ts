@@ -20,6 +20,7 @@ import {
   byLexicalVectors,
   type Candidate,
   NEIGHBORHOOD_RADIUS,
+  ODDS,
   type Placed,
   type Ranked,
   rankCandidates,
@@ -103,6 +104,7 @@ export function search(
     ofPeople,
     people: new Set(people),
     vectorWeight: isOfWork ? WORK_WEIGHTS.similarity : VECTOR_WEIGHT,
+    odds: isOfWork ? WORK_WEIGHTS.odds : ODDS,
   };
   return {
     ranking: { [Symbol.iterator]: () => withVectors(ports, rankings, vector, scope)[Symbol.iterator]() },
@@ -212,12 +214,14 @@ interface Rankings {
   people: ReadonlySet<Candidate>;
   /** The weight of the cosine of a lexical embedder. */
   vectorWeight: number;
+  /** By how much the logarithm of the odds that a message answers rises with its score in `all`. In `ofPeople`, scores are such logarithms. */
+  odds: number;
 }
 
 /** Yields messages by their words and vectors, best first. */
 function withVectors(
   { source, messageVectors }: SearchPorts,
-  { all, ofPeople, people, vectorWeight }: Rankings,
+  { all, ofPeople, people, vectorWeight, odds }: Rankings,
   vector: QueryVector | undefined,
   scope: SearchScope,
 ): Iterable<Placed> {
@@ -234,12 +238,12 @@ function withVectors(
       );
     return interleaved(near(all), ofPeople, people);
   }
-  const ranking = [...interleaved(all, ofPeople, people)];
-  const ids = ranking.map(({ candidate }) => candidate.messageId);
-  return byMeaning(ranking, {
-    cosines: messageVectors.cosines(ids, vector),
-    ...messageVectors.background(vector, scope),
-  });
+  const ids = [...all, ...ofPeople].map(({ candidate }) => candidate.messageId);
+  const meaning = {
+    cosines: messageVectors.cosines([...new Set(ids)], vector),
+    ...messageVectors.sample(vector, scope),
+  };
+  return interleaved(byMeaning(all, meaning, odds), byMeaning(ofPeople, meaning, 1), people);
 }
 
 /** Returns the messages nearest to a query by their vectors. */

@@ -1,5 +1,4 @@
 import type { SearchScope } from "../store/search-scope.ts";
-import { type Background, backgroundOf } from "./background.ts";
 import type { QueryVector } from "./query-vector.ts";
 
 /** The nearest messages that are ranked, in addition to those with the query's words. */
@@ -28,11 +27,8 @@ export interface VectorSource {
   nearest(query: QueryVector, scope: SearchScope): NearMessage[];
   /** Returns the cosines of messages with a query, by message id. Messages without a vector are missing. */
   cosines(ids: readonly number[], query: QueryVector): Map<number, number>;
-  /** Returns the query's cosines with sampled messages, and how the embedder's cosines of sampled messages are distributed. */
-  background(
-    query: QueryVector,
-    scope: SearchScope,
-  ): { sampled: number[]; background: Background; messageCount: number };
+  /** Returns the query's cosines with sampled messages, and how much cosines count (@see meaningWeight). */
+  sample(query: QueryVector, scope: SearchScope): { sampled: number[]; weight: number };
 }
 
 /** Returns the nearest of some messages, best first. @param inScope  Returns those of the given messages that are in scope. */
@@ -46,21 +42,6 @@ export function nearestInScope(
   const first = inScope(sorted.slice(0, FILTERED_MAX).map(({ messageId }) => messageId));
   const wanted = new Set(first);
   return sorted.filter(({ messageId }) => wanted.has(messageId)).slice(0, NEAREST_MAX);
-}
-
-/**
- * @param vectors  Of the sampled messages, by id.
- * @param nextIds  The next messages of their sessions, by the ids of the sampled messages.
- * @param nexts  The vectors of the next messages, by id.
- */
-export function sampledBackground(
-  vectors: ReadonlyMap<number, Float32Array>,
-  nextIds: ReadonlyMap<number, number>,
-  nexts: ReadonlyMap<number, Float32Array>,
-): Background {
-  return backgroundOf(
-    Array.from(vectors, ([id, vector]) => ({ vector, next: nexts.get(nextIds.get(id) ?? Number.NaN) })),
-  );
 }
 
 /** Samples by the hashes of ids, so that a new id seldom changes the sample. */

@@ -114,8 +114,6 @@ export class EvidenceRepository extends Repository {
   /** The first id from an id on, and the last before another; NULL if there is none. */
   readonly #ends = this.statement<{ from: number; to: number }, { first: number | null; last: number | null }>`
     SELECT (SELECT min(id) FROM messages WHERE id >= @from) AS first, (SELECT max(id) FROM messages WHERE id < @to) AS last`;
-  readonly #nexts = this.statement<[ids: string], [messageId: number, nextId: number]>`
-    SELECT m.id, n.id ${GIVEN} CROSS JOIN messages n ON n.session_id = m.session_id AND n.seq = m.seq + 1`.raw();
   readonly #around = this.statement<[Around], Pairs>`${around(OWN_SESSION)}`.raw();
   readonly #aroundIn = this.statement<[Around], Pairs>`${around(FORK)}`.raw();
   readonly #lostAt = this.statement<[LostAt], number>`${lostAt(OWN_SESSION)}`.pluck();
@@ -184,11 +182,6 @@ export class EvidenceRepository extends Repository {
     const members = new Map(roots.map((root): [number, number[]] => [root, []]));
     for (const [root, id] of this.#members.all(JSON.stringify(roots))) members.get(root)!.push(id);
     return members;
-  }
-
-  /** Returns the id of the next message of its session for each message that has one. */
-  nexts(ids: readonly number[]): Map<number, number> {
-    return new Map(this.#nexts.all(JSON.stringify(ids)));
   }
 
   /** The texts by message id. Each takes 2 µs. */

@@ -1,138 +1,145 @@
 import { describe, expect, test } from "vitest";
 import { randomFrom } from "../../../scripts/bench/messages.ts";
-import { backgroundOf, type SampledMessage } from "../../../src/recall/background.ts";
+import { readingStore } from "../../../scripts/train/reading-store.ts";
+import type { LocalEmbedder } from "../../../src/index.ts";
 import { byMeaning } from "../../../src/recall/meaning.ts";
+import { meaningWeight } from "../../../src/recall/meaning-weight.ts";
 import { normalize } from "../../../src/vector/vector.ts";
-import { runs } from "../../support/effort.ts";
 import { rankedMessage } from "../../support/ranked-message.ts";
+import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
 
-const MESSAGES = 400;
-const QUESTIONS = runs(1_000);
-
-/** Cosines in the background have this mean and deviation, as those of many encoders. */
-const BACKGROUND = { mean: 0.55, deviation: 0.045 };
-
+const DIMENSION = 96;
 const random = randomFrom(7);
 
-/** The share of questions whose only answer is among the first ten. */
-interface Found {
-  words: number;
-  vectors: number;
-  fused: number;
-}
-
-/**
- * Ranks messages for questions with one answer. Its place by words is drawn from those on LoCoMo: first for two questions of
- * five, and beyond the tenth for one of four. Its cosine is drawn around `answer`.
- */
-function foundBy(answer: number, neighbor: number): Found {
-  const background = backgroundOf(sampleOf(neighbor));
-  const found: Found = { words: 0, vectors: 0, fused: 0 };
-  for (let question = 0; question < QUESTIONS; question++) {
-    const gold = Math.min(MESSAGES - 1, Math.floor(1 / (1 - random()) ** 1.7) - 1);
-    const cosines = new Map<number, number>();
-    for (let id = 0; id < MESSAGES; id++) {
-      cosines.set(id, normal(id === gold ? answer : BACKGROUND.mean, BACKGROUND.deviation));
-    }
-    const ranking = Array.from({ length: MESSAGES }, (_, id) => rankedMessage(id, 2 - id / MESSAGES));
-    const sampled = [...cosines.values()].filter((_, id) => id % 2 === 0);
-    const fused = byMeaning(ranking, { cosines, sampled, background, messageCount: MESSAGES });
-    const byVectors = [...cosines].sort(([, left], [, right]) => right - left);
-    if (gold < 10) found.words += 1 / QUESTIONS;
-    if (byVectors.slice(0, 10).some(([id]) => id === gold)) found.vectors += 1 / QUESTIONS;
-    if (fused.slice(0, 10).some(({ candidate }) => candidate.messageId === gold)) found.fused += 1 / QUESTIONS;
-  }
-  return found;
-}
-
 describe("a ranking by words and vectors", () => {
-  test("is better than either with a strong and with a middling embedder", () => {
-    const strong = foundBy(0.76, 0.66);
-    expect(strong.fused).toBeGreaterThan(0.95);
-    expect(strong.fused).toBeGreaterThan(Math.max(strong.words, strong.vectors) - 0.015);
-    const middling = foundBy(0.68, 0.61);
-    expect(middling.fused).toBeGreaterThan(0.87);
-    expect(middling.fused).toBeGreaterThan(Math.max(middling.words, middling.vectors) + 0.05);
-  });
-
-  test("is no worse than words alone with a useless embedder", () => {
-    const { words, vectors, fused } = foundBy(BACKGROUND.mean, BACKGROUND.mean);
-    expect(vectors).toBeLessThan(0.1);
-    expect(fused).toBeGreaterThan(words - 0.01);
-  });
-
-  test("is the ranking by words if all vectors are the same", () => {
+  test("is the ranking by words if all vectors are the same, or if no vector is near", () => {
     const ranking = [rankedMessage(1, 3), rankedMessage(2, 2), rankedMessage(3, 1)];
-    const cosines = new Map([1, 2, 3].map((id) => [id, 0.9]));
-    const background = backgroundOf([]);
-    expect(byMeaning(ranking, { cosines, sampled: [0.9, 0.9, 0.9], background, messageCount: 3 })).toEqual(ranking);
+    const idsBy = (cosines: number[], sampled: number[]): number[] => {
+      const meaning = { cosines: new Map(cosines.map((cosine, at) => [at + 1, cosine])), sampled, weight: 2 };
+      return byMeaning(ranking, meaning, 1).map(({ candidate }) => candidate.messageId);
+    };
+    expect(idsBy([0.9, 0.9, 0.9], [0.9, 0.9, 0.9])).toEqual([1, 2, 3]);
+    expect(idsBy([0.4, 0.5, 0.5], [0.4, 0.5, 0.6])).toEqual([1, 2, 3]);
+    expect(idsBy([0.4, 0.5, 0.9], [0.4, 0.5, 0.6])).toEqual([3, 1, 2]);
   });
 
-  test("has scores that are the sums of their parts, and worths in (0, 1] in the same order", () => {
+  test("has scores that are the sums of their parts", () => {
     const ranking = Array.from({ length: 200 }, (_, id) => rankedMessage(id, 2 - id / 200));
     const cosines = new Map(ranking.map((_, id) => [id, normal(0.5, 0.1)]));
-    const background = backgroundOf(sampleOf(0.6));
-    const fused = byMeaning(ranking, { cosines, sampled: [...cosines.values()], background, messageCount: 200 });
+    const fused = byMeaning(ranking, { cosines, sampled: [...cosines.values()], weight: 0.5 }, 4);
     expect(fused).toHaveLength(200);
-    expect(fused[0]!.worth).toBe(1);
-    let before = 1;
-    for (const { score, worth, parts } of fused) {
-      expect(worth).toBeGreaterThan(0);
-      expect(worth).toBeLessThanOrEqual(before);
-      before = worth;
+    expect(fused.some(({ parts }) => parts.vector > 0)).toBe(true);
+    for (const { score, parts } of fused) {
       expect(Object.values(parts).reduce((sum, part) => sum + part, 0)).toBeCloseTo(score, 9);
     }
   });
 
   test("orders messages without any word of the question by their vectors", () => {
     const ranking = [rankedMessage(1, 0), rankedMessage(2, 0), rankedMessage(3, 0)];
-    const cosines = new Map([
-      [1, 0.5],
-      [2, 0.6],
-      [3, 0.55],
-    ]);
-    const background = backgroundOf([]);
-    const fused = byMeaning(ranking, { cosines, sampled: [0.4, 0.5, 0.52, 0.5, 0.45], background, messageCount: 90 });
+    const cosines = new Map([0.6, 0.8, 0.7].map((cosine, at) => [at + 1, cosine]));
+    const fused = byMeaning(ranking, { cosines, sampled: [0.4, 0.5, 0.52, 0.5, 0.45], weight: 0.01 }, 4);
     expect(fused.map(({ candidate }) => candidate.messageId)).toEqual([2, 3, 1]);
   });
 });
 
-describe("a background", () => {
-  test("doubts an embedder that places the next message no nearer than others", () => {
-    expect(backgroundOf(sampleOf(BACKGROUND.mean)).uselessness).toBeGreaterThan(0.9);
-    expect(backgroundOf(sampleOf(0.65)).uselessness).toBeLessThan(0.2);
-    expect(backgroundOf([]).uselessness).toBe(0.5);
+/** Twelve sessions about one matter each. @param shared  How much of its vector a message shares with its session, and with the next message. */
+function talkedAbout(shared: { session: number; next: number }): { embedder: LocalEmbedder; sessions: string[][] } {
+  const vectors = new Map<string, Float32Array>();
+  const common = direction();
+  const sessions = Array.from({ length: 12 }, (_, session) => {
+    const matter = direction();
+    let before = direction();
+    return Array.from({ length: 24 }, (_, at) => {
+      const text = `${WORDS[(session * 24 + at) % WORDS.length]} ${session} ${at}`;
+      const after = direction();
+      const own = mixed(
+        [shared.session, matter],
+        [shared.next / 2, before],
+        [shared.next / 2, after],
+        [1, direction()],
+      );
+      vectors.set(text, mixed([1, common], [1, own]));
+      before = after;
+      return text;
+    });
+  });
+  const embed = (text: string): Float32Array | undefined => vectors.get(text);
+  return { embedder: { id: "talk-96", dimension: DIMENSION, similarityMin: 0.9, embed }, sessions };
+}
+
+const WORDS = "deploy region budget invoice palette retry upload lock queue mirror harbor lantern ledger".split(" ");
+
+function weightOf({ embedder, sessions }: ReturnType<typeof talkedAbout>): number {
+  const path = temporaryPath();
+  const store = openedStore(path, { embedder });
+  const ids = sessions.flatMap((texts, at) => {
+    const messages = texts.map((content) => ({ role: "user" as const, content }));
+    return store
+      .session(`s${at}`)
+      .appendAll(messages)
+      .map(({ messageId }) => messageId);
+  });
+  store.close();
+  let weight = 0;
+  readingStore(path, ({ evidence }) => {
+    weight = meaningWeight(
+      evidence,
+      ids.filter((_, index) => index % 4 === 1),
+      embedder.id,
+    );
+  });
+  return weight;
+}
+
+describe("the weight of vectors", () => {
+  test("is small if they only know the topic, each turn being its session's direction and noise", () => {
+    expect(weightOf(talkedAbout({ session: 1, next: 0 }))).toBeLessThan(0.25);
   });
 
-  test("falls with the distance, and more slowly for an embedder that sees many messages as close", () => {
-    const even = backgroundOf(sampleOf(0.6));
-    const subjects = backgroundOf(sampleOf(0.6, 0.08));
-    let before = 1;
-    for (let deviations = -2; deviations <= 6; deviations += 0.25) {
-      const share = even.shareAbove(deviations);
-      expect(share).toBeLessThanOrEqual(before);
-      expect(share).toBeGreaterThan(0);
-      before = share;
-    }
-    expect(even.shareAbove(5)).toBeLessThan(1e-4);
-    expect(subjects.shareAbove(5)).toBeGreaterThan(10 * even.shareAbove(5));
+  test("is small if they know nothing", () => {
+    expect(weightOf(talkedAbout({ session: 0, next: 0 }))).toBeLessThan(0.25);
+  });
+
+  test("is large if they tell what is said next from what is said soon after, on any topic", () => {
+    expect(weightOf(talkedAbout({ session: 0, next: 1 }))).toBeGreaterThan(0.8);
+    expect(weightOf(talkedAbout({ session: 1, next: 1 }))).toBeGreaterThan(0.8);
+  });
+
+  test("is what real embedders lose nothing with while there are no pairs", () => {
+    const { embedder, sessions } = talkedAbout({ session: 0, next: 1 });
+    expect(weightOf({ embedder, sessions: sessions.map(([first]) => [first!]) })).toBe(0.2);
   });
 });
 
-/** @param close  The share of messages about one subject, which are close to each other. */
-function sampleOf(neighbor: number, close = 0): SampledMessage[] {
-  const dimension = 200;
-  const direction = (): Float32Array => normalize(Float32Array.from({ length: dimension }, () => normal(0, 1)));
-  const common = direction();
-  const subject = direction();
-  const mixed = (cosine: number, base: Float32Array, other: Float32Array): Float32Array =>
-    normalize(base.map((value, index) => Math.sqrt(cosine) * value + Math.sqrt(1 - cosine) * other[index]!));
-  return Array.from({ length: 256 }, () => {
-    const own = random() < close ? mixed(0.6, subject, direction()) : direction();
-    const near = (neighbor - BACKGROUND.mean) / (1 - BACKGROUND.mean);
-    const nextOwn = normalize(direction().map((value, index) => near * own[index]! + Math.sqrt(1 - near ** 2) * value));
-    return { vector: mixed(BACKGROUND.mean, common, own), next: mixed(BACKGROUND.mean, common, nextOwn) };
-  });
+test("vectors that only know the topic leave the answer where words have placed it", async () => {
+  const { embedder, sessions } = talkedAbout({ session: 1, next: 0 });
+  const placesOf = async (used: LocalEmbedder): Promise<number[]> => {
+    const store = openedStore(temporaryPath(), { embedder: used });
+    sessions.forEach(
+      (texts, at) => void store.session(`s${at}`).appendAll(texts.map((content) => ({ role: "user", content }))),
+    );
+    const places: number[] = [];
+    for (const [at, texts] of sessions.entries()) {
+      // The question has the words of one message, and the direction of another session.
+      const embedding = embedder.embed(sessions[(at + 1) % sessions.length]![0]!)!;
+      const hits = await store.recall(used === embedder ? { text: texts[5]!, embedding } : texts[5]!, { neighbors: 0 });
+      places.push(hits.findIndex(({ text }) => text === texts[5]));
+    }
+    return places;
+  };
+  const silent: LocalEmbedder = { ...embedder, id: "silent-96", embed: () => undefined };
+  expect(await placesOf(embedder)).toEqual(await placesOf(silent));
+});
+
+function direction(): Float32Array {
+  return normalize(Float32Array.from({ length: DIMENSION }, () => normal(0, 1)));
+}
+
+function mixed(...parts: readonly (readonly [share: number, vector: Float32Array])[]): Float32Array {
+  const sum = new Float32Array(DIMENSION);
+  for (const [share, vector] of parts)
+    for (let at = 0; at < DIMENSION; at++) sum[at]! += Math.sqrt(share) * vector[at]!;
+  return normalize(sum);
 }
 
 function normal(mean: number, deviation: number): number {
