@@ -16,8 +16,10 @@ export function compact(repositories: Repositories, state: SessionState, embedde
     catchUp(repositories, state);
     assertEmbedder(state, embedder);
     const move = planCompactMove(repositories, state, embedder.similarityMin);
-    if (move !== undefined) session.move(move);
-    return move !== undefined;
+    if (move === undefined) return false;
+    session.move(move);
+    repositories.sessions.sleep([state.sessionId]); // a move wakes it, although nothing may be left to do
+    return true;
   });
 }
 
@@ -72,7 +74,7 @@ export async function moveIdleSessions(repositories: Repositories, options: Idle
       await setImmediate();
       signal.throwIfAborted();
     }
-    if (done.length + due.length > 0) database.write("upkeep", () => sessions.sleep([...done, ...due]));
+    if (done.length > 0) database.write("upkeep", () => sessions.sleep(done));
     after = last;
     if (after !== undefined) await setImmediate();
   }
@@ -100,6 +102,7 @@ function moveIdleSession(
     assertEmbedder(state, embedder);
     const move = planIdleMove(repositories, state, embedder.similarityMin, isOver);
     if (move !== undefined) session.move(move);
+    repositories.sessions.sleep([sessionId]);
     return move !== undefined;
   });
 }
