@@ -10,6 +10,17 @@ const RESUME: Readonly<Record<string, string>> = {
   "copilot-cli": "copilot --session-id",
 };
 
+/** How each agent begins a session with a prompt, and stays in the terminal. opencode waits until the user sends the prompt. */
+export const START = {
+  claude: ["claude"],
+  codex: ["codex"],
+  gemini: ["gemini", "--prompt-interactive"],
+  opencode: ["opencode", "--prompt"],
+  pi: ["pi"],
+} as const;
+
+export type StartedAgent = keyof typeof START;
+
 /** Returns the command that continues an imported session in the agent that it came from; undefined if there is none. */
 export function agentCommand(session: ReturnType<Session["info"]>): string | undefined {
   const { source, externalId, parentSessionId } = session;

@@ -2,6 +2,7 @@ import { Option } from "commander";
 import { STRATEGIES } from "../../core/options.ts";
 import type { Session } from "../../session/session.ts";
 import { sessionName } from "../../session/session-name.ts";
+import { START, type StartedAgent } from "../agent-command.ts";
 import type { Command } from "../command.ts";
 import { findSession, SESSION_MEANING } from "../find-session.ts";
 import { headline } from "../headline.ts";
@@ -12,13 +13,15 @@ import { formatCount, formatNumber, oneLine } from "../text.ts";
 
 type RenderResult = ReturnType<Session["render"]>;
 type Pressure = ReturnType<Session["pressure"]>;
-type ResumeFlags = NonNullable<Parameters<Session["render"]>[0]>;
+type ResumeFlags = NonNullable<Parameters<Session["render"]>[0]> & { to?: StartedAgent };
 
 export const resumeCommand: Command<ResumeFlags> = {
   usage: "resume <session>",
   summary: "Print the context for a session's next model call.",
   details:
-    "Changes nothing. With --json: {messages, composed, tokenCount, stablePrefixTokens, sources, omitted, recalled, continuity, pressure}.",
+    "Changes nothing. With --to, an agent begins a session of its own with the context, in the folder of the project: 8,000 tokens " +
+    "unless --tokens-max says otherwise. With --json: {messages, composed, tokenCount, stablePrefixTokens, sources, omitted, " +
+    "recalled, continuity, pressure}; with --to also {command, cwd}, and nothing is started.",
   argument: SESSION_MEANING,
   options: [
     wholeNumberOption("tokens-max", "most tokens of the context (default: the session's contextTokensMax)", 1),
@@ -27,6 +30,7 @@ export const resumeCommand: Command<ResumeFlags> = {
     new Option("--scope <scope>", "where to look for these messages")
       .choices(["session", "project"])
       .default("session"),
+    new Option("--to <agent>", "begin a session of this agent with the context").choices(Object.keys(START)),
   ],
   paged: true,
   examples: [
@@ -34,11 +38,23 @@ export const resumeCommand: Command<ResumeFlags> = {
     "488c5296 --tokens-max 8000",
     "488c5296 --strategy sandwich",
     '488c5296 --query "which region did we pick?" --scope project',
+    "488c5296 --to codex",
     "488c5296 --json",
   ],
 
-  async run({ args: [typed], options, loadStores, terminal }) {
-    const session = findSession((await loadStores()).openToRead(), typed!);
+  async run({ args: [typed], options: { to, ...options }, loadStores, terminal, json }) {
+    const stores = await loadStores();
+    const session = findSession(stores.openToRead(), typed!);
+    if (to !== undefined) {
+      const { HAND_OVER_TOKENS, handOver, startAgent } = await import("../hand-over.ts");
+      const context = session.render({ tokensMax: HAND_OVER_TOKENS, ...options });
+      const start = handOver(to, session, context);
+      const value = { ...context, pressure: session.pressure({ tokensMax: HAND_OVER_TOKENS }), ...start };
+      if (json) return { value, lines: [] };
+      stores.close();
+      await startAgent(start);
+      return { value, lines: [] };
+    }
     const context = session.render(options);
     const { query: _query, scope: _scope, ...contextOptions } = options;
     const pressure = session.pressure(contextOptions);
