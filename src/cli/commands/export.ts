@@ -12,14 +12,14 @@ import { placeOf, unreadableFailure } from "../unreadable.ts";
 const HINT = "Everything else was exported. Look for what is missing in a backup.";
 
 interface ExportFlags {
-  format: "jsonl" | "markdown";
+  format: "jsonl" | "markdown" | "html";
   rows?: true;
   ownIds?: true;
 }
 
 export const exportCommand: Command<ExportFlags> = {
   usage: "export [sessions...]",
-  summary: "Print sessions as neutral JSONL, which `import` reads, or as Markdown.",
+  summary: "Print sessions as neutral JSONL, which `import` reads, as Markdown, or one as a page to send.",
   details:
     "Prints all sessions unless some are named. Each line is one object: a session, then its messages and entries, word for word, and items at the end. " +
     "Forest and summaries are left out, because an import makes them again. From a damaged store, every readable message " +
@@ -27,8 +27,8 @@ export const exportCommand: Command<ExportFlags> = {
     "written, with all ids, so that `import --rows` makes the same sessions in another store. With --json: one array of the same objects, one per line.",
   argument: "their ids, the beginnings of their ids, or @last",
   options: [
-    new Option("--format <format>", "jsonl for programs, markdown for people")
-      .choices(["jsonl", "markdown"])
+    new Option("--format <format>", "jsonl for programs, markdown for people, html for one session without its secrets")
+      .choices(["jsonl", "markdown", "html"])
       .default("jsonl"),
     new Option("--rows", "write rows that move the sessions to another store").conflicts("format"),
     new Option("--own-ids", "with --rows: give this store ids from now on that no other store gives"),
@@ -37,6 +37,7 @@ export const exportCommand: Command<ExportFlags> = {
     "> everything.jsonl",
     "488c5296 > session.jsonl",
     "@last --format markdown > session.md",
+    "@last --format html > session.html",
     "--rows @last > session.rows",
   ],
 
@@ -49,8 +50,15 @@ export const exportCommand: Command<ExportFlags> = {
       if (!json) terminal.note(oneLine(`${placeOf(damaged)}: ${damaged.reason}`));
     };
     const sessions = [...new Set(args.map((typed) => findSession(store, typed).id))];
-    if (format === "markdown" && json) {
-      throw new Failure("USAGE_INVALID", "Markdown is not JSON.", { hint: "Leave out --json or --format." });
+    if (format !== "jsonl" && json) {
+      throw new Failure("USAGE_INVALID", `The format ${format} is not JSON.`, {
+        hint: "Leave out --json or --format.",
+      });
+    }
+    if (format === "html") {
+      if (sessions.length !== 1) throw new Failure("USAGE_INVALID", "A page shows one session. Name it.");
+      const { htmlLines } = await import("../html.ts");
+      return { lines: htmlLines(store.resume(sessions[0]!)) };
     }
     if (ownIds && !rows) {
       throw new Failure("USAGE_INVALID", "--own-ids needs --rows.", { hint: "Other formats leave ids out." });

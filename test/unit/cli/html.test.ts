@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import { htmlLines } from "../../../src/cli/html.ts";
+import { temporaryStore } from "../../support/temporary-store.ts";
+
+const HOSTILE = `</pre></details><script>alert(1)</script><img src=x onerror=alert(1)>"`;
+const KEY = `AKIA${"IOSFODNN7QUARTER"}`;
+
+/** Nothing but what the page itself writes: its elements with their attributes. */
+const ELEMENT =
+  /<\/?(?:!doctype html|html lang="en"|html|head|meta [^>]*|title|style|body|h1|p(?: class="facts")?|i class="key \w+"|i|article class="\w+" id="m\d+"|article|header|b|div class="said"|div|details class="\w*"|details|summary|pre|footer)>/g;
+
+test("a session is one page that shows all of it, without secrets, and runs nothing", () => {
+  const session = temporaryStore().session("s", { title: `Title ${HOSTILE}` });
+  session.appendAll([
+    { role: "user", name: HOSTILE, content: `Use the key ${KEY}. ${HOSTILE}` },
+    {
+      role: "assistant",
+      content: [
+        { type: "reasoning", text: HOSTILE },
+        { type: "tool_call", toolCallId: "c", name: HOSTILE, args: { command: `echo ${KEY} ${HOSTILE}` } },
+      ],
+    },
+    { role: "tool", content: [{ type: "tool_result", toolCallId: "c", content: `${KEY}\n${HOSTILE}`, isError: true }] },
+    { role: "assistant", content: [{ type: "file", mediaType: HOSTILE, name: HOSTILE, url: "x:y" }] },
+    {
+      role: "user",
+      content: [
+        { type: "text", text: HOSTILE, injected: true },
+        { type: "data", data: { [HOSTILE]: HOSTILE } },
+      ],
+    },
+  ]);
+  const page = [...htmlLines(session)].join("\n");
+  const style = /<style>[^]*<\/style>/.exec(page)![0];
+  expect(page.replace(style, "").replace(ELEMENT, "")).not.toMatch(/[<>]/);
+  expect(page).toContain("default-src 'none'");
+  expect(page).not.toContain(KEY);
+  expect(page.match(/\[secret: aws-access-key\]/g)!.length).toBeGreaterThanOrEqual(3);
+  expect(page.match(/<article class="verbatim"/g)).toHaveLength(5);
+  expect(page).toContain('<details class="error">');
+});
+
+test("it says which messages the context of now leaves out", () => {
+  const session = temporaryStore().session("s", { hotSize: 2, overlap: 0, evictBatch: 2, contextTokensMax: 400 });
+  for (let index = 0; index < 40; index++) {
+    session.append({
+      role: index % 2 === 0 ? "user" : "assistant",
+      content: `Line ${index} of the lamp log. ${"dark ".repeat(20)}`,
+    });
+  }
+  const page = [...htmlLines(session)].join("\n");
+  const { sources } = session.render();
+  const shown = sources.filter(({ how }) => how === "verbatim").length;
+  expect(shown).toBeLessThan(40);
+  expect(page.match(/<article class="verbatim"/g)).toHaveLength(shown);
+  expect(page.match(/<article class=/g)).toHaveLength(40);
+  const shortened = sources.filter(({ how }) => how === "shortened").length;
+  expect(page.match(/<article class="cut"/g)).toHaveLength(40 - shown - shortened);
+});
