@@ -1,7 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { openStore, type Store } from "../../src/index.ts";
+import { openStore, type RecallHit, type Store } from "../../src/index.ts";
+import { noteOnHits } from "../../src/session/recall-notes.ts";
 import { inFolder } from "./folder.ts";
+import { FOREIGN_QUESTIONS } from "./foreign-questions.ts";
 import { plainFts5 } from "./recall-baseline.ts";
 import { type Corpus, entireInput, readEntireSessions } from "./recall-data.ts";
 
@@ -72,6 +74,9 @@ export async function storeCoding(store: Store, { project, sessions }: Corpus): 
  * answer among 100 hits; `.session@K`, the questions for which a session with an answer is among the first K sessions of the hits; and
  * the same as `coding.fts5.*`.
  *
+ * `coding.doubted`, `coding.foreign.doubted`: the share of these questions, and of questions about other projects, for which recall says
+ * that no message is near.
+ *
  * @param dataFolder  The folder with `coding/` and `entire/`.
  */
 export async function evaluateCoding(dataFolder: string): Promise<{ name: "coding"; figures: Record<string, number> }> {
@@ -81,19 +86,38 @@ export async function evaluateCoding(dataFolder: string): Promise<{ name: "codin
   const fts5 = plainFts5(corpus, () => false); // with every word of the question, it finds most
   const plain = asked.map(({ text }) => fts5(text, LIMIT));
   const found: Found[][] = [];
+  const doubted: boolean[] = [];
+  const foreignDoubted: boolean[] = [];
   await inFolder(async (folder) => {
     const store = openStore(join(folder, "coding.db"));
     const names = await storeCoding(store, corpus);
     for (const { text } of asked) {
       const hits = await store.recall(text, { project: corpus.project, limit: LIMIT, neighbors: 0 });
+      doubted.push(isDoubted(hits));
       found.push(hits.map(({ messageId, sessionId }) => ({ id: names.get(messageId)!, sessionId })));
     }
+    for (const text of FOREIGN_QUESTIONS)
+      foreignDoubted.push(isDoubted(await store.recall(text, { project: corpus.project })));
     store.close();
   });
   return {
     name: "coding",
-    figures: { ...codingFigures("coding.", asked, found), ...codingFigures("coding.fts5.", asked, plain) },
+    figures: {
+      ...codingFigures("coding.", asked, found),
+      ...codingFigures("coding.fts5.", asked, plain),
+      "coding.doubted": share(doubted),
+      "coding.foreign.doubted": share(foreignDoubted),
+    },
   };
+}
+
+/** Returns true if recall says that nothing is near, or finds nothing. */
+function isDoubted(hits: readonly RecallHit[]): boolean {
+  return hits.length === 0 || noteOnHits(hits)?.startsWith("No message has ") === true;
+}
+
+function share(values: readonly boolean[]): number {
+  return Number(((100 * values.filter(Boolean).length) / values.length).toFixed(1));
 }
 
 /** Returns the figures of questions by what was found for each, best first. @see evaluateCoding */

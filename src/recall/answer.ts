@@ -27,7 +27,7 @@ interface HitOptions {
 export function hitsOf(
   source: Source,
   query: Query,
-  { ranking: found, sessions, weights, phrasesMissing, corrections }: Ranking,
+  { ranking: found, sessions, weights, phrasesMissing, corrections, unknownWords, confidence }: Ranking,
   { limit, neighbors, tokensMax, by, explain, tokenCounter, scores, superseded }: HitOptions,
 ): RecallHit[] {
   const placed = scores === undefined ? found : byRerank(found, scores);
@@ -53,7 +53,12 @@ export function hitsOf(
   reader.loadNeighbors(folded.map(({ ranked }) => ranked.candidate.messageId));
   const hits = folded.map((hit) => reader.hitOf(hit, explain));
   const meant = correctionsIn(hits, corrections);
-  const facts = { ...(phrasesMissing && { phrasesMissing }), ...(meant.length > 0 && { corrections: meant }) };
+  const facts = {
+    ...(confidence !== undefined && { confidence: Number(confidence.toFixed(2)) }),
+    ...(unknownWords.length > 0 && { unknownWords }),
+    ...(phrasesMissing && { phrasesMissing }),
+    ...(meant.length > 0 && { corrections: meant }),
+  };
   return hits.map((hit) => ({ ...hit, ...facts }));
 }
 

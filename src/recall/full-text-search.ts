@@ -3,10 +3,21 @@ import { idfOf } from "./bm25.ts";
 import { corrected } from "./corrections.ts";
 import { bestHits, type TextHit } from "./postings.ts";
 import type { Query } from "./query.ts";
+import type { QueryTerm } from "./query-terms.ts";
 import type { Source } from "./source.ts";
 
 /** The weight of a word that was guessed, relative to one that was typed. */
-const CORRECTED_WEIGHT = 0.5;
+export const CORRECTED_WEIGHT = 0.5;
+
+interface TextSearch {
+  /** The searched words, in the order of each hit's `scores`. */
+  terms: { stem: string; weight: number; typed?: string }[];
+  /** The words that no message has, without those that were corrected. */
+  unknown: readonly QueryTerm[];
+  /** The weight of a word that no message has. */
+  unknownWeight: number;
+  hits: TextHit[];
+}
 
 /**
  * Finds the messages that match a query by their words, best first, then newest first.
@@ -22,15 +33,11 @@ const CORRECTED_WEIGHT = 0.5;
  * A phrase must be in a hit as whole words (phrase.ts). If it is in none, the letters of the newest messages are compared.
  *
  * @param limit  Most messages, from 1.
- * @returns the hits, and the searched words in the order of each hit's `scores`.
  */
-export function searchFullText(
-  source: Source,
-  query: Query,
-  scope: SearchScope,
-  limit: number,
-): { terms: { stem: string; weight: number; typed?: string }[]; hits: TextHit[] } {
-  if (query.words.length === 0) return { terms: [], hits: lettersOnly(source, query, scope, limit, 0) };
+export function searchFullText(source: Source, query: Query, scope: SearchScope, limit: number): TextSearch {
+  if (query.words.length === 0) {
+    return { terms: [], unknown: [], unknownWeight: 0, hits: lettersOnly(source, query, scope, limit, 0) };
+  }
   const lookup = source.lookUp(query, scope);
   const unknown = new Set(lookup.terms.filter(({ messageCount }) => messageCount === 0).map(({ stem }) => stem));
   const words = corrected(query.words, (stem) => unknown.has(stem), lookup);
@@ -47,6 +54,8 @@ export function searchFullText(
       weight: weights[index]!,
       ...(typed !== undefined && { typed }),
     })),
+    unknown: lookup.terms.filter(({ messageCount }) => messageCount === 0),
+    unknownWeight: idfOf(0, messageCount),
     hits: hits.length > 0 ? hits : lettersOnly(source, query, scope, limit, terms.length),
   };
 }

@@ -34,6 +34,13 @@ export interface RecallHit {
   copies: { messageId: number; sessionId: string; seq: number }[];
   /** True if its session has superseded it, with the option `superseded`. */
   superseded?: true;
+  /**
+   * The probability that some message answers the query, in [0, 1], by how much of its words the best one has; the same for all hits.
+   * Undefined with a semantic embedder and for a phrase.
+   */
+  confidence?: number;
+  /** Words of the query that no message has. */
+  unknownWords?: readonly string[];
   /** Words of the query that no message has, and the words that were searched instead. */
   corrections?: Correction[];
   /** True if no message has the query's text in double quotes, so that its words were searched instead. */

@@ -6,8 +6,9 @@ import { searchStem, searchWords } from "../models/search-words.ts";
 import type { SearchScope } from "../store/search-scope.ts";
 import { dot } from "../vector/vector.ts";
 import { raiseForQuestion } from "./advice.ts";
+import { confidenceOf } from "./confidence.ts";
 import { closeness, datedness } from "./dates.ts";
-import { searchFullText } from "./full-text-search.ts";
+import { CORRECTED_WEIGHT, searchFullText } from "./full-text-search.ts";
 import { interleaved, peopleAmong } from "./kinds.ts";
 import { byMeaning } from "./meaning.ts";
 import { raiseNumbered } from "./numbered-names.ts";
@@ -68,6 +69,10 @@ export interface Ranking {
   phrasesMissing?: true;
   /** Words that no message has, and the stems that were searched instead. */
   corrections: { typed: string; stem: string }[];
+  /** Words that no message has, without those that were corrected. */
+  unknownWords: string[];
+  /** @see confidenceOf */
+  confidence?: number;
 }
 
 /**
@@ -90,7 +95,7 @@ export function search(
 ): Ranking {
   const { source, messageVectors } = ports;
   const nominees = nominate(ports, query, vector, scope, limit, shownIds);
-  const { candidates, weights, terms, times, phrasesMissing } = nominees;
+  const { candidates, weights, terms, times, unknown, wanted, phrasesMissing } = nominees;
   const people = peopleAmong(candidates);
   const ofPeople = rankPeople(people, weights, query.text, source.textsOf(people.map(({ messageId }) => messageId)));
   const textsOf = (ids: readonly number[]): Map<number, string> => source.textsOf(ids);
@@ -115,6 +120,11 @@ export function search(
     },
     weights: new Map(terms.map(({ stem }, index) => [stem, weights[index]!])),
     corrections: terms.flatMap(({ stem, typed }) => (typed === undefined ? [] : [{ typed, stem }])),
+    unknownWords: unknown.map(({ word }) => word),
+    // Words do not say what a semantic embedder has found, and hits have the phrases of a query.
+    ...(messageVectors === undefined &&
+      wanted > 0 &&
+      (query.phrases.length === 0 || phrasesMissing) && { confidence: confidenceOf(candidates, weights, wanted) }),
     ...(phrasesMissing && { phrasesMissing }),
   };
 }
@@ -124,6 +134,10 @@ interface Nominees {
   /** The searched words, and the weight of each. */
   terms: readonly { stem: string; typed?: string }[];
   weights: number[];
+  /** The words that no message has. */
+  unknown: readonly { word: string }[];
+  /** The weight of all words, with those that no message has. */
+  wanted: number;
   /** The times around which the caller or the query asks. */
   times: readonly TimeRange[];
   phrasesMissing?: true;
@@ -139,7 +153,7 @@ export function nominate(
   shownIds?: ReadonlySet<number>,
 ): Nominees {
   const { source } = ports;
-  const { terms, hits } = searchFullText(source, query, scope, Math.max(limit, RANKED_MAX));
+  const { terms, unknown, unknownWeight, hits } = searchFullText(source, query, scope, Math.max(limit, RANKED_MAX));
   const isMissing = hits.length === 0 && query.phrases.length > 0 && !isQuotation(query.text);
   if (isMissing || isQuotingQuestion(query)) {
     const nominees = nominate(ports, { ...query, phrases: [] }, vector, scope, limit, shownIds);
@@ -180,7 +194,10 @@ export function nominate(
     };
   });
   const weights = terms.map(({ weight }, index) => weight * factors[index]!);
-  return { candidates, weights, terms, times };
+  const wanted =
+    unknown.reduce((sum, { stem }) => sum + askingWeight(stem) * unknownWeight, 0) +
+    weights.reduce((sum, weight, index) => sum + (terms[index]!.typed ? weight / CORRECTED_WEIGHT : weight), 0);
+  return { candidates, weights, terms, unknown, wanted, times };
 }
 
 function repetitionsOf(source: Source, { text: asked }: Query, hits: readonly TextHit[]): number[] {

@@ -1,3 +1,4 @@
+import { promptsOf } from "./confidence.ts";
 import { byScore, type Candidate, NAMED_SPEAKER, type Ranked, type ScoreParts, sumOf, timePart } from "./ranking.ts";
 import { WordStatistics } from "./word-statistics.ts";
 import { WORK_WEIGHTS } from "./work-weights.ts";
@@ -73,17 +74,4 @@ export function workFeatures(candidates: readonly Candidate[], weights: readonly
     };
     return Float64Array.from(WORK_FEATURES, (feature) => features[feature]);
   });
-}
-
-/** Returns for each message the index of the last message of the user before it in its session. */
-function promptsOf(candidates: readonly Candidate[]): (number | undefined)[] {
-  const inOrder = candidates.map((_, at) => at).sort((left, right) => candidates[left]!.seq - candidates[right]!.seq);
-  const last = new Map<string, number>();
-  const prompts: (number | undefined)[] = candidates.map(() => undefined);
-  for (const at of inOrder) {
-    const { sessionId, speaker } = candidates[at]!;
-    prompts[at] = last.get(sessionId);
-    if (speaker === "user") last.set(sessionId, at);
-  }
-  return prompts;
 }

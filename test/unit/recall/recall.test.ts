@@ -52,6 +52,7 @@ describe("a hit", () => {
       createdAtMs: expect.any(Number),
       text: "The Fresnel lens of the second order, because the tower is low.",
       score: expect.any(Number),
+      confidence: expect.any(Number),
       snippet: "The Fresnel lens of the second order, because the tower is low.",
       marks: [
         [4, 11],
