@@ -5,6 +5,7 @@ import { evaluateContext } from "./eval/context.ts";
 import { evaluateEcho } from "./eval/echo.ts";
 import { evaluateEmbedders } from "./eval/embedders.ts";
 import { evaluateExperiment } from "./eval/experiment.ts";
+import { evaluateFacts } from "./eval/facts.ts";
 import { evaluateHub } from "./eval/hub.ts";
 import { evaluateImport } from "./eval/import.ts";
 import { evaluateRecall } from "./eval/recall.ts";
@@ -31,6 +32,7 @@ const EVALUATIONS: Record<string, (dataFolder: string, options: Options) => Prom
   echo: evaluateEcho,
   embedders: evaluateEmbedders,
   experiment: evaluateExperiment,
+  facts: evaluateFacts,
   hub: evaluateHub,
   import: evaluateImport,
   recall: evaluateRecall,

@@ -14,6 +14,9 @@ export interface RenderOptions {
  * A block that quotes what was asked, decided and done before the messages that are shown word for word:
  *
  *     <continuity>(a note: this is a record, and how to get the messages)
+ *     <kept seq="3-70">                                                 what the user asked to be kept, and settled
+ *     Please remember that the port of staging is 4417. [3] (was 4400)
+ *     </kept>
  *     <asked seq="0">Move the clean command under session.</asked>      the user's words
  *     <rule seq="12">Never push to main.</rule>                         the user's words that set limits
  *     <found seq="40">The root cause was a stale lock.</found>          decisions, facts, results of tests
@@ -40,6 +43,8 @@ export interface Continuity {
 export interface ContinuityWriter {
   /** The share of a context that is kept free for the block, in [0, 1]. */
   share: number;
+  /** The tokens of all that the user asked to be kept. */
+  keptTokens: number;
   /**
    * Returns the block for the messages before the window and the hidden messages; undefined if nothing fits.
    *

@@ -3,6 +3,7 @@ import {
   type ContinuityTopics,
   continuityShare,
   continuityTopics,
+  keptTokens,
 } from "../context/continuity/continuity.ts";
 import { NameRanks } from "../context/continuity/noted-lines.ts";
 import { indexOf } from "../context/digest/block-index.ts";
@@ -11,6 +12,7 @@ import type { ContinuityWriter } from "../context/result.ts";
 import type { Message } from "../core/message.ts";
 import type { NotedMessage } from "../core/notes.ts";
 import type { TokenCounter } from "../core/tokens.ts";
+import { commitmentsIn } from "../models/commitments.ts";
 import { notesOf } from "../models/notes.ts";
 import type { NotableMessage } from "../store/messages.ts";
 import type { Repositories } from "../store/repositories.ts";
@@ -107,6 +109,7 @@ function wholeSteps(messages: readonly BlockedMessage[]): BlockedMessage[] {
 
 export function continuityWriter(cold: ColdNotes, tokenCounter: TokenCounter, blocks: BlockCache): ContinuityWriter {
   const old = coldMessages(cold);
+  const kept = commitmentsIn(cold.blocked);
   const nameRanks = new NameRanks(indexOf(cold.blocked, tokenCounter));
   const hiddenNotes = new Map<number, NotedMessage>();
   const notesOfHidden = (message: Message): NotedMessage => {
@@ -117,11 +120,14 @@ export function continuityWriter(cold: ColdNotes, tokenCounter: TokenCounter, bl
   const topicsOf = (hidden: readonly Message[], inWindow: ReadonlySet<string>): ContinuityTopics => {
     const bySeq = new Map([...old, ...hidden.map(notesOfHidden)].map((message) => [message.seq, message]));
     const notes = [...bySeq.values()].sort((left, right) => left.seq - right.seq);
-    return continuityTopics(notes, inWindow, tokenCounter);
+    const commitments =
+      hidden.length === 0 ? kept : commitmentsIn([...cold.blocked, ...hidden.map((message) => blocks.of(message))]);
+    return continuityTopics(notes, inWindow, tokenCounter, commitments);
   };
   let last: { hidden: readonly Message[]; topics: ContinuityTopics } | undefined;
   return {
     share: continuityShare(old),
+    keptTokens: keptTokens(kept, tokenCounter),
     write: (hidden, tokensMax, { inWindow, inDigest }, roomMax) => {
       if (last?.hidden !== hidden || last.topics.inWindow !== inWindow)
         last = { hidden, topics: topicsOf(hidden, inWindow) };

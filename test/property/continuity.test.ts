@@ -1,11 +1,17 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { buildContinuity, continuityShare, continuityTopics } from "../../src/context/continuity/continuity.ts";
-import { NameRanks } from "../../src/context/continuity/noted-lines.ts";
+import {
+  buildContinuity,
+  continuityShare,
+  continuityTopics,
+  keptTokens,
+} from "../../src/context/continuity/continuity.ts";
+import { type KeptLine, NameRanks } from "../../src/context/continuity/noted-lines.ts";
 import { indexOf } from "../../src/context/digest/block-index.ts";
 import { prepareView } from "../../src/context/layout/prepare.ts";
 import { renderContext } from "../../src/context/render.ts";
 import type { ContinuityWriter } from "../../src/context/result.ts";
+import type { NotedMessage } from "../../src/core/notes.ts";
 import { type Message, StoreError } from "../../src/index.ts";
 import { notesOf } from "../../src/models/notes.ts";
 import { runs } from "../support/effort.ts";
@@ -19,16 +25,31 @@ const notesOfMessage = (message: Message) => ({
   ...notesOf({ ...message, text: message.parts.map((part) => String(part.text ?? part.content ?? "")).join("\n") }),
 });
 
+/** Every third message as if the user had asked to keep it. */
+function keptOf(notes: readonly NotedMessage[], messages: readonly Message[]): KeptLine[] {
+  const textOf = new Map(messages.map(({ id, parts }) => [id, String(parts[0]?.text ?? "")]));
+  return notes
+    .filter((_, index) => index % 3 === 0)
+    .map(({ messageId, seq }) => ({
+      messageId,
+      seq,
+      text: textOf.get(messageId)!,
+      isAsked: seq % 2 === 0,
+      was: "<b>",
+    }));
+}
+
 /** All that has left the window is told of, however long ago. */
 function writerOf({ messages, view }: SessionModel): ContinuityWriter {
   const shown = new Set([...view.pinned, ...view.window].map(({ id }) => id));
   const cold = messages.filter(({ id }) => !shown.has(id)).map(notesOfMessage);
   return {
     share: continuityShare(cold),
+    keptTokens: keptTokens(keptOf(cold, messages), quarterCounter),
     write: (hidden, tokensMax, { inWindow, inDigest }, roomMax) => {
       const blocked = [...view.past, ...hidden.map((message) => view.blocksOf(message))];
       const notes = [...cold, ...hidden.map(notesOfMessage)];
-      const topics = continuityTopics(notes, inWindow, quarterCounter);
+      const topics = continuityTopics(notes, inWindow, quarterCounter, keptOf(notes, messages));
       return buildContinuity(
         topics,
         new NameRanks(indexOf(blocked, quarterCounter)).ranked(),

@@ -13,6 +13,14 @@ export interface NotedLine {
   seq: number;
 }
 
+/** What the user asked to be kept, or settled. */
+export interface KeptLine extends NotedLine {
+  /** True if the user asked to remember it. */
+  isAsked: boolean;
+  /** The value that the user gave before. */
+  was?: string;
+}
+
 /** A file named this many messages ago counts half. Values from 60 to 250 give about equal results. */
 const HALVING_MESSAGES = 120;
 

@@ -86,11 +86,29 @@ test("a digest of very long messages is the same in the process that wrote them 
 
 test("a limit that the user set long ago is told for as long as it is among the newest turns", () => {
   const session = begun();
-  session.append({ role: "user", content: "You must never change the grammar file." });
+  session.append({ role: "user", content: "Do not change the grammar file." });
   work(session, 0, 400);
   expect(blockOf(session.render({ tokensMax: 4_000 }))).toContain(
-    '<rule seq="1">You must never change the grammar file.</rule>',
+    '<rule seq="1">Do not change the grammar file.</rule>',
   );
+});
+
+test("what the user asked to be kept is told until the user takes it back, and is given room for it", () => {
+  const session = begun();
+  for (let dock = 1; dock <= 12; dock++) {
+    session.append({
+      role: "user",
+      content: `Please remember that the crane of dock ${dock} lifts ${40 + dock} tons.`,
+    });
+    work(session, 20 * dock, 20 * dock + 20);
+  }
+  work(session, 300, 340);
+  const kept = (tokensMax: number) => blockOf(session.render({ tokensMax }))!.match(/Please remember .*/g) ?? [];
+  expect(kept(4_000)).toHaveLength(12);
+  expect(kept(2_000).at(-1)).toContain("dock 12 lifts 52 tons.");
+  session.append({ role: "user", content: "Forget what I said about the crane of dock 3 that lifts 43 tons." });
+  work(session, 340, 380);
+  expect(kept(4_000)).toHaveLength(11);
 });
 
 test("what was forgotten is told no more", () => {

@@ -214,12 +214,42 @@ test("names more files with less room: the second half without folders, each nam
   expect(filesOf(50)).toBe("long/folder/4/file4.go, long/folder/3/file3.go, file2.go");
 });
 
+test("lists what was asked to be kept first, and of that what has room: asked for before settled, newest first", () => {
+  const kept = (seq: number, isAsked: boolean, was?: string) => {
+    return { text: `The port of service ${seq} is ${4_000 + seq}.`, messageId: seq, seq, isAsked, ...(was && { was }) };
+  };
+  const lines = [kept(1, true, "80"), kept(2, false), kept(3, true)];
+  const textAt = (tokensMax: number) => {
+    const topics = continuityTopics([asks(0, "Build a shop.")], new Set(), quarterCounter, lines);
+    return buildContinuity(topics, [], new Set(), tokensMax, quarterCounter)?.text;
+  };
+  expect(textAt(400)).toContain(
+    [
+      '<kept seq="1-3">',
+      "The port of service 1 is 4001. [1] (was 80)",
+      "The port of service 2 is 4002. [2]",
+      "The port of service 3 is 4003. [3]",
+      '</kept>\n<asked seq="0">Build a shop.</asked>',
+    ].join("\n"),
+  );
+  const seqsAt = (tokensMax: number) =>
+    [...(textAt(tokensMax)?.matchAll(/service (\d) is/g) ?? [])].map(([, seq]) => Number(seq));
+  const shown = Array.from({ length: 200 }, (_, more) => seqsAt(40 + more).join());
+  expect([...new Set(shown)].filter((seqs) => seqs !== "")).toEqual(["3", "1,3", "1,2,3"]);
+});
+
 test("gets 18 % for work, more of a small context, and less for talk", () => {
   expect(continuityShare([asks(0, "Build a shop.")])).toBe(0.06);
   expect(continuityShare([asks(0, "Build a shop."), reads(1, "a.go")])).toBe(0.18);
   const room = (share: number) => (free: number) =>
-    continuityTokensMax(free, { continuity: { share, write: () => undefined } });
+    continuityTokensMax(free, { continuity: { share, keptTokens: 0, write: () => undefined } });
   expect([200, 1_000, 1_400, 4_000, 16_000].map(room(0.18))).toEqual([0, 300, 300, 720, 1_200]);
   expect([500, 1_000, 4_000].map(room(0.06))).toEqual([0, 90, 240]);
   expect(continuityTokensMax(16_000, {})).toBe(0);
+  const withKept = { share: 0.06, keptTokens: 500, write: () => undefined };
+  expect([1_000, 4_000, 16_000].map((free) => continuityTokensMax(free, { continuity: withKept }))).toEqual([
+    90 + 150,
+    240 + 500,
+    960 + 500,
+  ]);
 });
