@@ -140,6 +140,7 @@ function memoryPart(
     window.anchorSeq,
     window.hidden.length,
     view.pinnedMessages.length,
+    view.coldCount,
     ...window.placed.map(({ id }) => id),
   ].join();
   const kept = memories?.get(key);

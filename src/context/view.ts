@@ -63,6 +63,12 @@ export interface RenderView {
   window: readonly Message[];
   /** Ids of the window's messages that `normalWindow` has cut. */
   shortened?: ReadonlySet<number>;
+  /**
+   * The messages before the frontier that filled a large budget when the frontier moved last, and the first seq after them. Some of
+   * them are no longer in `window`.
+   */
+  filledAtMove?: readonly Message[];
+  filledUntil?: number;
   /** The tokens at which messages leave the window. */
   windowTokensMax: number;
   /** The first seq of the step that was the newest when the start of the window last moved. */

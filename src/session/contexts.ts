@@ -1,12 +1,13 @@
 import { BlockCache, type BlockedMessage } from "../context/digest/blocks.ts";
 import { loadEvidence } from "../context/evidence/evidence.ts";
+import { filledView } from "../context/layout/fill.ts";
 import { stableTokensMax } from "../context/layout/fit-window.ts";
 import { type PreparedView, prepareView } from "../context/layout/prepare.ts";
 import { type Findings, type MemoryPart, renderContext } from "../context/render.ts";
 import type { ContinuityWriter, RenderResult } from "../context/result.ts";
 import { renderStrategy, type StrategySource, strategyView } from "../context/strategy.ts";
 import { normalWindow } from "../context/tool-output/normalize.ts";
-import { type ColdView, loadColdView } from "../context/view.ts";
+import { type ColdView, loadColdView, type RenderView } from "../context/view.ts";
 import { StoreError } from "../core/errors.ts";
 import type { Message } from "../core/message.ts";
 import type { SessionSettings, Strategy } from "../core/options.ts";
@@ -27,6 +28,9 @@ import { type Pressure, pressureOf } from "./pressure.ts";
 const HITS_MIN = 20;
 const HITS_MAX = 200;
 const HIT_TOKENS = 25;
+
+/** Messages with so many characters for each token of a budget are read to fill it. */
+const FILL_CHARS_MAX = 6;
 
 interface SessionAccess {
   current(): SessionState;
@@ -142,7 +146,7 @@ export class Contexts {
         const source = this.#source(state, cold);
         const result =
           strategy === "union-find"
-            ? this.#renderThemes(prepareView(source.themesView(), tokenCounter), cold, tokensMax)
+            ? this.#renderThemes(prepareView(this.#filledView(state, source, tokensMax), tokenCounter), cold, tokensMax)
             : renderStrategy(strategy, source, { tokensMax, tokenCounter, continuity: cold.continuity });
         this.#rendered = { key: keyOf(state), settings: state.settings, result };
         return result;
@@ -186,6 +190,29 @@ export class Contexts {
     return repositories.database.guard(() =>
       renderContext(view, { tokensMax, tokenCounter, continuity }, findings, memories),
     );
+  }
+
+  /**
+   * Returns the view with messages before the frontier that fill the budget. Work with tools is left as it is: each of its messages is
+   * long, so that the start of the window would move too often, and the digest holds more of what it uses again.
+   */
+  #filledView(state: SessionState, source: StrategySource, tokensMax: number): RenderView {
+    const hasCalls = ({ parts }: Message): boolean => parts.some(({ type }) => type === "tool_call");
+    if (this.#notes!.blocked.some(({ isCall }) => isCall) || state.window.some(hasCalls)) return source.themesView();
+    const before = (tokens: number): readonly Message[] => {
+      let chars = 0;
+      const { blocked } = this.#notes!;
+      const last = blocked.findLastIndex(({ text }) => {
+        chars += text.length;
+        return chars > FILL_CHARS_MAX * tokens;
+      });
+      const first = blocked.slice(Math.max(0, last)).find(({ id, stepId }) => id === stepId);
+      if (first === undefined) return [];
+      const { evictedSeq } = state;
+      const unpinned = this.#unpinnedFrom(state, first.seq);
+      return unpinned.filter(({ seq, stepId }) => seq < evictedSeq && stepId >= first.id);
+    };
+    return filledView(source.themesView(), tokensMax, before, (seq) => source.past(0, seq));
   }
 
   #source(state: SessionState, cold: ColdPart): StrategySource {

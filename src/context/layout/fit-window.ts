@@ -25,6 +25,11 @@ const CACHED_MEMORY_SHARE = 0.4;
 /** A window may pass its limit by one step. */
 const WINDOW_MARGIN = 1.2;
 
+/** Returns the tokens of the memory message in a context that keeps its prefix. */
+export function cachedMemoryTokens(free: number, windowTokensMax: number): number {
+  return Math.max(free * CACHED_MEMORY_SHARE, free - WINDOW_MARGIN * windowTokensMax);
+}
+
 export interface FittedWindow {
   /** The shown messages before the newest step. */
   earlier: PricedMessage[];
@@ -54,7 +59,7 @@ export function fitWindow(view: PreparedView, options: RenderOptions): FittedWin
   const isCold = view.coldCount > 0;
   const free = tokensMax - pinnedTokens;
   const isCached = tokensMax > UNCACHED_TOKENS_MAX;
-  const cachedSize = Math.max(free * CACHED_MEMORY_SHARE, free - WINDOW_MARGIN * view.windowTokensMax);
+  const cachedSize = cachedMemoryTokens(free, view.windowTokensMax);
   const sizes = memorySizes(Math.floor(isCached ? cachedSize : free - windowTokens(free)), gapTokens);
   // A short past does not fill the share.
   const wholeSize = Math.min(sizes[0]!, Math.ceil(view.coldTokens * PAST_SHARE) + continuityTokensMax(free, options));
@@ -94,10 +99,13 @@ export function fitWindow(view: PreparedView, options: RenderOptions): FittedWin
     earlier: fitted.slice(start, last).flatMap((step) => step.render()),
     newest: fitted.at(-1)?.render() ?? [],
     hidden: steps.slice(0, start).flatMap((step) => step.messages),
-    placed: steps
-      .slice(start, isCached ? anchor : undefined)
-      .flatMap((step) => step.messages)
-      .filter(({ id }) => !view.shortened?.has(id)),
+    placed: [
+      ...(view.filledAtMove ?? []),
+      ...steps
+        .slice(start, isCached ? anchor : undefined)
+        .flatMap((step) => step.messages)
+        .filter(({ id, seq }) => !view.shortened?.has(id) && seq >= (view.filledUntil ?? 0)),
+    ],
     anchorSeq: steps[anchor]?.messages[0]?.seq ?? view.evictedSeq,
     memoryTokensMax: isCached ? Math.min(room, Math.max(size, gapTokens)) : room,
     continuityTokensMax: Math.floor((continuityTokensMax(free, options) * sizes[level]!) / Math.max(1, sizes[0]!)),
