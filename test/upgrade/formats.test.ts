@@ -126,8 +126,8 @@ test("a session of format 15 that went back keeps its branches, entries and item
   expect(store.verify()).toMatchObject({ ok: true, problems: [] });
 });
 
-test("a store of format 24 keeps the names of projects, what was merged, and what models were paid for", () => {
-  const store = openFixture(24);
+test("a store of format 26 keeps the names of projects, what was merged, and what models were paid for", () => {
+  const store = openFixture(26);
   const ferry = { project: "/srv/harbor/ferry", name: "ferries", sessionCount: 1 };
   expect(store.projects()).toMatchObject([ferry, { project: "harbor", name: "harbor" }]);
   store.session("late", { project: "/mnt/old/ferry" });
