@@ -49,7 +49,7 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   recall: {
     args: ["lamp"],
     isArray: true,
-    keys: "messageId sessionId seq role createdAtMs text score snippet marks root neighbors copies",
+    keys: "messageId sessionId seq role createdAtMs text score confidence snippet marks root neighbors copies",
   },
   expand: { args: ["message:1"], keys: "root level members memberCount offset" },
   resume: {

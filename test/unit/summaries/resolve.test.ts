@@ -30,6 +30,9 @@ function dirtySession(script: Behavior[], count = 28, settings: object = {}, per
 const textsOf = (store: Store): unknown[] =>
   store.query("SELECT status, error, attempts FROM summaries ORDER BY id").map((row) => Object.values(row));
 
+/** A budget in tokens that has no room for all messages, so that summaries stand for some. */
+const SMALLER = 2_000;
+
 describe("resolveDirty", () => {
   test("gives every due cluster a summary, and then has nothing to do", async () => {
     const { session, store, summarizer } = dirtySession(["good"]);
@@ -90,7 +93,8 @@ describe("resolveDirty", () => {
     expect(await session.resolveDirty()).toEqual({ resolved: 1, failed: 0, stale: 0, parked: 0, deferred: 0 });
     expect(textsOf(store)).toEqual([["done", null, 3]]);
     session.compact();
-    expect(session.render().messages[0]!.parts[0]).toMatchObject({ text: expect.stringContaining("What was said") });
+    const [memory] = session.render({ tokensMax: SMALLER }).messages;
+    expect(memory!.parts[0]).toMatchObject({ text: expect.stringContaining("What was said") });
   });
 
   test("promise 3: does not let one theme's failure keep the others from theirs", async () => {
@@ -298,14 +302,15 @@ describe("a summary", () => {
 
   test("shows from the next move of the frontier on, and changes nothing before", async () => {
     const { path, session } = dirtySession(["good"]);
-    const before = JSON.stringify(session.render());
+    const rendered = (one = session) => JSON.stringify(one.render({ tokensMax: SMALLER }));
+    const before = rendered();
     await session.resolveDirty();
-    expect(JSON.stringify(session.render())).toBe(before);
-    expect(JSON.stringify(openedStore(path, { readonly: true }).resume("s").render())).toBe(before);
+    expect(rendered()).toBe(before);
+    expect(rendered(openedStore(path, { readonly: true }).resume("s"))).toBe(before);
     expect(session.roots()[0]!.summaries![0]!.shown).toBe(false);
     session.compact();
     expect(session.roots()[0]!.summaries![0]!.shown).toBe(true);
-    const { messages, sources } = session.render();
+    const { messages, sources } = session.render({ tokensMax: SMALLER });
     expect(JSON.stringify(messages[0])).toContain("Messages 0 to ");
     expect(sources.some(({ how }) => how === "summary")).toBe(true);
   });
