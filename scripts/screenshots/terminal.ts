@@ -29,6 +29,7 @@ export function drawTerminal(program: string, commands: readonly { words: string
     return `<text x="${MARGIN}" y="${y}" xml:space="preserve">${spans(line)}</text>`;
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${Math.ceil(width)} ${height}" font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="13" fill="${TEXT}">
+<title>Two commands and what they print</title>
 <rect width="100%" height="100%" rx="8" fill="${GROUND}"/>
 ${rows.join("\n")}
 </svg>
@@ -39,7 +40,6 @@ ${rows.join("\n")}
 function spans(line: string): string {
   let [color, isBold, isDim] = [TEXT, false, false];
   let drawn = "";
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the formats of a terminal begin with one.
   for (const [, codes, text] of line.matchAll(/(?:\x1b\[([\d;]*)m)?([^\x1b]*)/g)) {
     for (const code of (codes ?? "").split(";").filter(Boolean).map(Number)) {
       if (code === 0) [color, isBold, isDim] = [TEXT, false, false];

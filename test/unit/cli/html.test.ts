@@ -31,7 +31,7 @@ test("a session is one page that shows all of it, without secrets, and runs noth
     },
   ]);
   const page = [...htmlLines(session)].join("\n");
-  const style = /<style>[^]*<\/style>/.exec(page)![0];
+  const style = /<style>[\s\S]*<\/style>/.exec(page)![0];
   expect(page.replace(style, "").replace(ELEMENT, "")).not.toMatch(/[<>]/);
   expect(page).toContain("default-src 'none'");
   expect(page).not.toContain(KEY);
