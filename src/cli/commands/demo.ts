@@ -110,7 +110,9 @@ export const demoCommand: Command = {
 
       section("A process that appends is killed with kill -9.");
       const acknowledged = await killWhileAppending(path);
-      const kept = stores.openToRead().resume("killed").messages();
+      // A writer empties the log that the killed process left.
+      const kept = stores.openToWrite().resume("killed").messages();
+      stores.close();
       const lostCount = acknowledged.filter((seq) => !kept.some((message) => message.seq === seq)).length;
       say(`It had been told that ${formatCount(acknowledged.length, "message")} were stored. Lost: ${lostCount}.`);
       await show({
