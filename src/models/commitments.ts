@@ -1,6 +1,6 @@
 import type { Role } from "../core/message.ts";
 import { cutLine, oneLine, plainText } from "./lines.ts";
-import { isSameMatter, weightsIn } from "./same-matter.ts";
+import { isSameMatter } from "./same-matter.ts";
 import { type Sentence, sentencesOf } from "./sentences.ts";
 import { isProse } from "./shapes.ts";
 import { withoutHarness } from "./statements.ts";
@@ -39,27 +39,42 @@ const ASKED = new RegExp(
 const LABELED =
   /^[*_]*(?:note(?: to self)?|nb|n\.b\.|todo|to do|reminder|important|fact|rule|policy|constraint|requirement|convention|preference|warning|caution|remember|decision|decided|agreed)[*_]*\s*(?:[:：]|[–—-]\s)|^(?:for (?:the record|(?:future|later|your) reference)|fyi|just so you know|(?:a |one )?(?:gentle |quick |friendly )?reminder that)\b|\b(?:don['’]t let me forget|for (?:future|later) reference|need (?:this|that|it) (?:later|again))\b/i;
 const DURABLE =
-  /\b(?:from (?:now|here|today|this point) on(?:wards?)?|going forward|henceforth|as of (?:now|today)|until further notice|at all times|under no circumstances|without exception)\b|^(?:(?:and|but|so|also|please|pls)[, ]+)*(?:always|never)\b(?! (?:mind|give up|quit|knew|know|been|had|heard|seen|tried|happy|good|nice|great|an?|the|\w+ed)\b)|\b(?:please|you|we|must|should) (?:must |should )?(?:always|never) (?:use|run|add|set|keep|push|commit|deploy|write|call|make|send|put|ask|answer|check|touch|edit|change|delete|merge)\b/i;
+  /\b(?:from (?:now|here|today|this point) on(?:wards?)?|going forward|henceforth|as of (?:now|today)|until further notice|at all times|under no circumstances|without exception)\b|^(?:(?:and|but|so|also|please|pls)[, ]+)*(?:always|never)\b(?! (?:mind|give up|quit|knew|know|been|had|heard|seen|tried|happy|good|nice|great|an?|the|\w+ed)\b)|\b(?:please|we|must|should) (?:always|never) (?:use|run|add|set|keep|push|commit|deploy|write|call|make|send|put|ask|answer|check|touch|edit|change|delete|merge)\b/i;
 const SETTLED =
-  /\bwe(?:['’]ve|['’]ll|['’]re| have| had| all| both| finally| now| just| will| are)* ?(?:settled (?:on|for)|decided|agreed|opted (?:for|to)|chose|picked|went with|go(?:ing)? with|stick(?:ing)? (?:with|to)|committed to|switched (?:to|from)|standardi[sz]ed on|lock(?:ed|ing)? in)\b|\bi(?:['’]ve| have)? (?:settled on|opted for|(?:strongly |always |really )?prefer)\b|\blet['’]?s (?:go with|stick (?:with|to)|settle on|standardi[sz]e on|agree|lock)\b|\b(?:the|our|my) (?:final )?(?:decision|verdict|consensus|plan|preference|rule|convention) (?:is|was)\b/i;
+  /\bwe(?:['’]ve|['’]ll|['’]re| have| had| all| both| finally| now| just| will| are)* ?(?:settled (?:on|for)|decided(?! nothing)|agreed|opted (?:for|to)|chose|picked|went with(?! (?:my|our|him|her|them|me|you|us)\b)|go(?:ing)? with|stick(?:ing)? (?:with|to)|committed to|switched (?:to|from)|standardi[sz]ed on|lock(?:ed|ing)? in)\b|\bi(?:['’]ve| have)? (?:settled on|opted for|(?:strongly |always |really )?prefer)\b|\blet['’]?s (?:go with|stick (?:with|to)|settle on|standardi[sz]e on|agree|lock)\b|\b(?:the|our|my) (?:final )?(?:decision|verdict|consensus|preference|rule|convention) is\b/i;
+/** A clause that begins with taking something back, or says that it holds no longer. */
 const TAKEN_BACK =
-  /\b(?:forget (?:about|what|that|the)|never ?mind|scratch (?:that|the)|disregard|ignore (?:that|what|the|my)|no need to (?:remember|keep)|(?:no longer|not) (?:valid|true|relevant|needed|applies|apply)|take(?:s|n)? (?:that|it) back|drop the)\b/i;
+  /(?:^|[.;:!–—] ?|, )(?:(?:and|but|so|also|just|please|pls|ok|okay|oh|actually)[, ]+)*(?:forget (?:about|what|that|the)|never ?mind|scratch (?:that|the)|disregard|ignore (?:that|what|the|my)|no need to (?:remember|keep)|(?:i )?take (?:that|it) back|drop the)\b|\bno longer (?:valid|true|relevant|needed|applies|apply)\b/i;
 
 /** A label, and the words of asking, before what is to be kept. */
 const LABEL = /^[*_]*\p{L}[\p{L}. ]{0,20}[*_]*\s*(?:[:：]|[–—-]\s)\s*/u;
-const ASKING =
-  /^.*?\b(?:remember|memori[sz]e|note|in mind|forget|record|reference|reminder|know|on|with|for|decided|agreed)\b[:,]?\s+(?:that\s+)?/i;
+const ASKING = /^.*?\b(?:remember|memori[sz]e|note|in mind|forget)\b[:,]?\s+(?:that\s+)?/i;
+/** A number tells things apart, and an article does not. */
+const SUBJECT_WORD = /(?!\b(?:the|an?|my|our|its|this|that)\b)\b[\p{L}\p{N}]+/gu;
+/** Two sentences with one of these may say different things with the same words before their verbs. */
+const CONDITION = /\b(?:if|when|unless|until|while|always|never)\b/i;
+/** More could not be shown. The oldest go first. */
+const KEPT_MAX = 200;
 /** The verb between what a fact is about and its value. */
 const COPULA = /\s(?:is|are|was|will be|must be|should be|has to be|now uses|uses|=)\s|\s*[:=]\s+/i;
 
+/** What a sentence is about and says. Sentences of the same fact have the same key. */
+interface Fact {
+  key: string;
+  value: string | undefined;
+}
+
 const found = new WeakMap<SaidMessage, { kept: Commitment[]; takenBack: string[] }>();
+const facts = new WeakMap<Commitment, Fact>();
 
 /**
- * Returns what users asked to be kept and what they settled, in order, without what was taken back. If a fact is told again with
- * another value, only the newest is returned, with the one before it. Most is recognized by English words.
+ * Returns what users asked to be kept and what they settled, in order, without what was taken back: at most the newest 200. If a fact
+ * is told again with another value, only the newest is returned, with the one before it. Most is recognized by English words.
+ *
+ * @param before  The result for earlier messages.
  */
-export function commitmentsIn(messages: readonly SaidMessage[]): Commitment[] {
-  const kept: Commitment[] = [];
+export function commitmentsIn(messages: readonly SaidMessage[], before: readonly Commitment[] = []): Commitment[] {
+  const kept = new Map(before.map((commitment) => [factIn(commitment).key, commitment]));
   for (const message of messages) {
     if (message.role !== "user" || message.text.length > MESSAGE_CHARS_MAX) continue;
     let own = found.get(message);
@@ -67,15 +82,22 @@ export function commitmentsIn(messages: readonly SaidMessage[]): Commitment[] {
       own = readMessage(message);
       found.set(message, own);
     }
-    for (const sentence of own.takenBack) removeLast(kept, ({ text }) => isSameMatter(factOf(text), factOf(sentence)));
+    for (const sentence of own.takenBack) {
+      const meant = [...kept.values()].findLast(({ text }) =>
+        isSameMatter(withoutAsking(text), withoutAsking(sentence)),
+      );
+      if (meant !== undefined) kept.delete(factIn(meant).key);
+    }
     for (const commitment of own.kept) {
-      const before = removeLast(kept, ({ text }) => isOfSameFact(text, commitment.text));
-      const was = before && toldValue(before.text);
-      const isChanged = was !== undefined && was.toLowerCase() !== toldValue(commitment.text)?.toLowerCase();
-      kept.push(isChanged ? { ...commitment, was: cutLine(was, WAS_CHARS_MAX) } : commitment);
+      const { key, value } = factIn(commitment);
+      const was = kept.has(key) ? factIn(kept.get(key)!).value : undefined;
+      kept.delete(key); // what is set again comes last
+      const isChanged = was !== undefined && was.toLowerCase() !== value?.toLowerCase();
+      kept.set(key, isChanged ? { ...commitment, was: cutLine(was, WAS_CHARS_MAX) } : commitment);
+      if (kept.size > KEPT_MAX) kept.delete(kept.keys().next().value!);
     }
   }
-  return kept;
+  return [...kept.values()];
 }
 
 function readMessage({ id, seq, text }: SaidMessage): { kept: Commitment[]; takenBack: string[] } {
@@ -85,11 +107,10 @@ function readMessage({ id, seq, text }: SaidMessage): { kept: Commitment[]; take
   for (const [index, { text: sentence }] of sentences.entries()) {
     if (/[?？]["'”’)*_]*$/.test(sentence)) continue;
     const isAsked = ASKED.test(sentence) || LABELED.test(sentence);
-    if (TAKEN_BACK.test(sentence) && !ASKED.test(sentence)) takenBack.push(sentence);
-    else if (isAsked || ((DURABLE.test(sentence) || SETTLED.test(sentence)) && isProse(sentence))) {
+    if (isAsked || ((DURABLE.test(sentence) || SETTLED.test(sentence)) && isProse(sentence))) {
       const line = oneLine(withNext(sentence, sentences[index + 1]));
       kept.push({ text: cutLine(line, LINE_CHARS_MAX), messageId: id, seq, isAsked });
-    }
+    } else if (TAKEN_BACK.test(sentence)) takenBack.push(sentence);
   }
   return { kept, takenBack };
 }
@@ -99,33 +120,22 @@ function withNext(sentence: string, next: Sentence | undefined): string {
   return /[:：]$/.test(sentence) && next !== undefined ? `${sentence} ${next.text}` : sentence;
 }
 
-function removeLast(kept: Commitment[], isMeant: (commitment: Commitment) => boolean): Commitment | undefined {
-  const index = kept.findLastIndex(isMeant);
-  return index === -1 ? undefined : kept.splice(index, 1)[0];
+function factIn(commitment: Commitment): Fact {
+  const known = facts.get(commitment) ?? factOf(commitment.text);
+  facts.set(commitment, known);
+  return known;
 }
 
-/** Returns true if two facts are about the same thing, by the words before their verbs. */
-function isOfSameFact(left: string, right: string): boolean {
-  if (left.toLowerCase() === right.toLowerCase()) return true;
-  const [a, b] = [subjectOf(left), subjectOf(right)];
-  return a !== undefined && a === b;
+/** Two sentences are about the same thing if they have the same words before their verbs. */
+function factOf(text: string): Fact {
+  const fact = withoutAsking(text);
+  const verb = CONDITION.test(fact) ? null : COPULA.exec(fact);
+  const words = verb === null ? [] : (fact.slice(0, verb.index).toLowerCase().match(SUBJECT_WORD) ?? []).sort();
+  if (verb === null || words.length === 0) return { key: `text ${text.toLowerCase()}`, value: undefined };
+  return { key: words.join(" "), value: fact.slice(verb.index + verb[0].length).replace(/[.!]+$/, "") };
 }
 
-/** Returns a text without the words of asking. */
-function factOf(text: string): string {
-  return (LABELED.test(text) ? text.replace(LABEL, "") : text).replace(ASKING, "");
-}
-
-function subjectOf(text: string): string | undefined {
-  const fact = factOf(text);
-  const verb = COPULA.exec(fact);
-  if (verb === null) return undefined;
-  const words = [...weightsIn(fact.slice(0, verb.index)).keys()].sort();
-  return words.length === 0 ? undefined : words.join(" ");
-}
-
-function toldValue(text: string): string | undefined {
-  const fact = factOf(text);
-  const verb = COPULA.exec(fact);
-  return verb === null ? undefined : fact.slice(verb.index + verb[0].length).replace(/[.!]+$/, "");
+function withoutAsking(text: string): string {
+  const fact = LABELED.test(text) ? text.replace(LABEL, "") : text;
+  return ASKED.test(text) ? fact.replace(ASKING, "") : fact;
 }

@@ -120,8 +120,10 @@ export function continuityWriter(cold: ColdNotes, tokenCounter: TokenCounter, bl
   const topicsOf = (hidden: readonly Message[], inWindow: ReadonlySet<string>): ContinuityTopics => {
     const bySeq = new Map([...old, ...hidden.map(notesOfHidden)].map((message) => [message.seq, message]));
     const notes = [...bySeq.values()].sort((left, right) => left.seq - right.seq);
-    const commitments =
-      hidden.length === 0 ? kept : commitmentsIn([...cold.blocked, ...hidden.map((message) => blocks.of(message))]);
+    const commitments = commitmentsIn(
+      hidden.map((message) => blocks.of(message)),
+      kept,
+    );
     return continuityTopics(notes, inWindow, tokenCounter, commitments);
   };
   let last: { hidden: readonly Message[]; topics: ContinuityTopics } | undefined;

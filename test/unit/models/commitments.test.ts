@@ -24,6 +24,11 @@ test.each([
   "I strongly prefer tabs over spaces.",
   "You'll need this later: the seed is 42.",
   "Friendly reminder that the lease ends in May.",
+  "Never drop the production database.",
+  "Always ignore the generated files in dist.",
+  "From now on, ignore the linter warnings in vendor.",
+  "We decided to drop the legacy table.",
+  "Important: the server is not valid without TLS.",
 ])("%s", (text) => {
   const asked = text.replace(/\?$/, ".");
   expect(keptOf("Hello there.", asked, "Go on.")).toEqual([asked]);
@@ -39,6 +44,10 @@ test.each([
   "They always make us smile.",
   "I chose the red one because it was cheap.",
   "Note how the function returns early here",
+  "We just went with my brother to the lake for the weekend.",
+  "We decided nothing yet.",
+  "The plan was terrible and our plan is now dead.",
+  "You never answer my question about that!",
 ])("%s is no request to keep anything", (text) => {
   expect(keptOf(text)).toEqual([]);
 });
@@ -69,6 +78,37 @@ test("a fact that is told again has its newest value, and the one before it", ()
     ["Note: the port of staging is 4417.", 2, "4400"],
     ["Please remember that the port of production is 4401.", 3, undefined],
   ]);
+});
+
+test("facts that differ in what they are about, or in their condition, are all kept", () => {
+  const texts = [
+    "Note: the timeout for staging is 30 seconds.",
+    "Note: the port for staging is 4417.",
+    "Remember that if the build is red, we stop.",
+    "Remember that if the build is green, we ship.",
+    "Never commit when CI is red.",
+    "Never commit when CI is slow.",
+  ];
+  expect(commitmentsIn(said(...texts)).map(({ text, was }) => [text, was])).toEqual(
+    texts.map((text) => [text, undefined]),
+  );
+});
+
+test("what is said in passing takes nothing back", () => {
+  const agreed = "We agreed to keep the audit log for 90 days in Frankfurt.";
+  expect(keptOf(agreed, "The audit log test in Frankfurt is not needed today.")).toEqual([agreed]);
+});
+
+test("earlier messages need not be read again, and thousands of notes cost little", () => {
+  const notes = said(
+    ...Array.from({ length: 4_000 }, (_, index) => `Note: the depth at buoy ${index} is ${index % 7} meters.`),
+  );
+  const all = commitmentsIn(notes);
+  expect(all.map(({ seq }) => seq)).toEqual(Array.from({ length: 200 }, (_, index) => 3_800 + index));
+  expect(commitmentsIn(notes.slice(3_900), commitmentsIn(notes.slice(0, 3_900)))).toEqual(all);
+  const startedAt = performance.now();
+  commitmentsIn(notes);
+  expect(performance.now() - startedAt).toBeLessThan(1_000);
 });
 
 test("labels do not make two wishes one", () => {
