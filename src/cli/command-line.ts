@@ -35,6 +35,7 @@ export async function runCommandLine(argv: readonly string[], commandLine: Comma
 
 /** True if the words are nothing but options that all commands have. */
 function namesNothing(argv: readonly string[]): boolean {
+  if (["--db", "--color"].includes(argv.at(-1)!)) return false; // it lacks its value
   return argv.every((word, index) => {
     if (/^--(?:json$|(?:db|color)(?:=|$))/.test(word)) return true;
     return ["--db", "--color"].includes(argv[index - 1]!);

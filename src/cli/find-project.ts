@@ -17,7 +17,7 @@ export function findProject(store: Store, typed: string): string {
     projects.map(({ name }) => name),
   );
   const hint = "`coppice projects` lists them.";
-  throw new Failure("PROJECT_NOT_FOUND", `No session is of a project called ${typed}.`, {
+  throw new Failure("PROJECT_NOT_FOUND", `No session is of a project called "${typed}".`, {
     hint: best === undefined ? hint : `Did you mean ${best}? ${hint}`,
   });
 }

@@ -4,6 +4,7 @@ import { statSync } from "node:fs";
 import { element, escapeText } from "../core/markup.ts";
 import { textOf } from "../core/text.ts";
 import { HOOK_ELEMENT } from "../hooks/quotation.ts";
+import { Redactor } from "../imports/redaction/redact.ts";
 import type { Session } from "../session/session.ts";
 import { START, type StartedAgent } from "./agent-command.ts";
 import { Failure } from "./failure.ts";
@@ -36,8 +37,9 @@ export function handOver(agent: StartedAgent, session: Session, { messages, comp
     if (composed.includes(index)) return parts.map((part) => (part.type === "text" ? part.text : "")).join("\n");
     return element("message", { by: role }, escapeText(textOf(parts)));
   });
-  const record = element(HOOK_ELEMENT, { session: id }, `\n${NOTE}\n${quoted.join("\n")}\n`);
-  const prompt = `${record}\n\n${REQUEST}`;
+  // The request is in the element, too: the user has not typed it.
+  const content = new Redactor({ keepSecrets: false }).redacted([NOTE, ...quoted, REQUEST].join("\n"));
+  const prompt = element(HOOK_ELEMENT, { session: id }, `\n${content}\n`);
   if (Buffer.byteLength(prompt) > PROMPT_BYTES_MAX) {
     const hint = `Give a smaller --tokens-max; the default is ${HAND_OVER_TOKENS}.`;
     throw new Failure("USAGE_INVALID", "The context is longer than an argument of a program may be.", { hint });
@@ -49,18 +51,20 @@ function isFolder(project: string | null): project is string {
   return project !== null && statSync(project, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/** Runs the agent on this terminal until it ends. @throws {Failure} `AGENT_NOT_STARTED`. */
+/** Runs the agent on this terminal until it ends. @throws {Failure} `AGENT_NOT_STARTED`, `AGENT_FAILED`. */
 export async function startAgent({ command: [program, ...args], cwd }: HandOver): Promise<void> {
   const agent = spawn(program!, args, { cwd, stdio: "inherit" });
   // Ctrl-C is for the agent.
   const leave = (): void => {};
   process.on("SIGINT", leave);
+  let code: number | null;
   try {
-    await once(agent, "close");
+    [code] = (await once(agent, "close")) as [number | null];
   } catch (error) {
     const hint = `Install ${program}, or put it on your path.`;
     throw new Failure("AGENT_NOT_STARTED", `${program} cannot be started: ${(error as Error).message}`, { hint });
   } finally {
     process.off("SIGINT", leave);
   }
+  if (code !== 0) throw new Failure("AGENT_FAILED", `${program} has ended with ${code ?? "a signal"}.`);
 }

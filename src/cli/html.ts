@@ -1,3 +1,4 @@
+import { StoreError } from "../core/errors.ts";
 import type { Message, Part } from "../core/message.ts";
 import { describeFile } from "../core/text.ts";
 import { Redactor } from "../imports/redaction/redact.ts";
@@ -8,9 +9,9 @@ import { formatCount, formatTime } from "./text.ts";
 type Context = ReturnType<Session["render"]>;
 type How = "verbatim" | "shortened" | "cut";
 
-/** What the context of now does with a message. */
+/** What the current context does with a message. */
 const MEANINGS: Record<How, string> = {
-  verbatim: "word for word in the context of now",
+  verbatim: "word for word in the current context",
   shortened: "in part",
   cut: "not shown: a summary or a pointer stands for it",
 };
@@ -29,15 +30,19 @@ summary { cursor: pointer; font-family: ui-monospace, monospace; font-size: .85r
 i.verbatim { border-color: #3a8f5c; } i.shortened { border-color: #c98f2b; }`;
 
 /**
- * Yields one page of HTML that shows a session to somebody without Coppice: what was said, what was done, and what the context of now
+ * Yields one page of HTML that shows a session to somebody without Coppice: what was said, what was done, and what the current context
  * leaves out. Secrets of known kinds are replaced. The page loads nothing and runs nothing.
  */
 export function* htmlLines(session: Session): Generator<string> {
   const redactor = new Redactor({ keepSecrets: false });
   const info = session.info();
   const name = escaped(redactor.redacted(sessionName(info) ?? info.id));
-  const howOf = waysOf(session.render());
-  const facts = [info.source, formatTime(info.createdAtMs), formatCount(info.messageCount, "message")];
+  const howOf = waysOf(session);
+  const facts = [
+    redactor.redacted(info.source),
+    formatTime(info.createdAtMs),
+    formatCount(info.messageCount, "message"),
+  ];
   yield "<!doctype html>";
   yield '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">';
   yield "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">";
@@ -48,12 +53,20 @@ export function* htmlLines(session: Session): Generator<string> {
   yield `<p class="facts">${keys.join("")}</p>`;
   for (const message of session.messages()) {
     const how = howOf.get(message.id) ?? "cut";
-    yield* messageHtml({ ...message, parts: redactor.redacted(message.parts) }, how);
+    const { parts, name } = redactor.redacted({ parts: message.parts, name: message.name ?? message.role });
+    yield* messageHtml({ ...message, parts, name }, how);
   }
   yield "<footer>Written by Coppice. Secrets of known kinds were replaced.</footer></body></html>";
 }
 
-function waysOf({ sources }: Context): Map<number, How> {
+/** What is pinned may not fit into a context. Then every message is only in the session. */
+function waysOf(session: Session): Map<number, How> {
+  let sources: Context["sources"] = [];
+  try {
+    ({ sources } = session.render());
+  } catch (error) {
+    if (!StoreError.is(error, "BUDGET_TOO_SMALL")) throw error;
+  }
   return new Map(sources.flatMap((source) => (source.how === "summary" ? [] : [[source.messageId, source.how]])));
 }
 

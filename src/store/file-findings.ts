@@ -13,8 +13,9 @@ const WAL_BYTES_MAX = 64_000_000;
 
 const GB = 1_000_000_000;
 
-/** The words of a process that are shown, such as `node coppice watch`. */
+/** The words of a process that are shown, such as `node coppice watch`. What follows an option may be secret. */
 const WORDS_SHOWN = 3;
+const WORD_CHARS_MAX = 40;
 
 const BESIDE = ["-wal", "-shm", "-coppice-ann.hnsw", "-coppice-ann.json"];
 
@@ -171,10 +172,9 @@ function processFinding(path: string, holders: LockHolders | undefined): Finding
 function processName(id: number): string {
   try {
     const words = readFileSync(`/proc/${id}/cmdline`, "utf8").split("\0").filter(Boolean);
-    return `${id} (${words
-      .map((word) => basename(word))
-      .slice(0, WORDS_SHOWN)
-      .join(" ")})`;
+    const end = words.findIndex((word, index) => index > 0 && word.startsWith("-"));
+    const shown = words.slice(0, end === -1 ? WORDS_SHOWN : Math.min(end, WORDS_SHOWN));
+    return `${id} (${shown.map((word) => basename(word).slice(0, WORD_CHARS_MAX)).join(" ")})`;
   } catch {
     return String(id);
   }

@@ -11,8 +11,9 @@ const NEW_TOKENS_MAX = 6_000;
 const OVERVIEW_TOKENS_MAX = 400;
 
 /**
- * The overview of a session, made of the last overview and the statements of summaries that came since. No message is read for it. It
- * is stored as a summary of a span, from the first message to the newest one that the statements are about.
+ * The overview of a session, made of the last overview and the statements of summaries whose messages come after it. A summary of
+ * older messages that is made late stands in the list of statements only. No message is read for an overview. It is stored as a
+ * summary of a span, from the first message to the newest one that the statements are about.
  *
  * Until a context shows an overview, no other is made. Then the one that contexts show is kept.
  */

@@ -45,7 +45,7 @@ describe("sessions", () => {
     expect(await folder.json("sessions", "--project", "gazette")).toMatchObject([{ id: "village-news" }]);
     const { exitCode, stdout, stderr } = await folder.run(["sessions", "--project", "none"]);
     expect([exitCode, stdout]).toEqual([1, ""]);
-    expect(stderr).toContain("No session is of a project called none.\n`coppice projects` lists them.");
+    expect(stderr).toContain('No session is of a project called "none".\n`coppice projects` lists them.');
   });
 });
 

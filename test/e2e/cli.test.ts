@@ -10,6 +10,14 @@ beforeAll(async () => {
   await folder.json("import", folder.jsonl("cli.jsonl", longSession("cli", 120)));
 });
 
+test("an option without its value is named, and is no reason to run anything", async () => {
+  for (const option of ["--db", "--color"]) {
+    const { exitCode, stdout, stderr } = await folder.run([option]);
+    expect([exitCode, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(`Option '${option} `);
+  }
+});
+
 test("coppice alone says what there is and what to do next, with a store and without one", async () => {
   const empty = await folder.run(["--db", `${folder.db}-none`]);
   expect([empty.exitCode, empty.stderr]).toEqual([0, ""]);

@@ -65,11 +65,13 @@ export function completionCommand(commands: () => readonly AnyCommand[]): Comman
     run({ args: [typed] }) {
       const shell = oneOf("the shell", typed as (typeof SHELLS)[number], SHELLS);
       const lines = SCRIPTS[shell](
-        commands().map(({ usage, summary, options = [] }) => ({
-          name: usage.split(" ")[0]!,
-          flags: [...options.flatMap(({ long }) => long ?? []), ...COMMON_FLAGS],
-          summary,
-        })),
+        commands()
+          .filter(({ isHidden }) => isHidden !== true)
+          .map(({ usage, summary, options = [] }) => ({
+            name: usage.split(" ")[0]!,
+            flags: [...options.flatMap(({ long }) => long ?? []), ...COMMON_FLAGS],
+            summary,
+          })),
       );
       return { value: { shell, script: `${lines.join("\n")}\n` }, lines };
     },

@@ -113,7 +113,11 @@ export const demoCommand: Command = {
       // A writer empties the log that the killed process left.
       const kept = stores.openToWrite().resume("killed").messages();
       stores.close();
-      const lostCount = acknowledged.filter((seq) => !kept.some((message) => message.seq === seq)).length;
+      if (acknowledged.length < ACKNOWLEDGED_MIN) {
+        throw new Failure("UNEXPECTED", "The process that appends has ended before it was killed.");
+      }
+      const texts = new Map(kept.map(({ seq, text }) => [seq, text]));
+      const lostCount = acknowledged.filter((seq) => texts.get(seq) !== `Note ${seq}`).length;
       say(`It had been told that ${formatCount(acknowledged.length, "message")} were stored. Lost: ${lostCount}.`);
       await show({
         title: "Is everything what the log says it is?",

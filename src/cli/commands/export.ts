@@ -23,7 +23,7 @@ export const exportCommand: Command<ExportFlags> = {
   details:
     "Prints all sessions unless some are named. Each line is one object: a session, then its messages and entries, word for word, and items at the end. " +
     "Forest and summaries are left out, because an import makes them again. From a damaged store, every readable message " +
-    "is exported, without the object of a damaged session, and the exit code is 1. With --rows, everything of the sessions is " +
+    "is exported as JSONL or Markdown, without the object of a damaged session, and the exit code is 1. With --rows, everything of the sessions is " +
     "written, with all ids, so that `import --rows` makes the same sessions in another store. With --json: one array of the same objects, one per line.",
   argument: "their ids, the beginnings of their ids, or @last",
   options: [

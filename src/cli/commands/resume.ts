@@ -20,7 +20,8 @@ export const resumeCommand: Command<ResumeFlags> = {
   summary: "Print the context for a session's next model call.",
   details:
     "Changes nothing. With --to, an agent begins a session of its own with the context, in the folder of the project: 8,000 tokens " +
-    "unless --tokens-max says otherwise. With --json: {messages, composed, tokenCount, stablePrefixTokens, sources, omitted, " +
+    "unless --tokens-max says otherwise. The agent gets it as an argument, which other users of the machine can read while it runs; " +
+    "secrets of known kinds are replaced. With --json: {messages, composed, tokenCount, stablePrefixTokens, sources, omitted, " +
     "recalled, continuity, pressure}; with --to also {command, cwd}, and nothing is started.",
   argument: SESSION_MEANING,
   options: [
@@ -47,13 +48,17 @@ export const resumeCommand: Command<ResumeFlags> = {
     const session = findSession(stores.openToRead(), typed!);
     if (to !== undefined) {
       const { HAND_OVER_TOKENS, handOver, startAgent } = await import("../hand-over.ts");
-      const context = session.render({ tokensMax: HAND_OVER_TOKENS, ...options });
+      const { query, scope, ...contextOptions } = { tokensMax: HAND_OVER_TOKENS, ...options };
+      const context = session.render({
+        ...contextOptions,
+        ...(query !== undefined && { query }),
+        ...(scope && { scope }),
+      });
       const start = handOver(to, session, context);
-      const value = { ...context, pressure: session.pressure({ tokensMax: HAND_OVER_TOKENS }), ...start };
-      if (json) return { value, lines: [] };
+      if (json) return { value: { ...context, pressure: session.pressure(contextOptions), ...start }, lines: [] };
       stores.close();
       await startAgent(start);
-      return { value, lines: [] };
+      return { lines: [] };
     }
     const context = session.render(options);
     const { query: _query, scope: _scope, ...contextOptions } = options;

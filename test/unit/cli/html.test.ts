@@ -40,6 +40,14 @@ test("a session is one page that shows all of it, without secrets, and runs noth
   expect(page).toContain('<details class="error">');
 });
 
+test("a name is redacted too, and what fits no context is shown all the same", () => {
+  const session = temporaryStore().session("s");
+  session.append({ role: "user", name: KEY, content: "lamp ".repeat(20_000), pinned: true });
+  const page = [...htmlLines(session)].join("\n");
+  expect(page).not.toContain(KEY);
+  expect(page).toContain('<article class="cut" id="m0"');
+});
+
 test("it says which messages the context of now leaves out", () => {
   const session = temporaryStore().session("s", { hotSize: 2, overlap: 0, evictBatch: 2, contextTokensMax: 400 });
   for (let index = 0; index < 40; index++) {

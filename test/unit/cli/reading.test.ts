@@ -90,7 +90,10 @@ test("an export of a damaged store as Markdown has the rest", async () => {
 test.each(["bash", "zsh", "fish"])("the completion for %s has all commands and their options", async (shell) => {
   const script = await run(temporaryPath(), "completion", shell);
   for (const { commands } of COMMAND_GROUPS) {
-    for (const { usage } of commands) expect(script).toContain(usage.split(" ")[0]);
+    for (const { usage, isHidden } of commands) {
+      if (isHidden) expect(script).not.toMatch(new RegExp(`\\b${usage}\\b`));
+      else expect(script).toContain(usage.split(" ")[0]);
+    }
   }
   expect(script).toContain(shell === "fish" ? "-l since" : "--since");
 });

@@ -250,7 +250,7 @@ describe.runIf(onLinux)("other processes", () => {
     const child = await processWith(store.path, "SELECT count(*) FROM messages");
     expect(findingAbout("processes", store.doctor())).toMatchObject({
       level: "ok",
-      text: expect.stringMatching(`^Also open in process ${child.pid}(?: \\(node [^)]*\\))?\\.$`),
+      text: expect.stringMatching(`^Also open in process ${child.pid}(?: \\(node[^)]*\\))?\\.$`),
     });
     child.kill();
     await once(child, "exit");
