@@ -73,6 +73,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: /Prune deleted packs/ }).waitFor();
     await page.getByText("Please stop me from doing anything else stupid").waitFor();
+    await expect.poll(() => page.locator(".place").textContent()).toContain("turn 1 of 22");
     await page.keyboard.press("j");
     await page.keyboard.press("]");
     await expect.poll(() => page.locator(".place").textContent()).toContain("turn 2 of 22");
