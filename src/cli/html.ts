@@ -9,7 +9,7 @@ import { formatCount, formatTime } from "./text.ts";
 type Context = ReturnType<Session["render"]>;
 type How = "verbatim" | "shortened" | "cut";
 
-/** What the current context does with a message. */
+/** How much of a message the current context has. */
 const MEANINGS: Record<How, string> = {
   verbatim: "word for word in the current context",
   shortened: "in part",
@@ -59,7 +59,7 @@ export function* htmlLines(session: Session): Generator<string> {
   yield "<footer>Written by Coppice. Secrets of known kinds were replaced.</footer></body></html>";
 }
 
-/** What is pinned may not fit into a context. Then every message is only in the session. */
+/** If the pinned messages do not fit into a context, there is none, and no message is marked as in it. */
 function waysOf(session: Session): Map<number, How> {
   let sources: Context["sources"] = [];
   try {

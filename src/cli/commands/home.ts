@@ -7,7 +7,7 @@ import { formatCount, formatMoment, oneLine } from "../text.ts";
 
 const OPEN_ENDS_MAX = 3;
 
-/** What `coppice` alone runs. Help does not list it. */
+/** `coppice` alone runs this command. Help does not list it. */
 export const homeCommand: Command = {
   usage: "home",
   isHidden: true,

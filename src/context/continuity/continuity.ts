@@ -19,7 +19,7 @@ const SMALL_TALK = { share: 0.1, tokensMax: 90 };
 const SHARE_OF_TALK = 0.06;
 const CONTINUITY_TOKENS_MAX = 1_200;
 
-/** What the user asked to be kept gets more room, as much as it needs and at most this share of the tokens. */
+/** Lines that the user asked to be kept get more room: as much as they need, up to this share of the tokens. */
 const KEPT_SHARE = 0.15;
 const KEPT_TOKENS_MAX = 1_200;
 /** It may take this share of the block. */
