@@ -1,0 +1,288 @@
+import type { ToolCallPart } from "../core/message.ts";
+import { baseName } from "../core/working-set.ts";
+import { errorSignature } from "./error-signature.ts";
+import { cutLine, excerpt, oneLine, plainText } from "./lines.ts";
+import { isCode, isError } from "./shapes.ts";
+import { commandLineOf, commandsIn, type ShellCommand } from "./shell.ts";
+
+export type ActionKind = "read" | "edit" | "write" | "run" | "search" | "fetch" | "task";
+export type ActionOutcome = "ok" | "failed" | "unknown";
+
+/** What a tool call did. */
+export interface Action {
+  kind: ActionKind;
+  /** The name of the file, the program, or the tool. */
+  name: string;
+  /** The path within the folder, the program with its arguments, the pattern, the address, or the beginning of the task. */
+  target: string;
+  /** `unknown` if there is no result, if the user refused the call, or if a later program of the line failed. */
+  outcome: ActionOutcome;
+  /** The error's signature, if it failed with an error that can be told apart from others. */
+  error: string | undefined;
+}
+
+/** The answer to a tool call, as text. */
+export interface ActionResult {
+  text: string;
+  isError: boolean;
+}
+
+/** The longest `target`, in UTF-16 units. */
+const TARGET_CHARS_MAX = 240;
+/** The most programs of a command line, files of a patch, and files of a program that are noted. */
+const COMMANDS_MAX = 8;
+const FILES_MAX = 20;
+/** Longer results are read at their beginning and end. */
+const RESULT_CHARS_MAX = 60_000;
+/** An exit status is told at the beginning or at the end of a result. */
+const STATUS_CHARS = 400;
+
+/** Words in names of tools. The first list with one of the words decides. */
+const KIND_WORDS: readonly (readonly [ActionKind | undefined, ReadonlySet<string>])[] = [
+  [undefined, wordSet("todo todos todowrite plan think thought thinking memory question ask mode title")],
+  ["task", wordSet("task agent subagent delegate spawn")],
+  ["edit", wordSet("edit multiedit replace patch insert modify update rename delete move change")],
+  ["write", wordSet("write create save overwrite")],
+  ["fetch", wordSet("fetch webfetch browse navigate url http download")],
+  ["search", wordSet("grep glob search find ls list dir directory tree rg websearch query")],
+  ["read", wordSet("read view open cat get show notebookread")],
+  ["run", wordSet("bash shell exec execute execution run command terminal cmd powershell script")],
+];
+const FILE_KINDS: ReadonlySet<ActionKind> = new Set(["read", "edit", "write"]);
+
+const PATHS = ["file_path", "filePath", "absolute_path", "path", "file", "filename", "notebook_path", "target_file"];
+const COMMANDS = ["command", "cmd", "script", "code"];
+const PATTERNS = ["pattern", "query", "regex", "glob", "glob_pattern", "search", "path", "dir_path", "directory"];
+const ADDRESSES = ["url", "uri", "urls"];
+const TASKS = ["description", "prompt", "task", "message", "instructions"];
+
+/** Programs that print files, and the option that makes `sed` change them. */
+const PRINTING = new Set(["cat", "head", "tail", "less", "more", "bat", "nl", "sed"]);
+const IN_PLACE = /^-(?:i|-in-place)/;
+/** Programs that tell nothing about the work. They are noted if a line starts no others. */
+const TRIVIAL = new Set("cd echo printf export set unset source . sleep true false pwd [ [[ test wait exit : done fi for".split(" "));
+
+const REFUSED =
+  /^(?:\[?Request interrupted by user|The user doesn['’]t want to (?:proceed|take this action)|(?:The )?(?:tool )?(?:call|use|command|operation|request) (?:was )?(?:rejected|denied|cancell?ed|aborted) by (?:the )?user|User (?:rejected|denied|cancell?ed)|\[?(?:Operation )?(?:cancell?ed|aborted)\b)/i;
+const STATUS =
+  /(?:^|\n|<|\()[^\n]{0,40}?\b(?:exit(?:ed with)?[ _]?(?:code|status)|exited with)(?: was| of)?["']?[:=]?\s*["']?(-?\d+)\b/i;
+
+/**
+ * Reads what a tool call did, whatever the tool is called: from the words of its name and from its arguments. A command line is an
+ * action for each of its programs, and for each file that these print, change or write. Calls that only keep lists or ask the user are no actions.
+ *
+ * @param result  undefined if the call has no result.
+ * @param folder  The folder of the project. Paths in it are shortened.
+ */
+export function actionsIn(
+  { name, args }: Pick<ToolCallPart, "name" | "args">,
+  result: ActionResult | undefined,
+  folder?: string | null,
+): Action[] {
+  const fields = fieldsOf(args);
+  const kind = kindOf(name, fields);
+  if (kind === undefined) return [];
+  const fileAction = (of: ActionKind, path: string, outcome = outcomeOf(result)): Action => {
+    const target = within(path, folder);
+    return { kind: of, name: baseName(target), target: cutTarget(target), outcome, error: errorIn(result, outcome) };
+  };
+  const patched = filesOfPatch(fields);
+  if (patched.length > 0) return patched.slice(0, FILES_MAX).map((file) => fileAction(file.kind, file.path));
+  if (FILE_KINDS.has(kind)) {
+    const path = textIn(fields, PATHS);
+    if (path !== undefined) return [fileAction(kind, path)];
+  }
+  if (kind === "run") {
+    const line = commandIn(fields);
+    if (line !== undefined) return actionsOfLine(line, result, fileAction);
+  }
+  const outcome = outcomeOf(result);
+  const about = textIn(fields, kind === "task" ? TASKS : kind === "fetch" ? ADDRESSES : PATTERNS) ?? argumentsOf(args);
+  const isTool = kind === "run" || kind === "read" || kind === "edit" || kind === "write";
+  return [
+    {
+      kind: isTool ? "run" : kind,
+      name,
+      target: cutTarget(isTool ? `${name} ${about}` : about),
+      outcome,
+      error: errorIn(result, outcome),
+    },
+  ];
+}
+
+function actionsOfLine(
+  line: string,
+  result: ActionResult | undefined,
+  fileAction: (kind: ActionKind, path: string, outcome: ActionOutcome) => Action,
+): Action[] {
+  const all = commandsIn(line);
+  const telling = all.filter(({ words }) => !TRIVIAL.has(words[0]!) && !words[0]!.startsWith("#"));
+  // In a pipeline, the first program does the work, and the others show a part of what it printed.
+  const started = (telling.length > 0 ? telling : all.slice(0, 1)).filter(
+    (command) => !isFed(all, command) || telling.length === 1,
+  );
+  const outcomes = outcomesOf(started, result);
+  return started.slice(0, COMMANDS_MAX).flatMap((command, index): Action[] => {
+    const outcome = outcomes[index]!;
+    const program = baseName(command.words[0]!);
+    const target = cutTarget(command.text);
+    const ran: Action = { kind: "run", name: program, target, outcome, error: errorIn(result, outcome) };
+    const files = [
+      ...command.writes.filter(isFile).map((path) => fileAction("write", path, outcome)),
+      ...filesPrinted(command).map(({ kind, path }) => fileAction(kind, path, outcome)),
+    ];
+    return [ran, ...files.map((file) => ({ ...file, error: undefined }))];
+  });
+}
+
+function isFed(all: readonly ShellCommand[], command: ShellCommand): boolean {
+  const before = all[all.indexOf(command) - 1];
+  return before?.feedsNext === true;
+}
+
+/**
+ * The exit status of a line is that of its last program. If that is not the program's own, a line of the output that reports an
+ * error tells that it failed.
+ */
+function outcomesOf(commands: readonly ShellCommand[], result: ActionResult | undefined): ActionOutcome[] {
+  const whole = outcomeOf(result);
+  return commands.map(({ isPiped }, index) => {
+    const isLast = index === commands.length - 1;
+    if (whole === "failed") return isLast ? "failed" : "unknown";
+    if (whole === "ok" && isLast && isPiped && errorLineIn(result!.text) !== undefined) return "failed";
+    return whole;
+  });
+}
+
+/** Returns the files that a program prints, or changes in place. */
+function filesPrinted({ words: [program = "", ...args] }: ShellCommand): { kind: ActionKind; path: string }[] {
+  if (!PRINTING.has(program)) return [];
+  const kind = program === "sed" && args.some((arg) => IN_PLACE.test(arg)) ? "edit" : "read";
+  const paths = args.filter((arg) => isFile(arg));
+  return paths.slice(0, FILES_MAX).map((path) => ({ kind, path }));
+}
+
+/** Returns true for a word that can be the path of a file, and is no option, pattern, number, device or expression. */
+function isFile(word: string): boolean {
+  return /^[\w@+~./-][\w@+ .:/\\~-]*$/.test(word) && /[./]\w/.test(word) && !/^-|^\/dev\/|^[\d.,]+$|\.\.\.$/.test(word);
+}
+
+function kindOf(name: string, fields: Fields): ActionKind | undefined {
+  const own = name.slice(Math.max(name.lastIndexOf("__") + 2 * Number(name.includes("__")), name.lastIndexOf(".") + 1));
+  const words = own.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase().split(/[^a-z]+/);
+  // Editors of some providers say in an argument what they do.
+  const way = fields.command;
+  if (typeof way === "string" && textIn(fields, PATHS) !== undefined) {
+    if (way === "view") return "read";
+    if (way === "create") return "write";
+    if (/^(?:str_replace|insert|undo_edit|delete|rename)$/.test(way)) return "edit";
+  }
+  const known = KIND_WORDS.find(([, set]) => words.some((word) => set.has(word)));
+  if (known !== undefined && known[0] === undefined) return undefined;
+  const kind = known?.[0] ?? "run";
+  if (kind === "run" || commandIn(fields) === undefined) return kind;
+  return textIn(fields, PATHS) === undefined && kind !== "task" ? "run" : kind;
+}
+
+type Fields = Record<string, unknown>;
+
+function fieldsOf(args: unknown): Fields {
+  if (typeof args === "string") return { text: args };
+  if (typeof args !== "object" || args === null || Array.isArray(args)) return {};
+  return args as Fields;
+}
+
+/** Returns the first of these arguments that is a text, or a list of texts. */
+function textIn(fields: Fields, names: readonly string[]): string | undefined {
+  for (const name of names) {
+    const value = fields[name];
+    const text = Array.isArray(value) ? value.filter((item) => typeof item === "string").join(" ") : value;
+    if (typeof text === "string" && text.trim() !== "") return text;
+  }
+  return undefined;
+}
+
+function commandIn(fields: Fields): string | undefined {
+  for (const name of COMMANDS) {
+    const value = fields[name];
+    if (Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === "string")) {
+      return commandLineOf(value);
+    }
+    if (typeof value === "string" && value.trim() !== "") return value;
+  }
+  return undefined;
+}
+
+function argumentsOf(args: unknown): string {
+  return typeof args === "string" ? args : (JSON.stringify(args) ?? "");
+}
+
+const PATCH_LINE = /^\*\*\* (Add|Update|Delete) File: (.+)$/gm;
+
+/** Returns the files of a patch in the format of `apply_patch`, or of a list of changes. */
+function filesOfPatch(fields: Fields): { kind: ActionKind; path: string }[] {
+  const { changes } = fields;
+  if (Array.isArray(changes)) {
+    return changes.flatMap((change: { path?: unknown; kind?: unknown } | null) => {
+      if (typeof change?.path !== "string") return [];
+      return { kind: change.kind === "add" ? ("write" as const) : ("edit" as const), path: change.path };
+    });
+  }
+  const texts = Object.values(fields).flatMap((value) => (Array.isArray(value) ? value : [value]));
+  const patch = texts.find((text): text is string => typeof text === "string" && text.includes("*** Begin Patch"));
+  return Array.from(patch?.matchAll(PATCH_LINE) ?? [], ([, way, path]) => {
+    return { kind: way === "Add" ? "write" : "edit", path: path!.trim() };
+  });
+}
+
+function outcomeOf(result: ActionResult | undefined): ActionOutcome {
+  if (result === undefined) return "unknown";
+  const text = result.text.trimStart();
+  if (REFUSED.test(text.slice(0, STATUS_CHARS))) return "unknown";
+  if (result.isError || text.startsWith("<tool_use_error>")) return "failed";
+  return Number(statusIn(text) ?? 0) === 0 ? "ok" : "failed";
+}
+
+function statusIn(text: string): string | undefined {
+  return STATUS.exec(text.slice(0, STATUS_CHARS))?.[1] ?? STATUS.exec(text.slice(-STATUS_CHARS))?.[1];
+}
+
+function errorIn(result: ActionResult | undefined, outcome: ActionOutcome): string | undefined {
+  if (outcome !== "failed" || result === undefined) return undefined;
+  const line = errorLineIn(result.text) ?? firstLineIn(result.text);
+  return line === undefined ? undefined : errorSignature(line);
+}
+
+/** Returns the first line that reports an error. */
+export function errorLineIn(text: string): string | undefined {
+  for (const line of plainText(excerpt(text, RESULT_CHARS_MAX)).split("\n")) {
+    const told = line.trim();
+    if (told !== "" && !isStatus(told) && !isCode(told) && isError(told)) return told;
+  }
+  return undefined;
+}
+
+function firstLineIn(text: string): string | undefined {
+  return excerpt(text, RESULT_CHARS_MAX)
+    .split("\n")
+    .find((line) => line.trim() !== "" && !isStatus(line.trim()));
+}
+
+function isStatus(line: string): boolean {
+  return line.length < STATUS_CHARS && /^\W*(?:(?:command|process) )?exit/i.test(line) && STATUS.test(line);
+}
+
+function within(path: string, folder: string | null | undefined): string {
+  const plain = path.trim().replaceAll("\\", "/");
+  const root = folder?.replaceAll("\\", "/").replace(/\/+$/, "");
+  if (root && plain.startsWith(`${root}/`)) return plain.slice(root.length + 1);
+  return plain.replace(/^(?:\.\/)+/, "");
+}
+
+function cutTarget(text: string): string {
+  return cutLine(oneLine(text), TARGET_CHARS_MAX);
+}
+
+function wordSet(words: string): ReadonlySet<string> {
+  return new Set(words.split(" "));
+}

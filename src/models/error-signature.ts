@@ -1,0 +1,35 @@
+import { oneLine } from "./lines.ts";
+
+/** The longest signature, in UTF-16 units. */
+const SIGNATURE_CHARS_MAX = 160;
+/** A signature with fewer letters would be that of many errors. */
+const LETTERS_MIN = 12;
+
+const URL = /\b[a-z][a-z0-9+.-]*:\/\/\S+/gi;
+/** A path, or the name of a file with an extension, with line and column numbers behind it. */
+const PATH =
+  /(?:(?:[A-Za-z]:)?[\w@+~.-]*[\\/])+[\w@+~.-]*(?:[:(]\d+(?:[:,]\d+)?\)?)*|\b[\w@+-]+\.[A-Za-z]{1,5}(?:(?:[:(]\d+(?:[:,]\d+)?\)?)+|(?=:))/g;
+const HEX = /\b(?:0x[0-9a-f]+|(?=[a-f]*\d)[0-9a-f]{6,}(?:-[0-9a-f]{4,})*)\b/gi;
+const NUMBER = /\d+(?:[.,:]\d+)*/g;
+/** What stands before an error in logs. */
+const BEGINNING = /^(?:[\s:|>*[\]()-]|<n>|<path>|(?:ERROR|error|FAIL|E)(?=[\s:])|[✗✘✖×])+/;
+/** Errors that say only that there is one. */
+const SAYS_NOTHING = /^(?:command|process|script|build|tests?|it) (?:failed|exited|completed)\b[^:]*$/i;
+
+/**
+ * Returns what is the same each time an error occurs: its line without paths, addresses, numbers and what logs put before it. Returns
+ * undefined if too little is left to tell it from other errors.
+ */
+export function errorSignature(line: string): string | undefined {
+  const same = oneLine(line)
+    .replace(/<\/?tool_use_error>/g, "")
+    .replace(URL, "<url>")
+    .replace(PATH, "<path>")
+    .replace(HEX, "<n>")
+    .replace(NUMBER, "<n>")
+    .replace(BEGINNING, "")
+    .trim();
+  const letters = same.replace(/<(?:n|path|url)>|[^\p{L}]/gu, "");
+  if (letters.length < LETTERS_MIN || SAYS_NOTHING.test(same)) return undefined;
+  return same.slice(0, SIGNATURE_CHARS_MAX).trimEnd();
+}
