@@ -1,12 +1,13 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
+import { actionsOfStep } from "../models/actions.ts";
 import { searchWords } from "../models/search-words.ts";
 import type { Repositories } from "../store/repositories.ts";
-import { indexTexts } from "../store/write.ts";
+import { indexTexts, noteActions } from "../store/write.ts";
 
 /**
- * Adds all missing messages to the full-text index, a hundred in each transaction (about 10 ms). In between, the event
+ * Adds all missing messages to the full-text index and to the table of actions, a hundred in each transaction (about 10 ms). In between, the event
  * loop and other processes get a turn. @returns the number of messages added.
  *
  * @throws the signal's reason if it is aborted. Messages that were added stay.
@@ -14,10 +15,15 @@ import { indexTexts } from "../store/write.ts";
 export async function indexTail(repositories: Repositories, options: { signal?: AbortSignal } = {}): Promise<number> {
   for (let count = 0; ; await nextTurn()) {
     options.signal?.throwIfAborted();
-    const indexed = indexTexts(repositories, searchWords);
-    if (indexed === 0) return count;
-    count += indexed;
+    const read = indexSome(repositories, searchWords);
+    if (read === 0) return count;
+    count += read;
   }
+}
+
+function indexSome(repositories: Repositories, wordsOf: (text: string) => readonly string[]): number {
+  const indexed = indexTexts(repositories, wordsOf);
+  return Math.max(indexed, noteActions(repositories, actionsOfStep));
 }
 
 interface IndexNowOptions {
@@ -38,9 +44,9 @@ export function indexTailNow(
   const begun = performance.now();
   let count = 0;
   while (count < countMax && performance.now() - begun < timeMsMax) {
-    const indexed = indexTexts(repositories, wordsOf);
-    if (indexed === 0) break;
-    count += indexed;
+    const read = indexSome(repositories, wordsOf);
+    if (read === 0) break;
+    count += read;
   }
   return count;
 }

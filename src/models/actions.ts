@@ -1,25 +1,10 @@
-import type { ToolCallPart } from "../core/message.ts";
+import type { Action, ActionKind, ActionOutcome, StepAction } from "../core/action.ts";
+import type { Part, ToolCallPart, ToolResultPart } from "../core/message.ts";
 import { baseName } from "../core/working-set.ts";
 import { errorSignature } from "./error-signature.ts";
 import { cutLine, excerpt, oneLine, plainText } from "./lines.ts";
 import { isCode, isError } from "./shapes.ts";
 import { commandLineOf, commandsIn, type ShellCommand } from "./shell.ts";
-
-export type ActionKind = "read" | "edit" | "write" | "run" | "search" | "fetch" | "task";
-export type ActionOutcome = "ok" | "failed" | "unknown";
-
-/** What a tool call did. */
-export interface Action {
-  kind: ActionKind;
-  /** The name of the file, the program, or the tool. */
-  name: string;
-  /** The path within the folder, the program with its arguments, the pattern, the address, or the beginning of the task. */
-  target: string;
-  /** `unknown` if there is no result, if the user refused the call, or if a later program of the line failed. */
-  outcome: ActionOutcome;
-  /** The error's signature, if it failed with an error that can be told apart from others. */
-  error: string | undefined;
-}
 
 /** The answer to a tool call, as text. */
 export interface ActionResult {
@@ -60,30 +45,57 @@ const TASKS = ["description", "prompt", "task", "message", "instructions"];
 const PRINTING = new Set(["cat", "head", "tail", "less", "more", "bat", "nl", "sed"]);
 const IN_PLACE = /^-(?:i|-in-place)/;
 /** Programs that tell nothing about the work. They are noted if a line starts no others. */
-const TRIVIAL = new Set("cd echo printf export set unset source . sleep true false pwd [ [[ test wait exit : done fi for".split(" "));
+const TRIVIAL = new Set(
+  "cd echo printf export set unset source . sleep true false pwd [ [[ test wait exit : done fi for".split(" "),
+);
 
 const REFUSED =
   /^(?:\[?Request interrupted by user|The user doesn['’]t want to (?:proceed|take this action)|(?:The )?(?:tool )?(?:call|use|command|operation|request) (?:was )?(?:rejected|denied|cancell?ed|aborted) by (?:the )?user|User (?:rejected|denied|cancell?ed)|\[?(?:Operation )?(?:cancell?ed|aborted)\b)/i;
 const STATUS =
   /(?:^|\n|<|\()[^\n]{0,40}?\b(?:exit(?:ed with)?[ _]?(?:code|status)|exited with)(?: was| of)?["']?[:=]?\s*["']?(-?\d+)\b/i;
 
+/** The messages of a step. The first one has the calls, and the others have their results. */
+export type ActingStep = readonly { id: number; parts: readonly Part[] }[];
+
+/** Returns what the calls of a step did, in order. */
+export function actionsOfStep([asking, ...answers]: ActingStep): StepAction[] {
+  const results = new Map<string, ActionResult & { id: number }>();
+  for (const { id, parts } of answers) {
+    for (const part of parts) if (part.type === "tool_result") results.set(part.toolCallId, { id, ...resultOf(part) });
+  }
+  const actions = (asking?.parts ?? []).flatMap((part, index) => {
+    if (part.type !== "tool_call" || part.injected === true) return [];
+    const result = results.get(part.toolCallId);
+    const of = { messageId: asking!.id, part: index, resultId: result?.id ?? null };
+    return actionsIn(part, result).map((action) => ({ ...of, ...action }));
+  });
+  return actions.map((action, ordinal) => ({ ...action, ordinal }));
+}
+
+function resultOf({ content, isError = false }: ToolResultPart): ActionResult {
+  const texts =
+    typeof content === "string" ? [content] : content.map((part) => (part.type === "text" ? part.text : ""));
+  return { text: texts.join("\n"), isError };
+}
+
 /**
  * Reads what a tool call did, whatever the tool is called: from the words of its name and from its arguments. A command line is an
  * action for each of its programs, and for each file that these print, change or write. Calls that only keep lists or ask the user are no actions.
  *
  * @param result  undefined if the call has no result.
- * @param folder  The folder of the project. Paths in it are shortened.
  */
 export function actionsIn(
   { name, args }: Pick<ToolCallPart, "name" | "args">,
   result: ActionResult | undefined,
-  folder?: string | null,
 ): Action[] {
   const fields = fieldsOf(args);
   const kind = kindOf(name, fields);
   if (kind === undefined) return [];
   const fileAction = (of: ActionKind, path: string, outcome = outcomeOf(result)): Action => {
-    const target = within(path, folder);
+    const target = path
+      .trim()
+      .replaceAll("\\", "/")
+      .replace(/^(?:\.\/)+/, "");
     return { kind: of, name: baseName(target), target: cutTarget(target), outcome, error: errorIn(result, outcome) };
   };
   const patched = filesOfPatch(fields);
@@ -131,7 +143,7 @@ function actionsOfLine(
       ...command.writes.filter(isFile).map((path) => fileAction("write", path, outcome)),
       ...filesPrinted(command).map(({ kind, path }) => fileAction(kind, path, outcome)),
     ];
-    return [ran, ...files.map((file) => ({ ...file, error: undefined }))];
+    return [ran, ...files.map((file) => ({ ...file, error: null }))];
   });
 }
 
@@ -169,7 +181,10 @@ function isFile(word: string): boolean {
 
 function kindOf(name: string, fields: Fields): ActionKind | undefined {
   const own = name.slice(Math.max(name.lastIndexOf("__") + 2 * Number(name.includes("__")), name.lastIndexOf(".") + 1));
-  const words = own.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase().split(/[^a-z]+/);
+  const words = own
+    .replace(/([a-z])([A-Z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[^a-z]+/);
   // Editors of some providers say in an argument what they do.
   const way = fields.command;
   if (typeof way === "string" && textIn(fields, PATHS) !== undefined) {
@@ -247,10 +262,10 @@ function statusIn(text: string): string | undefined {
   return STATUS.exec(text.slice(0, STATUS_CHARS))?.[1] ?? STATUS.exec(text.slice(-STATUS_CHARS))?.[1];
 }
 
-function errorIn(result: ActionResult | undefined, outcome: ActionOutcome): string | undefined {
-  if (outcome !== "failed" || result === undefined) return undefined;
+function errorIn(result: ActionResult | undefined, outcome: ActionOutcome): string | null {
+  if (outcome !== "failed" || result === undefined) return null;
   const line = errorLineIn(result.text) ?? firstLineIn(result.text);
-  return line === undefined ? undefined : errorSignature(line);
+  return (line !== undefined && errorSignature(line)) || null;
 }
 
 /** Returns the first line that reports an error. */
@@ -270,13 +285,6 @@ function firstLineIn(text: string): string | undefined {
 
 function isStatus(line: string): boolean {
   return line.length < STATUS_CHARS && /^\W*(?:(?:command|process) )?exit/i.test(line) && STATUS.test(line);
-}
-
-function within(path: string, folder: string | null | undefined): string {
-  const plain = path.trim().replaceAll("\\", "/");
-  const root = folder?.replaceAll("\\", "/").replace(/\/+$/, "");
-  if (root && plain.startsWith(`${root}/`)) return plain.slice(root.length + 1);
-  return plain.replace(/^(?:\.\/)+/, "");
 }
 
 function cutTarget(text: string): string {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { closeSync, openSync, readSync } from "node:fs";
 import { StoreError } from "../core/errors.ts";
+import { actionsOfStep } from "../models/actions.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
 import { searchWords } from "../models/search-words.ts";
 import { TITLES } from "../models/title.ts";
@@ -52,7 +53,12 @@ export interface ImportedRows {
 }
 
 /** How the rows of sessions become rows of this store. */
-export const WRITE_TERMS: WriteRowsTerms = { ...TITLES, searchWords, localEmbedder: hashingEmbedder };
+export const WRITE_TERMS: WriteRowsTerms = {
+  ...TITLES,
+  searchWords,
+  actionsOf: actionsOfStep,
+  localEmbedder: hashingEmbedder,
+};
 
 /**
  * Yields the lines of a file. The rows of each session are of one snapshot.

@@ -15,6 +15,7 @@ import { indexTailNow } from "../ingest/index-texts.ts";
 import { measuredSimilarity } from "../ingest/measured-similarity.ts";
 import { type ReembedEstimate, type ReembedResult, reembed, reembedEstimate } from "../ingest/reembed.ts";
 import type { EmbedResult } from "../ingest/vector-collector.ts";
+import { actionsOfStep } from "../models/actions.ts";
 import { type Embedder, isRemote } from "../models/embedder.ts";
 import { extractiveSummarizer } from "../models/extractive-summarizer.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
@@ -407,6 +408,7 @@ export class OpenedStore implements Store {
       rebuild,
       onProgress,
       searchWords,
+      actionsOf: actionsOfStep,
       localEmbedder: hashingEmbedder,
     });
     if (rebuild) this.#ports.changes.count += 1;

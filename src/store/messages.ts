@@ -430,6 +430,11 @@ export class MessageRepository extends Repository {
     return this.#openingsOf.all(charsMax, JSON.stringify(stepIds));
   }
 
+  /** Returns those of the messages of these steps that can be read, in order of seq. */
+  intactOfSteps(stepIds: readonly number[]): Message[] {
+    return this.#idsOfSteps.allOf(stepIds).flatMap(({ id }) => this.#intact(id)?.message ?? []);
+  }
+
   /** Returns the messages of some steps, in order of seq. */
   graduatingOf(stepIds: readonly number[]): GraduatingMessage[] {
     const rows = this.#graduatingOf.allOf(stepIds);

@@ -1,4 +1,5 @@
 import type { TokenCounter } from "../core/tokens.ts";
+import { ActionRepository } from "./actions.ts";
 import { ArtifactRepository } from "./artifacts.ts";
 import { CentroidRepository } from "./centroids.ts";
 import { ClusterRepository } from "./clusters.ts";
@@ -56,6 +57,7 @@ export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCou
     ...sources,
     sessions: new SessionRepository(database, paths, themes, items),
     artifacts,
+    actions: new ActionRepository(database, messages, settings),
     paths,
     pendingVectors: new PendingVectorRepository(database, paths),
     clusters: new ClusterRepository(database, paths, pastForests),

@@ -12,6 +12,7 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
+import type { ActionKind, ActionOutcome } from "../core/action.ts";
 import type { JsonValue, Role } from "../core/message.ts";
 import type { SessionSettings, SpanStrategy } from "../core/options.ts";
 import type { Speech } from "../forest/speech.ts";
@@ -441,6 +442,36 @@ export const clusters = sqliteTable(
   ],
 );
 
+/**
+ * What the tool calls of messages did. Derived: a row for each action of a step, made when the step is read by upkeep. `noted_to` in
+ * `store_settings` is the id of the newest message that was read.
+ */
+export const actions = sqliteTable(
+  "actions",
+  {
+    // The message with the call, and its part.
+    messageId: messageReference("message_id").notNull(),
+    ordinal: integer("ordinal").notNull(),
+    part: integer("part").notNull(),
+    // The message with the result, if there is one.
+    resultId: integer("result_id"),
+    kind: text("kind").$type<ActionKind>().notNull(),
+    // The name of the file, the program or the tool. Actions are found by it.
+    name: text("name").notNull(),
+    // The path, the program with its arguments, the pattern, the address, or the beginning of the task.
+    target: text("target").notNull(),
+    outcome: text("outcome").$type<ActionOutcome>().notNull(),
+    // The error without what differs each time it occurs.
+    error: text("error"),
+    checksum: checksum(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.messageId, t.ordinal] }),
+    index("actions_by_name").on(t.name),
+    index("actions_by_error").on(t.error).where(sql`${t.error} is not null`),
+  ],
+);
+
 /** Themes. An absorbed theme has no row. Derived, like `clusters`. */
 export const themes = sqliteTable(
   "themes",
@@ -632,6 +663,7 @@ export const UNSEALED: ReadonlyMap<SQLiteTable, readonly string[]> = new Map<SQL
   [sharedPasts, []],
   [clusters, ["settledAt", "subjectParentId"]],
   [themes, []],
+  [actions, []],
   [entries, ["id"]],
   [items, ["id"]],
   [themeCheckpoints, ["id"]],

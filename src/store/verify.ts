@@ -3,6 +3,7 @@ import { StoreError } from "../core/errors.ts";
 import { textOf } from "../core/text.ts";
 import { replay } from "../forest/forest.ts";
 import { subjectRoots } from "../forest/subjects.ts";
+import type { ActionsOf } from "./actions.ts";
 import { clusterLine, type DerivedRows, derive, themeLine } from "./derive.ts";
 import type { DeriveOptions } from "./features.ts";
 import { integrityFaults, isOfPages } from "./integrity-faults.ts";
@@ -66,6 +67,7 @@ export interface VerifyOptions extends DeriveOptions {
   onProgress: (progress: VerifyProgress) => void;
   /** Returns the words of a text as they are indexed, in order. */
   searchWords: (text: string) => readonly string[];
+  actionsOf: ActionsOf;
   /** Makes the vectors of its own messages again. */
   localEmbedder: LocalEmbedding;
 }
@@ -157,6 +159,10 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
     const { messageCount, wrongVectors } = database.read(() => checkMessages(repositories, id, options, noteHere));
     // Damaged messages do not tell whether a summary is one of them.
     const wrong = report.problemCount > problemCount ? [] : database.read(() => wrongSpans(repositories, id));
+    const isNotedWrong = database.read(() => !repositories.actions.isRight(id, options.actionsOf));
+    if (isNotedWrong && options.rebuild)
+      database.write("verify --rebuild", () => repositories.actions.noteSession(id, options.actionsOf));
+    else if (isNotedWrong) note(id, "rows of actions are missing or differ from its tool calls", true);
     if (options.rebuild && wrong.length > 0)
       database.write("verify --rebuild", () => repositories.summaries.discard(wrong));
     else for (const span of wrong) note(id, `summary ${span} does not match the messages that it names`, true);

@@ -9,6 +9,7 @@ import type { SessionSettings } from "../core/options.ts";
 import { baseNameOf } from "../core/project.ts";
 import { sessionSettings } from "../core/settings.ts";
 import { encodeEmbedding } from "../vector/codec.ts";
+import type { ActionsOf } from "./actions.ts";
 import { type Changeable, changeableIn, mergedOf, putChangeable } from "./changeable.ts";
 import { NO_CHECKSUM } from "./checksum.ts";
 import { isCode } from "./connect.ts";
@@ -37,6 +38,7 @@ import { rootlessSummaries, wrongSpans } from "./write-summaries.ts";
 export interface WriteRowsTerms extends DeriveOptions {
   /** Returns the words of a text as they are indexed, in order. */
   searchWords: (text: string) => readonly string[];
+  actionsOf: ActionsOf;
   /** Returns the id block that the store takes, above an id. By default a random one. */
   takeBlock?: (aboveId: number) => number;
   /** Makes the vectors that the rows leave out. */
@@ -474,7 +476,7 @@ class SessionWriter {
 
   #derive(came: Known): void {
     const repositories = this.#repositories;
-    const { sessions, subjects, fullText } = repositories;
+    const { sessions, subjects, fullText, actions } = repositories;
     const session = sessions.known(this.#sessionId);
     let derived: ReturnType<typeof derive>["derived"];
     try {
@@ -488,6 +490,7 @@ class SessionWriter {
     const settledFrom = subjects.firstSettled(this.#sessionId);
     if (settledFrom !== undefined) dissolveSubjects(repositories, session.project, settledFrom);
     const before = this.#known?.path ?? new Set();
+    actions.noteLate([...came.path], this.#terms.actionsOf);
     unlessDamaged(fullText, () => {
       const newest = fullText.newestId();
       fullText.delete([...before].filter((id) => !came.path.has(id)));

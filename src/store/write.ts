@@ -4,6 +4,7 @@ import type { Message } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
 import type { GrowingTheme } from "../forest/growing-forest.ts";
 import { encodeEmbedding } from "../vector/codec.ts";
+import type { ActionsOf } from "./actions.ts";
 import type { Lease } from "./claimant.ts";
 import type { ClusterState } from "./cluster-rows.ts";
 import type { DerivedRows } from "./derive.ts";
@@ -250,6 +251,12 @@ export function indexTexts(
     for (const { id, text } of batch) fullText.insert(id, wordsOf(text));
     return batch.length;
   });
+}
+
+/** Reads what the oldest unread messages did, at most a hundred. @returns how many messages were read. */
+export function noteActions({ database, actions }: Repositories, actionsOf: ActionsOf): number {
+  if (!database.read(() => actions.isBehind())) return 0;
+  return database.write("actions", () => actions.note(BATCH_MESSAGES_MAX, actionsOf));
 }
 
 /** Computes the derived rows of a session again from the log. */

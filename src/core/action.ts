@@ -1,0 +1,26 @@
+export type ActionKind = "read" | "edit" | "write" | "run" | "search" | "fetch" | "task";
+export type ActionOutcome = "ok" | "failed" | "unknown";
+
+/** What a tool call did. */
+export interface Action {
+  kind: ActionKind;
+  /** The name of the file, the program or the tool. */
+  name: string;
+  /** The path as it was called, the program with its arguments, the pattern, the address, or the beginning of the task. */
+  target: string;
+  /** `unknown` if there is no result, if the user refused the call, or if a later program of the line failed. */
+  outcome: ActionOutcome;
+  /** What is the same each time the error occurs; null if it did not fail, or with nothing that tells the error from others. */
+  error: string | null;
+}
+
+/** An action of a step. */
+export interface StepAction extends Action {
+  /** The message with the call, and its part. */
+  messageId: number;
+  part: number;
+  /** Counts the actions of the message from 0. */
+  ordinal: number;
+  /** The message with the result; null if there is none. */
+  resultId: number | null;
+}

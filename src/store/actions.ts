@@ -1,0 +1,182 @@
+import type { StepAction } from "../core/action.ts";
+import type { Message } from "../core/message.ts";
+import type { MessageRepository } from "./messages.ts";
+import type { StoreDatabase } from "./open.ts";
+import { Repository } from "./repository.ts";
+import { actions } from "./schema.ts";
+import { columns, type InsertOf, type RowOf } from "./statement.ts";
+import type { StoreSettingRepository } from "./store-settings.ts";
+
+/** Returns what the calls of a step did, in order. The first message of the step has the calls. */
+export type ActionsOf = (step: readonly Message[]) => StepAction[];
+
+/** An action with the place of its message. */
+export interface PlacedAction extends StepAction {
+  sessionId: string;
+  seq: number;
+  createdAtMs: number;
+}
+
+/** An error that occurred in several sessions. Copies of a message count once. */
+export interface RecurringError {
+  error: string;
+  sessionCount: number;
+  count: number;
+  lastAtMs: number;
+}
+
+const ACTION = columns(actions);
+/** The name in `store_settings` of the id of the newest message that was read. */
+const NOTED_TO = "noted_to";
+
+const PLACED = `SELECT ${ACTION.of("a")}, m.session_id AS sessionId, m.seq, m.created_at_ms AS createdAtMs
+  FROM actions a JOIN messages m ON m.id = a.message_id JOIN sessions s ON s.id = m.session_id`;
+/** SQL: the session is on its path, and of the project. */
+const IN_PROJECT = "s.superseded_at_ms IS NULL AND (@project IS NULL OR s.project = @project)";
+
+/**
+ * Rows of `actions`, up to the newest message that was read. Like the full-text index, they are made after the append. What a step did
+ * is always read from the whole step, as it is stored then.
+ */
+export class ActionRepository extends Repository {
+  readonly #nextIds = this.statement<
+    [afterId: number, limit: number],
+    { id: number; stepId: number; isActing: number }
+  >`
+    SELECT id, step_id AS stepId, role = 'tool' OR (role = 'assistant' AND instr(parts, '"tool_call"') > 0) AS isActing
+    FROM messages WHERE id > ? ORDER BY id LIMIT ?`.all;
+  readonly #insert = this.statement<InsertOf<typeof ACTION>>`${ACTION.insert()}`.run;
+  readonly #deleteOf = this.statement<[messageIds: string]>`
+    DELETE FROM actions WHERE message_id IN (SELECT value FROM json_each(?))`.run;
+  readonly #stepsOf = this.statement<[messageIds: string], number>`
+    SELECT DISTINCT step_id FROM messages WHERE id IN (SELECT value FROM json_each(?))`.pluck().allOf;
+  readonly #stepsOfSession = this.statement<{ sessionId: string; to: number }, number>`
+    SELECT DISTINCT step_id FROM messages WHERE session_id = @sessionId AND id <= @to`.pluck().all;
+  readonly #ofSession = this.statement<{ sessionId: string }, RowOf<typeof ACTION>>`
+    SELECT ${ACTION.of("a")} FROM messages m JOIN actions a ON a.message_id = m.id
+    WHERE m.session_id = @sessionId ORDER BY a.message_id, a.ordinal`.all;
+  readonly #after = this.statement<{ sessionId: string; seq: number; limit: number }, PlacedAction>`
+    SELECT ${ACTION.of("a")}, m.session_id AS sessionId, m.seq, m.created_at_ms AS createdAtMs
+    FROM messages m JOIN actions a ON a.message_id = m.id
+    WHERE m.session_id = @sessionId AND m.seq > @seq ORDER BY m.seq, a.ordinal LIMIT @limit`.all;
+  readonly #named = this.statement<{ name: string; project: string | null; limit: number }, PlacedAction>`
+    ${PLACED} WHERE a.name = @name AND ${IN_PROJECT} ORDER BY a.message_id DESC, a.ordinal DESC LIMIT @limit`.all;
+  readonly #failedWith = this.statement<{ error: string; project: string | null; limit: number }, PlacedAction>`
+    ${PLACED} WHERE a.error = @error AND ${IN_PROJECT} ORDER BY a.message_id DESC, a.ordinal DESC LIMIT @limit`.all;
+  readonly #recurring = this.statement<{ project: string | null; sessionsMin: number; limit: number }, RecurringError>`
+    SELECT error, count(DISTINCT session_id) AS sessionCount, count(*) AS count, max(created_at_ms) AS lastAtMs
+    FROM (
+      SELECT a.error, min(m.session_id) AS session_id, m.created_at_ms
+      FROM actions a JOIN messages m ON m.id = a.message_id JOIN sessions s ON s.id = m.session_id
+      WHERE a.error IS NOT NULL AND ${IN_PROJECT} GROUP BY a.error, m.created_at_ms
+    )
+    GROUP BY error HAVING sessionCount >= @sessionsMin ORDER BY sessionCount DESC, count DESC, error LIMIT @limit`.all;
+
+  readonly #messages: MessageRepository;
+  readonly #settings: StoreSettingRepository;
+
+  constructor(database: StoreDatabase, messages: MessageRepository, settings: StoreSettingRepository) {
+    super(database);
+    this.#messages = messages;
+    this.#settings = settings;
+  }
+
+  /** The id of the newest message whose actions are rows; 0 if none was read. */
+  notedTo(): number {
+    const stored = this.#settings.get(NOTED_TO);
+    return typeof stored === "number" ? stored : 0;
+  }
+
+  /** Returns true if there are messages that are not read yet. */
+  isBehind(): boolean {
+    return this.#messages.lastId() > this.notedTo();
+  }
+
+  /** Reads the next `limit` messages, in the transaction of the caller. @returns how many were left to read, at most `limit`. */
+  note(limit: number, actionsOf: ActionsOf): number {
+    const next = this.#nextIds(this.notedTo(), limit);
+    if (next.length === 0) return 0;
+    this.#noteSteps(new Set(next.flatMap(({ stepId, isActing }) => (isActing ? [stepId] : []))), actionsOf);
+    this.#settings.set(NOTED_TO, next.at(-1)!.id);
+    return next.length;
+  }
+
+  /** Reads messages that came with ids up to `notedTo`. */
+  noteLate(ids: readonly number[], actionsOf: ActionsOf): void {
+    const to = this.notedTo();
+    this.#noteSteps(new Set(this.#stepsOf(ids.filter((id) => id <= to))), actionsOf);
+  }
+
+  /** Returns true if the rows of what a session holds are what its steps did. */
+  isRight(sessionId: string, actionsOf: ActionsOf): boolean {
+    const noted = this.#stepsOfSession({ sessionId, to: this.notedTo() });
+    const expected = this.#read(noted, actionsOf).map(lineOf).sort();
+    let stored: string[];
+    try {
+      stored = this.#ofSession({ sessionId }).map(lineOf).sort();
+    } catch (error) {
+      if (error instanceof SyntaxError) return false;
+      throw error;
+    }
+    return stored.length === expected.length && stored.every((line, index) => line === expected[index]);
+  }
+
+  /** Reads the steps of a session again. */
+  noteSession(sessionId: string, actionsOf: ActionsOf): void {
+    this.#noteSteps(new Set(this.#stepsOfSession({ sessionId, to: this.notedTo() })), actionsOf);
+  }
+
+  #noteSteps(stepIds: ReadonlySet<number>, actionsOf: ActionsOf): void {
+    if (stepIds.size === 0) return;
+    this.#deleteOf(JSON.stringify([...stepIds]));
+    for (const action of this.#read([...stepIds], actionsOf)) this.#insert(action);
+  }
+
+  /** Returns the actions of the messages that are not read yet, of the newest `limit`. */
+  unnoted(limit: number, actionsOf: ActionsOf): StepAction[] {
+    const from = Math.max(this.notedTo(), this.#messages.lastId() - limit);
+    const ids = this.#nextIds(from, limit).flatMap(({ stepId, isActing }) => (isActing ? [stepId] : []));
+    return this.#read([...new Set(ids)], actionsOf);
+  }
+
+  /** Steps that are damaged have no actions: `verify` says that they are. */
+  #read(stepIds: readonly number[], actionsOf: ActionsOf): StepAction[] {
+    const byStep = new Map<number, Message[]>();
+    for (const message of this.#messages.intactOfSteps(stepIds)) {
+      const step = byStep.get(message.stepId);
+      if (step === undefined) byStep.set(message.stepId, [message]);
+      else step.push(message);
+    }
+    return [...byStep.values()].flatMap((step) => {
+      const [asking] = step;
+      // A fork may have answers to a call that it shares.
+      const own = step.filter(({ sessionId }) => sessionId === asking!.sessionId);
+      return asking!.id === asking!.stepId ? actionsOf(own) : [];
+    });
+  }
+
+  /** Returns what a session did after a seq, in order. */
+  after(sessionId: string, seq: number, limit: number): PlacedAction[] {
+    return this.#after({ sessionId, seq, limit });
+  }
+
+  /** Returns actions with this file, program or tool, newest first. */
+  named(name: string, { project, limit }: { project: string | undefined; limit: number }): PlacedAction[] {
+    return this.#named({ name, project: project ?? null, limit });
+  }
+
+  /** Returns actions that failed with an error, newest first. */
+  failedWith(error: string, { project, limit }: { project: string | undefined; limit: number }): PlacedAction[] {
+    return this.#failedWith({ error, project: project ?? null, limit });
+  }
+
+  /** Returns the errors that occurred in most sessions. */
+  recurring(options: { project: string | undefined; sessionsMin: number; limit: number }): RecurringError[] {
+    return this.#recurring({ ...options, project: options.project ?? null });
+  }
+}
+
+function lineOf(action: StepAction): string {
+  const { messageId, part, ordinal, resultId, kind, name, target, outcome, error } = action;
+  return JSON.stringify([messageId, ordinal, part, resultId, kind, name, target, outcome, error]);
+}
