@@ -24,3 +24,10 @@ export interface StepAction extends Action {
   /** The message with the result; null if there is none. */
   resultId: number | null;
 }
+
+/** An action with the place of its message. */
+export interface PlacedAction extends StepAction {
+  sessionId: string;
+  seq: number;
+  createdAtMs: number;
+}

@@ -49,6 +49,8 @@ const TRIVIAL = new Set(
   "cd echo printf export set unset source . sleep true false pwd [ [[ test wait exit : done fi for".split(" "),
 );
 
+/** A program that repeats the command before its output. */
+const ECHOED = /^(?:\[[^\]]*\] )?(?:\$|>|\+) \S/;
 const REFUSED =
   /^(?:\[?Request interrupted by user|The user doesn['’]t want to (?:proceed|take this action)|(?:The )?(?:tool )?(?:call|use|command|operation|request) (?:was )?(?:rejected|denied|cancell?ed|aborted) by (?:the )?user|User (?:rejected|denied|cancell?ed)|\[?(?:Operation )?(?:cancell?ed|aborted)\b)/i;
 const STATUS =
@@ -161,7 +163,7 @@ function outcomesOf(commands: readonly ShellCommand[], result: ActionResult | un
   return commands.map(({ isPiped }, index) => {
     const isLast = index === commands.length - 1;
     if (whole === "failed") return isLast ? "failed" : "unknown";
-    if (whole === "ok" && isLast && isPiped && errorLineIn(result!.text) !== undefined) return "failed";
+    if (whole === "ok" && isLast && isPiped && linesOf(result!.text).some(reportsError)) return "failed";
     return whole;
   });
 }
@@ -264,23 +266,28 @@ function statusIn(text: string): string | undefined {
 
 function errorIn(result: ActionResult | undefined, outcome: ActionOutcome): string | null {
   if (outcome !== "failed" || result === undefined) return null;
-  const line = errorLineIn(result.text) ?? firstLineIn(result.text);
-  return (line !== undefined && errorSignature(line)) || null;
-}
-
-/** Returns the first line that reports an error. */
-export function errorLineIn(text: string): string | undefined {
-  for (const line of plainText(excerpt(text, RESULT_CHARS_MAX)).split("\n")) {
-    const told = line.trim();
-    if (told !== "" && !isStatus(told) && !isCode(told) && isError(told)) return told;
+  for (const line of errorLinesIn(result.text)) {
+    const signature = errorSignature(line);
+    if (signature !== undefined) return signature;
   }
-  return undefined;
+  return null;
 }
 
-function firstLineIn(text: string): string | undefined {
-  return excerpt(text, RESULT_CHARS_MAX)
-    .split("\n")
-    .find((line) => line.trim() !== "" && !isStatus(line.trim()));
+/** Returns the lines that report an error, or else the first line. */
+export function errorLinesIn(text: string): string[] {
+  const lines = linesOf(text);
+  const errors = lines.filter(reportsError);
+  return errors.length > 0 ? errors : lines.slice(0, 1);
+}
+
+/** Yields the lines that say something, without those that only repeat the exit status or the command. */
+function linesOf(text: string): string[] {
+  const lines = plainText(excerpt(text, RESULT_CHARS_MAX)).split("\n");
+  return lines.map((line) => line.trim()).filter((line) => line !== "" && !isStatus(line) && !ECHOED.test(line));
+}
+
+function reportsError(line: string): boolean {
+  return !isCode(line) && isError(line) && !/^Traceback\b/.test(line);
 }
 
 function isStatus(line: string): boolean {

@@ -89,6 +89,7 @@ import {
 import { type SubjectOptions, type SubjectPage, subjectPage } from "./subject-page.ts";
 import { type SubjectInfo, type SubjectsOptions, subjectsOf } from "./subjects.ts";
 import { tolerantReader } from "./tolerant-reader.ts";
+import { StoreWork } from "./work.ts";
 
 /** `close` adds at most this many messages to the full-text index, in at most this time. Searches scan the others. */
 const CLOSING_MESSAGES_MAX = 2_000;
@@ -181,6 +182,7 @@ export class OpenedStore implements Store {
   readonly #sessions = new Map<string, OpenedSession>();
   #quickReader: QuickReader | undefined;
   readonly items: StoreItems;
+  readonly work: StoreWork;
 
   constructor(database: StoreDatabase, chosen: ChosenPorts) {
     setMaxListeners(0, this.#closing.signal); // one listener for each session that is resolving
@@ -188,6 +190,7 @@ export class OpenedStore implements Store {
     this.#ports = new SessionPorts(database, chosen, this.#closing.signal);
     this.#repositories = this.#ports.repositories;
     this.items = new StoreItems(this.#ports);
+    this.work = new StoreWork(this.#ports);
     if (database.readonly) return;
     const { embedder, clock } = chosen;
     const embedderId = startGeneration(this.#repositories, embedder.id, embedder.dimension, clock());

@@ -25,6 +25,7 @@ import type { Recap, RecapOptions } from "./recap.ts";
 import type { Session } from "./session.ts";
 import type { SubjectOptions, SubjectPage } from "./subject-page.ts";
 import type { SubjectInfo, SubjectsOptions } from "./subjects.ts";
+import type { StoreWork } from "./work.ts";
 
 export interface OpenOptions {
   /**
@@ -276,6 +277,9 @@ export interface Store {
 
   /** Values of your program by namespace and key. */
   readonly items: Items;
+
+  /** What agents did with files, commands and errors: see `StoreWork`. */
+  readonly work: StoreWork;
 
   /** Returns the rows of one SQL statement that only reads. @throws {StoreError} `QUERY_REFUSED`. */
   query(sql: string): QueryRow[];

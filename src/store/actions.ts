@@ -1,4 +1,4 @@
-import type { StepAction } from "../core/action.ts";
+import type { PlacedAction, StepAction } from "../core/action.ts";
 import type { Message } from "../core/message.ts";
 import type { MessageRepository } from "./messages.ts";
 import type { StoreDatabase } from "./open.ts";
@@ -9,13 +9,6 @@ import type { StoreSettingRepository } from "./store-settings.ts";
 
 /** Returns what the calls of a step did, in order. The first message of the step has the calls. */
 export type ActionsOf = (step: readonly Message[]) => StepAction[];
-
-/** An action with the place of its message. */
-export interface PlacedAction extends StepAction {
-  sessionId: string;
-  seq: number;
-  createdAtMs: number;
-}
 
 /** An error that occurred in several sessions. Copies of a message count once. */
 export interface RecurringError {
@@ -28,6 +21,10 @@ export interface RecurringError {
 const ACTION = columns(actions);
 /** The name in `store_settings` of the id of the newest message that was read. */
 const NOTED_TO = "noted_to";
+
+/** The most messages of a turn that are read, before a message of it and after it. */
+const TURN_MESSAGES_MAX = 100;
+const TURN_BEHIND = 10;
 
 const PLACED = `SELECT ${ACTION.of("a")}, m.session_id AS sessionId, m.seq, m.created_at_ms AS createdAtMs
   FROM actions a JOIN messages m ON m.id = a.message_id JOIN sessions s ON s.id = m.session_id`;
@@ -63,6 +60,10 @@ export class ActionRepository extends Repository {
     ${PLACED} WHERE a.name = @name AND ${IN_PROJECT} ORDER BY a.message_id DESC, a.ordinal DESC LIMIT @limit`.all;
   readonly #failedWith = this.statement<{ error: string; project: string | null; limit: number }, PlacedAction>`
     ${PLACED} WHERE a.error = @error AND ${IN_PROJECT} ORDER BY a.message_id DESC, a.ordinal DESC LIMIT @limit`.all;
+  readonly #turnIds = this.statement<{ sessionId: string; seq: number; before: number; behind: number }, number>`
+    SELECT m.id FROM messages z JOIN messages m ON m.session_id = z.session_id
+      AND m.seq BETWEEN max(z.turn_seq, z.seq - @before) AND z.seq + @behind AND m.turn_seq = z.turn_seq
+    WHERE z.session_id = @sessionId AND z.seq = @seq AND m.role IN ('user', 'assistant') ORDER BY m.seq`.pluck().all;
   readonly #recurring = this.statement<{ project: string | null; sessionsMin: number; limit: number }, RecurringError>`
     SELECT error, count(DISTINCT session_id) AS sessionCount, count(*) AS count, max(created_at_ms) AS lastAtMs
     FROM (
@@ -132,15 +133,15 @@ export class ActionRepository extends Repository {
     for (const action of this.#read([...stepIds], actionsOf)) this.#insert(action);
   }
 
-  /** Returns the actions of the messages that are not read yet, of the newest `limit`. */
-  unnoted(limit: number, actionsOf: ActionsOf): StepAction[] {
+  /** Returns the actions of the messages that are not read yet, of the newest `limit`, in order. */
+  unnoted(limit: number, actionsOf: ActionsOf): PlacedAction[] {
     const from = Math.max(this.notedTo(), this.#messages.lastId() - limit);
     const ids = this.#nextIds(from, limit).flatMap(({ stepId, isActing }) => (isActing ? [stepId] : []));
     return this.#read([...new Set(ids)], actionsOf);
   }
 
   /** Steps that are damaged have no actions: `verify` says that they are. */
-  #read(stepIds: readonly number[], actionsOf: ActionsOf): StepAction[] {
+  #read(stepIds: readonly number[], actionsOf: ActionsOf): PlacedAction[] {
     const byStep = new Map<number, Message[]>();
     for (const message of this.#messages.intactOfSteps(stepIds)) {
       const step = byStep.get(message.stepId);
@@ -151,7 +152,8 @@ export class ActionRepository extends Repository {
       const [asking] = step;
       // A fork may have answers to a call that it shares.
       const own = step.filter(({ sessionId }) => sessionId === asking!.sessionId);
-      return asking!.id === asking!.stepId ? actionsOf(own) : [];
+      const { id, stepId, sessionId: of, seq, createdAtMs } = asking!;
+      return id === stepId ? actionsOf(own).map((action) => ({ ...action, sessionId: of, seq, createdAtMs })) : [];
     });
   }
 
@@ -168,6 +170,11 @@ export class ActionRepository extends Repository {
   /** Returns actions that failed with an error, newest first. */
   failedWith(error: string, { project, limit }: { project: string | undefined; limit: number }): PlacedAction[] {
     return this.#failedWith({ error, project: project ?? null, limit });
+  }
+
+  /** Returns the messages that users and models wrote in a turn, up to a little after a seq, in order. */
+  turnIds(place: { sessionId: string; seq: number }): number[] {
+    return this.#turnIds({ ...place, before: TURN_MESSAGES_MAX, behind: TURN_BEHIND });
   }
 
   /** Returns the errors that occurred in most sessions. */

@@ -259,6 +259,7 @@ const STORE_METHODS: { [M in Extract<keyof coppice.Store, string>]: true } = {
   subjects: true,
   upkeep: true,
   verify: true,
+  work: true,
 };
 const SESSION_METHODS: { [M in Extract<keyof coppice.Session, string>]: true } = {
   append: true,

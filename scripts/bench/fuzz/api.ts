@@ -70,7 +70,10 @@ const noted = (): void => {};
 type Arguments = (random: Random) => unknown[];
 
 /** The arguments of a correct call of each method. Most calls change some of them. */
-const STORE_CALLS: Record<Exclude<keyof Store, "path" | "items" | "close" | typeof Symbol.dispose>, Arguments> = {
+const STORE_CALLS: Record<
+  Exclude<keyof Store, "path" | "items" | "work" | "close" | typeof Symbol.dispose>,
+  Arguments
+> = {
   session: (random) => [random.pick(SESSION_IDS), { hotSize: 12, maxThemes: 3, title: "A title", project: "web" }],
   resume: (random) => [random.pick(SESSION_IDS)],
   sessionIds: () => [{ prefix: "a", project: "web" }],

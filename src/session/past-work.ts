@@ -1,0 +1,302 @@
+import type { PlacedAction } from "../core/action.ts";
+import type { Part, Role } from "../core/message.ts";
+import { baseName } from "../core/working-set.ts";
+import { errorLinesIn } from "../models/actions.ts";
+import { errorSignature } from "../models/error-signature.ts";
+import { cutLine, oneLine } from "../models/lines.ts";
+import { saidOf } from "../models/notes.ts";
+import { sentencesOf } from "../models/sentences.ts";
+import { commandsIn } from "../models/shell.ts";
+import type { WorkLine } from "./work-lines.ts";
+
+/** The newest actions with a name, or with an error, that are looked at. */
+const NAMED_MAX = 5_000;
+const FAILED_MAX = 100;
+/** A cure is looked for in this many actions after the error. */
+const CURE_ACTIONS_MAX = 200;
+/** The most errors of a text that are looked up. */
+const ERRORS_MAX = 5;
+const LINE_CHARS_MAX = 200;
+const CHANGING: ReadonlySet<string> = new Set(["edit", "write"]);
+
+export const WORK_LIMIT_DEFAULT = 10;
+
+export interface WorkOptions {
+  /** Only sessions of this project. */
+  project?: string;
+  /** The most rows to return: 0 to 10,000, by default 10. */
+  limit?: number;
+}
+
+/** A message of a turn. */
+export interface TurnMessage {
+  id: number;
+  seq: number;
+  role: Role;
+  text: string;
+  parts: readonly Part[];
+  createdAtMs: number;
+}
+
+interface Scope {
+  project: string | undefined;
+  limit: number;
+}
+
+/** Reads actions and what was said around them. */
+export interface WorkReader {
+  named(name: string, scope: Scope): PlacedAction[];
+  failedWith(error: string, scope: Scope): PlacedAction[];
+  after(sessionId: string, seq: number, limit: number): PlacedAction[];
+  /** The messages of the turn with this seq, in order, at most `limit`, the nearest ones. */
+  turn(sessionId: string, seq: number): TurnMessage[];
+}
+
+/** What a session did with a file. */
+export interface FileSession {
+  sessionId: string;
+  /** The time of its last action with the file, in Unix milliseconds. */
+  lastAtMs: number;
+  readCount: number;
+  changeCount: number;
+  /** Its changes, newest first: `text` is what was said about the change, or else what the user had asked. */
+  changes: WorkLine[];
+  /** Decisions and rules that name the file, newest first. */
+  decided: WorkLine[];
+}
+
+/** An error that went away, and what was done before it did. */
+export interface Fix {
+  /** The error, without what differs each time it occurs. */
+  error: string;
+  sessionId: string;
+  /** The call that failed, and the first one that succeeded after it. `expand` and `find` accept both. */
+  failedMessageId: number;
+  curedMessageId: number;
+  atMs: number;
+  /** What succeeded: the command, or the file that was changed. */
+  succeeded: string;
+  /** What was changed and run in between, in order. */
+  steps: { kind: string; target: string; messageId: number }[];
+  /** What the model said of it. */
+  said: WorkLine | null;
+}
+
+/** A way in which a program was called. */
+export interface CommandWay {
+  command: string;
+  okCount: number;
+  failedCount: number;
+  lastAtMs: number;
+  /** The newest of its calls. */
+  messageId: number;
+  sessionId: string;
+  /** The error of its newest failure, without what differs each time it occurs. */
+  error: string | null;
+}
+
+/**
+ * Returns the sessions that read or changed a file, the last one first.
+ *
+ * @param path  A path, or its end: `store/open.ts` finds `src/store/open.ts`.
+ */
+export function fileSessions(
+  reader: WorkReader,
+  path: string,
+  project: string | undefined,
+  limit: number,
+): FileSession[] {
+  const wanted = path.replaceAll("\\", "/").replace(/^(?:\.\/)+/, "");
+  const found = reader.named(baseName(wanted), { project, limit: NAMED_MAX }).filter(({ kind, target }) => {
+    return (kind === "read" || CHANGING.has(kind)) && isSamePath(target, wanted);
+  });
+  const bySession = new Map<string, PlacedAction[]>();
+  for (const action of withoutCopies(found)) {
+    const own = bySession.get(action.sessionId);
+    if (own === undefined) bySession.set(action.sessionId, [action]);
+    else own.push(action);
+  }
+  return [...bySession].slice(0, limit).map(([sessionId, actions]) => fileSession(reader, sessionId, actions, wanted));
+}
+
+/** The most changes of a session whose reasons are looked for. */
+const REASONS_MAX = 8;
+
+function fileSession(
+  reader: WorkReader,
+  sessionId: string,
+  actions: readonly PlacedAction[],
+  path: string,
+): FileSession {
+  const changes = actions.filter(({ kind, outcome }) => CHANGING.has(kind) && outcome !== "failed");
+  const name = baseName(path);
+  const turns = new Map<number, TurnMessage[]>();
+  const decided = new Map<string, WorkLine>();
+  const reasons = changes.slice(0, REASONS_MAX).map((change): WorkLine => {
+    const turn = reader.turn(sessionId, change.seq);
+    if (turn[0] !== undefined) turns.set(turn[0].seq, turn);
+    return reasonOf(change, turn);
+  });
+  for (const message of [...turns.values()].flat().sort((left, right) => right.seq - left.seq)) {
+    for (const { kind, text } of saidOf(message)) {
+      if (kind === "request" || !names(text, name) || decided.has(text)) continue;
+      decided.set(text, lineOf(sessionId, message, text));
+    }
+  }
+  return {
+    sessionId,
+    lastAtMs: actions[0]!.createdAtMs,
+    readCount: actions.filter(({ kind }) => kind === "read").length,
+    changeCount: changes.length,
+    changes: reasons,
+    decided: [...decided.values()],
+  };
+}
+
+/** Returns what was said last before a change, or else what the user asked. */
+function reasonOf(change: PlacedAction, turn: readonly TurnMessage[]): WorkLine {
+  const before = turn.filter(({ seq, role }) => seq <= change.seq && role !== "tool").reverse();
+  const said = before.find((message) => proseOf(message) !== undefined);
+  const { sessionId, seq, messageId, createdAtMs: atMs } = change;
+  return { text: (said && proseOf(said)) ?? "", sessionId, seq, messageId, atMs };
+}
+
+/** Returns the last sentence that a model said in a message, or the first of a user. */
+function proseOf({ role, text, parts }: TurnMessage): string | undefined {
+  const said = parts.flatMap((part) => (part.type === "text" && part.injected !== true ? [part.text] : [])).join("\n");
+  const sentences = sentencesOf(said === "" ? (role === "user" ? text : "") : said).filter(
+    ({ kind }) => kind === "prose",
+  );
+  const chosen = role === "user" ? sentences[0] : sentences.at(-1);
+  return chosen && cutLine(oneLine(chosen.text), LINE_CHARS_MAX);
+}
+
+/**
+ * Returns what was done in earlier sessions after which an error did not come back there, newest first.
+ *
+ * @param text  The error, with or without the output around it.
+ */
+export function fixesOf(reader: WorkReader, text: string, project: string | undefined, limit: number): Fix[] {
+  const errors = new Set(errorLinesIn(text).flatMap((line) => errorSignature(line) ?? []));
+  const fixes: Fix[] = [];
+  for (const error of [...errors].slice(0, ERRORS_MAX)) {
+    const newestOfSession = new Map<string, PlacedAction>();
+    for (const action of withoutCopies(reader.failedWith(error, { project, limit: FAILED_MAX }))) {
+      if (!newestOfSession.has(action.sessionId)) newestOfSession.set(action.sessionId, action);
+    }
+    for (const failed of newestOfSession.values()) {
+      const fix = fixAfter(reader, failed, error);
+      if (fix !== undefined) fixes.push(fix);
+      if (fixes.length === limit) return fixes;
+    }
+  }
+  return fixes;
+}
+
+/** Returns what came between the newest failure of a session and the same action's success; undefined if nothing did. */
+function fixAfter(reader: WorkReader, failed: PlacedAction, error: string): Fix | undefined {
+  const later = reader.after(failed.sessionId, failed.seq, CURE_ACTIONS_MAX);
+  const again = later.findIndex((action) => action.outcome === "ok" && isSameAct(action, failed));
+  const cured = later[again];
+  if (cured === undefined) return undefined;
+  const between = later.slice(0, again).filter(({ kind, outcome, messageId }) => {
+    return (CHANGING.has(kind) || kind === "run") && outcome === "ok" && messageId !== cured.messageId;
+  });
+  const steps = between.map(({ kind, target, messageId }) => ({ kind, target, messageId }));
+  // The same call succeeded by itself: nobody knows why.
+  if (steps.length === 0 && cured.target === failed.target) return undefined;
+  const said = reader
+    .turn(cured.sessionId, cured.seq)
+    .filter(({ seq, role }) => seq > failed.seq && seq <= cured.seq && role === "assistant")
+    .findLast((message) => proseOf(message) !== undefined);
+  return {
+    error,
+    sessionId: failed.sessionId,
+    failedMessageId: failed.messageId,
+    curedMessageId: cured.messageId,
+    atMs: cured.createdAtMs,
+    succeeded: cured.target,
+    steps,
+    said: said === undefined ? null : lineOf(failed.sessionId, said, proseOf(said)!),
+  };
+}
+
+/** Returns true if two actions try to do the same: the same file, or the same program with the same subcommand. */
+function isSameAct(left: PlacedAction, right: PlacedAction): boolean {
+  if (left.name !== right.name) return false;
+  if (left.kind !== "run" || right.kind !== "run") {
+    return (CHANGING.has(left.kind) && CHANGING.has(right.kind)) || left.kind === right.kind
+      ? left.target === right.target
+      : false;
+  }
+  return left.target === right.target || subcommandOf(left.target) === subcommandOf(right.target);
+}
+
+/** Returns a program with the words before its first option or path: `go test`, `npm run build`. */
+function subcommandOf(command: string): string {
+  const [program = "", ...words] = command.split(" ");
+  const end = words.findIndex((word) => !/^[a-z][\w:-]*$/i.test(word));
+  return [program, ...words.slice(0, end === -1 ? words.length : end).slice(0, 2)].join(" ");
+}
+
+/**
+ * Returns how a program is called: the ways that worked, most often first, and then those that never did.
+ *
+ * @param command  The program, or the beginning of its command line: `go test`.
+ */
+export function waysOf(reader: WorkReader, command: string, project: string | undefined, limit: number): CommandWay[] {
+  const words = commandsIn(command)[0]?.words ?? [];
+  const name = baseName(words[0] ?? "");
+  const ways = new Map<string, CommandWay>();
+  for (const action of withoutCopies(reader.named(name, { project, limit: NAMED_MAX }))) {
+    const { kind, target, outcome, createdAtMs, messageId, sessionId, error } = action;
+    if (kind !== "run" || !beginsWith(target, words.slice(1))) continue;
+    let way = ways.get(target);
+    if (way === undefined) {
+      way = { command: target, okCount: 0, failedCount: 0, lastAtMs: createdAtMs, messageId, sessionId, error: null };
+      ways.set(target, way);
+    }
+    if (outcome === "ok") way.okCount += 1;
+    if (outcome === "failed") way.failedCount += 1;
+    way.error ??= error;
+  }
+  const tried = [...ways.values()].filter(({ okCount, failedCount }) => okCount + failedCount > 0);
+  const sorted = tried.sort((left, right) => right.okCount - left.okCount || right.lastAtMs - left.lastAtMs);
+  return sorted.slice(0, limit);
+}
+
+/** Returns true if the words follow the program in this order. Options may stand in between. */
+function beginsWith(target: string, words: readonly string[]): boolean {
+  const own = target.split(" ").slice(1);
+  let at = 0;
+  for (const word of words) {
+    while (own[at] !== undefined && own[at] !== word && own[at]!.startsWith("-")) at += 1;
+    if (own[at] !== word) return false;
+    at += 1;
+  }
+  return true;
+}
+
+/** A session that an agent resumed or forked has copies of messages, with their times. The oldest counts. */
+export function withoutCopies(newestFirst: readonly PlacedAction[]): PlacedAction[] {
+  const oldest = new Map<string, PlacedAction>();
+  for (const action of newestFirst) oldest.set(`${action.createdAtMs} ${action.ordinal} ${action.target}`, action);
+  return newestFirst.filter((action) => {
+    return oldest.get(`${action.createdAtMs} ${action.ordinal} ${action.target}`) === action;
+  });
+}
+
+/** Returns true if one path is the end of the other. A bare name is only itself. */
+function isSamePath(target: string, wanted: string): boolean {
+  if (target === wanted || target.endsWith(`/${wanted}`)) return true;
+  return target.includes("/") && wanted.endsWith(`/${target}`);
+}
+
+function names(text: string, name: string): boolean {
+  const at = text.indexOf(name);
+  return at !== -1 && !/\w/.test(text[at - 1] ?? "") && !/\w/.test(text[at + name.length] ?? "");
+}
+
+function lineOf(sessionId: string, { id, seq, createdAtMs }: TurnMessage, text: string): WorkLine {
+  return { text, sessionId, seq, messageId: id, atMs: createdAtMs };
+}

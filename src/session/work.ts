@@ -1,0 +1,140 @@
+import type { PlacedAction } from "../core/action.ts";
+import { textValue } from "../core/options.ts";
+import { parseOptions } from "../core/schema.ts";
+import { actionsOfStep } from "../models/actions.ts";
+import type { RecurringError } from "../store/actions.ts";
+import { projectNow } from "../store/projects.ts";
+import type { Repositories } from "../store/repositories.ts";
+import {
+  type CommandWay,
+  type FileSession,
+  type Fix,
+  fileSessions,
+  fixesOf,
+  type WorkOptions,
+  type WorkReader,
+  waysOf,
+  withoutCopies,
+} from "./past-work.ts";
+import { WORK_OPTIONS } from "./store-options.ts";
+
+/** The newest messages that upkeep has not read yet and that are read for each answer. */
+const UNNOTED_MAX = 2_000;
+const FRICTION_SESSIONS_MIN = 3;
+
+/** An error that came back in at least three sessions. */
+export interface Friction extends RecurringError {
+  /** What failed with it last, and the message with the call. */
+  command: string;
+  messageId: number;
+  sessionId: string;
+  /** What made it go, the last time that something did; null if nothing is known. */
+  fix: Fix | null;
+}
+
+/**
+ * What agents did with files, commands and errors, in all sessions. Answers are made of the table `actions`, which upkeep keeps, and of
+ * the 2,000 newest messages that it lacks.
+ */
+export class StoreWork {
+  readonly #repositories: Repositories;
+
+  constructor({ repositories }: { repositories: Repositories }) {
+    this.#repositories = repositories;
+  }
+
+  /**
+   * Returns the sessions that read or changed a file, the last one first, with their changes and what was decided about it.
+   *
+   * @param path  A path or its end. `open.ts` finds files of this name in all folders.
+   * @throws {StoreError} `OPTION_INVALID`, `STORE_CORRUPT`.
+   */
+  file(path: string, options: WorkOptions = {}): FileSession[] {
+    return this.#read("work.file", options, (reader, { project, limit }) =>
+      fileSessions(reader, textValue("the path", path), project, limit),
+    );
+  }
+
+  /**
+   * Returns what made an error go in earlier sessions, newest first: what was changed and run between the failure and the first success
+   * of the same call. Returns nothing rather than a guess.
+   *
+   * @param error  The error's line, or all of the output.
+   * @throws {StoreError} `OPTION_INVALID`, `STORE_CORRUPT`.
+   */
+  fixes(error: string, options: WorkOptions = {}): Fix[] {
+    return this.#read("work.fixes", options, (reader, { project, limit }) =>
+      fixesOf(reader, textValue("the error", error), project, limit),
+    );
+  }
+
+  /**
+   * Returns the ways in which a program or tool was called, those that worked most often first.
+   *
+   * @param command  The program or tool, or the beginning of its command line, such as `npm run`.
+   * @throws {StoreError} `OPTION_INVALID`, `STORE_CORRUPT`.
+   */
+  ways(command: string, options: WorkOptions = {}): CommandWay[] {
+    return this.#read("work.ways", options, (reader, { project, limit }) =>
+      waysOf(reader, textValue("the command", command), project, limit),
+    );
+  }
+
+  /**
+   * Returns the errors that came back in three sessions or more, those in most sessions first.
+   *
+   * @throws {StoreError} `OPTION_INVALID`, `STORE_CORRUPT`.
+   */
+  friction(options: WorkOptions = {}): Friction[] {
+    return this.#read("work.friction", options, (reader, { project, limit }) => {
+      const recurring = this.#repositories.actions.recurring({
+        project,
+        sessionsMin: FRICTION_SESSIONS_MIN,
+        limit,
+      });
+      return recurring.map((one): Friction => {
+        const [newest] = withoutCopies(reader.failedWith(one.error, { project, limit: 1 }));
+        const [fix = null] = fixesOf(reader, one.error, project, 1);
+        const { target: command, messageId, sessionId } = newest!;
+        return { ...one, command, messageId, sessionId, fix };
+      });
+    });
+  }
+
+  #read<T>(
+    method: string,
+    options: WorkOptions,
+    answer: (reader: WorkReader, options: { project: string | undefined; limit: number }) => T,
+  ): T {
+    const { project: named, limit } = parseOptions(method, WORK_OPTIONS(), options);
+    const { database } = this.#repositories;
+    return database.read(() => {
+      const project = named === undefined ? undefined : projectNow(this.#repositories, named);
+      return answer(workReader(this.#repositories), { project, limit });
+    });
+  }
+}
+
+/** Reads the table of actions, and the messages that it lacks. */
+function workReader({ actions, sessions, messages }: Repositories): WorkReader {
+  const unnoted = actions.unnoted(UNNOTED_MAX, actionsOfStep).reverse();
+  const inProject = ({ sessionId }: PlacedAction, project: string | undefined): boolean => {
+    const session = sessions.known(sessionId);
+    return session.supersededAtMs === null && (project === undefined || session.project === project);
+  };
+  return {
+    named: (name, scope) => [
+      ...unnoted.filter((action) => action.name === name && inProject(action, scope.project)),
+      ...actions.named(name, scope),
+    ],
+    failedWith: (error, scope) => [
+      ...unnoted.filter((action) => action.error === error && inProject(action, scope.project)),
+      ...actions.failedWith(error, scope),
+    ],
+    after: (sessionId, seq, limit) => [
+      ...actions.after(sessionId, seq, limit),
+      ...unnoted.filter((action) => action.sessionId === sessionId && action.seq > seq).reverse(),
+    ],
+    turn: (sessionId, seq) => messages.byIds(actions.turnIds({ sessionId, seq })),
+  };
+}
