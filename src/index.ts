@@ -38,7 +38,7 @@ export type { Session } from "./session/session.ts";
 export type { Exclusions, OpenOptions, Store } from "./session/store.ts";
 export type { SubjectPage } from "./session/subject-page.ts";
 export type { SubjectInfo } from "./session/subjects.ts";
-export type { Friction, StoreWork } from "./session/work.ts";
+export type { Friction, Replaced, StoreWork } from "./session/work.ts";
 export type { Entry } from "./store/entries.ts";
 export type { Finding } from "./store/finding.ts";
 export type { Item } from "./store/items.ts";

@@ -17,6 +17,7 @@ import { hubCommand } from "./commands/hub.ts";
 import { importCommand } from "./commands/import.ts";
 import { mcpCommand } from "./commands/mcp.ts";
 import { nameCommand } from "./commands/name.ts";
+import { fileCommand, fixCommand, frictionCommand, howCommand } from "./commands/past-work.ts";
 import { projectsCommand } from "./commands/projects.ts";
 import { pullCommand } from "./commands/pull.ts";
 import { pushCommand } from "./commands/push.ts";
@@ -70,6 +71,10 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       subjectsCommand,
       subjectCommand,
       recapCommand,
+      fileCommand,
+      fixCommand,
+      howCommand,
+      frictionCommand,
       viewCommand,
       sqlCommand,
       exportCommand,

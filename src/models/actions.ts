@@ -245,11 +245,15 @@ function filesOfPatch(fields: Fields): { kind: ActionKind; path: string }[] {
       return { kind: change.kind === "add" ? ("write" as const) : ("edit" as const), path: change.path };
     });
   }
-  const texts = Object.values(fields).flatMap((value) => (Array.isArray(value) ? value : [value]));
-  const patch = texts.find((text): text is string => typeof text === "string" && text.includes("*** Begin Patch"));
-  return Array.from(patch?.matchAll(PATCH_LINE) ?? [], ([, way, path]) => {
+  return Array.from(patchIn(fields)?.matchAll(PATCH_LINE) ?? [], ([, way, path]) => {
     return { kind: way === "Add" ? "write" : "edit", path: path!.trim() };
   });
+}
+
+/** Returns a patch in the format of `apply_patch`: an argument, or a part of a command. */
+function patchIn(fields: Fields): string | undefined {
+  const texts = Object.values(fields).flatMap((value) => (Array.isArray(value) ? value : [value]));
+  return texts.find((text): text is string => typeof text === "string" && text.includes("*** Begin Patch"));
 }
 
 function outcomeOf(result: ActionResult | undefined): ActionOutcome {
@@ -300,4 +304,41 @@ function cutTarget(text: string): string {
 
 function wordSet(words: string): ReadonlySet<string> {
   return new Set(words.split(" "));
+}
+
+/** The argument with the text that an edit replaces, and the arguments with lists of edits. */
+const REPLACED = ["old_string", "oldString", "old_str", "oldText", "search"];
+const EDITS = ["edits", "replacements"];
+
+/** Returns the texts that calls of a message have replaced in a file, as far as their arguments say them. */
+export function replacedIn(parts: readonly Part[], path: string): string[] {
+  return parts.flatMap((part) => {
+    if (part.type !== "tool_call") return [];
+    const fields = fieldsOf(part.args);
+    const patch = patchIn(fields);
+    if (patch !== undefined) return replacedByPatch(patch, path);
+    if (baseName(textIn(fields, PATHS) ?? "") !== baseName(path)) return [];
+    const edits = EDITS.flatMap((name) => (Array.isArray(fields[name]) ? (fields[name] as unknown[]) : []));
+    return [fields, ...edits.map(fieldsOf)].flatMap((edit) => textIn(edit, REPLACED) ?? []);
+  });
+}
+
+/** Returns what each piece of a patch had before: the lines that it took away, and those around them. */
+function replacedByPatch(patch: string, path: string): string[] {
+  const files = patch.split(/^\*\*\* (?=(?:Add|Update|Delete) File: )/m).slice(1);
+  const own = files.filter(
+    (file) =>
+      baseName(
+        file
+          .slice(file.indexOf(": ") + 2)
+          .split("\n")[0]!
+          .trim(),
+      ) === baseName(path),
+  );
+  return own
+    .flatMap((file) => file.split(/^@@.*$/m).slice(1))
+    .flatMap((piece) => {
+      const lines = piece.split("\n").filter((line) => /^[- ]/.test(line));
+      return lines.some((line) => line.startsWith("-")) ? [lines.map((line) => line.slice(1)).join("\n")] : [];
+    });
 }

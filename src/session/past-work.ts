@@ -106,17 +106,30 @@ export function fileSessions(
   project: string | undefined,
   limit: number,
 ): FileSession[] {
-  const wanted = path.replaceAll("\\", "/").replace(/^(?:\.\/)+/, "");
-  const found = reader.named(baseName(wanted), { project, limit: NAMED_MAX }).filter(({ kind, target }) => {
-    return (kind === "read" || CHANGING.has(kind)) && isSamePath(target, wanted);
-  });
   const bySession = new Map<string, PlacedAction[]>();
-  for (const action of withoutCopies(found)) {
+  for (const action of actionsWith(reader, path, project)) {
     const own = bySession.get(action.sessionId);
     if (own === undefined) bySession.set(action.sessionId, [action]);
     else own.push(action);
   }
-  return [...bySession].slice(0, limit).map(([sessionId, actions]) => fileSession(reader, sessionId, actions, wanted));
+  return [...bySession].slice(0, limit).map(([sessionId, actions]) => fileSession(reader, sessionId, actions, path));
+}
+
+/** Returns the changes of a file, newest first. @param path  As for `fileSessions`. */
+export function changesOf(reader: WorkReader, path: string, project: string | undefined): PlacedAction[] {
+  return actionsWith(reader, path, project).filter(isChange);
+}
+
+function actionsWith(reader: WorkReader, path: string, project: string | undefined): PlacedAction[] {
+  const wanted = path.replaceAll("\\", "/").replace(/^(?:\.\/)+/, "");
+  const found = reader.named(baseName(wanted), { project, limit: NAMED_MAX }).filter(({ kind, target }) => {
+    return (kind === "read" || CHANGING.has(kind)) && isSamePath(target, wanted);
+  });
+  return withoutCopies(found);
+}
+
+function isChange({ kind, outcome }: PlacedAction): boolean {
+  return CHANGING.has(kind) && outcome !== "failed";
 }
 
 /** The most changes of a session whose reasons are looked for. */
@@ -128,7 +141,7 @@ function fileSession(
   actions: readonly PlacedAction[],
   path: string,
 ): FileSession {
-  const changes = actions.filter(({ kind, outcome }) => CHANGING.has(kind) && outcome !== "failed");
+  const changes = actions.filter(isChange);
   const name = baseName(path);
   const turns = new Map<number, TurnMessage[]>();
   const decided = new Map<string, WorkLine>();

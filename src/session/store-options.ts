@@ -23,7 +23,6 @@ import type { BackupOptions } from "../store/backup.ts";
 import type { SessionsOptions } from "../store/sessions.ts";
 import type { ExportOptions } from "./export.ts";
 import type { ExportRowsOptions } from "./moved-rows.ts";
-import { WORK_LIMIT_DEFAULT, type WorkOptions } from "./past-work.ts";
 import { RECAP_LIMIT_DEFAULT, RECAP_LINES_DEFAULT, type RecapOptions } from "./recap.ts";
 import type {
   EmbedPendingOptions,
@@ -117,13 +116,6 @@ export const RECAP_OPTIONS = once(() =>
     linesMax: z._default(whole(0, PAGE_LIMIT_MAX), RECAP_LINES_DEFAULT),
     onUnreadable: z.optional(callback<NonNullable<RecapOptions["onUnreadable"]>>()),
   } satisfies FieldsOf<RecapOptions>),
-);
-
-export const WORK_OPTIONS = once(() =>
-  z.strictObject({
-    project: z.optional(identifier()),
-    limit: z._default(whole(0, PAGE_LIMIT_MAX), WORK_LIMIT_DEFAULT),
-  } satisfies FieldsOf<WorkOptions>),
 );
 
 export const SIGNAL_OPTIONS = once(() => z.strictObject({ signal: z.optional(abortSignal()) }));

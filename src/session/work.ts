@@ -1,26 +1,43 @@
+import * as z from "zod/mini";
 import type { PlacedAction } from "../core/action.ts";
+import { PAGE_LIMIT_MAX } from "../core/limits.ts";
+import { once } from "../core/once.ts";
 import { textValue } from "../core/options.ts";
-import { parseOptions } from "../core/schema.ts";
-import { actionsOfStep } from "../models/actions.ts";
+import { type FieldsOf, identifier, parseOptions, whole } from "../core/schema.ts";
+import { actionsOfStep, replacedIn } from "../models/actions.ts";
 import type { RecurringError } from "../store/actions.ts";
 import { projectNow } from "../store/projects.ts";
 import type { Repositories } from "../store/repositories.ts";
 import {
   type CommandWay,
+  changesOf,
   type FileSession,
   type Fix,
   fileSessions,
   fixesOf,
+  WORK_LIMIT_DEFAULT,
   type WorkOptions,
   type WorkReader,
   waysOf,
   withoutCopies,
 } from "./past-work.ts";
-import { WORK_OPTIONS } from "./store-options.ts";
 
 /** The newest messages that upkeep has not read yet and that are read for each answer. */
 const UNNOTED_MAX = 2_000;
 const FRICTION_SESSIONS_MIN = 3;
+
+const WORK_OPTIONS = once(() =>
+  z.strictObject({
+    project: z.optional(identifier()),
+    limit: z._default(whole(0, PAGE_LIMIT_MAX), WORK_LIMIT_DEFAULT),
+  } satisfies FieldsOf<WorkOptions>),
+);
+
+/** What a change of a file replaced, as far as its call says it: a text for each place. */
+export interface Replaced {
+  messageId: number;
+  texts: string[];
+}
 
 /** An error that came back in at least three sessions. */
 export interface Friction extends RecurringError {
@@ -53,6 +70,23 @@ export class StoreWork {
     return this.#read("work.file", options, (reader, { project, limit }) =>
       fileSessions(reader, textValue("the path", path), project, limit),
     );
+  }
+
+  /**
+   * Returns what the newest changes of a file replaced, newest first. Changes whose calls do not say it are left out.
+   *
+   * @param path  As for `file`.
+   * @throws {StoreError} `OPTION_INVALID`, `STORE_CORRUPT`.
+   */
+  replaced(path: string, options: WorkOptions = {}): Replaced[] {
+    return this.#read("work.replaced", options, (reader, { project, limit }) => {
+      const found = changesOf(reader, textValue("the path", path), project).flatMap(({ messageId }) => {
+        const [message] = this.#repositories.messages.byIds([messageId]);
+        const texts = message === undefined ? [] : replacedIn(message.parts, path);
+        return texts.length === 0 ? [] : { messageId, texts };
+      });
+      return found.slice(0, limit);
+    });
   }
 
   /**

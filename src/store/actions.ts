@@ -60,6 +60,9 @@ export class ActionRepository extends Repository {
     ${PLACED} WHERE a.name = @name AND ${IN_PROJECT} ORDER BY a.message_id DESC, a.ordinal DESC LIMIT @limit`.all;
   readonly #failedWith = this.statement<{ error: string; project: string | null; limit: number }, PlacedAction>`
     ${PLACED} WHERE a.error = @error AND ${IN_PROJECT} ORDER BY a.message_id DESC, a.ordinal DESC LIMIT @limit`.all;
+  readonly #failedAround = this.statement<{ error: string; project: string | null; limit: number }, PlacedAction>`
+    ${PLACED} WHERE a.error IS NOT NULL AND instr(a.error, @error) > 0 AND ${IN_PROJECT}
+    ORDER BY a.message_id DESC, a.ordinal DESC LIMIT @limit`.all;
   readonly #turnIds = this.statement<{ sessionId: string; seq: number; before: number; behind: number }, number>`
     SELECT m.id FROM messages z JOIN messages m ON m.session_id = z.session_id
       AND m.seq BETWEEN max(z.turn_seq, z.seq - @before) AND z.seq + @behind AND m.turn_seq = z.turn_seq
@@ -167,9 +170,11 @@ export class ActionRepository extends Repository {
     return this.#named({ name, project: project ?? null, limit });
   }
 
-  /** Returns actions that failed with an error, newest first. */
+  /** Returns actions that failed with an error, or else with one that contains its text, newest first. */
   failedWith(error: string, { project, limit }: { project: string | undefined; limit: number }): PlacedAction[] {
-    return this.#failedWith({ error, project: project ?? null, limit });
+    const wanted = { error, project: project ?? null, limit };
+    const found = this.#failedWith(wanted);
+    return found.length > 0 ? found : this.#failedAround(wanted);
   }
 
   /** Returns the messages that users and models wrote in a turn, up to a little after a seq, in order. */

@@ -1,0 +1,212 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { Option } from "commander";
+import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
+import type { CommandWay, FileSession, Fix } from "../../session/past-work.ts";
+import { WORK_LIMIT_DEFAULT } from "../../session/past-work.ts";
+import { sessionNames } from "../../session/session-name.ts";
+import type { Store } from "../../session/store.ts";
+import type { Friction, Replaced } from "../../session/work.ts";
+import type { Command } from "../command.ts";
+import { Failure } from "../failure.ts";
+import { findProject } from "../find-project.ts";
+import { messageHandle } from "../message-lines.ts";
+import { wholeNumberOption } from "../options.ts";
+import type { Terminal } from "../terminal.ts";
+import { formatCount } from "../text.ts";
+import { sectionLines, timeFor, titleLine } from "../topic-lines.ts";
+
+interface Flags {
+  project?: string;
+  limit: number;
+}
+
+/** The most lines of each kind below a session. */
+const LINES_MAX = 3;
+/** The most steps that are shown of what made an error go. */
+const STEPS_MAX = 6;
+
+const OPTIONS = [
+  new Option("--project <project>", "by name or path: only the sessions of this project"),
+  wholeNumberOption("limit", "most rows", 0, PAGE_LIMIT_MAX).default(WORK_LIMIT_DEFAULT),
+];
+
+function scoped(store: Store, { project, limit }: Flags): { project?: string; limit: number } {
+  return { limit, ...(project !== undefined && { project: findProject(store, project) }) };
+}
+
+export const fileCommand: Command<Flags & { restore?: boolean }> = {
+  usage: "file <path>",
+  summary: "Show which sessions read or changed a file, why, and what was decided about it.",
+  details:
+    "The last session is first. Each change shows what was said about it, and ends with the message that `expand` accepts. " +
+    "With --restore: what the newest change replaced, word for word, as far as the call says it. Nothing is written.",
+  argument: "a path, or its end: store/open.ts",
+  options: [...OPTIONS, new Option("--restore", "print what the newest change of the file replaced")],
+  paged: true,
+  examples: ["src/store/open.ts", "open.ts --project web --json", "src/store/open.ts --restore"],
+
+  async run({ args: [path], options, loadStores, terminal }) {
+    const store = (await loadStores()).openToRead();
+    // A file that is here is meant, and not one of another project with the same path.
+    const wanted = existsSync(path!) ? resolve(path!) : path!;
+    if (options.restore === true) {
+      const [newest] = store.work.replaced(wanted, { ...scoped(store, options), limit: 1 });
+      return { value: newest, lines: restoredLines(newest, path!) };
+    }
+    const sessions = store.work.file(wanted, scoped(store, options));
+    return { value: sessions, lines: fileLines(sessions, path!, store, terminal) };
+  },
+};
+
+function restoredLines(newest: Replaced | undefined, path: string): string[] {
+  if (newest !== undefined) return newest.texts;
+  throw new Failure("NOTHING_REPLACED", `No stored change of ${path} says what it replaced.`, {
+    hint: `\`coppice file ${path}\` lists the sessions that changed it.`,
+  });
+}
+
+function* fileLines(
+  sessions: readonly FileSession[],
+  path: string,
+  store: Store,
+  terminal: Terminal,
+): Generator<string> {
+  if (sessions.length === 0) {
+    terminal.note(`No stored session has read or changed ${path}.`);
+    terminal.hint(`Next: coppice recall ${path}, for messages that name it`);
+    return;
+  }
+  const names = sessionNames(
+    store,
+    sessions.map(({ sessionId }) => sessionId),
+  );
+  for (const { sessionId, lastAtMs, readCount, changeCount, changes, decided } of sessions) {
+    yield titleLine(names.get(sessionId) ?? "", `session ${sessionId}`, terminal);
+    const counts = [
+      timeFor(terminal, lastAtMs),
+      ...(changeCount > 0 ? [formatCount(changeCount, "change")] : []),
+      ...(readCount > 0 ? [formatCount(readCount, "read")] : []),
+    ];
+    yield terminal.style("dim", counts.join(" · "));
+    const rows = (lines: FileSession["changes"]): { text: string; source: string }[] =>
+      lines.slice(0, LINES_MAX).map(({ text, messageId }) => ({ text, source: messageHandle(messageId) }));
+    yield* sectionLines("changed", rows(changes), terminal);
+    yield* sectionLines("decided", rows(decided), terminal);
+    yield "";
+  }
+}
+
+export const fixCommand: Command<Flags> = {
+  usage: "fix <error>",
+  summary: "Show what made an error go when it came up before.",
+  details:
+    "Paths, numbers and addresses in the error do not count. A fix is what was changed and run between the failure and the first " +
+    "success of the same call. If nothing is known, nothing is shown.",
+  argument: "the error's line, or all of the output in quotes",
+  options: OPTIONS,
+  paged: true,
+  examples: ["'undefined: errors (typecheck)'", '"$(npm test 2>&1)" --project web'],
+
+  async run({ args: [error], options, loadStores, terminal }) {
+    const store = (await loadStores()).openToRead();
+    const fixes = store.work.fixes(error!, scoped(store, options));
+    return { value: fixes, lines: fixLines(fixes, terminal) };
+  },
+};
+
+function* fixLines(fixes: readonly Fix[], terminal: Terminal): Generator<string> {
+  if (fixes.length === 0) {
+    terminal.note("No stored session had this error and got rid of it.");
+    terminal.hint("Next: coppice recall '<words of the error>', for messages that speak of it");
+    return;
+  }
+  for (const fix of fixes) yield* linesOfFix(fix, terminal);
+}
+
+function* linesOfFix(fix: Fix, terminal: Terminal): Generator<string> {
+  const { error, sessionId, atMs, failedMessageId, curedMessageId, succeeded, steps, said } = fix;
+  yield titleLine(error, `session ${sessionId}`, terminal);
+  yield terminal.style("dim", `${timeFor(terminal, atMs)} · failed at ${messageHandle(failedMessageId)}`);
+  if (said !== null)
+    yield* sectionLines("said", [{ text: said.text, source: messageHandle(said.messageId) }], terminal);
+  const shown = steps.slice(-STEPS_MAX).map(({ kind, target, messageId }) => {
+    return { text: kind === "run" ? target : `${kind} ${target}`, source: messageHandle(messageId) };
+  });
+  yield* sectionLines("did", shown, terminal);
+  yield* sectionLines("worked", [{ text: succeeded, source: messageHandle(curedMessageId) }], terminal);
+  yield "";
+}
+
+export const howCommand: Command<Flags> = {
+  usage: "how <command...>",
+  summary: "Show how a command is really called here, what worked and what failed.",
+  details:
+    "The ways that worked most often are first. The error of a way that failed is shown without paths and numbers.",
+  argument: "a program or tool, or the beginning of its command line: go test",
+  options: OPTIONS,
+  paged: true,
+  examples: ["go test", "npm run --project web", "docker compose --json"],
+
+  async run({ args, options, loadStores, terminal }) {
+    const store = (await loadStores()).openToRead();
+    const ways = store.work.ways(args.join(" "), scoped(store, options));
+    return { value: ways, lines: wayLines(ways, args.join(" "), terminal) };
+  },
+};
+
+function* wayLines(ways: readonly CommandWay[], command: string, terminal: Terminal): Generator<string> {
+  if (ways.length === 0) {
+    terminal.note(`No stored session has run ${command}.`);
+    return;
+  }
+  const rows = (
+    chosen: readonly CommandWay[],
+    timesOf: (way: CommandWay) => string,
+  ): { text: string; source: string }[] =>
+    chosen.map((way) => ({ text: `${timesOf(way)}${way.command}`, source: messageHandle(way.messageId) }));
+  const worked = ways.filter(({ okCount }) => okCount > 0);
+  const failed = ways.filter(({ okCount }) => okCount === 0);
+  yield* sectionLines(
+    "worked",
+    rows(worked, ({ okCount }) => `${okCount} ×  `),
+    terminal,
+  );
+  for (const way of failed) {
+    yield* sectionLines(
+      "failed",
+      rows([way], ({ failedCount }) => `${failedCount} ×  `),
+      terminal,
+    );
+    if (way.error !== null) yield `${" ".repeat(12)}${terminal.style("dim", way.error)}`;
+  }
+}
+
+export const frictionCommand: Command<Flags> = {
+  usage: "friction",
+  summary: "Show the errors that came back in three sessions or more, and what made them go.",
+  options: OPTIONS,
+  paged: true,
+  examples: ["", "--project web --json"],
+
+  async run({ options, loadStores, terminal }) {
+    const store = (await loadStores()).openToRead();
+    const friction = store.work.friction(scoped(store, options));
+    return { value: friction, lines: frictionLines(friction, terminal) };
+  },
+};
+
+function* frictionLines(friction: readonly Friction[], terminal: Terminal): Generator<string> {
+  if (friction.length === 0) terminal.note("No error came back in three sessions.");
+  for (const { error, sessionCount, count, lastAtMs, command, messageId, fix } of friction) {
+    yield titleLine(error, messageHandle(messageId), terminal);
+    const counts = `${formatCount(count, "time")} in ${formatCount(sessionCount, "session")}, last ${timeFor(terminal, lastAtMs)}`;
+    yield terminal.style("dim", counts);
+    yield* sectionLines("failed", [{ text: command, source: messageHandle(messageId) }], terminal);
+    if (fix !== null) {
+      const did = [...fix.steps.map(({ target }) => target).slice(-2), fix.succeeded].join(", then ");
+      yield* sectionLines("worked", [{ text: did, source: messageHandle(fix.curedMessageId) }], terminal);
+    }
+    yield "";
+  }
+}
