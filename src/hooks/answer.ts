@@ -10,7 +10,7 @@ export interface HookText {
 
 /** The names of events whose output the agent reads as context. With any other name, its schema refuses the answer. */
 const CONTEXT_EVENTS: Record<HookAgent, Partial<Record<HookEvent, string>>> = {
-  "claude-code": { "session-start": "SessionStart", prompt: "UserPromptSubmit" },
+  "claude-code": { "session-start": "SessionStart", prompt: "UserPromptSubmit", "before-action": "PreToolUse" },
   codex: { "session-start": "SessionStart", prompt: "UserPromptSubmit" },
   "gemini-cli": { "session-start": "SessionStart", prompt: "BeforeAgent" },
   opencode: {},
@@ -20,7 +20,11 @@ const CONTEXT_EVENTS: Record<HookAgent, Partial<Record<HookEvent, string>>> = {
 /** Returns true if the agent passes a text on to its model at this event. Otherwise none has to be made. */
 export function takesText({ agent, event }: Pick<Firing, "agent" | "event">): boolean {
   if (event === "turn-end") return false;
-  return isOfPlugin(agent) || isPlain({ agent, event }) || CONTEXT_EVENTS[agent][event] !== undefined;
+  return (
+    (isOfPlugin(agent) && event !== "before-action") ||
+    isPlain({ agent, event }) ||
+    CONTEXT_EVENTS[agent][event] !== undefined
+  );
 }
 
 /** Returns what to print, in the agent's own schema; "" to print nothing. */

@@ -14,6 +14,8 @@ export interface SessionMemory {
   compactedAtMs: number | undefined;
   /** True if no hook has quoted anything since then. */
   isBare: boolean;
+  /** The files and commands that a hook has warned of. */
+  warned: ReadonlySet<string>;
 }
 
 export interface BegunFiring {
@@ -21,7 +23,7 @@ export interface BegunFiring {
   /** Identifies the firing in the log. */
   id: string;
   /** Records the end of the firing in the log. */
-  end(outcome: Pick<LogEntry, "failure" | "quoted" | "tokens" | "importing">): void;
+  end(outcome: Pick<LogEntry, "failure" | "quoted" | "tokens" | "importing" | "about">): void;
 }
 
 /**
@@ -40,10 +42,13 @@ export function begin(storePath: string, firing: Firing, startMs: number): Begun
     key: keyOf(firing),
     id: `${process.pid}-${Math.random().toString(36).slice(2, 8)}`,
   };
-  log.add(own);
+  // There are hundreds of actions in a session, so they are in the log only if something was said.
+  const isAction = firing.event === "before-action";
+  if (!isAction) log.add(own);
   const entries = log.entries();
-  if (isRepeated(entries, own)) return undefined;
+  if (!isAction && isRepeated(entries, own)) return undefined;
   const end = (outcome: Partial<LogEntry>): void => {
+    if (isAction && outcome.quoted === undefined && outcome.failure === undefined) return;
     const atMs = Date.now();
     log.add({ ...own, ...outcome, atMs, ms: atMs - startMs });
   };
@@ -60,6 +65,7 @@ function isRepeated(entries: readonly LogEntry[], own: LogEntry): boolean {
 
 function memoryOf(entries: readonly LogEntry[], session: string): SessionMemory {
   const quoted = new Set<number>();
+  const warned = new Set<string>();
   let compactedAtMs: number | undefined;
   let isBare = false;
   for (const entry of entries) {
@@ -70,9 +76,10 @@ function memoryOf(entries: readonly LogEntry[], session: string): SessionMemory 
     if (entry.event === "before-compaction") isBare = true;
     else if (entry.quoted !== undefined) isBare = false;
     else if (isCompaction) isBare = true;
+    if (entry.about !== undefined) warned.add(entry.about);
     if (entry.event !== "before-compaction") for (const id of entry.quoted ?? []) quoted.add(id);
   }
-  return { quoted, compactedAtMs, isBare };
+  return { quoted, compactedAtMs, isBare, warned };
 }
 
 /** Identifies an event, by the agent's session and what the user or the agent did. */

@@ -3,7 +3,14 @@ import { projectAt } from "../core/project.ts";
 export const HOOK_AGENTS = ["claude-code", "codex", "gemini-cli", "opencode", "pi"] as const;
 export type HookAgent = (typeof HOOK_AGENTS)[number];
 
-export const HOOK_EVENTS = ["session-start", "prompt", "turn-end", "before-compaction", "after-compaction"] as const;
+export const HOOK_EVENTS = [
+  "session-start",
+  "prompt",
+  "turn-end",
+  "before-action",
+  "before-compaction",
+  "after-compaction",
+] as const;
 export type HookEvent = (typeof HOOK_EVENTS)[number];
 
 /** One call of a hook by an agent. */
@@ -20,6 +27,8 @@ export interface Firing {
   source: string;
   prompt: string;
   transcriptPath: string | undefined;
+  /** The tool call that an agent is about to make; undefined at other events. */
+  call: { name: string; args: unknown } | undefined;
 }
 
 /** A placeholder that the agent did not fill in. */
@@ -52,6 +61,7 @@ export function firingOf(
     source: textOf("source"),
     prompt: textOf("prompt"),
     transcriptPath: textOf("transcript_path") || undefined,
+    call: textOf("tool_name") === "" ? undefined : { name: textOf("tool_name"), args: input.tool_input },
   };
 }
 

@@ -21,6 +21,8 @@ export interface LogEntry {
   tokens?: number;
   /** The ids of the messages that were quoted, so that they are not quoted again. */
   quoted?: number[];
+  /** The digest of the file or command that the answer is about, so that it is given once. */
+  about?: string;
   /** Why there was no answer, or why the import failed, if something failed. */
   failure?: string;
   /** The transcript whose import was started. The import adds an entry with the event `import` and the same id. */

@@ -1,7 +1,9 @@
+import { createHash } from "node:crypto";
 import { snippetOf } from "../recall/snippet.ts";
 import type { NotableMessage } from "../store/messages.ts";
 import type { QuickReader } from "../store/quick-reader.ts";
 import type { HookText } from "./answer.ts";
+import { warningBefore } from "./before-action.ts";
 import type { SessionMemory } from "./begin.ts";
 import type { Firing } from "./firing.ts";
 import { nearMessages } from "./near-messages.ts";
@@ -16,7 +18,7 @@ const NEAR_TOKENS_MAX = 500;
 const COPY_CHARS = 120;
 
 /** The answer of a hook, with the figures that the log keeps. */
-export type Said = HookText & Pick<Quoted, "tokens" | "messageIds">;
+export type Said = HookText & Pick<Quoted, "tokens" | "messageIds"> & { about?: string };
 
 /** Returns the answer to an event; undefined if there is nothing to quote. Writes nothing. */
 export function sayAt(reader: QuickReader, firing: Firing, memory: SessionMemory): Said | undefined {
@@ -34,6 +36,8 @@ export function sayAt(reader: QuickReader, firing: Firing, memory: SessionMemory
         return broughtBack(reader, ownIds);
       case "turn-end":
         return undefined;
+      case "before-action":
+        return project === undefined ? undefined : warned(reader, firing, project, new Set(ownIds), memory);
       case "prompt": {
         const near = project === undefined ? [] : nearSection(reader, firing, project, ownIds, memory);
         // Some agents accept no text right after a compaction. For them, the next prompt brings back what was decided.
@@ -54,6 +58,27 @@ function said(quoted: Quoted | undefined, what: string): Said | undefined {
   const { text, tokens, lineCount, messageIds } = quoted;
   const line = `Coppice: ${what}, ${lineCount} ${lineCount === 1 ? "line" : "lines"} (${tokens} tokens; coppice hook off ends this)`;
   return { text, line, tokens, messageIds };
+}
+
+function warned(
+  reader: QuickReader,
+  { call }: Firing,
+  project: string,
+  ownIds: ReadonlySet<string>,
+  memory: SessionMemory,
+): Said | undefined {
+  const warning = call && warningBefore(reader, call, project, ownIds);
+  if (warning === undefined || memory.quoted.has(warning.line.id!)) return undefined;
+  const about = aboutOf(warning.about);
+  if (memory.warned.has(about)) return undefined;
+  const quotation = quoted([{ name: "before", attributes: {}, lines: [warning.line] }], NEAR_TOKENS_MAX);
+  const answer = said(quotation, "what was found out about this before");
+  return answer && { ...answer, about };
+}
+
+/** The log holds nothing that anybody said. */
+function aboutOf(target: string): string {
+  return createHash("sha256").update(target).digest("base64url").slice(0, 16);
 }
 
 function nearSection(

@@ -69,7 +69,12 @@ export class HookRun {
       const said = takesText(firing) ? saidAt(firing, storePath, begun) : undefined;
       const answer = answerOf(firing, said);
       if (answer !== "") write(answer);
-      begun.end({ ...this.#importing, ...(said !== undefined && { tokens: said.tokens, quoted: said.messageIds }) });
+      const { tokens, messageIds, about } = said ?? {};
+      begun.end({
+        ...this.#importing,
+        ...(said !== undefined && { tokens: tokens!, quoted: messageIds! }),
+        ...(about !== undefined && { about }),
+      });
     } catch (error) {
       this.fail(error);
     }

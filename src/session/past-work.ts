@@ -99,15 +99,18 @@ export interface CommandWay {
  * Returns the sessions that read or changed a file, the last one first.
  *
  * @param path  A path, or its end: `store/open.ts` finds `src/store/open.ts`.
+ * @param withoutIds  Sessions that are left out.
  */
 export function fileSessions(
   reader: WorkReader,
   path: string,
   project: string | undefined,
   limit: number,
+  withoutIds: ReadonlySet<string> = new Set(),
 ): FileSession[] {
   const bySession = new Map<string, PlacedAction[]>();
   for (const action of actionsWith(reader, path, project)) {
+    if (withoutIds.has(action.sessionId)) continue;
     const own = bySession.get(action.sessionId);
     if (own === undefined) bySession.set(action.sessionId, [action]);
     else own.push(action);
@@ -206,8 +209,10 @@ export function fixesOf(reader: WorkReader, text: string, project: string | unde
   return fixes;
 }
 
-/** Returns what came between the newest failure of a session and the same action's success; undefined if nothing did. */
-function fixAfter(reader: WorkReader, failed: PlacedAction, error: string): Fix | undefined {
+/** Returns what came between a command's failure and its first success in that session; undefined if nothing did. */
+export function fixAfter(reader: WorkReader, failed: PlacedAction, error: string): Fix | undefined {
+  // An agent's own tools say in the error what to do.
+  if (failed.kind !== "run") return undefined;
   const later = reader.after(failed.sessionId, failed.seq, CURE_ACTIONS_MAX);
   const again = later.findIndex((action) => action.outcome === "ok" && isSameAct(action, failed));
   const cured = later[again];
@@ -234,14 +239,9 @@ function fixAfter(reader: WorkReader, failed: PlacedAction, error: string): Fix 
   };
 }
 
-/** Returns true if two actions try to do the same: the same file, or the same program with the same subcommand. */
+/** Returns true for calls of the same program with the same subcommand. */
 function isSameAct(left: PlacedAction, right: PlacedAction): boolean {
-  if (left.name !== right.name) return false;
-  if (left.kind !== "run" || right.kind !== "run") {
-    return (CHANGING.has(left.kind) && CHANGING.has(right.kind)) || left.kind === right.kind
-      ? left.target === right.target
-      : false;
-  }
+  if (left.kind !== right.kind || left.name !== right.name) return false;
   return left.target === right.target || subcommandOf(left.target) === subcommandOf(right.target);
 }
 

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import Database from "better-sqlite3";
+import type { PlacedAction } from "../core/action.ts";
 import { StoreError } from "../core/errors.ts";
 import type { Part } from "../core/message.ts";
 import { APPLICATION_ID } from "./application-id.ts";
@@ -12,6 +13,10 @@ const LOCK_WAIT_MS = 100;
 
 /** An answer is only looked for in this many messages after the question. */
 const ANSWER_MESSAGES_MAX = 40;
+
+/** The messages of a turn that are read, before a message of it and after it. */
+const TURN_MESSAGES_MAX = 100;
+const TURN_BEHIND = 10;
 
 /** SQL: the session `s` is a subagent's. */
 const IS_SUBAGENT = `coalesce(s.metadata, '') LIKE '%"agentId"%'`;
@@ -47,6 +52,7 @@ export const QUICK_COLUMNS = {
   clusters:
     "atMsLast centroidSum label logPosition messageCount rootId seqFirst seqLast sessionId speakers stepCount tokenCount turnLast vectorCount",
   storeSettings: "name value",
+  actions: "error kind messageId name ordinal outcome part resultId target",
 };
 /** The columns that the checksums of older versions cover. */
 export const QUICK_COLUMNS_BEFORE: Readonly<Record<string, string>> = {
@@ -270,6 +276,37 @@ export class QuickReader {
       project,
     );
     return parsed(rows).filter(isSaid);
+  }
+
+  /** See `WorkReader`. */
+  named(name: string, scope: { project: string | undefined; limit: number }): PlacedAction[] {
+    return this.#actions("a.name = @name AND s.project = @project", { name, ...scope });
+  }
+
+  failedWith(error: string, scope: { project: string | undefined; limit: number }): PlacedAction[] {
+    return this.#actions("a.error = @error AND s.project = @project", { error, ...scope });
+  }
+
+  after(sessionId: string, seq: number, limit: number): PlacedAction[] {
+    return this.#actions("m.session_id = @sessionId AND m.seq > @seq", { sessionId, seq, limit }, "m.seq, a.ordinal");
+  }
+
+  turn(sessionId: string, seq: number): NotableMessage[] {
+    const sql = `SELECT ${MESSAGE} FROM messages z JOIN messages m ON m.session_id = z.session_id
+        AND m.seq BETWEEN max(z.turn_seq, z.seq - ${TURN_MESSAGES_MAX}) AND z.seq + ${TURN_BEHIND} AND m.turn_seq = z.turn_seq
+      WHERE z.session_id = ? AND z.seq = ? AND m.role IN ('user', 'assistant') ORDER BY m.seq`;
+    return parsed(this.#all<StoredMessage>(sql, sessionId, seq));
+  }
+
+  /** By default, the newest are first. */
+  #actions(condition: string, values: object, order = "a.message_id DESC, a.ordinal DESC"): PlacedAction[] {
+    const rows = this.#all<Checked<PlacedAction>>(
+      `SELECT ${wholeRow("actions", "a")}, m.session_id AS sessionId, m.seq, m.created_at_ms AS createdAtMs
+       FROM actions a JOIN messages m ON m.id = a.message_id JOIN sessions s ON s.id = m.session_id
+       WHERE ${condition} AND s.superseded_at_ms IS NULL ORDER BY ${order} LIMIT @limit`,
+      values,
+    );
+    return intact("actions", rows);
   }
 
   close(): void {

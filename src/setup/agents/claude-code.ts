@@ -10,6 +10,7 @@ const HOOKS: readonly Hook[] = [
   // It also fires after a compaction, and its input says so.
   { moment: "SessionStart", event: "session-start" },
   { moment: "UserPromptSubmit", event: "prompt" },
+  { moment: "PreToolUse", matcher: "Edit|MultiEdit|Write|NotebookEdit|Bash", event: "before-action" },
   { moment: "Stop", event: "turn-end" },
   // This imports what Claude Code writes after the last answer.
   { moment: "SessionEnd", event: "turn-end" },

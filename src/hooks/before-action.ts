@@ -1,0 +1,69 @@
+import type { Action } from "../core/action.ts";
+import { actionsIn } from "../models/actions.ts";
+import { fileSessions, fixAfter, type WorkReader, withoutCopies } from "../session/past-work.ts";
+import type { Line } from "./quotation.ts";
+
+/** Sessions of the file, and calls of the program, that are looked at. */
+const SESSIONS_MAX = 10;
+const CALLS_MAX = 1_000;
+
+/** Errors that say that a command was called in a wrong way, and not that the work is unfinished. */
+const MISCALLED =
+  /command not found|not recognized|no such (?:command|option|file or directory)|un(?:known|recognized) (?:flag|option|argument|command|shorthand)|(?:invalid|illegal|unexpected) (?:option|flag|argument)|missing (?:script|required)|permission denied|^usage:/i;
+
+/** What there is to say before a tool call, and what it is about. */
+export interface Warning {
+  about: string;
+  line: Line;
+}
+
+/**
+ * Returns the one thing that is worth saying before an agent changes a file or runs a command: what was decided about the file in
+ * another session, or that the same command failed in another session because it was called in a wrong way, and has never worked.
+ */
+export function warningBefore(
+  reader: WorkReader,
+  call: { name: string; args: unknown },
+  project: string,
+  ownIds: ReadonlySet<string>,
+): Warning | undefined {
+  const actions = actionsIn(call, undefined);
+  const changed = actions.find(({ kind }) => kind === "edit" || kind === "write");
+  if (changed !== undefined) return aboutFile(reader, changed.target, project, ownIds);
+  for (const action of actions) {
+    const warning = action.kind === "run" ? aboutCommand(reader, action, project, ownIds) : undefined;
+    if (warning !== undefined) return warning;
+  }
+  return undefined;
+}
+
+function aboutFile(
+  reader: WorkReader,
+  path: string,
+  project: string,
+  ownIds: ReadonlySet<string>,
+): Warning | undefined {
+  const others = fileSessions(reader, path, project, SESSIONS_MAX, ownIds);
+  const [newest] = others.flatMap(({ decided }) => decided).sort((left, right) => right.atMs - left.atMs);
+  if (newest === undefined) return undefined;
+  return { about: path, line: { kind: "decided", id: newest.messageId, atMs: newest.atMs, text: newest.text } };
+}
+
+function aboutCommand(
+  reader: WorkReader,
+  { name, target }: Action,
+  project: string,
+  ownIds: ReadonlySet<string>,
+): Warning | undefined {
+  const calls = withoutCopies(reader.named(name, { project, limit: CALLS_MAX })).filter(
+    (call) => call.target === target,
+  );
+  if (calls.some(({ outcome }) => outcome === "ok")) return undefined;
+  const failed = calls.find(
+    ({ error, sessionId }) => error !== null && MISCALLED.test(error) && !ownIds.has(sessionId),
+  );
+  if (failed === undefined) return undefined;
+  const worked = fixAfter(reader, failed, failed.error!)?.succeeded;
+  const text = `failed here: ${failed.error}${worked === undefined || worked === target ? "" : `; this worked: ${worked}`}`;
+  return { about: target, line: { kind: "command", id: failed.messageId, atMs: failed.createdAtMs, text } };
+}
