@@ -43,6 +43,7 @@ const TASKS = ["description", "prompt", "task", "message", "instructions"];
 
 /** Programs that print files, and the option that makes `sed` change them. */
 const PRINTING = new Set(["cat", "head", "tail", "less", "more", "bat", "nl", "sed"]);
+const SED_SCRIPT = /^[\d,$]*[sy]([^\w\s]).*\1|^[\d,$]+[pd]$/;
 const IN_PLACE = /^-(?:i|-in-place)/;
 /** Programs that tell nothing about the work. They are noted if a line starts no others. */
 const TRIVIAL = new Set(
@@ -172,7 +173,7 @@ function outcomesOf(commands: readonly ShellCommand[], result: ActionResult | un
 function filesPrinted({ words: [program = "", ...args] }: ShellCommand): { kind: ActionKind; path: string }[] {
   if (!PRINTING.has(program)) return [];
   const kind = program === "sed" && args.some((arg) => IN_PLACE.test(arg)) ? "edit" : "read";
-  const paths = args.filter((arg) => isFile(arg));
+  const paths = args.filter((arg) => isFile(arg) && !SED_SCRIPT.test(arg));
   return paths.slice(0, FILES_MAX).map((path) => ({ kind, path }));
 }
 
@@ -204,9 +205,20 @@ function kindOf(name: string, fields: Fields): ActionKind | undefined {
 type Fields = Record<string, unknown>;
 
 function fieldsOf(args: unknown): Fields {
-  if (typeof args === "string") return { text: args };
+  if (typeof args === "string") return fieldsIn(args);
   if (typeof args !== "object" || args === null || Array.isArray(args)) return {};
   return args as Fields;
+}
+
+/** Some providers give arguments as JSON, and some of it may be cut off. What is no JSON is one argument. */
+function fieldsIn(text: string): Fields {
+  if (!/^\s*\{/.test(text)) return { text };
+  try {
+    return JSON.parse(text) as Fields;
+  } catch {
+    const fields = text.matchAll(/"(\w+)":\s*"((?:[^"\\]|\\.)*)"/g);
+    return Object.fromEntries(Array.from(fields, ([, name, value]) => [name, value!.replace(/\\(["\\/])/g, "$1")]));
+  }
 }
 
 /** Returns the first of these arguments that is a text, or a list of texts. */

@@ -10,7 +10,8 @@ const URL = /\b[a-z][a-z0-9+.-]*:\/\/\S+/gi;
 const PATH =
   /(?:(?:[A-Za-z]:)?[\w@+~.-]*[\\/])+[\w@+~.-]*(?:[:(]\d+(?:[:,]\d+)?\)?)*|\b[\w@+-]+\.[A-Za-z]{1,5}(?:(?:[:(]\d+(?:[:,]\d+)?\)?)+|(?=:))/g;
 const HEX = /\b(?:0x[0-9a-f]+|(?=[a-f]*\d)[0-9a-f]{6,}(?:-[0-9a-f]{4,})*)\b/gi;
-const NUMBER = /\d+(?:[.,:]\d+)*/g;
+/** Not a number in a name, such as `TS2304`. */
+const NUMBER = /(?<![\p{L}_\d])\d+(?:[.,:]\d+)*/gu;
 /** What stands before an error in logs. */
 const BEGINNING = /^(?:[\s:|>*[\]()-]|<n>|<path>|(?:ERROR|error|FAIL|E)(?=[\s:])|[✗✘✖×])+/;
 /** Errors that say only that there is one. */

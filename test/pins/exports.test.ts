@@ -158,6 +158,7 @@ test("types", () => {
   expect(typesIn("index.ts")).toEqual([
     "AppendResult",
     "Clock",
+    "CommandWay",
     "ContextMessage",
     "ContextOptions",
     "EmbedRequest",
@@ -170,7 +171,10 @@ test("types", () => {
     "ExpandOptions",
     "Expansion",
     "ExportLine",
+    "FileSession",
     "Finding",
+    "Fix",
+    "Friction",
     "GeminiEmbedderOptions",
     "GeminiSummarizerOptions",
     "ImportedRows",
@@ -196,6 +200,7 @@ test("types", () => {
     "RemoteEmbedder",
     "RenderOptions",
     "RenderResult",
+    "Replaced",
     "Rerank",
     "ResolveDirtyOptions",
     "ResolveEvent",
@@ -209,6 +214,7 @@ test("types", () => {
     "StaticEmbedderOptions",
     "Store",
     "StoreStats",
+    "StoreWork",
     "Strategy",
     "SubjectInfo",
     "SubjectPage",
@@ -219,6 +225,7 @@ test("types", () => {
     "TokenCounter",
     "TransformersEmbedderOptions",
     "VerifyReport",
+    "WorkOptions",
   ]);
 });
 

@@ -14,6 +14,7 @@ test("tables and views, with their columns in order", () => {
   );
   expect(rows.map(({ type, name, columns }) => [type, name, columns])).toEqual([
     ["table", "__drizzle_migrations", "id hash created_at"],
+    ["table", "actions", "message_id ordinal part result_id kind name target outcome error checksum"],
     ["table", "artifacts", "sha256 encoding byte_length compressed content"],
     ["table", "awake_sessions", "session_id"],
     [
@@ -93,6 +94,7 @@ test("tables and views, with their columns in order", () => {
       "vectors_pending",
       "message_id session_id seq role status due_since_ms attempts next_try_at_ms claimed_until_ms error_code error",
     ],
+    ["view", "work", "session_id project seq created_at_ms kind target outcome error message_id result_id"],
   ]);
 });
 
@@ -101,6 +103,8 @@ test("indexes", () => {
     "SELECT name FROM sqlite_master WHERE type = 'index' AND name NOT LIKE 'sqlite_%' ORDER BY name",
   );
   expect(rows.map(({ name }) => name)).toEqual([
+    "actions_by_error",
+    "actions_by_name",
     "clusters_by_session",
     "clusters_by_subject",
     "clusters_open",
@@ -147,7 +151,7 @@ test("what the file says of itself", () => {
   // "Copp", the number of migrations, UTF-8.
   expect(
     store.query("SELECT * FROM pragma_application_id, pragma_user_version, pragma_encoding, pragma_journal_mode"),
-  ).toEqual([{ application_id: 0x436f7070, user_version: 26, encoding: "UTF-8", journal_mode: "wal" }]);
+  ).toEqual([{ application_id: 0x436f7070, user_version: 27, encoding: "UTF-8", journal_mode: "wal" }]);
 });
 
 test("words in the columns that have few", () => {

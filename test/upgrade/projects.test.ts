@@ -66,7 +66,7 @@ async function oldStore(): Promise<{ path: string; home: string }> {
   store.close();
   inDatabase(path, (database) => {
     database.exec(
-      "DROP TRIGGER messages_wake; DROP TRIGGER sessions_wake; DROP TABLE awake_sessions; DROP INDEX clusters_unassigned; " +
+      "DROP TRIGGER messages_wake; DROP TRIGGER sessions_wake; DROP VIEW work; DROP TABLE actions; DROP TABLE awake_sessions; DROP INDEX clusters_unassigned; " +
         "DROP VIEW usage; DELETE FROM __drizzle_migrations WHERE id > 22",
     );
     database.pragma("user_version = 22");

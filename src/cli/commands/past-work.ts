@@ -52,10 +52,10 @@ export const fileCommand: Command<Flags & { restore?: boolean }> = {
     const wanted = existsSync(path!) ? resolve(path!) : path!;
     if (options.restore === true) {
       const [newest] = store.work.replaced(wanted, { ...scoped(store, options), limit: 1 });
-      return { value: newest, lines: restoredLines(newest, path!) };
+      return { value: { path, replaced: newest ?? null }, lines: restoredLines(newest, path!) };
     }
     const sessions = store.work.file(wanted, scoped(store, options));
-    return { value: sessions, lines: fileLines(sessions, path!, store, terminal) };
+    return { value: { path, sessions }, lines: fileLines(sessions, path!, store, terminal) };
   },
 };
 
@@ -111,7 +111,7 @@ export const fixCommand: Command<Flags> = {
   async run({ args: [error], options, loadStores, terminal }) {
     const store = (await loadStores()).openToRead();
     const fixes = store.work.fixes(error!, scoped(store, options));
-    return { value: fixes, lines: fixLines(fixes, terminal) };
+    return { value: { fixes }, lines: fixLines(fixes, terminal) };
   },
 };
 
@@ -150,8 +150,9 @@ export const howCommand: Command<Flags> = {
 
   async run({ args, options, loadStores, terminal }) {
     const store = (await loadStores()).openToRead();
-    const ways = store.work.ways(args.join(" "), scoped(store, options));
-    return { value: ways, lines: wayLines(ways, args.join(" "), terminal) };
+    const command = args.join(" ");
+    const ways = store.work.ways(command, scoped(store, options));
+    return { value: { command, ways }, lines: wayLines(ways, command, terminal) };
   },
 };
 
@@ -192,7 +193,7 @@ export const frictionCommand: Command<Flags> = {
   async run({ options, loadStores, terminal }) {
     const store = (await loadStores()).openToRead();
     const friction = store.work.friction(scoped(store, options));
-    return { value: friction, lines: frictionLines(friction, terminal) };
+    return { value: { errors: friction }, lines: frictionLines(friction, terminal) };
   },
 };
 

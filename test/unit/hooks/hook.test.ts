@@ -34,7 +34,10 @@ function saidAt(path: string, event: HookEvent, input: Readonly<Record<string, s
   const reader = openQuickly(path);
   try {
     const firing = firingOf("claude-code", event, { cwd: "/none/web", ...input })!;
-    return sayAt(reader, firing, { quoted: new Set(), compactedAtMs: undefined, isBare: false, warned: new Set<string>() })?.text ?? "";
+    return (
+      sayAt(reader, firing, { quoted: new Set(), compactedAtMs: undefined, isBare: false, warned: new Set<string>() })
+        ?.text ?? ""
+    );
   } finally {
     reader.close();
   }

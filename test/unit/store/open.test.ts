@@ -202,7 +202,7 @@ describe("a store of another version", () => {
         .all();
       for (const name of triggers) database.exec(`DROP TRIGGER ${name}`);
       database.exec(
-        "DROP TABLE awake_sessions; DROP INDEX clusters_unassigned; DROP VIEW usage; DROP VIEW summary_costs; DROP TABLE discarded_costs; DROP INDEX summaries_claimed; DROP INDEX summaries_pausing; DROP INDEX messages_by_parent",
+        "DROP VIEW work; DROP TABLE actions; DROP TABLE awake_sessions; DROP INDEX clusters_unassigned; DROP VIEW usage; DROP VIEW summary_costs; DROP TABLE discarded_costs; DROP INDEX summaries_claimed; DROP INDEX summaries_pausing; DROP INDEX messages_by_parent",
       );
       const sealed = ["clusters", "generations", "messages", "sessions", "summaries", "themes", "unions"];
       for (const table of [...sealed, "forgotten_messages", "message_artifacts"]) {

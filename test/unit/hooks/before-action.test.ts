@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+import { firingOf } from "../../../src/hooks/firing.ts";
+import { sayAt } from "../../../src/hooks/hook.ts";
+import type { MessageInput } from "../../../src/index.ts";
+import { openQuickly } from "../../../src/store/quick-reader.ts";
+import { edits, fails, runs } from "../../support/acts.ts";
+import { assistant, user } from "../../support/said.ts";
+import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
+
+const DECIDED = "We decided that lease.ts takes the clock as its first argument.";
+const FILE = "/none/web/src/lease.ts";
+const EDITED = [user("Mend the lease."), ...edits(FILE, "The clock was wrong."), assistant(DECIDED)];
+
+async function storeOf(sessions: Readonly<Record<string, readonly MessageInput[]>>): Promise<string> {
+  const path = temporaryPath();
+  const store = openedStore(path);
+  for (const [id, messages] of Object.entries(sessions))
+    store.session(id, { project: "/none/web" }).appendAll(messages);
+  await store.upkeep();
+  store.close();
+  return path;
+}
+
+function saidBefore(
+  path: string,
+  name: string,
+  args: object,
+  { sessionId = "now", cwd = "/none/web", warned = [] as readonly string[] } = {},
+) {
+  const reader = openQuickly(path);
+  try {
+    const input = { session_id: sessionId, cwd, tool_name: name, tool_input: args };
+    const memory = { quoted: new Set<number>(), compactedAtMs: undefined, isBare: false, warned: new Set(warned) };
+    return sayAt(reader, firingOf("claude-code", "before-action", input)!, memory);
+  } finally {
+    reader.close();
+  }
+}
+
+test("before a file is changed, the newest decision of another session about it is quoted, once", async () => {
+  const path = await storeOf({ before: EDITED });
+  const said = saidBefore(path, "Edit", { file_path: FILE, old_string: "a", new_string: "b" });
+  expect(said?.text).toContain(DECIDED);
+  expect(said?.messageIds).toHaveLength(1);
+  expect(saidBefore(path, "Edit", { file_path: FILE }, { warned: [said!.about!] })).toBe(undefined);
+  for (const [name, args, from] of [
+    ["Edit", { file_path: FILE }, { sessionId: "before" }],
+    ["Edit", { file_path: FILE }, { cwd: "/none/other" }],
+    ["Edit", { file_path: "/none/web/src/queue.ts" }, {}],
+    ["Edit", { file_path: "/none/web/lib/lease.ts" }, {}],
+    ["Read", { file_path: FILE }, {}],
+    ["Bash", { command: "cat src/lease.ts" }, {}],
+    ["TodoWrite", { todos: [] }, {}],
+  ] as const)
+    expect(saidBefore(path, name, args, from), JSON.stringify([name, args, from])).toBe(undefined);
+});
+
+test("before a command runs that was called in a wrong way and never worked, the error and what worked are said", async () => {
+  const path = await storeOf({
+    before: [
+      ...fails("mise test --fast", "error: unknown option '--fast'"),
+      ...runs("mise test --quick", "3 passed"),
+      ...fails("npm test", "AssertionError: expected 3 to be 4"),
+      ...fails("make all", "make: command not found"),
+      ...runs("make all", "made"),
+    ],
+  });
+  const said = saidBefore(path, "Bash", { command: "cd web && mise test --fast" });
+  expect(said?.text).toContain("failed here: unknown option '--fast'; this worked: mise test --quick");
+  for (const command of ["mise test", "npm test", "make all", "mise test --quick", ""])
+    expect(saidBefore(path, "Bash", { command }), command).toBe(undefined);
+});

@@ -1,0 +1,188 @@
+import { describe, expect, test } from "vitest";
+import { actionsIn, actionsOfStep, replacedIn } from "../../../src/models/actions.ts";
+import { errorSignature } from "../../../src/models/error-signature.ts";
+
+function told(name: string, args: unknown, text?: string, isError = false): string[] {
+  const result = text === undefined ? undefined : { text, isError };
+  return actionsIn({ name, args }, result).map(({ kind, target, outcome }) => `${kind} ${target} ${outcome}`);
+}
+
+describe("the calls of each agent", () => {
+  test.each([
+    ["Read", { file_path: "/w/a.ts" }, "read /w/a.ts ok"],
+    ["Edit", { file_path: "/w/a.ts", old_string: "a", new_string: "b" }, "edit /w/a.ts ok"],
+    ["MultiEdit", { file_path: "/w/a.ts", edits: [] }, "edit /w/a.ts ok"],
+    ["Write", { file_path: "/w/a.ts", content: "" }, "write /w/a.ts ok"],
+    ["NotebookEdit", { notebook_path: "/w/a.ipynb", new_source: "" }, "edit /w/a.ipynb ok"],
+    ["Bash", { command: "npm test", description: "Run the tests" }, "run npm test ok"],
+    ["Grep", { pattern: "lock", path: "/w" }, "search lock ok"],
+    ["Glob", { pattern: "**/*.ts" }, "search **/*.ts ok"],
+    ["WebFetch", { url: "https://example.org/a", prompt: "Read" }, "fetch https://example.org/a ok"],
+    ["WebSearch", { query: "lease" }, "search lease ok"],
+    ["Task", { description: "Find the lock", prompt: "Look for it" }, "task Find the lock ok"],
+    ["run_shell_command", { command: "ls", directory: "/w" }, "run ls ok"],
+    ["read_file", { absolute_path: "/w/a.ts" }, "read /w/a.ts ok"],
+    ["replace", { file_path: "/w/a.ts", old_string: "a", new_string: "b" }, "edit /w/a.ts ok"],
+    ["write_file", { file_path: "/w/a.ts", content: "" }, "write /w/a.ts ok"],
+    ["search_file_content", { pattern: "lock" }, "search lock ok"],
+    ["list_directory", { path: "/w/src" }, "search /w/src ok"],
+    ["shell", { command: ["bash", "-lc", "go test ./..."] }, "run go test ./... ok"],
+    ["exec_command", { cmd: "go vet" }, "run go vet ok"],
+    ["local_shell", { type: "exec", command: ["git", "status"] }, "run git status ok"],
+    ["bash", { command: "make" }, "run make ok"],
+    ["edit", { filePath: "/w/a.ts", oldString: "a", newString: "b" }, "edit /w/a.ts ok"],
+    ["str_replace_based_edit_tool", { command: "view", path: "/w/a.ts" }, "read /w/a.ts ok"],
+    ["str_replace_based_edit_tool", { command: "create", path: "/w/a.ts" }, "write /w/a.ts ok"],
+    ["str_replace_based_edit_tool", { command: "str_replace", path: "/w/a.ts" }, "edit /w/a.ts ok"],
+    ["mcp__files__read_text_file", { path: "/w/a.ts" }, "read /w/a.ts ok"],
+    ["mcp__github__search_code", { query: "lease" }, "search lease ok"],
+    ["functions.exec_command", { cmd: "ls" }, "run ls ok"],
+    ["view", { path: "./a.ts" }, "read a.ts ok"],
+    ["read", { path: "C:\\w\\a.ts" }, "read C:/w/a.ts ok"],
+  ])("%s %j", (name, args, expected) => {
+    expect(told(name, args, "fine")).toEqual([expected]);
+  });
+
+  test("arguments may be JSON as a text, also if the text was cut", () => {
+    expect(told("Edit", '{"file_path": "/w/a.ts", "old_string": "x\\"', "fine")).toEqual(["edit /w/a.ts ok"]);
+    expect(told("shell", '{"command": "make all"}', "fine")).toEqual(["run make all ok"]);
+  });
+
+  test("a patch is an action for each of its files", () => {
+    const patch =
+      "*** Begin Patch\n*** Add File: b.ts\n+x\n*** Update File: src/a.ts\n@@\n-x\n+y\n*** Delete File: c.ts\n*** End Patch";
+    const files = ["write b.ts ok", "edit src/a.ts ok", "edit c.ts ok"];
+    expect(told("apply_patch", { input: patch }, "Done")).toEqual(files);
+    expect(told("apply_patch", patch, "Done")).toEqual(files);
+    expect(told("shell", { command: ["apply_patch", patch] }, "Done")).toEqual(files);
+    expect(told("file_change", { changes: [{ path: "a.ts", kind: "update" }] }, "Done")).toEqual(["edit a.ts ok"]);
+  });
+
+  test("a tool of another kind is run under its name", () => {
+    expect(told("mcp__github__create_issue", { title: "Lease" }, "1")).toEqual([
+      'run mcp__github__create_issue {"title":"Lease"} ok',
+    ]);
+  });
+
+  test.each(["TodoWrite", "update_plan", "ExitPlanMode", "AskUserQuestion", "think"])("%s is no action", (name) => {
+    expect(told(name, { todos: [], question: "?" }, "ok")).toEqual([]);
+  });
+});
+
+describe("a command line", () => {
+  test("names each program that works, and the files that these print, change or write", () => {
+    expect(told("Bash", { command: "cd web && npm ci && npm test 2>&1 | tail -5" }, "12 passed")).toEqual([
+      "run npm ci ok",
+      "run npm test ok",
+    ]);
+    expect(told("Bash", { command: "cat src/a.ts | head -5" }, "x")).toEqual([
+      "run cat src/a.ts ok",
+      "read src/a.ts ok",
+    ]);
+    expect(told("Bash", { command: "sed -i 's/a/b/' src/a.ts" }, "")).toEqual([
+      "run sed -i 's/a/b/' src/a.ts ok",
+      "edit src/a.ts ok",
+    ]);
+    expect(told("Bash", { command: "cat > b.md <<EOF\nx\nEOF" }, "")).toEqual(["run cat ok", "write b.md ok"]);
+    expect(told("Bash", { command: "cd web" }, "")).toEqual(["run cd web ok"]);
+  });
+
+  test("failed if its last program did, and then nobody knows about the others", () => {
+    expect(told("Bash", { command: "npm ci && npm test" }, "Exit code 1\nFAIL a.test.ts", true)).toEqual([
+      "run npm ci unknown",
+      "run npm test failed",
+    ]);
+  });
+
+  test("failed if its output reports an error and the exit status is that of a filter", () => {
+    expect(told("Bash", { command: "go test ./... | tail -3" }, "--- FAIL: TestLease (0.1s)")).toEqual([
+      "run go test ./... failed",
+    ]);
+    expect(told("Bash", { command: "go test ./..." }, "--- FAIL: TestLease (0.1s)")).toEqual(["run go test ./... ok"]);
+  });
+});
+
+describe("an outcome", () => {
+  test.each([
+    ["Exit code 1\nno", true, "failed"],
+    ["Process exited with code 2\nno", false, "failed"],
+    ["Process exited with code 0\nyes", false, "ok"],
+    ['{"output":"no","metadata":{"exit_code":1,"duration_seconds":1}}', false, "failed"],
+    ['{"output":"yes","metadata":{"exit_code":0}}', false, "ok"],
+    ["yes\n<shellId: 0 completed with exit code 0>", false, "ok"],
+    ["no\n<shellId: 0 completed with exit code 3>", false, "failed"],
+    ["no\n\nCommand exited with code 1", false, "failed"],
+    ["Output: no\nExit Code: 1", false, "failed"],
+    ["The user doesn't want to proceed with this tool use.", true, "unknown"],
+    ["[Request interrupted by user for tool use]", true, "unknown"],
+    ["The word exit code is in this sentence of 9 words.", false, "ok"],
+  ])("%j is %s", (text, isError, outcome) => {
+    expect(told("bash", { command: "x" }, text, isError)).toEqual([`run x ${outcome}`]);
+  });
+
+  test("is unknown without a result", () => {
+    expect(told("bash", { command: "x" })).toEqual(["run x unknown"]);
+  });
+});
+
+describe("an error", () => {
+  const errorOf = (text: string): string | null =>
+    actionsIn({ name: "bash", args: { command: "x" } }, { text, isError: true })[0]!.error;
+
+  test("is the same wherever and whenever it occurs", () => {
+    const here = errorOf("Exit code 1\n$ tsc\nsrc/store/open.ts(12,5): error TS2304: Cannot find name 'lease'.");
+    const there = errorOf("C:\\w\\open.ts(7,1): error TS2304: Cannot find name 'lease'.");
+    expect(here).toBe("TS2304: Cannot find name 'lease'.");
+    expect(there).toBe(here);
+    expect(errorOf("2026-11-01 10:00 Error: connect ECONNREFUSED 127.0.0.1:5432")).toContain("connect ECONNREFUSED");
+  });
+
+  test("of Python is the last line of its traceback", () => {
+    expect(errorOf("Traceback (most recent call last):\n  File \"a.py\", line 3\nKeyError: 'lease_seconds'")).toBe(
+      "KeyError: 'lease_seconds'",
+    );
+  });
+
+  test("that says nothing has no signature", () => {
+    for (const text of ["Exit code 1", "Command failed", "", "FAIL 3"]) expect(errorOf(text), text).toBe(null);
+    expect(errorSignature("12:30 /a/b.ts 0xff")).toBe(undefined);
+  });
+});
+
+test("each call of a step has the result with its id", () => {
+  const call = (toolCallId: string, command: string) => ({
+    type: "tool_call" as const,
+    toolCallId,
+    name: "bash",
+    args: { command },
+  });
+  const result = (toolCallId: string, content: string, isError = false) => {
+    return { type: "tool_result" as const, toolCallId, content, isError };
+  };
+  const actions = actionsOfStep([
+    {
+      id: 7,
+      parts: [{ type: "text", text: "I run both." }, call("a", "make"), call("b", "make test"), call("c", "ls")],
+    },
+    { id: 8, parts: [result("b", "Exit code 2\nmake: no rule to make the target lease", true)] },
+    { id: 9, parts: [result("a", "done")] },
+  ]);
+  expect(actions.map(({ ordinal, part, resultId, outcome }) => [ordinal, part, resultId, outcome])).toEqual([
+    [0, 1, 9, "ok"],
+    [1, 2, 8, "failed"],
+    [2, 3, null, "unknown"],
+  ]);
+});
+
+test("what an edit replaced is read from its arguments", () => {
+  const call = (name: string, args: unknown) => [{ type: "tool_call" as const, toolCallId: "a", name, args }];
+  expect(replacedIn(call("Edit", { file_path: "/w/a.ts", old_string: "was", new_string: "is" }), "a.ts")).toEqual([
+    "was",
+  ]);
+  expect(replacedIn(call("Edit", { file_path: "/w/b.ts", old_string: "was", new_string: "is" }), "a.ts")).toEqual([]);
+  const edits = [{ old_string: "1" }, { old_string: "2" }];
+  expect(replacedIn(call("MultiEdit", { file_path: "a.ts", edits }), "a.ts")).toEqual(["1", "2"]);
+  const patch =
+    "*** Begin Patch\n*** Update File: a.ts\n@@\n x\n-was\n+is\n@@ f\n-old\n*** Update File: b.ts\n@@\n-no\n*** End Patch";
+  expect(replacedIn(call("apply_patch", { input: patch }), "src/a.ts")).toEqual(["x\nwas", "old"]);
+});
