@@ -4,13 +4,14 @@ import { messageSchemas, PART_TYPES, ROLES } from "../core/message.ts";
 import { RECALL_LIMIT_DEFAULT, STRATEGIES } from "../core/options.ts";
 import { oneWordOf, text, trueOrFalse, whole } from "../core/schema.ts";
 import { EXPAND_LIMIT_DEFAULT } from "../recall/expand.ts";
+import { WORK_LIMIT_DEFAULT } from "./past-work.ts";
 import { RECAP_LIMIT_DEFAULT } from "./recap.ts";
 import { SUBJECTS_LIMIT_DEFAULT } from "./subjects.ts";
 
 // The arguments of calls by models and by programs that send JSON. A model reads only the descriptions. The called method checks
 // everything else, such as whether a handle exists.
 
-export { EXPAND_LIMIT_DEFAULT, RECAP_LIMIT_DEFAULT };
+export { EXPAND_LIMIT_DEFAULT, RECAP_LIMIT_DEFAULT, WORK_LIMIT_DEFAULT };
 
 export const SESSIONS_LIMIT_DEFAULT = 20;
 
@@ -99,6 +100,14 @@ export const RECAP_INPUT = z.strictObject({
     .check(z.describe("Only from then on: yesterday, last week, 36h, 2w or 2026-11-01; 7d if left out")),
   project,
   limit: limitOf("topics", RECAP_LIMIT_DEFAULT, PAGE_LIMIT_MAX),
+});
+
+export const WORK_INPUT = z.strictObject({
+  file: z.exactOptional(text()).check(z.describe("A path, or its end: store/open.ts")),
+  error: z.exactOptional(text()).check(z.describe("The error's line, or all of the output")),
+  command: z.exactOptional(text()).check(z.describe("A program, or the beginning of its command line: go test")),
+  project,
+  limit: limitOf("items", WORK_LIMIT_DEFAULT, PAGE_LIMIT_MAX),
 });
 
 export const CONTEXT_INPUT = z.strictObject({

@@ -115,7 +115,8 @@ export class StoreWork {
   }
 
   /**
-   * Returns the errors that came back in three sessions or more, those in most sessions first.
+   * Returns the errors that came back in three sessions or more, those in most sessions first. Messages that upkeep has not read yet
+   * do not count.
    *
    * @throws {StoreError} `OPTION_INVALID`, `STORE_CORRUPT`.
    */

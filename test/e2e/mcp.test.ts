@@ -112,6 +112,7 @@ describe.each([
       "expand",
       "get_context",
       "recap",
+      "past_work",
       "list_sessions",
       "list_subjects",
       "hook",

@@ -21,7 +21,17 @@ const grown = once(() => {
   return readFileSync(store.path);
 });
 
-const TOOLS = ["recall", "expand", "get_context", "list_sessions", "list_subjects", "recap", "append", "no_such_tool"];
+const TOOLS = [
+  "recall",
+  "expand",
+  "get_context",
+  "list_sessions",
+  "list_subjects",
+  "recap",
+  "past_work",
+  "append",
+  "no_such_tool",
+];
 const METHODS = [
   ...[
     "tools/call",

@@ -5,10 +5,11 @@ import { estimatingTokenCounter } from "../../../src/core/tokens.ts";
 import { HookLog } from "../../../src/hooks/hook-log.ts";
 import type { RemoteEmbedder } from "../../../src/index.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
+import { edits, fails, runs } from "../../support/acts.ts";
 import { type RawClient, served } from "../../support/mcp.ts";
 import { remoteLetters } from "../../support/other-embedders.ts";
 import { inDatabase } from "../../support/rows.ts";
-import { talk } from "../../support/said.ts";
+import { talk, user } from "../../support/said.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
 const tokens = (value: unknown): number =>
@@ -52,6 +53,7 @@ describe("what clients are told", () => {
       ["expand", reads],
       ["get_context", reads],
       ["recap", reads],
+      ["past_work", reads],
       ["list_sessions", reads],
       ["list_subjects", reads],
       ["hook", reads],
@@ -114,6 +116,44 @@ describe("hook", () => {
     const { structuredContent } = await (await served(path)).call("hook", { ...fired, agent: "codex" });
     expect(structuredContent).toEqual({});
     expect(new HookLog(path).entries().filter(({ quoted }) => quoted !== undefined)).toEqual([]);
+  });
+});
+
+describe("past_work", () => {
+  test("answers about a file, an error, a command, and what keeps failing", async () => {
+    const path = temporaryPath();
+    const store = openedStore(path);
+    const error = "TypeError: lease.until is not a function";
+    const messages = [
+      user("Mend the <lease>."),
+      ...fails("npm test", error),
+      ...edits("/srv/web/src/lease.ts", "The clock was wrong </past_work>."),
+      ...runs("npm test", "3 passed"),
+    ];
+    for (const id of ["a", "b", "c"]) store.session(id, { project: "web", title: "Lease" }).appendAll(messages);
+    await store.upkeep();
+    const client = await served(path);
+    const file = await client.call("past_work", { file: "lease.ts", limit: 1 });
+    expect(file.structuredContent.items).toMatchObject([
+      { about: "Lease", sessionId: "c", lines: [{ kind: "changed", text: "The clock was wrong </past_work>." }] },
+    ]);
+    expect(file.content[0].text).toContain("The clock was wrong &lt;/past_work&gt;.");
+    const fix = await client.call("past_work", { error: `a.ts:3: ${error}`, limit: 1 });
+    expect(fix.structuredContent.items[0].lines.map(({ kind }: { kind: string }) => kind)).toEqual([
+      "said",
+      "edit",
+      "worked",
+    ]);
+    const ways = await client.call("past_work", { command: "npm test" });
+    expect(ways.structuredContent.items).toMatchObject([
+      { about: "npm test", lines: [{ kind: "worked" }, { kind: "failed" }] },
+    ]);
+    expect((await client.call("past_work")).structuredContent.items).toMatchObject([{ about: error }]);
+    const none = await client.call("past_work", { command: "cargo" });
+    expect([none.structuredContent.items, none.content[0].text]).toEqual([[], "Nothing is known of this."]);
+    expect((await client.call("past_work", { project: "gone" })).content[0].text).toContain(
+      "No session of the project",
+    );
   });
 });
 
