@@ -52,6 +52,7 @@ const TRIVIAL = new Set(
 
 /** A program that repeats the command before its output. */
 const ECHOED = /^(?:\[[^\]]*\] )?(?:\$|>|\+) \S/;
+const CD_FAILED = /\bcd:/;
 const REFUSED =
   /^(?:\[?Request interrupted by user|The user doesn['’]t want to (?:proceed|take this action)|(?:The )?(?:tool )?(?:call|use|command|operation|request) (?:was )?(?:rejected|denied|cancell?ed|aborted) by (?:the )?user|User (?:rejected|denied|cancell?ed)|\[?(?:Operation )?(?:cancell?ed|aborted)\b)/i;
 const STATUS =
@@ -161,6 +162,8 @@ function isFed(all: readonly ShellCommand[], command: ShellCommand): boolean {
  */
 function outcomesOf(commands: readonly ShellCommand[], result: ActionResult | undefined): ActionOutcome[] {
   const whole = outcomeOf(result);
+  // The shell itself failed, before it started any of them.
+  if (whole === "failed" && CD_FAILED.test(errorLinesIn(result!.text)[0] ?? "")) return commands.map(() => "unknown");
   return commands.map(({ isPiped }, index) => {
     const isLast = index === commands.length - 1;
     if (whole === "failed") return isLast ? "failed" : "unknown";
@@ -318,39 +321,53 @@ function wordSet(words: string): ReadonlySet<string> {
   return new Set(words.split(" "));
 }
 
-/** The argument with the text that an edit replaces, and the arguments with lists of edits. */
+/** The arguments with the text that an edit replaces, with the new one, and with lists of edits. */
 const REPLACED = ["old_string", "oldString", "old_str", "oldText", "search"];
+const INSERTED = ["new_string", "newString", "new_str", "newText", "insert_text", "new_source"];
 const EDITS = ["edits", "replacements"];
 
-/** Returns the texts that calls of a message have replaced in a file, as far as their arguments say them. */
-export function replacedIn(parts: readonly Part[], path: string): string[] {
-  return parts.flatMap((part) => {
-    if (part.type !== "tool_call") return [];
-    const fields = fieldsOf(part.args);
-    const patch = patchIn(fields);
-    if (patch !== undefined) return replacedByPatch(patch, path);
-    if (baseName(textIn(fields, PATHS) ?? "") !== baseName(path)) return [];
-    const edits = EDITS.flatMap((name) => (Array.isArray(fields[name]) ? (fields[name] as unknown[]) : []));
-    return [fields, ...edits.map(fieldsOf)].flatMap((edit) => textIn(edit, REPLACED) ?? []);
+/** A place that a call changes: its text before and after. */
+interface Change {
+  before: string | undefined;
+  after: string;
+}
+
+/** Returns what a call changes in a file, as far as its arguments say it. */
+function changesBy({ args }: Pick<ToolCallPart, "args">, path: string): Change[] {
+  const fields = fieldsOf(args);
+  const patch = patchIn(fields);
+  if (patch !== undefined) return changesOfPatch(patch, path);
+  if (baseName(textIn(fields, PATHS) ?? "") !== baseName(path)) return [];
+  const edits = EDITS.flatMap((name) => (Array.isArray(fields[name]) ? (fields[name] as unknown[]) : []));
+  return [fields, ...edits.map(fieldsOf)].flatMap((edit) => {
+    const [before, after] = [textIn(edit, REPLACED), textIn(edit, INSERTED)];
+    return before === undefined && after === undefined ? [] : { before, after: after ?? "" };
   });
 }
 
-/** Returns what each piece of a patch had before: the lines that it took away, and those around them. */
-function replacedByPatch(patch: string, path: string): string[] {
+function changesOfPatch(patch: string, path: string): Change[] {
   const files = patch.split(/^\*\*\* (?=(?:Add|Update|Delete) File: )/m).slice(1);
-  const own = files.filter(
-    (file) =>
-      baseName(
-        file
-          .slice(file.indexOf(": ") + 2)
-          .split("\n")[0]!
-          .trim(),
-      ) === baseName(path),
-  );
-  return own
-    .flatMap((file) => file.split(/^@@.*$/m).slice(1))
-    .flatMap((piece) => {
-      const lines = piece.split("\n").filter((line) => /^[- ]/.test(line));
-      return lines.some((line) => line.startsWith("-")) ? [lines.map((line) => line.slice(1)).join("\n")] : [];
-    });
+  const own = files.filter((file) => baseName(/: (.*)/.exec(file)![1]!.trim()) === baseName(path));
+  const pieces = own.flatMap((file) => file.split(/^@@.*$/m).slice(1));
+  return pieces.map((piece) => {
+    const without = (sign: string): string[] =>
+      piece.split("\n").filter((line) => /^[-+ ]/.test(line) && line[0] !== sign);
+    const [before, after] = [without("+"), without("-")].map((lines) => lines.map((line) => line.slice(1)).join("\n"));
+    return { before: piece.includes("\n-") ? before : undefined, after: after! };
+  });
+}
+
+/** Returns the texts that calls of a message have replaced in a file, as far as their arguments say them. */
+export function replacedIn(parts: readonly Part[], path: string): string[] {
+  const calls = parts.filter((part) => part.type === "tool_call");
+  return calls.flatMap((call) => changesBy(call, path)).flatMap(({ before }) => before ?? []);
+}
+
+/** Returns the lines that a call put into a file, as far as its arguments say them. */
+export function insertedBy(call: Pick<ToolCallPart, "args">, path: string): string {
+  const lines = changesBy(call, path).flatMap(({ before = "", after }) => {
+    const old = new Set(before.split("\n").map((line) => line.trim()));
+    return after.split("\n").filter((line) => !old.has(line.trim()));
+  });
+  return lines.join("\n");
 }

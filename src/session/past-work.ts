@@ -1,7 +1,7 @@
-import type { PlacedAction } from "../core/action.ts";
+import type { ActionKind, PlacedAction } from "../core/action.ts";
 import type { Part, Role } from "../core/message.ts";
 import { baseName } from "../core/working-set.ts";
-import { errorLinesIn } from "../models/actions.ts";
+import { errorLinesIn, insertedBy } from "../models/actions.ts";
 import { errorSignature } from "../models/error-signature.ts";
 import { cutLine, oneLine } from "../models/lines.ts";
 import { saidOf } from "../models/notes.ts";
@@ -14,6 +14,8 @@ const NAMED_MAX = 5_000;
 const FAILED_MAX = 100;
 /** A cure is looked for in this many actions after the error. */
 const CURE_ACTIONS_MAX = 200;
+/** The last steps before a success that are told. */
+const STEPS_MAX = 10;
 /** The most errors of a text that are looked up. */
 const ERRORS_MAX = 5;
 const LINE_CHARS_MAX = 200;
@@ -50,6 +52,7 @@ export interface WorkReader {
   after(sessionId: string, seq: number, limit: number): PlacedAction[];
   /** The messages of the turn with this seq, in order, at most `limit`, the nearest ones. */
   turn(sessionId: string, seq: number): TurnMessage[];
+  parts(messageId: number): readonly Part[];
 }
 
 /** What a session did with a file. */
@@ -65,6 +68,15 @@ export interface FileSession {
   decided: WorkLine[];
 }
 
+/** An action between a failure and the success after it. */
+export interface FixStep {
+  kind: ActionKind;
+  target: string;
+  messageId: number;
+  /** The beginning of what a change put in, as far as its call says it; "" for others. */
+  text: string;
+}
+
 /** An error that went away, and what was done before it did. */
 export interface Fix {
   /** The error, without what differs each time it occurs. */
@@ -77,7 +89,7 @@ export interface Fix {
   /** What succeeded: the command, or the file that was changed. */
   succeeded: string;
   /** What was changed and run in between, in order. */
-  steps: { kind: string; target: string; messageId: number }[];
+  steps: FixStep[];
   /** What the model said of it. */
   said: WorkLine | null;
 }
@@ -220,7 +232,11 @@ export function fixAfter(reader: WorkReader, failed: PlacedAction, error: string
   const between = later.slice(0, again).filter(({ kind, outcome, messageId }) => {
     return (CHANGING.has(kind) || kind === "run") && outcome === "ok" && messageId !== cured.messageId;
   });
-  const steps = between.map(({ kind, target, messageId }) => ({ kind, target, messageId }));
+  const steps = between.slice(-STEPS_MAX).map(({ kind, target, messageId, part }): FixStep => {
+    const call = CHANGING.has(kind) ? reader.parts(messageId)[part] : undefined;
+    const text = call?.type === "tool_call" ? cutLine(oneLine(insertedBy(call, target)), LINE_CHARS_MAX) : "";
+    return { kind, target, messageId, text };
+  });
   // The same call succeeded by itself: nobody knows why.
   if (steps.length === 0 && cured.target === failed.target) return undefined;
   const said = reader

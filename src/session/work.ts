@@ -170,6 +170,7 @@ function workReader({ actions, sessions, messages }: Repositories): WorkReader {
       ...actions.after(sessionId, seq, limit),
       ...unnoted.filter((action) => action.sessionId === sessionId && action.seq > seq).reverse(),
     ],
+    parts: (messageId) => messages.byIds([messageId])[0]?.parts ?? [],
     turn: (sessionId, seq) => messages.byIds(actions.turnIds({ sessionId, seq })),
   };
 }

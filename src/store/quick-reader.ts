@@ -298,6 +298,11 @@ export class QuickReader {
     return parsed(this.#all<StoredMessage>(sql, sessionId, seq));
   }
 
+  parts(messageId: number): readonly Part[] {
+    const rows = this.#all<StoredMessage>(`SELECT ${MESSAGE} FROM messages m WHERE m.id = ?`, messageId);
+    return parsed(rows)[0]?.parts ?? [];
+  }
+
   /** By default, the newest are first. */
   #actions(condition: string, values: object, order = "a.message_id DESC, a.ordinal DESC"): PlacedAction[] {
     const rows = this.#all<Checked<PlacedAction>>(

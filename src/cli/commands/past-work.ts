@@ -130,8 +130,9 @@ function* linesOfFix(fix: Fix, terminal: Terminal): Generator<string> {
   yield terminal.style("dim", `${timeFor(terminal, atMs)} · failed at ${messageHandle(failedMessageId)}`);
   if (said !== null)
     yield* sectionLines("said", [{ text: said.text, source: messageHandle(said.messageId) }], terminal);
-  const shown = steps.slice(-STEPS_MAX).map(({ kind, target, messageId }) => {
-    return { text: kind === "run" ? target : `${kind} ${target}`, source: messageHandle(messageId) };
+  const shown = steps.slice(-STEPS_MAX).map(({ kind, target, text, messageId }) => {
+    const did = kind === "run" ? target : `${kind} ${target}`;
+    return { text: text === "" ? did : `${did}: ${text}`, source: messageHandle(messageId) };
   });
   yield* sectionLines("did", shown, terminal);
   yield* sectionLines("worked", [{ text: succeeded, source: messageHandle(curedMessageId) }], terminal);

@@ -91,7 +91,9 @@ function fileItem({ sessionId, lastAtMs, changes, decided, readCount }: FileSess
 function fixItem({ error, sessionId, atMs, steps, succeeded, said, curedMessageId }: Fix): Item {
   const lines = [
     ...(said === null ? [] : [{ ...said, kind: "said" }]),
-    ...steps.slice(-LINES_MAX).map(({ kind, target, messageId }) => ({ kind, text: target, messageId })),
+    ...steps.slice(-LINES_MAX).map(({ kind, target, text, messageId }) => {
+      return { kind, text: text === "" ? target : `${target}: ${text}`, messageId };
+    }),
     { kind: "worked", text: succeeded, messageId: curedMessageId },
   ];
   return { about: error, sessionId, time: minuteOf(atMs), lines: lines.map(lineOf) };
