@@ -15,8 +15,8 @@ CREATE TABLE `actions` (
 	FOREIGN KEY (`message_id`) REFERENCES `messages`(`id`) ON UPDATE no action ON DELETE cascade
 );
 --> statement-breakpoint
-CREATE INDEX `actions_by_name` ON `actions` (`name`);--> statement-breakpoint
-CREATE INDEX `actions_by_error` ON `actions` (`error`) WHERE "actions"."error" is not null;--> statement-breakpoint
+CREATE INDEX `actions_by_name` ON `actions` (`name`,`message_id`);--> statement-breakpoint
+CREATE INDEX `actions_by_error` ON `actions` (`error`,`message_id`) WHERE "actions"."error" is not null;--> statement-breakpoint
 CREATE VIEW work AS
 SELECT
   m.session_id, s.project, m.seq, m.created_at_ms, a.kind,

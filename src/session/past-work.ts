@@ -10,7 +10,7 @@ import { commandsIn } from "../models/shell.ts";
 import type { WorkLine } from "./work-lines.ts";
 
 /** The newest actions with a name, or with an error, that are looked at. */
-const NAMED_MAX = 5_000;
+const NAMED_MAX = 1_000;
 const FAILED_MAX = 100;
 /** A cure is looked for in this many actions after the error. */
 const CURE_ACTIONS_MAX = 200;
@@ -148,7 +148,7 @@ function isChange({ kind, outcome }: PlacedAction): boolean {
 }
 
 /** The most changes of a session whose reasons are looked for. */
-const REASONS_MAX = 8;
+const REASONS_MAX = 3;
 
 function fileSession(
   reader: WorkReader,

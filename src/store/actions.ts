@@ -23,7 +23,7 @@ const ACTION = columns(actions);
 const NOTED_TO = "noted_to";
 
 /** The most messages of a turn that are read, before a message of it and after it. */
-const TURN_MESSAGES_MAX = 100;
+const TURN_MESSAGES_MAX = 30;
 const TURN_BEHIND = 10;
 
 const PLACED = `SELECT ${ACTION.of("a")}, m.session_id AS sessionId, m.seq, m.created_at_ms AS createdAtMs
@@ -57,12 +57,12 @@ export class ActionRepository extends Repository {
     FROM messages m JOIN actions a ON a.message_id = m.id
     WHERE m.session_id = @sessionId AND m.seq > @seq ORDER BY m.seq, a.ordinal LIMIT @limit`.all;
   readonly #named = this.statement<{ name: string; project: string | null; limit: number }, PlacedAction>`
-    ${PLACED} WHERE a.name = @name AND ${IN_PROJECT} ORDER BY a.message_id DESC, a.ordinal DESC LIMIT @limit`.all;
+    ${PLACED} WHERE a.name = @name AND ${IN_PROJECT} ORDER BY a.message_id DESC LIMIT @limit`.all;
   readonly #failedWith = this.statement<{ error: string; project: string | null; limit: number }, PlacedAction>`
-    ${PLACED} WHERE a.error = @error AND ${IN_PROJECT} ORDER BY a.message_id DESC, a.ordinal DESC LIMIT @limit`.all;
+    ${PLACED} WHERE a.error = @error AND ${IN_PROJECT} ORDER BY a.message_id DESC LIMIT @limit`.all;
   readonly #failedAround = this.statement<{ error: string; project: string | null; limit: number }, PlacedAction>`
-    ${PLACED} WHERE a.error IS NOT NULL AND instr(a.error, @error) > 0 AND ${IN_PROJECT}
-    ORDER BY a.message_id DESC, a.ordinal DESC LIMIT @limit`.all;
+    ${PLACED} WHERE a.error IN (SELECT DISTINCT error FROM actions WHERE error IS NOT NULL AND instr(error, @error) > 0)
+    AND ${IN_PROJECT} ORDER BY a.message_id DESC LIMIT @limit`.all;
   readonly #turnIds = this.statement<{ sessionId: string; seq: number; before: number; behind: number }, number>`
     SELECT m.id FROM messages z JOIN messages m ON m.session_id = z.session_id
       AND m.seq BETWEEN max(z.turn_seq, z.seq - @before) AND z.seq + @behind AND m.turn_seq = z.turn_seq
@@ -72,7 +72,8 @@ export class ActionRepository extends Repository {
     FROM (
       SELECT a.error, min(m.session_id) AS session_id, m.created_at_ms
       FROM actions a JOIN messages m ON m.id = a.message_id JOIN sessions s ON s.id = m.session_id
-      WHERE a.error IS NOT NULL AND ${IN_PROJECT} GROUP BY a.error, m.created_at_ms
+      WHERE a.error IN (SELECT error FROM actions WHERE error IS NOT NULL GROUP BY error HAVING count(*) >= @sessionsMin)
+        AND ${IN_PROJECT} GROUP BY a.error, m.created_at_ms
     )
     GROUP BY error HAVING sessionCount >= @sessionsMin ORDER BY sessionCount DESC, count DESC, error LIMIT @limit`.all;
 

@@ -15,7 +15,7 @@ const LOCK_WAIT_MS = 100;
 const ANSWER_MESSAGES_MAX = 40;
 
 /** The messages of a turn that are read, before a message of it and after it. */
-const TURN_MESSAGES_MAX = 100;
+const TURN_MESSAGES_MAX = 30;
 const TURN_BEHIND = 10;
 
 /** SQL: the session `s` is a subagent's. */
@@ -304,7 +304,7 @@ export class QuickReader {
   }
 
   /** By default, the newest are first. */
-  #actions(condition: string, values: object, order = "a.message_id DESC, a.ordinal DESC"): PlacedAction[] {
+  #actions(condition: string, values: object, order = "a.message_id DESC"): PlacedAction[] {
     const rows = this.#all<Checked<PlacedAction>>(
       `SELECT ${wholeRow("actions", "a")}, m.session_id AS sessionId, m.seq, m.created_at_ms AS createdAtMs
        FROM actions a JOIN messages m ON m.id = a.message_id JOIN sessions s ON s.id = m.session_id

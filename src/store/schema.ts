@@ -467,8 +467,8 @@ export const actions = sqliteTable(
   },
   (t) => [
     primaryKey({ columns: [t.messageId, t.ordinal] }),
-    index("actions_by_name").on(t.name),
-    index("actions_by_error").on(t.error).where(sql`${t.error} is not null`),
+    index("actions_by_name").on(t.name, t.messageId),
+    index("actions_by_error").on(t.error, t.messageId).where(sql`${t.error} is not null`),
   ],
 );
 
