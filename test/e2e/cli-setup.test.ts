@@ -20,7 +20,9 @@ describe("coppice setup", () => {
     const folder = home();
     const refused = await folder.run(["setup"]);
     expect([refused.exitCode, refused.stdout]).toEqual([2, ""]);
-    expect(refused.stderr).toMatch(/^Codex\n {2}change .+config\.toml \(\+17 lines\)\nGemini CLI\n {2}create /);
+    expect(refused.stderr).toMatch(
+      /^Codex\n {2}change .+config\.toml \(\+17 lines\)\n {2}create .+SKILL\.md \(\+17 lines\)\nGemini CLI\n {2}create /,
+    );
     expect(refused.stderr).not.toContain("[mcp_servers.coppice]");
     expect(refused.stderr).toContain("Add --yes to agree");
     const shown = await folder.run(["setup", "--dry-run"]);
@@ -35,6 +37,8 @@ describe("coppice setup", () => {
     const { changes, next } = await folder.json("setup", "--yes");
     expect(changes.map(({ agent, change }: Record<string, string>) => `${agent} ${change}`)).toEqual([
       "codex change",
+      "codex create",
+      "gemini-cli create",
       "gemini-cli create",
       "gemini-cli create",
     ]);

@@ -4,6 +4,7 @@ import type { Machine } from "../../core/data-folder.ts";
 import { ownJsonFile } from "../edit.ts";
 import { type Hook, hooksJson } from "../hook-lines.ts";
 import { callOf } from "../own-command.ts";
+import { skillFile } from "../skill.ts";
 import { folderIn, type Target } from "../target.ts";
 
 const HOOKS: readonly Hook[] = [
@@ -46,6 +47,7 @@ export const claudeCode: Target = {
         license: "MIT",
       }),
       ownJsonFile(join(plugin, "hooks", "hooks.json"), hooksJson(command, "claude-code", HOOKS)),
+      skillFile(join(plugin, "skills"), command),
     ];
     if (hasServer(machine)) return edits;
     return [...edits, ownJsonFile(join(plugin, ".mcp.json"), { mcpServers: { coppice: { command: program, args } } })];

@@ -6,6 +6,7 @@ import { StoreError } from "../../core/errors.ts";
 import type { Edit } from "../edit.ts";
 import { HOOK_TIMEOUT_S, type Hook, hookLine } from "../hook-lines.ts";
 import { callOf, type OwnCommand } from "../own-command.ts";
+import { skillFile } from "../skill.ts";
 import { folderIn, type Target } from "../target.ts";
 
 const HOOKS: readonly Hook[] = [
@@ -32,7 +33,10 @@ export const codex: Target = {
   title: "Codex",
   followedAs: "Codex",
   isUsed: (machine) => existsSync(home(machine)),
-  edits: (machine, command) => [tables(configPath(machine), command)],
+  edits: (machine, command) => [
+    tables(configPath(machine), command),
+    skillFile(join(home(machine), "skills"), command),
+  ],
   next: "Start `codex` and trust the hooks of Coppice with /hooks. Until then, Codex silently skips them.",
   isTrusted(machine) {
     const path = configPath(machine);

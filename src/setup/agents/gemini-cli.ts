@@ -4,6 +4,7 @@ import type { Machine } from "../../core/data-folder.ts";
 import { ownJsonFile } from "../edit.ts";
 import { HOOK_TIMEOUT_S, type Hook, hooksJson } from "../hook-lines.ts";
 import { callOf } from "../own-command.ts";
+import { skillFile } from "../skill.ts";
 import { folderIn, type Target } from "../target.ts";
 
 const HOOKS: readonly Hook[] = [
@@ -34,6 +35,7 @@ export const geminiCli: Target = {
         join(extension, "hooks", "hooks.json"),
         hooksJson(command, "gemini-cli", HOOKS, HOOK_TIMEOUT_S * 1_000),
       ),
+      skillFile(join(extension, "skills"), command),
     ];
   },
 };

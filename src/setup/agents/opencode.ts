@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Machine } from "../../core/data-folder.ts";
 import { pluginFile } from "../plugin-source.ts";
+import { skillFile } from "../skill.ts";
 import { folderIn, type Target } from "../target.ts";
 
 /**
@@ -15,7 +16,10 @@ export const opencode: Target = {
   title: "opencode",
   followedAs: "opencode",
   isUsed: (machine) => existsSync(home(machine)),
-  edits: (machine, command) => [pluginFile(join(home(machine), "plugin", "coppice.js"), "opencode", command, SOURCE)],
+  edits: (machine, command) => [
+    pluginFile(join(home(machine), "plugin", "coppice.js"), "opencode", command, SOURCE),
+    skillFile(join(home(machine), "skills"), command),
+  ],
 };
 
 function home(machine: Machine): string {

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Machine } from "../../core/data-folder.ts";
 import { pluginFile } from "../plugin-source.ts";
+import { skillFile } from "../skill.ts";
 import { folderIn, type Target } from "../target.ts";
 
 /** An extension in `~/.pi/agent/extensions`. pi has no MCP servers, so its model calls Coppice by commands. */
@@ -10,7 +11,10 @@ export const pi: Target = {
   title: "pi",
   followedAs: "pi",
   isUsed: (machine) => existsSync(home(machine)),
-  edits: (machine, command) => [pluginFile(join(home(machine), "extensions", "coppice.ts"), "pi", command, SOURCE)],
+  edits: (machine, command) => [
+    pluginFile(join(home(machine), "extensions", "coppice.ts"), "pi", command, SOURCE),
+    skillFile(join(home(machine), "skills"), command),
+  ],
 };
 
 function home(machine: Machine): string {

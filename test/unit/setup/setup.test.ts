@@ -262,7 +262,12 @@ describe("codex", () => {
 test("Claude Code gets no second server", () => {
   const machine = machineWith({ ".claude.json": '{"mcpServers":{"coppice":{"command":"mine"}}}' });
   setUp(machine, agent("claude-code"));
-  expect(readdirSync(join(machine.home, ".claude", "skills", "coppice")).sort()).toEqual([".claude-plugin", "hooks"]);
+  expect(readdirSync(join(machine.home, ".claude", "skills", "coppice")).sort()).toEqual([
+    ".claude-plugin",
+    "hooks",
+    "skills",
+    "skills",
+  ]);
 });
 
 describe("mcp.json of VS Code", () => {
