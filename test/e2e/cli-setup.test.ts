@@ -26,7 +26,7 @@ describe("coppice setup", () => {
     expect(refused.stderr).not.toContain("[mcp_servers.coppice]");
     expect(refused.stderr).toContain("Add --yes to agree");
     const shown = await folder.run(["setup", "--dry-run"]);
-    expect([shown.exitCode, shown.stdout]).toEqual([0, "3 files would change.\n"]);
+    expect([shown.exitCode, shown.stdout]).toEqual([0, "5 files would change.\n"]);
     expect(shown.stderr).toContain("+ [mcp_servers.coppice]");
     expect(configOf(folder)).toBe(CONFIG);
     expect(readdirSync(folder.path).sort()).toEqual([".codex", ".gemini"]);
