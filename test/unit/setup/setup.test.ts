@@ -266,7 +266,6 @@ test("Claude Code gets no second server", () => {
     ".claude-plugin",
     "hooks",
     "skills",
-    "skills",
   ]);
 });
 
