@@ -3,6 +3,7 @@ import { openStore, type RecallHit, type RecallOptions, type Store } from "../..
 import type { ScoreParts } from "../../src/recall/ranking.ts";
 import { withProgress } from "../progress.ts";
 import { leaveOneOut, readPeopleQuestions } from "../train/people.ts";
+import { changedFigures } from "./changed.ts";
 import { coverageFigures } from "./coverage.ts";
 import { inFolder } from "./folder.ts";
 import { nearestFigures } from "./nearest.ts";
@@ -60,6 +61,8 @@ const CLUSTER_WEIGHT = 0.2;
  *
  * `simulated.*`: @see simulatedFigures, over LoCoMo.
  *
+ * `changed.*`: @see changedFigures.
+ *
  * `subjects.lift` and `.largestShare`: @see subjectFigures, over the questions of all data sets.
  *
  * @param dataFolder  The folder with `locomo/`, `beam/` and `entire/`. A missing one is skipped, with a note on stderr.
@@ -95,6 +98,7 @@ export async function evaluateRecall(dataFolder: string): Promise<{ name: "recal
   }
   const locomo = readLocomo(dataFolder);
   if (locomo.length > 0) Object.assign(figures, await simulatedFigures(locomo));
+  Object.assign(figures, await changedFigures(dataFolder));
   const entire = readEntire(dataFolder);
   if (entire.length > 0) Object.assign(figures, await nearestFigures(entire));
   figures.quoted = quoted.length;

@@ -2,6 +2,7 @@ import type { TokenCounter } from "../core/tokens.ts";
 import { searchStem, searchWords } from "../models/search-words.ts";
 import { foldCopies, foldSessions } from "./copies.ts";
 import { type Correction, HitReader, type RecallHit } from "./hits.ts";
+import { newestFirst } from "./newest-first.ts";
 import type { Query } from "./query.ts";
 import type { Placed } from "./ranking.ts";
 import { byRerank } from "./rerank.ts";
@@ -45,13 +46,18 @@ export function hitsOf(
     tokensLeft -= cost;
     return true;
   };
-  const loaded = reader.loaded(ranking, limit);
+  const replaced = new Map<number, number>();
+  const snippetOf = (id: number): string => reader.snippetOf(id).text;
+  const loaded = newestFirst(reader.loaded(ranking, limit), query.text, marked, snippetOf, replaced);
   const folded =
     by === "session"
       ? foldSessions(loaded, limit, source, isAffordable)
       : foldCopies(loaded, limit, (id) => reader.textOf(id), source, isAffordable);
   reader.loadNeighbors(folded.map(({ ranked }) => ranked.candidate.messageId));
-  const hits = folded.map((hit) => reader.hitOf(hit, explain));
+  const hits = folded.map((hit) => {
+    const supersededBy = replaced.get(hit.ranked.candidate.messageId);
+    return { ...reader.hitOf(hit, explain), ...(supersededBy !== undefined && { supersededBy }) };
+  });
   const meant = correctionsIn(hits, corrections);
   const facts = {
     ...(confidence !== undefined && { confidence: Number(confidence.toFixed(2)) }),

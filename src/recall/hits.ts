@@ -34,6 +34,8 @@ export interface RecallHit {
   copies: { messageId: number; sessionId: string; seq: number }[];
   /** True if its session has superseded it, with the option `superseded`. */
   superseded?: true;
+  /** The message of a newer hit that says something else of the same. */
+  supersededBy?: number;
   /**
    * The probability that some message answers the query, in [0, 1], by how much of its words the best one has; the same for all hits.
    * Undefined with a semantic embedder and for a phrase.

@@ -86,6 +86,11 @@ export const HIT = z.object({
     .nullable(z.string())
     .check(z.describe("The handle of its cluster, for expand; null while it is in the hot window")),
   superseded: z.exactOptional(z.literal(true)).check(z.describe("It was taken back when its session went back")),
+  supersededBy: z
+    .exactOptional(z.int())
+    .check(
+      z.describe("The messageId of a newer hit that says something else of the same, so this one may no longer hold"),
+    ),
   whole: z.boolean().check(z.describe("True if the text is complete")),
 });
 type HitItem = z.infer<typeof HIT>;
@@ -122,8 +127,12 @@ export function hitsPage(
     // In this store, another message may have the id of a message on the hub.
     const id = isOnHub(hit) ? undefined : messageId;
     const place = { id, session: sessionId, title, seq, role, time: about.time };
-    const attributes = { ...place, handle: root ?? undefined, superseded: hit.superseded && "true" };
-    const mark = hit.superseded && { superseded: true as const };
+    const { supersededBy } = hit;
+    const attributes = { ...place, handle: root ?? undefined, superseded: hit.superseded && "true", supersededBy };
+    const mark = {
+      ...(hit.superseded && { superseded: true as const }),
+      ...(supersededBy !== undefined && { supersededBy }),
+    };
     return cutDown(room, (charsMax) => {
       const cut = cutAtGrapheme(shown, charsMax);
       const line = element("hit", attributes, escapeText(cut));

@@ -160,7 +160,8 @@ export function* hitLines(
     return dim(isPipe ? line : cutToWidth(line, width));
   };
   const place = [`session ${oneLine(idOf(sessionId))}`, oneLine(name ?? "")].filter(Boolean);
-  const mark = hit.superseded ? ["superseded"] : [];
+  const newer = hit.supersededBy === undefined ? [] : [`replaced by ${messageHandle(hit.supersededBy)}`];
+  const mark = hit.superseded ? ["superseded", ...newer] : newer;
   const details = [messageHandle(messageId), ...mark, formatTime(createdAtMs), ...place].join(" · ");
   const who = `${hit.name ?? hit.role}  `;
   const room = isPipe ? Number.POSITIVE_INFINITY : Math.max(DETAILS_WIDTH_MIN, width - displayWidth(who));

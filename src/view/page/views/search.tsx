@@ -152,6 +152,9 @@ function Hit({ hit, best }: { hit: SearchHit; best: number }) {
         <span class="snippet" dir="auto">
           <Marked {...hit} />
         </span>
+        {hit.supersededBy !== undefined && (
+          <span class="muted small">A newer message above says something else of the same.</span>
+        )}
         {hit.copies.length > 0 && (
           <span class="muted small">
             and {count(hit.copies.length, "message that says", "messages that say")} nearly the same

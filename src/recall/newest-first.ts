@@ -1,0 +1,123 @@
+import { isSameMatter } from "../models/same-matter.ts";
+import { searchStem, searchWords } from "../models/search-words.ts";
+import { sentencesOf } from "../models/sentences.ts";
+import type { Placed } from "./ranking.ts";
+
+/** This many of the best messages are compared with each other. */
+const COMPARED_MAX = 10;
+/** The newer sentence must have this share of the query's words in the older one, by their weight. */
+const SHARE_MIN = 0.8;
+/** A sentence with less of the query's words is about something else. */
+const ASKED_MIN = 0.5;
+
+/** A longer sentence tells of several things. */
+const SENTENCE_CHARS_MAX = 180;
+
+/** Words of a sentence that changes what was said before. */
+const CHANGE =
+  /\b(?:now|instead of|no longer|any ?more|switch(?:ed|es|ing)?|mov(?:ed?|ing) (?:\S+ ){0,6}?to|chang(?:ed?|es|ing)|replac(?:ed?|es|ing)|renam(?:ed?|es|ing)|migrat(?:ed?|es|ing)|revert(?:ed|s|ing)?|updat(?:ed?|es|ing) (?:\S+ ){0,6}?to|from \S+(?: \S+){0,3} to|rather than|dropped|as of)\b/i;
+
+/** Questions about how it was. */
+const ASKS_FOR_PAST =
+  /\b(?:first|originally|initially|before|earlier|previous(?:ly)?|used to|at first|back then|history|old)\b/i;
+
+interface Told {
+  placed: Placed;
+  sentence: string;
+  /** The words of the query in the sentence. */
+  stems: ReadonlySet<string>;
+}
+
+/**
+ * Yields a ranking in which a message comes after a newer one that says something else of the same: the newer one takes its place.
+ * Two of the best messages say something of the same if their best sentences have the same words of the query, and the newer sentence
+ * either speaks of a change, or has most of its words in common with the older one.
+ *
+ * @param snippetOf  Returns the part of a message that has most of the query's words.
+ * @param replaced  Gets the ids of the older messages, each with the id of the newest that replaces it.
+ */
+export function* newestFirst(
+  ranking: Iterable<Placed>,
+  query: string,
+  weights: ReadonlyMap<string, number>,
+  snippetOf: (messageId: number) => string,
+  replaced: Map<number, number>,
+): Generator<Placed> {
+  const iterator = ranking[Symbol.iterator]();
+  const first: Placed[] = [];
+  while (first.length < COMPARED_MAX) {
+    const { done, value } = iterator.next();
+    if (done) break;
+    first.push(value);
+  }
+  if (first.length > 1 && !ASKS_FOR_PAST.test(query)) reorder(first, weights, snippetOf, replaced);
+  yield* first;
+  for (let next = iterator.next(); !next.done; next = iterator.next()) yield next.value;
+}
+
+function reorder(
+  first: Placed[],
+  weights: ReadonlyMap<string, number>,
+  snippetOf: (messageId: number) => string,
+  replaced: Map<number, number>,
+): void {
+  const told = first.map((placed) => toldIn(placed, weights, snippetOf));
+  for (let at = 0; at < told.length; at++) {
+    const older = told[at];
+    if (older === undefined) continue;
+    let newest: number | undefined;
+    for (let other = 0; other < told.length; other++) {
+      const newer = told[other];
+      if (newer === undefined || other === at || !replaces(newer, older, weights)) continue;
+      if (newest === undefined || isNewer(newer.placed, told[newest]!.placed)) newest = other;
+    }
+    if (newest === undefined) continue;
+    replaced.set(older.placed.candidate.messageId, told[newest]!.placed.candidate.messageId);
+    if (newest < at) continue;
+    first.splice(at, 0, ...first.splice(newest, 1));
+    told.splice(at, 0, ...told.splice(newest, 1));
+  }
+}
+
+/** Returns the sentence of a message that has most of the query's words; undefined if it asks, or has few of them. */
+function toldIn(
+  placed: Placed,
+  weights: ReadonlyMap<string, number>,
+  snippetOf: (messageId: number) => string,
+): Told | undefined {
+  // People who talk with each other say the same in other words, and change nothing by it.
+  if (placed.candidate.speaker === "tool" || placed.candidate.name !== null) return undefined;
+  let best: Told | undefined;
+  for (const { text, kind } of sentencesOf(snippetOf(placed.candidate.messageId))) {
+    if (kind !== "prose" || text.endsWith("?") || text.length > SENTENCE_CHARS_MAX) continue;
+    const stems = new Set(
+      searchWords(text)
+        .map(searchStem)
+        .filter((stem) => weights.has(stem)),
+    );
+    if (best === undefined || weightOf(stems, weights) > weightOf(best.stems, weights))
+      best = { placed, sentence: text, stems };
+  }
+  return best !== undefined && weightOf(best.stems, weights) >= ASKED_MIN * weightOf(weights.keys(), weights)
+    ? best
+    : undefined;
+}
+
+function replaces(newer: Told, older: Told, weights: ReadonlyMap<string, number>): boolean {
+  if (!isNewer(newer.placed, older.placed) || newer.sentence === older.sentence) return false;
+  // An assistant often repeats what a user has said.
+  const repeats = newer.placed.candidate.speaker === "assistant" && older.placed.candidate.speaker === "user";
+  const shared = [...older.stems].filter((stem) => newer.stems.has(stem));
+  if (weightOf(shared, weights) < SHARE_MIN * weightOf(older.stems, weights)) return false;
+  return CHANGE.test(newer.sentence) || (!repeats && isSameMatter(newer.sentence, older.sentence));
+}
+
+function isNewer({ candidate: one }: Placed, { candidate: other }: Placed): boolean {
+  return one.createdAtMs > other.createdAtMs || (one.sessionId === other.sessionId && one.seq > other.seq);
+}
+
+function weightOf(stems: Iterable<string>, weights: ReadonlyMap<string, number>): number {
+  let sum = 0;
+  for (const stem of stems) sum += weights.get(stem) ?? 0;
+  return sum;
+}

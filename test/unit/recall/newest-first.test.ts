@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import type { MessageInput, Store } from "../../../src/index.ts";
+import { assistant, user } from "../../support/said.ts";
+import { temporaryStore } from "../../support/temporary-store.ts";
+
+const OTHERS = [
+  "The parser swallows the closing brace.",
+  "Thumbnails take minutes.",
+  "Invoices show the wrong currency.",
+];
+
+function storeOf(...messages: readonly MessageInput[]): Store {
+  const store = temporaryStore();
+  for (const [index, message] of messages.entries())
+    store.session(`s${index}`).appendAll([user(OTHERS[index % 3]!), message, assistant(OTHERS[(index + 1) % 3]!)]);
+  return store;
+}
+
+async function found(store: Store, query: string): Promise<string[]> {
+  return (await store.recall(query, { limit: 5 })).map(({ text }) => text);
+}
+
+const OLD = user("The staging region is eu-west-1. Please keep that in mind.");
+const NOW = user("Change of plan: the staging region is now eu-north-1, because of the latency for everybody in Oslo.");
+
+test("what was changed later comes first, and what it replaces says so", async () => {
+  const store = storeOf(OLD, NOW);
+  const [first, second] = await store.recall("What is the staging region?", { limit: 5 });
+  expect([first!.text, second!.text]).toEqual([NOW.content, OLD.content]);
+  expect(first).not.toHaveProperty("supersededBy");
+  expect(second!.supersededBy).toBe(first!.messageId);
+});
+
+test("a question about how it was is answered in order of relevance", async () => {
+  const [first] = await storeOf(OLD, NOW).recall("What was the staging region originally?");
+  expect(first!.text).toBe(OLD.content);
+});
+
+test.each([
+  ["a question", user("Is the staging region now eu-north-1, and no longer eu-west-1, as somebody said?")],
+  ["another matter", user("The release branch is now trunk.")],
+  ["a repetition by the assistant", assistant("Noted: the staging region is eu-west-1, I keep that in mind.")],
+  ["a person who talks", user("The staging region is now eu-north-1, I heard from the others.", { name: "Ada" })],
+])("%s replaces nothing", async (_, newer) => {
+  const store = storeOf(OLD, newer);
+  for (const hit of await store.recall("What is the staging region?")) expect(hit).not.toHaveProperty("supersededBy");
+});
+
+test("of three, the last holds, and both others say so", async () => {
+  const store = storeOf(OLD, NOW, user("We moved the staging region to us-east-2."));
+  const [first, ...others] = await store.recall("Which staging region do we use?");
+  expect(first!.text).toContain("us-east-2");
+  for (const text of [OLD.content, NOW.content])
+    expect(others.find((hit) => hit.text === text)?.supersededBy).toBe(first!.messageId);
+  expect((await found(store, "Which staging region do we use?"))[0]).toContain("us-east-2");
+});
