@@ -26,7 +26,6 @@ import { hitsOf } from "./answer.ts";
 import { foldCopies } from "./copies.ts";
 import { HitReader, type RecallHit } from "./hits.ts";
 import type { MessageVectors } from "./message-vectors.ts";
-import { newestFirst } from "./newest-first.ts";
 import { parseQuery, type Query } from "./query.ts";
 import { QUERY_VECTOR_MS_DEFAULT, queryVector, remoteQueryVector } from "./query-vector.ts";
 import type { Placed } from "./ranking.ts";
@@ -181,9 +180,7 @@ export function recallForContext(
     const { ranking, weights } = search(searchPorts(ports, source), query, vector, scope, limit, shownIds);
     const reader = new HitReader(source, weights, 0);
     const first = within(ranking, 1.5 * tokensMax);
-    const snippetOf = (id: number): string => reader.snippetOf(id).text;
-    const loaded = newestFirst(reader.loaded(first, limit), text, weights, snippetOf, new Map());
-    const folded = foldCopies(loaded, limit, (id) => reader.textOf(id), source);
+    const folded = foldCopies(reader.loaded(first, limit), limit, (id) => reader.textOf(id), source);
     return folded.map(({ ranked: { candidate, worth } }) => {
       const { messageId } = candidate;
       return { messageId, worth, snippet: () => reader.snippetOf(messageId).text };
