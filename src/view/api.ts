@@ -13,6 +13,7 @@ import type {
   SubjectPage,
   VerifyReport,
 } from "../index.ts";
+import type { WorkItem, WorkQuestion } from "../session/work-items.ts";
 
 export type { SessionOverview };
 
@@ -38,6 +39,7 @@ export interface GetRoutes {
   "/api/subjects": { request: SubjectsRequest; answer: SubjectsAnswer };
   "/api/subject": { request: { handle: string; limit?: number }; answer: SubjectPage & { sql: string } };
   "/api/recap": { request: { sinceMs?: number; project?: string }; answer: Recap };
+  "/api/work": { request: WorkRequest; answer: WorkAnswer };
   "/api/health": { request: NoParameters; answer: HealthAnswer };
   /** Both read the whole file in another process, and take seconds with a large store. */
   "/api/doctor": { request: NoParameters; answer: { findings: Finding[] } };
@@ -160,6 +162,16 @@ export interface SearchAnswer {
   /** True if the phrase in quotes occurs nowhere, so that its words were searched. */
   phrasesMissing: boolean;
   tookMs: number;
+  sql: string;
+}
+
+/** What agents did: with a file, with an error, with a command, or which errors keep coming back. */
+export interface WorkRequest extends WorkQuestion {
+  project?: string;
+}
+
+export interface WorkAnswer {
+  items: (Omit<WorkItem, "lines"> & { lines: (WorkItem["lines"][number] & { seq: number })[] })[];
   sql: string;
 }
 

@@ -28,6 +28,7 @@ import { searchAnswer } from "./search.ts";
 import { newsOf, SessionList, sessionPage } from "./sessions.ts";
 import { sql } from "./sql.ts";
 import type { ViewStore } from "./view-store.ts";
+import { workAnswer } from "./work.ts";
 
 type Get<R extends keyof GetRoutes> = (
   parameters: URLSearchParams,
@@ -160,6 +161,10 @@ export class Routes {
     "/api/recap": this.#withStore(
       { sinceMs: z.optional(wholeText(0)), project: z.optional(text()) },
       (store, options) => store.recap({ ...options, onUnreadable: () => {} }),
+    ),
+    "/api/work": this.#withStore(
+      { file: z.optional(text()), error: z.optional(text()), command: z.optional(text()), project: z.optional(text()) },
+      workAnswer,
     ),
     "/api/health": this.#withStore({}, (store) => healthAnswer(store)),
     "/api/doctor": async (_parameters, signal) => ({

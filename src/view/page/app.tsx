@@ -12,6 +12,7 @@ import { SearchView } from "./views/search.tsx";
 import { SessionView } from "./views/session.tsx";
 import { SessionsView } from "./views/sessions.tsx";
 import { SubjectsView } from "./views/subjects.tsx";
+import { WorkView } from "./views/work.tsx";
 
 const VIEWS: Record<string, () => preact.JSX.Element> = {
   sessions: SessionsView,
@@ -20,6 +21,7 @@ const VIEWS: Record<string, () => preact.JSX.Element> = {
   context: ContextView,
   forest: ForestView,
   subjects: SubjectsView,
+  work: WorkView,
   health: HealthView,
 };
 
@@ -48,6 +50,9 @@ export function App({ refused }: { refused?: Refused }) {
           </NavLink>
           <NavLink view="subjects" current={view}>
             Subjects
+          </NavLink>
+          <NavLink view="work" current={view}>
+            Work
           </NavLink>
           <NavLink view="health" current={view}>
             Health

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import type { MessageInput, Store } from "../../../src/index.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
 import { KEY_HEADER } from "../../../src/view/key-header.ts";
+import { edits } from "../../support/acts.ts";
 import { slow } from "../../support/effort.ts";
 import { user } from "../../support/said.ts";
 import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
@@ -503,11 +504,30 @@ test("every statement that an answer shows can be run", async () => {
     view.get("/api/messages", { session: "it's" }),
     view.get("/api/forest", { session: "it's" }),
     view.get("/api/subjects", {}),
+    view.get("/api/work", {}),
+    view.get("/api/work", { file: "it's.ts" }),
+    view.get("/api/work", { error: "it's wrong", project: "bakery" }),
+    view.get("/api/work", { command: "make 'it'" }),
     view.get("/api/health", {}),
     view.get("/api/context", { session: "it's" }),
   ]);
   for (const { sql } of statements) expect(() => store.query(sql), sql).not.toThrow();
   expect(store.query(statements[2].sql).length).toBeGreaterThan(0);
+});
+
+test("past work names its messages by their place in the session", async () => {
+  const store = temporaryStore();
+  const session = store.session("s", { title: "Lease" });
+  session.appendAll([
+    { role: "user", content: "Mend the lease." },
+    ...edits("/srv/web/src/lease.ts", "The clock was wrong."),
+  ]);
+  const view = await ServedView.entered(store);
+  const { items } = await view.get("/api/work", { file: "lease.ts" });
+  expect(items).toMatchObject([
+    { about: "Lease", sessionId: "s", lines: [{ kind: "changed", text: "The clock was wrong.", seq: 1 }] },
+  ]);
+  expect((await view.get("/api/work", { command: "cargo" })).items).toEqual([]);
 });
 
 test("parameters that mean nothing are refused with what was expected", async () => {
