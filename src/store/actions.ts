@@ -73,7 +73,7 @@ export class ActionRepository extends Repository {
       SELECT a.error, min(m.session_id) AS session_id, m.created_at_ms
       FROM actions a JOIN messages m ON m.id = a.message_id JOIN sessions s ON s.id = m.session_id
       WHERE a.error IN (SELECT error FROM actions WHERE error IS NOT NULL GROUP BY error HAVING count(*) >= @sessionsMin)
-        AND ${IN_PROJECT} GROUP BY a.error, m.created_at_ms
+        AND a.kind = 'run' AND ${IN_PROJECT} GROUP BY a.error, m.created_at_ms
     )
     GROUP BY error HAVING sessionCount >= @sessionsMin ORDER BY sessionCount DESC, count DESC, error LIMIT @limit`.all;
 
@@ -183,7 +183,7 @@ export class ActionRepository extends Repository {
     return this.#turnIds({ ...place, before: TURN_MESSAGES_MAX, behind: TURN_BEHIND });
   }
 
-  /** Returns the errors that occurred in most sessions. */
+  /** Returns the errors of programs that occurred in most sessions. An agent's own tools say in their errors what to do. */
   recurring(options: { project: string | undefined; sessionsMin: number; limit: number }): RecurringError[] {
     return this.#recurring({ ...options, project: options.project ?? null });
   }
