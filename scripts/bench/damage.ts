@@ -15,10 +15,14 @@ const COPY_MS_MAX = 60_000;
 
 export interface DamageFigures extends Record<string, number> {
   copies: number;
-  /** Copies of which a read showed something else than was stored, without an error. */
+  /** Copies of which a read showed a text, a name, a time or an order of messages that was not stored, without an error. */
   wrongShown: number;
-  /** Copies of which a search showed only messages as they were stored, and not those that it should, without an error. */
-  hitsMissed: number;
+  /** Copies of which a read showed only what was stored, and not all of it, or other numbers, without an error. */
+  missing: number;
+  /** Copies in which `verify` found something. */
+  found: number;
+  /** Copies of which a read differed, without an error, and in which `verify` found nothing. */
+  unfound: number;
   /** Copies of which a read failed with an error that is not the store's own. */
   untyped: number;
   /** Copies that ended the process, or kept it busy for a minute. */
@@ -40,17 +44,20 @@ export async function benchDamage(
 ): Promise<{ name: "damage"; figures: DamageFigures }> {
   const folder = mkdtempSync(join(tmpdir(), "coppice-damage-"));
   const figures: DamageFigures = {
-    ...{ copies: 0, wrongShown: 0, hitsMissed: 0, untyped: 0, crashes: 0, notHealed: 0, refusedReads: 0 },
+    ...{ copies: 0, wrongShown: 0, missing: 0, found: 0, unfound: 0 },
+    ...{ untyped: 0, crashes: 0, notHealed: 0, refusedReads: 0 },
   };
   const work = { source: join(folder, "own.db"), target: join(folder, "copy.db") };
   const progress = new Progress("copies", copies);
   const count = (outcome: Outcome): void => {
     figures.copies += 1;
     progress.reach(figures.copies);
+    figures.found += Number(outcome.isFound);
     figures.refusedReads += outcome.refusedCount;
     for (const [figure, reads] of [
       ["wrongShown", outcome.wrong],
-      ["hitsMissed", outcome.missed],
+      ["missing", outcome.missing],
+      ["unfound", outcome.isFound ? [] : [...outcome.wrong, ...outcome.missing]],
       ["untyped", outcome.untyped],
       ["notHealed", outcome.notHealed],
     ] as const) {

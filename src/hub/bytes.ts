@@ -1,3 +1,4 @@
+import { DamageError } from "../core/damage.ts";
 /** Writes texts, and numbers as varints: 7 bits in each byte, lowest first. All bytes except the last have the top bit set. */
 export class ByteWriter {
   #bytes = Buffer.allocUnsafe(1_024);
@@ -48,7 +49,7 @@ export class ByteWriter {
   }
 }
 
-/** Reads what a `ByteWriter` wrote. Every method throws `SyntaxError` for bytes that no writer wrote. */
+/** Reads what a `ByteWriter` wrote. Every method throws `DamageError` for bytes that no writer wrote. */
 export class ByteReader {
   readonly #bytes: Buffer;
   #at: number;
@@ -109,6 +110,6 @@ export class ByteReader {
   }
 }
 
-export function damaged(reason: string): SyntaxError {
-  return new SyntaxError(`the word index of the hub is damaged: ${reason}`);
+export function damaged(reason: string): DamageError {
+  return new DamageError(`the word index of the hub is damaged: ${reason}`);
 }

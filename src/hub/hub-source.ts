@@ -1,3 +1,4 @@
+import { DamageError } from "../core/damage.ts";
 import { StoreError } from "../core/errors.ts";
 import { ROLES } from "../core/message-words.ts";
 import type { LocalEmbedder } from "../models/embedder.ts";
@@ -54,7 +55,7 @@ class NotFetched extends Error {}
 export class SegmentDamaged extends Error {
   readonly segment: number;
 
-  constructor(segment: number, cause: SyntaxError) {
+  constructor(segment: number, cause: DamageError) {
     super(`segment ${segment} is damaged`, { cause });
     this.segment = segment;
   }
@@ -64,7 +65,7 @@ function readOf<T>({ number }: LoadedSegment, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw error instanceof SyntaxError ? new SegmentDamaged(number, error) : error;
+    throw error instanceof DamageError ? new SegmentDamaged(number, error) : error;
   }
 }
 

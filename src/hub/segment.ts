@@ -196,7 +196,7 @@ function encodeSegment(
   return { head: writer.take(), buckets: [] };
 }
 
-/** @throws {SyntaxError} for bytes that are no head. */
+/** @throws {DamageError} for bytes that are no head. */
 export function decodeSegment(head: Buffer): Segment {
   const reader = new ByteReader(head);
   if (reader.number() !== FORM) throw damaged("its form is unknown");
@@ -286,7 +286,7 @@ export interface WordEntry {
  * Yields the words of a bucket in order. A list is decoded when it is read.
  *
  * @param messageMax  The number of messages in the segment.
- * @throws {SyntaxError} for bytes that are no bucket.
+ * @throws {DamageError} for bytes that are no bucket.
  */
 export function* wordsIn(bucket: Buffer, messageMax: number): Generator<WordEntry> {
   const reader = new ByteReader(bucket);
@@ -304,7 +304,7 @@ export function* wordsIn(bucket: Buffer, messageMax: number): Generator<WordEntr
  * Returns undefined if the bucket does not have the word. A word that shares more with the one before it than that one shares with
  * the wanted word comes before the wanted word, too, so it is not read.
  *
- * @throws {SyntaxError} as `wordsIn` does.
+ * @throws {DamageError} as `wordsIn` does.
  */
 export function findWord(bucket: Buffer, word: string, messageMax: number): WordEntry | undefined {
   const reader = new ByteReader(bucket);

@@ -1,4 +1,5 @@
 import type { PoolClient } from "pg";
+import { DamageError } from "../core/damage.ts";
 import { StoreError } from "../core/errors.ts";
 import type { QueryVector } from "../recall/query-vector.ts";
 import type { HubConnection } from "./connection.ts";
@@ -140,7 +141,7 @@ function unlessDamaged<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
+    if (!(error instanceof DamageError)) throw error;
     return undefined;
   }
 }
@@ -195,7 +196,7 @@ export async function keepIndex(
         report.mergedCount += count;
         report.madeCount += 1;
       } catch (error) {
-        if (!(error instanceof SyntaxError)) throw error;
+        if (!(error instanceof DamageError)) throw error;
         await repair();
       }
     }

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { DamageError } from "../core/damage.ts";
 import { StoreError } from "../core/errors.ts";
 import { formatHandle, type Handle, type Level, messageIdOf, parseHandle } from "../core/handle.ts";
 import { PAGE_LIMIT_MAX } from "../core/limits.ts";
@@ -79,7 +80,7 @@ export function expand(repositories: Repositories, target: string | number, opti
     if (shown.length < ids.length) messages.assertPlaced(ids);
     const byId = new Map(messages.byIds(shown).map((message) => [message.id, message]));
     const members = shown.flatMap((id) => byId.get(id) ?? []);
-    if (members.length < shown.length) throw new SyntaxError(`messages of ${root ?? "the step"} are missing`);
+    if (members.length < shown.length) throw new DamageError(`messages of ${root ?? "the step"} are missing`);
     return { root, level, members, memberCount: ids.length, offset };
   };
   // All members of a root belong to the root's project.
@@ -138,7 +139,7 @@ export function findRoots(repositories: Repositories, messageId: number): FoundR
   const cluster = clusters.byRoot(sessionId, clusterRoot);
   const position = unions.lastPosition(sessionId);
   const changedAt = Math.max(cluster.logPosition, cluster.settledAt ?? 0);
-  if (position < changedAt) throw new SyntaxError(`the log of session ${sessionId} lacks position ${changedAt}`);
+  if (position < changedAt) throw new DamageError(`the log of session ${sessionId} lacks position ${changedAt}`);
   const newest = unions.shownPosition();
   const subjectRoot = subjects.subjectOf(cluster, newest);
   const themeRoot = new Coverage(themes, sessionId).themeOf(clusterRoot);
@@ -207,7 +208,7 @@ function membersOf(repositories: Repositories, { level, root, position }: Handle
  * Returns the messages of a subject at a log position. The clusters that it had then and still has were settled, so all of their
  * messages are among them. Forks may have added more.
  *
- * @throws {SyntaxError} if some are missing.
+ * @throws {DamageError} if some are missing.
  */
 function idsOfSubject(
   { subjects, clusters, unions, messages }: Repositories,
@@ -223,7 +224,7 @@ function idsOfSubject(
   });
   const count = still.reduce((sum, { messageCount }) => sum + messageCount, 0);
   if (ids.length >= count) return ids;
-  throw new SyntaxError(`subject ${root} has at least ${count} messages, and ${ids.length} are found`);
+  throw new DamageError(`subject ${root} has at least ${count} messages, and ${ids.length} are found`);
 }
 
 /**
@@ -244,11 +245,11 @@ function assertWhole(
   const isAbsorbed = level === "theme" && storedOf(root) === undefined;
   const top = isAbsorbed ? new Coverage(themes, sessionId).themeOf(root) : root;
   const stored = storedOf(top);
-  if (stored === undefined) throw new SyntaxError(`${level} ${top} has no row`);
+  if (stored === undefined) throw new DamageError(`${level} ${top} has no row`);
   const { logPosition, messageCount } = stored;
   const isNow = !isAbsorbed && logPosition <= position;
   const stepsNow = isNow ? [] : unions.stepsOf(level, { sessionId, root: top, position: logPosition });
   const count = isNow ? ids.length : messages.idsOfSteps(stepsNow).length;
   if (count !== messageCount)
-    throw new SyntaxError(`${level} ${top} has ${messageCount} messages, and ${count} are found`);
+    throw new DamageError(`${level} ${top} has ${messageCount} messages, and ${count} are found`);
 }

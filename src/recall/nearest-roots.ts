@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { DamageError } from "../core/damage.ts";
 import { StoreError } from "../core/errors.ts";
 import { formatHandle } from "../core/handle.ts";
 import { PAGE_LIMIT_MAX } from "../core/limits.ts";
@@ -64,7 +65,7 @@ export function nearestRoots(
     const unit = unitVector("the target of nearestRoots, if not a text,", embedding, dimension);
     return nearest.nearest(unit, asked).map(({ root, similarity }) => {
       const cluster = clusters.begun(root);
-      if (cluster === undefined) throw new SyntaxError(`cluster ${root} has no row`);
+      if (cluster === undefined) throw new DamageError(`cluster ${root} has no row`);
       const { sessionId, messageCount, logPosition } = cluster;
       const handle = formatHandle("cluster", root, logPosition);
       return { root: handle, level: "cluster" as const, sessionId, size: messageCount, similarity };

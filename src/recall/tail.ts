@@ -1,3 +1,4 @@
+import { DamageError } from "../core/damage.ts";
 import { searchable, searchWords, stemBeginning } from "../models/search-words.ts";
 import type { FullTextRepository, IndexTotals } from "../store/full-text.ts";
 import type { SearchScope } from "../store/search-scope.ts";
@@ -33,7 +34,7 @@ export function scanTail(
   let step = 1; // every step-th message is in the sample
   for (const [id, text] of fullText.eachOfTail()) {
     if (among?.has(id) === false) continue;
-    if (typeof text !== "string") throw new SyntaxError(`message ${id} has no text`); // its checksum is not compared
+    if (typeof text !== "string") throw new DamageError(`message ${id} has no text`); // its checksum is not compared
     if (messageCount++ % step === 0) sample.push(text);
     if (sample.length > SAMPLE_MAX) {
       sample = sample.filter((_, index) => index % 2 === 0);

@@ -1,3 +1,4 @@
+import { DamageError } from "../core/damage.ts";
 import { StoreError } from "../core/errors.ts";
 import { formatHandle } from "../core/handle.ts";
 import { joinCluster, type OpenCluster, type StepFeatures, startCluster } from "../forest/cluster.ts";
@@ -42,7 +43,7 @@ export function placementAt(repositories: Repositories, sessionId: string, posit
     if (before === undefined) before = startCluster(entered, dimension);
     else joinCluster(before, entered);
   }
-  if (before === undefined) throw new SyntaxError(`the log lacks the start of cluster ${row.root}`);
+  if (before === undefined) throw new DamageError(`the log lacks the start of cluster ${row.root}`);
   const { similarity = null, ...structure } = fitOf(step, before);
   return { ...place, similarity, ...structure };
 }
@@ -52,6 +53,6 @@ function stepOf({ messages }: Repositories, sessionId: string, stepId: number): 
   const [first, last] = [Math.min(...seqs), Math.max(...seqs)];
   const rows = messages.graduating(sessionId, first, last).filter((row) => row.stepId === stepId);
   const [step] = enteringSteps(rows, messages.seqBefore(sessionId, first));
-  if (step === undefined) throw new SyntaxError(`step ${stepId} of the log has no messages`);
+  if (step === undefined) throw new DamageError(`step ${stepId} of the log has no messages`);
   return step.features;
 }

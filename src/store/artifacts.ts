@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { notInArray } from "drizzle-orm";
+import { DamageError } from "../core/damage.ts";
 import { StoreError } from "../core/errors.ts";
 import { ARTIFACT_CHARS_MIN } from "../core/limits.ts";
 import type { JsonValue, Part } from "../core/message.ts";
@@ -100,7 +101,7 @@ function setAt(root: JsonValue, pointer: string, text: string): void {
   for (const [index, step] of steps.entries()) {
     // A pointer from another store must not lead to a prototype.
     if (typeof target !== "object" || target === null || !Object.hasOwn(target, step)) {
-      throw new SyntaxError("a long string of a message has no place in its parts");
+      throw new DamageError("a long string of a message has no place in its parts");
     }
     const holder = target as Record<string, JsonValue>;
     if (index === steps.length - 1) holder[step] = text;

@@ -2,6 +2,7 @@ import { existsSync, linkSync, lstatSync, mkdtempSync, renameSync, rmSync, statS
 import { dirname, join, resolve } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import Database from "better-sqlite3";
+import { DamageError } from "../core/damage.ts";
 import { StoreError } from "../core/errors.ts";
 import { flushToDisk, lookAt } from "../core/files.ts";
 import { isCode } from "./connect.ts";
@@ -82,8 +83,6 @@ export async function backupStore(
     rmSync(folder, { recursive: true, force: true });
   }
 }
-
-class DamageError extends Error {}
 
 /** These numbers must be equal in a store and its copy. */
 interface Inventory {

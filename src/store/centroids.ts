@@ -1,3 +1,4 @@
+import { DamageError } from "../core/damage.ts";
 import { decodeVector } from "../vector/codec.ts";
 import { isUsable, normalize } from "../vector/vector.ts";
 import { CLUSTER } from "./cluster-rows.ts";
@@ -55,7 +56,7 @@ export class CentroidRepository extends Repository {
     return { generation, createdAtMs, embedderId, dimension, rewriteCount };
   }
 
-  /** Yields the centroids of these clusters in the given order. @throws {SyntaxError} if a row is damaged. */
+  /** Yields the centroids of these clusters in the given order. @throws {DamageError} if a row is damaged. */
   *centroids(roots: Iterable<number>): Generator<CentroidRow> {
     const { dimension } = this.stamp()!;
     for (const root of roots) {
@@ -87,17 +88,17 @@ export class CentroidRepository extends Repository {
   /** A list that a damaged page makes shorter, or in which it repeats clusters, is not that of all clusters. */
   #assertEach(roots: ReadonlySet<number>): void {
     const counted = this.clusterCount();
-    if (roots.size !== counted) throw new SyntaxError(`${roots.size} clusters are found, and an index has ${counted}`);
+    if (roots.size !== counted) throw new DamageError(`${roots.size} clusters are found, and an index has ${counted}`);
   }
 }
 
 function centroidOf(row: ClusterRow, dimension: number): CentroidRow | undefined {
   const damage = CLUSTER.damageOf(row);
-  if (damage !== undefined) throw new SyntaxError(damage);
+  if (damage !== undefined) throw new DamageError(damage);
   const { rootId: root, logPosition: position, settledAt, centroidSum: sum } = row;
-  // A SyntaxError means damage, as in schema.ts.
+  // A DamageError means damage, as in schema.ts.
   if (!Buffer.isBuffer(sum) || sum.byteLength !== dimension * Float32Array.BYTES_PER_ELEMENT) {
-    throw new SyntaxError(`the centroid of cluster ${root} is not a row of ${dimension} 4-byte numbers`);
+    throw new DamageError(`the centroid of cluster ${root} is not a row of ${dimension} 4-byte numbers`);
   }
   const vector = decodeVector(sum, dimension);
   if (!isUsable(vector)) return undefined;

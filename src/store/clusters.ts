@@ -1,4 +1,5 @@
 import { eq } from "drizzle-orm";
+import { DamageError } from "../core/damage.ts";
 import { encodeVector } from "../vector/codec.ts";
 import {
   CLUSTER,
@@ -155,7 +156,7 @@ export class ClusterRepository extends Repository {
    * The clusters of a session that have messages of this time or later, with their themes. For a fork, shared messages do not count.
    *
    * @param counts  What the themes of the session say. All rows are read, because a damaged one may have an earlier time.
-   * @throws {SyntaxError} if the clusters are others.
+   * @throws {DamageError} if the clusters are others.
    */
   workedSince(sessionId: string, sinceMs: number, counts: ClusterCounts): WorkedCluster[] {
     const grown = this.#grown(sessionId);
@@ -170,7 +171,7 @@ export class ClusterRepository extends Repository {
       if (sharedTo < 0) return { ...row, firstAtMs: this.#atMs(row.rootId), ownCount: row.messageCount };
       const { messageCount, ownCount, firstId } = this.#heldOf({ sessionId, root: row.rootId });
       if (messageCount === row.messageCount) return { ...row, firstAtMs: this.#atMs(firstId!), ownCount };
-      throw new SyntaxError(
+      throw new DamageError(
         `cluster ${row.rootId} has ${row.messageCount} messages, and ${messageCount} are in the indexes`,
       );
     });
@@ -178,7 +179,7 @@ export class ClusterRepository extends Repository {
 
   #atMs(messageId: number): number {
     const message = this.#message.get(messageId);
-    if (message === undefined) throw new SyntaxError(`message ${messageId} of a cluster is missing`);
+    if (message === undefined) throw new DamageError(`message ${messageId} of a cluster is missing`);
     return message.createdAtMs;
   }
 
@@ -188,10 +189,10 @@ export class ClusterRepository extends Repository {
     return state === undefined ? rowOf(root, this.#find.get({ sessionId, root })) : clusterRow(sessionId, state);
   }
 
-  /** @throws {SyntaxError} if there is no such row, although the log knows the cluster. */
+  /** @throws {DamageError} if there is no such row, although the log knows the cluster. */
   byRoot(sessionId: string, root: number): ClusterRow {
     const row = this.find(sessionId, root);
-    if (row === undefined) throw new SyntaxError(`cluster ${root} has no row`);
+    if (row === undefined) throw new DamageError(`cluster ${root} has no row`);
     return row;
   }
 
@@ -223,7 +224,7 @@ export class ClusterRepository extends Repository {
   }
 }
 
-/** @throws {SyntaxError} if clusters of a session, or of one theme, are missing, or an index names one twice. */
+/** @throws {DamageError} if clusters of a session, or of one theme, are missing, or an index names one twice. */
 export function assertClusters(
   sessionId: string,
   rows: readonly Pick<ClusterRow, "rootId" | "messageCount">[],
@@ -232,13 +233,13 @@ export function assertClusters(
   const count = new Set(rows.map(({ rootId }) => rootId)).size;
   const inRows = rows.reduce((sum, row) => sum + row.messageCount, 0);
   if (count === clusterCount && rows.length === count && inRows === messageCount) return;
-  throw new SyntaxError(
+  throw new DamageError(
     `session ${sessionId} has ${messageCount} messages in ${clusterCount} clusters by its themes, and ${inRows} in ${rows.length} are found`,
   );
 }
 
-/** Returns the row. @throws {SyntaxError} if an index has that of another cluster in its place. */
+/** Returns the row. @throws {DamageError} if an index has that of another cluster in its place. */
 function rowOf(root: number, row: ClusterRow | undefined): ClusterRow | undefined {
   if (row === undefined || row.rootId === root) return row;
-  throw new SyntaxError(`an index has cluster ${row.rootId} in the place of cluster ${root}`);
+  throw new DamageError(`an index has cluster ${row.rootId} in the place of cluster ${root}`);
 }

@@ -1,3 +1,4 @@
+import { DamageError } from "../core/damage.ts";
 import type { JsonValue } from "../core/json.ts";
 import type { StoreDatabase } from "./open.ts";
 import type { PathRepository } from "./paths.ts";
@@ -71,7 +72,7 @@ export class EntryRepository extends Repository {
     this.#paths = paths;
   }
 
-  /** @throws {SyntaxError} if an index may hide an entry. */
+  /** @throws {DamageError} if an index may hide an entry. */
   assertWhole(): void {
     this.indexes.assertWhole(entries);
   }
@@ -100,7 +101,7 @@ export class EntryRepository extends Repository {
     this.#put.run(row);
   }
 
-  /** Moves the entries after a message to another session. @returns how many. @throws {SyntaxError} if one is damaged. */
+  /** Moves the entries after a message to another session. @returns how many. @throws {DamageError} if one is damaged. */
   moveBeyond(from: string, seq: number, to: string): number {
     const rows = this.#beyond.all(from, seq + 1);
     this.#moveAll(rows, to);
@@ -116,7 +117,7 @@ export class EntryRepository extends Repository {
   #moveAll(rows: readonly Record<string, unknown>[], to: string): void {
     for (const row of rows) {
       const damage = ENTRY.damageOf(row);
-      if (damage !== undefined) throw new SyntaxError(damage);
+      if (damage !== undefined) throw new DamageError(damage);
       row.sessionId = to;
       ENTRY.seal(row);
       this.#move.run({ id: row.id as number, sessionId: to, checksum: row.checksum as number });

@@ -1,3 +1,4 @@
+import { DamageError } from "../core/damage.ts";
 import { ROLES } from "../core/message.ts";
 import { decodeEmbedding } from "../vector/codec.ts";
 import { GENERATION_NOW, vectorNow } from "./generations.ts";
@@ -140,12 +141,12 @@ export class EvidenceRepository extends Repository {
     return rows.map(({ parentSessionId: sessionId, ...row }) => ({ ...row, sessionId }));
   }
 
-  /** @throws {SyntaxError} if one is missing, although an index names it. */
+  /** @throws {DamageError} if one is missing, although an index names it. */
   rows(ids: readonly number[]): EvidenceRow[] {
     const rows = (JSON.parse(this.#rows.one(JSON.stringify(ids))) as RankedColumns[]).map(
       ([messageId, sessionId, seq, role, name, tokenCount, createdAtMs, isCall]) => {
-        // Checksums are of whole rows, which ranking does not read. `guard` in open.ts treats a SyntaxError as damage.
-        if (!ROLES.includes(role)) throw new SyntaxError(`message ${messageId} has an unknown role`);
+        // Checksums are of whole rows, which ranking does not read. `guard` in open.ts treats a DamageError as damage.
+        if (!ROLES.includes(role)) throw new DamageError(`message ${messageId} has an unknown role`);
         return { messageId, sessionId, seq, role, name, tokenCount, createdAtMs, isCall: isCall === 1 };
       },
     );
@@ -153,7 +154,7 @@ export class EvidenceRepository extends Repository {
     return rows;
   }
 
-  /** @throws {SyntaxError} if one is missing or damaged. */
+  /** @throws {DamageError} if one is missing or damaged. */
   texts(ids: readonly number[]): TextRow[] {
     const rows = this.#texts.allOf(ids);
     assertEach(ids, rows);
@@ -192,7 +193,7 @@ export class EvidenceRepository extends Repository {
   /**
    * Returns these messages, and those at most `radius` seqs before or after one of them.
    *
-   * @throws {SyntaxError} if the index lacks one, or has another one in its place.
+   * @throws {DamageError} if the index lacks one, or has another one in its place.
    */
   around(ids: readonly number[], radius: number): number[] {
     const pairs = this.#around.one({ ids: JSON.stringify(ids), radius });
@@ -214,12 +215,12 @@ function neighborsOf(
 ): number[] {
   const neighbors = JSON.parse(neighborIds) as number[];
   if ((rightCount ?? 0) !== neighbors.length)
-    throw new SyntaxError("the index of seqs has messages in places of others");
+    throw new DamageError("the index of seqs has messages in places of others");
   const counts = new Map<number, number>();
   for (const id of JSON.parse(messageIds) as number[]) counts.set(id, (counts.get(id) ?? 0) + 1);
   for (const id of ids) {
     const lost = (counts.get(id) ?? 0) > 2 * radius ? undefined : lostAt(id);
-    if (lost !== undefined) throw new SyntaxError(`the index of seqs lacks seq ${lost} near message ${id}`);
+    if (lost !== undefined) throw new DamageError(`the index of seqs lacks seq ${lost} near message ${id}`);
   }
   return [...new Set(neighbors)];
 }
@@ -227,7 +228,7 @@ function neighborsOf(
 function assertEach(ids: readonly number[], rows: readonly { messageId: number }[]): void {
   if (rows.length === ids.length) return;
   const found = new Set(rows.map(({ messageId }) => messageId));
-  throw new SyntaxError(`message ${ids.find((id) => !found.has(id))} is missing, and in an index`);
+  throw new DamageError(`message ${ids.find((id) => !found.has(id))} is missing, and in an index`);
 }
 
 function decoded(rows: readonly [messageId: number, embedding: Buffer][]): Map<number, Float32Array> {

@@ -1,5 +1,6 @@
 import { and, eq, ne } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import { DamageError } from "../core/damage.ts";
 import { baseNameOf } from "../core/project.ts";
 import { textOf } from "./artifacts.ts";
 import { GENERATION_NOW, type GenerationRow, vectorNow } from "./generations.ts";
@@ -141,7 +142,7 @@ export class FactRowRepository extends Repository {
     this.#database = database;
   }
 
-  /** @throws {SyntaxError} if an index may hide a row of a session. */
+  /** @throws {DamageError} if an index may hide a row of a session. */
   assertWhole(): void {
     const { messages, unions } = schema;
     this.indexes.assertWhole(messages, "messages_by_seq");
@@ -214,7 +215,7 @@ export class FactRowRepository extends Repository {
     return rows as FactTables["items"][];
   }
 
-  /** @throws {SyntaxError} if rows are damaged. Indexes are compared by `assertWhole`. */
+  /** @throws {DamageError} if rows are damaged. Indexes are compared by `assertWhole`. */
   *of(sessionId: string, generation: GenerationRow, from: RowsFrom): Generator<FactRow> {
     const { embedderId, logPosition: generationStart } = generation;
     const artifacts = new Set<unknown>();
@@ -225,7 +226,7 @@ export class FactRowRepository extends Repository {
         if (name === "messages") {
           const { id, storedText, parts } = row;
           if (Buffer.isBuffer(storedText) && !isSharedText(storedText, parts as string)) {
-            throw new SyntaxError(`row ${id} of messages is damaged`);
+            throw new DamageError(`row ${id} of messages is damaged`);
           }
           this.#useVectorNow(row, embedderId);
         }
@@ -237,7 +238,7 @@ export class FactRowRepository extends Repository {
           artifacts.add(row.sha256);
         }
         if (name === "messageArtifacts" && !artifacts.has(row.sha256)) {
-          throw new SyntaxError(`artifact ${row.sha256} is missing, or in no index`);
+          throw new DamageError(`artifact ${row.sha256} is missing, or in no index`);
         }
         // No checksum covers it. A row that moves is not claimed.
         if (name === "summaries") row.claimedUntilMs = null;
@@ -252,17 +253,17 @@ export class FactRowRepository extends Repository {
   #useVectorNow(row: RawValues, embedderId: string): void {
     if (row.embedderId === embedderId || row.embedderId === null) return;
     if (this.#hadForest.one(row.embedderId as string) === 0) {
-      throw new SyntaxError(`message ${row.id} has a vector of ${row.embedderId}, which never made a forest`);
+      throw new DamageError(`message ${row.id} has a vector of ${row.embedderId}, which never made a forest`);
     }
     row.embedding = this.#vectorNow.one(row.id as number);
     row.embedderId = row.embedding === null ? null : embedderId;
   }
 }
 
-/** @throws {SyntaxError} if the long string is damaged. */
+/** @throws {DamageError} if the long string is damaged. */
 function assertSound(row: RawValues): void {
   const artifact = { ...row, compressed: row.compressed === 1 } as Parameters<typeof textOf>[0];
   textOf(artifact, (reason) => {
-    throw new SyntaxError(`artifact ${row.sha256} ${reason}`);
+    throw new DamageError(`artifact ${row.sha256} ${reason}`);
   });
 }

@@ -1,3 +1,4 @@
+import { DamageError } from "../core/damage.ts";
 import type { StepFeatures } from "../forest/cluster.ts";
 import type { GraduatingMessage, TitledMessage } from "./messages.ts";
 
@@ -28,7 +29,7 @@ export interface EnteringStep {
 export function enteringSteps(rows: readonly GraduatingMessage[], seqBefore: number): EnteringStep[] {
   const byStep = new Map<number, GraduatingMessage[]>();
   for (const row of rows) {
-    if (typeof row.text !== "string") throw new SyntaxError(`message ${row.id} has no text`); // its checksum is not compared
+    if (typeof row.text !== "string") throw new DamageError(`message ${row.id} has no text`); // its checksum is not compared
     const step = byStep.get(row.stepId);
     if (step === undefined) byStep.set(row.stepId, [row]);
     else step.push(row);

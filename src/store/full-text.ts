@@ -1,4 +1,5 @@
 import type Database from "better-sqlite3";
+import { DamageError } from "../core/damage.ts";
 import { StoreError } from "../core/errors.ts";
 import type { StoreDatabase } from "./open.ts";
 import { Repository } from "./repository.ts";
@@ -121,12 +122,12 @@ export class FullTextRepository extends Repository {
     this.#database = database;
   }
 
-  /** Returns the oldest messages of the tail. @throws {SyntaxError} if a damaged table returns them in another order. */
+  /** Returns the oldest messages of the tail. @throws {DamageError} if a damaged table returns them in another order. */
   tail(limit: number): SearchText[] {
     return rising(this.newestId(), this.#tail.all(limit));
   }
 
-  /** Returns indexed messages after `afterId`, with their numbers of words. @throws {SyntaxError} as `tail` does. */
+  /** Returns indexed messages after `afterId`, with their numbers of words. @throws {DamageError} as `tail` does. */
   wordCounts(afterId: number, limit: number): (SearchText & { wordCount: number })[] {
     return rising(afterId, this.#wordCounts.all(afterId, limit));
   }
@@ -447,12 +448,12 @@ function varintOf(value: number): Buffer {
  * Returns rows whose ids rise. A table whose pages were swapped may return the same rows again and again, and a loop that reads on
  * from the last id would not end.
  *
- * @throws {SyntaxError} if the ids do not rise from `afterId`.
+ * @throws {DamageError} if the ids do not rise from `afterId`.
  */
 function rising<Row extends { id: number }>(afterId: number, rows: Row[]): Row[] {
   let before = afterId;
   for (const { id } of rows) {
-    if (id <= before) throw new SyntaxError(`the messages after ${afterId} are not in the order of their ids`);
+    if (id <= before) throw new DamageError(`the messages after ${afterId} are not in the order of their ids`);
     before = id;
   }
   return rows;

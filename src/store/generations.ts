@@ -1,4 +1,5 @@
 import { eq, sql } from "drizzle-orm";
+import { DamageError } from "../core/damage.ts";
 import { Repository } from "./repository.ts";
 import { generations } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";
@@ -34,12 +35,12 @@ export class GenerationRepository extends Repository {
 
   readonly #seal = this.sealing(generations);
 
-  /** The generation in use; undefined in a store that was never written to. @throws {SyntaxError} if any is damaged or lost. */
+  /** The generation in use; undefined in a store that was never written to. @throws {DamageError} if any is damaged or lost. */
   newest(): GenerationRow | undefined {
     const rows = this.#all.all(); // one for each `reembed`
     const isWhole = rows.every(({ id }, index) => id === index + 1) && rows.length >= (this.#newestLogged.get() ?? 0);
     if (isWhole && (rows.length > 0 || !this.isStarted())) return rows.at(-1);
-    throw new SyntaxError("a generation of the forest is missing");
+    throw new DamageError("a generation of the forest is missing");
   }
 
   /** True if the store has had a generation, even if its row is lost. */

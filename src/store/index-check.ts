@@ -1,6 +1,7 @@
 import type Database from "better-sqlite3";
 import { getTableName } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import { DamageError } from "../core/damage.ts";
 
 interface IndexName {
   name: string;
@@ -30,7 +31,7 @@ export class IndexCheck {
 
   /**
    * @param only  The name of the index; by default all of the table.
-   * @throws {SyntaxError} if an index lacks rows, has others, or has them under other keys.
+   * @throws {DamageError} if an index lacks rows, has others, or has them under other keys.
    */
   assertWhole(table: SQLiteTable, only?: string): void {
     const tableName = getTableName(table);
@@ -39,7 +40,7 @@ export class IndexCheck {
       if (only !== undefined && only !== index.name) continue;
       const [rows, found, named] = this.#sumsOf(index, tableName);
       if (rows !== found || rows !== named) {
-        throw new SyntaxError(`index ${index.name} does not have the rows of ${tableName}`);
+        throw new DamageError(`index ${index.name} does not have the rows of ${tableName}`);
       }
     }
     this.#whole.add(only ?? tableName);

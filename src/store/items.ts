@@ -1,3 +1,4 @@
+import { DamageError, parseStored } from "../core/damage.ts";
 import type { JsonValue } from "../core/json.ts";
 import { TAGS } from "../core/tags.ts";
 import { Repository } from "./repository.ts";
@@ -69,7 +70,7 @@ export class ItemRepository extends Repository {
     SELECT ${ITEM} FROM items WHERE session_id IN (SELECT value FROM json_each(@ids)) AND ${IN_RANGE} ORDER BY namespace`;
   readonly count = this.statement<[], number>`SELECT count(*) FROM items`.pluck().one;
 
-  /** @throws {SyntaxError} if an index may hide an item. */
+  /** @throws {DamageError} if an index may hide an item. */
   assertWhole(): void {
     this.indexes.assertWhole(items);
   }
@@ -122,18 +123,18 @@ export class ItemRepository extends Repository {
     return itemOf(this.#byId.one(id));
   }
 
-  /** @throws {SyntaxError} if the table lacks items that the index has. */
+  /** @throws {DamageError} if the table lacks items that the index has. */
   namespaces(prefix: readonly string[]): string[][] {
     return this.#namespaces.all(rangeOf(prefix)).map((namespace) => {
-      if (namespace === null) throw new SyntaxError("items are missing that an index has");
-      return JSON.parse(namespace) as string[];
+      if (namespace === null) throw new DamageError("items are missing that an index has");
+      return parseStored(namespace) as string[];
     });
   }
 }
 
 function itemOf({ namespace, key, sessionId, createdAtMs, writtenAtMs, ...stored }: RowOf<typeof ITEM>): Item {
   return {
-    namespace: JSON.parse(namespace) as string[],
+    namespace: parseStored(namespace) as string[],
     key,
     value: decodeValue(stored),
     ...(sessionId !== null && { session: sessionId }),

@@ -1,3 +1,4 @@
+import { DamageError } from "../core/damage.ts";
 import type { ClusterRow } from "./cluster-rows.ts";
 import type { MessageRepository } from "./messages.ts";
 import type { UnionRepository } from "./unions.ts";
@@ -5,7 +6,7 @@ import type { UnionRepository } from "./unions.ts";
 /**
  * Returns the steps of a cluster as it is now.
  *
- * @throws {SyntaxError} if these are not the steps and messages that its row has: an index lacks some, or names others.
+ * @throws {DamageError} if these are not the steps and messages that its row has: an index lacks some, or names others.
  */
 export function membersOf(
   messages: MessageRepository,
@@ -15,9 +16,9 @@ export function membersOf(
   const entries = unions.entriesOf({ sessionId, root, from: 0, position: unions.newestPosition() });
   const steps = new Set(entries.filter(({ clusterRoot }) => clusterRoot === root).map(({ stepId }) => stepId));
   if (steps.size !== stepCount || entries.length !== stepCount) {
-    throw new SyntaxError(`cluster ${root} has ${stepCount} steps, and ${entries.length} are found in the log`);
+    throw new DamageError(`cluster ${root} has ${stepCount} steps, and ${entries.length} are found in the log`);
   }
   const found = new Set(messages.idsOfSteps([...steps])).size;
   if (found === messageCount) return [...steps];
-  throw new SyntaxError(`cluster ${root} has ${messageCount} messages, and ${found} are found`);
+  throw new DamageError(`cluster ${root} has ${messageCount} messages, and ${found} are found`);
 }

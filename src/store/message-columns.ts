@@ -1,3 +1,4 @@
+import { parseStored } from "../core/damage.ts";
 import type { Part } from "../core/message.ts";
 import { messages } from "./schema.ts";
 import { Columns, columns, type RowOf } from "./statement.ts";
@@ -64,7 +65,7 @@ export const MESSAGE = new MessageColumns();
 /** The values of `MESSAGE` as a list, which the driver makes faster than an object. */
 export type MessageValues = readonly unknown[];
 
-/** Returns the row that has these values. @throws {SyntaxError} if it is damaged. */
+/** Returns the row that has these values. @throws {DamageError} if it is damaged. */
 export function messageRowOf(values: MessageValues): SelectedMessage {
   const row = uncheckedRowOf(values);
   MESSAGE.decode(row);
@@ -96,9 +97,9 @@ export function uncheckedRowOf(values: MessageValues): Record<string, unknown> {
   };
 }
 
-/** @throws {SyntaxError} if they are not JSON. */
+/** @throws {DamageError} if they are not JSON. */
 export function partsOf({ parts, parsedParts }: SelectedMessage): Part[] {
-  return parsedParts ?? (JSON.parse(parts) as Part[]);
+  return parsedParts ?? (parseStored(parts) as Part[]);
 }
 
 /** Returns the column from which `text` is computed: see schema.ts. */

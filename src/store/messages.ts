@@ -1,4 +1,5 @@
 import { and, asc, desc, eq, lte, type SQL, sql } from "drizzle-orm";
+import { DamageError } from "../core/damage.ts";
 import { digestOf } from "../core/digest.ts";
 import { StoreError } from "../core/errors.ts";
 import type { JsonValue, Message, Part, Role } from "../core/message.ts";
@@ -491,7 +492,7 @@ export class MessageRepository extends Repository {
     return this.byIds([id])[0];
   }
 
-  /** In order and without pinned ones. @throws {SyntaxError} if one is missing. */
+  /** In order and without pinned ones. @throws {DamageError} if one is missing. */
   unpinnedFrom(sessionId: string, seqFrom: number): Message[] {
     const end = this.seqEnd({ sessionId }) - 1;
     return this.#inPieces(sessionId, seqFrom, LAST, (id, first, last) => {
@@ -559,7 +560,7 @@ export class MessageRepository extends Repository {
   /**
    * Returns the messages from one seq to another, both included.
    *
-   * @throws {SyntaxError} if a message is missing although it was not forgotten, because the index by seq is damaged.
+   * @throws {DamageError} if a message is missing although it was not forgotten, because the index by seq is damaged.
    */
   range(sessionId: string, seqFirst: number, seqLast: number, limit = Number.MAX_SAFE_INTEGER): Message[] {
     let messages: Message[] = [];
@@ -581,7 +582,7 @@ export class MessageRepository extends Repository {
    * another one instead.
    *
    * @param rows  The messages found from one seq to another, both included, in order.
-   * @throws {SyntaxError} if they are not all.
+   * @throws {DamageError} if they are not all.
    */
   #assertDense(
     sessionId: string,
@@ -594,7 +595,7 @@ export class MessageRepository extends Repository {
       row.sessionId !== sessionId || row.seq < (rows[index - 1]?.seq ?? first - 1) + 1;
     const missingCount = this.#missingCount(sessionId, first, last, rows.length, withPinned);
     if (missingCount <= 0 && !rows.some(isStray)) return;
-    throw new SyntaxError(`messages of session ${sessionId} from seq ${first} to ${last} are not in the index by seq`);
+    throw new DamageError(`messages of session ${sessionId} from seq ${first} to ${last} are not in the index by seq`);
   }
 
   #missingCount(sessionId: string, first: number, last: number, foundCount: number, withPinned: boolean): number {
@@ -604,28 +605,28 @@ export class MessageRepository extends Repository {
     return missingCount;
   }
 
-  /** @throws {SyntaxError} if the index by seq may hide a message. */
+  /** @throws {DamageError} if the index by seq may hide a message. */
   assertIndexed(): void {
     this.indexes.assertWhole(messages, "messages_by_seq");
   }
 
-  /** @throws {SyntaxError} if messages that a session itself holds are missing, or an index names one twice. */
+  /** @throws {DamageError} if messages that a session itself holds are missing, or an index names one twice. */
   assertWhole(sessionId: string): void {
     const { seqFirst } = this.#paths.of(sessionId).at(-1)!;
     const last = this.seqEnd({ sessionId }) - 1;
     const found = this.#ownCount(sessionId);
     if (this.#missingCount(sessionId, seqFirst, last, found, true) === 0) return;
-    throw new SyntaxError(`${found} messages of session ${sessionId} are found from seq ${seqFirst} to ${last}`);
+    throw new DamageError(`${found} messages of session ${sessionId} are found from seq ${seqFirst} to ${last}`);
   }
 
-  /** @param count  How many messages the themes have. @throws {SyntaxError} if these are not all messages before `seqEnd`. */
+  /** @param count  How many messages the themes have. @throws {DamageError} if these are not all messages before `seqEnd`. */
   assertInThemes(sessionId: string, seqEnd: number, count: number): void {
     let missingCount = -count;
     for (const piece of piecesIn(this.#paths.of(sessionId), 0, seqEnd - 1)) {
       missingCount += this.#missingCount(piece.sessionId, piece.seqFirst, piece.seqLast, 0, false);
     }
     if (missingCount <= 0) return;
-    throw new SyntaxError(
+    throw new DamageError(
       `the themes of session ${sessionId} lack ${missingCount} of the messages before seq ${seqEnd}`,
     );
   }
@@ -644,42 +645,42 @@ export class MessageRepository extends Repository {
     return this.orm.select({ sessionId, stepId, seq }).from(messages).where(eq(messages.id, id)).get();
   }
 
-  /** @throws {SyntaxError} if one of these messages is missing, or is at another place than in the index by seq. */
+  /** @throws {DamageError} if one of these messages is missing, or is at another place than in the index by seq. */
   assertPlaced(ids: readonly number[]): void {
     const stray = this.#strayOf.get(JSON.stringify(ids));
-    if (stray !== undefined) throw new SyntaxError(`message ${stray} is missing, or not where the index by seq has it`);
+    if (stray !== undefined) throw new DamageError(`message ${stray} is missing, or not where the index by seq has it`);
   }
 
-  /** @throws {SyntaxError} if one of these messages is missing. */
+  /** @throws {DamageError} if one of these messages is missing. */
   assertStored(ids: readonly number[]): void {
     const lost = this.#lostOf.get(JSON.stringify(ids));
-    if (lost !== undefined) throw new SyntaxError(`message ${lost}, which begins a step, is missing`);
+    if (lost !== undefined) throw new DamageError(`message ${lost}, which begins a step, is missing`);
   }
 
-  /** In order of seq. @throws {SyntaxError} if the index by step names one twice, or one of another step. */
+  /** In order of seq. @throws {DamageError} if the index by step names one twice, or one of another step. */
   idsOfSteps(stepIds: readonly number[]): number[] {
     const rows = this.#idsOfSteps.allOf(stepIds);
     const stray = rows.find(({ isOfStep }) => isOfStep !== 1);
-    if (stray !== undefined) throw new SyntaxError(`the index by step has message ${stray.id} in a wrong step`);
+    if (stray !== undefined) throw new DamageError(`the index by step has message ${stray.id} in a wrong step`);
     const ids = rows.map(({ id }) => id);
     assertOnce(ids, "message");
     return ids;
   }
 
-  /** In order of seq. @throws {SyntaxError} like `idsOfSteps`. */
+  /** In order of seq. @throws {DamageError} like `idsOfSteps`. */
   ofSteps(stepIds: readonly number[]): Message[] {
     return this.byIds(this.idsOfSteps(stepIds));
   }
 
-  /** In order of seq. @throws {SyntaxError} if the index by step lacks some, or the table its first message. */
+  /** In order of seq. @throws {DamageError} if the index by step lacks some, or the table its first message. */
   idsOfStep(stepId: number): number[] {
     const ids = this.idsOfSteps([stepId]);
     const [firstId] = ids;
     if (firstId !== undefined && firstId !== stepId && this.#isAfterForgotten.one(firstId) === 0) {
-      throw new SyntaxError(`message ${stepId}, which begins a step, is missing`);
+      throw new DamageError(`message ${stepId}, which begins a step, is missing`);
     }
     if ((this.#othersOf.get(stepId) ?? 0) < Math.max(1, ids.length)) return ids;
-    throw new SyntaxError(`messages of step ${stepId} are not in the index by step`);
+    throw new DamageError(`messages of step ${stepId} are not in the index by step`);
   }
 
   /** Reads no other columns and needs no index, so a damaged message does not hide others. */
@@ -711,7 +712,7 @@ export class MessageRepository extends Repository {
       if (page.length < EACH_PAGE) return;
       const next = page.at(-1)!.seq + 1;
       // Else the loop would not end.
-      if (next <= seqFrom) throw new SyntaxError(`the messages of session ${sessionId} are not in order of their seqs`);
+      if (next <= seqFrom) throw new DamageError(`the messages of session ${sessionId} are not in order of their seqs`);
       seqFrom = next;
     }
   }
@@ -787,7 +788,7 @@ export class MessageRepository extends Repository {
       const message = this.#unchecked(row);
       return digestOf(message).equals(row.digest) ? { row, message } : undefined;
     } catch (error) {
-      if (error instanceof SyntaxError || StoreError.is(error, "STORE_CORRUPT")) return undefined;
+      if (error instanceof DamageError || StoreError.is(error, "STORE_CORRUPT")) return undefined;
       throw error;
     }
   }

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { type BetterSQLite3Database, drizzle } from "drizzle-orm/better-sqlite3";
+import { DamageError } from "../core/damage.ts";
 import { checkDriver } from "../core/driver.ts";
 import { StoreError } from "../core/errors.ts";
 import { lookAt } from "../core/files.ts";
@@ -247,14 +248,14 @@ export class StoreDatabase {
     }
   }
 
-  /** A failure of our code is a bug, or damage. Only rows are parsed, so a SyntaxError is damage. */
+  /** A failure of our code is a bug, or damage. Only rows are parsed, so a DamageError is damage. */
   #unforeseen(error: unknown): unknown {
     if (!(error instanceof Error)) return error;
     // A function of the caller, such as a token counter, has closed the store, and the driver says so.
     const isClosed = error instanceof TypeError && !this.client.open;
     if (isClosed) return new StoreError("STORE_CLOSED", { path: this.path }, { cause: error });
     if (!this.client.open) return error;
-    if (!(error instanceof SyntaxError) && this.#isIntact()) return error;
+    if (!(error instanceof DamageError) && this.#isIntact()) return error;
     return new StoreError("STORE_CORRUPT", { path: this.path, reason: error.message }, { cause: error });
   }
 

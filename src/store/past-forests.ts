@@ -1,3 +1,4 @@
+import { DamageError } from "../core/damage.ts";
 import { joinCluster, startCluster } from "../forest/cluster.ts";
 import type { GrowingTheme } from "../forest/growing-forest.ts";
 import { ThemeReplay } from "../forest/theme-replay.ts";
@@ -86,7 +87,7 @@ export class PastForests extends Repository {
     );
   }
 
-  /** @throws {SyntaxError} if an index of the log or of messages lacks rows. */
+  /** @throws {DamageError} if an index of the log or of messages lacks rows. */
   #themes(at: Place): GrowingTheme[] {
     const { themes } = themesAt(this.#sources, at);
     const count = themes.reduce((sum, { theme }) => sum + theme.messageCount, 0);
@@ -156,7 +157,7 @@ export function clusterAt(
   );
   const [first, ...others] = steps;
   if (first === undefined || steps.length < entries.length) {
-    throw new SyntaxError(`cluster ${root} has ${entries.length} steps by the log, and ${steps.length} are found`);
+    throw new DamageError(`cluster ${root} has ${entries.length} steps by the log, and ${steps.length} are found`);
   }
   const cluster = startCluster(first.features, generations.newest()!.dimension);
   for (const { features } of others) joinCluster(cluster, features);
@@ -192,12 +193,12 @@ export function themesAt(
   // Another index tells if that of the session lacks a unite.
   for (const { theme } of themes) {
     if (themeOf(theme.root, position + 1) === theme.root) continue;
-    throw new SyntaxError(`the log of session ${sessionId} does not say when theme ${theme.root} was absorbed`);
+    throw new DamageError(`the log of session ${sessionId} does not say when theme ${theme.root} was absorbed`);
   }
   return { themes, rowCount };
 }
 
-/** @throws {SyntaxError} if a message is damaged: whole rows are read, too, so that their checksums are compared. */
+/** @throws {DamageError} if a message is damaged: whole rows are read, too, so that their checksums are compared. */
 function soundSteps(messages: MessageRepository, stepIds: readonly number[]): EnteringStep[] {
   messages.ofSteps(stepIds);
   return enteringSteps(messages.graduatingOf(stepIds), -1);
@@ -213,7 +214,7 @@ function themeFinder(unions: UnionRepository, sessionId: string): (cluster: numb
       const unite = absorbed.get(root);
       if (unite === undefined || unite.position >= before) return root;
       // Damaged rows can form a circle.
-      if (unite.position <= position) throw new SyntaxError(`theme ${root} was absorbed before it absorbed another`);
+      if (unite.position <= position) throw new DamageError(`theme ${root} was absorbed before it absorbed another`);
       ({ root, position } = unite);
     }
   };

@@ -1,3 +1,4 @@
+import { DamageError } from "../core/damage.ts";
 import { StoreError } from "../core/errors.ts";
 import { GENERATION_NOW } from "./generations.ts";
 import { Repository } from "./repository.ts";
@@ -52,13 +53,13 @@ export class PathRepository extends Repository {
   /** Sessions that share nothing. */
   readonly #alone = new Set<string>();
 
-  /** The forks that share messages after a seq. @throws {SyntaxError} if an index may hide one. */
+  /** The forks that share messages after a seq. @throws {DamageError} if an index may hide one. */
   sharing(holderId: string, seq: number): string[] {
     this.indexes.assertWhole(sharedPasts);
     return this.#sharing.all(holderId, seq);
   }
 
-  /** The forks that share a session's log up to a position, or further. @throws {SyntaxError} if an index may hide one. */
+  /** The forks that share a session's log up to a position, or further. @throws {DamageError} if an index may hide one. */
   sharingLog(holderId: string, position: number): string[] {
     this.indexes.assertWhole(sharedPasts);
     return this.#sharingLog.all(holderId, position);
@@ -68,7 +69,7 @@ export class PathRepository extends Repository {
    * The session whose rows are the open clusters and themes of a session. Until the frontier of a fork moves, it is another one;
    * undefined if that one has moved since the fork.
    *
-   * @throws {SyntaxError} if the index of the log lacks what moved its themes.
+   * @throws {DamageError} if the index of the log lacks what moved its themes.
    */
   grower(sessionId: string): Piece | undefined {
     const path = this.of(sessionId);
@@ -83,10 +84,10 @@ export class PathRepository extends Repository {
   #hasMovedSince({ sessionId, logPosition }: Piece): boolean {
     if (this.#hasMoved(sessionId, logPosition) === 1) return true;
     if (this.#haveThemesMoved(sessionId, logPosition) === 0) return false;
-    throw new SyntaxError(`the themes of session ${sessionId} changed after ${logPosition}, and its log ends there`);
+    throw new DamageError(`the themes of session ${sessionId} changed after ${logPosition}, and its log ends there`);
   }
 
-  /** @throws {SyntaxError} if a fork does not share what its session had. */
+  /** @throws {DamageError} if a fork does not share what its session had. */
   of(sessionId: string): Path {
     const past = this.#past.all(sessionId);
     if (past.length > 0) this.#assertPast(sessionId, past);
@@ -107,7 +108,7 @@ export class PathRepository extends Repository {
     // A parent can be forgotten if it holds nothing of what the fork shares. The newest holder shares the same.
     const sharedId = parentSessionId ?? past.at(-1)!.sessionId;
     const isKnown = parentSessionId !== null || this.#originOf(sharedId) !== undefined;
-    if (forkSeq == null || !isKnown) throw new SyntaxError(`fork ${sessionId} has no origin`);
+    if (forkSeq == null || !isKnown) throw new DamageError(`fork ${sessionId} has no origin`);
     const expected = piecesIn(withOwn(sharedId, this.#past.all(sharedId)), 0, forkSeq);
     const isRight = (piece: Piece, index: number): boolean => {
       const { sessionId: id, seqFirst, seqLast, logPosition } = expected[index]!;
@@ -115,7 +116,7 @@ export class PathRepository extends Repository {
       return piece.logPosition === logPosition || index === past.length - 1;
     };
     if (past.length === expected.length && past.every(isRight)) return;
-    throw new SyntaxError(`fork ${sessionId} does not share what session ${sharedId} had up to seq ${forkSeq}`);
+    throw new DamageError(`fork ${sessionId} does not share what session ${sharedId} had up to seq ${forkSeq}`);
   }
 
   #originOf(sessionId: string): RowOf<typeof ORIGIN> | undefined {

@@ -1,3 +1,4 @@
+import { DamageError } from "../core/damage.ts";
 import { StoreError } from "../core/errors.ts";
 import { isPath, projectAt, projectNames } from "../core/project.ts";
 import type { Repositories } from "./repositories.ts";
@@ -156,7 +157,7 @@ function sessionsIn({ sessions }: Repositories): Map<string, SessionRow> {
     try {
       rows.set(id, sessions.known(id));
     } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
+      if (!(error instanceof DamageError)) throw error;
     }
   }
   return rows;

@@ -1,6 +1,7 @@
 import { getTableName } from "drizzle-orm";
 import type { BetterSQLite3Database } from "drizzle-orm/better-sqlite3";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import { DamageError } from "../core/damage.ts";
 import { NO_CHECKSUM } from "./checksum.ts";
 import type { IndexCheck } from "./index-check.ts";
 import type { StoreDatabase } from "./open.ts";
@@ -51,7 +52,7 @@ export abstract class Repository {
  * Yields rows of a table as the driver reads them, to move them. A row without a checksum has NULL there, as stores of all versions
  * send it.
  *
- * @throws {SyntaxError} if one is damaged.
+ * @throws {DamageError} if one is damaged.
  */
 export function* rawRows(
   { statement }: StoreDatabase,
@@ -63,7 +64,7 @@ export function* rawRows(
   const rows = statement<[object], RawValues>`SELECT ${String(whole)} FROM ${getTableName(table)} ${condition}`;
   for (const row of rows.iterate(values)) {
     const damage = whole.damageOf(row);
-    if (damage !== undefined) throw new SyntaxError(damage);
+    if (damage !== undefined) throw new DamageError(damage);
     if (row.checksum === NO_CHECKSUM) row.checksum = null;
     yield row;
   }

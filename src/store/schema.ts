@@ -13,6 +13,7 @@ import {
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
 import type { ActionKind, ActionOutcome } from "../core/action.ts";
+import { DamageError, parseStored } from "../core/damage.ts";
 import type { JsonValue, Role } from "../core/message.ts";
 import type { SessionSettings, SpanStrategy } from "../core/options.ts";
 import type { Speech } from "../forest/speech.ts";
@@ -28,7 +29,7 @@ export type ValueEncoding = "json" | "deflated json" | "bytes" | "deflated bytes
 const bytes = customType<{ data: Buffer; driverData: Buffer }>({
   dataType: () => "blob",
   fromDriver: (blob) => {
-    if (!Buffer.isBuffer(blob)) throw new SyntaxError("a stored value is not a BLOB");
+    if (!Buffer.isBuffer(blob)) throw new DamageError("a stored value is not a BLOB");
     return blob;
   },
 });
@@ -38,9 +39,9 @@ const vector = customType<{ data: Float32Array; driverData: Buffer }>({
   dataType: () => "blob",
   toDriver: encodeVector,
   fromDriver: (blob) => {
-    // A damaged row may hold any type. `guard` in open.ts treats a SyntaxError as damage.
+    // A damaged row may hold any type. `guard` in open.ts treats a DamageError as damage.
     if (!Buffer.isBuffer(blob) || blob.byteLength % Float32Array.BYTES_PER_ELEMENT !== 0) {
-      throw new SyntaxError("a stored vector is not a row of 4-byte numbers");
+      throw new DamageError("a stored vector is not a row of 4-byte numbers");
     }
     return decodeVector(blob, blob.byteLength / Float32Array.BYTES_PER_ELEMENT);
   },
@@ -51,7 +52,7 @@ const embedding = customType<{ data: Float32Array; driverData: Buffer }>({
   dataType: () => "blob",
   toDriver: encodeEmbedding,
   fromDriver: (blob) => {
-    if (!Buffer.isBuffer(blob)) throw new SyntaxError("a stored embedding is not a BLOB");
+    if (!Buffer.isBuffer(blob)) throw new DamageError("a stored embedding is not a BLOB");
     return decodeEmbedding(blob);
   },
 });
@@ -62,7 +63,7 @@ const checksum = () => integer("checksum");
 const json = customType<{ data: unknown; driverData: string }>({
   dataType: () => "text",
   toDriver: (value) => JSON.stringify(value),
-  fromDriver: (text) => JSON.parse(text) as unknown,
+  fromDriver: parseStored,
 });
 
 /** A theme at a log position. Its sum is in base64. */

@@ -1,5 +1,6 @@
 import { and, count, eq, gte, isNotNull, isNull, lt, or, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
+import { DamageError } from "../core/damage.ts";
 import { StoreError } from "../core/errors.ts";
 import { IDLE_AFTER_MS, SETTLE_AFTER_MS_MAX, VECTOR_WAIT_IDLE_MS_MAX } from "../core/limits.ts";
 import { DEFAULT_SETTINGS, type SessionSettings } from "../core/options.ts";
@@ -309,17 +310,17 @@ export class SessionRepository extends Repository {
     return this.#idsWhere(and(eq(sessions.source, source), eq(sessions.externalId, externalId)))[0];
   }
 
-  /** @throws {SyntaxError} if the row is damaged, or the index has it under a wrong id. */
+  /** @throws {DamageError} if the row is damaged, or the index has it under a wrong id. */
   byId(id: string): SessionRow | undefined {
     const row = this.#byId.get(id);
     if (row === undefined || row.id === id) return row;
-    throw new SyntaxError(`the index of sessions has session "${row.id}" in the place of "${id}"`);
+    throw new DamageError(`the index of sessions has session "${row.id}" in the place of "${id}"`);
   }
 
-  /** @throws {SyntaxError} if there is no such session, although another row names it. */
+  /** @throws {DamageError} if there is no such session, although another row names it. */
   known(id: string): SessionRow {
     const row = this.byId(id);
-    if (row === undefined) throw new SyntaxError(`session "${id}" is missing, or in no index`);
+    if (row === undefined) throw new DamageError(`session "${id}" is missing, or in no index`);
     return row;
   }
 
@@ -413,7 +414,7 @@ export class SessionRepository extends Repository {
     this.#change([id], () => this.orm.update(sessions).set({ title }).where(eq(sessions.id, id)).run());
   }
 
-  /** Ids of the sessions whose own or external id begins with `prefix`, in order. @throws {SyntaxError} if one is damaged. */
+  /** Ids of the sessions whose own or external id begins with `prefix`, in order. @throws {DamageError} if one is damaged. */
   idsWith(prefix: string, project: string | undefined): string[] {
     this.assertWhole();
     const [own, external] = [sessions.id, sessions.externalId].map((column) => {
@@ -454,15 +455,15 @@ export class SessionRepository extends Repository {
     return this.#idsWhere(isBranch, sessions.supersededAtMs, sessions.id);
   }
 
-  /** Branches that `undo` can bring back come last, with the next one at the end. @throws {SyntaxError} if one is missing or damaged. */
+  /** Branches that `undo` can bring back come last, with the next one at the end. @throws {DamageError} if one is missing or damaged. */
   branches(parentSessionId: string): Branch[] {
     this.assertWhole();
     return this.#branches(parentSessionId).map((row) => {
       const { id, forkSeq, supersededAtMs, createdAtMs, rewindNumber } = row;
       const { messageCount, firstMessageId, seqEnd, forgottenCount } = row;
-      if (supersededAtMs !== createdAtMs) throw new SyntaxError(`branch ${id} is not as old as what it supersedes`);
+      if (supersededAtMs !== createdAtMs) throw new DamageError(`branch ${id} is not as old as what it supersedes`);
       if (forkSeq === null || messageCount + forgottenCount !== seqEnd - forkSeq - 1) {
-        throw new SyntaxError(`messages of branch ${id} are missing, or in no index`);
+        throw new DamageError(`messages of branch ${id} are missing, or in no index`);
       }
       return { afterSeq: forkSeq, id, supersededAtMs, messageCount, firstMessageId, isUndoable: rewindNumber !== null };
     });
@@ -498,12 +499,12 @@ export class SessionRepository extends Repository {
     this.#sleep(JSON.stringify(ids));
   }
 
-  /** @throws {SyntaxError} if an index may hide a session. */
+  /** @throws {DamageError} if an index may hide a session. */
   assertWhole(): void {
     this.indexes.assertWhole(sessions);
   }
 
-  /** Newest first. @throws {SyntaxError} if a session is missing or damaged. */
+  /** Newest first. @throws {DamageError} if a session is missing or damaged. */
   list(options: SessionsOptions): SessionOverview[] {
     this.assertWhole();
     for (const id of this.withDamagedEnd(options.project)) this.assertEnd(id);
@@ -523,10 +524,10 @@ export class SessionRepository extends Repository {
     return damaged.map(({ id }) => id);
   }
 
-  /** @throws {SyntaxError} if the newest message of a session is damaged or missing, or the session if it has no messages. */
+  /** @throws {DamageError} if the newest message of a session is damaged or missing, or the session if it has no messages. */
   assertEnd(id: string): void {
     if (!this.#ends.all({ id, project: null }).every((end) => this.#isEndWhole(end)))
-      throw new SyntaxError(`session ${id} or its newest message is damaged, or in no index`);
+      throw new DamageError(`session ${id} or its newest message is damaged, or in no index`);
   }
 
   #isEndWhole({ id, endId, endSeq, hasLater }: SessionEnd): boolean {
@@ -535,7 +536,7 @@ export class SessionRepository extends Repository {
       const row = this.#end.get(endId);
       return row?.sessionId === id && row.seq === endSeq && hasLater === 0;
     } catch (error) {
-      if (error instanceof SyntaxError) return false;
+      if (error instanceof DamageError) return false;
       throw error;
     }
   }
@@ -545,14 +546,14 @@ export class SessionRepository extends Repository {
     return this.#checked({ ...pageOf({ limit: 1 }), id })[0];
   }
 
-  /** @throws {SyntaxError} if messages are missing, or a row of what is shown is damaged. */
+  /** @throws {DamageError} if messages are missing, or a row of what is shown is damaged. */
   #checked(page: Page): SessionOverview[] {
     // Openings are texts that SQLite computes, as the schema says.
     if (this.#schemaOfMessages()?.includes(TEXT_OF_ROW) !== true)
-      throw new SyntaxError("the schema computes other texts");
+      throw new DamageError("the schema computes other texts");
     const listed = this.#list.all(page);
     // A row of zeros reads as NULL, as a row does that a join has not found.
-    if (listed.some(({ id }) => id === null)) throw new SyntaxError("a session has no id");
+    if (listed.some(({ id }) => id === null)) throw new DamageError("a session has no id");
     const rows = listed.map((row) => (row.isFork === 1 ? this.#withPast(row) : row));
     // The opening of a fork is in what it shares.
     const ids = rows.flatMap(({ id, isFork }) =>
@@ -564,11 +565,11 @@ export class SessionRepository extends Repository {
       const isOpening = (message: RowOf<typeof MESSAGE>): boolean =>
         message.sessionId === row.id && message.role === "user" && message.text !== "";
       // SQLite computes `text`, and cannot if the schema is damaged.
-      if (row.opening === null && first.some(isOpening)) throw new SyntaxError(`the opening of ${row.id} is not found`);
+      if (row.opening === null && first.some(isOpening)) throw new DamageError(`the opening of ${row.id} is not found`);
       if (row.supersededAtMs !== null)
-        throw new SyntaxError(`session ${row.id} is a branch, but is in no index of branches`);
+        throw new DamageError(`session ${row.id} is a branch, but is in no index of branches`);
       if (row.messageCount + row.forgottenCount < row.seqEnd) {
-        throw new SyntaxError(`messages of session ${row.id} are missing, or in no index`);
+        throw new DamageError(`messages of session ${row.id} are missing, or in no index`);
       }
       const { id, project, title, opening, source, externalId, parentSessionId, forkSeq, ...counts } = row;
       const { messageCount, clusterCount, createdAtMs, updatedAtMs } = counts;
@@ -595,7 +596,7 @@ export class SessionRepository extends Repository {
     for (const piece of past) {
       const shared = this.#sharedCounts(piece);
       if (shared.messageCount + shared.forgottenCount !== piece.seqLast - piece.seqFirst + 1)
-        throw new SyntaxError(`messages that session ${row.id} shares are missing, or in no index`);
+        throw new DamageError(`messages that session ${row.id} shares are missing, or in no index`);
       messageCount += shared.messageCount;
       forgottenCount += shared.forgottenCount;
     }
@@ -616,7 +617,7 @@ export class SessionRepository extends Repository {
     });
     const [inThemes, inClusters] = [sumOf(themes, "messageCount"), sumOf(themes, "clusterCount")];
     if (inThemes + outside.length !== messageCount || inClusters !== clusterCount) {
-      throw new SyntaxError(
+      throw new DamageError(
         `session ${id} has ${messageCount} messages and ${clusterCount} clusters; its ${themes.length} themes have ${inThemes} and ${inClusters}, and ${outside.length} messages are outside`,
       );
     }

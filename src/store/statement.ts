@@ -1,6 +1,7 @@
 import type Database from "better-sqlite3";
 import { Column, getTableColumns, getTableName, type SQL, sql } from "drizzle-orm";
 import { getTableConfig, type SQLiteTable } from "drizzle-orm/sqlite-core";
+import { DamageError } from "../core/damage.ts";
 import { checksumOf, NO_CHECKSUM } from "./checksum.ts";
 import { UNSEALED, UNSEALED_BEFORE } from "./schema.ts";
 
@@ -168,10 +169,10 @@ export class Columns<Row> {
     return this.#sealedBefore !== undefined && checksum === checksumOf(row, this.#sealedBefore);
   }
 
-  /** Decodes a row in place. @throws {SyntaxError} if the row is damaged. */
+  /** Decodes a row in place. @throws {DamageError} if the row is damaged. */
   decode(row: Record<string, unknown>): void {
     const damage = this.damageOf(row);
-    if (damage !== undefined) throw new SyntaxError(damage);
+    if (damage !== undefined) throw new DamageError(damage);
     for (const [key, column] of this.#coded) {
       if (row[key] !== null) row[key] = column.mapFromDriverValue(row[key]);
     }

@@ -1,4 +1,5 @@
 import { deflateRawSync, inflateRawSync } from "node:zlib";
+import { DamageError, parseStored } from "../core/damage.ts";
 import type { JsonValue } from "../core/json.ts";
 import { MESSAGE_CHARS_MAX, VALUE_BYTES_MAX, VALUE_COMPRESSED_MIN } from "../core/limits.ts";
 import type { ValueEncoding } from "./schema.ts";
@@ -28,19 +29,19 @@ function shorter(plain: StoredValue, encoding: ValueEncoding, bytes: Buffer): St
   return value.byteLength < bytes.byteLength ? { encoding, value } : plain;
 }
 
-/** @throws {SyntaxError} if the row is damaged: see `guard` in open.ts. */
+/** @throws {DamageError} if the row is damaged: see `guard` in open.ts. */
 export function decodeValue({ encoding, value }: StoredValue): JsonValue | Uint8Array {
   switch (encoding) {
     case "json":
-      return JSON.parse(String(value)) as JsonValue;
+      return parseStored(String(value)) as JsonValue;
     case "deflated json":
-      return JSON.parse(inflated(value).toString()) as JsonValue;
+      return parseStored(inflated(value).toString()) as JsonValue;
     case "bytes":
       return new Uint8Array(blobOf(value));
     case "deflated bytes":
       return new Uint8Array(inflated(value));
     default:
-      throw new SyntaxError(`a stored value has the unknown encoding ${encoding}`);
+      throw new DamageError(`a stored value has the unknown encoding ${encoding}`);
   }
 }
 
@@ -48,12 +49,12 @@ function inflated(value: string | Buffer): Buffer {
   try {
     return inflateRawSync(blobOf(value), { maxOutputLength: INFLATED_BYTES_MAX });
   } catch (cause) {
-    throw new SyntaxError("a stored value does not inflate", { cause });
+    throw new DamageError("a stored value does not inflate", { cause });
   }
 }
 
-/** Returns a value that should be a BLOB. In a damaged file it can have any type. @throws {SyntaxError} if it has another. */
+/** Returns a value that should be a BLOB. In a damaged file it can have any type. @throws {DamageError} if it has another. */
 export function blobOf(value: unknown): Buffer {
   if (Buffer.isBuffer(value)) return value;
-  throw new SyntaxError("a stored value is not a BLOB");
+  throw new DamageError("a stored value is not a BLOB");
 }

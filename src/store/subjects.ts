@@ -1,4 +1,5 @@
 import { and, asc, countDistinct, desc, eq, gt, gte, isNotNull, min, or, type SQL, sql } from "drizzle-orm";
+import { DamageError, parseStored } from "../core/damage.ts";
 import type { SubjectCluster, SubjectRow } from "../forest/subjects.ts";
 import { isUsable, normalize } from "../vector/vector.ts";
 import { CLUSTER } from "./cluster-rows.ts";
@@ -185,7 +186,7 @@ export class SubjectRepository extends Repository {
     }
   }
 
-  /** @throws {SyntaxError} if an index may hide a cluster or a step of a subject, or the session that orders its messages. */
+  /** @throws {DamageError} if an index may hide a cluster or a step of a subject, or the session that orders its messages. */
   assertWhole(): void {
     this.indexes.assertWhole(sessions);
     this.indexes.assertWhole(unions, "unions_of_subjects");
@@ -213,7 +214,7 @@ export class SubjectRepository extends Repository {
    * The root of a cluster's subject; undefined if it has none.
    *
    * @param position  The newest log position.
-   * @throws {SyntaxError} if the cluster's row and the log name different ones.
+   * @throws {DamageError} if the cluster's row and the log name different ones.
    */
   subjectOf(cluster: Pick<RowOf<typeof CLUSTER>, "rootId" | "sessionId" | "subjectParentId">, position: number) {
     const { rootId, sessionId } = cluster;
@@ -221,7 +222,7 @@ export class SubjectRepository extends Repository {
     // A fork has clusters that another session began. Their subjects in the log are that session's.
     const isInherited = () => stored === undefined && this.#message.get(rootId)?.sessionId !== sessionId;
     if (this.rootAt({ root: rootId, position }) === stored || isInherited()) return stored;
-    throw new SyntaxError(`cluster ${rootId} is in subject ${stored}, but in another one by the log`);
+    throw new DamageError(`cluster ${rootId} is in subject ${stored}, but in another one by the log`);
   }
 
   #isHeldAt(position: number): IsHeld {
@@ -242,7 +243,7 @@ export class SubjectRepository extends Repository {
    * The messages of some clusters of a subject at a log position: oldest session first, each in order. A fork and the session that
    * it shares may both have let a step in.
    *
-   * @throws {SyntaxError} if one is missing that begins a step, if the index by step names one of another step, or if a session
+   * @throws {DamageError} if one is missing that begins a step, if the index by step names one of another step, or if a session
    *   is damaged. Forgetting takes whole steps out of the log.
    */
   messageIds(clusterRoots: Iterable<number>, position: number): number[] {
@@ -253,34 +254,34 @@ export class SubjectRepository extends Repository {
       return this.#undoneOf.all(root).filter((row) => isEntry(row) && isHeld(row) && row.undoneAt > position);
     });
     const lost = this.#lostOf.get(JSON.stringify([...held, ...undone].map(({ node }) => node)));
-    if (lost !== undefined) throw new SyntaxError(`message ${lost} of a subject is missing`);
-    const ids = undone.flatMap(({ members }) => JSON.parse(members ?? "[]") as number[]);
+    if (lost !== undefined) throw new DamageError(`message ${lost} of a subject is missing`);
+    const ids = undone.flatMap(({ members }) => parseStored(members ?? "[]") as number[]);
     const steps = held.map(({ node }) => node);
     const rows = this.#inOrder.all({ steps: JSON.stringify(steps), ids: JSON.stringify(ids) });
     const stray = rows.find(({ isStray }) => isStray === 1);
-    if (stray !== undefined) throw new SyntaxError(`the index by step has message ${stray.id} in a wrong step`);
+    if (stray !== undefined) throw new DamageError(`the index by step has message ${stray.id} in a wrong step`);
     this.#sessions.all(JSON.stringify([...new Set(rows.flatMap(({ holderId, pathId }) => [holderId, pathId]))]));
     return [...new Set(rows.map(({ id }) => id))];
   }
 
-  /** The clusters of a subject, in no order. @throws {SyntaxError} if they are not those of the log. */
+  /** The clusters of a subject, in no order. @throws {DamageError} if they are not those of the log. */
   clustersOf(root: number, position: number): RowOf<typeof CLUSTER>[] {
     const rows = this.#clustersOf.all(root);
     const logged = this.clusterRootsAt({ root, position });
     const found = new Set(rows.map(({ rootId }) => rootId));
     const isRight = found.size === logged.size && [...found].every((rootId) => logged.has(rootId));
     if (isRight && rows.length === found.size) return rows;
-    throw new SyntaxError(`subject ${root} has ${rows.length} clusters, and by the log ${logged.size}`);
+    throw new DamageError(`subject ${root} has ${rows.length} clusters, and by the log ${logged.size}`);
   }
 
-  /** Adds the times of a cluster's first and last message. @throws {SyntaxError} if one of them is missing. */
+  /** Adds the times of a cluster's first and last message. @throws {DamageError} if one of them is missing. */
   dated(row: RowOf<typeof CLUSTER>): SubjectMember {
     const { rootId, sessionId, seqLast } = row;
     const ends = this.#ends.all({ rootId, sessionId, seqLast });
     const first = ends.find(({ id }) => id === rootId);
     const last = ends.find((end) => end.sessionId === sessionId && end.seq === seqLast);
     if (first === undefined || last === undefined) {
-      throw new SyntaxError(`the first or the last message of cluster ${rootId} is missing`);
+      throw new DamageError(`the first or the last message of cluster ${rootId} is missing`);
     }
     return { ...row, firstAtMs: first.createdAtMs, lastAtMs: last.createdAtMs };
   }
@@ -288,12 +289,12 @@ export class SubjectRepository extends Repository {
   /**
    * The roots of subjects of at least two sessions, most tokens first. The most frequent subjects are often boilerplate.
    *
-   * @throws {SyntaxError} if clusters lack their subject.
+   * @throws {DamageError} if clusters lack their subject.
    */
   longLived(): number[] {
     const { found, logged, isIndexRight } = this.#assignedCounts();
-    if (found < logged) throw new SyntaxError(`${found} clusters have a subject, and by the log ${logged}`);
-    if (isIndexRight !== 1) throw new SyntaxError("the index of clusters by subject does not agree with their rows");
+    if (found < logged) throw new DamageError(`${found} clusters have a subject, and by the log ${logged}`);
+    if (isIndexRight !== 1) throw new DamageError("the index of clusters by subject does not agree with their rows");
     const root = sql<number>`${clusters.subjectParentId}`;
     const rows = this.orm.select({ root }).from(clusters).where(isNotNull(clusters.subjectParentId));
     return rows

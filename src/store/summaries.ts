@@ -1,4 +1,5 @@
 import { and, desc, eq, inArray, isNull, lte, max, ne, notInArray, or, type SQL, sql } from "drizzle-orm";
+import { DamageError } from "../core/damage.ts";
 import type { SpanStrategy } from "../core/options.ts";
 import type { CostRepository } from "./costs.ts";
 import { GENERATION_NOW, type GenerationRepository } from "./generations.ts";
@@ -148,7 +149,7 @@ export class SummaryRepository extends Repository {
     this.#generations = generations;
   }
 
-  /** Returns what the summaries of clusters and themes cover, oldest first. @throws {SyntaxError} if damage may hide one. */
+  /** Returns what the summaries of clusters and themes cover, oldest first. @throws {DamageError} if damage may hide one. */
   covering(of: { sessionId: string }): RowOf<typeof COVERING>[] {
     this.#assertSound(of.sessionId);
     return this.#covering.all(of);
@@ -160,25 +161,25 @@ export class SummaryRepository extends Repository {
     return this.#coveringRoots.all(of);
   }
 
-  /** The summaries of clusters and themes, oldest first. Contexts may not show all of them yet. @throws {SyntaxError} as `covering` does. */
+  /** The summaries of clusters and themes, oldest first. Contexts may not show all of them yet. @throws {DamageError} as `covering` does. */
   standing(of: { sessionId: string }): DoneSummary[] {
     this.#assertSound(of.sessionId);
     return this.#standing.all(of);
   }
 
-  /** The summaries of clusters and themes that contexts may show: those of the roots that were summarized last. @throws {SyntaxError} as `covering` does. */
+  /** The summaries of clusters and themes that contexts may show: those of the roots that were summarized last. @throws {DamageError} as `covering` does. */
   shown(of: { sessionId: string }): DoneSummary[] {
     this.#assertSound(of.sessionId);
     return this.#shown.all(of);
   }
 
-  /** The newest finished summary of a strategy, which contexts show. It may be a stand-in. @throws {SyntaxError} as `covering` does. */
+  /** The newest finished summary of a strategy, which contexts show. It may be a stand-in. @throws {DamageError} as `covering` does. */
   shownSpan(sessionId: string, strategy: SpanStrategy): DoneSummary | undefined {
     this.#assertSound(sessionId);
     return this.#shownSpan.get(sessionId, strategy);
   }
 
-  /** The newest overview that a move of the frontier has shown. @throws {SyntaxError} as `covering` does. */
+  /** The newest overview that a move of the frontier has shown. @throws {DamageError} as `covering` does. */
   shownOverview(sessionId: string): DoneSummary | undefined {
     this.#assertSound(sessionId);
     return this.#shownOverview.get(sessionId);
@@ -197,7 +198,7 @@ export class SummaryRepository extends Repository {
       const standing = this.#ofSession(id).filter(({ status, shownUntil }) => status === "done" && shownUntil === null);
       const ids = standing.map((row) => row.id).sort((left, right) => left - right);
       if (String(ids) !== String(this.#standingIds(id))) {
-        throw new SyntaxError(`indexes of summaries do not agree about session ${id}`);
+        throw new DamageError(`indexes of summaries do not agree about session ${id}`);
       }
       this.#sound.add(id);
     }

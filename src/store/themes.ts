@@ -1,4 +1,5 @@
 import { eq } from "drizzle-orm";
+import { DamageError } from "../core/damage.ts";
 import type { GrowingTheme } from "../forest/growing-forest.ts";
 import { encodeVector } from "../vector/codec.ts";
 import type { StoreDatabase } from "./open.ts";
@@ -38,7 +39,7 @@ export class ThemeRepository extends Repository {
     this.#pastForests = pastForests;
   }
 
-  /** The rows of a session itself, oldest root first. @throws {SyntaxError} if the index names one twice. */
+  /** The rows of a session itself, oldest root first. @throws {DamageError} if the index names one twice. */
   own(sessionId: string): GrowingTheme[] {
     const rows = this.#own.all(sessionId);
     assertRising(rows, ({ theme }) => theme.root, "theme");
@@ -60,7 +61,7 @@ export class ThemeRepository extends Repository {
   /**
    * The unite that absorbed a root; undefined while it is the root of a theme.
    *
-   * @throws {SyntaxError} if it is not the root of a theme either.
+   * @throws {DamageError} if it is not the root of a theme either.
    */
   uniteOf(sessionId: string, root: number): { root: number; position: number } | undefined {
     const unite = this.#unions.unite({ sessionId, root });
@@ -68,7 +69,7 @@ export class ThemeRepository extends Repository {
     // The primary key of another table tells if the index of the log lacks a row.
     if (unite === undefined && (this.#isRoot({ sessionId, root }) === 1 || this.byRoot(sessionId, root)))
       return undefined;
-    throw new SyntaxError(`${root} is the root of no theme, and the log does not say which theme absorbed it`);
+    throw new DamageError(`${root} is the root of no theme, and the log does not say which theme absorbed it`);
   }
 
   put(sessionId: string, { theme, logPosition }: GrowingTheme): void {

@@ -1,4 +1,5 @@
 import { and, eq, ne } from "drizzle-orm";
+import { DamageError, parseStored } from "../core/damage.ts";
 import type { SessionLevel } from "../core/handle.ts";
 import { GENERATION_AT, GENERATION_NOW } from "./generations.ts";
 import { isOfStep } from "./message-columns.ts";
@@ -211,17 +212,17 @@ export class UnionRepository extends Repository {
   /**
    * When a step entered the forest, and its cluster; undefined if it has not entered.
    *
-   * @throws {SyntaxError} if the frontier has passed the step, so that the index lacks its row.
+   * @throws {DamageError} if the frontier has passed the step, so that the index lacks its row.
    */
   entered(sessionId: string, stepId: number): EnteredStep | undefined {
     const entered = this.#entered.get({ sessionId, stepId });
     if (entered?.stepId === stepId || (entered === undefined && this.#hasGraduated({ sessionId, stepId }) === 0)) {
       return entered;
     }
-    throw new SyntaxError(`the log does not say when step ${stepId} entered the forest`);
+    throw new DamageError(`the log does not say when step ${stepId} entered the forest`);
   }
 
-  /** 0 before the first row. @throws {SyntaxError} if a theme changed after the newest row that the index names. */
+  /** 0 before the first row. @throws {DamageError} if a theme changed after the newest row that the index names. */
   lastPosition(sessionId: string): number {
     // A fork may have themes before it has rows of its own. They are as old as what it shares.
     const changedAt = this.#newestOfThemes(sessionId);
@@ -229,33 +230,33 @@ export class UnionRepository extends Repository {
       const newest = this.#newest.get(piece.sessionId, piece.logPosition);
       if (newest === undefined) continue;
       if (newest.id >= changedAt && newest.sessionId === piece.sessionId) return newest.id;
-      throw new SyntaxError(
+      throw new DamageError(
         `the log of session ${sessionId} ends at ${newest.id}, and its themes changed at ${changedAt}`,
       );
     }
     if (changedAt > 0)
-      throw new SyntaxError(`the log of session ${sessionId} is empty, and its themes changed at ${changedAt}`);
+      throw new DamageError(`the log of session ${sessionId} is empty, and its themes changed at ${changedAt}`);
     return 0;
   }
 
-  /** Compares the log of a session with its clusters and themes. @throws {SyntaxError} if an index lacks rows of it. */
+  /** Compares the log of a session with its clusters and themes. @throws {DamageError} if an index lacks rows of it. */
   assertWhole(sessionId: string): void {
     const { logged, expected } = this.#counts({ sessionId });
     if (logged === expected) return;
-    throw new SyntaxError(`the log of session ${sessionId} should have ${expected} rows, and ${logged} are found`);
+    throw new DamageError(`the log of session ${sessionId} should have ${expected} rows, and ${logged} are found`);
   }
 
   /**
    * Looks up each row of a session's log in the table and in the index by root, once in each open store.
    *
-   * @throws {SyntaxError} if one is not found, so that rows of a root may be hidden.
+   * @throws {DamageError} if one is not found, so that rows of a root may be hidden.
    */
   assertTrees(sessionId: string): void {
     for (const piece of this.#paths.of(sessionId)) {
       if (this.#whole.has(piece.sessionId)) continue;
       const hidden = this.#hidden.get({ sessionId: piece.sessionId });
       if (hidden !== undefined)
-        throw new SyntaxError(`row ${hidden} of the log is damaged, or not in the index by root`);
+        throw new DamageError(`row ${hidden} of the log is damaged, or not in the index by root`);
       this.#whole.add(piece.sessionId);
     }
   }
@@ -339,7 +340,7 @@ export class UnionRepository extends Repository {
   rewoundMembers(level: SessionLevel, at: RootIn): { steps: number[]; undoneSteps: number[]; ids: number[] } {
     const { held, undone } = this.#rewoundRows(level, at);
     // After `forget`, a unite may name the messages of its node, too.
-    const ids = undone.filter(isEntry).flatMap(({ members }) => JSON.parse(members ?? "[]") as number[]);
+    const ids = undone.filter(isEntry).flatMap(({ members }) => parseStored(members ?? "[]") as number[]);
     return { steps: stepsIn(held), undoneSteps: stepsIn(undone), ids };
   }
 
@@ -362,7 +363,7 @@ export class UnionRepository extends Repository {
     return { held, undone };
   }
 
-  /** The rows of a root that held at a log position and were taken back since. @throws {SyntaxError} if an index may lack some. */
+  /** The rows of a root that held at a log position and were taken back since. @throws {DamageError} if an index may lack some. */
   #undoneHeld({ root, position }: RootAt): RowOf<typeof UNDONE>[] {
     this.indexes.assertWhole(undoneUnions);
     const rows = this.#undoneOfRoot.all(root);
@@ -371,7 +372,7 @@ export class UnionRepository extends Repository {
     return rows.filter((row) => row.id <= position && row.undoneAt > position && row.generation === generation);
   }
 
-  /** True if rows of a session's log that held at a log position have been undone. @throws {SyntaxError} if an index may lack some. */
+  /** True if rows of a session's log that held at a log position have been undone. @throws {DamageError} if an index may lack some. */
   isRewound(at: { sessionId: string; position: number }): boolean {
     this.indexes.assertWhole(undoneUnions);
     return this.#isRewound(at) === 1;

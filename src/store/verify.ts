@@ -1,3 +1,4 @@
+import { DamageError } from "../core/damage.ts";
 import { digestOf } from "../core/digest.ts";
 import { StoreError } from "../core/errors.ts";
 import { textOf } from "../core/text.ts";
@@ -353,7 +354,7 @@ function differencesOf(repositories: Repositories, sessionId: string, derived: D
     try {
       stored = read();
     } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
+      if (!(error instanceof DamageError)) throw error;
       differences.push(`rows of ${what} cannot be read: ${error.message}`);
       return;
     }

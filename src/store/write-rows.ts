@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { getTableColumns } from "drizzle-orm";
 import { systemClock } from "../core/clock.ts";
+import { DamageError } from "../core/damage.ts";
 import { digestOf } from "../core/digest.ts";
 import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
@@ -450,7 +451,7 @@ class SessionWriter {
       }
       summaries.discard(wrongSpans(this.#repositories, this.#sessionId));
     } catch (error) {
-      if (error instanceof SyntaxError) invalid(error.message);
+      if (error instanceof DamageError) invalid(error.message);
       if (StoreError.is(error, "STORE_CORRUPT")) invalid(error.details.reason);
       throw error;
     }
@@ -482,7 +483,7 @@ class SessionWriter {
     try {
       derived = derive(repositories, session, this.#terms, invalid).derived;
     } catch (error) {
-      if (error instanceof SyntaxError) invalid(error.message);
+      if (error instanceof DamageError) invalid(error.message);
       throw error;
     }
     rebuildSession(repositories, this.#sessionId, derived!);

@@ -1,3 +1,4 @@
+import { DamageError } from "../core/damage.ts";
 import { StoreError } from "../core/errors.ts";
 import { heldUntilMs, type Lease } from "./claimant.ts";
 import type { Costs } from "./costs.ts";
@@ -153,7 +154,7 @@ export function rootlessSummaries({ summaries, unions, themes }: Repositories, s
       coverage.themeOf(rootId);
       return true;
     } catch (error) {
-      if (error instanceof SyntaxError) return false;
+      if (error instanceof DamageError) return false;
       throw error;
     }
   };

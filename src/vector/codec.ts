@@ -1,3 +1,4 @@
+import { DamageError } from "../core/damage.ts";
 import { StoreError } from "../core/errors.ts";
 import { squaredLength } from "./vector.ts";
 
@@ -66,13 +67,13 @@ export function isOldEmbedding(blob: Uint8Array): boolean {
 /**
  * Copies an embedding out of a BLOB that `encodeEmbedding` or `encodeVector` made.
  *
- * @throws {SyntaxError} if the BLOB's length shows that neither made it.
+ * @throws {DamageError} if the BLOB's length shows that neither made it.
  */
 export function decodeEmbedding(blob: Uint8Array): Float32Array {
   if (isOldEmbedding(blob)) return decodeVector(blob, blob.byteLength / FLOAT_BYTES);
   const padding = blob[blob.byteLength - 1]!;
   const dimension = blob.byteLength - padding - FLOAT_BYTES - 1;
-  if (padding > 1 || dimension < 1) throw new SyntaxError("a stored embedding has an impossible length");
+  if (padding > 1 || dimension < 1) throw new DamageError("a stored embedding has an impossible length");
   const unit = new DataView(blob.buffer, blob.byteOffset).getFloat32(dimension + padding, true);
   const levels = new Int8Array(blob.buffer, blob.byteOffset, dimension);
   const vector = new Float32Array(dimension);

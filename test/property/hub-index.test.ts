@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { DamageError } from "../../src/core/damage.ts";
 import { recallOnHub } from "../../src/hub/recall.ts";
 import { decodeSegment, segmentOf, wordsIn } from "../../src/hub/segment.ts";
 import { type MessageInput, openStore, type RecallOptions, type Store } from "../../src/index.ts";
@@ -173,7 +174,7 @@ describe("the word index of a hub", () => {
             }
             read += 1;
           } catch (error) {
-            expect(error).toBeInstanceOf(SyntaxError);
+            expect(error).toBeInstanceOf(DamageError);
             refused += 1;
           }
         },

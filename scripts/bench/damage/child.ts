@@ -3,6 +3,7 @@ import { openStore, type Store, StoreError } from "../../../src/index.ts";
 import { randomFrom } from "../messages.ts";
 import { type Column, columnsOf } from "./columns.ts";
 import { type Answer, type Question, questionsOf } from "./questions.ts";
+import { Stored } from "./shown.ts";
 
 /** The copies that a child reads: those with seeds from `seedFrom` to before `seedTo`. */
 export interface Work {
@@ -18,9 +19,12 @@ export interface Work {
 export interface Outcome {
   seed: number;
   damage: string;
+  /** Those that showed a text, a name, a time or an order of messages that was not stored. */
   wrong: string[];
-  /** Searches that showed other messages than were asked for, or fewer. */
-  missed: string[];
+  /** Those that showed only what was stored, and not all of it, or other numbers or hits. */
+  missing: string[];
+  /** True if `verify` found something, or the store was refused. */
+  isFound: boolean;
   untyped: string[];
   refusedCount: number;
   /** Reads that still differ although `verify({ rebuild: true })` found the store sound. */
@@ -69,18 +73,28 @@ async function answer(question: Question, store: Store): Promise<Answer> {
   }
 }
 
+function isSound(store: Store): boolean {
+  try {
+    return store.verify().ok;
+  } catch (error) {
+    if (StoreError.is(error)) return false;
+    throw error;
+  }
+}
+
 const clock = (): number => Date.UTC(2026, 1, 1);
 
 async function check(
   work: Work,
   seed: number,
-  originals: { questions: Question[]; answers: Answer[]; columns: readonly Column[] | undefined },
+  originals: { questions: Question[]; answers: Answer[]; columns: readonly Column[] | undefined; stored: Stored },
 ): Promise<Outcome> {
   const random = randomFrom(seed);
-  const { questions, answers, columns } = originals;
+  const { questions, answers, columns, stored } = originals;
   const bytes = readFileSync(work.source);
   const { copy, damage } = columns === undefined ? damaged(bytes, random) : damagedIn(columns, bytes, random);
-  const outcome: Outcome = { seed, damage, wrong: [], missed: [], untyped: [], refusedCount: 0, notHealed: [] };
+  const lists = { wrong: [], missing: [], untyped: [], notHealed: [] };
+  const outcome: Outcome = { seed, damage, ...lists, isFound: false, refusedCount: 0 };
   for (const suffix of ["", "-wal", "-shm"]) rmSync(work.target + suffix, { force: true });
   writeFileSync(work.target, copy);
   const readonly = random() < 0.5;
@@ -93,6 +107,7 @@ async function check(
     store = openStore(work.target, { readonly, clock });
   } catch (error) {
     refuse(error);
+    outcome.isFound = true;
     return outcome;
   }
   try {
@@ -102,11 +117,11 @@ async function check(
       if ("untyped" in said) outcome.untyped.push(said.untyped);
       else if ("code" in said) outcome.refusedCount += 1;
       else if (!("json" in right) || right.json !== said.json) {
-        (question.isStored?.(said.json) ? outcome.missed : outcome.wrong).push(question.name);
+        (stored.has(said.json) ? outcome.missing : outcome.wrong).push(question.name);
       }
     }
-    const report = store.verify({ rebuild: !readonly });
-    if (!readonly && report.ok) {
+    outcome.isFound = !isSound(store);
+    if (!readonly && store.verify({ rebuild: true }).ok) {
       for (const [index, question] of questions.entries()) {
         const said = await answer(question, store);
         const right = answers[index]!;
@@ -130,10 +145,14 @@ process.on("message", async (work: Work) => {
   const questions = questionsOf(original);
   const answers: Answer[] = [];
   for (const question of questions) answers.push(await answer(question, original));
+  const stored = new Stored(
+    original,
+    answers.flatMap((right) => ("json" in right ? [right.json] : [])),
+  );
   original.close();
   const columns = work.isByColumn ? columnsOf(work.source) : undefined;
   for (let seed = work.seedFrom; seed < work.seedTo; seed++) {
-    process.send!(await check(work, seed, { questions, answers, columns }));
+    process.send!(await check(work, seed, { questions, answers, columns, stored }));
   }
   process.disconnect();
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { DamageError } from "../../../src/core/damage.ts";
 import { StoreError } from "../../../src/core/errors.ts";
 import {
   decodeEmbedding,
@@ -100,6 +101,6 @@ describe("decodeEmbedding", () => {
   });
 
   test.each([1, 2, 5])("refuses %i bytes", (byteLength) => {
-    expect(() => decodeEmbedding(new Uint8Array(byteLength).fill(2))).toThrow(SyntaxError);
+    expect(() => decodeEmbedding(new Uint8Array(byteLength).fill(2))).toThrow(DamageError);
   });
 });

@@ -1,0 +1,80 @@
+import type { Store } from "../../../src/index.ts";
+
+type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+
+/** What answers may show: the lines of every stored text, every time, and every message. */
+export class Stored {
+  readonly #lines = new Set<string>();
+  readonly #times = new Set<number>();
+  readonly #messages = new Set<string>();
+
+  constructor(store: Store, answers: readonly string[]) {
+    for (const answer of answers) this.#add(JSON.parse(answer));
+    for (const table of ["messages", "summaries", "clusters", "themes", "sessions"])
+      for (const row of store.query(`SELECT * FROM ${table}`)) this.#add(row as Json);
+  }
+
+  #add(value: Json): void {
+    eachValue(value, (leaf, key) => {
+      if (typeof leaf === "string") for (const line of linesOf(leaf)) this.#lines.add(line);
+      if (typeof leaf === "number" && key.endsWith("Ms")) this.#times.add(leaf);
+    });
+    for (const message of messagesIn(value)) this.#messages.add(sayingOf(message));
+  }
+
+  /** Hits show a part of a line. */
+  #hasLine(line: string): boolean {
+    if (this.#lines.has(line)) return true;
+    const part = line.replace(/^…|…$/g, "").trim();
+    return part.length > 0 && [...this.#lines].some((known) => known.includes(part));
+  }
+
+  /** True if all texts, names, times and messages of an answer are as they were stored, and in order. Others may be missing. */
+  has(json: string): boolean {
+    const value = JSON.parse(json) as Json;
+    let isStored = true;
+    eachValue(value, (leaf, key) => {
+      if (typeof leaf === "string") isStored &&= linesOf(leaf).every((line) => this.#hasLine(line));
+      if (typeof leaf === "number" && key.endsWith("Ms")) isStored &&= this.#times.has(leaf);
+    });
+    return isStored && messagesIn(value).every((message) => this.#messages.has(sayingOf(message))) && isInOrder(value);
+  }
+}
+
+type StoredMessage = { readonly [key: string]: Json; readonly sessionId: string; readonly seq: number };
+
+/** Who said a message, and when. Its texts are compared line by line. */
+function sayingOf({ sessionId, seq, role, name, createdAtMs }: StoredMessage): string {
+  return JSON.stringify([sessionId, seq, role, name, createdAtMs]);
+}
+
+function isMessage(value: Json): value is StoredMessage {
+  return typeof value === "object" && value !== null && "seq" in value && "role" in value && "createdAtMs" in value;
+}
+
+function messagesIn(value: Json): StoredMessage[] {
+  if (typeof value !== "object" || value === null) return [];
+  const inside = Object.values(value).flatMap(messagesIn);
+  return isMessage(value) ? [value, ...inside] : inside;
+}
+
+/** True if the messages of each list are in the order of the conversation. Hits, which have a score, are in another one. */
+function isInOrder(value: Json): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  const list = Array.isArray(value) ? (value as Json[]).filter((one) => isMessage(one)) : [];
+  const rises = list.every((message, at) => {
+    const before = list[at - 1];
+    return "score" in message || before?.sessionId !== message.sessionId || before.seq < message.seq;
+  });
+  return rises && Object.values(value).every(isInOrder);
+}
+
+function eachValue(value: Json, visit: (leaf: Json, key: string) => void, key = ""): void {
+  if (typeof value !== "object" || value === null) visit(value, key);
+  else for (const [name, inner] of Object.entries(value)) eachValue(inner, visit, Array.isArray(value) ? key : name);
+}
+
+/** The lines of a text, and those of JSON in it. */
+function linesOf(text: string): string[] {
+  return text.split(/\n|\\n/);
+}
