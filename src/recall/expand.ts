@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { DamageError } from "../core/damage.ts";
 import { StoreError } from "../core/errors.ts";
 import { formatHandle, type Handle, type Level, messageIdOf, parseHandle } from "../core/handle.ts";
 import { PAGE_LIMIT_MAX } from "../core/limits.ts";
@@ -76,11 +75,8 @@ export function expand(repositories: Repositories, target: string | number, opti
   const page = (root: string | null, level: ExpandLevel, ids: readonly number[]): Expansion => {
     const offset = asked ?? offsetAround(ids, messageId, limit);
     const shown = ids.slice(offset, offset + limit);
-    // Where a message is decides what is on which page. The rows of those on this one are compared with their checksums.
-    if (shown.length < ids.length) messages.assertPlaced(ids);
     const byId = new Map(messages.byIds(shown).map((message) => [message.id, message]));
     const members = shown.flatMap((id) => byId.get(id) ?? []);
-    if (members.length < shown.length) throw new DamageError(`messages of ${root ?? "the step"} are missing`);
     return { root, level, members, memberCount: ids.length, offset };
   };
   // All members of a root belong to the root's project.
@@ -115,7 +111,7 @@ export function expand(repositories: Repositories, target: string | number, opti
   const handle = { step: null, cluster, theme, subject: subject ?? cluster }[level ?? usual];
   if (handle !== null) return expandHandle(parseHandle(handle));
   const { stepId } = messages.byId(messageId)!;
-  return page(null, "step", messages.idsOfStep(stepId));
+  return page(null, "step", messages.idsOfSteps([stepId]));
 }
 
 /** Returns the offset of the page with the message in its middle, or 0 if the first page includes the message. */
@@ -138,9 +134,7 @@ export function findRoots(repositories: Repositories, messageId: number): FoundR
   if (clusterRoot === undefined) return { messageId, sessionId, seq, cluster: null, theme: null, subject: null };
   const cluster = clusters.byRoot(sessionId, clusterRoot);
   const position = unions.lastPosition(sessionId);
-  const changedAt = Math.max(cluster.logPosition, cluster.settledAt ?? 0);
-  if (position < changedAt) throw new DamageError(`the log of session ${sessionId} lacks position ${changedAt}`);
-  const newest = unions.shownPosition();
+  const newest = unions.newestPosition();
   const subjectRoot = subjects.subjectOf(cluster, newest);
   const themeRoot = new Coverage(themes, sessionId).themeOf(clusterRoot);
   return {
@@ -167,7 +161,7 @@ function membersOf(repositories: Repositories, { level, root, position }: Handle
     return ids.length === 0 ? undefined : { root, position: position!, ids };
   }
   generations.newest(); // fails if a generation is damaged, so that the position may be of another one
-  const newest = unions.shownPosition();
+  const newest = unions.newestPosition();
   // A position also selects the generation. The newest one may be before a rewind that no row has followed yet.
   const known = position === undefined ? newest + 1 : Math.min(Math.max(1, position), newest);
   const session = unions.started({ root, position: known });
@@ -182,74 +176,13 @@ function membersOf(repositories: Repositories, { level, root, position }: Handle
   if (level !== "subject") {
     const { sessionId } = session;
     const held = { sessionId, root, position: at };
-    unions.assertTrees(sessionId);
-    // Nothing counts the members of what a rewind or a newer generation has replaced.
-    const uncounted = (steps: readonly number[]): number[] => steps.flatMap((step) => messages.idsOfStep(step));
     if (unions.isRewound(held)) {
-      const { steps, undoneSteps, ids } = unions.rewoundMembers(level, held);
-      messages.assertStored([...steps, ...undoneSteps]);
-      return { root, position: at, ids: messages.inOrder([...uncounted(steps), ...ids]) };
+      const { steps, ids } = unions.rewoundMembers(level, held);
+      return { root, position: at, ids: messages.inOrder([...messages.idsOfSteps(steps), ...ids]) };
     }
-    const steps = unions.stepsOf(level, held);
-    // Forgetting takes whole steps out of the log.
-    messages.assertStored(steps);
-    if (at <= generations.newest()!.logPosition) return { root, position: at, ids: messages.inOrder(uncounted(steps)) };
-    const ids = messages.idsOfSteps(steps);
-    assertWhole(repositories, level, held, ids);
-    return { root, position: at, ids };
+    return { root, position: at, ids: messages.idsOfSteps(unions.stepsOf(level, held)) };
   }
-  subjects.assertWhole();
   const subjectRoot = subjects.rootAt({ root, position: at });
   if (subjectRoot === undefined) return undefined;
-  return { root: subjectRoot, position: at, ids: idsOfSubject(repositories, { root: subjectRoot, position: at }) };
-}
-
-/**
- * Returns the messages of a subject at a log position. The clusters that it had then and still has were settled, so all of their
- * messages are among them. Forks may have added more.
- *
- * @throws {DamageError} if some are missing.
- */
-function idsOfSubject(
-  { subjects, clusters, unions, messages }: Repositories,
-  at: { root: number; position: number },
-): number[] {
-  const { root, position } = at;
-  const held = subjects.clusterRootsAt(at);
-  const ids = subjects.messageIds(held, position);
-  messages.assertStored([root]);
-  if (clusters.begun(root)?.subjectParentId !== root) return ids; // it has no clusters any more
-  const still = subjects.clustersOf(root, unions.newestPosition()).filter(({ rootId, settledAt }) => {
-    return settledAt !== null && settledAt <= position && held.has(rootId);
-  });
-  const count = still.reduce((sum, { messageCount }) => sum + messageCount, 0);
-  if (ids.length >= count) return ids;
-  throw new DamageError(`subject ${root} has at least ${count} messages, and ${ids.length} are found`);
-}
-
-/**
- * Compares the members of a root with a count of them. There is one for what a cluster or theme holds now. What it held before is a
- * part of that, or of the theme that absorbed it.
- */
-function assertWhole(
-  { unions, messages, clusters, themes }: Repositories,
-  level: "cluster" | "theme",
-  { sessionId, root, position }: { sessionId: string; root: number; position: number },
-  ids: readonly number[],
-): void {
-  const storedOf = (root: number): { logPosition: number; messageCount: number } | undefined => {
-    if (level === "cluster") return clusters.find(sessionId, root);
-    const stored = themes.byRoot(sessionId, root);
-    return stored && { logPosition: stored.logPosition, messageCount: stored.theme.messageCount };
-  };
-  const isAbsorbed = level === "theme" && storedOf(root) === undefined;
-  const top = isAbsorbed ? new Coverage(themes, sessionId).themeOf(root) : root;
-  const stored = storedOf(top);
-  if (stored === undefined) throw new DamageError(`${level} ${top} has no row`);
-  const { logPosition, messageCount } = stored;
-  const isNow = !isAbsorbed && logPosition <= position;
-  const stepsNow = isNow ? [] : unions.stepsOf(level, { sessionId, root: top, position: logPosition });
-  const count = isNow ? ids.length : messages.idsOfSteps(stepsNow).length;
-  if (count !== messageCount)
-    throw new DamageError(`${level} ${top} has ${messageCount} messages, and ${count} are found`);
+  return { root: subjectRoot, position: at, ids: subjects.messageIds({ root: subjectRoot, position: at }) };
 }

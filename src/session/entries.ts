@@ -114,7 +114,6 @@ export class SessionEntries implements Entries {
     const { after, descending, limit } = parseOptions("entries.list", LIST_OPTIONS(), options);
     const { database, entries } = this.#repositories;
     return database.read(() => {
-      entries.assertWhole();
       return descending
         ? entries.before(this.#sessionId, after ?? Number.MAX_SAFE_INTEGER, limit)
         : entries.after(this.#sessionId, after ?? 0, limit);

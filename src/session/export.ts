@@ -93,9 +93,8 @@ export interface ExportOptions {
  * @throws {StoreError} `SESSION_NOT_FOUND` before the first line; `STORE_CORRUPT` if `onUnreadable` is not given.
  */
 export function* exportLines(repositories: Repositories, options: ExportOptions): Generator<ExportLine> {
-  const { database, sessions, messages, entries: kept, items } = repositories;
-  for (const values of [kept, items]) tolerating(repositories, options, "", () => values.assertWhole());
-  tolerating(repositories, options, "", () => messages.assertIndexed());
+  const { database, sessions, messages, factRows } = repositories;
+  tolerating(repositories, options, () => factRows.assertWhole());
   for (const { id, row } of sessionsInOrder(repositories, options)) {
     if (row !== undefined && database.read(() => sessions.byId(id)) === undefined) continue; // forgotten meanwhile
     const ends = database.read(() =>
@@ -121,12 +120,6 @@ export function* exportLines(repositories: Repositories, options: ExportOptions)
         first = places.at(-1)!.seq + 1;
       }
     }
-    // A branch does not begin at seq 0.
-    if (row?.supersededAtMs === null) {
-      tolerating(repositories, options, id, () => {
-        if (sessions.byId(id) !== undefined) messages.assertWhole(id);
-      });
-    }
     for (; !next.done; next = waiting.next()) yield entryLine(id, next.value);
   }
   yield* itemLines(repositories, options);
@@ -144,18 +137,13 @@ function readablePath({ database, paths }: Repositories, id: string, { onUnreada
   }
 }
 
-/** Names a session if a check finds damage, or throws. */
-function tolerating(
-  { database }: Repositories,
-  { onUnreadable }: ExportOptions,
-  sessionId: string,
-  check: () => void,
-): void {
+/** Says that a check finds damage, or throws. */
+function tolerating({ database }: Repositories, { onUnreadable }: ExportOptions, check: () => void): void {
   try {
     database.read(check);
   } catch (error) {
     if (!StoreError.is(error, "STORE_CORRUPT") || onUnreadable === undefined) throw error;
-    onUnreadable({ sessionId, reason: error.details.reason });
+    onUnreadable({ sessionId: "", reason: error.details.reason });
   }
 }
 
@@ -221,7 +209,6 @@ export function sessionsInOrder(repositories: Repositories, options: ExportOptio
   // In one snapshot, a session that is listed and has no row is damaged, and not forgotten meanwhile.
   const asked = database.read(() => {
     if (options.sessions !== undefined) return options.sessions.map((id) => tolerating(id, () => named(id), { id }));
-    tolerating("", () => sessions.assertWhole(), undefined);
     return sessions.ids().map((id) => tolerating(id, (): AskedSession => ({ id, row: sessions.known(id) }), { id }));
   });
   const waiting = new Map(asked.map((session) => [session.id, session]));

@@ -157,10 +157,7 @@ export class StoreItems implements Items {
   get(namespace: readonly string[], key: string): Item | undefined {
     const { database, items } = this.#repositories;
     const [elements, name] = [parsedNamespace(namespace), parsedKey(key)];
-    return database.read(() => {
-      items.assertWhole();
-      return items.byKey(elements, name);
-    });
+    return database.read(() => items.byKey(elements, name));
   }
 
   delete(namespace: readonly string[], key: string): boolean {
@@ -177,7 +174,6 @@ export class StoreItems implements Items {
     const elements = parsedNamespace(prefix);
     const accepts = filter && filterOf(filter);
     return database.read(() => {
-      items.assertWhole();
       if (accepts === undefined) {
         return items.ids(elements, { limit, offset, descending }).map((id) => items.byId(id));
       }
@@ -198,10 +194,7 @@ export class StoreItems implements Items {
     const { prefix, suffix, maxDepth, limit, offset } = parseOptions("items.namespaces", NAMESPACES_OPTIONS(), options);
     const { database, items } = this.#repositories;
     const found = database
-      .read(() => {
-        items.assertWhole();
-        return items.namespaces(prefix);
-      })
+      .read(() => items.namespaces(prefix))
       .filter((namespace) => suffix.length === 0 || isDeepStrictEqual(namespace.slice(-suffix.length), suffix))
       .map((namespace) => namespace.slice(0, maxDepth));
     const once = new Map(found.map((namespace) => [JSON.stringify(namespace), namespace]));

@@ -75,7 +75,6 @@ export function recapOf(repositories: Repositories, options: RecapSettings, read
   const { sinceMs, project, limit, linesMax } = options;
   const { sessions } = repositories;
   const sessionIds = sessions.idsSince({ project, sinceMs, limit: SESSIONS_MAX });
-  for (const id of sessions.withDamagedEnd(project)) reader(id, () => sessions.assertEnd(id), undefined);
   const oldestFirst = sessionIds.toReversed();
   const repeated = reader("", () => repositories.origins.repeatedIn(oldestFirst), new Map<string, Set<number>>());
   const groups = new Groups(repositories, sinceMs, repeated);
@@ -122,7 +121,7 @@ class Groups {
     this.#repositories = repositories;
     this.#sinceMs = sinceMs;
     this.#repeated = repeated;
-    this.#position = repositories.unions.shownPosition();
+    this.#position = repositories.unions.newestPosition();
   }
 
   get all(): Group[] {
@@ -130,15 +129,10 @@ class Groups {
   }
 
   addSession(id: string): void {
-    const { clusters, themes, messages, sessions, subjects } = this.#repositories;
+    const { clusters, messages, sessions, subjects } = this.#repositories;
     const { project, graduatedSeq: seqFrom } = sessions.known(id);
-    const counts = { clusterCount: 0, messageCount: 0 };
-    for (const { theme } of themes.ofSession(id)) {
-      counts.clusterCount += theme.clusterCount;
-      counts.messageCount += theme.messageCount;
-    }
     const repeated = this.#repeated.get(id);
-    const worked = clusters.workedSince(id, this.#sinceMs, counts);
+    const worked = clusters.workedSince(id, this.#sinceMs);
     const rows = repeated === undefined ? worked : this.#withoutRepeated(worked, repeated);
     const window = { seqFrom, seqEnd: Number.MAX_SAFE_INTEGER, limit: MESSAGES_MAX };
     // What a fork shares was worked on in the session that holds it.

@@ -1,5 +1,5 @@
+import { DamageError } from "../core/damage.ts";
 import { formatHandle, type SessionLevel } from "../core/handle.ts";
-import { assertClusters } from "../store/clusters.ts";
 import { Coverage } from "../store/coverage.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { DoneSummary } from "../store/summaries.ts";
@@ -55,9 +55,6 @@ export function rootsOf(repositories: Repositories, sessionId: string, level: Se
     return { ...cluster, handle: formatHandle("cluster", cluster.rootId, cluster.logPosition) };
   });
   const themeRows = themes.ofSession(sessionId).toSorted((left, right) => left.theme.seqFirst - right.theme.seqFirst);
-  const clusterCount = themeRows.reduce((count, { theme }) => count + theme.clusterCount, 0);
-  const messageCount = themeRows.reduce((count, { theme }) => count + theme.messageCount, 0);
-  assertClusters(sessionId, withThemes, { clusterCount, messageCount });
   if (level === "cluster") {
     return withThemes.map((cluster) => {
       const { handle, label, stepCount, settledAt } = cluster;
@@ -69,12 +66,13 @@ export function rootsOf(repositories: Repositories, sessionId: string, level: Se
   const standing = [...coverage.maximalThemes(rows), ...rows.filter(({ level: of }) => of === "cluster")];
   return themeRows.map(({ theme, logPosition }) => {
     const members = withThemes.filter(({ themeRoot }) => themeRoot === theme.root);
-    assertClusters(sessionId, members, theme);
+    const first = members.find(({ rootId }) => rootId === theme.root);
+    if (first === undefined) throw new DamageError(`cluster ${theme.root} has no row`);
     const parts = standing.filter(({ rootId }) => coverage.themeOf(rootId) === theme.root);
     return {
       root: formatHandle("theme", theme.root, logPosition),
       ...sizeOf(theme),
-      label: members.find(({ rootId }) => rootId === theme.root)!.label,
+      label: first.label,
       clusters: members.map(({ handle }) => handle),
       summaries: parts.sort((left, right) => left.seqFirst - right.seqFirst).map(rootSummary),
       uncoveredCount: parts.reduce((count, part) => count - part.messageCount, theme.messageCount),

@@ -62,7 +62,7 @@ export function subjectPage(
     const reason = `expected a subject; \`find\` and \`coppice subjects\` name the subject of a ${level}`;
     throw new StoreError("HANDLE_INVALID", { handle, reason });
   }
-  const position = unions.shownPosition();
+  const position = unions.newestPosition();
   const cluster = clusters.begun(named);
   const root = cluster && subjects.subjectOf(cluster, position);
   const members = root === undefined ? [] : subjects.clustersOf(root, position);

@@ -41,7 +41,7 @@ export interface SubjectInfo {
 export function subjectsOf(repositories: Repositories, project: string | undefined, limit: number): SubjectInfo[] {
   const { clusters, sessions, subjects, unions, generations } = repositories;
   generations.newest(); // fails if a generation is damaged
-  const position = unions.shownPosition();
+  const position = unions.newestPosition();
   const found: SubjectInfo[] = [];
   for (const root of subjects.longLived()) {
     if (found.length === limit) break;

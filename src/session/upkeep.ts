@@ -9,6 +9,7 @@ import { SubjectPlacer } from "../ingest/subjects.ts";
 import type { VectorCollector } from "../ingest/vector-collector.ts";
 import { type Embedder, isRemote } from "../models/embedder.ts";
 import type { Repositories } from "../store/repositories.ts";
+import { scrub } from "../store/scrub.ts";
 
 export interface UpkeepPorts {
   repositories: Repositories;
@@ -72,6 +73,7 @@ export class Upkeep {
       () => moveVectors(repositories, signal),
       () => indexTail(repositories, { signal }),
       () => nearest.carry(signal),
+      () => scrub(repositories, signal),
     ];
     const errors: unknown[] = [];
     for (const step of steps) {

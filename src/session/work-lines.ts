@@ -5,7 +5,6 @@ import { isSameMatter } from "../models/same-matter.ts";
 import { sentencesOf } from "../models/sentences.ts";
 import { openTasksIn } from "../models/statements.ts";
 import type { ClusterRow } from "../store/cluster-rows.ts";
-import { membersOf } from "../store/members.ts";
 import type { NotableMessage } from "../store/messages.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { TolerantReader } from "./tolerant-reader.ts";
@@ -90,8 +89,12 @@ export function notableOf(
   const found: NotableMessage[] = [];
   for (const cluster of clusters) {
     if (found.length >= countMax) break;
-    const { sessionId } = cluster;
-    const notable = reader(sessionId, () => messages.notableOf(membersOf(messages, unions, cluster)), []);
+    const { sessionId, rootId: root } = cluster;
+    const notable = reader(
+      sessionId,
+      () => messages.notableOf(unions.stepsOf("cluster", { sessionId, root, position: unions.newestPosition() })),
+      [],
+    );
     found.push(...notable.filter((message) => message.sessionId === sessionId)); // a fork shares the others
   }
   return found;

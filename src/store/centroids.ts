@@ -27,11 +27,10 @@ const NOT_DECODED = String(CLUSTER.of("c"));
 export class CentroidRepository extends Repository {
   // Every recall runs these.
   readonly newestPosition = this.statement<[], number>`${NEWEST_POSITION}`.pluck().one;
-  // The rows are long, so SQLite answers these two from indexes, and each from another one: an index that lacks rows does not show it.
   readonly clusterCount = this.statement<[], number>`
-    SELECT count(*) FROM clusters c INDEXED BY clusters_by_session WHERE ${IS_BEGUN_HERE}`.pluck().one;
-  readonly #roots = this.statement<[], number>`
-    SELECT root_id FROM clusters c INDEXED BY sqlite_autoindex_clusters_1 WHERE ${IS_BEGUN_HERE}`.pluck().all;
+    SELECT count(*) FROM clusters c WHERE ${IS_BEGUN_HERE}`.pluck().one;
+  /** In no order. */
+  readonly roots = this.statement<[], number>`SELECT root_id FROM clusters c WHERE ${IS_BEGUN_HERE}`.pluck().all;
   // NOT INDEXED makes SQLite seek by id, because few rows of the log are newer than the position.
   /** The roots of clusters that were started, joined or settled after a log position, in no order. */
   readonly changedSince = this.statement<[position: number], number>`
@@ -66,29 +65,13 @@ export class CentroidRepository extends Repository {
     }
   }
 
-  /** In no order. */
-  roots(): number[] {
-    const roots = this.#roots();
-    this.#assertEach(new Set(roots));
-    return roots;
-  }
-
   /** Yields in no order. The connection can only read until the generator ends. */
   *everyCentroid(): Generator<CentroidRow> {
     const { dimension } = this.stamp()!;
-    const roots = new Set<number>();
     for (const row of this.#every.iterate()) {
-      roots.add(row.rootId);
       const centroid = centroidOf(row, dimension);
       if (centroid !== undefined) yield centroid;
     }
-    this.#assertEach(roots);
-  }
-
-  /** A list that a damaged page makes shorter, or in which it repeats clusters, is not that of all clusters. */
-  #assertEach(roots: ReadonlySet<number>): void {
-    const counted = this.clusterCount();
-    if (roots.size !== counted) throw new DamageError(`${roots.size} clusters are found, and an index has ${counted}`);
   }
 }
 

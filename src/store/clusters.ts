@@ -96,17 +96,10 @@ export class ClusterRepository extends Repository {
   // Recursive.
   readonly #withThemes = this.statement<Grown, ClusterRow & { themeRoot: number }>`
     ${UP} SELECT ${CLUSTER.of("c")}, up.root AS themeRoot FROM ${WITH_THEME} ORDER BY c.seq_first`;
-  /** How many messages of a cluster a fork has, and what it holds itself of them. */
-  readonly #heldOf = this.statement<
-    { sessionId: string; root: number },
-    { messageCount: number; ownCount: number; firstId: number | null }
-  >`
-    SELECT count(DISTINCT m.id) FILTER (WHERE m.session_id = @sessionId OR m.session_id IN (
-        SELECT holder_id FROM shared_pasts WHERE session_id = @sessionId)) AS messageCount,
-      count(*) FILTER (WHERE m.session_id = @sessionId) AS ownCount,
-      min(m.id) FILTER (WHERE m.session_id = @sessionId) AS firstId
-    FROM unions u JOIN messages m ON ${isOfStep("u.node")}
-    WHERE u.root = @root AND u.level = 'cluster' AND u.kind IN ('start', 'join') AND u.generation = ${GENERATION_NOW}
+  /** What a fork holds itself of a cluster. */
+  readonly #heldOf = this.statement<{ sessionId: string; root: number }, { ownCount: number; firstId: number | null }>`
+    SELECT count(*) AS ownCount, min(m.id) AS firstId FROM unions u JOIN messages m ON ${isOfStep("u.node")}
+    WHERE m.session_id = @sessionId AND u.root = @root AND u.level = 'cluster' AND u.kind IN ('start', 'join') AND u.generation = ${GENERATION_NOW}
       AND ${isOnPathOf("@sessionId", "u")}`.one;
   readonly #message = this.statement<[id: number], RowOf<typeof MESSAGE>>`SELECT ${MESSAGE} FROM messages WHERE id = ?`;
   readonly #paths: PathRepository;
@@ -152,28 +145,19 @@ export class ClusterRepository extends Repository {
     return [...this.#settledAtFork.all({ sessionId }), ...open];
   }
 
-  /**
-   * The clusters of a session that have messages of this time or later, with their themes. For a fork, shared messages do not count.
-   *
-   * @param counts  What the themes of the session say. All rows are read, because a damaged one may have an earlier time.
-   * @throws {DamageError} if the clusters are others.
-   */
-  workedSince(sessionId: string, sinceMs: number, counts: ClusterCounts): WorkedCluster[] {
+  /** The clusters of a session that have messages of this time or later, with their themes. For a fork, shared messages do not count. */
+  workedSince(sessionId: string, sinceMs: number): WorkedCluster[] {
     const grown = this.#grown(sessionId);
     if (grown === undefined) return []; // a fork to which nothing was appended
     const rows = this.#withThemes.all(grown);
-    assertClusters(sessionId, rows, counts);
     const sharedTo = this.#paths.of(sessionId).at(-1)!.seqFirst - 1;
     const worked = rows.filter(
       (row) => row.sessionId === sessionId && row.atMsLast >= sinceMs && row.seqLast > sharedTo,
     );
     return worked.map((row) => {
       if (sharedTo < 0) return { ...row, firstAtMs: this.#atMs(row.rootId), ownCount: row.messageCount };
-      const { messageCount, ownCount, firstId } = this.#heldOf({ sessionId, root: row.rootId });
-      if (messageCount === row.messageCount) return { ...row, firstAtMs: this.#atMs(firstId!), ownCount };
-      throw new DamageError(
-        `cluster ${row.rootId} has ${row.messageCount} messages, and ${messageCount} are in the indexes`,
-      );
+      const { ownCount, firstId } = this.#heldOf({ sessionId, root: row.rootId });
+      return { ...row, firstAtMs: this.#atMs(firstId ?? row.rootId), ownCount };
     });
   }
 
@@ -186,7 +170,7 @@ export class ClusterRepository extends Repository {
   /** A cluster as a session has it; a fork may share it. */
   find(sessionId: string, root: number): ClusterRow | undefined {
     const state = this.#pastForests.of(sessionId)?.open.find(({ cluster }) => cluster.root === root);
-    return state === undefined ? rowOf(root, this.#find.get({ sessionId, root })) : clusterRow(sessionId, state);
+    return state === undefined ? this.#find.get({ sessionId, root }) : clusterRow(sessionId, state);
   }
 
   /** @throws {DamageError} if there is no such row, although the log knows the cluster. */
@@ -198,7 +182,7 @@ export class ClusterRepository extends Repository {
 
   /** A cluster as the session has it that began it. */
   begun(root: number): ClusterRow | undefined {
-    return rowOf(root, this.#begun.get(root));
+    return this.#begun.get(root);
   }
 
   put(sessionId: string, { cluster, label, logPosition }: ClusterState): void {
@@ -222,24 +206,4 @@ export class ClusterRepository extends Repository {
       .where(sessionId === undefined ? undefined : eq(clusters.sessionId, sessionId))
       .run();
   }
-}
-
-/** @throws {DamageError} if clusters of a session, or of one theme, are missing, or an index names one twice. */
-export function assertClusters(
-  sessionId: string,
-  rows: readonly Pick<ClusterRow, "rootId" | "messageCount">[],
-  { clusterCount, messageCount }: ClusterCounts,
-): void {
-  const count = new Set(rows.map(({ rootId }) => rootId)).size;
-  const inRows = rows.reduce((sum, row) => sum + row.messageCount, 0);
-  if (count === clusterCount && rows.length === count && inRows === messageCount) return;
-  throw new DamageError(
-    `session ${sessionId} has ${messageCount} messages in ${clusterCount} clusters by its themes, and ${inRows} in ${rows.length} are found`,
-  );
-}
-
-/** Returns the row. @throws {DamageError} if an index has that of another cluster in its place. */
-function rowOf(root: number, row: ClusterRow | undefined): ClusterRow | undefined {
-  if (row === undefined || row.rootId === root) return row;
-  throw new DamageError(`an index has cluster ${row.rootId} in the place of cluster ${root}`);
 }

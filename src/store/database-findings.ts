@@ -1,8 +1,9 @@
 import { heldTime } from "../core/times.ts";
 import { VERSION } from "../core/version.ts";
 import { advice, type Finding, ok, problem } from "./finding.ts";
-import { integrityFaults, isOfPages } from "./integrity-faults.ts";
+import { isOfPages } from "./integrity-faults.ts";
 import type { Repositories } from "./repositories.ts";
+import { scrubWhole } from "./scrub.ts";
 import { isOfFullText } from "./verify-full-text.ts";
 
 const FAULTS_MAX = 3;
@@ -34,13 +35,11 @@ function versionFinding({ database: { client } }: Repositories): Finding {
   return ok("versions", `Coppice ${VERSION}, file format ${format}, SQLite ${sqlite}, Node ${process.versions.node}.`);
 }
 
-function integrityFinding({ database: { client } }: Repositories): Finding {
+function integrityFinding(repositories: Repositories): Finding {
   // A list of broken pages begins with a line that names the database.
-  const faults = integrityFaults(client, "quick_check", FAULTS_MAX).flatMap((fault) =>
-    fault.split("\n").filter((line) => !isOfPages(line)),
-  );
-  if (faults.every(isOfFullText)) return ok("integrity", "Every page can be read.");
-  const text = `The file is damaged: ${faults.join("; ")}.`;
+  const faults = scrubWhole(repositories).flatMap((fault) => fault.split("\n").filter((line) => !isOfPages(line)));
+  if (faults.every(isOfFullText)) return ok("integrity", "Every page and every row can be read.");
+  const text = `The file is damaged: ${faults.slice(0, FAULTS_MAX).join("; ")}.`;
   return problem("integrity", text, "Save what can be read with `coppice export`, then restore a backup.");
 }
 

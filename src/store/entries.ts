@@ -72,11 +72,6 @@ export class EntryRepository extends Repository {
     this.#paths = paths;
   }
 
-  /** @throws {DamageError} if an index may hide an entry. */
-  assertWhole(): void {
-    this.indexes.assertWhole(entries);
-  }
-
   /** The entry of a session, shared ones included, that has an external id, and the session that holds it. */
   byExternalId(sessionId: string, externalId: string): (RowOf<typeof KNOWN> & { holderId: string }) | undefined {
     for (const { sessionId: holderId, seqEnd } of this.#pieces(sessionId)) {

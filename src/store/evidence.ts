@@ -38,20 +38,8 @@ export interface TextRow
 const IS_ON_PATH = "session_id NOT IN (SELECT id FROM sessions WHERE superseded_at_ms IS NOT NULL)";
 const GIVEN = "FROM json_each(?) given CROSS JOIN messages m ON m.id = given.value";
 
-/**
- * Messages and their neighbors by the index of seqs: the two ids of each pair, as two lists in JSON, and how many neighbors have the
- * same place in their rows.
- */
-type Pairs = [messageIds: string, neighborIds: string, rightCount: number | null];
-
 interface Around {
   ids: string;
-  radius: number;
-  sessionId?: string;
-}
-
-interface LostAt {
-  id: number;
   radius: number;
   sessionId?: string;
 }
@@ -65,23 +53,10 @@ const FORK = `(
 const HOLDER = "coalesce(piece.holder_id, m.session_id)";
 
 const around = (pieces: string): string => `
-  SELECT json_group_array(m.id), json_group_array(n.id), sum(t.session_id IS n.session_id AND t.seq IS n.seq)
+  SELECT json_group_array(DISTINCT n.id)
   ${GIVEN.replace("?", "@ids")} CROSS JOIN ${pieces} piece
-  CROSS JOIN messages n INDEXED BY messages_by_seq ON n.session_id = ${HOLDER}
-    AND n.seq BETWEEN max(m.seq - @radius, seq_first) AND min(m.seq + @radius, seq_last)
-  LEFT JOIN messages t NOT INDEXED ON t.id = n.id`;
-
-/** SQL: a seq near a message that the index lacks, although it has earlier and later ones, and no message was forgotten there. */
-const lostAt = (pieces: string): string => `
-  WITH RECURSIVE place(seq, seq_max) AS (
-    SELECT seq - @radius, seq + @radius FROM messages WHERE id = @id
-    UNION ALL SELECT seq + 1, seq_max FROM place WHERE seq < seq_max)
-  SELECT place.seq FROM place CROSS JOIN messages m ON m.id = @id CROSS JOIN ${pieces} piece
-  WHERE place.seq BETWEEN seq_first AND seq_last
-    AND NOT EXISTS (SELECT 1 FROM messages WHERE session_id = ${HOLDER} AND seq = place.seq)
-    AND place.seq BETWEEN (SELECT min(seq) FROM messages WHERE session_id = ${HOLDER})
-      AND (SELECT max(seq) FROM messages WHERE session_id = ${HOLDER})
-    AND NOT EXISTS (SELECT 1 FROM forgotten_messages WHERE session_id = ${HOLDER} AND seq = place.seq)`;
+  CROSS JOIN messages n ON n.session_id = ${HOLDER}
+    AND n.seq BETWEEN max(m.seq - @radius, seq_first) AND min(m.seq + @radius, seq_last)`;
 
 /** Reads `messages` for recall: many at once, in no order. */
 export class EvidenceRepository extends Repository {
@@ -115,10 +90,8 @@ export class EvidenceRepository extends Repository {
   /** The first id from an id on, and the last before another; NULL if there is none. */
   readonly #ends = this.statement<{ from: number; to: number }, { first: number | null; last: number | null }>`
     SELECT (SELECT min(id) FROM messages WHERE id >= @from) AS first, (SELECT max(id) FROM messages WHERE id < @to) AS last`;
-  readonly #around = this.statement<[Around], Pairs>`${around(OWN_SESSION)}`.raw();
-  readonly #aroundIn = this.statement<[Around], Pairs>`${around(FORK)}`.raw();
-  readonly #lostAt = this.statement<[LostAt], number>`${lostAt(OWN_SESSION)}`.pluck();
-  readonly #lostAtIn = this.statement<[LostAt], number>`${lostAt(FORK)}`.pluck();
+  readonly #around = this.statement<[Around], string>`${around(OWN_SESSION)}`.pluck().one;
+  readonly #aroundIn = this.statement<[Around], string>`${around(FORK)}`.pluck().one;
   readonly #textsOf = this.statement<
     [ids: string],
     [messageId: number, text: string]
@@ -190,39 +163,15 @@ export class EvidenceRepository extends Repository {
     return new Map(ids.length === 0 ? [] : this.#textsOf.all(JSON.stringify(ids)));
   }
 
-  /**
-   * Returns these messages, and those at most `radius` seqs before or after one of them.
-   *
-   * @throws {DamageError} if the index lacks one, or has another one in its place.
-   */
+  /** Returns these messages, and those at most `radius` seqs before or after one of them. */
   around(ids: readonly number[], radius: number): number[] {
-    const pairs = this.#around.one({ ids: JSON.stringify(ids), radius });
-    return neighborsOf(ids, radius, pairs, (id) => this.#lostAt.get({ id, radius }));
+    return JSON.parse(this.#around({ ids: JSON.stringify(ids), radius })) as number[];
   }
 
   /** Like `around`, for messages of a session, with those that it shares. */
   aroundIn(sessionId: string, ids: readonly number[], radius: number): number[] {
-    const pairs = this.#aroundIn.one({ ids: JSON.stringify(ids), radius, sessionId });
-    return neighborsOf(ids, radius, pairs, (id) => this.#lostAtIn.get({ id, radius, sessionId }));
+    return JSON.parse(this.#aroundIn({ ids: JSON.stringify(ids), radius, sessionId })) as number[];
   }
-}
-
-function neighborsOf(
-  ids: readonly number[],
-  radius: number,
-  [messageIds, neighborIds, rightCount]: Pairs,
-  lostAt: (id: number) => number | undefined,
-): number[] {
-  const neighbors = JSON.parse(neighborIds) as number[];
-  if ((rightCount ?? 0) !== neighbors.length)
-    throw new DamageError("the index of seqs has messages in places of others");
-  const counts = new Map<number, number>();
-  for (const id of JSON.parse(messageIds) as number[]) counts.set(id, (counts.get(id) ?? 0) + 1);
-  for (const id of ids) {
-    const lost = (counts.get(id) ?? 0) > 2 * radius ? undefined : lostAt(id);
-    if (lost !== undefined) throw new DamageError(`the index of seqs lacks seq ${lost} near message ${id}`);
-  }
-  return [...new Set(neighbors)];
 }
 
 function assertEach(ids: readonly number[], rows: readonly { messageId: number }[]): void {

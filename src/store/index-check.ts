@@ -9,6 +9,12 @@ interface IndexName {
   condition: string | null;
 }
 
+/** Rows after one row id and up to another. */
+export interface RowRange {
+  after: number;
+  last: number;
+}
+
 /** SQL: the number of rows, and a sum that differs if some have no id, or another one. */
 const sumOf = (id: string): string => `count(*) || ' ' || coalesce(sum((${id} * 31) % 1000003), 0)`;
 
@@ -46,23 +52,44 @@ export class IndexCheck {
     this.#whole.add(only ?? tableName);
   }
 
+  /** Names the indexes that lack one of the rows after one row id and up to another, or have it under another key. */
+  lacking(table: SQLiteTable, range: RowRange): string[] {
+    const tableName = getTableName(table);
+    return indexesOf(this.#client, tableName)
+      .filter((index) => {
+        const [rows, found] = this.#lookUp(index, tableName, "NOT INDEXED", `INDEXED BY "${index.name}"`, range);
+        return rows !== found;
+      })
+      .map(({ name }) => name);
+  }
+
   /** Sums of the rows that belong in the index, of those that are found in it, and of those that it names and the table has. */
-  #sumsOf({ name, condition }: IndexName, table: string): [string, string, string] {
+  #sumsOf(index: IndexName, table: string): [string, string, string] {
+    const byIndex = `INDEXED BY "${index.name}"`;
+    const [rows, found] = this.#lookUp(index, table, "NOT INDEXED", byIndex);
+    const [, named] = this.#lookUp(index, table, byIndex, "NOT INDEXED");
+    return [rows, found, named];
+  }
+
+  /** Sums of rows that are read in one way, and of those among them that are found in the other. */
+  #lookUp(
+    { name, condition }: IndexName,
+    table: string,
+    by: string,
+    otherBy: string,
+    range?: RowRange,
+  ): [string, string] {
     const keys = this.#client.prepare<[string], string>("SELECT name FROM pragma_index_info(?)").pluck().all(name);
     const where = `WHERE ${condition ?? "true"}`;
-    const rowsBy = (by: string): string =>
-      `SELECT rowid AS id${keys.map((key, at) => `, "${key}" AS key${at}`).join("")} FROM "${table}" ${by} ${where}`;
+    const inRange = range === undefined ? "" : `AND rowid > ${range.after} AND rowid <= ${range.last}`;
+    // Without LIMIT, SQLite would read the keys of an index from the rows.
+    const rows = `SELECT rowid AS id${keys.map((key, at) => `, "${key}" AS key${at}`).join("")}
+      FROM "${table}" ${by} ${where} ${inRange} LIMIT -1`;
     const isSame = keys.map((key, at) => ` AND "${table}"."${key}" IS k.key${at}`).join("");
-    const sums = (rows: string, by: string): [string, string] => {
-      const lookUp = `SELECT 1 FROM "${table}" ${by} ${where} AND "${table}".rowid = k.id${isSame}`;
-      const lookedUp = `SELECT id, CASE WHEN EXISTS (${lookUp}) THEN id END AS found FROM (${rows}) k`;
-      const statement = `SELECT ${sumOf("id")}, ${sumOf("found")} FROM (${lookedUp})`;
-      return this.#client.prepare<[], [string, string]>(statement).raw().get()!;
-    };
-    const [rows, found] = sums(rowsBy("NOT INDEXED"), `INDEXED BY "${name}"`);
-    // Without LIMIT, SQLite would read the keys from the rows.
-    const [, named] = sums(`${rowsBy(`INDEXED BY "${name}"`)} LIMIT -1`, "NOT INDEXED");
-    return [rows, found, named];
+    const lookUp = `SELECT 1 FROM "${table}" ${otherBy} ${where} AND "${table}".rowid = k.id${isSame}`;
+    const lookedUp = `SELECT id, CASE WHEN EXISTS (${lookUp}) THEN id END AS found FROM (${rows}) k`;
+    const statement = `SELECT ${sumOf("id")}, ${sumOf("found")} FROM (${lookedUp})`;
+    return this.#client.prepare<[], [string, string]>(statement).raw().get()!;
   }
 }
 

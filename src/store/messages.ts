@@ -21,7 +21,6 @@ import {
 import type { StoreDatabase } from "./open.ts";
 import { type PathRepository, piecesIn } from "./paths.ts";
 import { Repository } from "./repository.ts";
-import { assertOnce, assertRising } from "./rising.ts";
 import { forgottenMessages, messages } from "./schema.ts";
 import { columns, type InsertOf, isAnyOf, type RowOf } from "./statement.ts";
 
@@ -110,19 +109,6 @@ const LAST = Number.MAX_SAFE_INTEGER;
 
 const STEPS = `FROM json_each(?) step JOIN messages m ON ${isOfStep("step.value")}`;
 const OF_STEPS = `${STEPS} ORDER BY m.seq`;
-
-/** SQL for `seqEnd`. The row after the last message that the index names may be of the same session. */
-export function seqEndOf(sessionId: string): string {
-  return `max(
-    coalesce((SELECT max(last.seq, coalesce(after.seq, 0)) + 1
-              FROM messages last
-              LEFT JOIN messages after
-                ON after.id = (SELECT min(id) FROM messages WHERE id > last.id) AND +after.session_id = last.session_id
-              WHERE last.session_id = ${sessionId} ORDER BY last.seq DESC LIMIT 1), 0),
-    coalesce((SELECT max(seq) + 1 FROM forgotten_messages WHERE session_id = ${sessionId}), 0),
-    coalesce((SELECT max(seq_last) + 1 FROM shared_pasts WHERE session_id = ${sessionId}), 0),
-    coalesce((SELECT graduated_seq FROM sessions WHERE id = ${sessionId}), 0))`;
-}
 
 /** Rows of `messages`. This file is long, because all statements share the shape of a row and its checks. */
 export class MessageRepository extends Repository {
@@ -248,27 +234,9 @@ export class MessageRepository extends Repository {
   readonly idsOfTime = this.statement<{ ids: string; sinceMs: number; untilMs: number }, number>`
     SELECT m.id FROM json_each(@ids) given CROSS JOIN messages m ON m.id = given.value
     WHERE m.created_at_ms BETWEEN @sinceMs AND @untilMs`.pluck().all;
-  readonly #lostOf = this.statement<[ids: string], number>`
-    SELECT value FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM messages WHERE id = value) LIMIT 1`.pluck();
-  readonly #strayOf = this.statement<[ids: string], number>`
-    SELECT given.value FROM json_each(?) given LEFT JOIN messages m ON m.id = given.value
-    WHERE NOT EXISTS (
-      SELECT 1 FROM messages i INDEXED BY messages_by_seq
-      WHERE i.session_id = m.session_id AND i.seq = m.seq AND i.id = m.id) LIMIT 1`.pluck();
   /** With whether the row itself names the step: SQLite reads `m.step_id` from the index. */
   readonly #idsOfSteps = this.statement<[stepIds: string], { id: number; isOfStep: number }>`
-    SELECT m.id, (SELECT step_id FROM messages WHERE id = m.id) = step.value AS isOfStep ${OF_STEPS}`;
-  /** The other messages of a step, without the index by step: no later step begins before they end. */
-  readonly #othersOf = this.statement<[stepId: number], number>`
-    SELECT (SELECT count(*) FROM messages m
-      WHERE m.session_id = f.session_id AND m.seq > f.seq AND +m.step_id = f.id AND m.seq < coalesce((
-        SELECT n.seq FROM messages n WHERE n.session_id = f.session_id AND n.seq > f.seq AND n.role IN ('user', 'assistant')
-        ORDER BY n.seq LIMIT 1), ${LAST}))
-    FROM messages f WHERE f.id = ?`.pluck();
-  readonly #isAfterForgotten = this.statement<[id: number], number>`
-    SELECT EXISTS (
-      SELECT 1 FROM messages m JOIN forgotten_messages f ON f.session_id = m.session_id AND f.seq = m.seq - 1
-      WHERE m.id = ?)`.pluck();
+    SELECT m.id, (SELECT step_id FROM messages WHERE id = m.id) = step.value AS isOfStep ${OF_STEPS}`.allOf;
   readonly digestsOfSteps = this.statement<[stepIds: string], Buffer>`SELECT m.digest ${OF_STEPS}`.pluck().allOf;
   /** The tokens of each message, as stored. */
   readonly tokensOfSteps = this.statement<[stepIds: string], number>`SELECT m.token_count ${OF_STEPS}`.pluck().allOf;
@@ -285,10 +253,18 @@ export class MessageRepository extends Repository {
     UNION ALL SELECT NULL, '', seq FROM forgotten_messages
     WHERE session_id = @sessionId AND seq BETWEEN @seqFirst AND @seqLast
     ORDER BY seq`;
-  /** Like `nextSeq`, even if a damaged index lacks messages that the frontier has passed, or the last one. */
-  readonly seqEnd = this.statement<{ sessionId: string }, number>`SELECT ${seqEndOf("@sessionId")}`.pluck().one;
-  readonly #ownCount = this.statement<[sessionId: string], number>`
-    SELECT count(DISTINCT id) FROM messages WHERE session_id = ?`.pluck().one;
+  /**
+   * Like `nextSeq`, even if the index lacks messages that the frontier has passed, or the last one: the row after it may be of the
+   * same session. So no seq is given twice.
+   */
+  readonly seqEnd = this.statement<{ sessionId: string }, number>`
+    SELECT max(
+      coalesce((
+        SELECT max(last.seq, coalesce(after.seq, 0)) + 1 FROM messages last
+        LEFT JOIN messages after
+          ON after.id = (SELECT min(id) FROM messages WHERE id > last.id) AND +after.session_id = last.session_id
+        WHERE last.session_id = @sessionId ORDER BY last.seq DESC LIMIT 1), 0),
+      coalesce((SELECT graduated_seq FROM sessions WHERE id = @sessionId), 0))`.pluck().one;
   readonly #forgottenCount = this.statement<[sessionId: string, seqFirst: number, seqLast: number], number>`
     SELECT count(*) FROM forgotten_messages WHERE session_id = ? AND seq BETWEEN ? AND ?`.pluck().one;
   readonly #pinnedCount = this.statement<[sessionId: string, seqFirst: number, seqLast: number], number>`
@@ -421,9 +397,7 @@ export class MessageRepository extends Repository {
   }
 
   pinnedOf(sessionId: string): Message[] {
-    const pinned = this.#inPieces(sessionId, 0, LAST, (id, _, seqLast) => this.#pinned.all(id, seqLast));
-    assertRising(pinned, ({ seq }) => seq, "pinned message");
-    return pinned;
+    return this.#inPieces(sessionId, 0, LAST, (...range) => inPlace(range, this.#pinned.all(range[0], range[2])));
   }
 
   /** The first characters of each message of some steps, in the order of the steps. */
@@ -438,12 +412,7 @@ export class MessageRepository extends Repository {
 
   /** Returns the messages of some steps, in order of seq. */
   graduatingOf(stepIds: readonly number[]): GraduatingMessage[] {
-    const rows = this.#graduatingOf.allOf(stepIds);
-    assertOnce(
-      rows.map(({ id }) => id),
-      "message",
-    );
-    return rows;
+    return this.#graduatingOf.allOf(stepIds);
   }
 
   leaveForest(sessionId: string, stepIds: readonly number[]): void {
@@ -492,27 +461,20 @@ export class MessageRepository extends Repository {
     return this.byIds([id])[0];
   }
 
-  /** In order and without pinned ones. @throws {DamageError} if one is missing. */
+  /** In order and without pinned ones. */
   unpinnedFrom(sessionId: string, seqFrom: number): Message[] {
-    const end = this.seqEnd({ sessionId }) - 1;
-    return this.#inPieces(sessionId, seqFrom, LAST, (id, first, last) => {
-      const found = this.#unpinned.all(id, first, last);
-      this.#assertDense(id, first, Math.min(last, end), found, { withPinned: false });
-      return found;
-    });
+    return this.#inPieces(sessionId, seqFrom, LAST, (...range) => inPlace(range, this.#unpinned.all(...range)));
   }
 
   /** Returns the newest `limit` messages from `seqFrom` to before `seqEnd`, in order and without pinned ones. */
   notableBefore(sessionId: string, range: { seqFrom: number; seqEnd: number; limit: number }): NotableMessage[] {
     const found: NotableMessage[] = [];
-    const seqLast = Math.min(range.seqEnd, this.seqEnd({ sessionId })) - 1;
-    for (const piece of piecesIn(this.#paths.of(sessionId), range.seqFrom, seqLast).toReversed()) {
+    for (const piece of piecesIn(this.#paths.of(sessionId), range.seqFrom, range.seqEnd - 1).toReversed()) {
       const limit = range.limit - found.length;
-      const { sessionId: id, seqFirst, seqLast: last } = piece;
-      const rows = this.#notableBefore.all({ sessionId: id, seqFrom: seqFirst, seqEnd: last + 1, limit }).reverse();
-      const first = rows.length === limit && limit > 0 ? rows[0]!.seq : seqFirst;
-      if (limit > 0) this.#assertDense(id, first, last, rows, { withPinned: false });
-      found.unshift(...rows.map(notableMessage));
+      if (limit <= 0) break;
+      const { sessionId: id, seqFirst, seqLast } = piece;
+      const rows = this.#notableBefore.all({ sessionId: id, seqFrom: seqFirst, seqEnd: seqLast + 1, limit }).reverse();
+      found.unshift(...inPlace([id, seqFirst, seqLast], rows).map(notableMessage));
     }
     return found;
   }
@@ -522,11 +484,6 @@ export class MessageRepository extends Repository {
     const seqs: number[] = [];
     for (let seq = seqEnd; seqs.length < limit; ) {
       const before = this.#newestUpTo(sessionId, seq - 1, this.#upTo.get);
-      const rest = piecesIn(this.#paths.of(sessionId), before?.seq ?? 0, seq - 1);
-      for (const { sessionId: id, seqFirst, seqLast } of rest) {
-        const found = before?.sessionId === id ? [before] : [];
-        this.#assertDense(id, seqFirst, seqLast, found, { withPinned: true });
-      }
       seq = before?.turnSeq ?? -1;
       if (seq < 0) break;
       seqs.push(seq);
@@ -557,73 +514,25 @@ export class MessageRepository extends Repository {
     return this.orm.select({ tokens }).from(messages).where(condition).get()!.tokens;
   }
 
-  /**
-   * Returns the messages from one seq to another, both included.
-   *
-   * @throws {DamageError} if a message is missing although it was not forgotten, because the index by seq is damaged.
-   */
+  /** Returns the messages from one seq to another, both included. */
   range(sessionId: string, seqFirst: number, seqLast: number, limit = Number.MAX_SAFE_INTEGER): Message[] {
     let messages: Message[] = [];
     for (const piece of piecesIn(this.#paths.of(sessionId), seqFirst, seqLast)) {
       const left = limit - messages.length;
       if (left <= 0) break;
-      const found = this.#range.all(piece.sessionId, piece.seqFirst, piece.seqLast, left);
-      const lastFound = found.at(-1)?.seq ?? -1;
-      const isWhole = found.length === left || lastFound === piece.seqLast;
-      const last = isWhole ? lastFound : Math.min(piece.seqLast, this.seqEnd({ sessionId }) - 1);
-      this.#assertDense(piece.sessionId, piece.seqFirst, last, found, { withPinned: true });
+      const range: SeqsOfSession = [piece.sessionId, piece.seqFirst, piece.seqLast];
+      const found = inPlace(range, this.#range.all(...range, left));
       messages = messages.length === 0 ? found : messages.concat(found);
     }
     return messages;
   }
 
-  /**
-   * Seqs are dense, so the number of messages tells if the index by seq lacks any. Each row tells if the index names
-   * another one instead.
-   *
-   * @param rows  The messages found from one seq to another, both included, in order.
-   * @throws {DamageError} if they are not all.
-   */
-  #assertDense(
-    sessionId: string,
-    first: number,
-    last: number,
-    rows: readonly { sessionId: string; seq: number }[],
-    { withPinned }: { withPinned: boolean },
-  ): void {
-    const isStray = (row: { sessionId: string; seq: number }, index: number): boolean =>
-      row.sessionId !== sessionId || row.seq < (rows[index - 1]?.seq ?? first - 1) + 1;
-    const missingCount = this.#missingCount(sessionId, first, last, rows.length, withPinned);
-    if (missingCount <= 0 && !rows.some(isStray)) return;
-    throw new DamageError(`messages of session ${sessionId} from seq ${first} to ${last} are not in the index by seq`);
-  }
-
-  #missingCount(sessionId: string, first: number, last: number, foundCount: number, withPinned: boolean): number {
-    let missingCount = last - first + 1 - foundCount;
-    if (missingCount > 0) missingCount -= this.#forgottenCount(sessionId, first, last);
-    if (missingCount > 0 && !withPinned) missingCount -= this.#pinnedCount(sessionId, first, last);
-    return missingCount;
-  }
-
-  /** @throws {DamageError} if the index by seq may hide a message. */
-  assertIndexed(): void {
-    this.indexes.assertWhole(messages, "messages_by_seq");
-  }
-
-  /** @throws {DamageError} if messages that a session itself holds are missing, or an index names one twice. */
-  assertWhole(sessionId: string): void {
-    const { seqFirst } = this.#paths.of(sessionId).at(-1)!;
-    const last = this.seqEnd({ sessionId }) - 1;
-    const found = this.#ownCount(sessionId);
-    if (this.#missingCount(sessionId, seqFirst, last, found, true) === 0) return;
-    throw new DamageError(`${found} messages of session ${sessionId} are found from seq ${seqFirst} to ${last}`);
-  }
-
   /** @param count  How many messages the themes have. @throws {DamageError} if these are not all messages before `seqEnd`. */
   assertInThemes(sessionId: string, seqEnd: number, count: number): void {
     let missingCount = -count;
-    for (const piece of piecesIn(this.#paths.of(sessionId), 0, seqEnd - 1)) {
-      missingCount += this.#missingCount(piece.sessionId, piece.seqFirst, piece.seqLast, 0, false);
+    for (const { sessionId: id, seqFirst, seqLast } of piecesIn(this.#paths.of(sessionId), 0, seqEnd - 1)) {
+      missingCount += seqLast - seqFirst + 1 - this.#forgottenCount(id, seqFirst, seqLast);
+      missingCount -= this.#pinnedCount(id, seqFirst, seqLast);
     }
     if (missingCount <= 0) return;
     throw new DamageError(
@@ -645,42 +554,17 @@ export class MessageRepository extends Repository {
     return this.orm.select({ sessionId, stepId, seq }).from(messages).where(eq(messages.id, id)).get();
   }
 
-  /** @throws {DamageError} if one of these messages is missing, or is at another place than in the index by seq. */
-  assertPlaced(ids: readonly number[]): void {
-    const stray = this.#strayOf.get(JSON.stringify(ids));
-    if (stray !== undefined) throw new DamageError(`message ${stray} is missing, or not where the index by seq has it`);
-  }
-
-  /** @throws {DamageError} if one of these messages is missing. */
-  assertStored(ids: readonly number[]): void {
-    const lost = this.#lostOf.get(JSON.stringify(ids));
-    if (lost !== undefined) throw new DamageError(`message ${lost}, which begins a step, is missing`);
-  }
-
-  /** In order of seq. @throws {DamageError} if the index by step names one twice, or one of another step. */
+  /** In order of seq. @throws {DamageError} if an index has a message in a step that is not its own. */
   idsOfSteps(stepIds: readonly number[]): number[] {
-    const rows = this.#idsOfSteps.allOf(stepIds);
+    const rows = this.#idsOfSteps(stepIds);
     const stray = rows.find(({ isOfStep }) => isOfStep !== 1);
     if (stray !== undefined) throw new DamageError(`the index by step has message ${stray.id} in a wrong step`);
-    const ids = rows.map(({ id }) => id);
-    assertOnce(ids, "message");
-    return ids;
+    return [...new Set(rows.map(({ id }) => id))];
   }
 
   /** In order of seq. @throws {DamageError} like `idsOfSteps`. */
   ofSteps(stepIds: readonly number[]): Message[] {
     return this.byIds(this.idsOfSteps(stepIds));
-  }
-
-  /** In order of seq. @throws {DamageError} if the index by step lacks some, or the table its first message. */
-  idsOfStep(stepId: number): number[] {
-    const ids = this.idsOfSteps([stepId]);
-    const [firstId] = ids;
-    if (firstId !== undefined && firstId !== stepId && this.#isAfterForgotten.one(firstId) === 0) {
-      throw new DamageError(`message ${stepId}, which begins a step, is missing`);
-    }
-    if ((this.#othersOf.get(stepId) ?? 0) < Math.max(1, ids.length)) return ids;
-    throw new DamageError(`messages of step ${stepId} are not in the index by step`);
   }
 
   /** Reads no other columns and needs no index, so a damaged message does not hide others. */
@@ -846,6 +730,24 @@ export class MessageRepository extends Repository {
     if (row.metadata !== null) message.metadata = row.metadata;
     return message;
   }
+}
+
+/**
+ * Returns the rows of a range of seqs.
+ *
+ * @throws {DamageError} if one of them says that it is elsewhere: an index has it in the place of another one, or twice.
+ */
+function inPlace<Row extends { sessionId: string; seq: number }>(
+  [sessionId, seqFirst, seqLast]: SeqsOfSession,
+  rows: Row[],
+): Row[] {
+  let before = seqFirst - 1;
+  for (const row of rows) {
+    if (row.sessionId !== sessionId || row.seq <= before || row.seq > seqLast)
+      throw new DamageError(`an index has seq ${row.seq} of session ${row.sessionId} in the place of another message`);
+    before = row.seq;
+  }
+  return rows;
 }
 
 function notableMessage(row: SelectedMessage): NotableMessage {

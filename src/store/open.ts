@@ -13,6 +13,8 @@ import { IndexCheck } from "./index-check.ts";
 import { integrityFaults } from "./integrity-faults.ts";
 import { migrate } from "./migrate.ts";
 import { refuseSecondName } from "./one-name.ts";
+import { damagedRows } from "./repository.ts";
+import { UNSEALED } from "./schema.ts";
 import { type StatementTag, statementTag } from "./statement.ts";
 
 export interface OpenDatabaseOptions {
@@ -60,6 +62,8 @@ export class StoreDatabase {
   readonly #writeTransaction: Database.Transaction<(change: () => unknown) => unknown>;
   readonly #readDataVersion: Database.Statement<[], number>;
   #busyTimeoutMs: number;
+  /** True since a read has found damage, until the next scrub. */
+  isSuspect = false;
   #hasBegun = false;
   #rollbackCount = 0;
   /** True while a caller's work runs in `atomically`. */
@@ -243,12 +247,14 @@ export class StoreDatabase {
     try {
       return run();
     } catch (error) {
-      if (error instanceof StoreError || error instanceof Database.SqliteError) throw ownErrorOf(error, this.path);
-      throw this.#unforeseen(error);
+      const isForeseen = error instanceof StoreError || error instanceof Database.SqliteError;
+      const thrown = isForeseen ? ownErrorOf(error, this.path) : this.#unforeseen(error);
+      this.isSuspect ||= StoreError.is(thrown, "STORE_CORRUPT");
+      throw thrown;
     }
   }
 
-  /** A failure of our code is a bug, or damage. Only rows are parsed, so a DamageError is damage. */
+  /** A failure of our code is a bug, unless the store is damaged. */
   #unforeseen(error: unknown): unknown {
     if (!(error instanceof Error)) return error;
     // A function of the caller, such as a token counter, has closed the store, and the driver says so.
@@ -261,7 +267,8 @@ export class StoreDatabase {
 
   #isIntact(): boolean {
     try {
-      return integrityFaults(this.client, "integrity_check", 1).length === 0;
+      if (integrityFaults(this.client, "integrity_check", 1).length > 0) return false;
+      return [...UNSEALED.keys()].every((table) => damagedRows(this, table).damages.length === 0);
     } catch {
       return false;
     }

@@ -42,8 +42,7 @@ export class PastForests extends Repository {
   readonly #openAt = this.statement<Place & { graduatedSeq: number }, RowOf<typeof CLUSTER>>`
     SELECT ${CLUSTER} FROM clusters WHERE rowid IN (
       SELECT rowid FROM clusters WHERE session_id = @sessionId AND settled_at IS NULL
-      UNION ALL SELECT rowid FROM clusters WHERE settled_at > @position AND +session_id = @sessionId)
-    AND +session_id = @sessionId AND (+settled_at IS NULL OR +settled_at > @position)
+      UNION ALL SELECT rowid FROM clusters WHERE settled_at > @position AND session_id = @sessionId)
     AND seq_first < @graduatedSeq ORDER BY root_id`.map(storedCluster);
   readonly #hasClusters = this.statement<[sessionId: string], number>`
     SELECT EXISTS (SELECT 1 FROM clusters WHERE session_id = ?)`.pluck().one;
@@ -81,18 +80,10 @@ export class PastForests extends Repository {
     const at = { sessionId, position: past.at(-1)!.logPosition };
     return new PastForest(
       () => this.#open(at, past),
-      () => this.#themes(at),
+      () => themesAt(this.#sources, at).themes,
       this.#sources.unions,
       at,
     );
-  }
-
-  /** @throws {DamageError} if an index of the log or of messages lacks rows. */
-  #themes(at: Place): GrowingTheme[] {
-    const { themes } = themesAt(this.#sources, at);
-    const count = themes.reduce((sum, { theme }) => sum + theme.messageCount, 0);
-    this.#sources.messages.assertInThemes(at.sessionId, this.#graduatedSeq(at.sessionId), count);
-    return themes;
   }
 
   #open(at: Place, past: Path): StoredCluster[] {
@@ -190,11 +181,6 @@ export function themesAt(
     from = rows.at(-1)!.id;
   }
   const themes = [...replay.themes.values()].sort((left, right) => left.theme.root - right.theme.root);
-  // Another index tells if that of the session lacks a unite.
-  for (const { theme } of themes) {
-    if (themeOf(theme.root, position + 1) === theme.root) continue;
-    throw new DamageError(`the log of session ${sessionId} does not say when theme ${theme.root} was absorbed`);
-  }
   return { themes, rowCount };
 }
 

@@ -46,13 +46,6 @@ export class PathRepository extends Repository {
     SELECT EXISTS (
       SELECT 1 FROM unions
       WHERE session_id = ? AND id > ? AND level <> 'subject' AND generation = ${GENERATION_NOW})`.pluck().one;
-  /** A lookup by the primary key of another table, which tells if the index of the log lacks rows. */
-  readonly #haveThemesMoved = this.statement<[sessionId: string, position: number], number>`
-    SELECT EXISTS (SELECT 1 FROM themes WHERE session_id = ? AND log_position > ?)`.pluck().one;
-
-  /** Sessions that share nothing. */
-  readonly #alone = new Set<string>();
-
   /** The forks that share messages after a seq. @throws {DamageError} if an index may hide one. */
   sharing(holderId: string, seq: number): string[] {
     this.indexes.assertWhole(sharedPasts);
@@ -68,47 +61,38 @@ export class PathRepository extends Repository {
   /**
    * The session whose rows are the open clusters and themes of a session. Until the frontier of a fork moves, it is another one;
    * undefined if that one has moved since the fork.
-   *
-   * @throws {DamageError} if the index of the log lacks what moved its themes.
    */
   grower(sessionId: string): Piece | undefined {
     const path = this.of(sessionId);
     if (path.length === 1) return path[0]!;
     for (const piece of path.toReversed()) {
-      if (piece.sessionId !== sessionId && this.#hasMovedSince(piece)) return undefined;
+      if (piece.sessionId !== sessionId && this.#hasMoved(piece.sessionId, piece.logPosition) === 1) return undefined;
       if (this.#hasThemes(piece.sessionId) === 1) return piece;
     }
     return path.at(-1)!;
   }
 
-  #hasMovedSince({ sessionId, logPosition }: Piece): boolean {
-    if (this.#hasMoved(sessionId, logPosition) === 1) return true;
-    if (this.#haveThemesMoved(sessionId, logPosition) === 0) return false;
-    throw new DamageError(`the themes of session ${sessionId} changed after ${logPosition}, and its log ends there`);
-  }
-
-  /** @throws {DamageError} if a fork does not share what its session had. */
   of(sessionId: string): Path {
+    return withOwn(sessionId, this.#past.all(sessionId));
+  }
+
+  /**
+   * For changes and `verify`: a fork that has lost its past would give seqs again. A branch has a `forkSeq` and shares nothing, and so
+   * does a fork of an older version.
+   *
+   * @throws {DamageError} if a fork does not share what its session had.
+   */
+  assertPast(sessionId: string): void {
+    const { parentSessionId = null, forkSeq = null, supersededAtMs = null } = this.#origin.get(sessionId) ?? {};
     const past = this.#past.all(sessionId);
-    if (past.length > 0) this.#assertPast(sessionId, past);
-    else this.#assertAlone(sessionId);
-    return withOwn(sessionId, past);
-  }
-
-  /** A branch has a `forkSeq` and shares nothing. So does a fork of an older version. */
-  #assertAlone(sessionId: string): void {
-    if (this.#alone.has(sessionId)) return;
-    const { forkSeq = null, supersededAtMs = null } = this.#originOf(sessionId) ?? {};
-    if (forkSeq !== null && supersededAtMs === null) this.indexes.assertWhole(sharedPasts);
-    this.#alone.add(sessionId);
-  }
-
-  #assertPast(sessionId: string, past: readonly Piece[]): void {
-    const { parentSessionId, forkSeq } = this.#originOf(sessionId) ?? {};
+    if (past.length === 0) {
+      if (forkSeq !== null && supersededAtMs === null) this.indexes.assertWhole(sharedPasts);
+      return;
+    }
     // A parent can be forgotten if it holds nothing of what the fork shares. The newest holder shares the same.
     const sharedId = parentSessionId ?? past.at(-1)!.sessionId;
-    const isKnown = parentSessionId !== null || this.#originOf(sharedId) !== undefined;
-    if (forkSeq == null || !isKnown) throw new DamageError(`fork ${sessionId} has no origin`);
+    const isKnown = parentSessionId !== null || this.#origin.get(sharedId) !== undefined;
+    if (forkSeq === null || !isKnown) throw new DamageError(`fork ${sessionId} has no origin`);
     const expected = piecesIn(withOwn(sharedId, this.#past.all(sharedId)), 0, forkSeq);
     const isRight = (piece: Piece, index: number): boolean => {
       const { sessionId: id, seqFirst, seqLast, logPosition } = expected[index]!;
@@ -117,11 +101,6 @@ export class PathRepository extends Repository {
     };
     if (past.length === expected.length && past.every(isRight)) return;
     throw new DamageError(`fork ${sessionId} does not share what session ${sharedId} had up to seq ${forkSeq}`);
-  }
-
-  #originOf(sessionId: string): RowOf<typeof ORIGIN> | undefined {
-    const origin = this.#origin.get(sessionId);
-    return origin?.id === sessionId ? origin : undefined;
   }
 
   share(sessionId: string, past: Path): void {

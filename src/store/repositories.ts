@@ -64,7 +64,7 @@ export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCou
     centroids: new CentroidRepository(database, generations),
     themes,
     subjects: new SubjectRepository(database),
-    summaries: new SummaryRepository(database, costs, generations),
+    summaries: new SummaryRepository(database, costs),
     spans: new SpanRepository(database, paths),
     costs,
     evidence: new EvidenceRepository(database),

@@ -133,7 +133,7 @@ export const sessions = sqliteTable(
 );
 
 /** SQL for `messages.text`. Damaged JSON must not stop a statement that reads many rows: the checksum finds it. */
-export const TEXT_OF_ROW = `CASE
+const TEXT_OF_ROW = `CASE
   WHEN typeof(stored_text) <> 'blob' THEN stored_text
   WHEN json_valid(parts) THEN
     substr(

@@ -16,7 +16,7 @@ import { assertOnPath } from "./sessions.ts";
  *   of other sessions.
  */
 export function* sessionRows(
-  { generations, sessions, messages, unions, factRows: rows, tombstones, paths }: Repositories,
+  { generations, sessions, factRows: rows, tombstones, paths }: Repositories,
   sessionId: string,
   storeId: string | null,
   from: RowsFrom = { seq: 0, position: 0 },
@@ -28,8 +28,6 @@ export function* sessionRows(
   assertWhole(paths, sessionId);
   const { embedderId, dimension } = generation;
   rows.assertWhole();
-  messages.assertWhole(sessionId);
-  unions.assertWhole(sessionId);
   const newestId = rows.newestId(sessionId);
   const tombstoneKey = tombstones.key() ?? null;
   yield { table: "origin", row: { storeId, embedderId, dimension, newestId, tombstoneKey } };

@@ -85,6 +85,7 @@ export function loadSessionState(repositories: Repositories, sessionId: string):
   const row = sessions.byId(sessionId);
   const generation = generations.newest();
   if (row === undefined || row.supersededAtMs !== null || generation === undefined) return undefined;
+  if (row.forkSeq !== null) repositories.database.guard(() => repositories.paths.assertPast(sessionId));
   const last = messages.lastOf(sessionId);
   const states = themes.ofSession(sessionId);
   if (states.length === 0 && repositories.unions.lastPosition(sessionId) > 0) {

@@ -5,13 +5,13 @@ import { StoreError } from "../core/errors.ts";
 import { IDLE_AFTER_MS, SETTLE_AFTER_MS_MAX, VECTOR_WAIT_IDLE_MS_MAX } from "../core/limits.ts";
 import { DEFAULT_SETTINGS, type SessionSettings } from "../core/options.ts";
 import { HIDDEN, tagNamespace } from "../core/tags.ts";
+import type { GrowingTheme } from "../forest/growing-forest.ts";
 import type { ItemRepository } from "./items.ts";
 import { MESSAGE } from "./message-columns.ts";
-import { seqEndOf } from "./messages.ts";
 import type { StoreDatabase } from "./open.ts";
 import type { PathRepository, Piece } from "./paths.ts";
 import { Repository } from "./repository.ts";
-import { sessions, TEXT_OF_ROW } from "./schema.ts";
+import { sessions } from "./schema.ts";
 import { columns, isAnyOf, type RowOf } from "./statement.ts";
 import type { ThemeRepository } from "./themes.ts";
 
@@ -20,7 +20,11 @@ export type SessionRow = RowOf<typeof SESSION>;
 
 /** What `list` reads. */
 type ListedSession = SessionRow &
-  Omit<SessionOverview, keyof Sizes> & { seqEnd: number; forgottenCount: number; isFork: number };
+  Pick<SessionOverview, "messageCount" | "clusterCount"> & {
+    newestId: number | null;
+    openingId: number | null;
+    isFork: number;
+  };
 
 export type NewSession = Omit<typeof sessions.$inferInsert, "graduatedSeq" | "evictedSeq" | "frontierVersion">;
 
@@ -87,7 +91,7 @@ export interface Branch {
   isUndoable: boolean;
 }
 
-type BranchMessages = Pick<Branch, "messageCount" | "firstMessageId"> & { seqEnd: number; forgottenCount: number };
+type BranchMessages = Pick<Branch, "messageCount" | "firstMessageId">;
 
 interface SupersededMessage {
   id: number;
@@ -117,8 +121,7 @@ type Sizes = { tokenCount: number; themeCount: number };
 
 const ALL = -1;
 
-/** In a session without a message of the user, the messages up to this seq are checked. */
-const UNOPENED_CHECKED = 100;
+const OPENING_CHARS = 200;
 
 /** UTF-8 sorts this character after all others. */
 const LAST_CHARACTER = "\u{10ffff}";
@@ -151,39 +154,22 @@ const HAS_UNGRADUATED = `EXISTS (
 const HAS_WORK = `(s.superseded_at_ms IS NULL AND (${HAS_OPEN_CLUSTER} OR ${HAS_UNGRADUATED}))`;
 const IS_AWAKE = "EXISTS (SELECT 1 FROM awake_sessions WHERE session_id = s.id)";
 
-/** The index and the row must both say it, so that damage of one does not hide a session. */
-const BRANCH_IDS = `SELECT id FROM sessions INDEXED BY sessions_superseded
-  WHERE superseded_at_ms IS NOT NULL AND +superseded_at_ms IS NOT NULL`;
-/** SQL: the row of `sessions` is no branch. A branch is as old as what it superseded, so its row alone tells, too. */
-const isOnPath = (sessions: string): string =>
-  `(${sessions}.id IN (${BRANCH_IDS})) IS NOT TRUE AND (${sessions}.superseded_at_ms = ${sessions}.created_at_ms) IS NOT TRUE`;
-
 /** Sessions are chosen by their newest messages. Only messages of chosen sessions are counted. */
 const PAGE = `page AS MATERIALIZED (
   SELECT s.*, coalesce(${timeOf("DESC")}, s.created_at_ms) AS updated_at_ms FROM sessions s
   WHERE (@project IS NULL OR s.project = @project) AND (@id IS NULL OR s.id = @id)
-    AND (@sinceMs IS NULL OR updated_at_ms >= @sinceMs) AND ${isOnPath("s")}
+    AND (@sinceMs IS NULL OR updated_at_ms >= @sinceMs) AND s.superseded_at_ms IS NULL
     AND (@tag IS NULL OR EXISTS (SELECT 1 FROM items WHERE namespace = @tag AND key = s.id))
     AND (@notTag IS NULL OR NOT EXISTS (SELECT 1 FROM items WHERE namespace = @notTag AND key = s.id))
   ORDER BY updated_at_ms DESC, s.id LIMIT @limit OFFSET @offset)`;
 
-interface SessionEnd {
-  id: string;
-  endId: number | null;
-  endSeq: number;
-  /** 1 if a later row is of the session, too. */
-  hasLater: number;
-}
-
 /** Rows of `sessions`: single sessions, their branches, which of them are idle, and the pages that `Store.sessions` returns. */
 export class SessionRepository extends Repository {
   // Appends and resumes run these. A session of an older version lacks options that were added later.
-  readonly #byId = this.statement<[id: string], SessionRow>`SELECT ${SESSION} FROM sessions WHERE id = ?`.map(
-    (row) => ({
-      ...row,
-      settings: { ...DEFAULT_SETTINGS, ...row.settings },
-    }),
-  );
+  readonly byId = this.statement<[id: string], SessionRow>`SELECT ${SESSION} FROM sessions WHERE id = ?`.map((row) => ({
+    ...row,
+    settings: { ...DEFAULT_SETTINGS, ...row.settings },
+  })).get;
   /** The row of a session even if it is damaged. Its values are shown to nobody. */
   readonly unchecked = this.statement<[id: string], Omit<SessionRow, "checksum">>`
     SELECT ${SESSION.without("checksum")} FROM sessions WHERE id = ?`.get;
@@ -203,13 +189,9 @@ export class SessionRepository extends Repository {
   readonly #branches = this.statement<[id: string], SessionRow & BranchMessages>`
     SELECT ${SESSION.of("s")},
            (SELECT count(*) FROM messages m WHERE m.session_id = s.id) AS messageCount,
-           (SELECT m.id FROM messages m WHERE m.session_id = s.id ORDER BY m.seq LIMIT 1) AS firstMessageId,
-           ${seqEndOf("s.id")} AS seqEnd,
-           (SELECT count(*) FROM forgotten_messages f WHERE f.session_id = s.id) AS forgottenCount
+           (SELECT m.id FROM messages m WHERE m.session_id = s.id ORDER BY m.seq LIMIT 1) AS firstMessageId
     FROM sessions s WHERE parent_session_id = ? AND superseded_at_ms IS NOT NULL
     ORDER BY coalesce(rewind_number, 0), superseded_at_ms, id`.all;
-  readonly #schemaOfMessages = this.statement<[], string>`
-    SELECT sql FROM sqlite_schema WHERE name = 'messages'`.pluck().get;
   // Subqueries for each row, and views. They read only a few messages of each session.
   readonly #idleness = this.statement<{ nowMs: number; id: string }, { isIdle: number; isOver: number }>`
     SELECT ${IS_IDLE} AS isIdle, ${IS_IDLE} AND ${IS_OVER} AS isOver FROM sessions s WHERE s.id = @id`;
@@ -234,44 +216,25 @@ export class SessionRepository extends Repository {
   readonly #list = this.statement<Page, ListedSession>`
     WITH ${PAGE}
     SELECT ${SESSION.of("s")},
-           (SELECT substr(m.text, 1, 200) FROM messages m
-            WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> '' ORDER BY m.seq LIMIT 1) AS opening,
+           (SELECT m.id FROM messages m WHERE m.session_id = s.id ORDER BY m.seq DESC LIMIT 1) AS newestId,
+           (SELECT m.id FROM messages m
+            WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> '' ORDER BY m.seq LIMIT 1) AS openingId,
            (SELECT count(*) FROM messages m WHERE m.session_id = s.id) AS messageCount,
            (SELECT count(*) FROM clusters c WHERE c.session_id = s.id) AS clusterCount,
-           EXISTS (SELECT 1 FROM shared_pasts p WHERE p.session_id = s.id) AS isFork,
-           s.updated_at_ms AS updatedAtMs,
-           ${seqEndOf("s.id")} AS seqEnd,
-           (SELECT count(*) FROM forgotten_messages f WHERE f.session_id = s.id) AS forgottenCount
+           EXISTS (SELECT 1 FROM shared_pasts p WHERE p.session_id = s.id) AS isFork
     FROM page s ORDER BY s.updated_at_ms DESC, s.id`;
-  // Whole rows, so that their checksums are compared: also those before the opening, which may be a damaged one.
-  readonly #openings = this.statement<{ ids: string }, RowOf<typeof MESSAGE>>`
-    SELECT ${MESSAGE.of("m")} FROM json_each(@ids) given JOIN messages m ON m.session_id = given.value
-      AND m.seq <= coalesce((
-        SELECT seq FROM messages WHERE session_id = given.value AND role = 'user' AND text <> '' ORDER BY seq LIMIT 1),
-        ${UNOPENED_CHECKED})`;
-  /**
-   * The newest message of each session by the index. The row after it may be of the same session. A session without messages of its
-   * own has none, and is as new as its own row says.
-   */
-  readonly #ends = this.statement<{ id: string | null; project: string | null }, SessionEnd>`
-    SELECT s.id, m.id AS endId, m.seq AS endSeq,
-      EXISTS (SELECT 1 FROM messages WHERE id = (SELECT min(id) FROM messages WHERE id > m.id) AND +session_id = s.id) AS hasLater
-    FROM sessions s LEFT JOIN messages m INDEXED BY messages_by_seq
-      ON m.session_id = s.id AND m.seq = (SELECT max(seq) FROM messages WHERE session_id = s.id)
-    WHERE (@id IS NULL OR s.id = @id) AND (@project IS NULL OR s.project = @project)`;
-  readonly #end = this.statement<[id: number], RowOf<typeof MESSAGE>>`SELECT ${MESSAGE} FROM messages WHERE id = ?`;
-  /** The messages of a session that are in no theme. The rows say it, too: an index may name others. */
-  readonly #outside = this.statement<{ id: string; graduatedSeq: number; seqLast: number }, RowOf<typeof MESSAGE>>`
-    SELECT ${MESSAGE} FROM messages WHERE id IN (
-      SELECT id FROM messages WHERE session_id = @id AND seq BETWEEN @graduatedSeq AND @seqLast
-      UNION ALL SELECT id FROM messages WHERE session_id = @id AND seq < @graduatedSeq AND seq <= @seqLast AND pinned = 1)
-    AND +session_id = @id AND +seq <= @seqLast AND (+seq >= @graduatedSeq OR +pinned = 1)`;
-  readonly #sharedCounts = this.statement<Piece, { messageCount: number; forgottenCount: number }>`
-    SELECT (SELECT count(*) FROM messages WHERE session_id = @sessionId AND seq BETWEEN @seqFirst AND @seqLast) AS messageCount,
-           (SELECT count(*) FROM forgotten_messages
-            WHERE session_id = @sessionId AND seq BETWEEN @seqFirst AND @seqLast) AS forgottenCount`.one;
-  readonly #openingIn = this.statement<[sessionId: string, seqLast: number], string>`
-    SELECT substr(text, 1, 200) FROM messages
+  readonly #messages = this.statement<[ids: string], RowOf<typeof MESSAGE>>`
+    SELECT ${MESSAGE} FROM messages WHERE id IN (SELECT value FROM json_each(?))`.allOf;
+  /** The tokens of the messages of a session that are in no theme. */
+  readonly #outside = this.statement<{ id: string; graduatedSeq: number; seqLast: number }, number>`
+    SELECT coalesce(sum(token_count), 0) FROM (
+      SELECT token_count FROM messages WHERE session_id = @id AND seq BETWEEN @graduatedSeq AND @seqLast
+      UNION ALL SELECT token_count FROM messages
+      WHERE session_id = @id AND seq < @graduatedSeq AND seq <= @seqLast AND pinned = 1)`.pluck().one;
+  readonly #countIn = this.statement<Piece, number>`
+    SELECT count(*) FROM messages WHERE session_id = @sessionId AND seq BETWEEN @seqFirst AND @seqLast`.pluck().one;
+  readonly #openingIn = this.statement<[sessionId: string, seqLast: number], number>`
+    SELECT id FROM messages
     WHERE session_id = ? AND role = 'user' AND text <> '' AND seq <= ? ORDER BY seq LIMIT 1`.pluck();
   /** The message with this external id that a session has superseded, and its branch. */
   readonly superseded = this.statement<[id: string, externalId: string], SupersededMessage>`
@@ -292,9 +255,6 @@ export class SessionRepository extends Repository {
            (SELECT count(*) FROM theme_members WHERE session_id = @id) AS theme_members,
            (SELECT count(*) FROM message_zones WHERE session_id = @id AND is_cold) AS message_zones`.one;
 
-  /** True once the newest messages of all sessions have been found whole. */
-  #hasWholeEnds = false;
-
   readonly #paths: PathRepository;
   readonly #themes: ThemeRepository;
   readonly #items: ItemRepository;
@@ -308,13 +268,6 @@ export class SessionRepository extends Repository {
 
   idByExternalId(source: string, externalId: string): string | undefined {
     return this.#idsWhere(and(eq(sessions.source, source), eq(sessions.externalId, externalId)))[0];
-  }
-
-  /** @throws {DamageError} if the row is damaged, or the index has it under a wrong id. */
-  byId(id: string): SessionRow | undefined {
-    const row = this.#byId.get(id);
-    if (row === undefined || row.id === id) return row;
-    throw new DamageError(`the index of sessions has session "${row.id}" in the place of "${id}"`);
   }
 
   /** @throws {DamageError} if there is no such session, although another row names it. */
@@ -345,9 +298,8 @@ export class SessionRepository extends Repository {
     this.#seal(session.id);
   }
 
-  /** The ids of sessions whose newest message is of this time or later, newest first. See `withDamagedEnd`. */
+  /** The ids of sessions whose newest message is of this time or later, newest first. */
   idsSince({ project, ...page }: { project?: string | undefined; sinceMs: number; limit: number }): string[] {
-    this.assertWhole();
     return this.#pageIds(pageOf({ ...page, ...(project !== undefined && { project }), hidden: false }));
   }
 
@@ -414,19 +366,17 @@ export class SessionRepository extends Repository {
     this.#change([id], () => this.orm.update(sessions).set({ title }).where(eq(sessions.id, id)).run());
   }
 
-  /** Ids of the sessions whose own or external id begins with `prefix`, in order. @throws {DamageError} if one is damaged. */
+  /** Ids of the sessions whose own or external id begins with `prefix`, in order. */
   idsWith(prefix: string, project: string | undefined): string[] {
-    this.assertWhole();
     const [own, external] = [sessions.id, sessions.externalId].map((column) => {
       return and(gte(column, prefix), lt(column, prefix + LAST_CHARACTER));
     });
     const isOfProject = project === undefined ? undefined : eq(sessions.project, project);
-    return this.#idsWhere(and(or(own, external), isOfProject, sql.raw(isOnPath("sessions"))), sessions.id);
+    return this.#idsWhere(and(or(own, external), isOfProject, isNull(sessions.supersededAtMs)), sessions.id);
   }
 
   /** The ids of all sessions and branches of a project, or of all that have one, in order. */
   idsOfProject(project?: string): string[] {
-    this.assertWhole();
     return this.#idsWhere(
       project === undefined ? isNotNull(sessions.project) : eq(sessions.project, project),
       sessions.id,
@@ -446,7 +396,7 @@ export class SessionRepository extends Repository {
 
   /** Oldest first. */
   ids(): string[] {
-    return this.#idsWhere(sql.raw(isOnPath("sessions")), sessions.createdAtMs, sessions.id);
+    return this.#idsWhere(isNull(sessions.supersededAtMs), sessions.createdAtMs, sessions.id);
   }
 
   /** The branches of a session, in the order in which they were superseded. */
@@ -455,17 +405,18 @@ export class SessionRepository extends Repository {
     return this.#idsWhere(isBranch, sessions.supersededAtMs, sessions.id);
   }
 
-  /** Branches that `undo` can bring back come last, with the next one at the end. @throws {DamageError} if one is missing or damaged. */
+  /** Branches that `undo` can bring back come last, with the next one at the end. @throws {DamageError} if one is damaged. */
   branches(parentSessionId: string): Branch[] {
-    this.assertWhole();
     return this.#branches(parentSessionId).map((row) => {
-      const { id, forkSeq, supersededAtMs, createdAtMs, rewindNumber } = row;
-      const { messageCount, firstMessageId, seqEnd, forgottenCount } = row;
-      if (supersededAtMs !== createdAtMs) throw new DamageError(`branch ${id} is not as old as what it supersedes`);
-      if (forkSeq === null || messageCount + forgottenCount !== seqEnd - forkSeq - 1) {
-        throw new DamageError(`messages of branch ${id} are missing, or in no index`);
-      }
-      return { afterSeq: forkSeq, id, supersededAtMs, messageCount, firstMessageId, isUndoable: rewindNumber !== null };
+      const { id, forkSeq, supersededAtMs, rewindNumber, messageCount, firstMessageId } = row;
+      return {
+        afterSeq: forkSeq!,
+        id,
+        supersededAtMs: supersededAtMs!,
+        messageCount,
+        firstMessageId,
+        isUndoable: rewindNumber !== null,
+      };
     });
   }
 
@@ -499,129 +450,63 @@ export class SessionRepository extends Repository {
     this.#sleep(JSON.stringify(ids));
   }
 
-  /** @throws {DamageError} if an index may hide a session. */
-  assertWhole(): void {
-    this.indexes.assertWhole(sessions);
-  }
-
-  /** Newest first. @throws {DamageError} if a session is missing or damaged. */
+  /** Newest first. @throws {DamageError} if a session, or a message that is shown of one, is damaged. */
   list(options: SessionsOptions): SessionOverview[] {
-    this.assertWhole();
-    for (const id of this.withDamagedEnd(options.project)) this.assertEnd(id);
-    return this.#checked(pageOf(options));
+    return this.#overviews(pageOf(options));
   }
 
   /** The ids of what `list` would return, damaged or not. */
   listedIds(options: SessionsOptions): string[] {
-    return [...new Set([...this.#pageIds(pageOf(options)), ...this.withDamagedEnd(options.project)])];
-  }
-
-  /** The ids of the sessions that have no time, because what tells it is damaged or missing. All are read once. */
-  withDamagedEnd(project?: string): string[] {
-    if (this.#hasWholeEnds) return [];
-    const damaged = this.#ends.all({ id: null, project: project ?? null }).filter((end) => !this.#isEndWhole(end));
-    this.#hasWholeEnds = project === undefined && damaged.length === 0;
-    return damaged.map(({ id }) => id);
-  }
-
-  /** @throws {DamageError} if the newest message of a session is damaged or missing, or the session if it has no messages. */
-  assertEnd(id: string): void {
-    if (!this.#ends.all({ id, project: null }).every((end) => this.#isEndWhole(end)))
-      throw new DamageError(`session ${id} or its newest message is damaged, or in no index`);
-  }
-
-  #isEndWhole({ id, endId, endSeq, hasLater }: SessionEnd): boolean {
-    try {
-      if (endId === null) return this.known(id).id === id;
-      const row = this.#end.get(endId);
-      return row?.sessionId === id && row.seq === endSeq && hasLater === 0;
-    } catch (error) {
-      if (error instanceof DamageError) return false;
-      throw error;
-    }
+    return this.#pageIds(pageOf(options));
   }
 
   overview(id: string): SessionOverview | undefined {
-    this.assertEnd(id);
-    return this.#checked({ ...pageOf({ limit: 1 }), id })[0];
+    return this.#overviews({ ...pageOf({ limit: 1 }), id })[0];
   }
 
-  /** @throws {DamageError} if messages are missing, or a row of what is shown is damaged. */
-  #checked(page: Page): SessionOverview[] {
-    // Openings are texts that SQLite computes, as the schema says.
-    if (this.#schemaOfMessages()?.includes(TEXT_OF_ROW) !== true)
-      throw new DamageError("the schema computes other texts");
+  #overviews(page: Page): SessionOverview[] {
     const listed = this.#list.all(page);
     // A row of zeros reads as NULL, as a row does that a join has not found.
     if (listed.some(({ id }) => id === null)) throw new DamageError("a session has no id");
     const rows = listed.map((row) => (row.isFork === 1 ? this.#withPast(row) : row));
-    // The opening of a fork is in what it shares.
-    const ids = rows.flatMap(({ id, isFork }) =>
-      isFork === 1 ? this.#paths.of(id).map(({ sessionId }) => sessionId) : [id],
-    );
-    const first = this.#openings.all({ ids: JSON.stringify([...new Set(ids)]) });
+    const shownIds = rows.flatMap(({ newestId, openingId }) => [newestId, openingId]).filter((id) => id !== null);
+    const shown = new Map(this.#messages(shownIds).map((message) => [message.id, message]));
     const tags = this.#items.tagsOf(rows.map(({ id }) => id));
     return rows.map((row) => {
-      const isOpening = (message: RowOf<typeof MESSAGE>): boolean =>
-        message.sessionId === row.id && message.role === "user" && message.text !== "";
-      // SQLite computes `text`, and cannot if the schema is damaged.
-      if (row.opening === null && first.some(isOpening)) throw new DamageError(`the opening of ${row.id} is not found`);
-      if (row.supersededAtMs !== null)
-        throw new DamageError(`session ${row.id} is a branch, but is in no index of branches`);
-      if (row.messageCount + row.forgottenCount < row.seqEnd) {
-        throw new DamageError(`messages of session ${row.id} are missing, or in no index`);
-      }
-      const { id, project, title, opening, source, externalId, parentSessionId, forkSeq, ...counts } = row;
-      const { messageCount, clusterCount, createdAtMs, updatedAtMs } = counts;
-      const { tokenCount, themeCount } = this.#sizesOf(row);
-      const names = {
-        id,
-        project,
-        title,
-        tags: tags.get(id) ?? [],
-        opening,
-        source,
-        externalId,
-        parentSessionId,
-        forkSeq,
+      const { id, project, title, source, externalId, parentSessionId, forkSeq, newestId, openingId, ...counts } = row;
+      const { messageCount, clusterCount, createdAtMs } = counts;
+      const names = { id, project, title, tags: tags.get(id) ?? [] };
+      const opening = openingId === null ? null : beginningOf(known(shown, openingId).text);
+      const updatedAtMs = newestId === null ? createdAtMs : known(shown, newestId).createdAtMs;
+      return {
+        ...{ ...names, opening, source, externalId, parentSessionId, forkSeq, messageCount },
+        ...{ ...this.#sizesOf(row), clusterCount, createdAtMs, updatedAtMs },
       };
-      return { ...names, messageCount, tokenCount, themeCount, clusterCount, createdAtMs, updatedAtMs };
     });
   }
 
   /** Counts the messages that a fork shares, too. */
   #withPast(row: ListedSession): ListedSession {
     const past = this.#paths.of(row.id).slice(0, -1);
-    let { messageCount, forgottenCount } = row;
-    for (const piece of past) {
-      const shared = this.#sharedCounts(piece);
-      if (shared.messageCount + shared.forgottenCount !== piece.seqLast - piece.seqFirst + 1)
-        throw new DamageError(`messages that session ${row.id} shares are missing, or in no index`);
-      messageCount += shared.messageCount;
-      forgottenCount += shared.forgottenCount;
-    }
-    const opening = past.map(({ sessionId, seqLast }) => this.#openingIn.get(sessionId, seqLast)).find(Boolean);
-    const themes = this.#themes.ofSession(row.id).map(({ theme }) => theme);
-    const clusterCount = sumOf(themes, "clusterCount");
-    return { ...row, messageCount, forgottenCount, opening: opening ?? row.opening, clusterCount };
+    const messageCount = past.reduce((count, piece) => count + this.#countIn(piece), row.messageCount);
+    const openings = past.map(({ sessionId, seqLast }) => this.#openingIn.get(sessionId, seqLast));
+    const openingId = openings.find((id) => id !== undefined) ?? row.openingId;
+    const clusterCount = sumOf(this.#themesOf(row.id), "clusterCount");
+    return { ...row, messageCount, openingId, clusterCount };
   }
 
-  /**
-   * Adds up the themes and the messages outside them. Their checksums cover the numbers, and their counts tell if an
-   * index lacks a row.
-   */
-  #sizesOf({ id, graduatedSeq, messageCount, clusterCount }: ListedSession): Sizes {
-    const themes = this.#themes.ofSession(id).map(({ theme }) => theme);
-    const outside = this.#paths.of(id).flatMap(({ sessionId, seqLast }) => {
-      return this.#outside.all({ id: sessionId, graduatedSeq, seqLast });
+  /** Adds up the themes and the messages outside them. */
+  #sizesOf({ id, graduatedSeq }: ListedSession): Sizes {
+    const themes = this.#themesOf(id);
+    const outside = this.#paths.of(id).map(({ sessionId, seqLast }) => {
+      return this.#outside({ id: sessionId, graduatedSeq, seqLast });
     });
-    const [inThemes, inClusters] = [sumOf(themes, "messageCount"), sumOf(themes, "clusterCount")];
-    if (inThemes + outside.length !== messageCount || inClusters !== clusterCount) {
-      throw new DamageError(
-        `session ${id} has ${messageCount} messages and ${clusterCount} clusters; its ${themes.length} themes have ${inThemes} and ${inClusters}, and ${outside.length} messages are outside`,
-      );
-    }
-    return { tokenCount: sumOf(themes, "tokenCount") + sumOf(outside, "tokenCount"), themeCount: themes.length };
+    const tokenCount = outside.reduce((sum, tokens) => sum + tokens, sumOf(themes, "tokenCount"));
+    return { tokenCount, themeCount: themes.length };
+  }
+
+  #themesOf(id: string): GrowingTheme["theme"][] {
+    return this.#themes.ofSession(id).map(({ theme }) => theme);
   }
 }
 
@@ -629,6 +514,19 @@ export class SessionRepository extends Repository {
 export function assertOnPath(row: Pick<SessionRow, "id" | "supersededAtMs" | "parentSessionId"> | undefined): void {
   if (row === undefined || row.supersededAtMs === null) return;
   throw new StoreError("SESSION_SUPERSEDED", { sessionId: row.id, parentSessionId: row.parentSessionId ?? "" });
+}
+
+/** @throws {DamageError} if an index names a message that is missing. */
+function known(messages: ReadonlyMap<number, RowOf<typeof MESSAGE>>, id: number): RowOf<typeof MESSAGE> {
+  const message = messages.get(id);
+  if (message === undefined) throw new DamageError(`message ${id} is missing, and in an index`);
+  return message;
+}
+
+function beginningOf(text: string): string {
+  return Array.from(text.slice(0, 2 * OPENING_CHARS))
+    .slice(0, OPENING_CHARS)
+    .join("");
 }
 
 function sumOf<K extends string>(rows: readonly Record<K, number>[], key: K): number {

@@ -4,11 +4,11 @@ import type { SubjectCluster, SubjectRow } from "../forest/subjects.ts";
 import { isUsable, normalize } from "../vector/vector.ts";
 import { CLUSTER } from "./cluster-rows.ts";
 import type { DatedCluster } from "./clusters.ts";
-import { GENERATION_AT, GENERATION_NOW } from "./generations.ts";
+import { GENERATION_AT } from "./generations.ts";
 import { isOfStep, MESSAGE } from "./message-columns.ts";
 import { IS_BEGUN_HERE } from "./paths.ts";
 import { Repository } from "./repository.ts";
-import { clusters, sessions, undoneUnions, unions } from "./schema.ts";
+import { clusters, sessions, unions } from "./schema.ts";
 import { columns, type InsertOf, isAnyOf, type RowOf } from "./statement.ts";
 import { isEntry, type RootAt, UNDONE, UNION } from "./unions.ts";
 
@@ -35,9 +35,6 @@ const SESSION = columns(sessions);
 const SETTLED = columns(clusters, "sessionId", "centroidSum", "settledAt");
 type SettledRow = RowOf<typeof SETTLED> & { root: number; settledAt: number; subject: number | null };
 
-/** SQL: a number that depends on a cluster and its subject. */
-const ASSIGNMENT = "(31 * subject_parent_id + root_id) % 1000003";
-
 /** Tells whether a row of the log was there at a log position, in the generation of that position. */
 type IsHeld = (row: { id: number; generation: number }) => boolean;
 
@@ -49,13 +46,11 @@ export class SubjectRepository extends Repository {
     SELECT ${UNION} FROM unions WHERE level = 'subject' AND generation = @generation AND @name IN (node, root)`;
   readonly setRoot = this.statement<[subject: number | null, cluster: number]>`
     UPDATE clusters AS c SET subject_parent_id = ? WHERE root_id = ? AND ${IS_BEGUN_HERE}`.run;
-  // Whole rows of all kinds, because a damaged value would leave one out before its checksum is compared.
   readonly #ofCluster = this.statement<[cluster: number], RowOf<typeof UNION>>`
     SELECT ${UNION} FROM unions WHERE node = ? AND level = 'subject' ORDER BY id`;
   readonly #ofRoot = this.statement<[root: number], RowOf<typeof UNION>>`SELECT ${UNION} FROM unions WHERE root = ?`;
   readonly #undoneOf = this.statement<[root: number], RowOf<typeof UNDONE>>`
     SELECT ${UNDONE} FROM undone_unions WHERE root = ?`;
-  readonly #message = this.statement<[id: number], RowOf<typeof MESSAGE>>`SELECT ${MESSAGE} FROM messages WHERE id = ?`;
   readonly #generationAt = this.statement<{ position: number }, number>`SELECT ${GENERATION_AT}`.pluck().one;
   /**
    * Some messages and those of some steps, both as JSON: oldest session first, each in order. It tells those of steps that are in
@@ -77,8 +72,6 @@ export class SubjectRepository extends Repository {
   /** Whole rows, so that their checksums are compared. */
   readonly #sessions = this.statement<[ids: string], RowOf<typeof SESSION>>`
     SELECT ${SESSION} FROM sessions WHERE id IN (SELECT value FROM json_each(?))`;
-  readonly #lostOf = this.statement<[steps: string], number>`
-    SELECT value FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM messages WHERE id = value) LIMIT 1`.pluck();
   // Hints for indexes. The plus makes SQLite begin with the index of settled clusters, and not with the sessions. `NOT
   // INDEXED` makes it begin at a log position.
   /** Clusters of a project that settled after a log position, in order. */
@@ -98,14 +91,6 @@ export class SubjectRepository extends Repository {
   readonly #ends = this.statement<{ rootId: number; sessionId: string; seqLast: number }, RowOf<typeof MESSAGE>>`
     SELECT ${MESSAGE} FROM messages WHERE id IN (
       SELECT @rootId UNION SELECT id FROM messages WHERE session_id = @sessionId AND seq = @seqLast)`;
-  /** How many clusters have a subject, by their index and by the log, and whether their rows and the index name the same subjects. */
-  readonly #assignedCounts = this.statement<[], { found: number; logged: number; isIndexRight: number }>`
-    SELECT (SELECT count(*) FROM clusters WHERE subject_parent_id IS NOT NULL) AS found,
-           (SELECT sum(${ASSIGNMENT}) FROM clusters NOT INDEXED) IS (
-             SELECT sum(${ASSIGNMENT}) FROM clusters INDEXED BY clusters_by_subject
-             WHERE subject_parent_id IS NOT NULL) AS isIndexRight,
-           (SELECT coalesce(sum(CASE kind WHEN 'start' THEN 1 WHEN 'dissolve' THEN -1 ELSE 0 END), 0) FROM unions
-            WHERE level = 'subject' AND generation = ${GENERATION_NOW}) AS logged`.one;
   /** Projects with settled clusters that have no subject. Null stands for sessions without a project. */
   readonly projectsToAssign = this.statement<[], string | null>`
     SELECT DISTINCT s.project FROM clusters c INDEXED BY clusters_unassigned CROSS JOIN sessions s ON s.id = c.session_id
@@ -186,14 +171,6 @@ export class SubjectRepository extends Repository {
     }
   }
 
-  /** @throws {DamageError} if an index may hide a cluster or a step of a subject, or the session that orders its messages. */
-  assertWhole(): void {
-    this.indexes.assertWhole(sessions);
-    this.indexes.assertWhole(unions, "unions_of_subjects");
-    this.indexes.assertWhole(unions, "unions_by_root");
-    this.indexes.assertWhole(undoneUnions);
-  }
-
   /** The log position at which a cluster was first assigned, in the generation of `position`. */
   started({ root, position }: RootAt): number | undefined {
     const generation = this.#generationAt({ position });
@@ -210,19 +187,9 @@ export class SubjectRepository extends Repository {
     return last === undefined || last.kind === "dissolve" ? undefined : last.root;
   }
 
-  /**
-   * The root of a cluster's subject; undefined if it has none.
-   *
-   * @param position  The newest log position.
-   * @throws {DamageError} if the cluster's row and the log name different ones.
-   */
-  subjectOf(cluster: Pick<RowOf<typeof CLUSTER>, "rootId" | "sessionId" | "subjectParentId">, position: number) {
-    const { rootId, sessionId } = cluster;
-    const stored = cluster.subjectParentId ?? undefined;
-    // A fork has clusters that another session began. Their subjects in the log are that session's.
-    const isInherited = () => stored === undefined && this.#message.get(rootId)?.sessionId !== sessionId;
-    if (this.rootAt({ root: rootId, position }) === stored || isInherited()) return stored;
-    throw new DamageError(`cluster ${rootId} is in subject ${stored}, but in another one by the log`);
+  /** The root of a cluster's subject by the log; undefined if it has none. @param position  The newest log position. */
+  subjectOf({ rootId, subjectParentId }: Pick<RowOf<typeof CLUSTER>, "rootId" | "subjectParentId">, position: number) {
+    return subjectParentId === null ? undefined : this.rootAt({ root: rootId, position });
   }
 
   #isHeldAt(position: number): IsHeld {
@@ -240,21 +207,19 @@ export class SubjectRepository extends Repository {
   }
 
   /**
-   * The messages of some clusters of a subject at a log position: oldest session first, each in order. A fork and the session that
-   * it shares may both have let a step in.
+   * The messages of a subject at a log position: oldest session first, each in order. A fork and the session that it shares may both
+   * have let a step in.
    *
-   * @throws {DamageError} if one is missing that begins a step, if the index by step names one of another step, or if a session
-   *   is damaged. Forgetting takes whole steps out of the log.
+   * @throws {DamageError} if the index by step names one of another step, or if a session is damaged.
    */
-  messageIds(clusterRoots: Iterable<number>, position: number): number[] {
-    const roots = [...clusterRoots];
+  messageIds(at: RootAt): number[] {
+    const { position } = at;
+    const roots = [...this.clusterRootsAt(at)];
     const isHeld = this.#isHeldAt(position);
     const held = roots.flatMap((root) => this.#ofRoot.all(root).filter((row) => isEntry(row) && isHeld(row)));
     const undone = roots.flatMap((root) => {
       return this.#undoneOf.all(root).filter((row) => isEntry(row) && isHeld(row) && row.undoneAt > position);
     });
-    const lost = this.#lostOf.get(JSON.stringify([...held, ...undone].map(({ node }) => node)));
-    if (lost !== undefined) throw new DamageError(`message ${lost} of a subject is missing`);
     const ids = undone.flatMap(({ members }) => parseStored(members ?? "[]") as number[]);
     const steps = held.map(({ node }) => node);
     const rows = this.#inOrder.all({ steps: JSON.stringify(steps), ids: JSON.stringify(ids) });
@@ -264,14 +229,10 @@ export class SubjectRepository extends Repository {
     return [...new Set(rows.map(({ id }) => id))];
   }
 
-  /** The clusters of a subject, in no order. @throws {DamageError} if they are not those of the log. */
+  /** The clusters of a subject, in no order. */
   clustersOf(root: number, position: number): RowOf<typeof CLUSTER>[] {
-    const rows = this.#clustersOf.all(root);
     const logged = this.clusterRootsAt({ root, position });
-    const found = new Set(rows.map(({ rootId }) => rootId));
-    const isRight = found.size === logged.size && [...found].every((rootId) => logged.has(rootId));
-    if (isRight && rows.length === found.size) return rows;
-    throw new DamageError(`subject ${root} has ${rows.length} clusters, and by the log ${logged.size}`);
+    return this.#clustersOf.all(root).filter(({ rootId }) => logged.has(rootId));
   }
 
   /** Adds the times of a cluster's first and last message. @throws {DamageError} if one of them is missing. */
@@ -286,15 +247,8 @@ export class SubjectRepository extends Repository {
     return { ...row, firstAtMs: first.createdAtMs, lastAtMs: last.createdAtMs };
   }
 
-  /**
-   * The roots of subjects of at least two sessions, most tokens first. The most frequent subjects are often boilerplate.
-   *
-   * @throws {DamageError} if clusters lack their subject.
-   */
+  /** The roots of subjects of at least two sessions, most tokens first. The most frequent subjects are often boilerplate. */
   longLived(): number[] {
-    const { found, logged, isIndexRight } = this.#assignedCounts();
-    if (found < logged) throw new DamageError(`${found} clusters have a subject, and by the log ${logged}`);
-    if (isIndexRight !== 1) throw new DamageError("the index of clusters by subject does not agree with their rows");
     const root = sql<number>`${clusters.subjectParentId}`;
     const rows = this.orm.select({ root }).from(clusters).where(isNotNull(clusters.subjectParentId));
     return rows

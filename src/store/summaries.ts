@@ -1,8 +1,7 @@
 import { and, desc, eq, inArray, isNull, lte, max, ne, notInArray, or, type SQL, sql } from "drizzle-orm";
-import { DamageError } from "../core/damage.ts";
 import type { SpanStrategy } from "../core/options.ts";
 import type { CostRepository } from "./costs.ts";
-import { GENERATION_NOW, type GenerationRepository } from "./generations.ts";
+import { GENERATION_NOW } from "./generations.ts";
 import type { StoreDatabase } from "./open.ts";
 import { isOnPathOf } from "./paths.ts";
 import { Repository } from "./repository.ts";
@@ -102,15 +101,6 @@ export class SummaryRepository extends Repository {
   readonly #shownOverview = this.statement<[sessionId: string], DoneSummary>`
     SELECT ${SUMMARY} FROM summaries WHERE session_id = ? AND level = 'overview' AND status = 'done' AND shown_until IS NULL
       AND shown_from IS NOT NULL ORDER BY id DESC LIMIT 1`;
-  /** All rows of a session, or of those that it shares: a damaged value would leave one out before its checksum is compared. */
-  readonly #ofSession = this.statement<[sessionId: string], SummaryRow>`
-    SELECT ${SUMMARY} FROM summaries WHERE session_id = ?`.all;
-  /** Uses another index than `#ofSession`. If one of the two hides rows, they differ. */
-  readonly #standingIds = this.statement<[sessionId: string], number>`
-    SELECT id FROM summaries INDEXED BY summaries_standing
-    WHERE session_id = ? AND status = 'done' AND shown_until IS NULL ORDER BY id`.pluck().all;
-  readonly #sharedIds = this.statement<[sessionId: string], string>`
-    SELECT holder_id FROM shared_pasts WHERE session_id = ?`.pluck().all;
   // Rewinds run these.
   /** The summaries of clusters and themes in the generation in use, and the attempts, that were made after a log position. */
   readonly afterPosition = this.statement<
@@ -138,70 +128,46 @@ export class SummaryRepository extends Repository {
         SELECT 1 FROM messages m WHERE m.id IN (SELECT value FROM json_each(@ids))
           AND m.pinned = 0 AND m.seq BETWEEN seq_first AND seq_last))`;
   readonly #costs: CostRepository;
-  readonly #generations: GenerationRepository;
   readonly #seal = this.sealing(summaries);
-  /** The sessions whose rows have been found whole. */
-  readonly #sound = new Set<string>();
 
-  constructor(database: StoreDatabase, costs: CostRepository, generations: GenerationRepository) {
+  constructor(database: StoreDatabase, costs: CostRepository) {
     super(database);
     this.#costs = costs;
-    this.#generations = generations;
   }
 
-  /** Returns what the summaries of clusters and themes cover, oldest first. @throws {DamageError} if damage may hide one. */
+  /** Returns what the summaries of clusters and themes cover, oldest first. */
   covering(of: { sessionId: string }): RowOf<typeof COVERING>[] {
-    this.#assertSound(of.sessionId);
     return this.#covering.all(of);
   }
 
   /** `covering` of some clusters only, with the themes that these have been in. */
   coveringRoots(of: { sessionId: string; roots: string }): RowOf<typeof COVERING>[] {
-    this.#assertSound(of.sessionId);
     return this.#coveringRoots.all(of);
   }
 
-  /** The summaries of clusters and themes, oldest first. Contexts may not show all of them yet. @throws {DamageError} as `covering` does. */
+  /** The summaries of clusters and themes, oldest first. Contexts may not show all of them yet. */
   standing(of: { sessionId: string }): DoneSummary[] {
-    this.#assertSound(of.sessionId);
     return this.#standing.all(of);
   }
 
-  /** The summaries of clusters and themes that contexts may show: those of the roots that were summarized last. @throws {DamageError} as `covering` does. */
+  /** The summaries of clusters and themes that contexts may show: those of the roots that were summarized last. */
   shown(of: { sessionId: string }): DoneSummary[] {
-    this.#assertSound(of.sessionId);
     return this.#shown.all(of);
   }
 
-  /** The newest finished summary of a strategy, which contexts show. It may be a stand-in. @throws {DamageError} as `covering` does. */
+  /** The newest finished summary of a strategy, which contexts show. It may be a stand-in. */
   shownSpan(sessionId: string, strategy: SpanStrategy): DoneSummary | undefined {
-    this.#assertSound(sessionId);
     return this.#shownSpan.get(sessionId, strategy);
   }
 
-  /** The newest overview that a move of the frontier has shown. @throws {DamageError} as `covering` does. */
+  /** The newest overview that a move of the frontier has shown. */
   shownOverview(sessionId: string): DoneSummary | undefined {
-    this.#assertSound(sessionId);
     return this.#shownOverview.get(sessionId);
   }
 
   /** Returns true if summaries are finished that contexts do not show before the frontier moves. */
   hasWaiting(sessionId: string): boolean {
     return this.#waiting(sessionId).length > 0;
-  }
-
-  /** Compares the checksums of all summaries of a session, and two indexes, once in each open store. */
-  #assertSound(sessionId: string): void {
-    this.#generations.newest(); // its log position says which summaries count
-    for (const id of [sessionId, ...this.#sharedIds(sessionId)]) {
-      if (this.#sound.has(id)) continue;
-      const standing = this.#ofSession(id).filter(({ status, shownUntil }) => status === "done" && shownUntil === null);
-      const ids = standing.map((row) => row.id).sort((left, right) => left - right);
-      if (String(ids) !== String(this.#standingIds(id))) {
-        throw new DamageError(`indexes of summaries do not agree about session ${id}`);
-      }
-      this.#sound.add(id);
-    }
   }
 
   add(row: NewSummary): number {

@@ -1,5 +1,5 @@
 import { and, eq, ne } from "drizzle-orm";
-import { DamageError, parseStored } from "../core/damage.ts";
+import { parseStored } from "../core/damage.ts";
 import type { SessionLevel } from "../core/handle.ts";
 import { GENERATION_AT, GENERATION_NOW } from "./generations.ts";
 import { isOfStep } from "./message-columns.ts";
@@ -52,15 +52,12 @@ export const NEWEST_POSITION = `SELECT max(coalesce((SELECT seq FROM sqlite_sequ
 export class UnionRepository extends Repository {
   // Moves of the frontier, resumes, renders and recalls run these.
   readonly #insert = this.statement<InsertOf<typeof UNION>>`${UNION.insert()}`;
-  // The whole row, so that its checksum tells if the index names a row of another session.
-  readonly #newest = this.statement<[sessionId: string, position: number], RowOf<typeof UNION>>`
-    SELECT ${UNION} FROM unions
-    WHERE session_id = ? AND id <= ? AND level <> 'subject' AND generation = ${GENERATION_NOW} ORDER BY id DESC LIMIT 1`;
-  // The plus keeps SQLite from comparing the id that the index has as a key: a damaged one would leave a row out. The rows are told
-  // apart by `stepsIn`, because a damaged kind would leave one out before its checksum is compared.
+  readonly #newest = this.statement<[sessionId: string, position: number], number>`
+    SELECT id FROM unions
+    WHERE session_id = ? AND id <= ? AND level <> 'subject' AND generation = ${GENERATION_NOW} ORDER BY id DESC LIMIT 1`.pluck();
   readonly #ofCluster = this.statement<RootIn, RowOf<typeof UNION>>`
     SELECT ${UNION.of("u")} FROM unions u
-    WHERE u.root = @root AND +u.id <= @position AND u.generation = ${GENERATION_AT} AND ${IS_OF_LOG}`;
+    WHERE u.root = @root AND u.id <= @position AND u.generation = ${GENERATION_AT} AND ${IS_OF_LOG}`;
   /** The steps that entered a cluster after one log position and up to another, in order. */
   readonly entriesOf = this.statement<RootIn & { from: number }, RowOf<typeof UNION>>`
     SELECT ${UNION.of("u")} FROM unions u
@@ -139,7 +136,6 @@ export class UnionRepository extends Repository {
   readonly #deleteAfter = this.statement<LogPosition & { sessionId: string }>`
     DELETE FROM unions
     WHERE session_id = @sessionId AND id > @position AND level <> 'subject' AND generation = @generation`;
-  // All rows of a session or root, because a damaged value would leave one out before its checksum is compared.
   readonly #undoneOf = this.statement<[sessionId: string], UndoneRow & { generation: number }>`
     SELECT ${UNDONE} FROM undone_unions WHERE session_id = ? ORDER BY id`;
   readonly #undoneOfRoot = this.statement<[root: number], RowOf<typeof UNDONE>>`
@@ -155,31 +151,8 @@ export class UnionRepository extends Repository {
     SELECT EXISTS (
       SELECT 1 FROM undone_unions WHERE id <= @position AND undone_at > @position AND session_id IN (
         SELECT @sessionId UNION ALL SELECT holder_id FROM shared_pasts WHERE session_id = @sessionId))`.pluck().one;
-  // Lookups by the primary keys of other tables, which tell if the index of the log lacks a row.
-  readonly #newestOfThemes = this.statement<[sessionId: string], number>`
-    SELECT coalesce(max(log_position), 0) FROM themes WHERE session_id = ?`.pluck().one;
-  readonly #hasGraduated = this.statement<{ sessionId: string; stepId: number }, number>`
-    SELECT EXISTS (
-      SELECT 1 FROM messages m JOIN sessions s ON s.id = @sessionId
-      WHERE m.id = @stepId AND m.pinned = 0 AND m.seq < s.graduated_seq AND s.superseded_at_ms IS NULL
-        AND (m.session_id = s.id OR EXISTS (
-          SELECT 1 FROM shared_pasts p
-          WHERE p.session_id = s.id AND p.holder_id = m.session_id AND m.seq <= p.seq_last)))`.pluck().one;
-  /** How many rows the log of a session has, and should have: for each step, each settled cluster, and each theme that was absorbed. */
-  readonly #counts = this.statement<{ sessionId: string }, { logged: number; expected: number }>`
-    SELECT (SELECT count(DISTINCT id) FROM unions
-            WHERE session_id = @sessionId AND level <> 'subject' AND generation = ${GENERATION_NOW}) AS logged,
-           (SELECT coalesce(sum(step_count + 1 + (settled_at IS NOT NULL)), 0) FROM clusters WHERE session_id = @sessionId)
-             - (SELECT count(*) FROM themes WHERE session_id = @sessionId) AS expected`.one;
   // A table of SQLite's own.
   readonly newestPosition = this.statement<[], number>`${NEWEST_POSITION}`.pluck().one;
-  /** The newest log position, for handles: as the index has it, because a flipped bit may give the newest row another id. */
-  readonly shownPosition = this.statement<[], number>`
-    SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'unions'), 0),
-      coalesce(
-        (SELECT max(i.id) FROM unions i INDEXED BY unions_by_session
-         WHERE i.session_id = (SELECT session_id FROM unions NOT INDEXED ORDER BY id DESC LIMIT 1)),
-        (SELECT max(id) FROM unions), 0))`.pluck().one;
   /** Gives the log position of a rewind to no row, so that the position before the next row is after the rewind. */
   readonly reserve = this.statement<[position: number]>`
     UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'unions'`.run;
@@ -189,76 +162,30 @@ export class UnionRepository extends Repository {
       SELECT @root
       UNION
       SELECT u.node FROM tree JOIN unions u ON u.root = tree.root
-      WHERE u.level = 'theme' AND u.kind = 'unite' AND +u.id <= @position AND u.generation = ${GENERATION_AT}
+      WHERE u.level = 'theme' AND u.kind = 'unite' AND u.id <= @position AND u.generation = ${GENERATION_AT}
         AND ${IS_OF_LOG}
     )
     SELECT ${UNION.of("u")} FROM tree JOIN unions u ON u.root = tree.root
-    WHERE +u.id <= @position AND u.generation = ${GENERATION_AT} AND ${IS_OF_LOG}`;
-  // The hints make SQLite look in each place, although one of them would do.
-  readonly #hidden = this.statement<{ sessionId: string }, number>`
-    SELECT id FROM (SELECT id FROM unions INDEXED BY unions_by_session WHERE session_id = @sessionId LIMIT -1) k
-    WHERE NOT EXISTS (
-      SELECT 1 FROM unions u NOT INDEXED WHERE u.id = k.id AND u.session_id = @sessionId AND EXISTS (
-        SELECT 1 FROM unions r INDEXED BY unions_by_root WHERE r.root = u.root AND r.id = u.id)) LIMIT 1`.pluck();
+    WHERE u.id <= @position AND u.generation = ${GENERATION_AT} AND ${IS_OF_LOG}`;
   readonly #paths: PathRepository;
-  /** The sessions in whose logs no row is hidden. */
-  readonly #whole = new Set<string>();
 
   constructor(database: StoreDatabase, paths: PathRepository) {
     super(database);
     this.#paths = paths;
   }
 
-  /**
-   * When a step entered the forest, and its cluster; undefined if it has not entered.
-   *
-   * @throws {DamageError} if the frontier has passed the step, so that the index lacks its row.
-   */
+  /** When a step entered the forest, and its cluster; undefined if it has not entered. */
   entered(sessionId: string, stepId: number): EnteredStep | undefined {
-    const entered = this.#entered.get({ sessionId, stepId });
-    if (entered?.stepId === stepId || (entered === undefined && this.#hasGraduated({ sessionId, stepId }) === 0)) {
-      return entered;
-    }
-    throw new DamageError(`the log does not say when step ${stepId} entered the forest`);
+    return this.#entered.get({ sessionId, stepId });
   }
 
-  /** 0 before the first row. @throws {DamageError} if a theme changed after the newest row that the index names. */
+  /** 0 before the first row. */
   lastPosition(sessionId: string): number {
-    // A fork may have themes before it has rows of its own. They are as old as what it shares.
-    const changedAt = this.#newestOfThemes(sessionId);
     for (const piece of this.#paths.of(sessionId).toReversed()) {
       const newest = this.#newest.get(piece.sessionId, piece.logPosition);
-      if (newest === undefined) continue;
-      if (newest.id >= changedAt && newest.sessionId === piece.sessionId) return newest.id;
-      throw new DamageError(
-        `the log of session ${sessionId} ends at ${newest.id}, and its themes changed at ${changedAt}`,
-      );
+      if (newest !== undefined) return newest;
     }
-    if (changedAt > 0)
-      throw new DamageError(`the log of session ${sessionId} is empty, and its themes changed at ${changedAt}`);
     return 0;
-  }
-
-  /** Compares the log of a session with its clusters and themes. @throws {DamageError} if an index lacks rows of it. */
-  assertWhole(sessionId: string): void {
-    const { logged, expected } = this.#counts({ sessionId });
-    if (logged === expected) return;
-    throw new DamageError(`the log of session ${sessionId} should have ${expected} rows, and ${logged} are found`);
-  }
-
-  /**
-   * Looks up each row of a session's log in the table and in the index by root, once in each open store.
-   *
-   * @throws {DamageError} if one is not found, so that rows of a root may be hidden.
-   */
-  assertTrees(sessionId: string): void {
-    for (const piece of this.#paths.of(sessionId)) {
-      if (this.#whole.has(piece.sessionId)) continue;
-      const hidden = this.#hidden.get({ sessionId: piece.sessionId });
-      if (hidden !== undefined)
-        throw new DamageError(`row ${hidden} of the log is damaged, or not in the index by root`);
-      this.#whole.add(piece.sessionId);
-    }
   }
 
   /** The steps that entered the forest last, newest first. */
@@ -323,10 +250,6 @@ export class UnionRepository extends Repository {
     const undone = this.#undoneHeld(at).filter(({ kind }) => kind === "start");
     const starts = [...undone.map(({ id, sessionId }) => ({ position: id, sessionId })), ...this.#started.all(at)];
     const holderId = (this.at(at.position) ?? this.#undoneAt.get(at.position))?.sessionId;
-    // Some positions have no row. The row of a fork may also be hidden, and the root then be taken for that of its parent.
-    const forks =
-      holderId === undefined ? starts.flatMap((one) => this.#paths.sharingLog(one.sessionId, one.position)) : [];
-    for (const forkId of forks) this.assertTrees(forkId);
     const own = starts.find(({ sessionId }) => sessionId === holderId);
     if (own !== undefined || holderId === undefined) return own ?? starts[0];
     const path = this.#paths.of(holderId);
@@ -337,11 +260,11 @@ export class UnionRepository extends Repository {
   }
 
   /** Like `stepsOf`, for a position before a rewind. Returns the messages that steps had then, for those taken back since. */
-  rewoundMembers(level: SessionLevel, at: RootIn): { steps: number[]; undoneSteps: number[]; ids: number[] } {
+  rewoundMembers(level: SessionLevel, at: RootIn): { steps: number[]; ids: number[] } {
     const { held, undone } = this.#rewoundRows(level, at);
     // After `forget`, a unite may name the messages of its node, too.
     const ids = undone.filter(isEntry).flatMap(({ members }) => parseStored(members ?? "[]") as number[]);
-    return { steps: stepsIn(held), undoneSteps: stepsIn(undone), ids };
+    return { steps: stepsIn(held), ids };
   }
 
   /** The rows of a root at a log position: those that still hold, and those taken back since. */
@@ -363,18 +286,16 @@ export class UnionRepository extends Repository {
     return { held, undone };
   }
 
-  /** The rows of a root that held at a log position and were taken back since. @throws {DamageError} if an index may lack some. */
+  /** The rows of a root that held at a log position and were taken back since. */
   #undoneHeld({ root, position }: RootAt): RowOf<typeof UNDONE>[] {
-    this.indexes.assertWhole(undoneUnions);
     const rows = this.#undoneOfRoot.all(root);
     if (rows.length === 0) return rows;
     const generation = this.#generationAt.get({ position });
     return rows.filter((row) => row.id <= position && row.undoneAt > position && row.generation === generation);
   }
 
-  /** True if rows of a session's log that held at a log position have been undone. @throws {DamageError} if an index may lack some. */
+  /** True if rows of a session's log that held at a log position have been undone. */
   isRewound(at: { sessionId: string; position: number }): boolean {
-    this.indexes.assertWhole(undoneUnions);
     return this.#isRewound(at) === 1;
   }
 

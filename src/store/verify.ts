@@ -7,14 +7,15 @@ import { subjectRoots } from "../forest/subjects.ts";
 import type { ActionsOf } from "./actions.ts";
 import { clusterLine, type DerivedRows, derive, themeLine } from "./derive.ts";
 import type { DeriveOptions } from "./features.ts";
-import { integrityFaults, isOfPages } from "./integrity-faults.ts";
+import { isOfPages } from "./integrity-faults.ts";
 import type { LocalEmbedding, RightVector } from "./messages.ts";
 import { schemaProblems } from "./migrate.ts";
 import type { Repositories } from "./repositories.ts";
 import { damagedRows, sealOldRows } from "./repository.ts";
 import * as schema from "./schema.ts";
+import { integrityProblems } from "./scrub.ts";
 import { fullTextProblems, isOfFullText, rebuildFullText } from "./verify-full-text.ts";
-import { partialIndexProblems, rebuildableIndexes } from "./verify-indexes.ts";
+import { rebuildableIndexes } from "./verify-indexes.ts";
 import { rebuildSession } from "./write.ts";
 import { wrongSpans } from "./write-summaries.ts";
 
@@ -32,8 +33,6 @@ const OF_STORE = [schema.messageArtifacts, schema.tombstones, schema.storeSettin
 const PROBLEMS_MAX = 100;
 
 const LOST_MAX = 10;
-
-const FAULTS_MAX = 20;
 
 export interface Problem {
   sessionId: string | null;
@@ -130,9 +129,9 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
     // No other check reads all columns of these tables.
     const { sessions, unions, summaries, entries, items } = schema;
     for (const table of [sessions, unions, summaries, entries, items, ...OF_SESSION, ...OF_STORE]) {
-      for (const text of database.read(() => damagedRows(database, table))) note(null, text, false);
+      for (const text of database.read(() => damagedRows(database, table).damages)) note(null, text, false);
     }
-    const wrongCheckpoints = database.read(() => damagedRows(database, schema.themeCheckpoints));
+    const wrongCheckpoints = database.read(() => damagedRows(database, schema.themeCheckpoints).damages);
     if (options.rebuild && wrongCheckpoints.length > 0)
       database.write("verify --rebuild", () => repositories.frontierMoves.deleteCheckpoints());
     else for (const text of wrongCheckpoints) note(null, text, true);
@@ -157,6 +156,7 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
       database.write("verify --rebuild", () => renewSession(repositories, id, options));
     if (isRenewed) report.rebuiltCount += 1;
     const { problemCount } = report;
+    database.read(() => repositories.paths.assertPast(id));
     const { messageCount, wrongVectors } = database.read(() => checkMessages(repositories, id, options, noteHere));
     // Damaged messages do not tell whether a summary is one of them.
     const wrong = report.problemCount > problemCount ? [] : database.read(() => wrongSpans(repositories, id));
@@ -283,23 +283,6 @@ function repairFile(repositories: Repositories, replaceFullText: () => void): Fi
     });
     for (const name of due) done.add(name);
   }
-}
-
-function integrityProblems({ database, fullText }: Repositories): string[] {
-  const { client } = database;
-  try {
-    // SQLite checks the full-text index as it was last read, so read it first.
-    fullText.anyWord();
-  } catch {
-    // The checks below report the damage.
-  }
-  const problems = integrityFaults(client, "integrity_check", FAULTS_MAX);
-  if (!problems.some(isOfPages)) problems.push(...partialIndexProblems(client));
-  const orphans = client.pragma("foreign_key_check") as { table: string; rowid: number; parent: string }[];
-  for (const { table, rowid, parent } of orphans.slice(0, 20)) {
-    problems.push(`row ${rowid} of ${table} points to a row of ${parent} that does not exist`);
-  }
-  return problems;
 }
 
 /** Returns how many messages can be read, and the vectors of those that have another than the local embedder makes. */

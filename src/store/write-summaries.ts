@@ -1,4 +1,3 @@
-import { DamageError } from "../core/damage.ts";
 import { StoreError } from "../core/errors.ts";
 import { heldUntilMs, type Lease } from "./claimant.ts";
 import type { Costs } from "./costs.ts";
@@ -145,19 +144,9 @@ export function wrongSpans(repositories: Repositories, sessionId: string): numbe
 }
 
 /** Returns the ids of finished summaries of clusters and themes that the log does not have. */
-export function rootlessSummaries({ summaries, unions, themes }: Repositories, sessionId: string): number[] {
-  const coverage = new Coverage(themes, sessionId);
-  const hasRoot = ({ level, rootId, logPosition }: DoneSummary): boolean => {
-    if (isSpan(level)) return true;
-    if (unions.stepsOf(level, { sessionId, root: rootId, position: logPosition }).length === 0) return false;
-    try {
-      coverage.themeOf(rootId);
-      return true;
-    } catch (error) {
-      if (error instanceof DamageError) return false;
-      throw error;
-    }
-  };
+export function rootlessSummaries({ summaries, unions }: Repositories, sessionId: string): number[] {
+  const hasRoot = ({ level, rootId: root, logPosition: position }: DoneSummary): boolean =>
+    isSpan(level) || unions.stepsOf(level, { sessionId, root, position }).length > 0;
   const done = summaries.done(sessionId).filter(({ shownUntil }) => shownUntil === null);
   return done.filter((row) => !hasRoot(row)).map(({ id }) => id);
 }

@@ -1,4 +1,3 @@
-import { StoreError } from "../core/errors.ts";
 import type { Message, Part, Store } from "../index.ts";
 import type { MembersAnswer, MembersRequest, MessagesAnswer, OutlineAnswer, ViewMessage, ViewPart } from "./api.ts";
 import { isOfSession } from "./path.ts";
@@ -27,7 +26,6 @@ export function outlineOf(store: Store, session: string, seqFrom: number, limit:
       WHERE ${isOfSession(store, session)} AND seq >= ${seqFrom} ORDER BY seq LIMIT ${limit})`);
   const numbers = (name: string): number[] => JSON.parse(String(row![name]));
   const seqs = numbers("seqs");
-  assertWhole(store, session, seqFrom, seqs, seqs.length < limit);
   return {
     seqs,
     roles: String(row!.roles ?? ""),
@@ -37,20 +35,6 @@ export function outlineOf(store: Store, session: string, seqFrom: number, limit:
     pinned: numbers("pinned"),
     next: seqs.length < limit ? null : seqs.at(-1)! + 1,
   };
-}
-
-/** @throws {StoreError} `STORE_CORRUPT` if an index lacks messages: neither a message nor a forgotten one is at a seq. */
-function assertWhole(store: Store, session: string, seqFrom: number, seqs: readonly number[], isLast: boolean): void {
-  const seqEnd = (seqs.at(-1) ?? seqFrom - 1) + 1;
-  // Reading checks what is after the last one.
-  if (isLast) store.resume(session).messages({ seqFrom: seqEnd, limit: 1 });
-  if (seqs.length === seqEnd - seqFrom) return;
-  const [row] = store.query(sql`
-    SELECT count(*) AS count FROM forgotten_messages
-    WHERE ${isOfSession(store, session)} AND seq >= ${seqFrom} AND seq < ${seqEnd}`);
-  if (seqs.length + Number(row!.count) >= seqEnd - seqFrom) return;
-  const reason = `messages of session ${session} are missing before seq ${seqEnd}, or in no index`;
-  throw new StoreError("STORE_CORRUPT", { path: store.path, reason });
 }
 
 export function messagesPage(store: Store, sessionId: string, seqFrom: number, limit: number): MessagesAnswer {

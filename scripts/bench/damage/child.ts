@@ -117,7 +117,9 @@ async function check(
       if ("untyped" in said) outcome.untyped.push(said.untyped);
       else if ("code" in said) outcome.refusedCount += 1;
       else if (!("json" in right) || right.json !== said.json) {
-        (stored.has(said.json) ? outcome.missing : outcome.wrong).push(question.name);
+        const wrong = stored.wrongIn(said.json);
+        if (wrong === undefined) outcome.missing.push(question.name);
+        else outcome.wrong.push(`${question.name}: ${wrong}`);
       }
     }
     outcome.isFound = !isSound(store);

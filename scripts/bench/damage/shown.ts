@@ -29,15 +29,17 @@ export class Stored {
     return part.length > 0 && [...this.#lines].some((known) => known.includes(part));
   }
 
-  /** True if all texts, names, times and messages of an answer are as they were stored, and in order. Others may be missing. */
-  has(json: string): boolean {
+  /** Returns what of an answer is not as it was stored, or not in order; undefined if there is nothing. Others may be missing. */
+  wrongIn(json: string): string | undefined {
     const value = JSON.parse(json) as Json;
-    let isStored = true;
+    const wrong: string[] = [];
     eachValue(value, (leaf, key) => {
-      if (typeof leaf === "string") isStored &&= linesOf(leaf).every((line) => this.#hasLine(line));
-      if (typeof leaf === "number" && key.endsWith("Ms")) isStored &&= this.#times.has(leaf);
+      if (typeof leaf === "string") wrong.push(...linesOf(leaf).filter((line) => !this.#hasLine(line)));
+      if (typeof leaf === "number" && key.endsWith("Ms") && !this.#times.has(leaf)) wrong.push(`${key} ${leaf}`);
     });
-    return isStored && messagesIn(value).every((message) => this.#messages.has(sayingOf(message))) && isInOrder(value);
+    const sayings = messagesIn(value).map(sayingOf);
+    wrong.push(...sayings.filter((saying) => !this.#messages.has(saying)));
+    return wrong[0] ?? (isInOrder(value) ? undefined : "the order");
   }
 }
 
@@ -74,7 +76,8 @@ function eachValue(value: Json, visit: (leaf: Json, key: string) => void, key = 
   else for (const [name, inner] of Object.entries(value)) eachValue(inner, visit, Array.isArray(value) ? key : name);
 }
 
-/** The lines of a text, and those of JSON in it. */
+/** The lines of a text, and those of JSON and markup in it. Positions in handles and bare numbers, such as counts, are left out. */
 function linesOf(text: string): string[] {
-  return text.split(/\n|\\n/);
+  const lines = text.replace(/(cluster|theme|subject|span):(\d+)@\d+/g, "$1:$2").split(/\n|\\n|[<>"]/);
+  return lines.filter((line) => !/^[\d\s-]*$/.test(line));
 }
