@@ -9,12 +9,11 @@ import { StoreError } from "../core/errors.ts";
 import { lookAt } from "../core/files.ts";
 import { APPLICATION_ID } from "./application-id.ts";
 import { type Connection, connect, holdsLog, isCode, prepareFile } from "./connect.ts";
+import { damagedRows, SEALED } from "./damaged-rows.ts";
 import { IndexCheck } from "./index-check.ts";
 import { integrityFaults } from "./integrity-faults.ts";
 import { migrate } from "./migrate.ts";
 import { refuseSecondName } from "./one-name.ts";
-import { damagedRows } from "./repository.ts";
-import { UNSEALED } from "./schema.ts";
 import { type StatementTag, statementTag } from "./statement.ts";
 
 export interface OpenDatabaseOptions {
@@ -268,7 +267,7 @@ export class StoreDatabase {
   #isIntact(): boolean {
     try {
       if (integrityFaults(this.client, "integrity_check", 1).length > 0) return false;
-      return [...UNSEALED.keys()].every((table) => damagedRows(this, table).damages.length === 0);
+      return SEALED.every((table) => damagedRows(this, table).damages.length === 0);
     } catch {
       return false;
     }

@@ -1,5 +1,6 @@
 import { DamageError } from "../core/damage.ts";
 import { StoreError } from "../core/errors.ts";
+import { NO_CHECKSUM } from "./checksum.ts";
 import { GENERATION_NOW } from "./generations.ts";
 import { Repository } from "./repository.ts";
 import { sessions, sharedPasts } from "./schema.ts";
@@ -28,7 +29,7 @@ export function isOnPathOf(session: string, table: string, position = `${table}.
 export class PathRepository extends Repository {
   // Every read of a session runs it.
   readonly #past = this.statement<[sessionId: string], RowOf<typeof PAST>>`
-    SELECT ${PAST} FROM shared_pasts WHERE session_id = ? ORDER BY seq_first`.map(pieceOf);
+    SELECT ${PAST} FROM shared_pasts WHERE session_id = ? ORDER BY seq_first`.all;
   readonly #origin = this.statement<[sessionId: string], RowOf<typeof ORIGIN>>`
     SELECT ${ORIGIN} FROM sessions WHERE id = ?`;
   readonly #insert = this.statement<InsertOf<typeof PAST>>`${PAST.insert()}`;
@@ -72,8 +73,12 @@ export class PathRepository extends Repository {
     return path.at(-1)!;
   }
 
+  /** @throws {DamageError} if a row about what a fork shares is damaged. */
   of(sessionId: string): Path {
-    return withOwn(sessionId, this.#past.all(sessionId));
+    const past = this.#past(sessionId);
+    // Rows of older versions have no checksums.
+    if (past.some(({ checksum }) => checksum === NO_CHECKSUM)) this.assertPast(sessionId);
+    return withOwn(sessionId, past.map(pieceOf));
   }
 
   /**
@@ -84,7 +89,7 @@ export class PathRepository extends Repository {
    */
   assertPast(sessionId: string): void {
     const { parentSessionId = null, forkSeq = null, supersededAtMs = null } = this.#origin.get(sessionId) ?? {};
-    const past = this.#past.all(sessionId);
+    const past = this.#past(sessionId).map(pieceOf);
     if (past.length === 0) {
       if (forkSeq !== null && supersededAtMs === null) this.indexes.assertWhole(sharedPasts);
       return;
@@ -93,7 +98,7 @@ export class PathRepository extends Repository {
     const sharedId = parentSessionId ?? past.at(-1)!.sessionId;
     const isKnown = parentSessionId !== null || this.#origin.get(sharedId) !== undefined;
     if (forkSeq === null || !isKnown) throw new DamageError(`fork ${sessionId} has no origin`);
-    const expected = piecesIn(withOwn(sharedId, this.#past.all(sharedId)), 0, forkSeq);
+    const expected = piecesIn(withOwn(sharedId, this.#past(sharedId).map(pieceOf)), 0, forkSeq);
     const isRight = (piece: Piece, index: number): boolean => {
       const { sessionId: id, seqFirst, seqLast, logPosition } = expected[index]!;
       if (piece.sessionId !== id || piece.seqFirst !== seqFirst || piece.seqLast !== seqLast) return false;

@@ -92,30 +92,6 @@ export function rawInsert(
   };
 }
 
-/**
- * Describes each of some rows of a table whose checksum is wrong. @param after  A row id. @returns also the id of the last row, if
- * there may be more.
- */
-export function damagedRows(
-  { statement }: StoreDatabase,
-  table: SQLiteTable,
-  { after, limit } = { after: -1, limit: -1 },
-): { damages: string[]; last: number | undefined } {
-  const whole = columns(table);
-  const rows = statement<[after: number, limit: number], Record<string, unknown> & { rowId: number }>`
-    SELECT rowid AS rowId, ${String(whole)} FROM ${getTableName(table)} NOT INDEXED
-    WHERE rowid > ? ORDER BY rowid LIMIT ?`;
-  const damages: string[] = [];
-  let [count, last] = [0, after];
-  for (const row of rows.iterate(after, limit)) {
-    count += 1;
-    last = row.rowId;
-    const damage = whole.damageOf(row);
-    if (damage !== undefined) damages.push(damage);
-  }
-  return { damages, last: count === limit ? last : undefined };
-}
-
 /** Writes checksums for rows that an older version has written. Check the rows before. @param condition  SQL with `values`. */
 export function sealOldRows(
   { statement }: StoreDatabase,

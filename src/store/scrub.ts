@@ -2,15 +2,11 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { getTableName } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { StoreError } from "../core/errors.ts";
+import { damagedRows, SEALED } from "./damaged-rows.ts";
 import { integrityFaults, isOfPages } from "./integrity-faults.ts";
 import type { StoreDatabase } from "./open.ts";
 import type { Repositories } from "./repositories.ts";
-import { damagedRows } from "./repository.ts";
-import { UNSEALED } from "./schema.ts";
 import { partialIndexProblems } from "./verify-indexes.ts";
-
-/** The tables whose rows have checksums. */
-const SEALED: readonly SQLiteTable[] = [...UNSEALED.keys()];
 
 const FAULTS_MAX = 20;
 const NAMED_MAX = 3;

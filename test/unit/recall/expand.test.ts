@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Session, Store } from "../../../src/index.ts";
 import { idsOf } from "../../support/claims.ts";
-import { inDatabase } from "../../support/rows.ts";
 import { assistant, calls, results, user } from "../../support/said.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
 
@@ -217,19 +216,5 @@ describe("roots", () => {
     expect(() => session.roots({ level: "subject" as "theme" })).toThrow(
       expect.objectContaining({ code: "OPTION_INVALID" }),
     );
-  });
-});
-
-describe("a damaged log", () => {
-  const damaged = expect.objectContaining({ code: "STORE_CORRUPT" });
-
-  test("whose newest row is damaged names no position", () => {
-    inDatabase(store.path, (database) => database.exec("UPDATE unions SET score = 0.5 WHERE id = 7"));
-    expect(() => store.find(idOf(0))).toThrow(damaged);
-  });
-
-  test("that lacks what a cluster's row was made from names no position", () => {
-    inDatabase(store.path, (database) => database.exec("DELETE FROM unions WHERE id = 7"));
-    expect(() => store.find(idOf(0))).toThrow(damaged);
   });
 });
