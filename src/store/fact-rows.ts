@@ -145,10 +145,10 @@ export class FactRowRepository extends Repository {
   /** @throws {DamageError} if an index may hide a row of a session. */
   assertWhole(): void {
     const { messages, unions } = schema;
-    this.indexes.assertWhole(messages, "messages_by_seq");
-    this.indexes.assertWhole(unions, "unions_by_session");
+    this.rowCheck.assertWhole(messages, "messages_by_seq");
+    this.rowCheck.assertWhole(unions, "unions_by_session");
     for (const { table } of Object.values(FACT_TABLES)) {
-      if (table !== messages && table !== unions) this.indexes.assertWhole(table);
+      if (table !== messages && table !== unions) this.rowCheck.assertWhole(table);
     }
   }
 

@@ -9,11 +9,10 @@ import { StoreError } from "../core/errors.ts";
 import { lookAt } from "../core/files.ts";
 import { APPLICATION_ID } from "./application-id.ts";
 import { type Connection, connect, holdsLog, isCode, prepareFile } from "./connect.ts";
-import { damagedRows, SEALED } from "./damaged-rows.ts";
-import { IndexCheck } from "./index-check.ts";
 import { integrityFaults } from "./integrity-faults.ts";
 import { migrate } from "./migrate.ts";
 import { refuseSecondName } from "./one-name.ts";
+import { RowCheck, SEALED } from "./row-check.ts";
 import { type StatementTag, statementTag } from "./statement.ts";
 
 export interface OpenDatabaseOptions {
@@ -53,7 +52,7 @@ export class StoreDatabase {
   readonly client: Database.Database;
   readonly orm: BetterSQLite3Database;
   readonly statement: StatementTag;
-  readonly indexes: IndexCheck;
+  readonly rowCheck: RowCheck;
   readonly #files: readonly FileIdentity[];
   readonly #isCopy: boolean;
   /** The driver takes as long to make a transaction as to run it. */
@@ -78,7 +77,7 @@ export class StoreDatabase {
     this.#files = identitiesOf(path, { readonly: options.readonly, isCopy });
     this.orm = drizzle(client);
     this.statement = statementTag(client);
-    this.indexes = new IndexCheck(client);
+    this.rowCheck = new RowCheck(client);
     this.#transaction = client.transaction((run: () => unknown) => run());
     this.#writeTransaction = client.transaction((change: () => unknown) => {
       this.#hasBegun = true;
@@ -267,7 +266,7 @@ export class StoreDatabase {
   #isIntact(): boolean {
     try {
       if (integrityFaults(this.client, "integrity_check", 1).length > 0) return false;
-      return SEALED.every((table) => damagedRows(this, table).damages.length === 0);
+      return SEALED.every((table) => this.rowCheck.damaged(table).damages.length === 0);
     } catch {
       return false;
     }

@@ -49,13 +49,13 @@ export class PathRepository extends Repository {
       WHERE session_id = ? AND id > ? AND level <> 'subject' AND generation = ${GENERATION_NOW})`.pluck().one;
   /** The forks that share messages after a seq. @throws {DamageError} if an index may hide one. */
   sharing(holderId: string, seq: number): string[] {
-    this.indexes.assertWhole(sharedPasts);
+    this.rowCheck.assertWhole(sharedPasts);
     return this.#sharing.all(holderId, seq);
   }
 
   /** The forks that share a session's log up to a position, or further. @throws {DamageError} if an index may hide one. */
   sharingLog(holderId: string, position: number): string[] {
-    this.indexes.assertWhole(sharedPasts);
+    this.rowCheck.assertWhole(sharedPasts);
     return this.#sharingLog.all(holderId, position);
   }
 
@@ -91,7 +91,7 @@ export class PathRepository extends Repository {
     const { parentSessionId = null, forkSeq = null, supersededAtMs = null } = this.#origin.get(sessionId) ?? {};
     const past = this.#past(sessionId).map(pieceOf);
     if (past.length === 0) {
-      if (forkSeq !== null && supersededAtMs === null) this.indexes.assertWhole(sharedPasts);
+      if (forkSeq !== null && supersededAtMs === null) this.rowCheck.assertWhole(sharedPasts);
       return;
     }
     // A parent can be forgotten if it holds nothing of what the fork shares. The newest holder shares the same.

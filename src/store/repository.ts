@@ -3,8 +3,8 @@ import type { BetterSQLite3Database } from "drizzle-orm/better-sqlite3";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { DamageError } from "../core/damage.ts";
 import { NO_CHECKSUM } from "./checksum.ts";
-import type { IndexCheck } from "./index-check.ts";
 import type { StoreDatabase } from "./open.ts";
+import type { RowCheck } from "./row-check.ts";
 import { columns, type StatementTag } from "./statement.ts";
 
 /** The values of a row as the driver reads them, by the names in the schema. */
@@ -18,13 +18,13 @@ export abstract class Repository {
   readonly path: string;
   protected readonly orm: BetterSQLite3Database;
   protected readonly statement: StatementTag;
-  protected readonly indexes: IndexCheck;
+  protected readonly rowCheck: RowCheck;
 
-  constructor({ path, orm, statement, indexes }: StoreDatabase) {
+  constructor({ path, orm, statement, rowCheck }: StoreDatabase) {
     this.path = path;
     this.orm = orm;
     this.statement = statement;
-    this.indexes = indexes;
+    this.rowCheck = rowCheck;
   }
 
   /** Returns a function that writes the checksum of a row that a drizzle query has written. */

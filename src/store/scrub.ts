@@ -2,10 +2,10 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { getTableName } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { StoreError } from "../core/errors.ts";
-import { damagedRows, SEALED } from "./damaged-rows.ts";
 import { integrityFaults, isOfPages } from "./integrity-faults.ts";
 import type { StoreDatabase } from "./open.ts";
 import type { Repositories } from "./repositories.ts";
+import { SEALED } from "./row-check.ts";
 import { partialIndexProblems } from "./verify-indexes.ts";
 
 const FAULTS_MAX = 20;
@@ -80,8 +80,8 @@ function scrubPart(
 ): { problems: string[]; last: number | undefined } {
   try {
     return database.read(() => {
-      const { damages, last } = damagedRows(database, table, { after, limit: PART_ROWS });
-      const lacking = database.indexes.lacking(table, { after, last: last ?? Number.MAX_SAFE_INTEGER });
+      const { damages, last } = database.rowCheck.damaged(table, { after, limit: PART_ROWS });
+      const lacking = database.rowCheck.lacking(table, { after, last: last ?? Number.MAX_SAFE_INTEGER });
       return {
         problems: [...damages, ...lacking.map((name) => `index ${name} does not have the rows of its table`)],
         last,
@@ -96,7 +96,7 @@ function scrubPart(
 /** Checks everything but the words, and what is derived: the file and all of its rows. */
 export function scrubWhole(repositories: Repositories): string[] {
   const { database } = repositories;
-  return [...integrityProblems(repositories), ...SEALED.flatMap((table) => damagedRows(database, table).damages)];
+  return [...integrityProblems(repositories), ...SEALED.flatMap((table) => database.rowCheck.damaged(table).damages)];
 }
 
 /** What SQLite finds wrong in the file, its indexes, and references. */

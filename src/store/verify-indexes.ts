@@ -1,6 +1,6 @@
-import { indexesOf } from "./index-check.ts";
 import { isOfPages } from "./integrity-faults.ts";
 import type { StoreDatabase } from "./open.ts";
+import { indexesOf } from "./row-check.ts";
 import { isOfFullText } from "./verify-full-text.ts";
 
 type Client = StoreDatabase["client"];

@@ -130,9 +130,9 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
     // No other check reads all columns of these tables.
     const { sessions, unions, summaries, entries, items } = schema;
     for (const table of [sessions, unions, summaries, entries, items, ...OF_SESSION, ...OF_STORE]) {
-      for (const text of database.read(() => damagedRows(database, table).damages)) note(null, text, false);
+      for (const text of database.read(() => database.rowCheck.damaged(table).damages)) note(null, text, false);
     }
-    const wrongCheckpoints = database.read(() => damagedRows(database, schema.themeCheckpoints).damages);
+    const wrongCheckpoints = database.read(() => database.rowCheck.damaged(schema.themeCheckpoints).damages);
     if (options.rebuild && wrongCheckpoints.length > 0)
       database.write("verify --rebuild", () => repositories.frontierMoves.deleteCheckpoints());
     else for (const text of wrongCheckpoints) note(null, text, true);

@@ -22,7 +22,7 @@ const SPEAKS_TO_DRIVER: Record<string, string> = {
   "quick-reader.ts": "an agent waits for it, and loading the schema takes longer than what it reads",
   "integrity-faults.ts": "it runs the checks of SQLite",
   "verify-indexes.ts": "it counts the rows of every index",
-  "index-check.ts": "it compares every index with its table",
+  "row-check.ts": "it compares every index with its table",
   "full-text-copy.ts": "its tables are temporary, and exist only while it does",
   "stats.ts": "it counts through views, once for each time a user asks",
 };

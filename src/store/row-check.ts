@@ -2,11 +2,18 @@ import type Database from "better-sqlite3";
 import { getTableName } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { DamageError } from "../core/damage.ts";
+import { UNSEALED } from "./schema.ts";
+import { columns } from "./statement.ts";
 
 interface IndexName {
   name: string;
   /** SQL: which rows belong in the index; null for all. */
   condition: string | null;
+}
+
+interface Damaged {
+  damages: string[];
+  last: number | undefined;
 }
 
 /** Rows after one row id and up to another. */
@@ -18,17 +25,13 @@ export interface RowRange {
 /** SQL: the number of rows, and a sum that differs if some have no id, or another one. */
 const sumOf = (id: string): string => `count(*) || ' ' || coalesce(sum((${id} * 31) % 1000003), 0)`;
 
-/**
- * Compares indexes with the rows of their tables, so that no list lacks a row, and no row is found by the key of another. Each
- * row is looked up in the index, and each entry of the index in the table. If all are found, both are also in order, because a
- * binary search finds no entry that is out of order. SQLite's `integrity_check` of a table does the same, and also reads every
- * long value.
- *
- * Each index is compared once: what is damaged later is noticed when the store is opened again.
- */
-export class IndexCheck {
+/** The tables whose rows have checksums. */
+export const SEALED: readonly SQLiteTable[] = [...UNSEALED.keys()];
+
+/** Compares rows with their checksums, and indexes with the rows of their tables. */
+export class RowCheck {
   readonly #client: Database.Database;
-  /** The tables and indexes that have been compared. */
+  /** The tables and indexes that have been compared in this open store. What is damaged later is noticed when it is opened again. */
   readonly #whole = new Set<string>();
 
   constructor(client: Database.Database) {
@@ -36,6 +39,33 @@ export class IndexCheck {
   }
 
   /**
+   * Describes each of some rows of a table whose checksum is wrong.
+   *
+   * @param after  A row id.
+   * @returns also the id of the last row, if there may be more.
+   */
+  damaged(table: SQLiteTable, { after, limit } = { after: -1, limit: -1 }): Damaged {
+    const whole = columns(table);
+    const rows = this.#client.prepare<[after: number, limit: number], Record<string, unknown> & { rowId: number }>(
+      `SELECT rowid AS rowId, ${String(whole)} FROM ${getTableName(table)} NOT INDEXED
+      WHERE rowid > ? ORDER BY rowid LIMIT ?`,
+    );
+    const damages: string[] = [];
+    let [count, last] = [0, after];
+    for (const row of rows.iterate(after, limit)) {
+      count += 1;
+      last = row.rowId;
+      const damage = whole.damageOf(row);
+      if (damage !== undefined) damages.push(damage);
+    }
+    return { damages, last: count === limit ? last : undefined };
+  }
+
+  /**
+   * Compares indexes with their table, so that no list lacks a row, and no row is found by the key of another. Each row is looked up
+   * in the index, and each entry of the index in the table. If all are found, both are also in order, because a binary search finds
+   * no entry that is out of order. SQLite's `integrity_check` of a table does the same, and also reads every long value.
+   *
    * @param only  The name of the index; by default all of the table.
    * @throws {DamageError} if an index lacks rows, has others, or has them under other keys.
    */
