@@ -45,9 +45,12 @@ export function subjectsOf(repositories: Repositories, project: string | undefin
   const found: SubjectInfo[] = [];
   for (const root of subjects.longLived()) {
     if (found.length === limit) break;
-    const owner = sessions.known(clusters.begun(root)!.sessionId);
+    const first = clusters.begun(root);
+    if (first === undefined) continue;
+    const owner = sessions.known(first.sessionId);
     if (project !== undefined && owner.project !== project) continue;
     const members = inOrder(subjects.clustersOf(root, position).map((row) => subjects.dated(row)));
+    if (members.length === 0) continue;
     const bySession = new Map<string, SubjectMember[]>();
     for (const member of members) {
       const others = bySession.get(member.sessionId);

@@ -175,6 +175,8 @@ export function themesAt(
     const entering = rows.filter(({ kind }) => kind === "start" || kind === "join").map(({ node }) => node);
     const steps = soundSteps(messages, entering);
     const featuresOf = new Map(steps.map(({ features }) => [features.id, features]));
+    const lost = entering.find((stepId) => !featuresOf.has(stepId));
+    if (lost !== undefined) throw new DamageError(`step ${lost} of the log has no messages`);
     for (const row of rows) replay.apply(row, featuresOf.get(row.node));
     rowCount += rows.length;
     if (rows.length < REPLAY_ROWS) break;

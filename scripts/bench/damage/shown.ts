@@ -76,8 +76,8 @@ function eachValue(value: Json, visit: (leaf: Json, key: string) => void, key = 
   else for (const [name, inner] of Object.entries(value)) eachValue(inner, visit, Array.isArray(value) ? key : name);
 }
 
-/** The lines of a text, and those of JSON and markup in it. Positions in handles and bare numbers, such as counts, are left out. */
+/** The lines of a text, and those of JSON and markup in it. Handles and bare numbers, such as counts, are left out. */
 function linesOf(text: string): string[] {
-  const lines = text.replace(/(cluster|theme|subject|span):(\d+)@\d+/g, "$1:$2").split(/\n|\\n|[<>"]/);
+  const lines = text.replace(/(cluster|theme|subject|span):\d+(@\d+)?/g, "").split(/\n|\\n|[<>"]/);
   return lines.filter((line) => !/^[\d\s-]*$/.test(line));
 }

@@ -1,3 +1,4 @@
+import { DamageError } from "../../core/damage.ts";
 import { StoreError } from "../../core/errors.ts";
 import { formatHandle } from "../../core/handle.ts";
 import { element } from "../../core/markup.ts";
@@ -267,11 +268,12 @@ export function gapOf(view: PreparedView, hidden: readonly Message[], hasThemes:
     undefined,
   );
   const firstId = coldCount > 0 ? view.firstColdId : hidden[0]!.id;
+  if (firstId === undefined) throw new DamageError(`messages of session "${view.sessionId}" are missing`);
   const lastId = newest?.id ?? view.past.at(-1)?.id ?? firstId;
   return {
     seqFirst: coldCount > 0 ? 0 : hidden[0]!.seq,
     seqLast: newest?.seq ?? view.evictedSeq - 1,
-    handle: formatHandle("span", firstId!, lastId),
+    handle: formatHandle("span", firstId, lastId),
     messageCount: coldCount + hidden.length,
   };
 }
