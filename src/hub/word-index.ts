@@ -149,7 +149,7 @@ function unlessDamaged<T>(read: () => T): T | undefined {
 /** Segments were merged or messages were forgotten since the segments were listed. The search begins again. */
 export class IndexChanged extends Error {}
 
-/** Conditions on numbers are the only ones that use indexes although row-level security filters the rows. */
+/** All conditions are on numbers: under row-level security, Postgres uses an index for no others. */
 export const BUCKETS = `SELECT b.segment, b.bucket, b.body
   FROM unnest($1::bigint[], $2::bigint[], $3::integer[]) AS wanted (place, segment, bucket)
   JOIN coppice.buckets b ON b.place = wanted.place AND b.segment = wanted.segment AND b.bucket = wanted.bucket`;
@@ -232,7 +232,7 @@ async function areSound(
 /** Messages that are read at once to be indexed again. */
 const REPAIRED_AT_ONCE = 500;
 
-/** Deletes damaged segments, and adds what the others lack. @returns how many were damaged. */
+/** Deletes damaged segments, and adds a segment of the messages that no other segment has. @returns how many were damaged. */
 async function makeDamagedAgain(client: PoolClient, place: HubPlace): Promise<number> {
   const { rows: segments } = await client.query<{ segment: number }>(
     "SELECT segment FROM coppice.segments WHERE place = $1 ORDER BY segment FOR UPDATE",
@@ -366,7 +366,7 @@ async function mergeSome(client: PoolClient, place: HubPlace): Promise<number> {
     const segment = decodeSegment(head);
     inputs.push({ segment, buckets: segment.buckets ?? (await bucketsOf(client, place, number)) });
   }
-  // If messages of a session were removed, all segments of that session are among these.
+  // A segment that removes messages is only merged with all segments that may have added them.
   await insertSegment(client, place, mergeSegments(inputs, true));
   await client.query("SELECT coppice.delete_segments($1, $2)", [place.place, chosen]);
   return chosen.length;

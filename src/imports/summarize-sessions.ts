@@ -15,7 +15,11 @@ export async function summarizeSessions(
 ): Promise<SummaryCounts> {
   const total = { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 };
   const withSignal = signal === undefined ? {} : { signal };
-  await store.upkeep(withSignal); // makes sessions idle, which then have more to summarize
+  // Upkeep makes sessions idle, which then have more to summarize. If it finds damage, that is told at the end.
+  const damage = await store.upkeep(withSignal).catch((error: unknown) => {
+    if (!StoreError.is(error, "STORE_CORRUPT")) throw error;
+    return error;
+  });
   let doneCount = 0;
   for (const sessionId of sessionIds) {
     signal?.throwIfAborted();
@@ -30,5 +34,6 @@ export async function summarizeSessions(
       if (!StoreError.is(error, "SESSION_NOT_FOUND")) throw error;
     }
   }
+  if (damage !== undefined) throw damage;
   return total;
 }

@@ -38,8 +38,8 @@ export interface ServerOptions {
 }
 
 /**
- * Serves the store to one client over a pair of streams. @returns when the client has closed its end or stopped reading. Calls
- * that take longer than a second after that are abandoned.
+ * Serves the store to one client over a pair of streams, until the client closes its end or stops reading. Calls that then take
+ * longer than a second are abandoned.
  */
 export async function serve({
   loadAccess,

@@ -227,11 +227,13 @@ export interface Store {
    * - A session whose newest message is a day old is idle: all its steps except the newest enter the forest.
    * - The clusters of an idle session settle when it has been silent for longer than it lasted, or for thirty days.
    * - Settled clusters are assigned to subjects, and the indexes are brought up to date.
+   * - Some rows are compared with their checksums and indexes, for a few milliseconds; the next upkeep goes on from there.
    *
-   * `resolveDirty` does this too, but skips sessions that this process has changed within a day. Call `upkeep` after you import
-   * old conversations.
+   * `resolveDirty` does this too, but compares no rows, and skips sessions that this process has changed within a day. Call `upkeep`
+   * after you import old conversations.
    *
-   * @throws the signal's reason if aborted; {StoreError} `STORE_READONLY`; at the end, the error of the first part that failed.
+   * @throws the signal's reason if aborted; {StoreError} `STORE_READONLY`; at the end, the error of the first part that failed:
+   * `STORE_CORRUPT` if rows or indexes are damaged.
    */
   upkeep(options?: { signal?: AbortSignal }): Promise<void>;
 

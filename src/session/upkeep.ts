@@ -39,14 +39,15 @@ export class Upkeep {
   /**
    * Runs every step, after the run in progress. If a step fails, the others still run.
    *
-   * @param includeActive  True if sessions that this process has changed within a day may become idle too.
+   * @param isAsked  True if a caller asks for upkeep: then sessions that this process has changed within a day may become idle too,
+   *   and damage is looked for.
    * @throws the signal's reason if aborted; otherwise the error of the first failed step. Completed work stays.
    */
-  async run(signal: AbortSignal, includeActive: boolean): Promise<void> {
+  async run(signal: AbortSignal, isAsked: boolean): Promise<void> {
     const before = this.#running;
     const run = (async () => {
       if (before !== undefined) await untilAborted(before, signal);
-      await this.#run(signal, includeActive);
+      await this.#run(signal, isAsked);
     })();
     const running = Promise.allSettled([before, run]).then(() => {
       if (this.#running === running) this.#running = undefined;
@@ -64,16 +65,17 @@ export class Upkeep {
     await this.run(signal, false).catch(() => signal.throwIfAborted());
   }
 
-  async #run(signal: AbortSignal, includeActive: boolean): Promise<void> {
+  async #run(signal: AbortSignal, isAsked: boolean): Promise<void> {
     const { repositories, embedder, nearest, vectors } = this.#ports;
     const steps = [
       ...(isRemote(embedder) ? [() => vectors.embed({ signal })] : []),
-      () => this.#moveIdle(signal, includeActive),
+      () => this.#moveIdle(signal, isAsked),
       () => this.#placer.placeAll(signal),
       () => moveVectors(repositories, signal),
       () => indexTail(repositories, { signal }),
       () => nearest.carry(signal),
-      () => scrub(repositories, signal),
+      // What it finds is told once in a round, so it needs somebody who listens.
+      ...(isAsked ? [() => scrub(repositories, signal)] : []),
     ];
     const errors: unknown[] = [];
     for (const step of steps) {
@@ -88,13 +90,13 @@ export class Upkeep {
     if (errors.length > 0) throw errors[0];
   }
 
-  async #moveIdle(signal: AbortSignal, includeActive: boolean): Promise<void> {
+  async #moveIdle(signal: AbortSignal, isAsked: boolean): Promise<void> {
     const { repositories, embedder, clock, changes, changedAtMs } = this.#ports;
     const nowMs = clock();
     await moveIdleSessions(repositories, {
       embedder,
       nowMs,
-      isSpared: (sessionId) => !includeActive && (changedAtMs.get(sessionId) ?? 0) > nowMs - IDLE_AFTER_MS,
+      isSpared: (sessionId) => !isAsked && (changedAtMs.get(sessionId) ?? 0) > nowMs - IDLE_AFTER_MS,
       signal,
       onMoved: () => {
         changes.count += 1;

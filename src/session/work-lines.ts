@@ -36,7 +36,7 @@ interface NotableReader {
   };
 }
 
-/** The newest messages of a session that are searched for open ends. What came long before them is no longer waited for. */
+/** Open ends are looked for in so many of a session's newest messages. Nobody waits any longer for an answer to older ones. */
 const ENDING_MESSAGES_MAX = 40;
 /** A question may be followed by a polite sentence. */
 const LAST_SENTENCES = 2;
@@ -79,7 +79,7 @@ export function openEnds({ messages }: NotableReader, sessionId: string): OpenEn
   return ends.sort((left, right) => right.seq - left.seq);
 }
 
-/** Returns what users and models said in clusters: those of the first clusters, up to about `countMax` messages. */
+/** Returns what users and models said in clusters. It stops after the cluster with which it has `countMax` messages. */
 export function notableOf(
   { messages, unions }: Repositories,
   clusters: readonly ClusterRow[],
@@ -100,7 +100,7 @@ export function notableOf(
   return found;
 }
 
-/** Returns the root of the cluster of a line's message. The newest step of an idle session counts to the cluster before it. */
+/** Returns the root of the cluster that a line's message is in. A message that is in none counts to the newest cluster of its session. */
 export function clusterOf({ messages, unions }: Repositories, line: WorkLine): number | undefined {
   const stepId = messages.stepOf(line.messageId)?.stepId ?? line.messageId;
   return (unions.entered(line.sessionId, stepId) ?? unions.newestEntered(line.sessionId, 1)[0])?.clusterRoot;

@@ -35,8 +35,8 @@ export interface BackupReport {
  * copying connection, because otherwise each write of another process would start the copy again
  * (https://sqlite.org/backup.html). Meanwhile the write-ahead log cannot be emptied.
  *
- * The copy is made in a new folder beside the target, readable by the owner only. It is checked, flushed, and moved
- * into place in one step. It can be read from a read-only disk. A backup that fails leaves nothing behind. A killed one
+ * The copy is made in a new folder beside the target, readable by the owner only. It is checked, flushed, and renamed
+ * to the target, so that nobody sees half a backup. It can be read from a read-only disk. A backup that fails leaves nothing behind. A killed one
  * leaves a folder `.coppice-backup-…`, and the target unchanged.
  *
  * @param signal  Aborted when the store closes; its reason is thrown.

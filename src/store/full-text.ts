@@ -148,8 +148,8 @@ export class FullTextRepository extends Repository {
   }
 
   /**
-   * Makes the index empty, even if it is damaged. Its pages are not freed, because a damaged one may name pages of other tables.
-   * They take space until the next VACUUM. SQLite must not have changes of the index in memory: see `tried`.
+   * Makes the index empty, even if it is damaged. Its pages are not freed, because a damaged one may name pages of other tables; the
+   * next VACUUM frees them. Earlier changes of the index in the same transaction must have been made with `tried`.
    */
   clear(): void {
     const { client } = this.#database;
@@ -181,7 +181,7 @@ export class FullTextRepository extends Repository {
     return this.#changes.one() - before > 1;
   }
 
-  /** Runs a change in a savepoint. If it fails, SQLite has no changes of the index in memory. */
+  /** Runs a change in a savepoint. If it fails, SQLite forgets what it has not written of it, so that `clear` may follow. */
   tried<T>(change: () => T): T {
     return this.#database.client.transaction(change)();
   }
@@ -280,7 +280,7 @@ export class FullTextRepository extends Repository {
     ).iterate(...values, limit);
   }
 
-  /** Returns the given messages that are in a scope, in the given order. Missing ones are kept: whoever reads them notices. */
+  /** Returns those of some messages that are in a scope, in the given order. Ids that have no message stay: reading them fails. */
   inScope(ids: readonly number[], scope: SearchScope): number[] {
     const { sql, values } = scopeCondition(scope);
     if (sql === "" || ids.length === 0) return [...ids];

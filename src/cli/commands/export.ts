@@ -31,7 +31,7 @@ export const exportCommand: Command<ExportFlags> = {
       .choices(["jsonl", "markdown", "html"])
       .default("jsonl"),
     new Option("--rows", "write rows that move the sessions to another store").conflicts("format"),
-    new Option("--own-ids", "with --rows: give this store ids from now on that no other store gives"),
+    new Option("--own-ids", "with --rows: from now on, new messages of this store get ids that no other store gives"),
   ],
   examples: [
     "> everything.jsonl",

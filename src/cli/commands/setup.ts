@@ -66,7 +66,7 @@ export const setupCommand: Command<SetupFlags> = {
       next: undo ? [] : plans.flatMap(({ target }) => target.next ?? []),
     };
     if (changes.length === 0) {
-      // Setup may have written these files before, and its list may lack them.
+      // An earlier setup may have written these files without noting that it did. This notes it.
       if (!dryRun) for (const plan of plans) files.apply(plan.changes);
       return { value, lines: [nothingToDo(plans, undo)] };
     }

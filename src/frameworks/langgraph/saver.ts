@@ -78,7 +78,7 @@ export class CoppiceSaver extends BaseCheckpointSaver {
   readonly #store: Store;
   readonly #messagesChannel: string | false;
   #values: ChannelValues;
-  /** Where the elements of a list begin, by its bytes. */
+  /** For the bytes of a list, where its elements begin in them. */
   readonly #starts = new WeakMap<Uint8Array, readonly number[]>();
 
   constructor(store: Store, { messagesChannel = "messages", serde }: CoppiceSaverOptions = {}) {
