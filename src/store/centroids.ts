@@ -79,7 +79,6 @@ function centroidOf(row: ClusterRow, dimension: number): CentroidRow | undefined
   const damage = CLUSTER.damageOf(row);
   if (damage !== undefined) throw new DamageError(damage);
   const { rootId: root, logPosition: position, settledAt, centroidSum: sum } = row;
-  // A DamageError means damage, as in schema.ts.
   if (!Buffer.isBuffer(sum) || sum.byteLength !== dimension * Float32Array.BYTES_PER_ELEMENT) {
     throw new DamageError(`the centroid of cluster ${root} is not a row of ${dimension} 4-byte numbers`);
   }

@@ -118,7 +118,7 @@ export class EvidenceRepository extends Repository {
   rows(ids: readonly number[]): EvidenceRow[] {
     const rows = (JSON.parse(this.#rows.one(JSON.stringify(ids))) as RankedColumns[]).map(
       ([messageId, sessionId, seq, role, name, tokenCount, createdAtMs, isCall]) => {
-        // Checksums are of whole rows, which ranking does not read. `guard` in open.ts treats a DamageError as damage.
+        // Checksums are of whole rows, which ranking does not read.
         if (!ROLES.includes(role)) throw new DamageError(`message ${messageId} has an unknown role`);
         return { messageId, sessionId, seq, role, name, tokenCount, createdAtMs, isCall: isCall === 1 };
       },

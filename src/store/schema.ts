@@ -39,7 +39,7 @@ const vector = customType<{ data: Float32Array; driverData: Buffer }>({
   dataType: () => "blob",
   toDriver: encodeVector,
   fromDriver: (blob) => {
-    // A damaged row may hold any type. `guard` in open.ts treats a DamageError as damage.
+    // A damaged row may hold any type.
     if (!Buffer.isBuffer(blob) || blob.byteLength % Float32Array.BYTES_PER_ELEMENT !== 0) {
       throw new DamageError("a stored vector is not a row of 4-byte numbers");
     }

@@ -66,7 +66,7 @@ function damagedIn(columns: readonly Column[], bytes: Buffer, random: () => numb
 
 async function answer(question: Question, store: Store): Promise<Answer> {
   try {
-    return { json: JSON.stringify(await question.ask(store)) };
+    return { json: JSON.stringify(await question.ask(store)) ?? "null" };
   } catch (error) {
     if (StoreError.is(error)) return { code: error.code };
     return { untyped: `${question.name}: ${(error as Error).stack}` };
