@@ -16,11 +16,14 @@ const SLICE_MS = 4;
 /** With fewer, each would take longer. */
 const PART_ROWS = 100;
 
-/** Where the next slice begins. */
+/** Where the next slice begins: after a row id of a table. */
 interface Cursor {
   table: string;
   after: number;
 }
+
+const TABLE_NAMES = SEALED.map((table) => getTableName(table));
+const START: Cursor = { table: TABLE_NAMES[0]!, after: -1 };
 
 /**
  * Does a slice of the scrub, which takes a few milliseconds. If the store may be damaged, does all of it.
@@ -30,22 +33,33 @@ interface Cursor {
  *
  * @throws {StoreError} `STORE_CORRUPT` with what it finds.
  */
-export async function scrub(repositories: Repositories, signal: AbortSignal): Promise<void> {
-  const { database, settings } = repositories;
+export async function scrub({ database, settings }: Repositories, signal: AbortSignal): Promise<void> {
+  let at = (database.read(() => settings.get(CURSOR)) as Cursor | undefined) ?? START;
   const found = new Set<string>();
   let isWhole = false;
   for (;;) {
     const isSuspect = database.isSuspect || found.size > 0;
-    if (isSuspect && !isWhole) database.write("upkeep", () => settings.delete(CURSOR));
+    if (isSuspect && !isWhole) at = START;
     isWhole ||= isSuspect;
-    const { problems, isLast } = scrubSlice(repositories);
+    const { problems, next } = scrubSlice(database, at);
     for (const problem of problems) found.add(problem);
-    if (isWhole ? isLast : found.size === 0) break;
+    at = next ?? START;
+    if (isWhole ? next === undefined : found.size === 0) break;
     await nextTurn();
     signal.throwIfAborted();
   }
   database.isSuspect = false;
+  noteCursor(database, settings, at);
   if (found.size > 0) throw new StoreError("STORE_CORRUPT", { path: database.path, reason: listed([...found]) });
+}
+
+/** If the disk is full or the store locked, the next slice begins where this one did. */
+function noteCursor(database: StoreDatabase, settings: Repositories["settings"], at: Cursor): void {
+  try {
+    database.write("upkeep", () => settings.set(CURSOR, at));
+  } catch (error) {
+    if (!StoreError.is(error)) throw error;
+  }
 }
 
 function listed(problems: readonly string[]): string {
@@ -53,11 +67,10 @@ function listed(problems: readonly string[]): string {
   return [...problems.slice(0, NAMED_MAX), ...more].join("; ");
 }
 
-/** Does the next slice. @returns also whether it came to the end of the last table. */
-function scrubSlice({ database, settings }: Repositories): { problems: string[]; isLast: boolean } {
-  const stored = database.read(() => settings.get(CURSOR)) as Cursor | undefined;
-  const found = SEALED.findIndex((table) => getTableName(table) === stored?.table);
-  let [index, after] = found === -1 ? [0, -1] : [found, stored!.after];
+/** @returns also where the next slice begins; undefined at the end of the last table. */
+function scrubSlice(database: StoreDatabase, { table, after: from }: Cursor): { problems: string[]; next?: Cursor } {
+  let index = Math.max(0, TABLE_NAMES.indexOf(table));
+  let after = from;
   const problems: string[] = [];
   const deadlineMs = performance.now() + SLICE_MS;
   do {
@@ -66,10 +79,7 @@ function scrubSlice({ database, settings }: Repositories): { problems: string[];
     after = part.last ?? -1;
     if (part.last === undefined) index += 1;
   } while (index < SEALED.length && performance.now() < deadlineMs);
-  const isLast = index === SEALED.length;
-  const next: Cursor = { table: getTableName(SEALED[isLast ? 0 : index]!), after };
-  database.write("upkeep", () => settings.set(CURSOR, next));
-  return { problems, isLast };
+  return index === SEALED.length ? { problems } : { problems, next: { table: TABLE_NAMES[index]!, after } };
 }
 
 /** After a page that cannot be read, the rest of the table is left to `verify`. */

@@ -83,7 +83,7 @@ test("an export of a damaged store as Markdown has the rest", async () => {
   const [stdout, stderr] = [new FakeStream(), new FakeStream()];
   const commandLine = { groups: COMMAND_GROUPS, version: "1.2.3", terminal: new Terminal(stdout, stderr, {}) };
   expect(await runCommandLine(["--db", path, "export", "--format", "markdown"], commandLine)).toBe(1);
-  expect(stdout.text).toMatch(/^# harbor\n[\s\S]*lens list[\s\S]*Order it\.\n$/);
+  expect(stdout.text).toMatch(/^# Which lens did we choose\?\n[\s\S]*lens list[\s\S]*Order it\.\n$/);
   expect(stderr.text).toContain("harbor #3");
 });
 
