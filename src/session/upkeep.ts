@@ -68,14 +68,14 @@ export class Upkeep {
   async #run(signal: AbortSignal, isAsked: boolean): Promise<void> {
     const { repositories, embedder, nearest, vectors } = this.#ports;
     const steps = [
-      // What it finds is told once in a round, so it needs somebody who listens.
-      ...(isAsked ? [() => scrub(repositories, signal)] : []),
       ...(isRemote(embedder) ? [() => vectors.embed({ signal })] : []),
       () => this.#moveIdle(signal, isAsked),
       () => this.#placer.placeAll(signal),
       () => moveVectors(repositories, signal),
       () => indexTail(repositories, { signal }),
       () => nearest.carry(signal),
+      // What it finds is told once in a round, so it needs somebody who listens.
+      ...(isAsked ? [() => scrub(repositories, signal)] : []),
     ];
     const errors: unknown[] = [];
     for (const step of steps) {

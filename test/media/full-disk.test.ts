@@ -48,7 +48,9 @@ test.skipIf(!canFillDisk).each(Object.entries(STORE_EVENTS))(
       if (failure !== undefined || !isUpkeep) {
         expect(failure).toMatchObject({ code: "FILE_NOT_USABLE", details: { path } });
       }
-      expect(rowsOf(path)).toEqual(before);
+      // An upkeep is done once all but its last note is written.
+      if (isUpkeep && failure === undefined) expect([before, after]).toContainEqual(rowsOf(path));
+      else expect(rowsOf(path)).toEqual(before);
       await happen(store);
       expect(rowsOf(path)).toEqual(after);
       store.close();
