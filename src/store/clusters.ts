@@ -27,8 +27,6 @@ export type WorkedCluster = DatedCluster & {
   /** The messages that the session itself holds. */
   ownCount: number;
 };
-/** How many clusters and messages the themes of a session count. */
-export type ClusterCounts = { clusterCount: number; messageCount: number };
 
 /** A session, and the one whose rows hold its open clusters: see `PathRepository.grower`. */
 type Grown = { sessionId: string; growerId: string; position: number };
