@@ -62,6 +62,8 @@ export class StoreDatabase {
   #busyTimeoutMs: number;
   /** True since a read has found damage, until the next scrub. */
   isSuspect = false;
+  /** What `changeCount` returned after the last scrub. */
+  changesAtScrub = 0;
   #hasBegun = false;
   #rollbackCount = 0;
   /** True while a caller's work runs in `atomically`. */
@@ -91,6 +93,11 @@ export class StoreDatabase {
   /** Changes exactly when another connection commits. */
   dataVersion(): number {
     return this.guard(() => this.#patiently(() => this.#readDataVersion.get()!));
+  }
+
+  /** How many rows this connection has changed. */
+  changeCount(): number {
+    return this.client.prepare<[], number>("SELECT total_changes()").pluck().get()!;
   }
 
   /** Runs `change` in one IMMEDIATE transaction. When this returns, all of it is committed, or none of it. */

@@ -26,7 +26,8 @@ const TABLE_NAMES = SEALED.map((table) => getTableName(table));
 const START: Cursor = { table: TABLE_NAMES[0]!, after: -1 };
 
 /**
- * Does a slice of the scrub, which takes a few milliseconds. If the store may be damaged, does all of it.
+ * Does a slice of the scrub, which takes a few milliseconds. If the store may be damaged, does all of it. If this process has changed
+ * nothing since the last slice, does nothing, so that an import of what is known leaves the file as it is.
  *
  * The scrub compares rows with their checksums, and looks each up in the indexes of its table. `verify` also finds what an index has
  * and its table lacks, and compares the words.
@@ -34,6 +35,7 @@ const START: Cursor = { table: TABLE_NAMES[0]!, after: -1 };
  * @throws {StoreError} `STORE_CORRUPT` with what it finds.
  */
 export async function scrub({ database, settings }: Repositories, signal: AbortSignal): Promise<void> {
+  if (!database.isSuspect && database.changeCount() === database.changesAtScrub) return;
   let at = (database.read(() => settings.get(CURSOR)) as Cursor | undefined) ?? START;
   const found = new Set<string>();
   let isWhole = false;
@@ -50,6 +52,7 @@ export async function scrub({ database, settings }: Repositories, signal: AbortS
   }
   database.isSuspect = false;
   noteCursor(database, settings, at);
+  database.changesAtScrub = database.changeCount();
   if (found.size > 0) throw new StoreError("STORE_CORRUPT", { path: database.path, reason: listed([...found]) });
 }
 

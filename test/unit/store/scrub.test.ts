@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { type Store, StoreError } from "../../../src/index.ts";
+import { internalsOf } from "../../../src/session/opened-store.ts";
 import { emptyPage, inDatabase, loseFromIndex } from "../../support/rows.ts";
 import { talk } from "../../support/said.ts";
 import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
@@ -17,6 +18,7 @@ function storeOf(messageCount: number): string {
 async function found(store: Store, runs: number): Promise<{ reason: string; after: number } | undefined> {
   for (let after = 1; after <= runs; after += 1) {
     try {
+      store.items.put(["runs"], "count", after);
       await store.upkeep();
     } catch (error) {
       if (StoreError.is(error, "STORE_CORRUPT")) return { reason: error.details.reason, after };
@@ -34,6 +36,7 @@ test("upkeep goes once round a sound store, in slices, and says nothing", async 
   for (let run = 0; run < 15; run += 1) {
     // The walk goes on in the next process.
     const store = openedStore(path);
+    store.items.put(["runs"], "count", run);
     await store.upkeep();
     cursors.add(JSON.stringify(cursor(store)));
     store.close();
@@ -67,10 +70,20 @@ test("after the first sign of damage, upkeep looks at everything", async () => {
   expect(await found(store, 1)).toEqual({ reason, after: 1 });
 });
 
+test("upkeep after which nothing has changed writes nothing", async () => {
+  const store = openedStore(storeOf(300));
+  store.items.put(["runs"], "count", 1);
+  await store.upkeep();
+  const before = [cursor(store), internalsOf(store).repositories.database.changeCount()];
+  await store.upkeep();
+  expect([cursor(store), internalsOf(store).repositories.database.changeCount()]).toEqual(before);
+});
+
 test("a page that cannot be read does not stop the walk", async () => {
   const path = storeOf(300);
   emptyPage(path, "store_settings");
   const store = openedStore(path);
+  store.items.put(["runs"], "count", 1);
   await store.upkeep();
   expect(cursor(store)).not.toEqual([]);
 });
