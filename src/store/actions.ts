@@ -1,4 +1,5 @@
 import type { PlacedAction, StepAction } from "../core/action.ts";
+import { DamageError } from "../core/damage.ts";
 import type { Message } from "../core/message.ts";
 import type { MessageRepository } from "./messages.ts";
 import type { StoreDatabase } from "./open.ts";
@@ -120,7 +121,7 @@ export class ActionRepository extends Repository {
     try {
       stored = this.#ofSession({ sessionId }).map(lineOf).sort();
     } catch (error) {
-      if (error instanceof SyntaxError) return false;
+      if (error instanceof DamageError) return false;
       throw error;
     }
     return stored.length === expected.length && stored.every((line, index) => line === expected[index]);

@@ -407,7 +407,13 @@ export class MessageRepository extends Repository {
 
   /** Returns those of the messages of these steps that can be read, in order of seq. */
   intactOfSteps(stepIds: readonly number[]): Message[] {
-    return this.#idsOfSteps.allOf(stepIds).flatMap(({ id }) => this.#intact(id)?.message ?? []);
+    const ids = this.#idsOfSteps(stepIds).map(({ id }) => id);
+    try {
+      return this.byIds(ids);
+    } catch (error) {
+      if (!(error instanceof DamageError) && !StoreError.is(error, "STORE_CORRUPT")) throw error;
+      return ids.flatMap((id) => this.#intact(id)?.message ?? []);
+    }
   }
 
   /** Returns the messages of some steps, in order of seq. */

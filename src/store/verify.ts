@@ -5,7 +5,6 @@ import { textOf } from "../core/text.ts";
 import { replay } from "../forest/forest.ts";
 import { subjectRoots } from "../forest/subjects.ts";
 import type { ActionsOf } from "./actions.ts";
-import { damagedRows } from "./damaged-rows.ts";
 import { clusterLine, type DerivedRows, derive, themeLine } from "./derive.ts";
 import type { DeriveOptions } from "./features.ts";
 import { isOfPages } from "./integrity-faults.ts";
