@@ -4,7 +4,9 @@ import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import { actionsOfStep } from "../models/actions.ts";
 import { searchWords } from "../models/search-words.ts";
 import type { Repositories } from "../store/repositories.ts";
-import { indexTexts, noteActions } from "../store/write.ts";
+import { indexTexts } from "../store/write.ts";
+
+const NOTING = { actionsOf: actionsOfStep };
 
 /**
  * Adds all missing messages to the full-text index and to the table of actions, a hundred in each transaction (about 10 ms). In between, the event
@@ -15,15 +17,10 @@ import { indexTexts, noteActions } from "../store/write.ts";
 export async function indexTail(repositories: Repositories, options: { signal?: AbortSignal } = {}): Promise<number> {
   for (let count = 0; ; await nextTurn()) {
     options.signal?.throwIfAborted();
-    const read = indexSome(repositories, searchWords);
+    const read = indexTexts(repositories, searchWords, NOTING);
     if (read === 0) return count;
     count += read;
   }
-}
-
-function indexSome(repositories: Repositories, wordsOf: (text: string) => readonly string[]): number {
-  const indexed = indexTexts(repositories, wordsOf);
-  return Math.max(indexed, noteActions(repositories, actionsOfStep));
 }
 
 interface IndexNowOptions {
@@ -44,7 +41,7 @@ export function indexTailNow(
   const begun = performance.now();
   let count = 0;
   while (count < countMax && performance.now() - begun < timeMsMax) {
-    const read = indexSome(repositories, wordsOf);
+    const read = indexTexts(repositories, wordsOf, NOTING);
     if (read === 0) break;
     count += read;
   }

@@ -234,29 +234,28 @@ export function dissolveSubjects(
   subjects.dissolveFrom(project, settledFrom, generations.newest()!.id, unions.newestPosition() + 1);
 }
 
-/**
- * Adds the oldest messages of the tail to the full-text index, at most a hundred. @returns how many.
- *
- * @param options.fromScratch  Empties the index first.
- */
+interface IndexTextsOptions {
+  /** Empties the index first. */
+  fromScratch?: boolean;
+  /** Notes what as many of the oldest unread messages did, too. */
+  actionsOf?: ActionsOf;
+}
+
+/** Adds the oldest messages of the tail to the full-text index, at most a hundred. @returns how many messages were read. */
 export function indexTexts(
-  { database, fullText }: Repositories,
+  { database, fullText, actions }: Repositories,
   wordsOf: (text: string) => readonly string[],
-  { fromScratch = false } = {},
+  { fromScratch = false, actionsOf }: IndexTextsOptions = {},
 ): number {
-  if (!fromScratch && database.read(() => fullText.tail(1)).length === 0) return 0;
+  const hasWork = (): boolean => fullText.tail(1).length > 0 || (actionsOf !== undefined && actions.isBehind());
+  if (!fromScratch && !database.read(hasWork)) return 0;
   return database.write("index", () => {
     if (fromScratch) fullText.clear();
     const batch = fullText.tail(BATCH_MESSAGES_MAX);
     for (const { id, text } of batch) fullText.insert(id, wordsOf(text));
-    return batch.length;
+    const notedCount = actionsOf === undefined ? 0 : actions.note(BATCH_MESSAGES_MAX, actionsOf);
+    return Math.max(batch.length, notedCount);
   });
-}
-
-/** Reads what the oldest unread messages did, at most a hundred. @returns how many messages were read. */
-export function noteActions({ database, actions }: Repositories, actionsOf: ActionsOf): number {
-  if (!database.read(() => actions.isBehind())) return 0;
-  return database.write("actions", () => actions.note(BATCH_MESSAGES_MAX, actionsOf));
 }
 
 /** Computes the derived rows of a session again from the log. */
