@@ -1,5 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
+import { actionsOfStep } from "../models/actions.ts";
 import { searchWords } from "../models/search-words.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { type RewindTerms, rewindSession, takeBack } from "../store/rewind.ts";
@@ -66,6 +67,7 @@ export function bringBack(
     else prepareMove(repositories, state, embedder.similarityMin);
   });
   restoreSummaries(repositories, sessionId);
+  repositories.actions.noteLate(ids, actionsOfStep);
   const indexed = ids.filter((id) => id <= indexedTo);
   for (const { id, text } of [...fullText.texts(indexed)]) fullText.insert(id, searchWords(text));
   return ids.length;

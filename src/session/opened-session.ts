@@ -19,6 +19,7 @@ import { prepareMessage } from "../ingest/prepare.ts";
 import { FORGOTTEN_PLACE, NAMED_FORGOTTEN_PLACE, newMessages, type SyncKey } from "../ingest/sync.ts";
 import { followTranscript } from "../ingest/transcript.ts";
 import { undo } from "../ingest/undo.ts";
+import { actionsOfStep } from "../models/actions.ts";
 import { TITLES } from "../models/title.ts";
 import type { Entry } from "../store/entries.ts";
 import { fork } from "../store/fork.ts";
@@ -345,7 +346,7 @@ export class OpenedSession implements Session {
 
   undo(): UndoResult {
     const { repositories, embedder, clock } = this.#ports;
-    const terms = { ...TITLES, branchId: uuidv7(), nowMs: clock() };
+    const terms = this.#branchTerms();
     return this.#goBack(() => undo(repositories, this.id, { embedder, clock, terms }));
   }
 
@@ -371,12 +372,16 @@ export class OpenedSession implements Session {
   /** Moves the session to a point in its transcript. Call it inside a transaction. */
   followTranscript(point: TranscriptPoint): void {
     const { repositories, embedder, clock } = this.#ports;
-    const newTerms = () => ({ ...TITLES, branchId: uuidv7(), nowMs: clock() });
+    const newTerms = () => this.#branchTerms();
     const isMoved = followTranscript(repositories, this.id, point, { embedder, clock, newTerms });
     if (isMoved) this.#goBack(() => {});
   }
 
   /** Runs something after which nothing in memory may be right. */
+  #branchTerms() {
+    return { ...TITLES, actionsOf: actionsOfStep, branchId: uuidv7(), nowMs: this.#ports.clock() };
+  }
+
   #goBack<T>(change: () => T): T {
     this.#ports.changedAtMs.set(this.id, this.#ports.clock());
     try {
@@ -390,9 +395,8 @@ export class OpenedSession implements Session {
 
   rewind(options: RewindOptions): RewindResult {
     const to = targetOf("rewind", parseOptions("rewind", REWIND_OPTIONS(), options));
-    const { repositories, clock } = this.#ports;
-    const terms = { ...TITLES, branchId: uuidv7(), nowMs: clock(), isUndoable: true };
-    return this.#goBack(() => rewind(repositories, this.id, to, terms));
+    const terms = { ...this.#branchTerms(), isUndoable: true };
+    return this.#goBack(() => rewind(this.#ports.repositories, this.id, to, terms));
   }
 
   pin(messageId: number, options: { pinned?: boolean } = {}): void {

@@ -1,6 +1,7 @@
 import { StoreError } from "../core/errors.ts";
 import { logWithout } from "../forest/forget.ts";
 import { compactFrontier, type Frontier, windowSteps } from "../forest/window.ts";
+import type { ActionsOf } from "./actions.ts";
 import { derive } from "./derive.ts";
 import type { DeriveOptions } from "./features.ts";
 import { unlessDamaged } from "./forget.ts";
@@ -25,6 +26,7 @@ export interface RewindTerms extends DeriveOptions {
   nowMs: number;
   /** False if `undo` must not take this back. */
   isUndoable: boolean;
+  actionsOf: ActionsOf;
 }
 
 export interface Rewound {
@@ -105,6 +107,7 @@ export function rewindSession(
   undoLog(repositories, session, position, terms);
 
   const ids = messages.supersede(sessionId, seqLast, branchId, divided?.partId);
+  if (divided !== undefined) repositories.actions.noteLate([divided.stepId], terms.actionsOf);
   const entryCount = entries.moveBeyond(sessionId, seqLast, branchId);
   pendingVectors.follow({ from: sessionId, to: branchId });
   const isEmpty = ids.length + entryCount === 0;

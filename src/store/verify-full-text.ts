@@ -1,5 +1,6 @@
 import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
+import type { ActionsOf } from "./actions.ts";
 import type { FullTextRepository } from "./full-text.ts";
 import { FullTextCopy } from "./full-text-copy.ts";
 import type { StoreDatabase } from "./open.ts";
@@ -57,8 +58,12 @@ function differencesOf({ client }: StoreDatabase, fullText: FullTextRepository, 
   return problems;
 }
 
-/** Adds all missing messages to the index. A damaged index is emptied first. */
-export function rebuildFullText(repositories: Repositories, wordsOf: WordsOf, isDamaged: boolean): void {
-  let count = indexTexts(repositories, wordsOf, { fromScratch: isDamaged });
-  while (count > 0) count = indexTexts(repositories, wordsOf);
+/** Adds all missing messages to the index, and their actions. A damaged index is emptied first. */
+export function rebuildFullText(
+  repositories: Repositories,
+  { searchWords, actionsOf }: { searchWords: WordsOf; actionsOf: ActionsOf },
+  isDamaged: boolean,
+): void {
+  let count = indexTexts(repositories, searchWords, { fromScratch: isDamaged, actionsOf });
+  while (count > 0) count = indexTexts(repositories, searchWords, { actionsOf });
 }

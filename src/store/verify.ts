@@ -107,7 +107,7 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
     }
   };
   const fullTextFaults: string[] = [];
-  const replaceFullText = (): void => rebuildFullText(repositories, options.searchWords, true);
+  const replaceFullText = (): void => rebuildFullText(repositories, options, true);
   noting(null, () => {
     const { problems, indexes } = options.rebuild
       ? repairFile(repositories, () =>
@@ -222,7 +222,7 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
     if (options.rebuild && isDamaged) {
       replaceFullText();
       fullTextFaults.splice(0, fullTextFaults.length, ...fullTextProblems(repositories, options.searchWords));
-    } else if (options.rebuild && !database.readonly) rebuildFullText(repositories, options.searchWords, false);
+    } else if (options.rebuild && !database.readonly) rebuildFullText(repositories, options, false);
     for (const text of fullTextFaults) note(null, text, true);
   });
   report.ok = report.problemCount === 0;
