@@ -47,6 +47,13 @@ export async function* walkFiles(
   }
 }
 
+/** Returns the files that the user named, and then those that were found in folders, the newest first. */
+export function newestFirst<F extends Pick<ImportFile, "writtenAtMs">>(files: readonly F[]): F[] {
+  const named = files.filter(({ writtenAtMs }) => writtenAtMs === undefined);
+  const found = files.filter(({ writtenAtMs }) => writtenAtMs !== undefined);
+  return [...named, ...found.sort((left, right) => right.writtenAtMs! - left.writtenAtMs!)];
+}
+
 /** Expands a pattern. The path of an existing file is never a pattern. A pattern without matches counts as a missing file. */
 async function namedBy(path: string): Promise<string[]> {
   if (!isPattern(path) || (await lstat(path).catch(() => undefined)) !== undefined) return [path];
@@ -82,6 +89,7 @@ async function* walk(path: string, visit: Visit, isFound = false): AsyncGenerato
       const isFinished = Date.now() - found.mtimeMs > QUIET_MS;
       const file: ImportFile = { path, chunks: chunksOf(path), isUncertain, isFinished };
       if (found.isFile()) file.byteLength = found.size;
+      if (isFound) file.writtenAtMs = found.mtimeMs;
       yield file;
       return;
     }

@@ -114,6 +114,8 @@ export interface ImportFile {
   chunks: AsyncIterable<Uint8Array>;
   /** Set for a regular file. */
   byteLength?: number;
+  /** When the file was last written, in Unix milliseconds. Set for a file that was found in a folder. */
+  writtenAtMs?: number;
   /** True if the file was found in a folder and may be, for example, settings. It is skipped if no importer recognizes it. */
   isUncertain?: boolean;
   /** True if nothing more will be written to the file. Incomplete messages are then yielded as they are. */

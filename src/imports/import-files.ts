@@ -12,8 +12,8 @@ import {
   text,
   trueOrFalse,
 } from "../core/schema.ts";
-import { walkFiles } from "../importers/files.ts";
-import type { Importer } from "../importers/importer.ts";
+import { newestFirst, walkFiles } from "../importers/files.ts";
+import type { Importer, ImportFile } from "../importers/importer.ts";
 import { internalsOf } from "../session/opened-store.ts";
 import type { Exclusions, Store } from "../session/store.ts";
 import { EXCLUSIONS } from "../session/store-options.ts";
@@ -49,11 +49,25 @@ export interface ImportFilesOptions extends ImportOptions {
 }
 
 export type ImportProgress =
-  /** A batch of the file was written. `messageCount` counts all messages read so far. */
-  | { phase: "read"; path: string; messageCount: number }
+  /** A batch of the file was written, or its reading begins. */
+  | ReadingProgress
   /** The import waits for a remote embedder. */
   | { phase: "embed"; waitingCount: number }
   | { phase: "summarize"; doneCount: number; totalCount: number };
+
+/** How far an import has come with the files that it found. */
+export interface ReadingProgress {
+  phase: "read";
+  /** The file that is being read. */
+  path: string;
+  /** All messages read so far. */
+  messageCount: number;
+  /** Files that were read, and files that were found. */
+  doneCount: number;
+  totalCount: number;
+  doneBytes: number;
+  totalBytes: number;
+}
 
 export interface ImportResult {
   /** A report for each file, except those that were passed over. */
@@ -105,7 +119,7 @@ const OPTIONS = once(() =>
  * grown, and repeat an import that was stopped.
  *
  * @param paths  Files, folders, patterns such as `logs/**\/*.jsonl`, and `-` for standard input. Folders are searched for
- *   *.jsonl, *.json and *.db files.
+ *   *.jsonl, *.json and *.db files, of which the newest are read first.
  * @throws {StoreError} `OPTION_INVALID`, `STORE_READONLY`, `STORE_BUSY`, `FILE_NOT_USABLE`; the error of an embedder that fails
  *   for ten minutes; or the signal's reason. A file that cannot be read is reported, not thrown.
  */
@@ -127,16 +141,25 @@ export async function importFiles(
   };
   const noSummaries = { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 };
   const result: ImportResult = { files: [], sessionCount: 0, ...counts, replaced: {}, summaries: noSummaries };
+  const found: ImportFile[] = [];
+  for await (const file of walkFiles(checkedPaths(paths))) found.push(file);
+  const files = newestFirst(found);
+  const totals = { totalCount: files.length, totalBytes: files.reduce((sum, { byteLength = 0 }) => sum + byteLength, 0) };
+  const done = { doneCount: 0, doneBytes: 0 };
   const run = new ImportRun(store, {
     ...given,
     importers: importersWith(own),
-    onProgress: (report) =>
-      onProgress?.({ phase: "read", path: report.path, messageCount: readCount(result) + readCount(report) }),
+    onProgress: (report) => {
+      const messageCount = readCount(result) + readCount(report);
+      onProgress?.({ phase: "read", path: report.path, messageCount, ...done, ...totals });
+    },
     onEmbedding: ({ waiting }) => onProgress?.({ phase: "embed", waitingCount: waiting }),
   });
-  for await (const file of walkFiles(checkedPaths(paths))) {
+  for (const file of files) {
     signal?.throwIfAborted();
     const report = await run.read(file);
+    done.doneCount += 1;
+    done.doneBytes += file.byteLength ?? 0;
     if (file.isUncertain && report.format === null && report.error === null) {
       result.passedOverCount += 1;
       continue;

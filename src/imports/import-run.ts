@@ -128,6 +128,8 @@ export class ImportRun {
   readonly #reader = new ImportReader();
   readonly #pace = new ImportPace();
   readonly sessionIds = new Set<string>();
+  /** Sessions whose parents are in files that come later, if at all. A key is the source and the parent's external id. */
+  readonly #awaited = new Map<string, ImportedSession[]>();
 
   constructor(store: Store, options: ImportRunOptions = {}) {
     this.#store = internalsOf(store);
@@ -296,6 +298,7 @@ export class ImportRun {
     open.session = this.#openSession(origin, report);
     open.isRefused = open.session === undefined;
     if (open.session === undefined) return false;
+    this.#joinFamily(origin);
     report.sessionIds.push(open.session.id);
     this.sessionIds.add(open.session.id);
     return true;
@@ -427,6 +430,18 @@ export class ImportRun {
       report.warnings.push({ line: null, reason });
       return undefined;
     }
+  }
+
+  /** Gives the session its children whose files came before, or waits for its parent. */
+  #joinFamily(origin: ImportedSession): void {
+    const { source, externalId, parentExternalId } = origin;
+    const keyOf = (name: string): string => JSON.stringify([source, name]);
+    const children = this.#awaited.get(keyOf(externalId)) ?? [];
+    this.#awaited.delete(keyOf(externalId));
+    for (const child of children) if (this.#store.hasImported(child)) this.#store.importedSession(child, {});
+    if (parentExternalId === undefined || this.#store.hasImported({ source, externalId: parentExternalId })) return;
+    const siblings = this.#awaited.get(keyOf(parentExternalId)) ?? [];
+    this.#awaited.set(keyOf(parentExternalId), [...siblings, origin]);
   }
 
   /**

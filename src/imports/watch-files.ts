@@ -3,7 +3,7 @@ import { once } from "../core/once.ts";
 import { callback, type FieldsOf, parseOptions, trueOrFalse } from "../core/schema.ts";
 import type { Store } from "../session/store.ts";
 import { importersWith } from "./define-importer.ts";
-import { checkedPaths, type ImportOptions, importFields } from "./import-files.ts";
+import { checkedPaths, type ImportOptions, type ImportProgress, importFields } from "./import-files.ts";
 import type { WatchEvent } from "./watch/followed-files.ts";
 import { WatchRun } from "./watch/watch-run.ts";
 
@@ -11,6 +11,8 @@ export interface WatchFilesOptions extends ImportOptions {
   /** Imports and summarizes the existing files, and ends. False by default. */
   once?: boolean;
   onEvent?: (event: WatchEvent) => void;
+  /** Called often while the files that exist are imported, between small pieces of work. */
+  onProgress?: (progress: ImportProgress) => void;
 }
 
 export interface WatchResult {
@@ -23,11 +25,13 @@ const OPTIONS = once(() =>
     ...importFields(),
     once: z._default(trueOrFalse(), false),
     onEvent: z.optional(callback<(event: WatchEvent) => void>()),
+    onProgress: z.optional(callback<(progress: ImportProgress) => void>()),
   } satisfies FieldsOf<WatchFilesOptions>),
 );
 
 /**
- * Imports files and folders, and then follows them: what is written is imported about a quarter of a second later.
+ * Imports files and folders, the newest files first, and then follows them: what is written is imported about a quarter of a
+ * second later.
  *
  * Paths need not exist yet. While a store is locked or full, the watch tries again. A watch that was killed loses nothing.
  *

@@ -34,9 +34,9 @@ export class DueFiles {
     this.#due.set(path, { changedAtMs, dueAtMs: Math.max(pausedAtMs, this.#breakUntilMs.get(path) ?? 0) });
   }
 
-  /** Schedules a file that existed at the start for when no other is due. */
-  addFound(path: string): void {
-    this.#found.add(path);
+  /** Schedules the files that existed at the start, in this order, for when no other is due. */
+  addFound(paths: Iterable<string>): void {
+    for (const path of paths) this.#found.add(path);
   }
 
   /** Schedules one more visit for when the file has been quiet for long. */

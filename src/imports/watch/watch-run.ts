@@ -2,15 +2,17 @@ import { resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { type Backoff, backoffMs } from "../../core/backoff.ts";
 import { StoreError } from "../../core/errors.ts";
+import { newestFirst } from "../../importers/files.ts";
 import type { Importer } from "../../importers/importer.ts";
 import { internalsOf, type OpenedStore } from "../../session/opened-store.ts";
 import type { Exclusions, Store } from "../../session/store.ts";
+import type { ImportProgress } from "../import-files.ts";
 import { ImportRun } from "../import-run.ts";
 import { summarizeSessions } from "../summarize-sessions.ts";
 import { DueFiles } from "./due-files.ts";
 import { eventsOfVisit, FollowedFiles, type Visit, type WatchEvent } from "./followed-files.ts";
 import { SummaryFollower } from "./summary-follower.ts";
-import { WatchedPaths } from "./watched-paths.ts";
+import { type FoundFile, WatchedPaths } from "./watched-paths.ts";
 
 /** As in `WatchFilesOptions`, but `importers` includes the built-in ones. */
 export interface WatchRunOptions {
@@ -20,6 +22,7 @@ export interface WatchRunOptions {
   keepSecrets?: boolean | undefined;
   exclude?: Partial<Exclusions> | undefined;
   onEvent?: ((event: WatchEvent) => void) | undefined;
+  onProgress?: ((progress: ImportProgress) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -60,7 +63,9 @@ export class WatchRun {
   /** Aborted by the caller's signal or by an error that ends the watch. */
   readonly #stopping = new AbortController();
   readonly #unreadablePaths = new Set<string>();
-  #isScanned = false;
+  /** The files that existed at the start. Undefined once they are known. */
+  #found: Map<string, FoundFile> | undefined = new Map();
+  #progress = { doneCount: 0, totalCount: 0, doneBytes: 0, totalBytes: 0 };
   #isCaughtUp = false;
   /** True once the sessions of the existing files are summarized. Before that, the next watch must read these files again. */
   #isComplete = false;
@@ -85,12 +90,18 @@ export class WatchRun {
       signal: this.#stopping.signal,
       // `SummaryFollower` makes these vectors.
       mayLackVectors: (newCount) => this.#isCaughtUp && newCount <= LIVE_MESSAGES_MAX,
-      onProgress: (report) => this.#files.note(report),
+      onProgress: (report) => {
+        this.#files.note(report);
+        this.#tellProgress(report.path, this.newCount + report.newCount);
+      },
+      onEmbedding: ({ waiting }) => {
+        if (!this.#isCaughtUp) options.onProgress?.({ phase: "embed", waitingCount: waiting });
+      },
     });
     this.#files = new FollowedFiles(run, this.#store, importers);
     this.#summaries = new SummaryFollower(this.#store);
     this.#paths = new WatchedPaths(paths, {
-      onFile: (path, isUncertain) => this.#changed(path, isUncertain),
+      onFile: (file) => this.#changed(file),
       onUnreadable: (path, error) => this.#unreadable(path, error),
       onExhausted: (reason) => this.#poll(reason),
     });
@@ -101,7 +112,7 @@ export class WatchRun {
     await this.#untilStopped(async () => {
       const sessionIds = await this.#catchUp();
       for (const visit of await this.#retry(() => this.#files.close())) this.#report(visit);
-      await this.#complete(sessionIds);
+      await this.#complete(sessionIds, this.#options.onProgress);
     }).finally(() => this.#paths.close());
   }
 
@@ -149,11 +160,22 @@ export class WatchRun {
     const sessionIds = new Set<string>();
     let fileCount = 0;
     await this.#paths.scan();
-    this.#isScanned = true;
+    const found = this.#found!;
+    this.#found = undefined;
+    this.#due.addFound(newestFirst([...found.values()]).map(({ path }) => path));
+    this.#progress.totalCount = found.size;
+    for (const { byteLength = 0 } of found.values()) this.#progress.totalBytes += byteLength;
     while (this.#due.isCatchingUp) {
-      const visit = await this.#visit(this.#due.take(performance.now()) as string);
+      const path = this.#due.take(performance.now()) as string;
+      this.#tellProgress(path, this.newCount);
+      const visit = await this.#visit(path);
       for (const id of visit?.sessionIds ?? []) sessionIds.add(id);
       fileCount += 1;
+      const file = found.get(path);
+      if (file === undefined) continue; // it is new, or was visited before
+      found.delete(path);
+      this.#progress.doneCount += 1;
+      this.#progress.doneBytes += file.byteLength ?? 0;
     }
     this.#isCaughtUp = true;
     this.#options.onEvent?.({ event: "caught_up", fileCount, newCount: this.newCount });
@@ -172,15 +194,21 @@ export class WatchRun {
     return visit;
   }
 
+  #tellProgress(path: string, messageCount: number): void {
+    if (!this.#isCaughtUp) this.#options.onProgress?.({ phase: "read", path, messageCount, ...this.#progress });
+  }
+
   #report(visit: Visit): void {
     this.newCount += visit.newCount;
     for (const event of eventsOfVisit(visit)) this.#options.onEvent?.(event);
   }
 
   /** Summarizes the sessions of the existing files, so that the next watch need not read these files again. */
-  async #complete(sessionIds: ReadonlySet<string>): Promise<void> {
+  async #complete(sessionIds: ReadonlySet<string>, onProgress?: WatchRunOptions["onProgress"]): Promise<void> {
     const { signal } = this.#stopping;
-    await this.#retry(() => summarizeSessions(this.#store, sessionIds, { signal }));
+    const totalCount = sessionIds.size;
+    const tell = (doneCount: number): void => onProgress?.({ phase: "summarize", doneCount, totalCount });
+    await this.#retry(() => summarizeSessions(this.#store, sessionIds, { signal, onProgress: tell }));
     this.#isComplete = true;
     this.#tryToKeep();
   }
@@ -225,12 +253,13 @@ export class WatchRun {
     this.#stopping.signal.throwIfAborted();
   }
 
-  #changed(path: string, isUncertain: boolean): void {
+  #changed(file: FoundFile): void {
+    const { path, isUncertain = false } = file;
     // A store inside a watched folder changes with every message.
     if (path === this.#storePath) return;
     this.#files.add(path, isUncertain);
-    if (this.#isScanned) this.#due.addChanged(path, performance.now());
-    else this.#due.addFound(path);
+    if (this.#found === undefined) this.#due.addChanged(path, performance.now());
+    else if (file.byteLength !== undefined || !this.#found.has(path)) this.#found.set(path, file);
     this.#wake();
   }
 

@@ -1,10 +1,14 @@
 import { existsSync, lstatSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { isPossibleName, isTranscriptName, walkFiles } from "../../importers/files.ts";
+import type { ImportFile } from "../../importers/importer.ts";
 import { FolderWatch } from "./folder-watch.ts";
 
+/** A file that was found by a scan, or of which only the path is known, because it has just changed. */
+export type FoundFile = Pick<ImportFile, "path" | "isUncertain" | "byteLength" | "writtenAtMs">;
+
 interface WatchedPathsOptions {
-  onFile: (path: string, isUncertain: boolean) => void;
+  onFile: (file: FoundFile) => void;
   onUnreadable: (path: string, error: unknown) => void;
   onExhausted: (reason: string) => void;
 }
@@ -57,7 +61,7 @@ export class WatchedPaths {
     if (isFolder(path)) this.#requestScan(path);
     else if (isRoot || isTranscriptName(basename(file))) {
       this.#watchTarget(file);
-      this.#options.onFile(file, !isRoot && isPossibleName(file));
+      this.#options.onFile({ path: file, isUncertain: !isRoot && isPossibleName(file) });
     }
   }
 
@@ -78,7 +82,7 @@ export class WatchedPaths {
           if (this.#isClosed) return;
           if (!isFolder(file.path)) {
             this.#watchTarget(file.path);
-            this.#options.onFile(file.path, file.isUncertain === true);
+            this.#options.onFile(file);
           } else await firstOf(file.chunks).catch((error) => this.#options.onUnreadable(file.path, error));
         }
       }
