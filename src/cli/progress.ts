@@ -4,8 +4,8 @@ import { formatNumber } from "./text.ts";
 /** A rate is shown after this time, in milliseconds. An earlier rate is misleading. */
 const RATE_AFTER_MS = 1_000;
 
-/** Shows an amount, in pieces or bytes. `detail` names the current piece. */
-export type ShowProgress = (done: number, total?: number, detail?: string) => void;
+/** Shows an amount, in pieces or bytes. */
+export type ShowProgress = (done: number, total?: number) => void;
 
 /** Shows the progress of one stage, such as `embedding`, with its rate and, if the total is known, the time left. */
 export function progressOf(
@@ -14,7 +14,7 @@ export function progressOf(
   format: (amount: number) => string = formatNumber,
 ): ShowProgress {
   let start: { atMs: number; done: number } | undefined;
-  return (done, total, detail) => {
+  return (done, total) => {
     if (!terminal.showsProgress) return;
     start ??= { atMs: performance.now(), done };
     const elapsedMs = performance.now() - start.atMs;
@@ -24,13 +24,12 @@ export function progressOf(
       facts.push(`${format(Math.round(perSecond))}/s`);
       if (total !== undefined) facts.push(`${duration((total - done) / perSecond)} left`);
     }
-    if (detail !== undefined) facts.push(detail);
     terminal.progress(facts.join(" · "));
   };
 }
 
 /** Writes a duration as `42 s`, `3 min` or `2 h`, rounded up. */
-function duration(seconds: number): string {
+export function duration(seconds: number): string {
   if (seconds < 90) return `${Math.max(0, Math.ceil(seconds))} s`;
   return seconds < 90 * 60 ? `${Math.ceil(seconds / 60)} min` : `${Math.ceil(seconds / 3_600)} h`;
 }

@@ -144,7 +144,10 @@ export async function importFiles(
   const found: ImportFile[] = [];
   for await (const file of walkFiles(checkedPaths(paths))) found.push(file);
   const files = newestFirst(found);
-  const totals = { totalCount: files.length, totalBytes: files.reduce((sum, { byteLength = 0 }) => sum + byteLength, 0) };
+  const totals = {
+    totalCount: files.length,
+    totalBytes: files.reduce((sum, { byteLength = 0 }) => sum + byteLength, 0),
+  };
   const done = { doneCount: 0, doneBytes: 0 };
   const run = new ImportRun(store, {
     ...given,

@@ -12,13 +12,7 @@ export type {
 export { PAUSE, QUIET } from "../importers/importer.ts";
 export type { AgentLocation } from "../importers/locations.ts";
 export { defineImporter } from "./define-importer.ts";
-export {
-  type ImportFilesOptions,
-  type ImportProgress,
-  type ImportResult,
-  importFiles,
-  type ReadingProgress,
-} from "./import-files.ts";
+export { type ImportFilesOptions, type ImportProgress, type ImportResult, importFiles } from "./import-files.ts";
 export type { FileReport, ImportWarning } from "./import-run.ts";
 export type { SummaryCounts } from "./summarize-sessions.ts";
 export { findAgentLocations, type SurveyedLocation, surveyLocations } from "./survey.ts";

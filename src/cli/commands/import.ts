@@ -1,15 +1,16 @@
 import { Option } from "commander";
 import { projectNamed } from "../../core/project.ts";
 import { IMPORT_FORMATS } from "../../importers/formats.ts";
-import type { ImportProgress, ImportResult } from "../../imports/import-files.ts";
+import type { AgentLocation } from "../../importers/locations.ts";
+import type { ImportResult } from "../../imports/import-files.ts";
 import type { FileReport } from "../../imports/import-run.ts";
 import type { ImportedRows } from "../../session/moved-rows.ts";
 import type { Store } from "../../session/store.ts";
 import type { Call, Command, Output } from "../command.ts";
 import { Failure, failureFrom } from "../failure.ts";
+import { AGENT_COLUMNS, agentRows, readingProgress, shortPath } from "../import-progress.ts";
 import { interruptible } from "../interruption.ts";
 import { LEAVING_OUT_OPTIONS, type LeavingOutFlags, leavingOut } from "../options.ts";
-import { progressOf } from "../progress.ts";
 import { type Column, tableLines } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, formatNumber, oneLine } from "../text.ts";
@@ -79,6 +80,7 @@ async function importPaths({ args: paths, options, loadStores, terminal, json }:
   }
   if (options.rows) return importedRows((await loadStores()).openToWrite(), paths, terminal);
   const { importFiles } = await import("../../imports/import-files.ts");
+  const { findAgentLocations } = await import("../../imports/survey.ts");
   const stores = await loadStores();
   const store = dryRun ? await stores.openCopy() : stores.openToWrite();
   const hint = dryRun
@@ -91,15 +93,15 @@ async function importPaths({ args: paths, options, loadStores, terminal, json }:
       format,
       summarize: !dryRun,
       signal,
-      onProgress: progressPrinter(terminal),
+      onProgress: readingProgress(terminal, { isLogged: !json }),
       onFile: (report) => {
-        if (!json) for (const line of warningLines(report, paths)) terminal.note(line);
+        if (!json) for (const line of warningLines(report, paths, terminal)) terminal.note(line);
       },
     }),
   );
   return {
     value: { ...result, isDryRun: dryRun },
-    lines: resultLines(result, dryRun, terminal),
+    lines: resultLines(result, dryRun, findAgentLocations(), terminal),
     failure: importFailure(result, paths, strict),
   };
 }
@@ -142,28 +144,26 @@ function importedRows(store: Store, paths: readonly string[], terminal: Terminal
   };
 }
 
-function progressPrinter(terminal: Terminal): (progress: ImportProgress) => void {
-  const reading = progressOf(terminal, "messages");
-  const summarizing = progressOf(terminal, "summarizing sessions");
-  return (progress) => {
-    if (progress.phase === "read") reading(progress.messageCount, undefined, oneLine(progress.path));
-    else if (progress.phase === "summarize") summarizing(progress.doneCount, progress.totalCount);
-    else terminal.progress(`embedding: ${formatCount(progress.waitingCount, "message")} to go`);
-  };
-}
-
 function warningCountOf({ warnings, error }: FileReport): number {
   return warnings.length + (error === null ? 0 : 1);
 }
 
 /** Yields a file's warnings. If the user named the file, its error is reported at the end of the command instead. */
-function* warningLines({ path, warnings, error }: FileReport, paths: readonly string[]): Generator<string> {
-  for (const { line, reason } of warnings) yield oneLine(`${path}:${line === null ? "" : `${line}:`} ${reason}`);
-  if (error !== null && !paths.includes(path)) yield oneLine(`${path}: ${error.message}`);
+function* warningLines(
+  { path, warnings, error }: FileReport,
+  paths: readonly string[],
+  terminal: Terminal,
+): Generator<string> {
+  const file = shortPath(path, terminal);
+  for (const { line, reason } of warnings) yield `${file}:${line === null ? "" : `${line}:`} ${oneLine(reason)}`;
+  if (error !== null && !paths.includes(path)) yield `${file}: ${oneLine(error.message)}`;
 }
 
-const COLUMNS: readonly Column<FileReport>[] = [
-  { header: "File", value: ({ path }) => oneLine(path), widthMin: 24, cut: "start" },
+/** A terminal shows more files than this by agent. */
+const FILES_SHOWN_MAX = 12;
+
+const columnsFor = (terminal: Terminal): readonly Column<FileReport>[] => [
+  { header: "File", value: ({ path }) => shortPath(path, terminal), widthMin: 24, cut: "start" },
   { header: "Format", value: ({ format }) => format ?? "", expendable: true },
   { header: "Sessions", value: ({ sessionIds }) => sessionIds.length },
   { header: "New", value: ({ newCount }) => newCount },
@@ -171,7 +171,12 @@ const COLUMNS: readonly Column<FileReport>[] = [
   { header: "Warnings", value: warningCountOf },
 ];
 
-function* resultLines(result: ImportResult, isDryRun: boolean, terminal: Terminal): Generator<string> {
+function* resultLines(
+  result: ImportResult,
+  isDryRun: boolean,
+  locations: readonly AgentLocation[],
+  terminal: Terminal,
+): Generator<string> {
   const { files, sessionCount, newCount, knownCount, forgottenCount, excludedCount, valueCount, replaced } = result;
   const { passedOverCount, warningCount, summaries } = result;
   if (passedOverCount > 0)
@@ -179,7 +184,9 @@ function* resultLines(result: ImportResult, isDryRun: boolean, terminal: Termina
   if (files.length === 0) return terminal.note("No transcripts found.");
   // An agent's folder has thousands of files, most of them known. A person wants to see the rest.
   const shown = terminal.width === undefined ? files : files.filter((file) => file.newCount + warningCountOf(file) > 0);
-  if (shown.length > 0) yield* tableLines(COLUMNS, shown, terminal);
+  if (terminal.width !== undefined && shown.length > FILES_SHOWN_MAX) {
+    yield* tableLines(AGENT_COLUMNS, agentRows(shown, locations), terminal);
+  } else if (shown.length > 0) yield* tableLines(columnsFor(terminal), shown, terminal);
   const counts = [
     formatCount(files.length, "file"),
     formatCount(sessionCount, "session"),

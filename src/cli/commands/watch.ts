@@ -11,10 +11,12 @@ import { BackgroundPush } from "../background-push.ts";
 import type { Command } from "../command.ts";
 import { failureFrom } from "../failure.ts";
 import { pushLines, remoteWithProjects } from "../hub-words.ts";
+import { AGENT_COLUMNS, agentRows, readingProgress, shortPath } from "../import-progress.ts";
 import { LEAVING_OUT_OPTIONS, type LeavingOutFlags, leavingOut } from "../options.ts";
 import { type Column, tableLines } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, oneLine } from "../text.ts";
+import { wrapped } from "../wrap.ts";
 
 interface WatchFlags extends LeavingOutFlags {
   project?: string;
@@ -59,7 +61,7 @@ export const watchCommand: Command<WatchFlags> = {
     const { watchFiles } = await import("../../imports/watch-files.ts");
     const locations = await surveyLocations(paths);
     if (json) terminal.print(printableJson({ event: "locations", locations }));
-    else if (!quiet) for (const line of tableLines(COLUMNS, locations, terminal)) terminal.note(line);
+    else if (!quiet) for (const line of locationLines(locations, terminal)) terminal.note(line);
     const question = {
       text: once ? "Read these?" : "Read these and follow them?",
       refused: "Nothing was read.",
@@ -84,6 +86,7 @@ export const watchCommand: Command<WatchFlags> = {
       const store = (await loadStores()).openToWrite();
       const pushing = push ? pushingOf(store, await remoteWithProjects(store), { terminal, quiet, json }) : undefined;
       const totals: Totals = { fileCount: 0, sessionIds: new Set() };
+      let found: ImportedEvent[] | undefined = [];
       const onEvent = (event: WatchEvent): void => {
         if (event.event === "caught_up") totals.fileCount = event.fileCount;
         if (event.event === "imported") for (const id of event.sessionIds) totals.sessionIds.add(id);
@@ -91,7 +94,14 @@ export const watchCommand: Command<WatchFlags> = {
           pushing?.changed(event.event === "imported" ? event.sessionIds : []);
         }
         if (json) terminal.print(printableJson(event));
-        else if (!once || event.event !== "caught_up") printEvent(event, terminal, quiet);
+        else if (event.event === "imported" && found !== undefined) found.push(event);
+        else if (event.event !== "caught_up") printEvent(event, terminal, quiet);
+        else if (!once) {
+          terminal.endProgress();
+          if (!quiet) printFound(found ?? [], locations, terminal);
+          found = undefined;
+          printEvent(event, terminal, quiet);
+        }
       };
       let newCount = 0;
       try {
@@ -101,11 +111,14 @@ export const watchCommand: Command<WatchFlags> = {
           once,
           signal: stopping.signal,
           onEvent,
+          ...(!quiet && { onProgress: readingProgress(terminal, { locations, isLogged: !json }) }),
         }));
         if (once && !stopping.signal.aborted) await pushing?.finish();
       } finally {
         await pushing?.stop();
       }
+      terminal.endProgress();
+      if (found !== undefined && !quiet) printFound(found, locations, terminal);
       return { value: { event: "stopped", newCount }, lines: quiet ? [] : lastLines(newCount, totals, terminal) };
     } finally {
       for (const signal of SIGNALS) process.off(signal, stop);
@@ -153,21 +166,35 @@ function* lastLines(newCount: number, { fileCount, sessionIds }: Totals, termina
   terminal.hint("Next: coppice sessions, or coppice recall <what you look for>");
 }
 
-const COLUMNS: readonly Column<SurveyedLocation>[] = [
-  { header: "Agent", value: ({ agent }) => agent ?? "" },
-  { header: "Location", value: ({ path }) => oneLine(path), widthMin: 24, cut: "start" },
-  { header: "Files", value: ({ fileCount }) => fileCount ?? "not there yet", align: "right" },
-  {
-    header: "MB",
-    value: ({ fileCount, byteLength }) => (fileCount === null ? "" : (byteLength / 1e6).toFixed(1)),
-    align: "right",
-  },
-];
+/** Yields a table of the locations that exist, and names the agents of the others. */
+function* locationLines(locations: readonly SurveyedLocation[], terminal: Terminal): Generator<string> {
+  const nameOf = ({ agent, path }: SurveyedLocation): string => agent ?? shortPath(path, terminal);
+  const columns: readonly Column<SurveyedLocation>[] = [
+    { header: "Agent", value: ({ agent }) => agent ?? "" },
+    { header: "Location", value: ({ path }) => shortPath(path, terminal), widthMin: 24, cut: "start" },
+    { header: "Files", value: ({ fileCount }) => fileCount ?? 0 },
+    { header: "MB", value: ({ byteLength }) => (byteLength / 1e6).toFixed(1), align: "right" },
+  ];
+  const there = locations.filter(({ fileCount }) => fileCount !== null);
+  if (there.length > 0) yield* tableLines(columns, there, terminal);
+  const known = new Set(there.map(nameOf));
+  const missing = new Set(locations.map(nameOf).filter((name) => !known.has(name)));
+  if (missing.size > 0) yield* wrapped(`Not there yet: ${[...missing].join(", ")}.`, terminal.width).split("\n");
+}
+
+type ImportedEvent = Extract<WatchEvent, { event: "imported" }>;
+
+function printFound(found: readonly ImportedEvent[], locations: readonly SurveyedLocation[], terminal: Terminal): void {
+  if (found.length === 0) return;
+  for (const line of tableLines(AGENT_COLUMNS, agentRows(found, locations), terminal)) terminal.print(line);
+}
 
 function printEvent(event: WatchEvent, terminal: Terminal, quiet: boolean): void {
   switch (event.event) {
     case "warning":
-      terminal.note(oneLine(`${event.path}:${event.line === null ? "" : `${event.line}:`} ${event.reason}`));
+      terminal.note(
+        `${shortPath(event.path, terminal)}:${event.line === null ? "" : `${event.line}:`} ${oneLine(event.reason)}`,
+      );
       break;
     case "waiting":
       terminal.note(`${oneLine(event.reason)} Trying again in ${event.retryInMs / 1_000} s.`);
@@ -176,7 +203,7 @@ function printEvent(event: WatchEvent, terminal: Terminal, quiet: boolean): void
       terminal.note(`${oneLine(event.reason)}. Scanning all folders every ${event.everyMs / 1_000} s instead.`);
       break;
     case "imported":
-      if (!quiet) terminal.print(oneLine(`${event.path}: ${formatCount(event.newCount, "new message")}`));
+      if (!quiet) terminal.print(`${shortPath(event.path, terminal)}: ${formatCount(event.newCount, "new message")}`);
       break;
     case "caught_up": {
       const counts = `${formatCount(event.newCount, "new message")} in ${formatCount(event.fileCount, "file")}`;

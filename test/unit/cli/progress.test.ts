@@ -23,7 +23,6 @@ function told(reports: readonly [atMs: number, ...Parameters<ShowProgress>][], f
 test("shows the amount, and the total if known", () => {
   expect(told([[0, 1_200]])).toBe("messages: 1,200");
   expect(told([[0, 1_200, 3_400]])).toBe("messages: 1,200 of 3,400");
-  expect(told([[0, 5, undefined, "chat.jsonl"]])).toBe("messages: 5 · chat.jsonl");
 });
 
 test("shows the rate since the first update and the time left, after one second", () => {

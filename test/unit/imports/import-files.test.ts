@@ -1,5 +1,5 @@
-import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { appendFileSync, mkdirSync, utimesSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
@@ -86,6 +86,24 @@ describe("importFiles", () => {
     expect(await importFiles(store, [folder])).toMatchObject({ newCount: 0, knownCount: 2 });
   });
 
+  test("reads the newest files of a folder first, after those that are named, and a child gets its parent from a later file", async () => {
+    const { store, folder, write } = scene();
+    const told = { id: "1", role: "user", content: "hello" };
+    const at = (name: string, day: number, ...lines: object[]): string => {
+      const path = write(name, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+      utimesSync(path, day, day);
+      return path;
+    };
+    at("a.jsonl", 1, { ...told, session: "a" });
+    const named = at("b.jsonl", 2, { ...told, session: "b" });
+    at("child.jsonl", 4, { session: "child", parent: "parent" }, { ...told, session: "child" });
+    at("parent.jsonl", 3, { ...told, session: "parent" });
+    const { files } = await importFiles(store, [named, folder]);
+    expect(files.map(({ path }) => basename(path))).toEqual(["b.jsonl", "child.jsonl", "parent.jsonl", "a.jsonl"]);
+    expect(store.resume("child").info().parentSessionId).toBe("parent");
+    expect(store.verify().problems).toEqual([]);
+  });
+
   test("reports a file that is missing and a damaged line, and imports everything else", async () => {
     const { store, folder, write } = scene();
     const path = write("a.jsonl", `${say("a", "1", "one")}{"session":\n${say("a", "2", "two")}`);
@@ -104,7 +122,8 @@ describe("importFiles", () => {
     const seen: ImportProgress[] = [];
     const onProgress = (progress: ImportProgress): void => void seen.push(progress);
     await importFiles(store, path, { onProgress, summarize: false });
-    expect(seen).toEqual([{ phase: "read", path, messageCount: 1 }]);
+    const totals = { totalCount: 1, totalBytes: say("a", "1", "one").length };
+    expect(seen).toEqual([{ phase: "read", path, messageCount: 1, doneCount: 0, doneBytes: 0, ...totals }]);
     await importFiles(store, path, { onProgress, project: "web" });
     expect(seen.at(-1)).toEqual({ phase: "summarize", doneCount: 0, totalCount: 1 });
     expect(store.resume("a").info().project).toBe("web");

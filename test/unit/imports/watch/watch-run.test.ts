@@ -12,6 +12,7 @@ import {
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
+import type { ImportProgress } from "../../../../src/imports/import-files.ts";
 import type { WatchEvent } from "../../../../src/imports/watch/followed-files.ts";
 import { WatchRun } from "../../../../src/imports/watch/watch-run.ts";
 import type { OpenOptions, Store } from "../../../../src/index.ts";
@@ -106,6 +107,24 @@ describe("a watch", () => {
     appendFileSync(file, line("a", "three"));
     await until("three", () => newCount() === 3);
     expect(wordsIn(store, "a")).toEqual(["one", "two", "three"]);
+  });
+
+  test("reads the newest files first, and tells how far it has come", async () => {
+    const { folder, file, store } = scene();
+    const newer = join(folder, "b.jsonl");
+    writeFileSync(newer, line("b", "two"));
+    utimesSync(file, 1, 1);
+    const told: [string, number][] = [];
+    const onProgress = (progress: ImportProgress): void => {
+      if (progress.phase === "read") told.push([progress.path, progress.doneCount / progress.totalCount]);
+    };
+    await new WatchRun(store, { paths: [folder], onProgress }).once();
+    expect(new Map(told)).toEqual(
+      new Map([
+        [newer, 0],
+        [file, 0.5],
+      ]),
+    );
   });
 
   test("reads the other folders if the first one is not there", async () => {
