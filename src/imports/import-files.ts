@@ -158,6 +158,7 @@ export async function importFiles(
     },
     onEmbedding: ({ waiting }) => onProgress?.({ phase: "embed", waitingCount: waiting }),
   });
+  run.expect(files);
   for (const file of files) {
     signal?.throwIfAborted();
     const report = await run.read(file);

@@ -11,8 +11,11 @@ import { type RedactedEvent, Redactor } from "./redaction/redact.ts";
 /** The thread's module, as source or built. */
 const THREAD = new URL(`./import-thread${extname(import.meta.url)}`, import.meta.url);
 
-/** Files of this size or more are read in a thread. Starting a thread takes 0.1 s and 30 MB. */
+/** Files are read in a thread if they have this many bytes together. Starting a thread takes 0.1 s and 30 MB. */
 const THREAD_BYTES_MIN = 1024 * 1024;
+
+/** The files that a thread may read ahead. How much of them it reads is limited by the batches that the main thread asks for. */
+const FILES_AHEAD = 8;
 
 /** The limit of the thread's heap for new objects. With a larger heap, garbage would only stay longer. */
 const YOUNG_MB_MAX = 8;
@@ -35,16 +38,28 @@ export interface ReadOptions {
 }
 
 /**
- * Reads files, large ones in a thread. The main thread reads a file itself if custom importers may want it, because functions
- * cannot be posted.
+ * Reads files, in a thread if they are large or many. The thread is ahead of the main thread, also with the next files. The main
+ * thread reads a file itself if custom importers may want it, because functions cannot be posted.
  *
  * If the thread dies, the main thread reads the file again and skips the events that were already yielded. It then also reads all
  * later files.
  */
 export class ImportReader {
-  #worker: Worker | undefined;
+  #thread: ReadingThread | undefined;
   #isBroken = false;
   #idleTimer: NodeJS.Timeout | undefined;
+  /** The files that will be read next, and where each is. */
+  #expected: readonly ImportFile[] = [];
+  readonly #places = new Map<string, number>();
+  #areWorthThread = false;
+
+  /** Takes note of the files that will be read next, in this order. Some of them may be left out after all. */
+  expect(files: readonly ImportFile[]): void {
+    this.#expected = files;
+    this.#places.clear();
+    for (const [index, { path }] of files.entries()) this.#places.set(path, index);
+    this.#areWorthThread = files.reduce((sum, { byteLength = 0 }) => sum + byteLength, 0) >= THREAD_BYTES_MIN;
+  }
 
   /** Yields the events of a file in order. @throws {StoreError} like `openImport` and its events. */
   async *read(file: ImportFile, options: ReadOptions): AsyncGenerator<ReadEvent> {
@@ -63,33 +78,35 @@ export class ImportReader {
     }
   }
 
-  #isWorthThread({ byteLength = 0 }: ImportFile, { takesPrepared, importers }: ReadOptions): boolean {
-    return takesPrepared && !this.#isBroken && byteLength >= THREAD_BYTES_MIN && importers === IMPORTERS;
+  #isWorthThread({ path, byteLength = 0 }: ImportFile, { takesPrepared, importers }: ReadOptions): boolean {
+    if (!takesPrepared || this.#isBroken || byteLength === 0 || importers !== IMPORTERS) return false;
+    return byteLength >= THREAD_BYTES_MIN || (this.#areWorthThread && this.#places.has(path));
   }
 
   /** @returns false if the thread died before the end of the file. */
   async *#readInThread(
-    { chunks: _, signal, ...file }: ImportFile,
-    { format, keepSecrets, onFormat }: ReadOptions,
+    file: ImportFile,
+    options: ReadOptions,
     onEvent: () => void,
   ): AsyncGenerator<ReadEvent, boolean> {
     clearTimeout(this.#idleTimer);
-    const worker = this.#worker ?? this.#start();
-    worker.ref();
+    const thread = this.#thread ?? this.#start(file.signal);
+    thread.worker.ref();
     let isDone = false;
     try {
-      worker.postMessage({ file, format, keepSecrets } satisfies ReadRequest);
-      for await (const reply of repliesOf(worker, signal)) {
+      await thread.goTo(file, options);
+      for (const next of this.#filesAfter(file, options)) thread.post(next, options);
+      for (let reply = await thread.next(); reply !== undefined; reply = await thread.next()) {
         switch (reply.kind) {
           case "opened":
-            onFormat(reply.format);
+            options.onFormat(reply.format);
             break;
           case "events":
             for (const event of reply.events) {
               onEvent();
               yield revivedEvent(event);
             }
-            worker.postMessage("more");
+            thread.worker.postMessage("more");
             break;
           case "end":
             isDone = true;
@@ -100,44 +117,99 @@ export class ImportReader {
             throw new StoreError(reply.code, reply.details);
         }
       }
-      signal?.throwIfAborted();
+      file.signal?.throwIfAborted();
       return false;
     } finally {
-      if (isDone) this.#keepForNext(worker);
+      if (isDone) this.#keepForNext(thread);
       else {
         // The thread is dead, or its caller stopped in the middle of a file.
-        this.#worker = undefined;
-        await worker.terminate();
+        this.#drop(thread);
+        await thread.end();
       }
     }
   }
 
-  #start(): Worker {
-    const worker = new Worker(THREAD, { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB_MAX } });
-    this.#worker = worker;
-    const drop = (): void => {
-      if (this.#worker === worker) this.#worker = undefined; // a dead thread would never answer
-    };
-    return worker.on("error", drop).on("exit", drop);
+  #filesAfter({ path }: ImportFile, options: ReadOptions): ImportFile[] {
+    const place = this.#places.get(path);
+    if (place === undefined) return [];
+    const next = this.#expected.slice(place + 1, place + 1 + FILES_AHEAD);
+    return next.filter((file) => this.#isWorthThread(file, options));
+  }
+
+  #start(signal: AbortSignal | undefined): ReadingThread {
+    const thread = new ReadingThread(signal);
+    this.#thread = thread;
+    const drop = (): void => this.#drop(thread); // a dead thread would never answer
+    thread.worker.on("error", drop).on("exit", drop);
+    return thread;
+  }
+
+  #drop(thread: ReadingThread): void {
+    if (this.#thread === thread) this.#thread = undefined;
   }
 
   /** Keeps the thread for a short while. The thread does not keep the process alive. */
-  #keepForNext(worker: Worker): void {
-    worker.unref();
+  #keepForNext(thread: ReadingThread): void {
+    thread.worker.unref();
     this.#idleTimer = setTimeout(() => {
-      this.#worker = undefined;
-      void worker.terminate();
+      this.#drop(thread);
+      void thread.end();
     }, IDLE_MS_MAX).unref();
   }
 }
 
-async function* repliesOf(worker: Worker, signal: AbortSignal | undefined): AsyncGenerator<ReadReply> {
-  const messages = on(worker, "message", { close: ["messageerror", "exit"], ...(signal !== undefined && { signal }) });
-  try {
-    for await (const [reply] of messages) yield reply;
-  } catch {
-    // The thread threw an error and is dead, or the signal was aborted.
+/** The thread, and the files that it was given. It reads them in order. */
+class ReadingThread {
+  readonly worker = new Worker(THREAD, { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB_MAX } });
+  readonly #replies: AsyncIterator<[ReadReply]>;
+  /** The oldest is the one to which the next reply belongs. */
+  readonly #posted: ImportFile[] = [];
+
+  constructor(signal: AbortSignal | undefined) {
+    const options = { close: ["messageerror", "exit"], ...(signal !== undefined && { signal }) };
+    this.#replies = on(this.worker, "message", options) as AsyncIterator<[ReadReply]>;
   }
+
+  /** Gives a file to the thread, unless it was given before. */
+  post(file: ImportFile, { format, keepSecrets }: ReadOptions): void {
+    if (this.#posted.some((posted) => isSame(posted, file))) return;
+    const { chunks: _, signal: __, ...facts } = file;
+    this.worker.postMessage({ file: facts, format, keepSecrets } satisfies ReadRequest);
+    this.#posted.push(file);
+  }
+
+  /** Passes over what was read ahead in vain, so that the next reply is the first of this file. */
+  async goTo(file: ImportFile, options: ReadOptions): Promise<void> {
+    this.post(file, options);
+    while (!isSame(this.#posted[0]!, file)) {
+      const reply = await this.next();
+      if (reply === undefined) return;
+      if (reply.kind === "events") this.worker.postMessage("more");
+    }
+  }
+
+  async end(): Promise<void> {
+    await this.#replies.return?.();
+    await this.worker.terminate();
+  }
+
+  /** Returns the next reply, or undefined if the thread is dead or the signal was aborted. */
+  async next(): Promise<ReadReply | undefined> {
+    try {
+      const { value, done } = await this.#replies.next();
+      if (done === true) return undefined;
+      const [reply] = value;
+      if (reply.kind === "end" || reply.kind === "failed") this.#posted.shift();
+      return reply;
+    } catch {
+      return undefined; // the thread threw an error, or the signal was aborted
+    }
+  }
+}
+
+/** Returns false if the file was written between the two looks at it. */
+function isSame(one: ImportFile, other: ImportFile): boolean {
+  return one.path === other.path && one.byteLength === other.byteLength && one.isFinished === other.isFinished;
 }
 
 function revivedEvent(event: ThreadEvent): ReadEvent {

@@ -136,6 +136,11 @@ export class ImportRun {
     this.#options = options;
   }
 
+  /** Takes note of the files that will be read next, in this order. Some of them may be left out after all. */
+  expect(files: readonly ImportFile[]): void {
+    this.#reader.expect(files);
+  }
+
   /** Returns a text that is different if other files or sessions are left out. */
   policy(): string {
     return String(this.#exclusions());

@@ -1,4 +1,3 @@
-import { on } from "node:events";
 import { parentPort } from "node:worker_threads";
 import { type ErrorCode, type ErrorDetails, StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
@@ -26,18 +25,32 @@ export type ReadReply =
   | { kind: "end"; fingerprints: ImportFile["fingerprints"] }
   | { kind: "failed"; code: ErrorCode; details: ErrorDetails[ErrorCode] };
 
-/** One batch is written while the next is made. */
-const BATCHES_AHEAD = 2;
+/** The batches that are made while one is written. */
+const BATCHES_AHEAD = 4;
 
 /** A batch with this many characters is full, even if it has few messages. */
 const BATCH_CHARS_MAX = 256 * 1024;
 
-// The reading thread of an import. It turns files into events, and messages into rows for the store. It posts a batch only when
-// the main thread has asked for the next.
+// The reading thread of an import. It turns files into events, and messages into rows for the store. The main thread may give it
+// the next files ahead. It posts a batch only when the main thread has asked for one.
 
-const requests = on(parentPort!, "message") as AsyncIterableIterator<[ReadRequest | "more"]>;
-for await (const [request] of requests) {
-  if (request !== "more") await read(request); // a "more" may arrive after the file has ended
+const requests: ReadRequest[] = [];
+let wantedCount = BATCHES_AHEAD;
+let wake = (): void => {};
+parentPort!.on("message", (request: ReadRequest | "more") => {
+  if (request === "more") wantedCount += 1;
+  else requests.push(request);
+  wake();
+});
+const news = (): Promise<void> =>
+  new Promise((resolve) => {
+    wake = resolve;
+  });
+
+for (;;) {
+  const request = requests.shift();
+  if (request === undefined) await news();
+  else await read(request);
 }
 
 async function read({ file, format, keepSecrets }: ReadRequest): Promise<void> {
@@ -45,11 +58,9 @@ async function read({ file, format, keepSecrets }: ReadRequest): Promise<void> {
     const opened = await openImport({ ...file, chunks: chunksOf(file.path) }, format);
     post({ kind: "opened", format: opened.format });
     const redactor = new Redactor({ keepSecrets });
-    let wantedCount = BATCHES_AHEAD;
     const postBatch = async (): Promise<void> => {
-      if (wantedCount === 0)
-        await requests.next(); // can only be "more"
-      else wantedCount -= 1;
+      while (wantedCount === 0) await news();
+      wantedCount -= 1;
       post({ kind: "events", events });
     };
     let events: ThreadEvent[] = [];

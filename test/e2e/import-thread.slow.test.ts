@@ -1,13 +1,25 @@
 import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Worker } from "node:worker_threads";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { walkFiles } from "../../src/importers/files.ts";
+import { chunksOf, newestFirst, walkFiles } from "../../src/importers/files.ts";
+import type { ImportFile } from "../../src/importers/importer.ts";
+import { importFiles } from "../../src/imports/import-files.ts";
 import { ImportRun } from "../../src/imports/import-run.ts";
-import { openStore } from "../../src/index.ts";
+import { WatchRun } from "../../src/imports/watch/watch-run.ts";
+import { openStore, type Store } from "../../src/index.ts";
 import { samplesBut } from "../contract/importer-samples.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "coppice-thread-"));
@@ -133,6 +145,78 @@ describe("a large file", () => {
     expect(threads).toHaveLength(1);
     expect(there.reports).toEqual((await imported(path, false)).reports);
     expect(there.reports[0]!.error?.code).toBe("IMPORT_UNREADABLE");
+  });
+});
+
+describe("small files that are large together", () => {
+  /** Writes sessions of 200 kB, and returns their folder. */
+  function writeSessions(name: string): string {
+    const place = join(folder, name);
+    mkdirSync(place);
+    for (let session = 0; session < 12; session++) {
+      const lines = Array.from({ length: 200 }, (_, index) => {
+        const said = { session: `s${session}`, id: `m${index}`, createdAt: 1_700_000_000_000 + index };
+        return JSON.stringify({
+          ...said,
+          role: "user",
+          content: `Number ${index} of ${session}? ${"word ".repeat(180)}`,
+        });
+      });
+      const path = join(place, `${session}.jsonl`);
+      writeFileSync(path, `${lines.join("\n")}\n`);
+      utimesSync(path, session, session);
+    }
+    return place;
+  }
+
+  const rowsOf = (store: Store) =>
+    store.query("SELECT id, session_id, seq, parts, parent_id FROM messages ORDER BY id");
+
+  test("are read in one thread, by an import and by a watch", async () => {
+    const place = writeSessions("together");
+    const stores = ["apart", "imported", "watched"].map((name) => openStore(join(folder, `${name}.db`)));
+    const [apart, importing, watching] = stores as [Store, Store, Store];
+    const run = new ImportRun(apart);
+    for (let session = 11; session >= 0; session--) {
+      const path = join(place, `${session}.jsonl`);
+      await run.read({ path, chunks: chunksOf(path), isFinished: true });
+    }
+    expect(threads).toHaveLength(0);
+    const { newCount } = await importFiles(importing, place, { summarize: false });
+    expect([threads.length, newCount]).toEqual([1, 2_400]);
+    await new WatchRun(watching, { paths: [place] }).once();
+    expect(threads).toHaveLength(2);
+    expect(rowsOf(importing)).toEqual(rowsOf(apart));
+    const sorted = (store: Store) => store.query("SELECT session_id, seq, parts FROM messages ORDER BY 1, 2");
+    expect(sorted(watching)).toEqual(sorted(apart));
+    for (const store of stores) store.close();
+  });
+
+  test("are all imported if some are left out, have changed, or the thread dies", async () => {
+    const place = writeSessions("otherwise");
+    const store = openStore(join(folder, "otherwise.db"));
+    let readCount = 0;
+    const run = new ImportRun(store, {
+      onProgress: () => {
+        if (++readCount === 12) void threads[0]!.terminate();
+      },
+    });
+    const found: ImportFile[] = [];
+    for await (const file of walkFiles([place])) found.push(file);
+    const files = newestFirst(found);
+    run.expect(files);
+    for (const [index, file] of files.entries()) {
+      if (index === 2) continue;
+      const now = { ...file };
+      if (index === 4) {
+        appendFileSync(file.path, `${JSON.stringify({ session: "s7", id: "last", role: "user", content: "More." })}\n`);
+        now.byteLength = statSync(file.path).size;
+      }
+      expect(await run.read(now)).toMatchObject({ newCount: index === 4 ? 201 : 200, warnings: [], error: null });
+    }
+    expect(threads).toHaveLength(1);
+    expect(store.verify().problems).toEqual([]);
+    store.close();
   });
 });
 

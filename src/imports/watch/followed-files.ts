@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { StoreError } from "../../core/errors.ts";
 import { chunksOf, QUIET_MS } from "../../importers/files.ts";
-import type { Importer } from "../../importers/importer.ts";
+import type { Importer, ImportFile } from "../../importers/importer.ts";
 import { canFollow, IMPORTERS, READING_VERSION } from "../../importers/registry.ts";
 import type { OpenedStore } from "../../session/opened-store.ts";
 import type { FileReport, ImportRun } from "../import-run.ts";
@@ -90,6 +90,23 @@ export class FollowedFiles {
 
   isLive(path: string): boolean {
     return this.#files.get(path)?.live !== undefined;
+  }
+
+  /** Takes note of the files that will be visited next, in this order, so that the reading of the first visit is ahead. */
+  async expect(paths: readonly string[], nowMs: number): Promise<void> {
+    const policy = this.#run.policy();
+    const files: ImportFile[] = [];
+    for (const path of paths) {
+      const file = this.#files.get(path);
+      const found = await lookAt(path);
+      if (file === undefined || found === undefined || file.stamp !== undefined) continue;
+      const changedAtMs = Math.min(found.writtenAtMs, nowMs);
+      const isQuiet = nowMs - changedAtMs > QUIET_MS;
+      if (isLikelyToGrow({ ...file, changedAtMs }, nowMs)) continue;
+      if (isQuiet && this.#store.hasImportedFile(path, this.#stateOf(policy, found.stamp))) continue;
+      files.push(wholeFile(file, isQuiet, found.byteLength));
+    }
+    this.#run.expect(files);
   }
 
   note(report: FileReport): void {
@@ -207,12 +224,10 @@ export class FollowedFiles {
 
   async #readWhole(file: FollowedFile, isFinished: boolean, byteLength: number): Promise<void> {
     this.#reset(file);
-    const { path, isUncertain } = file;
     file.forgetCount = this.#store.forgetCount();
-    const fingerprints = new Map(file.fingerprints);
-    const chunks = chunksOf(path);
-    file.report = await this.#run.read({ path, chunks, byteLength, isUncertain, isFinished, fingerprints });
-    if (file.report.error === null) file.fingerprints = fingerprints;
+    const whole = wholeFile(file, isFinished, byteLength);
+    file.report = await this.#run.read(whole);
+    if (file.report.error === null) file.fingerprints = whole.fingerprints;
   }
 
   /** Drops the reader. Reported warnings stay reported. */
@@ -242,6 +257,11 @@ export class FollowedFiles {
       if (index >= LIVE_MAX || nowMs - file.live!.grownAtMs > LIVE_MS_MAX) file.live = undefined;
     }
   }
+}
+
+function wholeFile({ path, isUncertain, fingerprints }: FollowedFile, isFinished: boolean, byteLength: number) {
+  const chunks = chunksOf(path);
+  return { path, chunks, byteLength, isUncertain, isFinished, fingerprints: new Map(fingerprints) };
 }
 
 export function* eventsOfVisit({ path, format, sessionIds, newCount, warnings, error }: Visit): Generator<WatchEvent> {

@@ -38,6 +38,9 @@ const BACKOFF: Backoff = { delayMsMin: 500, delayMsMax: 30_000 };
 /** Up to this many new messages, about a turn, do not wait for a remote embedder. */
 const LIVE_MESSAGES_MAX = 32;
 
+/** How often the next files are looked up, so that the reading thread is ahead: after so many. */
+const EXPECTED_FILES = 32;
+
 /** How often the clock is checked, in milliseconds. After a jump or a late timer, events may be missing. */
 const CLOCK_MS = 30_000;
 const LATE_MS_MIN = 5_000;
@@ -162,10 +165,13 @@ export class WatchRun {
     await this.#paths.scan();
     const found = this.#found!;
     this.#found = undefined;
-    this.#due.addFound(newestFirst([...found.values()]).map(({ path }) => path));
+    const paths = newestFirst([...found.values()]).map(({ path }) => path);
+    this.#due.addFound(paths);
     this.#progress.totalCount = found.size;
     for (const { byteLength = 0 } of found.values()) this.#progress.totalBytes += byteLength;
     while (this.#due.isCatchingUp) {
+      if (fileCount % EXPECTED_FILES === 0)
+        await this.#files.expect(paths.slice(fileCount, fileCount + 2 * EXPECTED_FILES), Date.now());
       const path = this.#due.take(performance.now()) as string;
       this.#tellProgress(path, this.newCount);
       const visit = await this.#visit(path);
