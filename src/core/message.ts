@@ -256,10 +256,16 @@ function isUsual(input: unknown): boolean {
   if (!isRecord(input)) return false;
   const { role, content, parts, name, id, createdAt, pinned, metadata } = input;
   const isRole = role === "user" || role === "assistant" || role === "tool" || role === "system";
-  if (!isRole || name !== undefined || pinned !== undefined || metadata !== undefined) return false;
+  if (!isRole || name !== undefined || pinned !== undefined || !isUsualMetadata(metadata)) return false;
   if (id !== undefined && !(isName(id) && id.length <= ID_CHARS_MAX && id.isWellFormed())) return false;
   if (createdAt !== undefined && typeof createdAt !== "string" && !Number.isFinite(createdAt)) return false;
   return (content === undefined || isUsualContent(content)) && (parts === undefined || areUsualParts(parts));
+}
+
+function isUsualMetadata(metadata: unknown): boolean {
+  if (metadata === undefined) return true;
+  if (!isRecord(metadata) || Object.getPrototypeOf(metadata) !== Object.prototype) return false;
+  return Object.getOwnPropertySymbols(metadata).length === 0;
 }
 
 function isUsualContent(content: unknown): boolean {
@@ -284,10 +290,14 @@ function isUsualPart(part: unknown): boolean {
   return (
     type === "tool_result" &&
     isName(toolCallId) &&
-    name === undefined &&
-    typeof content === "string" &&
-    isError === undefined
+    (name === undefined || typeof name === "string") &&
+    (typeof content === "string" || areUsualTexts(content)) &&
+    (isError === undefined || typeof isError === "boolean")
   );
+}
+
+function areUsualTexts(blocks: unknown): boolean {
+  return areUsualParts(blocks) && (blocks as Part[]).every(({ type }) => type === "text");
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -1,7 +1,15 @@
 import { StoreError } from "../core/errors.ts";
 import { ID_CHARS_MAX } from "../core/limits.ts";
-import { parseMessage } from "../core/message.ts";
+import { type MessageInput, type ParsedMessage, parseMessage } from "../core/message.ts";
 import type { ImportEvent } from "./importer.ts";
+
+/** What was parsed while an event was checked. */
+const parsedMessages = new WeakMap<MessageInput, ParsedMessage>();
+
+/** Parses the message of an event. One that was checked and is still the same is not parsed again. */
+export function parsedOf(message: MessageInput): ParsedMessage {
+  return parsedMessages.get(message) ?? parseMessage(message);
+}
 
 /** Returns the event of a message, or a warning if the store would refuse the message. */
 export function checkedEvent(event: Extract<ImportEvent, { kind: "message" | "restored" }>): ImportEvent {
@@ -12,7 +20,7 @@ export function checkedEvent(event: Extract<ImportEvent, { kind: "message" | "re
     }
   }
   try {
-    parseMessage(message);
+    parsedMessages.set(message, parseMessage(message));
     return event;
   } catch (error) {
     if (!StoreError.is(error, "MESSAGE_INVALID")) throw error;

@@ -3,6 +3,7 @@ import { type ErrorCode, type ErrorDetails, StoreError } from "../core/errors.ts
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import { chunksOf } from "../importers/files.ts";
 import type { ImportFile } from "../importers/importer.ts";
+import { parsedOf } from "../importers/message-event.ts";
 import { openImport } from "../importers/registry.ts";
 import { type PostedMessage, posted, prepareApart } from "../session/prepared.ts";
 import { type RedactedEvent, Redactor, type Replaced } from "./redaction/redact.ts";
@@ -85,7 +86,7 @@ async function read({ file, format, keepSecrets }: ReadRequest): Promise<void> {
 function prepare(event: RedactedEvent): ThreadEvent {
   if (event.kind !== "message") return event;
   const { session, message, line, replaced } = event;
-  const prepared = posted(prepareApart(message));
+  const prepared = posted(prepareApart(parsedOf(message)));
   return { kind: "prepared", session, prepared, line, ...(replaced !== undefined && { replaced }) };
 }
 

@@ -1,5 +1,5 @@
 import { systemClock } from "../core/clock.ts";
-import { type Message, type MessageInput, type Part, parseMessage } from "../core/message.ts";
+import type { Message, MessageInput, ParsedMessage, Part } from "../core/message.ts";
 import { estimatingTokenCounter } from "../core/tokens.ts";
 import type { TextWithWords } from "../ingest/index-texts.ts";
 import { type PrepareOptions, prepareMessage } from "../ingest/prepare.ts";
@@ -24,9 +24,9 @@ export function isUsual({ embedder, tokenCounter, clock }: PrepareOptions): bool
   return embedder === USUAL.embedder && tokenCounter === USUAL.tokenCounter && clock === USUAL.clock;
 }
 
-/** Prepares a message without a store. @throws {StoreError} `MESSAGE_INVALID`. */
-export function prepareApart(message: MessageInput): PreparedMessage {
-  const prepared = prepareMessage(parseMessage(message), USUAL);
+/** Prepares a message without a store. */
+export function prepareApart(message: ParsedMessage): PreparedMessage {
+  const prepared = prepareMessage(message, USUAL);
   return { ...prepared, searchWords: searchWords(prepared.text).join(" ") };
 }
 
