@@ -13,7 +13,11 @@ const { openStore } = await built("index.js");
 const store = openStore(path);
 console.log("begun");
 const from = performance.now();
+const cpuFrom = process.cpuUsage();
 await importFiles(store, folder, { summarize: false });
 const ms = performance.now() - from;
+const cpu = process.cpuUsage(cpuFrom);
 store.close();
-console.log(JSON.stringify({ ms, rssMb: process.resourceUsage().maxRSS / 2 ** 10 }));
+console.log(
+  JSON.stringify({ ms, cpuMs: (cpu.user + cpu.system) / 1e3, rssMb: process.resourceUsage().maxRSS / 2 ** 10 }),
+);

@@ -17,8 +17,8 @@ const THREAD_BYTES_MIN = 1024 * 1024;
 /** The files that a thread may read ahead. How much of them it reads is limited by the batches that the main thread asks for. */
 const FILES_AHEAD = 8;
 
-/** The limit of the thread's heap for new objects. With a larger heap, garbage would only stay longer. */
-const YOUNG_MB_MAX = 8;
+/** The limit of the thread's heap for new objects. A quarter of it would save 20 MB, and take 5 % more time. */
+const YOUNG_MB_MAX = 32;
 
 /** How long a thread waits for another file before it ends, in milliseconds. */
 const IDLE_MS_MAX = 2_000;
