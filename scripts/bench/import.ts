@@ -157,7 +157,8 @@ function writeTranscripts(folder: string, byteCount: number): { byteLength: numb
   let total = 0;
   let index = 0;
   for (; total < byteCount; index++) {
-    const file = openSync(join(folder, `session-${index}.jsonl`), "w");
+    const id = `${String(index).padStart(8, "0")}-1111-4111-8111-111111111111`;
+    const file = openSync(join(folder, `${id}.jsonl`), "w");
     let size = 0;
     let line = 0;
     for (const message of sessionMessages(index)) {

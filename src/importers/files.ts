@@ -1,6 +1,6 @@
 import type { Dirent } from "node:fs";
 import { lstat, open, readdir, realpath, stat } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { StoreError } from "../core/errors.ts";
 import { isPattern, pathsOf } from "./globs.ts";
 import type { ImportFile } from "./importer.ts";
@@ -47,11 +47,27 @@ export async function* walkFiles(
   }
 }
 
-/** Returns the files that the user named, and then those that were found in folders, the newest first. */
-export function newestFirst<F extends Pick<ImportFile, "writtenAtMs">>(files: readonly F[]): F[] {
-  const named = files.filter(({ writtenAtMs }) => writtenAtMs === undefined);
-  const found = files.filter(({ writtenAtMs }) => writtenAtMs !== undefined);
-  return [...named, ...found.sort((left, right) => right.writtenAtMs! - left.writtenAtMs!)];
+/** An id of a session, as agents put it into the names of files and folders: a UUID, or eight digits at the end of a name. */
+const ID_IN_NAME = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|(?<=[-_])(?=\d*[a-f])[\da-f]{8}(?=\.\w+$)/gi;
+
+/**
+ * Returns the files that the user named, and then those that were found in folders, the newest first. Files that may be of one
+ * session stay in their order, and come when the newest of them does: those with the same id in their paths, and those of one folder
+ * whose paths have no id, such as the logs of several days.
+ */
+export function newestFirst<F extends Pick<ImportFile, "path" | "writtenAtMs">>(files: readonly F[]): F[] {
+  const groups = new Map<string, { files: F[]; writtenAtMs: number }>();
+  for (const file of files) {
+    const { path, writtenAtMs = Number.POSITIVE_INFINITY } = file;
+    const isNamed = file.writtenAtMs === undefined;
+    const key = isNamed ? "" : (path.match(ID_IN_NAME)?.at(-1) ?? dirname(path));
+    const group = groups.get(key) ?? { files: [], writtenAtMs };
+    group.files.push(file);
+    group.writtenAtMs = Math.max(group.writtenAtMs, writtenAtMs);
+    groups.set(key, group);
+  }
+  const sorted = [...groups.values()].sort((left, right) => right.writtenAtMs - left.writtenAtMs);
+  return sorted.flatMap((group) => group.files);
 }
 
 /** Expands a pattern. The path of an existing file is never a pattern. A pattern without matches counts as a missing file. */

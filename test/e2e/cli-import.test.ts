@@ -29,7 +29,7 @@ describe("import", () => {
     const message = { role: "user", content: "Which gauge drifts?" };
     writeFileSync(join(subagents, "agent-d7.jsonl"), `${JSON.stringify({ ...line, message })}\n`);
 
-    // The subagent was the last to write, so its file is read before that of its session.
+    // The subagent was the last to write, and its file is still read after that of its session.
     for (const [day, name] of [
       "neutral.jsonl",
       `${session}.jsonl`,
@@ -41,8 +41,8 @@ describe("import", () => {
     const report = await folder.json("import", home, "--db", db);
     expect(report).toMatchObject({ sessionCount: 6, newCount: 33, knownCount: 0, warningCount: 0 });
     expect(report.files).toMatchObject([
-      { format: "claude-code", newCount: 1 },
       { format: "claude-code", newCount: 24 },
+      { format: "claude-code", newCount: 1 },
       { format: "jsonl", newCount: 8 },
     ]);
     const children = `SELECT id FROM sessions WHERE parent_session_id = '${session}' ORDER BY id`;

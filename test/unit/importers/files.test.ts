@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeEach, describe, expect, test } from "vitest";
-import { walkFiles } from "../../../src/importers/files.ts";
+import { newestFirst, walkFiles } from "../../../src/importers/files.ts";
 import { temporaryFolder } from "../../support/temporary-store.ts";
 import { collect } from "./read.ts";
 
@@ -39,6 +39,31 @@ describe("walkFiles", () => {
       ".hidden/c.jsonl",
       "b/subagents/agent-z.jsonl",
       "empty/x.json",
+    ]);
+  });
+
+  test("of which the newest come first, and those that may be of one session in their order", () => {
+    const id = "3f6c1d2e-0a4b-4c1d-9e8f-5a6b7c8d9e0f";
+    const files: [path: string, writtenAtMs?: number][] = [
+      ["logs/2026-01-01.jsonl", 1],
+      ["logs/2026-01-02.jsonl", 5],
+      [`projects/${id}.jsonl`, 6],
+      [`projects/${id}/subagents/agent-a7.jsonl`, 7],
+      ["tmp/session-2026-03-04T10-00-5d0c7e1a.json", 8],
+      ["tmp/session-2026-03-05T10-00-6d0c7e1a.json", 9],
+      ["named-2.jsonl"],
+      ["named-1.jsonl"],
+    ];
+    const found = files.map(([path, writtenAtMs]) => ({ path, ...(writtenAtMs !== undefined && { writtenAtMs }) }));
+    expect(newestFirst(found).map(({ path }) => path)).toEqual([
+      "named-2.jsonl",
+      "named-1.jsonl",
+      "tmp/session-2026-03-05T10-00-6d0c7e1a.json",
+      "tmp/session-2026-03-04T10-00-5d0c7e1a.json",
+      `projects/${id}.jsonl`,
+      `projects/${id}/subagents/agent-a7.jsonl`,
+      "logs/2026-01-01.jsonl",
+      "logs/2026-01-02.jsonl",
     ]);
   });
 

@@ -1,5 +1,5 @@
 import { appendFileSync, mkdirSync, utimesSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
@@ -89,17 +89,18 @@ describe("importFiles", () => {
   test("reads the newest files of a folder first, after those that are named, and a child gets its parent from a later file", async () => {
     const { store, folder, write } = scene();
     const told = { id: "1", role: "user", content: "hello" };
-    const at = (name: string, day: number, ...lines: object[]): string => {
+    const at = (digit: number, day: number, ...lines: object[]): string => {
+      const name = `rollout-${String(digit).repeat(8)}-1111-4111-8111-111111111111.jsonl`;
       const path = write(name, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
       utimesSync(path, day, day);
       return path;
     };
-    at("a.jsonl", 1, { ...told, session: "a" });
-    const named = at("b.jsonl", 2, { ...told, session: "b" });
-    at("child.jsonl", 4, { session: "child", parent: "parent" }, { ...told, session: "child" });
-    at("parent.jsonl", 3, { ...told, session: "parent" });
+    const old = at(1, 1, { ...told, session: "a" });
+    const named = at(2, 2, { ...told, session: "b" });
+    const child = at(3, 4, { session: "child", parent: "parent" }, { ...told, session: "child" });
+    const parent = at(4, 3, { ...told, session: "parent" });
     const { files } = await importFiles(store, [named, folder]);
-    expect(files.map(({ path }) => basename(path))).toEqual(["b.jsonl", "child.jsonl", "parent.jsonl", "a.jsonl"]);
+    expect(files.map(({ path }) => path)).toEqual([named, child, parent, old]);
     expect(store.resume("child").info().parentSessionId).toBe("parent");
     expect(store.verify().problems).toEqual([]);
   });

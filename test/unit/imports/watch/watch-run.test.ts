@@ -111,7 +111,7 @@ describe("a watch", () => {
 
   test("reads the newest files first, and tells how far it has come", async () => {
     const { folder, file, store } = scene();
-    const newer = join(folder, "b.jsonl");
+    const newer = join(folder, "session-2026-03-04T10-00-5d0c7e1a.jsonl");
     writeFileSync(newer, line("b", "two"));
     utimesSync(file, 1, 1);
     const told: [string, number][] = [];
