@@ -138,7 +138,8 @@ export class ImportRun {
 
   /** Takes note of the files that will be read next, in this order. Some of them may be left out after all. */
   expect(files: readonly ImportFile[]): void {
-    this.#reader.expect(files);
+    const exclusions = this.#exclusions();
+    this.#reader.expect(files.filter(({ path }) => !exclusions.hasPath(path)));
   }
 
   /** Returns a text that is different if other files or sessions are left out. */

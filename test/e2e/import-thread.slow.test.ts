@@ -149,6 +149,8 @@ describe("a large file", () => {
 });
 
 describe("small files that are large together", () => {
+  const nameOf = (session: number): string => `${String(session).padStart(8, "0")}-1111-4111-8111-111111111111.jsonl`;
+
   /** Writes sessions of 200 kB, and returns their folder. */
   function writeSessions(name: string): string {
     const place = join(folder, name);
@@ -162,7 +164,7 @@ describe("small files that are large together", () => {
           content: `Number ${index} of ${session}? ${"word ".repeat(180)}`,
         });
       });
-      const path = join(place, `${session}.jsonl`);
+      const path = join(place, nameOf(session));
       writeFileSync(path, `${lines.join("\n")}\n`);
       utimesSync(path, session, session);
     }
@@ -178,7 +180,7 @@ describe("small files that are large together", () => {
     const [apart, importing, watching] = stores as [Store, Store, Store];
     const run = new ImportRun(apart);
     for (let session = 11; session >= 0; session--) {
-      const path = join(place, `${session}.jsonl`);
+      const path = join(place, nameOf(session));
       await run.read({ path, chunks: chunksOf(path), isFinished: true });
     }
     expect(threads).toHaveLength(0);
