@@ -11,6 +11,7 @@ import { evaluateImport } from "./eval/import.ts";
 import { evaluateRecall } from "./eval/recall.ts";
 import { evaluateRemembered } from "./eval/remembered.ts";
 import { evaluateRows } from "./eval/rows.ts";
+import { evaluateWork } from "./eval/work.ts";
 
 /** The figures of an evaluation by name. The function that computes a figure says if it is in percent or a share in [0, 1]. */
 export interface Evaluation {
@@ -38,6 +39,7 @@ const EVALUATIONS: Record<string, (dataFolder: string, options: Options) => Prom
   recall: evaluateRecall,
   remembered: evaluateRemembered,
   rows: evaluateRows,
+  work: evaluateWork,
 };
 
 /**

@@ -23,7 +23,8 @@ export async function readConversations(dataFolder: string): Promise<Conversatio
   );
 }
 
-async function readTranscripts(folder: string): Promise<Conversation[]> {
+/** Reads the sessions that the importers find in a folder. */
+export async function readTranscripts(folder: string): Promise<Conversation[]> {
   if (!existsSync(folder)) return [];
   // Several files may hold pieces of one session, and some messages twice.
   const sessions = new Map<string, Map<string, MessageInput>>();

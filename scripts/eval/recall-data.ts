@@ -139,6 +139,10 @@ export interface EntireEntry {
   id?: string;
   name?: string;
   err?: boolean;
+  /** True for what a subagent did. */
+  side?: boolean;
+  /** True for the summary that the agent wrote when it compacted the session. */
+  compact?: boolean;
 }
 
 /** Reads the sessions of `entire/` with all their entries. */
@@ -193,8 +197,11 @@ function onOneLine(text: string): string {
   return text.toLowerCase().replace(/\s+/g, " ").trim();
 }
 
-export function entireInput({ ts, role, kind, text, id = "", name = "tool", err = false }: EntireEntry): MessageInput {
+export function entireInput(entry: EntireEntry): MessageInput {
+  const { ts, role, kind, text, id = "", name = "tool", err = false, compact } = entry;
   const createdAt = Date.parse(ts);
+  // As the importers mark it.
+  if (compact === true) return { role, content: text, createdAt, metadata: { isCompactSummary: true } };
   if (kind === "text") return { role, content: text, createdAt };
   if (kind === "tool_result") {
     return { role: "tool", parts: [{ type: "tool_result", toolCallId: id, content: text, isError: err }], createdAt };

@@ -1,0 +1,104 @@
+import { join } from "node:path";
+import { estimatingTokenCounter } from "../../src/core/tokens.ts";
+import { sayAt } from "../../src/hooks/hook.ts";
+import { type MessageInput, openStore } from "../../src/index.ts";
+import { openQuickly } from "../../src/store/quick-reader.ts";
+import { type Compaction, type Gold, onOneLine, readCompactions, wordsOf } from "./compactions.ts";
+import { inFolder } from "./folder.ts";
+import { mean } from "./measures.ts";
+
+const TOKENS_MAX = 1_000;
+
+/** With fewer, the share of one compaction says little. */
+const LINES_MIN = 3;
+
+/**
+ * Measures what of the work before a compaction is brought back: of the lines, commands and files that the next 30 calls used again
+ * and that the agent's own summary lacks, the mean share, in percent, that stands word for word in 1,000 tokens. Everything is read
+ * from a store that holds what came before the compaction, and nothing else.
+ *
+ * - `lines`, `commands`, `files`: the text of the hook after the compaction.
+ * - `baseline`, `baseline.commands`, `baseline.files`: the newest 1,000 tokens before it. `.withoutResults`: without tool results.
+ * - `compactions`, `gold`: those with at least three such lines, and how many lines these have on average.
+ * - `tokens`: how many tokens the hook's text has on average.
+ */
+export async function lostFigures(dataFolder: string): Promise<Record<string, number>> {
+  const compactions = await readCompactions(dataFolder);
+  const counted = compactions.filter(({ gold }) => gold.lines.size >= LINES_MIN);
+  const figures: Record<string, number> = {
+    compactions: counted.length,
+    gold: rounded(mean(counted.map(({ gold }) => gold.lines.size))),
+  };
+  const texts = await hookTexts(compactions);
+  const add = (name: string, textOf: (compaction: Compaction, index: number) => string): void => {
+    const read = compactions.map((compaction, index) => onOneLine(textOf(compaction, index)));
+    const shares = (of: keyof Gold, min: number): number => {
+      const scored = compactions.flatMap(({ gold }, index) => {
+        const wanted = [...gold[of]];
+        return wanted.length < min ? [] : [wanted.filter((text) => read[index]!.includes(text)).length / wanted.length];
+      });
+      return rounded(100 * mean(scored));
+    };
+    figures[name === "" ? "lines" : name] = shares("lines", LINES_MIN);
+    figures[name === "" ? "commands" : `${name}.commands`] = shares("commands", 1);
+    figures[name === "" ? "files" : `${name}.files`] = shares("files", 1);
+  };
+  add("", (_, index) => texts[index]!);
+  add("baseline", ({ before }) => newestOf(before));
+  add("baseline.withoutResults", ({ before }) => newestOf(before.filter(({ role }) => role !== "tool")));
+  figures.tokens = rounded(mean(texts.map((text) => estimatingTokenCounter.count(text))));
+  return figures;
+}
+
+/** Returns what the hook says after each compaction, as the agent reads it. */
+async function hookTexts(compactions: readonly Compaction[]): Promise<string[]> {
+  const texts: string[] = [];
+  await inFolder(async (folder) => {
+    for (const [index, { sessionId, before }] of compactions.entries()) {
+      const path = join(folder, `${index}.db`);
+      const store = openStore(path);
+      for (let from = 0; from < before.length; from += 200) {
+        store.session(sessionId).appendAll(before.slice(from, from + 200));
+      }
+      await store.upkeep();
+      store.close();
+      const reader = openQuickly(path);
+      const firing = {
+        agent: "claude-code",
+        event: "after-compaction",
+        sessionId,
+        cwd: folder,
+        project: undefined,
+        source: "",
+        prompt: "",
+        transcriptPath: undefined,
+      } as const;
+      const said = sayAt(reader, firing, { quoted: new Set(), compactedAtMs: undefined, isBare: true });
+      reader.close();
+      texts.push(unescaped(said?.text ?? ""));
+    }
+  });
+  return texts;
+}
+
+/** Returns the newest tokens, the oldest message cut at its beginning. */
+function newestOf(messages: readonly MessageInput[]): string {
+  const texts: string[] = [];
+  let room = TOKENS_MAX;
+  for (const message of messages.toReversed()) {
+    const text = wordsOf(message).join("\n").replace(/^\s*\d+(?:→|\t)/gm, "");
+    const tokens = estimatingTokenCounter.count(text);
+    texts.push(tokens <= room ? text : text.slice(-Math.round((text.length * room) / tokens)));
+    room -= tokens;
+    if (room <= 0) break;
+  }
+  return texts.reverse().join("\n");
+}
+
+function unescaped(text: string): string {
+  return text.replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&quot;/g, '"').replace(/&amp;/g, "&");
+}
+
+function rounded(figure: number): number {
+  return Number(figure.toFixed(1));
+}
