@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { filesIn } from "../../src/core/working-set.ts";
 import type { MessageInput } from "../../src/index.ts";
 import { type Conversation, readTranscripts } from "./conversations.ts";
-import { entireInput, readEntireSessions } from "./recall-data.ts";
+import { type EntireEntry, entireInput, readEntireSessions } from "./recall-data.ts";
 
 /** A compaction in a session, and what the work after it used again that its summary does not say. */
 export interface Compaction {
@@ -35,7 +35,7 @@ const COMMAND_ARGUMENTS = ["command", "cmd", "script"];
 export async function readCompactions(dataFolder: string): Promise<Compaction[]> {
   const entire = readEntireSessions(dataFolder).map(({ sid, messages }) => ({
     id: sid,
-    messages: messages.filter(({ side }) => side !== true).map(entireInput),
+    messages: messages.filter(({ side }) => side !== true).map((entry) => entireInput(closed(entry))),
   }));
   const transcripts = join(dataFolder, "transcripts");
   const conversations = [...(existsSync(transcripts) ? await readTranscripts(transcripts) : []), ...entire];
@@ -60,6 +60,24 @@ export async function readCompactions(dataFolder: string): Promise<Compaction[]>
     }
   }
   return [...bySummary.values()].map(({ compaction }) => compaction);
+}
+
+/** Closes the arguments of a call, which are JSON that was cut, so that their lines are lines. */
+function closed(entry: EntireEntry): EntireEntry {
+  if (entry.kind !== "tool_call") return entry;
+  // A cut may be inside an escape.
+  const cut = entry.text.replace(/\\(?:u[0-9a-f]{0,3})?$/, "");
+  const text = ["", '"}', "}", '"}]}', '"]}'].map((end) => cut + end).find(isJson);
+  return { ...entry, text: text ?? entry.text };
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function isSummary({ metadata }: MessageInput): boolean {
@@ -135,24 +153,22 @@ function baseNames(text: string): string[] {
 
 /** The arguments of a message's calls, without those that write a list of tasks. */
 function callsOf(message: MessageInput): unknown[] {
-  return partsOf(message).flatMap((part) => {
-    return part.type === "tool_call" && !/todo|plan/i.test(String(part.name)) ? [part.args] : [];
+  return partsOf(message).flatMap(({ type, name, args }) => {
+    return type === "tool_call" && !/todo|plan/i.test(String(name)) ? [args] : [];
   });
 }
 
 /** Every text of a message: what was said, arguments, and results. */
 export function wordsOf(message: MessageInput): string[] {
-  return partsOf(message).flatMap((part) => {
-    if (part.type === "text") return [String(part.text)];
-    if (part.type === "tool_call") return callsOf({ ...message, parts: [part], content: undefined! });
-    if (part.type === "tool_result") return stringsIn(part.content);
-    return [];
-  }).flatMap(stringsIn);
+  const said = partsOf(message).flatMap(({ type, text, content }) => {
+    if (type === "text") return [String(text)];
+    return type === "tool_result" ? stringsIn(content) : [];
+  });
+  return [...said, ...callsOf(message).flatMap(stringsIn)];
 }
 
-function partsOf({ parts, content }: MessageInput): readonly Record<string, unknown>[] {
-  if (typeof content === "string") return [{ type: "text", text: content }];
-  return (content ?? parts ?? []) as Record<string, unknown>[];
+function partsOf({ parts, content }: MessageInput): readonly { [field: string]: unknown }[] {
+  return typeof content === "string" ? [{ type: "text", text: content }] : (content ?? parts ?? []);
 }
 
 function textOf(message: MessageInput): string {

@@ -17,7 +17,8 @@ const LINES_MIN = 3;
  * and that the agent's own summary lacks, the mean share, in percent, that stands word for word in 1,000 tokens. Everything is read
  * from a store that holds what came before the compaction, and nothing else.
  *
- * - `lines`, `commands`, `files`: the text of the hook after the compaction.
+ * - `lines`, `commands`, `files`: the text of the hook at the first prompt after the compaction, when the store has the summary.
+ * - `hook`, `hook.commands`, `hook.files`: that of the hook right after the compaction, when the store has no summary yet.
  * - `baseline`, `baseline.commands`, `baseline.files`: the newest 1,000 tokens before it. `.withoutResults`: without tool results.
  * - `compactions`, `gold`: those with at least three such lines, and how many lines these have on average.
  * - `tokens`: how many tokens the hook's text has on average.
@@ -29,7 +30,8 @@ export async function lostFigures(dataFolder: string): Promise<Record<string, nu
     compactions: counted.length,
     gold: rounded(mean(counted.map(({ gold }) => gold.lines.size))),
   };
-  const texts = await hookTexts(compactions);
+  const texts = await hookTexts(compactions, true);
+  const early = await hookTexts(compactions, false);
   const add = (name: string, textOf: (compaction: Compaction, index: number) => string): void => {
     const read = compactions.map((compaction, index) => onOneLine(textOf(compaction, index)));
     const shares = (of: keyof Gold, min: number): number => {
@@ -44,6 +46,7 @@ export async function lostFigures(dataFolder: string): Promise<Record<string, nu
     figures[name === "" ? "files" : `${name}.files`] = shares("files", 1);
   };
   add("", (_, index) => texts[index]!);
+  add("hook", (_, index) => early[index]!);
   add("baseline", ({ before }) => newestOf(before));
   add("baseline.withoutResults", ({ before }) => newestOf(before.filter(({ role }) => role !== "tool")));
   figures.tokens = rounded(mean(texts.map((text) => estimatingTokenCounter.count(text))));
@@ -51,21 +54,22 @@ export async function lostFigures(dataFolder: string): Promise<Record<string, nu
 }
 
 /** Returns what the hook says after each compaction, as the agent reads it. */
-async function hookTexts(compactions: readonly Compaction[]): Promise<string[]> {
+export async function hookTexts(compactions: readonly Compaction[], withSummary: boolean): Promise<string[]> {
   const texts: string[] = [];
   await inFolder(async (folder) => {
-    for (const [index, { sessionId, before }] of compactions.entries()) {
+    for (const [index, { sessionId, before, summary }] of compactions.entries()) {
       const path = join(folder, `${index}.db`);
       const store = openStore(path);
-      for (let from = 0; from < before.length; from += 200) {
-        store.session(sessionId).appendAll(before.slice(from, from + 200));
+      const stored = withSummary ? [...before, ...summary] : before;
+      for (let from = 0; from < stored.length; from += 200) {
+        store.session(sessionId).appendAll(stored.slice(from, from + 200));
       }
       await store.upkeep();
       store.close();
       const reader = openQuickly(path);
       const firing = {
         agent: "claude-code",
-        event: "after-compaction",
+        event: withSummary ? "prompt" : "after-compaction",
         sessionId,
         cwd: folder,
         project: undefined,

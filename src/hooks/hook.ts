@@ -8,7 +8,7 @@ import type { SessionMemory } from "./begin.ts";
 import type { Firing } from "./firing.ts";
 import { nearMessages } from "./near-messages.ts";
 import { type Line, type Quoted, quoted, type Section } from "./quotation.ts";
-import { recordOfProject, recordOfSession } from "./work-record.ts";
+import { recordOfLost, recordOfProject, recordOfSession } from "./work-record.ts";
 
 /** The most messages that are quoted for one prompt, and their tokens. */
 const NEAR_MAX = 3;
@@ -42,7 +42,7 @@ export function sayAt(reader: QuickReader, firing: Firing, memory: SessionMemory
         const near = project === undefined ? [] : nearSection(reader, firing, project, ownIds, memory);
         // Some agents accept no text right after a compaction. For them, the next prompt brings back what was decided.
         if (memory.isBare)
-          return said(quoted([...recordOfSession(reader, ownIds), ...near]), "what was decided before");
+          return said(quoted([...recordOfLost(reader, ownIds), ...near]), "what was decided before");
         return said(quoted(near, NEAR_TOKENS_MAX), "what was said about this before");
       }
     }
@@ -50,7 +50,7 @@ export function sayAt(reader: QuickReader, firing: Firing, memory: SessionMemory
 }
 
 function broughtBack(reader: QuickReader, ownIds: readonly string[]): Said | undefined {
-  return said(quoted(recordOfSession(reader, ownIds)), "what was decided before the compaction");
+  return said(quoted(recordOfLost(reader, ownIds)), "what was said and done before the compaction");
 }
 
 function said(quoted: Quoted | undefined, what: string): Said | undefined {

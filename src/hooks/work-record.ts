@@ -2,6 +2,7 @@ import { saidLines } from "../context/continuity/noted-lines.ts";
 import { formatHandle } from "../core/handle.ts";
 import { minuteOf } from "../core/times.ts";
 import { saidOf } from "../models/notes.ts";
+import { type LostLine, lostAt } from "../session/lost.ts";
 import { openEnds, type WorkLine } from "../session/work-lines.ts";
 import type { QuickReader, QuickSession } from "../store/quick-reader.ts";
 import { type Line, type Section, titleOf } from "./quotation.ts";
@@ -11,6 +12,8 @@ const SESSIONS_MAX = 3;
 /** How many of the last messages of users and assistants are read, from the newest session and from each earlier one. */
 const SAID_MAX = 30;
 const SAID_EARLIER_MAX = 12;
+/** The last folders of a file that tell it from others. */
+const FOLDERS_MAX = 2;
 /** The most lines of each kind. */
 const LINES_MAX = 4;
 
@@ -26,6 +29,29 @@ export function recordOfProject(reader: QuickReader, project: string, ownIds: Re
 export function recordOfSession(reader: QuickReader, sessionIds: readonly string[]): Section[] {
   const sessions = sessionIds.flatMap((id) => reader.session(id) ?? []);
   return sessions.map((session) => sectionOf(reader, session, 2 * SAID_MAX));
+}
+
+/** The kinds of lines whose time says nothing about them. */
+const TIMELESS: ReadonlySet<string> = new Set(["ran", "file", "line"] satisfies LostLine["kind"][]);
+
+/** Returns what the newest compaction of a session lost. The session is the one of these that was used last. */
+export function recordOfLost(reader: QuickReader, sessionIds: readonly string[]): Section[] {
+  const sessions = sessionIds.flatMap((id) => reader.session(id) ?? []);
+  const newest = sessions.toSorted((left, right) => right.lastAtMs - left.lastAtMs)[0];
+  const lost = newest && lostAt(reader, newest.id, { isNow: true });
+  if (newest === undefined || lost === undefined) return [];
+  const lines = lost.lines.map(({ kind, messageId, atMs, text, place }): Line => {
+    // A list of files needs no sources. Any of them is found by its name.
+    if (kind === "file") return { kind: "files", text: endOf(text), place };
+    return { kind, id: messageId, text, place, ...(!TIMELESS.has(kind) && { atMs }) };
+  });
+  return [{ name: "session", attributes: { title: titleOf(newest.title), until: minuteOf(lost.atMs) }, lines }];
+}
+
+/** Returns the name of a file with its last folders. */
+function endOf(path: string): string {
+  const folders = path.split("/");
+  return folders.length <= FOLDERS_MAX + 1 ? path : `…/${folders.slice(-FOLDERS_MAX - 1).join("/")}`;
 }
 
 /** Describes a session. Earlier sessions get no open ends, because most of these are closed by now. */

@@ -44,7 +44,11 @@ const SETTLED =
   /\bwe(?:['’]ve|['’]ll|['’]re| have| had| all| both| finally| now| just| will| are)* ?(?:settled (?:on|for)|decided(?! nothing)|agreed|opted (?:for|to)|chose|picked|went with(?! (?:my|our|him|her|them|me|you|us)\b)|go(?:ing)? with|stick(?:ing)? (?:with|to)|committed to|switched (?:to|from)|standardi[sz]ed on|lock(?:ed|ing)? in)\b|\bi(?:['’]ve| have)? (?:settled on|opted for|(?:strongly |always |really )?prefer)\b|\blet['’]?s (?:go with|stick (?:with|to)|settle on|standardi[sz]e on|agree|lock)\b|\b(?:the|our|my) (?:final )?(?:decision|verdict|consensus|preference|rule|convention) is\b/i;
 /** A clause that begins with taking something back, or says that it holds no longer. */
 const TAKEN_BACK =
-  /(?:^|[.;:!–—] ?|, )(?:(?:and|but|so|also|just|please|pls|ok|okay|oh|actually)[, ]+)*(?:forget (?:about|what|that|the)|never ?mind|scratch (?:that|the)|disregard|ignore (?:that|what|the|my)|no need to (?:remember|keep)|(?:i )?take (?:that|it) back|drop the)\b|\bno longer (?:valid|true|relevant|needed|applies|apply)\b/i;
+  /(?:^|[.;:!–—] ?|, )(?:(?:and|but|so|also|just|please|pls|ok|okay|oh|actually)[, ]+)*(?:forget (?:about|what|that|the|it)|never ?mind|scratch (?:that|the|it)|disregard|ignore (?:that|what|the|my)|no need to (?:remember|keep)|(?:i )?take (?:that|it) back|drop the)\b|\bno longer (?:valid|true|relevant|needed|applies|apply)\b/i;
+
+/** Taking back what was said last, without naming it. */
+const LAST_TAKEN_BACK =
+  /(?:^|[.;:!–—] ?|, )(?:(?:and|but|so|also|just|please|pls|ok|okay|oh|actually)[, ]+)*(?:never ?mind|(?:forget|scratch|disregard|ignore|drop)(?: about)? (?:that|it|this)|(?:i )?take (?:that|it) back)(?=\s*(?:[.,;:!–—]|$))/i;
 
 /** A label, and the words of asking, before what is to be kept. */
 const LABEL = /^[*_]*\p{L}[\p{L}. ]{0,20}[*_]*\s*(?:[:：]|[–—-]\s)\s*/u;
@@ -77,11 +81,7 @@ export function commitmentsIn(messages: readonly SaidMessage[], before: readonly
   const kept = new Map(before.map((commitment) => [factIn(commitment).key, commitment]));
   for (const message of messages) {
     if (message.role !== "user" || message.text.length > MESSAGE_CHARS_MAX) continue;
-    let own = found.get(message);
-    if (own === undefined) {
-      own = readMessage(message);
-      found.set(message, own);
-    }
+    const own = readOnce(message);
     for (const sentence of own.takenBack) {
       const meant = [...kept.values()].findLast(({ text }) =>
         isSameMatter(withoutAsking(text), withoutAsking(sentence)),
@@ -98,6 +98,37 @@ export function commitmentsIn(messages: readonly SaidMessage[], before: readonly
     }
   }
   return [...kept.values()];
+}
+
+/**
+ * Returns the lines that users did not take back in a later message. "Scratch that" takes back what was said last. Of a line that names
+ * what it takes back, only the newest line about the same matter is meant.
+ */
+export function notTakenBack<Line extends { text: string; seq: number }>(
+  lines: readonly Line[],
+  messages: readonly SaidMessage[],
+): Line[] {
+  const kept = new Set(lines.toSorted((left, right) => left.seq - right.seq));
+  for (const message of messages) {
+    if (message.role !== "user" || message.text.length > MESSAGE_CHARS_MAX) continue;
+    for (const sentence of readOnce(message).takenBack) {
+      const earlier = [...kept].filter(({ seq }) => seq < message.seq);
+      const meant = earlier.findLast(({ text }) => isSameMatter(withoutAsking(text), withoutAsking(sentence)));
+      const isLast = meant === undefined && LAST_TAKEN_BACK.test(sentence);
+      const seq = isLast ? messages.findLast(({ role, seq }) => role === "user" && seq < message.seq)?.seq : undefined;
+      for (const line of earlier) if (line === meant || line.seq === seq) kept.delete(line);
+    }
+  }
+  return lines.filter((line) => kept.has(line));
+}
+
+function readOnce(message: SaidMessage): { kept: Commitment[]; takenBack: string[] } {
+  let own = found.get(message);
+  if (own === undefined) {
+    own = readMessage(message);
+    found.set(message, own);
+  }
+  return own;
 }
 
 function readMessage({ id, seq, text }: SaidMessage): { kept: Commitment[]; takenBack: string[] } {

@@ -1,5 +1,5 @@
 import { isInjected } from "../core/injected.ts";
-import type { JsonValue, Part, Role } from "../core/message.ts";
+import type { JsonValue, Part, Role, ToolResultPart } from "../core/message.ts";
 import type { Notes } from "../core/notes.ts";
 import { filesIn } from "../core/working-set.ts";
 import { cutLine, excerpt, oneLine, plainText } from "./lines.ts";
@@ -56,6 +56,10 @@ interface StoredWords {
 }
 
 function wordsOf({ text }: StoredWords): string {
+  return readPart(text);
+}
+
+function readPart(text: string): string {
   return plainText(excerpt(text, NOTED_CHARS_MAX, NOTED_CHARS_MAX - NOTED_END_CHARS));
 }
 
@@ -143,6 +147,11 @@ function tellingSentences(text: string, pattern: RegExp): string[] {
   });
 }
 
+/** Returns true for the result of a command that failed, by its agent's mark or by its words. */
+export function isFailure({ isError: failed = false }: ToolResultPart, words: string): boolean {
+  return failed || verdictIn(readPart(words), false).error !== undefined;
+}
+
 /** Returns the first error line, or the first line of a failed call, and the last count or verdict. */
 function verdictIn(words: string, failed: boolean): { error: string | undefined; outcome: string | undefined } {
   const lines = words.split("\n").filter((line) => /\S/.test(line));
@@ -153,6 +162,12 @@ function verdictIn(words: string, failed: boolean): { error: string | undefined;
     error: error && cutLine(oneLine(error), LINE_CHARS_MAX),
     outcome: outcome && cutLine(outcome, LINE_CHARS_MAX),
   };
+}
+
+/** Returns the whole command that a call runs, on one line; undefined if it runs none. */
+export function commandOf(args: unknown): string | undefined {
+  const main = mainArgument(args as JsonValue);
+  return main?.isCommand === true ? oneLine(main.text) : undefined;
 }
 
 function callSummary({ text, isCommand }: { text: string; isCommand: boolean }): string {

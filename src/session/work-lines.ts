@@ -41,26 +41,37 @@ const ENDING_MESSAGES_MAX = 40;
 /** A question may be followed by a polite sentence. */
 const LAST_SENTENCES = 2;
 
-/** Returns the decisions and rules in messages, newest first, and the files, those in most use first. */
-export function workIn(messages: readonly NotableMessage[]): { decided: Decision[]; files: WorkLine[] } {
+/** What was asked, newest first after the first request; decisions and rules, newest first; and files, those in most use first. */
+export interface Work {
+  asked: WorkLine[];
+  decided: Decision[];
+  files: WorkLine[];
+}
+
+export function workIn(messages: readonly NotableMessage[]): Work {
   const sorted = messages.toSorted((left, right) => left.createdAtMs - right.createdAtMs || left.id - right.id);
   // The messages may be of several sessions, so they are numbered anew.
   const notes = sorted.map((message, seq) => noted(message, seq));
   const lineOf = sourcesIn(sorted);
-  const { rules, decided } = saidLines(notes);
+  const { asked, rules, decided } = saidLines(notes);
   const decisions: Decision[] = [];
   for (const line of [...rules, ...decided].sort((left, right) => right.seq - left.seq)) {
     const newer = decisions.find((one) => one.messageId !== line.messageId && isSameMatter(one.text, line.text));
     if (newer === undefined) decisions.push({ ...lineOf(line), replaces: [] });
     else newer.replaces.push(lineOf(line));
   }
-  return { decided: decisions, files: rankedFiles(notes).map(lineOf) };
+  return { asked: asked.map(lineOf), decided: decisions, files: rankedFiles(notes).map(lineOf) };
 }
 
 /** Returns the open ends of a session, newest first. */
 export function openEnds({ messages }: NotableReader, sessionId: string): OpenEnd[] {
   const range = { seqFrom: 0, seqEnd: Number.MAX_SAFE_INTEGER, limit: ENDING_MESSAGES_MAX };
-  const ending = messages.notableBefore(sessionId, range);
+  return openEndsIn(messages.notableBefore(sessionId, range));
+}
+
+/** Returns the open ends of a list of messages that ends with these, newest first. */
+export function openEndsIn(messages: readonly NotableMessage[]): OpenEnd[] {
+  const ending = messages.slice(-ENDING_MESSAGES_MAX);
   const lineOf = sourcesIn(ending);
   const acted = ending.map((message) => ({ messageId: message.id, ...message, ...actionsOf(message) }));
   const ends: OpenEnd[] = resultLines(acted).errors.map((error) => ({

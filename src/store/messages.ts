@@ -71,7 +71,7 @@ export type TitledMessage = Pick<SelectedMessage, "role" | "text">;
 /** A message that continuity reads. In `parts`, notes replace long strings. */
 export type NotableMessage = Pick<
   SelectedMessage,
-  "id" | "sessionId" | "seq" | "stepId" | "turnSeq" | "role" | "name" | "text" | "createdAtMs"
+  "id" | "sessionId" | "seq" | "stepId" | "turnSeq" | "role" | "name" | "text" | "createdAtMs" | "externalId" | "metadata"
 > & { parts: Part[] };
 
 export const GRADUATING = columns(

@@ -61,11 +61,13 @@ export const QUICK_COLUMNS_BEFORE: Readonly<Record<string, string>> = {
 /** The columns whose names are not those of the schema in snake case. */
 const OTHER_NAMES: Readonly<Record<string, string>> = { atMsLast: "last_at_ms" };
 
+const END = Number.MAX_SAFE_INTEGER;
+
 /** Files of older formats have NULL in rows without a checksum. */
 const MARKING_FORMAT = 22;
 
 type Checked<Row> = Row & { checksum: number | null };
-type StoredMessage = Checked<Omit<NotableMessage, "parts"> & { parts: string }>;
+type StoredMessage = Checked<Omit<NotableMessage, "parts" | "metadata"> & { parts: string; metadata: string | null }>;
 
 /** SQL: the columns of a row that its checksum covers, and the checksum. */
 function wholeRow(table: keyof typeof QUICK_COLUMNS, alias: string): string {
@@ -156,23 +158,31 @@ export class QuickReader {
     return intact("sessions", rows).map(({ title, lastAtMs }) => ({ id, title, lastAtMs }))[0];
   }
 
-  /** The newest messages of a session, in order and without pinned ones. For a fork, those that it shares, too. */
-  notableBefore(sessionId: string, { limit }: { limit: number }): NotableMessage[] {
-    return this.#newest(sessionId, "m.pinned = 0", limit);
+  /** The newest messages of a session before `seqEnd`, in order and without pinned ones. For a fork, those that it shares, too. */
+  notableBefore(sessionId: string, { seqEnd = END, limit }: { seqEnd?: number; limit: number }): NotableMessage[] {
+    return this.#newest(sessionId, "m.pinned = 0", seqEnd, limit);
   }
 
-  /** The newest messages that users and assistants of a session said in words, in order. For a fork, those that it shares, too. */
-  said(sessionId: string, limit: number): NotableMessage[] {
-    return this.#newest(sessionId, `m.role IN ('user', 'assistant') AND instr(m.parts, '"type":"text"') > 0`, limit);
+  /** The newest messages before `seqEnd` that users and assistants said in words, in order. For a fork, those that it shares, too. */
+  said(sessionId: string, limit: number, seqEnd = END): NotableMessage[] {
+    const isSaid = `m.role IN ('user', 'assistant') AND instr(m.parts, '"type":"text"') > 0`;
+    return this.#newest(sessionId, isSaid, seqEnd, limit);
   }
 
-  #newest(sessionId: string, condition: string, limit: number): NotableMessage[] {
+  /** The summaries with which agents went on after compactions, in order. For a fork, those that it shares, too. */
+  compactSummaries(sessionId: string, limit: number): NotableMessage[] {
+    return this.#newest(sessionId, `instr(m.metadata, '"isCompactSummary":true') > 0`, END, limit);
+  }
+
+  #newest(sessionId: string, condition: string, seqEnd: number, limit: number): NotableMessage[] {
     const found: StoredMessage[] = [];
     for (const { holderId, seqLast } of this.#path(sessionId)) {
       if (found.length >= limit) break;
       const sql = `SELECT ${MESSAGE} FROM messages m
          WHERE m.session_id = ? AND m.seq <= ? AND ${condition} ORDER BY m.seq DESC LIMIT ?`;
-      found.push(...this.#all<StoredMessage>(sql, holderId, seqLast, limit - found.length));
+      found.push(
+        ...this.#all<StoredMessage>(sql, holderId, Math.min(seqLast, seqEnd - 1), limit - found.length),
+      );
     }
     return parsed(found.reverse());
   }
@@ -356,7 +366,8 @@ function isSaid({ parts }: NotableMessage): boolean {
 function parsed(rows: readonly StoredMessage[]): NotableMessage[] {
   return intact("messages", rows).flatMap(({ checksum: _, ...row }) => {
     try {
-      return { ...row, parts: JSON.parse(row.parts) as Part[] };
+      const metadata = row.metadata === null ? null : JSON.parse(row.metadata);
+      return { ...row, metadata, parts: JSON.parse(row.parts) as Part[] };
     } catch {
       return [];
     }

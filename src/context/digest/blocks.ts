@@ -101,7 +101,7 @@ export class BlockCache {
   }
 }
 
-type CallKind = "read" | "change" | "plan" | "other";
+export type CallKind = "read" | "change" | "plan" | "other";
 
 function blocked(source: BlockSource, calls: Map<string, CallKind>): BlockedMessage {
   const { id, seq, stepId, role, name, parts } = source;
@@ -154,7 +154,7 @@ function kindOf({ role, stepId, parts }: BlockSource, calls: ReadonlyMap<string,
 }
 
 /** Guesses what a call does. A call that names only a file reads it. A call that carries lines of text changes something. */
-function callKind({ name, args }: Part & { type: "tool_call" }): CallKind {
+export function callKind({ name, args }: Part & { type: "tool_call" }): CallKind {
   if (PLAN.test(name)) return "plan";
   const texts = Object.values((args ?? {}) as object).filter((value) => typeof value === "string");
   // A note replaces a long text.
@@ -218,7 +218,9 @@ function blockOf(text: string, start: number, end: number): Block {
   return { start, end, lines: tellingLines(shown), names: namesIn(shown) };
 }
 
-function isTelling(line: string): boolean {
+/** Returns true for a trimmed line that says something. */
+export function isTelling(line: string): boolean {
+  if (line.length < TELLING_CHARS_MIN || line.length > TELLING_CHARS_MAX) return false;
   let words = 0;
   let letters = 0;
   let isCounted = false;
@@ -244,8 +246,7 @@ export function tellingLines(text: string): string[] {
   const lines = new Set<string>();
   for (const line of text.split(LINE_BREAK)) {
     const trimmed = line.replaceAll("\\t", " ").replaceAll('\\"', '"').trim();
-    if (trimmed.length < TELLING_CHARS_MIN || trimmed.length > TELLING_CHARS_MAX || !isTelling(trimmed)) continue;
-    lines.add(trimmed);
+    if (isTelling(trimmed)) lines.add(trimmed);
   }
   return [...lines];
 }

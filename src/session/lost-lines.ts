@@ -1,0 +1,121 @@
+import { type CallKind, callKind, isTelling } from "../context/digest/blocks.ts";
+import { isInjected } from "../core/injected.ts";
+import type { Part, ToolCallPart } from "../core/message.ts";
+import { plainText } from "../models/lines.ts";
+import { commandOf, isFailure } from "../models/notes.ts";
+import { withoutHarness } from "../models/statements.ts";
+import { mayBeNote } from "../store/artifacts.ts";
+import type { NotableMessage } from "../store/messages.ts";
+
+/** A line of the work, or a command that worked, and how likely later work is to use it again, for what it costs. */
+export interface SeenLine {
+  text: string;
+  message: NotableMessage;
+  /** Where it stands among the lines of its message. */
+  position: number;
+  worth: number;
+}
+
+/**
+ * How much more often later work uses a line again by what was done with it last: written to a file, read from one, part of another
+ * call, said, or printed. Rounded from cuts of sessions at which nothing was compacted.
+ */
+const KIND_WORTH = { changed: 3, read: 2, call: 1.5, said: 0.7, printed: 0.3 };
+type LineKind = keyof typeof KIND_WORTH;
+
+/** The worth of a line is divided by its length to this power. A long line is used again a little more often than a short one. */
+const LENGTH_POWER = 0.7;
+/** What a line costs beside its characters. */
+const LINE_CHARS = 4;
+
+/** `12→text` and `12<tab>text`, as tools number the lines of a file. */
+const LINE_NUMBER = /^[ \t]*\d+[→\t]/gm;
+const NUMBERED_LINE = /^[ \t]*\d+[→\t].*$/gm;
+
+/** A command that prints a file. */
+const READS_FILE = /^\s*(?:cat|sed -n|head|tail|nl|bat|less)\s/;
+
+const COMMAND_CHARS_MIN = 8;
+/** A longer command is a script, whose lines count. */
+const COMMAND_CHARS_MAX = 240;
+
+/** Returns the lines of the work, and the commands that worked, each once, at its newest message. The best come first. */
+export function seenIn(messages: readonly NotableMessage[]): { lines: SeenLine[]; commands: SeenLine[] } {
+  const lines = new Sightings();
+  const commands = new Sightings();
+  /** The kind of each call and its command. A key is the call's step and id. */
+  const calls = new Map<string, { kind: CallKind; command: string | undefined }>();
+  for (const [index, message] of messages.entries()) {
+    const age = messages.length - index;
+    let position = 0;
+    const seen = new Set<string>();
+    const see = (text: string, kind: LineKind): void => {
+      for (const given of withoutHarness(plainText(text)).split("\n")) {
+        const line = given.trim();
+        if (!line.includes(" ") || !isTelling(line) || seen.has(line)) continue;
+        seen.add(line);
+        lines.add({ text: line, message, position: position++ }, KIND_WORTH[kind], age);
+      }
+    };
+    for (const part of message.parts) {
+      if (isInjected(part)) continue;
+      if (part.type === "text") see(part.text, "said");
+      else if (part.type === "tool_call") {
+        const { kind, command } = callOf(part);
+        calls.set(`${message.stepId} ${part.toolCallId}`, { kind, command });
+        if (kind === "plan") continue;
+        for (const text of stringsIn(part.args, message.text)) see(text, kind === "change" ? "changed" : "call");
+      } else if (part.type === "tool_result") {
+        const call = calls.get(`${message.stepId} ${part.toolCallId}`);
+        if (call === undefined || call.kind === "plan") continue; // a result of Coppice, or of a call that is too old
+        const words = wordsOf(part, message);
+        // After a change, an agent shows what became of the file, with numbers before its lines.
+        const file = call.kind === "change" ? words.match(NUMBERED_LINE)?.join("\n") : words;
+        see((file ?? "").replace(LINE_NUMBER, ""), call.kind === "other" ? "printed" : "read");
+        const { command } = call;
+        if (command === undefined || command.length < COMMAND_CHARS_MIN || command.length > COMMAND_CHARS_MAX) continue;
+        if (isFailure(part, words)) commands.delete(command);
+        else commands.add({ text: command, message, position: 0 }, KIND_WORTH.call, age);
+      }
+    }
+  }
+  return { lines: lines.ranked(), commands: commands.ranked() };
+}
+
+/** Texts, each at its newest sighting. */
+class Sightings {
+  readonly #byText = new Map<string, SeenLine>();
+
+  /** A line is used again less often the older it is, with the square root. How often it was seen says nothing: braces are seen most. */
+  add(line: Omit<SeenLine, "worth">, kindWorth: number, age: number): void {
+    const worth = kindWorth / Math.sqrt(age) / (line.text.length + LINE_CHARS) ** LENGTH_POWER;
+    this.#byText.set(line.text, { ...line, worth });
+  }
+
+  delete(text: string): void {
+    this.#byText.delete(text);
+  }
+
+  ranked(): SeenLine[] {
+    return [...this.#byText.values()].sort((left, right) => right.worth - left.worth);
+  }
+}
+
+function callOf(call: ToolCallPart): { kind: CallKind; command: string | undefined } {
+  const command = commandOf(call.args);
+  const kind = callKind(call);
+  return { kind: kind === "other" && command !== undefined && READS_FILE.test(command) ? "read" : kind, command };
+}
+
+/** Returns the words of a result. If they are stored elsewhere, those that the message's text has. */
+function wordsOf({ content }: Part & { type: "tool_result" }, { text }: NotableMessage): string {
+  const words = typeof content === "string" ? content : content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+  return mayBeNote(words) ? text : words;
+}
+
+/** Returns the strings of arguments. @param elsewhere  Returned for a string that is stored elsewhere. */
+function stringsIn(value: unknown, elsewhere: string): string[] {
+  if (typeof value === "string") return [mayBeNote(value) ? elsewhere : value];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.values(value).flatMap((item) => stringsIn(item, elsewhere));
+}
