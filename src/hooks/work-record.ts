@@ -2,7 +2,7 @@ import { saidLines } from "../context/continuity/noted-lines.ts";
 import { formatHandle } from "../core/handle.ts";
 import { minuteOf } from "../core/times.ts";
 import { saidOf } from "../models/notes.ts";
-import { type LostLine, lostAt } from "../session/lost.ts";
+import { type LostLine, lostNow } from "../session/lost.ts";
 import { openEnds, type WorkLine } from "../session/work-lines.ts";
 import type { QuickReader, QuickSession } from "../store/quick-reader.ts";
 import { type Line, type Section, titleOf } from "./quotation.ts";
@@ -12,6 +12,8 @@ const SESSIONS_MAX = 3;
 /** How many of the last messages of users and assistants are read, from the newest session and from each earlier one. */
 const SAID_MAX = 30;
 const SAID_EARLIER_MAX = 12;
+/** A hook's answer has no room for more lines of what was lost. */
+const LOST_LINES_MAX = 100;
 /** The last folders of a file that tell it from others. */
 const FOLDERS_MAX = 2;
 /** The most lines of each kind. */
@@ -38,7 +40,7 @@ const TIMELESS: ReadonlySet<string> = new Set(["ran", "file", "line"] satisfies 
 export function recordOfLost(reader: QuickReader, sessionIds: readonly string[]): Section[] {
   const sessions = sessionIds.flatMap((id) => reader.session(id) ?? []);
   const newest = sessions.toSorted((left, right) => right.lastAtMs - left.lastAtMs)[0];
-  const lost = newest && lostAt(reader, newest.id, { isNow: true });
+  const lost = newest && lostNow(reader, newest.id, { limit: LOST_LINES_MAX });
   if (newest === undefined || lost === undefined) return [];
   const lines = lost.lines.map(({ kind, messageId, atMs, text, place }): Line => {
     // A list of files needs no sources. Any of them is found by its name.

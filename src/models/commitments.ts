@@ -23,6 +23,8 @@ interface SaidMessage {
   text: string;
 }
 
+// V8 takes milliseconds to compile such patterns if case is ignored. So they are in lower case, and read texts in lower case.
+
 /** A longer message is a pasted document, whose rules are not the person's. */
 const MESSAGE_CHARS_MAX = 4_000;
 const LINE_CHARS_MAX = 240;
@@ -33,22 +35,21 @@ const KEEPING =
 /** The verb is asked of the reader: it begins a clause, or follows words of asking. "I remember when" tells a memory. */
 const ASKED = new RegExp(
   `(?:^|[.;:!–—] ?|, )(?:(?:and|but|so|also|just|please|pls|always|now|ok|okay|oh)[, ]+)*(?:${KEEPING})|\\b(?:please|pls|can you|could you|would you|will you|you (?:must|should|need to)|(?:want|need|like) you to) (?:${KEEPING})`,
-  "iu",
 );
 /** A label before a colon or a dash, or words that say what a sentence is for. */
 const LABELED =
-  /^[*_]*(?:note(?: to self)?|nb|n\.b\.|todo|to do|reminder|important|fact|rule|policy|constraint|requirement|convention|preference|warning|caution|remember|decision|decided|agreed)[*_]*\s*(?:[:：]|[–—-]\s)|^(?:for (?:the record|(?:future|later|your) reference)|fyi|just so you know|(?:a |one )?(?:gentle |quick |friendly )?reminder that)\b|\b(?:don['’]t let me forget|for (?:future|later) reference|need (?:this|that|it) (?:later|again))\b/i;
+  /^[*_]*(?:note(?: to self)?|nb|n\.b\.|todo|to do|reminder|important|fact|rule|policy|constraint|requirement|convention|preference|warning|caution|remember|decision|decided|agreed)[*_]*\s*(?:[:：]|[–—-]\s)|^(?:for (?:the record|(?:future|later|your) reference)|fyi|just so you know|(?:a |one )?(?:gentle |quick |friendly )?reminder that)\b|\b(?:don['’]t let me forget|for (?:future|later) reference|need (?:this|that|it) (?:later|again))\b/;
 const DURABLE =
-  /\b(?:from (?:now|here|today|this point) on(?:wards?)?|going forward|henceforth|as of (?:now|today)|until further notice|at all times|under no circumstances|without exception)\b|^(?:(?:and|but|so|also|please|pls)[, ]+)*(?:always|never)\b(?! (?:mind|give up|quit|knew|know|been|had|heard|seen|tried|happy|good|nice|great|an?|the|\w+ed)\b)|\b(?:please|we|must|should) (?:always|never) (?:use|run|add|set|keep|push|commit|deploy|write|call|make|send|put|ask|answer|check|touch|edit|change|delete|merge)\b/i;
+  /\b(?:from (?:now|here|today|this point) on(?:wards?)?|going forward|henceforth|as of (?:now|today)|until further notice|at all times|under no circumstances|without exception)\b|^(?:(?:and|but|so|also|please|pls)[, ]+)*(?:always|never)\b(?! (?:mind|give up|quit|knew|know|been|had|heard|seen|tried|happy|good|nice|great|an?|the|\w+ed)\b)|\b(?:please|we|must|should) (?:always|never) (?:use|run|add|set|keep|push|commit|deploy|write|call|make|send|put|ask|answer|check|touch|edit|change|delete|merge)\b/;
 const SETTLED =
-  /\bwe(?:['’]ve|['’]ll|['’]re| have| had| all| both| finally| now| just| will| are)* ?(?:settled (?:on|for)|decided(?! nothing)|agreed|opted (?:for|to)|chose|picked|went with(?! (?:my|our|him|her|them|me|you|us)\b)|go(?:ing)? with|stick(?:ing)? (?:with|to)|committed to|switched (?:to|from)|standardi[sz]ed on|lock(?:ed|ing)? in)\b|\bi(?:['’]ve| have)? (?:settled on|opted for|(?:strongly |always |really )?prefer)\b|\blet['’]?s (?:go with|stick (?:with|to)|settle on|standardi[sz]e on|agree|lock)\b|\b(?:the|our|my) (?:final )?(?:decision|verdict|consensus|preference|rule|convention) is\b/i;
+  /\bwe(?:['’]ve|['’]ll|['’]re| have| had| all| both| finally| now| just| will| are)* ?(?:settled (?:on|for)|decided(?! nothing)|agreed|opted (?:for|to)|chose|picked|went with(?! (?:my|our|him|her|them|me|you|us)\b)|go(?:ing)? with|stick(?:ing)? (?:with|to)|committed to|switched (?:to|from)|standardi[sz]ed on|lock(?:ed|ing)? in)\b|\bi(?:['’]ve| have)? (?:settled on|opted for|(?:strongly |always |really )?prefer)\b|\blet['’]?s (?:go with|stick (?:with|to)|settle on|standardi[sz]e on|agree|lock)\b|\b(?:the|our|my) (?:final )?(?:decision|verdict|consensus|preference|rule|convention) is\b/;
 /** A clause that begins with taking something back, or says that it holds no longer. */
 const TAKEN_BACK =
-  /(?:^|[.;:!–—] ?|, )(?:(?:and|but|so|also|just|please|pls|ok|okay|oh|actually)[, ]+)*(?:forget (?:about|what|that|the|it)|never ?mind|scratch (?:that|the|it)|disregard|ignore (?:that|what|the|my)|no need to (?:remember|keep)|(?:i )?take (?:that|it) back|drop the)\b|\bno longer (?:valid|true|relevant|needed|applies|apply)\b/i;
+  /(?:^|[.;:!–—] ?|, )(?:(?:and|but|so|also|just|please|pls|ok|okay|oh|actually)[, ]+)*(?:forget (?:about|what|that|the|it)|never ?mind|scratch (?:that|the|it)|disregard|ignore (?:that|what|the|my)|no need to (?:remember|keep)|(?:i )?take (?:that|it) back|drop the)\b|\bno longer (?:valid|true|relevant|needed|applies|apply)\b/;
 
 /** Taking back what was said last, without naming it. */
 const LAST_TAKEN_BACK =
-  /(?:^|[.;:!–—] ?|, )(?:(?:and|but|so|also|just|please|pls|ok|okay|oh|actually)[, ]+)*(?:never ?mind|(?:forget|scratch|disregard|ignore|drop)(?: about)? (?:that|it|this)|(?:i )?take (?:that|it) back)(?=\s*(?:[.,;:!–—]|$))/i;
+  /(?:^|[.;:!–—] ?|, )(?:(?:and|but|so|also|just|please|pls|ok|okay|oh|actually)[, ]+)*(?:never ?mind|(?:forget|scratch|disregard|ignore|drop)(?: about)? (?:that|it|this)|(?:i )?take (?:that|it) back)(?=\s*(?:[.,;:!–—]|$))/;
 
 /** A label, and the words of asking, before what is to be kept. */
 const LABEL = /^[*_]*\p{L}[\p{L}. ]{0,20}[*_]*\s*(?:[:：]|[–—-]\s)\s*/u;
@@ -114,7 +115,7 @@ export function notTakenBack<Line extends { text: string; seq: number }>(
     for (const sentence of readOnce(message).takenBack) {
       const earlier = [...kept].filter(({ seq }) => seq < message.seq);
       const meant = earlier.findLast(({ text }) => isSameMatter(withoutAsking(text), withoutAsking(sentence)));
-      const isLast = meant === undefined && LAST_TAKEN_BACK.test(sentence);
+      const isLast = meant === undefined && LAST_TAKEN_BACK.test(sentence.toLowerCase());
       const seq = isLast ? messages.findLast(({ role, seq }) => role === "user" && seq < message.seq)?.seq : undefined;
       for (const line of earlier) if (line === meant || line.seq === seq) kept.delete(line);
     }
@@ -137,11 +138,12 @@ function readMessage({ id, seq, text }: SaidMessage): { kept: Commitment[]; take
   const sentences = sentencesOf(plainText(withoutHarness(text))).filter(({ kind }) => kind === "prose");
   for (const [index, { text: sentence }] of sentences.entries()) {
     if (/[?？]["'”’)*_]*$/.test(sentence)) continue;
-    const isAsked = ASKED.test(sentence) || LABELED.test(sentence);
-    if (isAsked || ((DURABLE.test(sentence) || SETTLED.test(sentence)) && isProse(sentence))) {
+    const lower = sentence.toLowerCase();
+    const isAsked = ASKED.test(lower) || LABELED.test(lower);
+    if (isAsked || ((DURABLE.test(lower) || SETTLED.test(lower)) && isProse(sentence))) {
       const line = oneLine(withNext(sentence, sentences[index + 1]));
       kept.push({ text: cutLine(line, LINE_CHARS_MAX), messageId: id, seq, isAsked });
-    } else if (TAKEN_BACK.test(sentence)) takenBack.push(sentence);
+    } else if (TAKEN_BACK.test(lower)) takenBack.push(sentence);
   }
   return { kept, takenBack };
 }
@@ -167,6 +169,7 @@ function factOf(text: string): Fact {
 }
 
 function withoutAsking(text: string): string {
-  const fact = LABELED.test(text) ? text.replace(LABEL, "") : text;
-  return ASKED.test(text) ? fact.replace(ASKING, "") : fact;
+  const lower = text.toLowerCase();
+  const fact = LABELED.test(lower) ? text.replace(LABEL, "") : text;
+  return ASKED.test(lower) ? fact.replace(ASKING, "") : fact;
 }

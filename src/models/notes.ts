@@ -1,5 +1,5 @@
 import { isInjected } from "../core/injected.ts";
-import type { JsonValue, Part, Role, ToolResultPart } from "../core/message.ts";
+import type { JsonValue, Part, Role, ToolCallPart, ToolResultPart } from "../core/message.ts";
 import type { Notes } from "../core/notes.ts";
 import { filesIn } from "../core/working-set.ts";
 import { cutLine, excerpt, oneLine, plainText } from "./lines.ts";
@@ -43,9 +43,13 @@ const PATH_ARGUMENTS = ["file_path", "filePath", "absolute_path", "filename", "p
  * @param message  The stored `text` and `parts`. Long strings in `parts` may be references to artifacts.
  */
 export function notesOf(message: StoredWords): Notes {
-  const parts = message.parts.filter((part) => !isInjected(part));
-  const calls = parts.filter((part) => part.type === "tool_call");
-  return { files: filesOf(message.role, wordsOf(message), calls), said: saidOf(message), ...actionsOf(message) };
+  return { files: namedFilesOf(message), said: saidOf(message), ...actionsOf(message) };
+}
+
+/** Reads only the files of a message. */
+export function namedFilesOf(message: StoredWords): Notes["files"] {
+  const calls = message.parts.filter((part) => part.type === "tool_call" && !isInjected(part)) as ToolCallPart[];
+  return filesOf(message.role, wordsOf(message), calls);
 }
 
 /** The stored `text` and `parts` of a message. */
@@ -140,6 +144,8 @@ export function isDecision(sentence: string): boolean {
 }
 
 function tellingSentences(text: string, pattern: RegExp): string[] {
+  // Most texts have no such sentence, and finding out is quicker than splitting them. An editor may have wrapped it.
+  if (!pattern.test(oneLine(text))) return [];
   return sentencesOf(plainText(text)).flatMap(({ kind, text: sentence }) => {
     const isTelling =
       kind === "prose" && pattern.test(sentence) && !/[:：?？][*_]*$/.test(sentence) && isProse(sentence);
@@ -149,19 +155,28 @@ function tellingSentences(text: string, pattern: RegExp): string[] {
 
 /** Returns true for the result of a command that failed, by its agent's mark or by its words. */
 export function isFailure({ isError: failed = false }: ToolResultPart, words: string): boolean {
-  return failed || verdictIn(readPart(words), false).error !== undefined;
+  return failed || errorIn(linesOf(readPart(words))) !== undefined;
 }
 
 /** Returns the first error line, or the first line of a failed call, and the last count or verdict. */
 function verdictIn(words: string, failed: boolean): { error: string | undefined; outcome: string | undefined } {
-  const lines = words.split("\n").filter((line) => /\S/.test(line));
-  const told = lines.flatMap((line) => (isCode(line) ? [] : [oneLine(line)]));
-  const error = told.find(isError) ?? (failed ? lines[0] : undefined);
-  const outcome = told.findLast(isOutcome);
-  return {
-    error: error && cutLine(oneLine(error), LINE_CHARS_MAX),
-    outcome: outcome && cutLine(outcome, LINE_CHARS_MAX),
-  };
+  const lines = linesOf(words);
+  const error = errorIn(lines) ?? (failed ? lines[0] : undefined);
+  const outcome = lines.findLast((line) => isOutcome(oneLine(line)) && !isCode(line));
+  return { error: error && cutLine(oneLine(error), LINE_CHARS_MAX), outcome: outcome && cutLine(oneLine(outcome), LINE_CHARS_MAX) };
+}
+
+function linesOf(words: string): string[] {
+  return words.split("\n").filter((line) => /\S/.test(line));
+}
+
+function errorIn(lines: readonly string[]): string | undefined {
+  return lines.find((line) => isError(oneLine(line)) && !isCode(line));
+}
+
+/** Returns the argument that says what a call is about. */
+export function mainTextOf(args: unknown): string | undefined {
+  return mainArgument(args as JsonValue)?.text;
 }
 
 /** Returns the whole command that a call runs, on one line; undefined if it runs none. */

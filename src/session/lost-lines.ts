@@ -1,19 +1,22 @@
 import { type CallKind, callKind, isTelling } from "../context/digest/blocks.ts";
 import { isInjected } from "../core/injected.ts";
 import type { Part, ToolCallPart } from "../core/message.ts";
+import { filesIn } from "../core/working-set.ts";
 import { plainText } from "../models/lines.ts";
-import { commandOf, isFailure } from "../models/notes.ts";
+import { commandOf, isFailure, mainTextOf } from "../models/notes.ts";
 import { withoutHarness } from "../models/statements.ts";
-import { mayBeNote } from "../store/artifacts.ts";
+import { mayBeNote } from "../store/artifact-note.ts";
 import type { NotableMessage } from "../store/messages.ts";
 
-/** A line of the work, or a command that worked, and how likely later work is to use it again, for what it costs. */
+/** A line of the work, or a command, and how likely later work is to use it again, for what it costs. */
 export interface SeenLine {
   text: string;
   message: NotableMessage;
   /** Where it stands among the lines of its message. */
   position: number;
   worth: number;
+  /** Tells if a command failed. Few commands are asked, because reading a result takes long. */
+  isFailure?: () => boolean;
 }
 
 /**
@@ -22,6 +25,11 @@ export interface SeenLine {
  */
 const KIND_WORTH = { changed: 3, read: 2, call: 1.5, said: 0.7, printed: 0.3 };
 type LineKind = keyof typeof KIND_WORTH;
+
+/** The worth of a line falls with the messages since its file was last read or changed, and less steeply than with its own age. */
+const FILE_POWER = 0.25;
+/** Lines of no file count as those of a file that was used this many messages ago. */
+const NO_FILE_AGE = 60;
 
 /** The worth of a line is divided by its length to this power. A long line is used again a little more often than a short one. */
 const LENGTH_POWER = 0.7;
@@ -35,47 +43,51 @@ const NUMBERED_LINE = /^[ \t]*\d+[→\t].*$/gm;
 /** A command that prints a file. */
 const READS_FILE = /^\s*(?:cat|sed -n|head|tail|nl|bat|less)\s/;
 
+/** A call names its file in this many characters of its main argument. */
+const FILE_CHARS_MAX = 400;
+
 const COMMAND_CHARS_MIN = 8;
 /** A longer command is a script, whose lines count. */
 const COMMAND_CHARS_MAX = 240;
 
-/** Returns the lines of the work, and the commands that worked, each once, at its newest message. The best come first. */
-export function seenIn(messages: readonly NotableMessage[]): { lines: SeenLine[]; commands: SeenLine[] } {
+/** Returns the lines of the work and the commands, each once, at its newest message. The best come first. */
+export function seenIn(messages: readonly NotableMessage[]): Record<"lines" | "commands", SeenLine[]> {
   const lines = new Sightings();
   const commands = new Sightings();
   /** The kind of each call and its command. A key is the call's step and id. */
-  const calls = new Map<string, { kind: CallKind; command: string | undefined }>();
+  const calls = new Map<string, Call>();
   for (const [index, message] of messages.entries()) {
     const age = messages.length - index;
     let position = 0;
     const seen = new Set<string>();
-    const see = (text: string, kind: LineKind): void => {
+    const see = (text: string, kind: LineKind, file?: string): void => {
       for (const given of withoutHarness(plainText(text)).split("\n")) {
         const line = given.trim();
         if (!line.includes(" ") || !isTelling(line) || seen.has(line)) continue;
         seen.add(line);
-        lines.add({ text: line, message, position: position++ }, KIND_WORTH[kind], age);
+        lines.add({ text: line, message, position: position++ }, KIND_WORTH[kind], age, file);
       }
     };
     for (const part of message.parts) {
       if (isInjected(part)) continue;
       if (part.type === "text") see(part.text, "said");
       else if (part.type === "tool_call") {
-        const { kind, command } = callOf(part);
-        calls.set(`${message.stepId} ${part.toolCallId}`, { kind, command });
+        const call = callOf(part);
+        const { kind, file } = call;
+        calls.set(`${message.stepId} ${part.toolCallId}`, call);
         if (kind === "plan") continue;
-        for (const text of stringsIn(part.args, message.text)) see(text, kind === "change" ? "changed" : "call");
+        if (file !== undefined) lines.use(file, age);
+        for (const text of stringsIn(part.args, message.text)) see(text, kind === "change" ? "changed" : "call", file);
       } else if (part.type === "tool_result") {
         const call = calls.get(`${message.stepId} ${part.toolCallId}`);
         if (call === undefined || call.kind === "plan") continue; // a result of Coppice, or of a call that is too old
         const words = wordsOf(part, message);
         // After a change, an agent shows what became of the file, with numbers before its lines.
         const file = call.kind === "change" ? words.match(NUMBERED_LINE)?.join("\n") : words;
-        see((file ?? "").replace(LINE_NUMBER, ""), call.kind === "other" ? "printed" : "read");
+        see((file ?? "").replace(LINE_NUMBER, ""), call.kind === "other" ? "printed" : "read", call.file);
         const { command } = call;
         if (command === undefined || command.length < COMMAND_CHARS_MIN || command.length > COMMAND_CHARS_MAX) continue;
-        if (isFailure(part, words)) commands.delete(command);
-        else commands.add({ text: command, message, position: 0 }, KIND_WORTH.call, age);
+        commands.add({ text: command, message, position: 0, isFailure: () => isFailure(part, words) }, KIND_WORTH.call, age);
       }
     }
   }
@@ -84,27 +96,43 @@ export function seenIn(messages: readonly NotableMessage[]): { lines: SeenLine[]
 
 /** Texts, each at its newest sighting. */
 class Sightings {
-  readonly #byText = new Map<string, SeenLine>();
+  readonly #byText = new Map<string, SeenLine & { file: string | undefined }>();
+  /** How many messages ago each file was used last. */
+  readonly #fileAges = new Map<string, number>();
 
-  /** A line is used again less often the older it is, with the square root. How often it was seen says nothing: braces are seen most. */
-  add(line: Omit<SeenLine, "worth">, kindWorth: number, age: number): void {
-    const worth = kindWorth / Math.sqrt(age) / (line.text.length + LINE_CHARS) ** LENGTH_POWER;
-    this.#byText.set(line.text, { ...line, worth });
+  use(file: string, age: number): void {
+    this.#fileAges.set(file, age);
   }
 
-  delete(text: string): void {
-    this.#byText.delete(text);
+  /** A line is used again less often the older it is, with the square root. How often it was seen says nothing: braces are seen most. */
+  add(line: Omit<SeenLine, "worth">, kindWorth: number, age: number, file?: string): void {
+    const worth = kindWorth / Math.sqrt(age) / (line.text.length + LINE_CHARS) ** LENGTH_POWER;
+    this.#byText.set(line.text, { ...line, worth, file });
   }
 
   ranked(): SeenLine[] {
-    return [...this.#byText.values()].sort((left, right) => right.worth - left.worth);
+    const found = Array.from(this.#byText.values(), ({ file, ...line }) => {
+      const fileAge = this.#fileAges.get(file ?? "") ?? NO_FILE_AGE;
+      return { ...line, worth: line.worth / fileAge ** FILE_POWER };
+    });
+    return found.sort((left, right) => right.worth - left.worth);
   }
 }
 
-function callOf(call: ToolCallPart): { kind: CallKind; command: string | undefined } {
+interface Call {
+  kind: CallKind;
+  command: string | undefined;
+  /** The file that it reads or changes. */
+  file: string | undefined;
+}
+
+function callOf(call: ToolCallPart): Call {
   const command = commandOf(call.args);
   const kind = callKind(call);
-  return { kind: kind === "other" && command !== undefined && READS_FILE.test(command) ? "read" : kind, command };
+  const readsByCommand = kind === "other" && command !== undefined && READS_FILE.test(command);
+  const isOfFile = kind === "read" || kind === "change" || readsByCommand;
+  const main = isOfFile ? (command ?? mainTextOf(call.args) ?? "") : "";
+  return { kind: readsByCommand ? "read" : kind, command, file: filesIn(main.slice(0, FILE_CHARS_MAX))[0] };
 }
 
 /** Returns the words of a result. If they are stored elsewhere, those that the message's text has. */

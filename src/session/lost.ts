@@ -1,13 +1,15 @@
+import { rankedFiles, saidLines } from "../context/continuity/noted-lines.ts";
 import { compactionNote } from "../core/compaction.ts";
 import { baseName } from "../core/working-set.ts";
 import { commitmentsIn, notTakenBack } from "../models/commitments.ts";
 import { oneLine, plainText } from "../models/lines.ts";
-import { weightsIn } from "../models/same-matter.ts";
+import { namedFilesOf, saidOf } from "../models/notes.ts";
+import { isSameMatter, weightsIn } from "../models/same-matter.ts";
 import { sentencesOf } from "../models/sentences.ts";
 import type { NotableMessage } from "../store/messages.ts";
 import type { QuickReader } from "../store/quick-reader.ts";
 import { seenIn } from "./lost-lines.ts";
-import { openEndsIn, type WorkLine, workIn } from "./work-lines.ts";
+import { openEndsIn, sourcesIn, type WorkLine } from "./work-lines.ts";
 
 /** The kinds of lost lines, in the order in which they are shown. */
 export const LOST_KINDS = [
@@ -47,20 +49,23 @@ export interface Lost {
   lines: LostLine[];
 }
 
-/** The newest messages before a compaction whose lines are read. Of older ones, only what was said is. */
+/** The newest messages before a compaction whose lines are read. Older lines are hardly ever used again. */
 const SEEN_MAX = 240;
-const SAID_MAX = 120;
-/** The messages after it in which a user may have taken something back. */
+/** The same right after the compaction, when an agent waits. Its answer has room for the best lines only, and these are new. */
+const SEEN_NOW_MAX = 60;
+/** The messages before these of which only what was said is read. */
+const SAID_MAX = 20;
+/** The messages after a compaction in which a user may have taken something back. */
 const AFTER_MAX = 400;
-const SUMMARIES_MAX = 1_000;
+/** The messages of summaries that are looked at for the newest. */
+const SUMMARIES_MAX = 8;
 
-/** The lines of a file that are listed. Nobody reads further. */
+/** The most lines of each kind. */
+const KIND_LINES_MAX = 12;
 const LINES_MAX = 400;
-const FILES_MAX = 30;
-const COMMANDS_MAX = 30;
 
 /** The shares of what is said, of files and commands, and of lines in each beginning of the list. */
-const SHARES = { said: 0.01, handy: 0.01, seen: 0.98 };
+const SHARES = { said: 0.28, handy: 0.12, seen: 0.6 };
 /** What a line costs beside its characters. */
 const LINE_CHARS = 16;
 
@@ -70,46 +75,52 @@ const TOLD_SHARE = 0.6;
 const REJECTED =
   /\b(?:(?:did|does|do|will|would|could)(?: not|n['’]t) (?:work|help|fit|scale)|(?:instead of|rather than)|revert(?:ed|ing)?|roll(?:ed|ing) back|abandon(?:ed|ing)|gave up|reject(?:ed|ing)?|rul(?:ed|ing) out|dead end|not an option|decided (?:against|not to))\b/i;
 
-/**
- * Returns what the newest compaction of a session lost; undefined if the session was never compacted.
- *
- * @param isNow  True if the agent has just compacted the session. The store may not have its summary yet.
- */
-export function lostAt(reader: QuickReader, sessionId: string, { isNow = false } = {}): Lost | undefined {
-  const summaries = reader.compactSummaries(sessionId, SUMMARIES_MAX);
-  const newest = summaries.at(-1);
-  const after = newest === undefined ? [] : reader.notableBefore(sessionId, { limit: AFTER_MAX });
-  const later = after.filter(({ seq }) => seq > (newest?.seq ?? 0));
-  const isOld = newest === undefined || later.some(({ role }) => role === "assistant");
-  if (isNow ? isOld : newest === undefined) {
-    if (!isNow) return undefined;
-    const before = messagesBefore(reader, sessionId, undefined);
-    const last = before.at(-1);
-    if (last === undefined) return undefined;
-    return { sessionId, summaryId: null, atMs: last.createdAtMs, lines: lostIn(before, [], []) };
-  }
-  const summary = summaryWith(summaries);
+export interface LostOptions {
+  /** The most lines. */
+  limit?: number;
+}
+
+/** Returns what the newest compaction of a session lost; undefined if the session was never compacted. */
+export function lostOf(reader: QuickReader, sessionId: string, { limit = LINES_MAX }: LostOptions = {}): Lost | undefined {
+  const summary = lastRun(reader.compactSummaries(sessionId, SUMMARIES_MAX));
   const [first] = summary;
-  const before = messagesBefore(reader, sessionId, first!.seq);
-  return {
-    sessionId,
-    summaryId: first!.id,
-    atMs: first!.createdAtMs,
-    lines: lostIn(before, summary, later),
-  };
+  if (first === undefined) return undefined;
+  const before = reader.notableBefore(sessionId, { seqEnd: first.seq, limit: SEEN_MAX });
+  const after = reader.notableBefore(sessionId, { limit: AFTER_MAX }).filter(({ seq }) => seq > summary.at(-1)!.seq);
+  const lines = lostIn(withSaid(reader, sessionId, before), summary, after, limit);
+  return { sessionId, summaryId: first.id, atMs: first.createdAtMs, lines };
 }
 
-/** The messages of the newest summary: the last of the list, and those right before it. */
-function summaryWith(summaries: readonly NotableMessage[]): NotableMessage[] {
-  let from = summaries.length - 1;
-  while (from > 0 && summaries[from - 1]!.seq === summaries[from]!.seq - 1) from -= 1;
-  return summaries.slice(from);
+/**
+ * Returns what a compaction lost that has just happened; undefined for an empty session. The store may not have the agent's summary
+ * yet. Then the compaction came after everything that is stored.
+ */
+export function lostNow(reader: QuickReader, sessionId: string, { limit = LINES_MAX }: LostOptions = {}): Lost | undefined {
+  const newest = reader.notableBefore(sessionId, { limit: SEEN_NOW_MAX });
+  const summary = lastRun(newest.filter(({ metadata }) => compactionNote(metadata) !== undefined));
+  const after = newest.filter(({ seq }) => seq > (summary.at(-1)?.seq ?? Number.MAX_SAFE_INTEGER));
+  // The agent has gone on since.
+  const isEarlier = after.some(({ role }) => role === "assistant");
+  const [first] = isEarlier ? [] : summary;
+  const before = first === undefined ? newest : newest.filter(({ seq }) => seq < first.seq);
+  const last = before.at(-1);
+  if (last === undefined) return undefined;
+  const whole = withSaid(reader, sessionId, before);
+  const lines = first === undefined ? lostIn(whole, [], [], limit) : lostIn(whole, summary, after, limit);
+  return { sessionId, summaryId: first?.id ?? null, atMs: (first ?? last).createdAtMs, lines };
 }
 
-function messagesBefore(reader: QuickReader, sessionId: string, seqEnd: number | undefined): NotableMessage[] {
-  const seen = reader.notableBefore(sessionId, { ...(seqEnd !== undefined && { seqEnd }), limit: SEEN_MAX });
-  const [first] = seen;
-  return first === undefined ? [] : [...reader.said(sessionId, SAID_MAX, first.seq), ...seen];
+/** Adds what was said before these messages. */
+function withSaid(reader: QuickReader, sessionId: string, before: readonly NotableMessage[]): NotableMessage[] {
+  const [first] = before;
+  return first === undefined ? [] : [...reader.said(sessionId, SAID_MAX, first.seq), ...before];
+}
+
+/** Returns the last messages of a list that stand side by side in the session. */
+function lastRun(messages: readonly NotableMessage[]): NotableMessage[] {
+  let from = messages.length - 1;
+  while (from > 0 && messages[from - 1]!.seq === messages[from]!.seq - 1) from -= 1;
+  return messages.slice(Math.max(0, from));
 }
 
 /**
@@ -118,35 +129,44 @@ function messagesBefore(reader: QuickReader, sessionId: string, seqEnd: number |
  * @param before  The messages before the compaction, in order.
  * @param summary  Those of the summary; empty if it is not known.
  * @param after  Later messages. What the user takes back in them is left out.
+ * @param limit  The most lines.
  */
 export function lostIn(
   before: readonly NotableMessage[],
   summary: readonly NotableMessage[],
   after: readonly NotableMessage[],
+  limit: number,
 ): LostLine[] {
   const { keptFrom } = compactionNote(summary[0]?.metadata) ?? {};
   const own = before.filter(({ metadata }) => compactionNote(metadata) === undefined);
   const keptIndex = keptFrom === undefined ? -1 : own.findIndex(({ externalId }) => isNamed(externalId, keptFrom));
   const gone = keptIndex === -1 ? own : own.slice(0, keptIndex);
   const told = new Told([...summary, ...(keptIndex === -1 ? [] : own.slice(keptIndex))]);
+  const { lines, commands } = seenIn(gone);
+  // Summaries name most files. Which ones a summary lacks is not known before it is.
+  const files = summary.length === 0 ? [] : filesIn(gone);
+  const ran = firstOf(commands, KIND_LINES_MAX, ({ text, isFailure }) => !told.has(text) && isFailure?.() !== true);
+  const named = firstOf(files, KIND_LINES_MAX, ({ text }) => !told.has(baseName(text)));
+  const seen = firstOf(lines, Math.min(limit, LINES_MAX), ({ text }) => !told.has(text));
   const streams = [
     { share: SHARES.said, lines: saidIn(gone, own, after, told) },
-    { share: SHARES.handy, lines: [] as Unplaced[] },
-    { share: SHARES.seen, lines: [] as Unplaced[] },
+    {
+      share: SHARES.handy,
+      lines: inTurns([ran.map((line) => unplaced("ran", line)), named.map((file): Unplaced => ({ kind: "file", position: 0, ...file }))]),
+    },
+    { share: SHARES.seen, lines: seen.map((line) => unplaced("line", line)) },
   ];
-  const { lines, commands } = seenIn(gone);
-  const { files } = workIn(gone);
-  const ran = commands.filter(({ text }) => !told.has(text)).slice(0, COMMANDS_MAX);
-  const named = files.filter(({ text }) => !told.has(baseName(text))).slice(0, FILES_MAX);
-  streams[1]!.lines = inTurns([
-    ran.map(({ text, message, position }) => unplaced("ran", { text, message, position })),
-    named.map((file) => ({ kind: "file" as const, position: 0, ...file })),
-  ]);
-  streams[2]!.lines = lines
-    .filter(({ text }) => !told.has(text))
-    .slice(0, LINES_MAX)
-    .map((line) => unplaced("line", line));
-  return placed(woven(streams));
+  return placed(woven(streams).slice(0, limit));
+}
+
+/** Returns the first items that pass a test. The others are not tested. */
+function firstOf<T>(items: readonly T[], countMax: number, test: (item: T) => boolean): T[] {
+  const found: T[] = [];
+  for (const item of items) {
+    if (found.length === countMax) break;
+    if (test(item)) found.push(item);
+  }
+  return found;
 }
 
 type Unplaced = Omit<LostLine, "place"> & { position: number };
@@ -164,39 +184,53 @@ function isNamed(externalId: string | null, name: string): boolean {
   return externalId !== null && (externalId === name || /^[/:]/.test(externalId.slice(name.length)) && externalId.startsWith(name));
 }
 
+function filesIn(messages: readonly NotableMessage[]): WorkLine[] {
+  const notes = messages.map((message) => ({ messageId: message.id, seq: message.seq, files: namedFilesOf(message) }));
+  return rankedFiles(notes).map(sourcesIn(messages));
+}
+
+/** Returns what was asked, decided and left open, in turns, each newest first. */
 function saidIn(
   gone: readonly NotableMessage[],
   own: readonly NotableMessage[],
   after: readonly NotableMessage[],
   told: Told,
 ): Unplaced[] {
-  const byId = new Map(gone.map((message) => [message.id, message]));
   const users = [...own, ...after].filter(({ role }) => role === "user");
-  const { asked, decided } = workIn(gone);
-  const kept = commitmentsIn(users).flatMap((line): Unplaced[] => {
-    const message = byId.get(line.messageId);
-    return message === undefined ? [] : [unplaced("kept", { text: line.text, message, position: 0 })];
+  const lineOf = sourcesIn(gone);
+  const roles = new Map(gone.map(({ id, role }) => [id, role]));
+  const of = (kind: LostLine["kind"], lines: readonly { text: string; messageId: number }[]): Unplaced[] =>
+    lines.slice(0, KIND_LINES_MAX).map((line) => ({ kind, position: 0, ...lineOf(line) }));
+  const talk = gone.filter(({ role }) => role === "user" || role === "assistant");
+  const said = saidLines(talk.map((message) => ({ messageId: message.id, seq: message.seq, said: saidOf(message) })));
+  const [decided, rejected] = [false, true].map((isRejected) => {
+    return newestOfMatter(said.decided.filter(({ text }) => REJECTED.test(text) === isRejected));
   });
-  const of = (kind: LostLine["kind"], lines: readonly WorkLine[]): Unplaced[] =>
-    lines.map(({ text, sessionId, seq, messageId, atMs }) => ({ kind, text, sessionId, seq, messageId, atMs, position: 0 }));
-  const isRejected = ({ text }: WorkLine): boolean => REJECTED.test(text);
-  const rules = decided.filter(({ messageId }) => byId.get(messageId)!.role === "user");
-  const others = decided.filter((line) => !rules.includes(line));
+  const kept = commitmentsIn(users).filter(({ messageId }) => roles.has(messageId));
+  const ends = openEndsIn(gone).map(({ kind, ...line }) => of(kind, [line])[0]!);
   const lists = [
-    of("asked", asked),
-    [...kept].reverse(),
-    of("asked", rules),
-    of("decided", others.filter((line) => !isRejected(line))),
-    of("rejected", others.filter(isRejected)),
-    openEndsIn(gone).map((end) => ({ position: 0, ...end })),
+    of("asked", said.asked),
+    of("kept", kept.reverse()),
+    of("asked", said.rules),
+    of("decided", decided!),
+    of("rejected", rejected!),
+    ends,
   ];
-  const seen: Unplaced[] = [];
-  const inOrder = notTakenBack(inTurns(lists), users);
-  for (const line of inOrder) {
-    const repeats = (other: Unplaced): boolean => other.messageId === line.messageId && other.text.includes(line.text);
-    if (!told.says(line.text) && !seen.some(repeats)) seen.push(line);
+  const lines: Unplaced[] = [];
+  for (const line of notTakenBack(inTurns(lists), users)) {
+    const isPart = (other: Unplaced): boolean => other.messageId === line.messageId && other.text.includes(line.text);
+    if (!told.says(line.text) && !lines.some(isPart)) lines.push(line);
   }
-  return seen;
+  return lines;
+}
+
+/** Leaves out the lines that a newer one is about, too. */
+function newestOfMatter<Line extends { text: string }>(newestFirst: readonly Line[]): Line[] {
+  const newest: Line[] = [];
+  for (const line of newestFirst.slice(0, KIND_LINES_MAX)) {
+    if (!newest.some(({ text }) => isSameMatter(text, line.text))) newest.push(line);
+  }
+  return newest;
 }
 
 /** What the agent still has: its summary, and the messages that it kept. */
@@ -211,11 +245,12 @@ class Told {
   }
 
   has(text: string): boolean {
-    return this.#text.includes(oneLine(text));
+    return this.#text !== "" && this.#text.includes(oneLine(text));
   }
 
   /** Returns true if a sentence has most of these words. */
   says(text: string): boolean {
+    if (this.#sentences.length === 0) return false;
     if (this.has(text)) return true;
     const words = [...weightsIn(text)];
     const whole = words.reduce((sum, [, weight]) => sum + weight, 0);

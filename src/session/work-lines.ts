@@ -41,26 +41,20 @@ const ENDING_MESSAGES_MAX = 40;
 /** A question may be followed by a polite sentence. */
 const LAST_SENTENCES = 2;
 
-/** What was asked, newest first after the first request; decisions and rules, newest first; and files, those in most use first. */
-export interface Work {
-  asked: WorkLine[];
-  decided: Decision[];
-  files: WorkLine[];
-}
-
-export function workIn(messages: readonly NotableMessage[]): Work {
+/** Returns the decisions and rules in messages, newest first, and the files, those in most use first. */
+export function workIn(messages: readonly NotableMessage[]): { decided: Decision[]; files: WorkLine[] } {
   const sorted = messages.toSorted((left, right) => left.createdAtMs - right.createdAtMs || left.id - right.id);
   // The messages may be of several sessions, so they are numbered anew.
   const notes = sorted.map((message, seq) => noted(message, seq));
   const lineOf = sourcesIn(sorted);
-  const { asked, rules, decided } = saidLines(notes);
+  const { rules, decided } = saidLines(notes);
   const decisions: Decision[] = [];
   for (const line of [...rules, ...decided].sort((left, right) => right.seq - left.seq)) {
     const newer = decisions.find((one) => one.messageId !== line.messageId && isSameMatter(one.text, line.text));
     if (newer === undefined) decisions.push({ ...lineOf(line), replaces: [] });
     else newer.replaces.push(lineOf(line));
   }
-  return { asked: asked.map(lineOf), decided: decisions, files: rankedFiles(notes).map(lineOf) };
+  return { decided: decisions, files: rankedFiles(notes).map(lineOf) };
 }
 
 /** Returns the open ends of a session, newest first. */
@@ -127,7 +121,8 @@ function noted(message: NotableMessage, seq: number): NotedMessage {
   return { messageId: message.id, seq, stepId: message.stepId, ...notesOf(message) };
 }
 
-function sourcesIn(messages: readonly NotableMessage[]) {
+/** Returns a function that adds to a text where its message is. */
+export function sourcesIn(messages: readonly NotableMessage[]) {
   const byId = new Map(messages.map((message) => [message.id, message]));
   return ({ text, messageId }: { text: string; messageId: number }): WorkLine => {
     const { sessionId, seq, createdAtMs } = byId.get(messageId)!;

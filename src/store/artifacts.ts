@@ -5,6 +5,7 @@ import { DamageError } from "../core/damage.ts";
 import { StoreError } from "../core/errors.ts";
 import { ARTIFACT_CHARS_MIN } from "../core/limits.ts";
 import type { JsonValue, Part } from "../core/message.ts";
+import { NOTE_PREFIX } from "./artifact-note.ts";
 import { Repository } from "./repository.ts";
 import { artifacts, messageArtifacts } from "./schema.ts";
 import { columns, type InsertOf, type RowOf } from "./statement.ts";
@@ -17,9 +18,6 @@ export type Artifact = RowOf<typeof ARTIFACT> & { pointer: string };
 
 /** Begins a string that is stored as UTF-16. No UTF-8 begins with it, so different strings have different bytes. */
 const BYTE_ORDER_MARK = "\ufeff";
-
-/** Begins the note that replaces a string. Other texts may begin with it; `message_artifacts` lists the notes. */
-const NOTE_PREFIX = "artifact:sha256:";
 
 export class ArtifactRepository extends Repository {
   // Appends and reads of long messages run these.
@@ -80,11 +78,6 @@ export function textOf(
   const isWhole = bytes.byteLength === byteLength && createHash("sha256").update(bytes).digest("hex") === sha256;
   if (!isWhole) corrupt("has other bytes");
   return encoding === "utf8" ? bytes.toString(encoding) : bytes.toString(encoding).slice(BYTE_ORDER_MARK.length);
-}
-
-/** Returns true if a string of stored parts may be a note, which stands for a long string. */
-export function mayBeNote(text: string): boolean {
-  return text.startsWith(NOTE_PREFIX);
 }
 
 /** Returns false if all strings of the message are in its own row. */

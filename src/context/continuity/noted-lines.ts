@@ -168,7 +168,7 @@ function heaviestFirst(left: RankedName, right: RankedName): number {
 }
 
 /** Ranks files by what was done with each, and by how long ago. */
-export function rankedFiles(notes: readonly NotedMessage[]): NotedLine[] {
+export function rankedFiles(notes: readonly Noted<"files">[]): NotedLine[] {
   const set = new WorkingSet();
   const lastNamed = new Map<string, { messageId: number; seq: number }>();
   const end = notes.at(-1)?.seq ?? 0;

@@ -2,7 +2,7 @@ import { ARTIFACT_CHARS_MIN } from "../../core/limits.ts";
 import type { Part, Role } from "../../core/message.ts";
 import { cutAtGrapheme } from "../../core/text.ts";
 import { baseName, filesIn } from "../../core/working-set.ts";
-import { mayBeNote } from "../../store/artifacts.ts";
+import { mayBeNote } from "../../store/artifact-note.ts";
 
 /** A few consecutive lines of a message, word for word. A digest shows a message block by block. */
 export interface Block {
