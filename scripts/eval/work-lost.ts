@@ -90,7 +90,9 @@ function newestOf(messages: readonly MessageInput[]): string {
   const texts: string[] = [];
   let room = TOKENS_MAX;
   for (const message of messages.toReversed()) {
-    const text = wordsOf(message).join("\n").replace(/^\s*\d+(?:→|\t)/gm, "");
+    const text = wordsOf(message)
+      .join("\n")
+      .replace(/^\s*\d+(?:→|\t)/gm, "");
     const tokens = estimatingTokenCounter.count(text);
     texts.push(tokens <= room ? text : text.slice(-Math.round((text.length * room) / tokens)));
     room -= tokens;
@@ -100,7 +102,11 @@ function newestOf(messages: readonly MessageInput[]): string {
 }
 
 function unescaped(text: string): string {
-  return text.replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&quot;/g, '"').replace(/&amp;/g, "&");
+  return text
+    .replace(/&lt;/g, "<")
+    .replace(/&gt;/g, ">")
+    .replace(/&quot;/g, '"')
+    .replace(/&amp;/g, "&");
 }
 
 function rounded(figure: number): number {

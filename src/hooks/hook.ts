@@ -41,8 +41,7 @@ export function sayAt(reader: QuickReader, firing: Firing, memory: SessionMemory
       case "prompt": {
         const near = project === undefined ? [] : nearSection(reader, firing, project, ownIds, memory);
         // Some agents accept no text right after a compaction. For them, the next prompt brings back what was decided.
-        if (memory.isBare)
-          return said(quoted([...recordOfLost(reader, ownIds), ...near]), "what was decided before");
+        if (memory.isBare) return said(quoted([...recordOfLost(reader, ownIds), ...near]), "what was decided before");
         return said(quoted(near, NEAR_TOKENS_MAX), "what was said about this before");
       }
     }

@@ -104,7 +104,11 @@ function entryOf(entry: JsonObject, id: string, line: number): MessageEntry | st
     case "message":
       return isObject(entry.message) ? messageOf(entry.message, say) : "message: expected an object";
     case "compaction":
-      return say("user", partsOf(summary), { ...about, isCompactSummary: true });
+      return say("user", partsOf(summary), {
+        ...about,
+        isCompactSummary: true,
+        ...saidOf({ keptFrom: stringOf(entry.firstKeptEntryId) }),
+      });
     case "branch_summary":
       return say("user", injected(partsOf(summary)), about);
     default:

@@ -163,7 +163,10 @@ function verdictIn(words: string, failed: boolean): { error: string | undefined;
   const lines = linesOf(words);
   const error = errorIn(lines) ?? (failed ? lines[0] : undefined);
   const outcome = lines.findLast((line) => isOutcome(oneLine(line)) && !isCode(line));
-  return { error: error && cutLine(oneLine(error), LINE_CHARS_MAX), outcome: outcome && cutLine(oneLine(outcome), LINE_CHARS_MAX) };
+  return {
+    error: error && cutLine(oneLine(error), LINE_CHARS_MAX),
+    outcome: outcome && cutLine(oneLine(outcome), LINE_CHARS_MAX),
+  };
 }
 
 function linesOf(words: string): string[] {

@@ -87,7 +87,11 @@ export function seenIn(messages: readonly NotableMessage[]): Record<"lines" | "c
         see((file ?? "").replace(LINE_NUMBER, ""), call.kind === "other" ? "printed" : "read", call.file);
         const { command } = call;
         if (command === undefined || command.length < COMMAND_CHARS_MIN || command.length > COMMAND_CHARS_MAX) continue;
-        commands.add({ text: command, message, position: 0, isFailure: () => isFailure(part, words) }, KIND_WORTH.call, age);
+        commands.add(
+          { text: command, message, position: 0, isFailure: () => isFailure(part, words) },
+          KIND_WORTH.call,
+          age,
+        );
       }
     }
   }
@@ -137,7 +141,10 @@ function callOf(call: ToolCallPart): Call {
 
 /** Returns the words of a result. If they are stored elsewhere, those that the message's text has. */
 function wordsOf({ content }: Part & { type: "tool_result" }, { text }: NotableMessage): string {
-  const words = typeof content === "string" ? content : content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+  const words =
+    typeof content === "string"
+      ? content
+      : content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
   return mayBeNote(words) ? text : words;
 }
 

@@ -81,7 +81,11 @@ export interface LostOptions {
 }
 
 /** Returns what the newest compaction of a session lost; undefined if the session was never compacted. */
-export function lostOf(reader: QuickReader, sessionId: string, { limit = LINES_MAX }: LostOptions = {}): Lost | undefined {
+export function lostOf(
+  reader: QuickReader,
+  sessionId: string,
+  { limit = LINES_MAX }: LostOptions = {},
+): Lost | undefined {
   const summary = lastRun(reader.compactSummaries(sessionId, SUMMARIES_MAX));
   const [first] = summary;
   if (first === undefined) return undefined;
@@ -95,7 +99,11 @@ export function lostOf(reader: QuickReader, sessionId: string, { limit = LINES_M
  * Returns what a compaction lost that has just happened; undefined for an empty session. The store may not have the agent's summary
  * yet. Then the compaction came after everything that is stored.
  */
-export function lostNow(reader: QuickReader, sessionId: string, { limit = LINES_MAX }: LostOptions = {}): Lost | undefined {
+export function lostNow(
+  reader: QuickReader,
+  sessionId: string,
+  { limit = LINES_MAX }: LostOptions = {},
+): Lost | undefined {
   const newest = reader.notableBefore(sessionId, { limit: SEEN_NOW_MAX });
   const summary = lastRun(newest.filter(({ metadata }) => compactionNote(metadata) !== undefined));
   const after = newest.filter(({ seq }) => seq > (summary.at(-1)?.seq ?? Number.MAX_SAFE_INTEGER));
@@ -152,7 +160,10 @@ export function lostIn(
     { share: SHARES.said, lines: saidIn(gone, own, after, told) },
     {
       share: SHARES.handy,
-      lines: inTurns([ran.map((line) => unplaced("ran", line)), named.map((file): Unplaced => ({ kind: "file", position: 0, ...file }))]),
+      lines: inTurns([
+        ran.map((line) => unplaced("ran", line)),
+        named.map((file): Unplaced => ({ kind: "file", position: 0, ...file })),
+      ]),
     },
     { share: SHARES.seen, lines: seen.map((line) => unplaced("line", line)) },
   ];
@@ -181,7 +192,10 @@ function unplaced(
 
 /** The messages of one line of a transcript have its id, and more behind it. */
 function isNamed(externalId: string | null, name: string): boolean {
-  return externalId !== null && (externalId === name || /^[/:]/.test(externalId.slice(name.length)) && externalId.startsWith(name));
+  return (
+    externalId !== null &&
+    (externalId === name || (/^[/:]/.test(externalId.slice(name.length)) && externalId.startsWith(name)))
+  );
 }
 
 function filesIn(messages: readonly NotableMessage[]): WorkLine[] {
@@ -279,7 +293,10 @@ function placed(lines: readonly Unplaced[]): LostLine[] {
   const rank = (line: Unplaced): number => LOST_KINDS.indexOf(line.kind);
   const inOrder = lines.toSorted(
     (left, right) =>
-      rank(left) - rank(right) || left.seq - right.seq || left.messageId - right.messageId || left.position - right.position,
+      rank(left) - rank(right) ||
+      left.seq - right.seq ||
+      left.messageId - right.messageId ||
+      left.position - right.position,
   );
   const places = new Map(inOrder.map((line, place) => [line, place]));
   return lines.map((line) => {

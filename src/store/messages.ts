@@ -71,8 +71,9 @@ export type TitledMessage = Pick<SelectedMessage, "role" | "text">;
 /** A message that continuity reads. In `parts`, notes replace long strings. */
 export type NotableMessage = Pick<
   SelectedMessage,
-  "id" | "sessionId" | "seq" | "stepId" | "turnSeq" | "role" | "name" | "text" | "createdAtMs" | "externalId" | "metadata"
-> & { parts: Part[] };
+  "id" | "sessionId" | "seq" | "stepId" | "turnSeq" | "role" | "name" | "text" | "createdAtMs"
+> &
+  Pick<SelectedMessage, "externalId" | "metadata"> & { parts: Part[] };
 
 export const GRADUATING = columns(
   messages,

@@ -180,9 +180,7 @@ export class QuickReader {
       if (found.length >= limit) break;
       const sql = `SELECT ${MESSAGE} FROM messages m
          WHERE m.session_id = ? AND m.seq <= ? AND ${condition} ORDER BY m.seq DESC LIMIT ?`;
-      found.push(
-        ...this.#all<StoredMessage>(sql, holderId, Math.min(seqLast, seqEnd - 1), limit - found.length),
-      );
+      found.push(...this.#all<StoredMessage>(sql, holderId, Math.min(seqLast, seqEnd - 1), limit - found.length));
     }
     return parsed(found.reverse());
   }

@@ -70,6 +70,8 @@ interface BranchState {
   relocatedCwd?: string | undefined;
   titles: { custom?: string | undefined; ai?: string | undefined; summary?: string | undefined };
   agent?: SubagentState;
+  /** The uuid of the first message that the newest compaction kept, until its summary is read. */
+  keptFrom?: string | undefined;
 }
 
 interface SubagentState {
@@ -128,7 +130,11 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
       case "user":
       case "assistant": {
         const { content } = objectOf(line.message);
-        if (isContent(content)) this.#addSaid(state, line, number);
+        const { keptFrom } = state;
+        if (isContent(content)) {
+          const isKept = line.isCompactSummary === true && keptFrom !== undefined;
+          this.#addSaid(state, isKept ? { ...line, keptFrom } : line, number);
+        }
         else this.warn(number, `${type} line without message.content`);
         return;
       }
@@ -141,6 +147,7 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
         return;
       }
       case "system":
+        if (line.subtype === "compact_boundary") state.keptFrom = keptFromOf(line);
         if (NOTE_SUBTYPES.has(line.subtype)) addNote(state, line, number, injected);
         else if (!BOOKKEEPING_SUBTYPES.has(line.subtype)) {
           this.warn(number, `unknown subtype of a system line: ${JSON.stringify(line.subtype)}`);
@@ -364,6 +371,10 @@ function addAttachment(state: BranchState, line: JsonObject, id: string, number:
 }
 
 /** Adds the `content` as a message of the user, like the model gets it. A system message would stay in every context. */
+function keptFromOf({ compactMetadata }: JsonObject): string | undefined {
+  return stringOf(objectOf(objectOf(compactMetadata).preservedSegment).headUuid);
+}
+
 function addNote(
   state: BranchState,
   line: JsonObject,

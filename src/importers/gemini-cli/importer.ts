@@ -107,10 +107,13 @@ class GeminiCliTranslator extends Translator<JsonLine> {
     const records = messages.filter(isObject);
     if (records.length < messages.length) this.warn(line, "messages: expected a list of objects");
     const ids = records.map(({ id }) => stringOf(id));
-    const isShorter = this.branches()?.keys.some((key) => !ids.includes(key)) ?? false;
+    const known = this.branches()?.keys ?? [];
+    const isShorter = known.some((key) => !ids.includes(key));
+    const keptFrom = ids.find((id) => id !== undefined && known.includes(id));
+    const note = { isCompactSummary: true, ...(keptFrom !== undefined && { keptFrom }) };
     for (const record of records) {
       const id = stringOf(record.id) ?? derivedId(record.type, record.content);
-      this.#addRecord(id, isShorter ? { ...record, isCompactSummary: true } : record, line, true);
+      this.#addRecord(id, isShorter ? { ...record, ...note } : record, line, true);
     }
     if (records.length > 0) this.branches()?.keep(ids);
   }

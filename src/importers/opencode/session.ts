@@ -8,6 +8,8 @@ import { entriesOf, type StoredMessage } from "./message.ts";
 /** Turns the messages of one session into events. */
 export class SessionTranslator extends Translator<StoredMessage> {
   readonly #session: JsonObject;
+  /** The first message that the newest compaction keeps, until its summary is read. */
+  #keptFrom: string | undefined;
 
   /** @param session  A row of the database, or the `info` of an export. */
   constructor(file: TranslatedFile, session: JsonObject) {
@@ -17,7 +19,13 @@ export class SessionTranslator extends Translator<StoredMessage> {
 
   override read(stored: StoredMessage): void {
     const { line, info } = stored;
+    const compaction = stored.parts.find(({ type }) => type === "compaction");
+    if (compaction !== undefined) this.#keptFrom = stringOf(compaction.tail_start_id);
     const { entries, problem, isUnfinished } = entriesOf(stored, this.file.isFinished === true);
+    for (const { message } of entries) {
+      const isSummary = message.metadata?.isCompactSummary === true;
+      if (isSummary && this.#keptFrom !== undefined) message.metadata!.keptFrom = this.#keptFrom;
+    }
     this.open("", () => sessionOf({ id: info.sessionID ?? "unknown", ...this.#session })).add(entries);
     if (problem !== undefined) this.warn(line, problem);
     if (isUnfinished) this.warn(line, notYet(`message ${stored.id} is still being written`));
