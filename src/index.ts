@@ -26,6 +26,7 @@ export type { ContextOptions, RenderOptions } from "./session/context-options.ts
 export type { Entries, EntryInput } from "./session/entries.ts";
 export type { ExportLine } from "./session/export.ts";
 export type { ItemFilter, Items } from "./session/items.ts";
+export type { Lost, LostLine } from "./session/lost.ts";
 export type { ImportedRows } from "./session/moved-rows.ts";
 export { openStore } from "./session/opened-store.ts";
 export type { CommandWay, FileSession, Fix, WorkOptions } from "./session/past-work.ts";

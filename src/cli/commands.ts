@@ -15,6 +15,7 @@ import { homeCommand } from "./commands/home.ts";
 import { hookCommand } from "./commands/hook.ts";
 import { hubCommand } from "./commands/hub.ts";
 import { importCommand } from "./commands/import.ts";
+import { lostCommand } from "./commands/lost.ts";
 import { mcpCommand } from "./commands/mcp.ts";
 import { nameCommand } from "./commands/name.ts";
 import { fileCommand, fixCommand, frictionCommand, howCommand } from "./commands/past-work.ts";
@@ -75,6 +76,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       fixCommand,
       howCommand,
       frictionCommand,
+      lostCommand,
       viewCommand,
       sqlCommand,
       exportCommand,

@@ -40,7 +40,7 @@ const TIMELESS: ReadonlySet<string> = new Set(["ran", "file", "line"] satisfies 
 export function recordOfLost(reader: QuickReader, sessionIds: readonly string[]): Section[] {
   const sessions = sessionIds.flatMap((id) => reader.session(id) ?? []);
   const newest = sessions.toSorted((left, right) => right.lastAtMs - left.lastAtMs)[0];
-  const lost = newest && lostNow(reader, newest.id, { limit: LOST_LINES_MAX });
+  const lost = newest && lostNow(reader, newest.id, LOST_LINES_MAX);
   if (newest === undefined || lost === undefined) return [];
   const lines = lost.lines.map(({ kind, messageId, atMs, text, place }): Line => {
     // A list of files needs no sources. Any of them is found by its name.

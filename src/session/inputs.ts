@@ -110,6 +110,14 @@ export const WORK_INPUT = z.strictObject({
   limit: limitOf("items", WORK_LIMIT_DEFAULT, PAGE_LIMIT_MAX),
 });
 
+export const LOST_INPUT = z.strictObject({
+  sessionId: z
+    .exactOptional(sessionId)
+    .check(z.describe("A session's id, or the beginning of it; the newest that was compacted if left out")),
+  project,
+  offset,
+});
+
 export const CONTEXT_INPUT = z.strictObject({
   sessionId: sessionId.check(
     z.describe("The session's id, as list_sessions and recall name it, or the beginning of the id"),

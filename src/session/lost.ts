@@ -49,20 +49,23 @@ export interface Lost {
   lines: LostLine[];
 }
 
-/** The newest messages before a compaction whose lines are read. Older lines are hardly ever used again. */
+/** The newest messages before a compaction whose lines are read, and the messages before these of which only what was said is. */
 const SEEN_MAX = 240;
-/** The same right after the compaction, when an agent waits. Its answer has room for the best lines only, and these are new. */
+const SAID_MAX = 120;
+/** The same right after the compaction, when an agent waits. A hook has room for the best lines only, and these are new. */
 const SEEN_NOW_MAX = 60;
-/** The messages before these of which only what was said is read. */
-const SAID_MAX = 20;
+const SAID_NOW_MAX = 20;
 /** The messages after a compaction in which a user may have taken something back. */
 const AFTER_MAX = 400;
 /** The messages of summaries that are looked at for the newest. */
 const SUMMARIES_MAX = 8;
 
-/** The most lines of each kind. */
+/** The most lines of each kind but `line`. */
 const KIND_LINES_MAX = 12;
-const LINES_MAX = 400;
+
+export const LOST_LIMIT_DEFAULT = 400;
+/** The newest sessions among which a compacted one is looked for. */
+export const LOST_SESSIONS_MAX = 200;
 
 /** The shares of what is said, of files and commands, and of lines in each beginning of the list. */
 const SHARES = { said: 0.28, handy: 0.12, seen: 0.6 };
@@ -76,22 +79,22 @@ const REJECTED =
   /\b(?:(?:did|does|do|will|would|could)(?: not|n['’]t) (?:work|help|fit|scale)|(?:instead of|rather than)|revert(?:ed|ing)?|roll(?:ed|ing) back|abandon(?:ed|ing)|gave up|reject(?:ed|ing)?|rul(?:ed|ing) out|dead end|not an option|decided (?:against|not to))\b/i;
 
 export interface LostOptions {
-  /** The most lines. */
+  /** By default the newest of the sessions that were compacted. */
+  sessionId?: string;
+  /** Without `sessionId`, only sessions of this project. */
+  project?: string;
+  /** The most lines: 0 to 10,000, by default 400. */
   limit?: number;
 }
 
 /** Returns what the newest compaction of a session lost; undefined if the session was never compacted. */
-export function lostOf(
-  reader: QuickReader,
-  sessionId: string,
-  { limit = LINES_MAX }: LostOptions = {},
-): Lost | undefined {
+export function lostOf(reader: QuickReader, sessionId: string, limit: number): Lost | undefined {
   const summary = lastRun(reader.compactSummaries(sessionId, SUMMARIES_MAX));
   const [first] = summary;
   if (first === undefined) return undefined;
   const before = reader.notableBefore(sessionId, { seqEnd: first.seq, limit: SEEN_MAX });
   const after = reader.notableBefore(sessionId, { limit: AFTER_MAX }).filter(({ seq }) => seq > summary.at(-1)!.seq);
-  const lines = lostIn(withSaid(reader, sessionId, before), summary, after, limit);
+  const lines = lostIn(withSaid(reader, sessionId, before, SAID_MAX), summary, after, limit);
   return { sessionId, summaryId: first.id, atMs: first.createdAtMs, lines };
 }
 
@@ -99,11 +102,7 @@ export function lostOf(
  * Returns what a compaction lost that has just happened; undefined for an empty session. The store may not have the agent's summary
  * yet. Then the compaction came after everything that is stored.
  */
-export function lostNow(
-  reader: QuickReader,
-  sessionId: string,
-  { limit = LINES_MAX }: LostOptions = {},
-): Lost | undefined {
+export function lostNow(reader: QuickReader, sessionId: string, limit: number): Lost | undefined {
   const newest = reader.notableBefore(sessionId, { limit: SEEN_NOW_MAX });
   const summary = lastRun(newest.filter(({ metadata }) => compactionNote(metadata) !== undefined));
   const after = newest.filter(({ seq }) => seq > (summary.at(-1)?.seq ?? Number.MAX_SAFE_INTEGER));
@@ -113,15 +112,20 @@ export function lostNow(
   const before = first === undefined ? newest : newest.filter(({ seq }) => seq < first.seq);
   const last = before.at(-1);
   if (last === undefined) return undefined;
-  const whole = withSaid(reader, sessionId, before);
+  const whole = withSaid(reader, sessionId, before, SAID_NOW_MAX);
   const lines = first === undefined ? lostIn(whole, [], [], limit) : lostIn(whole, summary, after, limit);
   return { sessionId, summaryId: first?.id ?? null, atMs: (first ?? last).createdAtMs, lines };
 }
 
 /** Adds what was said before these messages. */
-function withSaid(reader: QuickReader, sessionId: string, before: readonly NotableMessage[]): NotableMessage[] {
+function withSaid(
+  reader: QuickReader,
+  sessionId: string,
+  before: readonly NotableMessage[],
+  countMax: number,
+): NotableMessage[] {
   const [first] = before;
-  return first === undefined ? [] : [...reader.said(sessionId, SAID_MAX, first.seq), ...before];
+  return first === undefined ? [] : [...reader.said(sessionId, countMax, first.seq), ...before];
 }
 
 /** Returns the last messages of a list that stand side by side in the session. */
@@ -155,7 +159,7 @@ export function lostIn(
   const files = summary.length === 0 ? [] : filesIn(gone);
   const ran = firstOf(commands, KIND_LINES_MAX, ({ text, isFailure }) => !told.has(text) && isFailure?.() !== true);
   const named = firstOf(files, KIND_LINES_MAX, ({ text }) => !told.has(baseName(text)));
-  const seen = firstOf(lines, Math.min(limit, LINES_MAX), ({ text }) => !told.has(text));
+  const seen = firstOf(lines, limit, ({ text }) => !told.has(text));
   const streams = [
     { share: SHARES.said, lines: saidIn(gone, own, after, told) },
     {

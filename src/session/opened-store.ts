@@ -54,6 +54,7 @@ import { OpenedSession } from "./opened-session.ts";
 import { type ChosenPorts, SessionPorts } from "./ports.ts";
 import { isUsual } from "./prepared.ts";
 import { type ProjectInfo, projectsOf } from "./projects.ts";
+import { LOST_SESSIONS_MAX, type Lost, type LostOptions, lostOf } from "./lost.ts";
 import { RECAP_MS_DEFAULT, type Recap, type RecapOptions, recapOf } from "./recap.ts";
 import type {
   EmbedPendingOptions,
@@ -75,6 +76,7 @@ import {
   EXPORT_ROWS_OPTIONS,
   FORGET_OPTIONS,
   OPEN_OPTIONS,
+  LOST_OPTIONS,
   RECAP_OPTIONS,
   REEMBED_OPTIONS,
   RESTORE_OPTIONS,
@@ -299,6 +301,19 @@ export class OpenedStore implements Store {
     );
     const reader = tolerantReader(this.#repositories, wanted);
     return this.#database.read(() => recapOf(this.#repositories, { sinceMs, ...wanted }, reader));
+  }
+
+  lost(options: LostOptions = {}): Lost | undefined {
+    const { sessionId, project, limit } = this.#scoped(parseOptions("lost", LOST_OPTIONS(), options));
+    const { sessions } = this.#repositories;
+    return this.#database.read(() => {
+      if (sessionId !== undefined) return lostOf(this.quickReader, sessions.known(sessionId).id, limit);
+      for (const id of sessions.idsSince({ project, sinceMs: 0, limit: LOST_SESSIONS_MAX })) {
+        const lost = lostOf(this.quickReader, id, limit);
+        if (lost !== undefined) return lost;
+      }
+      return undefined;
+    });
   }
 
   /** Waits until a long read keeps no writer from emptying the log; see `StoreDatabase.turnToRead`. */

@@ -23,6 +23,7 @@ import type { BackupOptions } from "../store/backup.ts";
 import type { SessionsOptions } from "../store/sessions.ts";
 import type { ExportOptions } from "./export.ts";
 import type { ExportRowsOptions } from "./moved-rows.ts";
+import { LOST_LIMIT_DEFAULT, type LostOptions } from "./lost.ts";
 import { RECAP_LIMIT_DEFAULT, RECAP_LINES_DEFAULT, type RecapOptions } from "./recap.ts";
 import type {
   EmbedPendingOptions,
@@ -116,6 +117,14 @@ export const RECAP_OPTIONS = once(() =>
     linesMax: z._default(whole(0, PAGE_LIMIT_MAX), RECAP_LINES_DEFAULT),
     onUnreadable: z.optional(callback<NonNullable<RecapOptions["onUnreadable"]>>()),
   } satisfies FieldsOf<RecapOptions>),
+);
+
+export const LOST_OPTIONS = once(() =>
+  z.strictObject({
+    sessionId: z.optional(identifier()),
+    project: z.optional(identifier()),
+    limit: z._default(whole(0, PAGE_LIMIT_MAX), LOST_LIMIT_DEFAULT),
+  } satisfies FieldsOf<LostOptions>),
 );
 
 export const SIGNAL_OPTIONS = once(() => z.strictObject({ signal: z.optional(abortSignal()) }));

@@ -21,6 +21,7 @@ import type { ExportLine, ExportOptions } from "./export.ts";
 import type { Items } from "./items.ts";
 import type { ExportRowsOptions, ImportedRows } from "./moved-rows.ts";
 import type { ProjectInfo } from "./projects.ts";
+import type { Lost, LostOptions } from "./lost.ts";
 import type { Recap, RecapOptions } from "./recap.ts";
 import type { Session } from "./session.ts";
 import type { SubjectOptions, SubjectPage } from "./subject-page.ts";
@@ -188,6 +189,16 @@ export interface Store {
    * @throws {StoreError} `OPTION_INVALID`.
    */
   recap(options?: RecapOptions): Recap;
+
+  /**
+   * Returns what the newest compaction of a session by its agent lost: what was asked, decided and done before, and is not in the
+   * agent's own summary, the best first. Every line is quoted from a message and names it. Only imported sessions have compactions:
+   * their transcripts tell of them.
+   *
+   * @returns undefined if the session, or none of the newest 200 sessions, was ever compacted.
+   * @throws {StoreError} `SESSION_NOT_FOUND`, `OPTION_INVALID`.
+   */
+  lost(options?: LostOptions): Lost | undefined;
 
   /**
    * Finds the messages that answer a query, in any session, best first. Any text is a query. A phrase in double quotes must occur

@@ -113,6 +113,7 @@ describe.each([
       "get_context",
       "recap",
       "past_work",
+      "lost",
       "list_sessions",
       "list_subjects",
       "hook",

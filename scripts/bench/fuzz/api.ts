@@ -84,6 +84,7 @@ const STORE_CALLS: Record<
   expand: (random) => [random.pick(TARGETS), { level: "step", limit: 5, offset: 0, project: "web" }],
   subjects: () => [{ project: "web", limit: 10 }],
   subject: () => ["subject:1", { limit: 10 }],
+  lost: () => [{ project: "web", limit: 10 }],
   recap: () => [{ sinceMs: 0, project: "web", limit: 10, linesMax: 3 }],
   recall: (random) => [
     random.pick<unknown>([

@@ -29,6 +29,7 @@ const COMMANDS: Record<string, readonly string[]> = {
   forest: SESSIONS,
   subjects: [],
   subject: ["subject:1"],
+  lost: [],
   recap: [],
   sql: QUERIES,
   export: SESSIONS,

@@ -25,6 +25,7 @@ const TOOL_CALLS: Record<string, object> = {
   get_context: { sessionId: "a", query: "the deploy", scope: "session", strategy: "union-find", tokensMax: 1_000 },
   list_sessions: { project: "web", limit: 3, offset: 0 },
   list_subjects: { limit: 3 },
+  lost: { project: "web", offset: 0 },
   recap: { since: "7d", limit: 3 },
   append: {
     sessionId: "a",

@@ -134,8 +134,7 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
         if (isContent(content)) {
           const isKept = line.isCompactSummary === true && keptFrom !== undefined;
           this.#addSaid(state, isKept ? { ...line, keptFrom } : line, number);
-        }
-        else this.warn(number, `${type} line without message.content`);
+        } else this.warn(number, `${type} line without message.content`);
         return;
       }
       case "attachment": {

@@ -29,6 +29,7 @@ const TOOLS = [
   "list_subjects",
   "recap",
   "past_work",
+  "lost",
   "append",
   "no_such_tool",
 ];

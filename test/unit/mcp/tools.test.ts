@@ -54,6 +54,7 @@ describe("what clients are told", () => {
       ["get_context", reads],
       ["recap", reads],
       ["past_work", reads],
+      ["lost", reads],
       ["list_sessions", reads],
       ["list_subjects", reads],
       ["hook", reads],
