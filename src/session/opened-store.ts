@@ -48,13 +48,13 @@ import { type WriteRowsTerms, type WrittenSession, writeSession } from "../store
 import { examine } from "./doctor.ts";
 import { type ExportLine, type ExportOptions, exportLines } from "./export.ts";
 import { StoreItems } from "./items.ts";
+import { LOST_SESSIONS_MAX, type Lost, type LostOptions, lostOf } from "./lost.ts";
 import { type ExportRowsOptions, type ImportedRows, importRowsOf, rowLines } from "./moved-rows.ts";
 import { importedSessionId, openSession, type SessionOrigin } from "./open-session.ts";
 import { OpenedSession } from "./opened-session.ts";
 import { type ChosenPorts, SessionPorts } from "./ports.ts";
 import { isUsual } from "./prepared.ts";
 import { type ProjectInfo, projectsOf } from "./projects.ts";
-import { LOST_SESSIONS_MAX, type Lost, type LostOptions, lostOf } from "./lost.ts";
 import { RECAP_MS_DEFAULT, type Recap, type RecapOptions, recapOf } from "./recap.ts";
 import type {
   EmbedPendingOptions,
@@ -75,8 +75,8 @@ import {
   EXPORT_OPTIONS,
   EXPORT_ROWS_OPTIONS,
   FORGET_OPTIONS,
-  OPEN_OPTIONS,
   LOST_OPTIONS,
+  OPEN_OPTIONS,
   RECAP_OPTIONS,
   REEMBED_OPTIONS,
   RESTORE_OPTIONS,

@@ -22,8 +22,8 @@ import type { Summarizer } from "../models/summarizer.ts";
 import type { BackupOptions } from "../store/backup.ts";
 import type { SessionsOptions } from "../store/sessions.ts";
 import type { ExportOptions } from "./export.ts";
-import type { ExportRowsOptions } from "./moved-rows.ts";
 import { LOST_LIMIT_DEFAULT, type LostOptions } from "./lost.ts";
+import type { ExportRowsOptions } from "./moved-rows.ts";
 import { RECAP_LIMIT_DEFAULT, RECAP_LINES_DEFAULT, type RecapOptions } from "./recap.ts";
 import type {
   EmbedPendingOptions,
