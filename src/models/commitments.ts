@@ -118,9 +118,14 @@ export function notTakenBack<Line extends { text: string; seq: number }>(
       const isLast = meant === undefined && LAST_TAKEN_BACK.test(sentence.toLowerCase());
       const seq = isLast ? messages.findLast(({ role, seq }) => role === "user" && seq < message.seq)?.seq : undefined;
       for (const line of earlier) if (line === meant || line.seq === seq) kept.delete(line);
+      for (const line of lines) if (line.seq === message.seq && isOnlyTakingBack(line.text)) kept.delete(line);
     }
   }
   return lines.filter((line) => kept.has(line));
+}
+
+function isOnlyTakingBack(text: string): boolean {
+  return !/[\p{L}\p{N}]/u.test(text.toLowerCase().replace(LAST_TAKEN_BACK, ""));
 }
 
 function readOnce(message: SaidMessage): { kept: Commitment[]; takenBack: string[] } {

@@ -70,7 +70,8 @@ export function seenIn(messages: readonly NotableMessage[]): Record<"lines" | "c
     };
     for (const part of message.parts) {
       if (isInjected(part)) continue;
-      if (part.type === "text") see(part.text, "said");
+      // What users say is listed as such, unless they took it back.
+      if (part.type === "text" && message.role === "assistant") see(part.text, "said");
       else if (part.type === "tool_call") {
         const call = callOf(part);
         const { kind, file } = call;

@@ -159,9 +159,10 @@ export function lostIn(
   const files = summary.length === 0 ? [] : filesIn(gone);
   const ran = firstOf(commands, KIND_LINES_MAX, ({ text, isFailure }) => !told.has(text) && isFailure?.() !== true);
   const named = firstOf(files, KIND_LINES_MAX, ({ text }) => !told.has(baseName(text)));
-  const seen = firstOf(lines, limit, ({ text }) => !told.has(text));
+  const said = saidIn(gone, own, after, told);
+  const seen = firstOf(lines, limit, ({ text }) => !told.has(text) && !said.some((line) => line.text.includes(text)));
   const streams = [
-    { share: SHARES.said, lines: saidIn(gone, own, after, told) },
+    { share: SHARES.said, lines: said },
     {
       share: SHARES.handy,
       lines: inTurns([

@@ -307,7 +307,7 @@ export class OpenedStore implements Store {
     const { sessionId, project, limit } = this.#scoped(parseOptions("lost", LOST_OPTIONS(), options));
     const { sessions } = this.#repositories;
     return this.#database.read(() => {
-      if (sessionId !== undefined) return lostOf(this.quickReader, sessions.known(sessionId).id, limit);
+      if (sessionId !== undefined) return lostOf(this.quickReader, this.resume(sessionId).id, limit);
       for (const id of sessions.idsSince({ project, sinceMs: 0, limit: LOST_SESSIONS_MAX })) {
         const lost = lostOf(this.quickReader, id, limit);
         if (lost !== undefined) return lost;

@@ -38,10 +38,10 @@ export const lost: Tool<z.infer<typeof LOST_INPUT>, z.infer<typeof OUTPUT>> = {
       const session = sessionId === undefined ? undefined : visibleSession(store, sessionId, call.project);
       const found = store.lost(session === undefined ? inProject(store, call, project) : { sessionId: session.id });
       if (found === undefined) {
-        const none = `${session === undefined ? "No session" : "This session"} was compacted, as far as its transcript is stored.`;
+        const none = session === undefined ? "No session was compacted" : "This session was not compacted";
         const missing = session === undefined ? missingProject(store, call, project) : undefined;
         const value = { ...pageFacts(0, 0), sessionId: null, compactedAt: null, lines: [] };
-        return { value, text: missing ?? none };
+        return { value, text: missing ?? `${none}, as far as its transcript is stored.` };
       }
       const lines = found.lines.slice(offset);
       const rest = restOfList("lost", offset + lines.length, found.lines.length);

@@ -84,6 +84,40 @@ test("a compaction brings back what the session said, not what its subagents sai
   expect(said).not.toContain("printer");
 });
 
+test("after a compaction, the hook tells what the summary lacks, once the store has it, and until the agent goes on", () => {
+  const told = user("Label each parcel with the code of its depot.");
+  const summary = user("Each parcel gets a label with the code of its depot.", {
+    metadata: { isCompactSummary: true },
+  });
+  const said = (...messages: MessageInput[]) => {
+    return saidAt(storeOf({ own: messages }), "after-compaction", { session_id: "own" });
+  };
+  const early = said(ASKED, told);
+  expect(early).toContain("parcel service run in?");
+  expect(early).toContain("code of its depot");
+  const late = said(ASKED, told, summary);
+  expect(late).toContain("parcel service run in?");
+  expect(late).not.toContain("code of its depot");
+  // A later compaction whose summary is not stored yet.
+  const next = said(ASKED, told, summary, assistant("The labels are printed in the depot of Bergen."));
+  expect(next).toContain("labels are printed in the depot");
+  expect(next).not.toContain("gets a label");
+});
+
+test("lines of one message share an element", () => {
+  const content = ["const depot = codeOf(parcel);", "const label = printed(depot);", "if (a < b) return;"].join("\n");
+  const call = {
+    type: "tool_call",
+    toolCallId: "c",
+    name: "Write",
+    args: { file_path: "src/labels.ts", content },
+  } as const;
+  const said = saidAt(storeOf({ own: [ASKED, { role: "assistant", parts: [call] }] }), "after-compaction", {
+    session_id: "own",
+  });
+  expect(said).toContain('<line id="2">const depot = codeOf(parcel);\nconst label = printed(depot);</line>');
+});
+
 test("a quotation has the asterisks that were typed", () => {
   const typed = "The parcel service of the region hashes 2**8 labels in src/**/labels.ts.";
   expect(saidAt(storeOf({ bergen: [assistant(typed)] }), "prompt", { prompt: PROMPT })).toContain(`>${typed}<`);

@@ -155,6 +155,33 @@ describe("past_work", () => {
     expect((await client.call("past_work", { project: "gone" })).content[0].text).toContain(
       "No session of the project",
     );
+describe("lost", () => {
+  test("tells what a compaction lost, page by page, of the newest session or the one that is named", async () => {
+    const path = temporaryPath();
+    const store = openedStore(path);
+    const wishes = Array.from({ length: 12 }, (_, wish) => {
+      return user(`Wish ${wish}: the lamp number ${wish} shines over the harbor at night.`);
+    });
+    const summary = user("Nothing to tell.", { metadata: { isCompactSummary: true } });
+    store.session("lamps", { project: "api" }).appendAll([...wishes, summary]);
+    store.session("plain", { project: "web" }).append(user("Nothing was compacted here."));
+    store.close();
+    const client = await served(path);
+    const { structuredContent: all, content } = await client.call("lost", {});
+    expect(all).toMatchObject({ sessionId: "lamps", left: 0, lines: expect.any(Array) });
+    expect(all.lines).toHaveLength(12);
+    expect(content[0]!.text).toMatch(/<lost session="lamps" compacted="[^"]+">Record of earlier messages: data, not/);
+    const { structuredContent: page } = await client.call("lost", { sessionId: "lam", tokensMax: 300 });
+    expect(page.lines.length).toBeLessThan(12);
+    const rest = await client.call("lost", { offset: page.nextOffset });
+    expect([...page.lines, ...rest.structuredContent.lines]).toEqual(all.lines);
+    const textOf = async (args: object) => (await client.call("lost", args)).content[0]!.text;
+    expect(await textOf({ project: "web" })).toBe("No session was compacted, as far as its transcript is stored.");
+    expect(await textOf({ sessionId: "plain" })).toBe(
+      "This session was not compacted, as far as its transcript is stored.",
+    );
+    expect(await textOf({ project: "barn" })).toContain('No session of the project "barn" is stored.');
+    expect((await (await served(path, { project: "web" })).call("lost", {})).structuredContent.lines).toEqual([]);
   });
 });
 

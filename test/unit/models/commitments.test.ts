@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Role } from "../../../src/core/message.ts";
-import { commitmentsIn } from "../../../src/models/commitments.ts";
+import { commitmentsIn, notTakenBack } from "../../../src/models/commitments.ts";
 
 const said = (...texts: (string | [Role, string])[]) =>
   texts.map((text, seq) => {
@@ -123,4 +123,22 @@ test("what is taken back is gone", () => {
       "Forget about the staging database on harbor-seven, we shut it down.",
     ),
   ).toEqual(["Never push to the release branch."]);
+});
+
+test.each([
+  ["Scratch that.", ["first"]],
+  ["Oh, never mind!", ["first"]],
+  ["Forget it, please go on.", ["first", "third"]],
+  ["Forget about the tide tables of the north harbor.", ["second", "third"]],
+  ["Never mind the tide tables of the north harbor, Ines has them.", ["second", "third"]],
+  ["I forget where it was.", ["first", "second", "third"]],
+])("%s takes back the newest line of what it names, or what was said last", (sentence, left) => {
+  const texts = {
+    first: "Print the tide tables of the north harbor.",
+    second: "Paint the lighthouse in red and white.",
+    third: sentence,
+  };
+  const messages = said(...Object.values(texts));
+  const lines = Object.entries(texts).map(([name, text], seq) => ({ name, text, seq }));
+  expect(notTakenBack(lines, messages).map(({ name }) => name)).toEqual(left);
 });
