@@ -67,6 +67,7 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   fix: { args: ["lamp: command not found"], keys: "fixes" },
   how: { args: ["npm", "test"], keys: "command ways" },
   friction: { args: [], keys: "errors" },
+  lost: { args: ["compacted"], keys: "sessionId summaryId atMs lines" },
   sql: { args: ["SELECT seq, text FROM messages"], isArray: true, keys: "seq text" },
   export: { args: [], isArray: true, keys: "session project createdAt settings source externalId" },
   stats: { args: [], keys: STATS },
@@ -106,7 +107,10 @@ const repeatable = tried.filter(([name]) => name !== "forget");
 beforeAll(async () => {
   const said = { role: "user", content: "Not for long.", createdAt: "2020-01-01T00:00:00Z" };
   const spare = { session: "spare", project: "yard", ...said };
-  await folder.json("import", folder.jsonl("cli.jsonl", [...longSession("cli", 60), spare]));
+  const wish = { ...spare, session: "compacted", content: "Polish the lamp of the north tower." };
+  const summary = { ...wish, content: "In short.", metadata: { isCompactSummary: true } };
+  const lines = [...longSession("cli", 60), spare, wish, summary];
+  await folder.json("import", folder.jsonl("cli.jsonl", lines));
 });
 
 test("every command has a trial", () => {

@@ -318,3 +318,37 @@ describe("names, tags and hidden sessions", () => {
     expect(await listed()).toEqual(all);
   });
 });
+
+describe("lost", () => {
+  const folder = new CliFolder();
+  const wish = "Paint the village oven in the color of the lighthouse.";
+  const lines = [
+    { role: "user", content: wish },
+    { role: "user", content: "A summary without the oven.", metadata: { isCompactSummary: true } },
+  ].map((line, hour) => ({ ...line, session: "oven", project: "ovens", createdAt: `2026-01-02T0${hour}:00:00Z` }));
+  const never = { session: "bakery", role: "user", content: "Nothing new.", project: "gazette" };
+  beforeAll(() => folder.json("import", folder.jsonl("oven.jsonl", [...lines, never])));
+
+  test("shows what the summary lacks, with the message to expand", async () => {
+    const { stdout } = await folder.run(["lost"]);
+    expect(stdout.trimEnd().split("\n")).toEqual([
+      wish,
+      "session oven · compacted 2026-01-02 01:00",
+      expect.stringMatching(/^ {2}asked {5}Paint the village oven in the color of the lighthouse\.\tmessage:\d+$/),
+    ]);
+    const lost = await folder.json("lost", "oven");
+    expect(lost).toMatchObject({ sessionId: "oven", lines: [{ kind: "asked", text: wish }] });
+    const { stdout: whole } = await folder.run(["expand", `message:${lost.lines[0].messageId}`]);
+    expect(whole).toContain(wish);
+  });
+
+  test("says plainly that nothing was compacted", async () => {
+    const bakery = await folder.run(["lost", "bakery"]);
+    expect([bakery.exitCode, bakery.stdout]).toEqual([0, ""]);
+    expect(bakery.stderr).toContain("This session was never compacted.");
+    const none = await folder.run(["lost", "--project", "gazette"]);
+    expect(none.stderr).toContain("No session of this project was compacted.");
+    expect(await folder.json("lost", "bakery")).toBeNull();
+    expect((await folder.run(["lost", "nobody"])).exitCode).toBe(1);
+  });
+});
