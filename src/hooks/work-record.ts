@@ -1,4 +1,5 @@
 import { saidLines } from "../context/continuity/noted-lines.ts";
+import { compactionNote } from "../core/compaction.ts";
 import { formatHandle } from "../core/handle.ts";
 import { minuteOf } from "../core/times.ts";
 import { saidOf } from "../models/notes.ts";
@@ -27,7 +28,7 @@ export function recordOfProject(reader: QuickReader, project: string, ownIds: Re
   });
 }
 
-/** Returns where a session stood when it was compacted. */
+/** Returns where a session stands that is about to be compacted. */
 export function recordOfSession(reader: QuickReader, sessionIds: readonly string[]): Section[] {
   const sessions = sessionIds.flatMap((id) => reader.session(id) ?? []);
   return sessions.map((session) => sectionOf(reader, session, 2 * SAID_MAX));
@@ -47,7 +48,10 @@ export function recordOfLost(reader: QuickReader, sessionIds: readonly string[])
     if (kind === "file") return { kind: "files", text: endOf(text), place };
     return { kind, id: messageId, text, place, ...(!TIMELESS.has(kind) && { atMs }) };
   });
-  return [{ name: "session", attributes: { title: titleOf(newest.title), until: minuteOf(lost.atMs) }, lines }];
+  // Until the store has the summary, `lost` does not know of this compaction.
+  const more = lost.summaryId === null ? undefined : "the coppice tool lost, or `coppice lost`";
+  const attributes = { title: titleOf(newest.title), until: minuteOf(lost.atMs), more };
+  return [{ name: "session", attributes, lines }];
 }
 
 /** Returns the name of a file with its last folders. */
@@ -59,7 +63,8 @@ function endOf(path: string): string {
 /** Describes a session. Earlier sessions get no open ends, because most of these are closed by now. */
 function sectionOf(reader: QuickReader, session: QuickSession, saidMax: number): Section {
   const { id, title, lastAtMs } = session;
-  const messages = reader.said(id, saidMax);
+  // A summary of the agent is not what the user asked.
+  const messages = reader.said(id, saidMax).filter(({ metadata }) => compactionNote(metadata) === undefined);
   const atMs = new Map(messages.map((message) => [message.id, message.createdAtMs]));
   const said = saidLines(
     messages.map((message) => ({ messageId: message.id, seq: message.seq, said: saidOf(message) })),

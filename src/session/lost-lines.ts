@@ -2,7 +2,7 @@ import { type CallKind, callKind, isTelling } from "../context/digest/blocks.ts"
 import { isInjected } from "../core/injected.ts";
 import type { Part, ToolCallPart } from "../core/message.ts";
 import { filesIn } from "../core/working-set.ts";
-import { plainText } from "../models/lines.ts";
+import { excerpt, plainText } from "../models/lines.ts";
 import { commandOf, isFailure, mainTextOf } from "../models/notes.ts";
 import { withoutHarness } from "../models/statements.ts";
 import { mayBeNote } from "../store/artifact-note.ts";
@@ -50,22 +50,23 @@ const COMMAND_CHARS_MIN = 8;
 /** A longer command is a script, whose lines count. */
 const COMMAND_CHARS_MAX = 240;
 
-/** Returns the lines of the work and the commands, each once, at its newest message. The best come first. */
+/**
+ * Returns the lines of the work and the commands, each once, at its newest message. The best come first. Of a very long text, only the
+ * beginning and the end are read.
+ */
 export function seenIn(messages: readonly NotableMessage[]): Record<"lines" | "commands", SeenLine[]> {
   const lines = new Sightings();
   const commands = new Sightings();
-  /** The kind of each call and its command. A key is the call's step and id. */
+  /** A key is the call's step and id. */
   const calls = new Map<string, Call>();
   for (const [index, message] of messages.entries()) {
     const age = messages.length - index;
-    let position = 0;
     const seen = new Set<string>();
     const see = (text: string, kind: LineKind, file?: string): void => {
-      for (const given of withoutHarness(plainText(text)).split("\n")) {
-        const line = given.trim();
-        if (!line.includes(" ") || !isTelling(line) || seen.has(line)) continue;
+      for (const line of linesIn(text)) {
+        if (seen.has(line)) continue;
+        lines.add({ text: line, message, position: seen.size }, KIND_WORTH[kind], age, file);
         seen.add(line);
-        lines.add({ text: line, message, position: position++ }, KIND_WORTH[kind], age, file);
       }
     };
     for (const part of message.parts) {
@@ -82,21 +83,24 @@ export function seenIn(messages: readonly NotableMessage[]): Record<"lines" | "c
       } else if (part.type === "tool_result") {
         const call = calls.get(`${message.stepId} ${part.toolCallId}`);
         if (call === undefined || call.kind === "plan") continue; // a result of Coppice, or of a call that is too old
+        const { kind, file, command = "" } = call;
         const words = wordsOf(part, message);
         // After a change, an agent shows what became of the file, with numbers before its lines.
-        const file = call.kind === "change" ? words.match(NUMBERED_LINE)?.join("\n") : words;
-        see((file ?? "").replace(LINE_NUMBER, ""), call.kind === "other" ? "printed" : "read", call.file);
-        const { command } = call;
-        if (command === undefined || command.length < COMMAND_CHARS_MIN || command.length > COMMAND_CHARS_MAX) continue;
-        commands.add(
-          { text: command, message, position: 0, isFailure: () => isFailure(part, words) },
-          KIND_WORTH.call,
-          age,
-        );
+        const shown = kind === "change" ? (words.match(NUMBERED_LINE) ?? []).join("\n") : words;
+        see(shown.replace(LINE_NUMBER, ""), kind === "other" ? "printed" : "read", file);
+        if (command.length < COMMAND_CHARS_MIN || command.length > COMMAND_CHARS_MAX) continue;
+        const ran = { text: command, message, position: 0, isFailure: () => isFailure(part, words) };
+        commands.add(ran, KIND_WORTH.call, age);
       }
     }
   }
   return { lines: lines.ranked(), commands: commands.ranked() };
+}
+
+/** Returns the lines of a text that say something, trimmed, without bare paths. */
+function linesIn(text: string): string[] {
+  const lines = withoutHarness(plainText(excerpt(text))).split("\n");
+  return lines.map((line) => line.trim()).filter((line) => line.includes(" ") && isTelling(line));
 }
 
 /** Texts, each at its newest sighting. */

@@ -98,6 +98,10 @@ test("after a compaction, the hook tells what the summary lacks, once the store 
   const late = said(ASKED, told, summary);
   expect(late).toContain("parcel service run in?");
   expect(late).not.toContain("code of its depot");
+  expect([early, late].map((text) => text.includes("more="))).toEqual([false, true]);
+  expect(saidAt(storeOf({ own: [ASKED, told, summary] }), "before-compaction", { session_id: "own" })).not.toContain(
+    "gets a label",
+  );
   // A later compaction whose summary is not stored yet.
   const next = said(ASKED, told, summary, assistant("The labels are printed in the depot of Bergen."));
   expect(next).toContain("labels are printed in the depot");
