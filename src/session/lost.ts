@@ -50,13 +50,13 @@ export interface Lost {
 }
 
 /** The newest messages before a compaction whose lines are read, and the messages before these of which only what was said is. */
-const SEEN_MAX = 240;
-const SAID_MAX = 120;
+const SEEN_MAX = 160;
+const SAID_MAX = 60;
 /** The same right after the compaction, when an agent waits. A hook has room for the best lines only, and these are new. */
 const SEEN_NOW_MAX = 60;
 const SAID_NOW_MAX = 20;
-/** The messages after a compaction in which a user may have taken something back. */
-const AFTER_MAX = 400;
+/** The newest things said after a compaction, in which a user may have taken something back. */
+const AFTER_MAX = 100;
 /** The messages of summaries that are looked at for the newest. */
 const SUMMARIES_MAX = 8;
 
@@ -93,7 +93,7 @@ export function lostOf(reader: QuickReader, sessionId: string, limit: number): L
   const [first] = summary;
   if (first === undefined) return undefined;
   const before = reader.notableBefore(sessionId, { seqEnd: first.seq, limit: SEEN_MAX });
-  const after = reader.notableBefore(sessionId, { limit: AFTER_MAX }).filter(({ seq }) => seq > summary.at(-1)!.seq);
+  const after = reader.said(sessionId, AFTER_MAX).filter(({ seq }) => seq > summary.at(-1)!.seq);
   const lines = lostIn(withSaid(reader, sessionId, before, SAID_MAX), summary, after, limit);
   return { sessionId, summaryId: first.id, atMs: first.createdAtMs, lines };
 }

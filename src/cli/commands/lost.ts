@@ -31,7 +31,7 @@ export const lostCommand: Command<LostFlags> = {
   argument: SESSION_MEANING,
   options: [
     new Option("--project <project>", "by name or path: without a session, the newest compacted one of this project"),
-    wholeNumberOption("limit", "most lines", 0, PAGE_LIMIT_MAX).default(LIMIT_DEFAULT),
+    wholeNumberOption("limit", "most lines", 1, PAGE_LIMIT_MAX).default(LIMIT_DEFAULT),
   ],
   paged: true,
   examples: ["", "488c5296", "--project web --limit 20", "488c5296 --json"],

@@ -102,6 +102,7 @@ const TYPED: Record<string, (session: string, file: string, folder: string) => s
     ["--lines", "9"],
     ["--project", `p${HOSTILE}`],
   ],
+  lost: (session) => [[session], [], ["--project", `p${HOSTILE}`]],
   subjects: () => [[]],
   subject: () => [["subject:1"], [`subject:${HOSTILE}`]],
   sql: () => [["SELECT id, project, title FROM sessions"], [`SELECT 1 AS "a${HOSTILE}"`], [`SELECT ${HOSTILE}`]],
@@ -157,6 +158,7 @@ test("no command sends a terminal what it would obey", async () => {
     });
     const content = [{ type: "file" as const, mediaType: HOSTILE, name: HOSTILE, url: `x:${HOSTILE}` }];
     opened.append({ role: "tool", content: [{ type: "tool_result", toolCallId: `c${HOSTILE}`, content }] });
+    opened.append({ role: "user", content: `In short ${HOSTILE}`, metadata: { isCompactSummary: true } });
   }
   store.close();
   const file = join(folder, `file${HOSTILE}.jsonl`);
