@@ -6,6 +6,7 @@ import { oneLine, plainText } from "../models/lines.ts";
 import { namedFilesOf, saidOf } from "../models/notes.ts";
 import { isSameMatter, weightsIn } from "../models/same-matter.ts";
 import { sentencesOf } from "../models/sentences.ts";
+import { mayBeNote } from "../store/artifact-note.ts";
 import type { NotableMessage } from "../store/messages.ts";
 import type { QuickReader } from "../store/quick-reader.ts";
 import { seenIn } from "./lost-lines.ts";
@@ -55,6 +56,8 @@ const SAID_MAX = 60;
 /** The same right after the compaction, when an agent waits. A hook has room for the best lines only, and these are new. */
 const SEEN_NOW_MAX = 60;
 const SAID_NOW_MAX = 20;
+/** The most messages that an agent keeps beside its summary. */
+const KEPT_MAX = 1_000;
 /** The newest things said after a compaction, in which a user may have taken something back. */
 const AFTER_MAX = 100;
 /** The messages of summaries that are looked at for the newest. */
@@ -90,12 +93,10 @@ export interface LostOptions {
 /** Returns what the newest compaction of a session lost; undefined if the session was never compacted. */
 export function lostOf(reader: QuickReader, sessionId: string, limit: number): Lost | undefined {
   const summary = lastRun(reader.compactSummaries(sessionId, SUMMARIES_MAX));
-  const [first] = summary;
-  if (first === undefined) return undefined;
-  const before = reader.notableBefore(sessionId, { seqEnd: first.seq, limit: SEEN_MAX });
+  if (summary.length === 0) return undefined;
   const after = reader.said(sessionId, AFTER_MAX).filter(({ seq }) => seq > summary.at(-1)!.seq);
-  const lines = lostIn(withSaid(reader, sessionId, before, SAID_MAX), summary, after, limit);
-  return { sessionId, summaryId: first.id, atMs: first.createdAtMs, lines };
+  const before = reader.notableBefore(sessionId, { seqEnd: summary[0]!.seq, limit: SEEN_MAX });
+  return lostBefore(reader, sessionId, { summary, after, before, saidMax: SAID_MAX, limit });
 }
 
 /**
@@ -106,26 +107,54 @@ export function lostNow(reader: QuickReader, sessionId: string, limit: number): 
   const newest = reader.notableBefore(sessionId, { limit: SEEN_NOW_MAX });
   const summary = lastRun(newest.filter(({ metadata }) => compactionNote(metadata) !== undefined));
   const after = newest.filter(({ seq }) => seq > (summary.at(-1)?.seq ?? Number.MAX_SAFE_INTEGER));
-  // The agent has gone on since.
-  const isEarlier = after.some(({ role }) => role === "assistant");
-  const [first] = isEarlier ? [] : summary;
-  const before = first === undefined ? newest : newest.filter(({ seq }) => seq < first.seq);
-  const last = before.at(-1);
-  if (last === undefined) return undefined;
-  const whole = withSaid(reader, sessionId, before, SAID_NOW_MAX);
-  const lines = first === undefined ? lostIn(whole, [], [], limit) : lostIn(whole, summary, after, limit);
-  return { sessionId, summaryId: first?.id ?? null, atMs: (first ?? last).createdAtMs, lines };
+  // If the agent has gone on since, the summary is of an earlier compaction.
+  const isKnown = summary.length > 0 && !after.some(({ role }) => role === "assistant");
+  const known = isKnown ? { summary, after } : { summary: [], after: [] };
+  const before = isKnown ? newest.filter(({ seq }) => seq < summary[0]!.seq) : newest;
+  return lostBefore(reader, sessionId, { ...known, before, saidMax: SAID_NOW_MAX, limit });
 }
 
-/** Adds what was said before these messages. */
-function withSaid(
+interface Compaction {
+  /** Empty if it is not stored. */
+  summary: readonly NotableMessage[];
+  after: readonly NotableMessage[];
+}
+
+/** @param options.before  The newest messages before the compaction. */
+function lostBefore(
   reader: QuickReader,
   sessionId: string,
-  before: readonly NotableMessage[],
-  countMax: number,
-): NotableMessage[] {
-  const [first] = before;
-  return first === undefined ? [] : [...reader.said(sessionId, countMax, first.seq), ...before];
+  options: Compaction & { before: NotableMessage[]; saidMax: number; limit: number },
+): Lost | undefined {
+  const { before, saidMax, limit, ...compaction } = options;
+  const [first] = compaction.summary;
+  const { gone, kept } = withoutKept(reader, sessionId, first, before);
+  const newest = first ?? gone.at(-1);
+  if (newest === undefined) return undefined;
+  const said = gone.length === 0 ? [] : reader.said(sessionId, saidMax, gone[0]!.seq);
+  const lines = lostIn({ ...compaction, gone: [...said, ...gone], kept }, limit);
+  return { sessionId, summaryId: first?.id ?? null, atMs: newest.createdAtMs, lines };
+}
+
+/** Parts the messages that the agent has kept from those before. Of these, it returns as many as there are in the list. */
+function withoutKept(
+  reader: QuickReader,
+  sessionId: string,
+  summary: NotableMessage | undefined,
+  before: NotableMessage[],
+): { gone: NotableMessage[]; kept: NotableMessage[] } {
+  const { keptFrom } = compactionNote(summary?.metadata) ?? {};
+  if (keptFrom === undefined) return { gone: before, kept: [] };
+  const pageBefore = ({ seq: seqEnd }: NotableMessage): NotableMessage[] => {
+    return reader.notableBefore(sessionId, { seqEnd, limit: before.length });
+  };
+  let kept: NotableMessage[] = [];
+  for (let page = before; page.length > 0 && kept.length < KEPT_MAX; page = pageBefore(page[0]!)) {
+    const index = page.findIndex(({ externalId }) => isNamed(externalId, keptFrom));
+    if (index !== -1) return { gone: pageBefore(page[index]!), kept: [...page.slice(index), ...kept] };
+    kept = [...page, ...kept];
+  }
+  return { gone: before, kept: [] }; // the first message that was kept is not stored
 }
 
 /** Returns the last messages of a list that stand side by side in the session. */
@@ -135,31 +164,20 @@ function lastRun(messages: readonly NotableMessage[]): NotableMessage[] {
   return messages.slice(Math.max(0, from));
 }
 
-/**
- * Returns what stood in messages and is not in the agent's summary.
- *
- * @param before  The messages before the compaction, in order.
- * @param summary  Those of the summary; empty if it is not known.
- * @param after  Later messages. What the user takes back in them is left out.
- * @param limit  The most lines.
- */
-export function lostIn(
-  before: readonly NotableMessage[],
-  summary: readonly NotableMessage[],
-  after: readonly NotableMessage[],
+/** Returns what stood in the messages before a compaction and is neither in the agent's summary nor in what it kept. */
+function lostIn(
+  { summary, after, ...before }: Compaction & { gone: readonly NotableMessage[]; kept: readonly NotableMessage[] },
   limit: number,
 ): LostLine[] {
-  const { keptFrom } = compactionNote(summary[0]?.metadata) ?? {};
-  const own = before.filter(({ metadata }) => compactionNote(metadata) === undefined);
-  const keptIndex = keptFrom === undefined ? -1 : own.findIndex(({ externalId }) => isNamed(externalId, keptFrom));
-  const gone = keptIndex === -1 ? own : own.slice(0, keptIndex);
-  const told = new Told([...summary, ...(keptIndex === -1 ? [] : own.slice(keptIndex))]);
+  // A summary of an earlier compaction tells what earlier messages say.
+  const gone = before.gone.filter(({ metadata }) => compactionNote(metadata) === undefined);
+  const told = new Told([...summary, ...before.kept]);
   const { lines, commands } = seenIn(gone);
   // Summaries name most files. Which ones a summary lacks is not known before it is.
   const files = summary.length === 0 ? [] : filesIn(gone);
   const ran = firstOf(commands, KIND_LINES_MAX, ({ text, isFailure }) => !told.has(text) && isFailure?.() !== true);
   const named = firstOf(files, KIND_LINES_MAX, ({ text }) => !told.has(baseName(text)));
-  const said = saidIn(gone, own, after, told);
+  const said = saidIn(gone, [...before.kept, ...after], told);
   const seen = firstOf(lines, limit, ({ text }) => !told.has(text) && !said.some((line) => line.text.includes(text)));
   const streams = [
     { share: SHARES.said, lines: said },
@@ -208,14 +226,9 @@ function filesIn(messages: readonly NotableMessage[]): WorkLine[] {
   return rankedFiles(notes).map(sourcesIn(messages));
 }
 
-/** Returns what was asked, decided and left open, in turns, each newest first. */
-function saidIn(
-  gone: readonly NotableMessage[],
-  own: readonly NotableMessage[],
-  after: readonly NotableMessage[],
-  told: Told,
-): Unplaced[] {
-  const users = [...own, ...after].filter(({ role }) => role === "user");
+/** Returns what was asked, decided and left open, in turns, each newest first. What is taken back in later messages is left out. */
+function saidIn(gone: readonly NotableMessage[], later: readonly NotableMessage[], told: Told): Unplaced[] {
+  const users = [...gone, ...later].filter(({ role }) => role === "user");
   const lineOf = sourcesIn(gone);
   const roles = new Map(gone.map(({ id, role }) => [id, role]));
   const of = (kind: LostLine["kind"], lines: readonly { text: string; messageId: number }[]): Unplaced[] =>
@@ -258,7 +271,7 @@ class Told {
   readonly #sentences: ReadonlyMap<string, number>[];
 
   constructor(messages: readonly NotableMessage[]) {
-    const texts = messages.map(({ text }) => plainText(text));
+    const texts = messages.map((message) => plainText(wholeTextOf(message)));
     this.#text = oneLine(texts.join("\n"));
     this.#sentences = texts.flatMap(sentencesOf).map(({ text }) => weightsIn(text));
   }
@@ -278,6 +291,12 @@ class Told {
       return whole > 0 && shared >= TOLD_SHARE * whole;
     });
   }
+}
+
+/** A message's `text` is cut, and summaries are long. */
+function wholeTextOf({ parts, text }: NotableMessage): string {
+  const texts = parts.flatMap((part) => (part.type === "text" && !mayBeNote(part.text) ? [part.text] : []));
+  return texts.length === 0 ? text : texts.join("\n");
 }
 
 /** Joins lists so that each has its share of the characters of every beginning. When one ends, the others go on. */

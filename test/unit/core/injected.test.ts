@@ -12,6 +12,7 @@ describe("a part is injected", () => {
     ["coppice_get_context"],
     ["mcp_coppice_list_sessions"],
     ["coppice.expand"],
+    ["mcp__coppice__lost"],
   ])("if it calls the tool %s", (name) => expect(isInjected(call(name))).toBe(true));
 
   test.each([["recall"], ["mcp__other__recall"], ["coppice__deploy"], ["coppicer__recall"]])(
@@ -22,6 +23,7 @@ describe("a part is injected", () => {
   test.each([
     ["coppice recall 'the lock'", true],
     ["cd /srv && npx -y coppice expand 12", true],
+    ["coppice lost 12 --json", true],
     ["grep coppice recall.txt", false],
     ["npm test # coppice", false],
     ["coppice import ~/.claude", false],

@@ -223,6 +223,23 @@ describe("what was lost", () => {
     expect(textsOf(lost)).toEqual(["export const west = readScale(flour);"]);
   });
 
+  test("has nothing that a long summary says at its end, and nothing of a long part that the agent kept", () => {
+    const wish = "Count the sacks of the east scale, please.";
+    const told = "Paint the wheel of the mill in green.";
+    const long = `${"The flour of the mill is white and the stone is grey.\n".repeat(300)}The wheel of the mill is painted in green.`;
+    const kept = Array.from({ length: 300 }, (_, turn) => assistant(`I turn the stone for the time number ${turn}.`));
+    const note = { isCompactSummary: true, keptFrom: "k" };
+    const messages = [
+      user(wish),
+      user(told),
+      user("Turn the stone.", { id: "k" }),
+      ...kept,
+      user(long, { metadata: note }),
+    ];
+    const lost = lostIn(...messages);
+    expect(textsOf(lost)).toEqual([wish]);
+  });
+
   test("is of the newest of two compactions, from what stood before either, and not from the first summary", () => {
     const messages = [
       user("Count the sacks of the east scale, please."),
