@@ -4,8 +4,7 @@ import { baseName } from "../core/working-set.ts";
 import { commitmentsIn, notTakenBack } from "../models/commitments.ts";
 import { oneLine, plainText } from "../models/lines.ts";
 import { namedFilesOf, saidOf } from "../models/notes.ts";
-import { isSameMatter, weightsIn } from "../models/same-matter.ts";
-import { sentencesOf } from "../models/sentences.ts";
+import { isSameMatter } from "../models/same-matter.ts";
 import { mayBeNote } from "../store/artifact-note.ts";
 import type { NotableMessage } from "../store/messages.ts";
 import type { QuickReader } from "../store/quick-reader.ts";
@@ -66,6 +65,9 @@ const SUMMARIES_MAX = 8;
 /** The most lines of each kind but `line`. */
 const KIND_LINES_MAX = 12;
 
+/** The newest messages whose files are listed. */
+const FILES_MESSAGES_MAX = 40;
+
 export const LOST_LIMIT_DEFAULT = 400;
 /** The newest sessions among which a compacted one is looked for. */
 export const LOST_SESSIONS_MAX = 200;
@@ -75,8 +77,11 @@ const SHARES = { said: 0.28, handy: 0.12, seen: 0.6 };
 /** What a line costs beside its characters. */
 const LINE_CHARS = 16;
 
-/** The share of a sentence's words, by weight, that a sentence of the summary has if it says the same. */
+/** The share of a sentence's words that a sentence of the summary has if it says the same. */
 const TOLD_SHARE = 0.6;
+const SENTENCE_END = /\n|(?<=[.!?])\s/;
+/** Shorter words are mostly common ones. */
+const TELLING_WORD = /[\p{L}\p{N}_]{4,}|\p{N}+|[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]/gu;
 
 const REJECTED =
   /\b(?:(?:did|does|do|will|would|could)(?: not|n['’]t) (?:work|help|fit|scale)|(?:instead of|rather than)|revert(?:ed|ing)?|roll(?:ed|ing) back|abandon(?:ed|ing)|gave up|reject(?:ed|ing)?|rul(?:ed|ing) out|dead end|not an option|decided (?:against|not to))\b/i;
@@ -174,7 +179,7 @@ function lostIn(
   const told = new Told([...summary, ...before.kept]);
   const { lines, commands } = seenIn(gone);
   // Summaries name most files. Which ones a summary lacks is not known before it is.
-  const files = summary.length === 0 ? [] : filesIn(gone);
+  const files = summary.length === 0 ? [] : filesIn(gone.slice(-FILES_MESSAGES_MAX));
   const ran = firstOf(commands, KIND_LINES_MAX, ({ text, isFailure }) => !told.has(text) && isFailure?.() !== true);
   const named = firstOf(files, KIND_LINES_MAX, ({ text }) => !told.has(baseName(text)));
   const said = saidIn(gone, [...before.kept, ...after], told);
@@ -268,12 +273,13 @@ function newestOfMatter<Line extends { text: string }>(newestFirst: readonly Lin
 /** What the agent still has: its summary, and the messages that it kept. */
 class Told {
   readonly #text: string;
-  readonly #sentences: ReadonlyMap<string, number>[];
+  /** The words of each sentence. */
+  readonly #sentences: ReadonlySet<string>[];
 
   constructor(messages: readonly NotableMessage[]) {
     const texts = messages.map((message) => plainText(wholeTextOf(message)));
     this.#text = oneLine(texts.join("\n"));
-    this.#sentences = texts.flatMap(sentencesOf).map(({ text }) => weightsIn(text));
+    this.#sentences = texts.flatMap((text) => text.split(SENTENCE_END)).map(tellingWordsOf);
   }
 
   has(text: string): boolean {
@@ -284,13 +290,16 @@ class Told {
   says(text: string): boolean {
     if (this.#sentences.length === 0) return false;
     if (this.has(text)) return true;
-    const words = [...weightsIn(text)];
-    const whole = words.reduce((sum, [, weight]) => sum + weight, 0);
+    const words = [...tellingWordsOf(text)];
+    const countMin = Math.max(1, TOLD_SHARE * words.length);
     return this.#sentences.some((sentence) => {
-      const shared = words.reduce((sum, [word, weight]) => sum + (sentence.has(word) ? weight : 0), 0);
-      return whole > 0 && shared >= TOLD_SHARE * whole;
+      return sentence.size >= countMin && words.filter((word) => sentence.has(word)).length >= countMin;
     });
   }
+}
+
+function tellingWordsOf(text: string): Set<string> {
+  return new Set(text.toLowerCase().match(TELLING_WORD));
 }
 
 /** A message's `text` is cut, and summaries are long. */
