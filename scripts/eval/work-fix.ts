@@ -22,8 +22,8 @@ type Row = Record<"id" | "createdAtMs" | "part", number> & Record<"sessionId" | 
  */
 export async function pastWorkFigures(
   dataFolder: string,
-): Promise<{ fix: Record<string, number>; point: Record<string, number>; said: string[] }> {
-  let figures = { fix: {}, point: {}, said: [] as string[] };
+): Promise<{ fix: Record<string, number>; point: Record<string, number> }> {
+  let figures = { fix: {}, point: {} };
   await inFolder(async (folder) => {
     const path = join(folder, "work.db");
     const store = openStore(path);
@@ -31,7 +31,7 @@ export async function pastWorkFigures(
       store.session(sid, { project: PROJECT }).appendAll(messages.map(inputOf));
     await store.upkeep();
     const reader = openQuickly(path);
-    figures = { fix: fixFigures(store, reader), ...pointFigures(store, reader) };
+    figures = { fix: fixFigures(store, reader), point: pointFigures(store, reader) };
     reader.close();
     store.close();
   });
@@ -103,18 +103,15 @@ function isSame(told: Fix, own: Fix): boolean {
   return [...keysOf(told)].some((key) => ownKeys.has(key));
 }
 
-function pointFigures(store: Store, reader: WorkReader): { point: Record<string, number>; said: string[] } {
+function pointFigures(store: Store, reader: WorkReader): Record<string, number> {
   const told = new Set<string>();
-  const said: string[] = [];
   const rows = rowsOf(store, "a.kind IN ('edit', 'write', 'run')");
   const calls = new Map(rows.map((row) => [`${row.id} ${row.part}`, row]));
   for (const { id, part, sessionId, createdAtMs } of calls.values()) {
     const call = reader.parts(id)[part];
     if (call?.type !== "tool_call") continue;
     const warning = warningBefore(before(reader, createdAtMs), call, PROJECT, new Set([sessionId]));
-    if (warning === undefined || told.has(`${sessionId} ${warning.about}`)) continue;
-    told.add(`${sessionId} ${warning.about}`);
-    said.push(`${warning.about.slice(-60)} | ${warning.line.text}`);
+    if (warning !== undefined) told.add(`${sessionId} ${warning.about}`);
   }
-  return { point: { share: (100 * said.length) / calls.size, said: said.length }, said };
+  return { share: (100 * told.size) / calls.size, said: told.size };
 }

@@ -76,8 +76,14 @@ export async function hookTexts(compactions: readonly Compaction[], withSummary:
         source: "",
         prompt: "",
         transcriptPath: undefined,
+        call: undefined,
       } as const;
-      const said = sayAt(reader, firing, { quoted: new Set(), compactedAtMs: undefined, isBare: true });
+      const said = sayAt(reader, firing, {
+        quoted: new Set(),
+        compactedAtMs: undefined,
+        isBare: true,
+        warned: new Set<string>(),
+      });
       reader.close();
       texts.push(unescaped(said?.text ?? ""));
     }

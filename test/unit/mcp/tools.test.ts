@@ -155,6 +155,9 @@ describe("past_work", () => {
     expect((await client.call("past_work", { project: "gone" })).content[0].text).toContain(
       "No session of the project",
     );
+  });
+});
+
 describe("lost", () => {
   test("tells what a compaction lost, page by page, of the newest session or the one that is named", async () => {
     const path = temporaryPath();
