@@ -14,6 +14,7 @@ export interface ActionResult {
 
 /** The longest `target`, in UTF-16 units. */
 const TARGET_CHARS_MAX = 240;
+const NAME_CHARS_MAX = 120;
 /** The most programs of a command line, files of a patch, and files of a program that are noted. */
 const COMMANDS_MAX = 8;
 const FILES_MAX = 20;
@@ -96,11 +97,16 @@ export function actionsIn(
   const kind = kindOf(name, fields);
   if (kind === undefined) return [];
   const fileAction = (of: ActionKind, path: string, outcome = outcomeOf(result)): Action => {
-    const target = path
-      .trim()
+    const target = oneLine(path)
       .replaceAll("\\", "/")
       .replace(/^(?:\.\/)+/, "");
-    return { kind: of, name: baseName(target), target: cutTarget(target), outcome, error: errorIn(result, outcome) };
+    return {
+      kind: of,
+      name: cutName(baseName(target)),
+      target: cutTarget(target),
+      outcome,
+      error: errorIn(result, outcome),
+    };
   };
   const patched = filesOfPatch(fields);
   if (patched.length > 0) return patched.slice(0, FILES_MAX).map((file) => fileAction(file.kind, file.path));
@@ -118,7 +124,7 @@ export function actionsIn(
   return [
     {
       kind: isTool ? "run" : kind,
-      name,
+      name: cutName(name),
       target: cutTarget(isTool ? `${name} ${about}` : about),
       outcome,
       error: errorIn(result, outcome),
@@ -140,7 +146,7 @@ function actionsOfLine(
   const outcomes = outcomesOf(started, result);
   return started.slice(0, COMMANDS_MAX).flatMap((command, index): Action[] => {
     const outcome = outcomes[index]!;
-    const program = baseName(command.words[0]!);
+    const program = cutName(baseName(command.words[0]!));
     const target = cutTarget(command.text);
     const ran: Action = { kind: "run", name: program, target, outcome, error: errorIn(result, outcome) };
     const files = [
@@ -311,6 +317,10 @@ function reportsError(line: string): boolean {
 
 function isStatus(line: string): boolean {
   return line.length < STATUS_CHARS && /^\W*(?:(?:command|process) )?exit/i.test(line) && STATUS.test(line);
+}
+
+function cutName(text: string): string {
+  return cutLine(oneLine(text), NAME_CHARS_MAX);
 }
 
 function cutTarget(text: string): string {

@@ -32,5 +32,8 @@ export function errorSignature(line: string): string | undefined {
     .trim();
   const letters = same.replace(/<(?:n|path|url)>|[^\p{L}]/gu, "");
   if (letters.length < LETTERS_MIN || SAYS_NOTHING.test(same)) return undefined;
-  return same.slice(0, SIGNATURE_CHARS_MAX).trimEnd();
+  return same
+    .slice(0, SIGNATURE_CHARS_MAX)
+    .replace(/[\ud800-\udbff]$/, "")
+    .trimEnd();
 }
