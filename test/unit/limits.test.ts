@@ -290,9 +290,10 @@ const CHECKS: Record<keyof typeof LIMITS, () => Promise<void>> = {
   },
   hookTokens: async () => {
     const { max } = LIMITS.hookTokens;
-    const line = { kind: "user", text: "The lamp is green." };
+    const lines = (count: number) =>
+      Array.from({ length: count }, (_, id) => ({ kind: "user", id, text: "The lamp is green." }));
     const tokensOf = (count: number) => {
-      const { text, lineCount } = quoted([{ name: "work", attributes: {}, lines: Array(count).fill(line) }])!;
+      const { text, lineCount } = quoted([{ name: "work", attributes: {}, lines: lines(count) }])!;
       return { tokens: estimateTokens(text), lineCount };
     };
     const { lineCount: most, tokens } = tokensOf(max);
