@@ -6,6 +6,7 @@ import { runCommandLine } from "../../../src/cli/command-line.ts";
 import { COMMAND_GROUPS } from "../../../src/cli/commands.ts";
 import { Terminal } from "../../../src/cli/terminal.ts";
 import { openStore } from "../../../src/index.ts";
+import { edits, fails, runs } from "../../support/acts.ts";
 import { FakeStream } from "../../support/fake-terminal.ts";
 import { talk } from "../../support/said.ts";
 import { temporaryFolder } from "../../support/temporary-store.ts";
@@ -58,6 +59,8 @@ test("the places that write to a terminal make foreign text printable, or write 
     "cli/terminal.ts: if (stream === process.stdout)",
     "cli/terminal.ts: process.stderr.write(shown(`coppice: The output cannot be written: {message}.\\n`));",
     "mcp/failure.ts: process.stderr.write(`coppice mcp: {printable(text)}\\n`);",
+    // Names of programs.
+    'models/actions.ts: "cd echo printf export set unset source . sleep true false pwd [ [[ test wait exit : done fi for".split(" "),',
     "view/refusal.ts: process.stderr.write(`coppice view: {printable(text)}\\n`);",
   ]);
 });
@@ -102,6 +105,10 @@ const TYPED: Record<string, (session: string, file: string, folder: string) => s
     ["--lines", "9"],
     ["--project", `p${HOSTILE}`],
   ],
+  file: () => [["a.ts"], ["a.ts", "--restore"], [HOSTILE]],
+  fix: () => [["TypeError: the lamp is hostile"], [HOSTILE]],
+  how: () => [["make"], [HOSTILE]],
+  friction: () => [[]],
   lost: (session) => [[session], [], ["--project", `p${HOSTILE}`]],
   subjects: () => [[]],
   subject: () => [["subject:1"], [`subject:${HOSTILE}`]],
@@ -158,6 +165,12 @@ test("no command sends a terminal what it would obey", async () => {
     });
     const content = [{ type: "file" as const, mediaType: HOSTILE, name: HOSTILE, url: `x:${HOSTILE}` }];
     opened.append({ role: "tool", content: [{ type: "tool_result", toolCallId: `c${HOSTILE}`, content }] });
+    const path = `/w${HOSTILE}/a.ts`;
+    opened.appendAll([
+      ...fails(`make ${HOSTILE}`, `TypeError: the lamp is hostile ${HOSTILE}`),
+      ...edits(path, `It is hostile ${HOSTILE}.`, [HOSTILE, `${HOSTILE}2`]),
+      ...runs(`make ${HOSTILE}`, HOSTILE),
+    ]);
     opened.append({ role: "user", content: `In short ${HOSTILE}`, metadata: { isCompactSummary: true } });
   }
   store.close();
