@@ -4,7 +4,7 @@ import type { Message } from "../core/message.ts";
 import type { MessageRepository } from "./messages.ts";
 import type { StoreDatabase } from "./open.ts";
 import { Repository } from "./repository.ts";
-import { actions } from "./schema.ts";
+import { actions, messages } from "./schema.ts";
 import { columns, type InsertOf, type RowOf } from "./statement.ts";
 import type { StoreSettingRepository } from "./store-settings.ts";
 
@@ -27,8 +27,10 @@ const NOTED_TO = "noted_to";
 const TURN_MESSAGES_MAX = 30;
 const TURN_BEHIND = 10;
 
-const PLACED = `SELECT ${ACTION.of("a")}, m.session_id AS sessionId, m.seq, m.created_at_ms AS createdAtMs
-  FROM actions a JOIN messages m ON m.id = a.message_id JOIN sessions s ON s.id = m.session_id`;
+const NEXT = columns(messages, "id", "stepId");
+const PLACED = ACTION.of("a");
+const PLACE = columns(messages, "sessionId", "seq", "createdAtMs").of("m");
+const FROM = "FROM actions a JOIN messages m ON m.id = a.message_id JOIN sessions s ON s.id = m.session_id";
 /** SQL: the session is on its path, and of the project. */
 const IN_PROJECT = "s.superseded_at_ms IS NULL AND (@project IS NULL OR s.project = @project)";
 
@@ -37,11 +39,12 @@ const IN_PROJECT = "s.superseded_at_ms IS NULL AND (@project IS NULL OR s.projec
  * is always read from the whole step, as it is stored then.
  */
 export class ActionRepository extends Repository {
+  // Drizzle has no lists of values in JSON, and lists are long. The tables are joined, and counted, in ways that it would spell out.
   readonly #nextIds = this.statement<
     [afterId: number, limit: number],
     { id: number; stepId: number; isActing: number }
   >`
-    SELECT id, step_id AS stepId, role = 'tool' OR (role = 'assistant' AND instr(parts, '"tool_call"') > 0) AS isActing
+    SELECT ${NEXT}, role = 'tool' OR (role = 'assistant' AND instr(parts, '"tool_call"') > 0) AS isActing
     FROM messages WHERE id > ? ORDER BY id LIMIT ?`.all;
   readonly #insert = this.statement<InsertOf<typeof ACTION>>`${ACTION.insert()}`.run;
   readonly #deleteOf = this.statement<[messageIds: string]>`
@@ -51,18 +54,19 @@ export class ActionRepository extends Repository {
   readonly #stepsOfSession = this.statement<{ sessionId: string; to: number }, number>`
     SELECT step_id FROM messages WHERE session_id = @sessionId GROUP BY step_id HAVING max(id) <= @to`.pluck().all;
   readonly #ofSession = this.statement<{ sessionId: string }, RowOf<typeof ACTION>>`
-    SELECT ${ACTION.of("a")} FROM messages m JOIN actions a ON a.message_id = m.id
+    SELECT ${PLACED} FROM messages m JOIN actions a ON a.message_id = m.id
     WHERE m.session_id = @sessionId ORDER BY a.message_id, a.ordinal`.all;
   readonly #after = this.statement<{ sessionId: string; seq: number; limit: number }, PlacedAction>`
-    SELECT ${ACTION.of("a")}, m.session_id AS sessionId, m.seq, m.created_at_ms AS createdAtMs
-    FROM messages m JOIN actions a ON a.message_id = m.id
+    SELECT ${PLACED}, ${PLACE} FROM messages m JOIN actions a ON a.message_id = m.id
     WHERE m.session_id = @sessionId AND m.seq > @seq ORDER BY m.seq, a.ordinal LIMIT @limit`.all;
   readonly #named = this.statement<{ name: string; project: string | null; limit: number }, PlacedAction>`
-    ${PLACED} WHERE a.name = @name AND ${IN_PROJECT} ORDER BY a.message_id DESC LIMIT @limit`.all;
+    SELECT ${PLACED}, ${PLACE} ${FROM} WHERE a.name = @name AND ${IN_PROJECT} ORDER BY a.message_id DESC LIMIT @limit`
+    .all;
   readonly #failedWith = this.statement<{ error: string; project: string | null; limit: number }, PlacedAction>`
-    ${PLACED} WHERE a.error = @error AND ${IN_PROJECT} ORDER BY a.message_id DESC LIMIT @limit`.all;
+    SELECT ${PLACED}, ${PLACE} ${FROM} WHERE a.error = @error AND ${IN_PROJECT} ORDER BY a.message_id DESC LIMIT @limit`
+    .all;
   readonly #failedAround = this.statement<{ error: string; project: string | null; limit: number }, PlacedAction>`
-    ${PLACED} WHERE a.error IN (SELECT DISTINCT error FROM actions WHERE error IS NOT NULL AND instr(error, @error) > 0)
+    SELECT ${PLACED}, ${PLACE} ${FROM} WHERE a.error IN (SELECT DISTINCT error FROM actions WHERE error IS NOT NULL AND instr(error, @error) > 0)
     AND ${IN_PROJECT} ORDER BY a.message_id DESC LIMIT @limit`.all;
   readonly #turnIds = this.statement<{ sessionId: string; seq: number; before: number; behind: number }, number>`
     SELECT m.id FROM messages z JOIN messages m ON m.session_id = z.session_id

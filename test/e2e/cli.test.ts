@@ -35,7 +35,7 @@ describe("help", () => {
     expect([exitCode, stderr]).toEqual([0, ""]);
     const names = [...stdout.matchAll(/^ {2}([a-z]+) (?:\[options\] )?(?:<|\[| {2})/gm)].map(([, name]) => name);
     expect(names.join(" ")).toBe(
-      "demo setup import watch hook mcp chat sessions name tag hide show recall expand resume forest subjects subject recap lost view sql export stats doctor verify backup reembed rewind undo fork forget secrets exclude projects remote push pull hub completion help",
+      "demo setup import watch hook mcp chat sessions name tag hide show recall expand resume forest subjects subject recap file fix how friction lost view sql export stats doctor verify backup reembed rewind undo fork forget secrets exclude projects remote push pull hub completion help",
     );
   });
 

@@ -3,7 +3,6 @@ import { resolve } from "node:path";
 import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
 import type { CommandWay, FileSession, Fix } from "../../session/past-work.ts";
-import { WORK_LIMIT_DEFAULT } from "../../session/past-work.ts";
 import { sessionNames } from "../../session/session-name.ts";
 import type { Store } from "../../session/store.ts";
 import type { Friction, Replaced } from "../../session/work.ts";
@@ -21,6 +20,7 @@ interface Flags {
   limit: number;
 }
 
+const LIMIT_DEFAULT = 10;
 /** The most lines of each kind below a session. */
 const LINES_MAX = 3;
 /** The most steps that are shown of what made an error go. */
@@ -28,7 +28,7 @@ const STEPS_MAX = 6;
 
 const OPTIONS = [
   new Option("--project <project>", "by name or path: only the sessions of this project"),
-  wholeNumberOption("limit", "most rows", 0, PAGE_LIMIT_MAX).default(WORK_LIMIT_DEFAULT),
+  wholeNumberOption("limit", "most rows", 0, PAGE_LIMIT_MAX).default(LIMIT_DEFAULT),
 ];
 
 function scoped(store: Store, { project, limit }: Flags): { project?: string; limit: number } {
