@@ -5,7 +5,7 @@ import { internalsOf } from "../src/session/opened-store.ts";
 
 // Writes the store and the contexts that test/upgrade opens and renders for as long as a format is supported:
 //
-//     npx tsx scripts/fixture-store.ts test/fixtures/stores/format-26
+//     npx tsx scripts/fixture-store.ts test/fixtures/stores/format-27
 //
 // The number is the count of migrations. A fixture is never written again: a new format gets a new file. (The file v1.db is
 // older than this script's present form.) Its messages are made up, and its clock advances by a minute at each call, so
