@@ -2,11 +2,11 @@ import type { Part } from "./message.ts";
 
 /** Agents write the name of the server before that of the tool: `mcp__coppice__recall`, `coppice_recall`. */
 const OWN_SERVER = /(?:^|[^a-z])coppice[_.:-]/i;
-const OWN_TOOL = /[_.:-](?:recall|expand|get_context|recap|lost|list_sessions|list_subjects|hook|append)$/i;
+const OWN_TOOL = /[_.:-](?:recall|expand|get_context|recap|past_work|lost|list_sessions|list_subjects|hook|append)$/i;
 
 /** A command line that reads the store, at the beginning of a command. */
 const OWN_COMMAND =
-  /(?:^|[;&|(\n])[ \t]*(?:npx\s+(?:-\S+\s+)*)?coppice\s+(?:recall|expand|show|resume|recap|lost|subjects?|sessions|forest|export)\b/;
+  /(?:^|[;&|(\n])[ \t]*(?:npx\s+(?:-\S+\s+)*)?coppice\s+(?:recall|expand|show|resume|recap|file|fix|how|friction|lost|subjects?|sessions|forest|export)\b/;
 const COMMAND_ARGUMENTS = ["command", "cmd", "script"];
 
 /**

@@ -56,8 +56,10 @@ const ECHOED = /^(?:\[[^\]]*\] )?(?:\$|>|\+) \S/;
 const CD_FAILED = /\bcd:/;
 const REFUSED =
   /^(?:\[?Request interrupted by user|The user doesn['’]t want to (?:proceed|take this action)|(?:The )?(?:tool )?(?:call|use|command|operation|request) (?:was )?(?:rejected|denied|cancell?ed|aborted) by (?:the )?user|User (?:rejected|denied|cancell?ed)|\[?(?:Operation )?(?:cancell?ed|aborted)\b)/i;
+/** A line that tells an exit status and nothing else, such as `Process exited with code 1`. */
 const STATUS =
-  /(?:^|\n|<|\()[^\n]{0,40}?\b(?:exit(?:ed with)?[ _]?(?:code|status)|exited with)(?: was| of)?["']?[:=]?\s*["']?(-?\d+)\b/i;
+  /^\W*(?:\w[\w:]* ){0,4}(?:exit(?:ed with)?[ _]?(?:code|status)|exited with)(?: was| of)?[:=]? *(-?\d+)\W*$/i;
+const JSON_STATUS = /"exit_?code":\s*(-?\d+)/i;
 
 /** The messages of a step. The first one has the calls, and the others have their results. */
 export type ActingStep = readonly { id: number; parts: readonly Part[] }[];
@@ -96,7 +98,7 @@ export function actionsIn(
   const fields = fieldsOf(args);
   const kind = kindOf(name, fields);
   if (kind === undefined) return [];
-  const fileAction = (of: ActionKind, path: string, outcome = outcomeOf(result)): Action => {
+  const fileAction = (of: ActionKind, path: string, outcome = outcomeOf(result, of)): Action => {
     const target = oneLine(path)
       .replaceAll("\\", "/")
       .replace(/^(?:\.\/)+/, "");
@@ -118,7 +120,7 @@ export function actionsIn(
     const line = commandIn(fields);
     if (line !== undefined) return actionsOfLine(line, result, fileAction);
   }
-  const outcome = outcomeOf(result);
+  const outcome = outcomeOf(result, kind);
   const about = textIn(fields, kind === "task" ? TASKS : kind === "fetch" ? ADDRESSES : PATTERNS) ?? argumentsOf(args);
   const isTool = kind === "run" || kind === "read" || kind === "edit" || kind === "write";
   return [
@@ -163,19 +165,31 @@ function isFed(all: readonly ShellCommand[], command: ShellCommand): boolean {
 }
 
 /**
- * The exit status of a line is that of its last program. If that is not the program's own, a line of the output that reports an
- * error tells that it failed.
+ * The exit status of a line is that of its last list of programs, in which one fails after others have succeeded: the first one that the
+ * error names, or else the last one. Of a program whose status nobody sees, an error in the output tells that it may have failed.
  */
 function outcomesOf(commands: readonly ShellCommand[], result: ActionResult | undefined): ActionOutcome[] {
-  const whole = outcomeOf(result);
+  const whole = outcomeOf(result, "run");
+  if (whole === "unknown") return commands.map(() => "unknown");
+  const [error] = linesOf(result!.text).filter(reportsError);
   // The shell itself failed, before it started any of them.
-  if (whole === "failed" && CD_FAILED.test(errorLinesIn(result!.text)[0] ?? "")) return commands.map(() => "unknown");
-  return commands.map(({ isPiped }, index) => {
-    const isLast = index === commands.length - 1;
-    if (whole === "failed") return isLast ? "failed" : "unknown";
-    if (whole === "ok" && isLast && isPiped && linesOf(result!.text).some(reportsError)) return "failed";
-    return whole;
+  if (whole === "failed" && error !== undefined && CD_FAILED.test(error)) return commands.map(() => "unknown");
+  const tells = ({ isPiped, isOfLast }: ShellCommand): boolean => isOfLast && !isPiped;
+  const mayHaveFailed = commands.filter((command) => (whole === "failed" ? command.isOfLast : !tells(command)));
+  const failed = whole === "failed" || error !== undefined ? blamed(mayHaveFailed, error) : undefined;
+  return commands.map((command) => {
+    if (command === failed) return "failed";
+    const isSeen = whole === "ok" && (tells(command) || error === undefined);
+    return isSeen ? "ok" : "unknown";
   });
+}
+
+/** Returns the first of the programs that an error names, or else the last. */
+function blamed(commands: readonly ShellCommand[], error: string | undefined): ShellCommand | undefined {
+  const named = commands.filter(
+    ({ words }) => error?.startsWith(`${baseName(words[0]!)}:`) || error?.includes(`: ${words[0]}: `),
+  );
+  return named.length > 0 ? named[0] : commands.at(-1);
 }
 
 /** Returns the files that a program prints, or changes in place. */
@@ -271,22 +285,30 @@ function filesOfPatch(fields: Fields): { kind: ActionKind; path: string }[] {
   });
 }
 
+const PATCH = /^\s*\*\*\* Begin Patch\n/;
+const PATCHING_COMMAND = /\bapply_patch\b[\s\S]*?(?:^|')\*\*\* Begin Patch\n/m;
+
 /** Returns a patch in the format of `apply_patch`: an argument, or a part of a command. */
 function patchIn(fields: Fields): string | undefined {
-  const texts = Object.values(fields).flatMap((value) => (Array.isArray(value) ? value : [value]));
-  return texts.find((text): text is string => typeof text === "string" && text.includes("*** Begin Patch"));
+  if (textIn(fields, PATHS) !== undefined) return undefined; // the text of a file may hold a patch
+  const command = commandIn(fields);
+  if (command !== undefined) return PATCHING_COMMAND.test(command) ? command : undefined;
+  return Object.values(fields).find((text): text is string => typeof text === "string" && PATCH.test(text));
 }
 
-function outcomeOf(result: ActionResult | undefined): ActionOutcome {
+function outcomeOf(result: ActionResult | undefined, kind: ActionKind): ActionOutcome {
   if (result === undefined) return "unknown";
   const text = result.text.trimStart();
   if (REFUSED.test(text.slice(0, STATUS_CHARS))) return "unknown";
   if (result.isError || text.startsWith("<tool_use_error>")) return "failed";
-  return Number(statusIn(text) ?? 0) === 0 ? "ok" : "failed";
+  return kind === "run" && Number(statusIn(text) ?? 0) !== 0 ? "failed" : "ok";
 }
 
+/** Returns the exit status that the first or the last line of a result tells, or the JSON that a result is. */
 function statusIn(text: string): string | undefined {
-  return STATUS.exec(text.slice(0, STATUS_CHARS))?.[1] ?? STATUS.exec(text.slice(-STATUS_CHARS))?.[1];
+  if (text.startsWith("{")) return JSON_STATUS.exec(text.slice(-STATUS_CHARS))?.[1];
+  const [first = "", last = ""] = [text.slice(0, STATUS_CHARS), text.trimEnd().slice(-STATUS_CHARS)];
+  return (STATUS.exec(first.split("\n")[0]!) ?? STATUS.exec(last.slice(last.lastIndexOf("\n") + 1)))?.[1];
 }
 
 function errorIn(result: ActionResult | undefined, outcome: ActionOutcome): string | null {
@@ -305,7 +327,7 @@ export function errorLinesIn(text: string): string[] {
   return errors.length > 0 ? errors : lines.slice(0, 1);
 }
 
-/** Yields the lines that say something, without those that only repeat the exit status or the command. */
+/** Returns the lines that say something, without those that only repeat the exit status or the command. */
 function linesOf(text: string): string[] {
   const lines = plainText(excerpt(text, RESULT_CHARS_MAX)).split("\n");
   return lines.map((line) => line.trim()).filter((line) => line !== "" && !isStatus(line) && !ECHOED.test(line));
@@ -316,7 +338,7 @@ function reportsError(line: string): boolean {
 }
 
 function isStatus(line: string): boolean {
-  return line.length < STATUS_CHARS && /^\W*(?:(?:command|process) )?exit/i.test(line) && STATUS.test(line);
+  return line.length < STATUS_CHARS && STATUS.test(line);
 }
 
 function cutName(text: string): string {

@@ -2,6 +2,8 @@ import { oneLine } from "./lines.ts";
 
 /** The longest signature, in UTF-16 units. */
 const SIGNATURE_CHARS_MAX = 160;
+/** The rest of a line is not read: the time of the patterns grows with its square. */
+const READ_CHARS_MAX = 500;
 /** A signature with fewer letters would be that of many errors. */
 const LETTERS_MIN = 12;
 
@@ -22,7 +24,7 @@ const SAYS_NOTHING = /^(?:command|process|script|build|tests?|it) (?:failed|exit
  * undefined if too little is left to tell it from other errors.
  */
 export function errorSignature(line: string): string | undefined {
-  const same = oneLine(line)
+  const same = oneLine(line.slice(0, READ_CHARS_MAX))
     .replace(/<\/?tool_use_error>/g, "")
     .replace(URL, "<url>")
     .replace(PATH, "<path>")

@@ -6,10 +6,12 @@ export interface ShellCommand {
   text: string;
   /** The files that its output goes to. */
   writes: readonly string[];
-  /** True if its exit status is not that of the command line: its output goes to another program, or a failure is ignored. */
+  /** True if its exit status tells nothing: its output goes to another program, or its failure is ignored. */
   isPiped: boolean;
   /** True if the next command reads its output. */
   feedsNext: boolean;
+  /** True if it belongs to the last list of commands joined by `&&`, whose exit status is that of the line. */
+  isOfLast: boolean;
 }
 
 /** The rest of a longer command line is not read. */
@@ -18,7 +20,8 @@ const LINE_CHARS_MAX = 20_000;
 const WORD = [
   String.raw`\\[\s\S]`,
   `'[^']*(?:'|$)`,
-  String.raw`"(?:\\[\s\S]|[^"\\])*(?:"|$)`,
+  // Agents write messages as "$(cat <<'EOF' … EOF)".
+  String.raw`"(?:\$\(cat <<-?\s*['"]?(?<eof>\w+)['"]?\n[\s\S]*?\n\s*\k<eof>\s*\)|\\[\s\S]|[^"\\])*(?:"|$)`,
   String.raw`\$\((?:[^()]|\([^()]*\))*\)`,
   "`[^`]*(?:`|$)",
   String.raw`[^\s;&|<>'"\\]`,
@@ -28,7 +31,7 @@ const TOKEN = new RegExp(
   "gy",
 );
 /** A redirection to another descriptor, such as `2>&1`. Others have a file as their next word. */
-const TO_DESCRIPTOR = /\d$|-$/;
+const TO_DESCRIPTOR = /\d$|&-$/;
 
 /** Programs and words that start the command after them, each with its options that have a value. */
 const WRAPPERS: ReadonlyMap<string, RegExp> = new Map([
@@ -59,7 +62,8 @@ export function commandLineOf(args: readonly string[]): string {
  */
 export function commandsIn(line: string): ShellCommand[] {
   const source = line.slice(0, LINE_CHARS_MAX);
-  const commands: (ShellCommand & { operator: string })[] = [];
+  const commands: (Omit<ShellCommand, "isOfLast"> & { list: number })[] = [];
+  let list = 0;
   let words: string[] = [];
   let writes: string[] = [];
   let redirect: string | undefined;
@@ -69,7 +73,10 @@ export function commandsIn(line: string): ShellCommand[] {
     const text = own.join(" ");
     const feedsNext = operator === "|" || operator === "|&";
     const isPiped = feedsNext || operator === "||";
-    if (own.length > 0) commands.push({ words: own.map(unquoted), text, writes, isPiped, feedsNext, operator });
+    if (own.length > 0) {
+      commands.push({ words: own.map(unquoted), text, writes, isPiped, feedsNext, list });
+      if (operator !== "&&" && operator !== "||" && !feedsNext) list += 1;
+    }
     [words, writes, redirect] = [[], [], undefined];
   };
   TOKEN.lastIndex = 0;
@@ -87,10 +94,8 @@ export function commandsIn(line: string): ShellCommand[] {
     }
   }
   end("");
-  // The shell goes on after `;`, so only the last command tells the exit status.
-  return commands.map(({ operator, ...command }, index) => {
-    return { ...command, isPiped: command.isPiped || (index < commands.length - 1 && operator !== "&&") };
-  });
+  const last = commands.at(-1)?.list;
+  return commands.map(({ list: own, ...command }) => ({ ...command, isOfLast: own === last }));
 }
 
 /** Moves `TOKEN` behind the line that ends a text. */
@@ -117,7 +122,10 @@ function unwrapped(words: readonly string[]): string[] {
 /** Removes the parentheses of a subshell. */
 function withoutParentheses(word: string): string {
   const opened = word.replace(/^\(+/, "");
-  return opened.includes("(") ? opened : opened.replace(/\)+$/, "");
+  if (opened.includes("(")) return opened;
+  let end = opened.length;
+  while (opened[end - 1] === ")") end -= 1;
+  return opened.slice(0, end);
 }
 
 function unquoted(word: string): string {

@@ -58,6 +58,14 @@ describe("the calls of each agent", () => {
     expect(told("file_change", { changes: [{ path: "a.ts", kind: "update" }] }, "Done")).toEqual(["edit a.ts ok"]);
   });
 
+  test("a file that holds a patch is written, and not the files of the patch", () => {
+    const content = "*** Begin Patch\n*** Update File: src/a.ts\n@@\n+x\n*** End Patch";
+    expect(told("Write", { file_path: "test/patch.test.ts", content }, "ok")).toEqual(["write test/patch.test.ts ok"]);
+    expect(told("Task", { description: "Apply it", prompt: `Apply this:\n${content}` }, "ok")).toEqual([
+      "task Apply it ok",
+    ]);
+  });
+
   test("a tool of another kind is run under its name", () => {
     expect(told("mcp__github__create_issue", { title: "Lease" }, "1")).toEqual([
       'run mcp__github__create_issue {"title":"Lease"} ok',
@@ -94,6 +102,22 @@ describe("a command line", () => {
     ]);
   });
 
+  test("that failed is blamed on the program that the error names", () => {
+    const command = "pnpm install && make check";
+    expect(told("Bash", { command }, "Exit code 127\nbash: pnpm: command not found", true)).toEqual([
+      "run pnpm install failed",
+      "run make check unknown",
+    ]);
+    expect(told("Bash", { command: "npm test && npm run build; echo done" }, "TypeError: no lease")).toEqual([
+      "run npm test unknown",
+      "run npm run build failed",
+    ]);
+    expect(told("Bash", { command: "npm test; npm run build" }, "Exit code 1\nTypeError: no lease", true)).toEqual([
+      "run npm test unknown",
+      "run npm run build failed",
+    ]);
+  });
+
   test("failed if its output reports an error and the exit status is that of a filter", () => {
     expect(told("Bash", { command: "go test ./... | tail -3" }, "--- FAIL: TestLease (0.1s)")).toEqual([
       "run go test ./... failed",
@@ -115,6 +139,8 @@ describe("an outcome", () => {
     ["Output: no\nExit Code: 1", false, "failed"],
     ["The user doesn't want to proceed with this tool use.", true, "unknown"],
     ["[Request interrupted by user for tool use]", true, "unknown"],
+    ["1→Process exited with code 3 in tests", false, "ok"],
+    ["first\nexit code: 1\nlast", false, "ok"],
     ["The word exit code is in this sentence of 9 words.", false, "ok"],
   ])("%j is %s", (text, isError, outcome) => {
     expect(told("bash", { command: "x" }, text, isError)).toEqual([`run x ${outcome}`]);
@@ -141,6 +167,14 @@ describe("an error", () => {
     expect(errorOf("Traceback (most recent call last):\n  File \"a.py\", line 3\nKeyError: 'lease_seconds'")).toBe(
       "KeyError: 'lease_seconds'",
     );
+  });
+
+  test("in a long line takes no long time", () => {
+    for (const piece of ["a-", "aaaa", "1.1.", "a1b2c3-", "x://"]) {
+      const fromMs = performance.now();
+      errorOf(piece.repeat(20_000));
+      expect(performance.now() - fromMs, piece).toBeLessThan(500);
+    }
   });
 
   test("that says nothing has no signature", () => {

@@ -31,11 +31,33 @@ test("a text behind << is no command, and a file behind > is written", () => {
   ]);
 });
 
-test("the exit status is that of the last program, unless a failure is ignored", () => {
-  const piped = (line: string): boolean[] => commandsIn(line).map(({ isPiped }) => isPiped);
-  expect(piped("make && make test")).toEqual([false, false]);
-  expect(piped("make; make test | tail")).toEqual([true, true, false]);
-  expect(piped("make || true")).toEqual([true, false]);
+test("the exit status is that of the last list of programs, unless a failure is ignored", () => {
+  const told = (line: string): boolean[] => commandsIn(line).map(({ isPiped, isOfLast }) => isOfLast && !isPiped);
+  expect(told("make && make test")).toEqual([true, true]);
+  expect(told("make &&\nmake test")).toEqual([true, true]);
+  expect(told("make; make test | tail")).toEqual([false, false, true]);
+  expect(told("make && make test; echo done")).toEqual([false, false, true]);
+  expect(told("make || true")).toEqual([false, true]);
+});
+
+test("texts that agents pass to a command are one word", () => {
+  const message = '"$(cat <<\'EOF\'\nSay "stop; rm -rf build" (here\nEOF\n)"';
+  expect(commandsIn(`git commit -m ${message} && git push`).map(({ words }) => words.length)).toEqual([4, 2]);
+  const indented = "cat <<-EOF > out.txt\n\tnpm run deploy\n\tEOF\nls";
+  expect(commandsIn(indented).map(({ words, writes }) => [...words, ...writes])).toEqual([["cat", "out.txt"], ["ls"]]);
+});
+
+test("a long line of signs takes no long time", () => {
+  for (const line of [
+    `${")".repeat(20_000)}x`,
+    `"${"$(".repeat(9_000)}`,
+    "<".repeat(20_000),
+    `${"a".repeat(20_000)}\0`,
+  ]) {
+    const fromMs = performance.now();
+    commandsIn(line);
+    expect(performance.now() - fromMs).toBeLessThan(500);
+  }
 });
 
 test("a list of arguments is a command line, also behind a shell", () => {
