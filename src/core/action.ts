@@ -30,4 +30,10 @@ export interface PlacedAction extends StepAction {
   sessionId: string;
   seq: number;
   createdAtMs: number;
+  /** The project of the session. */
+  project: string | null;
 }
+
+/** The messages of a turn that are read around an action: at most so many before it and after it. */
+export const TURN_MESSAGES_MAX = 30;
+export const TURN_BEHIND = 10;

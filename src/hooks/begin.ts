@@ -48,7 +48,7 @@ export function begin(storePath: string, firing: Firing, startMs: number): Begun
   const entries = log.entries();
   if (!isAction && isRepeated(entries, own)) return undefined;
   const end = (outcome: Partial<LogEntry>): void => {
-    if (isAction && outcome.quoted === undefined && outcome.failure === undefined) return;
+    if (isAction && outcome.quoted === undefined) return;
     const atMs = Date.now();
     log.add({ ...own, ...outcome, atMs, ms: atMs - startMs });
   };
@@ -74,7 +74,7 @@ function memoryOf(entries: readonly LogEntry[], session: string): SessionMemory 
     if (isCompaction) compactedAtMs = entry.atMs;
     if (isCompaction || entry.event === "session-start") quoted.clear();
     if (entry.event === "before-compaction") isBare = true;
-    else if (entry.quoted !== undefined) isBare = false;
+    else if (entry.quoted !== undefined && entry.about === undefined) isBare = false;
     else if (isCompaction) isBare = true;
     if (entry.about !== undefined) warned.add(entry.about);
     if (entry.event !== "before-compaction") for (const id of entry.quoted ?? []) quoted.add(id);

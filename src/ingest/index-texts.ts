@@ -9,8 +9,8 @@ import { indexTexts } from "../store/write.ts";
 const NOTING = { actionsOf: actionsOfStep };
 
 /**
- * Adds all missing messages to the full-text index and to the table of actions, a hundred in each transaction (about 10 ms). In between, the event
- * loop and other processes get a turn. @returns the number of messages added.
+ * Adds all missing messages to the full-text index and to the table of actions, a hundred in each transaction (about 10 ms). In
+ * between, the event loop and other processes get a turn. @returns how many messages were read.
  *
  * @throws the signal's reason if it is aborted. Messages that were added stay.
  */

@@ -364,12 +364,11 @@ interface Change {
   after: string;
 }
 
-/** Returns what a call changes in a file, as far as its arguments say it. */
+/** Returns what a call changes in a file, as far as its arguments say it. @param path  As the call's action has it. */
 function changesBy({ args }: Pick<ToolCallPart, "args">, path: string): Change[] {
   const fields = fieldsOf(args);
   const patch = patchIn(fields);
   if (patch !== undefined) return changesOfPatch(patch, path);
-  if (baseName(textIn(fields, PATHS) ?? "") !== baseName(path)) return [];
   const edits = EDITS.flatMap((name) => (Array.isArray(fields[name]) ? (fields[name] as unknown[]) : []));
   return [fields, ...edits.map(fieldsOf)].flatMap((edit) => {
     const [before, after] = [textIn(edit, REPLACED), textIn(edit, INSERTED)];
@@ -379,7 +378,7 @@ function changesBy({ args }: Pick<ToolCallPart, "args">, path: string): Change[]
 
 function changesOfPatch(patch: string, path: string): Change[] {
   const files = patch.split(/^\*\*\* (?=(?:Add|Update|Delete) File: )/m).slice(1);
-  const own = files.filter((file) => baseName(/: (.*)/.exec(file)![1]!.trim()) === baseName(path));
+  const own = files.filter((file) => /: (.*)/.exec(file)![1]!.trim().replaceAll("\\", "/") === path);
   const pieces = own.flatMap((file) => file.split(/^@@.*$/m).slice(1));
   return pieces.map((piece) => {
     const without = (sign: string): string[] =>
@@ -389,10 +388,9 @@ function changesOfPatch(patch: string, path: string): Change[] {
   });
 }
 
-/** Returns the texts that calls of a message have replaced in a file, as far as their arguments say them. */
-export function replacedIn(parts: readonly Part[], path: string): string[] {
-  const calls = parts.filter((part) => part.type === "tool_call");
-  return calls.flatMap((call) => changesBy(call, path)).flatMap(({ before }) => before ?? []);
+/** Returns the texts that a call has replaced in a file, as far as its arguments say them. */
+export function replacedBy(call: Pick<ToolCallPart, "args">, path: string): string[] {
+  return changesBy(call, path).flatMap(({ before }) => before ?? []);
 }
 
 /** Returns the lines that a call put into a file, as far as its arguments say them. */

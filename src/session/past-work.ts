@@ -7,9 +7,10 @@ import { cutLine, oneLine } from "../models/lines.ts";
 import { saidOf } from "../models/notes.ts";
 import { sentencesOf } from "../models/sentences.ts";
 import { commandsIn } from "../models/shell.ts";
+import type { NamedScope } from "../store/action-scope.ts";
 import type { WorkLine } from "./work-lines.ts";
 
-/** The newest actions with a name, or with an error, that are looked at. */
+/** The newest actions with a file or a program, or with an error, that are looked at. */
 const NAMED_MAX = 1_000;
 const FAILED_MAX = 100;
 /** A cure is looked for in this many actions after the error. */
@@ -40,19 +41,21 @@ export interface TurnMessage {
   createdAtMs: number;
 }
 
-interface Scope {
-  project: string | undefined;
-  limit: number;
-}
-
 /** Reads actions and what was said around them. */
 export interface WorkReader {
-  named(name: string, scope: Scope): PlacedAction[];
-  failedWith(error: string, scope: Scope): PlacedAction[];
+  named(name: string, scope: NamedScope): PlacedAction[];
+  failedWith(error: string, scope: Pick<NamedScope, "project" | "limit">): PlacedAction[];
   after(sessionId: string, seq: number, limit: number): PlacedAction[];
   /** The messages of the turn with this seq, in order, at most `limit`, the nearest ones. */
   turn(sessionId: string, seq: number): TurnMessage[];
   parts(messageId: number): readonly Part[];
+}
+
+interface FileSessionsOptions {
+  project: string | undefined;
+  limit: number;
+  /** Leaves out other actions. */
+  isMeant?: (action: PlacedAction) => boolean;
 }
 
 /** What a session did with a file. */
@@ -100,7 +103,7 @@ export interface CommandWay {
   okCount: number;
   failedCount: number;
   lastAtMs: number;
-  /** The newest of its calls. */
+  /** The newest of its calls that worked, or else of those that failed. */
   messageId: number;
   sessionId: string;
   /** The error of its newest failure, without what differs each time it occurs. */
@@ -110,19 +113,16 @@ export interface CommandWay {
 /**
  * Returns the sessions that read or changed a file, the last one first.
  *
- * @param path  A path, or its end: `store/open.ts` finds `src/store/open.ts`.
- * @param withoutIds  Sessions that are left out.
+ * @param path  A `plainPath`, or its end: `store/open.ts` finds `src/store/open.ts`.
  */
 export function fileSessions(
   reader: WorkReader,
   path: string,
-  project: string | undefined,
-  limit: number,
-  withoutIds: ReadonlySet<string> = new Set(),
+  { project, limit, isMeant = () => true }: FileSessionsOptions,
 ): FileSession[] {
   const bySession = new Map<string, PlacedAction[]>();
   for (const action of actionsWith(reader, path, project)) {
-    if (withoutIds.has(action.sessionId)) continue;
+    if (!isMeant(action)) continue;
     const own = bySession.get(action.sessionId);
     if (own === undefined) bySession.set(action.sessionId, [action]);
     else own.push(action);
@@ -136,11 +136,16 @@ export function changesOf(reader: WorkReader, path: string, project: string | un
 }
 
 function actionsWith(reader: WorkReader, path: string, project: string | undefined): PlacedAction[] {
-  const wanted = path.replaceAll("\\", "/").replace(/^(?:\.\/)+/, "");
-  const found = reader.named(baseName(wanted), { project, limit: NAMED_MAX }).filter(({ kind, target }) => {
-    return (kind === "read" || CHANGING.has(kind)) && isSamePath(target, wanted);
-  });
+  const named = reader.named(baseName(path), { project, limit: NAMED_MAX, path });
+  const found = named.filter(
+    (action) => (action.kind === "read" || CHANGING.has(action.kind)) && isOfPath(action, path),
+  );
   return withoutCopies(found);
+}
+
+/** Returns a path as calls give it: with slashes, and without `./` at its beginning. */
+export function plainPath(path: string): string {
+  return path.replaceAll("\\", "/").replace(/^(?:\.\/)+/, "");
 }
 
 function isChange({ kind, outcome }: PlacedAction): boolean {
@@ -157,7 +162,6 @@ function fileSession(
   path: string,
 ): FileSession {
   const changes = actions.filter(isChange);
-  const name = baseName(path);
   const turns = new Map<number, TurnMessage[]>();
   const decided = new Map<string, WorkLine>();
   const reasons = changes.slice(0, REASONS_MAX).map((change): WorkLine => {
@@ -167,7 +171,7 @@ function fileSession(
   });
   for (const message of [...turns.values()].flat().sort((left, right) => right.seq - left.seq)) {
     for (const { kind, text } of saidOf(message)) {
-      if (kind === "request" || !names(text, name) || decided.has(text)) continue;
+      if (kind === "request" || !names(text, path) || decided.has(text)) continue;
       decided.set(text, lineOf(sessionId, message, text));
     }
   }
@@ -213,9 +217,9 @@ export function fixesOf(reader: WorkReader, text: string, project: string | unde
       if (!newestOfSession.has(action.sessionId)) newestOfSession.set(action.sessionId, action);
     }
     for (const failed of newestOfSession.values()) {
+      if (fixes.length === limit) return fixes;
       const fix = fixAfter(reader, failed, error);
       if (fix !== undefined) fixes.push(fix);
-      if (fixes.length === limit) return fixes;
     }
   }
   return fixes;
@@ -255,17 +259,17 @@ export function fixAfter(reader: WorkReader, failed: PlacedAction, error: string
   };
 }
 
-/** Returns true for calls of the same program with the same subcommand. */
+/** Returns true for calls of a program that do the same to the same: only their options differ. */
 function isSameAct(left: PlacedAction, right: PlacedAction): boolean {
   if (left.kind !== right.kind || left.name !== right.name) return false;
-  return left.target === right.target || subcommandOf(left.target) === subcommandOf(right.target);
+  return left.target === right.target || actOf(left.target) === actOf(right.target);
 }
 
-/** Returns a program with the words before its first option or path: `go test`, `npm run build`. */
-function subcommandOf(command: string): string {
-  const [program = "", ...words] = command.split(" ");
-  const end = words.findIndex((word) => !/^[a-z][\w:-]*$/i.test(word));
-  return [program, ...words.slice(0, end === -1 ? words.length : end).slice(0, 2)].join(" ");
+/** Returns a command without its options; the command itself if it only asks for help. */
+function actOf(command: string): string {
+  const words = commandsIn(command)[0]?.words ?? [];
+  if (words.some((word) => /^(?:-h|--?help|--?version|-V)$/.test(word))) return command;
+  return words.filter((word) => !word.startsWith("-")).join(" ");
 }
 
 /**
@@ -285,6 +289,7 @@ export function waysOf(reader: WorkReader, command: string, project: string | un
       way = { command: target, okCount: 0, failedCount: 0, lastAtMs: createdAtMs, messageId, sessionId, error: null };
       ways.set(target, way);
     }
+    if (outcome === "ok" && way.okCount === 0) Object.assign(way, { messageId, sessionId });
     if (outcome === "ok") way.okCount += 1;
     if (outcome === "failed") way.failedCount += 1;
     way.error ??= error;
@@ -306,24 +311,33 @@ function beginsWith(target: string, words: readonly string[]): boolean {
   return true;
 }
 
-/** A session that an agent resumed or forked has copies of messages, with their times. The oldest counts. */
+/** A session that an agent resumed or forked has copies of messages, with their times. The oldest session's count. */
 export function withoutCopies(newestFirst: readonly PlacedAction[]): PlacedAction[] {
-  const oldest = new Map<string, PlacedAction>();
-  for (const action of newestFirst) oldest.set(`${action.createdAtMs} ${action.ordinal} ${action.target}`, action);
-  return newestFirst.filter((action) => {
-    return oldest.get(`${action.createdAtMs} ${action.ordinal} ${action.target}`) === action;
-  });
+  const keyOf = ({ createdAtMs, ordinal, target }: PlacedAction): string => `${createdAtMs} ${ordinal} ${target}`;
+  const oldest = new Map<string, string>();
+  for (const action of newestFirst) oldest.set(keyOf(action), action.sessionId);
+  return newestFirst.filter((action) => oldest.get(keyOf(action)) === action.sessionId);
 }
 
-/** Returns true if one path is the end of the other. A bare name is only itself. */
-function isSamePath(target: string, wanted: string): boolean {
-  if (target === wanted || target.endsWith(`/${wanted}`)) return true;
+/** Returns true if one path is the end of the other. A path that is not absolute is in the folder of its project. */
+function isOfPath({ target, project }: PlacedAction, wanted: string): boolean {
+  const whole = isAbsolute(target) || project === null || !isAbsolute(project) ? target : `${project}/${target}`;
+  if (whole === wanted || whole.endsWith(`/${wanted}`)) return true;
   return target.includes("/") && wanted.endsWith(`/${target}`);
 }
 
-function names(text: string, name: string): boolean {
-  const at = text.indexOf(name);
-  return at !== -1 && !/\w/.test(text[at - 1] ?? "") && !/\w/.test(text[at + name.length] ?? "");
+/** Returns true for a path from the root, or from a drive. */
+export function isAbsolute(path: string): boolean {
+  return /^(?:\/|[A-Za-z]:\/)/.test(path);
+}
+
+/** Returns true if a text names the file, by its name or by the end of its path. */
+function names(text: string, path: string): boolean {
+  const tokens = text.match(/[\w@~./\\-]+/g) ?? [];
+  return tokens.some((token) => {
+    const named = plainPath(token).replace(/[.]+$/, "");
+    return baseName(named) === baseName(path) && (`/${path}`.endsWith(`/${named}`) || named.endsWith(`/${path}`));
+  });
 }
 
 function lineOf(sessionId: string, { id, seq, createdAtMs }: TurnMessage, text: string): WorkLine {

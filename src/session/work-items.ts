@@ -1,3 +1,4 @@
+import { StoreError } from "../core/errors.ts";
 import type { CommandWay, FileSession, Fix, WorkOptions } from "./past-work.ts";
 import { sessionNames } from "./session-name.ts";
 import type { Store } from "./store.ts";
@@ -22,7 +23,13 @@ export interface WorkItem {
   lines: { kind: string; text: string; messageId: number }[];
 }
 
-export function workItems(store: Store, { file, error, command }: WorkQuestion, options: WorkOptions): WorkItem[] {
+/** @throws {StoreError} `OPTION_INVALID` for two questions at once. */
+export function workItems(store: Store, asked: WorkQuestion, options: WorkOptions): WorkItem[] {
+  const { file, error, command } = asked;
+  const given = Object.entries(asked).flatMap(([name, value]) => (value === undefined ? [] : name));
+  if (given.length > 1) {
+    throw new StoreError("OPTION_INVALID", { option: given.join(" and "), expected: "one of them", actual: given });
+  }
   if (file !== undefined) {
     const sessions = store.work.file(file, options);
     const names = sessionNames(

@@ -4,7 +4,7 @@ import { PAGE_LIMIT_MAX } from "../core/limits.ts";
 import { once } from "../core/once.ts";
 import { textValue } from "../core/options.ts";
 import { type FieldsOf, identifier, parseOptions, whole } from "../core/schema.ts";
-import { actionsOfStep, replacedIn } from "../models/actions.ts";
+import { actionsOfStep, replacedBy } from "../models/actions.ts";
 import type { RecurringError } from "../store/actions.ts";
 import { projectNow } from "../store/projects.ts";
 import type { Repositories } from "../store/repositories.ts";
@@ -15,6 +15,7 @@ import {
   type Fix,
   fileSessions,
   fixesOf,
+  plainPath,
   WORK_LIMIT_DEFAULT,
   type WorkOptions,
   type WorkReader,
@@ -68,7 +69,7 @@ export class StoreWork {
    */
   file(path: string, options: WorkOptions = {}): FileSession[] {
     return this.#read("work.file", options, (reader, { project, limit }) =>
-      fileSessions(reader, textValue("the path", path), project, limit),
+      fileSessions(reader, plainPath(textValue("the path", path)), { project, limit }),
     );
   }
 
@@ -80,12 +81,15 @@ export class StoreWork {
    */
   replaced(path: string, options: WorkOptions = {}): Replaced[] {
     return this.#read("work.replaced", options, (reader, { project, limit }) => {
-      const found = changesOf(reader, textValue("the path", path), project).flatMap(({ messageId }) => {
-        const [message] = this.#repositories.messages.byIds([messageId]);
-        const texts = message === undefined ? [] : replacedIn(message.parts, path);
-        return texts.length === 0 ? [] : { messageId, texts };
-      });
-      return found.slice(0, limit);
+      const changes = changesOf(reader, plainPath(textValue("the path", path)), project);
+      const found: Replaced[] = [];
+      for (const { messageId, part, target } of changes) {
+        if (found.length === limit) break;
+        const call = reader.parts(messageId)[part];
+        const texts = call?.type === "tool_call" ? replacedBy(call, target) : [];
+        if (texts.length > 0) found.push({ messageId, texts });
+      }
+      return found;
     });
   }
 
@@ -152,23 +156,27 @@ export class StoreWork {
 
 /** Reads the table of actions, and the messages that it lacks. */
 function workReader({ actions, sessions, messages }: Repositories): WorkReader {
-  const unnoted = actions.unnoted(UNNOTED_MAX, actionsOfStep).reverse();
-  const inProject = ({ sessionId }: PlacedAction, project: string | undefined): boolean => {
-    const session = sessions.known(sessionId);
-    return session.supersededAtMs === null && (project === undefined || session.project === project);
-  };
+  const unnoted = actions.unnoted(UNNOTED_MAX, actionsOfStep).flatMap((action): PlacedAction[] => {
+    const { supersededAtMs, project } = sessions.known(action.sessionId);
+    return supersededAtMs === null ? [{ ...action, project }] : [];
+  });
+  // The table may have an earlier state of a step.
+  const ids = new Set(unnoted.map(({ messageId }) => messageId));
+  const isNoted = ({ messageId }: PlacedAction): boolean => !ids.has(messageId);
+  const newest = (isFound: (action: PlacedAction) => boolean, project: string | undefined): PlacedAction[] =>
+    unnoted.filter((action) => isFound(action) && (project === undefined || action.project === project)).reverse();
   return {
     named: (name, scope) => [
-      ...unnoted.filter((action) => action.name === name && inProject(action, scope.project)),
-      ...actions.named(name, scope),
+      ...newest((action) => action.name === name, scope.project),
+      ...actions.named(name, scope).filter(isNoted),
     ],
     failedWith: (error, scope) => [
-      ...unnoted.filter((action) => action.error === error && inProject(action, scope.project)),
-      ...actions.failedWith(error, scope),
+      ...newest((action) => action.error === error, scope.project),
+      ...actions.failedWith(error, scope).filter(isNoted),
     ],
     after: (sessionId, seq, limit) => [
-      ...actions.after(sessionId, seq, limit),
-      ...unnoted.filter((action) => action.sessionId === sessionId && action.seq > seq).reverse(),
+      ...actions.after(sessionId, seq, limit).filter(isNoted),
+      ...unnoted.filter((action) => action.sessionId === sessionId && action.seq > seq),
     ],
     parts: (messageId) => messages.byIds([messageId])[0]?.parts ?? [],
     turn: (sessionId, seq) => messages.byIds(actions.turnIds({ sessionId, seq })),

@@ -1,10 +1,11 @@
-import type { PlacedAction, StepAction } from "../core/action.ts";
+import { type PlacedAction, type StepAction, TURN_BEHIND, TURN_MESSAGES_MAX } from "../core/action.ts";
 import { DamageError } from "../core/damage.ts";
 import type { Message } from "../core/message.ts";
+import { type NamedScope, OF_TARGET } from "./action-scope.ts";
 import type { MessageRepository } from "./messages.ts";
 import type { StoreDatabase } from "./open.ts";
 import { Repository } from "./repository.ts";
-import { actions, messages } from "./schema.ts";
+import { actions, messages, sessions } from "./schema.ts";
 import { columns, type InsertOf, type RowOf } from "./statement.ts";
 import type { StoreSettingRepository } from "./store-settings.ts";
 
@@ -19,17 +20,16 @@ export interface RecurringError {
   lastAtMs: number;
 }
 
+type NamedValues = Record<"project" | "target" | "path", string | null> & { name: string; limit: number };
+
 const ACTION = columns(actions);
 /** The name in `store_settings` of the id of the newest message that was read. */
 const NOTED_TO = "noted_to";
 
-/** The most messages of a turn that are read, before a message of it and after it. */
-const TURN_MESSAGES_MAX = 30;
-const TURN_BEHIND = 10;
-
 const NEXT = columns(messages, "id", "stepId");
 const PLACED = ACTION.of("a");
 const PLACE = columns(messages, "sessionId", "seq", "createdAtMs").of("m");
+const OF = columns(sessions, "project").of("s");
 const FROM = "FROM actions a JOIN messages m ON m.id = a.message_id JOIN sessions s ON s.id = m.session_id";
 /** SQL: the session is on its path, and of the project. */
 const IN_PROJECT = "s.superseded_at_ms IS NULL AND (@project IS NULL OR s.project = @project)";
@@ -51,22 +51,25 @@ export class ActionRepository extends Repository {
     DELETE FROM actions WHERE message_id IN (SELECT value FROM json_each(?))`.run;
   readonly #stepsOf = this.statement<[messageIds: string], number>`
     SELECT DISTINCT step_id FROM messages WHERE id IN (SELECT value FROM json_each(?))`.pluck().allOf;
+  readonly #endedOf = this.statement<{ stepIds: string; last: number }, number>`
+    SELECT value FROM json_each(@stepIds) given WHERE NOT EXISTS (
+      SELECT 1 FROM messages m WHERE m.step_id = given.value AND m.step_id <> m.id AND m.id > @last)`.pluck().all;
   readonly #stepsOfSession = this.statement<{ sessionId: string; to: number }, number>`
     SELECT step_id FROM messages WHERE session_id = @sessionId GROUP BY step_id HAVING max(id) <= @to`.pluck().all;
   readonly #ofSession = this.statement<{ sessionId: string }, RowOf<typeof ACTION>>`
     SELECT ${PLACED} FROM messages m JOIN actions a ON a.message_id = m.id
     WHERE m.session_id = @sessionId ORDER BY a.message_id, a.ordinal`.all;
   readonly #after = this.statement<{ sessionId: string; seq: number; limit: number }, PlacedAction>`
-    SELECT ${PLACED}, ${PLACE} FROM messages m JOIN actions a ON a.message_id = m.id
+    SELECT ${PLACED}, ${PLACE}, ${OF} FROM messages m JOIN actions a ON a.message_id = m.id JOIN sessions s ON s.id = m.session_id
     WHERE m.session_id = @sessionId AND m.seq > @seq ORDER BY m.seq, a.ordinal LIMIT @limit`.all;
-  readonly #named = this.statement<{ name: string; project: string | null; limit: number }, PlacedAction>`
-    SELECT ${PLACED}, ${PLACE} ${FROM} WHERE a.name = @name AND ${IN_PROJECT} ORDER BY a.message_id DESC LIMIT @limit`
+  readonly #named = this.statement<NamedValues, PlacedAction>`
+    SELECT ${PLACED}, ${PLACE}, ${OF} ${FROM} WHERE a.name = @name AND ${OF_TARGET} AND ${IN_PROJECT} ORDER BY a.message_id DESC LIMIT @limit`
     .all;
   readonly #failedWith = this.statement<{ error: string; project: string | null; limit: number }, PlacedAction>`
-    SELECT ${PLACED}, ${PLACE} ${FROM} WHERE a.error = @error AND ${IN_PROJECT} ORDER BY a.message_id DESC LIMIT @limit`
+    SELECT ${PLACED}, ${PLACE}, ${OF} ${FROM} WHERE a.error = @error AND ${IN_PROJECT} ORDER BY a.message_id DESC LIMIT @limit`
     .all;
   readonly #failedAround = this.statement<{ error: string; project: string | null; limit: number }, PlacedAction>`
-    SELECT ${PLACED}, ${PLACE} ${FROM} WHERE a.error IN (SELECT DISTINCT error FROM actions WHERE error IS NOT NULL AND instr(error, @error) > 0)
+    SELECT ${PLACED}, ${PLACE}, ${OF} ${FROM} WHERE a.error IN (SELECT DISTINCT error FROM actions WHERE error IS NOT NULL AND instr(error, @error) > 0)
     AND ${IN_PROJECT} ORDER BY a.message_id DESC LIMIT @limit`.all;
   readonly #turnIds = this.statement<{ sessionId: string; seq: number; before: number; behind: number }, number>`
     SELECT m.id FROM messages z JOIN messages m ON m.session_id = z.session_id
@@ -105,9 +108,15 @@ export class ActionRepository extends Repository {
   /** Reads the next `limit` messages, in the transaction of the caller. @returns how many were left to read, at most `limit`. */
   note(limit: number, actionsOf: ActionsOf): number {
     const next = this.#nextIds(this.notedTo(), limit);
-    if (next.length === 0) return 0;
-    this.#noteSteps(new Set(next.flatMap(({ stepId, isActing }) => (isActing ? [stepId] : []))), actionsOf);
-    this.#settings.set(NOTED_TO, next.at(-1)!.id);
+    if (next.length === 0) {
+      if (this.isBehind()) this.#settings.set(NOTED_TO, this.#messages.lastId()); // the newest messages were forgotten
+      return 0;
+    }
+    const last = next.at(-1)!.id;
+    const acting = new Set(next.flatMap(({ stepId, isActing }) => (isActing ? [stepId] : [])));
+    // A later batch reads a step that goes on there.
+    this.#noteSteps(new Set(this.#endedOf({ stepIds: JSON.stringify([...acting]), last })), actionsOf);
+    this.#settings.set(NOTED_TO, last);
     return next.length;
   }
 
@@ -145,14 +154,14 @@ export class ActionRepository extends Repository {
   }
 
   /** Returns the actions of the messages that are not read yet, of the newest `limit`, in order. */
-  unnoted(limit: number, actionsOf: ActionsOf): PlacedAction[] {
+  unnoted(limit: number, actionsOf: ActionsOf): Omit<PlacedAction, "project">[] {
     const from = Math.max(this.notedTo(), this.#messages.lastId() - limit);
     const ids = this.#nextIds(from, limit).flatMap(({ stepId, isActing }) => (isActing ? [stepId] : []));
     return this.#read([...new Set(ids)], actionsOf);
   }
 
   /** Steps that are damaged have no actions: `verify` says that they are. */
-  #read(stepIds: readonly number[], actionsOf: ActionsOf): PlacedAction[] {
+  #read(stepIds: readonly number[], actionsOf: ActionsOf): Omit<PlacedAction, "project">[] {
     const byStep = new Map<number, Message[]>();
     for (const message of this.#messages.intactOfSteps(stepIds)) {
       const step = byStep.get(message.stepId);
@@ -164,7 +173,8 @@ export class ActionRepository extends Repository {
       // A fork may have answers to a call that it shares.
       const own = step.filter(({ sessionId }) => sessionId === asking!.sessionId);
       const { id, stepId, sessionId: of, seq, createdAtMs } = asking!;
-      return id === stepId ? actionsOf(own).map((action) => ({ ...action, sessionId: of, seq, createdAtMs })) : [];
+      const place = { sessionId: of, seq, createdAtMs };
+      return id === stepId ? actionsOf(own).map((action) => ({ ...action, ...place })) : [];
     });
   }
 
@@ -174,8 +184,8 @@ export class ActionRepository extends Repository {
   }
 
   /** Returns actions with this file, program or tool, newest first. */
-  named(name: string, { project, limit }: { project: string | undefined; limit: number }): PlacedAction[] {
-    return this.#named({ name, project: project ?? null, limit });
+  named(name: string, { project, limit, target, path }: NamedScope): PlacedAction[] {
+    return this.#named({ name, project: project ?? null, limit, target: target ?? null, path: path ?? null });
   }
 
   /** Returns actions that failed with an error, or else with one that contains its text, newest first. */

@@ -1,8 +1,9 @@
 import { resolve } from "node:path";
 import Database from "better-sqlite3";
-import type { PlacedAction } from "../core/action.ts";
+import { type PlacedAction, TURN_BEHIND, TURN_MESSAGES_MAX } from "../core/action.ts";
 import { StoreError } from "../core/errors.ts";
 import type { Part } from "../core/message.ts";
+import { type NamedScope, OF_TARGET } from "./action-scope.ts";
 import { APPLICATION_ID } from "./application-id.ts";
 import { checksumOf, NO_CHECKSUM } from "./checksum.ts";
 import type { NotableMessage } from "./messages.ts";
@@ -14,9 +15,8 @@ const LOCK_WAIT_MS = 100;
 /** An answer is only looked for in this many messages after the question. */
 const ANSWER_MESSAGES_MAX = 40;
 
-/** The messages of a turn that are read, before a message of it and after it. */
-const TURN_MESSAGES_MAX = 30;
-const TURN_BEHIND = 10;
+/** The newest actions with a name that are looked at, in all projects. */
+const NAMED_MAX = 3_000;
 
 /** SQL: the session `s` is a subagent's. */
 const IS_SUBAGENT = `coalesce(s.metadata, '') LIKE '%"agentId"%'`;
@@ -287,8 +287,11 @@ export class QuickReader {
   }
 
   /** See `WorkReader`. */
-  named(name: string, scope: { project: string | undefined; limit: number }): PlacedAction[] {
-    return this.#actions("a.name = @name AND s.project = @project", { name, ...scope });
+  named(name: string, { path, target, ...scope }: NamedScope): PlacedAction[] {
+    // However many there are in other projects, a hook looks at the newest.
+    const named = `(SELECT * FROM actions WHERE name = @name ORDER BY message_id DESC LIMIT ${NAMED_MAX})`;
+    const values = { name, path: path ?? null, target: target ?? null, ...scope };
+    return this.#actions(`${OF_TARGET} AND s.project = @project`, values, { from: named });
   }
 
   failedWith(error: string, scope: { project: string | undefined; limit: number }): PlacedAction[] {
@@ -296,7 +299,11 @@ export class QuickReader {
   }
 
   after(sessionId: string, seq: number, limit: number): PlacedAction[] {
-    return this.#actions("m.session_id = @sessionId AND m.seq > @seq", { sessionId, seq, limit }, "m.seq, a.ordinal");
+    return this.#actions(
+      "m.session_id = @sessionId AND m.seq > @seq",
+      { sessionId, seq, limit },
+      { order: "m.seq, a.ordinal" },
+    );
   }
 
   turn(sessionId: string, seq: number): NotableMessage[] {
@@ -312,10 +319,10 @@ export class QuickReader {
   }
 
   /** By default, the newest are first. */
-  #actions(condition: string, values: object, order = "a.message_id DESC"): PlacedAction[] {
+  #actions(condition: string, values: object, { from = "actions", order = "a.message_id DESC" } = {}): PlacedAction[] {
     const rows = this.#all<Checked<PlacedAction>>(
-      `SELECT ${wholeRow("actions", "a")}, m.session_id AS sessionId, m.seq, m.created_at_ms AS createdAtMs
-       FROM actions a JOIN messages m ON m.id = a.message_id JOIN sessions s ON s.id = m.session_id
+      `SELECT ${wholeRow("actions", "a")}, m.session_id AS sessionId, m.seq, m.created_at_ms AS createdAtMs, s.project
+       FROM ${from} a JOIN messages m ON m.id = a.message_id JOIN sessions s ON s.id = m.session_id
        WHERE ${condition} AND s.superseded_at_ms IS NULL ORDER BY ${order} LIMIT @limit`,
       values,
     );

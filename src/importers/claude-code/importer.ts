@@ -369,11 +369,11 @@ function addAttachment(state: BranchState, line: JsonObject, id: string, number:
   return entry;
 }
 
-/** Adds the `content` as a message of the user, like the model gets it. A system message would stay in every context. */
 function keptFromOf({ compactMetadata }: JsonObject): string | undefined {
   return stringOf(objectOf(objectOf(compactMetadata).preservedSegment).headUuid);
 }
 
+/** Adds the `content` as a message of the user, like the model gets it. A system message would stay in every context. */
 function addNote(
   state: BranchState,
   line: JsonObject,

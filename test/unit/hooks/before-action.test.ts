@@ -48,6 +48,8 @@ test("before a file is changed, the newest decision of another session about it 
     ["Edit", { file_path: FILE }, { cwd: "/none/other" }],
     ["Edit", { file_path: "/none/web/src/queue.ts" }, {}],
     ["Edit", { file_path: "/none/web/lib/lease.ts" }, {}],
+    ["Edit", { file_path: "lease.ts" }, {}],
+    ["Edit", { file_path: "/none/web/packages/src/lease.ts" }, {}],
     ["Read", { file_path: FILE }, {}],
     ["Bash", { command: "cat src/lease.ts" }, {}],
     ["TodoWrite", { todos: [] }, {}],
@@ -61,12 +63,13 @@ test("before a command runs that was called in a wrong way and never worked, the
       ...fails("mise test --fast", "error: unknown option '--fast'"),
       ...runs("mise test --quick", "3 passed"),
       ...fails("npm test", "AssertionError: expected 3 to be 4"),
+      ...fails("pnpm ci && make check", "bash: pnpm: command not found"),
       ...fails("make all", "make: command not found"),
       ...runs("make all", "made"),
     ],
   });
   const said = saidBefore(path, "Bash", { command: "cd web && mise test --fast" });
   expect(said?.text).toContain("failed here: unknown option '--fast'; this worked: mise test --quick");
-  for (const command of ["mise test", "npm test", "make all", "mise test --quick", ""])
+  for (const command of ["mise test", "npm test", "make all", "make check", "pnpm ci", "mise test --quick", ""])
     expect(saidBefore(path, "Bash", { command }), command).toBe(undefined);
 });

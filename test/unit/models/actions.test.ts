@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { actionsIn, actionsOfStep, replacedIn } from "../../../src/models/actions.ts";
+import { actionsIn, actionsOfStep, replacedBy } from "../../../src/models/actions.ts";
 import { errorSignature } from "../../../src/models/error-signature.ts";
 
 function told(name: string, args: unknown, text?: string, isError = false): string[] {
@@ -209,14 +209,12 @@ test("each call of a step has the result with its id", () => {
 });
 
 test("what an edit replaced is read from its arguments", () => {
-  const call = (name: string, args: unknown) => [{ type: "tool_call" as const, toolCallId: "a", name, args }];
-  expect(replacedIn(call("Edit", { file_path: "/w/a.ts", old_string: "was", new_string: "is" }), "a.ts")).toEqual([
+  expect(replacedBy({ args: { file_path: "/w/a.ts", old_string: "was", new_string: "is" } }, "/w/a.ts")).toEqual([
     "was",
   ]);
-  expect(replacedIn(call("Edit", { file_path: "/w/b.ts", old_string: "was", new_string: "is" }), "a.ts")).toEqual([]);
   const edits = [{ old_string: "1" }, { old_string: "2" }];
-  expect(replacedIn(call("MultiEdit", { file_path: "a.ts", edits }), "a.ts")).toEqual(["1", "2"]);
+  expect(replacedBy({ args: { file_path: "a.ts", edits } }, "a.ts")).toEqual(["1", "2"]);
   const patch =
-    "*** Begin Patch\n*** Update File: a.ts\n@@\n x\n-was\n+is\n@@ f\n-old\n*** Update File: b.ts\n@@\n-no\n*** End Patch";
-  expect(replacedIn(call("apply_patch", { input: patch }), "src/a.ts")).toEqual(["x\nwas", "old"]);
+    "*** Begin Patch\n*** Update File: src/a.ts\n@@\n x\n-was\n+is\n@@ f\n-old\n*** Update File: b/a.ts\n@@\n-no\n*** End Patch";
+  expect(replacedBy({ args: { input: patch } }, "src/a.ts")).toEqual(["x\nwas", "old"]);
 });

@@ -83,6 +83,88 @@ test("nothing is said rather than a guess", async () => {
     expect(store.work.fixes(error), error).toEqual([]);
 });
 
+test("another call that happened to work is no fix", async () => {
+  const error = "TypeError: no lease was given to the clock";
+  const pairs: readonly (readonly [string, string])[] = [
+    ["npm test -- a.test.ts", "npm test -- b.test.ts"],
+    ["node build.js", "node --version"],
+    ["npm test", "npm test --help"],
+    ["cat foo.txt", "cat other.txt"],
+  ];
+  for (const [failed, worked] of pairs) {
+    const store = await storeWith({ s: [...fails(failed, error), ...edits("/srv/web/a.ts"), ...runs(worked, "ok")] });
+    expect(store.work.fixes(error), failed).toEqual([]);
+  }
+  const store = await storeWith({ s: [...fails("mise test --fast", error), ...runs("mise test --quick", "ok")] });
+  expect(store.work.fixes(error)).toMatchObject([{ succeeded: "mise test --quick", steps: [] }]);
+  expect(store.work.fixes(error, { limit: 0 })).toEqual([]);
+});
+
+test("many files of one name do not hide another, and a file in the root of a project is found", async () => {
+  const at = { at: Date.UTC(2026, 10, 1) };
+  const store = temporaryStore();
+  store
+    .session("rare", { project: "/srv/web" })
+    .appendAll([...edits("/srv/web/src/rare/index.ts", "It is rare."), ...runs("cat README.md", "x")]);
+  store
+    .session("hot", { project: "/srv/hot" })
+    .appendAll(Array.from({ length: 1_100 }, () => runs("cat src/hot/index.ts", "x", at)).flat());
+  await store.upkeep();
+  expect(store.work.file("src/rare/index.ts")).toMatchObject([{ sessionId: "rare", changeCount: 1 }]);
+  expect(store.work.file("src/hot/index.ts")).toMatchObject([{ sessionId: "hot", readCount: 1_000 }]);
+  expect(store.work.file("/srv/web/README.md")).toMatchObject([{ sessionId: "rare" }]);
+  expect(store.work.file("/srv/hot/README.md")).toEqual([]);
+  expect(store.work.file("src\\rare\\index.ts")).toHaveLength(1);
+});
+
+test("calls of one time in one session are no copies", async () => {
+  const at = { at: Date.UTC(2026, 10, 1) };
+  const store = await storeWith({
+    s: [
+      ...fails("frob --all", "frob: command not found", at),
+      ...runs("frob --all", "ok", at),
+      ...runs("frob --all", "ok", at),
+    ],
+  });
+  expect(store.work.ways("frob")).toMatchObject([{ okCount: 2, failedCount: 1 }]);
+});
+
+test("a step that goes on is told as it is now", async () => {
+  const store = temporaryStore();
+  const [call, result] = runs("make", "all made");
+  store.session("s").append(call!);
+  await store.upkeep();
+  store.session("s").append(result!);
+  expect(store.work.ways("make")).toMatchObject([{ okCount: 1 }]);
+});
+
+test("what was replaced is that of the file, and not of another call of the message", async () => {
+  const edit = (toolCallId: string, path: string, old: string) => {
+    return {
+      type: "tool_call" as const,
+      toolCallId,
+      name: "Edit",
+      args: { file_path: path, old_string: old, new_string: "x" },
+    };
+  };
+  const result = (toolCallId: string, isError: boolean) => ({
+    type: "tool_result" as const,
+    toolCallId,
+    content: "",
+    isError,
+  });
+  const store = await storeWith({
+    s: [
+      {
+        role: "assistant",
+        parts: [edit("a", "a/index.ts", "A"), edit("b", "b/index.ts", "B"), edit("c", "b/index.ts", "C")],
+      },
+      { role: "tool", parts: [result("a", false), result("b", false), result("c", true)] },
+    ],
+  });
+  expect(store.work.replaced("b/index.ts")).toMatchObject([{ texts: ["B"] }]);
+});
+
 test("an error that came back after it was mended has the last cure", async () => {
   const store = await storeWith({
     again: [

@@ -1,7 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Session, Store } from "../../../src/index.ts";
+import type { PartInput, Session, Store } from "../../../src/index.ts";
+import { internalsOf } from "../../../src/session/opened-store.ts";
 import { acts, edits, fails, runs } from "../../support/acts.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { user } from "../../support/said.ts";
@@ -125,6 +126,29 @@ test("a store of before is read by upkeep, and answers meanwhile come from its n
   reader.close();
   const again = openedStore(path);
   expect(await workOf(again)).toEqual(ROWS);
+});
+
+test("nothing is left to read after the newest message was forgotten", async () => {
+  const store = temporaryStore();
+  const session = store.session("s");
+  session.appendAll([user("Make it."), ...runs("make", "made"), user("Forget this.")]);
+  await store.upkeep();
+  session.append(user("And this."));
+  store.forget("s", { messageIds: [session.newest()!.id] });
+  await store.upkeep();
+  const { actions } = internalsOf(store).repositories;
+  expect(actions.isBehind()).toBe(false);
+});
+
+test("a step of many calls is read once", async () => {
+  const store = temporaryStore();
+  const calls = Array.from({ length: 1_500 }, (_, index) => runs(`make ${index}`, "made"));
+  const parts = calls.flatMap(([call]) => call!.parts as PartInput[]);
+  const fromMs = performance.now();
+  store.session("s").appendAll([{ role: "assistant", parts }, ...calls.map(([, result]) => result!)]);
+  await store.upkeep();
+  expect(store.query("SELECT count(*) AS count FROM actions WHERE outcome = 'ok'")).toEqual([{ count: 1_500 }]);
+  expect(performance.now() - fromMs).toBeLessThan(8_000);
 });
 
 test("a call of an invented tool and a part without arguments are no harm", async () => {
