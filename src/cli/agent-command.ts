@@ -8,6 +8,7 @@ const RESUME: Readonly<Record<string, string>> = {
   opencode: "opencode --session",
   pi: "pi --session",
   "copilot-cli": "copilot --session-id",
+  "cline-cli": "cline --id",
 };
 
 /** How each agent begins a session with a prompt, and stays in the terminal. opencode waits until the user sends the prompt. */

@@ -14,6 +14,8 @@ export const IMPORT_FORMATS: readonly string[] = [
   "aider",
   "chatgpt",
   "claude-ai",
+  "cline",
+  "cline-cli",
   "ai-sdk",
   "gemini",
   "openai",

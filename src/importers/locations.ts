@@ -8,10 +8,13 @@ export interface AgentLocation {
   path: string;
 }
 
+/** Editors that run the extensions of Visual Studio Code. */
+const EDITORS = ["Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf"];
+
 /**
  * The variables of the agents move their locations: `$CLAUDE_CONFIG_DIR`, `$GEMINI_CLI_HOME`, `$CODEX_HOME`,
- * `$PI_CODING_AGENT_DIR` and `$PI_CODING_AGENT_SESSION_DIR`, `$COPILOT_HOME`, and for
- * opencode `$XDG_DATA_HOME`; for Cursor `$XDG_CONFIG_HOME` or `%APPDATA%`. A relative path is ignored, because it depends on where the agent was started.
+ * `$PI_CODING_AGENT_DIR` and `$PI_CODING_AGENT_SESSION_DIR`, `$COPILOT_HOME`, `$CLINE_DIR` and
+ * `$CLINE_DATA_DIR`, and for opencode `$XDG_DATA_HOME`; for editors `$XDG_CONFIG_HOME` or `%APPDATA%`. A relative path is ignored, because it depends on where the agent was started.
  */
 export function agentLocations({ env, platform, home }: Machine): AgentLocation[] {
   const { join, isAbsolute } = platform === "win32" ? win32 : posix;
@@ -27,6 +30,13 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
         : moved("XDG_CONFIG_HOME", join(home, ".config"));
   const pi = moved("PI_CODING_AGENT_DIR", join(home, ".pi", "agent"));
   const codex = moved("CODEX_HOME", join(home, ".codex"));
+  const clineData = moved("CLINE_DATA_DIR", join(moved("CLINE_DIR", join(home, ".cline")), "data"));
+  const userFolders = [
+    ...EDITORS.map((editor) => join(settings, editor, "User")),
+    join(home, ".vscode-server", "data", "User"),
+  ];
+  const tasksOf = (agent: string, extension: string): AgentLocation[] =>
+    userFolders.map((folder) => ({ agent, path: join(folder, "globalStorage", extension, "tasks") }));
   return [
     { agent: "Claude Code", path: join(moved("CLAUDE_CONFIG_DIR", join(home, ".claude")), "projects") },
     { agent: "Gemini CLI", path: join(moved("GEMINI_CLI_HOME", home), ".gemini", "tmp") },
@@ -37,5 +47,9 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
     { agent: "Cursor", path: join(settings, "Cursor", "User", "globalStorage", "state.vscdb") },
     { agent: "Copilot CLI", path: join(moved("COPILOT_HOME", join(home, ".copilot")), "session-state") },
     { agent: "pi", path: moved("PI_CODING_AGENT_SESSION_DIR", join(pi, "sessions")) },
+    { agent: "Cline", path: join(clineData, "sessions") },
+    { agent: "Cline", path: join(clineData, "tasks") },
+    ...tasksOf("Cline", "saoudrizwan.claude-dev"),
+    ...tasksOf("Roo Code", "rooveterinaryinc.roo-cline"),
   ];
 }

@@ -1,6 +1,7 @@
 import { type AnthropicMessage, fromAnthropic } from "../adapters/anthropic.ts";
 import { fromOpenai, type OpenaiMessage } from "../adapters/openai.ts";
 import type { JsonValue } from "../core/message.ts";
+import { isOfCline } from "./cline.ts";
 import { type ListedMessage, readConversations, timeOf } from "./conversations.ts";
 import { headElements } from "./documents.ts";
 import { adapted, type MessageEntry, messageEntry } from "./entry.ts";
@@ -26,12 +27,13 @@ const ANTHROPIC_BLOCKS: ReadonlySet<unknown> = new Set([
 /**
  * Reads messages of OpenAI's Chat Completions API: a list of them, an object with such a list in `messages` (a request, maybe
  * with the answers in `choices`), or either on each line, as in files for fine-tuning. Messages of Anthropic's Messages API are
- * read too, such as those in `api_conversation_history.json` of Cline and Roo Code.
+ * read too.
  */
 export const openai: Importer = {
   name: "openai",
 
   detect(head) {
+    if (isOfCline(head)) return false;
     for (const { key, value } of headElements(head)) {
       const message = messageOf(key, value);
       if (!isObject(message) || !isMessage(message)) continue;

@@ -5,6 +5,7 @@ import { chatgpt } from "./chatgpt.ts";
 import { claudeAi } from "./claude-ai.ts";
 import { claudeHistory } from "./claude-code/history.ts";
 import { claudeCode } from "./claude-code/importer.ts";
+import { cline, clineCli } from "./cline.ts";
 import { codexExec } from "./codex/exec.ts";
 import { codex } from "./codex/importer.ts";
 import { copilotCli } from "./copilot-cli.ts";
@@ -23,7 +24,7 @@ import { pi } from "./pi.ts";
 import { unpacked } from "./zstd.ts";
 
 /** Must grow with each change that makes an importer read an old file differently. */
-export const READING_VERSION = 7;
+export const READING_VERSION = 8;
 
 /** Bytes of a file that detection looks at: first few, then more. A first line may hold screenshots. */
 const HEAD_BYTES = [256 * 1024, 8 * 1024 * 1024, 64 * 1024 * 1024, LINE_BYTES_MAX];
@@ -49,6 +50,8 @@ export const IMPORTERS: readonly Importer[] = [
   aider,
   chatgpt,
   claudeAi,
+  cline,
+  clineCli,
   aiSdk,
   gemini,
   openai,

@@ -20,6 +20,8 @@ export const samplesByFormat: Record<string, readonly string[]> = {
   aider: ["aider/.aider.chat.history.md"],
   chatgpt: ["chatgpt/conversations.json"],
   "claude-ai": ["claude-ai/conversations.json"],
+  cline: ["cline/api_conversation_history.json", "cline/roo/api_conversation_history.json"],
+  "cline-cli": ["cline/1772700000000_lamp1.messages.json"],
   opencode: ["opencode/export.json"],
 };
 

@@ -171,6 +171,8 @@ describe("import", () => {
         "aider",
         "chatgpt",
         "claude-ai",
+        "cline",
+        "cline-cli",
         "ai-sdk",
         "gemini",
         "openai",

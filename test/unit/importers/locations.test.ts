@@ -3,6 +3,14 @@ import { agentLocations } from "../../../src/importers/locations.ts";
 
 const pathsOf = (machine: Parameters<typeof agentLocations>[0]) => agentLocations(machine).map(({ path }) => path);
 
+/** The folders of an extension in each editor. */
+function tasks(agent: string, extension: string, settings = "/home/mira/.config") {
+  const editors = ["Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf"];
+  return [...editors.map((editor) => `${settings}/${editor}`), "/home/mira/.vscode-server/data"].map((folder) => {
+    return { agent, path: `${folder}/User/globalStorage/${extension}/tasks` };
+  });
+}
+
 test("agents keep their conversations below the user's folder", () => {
   expect(agentLocations({ env: {}, platform: "linux", home: "/home/mira" })).toEqual([
     { agent: "Claude Code", path: "/home/mira/.claude/projects" },
@@ -14,6 +22,10 @@ test("agents keep their conversations below the user's folder", () => {
     { agent: "Cursor", path: "/home/mira/.config/Cursor/User/globalStorage/state.vscdb" },
     { agent: "Copilot CLI", path: "/home/mira/.copilot/session-state" },
     { agent: "pi", path: "/home/mira/.pi/agent/sessions" },
+    { agent: "Cline", path: "/home/mira/.cline/data/sessions" },
+    { agent: "Cline", path: "/home/mira/.cline/data/tasks" },
+    ...tasks("Cline", "saoudrizwan.claude-dev"),
+    ...tasks("Roo Code", "rooveterinaryinc.roo-cline"),
   ]);
   expect(pathsOf({ env: {}, platform: "win32", home: "C:\\Users\\mira" })[0]).toBe(
     "C:\\Users\\mira\\.claude\\projects",
@@ -35,6 +47,7 @@ test("or where their variables say, if that is the same place for everybody", ()
     PI_CODING_AGENT_DIR: "/p",
     COPILOT_HOME: "/k",
     XDG_CONFIG_HOME: "/f",
+    CLINE_DIR: "/l",
   };
   expect(pathsOf({ env, platform: "linux", home: "/home/mira" })).toEqual([
     "/c/projects",
@@ -46,6 +59,10 @@ test("or where their variables say, if that is the same place for everybody", ()
     "/f/Cursor/User/globalStorage/state.vscdb",
     "/k/session-state",
     "/p/sessions",
+    "/l/data/sessions",
+    "/l/data/tasks",
+    ...tasks("", "saoudrizwan.claude-dev", "/f").map(({ path }) => path),
+    ...tasks("", "rooveterinaryinc.roo-cline", "/f").map(({ path }) => path),
   ]);
   const piOnly = { PI_CODING_AGENT_DIR: "/p", PI_CODING_AGENT_SESSION_DIR: "/s" };
   expect(pathsOf({ env: piOnly, platform: "linux", home: "/home/mira" })).toContain("/s");
