@@ -5,6 +5,7 @@ const RESUME: Readonly<Record<string, string>> = {
   "claude-code": "claude --resume",
   codex: "codex resume",
   "gemini-cli": "gemini --resume",
+  "qwen-code": "qwen --resume",
   opencode: "opencode --session",
   pi: "pi --session",
   "copilot-cli": "copilot --session-id",

@@ -4,6 +4,7 @@ export const IMPORT_FORMATS: readonly string[] = [
   "claude-code",
   "claude-history",
   "gemini-cli",
+  "qwen-code",
   "codex",
   "codex-exec",
   "llxprt",

@@ -13,8 +13,8 @@ const EDITORS = ["Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf"];
 
 /**
  * The variables of the agents move their locations: `$CLAUDE_CONFIG_DIR`, `$GEMINI_CLI_HOME`, `$CODEX_HOME`,
- * `$PI_CODING_AGENT_DIR` and `$PI_CODING_AGENT_SESSION_DIR`, `$COPILOT_HOME`, `$CLINE_DIR` and
- * `$CLINE_DATA_DIR`, and for opencode `$XDG_DATA_HOME`; for editors `$XDG_CONFIG_HOME` or `%APPDATA%`. A relative path is ignored, because it depends on where the agent was started.
+ * `$PI_CODING_AGENT_DIR` and `$PI_CODING_AGENT_SESSION_DIR`, `$COPILOT_HOME`, `$CLINE_DIR`,
+ * `$CLINE_DATA_DIR`, `$QWEN_HOME` and `$QWEN_RUNTIME_DIR`, and for opencode `$XDG_DATA_HOME`; for editors `$XDG_CONFIG_HOME` or `%APPDATA%`. A relative path is ignored, because it depends on where the agent was started.
  */
 export function agentLocations({ env, platform, home }: Machine): AgentLocation[] {
   const { join, isAbsolute } = platform === "win32" ? win32 : posix;
@@ -37,6 +37,7 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
   ];
   const tasksOf = (agent: string, extension: string): AgentLocation[] =>
     userFolders.map((folder) => ({ agent, path: join(folder, "globalStorage", extension, "tasks") }));
+  const qwen = moved("QWEN_RUNTIME_DIR", moved("QWEN_HOME", join(home, ".qwen")));
   return [
     { agent: "Claude Code", path: join(moved("CLAUDE_CONFIG_DIR", join(home, ".claude")), "projects") },
     { agent: "Gemini CLI", path: join(moved("GEMINI_CLI_HOME", home), ".gemini", "tmp") },
@@ -51,5 +52,7 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
     { agent: "Cline", path: join(clineData, "tasks") },
     ...tasksOf("Cline", "saoudrizwan.claude-dev"),
     ...tasksOf("Roo Code", "rooveterinaryinc.roo-cline"),
+    { agent: "Qwen Code", path: join(qwen, "projects") },
+    { agent: "Qwen Code", path: join(qwen, "tmp") },
   ];
 }

@@ -21,6 +21,7 @@ import { llxprt } from "./llxprt.ts";
 import { openai } from "./openai.ts";
 import { opencode } from "./opencode/importer.ts";
 import { pi } from "./pi.ts";
+import { qwenCode } from "./qwen-code.ts";
 import { unpacked } from "./zstd.ts";
 
 /** Must grow with each change that makes an importer read an old file differently. */
@@ -40,6 +41,7 @@ export const IMPORTERS: readonly Importer[] = [
   claudeCode,
   claudeHistory,
   geminiCli,
+  qwenCode,
   codex,
   codexExec,
   llxprt,

@@ -9,6 +9,7 @@ export const samplesByFormat: Record<string, readonly string[]> = {
     "gemini-cli/session-2026-03-04T10-00-5d0c7e1a.jsonl",
     "gemini-cli/session-2026-02-01T08-00-77e0c1aa.json",
   ],
+  "qwen-code": ["qwen-code.jsonl"],
   codex: ["codex/rollout-2026-03-05T09-00-00-0199c3a0-7b1e-7c55-9d0f-2f6a1b3c4d5e.jsonl"],
   "codex-exec": ["codex/exec.jsonl"],
   llxprt: ["llxprt/session-2026-03-05T09-00-00-b1c2d3e4.jsonl"],

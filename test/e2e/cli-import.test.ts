@@ -162,6 +162,7 @@ describe("import", () => {
         "claude-code",
         "claude-history",
         "gemini-cli",
+        "qwen-code",
         "codex",
         "codex-exec",
         "llxprt",

@@ -26,6 +26,8 @@ test("agents keep their conversations below the user's folder", () => {
     { agent: "Cline", path: "/home/mira/.cline/data/tasks" },
     ...tasks("Cline", "saoudrizwan.claude-dev"),
     ...tasks("Roo Code", "rooveterinaryinc.roo-cline"),
+    { agent: "Qwen Code", path: "/home/mira/.qwen/projects" },
+    { agent: "Qwen Code", path: "/home/mira/.qwen/tmp" },
   ]);
   expect(pathsOf({ env: {}, platform: "win32", home: "C:\\Users\\mira" })[0]).toBe(
     "C:\\Users\\mira\\.claude\\projects",
@@ -48,6 +50,7 @@ test("or where their variables say, if that is the same place for everybody", ()
     COPILOT_HOME: "/k",
     XDG_CONFIG_HOME: "/f",
     CLINE_DIR: "/l",
+    QWEN_HOME: "/q",
   };
   expect(pathsOf({ env, platform: "linux", home: "/home/mira" })).toEqual([
     "/c/projects",
@@ -63,6 +66,8 @@ test("or where their variables say, if that is the same place for everybody", ()
     "/l/data/tasks",
     ...tasks("", "saoudrizwan.claude-dev", "/f").map(({ path }) => path),
     ...tasks("", "rooveterinaryinc.roo-cline", "/f").map(({ path }) => path),
+    "/q/projects",
+    "/q/tmp",
   ]);
   const piOnly = { PI_CODING_AGENT_DIR: "/p", PI_CODING_AGENT_SESSION_DIR: "/s" };
   expect(pathsOf({ env: piOnly, platform: "linux", home: "/home/mira" })).toContain("/s");
