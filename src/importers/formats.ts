@@ -17,6 +17,7 @@ export const IMPORT_FORMATS: readonly string[] = [
   "claude-ai",
   "cline",
   "cline-cli",
+  "continue",
   "ai-sdk",
   "gemini",
   "openai",

@@ -14,7 +14,7 @@ const EDITORS = ["Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf"];
 /**
  * The variables of the agents move their locations: `$CLAUDE_CONFIG_DIR`, `$GEMINI_CLI_HOME`, `$CODEX_HOME`,
  * `$PI_CODING_AGENT_DIR` and `$PI_CODING_AGENT_SESSION_DIR`, `$COPILOT_HOME`, `$CLINE_DIR`,
- * `$CLINE_DATA_DIR`, `$QWEN_HOME` and `$QWEN_RUNTIME_DIR`, and for opencode `$XDG_DATA_HOME`; for editors `$XDG_CONFIG_HOME` or `%APPDATA%`. A relative path is ignored, because it depends on where the agent was started.
+ * `$CLINE_DATA_DIR`, `$QWEN_HOME` and `$QWEN_RUNTIME_DIR`, `$CONTINUE_GLOBAL_DIR`, and for opencode `$XDG_DATA_HOME`; for editors `$XDG_CONFIG_HOME` or `%APPDATA%`. A relative path is ignored, because it depends on where the agent was started.
  */
 export function agentLocations({ env, platform, home }: Machine): AgentLocation[] {
   const { join, isAbsolute } = platform === "win32" ? win32 : posix;
@@ -54,5 +54,6 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
     ...tasksOf("Roo Code", "rooveterinaryinc.roo-cline"),
     { agent: "Qwen Code", path: join(qwen, "projects") },
     { agent: "Qwen Code", path: join(qwen, "tmp") },
+    { agent: "Continue", path: join(moved("CONTINUE_GLOBAL_DIR", join(home, ".continue")), "sessions") },
   ];
 }

@@ -8,6 +8,7 @@ import { claudeCode } from "./claude-code/importer.ts";
 import { cline, clineCli } from "./cline.ts";
 import { codexExec } from "./codex/exec.ts";
 import { codex } from "./codex/importer.ts";
+import { continueDev } from "./continue.ts";
 import { copilotCli } from "./copilot-cli.ts";
 import { cursor } from "./cursor/importer.ts";
 import { headElements } from "./documents.ts";
@@ -54,6 +55,7 @@ export const IMPORTERS: readonly Importer[] = [
   claudeAi,
   cline,
   clineCli,
+  continueDev,
   aiSdk,
   gemini,
   openai,

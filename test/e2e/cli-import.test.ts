@@ -174,6 +174,7 @@ describe("import", () => {
         "claude-ai",
         "cline",
         "cline-cli",
+        "continue",
         "ai-sdk",
         "gemini",
         "openai",

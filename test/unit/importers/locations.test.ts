@@ -28,6 +28,7 @@ test("agents keep their conversations below the user's folder", () => {
     ...tasks("Roo Code", "rooveterinaryinc.roo-cline"),
     { agent: "Qwen Code", path: "/home/mira/.qwen/projects" },
     { agent: "Qwen Code", path: "/home/mira/.qwen/tmp" },
+    { agent: "Continue", path: "/home/mira/.continue/sessions" },
   ]);
   expect(pathsOf({ env: {}, platform: "win32", home: "C:\\Users\\mira" })[0]).toBe(
     "C:\\Users\\mira\\.claude\\projects",
@@ -51,6 +52,7 @@ test("or where their variables say, if that is the same place for everybody", ()
     XDG_CONFIG_HOME: "/f",
     CLINE_DIR: "/l",
     QWEN_HOME: "/q",
+    CONTINUE_GLOBAL_DIR: "/n",
   };
   expect(pathsOf({ env, platform: "linux", home: "/home/mira" })).toEqual([
     "/c/projects",
@@ -68,6 +70,7 @@ test("or where their variables say, if that is the same place for everybody", ()
     ...tasks("", "rooveterinaryinc.roo-cline", "/f").map(({ path }) => path),
     "/q/projects",
     "/q/tmp",
+    "/n/sessions",
   ]);
   const piOnly = { PI_CODING_AGENT_DIR: "/p", PI_CODING_AGENT_SESSION_DIR: "/s" };
   expect(pathsOf({ env: piOnly, platform: "linux", home: "/home/mira" })).toContain("/s");

@@ -151,7 +151,7 @@ describe("openImport", () => {
       yield Buffer.from(NEUTRAL);
     }
     await expect(openImport({ path: "x", chunks: chunks() }, "csv")).rejects.toThrow(
-      'Expected format to be auto, claude-code, claude-history, gemini-cli, qwen-code, codex, codex-exec, llxprt, opencode, pi, copilot-cli, cursor, aider, chatgpt, claude-ai, cline, cline-cli, ai-sdk, gemini, openai, jsonl, got "csv".',
+      'Expected format to be auto, claude-code, claude-history, gemini-cli, qwen-code, codex, codex-exec, llxprt, opencode, pi, copilot-cli, cursor, aider, chatgpt, claude-ai, cline, cline-cli, continue, ai-sdk, gemini, openai, jsonl, got "csv".',
     );
     expect(opened).toBe(false);
   });
@@ -180,7 +180,7 @@ describe("openImport", () => {
       }
     }
     await expect(openImport({ path: "diary.txt", chunks: chunks() })).rejects.toThrow(
-      "Cannot import diary.txt: its beginning shows none of the known formats (claude-code, claude-history, gemini-cli, qwen-code, codex, codex-exec, llxprt, opencode, pi, copilot-cli, cursor, aider, chatgpt, claude-ai, cline, cline-cli, ai-sdk, gemini, openai, jsonl); if it is in one, name the format.",
+      "Cannot import diary.txt: its beginning shows none of the known formats (claude-code, claude-history, gemini-cli, qwen-code, codex, codex-exec, llxprt, opencode, pi, copilot-cli, cursor, aider, chatgpt, claude-ai, cline, cline-cli, continue, ai-sdk, gemini, openai, jsonl); if it is in one, name the format.",
     );
     expect(closed).toBe(true);
   });

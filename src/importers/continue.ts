@@ -1,0 +1,244 @@
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { JsonValue, Part } from "../core/message.ts";
+import { fileNameOf } from "./conversations.ts";
+import type { Element } from "./document-scanner.ts";
+import { headElements, readDocument } from "./documents.ts";
+import { type MessageEntry, messageEntry, resultEntry } from "./entry.ts";
+import { dataPartOf, filePartOf, resultTextOf } from "./file-parts.ts";
+import type { ImportedSession, Importer } from "./importer.ts";
+import { injected } from "./injected.ts";
+import { isObject, type JsonObject, parseJson } from "./lines.ts";
+import { Translator } from "./translator.ts";
+import { derivedId, millisecondsOf, numberOf, objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
+
+/** Titles that Continue gives a session before it has one. */
+const NO_TITLES: ReadonlySet<unknown> = new Set(["New Session", "Untitled Session"]);
+
+/** Reads the sessions of Continue, of its extensions and its CLI: `~/.continue/sessions/<session>.json`. */
+export const continueDev: Importer = {
+  name: "continue",
+
+  detect(head) {
+    const keys = new Set<string | undefined>();
+    let hasItem = false;
+    for (const { key, value } of headElements(head)) {
+      keys.add(key);
+      const { message } = objectOf(value);
+      hasItem ||= key === "history" && isObject(message) && ROLES.has(message.role);
+    }
+    return hasItem && (keys.has("sessionId") || keys.has("workspaceDirectory"));
+  },
+
+  read: (file) => new ContinueTranslator(file).translate(readDocument(file)),
+};
+
+const ROLES: ReadonlySet<unknown> = new Set(["user", "assistant", "thinking", "tool", "system"]);
+
+/**
+ * Translates the items of a session, which is written anew each time. The user may change a message, which takes back what follows,
+ * so an item is known by its content. What the editor added to a message of the user is marked as injected.
+ */
+class ContinueTranslator extends Translator<Element> {
+  readonly #about: JsonObject = {};
+  /** The results that came with their calls. A list of some versions repeats them as messages. */
+  readonly #results = new Map<string, string>();
+
+  protected override isTelling({ key }: Element): boolean {
+    return key === "history";
+  }
+
+  override read({ line, key, value }: Element): void {
+    if (key === undefined) this.warn(line, "expected a field of a session");
+    else if (key !== "history") this.#about[key] = value;
+    else {
+      const { message } = objectOf(value);
+      const entries = isObject(message)
+        ? this.#entriesOf(objectOf(value), message, line)
+        : "message: expected an object";
+      if (typeof entries === "string") this.warn(line, entries);
+      else if (entries.length > 0) this.open("", () => this.#session()).add(entries);
+    }
+  }
+
+  protected override end(): void {
+    const root = this.branches()?.root.session;
+    const title = this.#title();
+    if (root !== undefined && title !== undefined) root.title ??= title;
+  }
+
+  #entriesOf(item: JsonObject, message: JsonObject, line: number): MessageEntry[] | string {
+    const { role, content, toolCalls, toolCallId } = message;
+    const { reasoning, contextItems, conversationSummary } = item;
+    const id = stringOf(item.id) ?? stringOf(message.id) ?? derivedId(role, content, toolCalls, toolCallId);
+    const createdAt = millisecondsOf(item.timestamp) ?? millisecondsOf(objectOf(reasoning).startAt);
+    const say = (speaker: "user" | "assistant", parts: Part[], about: JsonObject = {}): MessageEntry[] =>
+      parts.length === 0 ? [] : [messageEntry(line, speaker, id, parts, createdAt, about)];
+    const entries: MessageEntry[] = [];
+    switch (role) {
+      case "user":
+        entries.push(...say("user", [...injected(contextParts(contextItems)), ...partsOf(content)]));
+        break;
+      case "system":
+        // A system message would stay in every context from now on.
+        entries.push(...say("user", injected(partsOf(content)), { role }));
+        break;
+      case "thinking": {
+        const { signature, redactedThinking } = message;
+        const text = textIn(content);
+        if (text !== "" || redactedThinking !== undefined) {
+          entries.push(...say("assistant", [{ type: "reasoning", text, ...saidOf({ signature, redactedThinking }) }]));
+        }
+        break;
+      }
+      case "assistant": {
+        const states = [...objectsOf(item.toolCallStates), ...objectsOf([objectOf(item.toolCallState)])];
+        entries.push(...this.#reply(item, message, states, say), ...this.#resultsIn(states, id, line, createdAt));
+        break;
+      }
+      case "tool": {
+        if (!stringOf(toolCallId)) return "toolCallId: expected a string";
+        const text = textIn(content);
+        if (this.#results.get(toolCallId as string) === text) break;
+        const part: Part = { type: "tool_result", toolCallId: toolCallId as string, content: text };
+        entries.push(messageEntry(line, "tool", id, [part], createdAt));
+        break;
+      }
+      default:
+        return `unknown role: ${JSON.stringify(role ?? null)}`;
+    }
+    if (stringOf(conversationSummary)) {
+      const parts: Part[] = [{ type: "text", text: conversationSummary as string }];
+      entries.push(messageEntry(line, "user", `${id}/summary`, parts, createdAt, { isCompactSummary: true }));
+    }
+    return entries;
+  }
+
+  #reply(
+    { reasoning, promptLogs }: JsonObject,
+    { content, toolCalls, usage }: JsonObject,
+    states: readonly JsonObject[],
+    say: (speaker: "assistant", parts: Part[], about: JsonObject) => MessageEntry[],
+  ): MessageEntry[] {
+    const thought = stringOf(objectOf(reasoning).text);
+    const parts: Part[] = thought === undefined ? [] : [{ type: "reasoning", text: thought }];
+    parts.push(...partsOf(content));
+    const called = objectsOf(toolCalls);
+    const others = states
+      .map(({ toolCall }) => objectOf(toolCall))
+      .filter(({ id }) => called.every((call) => call.id !== id));
+    for (const call of [...called, ...others]) {
+      if (Object.keys(call).length > 0) parts.push(callPartOf(call));
+    }
+    parts.push(...states.filter(({ toolCallId }) => !stringOf(toolCallId)).map(dataPartOf));
+    const [log] = objectsOf(promptLogs);
+    return say("assistant", parts, saidOf({ model: log?.modelTitle, usage: usageOf(objectOf(usage)) }));
+  }
+
+  /** Returns the results of the calls that have ended. */
+  #resultsIn(states: readonly JsonObject[], id: string, line: number, createdAt: number | undefined): MessageEntry[] {
+    return states.flatMap(({ toolCallId, status, output, toolCall }) => {
+      const isFailed = status === "errored" || status === "canceled";
+      if (!stringOf(toolCallId) || (!isFailed && status !== "done")) return [];
+      const texts = contextParts(output);
+      const only = texts.length === 1 && texts[0]!.type === "text" ? texts[0]!.text : undefined;
+      const content =
+        only ?? (texts.length === 0 ? (typeof output === "string" ? output : isFailed ? String(status) : "") : texts);
+      this.#results.set(toolCallId as string, typeof content === "string" ? content : textOf(content));
+      const name = stringOf(objectOf(objectOf(toolCall).function).name);
+      const result = { type: "tool_result", toolCallId: toolCallId as string, content } as Part;
+      if (name !== undefined) result.name = name;
+      if (isFailed) result.isError = true;
+      return [resultEntry(line, id, result, createdAt)];
+    });
+  }
+
+  #title(): string | undefined {
+    const title = stringOf(this.#about.title);
+    return NO_TITLES.has(title) ? undefined : title;
+  }
+
+  #session(): ImportedSession {
+    const { sessionId, workspaceDirectory, mode } = this.#about;
+    const session: ImportedSession = {
+      externalId: stringOf(sessionId) ?? fileNameOf(this.file.path),
+      source: "continue",
+      metadata: saidOf({ mode }),
+    };
+    const folder = folderOf(stringOf(workspaceDirectory));
+    if (folder !== undefined) session.folder = folder;
+    const title = this.#title();
+    if (title !== undefined) session.title = title;
+    const createdAtMs = startedAt(this.file.path, sessionId);
+    if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;
+    return session;
+  }
+}
+
+function partsOf(content: JsonValue | undefined): Part[] {
+  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
+  const blocks = Array.isArray(content) ? content : content === undefined || content === null ? [] : [content];
+  return blocks.flatMap((block): Part[] => {
+    const { type, text, imageUrl } = objectOf(block);
+    if (type === "text" && typeof text === "string") return text === "" ? [] : [{ type, text }];
+    const url = type === "imageUrl" ? stringOf(objectOf(imageUrl).url) : undefined;
+    return [url === undefined ? dataPartOf(block) : filePartOf(url, "image/*")];
+  });
+}
+
+function textIn(content: JsonValue | undefined): string {
+  return textOf(partsOf(content));
+}
+
+function textOf(parts: readonly Part[]): string {
+  return parts.map((part) => (part.type === "text" ? part.text : resultTextOf(part as JsonValue))).join("\n");
+}
+
+/** Returns what the editor or a tool lists as context: files, selections, outputs. */
+function contextParts(items: JsonValue | undefined): Part[] {
+  return objectsOf(items).map((item) => {
+    const { name, description, content } = item;
+    if (typeof content !== "string") return dataPartOf(item);
+    return { type: "text", text: content, ...saidOf({ name, description: stringOf(description) }) };
+  });
+}
+
+function callPartOf(call: JsonObject): Part {
+  const { name, arguments: given } = objectOf(call.function);
+  if (!stringOf(call.id) || !stringOf(name)) return dataPartOf(call);
+  const parsed = typeof given === "string" ? parseJson(given) : { value: given ?? {} };
+  const args = "value" in parsed ? parsed.value : (given ?? {});
+  return { type: "tool_call", toolCallId: call.id as string, name: name as string, args };
+}
+
+/** Returns the usage under the names that it has in OpenAI's replies. */
+function usageOf({ promptTokens, completionTokens, promptTokensDetails }: JsonObject): JsonObject {
+  const { cachedTokens } = objectOf(promptTokensDetails);
+  return saidOf({
+    input_tokens: numberOf(promptTokens),
+    output_tokens: numberOf(completionTokens),
+    cached_input_tokens: numberOf(cachedTokens),
+  });
+}
+
+function folderOf(directory: string | undefined): string | undefined {
+  if (!directory?.startsWith("file://")) return directory;
+  try {
+    return fileURLToPath(directory);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns when the session began, as `sessions.json` beside it tells: in milliseconds, as a text, or as a date. */
+function startedAt(path: string, sessionId: JsonValue | undefined): number | undefined {
+  try {
+    const parsed = parseJson(readFileSync(join(dirname(path), "sessions.json"), "utf8"));
+    const listed = objectsOf("value" in parsed ? parsed.value : []).find((one) => one.sessionId === sessionId);
+    const created = listed?.dateCreated;
+    return millisecondsOf(typeof created === "string" && /^\d+$/.test(created) ? Number(created) : created);
+  } catch {
+    return undefined;
+  }
+}
