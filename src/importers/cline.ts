@@ -68,7 +68,10 @@ const RESULT = /^\[([\w.-]+)(?: for '[\s\S]*?')?\] Result:/;
 
 /** Texts that the extensions write. */
 const PROGRAM =
-  /^\s*(?:\[(?:ERROR|TASK RESUMPTION)\]|# ?(?:task_progress|TODO LIST)|<(?:explicit_instructions|file_content|folder_content)\b)/i;
+  /^\s*(?:\[(?:ERROR|TASK RESUMPTION)\]|Files attached by the user:\n|# ?(?:task_progress|TODO LIST)|<(?:explicit_instructions|file_content|folder_content)\b)/i;
+
+/** What the extensions write in the place of the words if the user gave none. */
+const NO_WORDS = /^\(The user did not provide/;
 
 const FOLDER = /^# Current (?:Working|Workspace) Directory \((.+)\) Files$/m;
 
@@ -184,7 +187,9 @@ class ClineTranslator extends Translator<Element> {
       const { type, text } = objectOf(block);
       const words = type === "text" && typeof text === "string" ? text : undefined;
       const name = words === undefined ? undefined : RESULT.exec(words)?.[1];
-      const at = name === undefined ? -1 : waiting.findIndex((call) => call.name === name);
+      // Some tools have another name in the heading of their result.
+      const named = waiting.findIndex((call) => call.name === name);
+      const at = name === undefined ? -1 : named === -1 && waiting.length === 1 ? 0 : named;
       const saidAt = words === undefined ? -1 : words.search(SAID);
       if (at !== -1) {
         const [call] = waiting.splice(at, 1);
@@ -270,7 +275,7 @@ function wordsIn(parts: readonly Part[]): Part[] {
     let end = 0;
     for (const { 0: whole, 1: opening, 3: words, index } of part.text.matchAll(SAID)) {
       add(part.text.slice(end, index + opening!.length), false);
-      add(words!, true);
+      add(words!, !NO_WORDS.test(words!));
       end = index + whole.length;
     }
     isInResult = end === 0 && (isInResult || RESULT.test(part.text));

@@ -93,7 +93,7 @@ class ContinueTranslator extends Translator<Element> {
         break;
       }
       case "assistant": {
-        const states = [...objectsOf(item.toolCallStates), ...objectsOf([objectOf(item.toolCallState)])];
+        const states = [...objectsOf(item.toolCallStates), ...objectsOf([item.toolCallState ?? null])];
         entries.push(...this.#reply(item, message, states, say), ...this.#resultsIn(states, id, line, createdAt));
         break;
       }

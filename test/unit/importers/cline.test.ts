@@ -42,6 +42,8 @@ test("only the words of the user are the user's", async () => {
       ],
     },
     { role: "assistant", content: "Done." },
+    { role: "user", content: [text("<user_message>\n(The user did not provide a new message.)\n</user_message>")] },
+    { role: "assistant", content: "Well?" },
     {
       role: "user",
       content: [text("[attempt_completion] Result:\n<feedback>\nNot yet.\n</feedback>"), text("Typed.")],
@@ -56,6 +58,8 @@ test("only the words of the user are the user's", async () => {
     ["assistant", ["<read_file><path>a</path></read_file>"], []],
     ["user", [], ["[read_file for 'a'] Result:", "x", "<environment_details>\ny\n</environment_details>"]],
     ["assistant", ["Done."], []],
+    ["user", [], ["<user_message>\n", "(The user did not provide a new message.)", "\n</user_message>"]],
+    ["assistant", ["Well?"], []],
     ["user", ["Not yet.", "Typed."], ["[attempt_completion] Result:\n<feedback>\n", "\n</feedback>"]],
   ]);
 });
@@ -76,6 +80,8 @@ test("a result that Cline wrote as a text answers the call that it names", async
           text("[ask for 'z'] Result:\n<answer>\nyes\n</answer>"),
         ],
       },
+      { role: "assistant", content: [call("d", "use_subagents")] },
+      { role: "user", content: [text("[subagents] Result:\nthree")] },
       { role: "assistant", content: [text("Seen.")] },
     ]),
   );
@@ -84,6 +90,7 @@ test("a result that Cline wrote as a text answers the call that it names", async
     { toolCallId: "a", content: [text("[read_file for 'x'] Result:\none")] },
     { toolCallId: "b", content: [text("[read_file for 'y'] Result:"), text("two")] },
     { toolCallId: "c", content: [text("[ask for 'z'] Result:\n")] },
+    { toolCallId: "d", content: [text("[subagents] Result:\nthree")] },
   ]);
   const words = messagesIn(events).flatMap(({ role, parts }) => (role === "user" ? parts! : []));
   expect(words.filter(({ injected }) => injected !== true).map((part) => part.text)).toEqual(["Look.", "yes"]);

@@ -1,0 +1,74 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { continueDev } from "../../../src/importers/continue.ts";
+import { importFiles } from "../../../src/imports/import-files.ts";
+import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
+import { eventsOf, messagesIn, warningsIn } from "./read.ts";
+
+const session = (history: object[], about: object = {}) =>
+  JSON.stringify({ sessionId: "s", title: "New Session", workspaceDirectory: "/work/clock", ...about, history });
+const call = (id: string) => ({ id, type: "function", function: { name: "look", arguments: '{"n":1}' } });
+const state = (id: string, status: string, output: object[] = []) => ({
+  toolCallId: id,
+  toolCall: call(id),
+  status,
+  output,
+});
+
+test("a call has the result that stands beside it once, with its failure", async () => {
+  const events = await eventsOf(
+    continueDev,
+    session([
+      { message: { role: "user", content: "Look." }, contextItems: [{ name: "a.md", content: "notes" }] },
+      {
+        message: { role: "assistant", content: "", toolCalls: [call("1"), call("2"), call("3")] },
+        toolCallStates: [
+          state("1", "done", [{ name: "Result", content: "seen" }]),
+          state("2", "canceled"),
+          state("3", "done", [{ content: "one" }, { content: "two" }]),
+        ],
+      },
+      { message: { role: "tool", toolCallId: "1", content: "seen" } },
+      { message: { role: "assistant", content: "Seen." } },
+      { message: { role: "tide", content: "?" } },
+    ]),
+  );
+  expect(messagesIn(events).map(({ parts }) => parts)).toMatchObject([
+    [{ text: "notes", name: "a.md", injected: true }, { text: "Look." }],
+    [{ toolCallId: "1", name: "look", args: { n: 1 } }, { toolCallId: "2" }, { toolCallId: "3" }],
+    [{ toolCallId: "1", name: "look", content: "seen" }],
+    [{ toolCallId: "2", content: "canceled", isError: true }],
+    [{ toolCallId: "3", content: [{ text: "one" }, { text: "two" }] }],
+    [{ text: "Seen." }],
+  ]);
+  expect(warningsIn(events)).toEqual([[1, 'unknown role: "tide"']]);
+});
+
+test("a session has the folder, the title and the time that Continue keeps, and an edited message is a new one", async () => {
+  const folder = temporaryFolder();
+  const path = join(folder, "s.json");
+  writeFileSync(
+    join(folder, "sessions.json"),
+    JSON.stringify([
+      { sessionId: "s", title: "The clock", dateCreated: "1772700000000", workspaceDirectory: "/work/clock" },
+    ]),
+  );
+  const store = temporaryStore();
+  const save = async (content: string) => {
+    writeFileSync(path, content);
+    const { newCount, knownCount, warningCount, passedOverCount } = await importFiles(store, folder, {
+      summarize: false,
+    });
+    return [newCount, knownCount, warningCount, passedOverCount];
+  };
+  const said = (role: string, content: string) => ({ message: { role, content }, contextItems: [] });
+  expect(await save(session([said("user", "Slow?"), said("assistant", "Yes.")]))).toEqual([2, 0, 0, 1]);
+  expect(store.sessions()).toMatchObject([
+    { externalId: "s", source: "continue", project: "/work/clock", title: null },
+  ]);
+  const edited = session([said("user", "Fast?"), said("assistant", "No.")], { title: "The clock" });
+  expect(await save(edited)).toEqual([2, 0, 0, 1]);
+  expect(store.sessions()).toMatchObject([{ messageCount: 4 }]);
+  expect(store.query("SELECT min(created_at_ms) AS t FROM messages")).toEqual([{ t: 1772700000000 }]);
+});
