@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { JsonValue, Part } from "../core/message.ts";
 import { fileNameOf } from "./conversations.ts";
@@ -160,17 +160,22 @@ class ContinueTranslator extends Translator<Element> {
   }
 
   #session(): ImportedSession {
-    const { sessionId, workspaceDirectory, mode } = this.#about;
+    const { path } = this.file;
+    const [, name] = /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\.json$/.exec(basename(path)) ?? [];
+    const sessionId = stringOf(this.#about.sessionId) ?? name;
+    const listed = listedAt(path, sessionId);
     const session: ImportedSession = {
-      externalId: stringOf(sessionId) ?? fileNameOf(this.file.path),
+      externalId: sessionId ?? fileNameOf(path),
       source: "continue",
-      metadata: saidOf({ mode }),
+      metadata: saidOf({ mode: this.#about.mode }),
     };
-    const folder = folderOf(stringOf(workspaceDirectory));
+    const folder = folderOf(stringOf(this.#about.workspaceDirectory) ?? stringOf(listed.workspaceDirectory));
     if (folder !== undefined) session.folder = folder;
     const title = this.#title();
     if (title !== undefined) session.title = title;
-    const createdAtMs = startedAt(this.file.path, sessionId);
+    const { dateCreated } = listed;
+    const isText = typeof dateCreated === "string" && /^\d+$/.test(dateCreated);
+    const createdAtMs = millisecondsOf(isText ? Number(dateCreated) : dateCreated);
     if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;
     return session;
   }
@@ -231,14 +236,12 @@ function folderOf(directory: string | undefined): string | undefined {
   }
 }
 
-/** Returns when the session began, as `sessions.json` beside it tells: in milliseconds, as a text, or as a date. */
-function startedAt(path: string, sessionId: JsonValue | undefined): number | undefined {
+/** Returns what `sessions.json` beside a session lists of it. */
+function listedAt(path: string, sessionId: string | undefined): JsonObject {
   try {
     const parsed = parseJson(readFileSync(join(dirname(path), "sessions.json"), "utf8"));
-    const listed = objectsOf("value" in parsed ? parsed.value : []).find((one) => one.sessionId === sessionId);
-    const created = listed?.dateCreated;
-    return millisecondsOf(typeof created === "string" && /^\d+$/.test(created) ? Number(created) : created);
+    return objectsOf("value" in parsed ? parsed.value : []).find((one) => one.sessionId === sessionId) ?? {};
   } catch {
-    return undefined;
+    return {};
   }
 }

@@ -135,7 +135,7 @@ class QwenTranslator extends Translator<JsonLine> {
 
   #said(message: JsonObject, record: JsonObject, id: string, line: number): MessageEntry[] | string {
     const { type, subtype, provenance, model, usageMetadata, toolCallResult, promptId } = record;
-    const { status, errorType } = objectOf(toolCallResult);
+    const { status, errorType, callId } = objectOf(toolCallResult);
     const content = { ...message, role: type === "assistant" ? "model" : "user" };
     const said = contentsOf(content);
     if (typeof said === "string") return said;
@@ -146,12 +146,13 @@ class QwenTranslator extends Translator<JsonLine> {
       provenance === "goal_control" ||
       provenance === "goal_runtime" ||
       record.externalInputKind === "notification";
+    const isOnly = said.flatMap(({ parts }) => parts).filter((part) => part.type === "tool_result").length === 1;
+    // A response without an id answers the call that the record names.
+    const answer = { ...(isFailed && { isError: true }), ...(isOnly && stringOf(callId) && { toolCallId: callId }) };
     const about = saidOf({ model, subtype, promptId, status: isFailed ? status : undefined, errorType });
     return said.map(({ role, parts, metadata }, index) => {
       const usage = role === "assistant" ? saidOf({ tokens: tokensOf(objectOf(usageMetadata)) }) : {};
-      const marked = parts.map(
-        (part): Part => (isFailed && part.type === "tool_result" ? { ...part, isError: true } : part),
-      );
+      const marked = parts.map((part) => (part.type === "tool_result" ? ({ ...part, ...answer } as Part) : part));
       const words = isOfProgram && role === "user" ? injected(marked) : marked;
       const entryId = index === 0 ? id : `${id}/${index}`;
       return messageEntry(line, role, entryId, words, millisecondsOf(record.timestamp), {
@@ -163,11 +164,14 @@ class QwenTranslator extends Translator<JsonLine> {
   }
 
   #summary({ compressedHistory }: JsonObject, record: JsonObject, id: string, line: number): MessageEntry[] | string {
-    const fresh = objectsOf(compressedHistory).filter(({ parts }) => !this.#known.has(derivedId(parts)));
+    const fresh = objectsOf(compressedHistory).filter(({ parts }) => {
+      const isKept = objectsOf(parts).some((part) => isObject(part.functionCall) || isObject(part.functionResponse));
+      return !isKept && !this.#known.has(derivedId(parts));
+    });
+    for (const { parts } of fresh) this.#known.add(derivedId(parts));
     const said = contentsOf(fresh);
     if (typeof said === "string") return said;
     return said.map(({ role, parts, metadata }, index) => {
-      this.#known.add(derivedId(fresh[index]?.parts));
       const entryId = index === 0 ? id : `${id}/${index}`;
       const about = { ...metadata, isCompactSummary: true };
       return messageEntry(line, role, entryId, parts, millisecondsOf(record.timestamp), about);

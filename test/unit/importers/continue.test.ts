@@ -72,3 +72,27 @@ test("a session has the folder, the title and the time that Continue keeps, and 
   expect(store.sessions()).toMatchObject([{ messageCount: 4 }]);
   expect(store.query("SELECT min(created_at_ms) AS t FROM messages")).toEqual([{ t: 1772700000000 }]);
 });
+
+test("a session whose id and folder stand behind its messages has them from its name and from the list beside it", async () => {
+  const folder = temporaryFolder();
+  const sessionId = "5832a36f-ea52-4eb4-b8f7-16ed2bf063dd";
+  const listed = {
+    sessionId,
+    title: "The clock",
+    dateCreated: "2026-03-05T09:00:00.000Z",
+    workspaceDirectory: "/work/clock",
+  };
+  writeFileSync(join(folder, "sessions.json"), JSON.stringify([listed]));
+  const history = [
+    { message: { role: "user", content: "Slow?" } },
+    { message: { role: "assistant", content: "Yes." } },
+  ];
+  const workspaceDirectory = "/work/clock";
+  writeFileSync(
+    join(folder, `${sessionId}.json`),
+    JSON.stringify({ history, title: "The clock", workspaceDirectory, sessionId }),
+  );
+  const store = temporaryStore();
+  await importFiles(store, folder, { summarize: false });
+  expect(store.sessions()).toMatchObject([{ externalId: sessionId, project: "/work/clock", title: "The clock" }]);
+});

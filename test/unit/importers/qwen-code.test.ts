@@ -43,7 +43,9 @@ test("a call that failed or was cancelled says so in its result, and a notice is
   const events = await eventsOfLines(qwenCode, [
     record("a", null, "user", [{ text: "Look." }]),
     record("b", "a", "assistant", [call("1")]),
-    record("c", "b", "tool_result", [answer("1")], { toolCallResult: { callId: "1", status: "error" } }),
+    record("c", "b", "tool_result", [{ functionResponse: { name: "look", response: { output: "seen 1" } } }], {
+      toolCallResult: { callId: "1", status: "error" },
+    }),
     record("d", "c", "user", [{ text: "Done." }], { subtype: "cron" }),
     { ...record("e", "d", "system", []), subtype: "tide", systemPayload: {} },
     record("f", "e", "assistant", [{ text: "Seen." }]),
