@@ -59,9 +59,10 @@ export function isOfCline(head: string): boolean {
 /** What the extensions write into the first message of a task. */
 const TASK_MARKS = /^\s*<(?:task|user_message)>\n|<environment_details>\n/;
 
-/** The elements in which the words of the user stand, with a notice that may come before the words. */
-const SAID =
-  /(<(task|user_message|feedback|answer|user_input)(?:\s[^<>]*)?>\n?(?:<mode_notice>[\s\S]*?<\/mode_notice>)?)([\s\S]*?)(?=\n?<\/\2>)/g;
+/** The opening tag of an element in which the words of the user stand. */
+const SAID = /<(task|user_message|feedback|answer|user_input)(?:\s[^<>]*)?>\n?/g;
+
+const NOTICE = { opening: "<mode_notice>", closing: "</mode_notice>" };
 
 /** The heading of a result in a text, with the name of the tool. */
 const RESULT = /^\[([\w.-]+)(?: for '[\s\S]*?')?\] Result:/;
@@ -190,7 +191,7 @@ class ClineTranslator extends Translator<Element> {
       // Some tools have another name in the heading of their result.
       const named = waiting.findIndex((call) => call.name === name);
       const at = name === undefined ? -1 : named === -1 && waiting.length === 1 ? 0 : named;
-      const saidAt = words === undefined ? -1 : words.search(SAID);
+      const saidAt = words === undefined ? -1 : (saidIn(words)[0]?.at ?? -1);
       if (at !== -1) {
         const [call] = waiting.splice(at, 1);
         open = [{ type: "text", text: saidAt === -1 ? words! : words!.slice(0, saidAt) }];
@@ -263,6 +264,30 @@ function isOfProgram(text: string): boolean {
   return PROGRAM.test(text) || RESULT.test(text) || text.trimStart().startsWith("<environment_details>");
 }
 
+/** Returns where each element with words of the user begins in a text, and where the words begin and end. */
+function saidIn(text: string): { at: number; from: number; to: number }[] {
+  const said: { at: number; from: number; to: number }[] = [];
+  const unclosed = new Set<string>();
+  /** Returns where `closing` is next. A text without one is not looked through again. */
+  const find = (closing: string, from: number): number => {
+    const at = unclosed.has(closing) ? -1 : text.indexOf(closing, from);
+    if (at === -1) unclosed.add(closing);
+    return at;
+  };
+  let end = 0;
+  for (const { 0: opening, 1: name, index: at } of text.matchAll(SAID)) {
+    if (at < end) continue;
+    let from = at + opening.length;
+    const notice = text.startsWith(NOTICE.opening, from) ? find(NOTICE.closing, from) : -1;
+    if (notice !== -1) from = notice + NOTICE.closing.length;
+    const close = find(`</${name}>`, from);
+    if (close === -1) continue;
+    end = close;
+    said.push({ at, from, to: close > from && text[close - 1] === "\n" ? close - 1 : close });
+  }
+  return said;
+}
+
 /** Marks all texts in a message of the user but the words of the user. Texts are split for this, word for word. */
 function wordsIn(parts: readonly Part[]): Part[] {
   let isInResult = false;
@@ -273,10 +298,11 @@ function wordsIn(parts: readonly Part[]): Part[] {
       if (text !== "") pieces.push(...(isSaid ? [{ ...part, text }] : injected([{ ...part, text }])));
     };
     let end = 0;
-    for (const { 0: whole, 1: opening, 3: words, index } of part.text.matchAll(SAID)) {
-      add(part.text.slice(end, index + opening!.length), false);
-      add(words!, !NO_WORDS.test(words!));
-      end = index + whole.length;
+    for (const { from, to } of saidIn(part.text)) {
+      const words = part.text.slice(from, to);
+      add(part.text.slice(end, from), false);
+      add(words, !NO_WORDS.test(words));
+      end = to;
     }
     isInResult = end === 0 && (isInResult || RESULT.test(part.text));
     if (end === 0) return isInResult || isOfProgram(part.text) ? injected([part]) : [part];
