@@ -323,7 +323,10 @@ test("of the settings: the store keeps its id, and the key of what was forgotten
   const [first] = store.exportRows({ sessions: ["b"] });
   store.close();
   const settings = (): unknown[] =>
-    inDatabase(path, (database) => database.prepare("SELECT * FROM store_settings NOT INDEXED").all());
+    inDatabase(path, (database) => {
+      // How far messages were read changes, and is nothing that is lost.
+      return database.prepare("SELECT * FROM store_settings NOT INDEXED WHERE name <> 'noted_to'").all();
+    });
   const before = settings();
   emptyPage(path, "sqlite_autoindex_store_settings_1");
   for (const readonly of [true, false]) {
