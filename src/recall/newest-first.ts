@@ -74,9 +74,16 @@ function reorder(
     if (newest === undefined) continue;
     replaced.set(older.placed.candidate.messageId, told[newest]!.placed.candidate.messageId);
     if (newest < at) continue;
-    first.splice(at, 0, ...first.splice(newest, 1));
+    first.splice(at, 0, ...first.splice(newest, 1).map((placed) => raised(placed, first[at]!)));
     told.splice(at, 0, ...told.splice(newest, 1));
   }
+}
+
+/** Returns a message with the score of another one, so that scores fall from hit to hit. What it gains is for its time. */
+function raised(placed: Placed, to: Placed): Placed {
+  const gain = to.score - placed.score;
+  if (gain <= 0) return placed;
+  return { ...placed, score: to.score, parts: { ...placed.parts, time: placed.parts.time + gain } };
 }
 
 /** Returns the sentence of a message that has most of the query's words; undefined if it asks, or has few of them. */
