@@ -1,4 +1,4 @@
-import type { ActionKind, PlacedAction } from "../core/action.ts";
+import type { ActionKind, PlacedAction, RecurringError } from "../core/action.ts";
 import type { Part, Role } from "../core/message.ts";
 import { baseName } from "../core/working-set.ts";
 import { errorLinesIn, insertedBy } from "../models/actions.ts";
@@ -108,6 +108,65 @@ export interface CommandWay {
   sessionId: string;
   /** The error of its newest failure, without what differs each time it occurs. */
   error: string | null;
+}
+
+/** What a change of a file replaced, as far as its call says it: a text for each place. */
+export interface Replaced {
+  messageId: number;
+  texts: string[];
+}
+
+/** An error that came back in at least three sessions. */
+export interface Friction extends RecurringError {
+  /** What failed with it last, and the message with the call. */
+  command: string;
+  messageId: number;
+  sessionId: string;
+  /** What made it go, the last time that something did; null if nothing is known. */
+  fix: Fix | null;
+}
+
+/**
+ * What agents did with files, commands and errors, in all sessions. Answers are made of the table `actions`, which upkeep keeps, and of
+ * the 2,000 newest messages that it lacks.
+ */
+export interface Work {
+  /**
+   * Returns the sessions that read or changed a file, the last one first, with their changes and what was decided about it.
+   *
+   * @param path  A path or its end. `open.ts` finds files of this name in all folders.
+   * @throws {StoreError} `OPTION_INVALID`, `STORE_CORRUPT`.
+   */
+  file(path: string, options?: WorkOptions): FileSession[];
+  /**
+   * Returns what the newest changes of a file replaced, newest first. Changes whose calls do not say it are left out.
+   *
+   * @param path  As for `file`.
+   * @throws {StoreError} `OPTION_INVALID`, `STORE_CORRUPT`.
+   */
+  replaced(path: string, options?: WorkOptions): Replaced[];
+  /**
+   * Returns what made an error go in earlier sessions, newest first: what was changed and run between the failure and the first success
+   * of the same call. Returns nothing rather than a guess.
+   *
+   * @param error  The error's line, or all of the output.
+   * @throws {StoreError} `OPTION_INVALID`, `STORE_CORRUPT`.
+   */
+  fixes(error: string, options?: WorkOptions): Fix[];
+  /**
+   * Returns the ways in which a program or tool was called, those that worked most often first.
+   *
+   * @param command  The program or tool, or the beginning of its command line, such as `npm run`.
+   * @throws {StoreError} `OPTION_INVALID`, `STORE_CORRUPT`.
+   */
+  ways(command: string, options?: WorkOptions): CommandWay[];
+  /**
+   * Returns the errors that came back in three sessions or more, those in most sessions first. Messages that upkeep has not read yet
+   * do not count.
+   *
+   * @throws {StoreError} `OPTION_INVALID`, `STORE_CORRUPT`.
+   */
+  friction(options?: WorkOptions): Friction[];
 }
 
 /**

@@ -21,12 +21,12 @@ import type { ExportLine, ExportOptions } from "./export.ts";
 import type { Items } from "./items.ts";
 import type { Lost, LostOptions } from "./lost.ts";
 import type { ExportRowsOptions, ImportedRows } from "./moved-rows.ts";
+import type { Work } from "./past-work.ts";
 import type { ProjectInfo } from "./projects.ts";
 import type { Recap, RecapOptions } from "./recap.ts";
 import type { Session } from "./session.ts";
 import type { SubjectOptions, SubjectPage } from "./subject-page.ts";
 import type { SubjectInfo, SubjectsOptions } from "./subjects.ts";
-import type { StoreWork } from "./work.ts";
 
 export interface OpenOptions {
   /**
@@ -291,8 +291,8 @@ export interface Store {
   /** Values of your program by namespace and key. */
   readonly items: Items;
 
-  /** What agents did with files, commands and errors: see `StoreWork`. */
-  readonly work: StoreWork;
+  /** What agents did with files, commands and errors: see `Work`. */
+  readonly work: Work;
 
   /** Returns the rows of one SQL statement that only reads. @throws {StoreError} `QUERY_REFUSED`. */
   query(sql: string): QueryRow[];

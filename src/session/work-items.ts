@@ -1,8 +1,7 @@
 import { StoreError } from "../core/errors.ts";
-import type { CommandWay, FileSession, Fix, WorkOptions } from "./past-work.ts";
+import type { CommandWay, FileSession, Fix, Friction, WorkOptions } from "./past-work.ts";
 import { sessionNames } from "./session-name.ts";
 import type { Store } from "./store.ts";
-import type { Friction } from "./work.ts";
 
 /** The most changes and decisions of a session, and steps of a fix, that are named. */
 const LINES_MAX = 5;

@@ -5,7 +5,6 @@ import { once } from "../core/once.ts";
 import { textValue } from "../core/options.ts";
 import { type FieldsOf, identifier, parseOptions, whole } from "../core/schema.ts";
 import { actionsOfStep, replacedBy } from "../models/actions.ts";
-import type { RecurringError } from "../store/actions.ts";
 import { projectNow } from "../store/projects.ts";
 import type { Repositories } from "../store/repositories.ts";
 import {
@@ -13,10 +12,13 @@ import {
   changesOf,
   type FileSession,
   type Fix,
+  type Friction,
   fileSessions,
   fixesOf,
   plainPath,
+  type Replaced,
   WORK_LIMIT_DEFAULT,
+  type Work,
   type WorkOptions,
   type WorkReader,
   waysOf,
@@ -34,51 +36,20 @@ const WORK_OPTIONS = once(() =>
   } satisfies FieldsOf<WorkOptions>),
 );
 
-/** What a change of a file replaced, as far as its call says it: a text for each place. */
-export interface Replaced {
-  messageId: number;
-  texts: string[];
-}
-
-/** An error that came back in at least three sessions. */
-export interface Friction extends RecurringError {
-  /** What failed with it last, and the message with the call. */
-  command: string;
-  messageId: number;
-  sessionId: string;
-  /** What made it go, the last time that something did; null if nothing is known. */
-  fix: Fix | null;
-}
-
-/**
- * What agents did with files, commands and errors, in all sessions. Answers are made of the table `actions`, which upkeep keeps, and of
- * the 2,000 newest messages that it lacks.
- */
-export class StoreWork {
+/** The answers for a store. */
+export class StoreWork implements Work {
   readonly #repositories: Repositories;
 
   constructor({ repositories }: { repositories: Repositories }) {
     this.#repositories = repositories;
   }
 
-  /**
-   * Returns the sessions that read or changed a file, the last one first, with their changes and what was decided about it.
-   *
-   * @param path  A path or its end. `open.ts` finds files of this name in all folders.
-   * @throws {StoreError} `OPTION_INVALID`, `STORE_CORRUPT`.
-   */
   file(path: string, options: WorkOptions = {}): FileSession[] {
     return this.#read("work.file", options, (reader, { project, limit }) =>
       fileSessions(reader, plainPath(textValue("the path", path)), { project, limit }),
     );
   }
 
-  /**
-   * Returns what the newest changes of a file replaced, newest first. Changes whose calls do not say it are left out.
-   *
-   * @param path  As for `file`.
-   * @throws {StoreError} `OPTION_INVALID`, `STORE_CORRUPT`.
-   */
   replaced(path: string, options: WorkOptions = {}): Replaced[] {
     return this.#read("work.replaced", options, (reader, { project, limit }) => {
       const changes = changesOf(reader, plainPath(textValue("the path", path)), project);
@@ -93,37 +64,18 @@ export class StoreWork {
     });
   }
 
-  /**
-   * Returns what made an error go in earlier sessions, newest first: what was changed and run between the failure and the first success
-   * of the same call. Returns nothing rather than a guess.
-   *
-   * @param error  The error's line, or all of the output.
-   * @throws {StoreError} `OPTION_INVALID`, `STORE_CORRUPT`.
-   */
   fixes(error: string, options: WorkOptions = {}): Fix[] {
     return this.#read("work.fixes", options, (reader, { project, limit }) =>
       fixesOf(reader, textValue("the error", error), project, limit),
     );
   }
 
-  /**
-   * Returns the ways in which a program or tool was called, those that worked most often first.
-   *
-   * @param command  The program or tool, or the beginning of its command line, such as `npm run`.
-   * @throws {StoreError} `OPTION_INVALID`, `STORE_CORRUPT`.
-   */
   ways(command: string, options: WorkOptions = {}): CommandWay[] {
     return this.#read("work.ways", options, (reader, { project, limit }) =>
       waysOf(reader, textValue("the command", command), project, limit),
     );
   }
 
-  /**
-   * Returns the errors that came back in three sessions or more, those in most sessions first. Messages that upkeep has not read yet
-   * do not count.
-   *
-   * @throws {StoreError} `OPTION_INVALID`, `STORE_CORRUPT`.
-   */
   friction(options: WorkOptions = {}): Friction[] {
     return this.#read("work.friction", options, (reader, { project, limit }) => {
       const recurring = this.#repositories.actions.recurring({

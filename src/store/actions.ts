@@ -1,4 +1,10 @@
-import { type PlacedAction, type StepAction, TURN_BEHIND, TURN_MESSAGES_MAX } from "../core/action.ts";
+import {
+  type PlacedAction,
+  type RecurringError,
+  type StepAction,
+  TURN_BEHIND,
+  TURN_MESSAGES_MAX,
+} from "../core/action.ts";
 import { DamageError } from "../core/damage.ts";
 import type { Message } from "../core/message.ts";
 import { type NamedScope, OF_TARGET } from "./action-scope.ts";
@@ -11,14 +17,6 @@ import type { StoreSettingRepository } from "./store-settings.ts";
 
 /** Returns what the calls of a step did, in order. The first message of the step has the calls. */
 export type ActionsOf = (step: readonly Message[]) => StepAction[];
-
-/** An error that occurred in several sessions. Copies of a message count once. */
-export interface RecurringError {
-  error: string;
-  sessionCount: number;
-  count: number;
-  lastAtMs: number;
-}
 
 type NamedValues = Record<"project" | "target" | "path", string | null> & { name: string; limit: number };
 

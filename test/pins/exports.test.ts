@@ -216,7 +216,6 @@ test("types", () => {
     "StaticEmbedderOptions",
     "Store",
     "StoreStats",
-    "StoreWork",
     "Strategy",
     "SubjectInfo",
     "SubjectPage",
@@ -227,6 +226,7 @@ test("types", () => {
     "TokenCounter",
     "TransformersEmbedderOptions",
     "VerifyReport",
+    "Work",
     "WorkOptions",
   ]);
 });
