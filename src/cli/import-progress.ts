@@ -8,7 +8,7 @@ import type { Column } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 import { formatCount, oneLine } from "./text.ts";
 
-// What the commands that read transcripts say while they read, and at the end.
+// Commands that read transcripts print this while they read, and at the end.
 
 /** The time between two lines in a log, in milliseconds. */
 const LOG_EVERY_MS = 10_000;

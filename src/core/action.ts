@@ -1,7 +1,7 @@
 export type ActionKind = "read" | "edit" | "write" | "run" | "search" | "fetch" | "task";
 export type ActionOutcome = "ok" | "failed" | "unknown";
 
-/** What a tool call did. */
+/** A piece of work that a tool call did. */
 export interface Action {
   kind: ActionKind;
   /** The name of the file, the program or the tool. */
@@ -10,7 +10,7 @@ export interface Action {
   target: string;
   /** `unknown` if there is no result, if the user refused the call, or if a later program of the line failed. */
   outcome: ActionOutcome;
-  /** What is the same each time the error occurs; null if it did not fail, or with nothing that tells the error from others. */
+  /** The part of the error that is the same each time it occurs; null if the call did not fail, or if its error says too little. */
   error: string | null;
 }
 

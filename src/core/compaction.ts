@@ -1,8 +1,8 @@
 import type { JsonValue } from "./json.ts";
 
 /**
- * What every importer notes in the metadata of the summary with which an agent went on after it compacted its context. A summary of
- * several messages has the note in each.
+ * After an agent compacted its context, it went on with a summary. Every importer notes this in the metadata of the summary, in each
+ * of its messages.
  */
 export interface CompactionNote {
   isCompactSummary: true;

@@ -13,7 +13,7 @@ const PROGRAMS_MAX = 3;
 const MISCALLED =
   /command not found|not recognized|no such (?:command|option)|un(?:known|recognized) (?:flag|option|argument|command|shorthand)|(?:invalid|illegal|unexpected) (?:option|flag|argument)|missing (?:script|required)|permission denied|^usage:/i;
 
-/** What there is to say before a tool call, and what it is about. */
+/** A note for the agent before a tool call, and the subject of the note. */
 export interface Warning {
   about: string;
   line: Line;

@@ -56,7 +56,7 @@ export function isOfCline(head: string): boolean {
   return cline.detect(head) || clineCli.detect(head);
 }
 
-/** What the extensions write into the first message of a task. */
+/** Matches a tag that the extensions write into the first message of a task. */
 const TASK_MARKS = /^\s*<(?:task|user_message)>\n|<environment_details>\n/;
 
 /** The opening tag of an element in which the words of the user stand. */
@@ -71,7 +71,7 @@ const RESULT = /^\[([\w.-]+)(?: for '[\s\S]*?')?\] Result:/;
 const PROGRAM =
   /^\s*(?:\[(?:ERROR|TASK RESUMPTION)\]|Files attached by the user:\n|# ?(?:task_progress|TODO LIST)|<(?:explicit_instructions|file_content|folder_content)\b)/i;
 
-/** What the extensions write in the place of the words if the user gave none. */
+/** The extensions write this if the user gave no words. */
 const NO_WORDS = /^\(The user did not provide/;
 
 const FOLDER = /^# Current (?:Working|Workspace) Directory \((.+)\) Files$/m;

@@ -1,4 +1,5 @@
 import type { Action, ActionKind, ActionOutcome, StepAction } from "../core/action.ts";
+import { isInjected } from "../core/injected.ts";
 import type { Part, ToolCallPart, ToolResultPart } from "../core/message.ts";
 import { baseName } from "../core/working-set.ts";
 import { errorSignature } from "./error-signature.ts";
@@ -64,14 +65,14 @@ const JSON_STATUS = /"exit_?code":\s*(-?\d+)/i;
 /** The messages of a step. The first one has the calls, and the others have their results. */
 export type ActingStep = readonly { id: number; parts: readonly Part[] }[];
 
-/** Returns what the calls of a step did, in order. */
+/** Returns what the calls of a step did, in order. Calls of Coppice itself are no work. */
 export function actionsOfStep([asking, ...answers]: ActingStep): StepAction[] {
   const results = new Map<string, ActionResult & { id: number }>();
   for (const { id, parts } of answers) {
     for (const part of parts) if (part.type === "tool_result") results.set(part.toolCallId, { id, ...resultOf(part) });
   }
   const actions = (asking?.parts ?? []).flatMap((part, index) => {
-    if (part.type !== "tool_call" || part.injected === true) return [];
+    if (part.type !== "tool_call" || isInjected(part)) return [];
     const result = results.get(part.toolCallId);
     const of = { messageId: asking!.id, part: index, resultId: result?.id ?? null };
     return actionsIn(part, result).map((action) => ({ ...of, ...action }));
@@ -87,7 +88,8 @@ function resultOf({ content, isError = false }: ToolResultPart): ActionResult {
 
 /**
  * Reads what a tool call did, whatever the tool is called: from the words of its name and from its arguments. A command line is an
- * action for each of its programs, and for each file that these print, change or write. Calls that only keep lists or ask the user are no actions.
+ * action for each of its programs, and for each file that these print, change or write. Calls that only keep lists or ask the user
+ * are no actions.
  *
  * @param result  undefined if the call has no result.
  */
@@ -104,7 +106,7 @@ export function actionsIn(
       .replace(/^(?:\.\/)+/, "");
     return {
       kind: of,
-      name: cutName(baseName(target)),
+      name: cutName(baseName(target) || target),
       target: cutTarget(target),
       outcome,
       error: errorIn(result, outcome),

@@ -46,7 +46,7 @@ export interface WorkReader {
   named(name: string, scope: NamedScope): PlacedAction[];
   failedWith(error: string, scope: Pick<NamedScope, "project" | "limit">): PlacedAction[];
   after(sessionId: string, seq: number, limit: number): PlacedAction[];
-  /** The messages of the turn with this seq, in order, at most `limit`, the nearest ones. */
+  /** The messages of users and models in the turn with this seq, in order, the nearest ones. */
   turn(sessionId: string, seq: number): TurnMessage[];
   parts(messageId: number): readonly Part[];
 }
@@ -89,7 +89,7 @@ export interface Fix {
   failedMessageId: number;
   curedMessageId: number;
   atMs: number;
-  /** What succeeded: the command, or the file that was changed. */
+  /** The command that succeeded. */
   succeeded: string;
   /** What was changed and run in between, in order. */
   steps: FixStep[];

@@ -77,8 +77,7 @@ export class ActionRepository extends Repository {
     SELECT error, count(DISTINCT session_id) AS sessionCount, count(*) AS count, max(created_at_ms) AS lastAtMs
     FROM (
       SELECT a.error, min(m.session_id) AS session_id, m.created_at_ms
-      FROM actions a JOIN messages m ON m.id = a.message_id JOIN sessions s ON s.id = m.session_id
-      WHERE a.error IN (SELECT error FROM actions WHERE error IS NOT NULL GROUP BY error HAVING count(*) >= @sessionsMin)
+      ${FROM} WHERE a.error IN (SELECT error FROM actions WHERE error IS NOT NULL GROUP BY error HAVING count(*) >= @sessionsMin)
         AND a.kind = 'run' AND ${IN_PROJECT} GROUP BY a.error, m.created_at_ms
     )
     GROUP BY error HAVING sessionCount >= @sessionsMin ORDER BY sessionCount DESC, count DESC, error LIMIT @limit`.all;
@@ -103,7 +102,7 @@ export class ActionRepository extends Repository {
     return this.#messages.lastId() > this.notedTo();
   }
 
-  /** Reads the next `limit` messages, in the transaction of the caller. @returns how many were left to read, at most `limit`. */
+  /** Reads the next `limit` messages, in the transaction of the caller. @returns how many it read. */
   note(limit: number, actionsOf: ActionsOf): number {
     const next = this.#nextIds(this.notedTo(), limit);
     if (next.length === 0) {

@@ -208,6 +208,17 @@ test("each call of a step has the result with its id", () => {
   ]);
 });
 
+test("calls of Coppice itself are no work", () => {
+  const parts = ["mcp__coppice__past_work", "mcp__other__past_work"].map((name) => {
+    return { type: "tool_call" as const, toolCallId: name, name, args: { file: "lease.ts" } };
+  });
+  expect(actionsOfStep([{ id: 7, parts }]).map(({ part }) => part)).toEqual([1]);
+});
+
+test("a path that ends in a slash has a name", () => {
+  expect(actionsIn({ name: "Read", args: { path: "src/" } }, undefined)[0]).toMatchObject({ name: "src/" });
+});
+
 test("what an edit replaced is read from its arguments", () => {
   expect(replacedBy({ args: { file_path: "/w/a.ts", old_string: "was", new_string: "is" } }, "/w/a.ts")).toEqual([
     "was",
