@@ -70,11 +70,11 @@ describe.each(Object.entries({ ...STORE_EVENTS, ...FORGET_EVENTS }))("when %s", 
     const file = copyStore(path, join(folder, "dying.db"));
     const store = openForEvent(file, options);
     const copyAt = (at: number): string => copyStore(file, join(folder, "dead", `${at}.db`));
-    await watchingStatements(copyAt, () => happen(store));
-    copyAt(count + 1);
+    const dying = await watchingStatements(copyAt, () => happen(store));
+    copyAt(dying.count + 1);
     store.close();
     const dead: State[] = [];
-    for (const at of someTo(count + 1, SOME)) {
+    for (const at of someTo(dying.count + 1, SOME)) {
       const copy = join(folder, "dead", `${at}.db`);
       const survivor = openForEvent(copy, options);
       expect(survivor.verify().problems.filter(({ rebuildable }) => !rebuildable)).toEqual([]);
