@@ -70,13 +70,13 @@ const split = store.session("split", {
   sandwichTail: 0.05,
 });
 const whole = store.session("whole", { ...long, strategy: "flat", sandwichMessagesMin: 40 });
-for (const round of [1, 2, 3]) for (const session of [split, whole]) session.appendAll(messagesOf(round));
+for (const round of [1, 2, 3]) for (const session of [split, whole]) session.append(messagesOf(round));
 
 const imported = internalsOf(store).importedSession(
   { source: "logbook", externalId: "log-7", createdAtMs: Date.UTC(2026, 1, 1), metadata: { ship: "Alcyone" } },
   { project: "harbor", title: "Log of the Alcyone" },
 );
-imported.appendAll([
+imported.append([
   { role: "user", content: "How deep is the channel at the second gate?", id: "m-1", metadata: { page: 12 } },
   { role: "assistant", content: "Four meters and a half at low water.", id: "m-2" },
 ]);
@@ -94,7 +94,7 @@ const ferry = internalsOf(store).importedSession(
   { source: "logbook", externalId: "log-8", metadata: { cwd: FERRY } },
   { project: FERRY },
 );
-ferry.appendAll([
+ferry.append([
   { role: "user", content: "When does the ferry leave on Sundays?", id: "m-3" },
   {
     ...{ role: "assistant", content: "At nine, and at four.", id: "m-4" },
@@ -108,7 +108,7 @@ store.mergeProjects("/mnt/old/ferry", FERRY);
 const turned = store.session("turned", { ...SETTINGS, project: "harbor" });
 for (const round of [10, 11, 12]) await talkOfTheHarbor(turned, round);
 turned.entries.append([{ id: "tide", value: { gate: 2, meters: [4.5, 5.1] } }]);
-turned.appendAll([
+turned.append([
   { role: "user", content: "Read the soundings of both gates." },
   {
     role: "assistant",
@@ -172,7 +172,7 @@ function writeContexts(): void {
 
 /** Appends a round of messages, then summarizes the cold ones. */
 async function talkOfTheHarbor(session: Session, round: number): Promise<void> {
-  session.appendAll(messagesOf(round));
+  session.append(messagesOf(round));
   session.compact();
   await session.resolveDirty();
   session.compact();

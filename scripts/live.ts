@@ -82,7 +82,7 @@ async function chat(): Promise<void> {
   const startedAt = performance.now();
   const store = openStore(":memory:");
   try {
-    store.session("before").appendAll(SOURCES.map(({ role, text }) => ({ role, content: text })));
+    store.session("before").append(SOURCES.map(({ role, text }) => ({ role, content: text })));
     const { model } = chatModels(undefined);
     const talk = new Chat(store, store.session("live"), { model, tokenCounter: estimatingTokenCounter });
     console.log();

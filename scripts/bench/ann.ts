@@ -58,7 +58,7 @@ function settledStore(folder: string): string {
   for (let seed = 1; settledCount(store) < SETTLED; seed++) {
     const session = store.session(`session-${seed}`);
     const messages = conversation(seed);
-    for (let count = 0; count < MESSAGES_OF_SESSION; count += 100) session.appendAll(take(messages, 100));
+    for (let count = 0; count < MESSAGES_OF_SESSION; count += 100) session.append(take(messages, 100));
   }
   store.close();
   renameSync(growing, path);
@@ -149,7 +149,7 @@ async function appendCosts(folder: string): Promise<Record<string, number>> {
   for (const path of paths) {
     const store = openStore(path);
     const messages = conversation(7);
-    for (let count = 0; count < 8_000; count += 100) store.session("s").appendAll(take(messages, 100));
+    for (let count = 0; count < 8_000; count += 100) store.session("s").append(take(messages, 100));
     store.close();
   }
   await carryAll(paths[0]!);

@@ -41,7 +41,7 @@ async function sessionFigures(folder: string): Promise<Record<string, number>> {
   const session = store.session("long");
   // Questions are asked in the words of the first sessions of the store of `bench -- recall`; this is one of them.
   const messages = conversation(1, { length: "real" });
-  for (let count = 0; count < MESSAGES; count += 100) session.appendAll(take(messages, 100));
+  for (let count = 0; count < MESSAGES; count += 100) session.append(take(messages, 100));
   await session.resolveDirty();
   session.compact();
   const asked = questions(WARMING + QUESTIONS, SEED);

@@ -23,7 +23,7 @@ export async function benchHead(messages = 100_000) {
     const session = store.session("s");
     const said = sessionMessages(1);
     for (let left = messages; left > 0; left -= BATCH) {
-      session.appendAll(Array.from({ length: Math.min(left, BATCH) }, () => said.next().value!));
+      session.append(Array.from({ length: Math.min(left, BATCH) }, () => said.next().value!));
     }
     goBack(session, 1); // prepares the statements
     const shorts = Array.from({ length: ROUNDS }, () => SHORT.map((count) => goBack(session, count))).flat();

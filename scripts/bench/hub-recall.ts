@@ -69,7 +69,7 @@ function storeOf(path: string, messageCount: number): Store {
     const session = store.session(`session-${number}`, { project: projectOf(number) });
     const messages = sessionOf(number);
     for (let left = messageCount / SESSIONS; left > 0; left -= APPENDED_AT_ONCE) {
-      session.appendAll(take(messages, Math.min(left, APPENDED_AT_ONCE)));
+      session.append(take(messages, Math.min(left, APPENDED_AT_ONCE)));
     }
   }
   return store;

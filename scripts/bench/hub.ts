@@ -135,9 +135,7 @@ async function measureIngest(): Promise<Record<string, number>> {
       const session = store.session(`session-${number}`, { project: "web" });
       for (let seq = 0; seq < MESSAGES / SESSIONS; seq += 50) {
         const contents = Array.from({ length: 50 }, (_, index) => textOf(number, seq + index));
-        session.appendAll(
-          contents.map((content, index) => ({ role: index % 2 === 0 ? "user" : "assistant", content })),
-        );
+        session.append(contents.map((content, index) => ({ role: index % 2 === 0 ? "user" : "assistant", content })));
       }
     }
     const hub = await openHub(server.url);

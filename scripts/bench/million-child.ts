@@ -41,7 +41,7 @@ const METHODS: Record<string, (store: Store, session: Session) => () => unknown>
   "store.upkeep": (store) => () => store.upkeep(),
   "store.embedPending": (store) => () => store.embedPending(),
   "session.append": (_, session) => () => session.append(MESSAGES[0]!),
-  "session.appendAll": (_, session) => () => session.appendAll(MESSAGES),
+  "session.append of a hundred": (_, session) => () => session.append(MESSAGES),
   "session.sync": (_, session) => () => session.sync(MESSAGES),
   "session.render": (_, session) => () => session.render({ tokensMax: 16_000 }),
   "session.render, with a query": (_, session) => () =>

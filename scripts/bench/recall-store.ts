@@ -40,7 +40,7 @@ export async function recallStore(path: string, messageCount: number, sessionCou
     const session = store.session(`session-${number}`, { project: projectOf(number) });
     const messages = sessionOf(number);
     for (let count = 0; count < perSession; count += 100) {
-      session.appendAll(take(messages, Math.min(100, perSession - count)));
+      session.append(take(messages, Math.min(100, perSession - count)));
     }
     await session.resolveDirty();
   }

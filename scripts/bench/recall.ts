@@ -112,7 +112,7 @@ async function unindexedFigures(path: string, copy: string): Promise<Record<stri
     await store.recall(first!.text);
     const session = store.session("unindexed");
     const messages = conversation(TAIL, { length: "real" });
-    for (let count = 0; count < TAIL; count += 100) session.appendAll(take(messages, 100));
+    for (let count = 0; count < TAIL; count += 100) session.append(take(messages, 100));
     const same = await askedIn(store, second!);
     const fresh = Array.from({ length: FRESH_PROCESSES }, (_, index) => {
       const args = ["--import", "tsx", CHILD, copy, String(SEED + 1), String(index)];

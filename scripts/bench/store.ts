@@ -72,7 +72,7 @@ async function filledStore(path: string, count: number): Promise<Filled> {
   const session = store.session("long");
   const messages = sessionMessages(count);
   for (let done = 0; done < count; done += 100) {
-    session.appendAll(take(messages, Math.min(100, count - done)));
+    session.append(take(messages, Math.min(100, count - done)));
     if (done % 5_000 === 0) await session.resolveDirty();
   }
   await session.resolveDirty();
@@ -134,7 +134,7 @@ function appendAgainstRaw(folder: string): Record<string, number> {
   for (let index = 0; index < 6_000; index++) {
     const message = messages.next().value!;
     let from = performance.now();
-    const { messageId } = session.append(message);
+    const { messageId } = session.append(message as MessageInput);
     const appended = performance.now() - from;
     const row = rowOf.get(messageId) as unknown[];
     from = performance.now();

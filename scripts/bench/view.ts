@@ -81,7 +81,7 @@ function oneSession(path: string, messageCount: number): void {
   const store = openStore(growing);
   const session = store.session(SESSION, { title: "A long session" });
   const said = sessionMessages(SEED);
-  for (let count = 0; count < messageCount; count += 500) session.appendAll(take(said, 500));
+  for (let count = 0; count < messageCount; count += 500) session.append(take(said, 500));
   store.close();
   renameSync(growing, path);
 }

@@ -65,7 +65,7 @@ function append(): void {
 function appendBatch(): void {
   const count = 2 + pick(40);
   const from = begin("batched", count);
-  const results = batched.appendAll(Array.from({ length: count }, (_, index) => saidAt("batched", from + index)));
+  const results = batched.append(Array.from({ length: count }, (_, index) => saidAt("batched", from + index)));
   end("batched", from + results.length, results.at(-1)!.messageId);
 }
 
@@ -115,7 +115,7 @@ async function importFile(): Promise<void> {
 async function forget(): Promise<void> {
   const session = store.session("forgotten", SMALL_WINDOW);
   const from = begin("forgotten", 30);
-  session.appendAll(Array.from({ length: 30 }, (_, index) => saidAt("forgotten", from + index)));
+  session.append(Array.from({ length: 30 }, (_, index) => saidAt("forgotten", from + index)));
   end("forgotten", from + 30);
   await session.resolveDirty();
   say({ say: "forgetting", session: "forgotten" });
@@ -129,7 +129,7 @@ async function forget(): Promise<void> {
 function forgetMessages(): void {
   const seqNext = (thinned.messages().at(-1)?.seq ?? -1) + 1;
   const from = begin("thinned", 12);
-  thinned.appendAll(Array.from({ length: 12 }, (_, index) => saidAt("thinned", seqNext + index)));
+  thinned.append(Array.from({ length: 12 }, (_, index) => saidAt("thinned", seqNext + index)));
   end("thinned", from + 12);
   const messages = thinned.messages();
   const old = messages.slice(0, -8); // never the newest: the next seq is computed from it

@@ -85,7 +85,7 @@ export async function changedFigures(dataFolder: string): Promise<Record<string,
         let place = at;
         while (place < inputs.length && inputs[place]!.role === "tool") place += 1;
         inputs.splice(place, 0, { role, content: text, createdAt: time });
-        const appended = session.appendAll(inputs);
+        const appended = session.append(inputs);
         (isChange ? ids.now : ids.old).set(thing, appended[place]!.messageId);
       }
       await store.upkeep();

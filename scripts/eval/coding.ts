@@ -59,7 +59,7 @@ export function readCoding(dataFolder: string): { corpus: Corpus; asked: AskedOf
 export async function storeCoding(store: Store, { project, sessions }: Corpus): Promise<Map<number, string>> {
   const names = new Map<number, string>();
   for (const { id, messages } of sessions) {
-    const results = store.session(id, { project }).appendAll(messages.map(({ input }) => input));
+    const results = store.session(id, { project }).append(messages.map(({ input }) => input));
     results.forEach(({ messageId }, index) => void names.set(messageId, messages[index]!.id));
   }
   await store.upkeep();

@@ -118,7 +118,7 @@ export async function run({ dataFolder, prefix, from, every }: CoverageTask): Pr
 function fill(store: Store, { project, sessions }: Corpus, turns: Map<number, Turn>): void {
   for (const { id, messages } of sessions) {
     const session = store.session(id, { project });
-    const results = session.appendAll(messages.map(({ input }: CorpusMessage) => input));
+    const results = session.append(messages.map(({ input }: CorpusMessage) => input));
     results.forEach(({ messageId }, index) => {
       const { id: name, input } = messages[index]!;
       turns.set(messageId, { id: name, project, text: input.content as string });

@@ -133,7 +133,7 @@ async function outcomesWith(embedder: Embedder, corpora: readonly Corpus[]): Pro
     const names = new Map<number, string>();
     for (const { project, sessions } of withProgress(`conversations, stored with ${embedder.id}`, corpora)) {
       for (const { id, messages } of sessions) {
-        const results = store.session(id, { project }).appendAll(messages.map(({ input }) => input));
+        const results = store.session(id, { project }).append(messages.map(({ input }) => input));
         results.forEach(({ messageId }, index) => void names.set(messageId, messages[index]!.id));
       }
       await store.upkeep();

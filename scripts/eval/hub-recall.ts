@@ -40,7 +40,7 @@ export async function compareSearches(url: string, dataFolder: string): Promise<
       const store = openStore(join(folder, "local.db"));
       const { project, sessions } = corpora[(index + 1) % corpora.length]!;
       for (const { id, messages } of sessions) {
-        store.session(id, { project }).appendAll(messages.map(({ input }) => input));
+        store.session(id, { project }).append(messages.map(({ input }) => input));
       }
       await new Comparison(store, hub, keeper, corpus, figures).run();
       store.close();
@@ -74,7 +74,7 @@ class Comparison {
     for (const { id, messages } of this.#corpus.sessions) {
       const session = this.#store.session(id, { project: this.#corpus.project });
       for (let from = 0; from < messages.length; from += PUSHED) {
-        session.appendAll(messages.slice(from, from + PUSHED).map(({ input }) => input));
+        session.append(messages.slice(from, from + PUSHED).map(({ input }) => input));
         await this.#hub.push(this.#store, { sessions: [id] });
       }
     }

@@ -73,7 +73,7 @@ export async function moveSessions(url: string, dataFolder: string): Promise<Rec
 function append(store: Store, id: string, messages: Conversation["messages"]): void {
   const session = store.resume(id);
   for (let from = 0; from < messages.length; from += APPENDED_AT_ONCE) {
-    session.appendAll(messages.slice(from, from + APPENDED_AT_ONCE));
+    session.append(messages.slice(from, from + APPENDED_AT_ONCE));
   }
 }
 

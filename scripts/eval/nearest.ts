@@ -22,7 +22,7 @@ export async function nearestFigures(corpora: readonly Corpus[]): Promise<Record
     for (const { project, sessions } of corpora) {
       for (const { id, messages } of sessions) {
         const session = store.session(id, { project, ...SETTINGS });
-        session.appendAll(messages.map(({ input }) => input));
+        session.append(messages.map(({ input }) => input));
         session.compact();
       }
     }

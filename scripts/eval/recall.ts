@@ -214,7 +214,7 @@ function row(name: string, outcomes: readonly Outcome[], measure: Measure): Reco
 async function fill(store: Store, { project, sessions }: Corpus, names: Map<number, string>): Promise<void> {
   for (const { id, messages } of sessions) {
     const session = store.session(id, { project });
-    const results = session.appendAll(messages.map(({ input }: CorpusMessage) => input));
+    const results = session.append(messages.map(({ input }: CorpusMessage) => input));
     results.forEach(({ messageId }, index) => void names.set(messageId, messages[index]!.id));
   }
   await store.upkeep();

@@ -29,7 +29,7 @@ export async function evaluateRows(dataFolder: string): Promise<Evaluation> {
     const home = openStore(join(folder, "home.db"));
     for (const [index, { id, messages }] of conversations.entries()) {
       const session = home.session(id, { project: `project-${index % 3}` });
-      for (let from = 0; from < messages.length; from += 200) session.appendAll(messages.slice(from, from + 200));
+      for (let from = 0; from < messages.length; from += 200) session.append(messages.slice(from, from + 200));
     }
     const path = join(folder, "moved.rows");
     const lines = Array.from(home.exportRows(), (line) => `${line}\n`);
@@ -39,7 +39,7 @@ export async function evaluateRows(dataFolder: string): Promise<Evaluation> {
     const busy = openStore(join(folder, "busy.db"));
     for (const _ of busy.exportRows({ sessions: [], ownIds: true }));
     for (const { id, messages } of conversations.slice(0, 10)) {
-      busy.session(`own-${id}`, { project: "project-1" }).appendAll(messages.slice(0, 300));
+      busy.session(`own-${id}`, { project: "project-1" }).append(messages.slice(0, 300));
     }
     const moved = new Map(conversations.map(({ id }) => [id, 0]));
     const identical = new Map(moved);
@@ -73,7 +73,7 @@ function goOn(store: Store, id: string, conversations: readonly Conversation[]):
   const texts = conversations[0]!.messages.slice(0, MORE);
   store
     .resume(id)
-    .appendAll(
+    .append(
       texts.map(({ role, content, parts }) => ({ role, ...(content !== undefined ? { content } : { parts: parts! }) })),
     );
 }

@@ -145,7 +145,7 @@ function alone(vectors: ReadonlyMap<string, Float32Array>, corpora: readonly Cor
 
 function fill(store: Store, { project, sessions }: Corpus, names: Map<number, string>): void {
   for (const { id, messages } of sessions) {
-    const results = store.session(id, { project }).appendAll(messages.map(({ input }) => input));
+    const results = store.session(id, { project }).append(messages.map(({ input }) => input));
     results.forEach(({ messageId }, index) => void names.set(messageId, messages[index]!.id));
   }
 }

@@ -28,7 +28,7 @@ export async function pastWorkFigures(
     const path = join(folder, "work.db");
     const store = openStore(path);
     for (const { sid, messages } of readEntireSessions(dataFolder))
-      store.session(sid, { project: PROJECT }).appendAll(messages.map(inputOf));
+      store.session(sid, { project: PROJECT }).append(messages.map(inputOf));
     await store.upkeep();
     const reader = openQuickly(path);
     figures = { fix: fixFigures(store, reader), point: pointFigures(store, reader) };

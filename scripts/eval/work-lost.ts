@@ -62,7 +62,7 @@ export async function hookTexts(compactions: readonly Compaction[], withSummary:
       const store = openStore(path);
       const stored = withSummary ? [...before, ...summary] : before;
       for (let from = 0; from < stored.length; from += 200) {
-        store.session(sessionId).appendAll(stored.slice(from, from + 200));
+        store.session(sessionId).append(stored.slice(from, from + 200));
       }
       await store.upkeep();
       store.close();

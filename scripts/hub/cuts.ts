@@ -161,5 +161,5 @@ async function rowsOf(url: string, id: string): Promise<{ holder: string; epoch:
 function append(store: Store, id: string, count: number): void {
   store
     .resume(id)
-    .appendAll(Array.from({ length: count }, (_, index) => ({ role: "user", content: `message ${index} of ${id}` })));
+    .append(Array.from({ length: count }, (_, index) => ({ role: "user", content: `message ${index} of ${id}` })));
 }

@@ -112,7 +112,7 @@ function append(store: Store, round: number): void {
   for (let number = 0; number < SESSIONS; number++) {
     const session = store.session(`session-${number}`, { project: "web" });
     const text = `round ${round} of session ${number}: ${"the deploy of the region failed ".repeat((round * 7 + number) % 40)}`;
-    session.appendAll([
+    session.append([
       { role: "user", content: text },
       { role: "assistant", content: `Answer to ${text}` },
     ]);

@@ -49,7 +49,7 @@ export async function forgetAgainstPushes(url: string, rounds: number): Promise<
         const text = index % 5 === 2 ? `${secretOf(round)} ${secretOf(round)}` : `message ${index} of ${id}`;
         return { role: "user", content: round % 3 === 0 && index === 2 ? `${text} `.repeat(1_500) : text };
       });
-      session.appendAll(messages);
+      session.append(messages);
       await store.backup(copyPath);
       const copy = openStore(copyPath);
       const other = openStore(join(folder, "other.db"));

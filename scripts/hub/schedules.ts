@@ -316,14 +316,14 @@ class World {
     }
     if (kind === "facts") {
       this.#change(model, id, () => {
-        session.rename(`named as ${this.#next()}`);
+        session.update({ title: `named as ${this.#next()}` });
         session.entries.append([{ id: `entry ${this.#next()}`, value: { count } }]);
         store.items.put([id], "item", { number: this.#next() }, { session: id });
       });
     }
     if (kind === "rename") {
       const title = `named as ${this.#next()}`;
-      this.#change(model, id, () => session.rename(title), `changed in place ${title}`);
+      this.#change(model, id, () => session.update({ title }), `changed in place ${title}`);
     }
     if (kind === "items") {
       const change = (): unknown =>
@@ -346,7 +346,7 @@ class World {
     const call = `call ${this.#next()}`;
     const long = count % 5 === 0 ? `a long output ${this.#next()} `.repeat(1_200) : `output ${this.#next()}`;
     const said = talk(count + 1).map((message) => ({ ...message, content: `${message.content} ${this.#next()}` }));
-    store.session(id).appendAll([...said, calls([call]), results([call], long)]);
+    store.session(id).append([...said, calls([call]), results([call], long)]);
   }
 
   /** Changes a session in its store, and notes what was done. */

@@ -118,7 +118,7 @@ const ACTIONS: Record<Kind, () => void | Promise<void>> = {
   append: () => storing(1, () => void session!.append(saidBy(actor, next))),
   batch: () => {
     const count = 2 + Math.floor(random() * 40);
-    storing(count, () => void session!.appendAll(messages(count)));
+    storing(count, () => void session!.append(messages(count)));
   },
   shared: () => storing(1, () => void session!.append(saidBy(actor, next))),
   sync: () => {
@@ -129,7 +129,7 @@ const ACTIONS: Record<Kind, () => void | Promise<void>> = {
   },
   rewind: () => {
     const count = 1 + Math.floor(random() * 12);
-    storing(count, () => void session!.appendAll(messages(count)));
+    storing(count, () => void session!.append(messages(count)));
     if (random() < 0.5) session!.rewind({ toMessageId: pick(session!.messages()).id });
     else if (session!.branches().some(({ isUndoable }) => isUndoable)) session!.undo();
   },
@@ -137,7 +137,7 @@ const ACTIONS: Record<Kind, () => void | Promise<void>> = {
     const own = ids().filter((id) => id === actor || id.startsWith(`${actor} `));
     const grown = store.resume(pick(own));
     const count = 1 + Math.floor(random() * 12);
-    storing(count, () => void grown.appendAll(messages(count)));
+    storing(count, () => void grown.append(messages(count)));
     if (own.length > FORKS_MAX || random() < 0.5) return;
     const { sessionId, seq } = pick(grown.messages());
     // Further back is the past of the fork, which only its own parent can fork.
@@ -152,7 +152,7 @@ const ACTIONS: Record<Kind, () => void | Promise<void>> = {
     if (shared !== whole) say({ say: "wrong", text: `${fork.id} shares other messages than ${grown.id} has` });
   },
   thin: () => {
-    storing(12, () => void session!.appendAll(messages(12)));
+    storing(12, () => void session!.append(messages(12)));
     const stored = session!.messages();
     const old = stored.slice(0, -8);
     const steps = new Set([pick(old)?.stepId, pick(old)?.stepId]);
@@ -164,7 +164,7 @@ const ACTIONS: Record<Kind, () => void | Promise<void>> = {
   },
   leave: async () => {
     const leaving = store.session(actor, SETTINGS);
-    storing(30, () => void leaving.appendAll(messages(30)));
+    storing(30, () => void leaving.append(messages(30)));
     await leaving.resolveDirty();
     const numbers = Array.from({ length: next }, (_, number) => number);
     say({ say: "forgetting", numbers });

@@ -38,7 +38,7 @@ export async function readPeopleQuestions(dataFolder: string): Promise<RankedQue
     const store = openStore(path);
     for (const { project, sessions } of corpora) {
       for (const { id, messages } of sessions) {
-        const results = store.session(id, { project }).appendAll(messages.map(({ input }) => input));
+        const results = store.session(id, { project }).append(messages.map(({ input }) => input));
         for (const [index, { messageId }] of results.entries()) names.set(messageId, messages[index]!.id);
       }
     }

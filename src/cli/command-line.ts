@@ -5,7 +5,7 @@ import { homeCommand } from "./commands/home.ts";
 import { Failure, failureFrom, failureJson, failureText } from "./failure.ts";
 import type { OpenedStores } from "./opened-stores.ts";
 import { openPager } from "./pager.ts";
-import { type CommandLine, createProgram, isNamed, runProgram } from "./program.ts";
+import { type CommandLine, createProgram, fullName, namedCommand, optionsOf, runProgram } from "./program.ts";
 import { storePath } from "./store-path.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -20,10 +20,11 @@ export async function runCommandLine(argv: readonly string[], commandLine: Comma
   const program = createProgram(commandLine, argv.includes("--json"), (command, parsed) =>
     run(command, parsed, terminal),
   );
-  const commandName = argv.find((word) => program.commands.some((command) => isNamed(command, word)));
+  const begin = argv.findIndex((word) => namedCommand(program, [word]) !== undefined);
+  const command = begin === -1 ? undefined : namedCommand(program, argv.slice(begin));
   try {
-    const hint =
-      commandName === undefined ? "`coppice help` lists the commands." : `\`coppice help ${commandName}\` explains it.`;
+    const name = command && fullName(command).replace("coppice", "coppice help");
+    const hint = name === undefined ? "`coppice help` lists the commands." : `\`${name}\` explains it.`;
     await runProgram(program, namesNothing(argv) ? [...argv, homeCommand.usage] : argv, hint);
     return 0;
   } catch (error) {
@@ -63,7 +64,7 @@ async function run(command: AnyCommand, parsed: CommanderCommand, terminal: Term
   try {
     const output = await command.run({
       args: parsed.args,
-      options: parsed.opts(),
+      options: optionsOf(parsed),
       terminal,
       json,
       storePath: storePath(db),

@@ -21,6 +21,8 @@ export interface Command<Options = object> {
   argument?: string | readonly string[];
   details?: string;
   options?: readonly Option[];
+  /** Commands that are run by this one's name and theirs, such as `hub push`. */
+  subcommands?: readonly AnyCommand[];
   /** True if long output goes to a pager. */
   paged?: boolean;
   /** Example arguments, without the command's name. */

@@ -20,10 +20,10 @@ const HINTS: { [C in ErrorCode]?: (details: ErrorDetails[C]) => string } = {
   SESSION_CONFLICT: () => "Give another session id.",
   SESSION_CHANGED: () => "Run the command again.",
   SESSION_SUPERSEDED: ({ parentSessionId: id }) =>
-    `\`coppice show ${id}\` shows the session that goes on, and \`coppice undo ${id}\` takes its last rewind back.`,
+    `\`coppice show ${id}\` shows the session that goes on, and \`coppice rewind ${id} --undo\` takes its last rewind back.`,
   SESSION_SHARED: ({ sessionId, forkId, operation }) =>
     ({
-      rewind: `\`coppice fork ${sessionId}\` at an earlier message, and continue there.`,
+      rewind: `\`coppice sessions fork ${sessionId}\` at an earlier message, and continue there.`,
       forget: `\`coppice forget ${forkId}\` first, or forget both with --related.`,
       change: `\`coppice forget ${forkId}\` first.`,
       move: "`coppice export` without --rows writes it, too.",

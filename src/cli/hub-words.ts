@@ -10,7 +10,7 @@ export async function storedRemote(store: Store): Promise<Remote> {
   const { remoteOf } = await import("../hub/remote.ts");
   const remote = remoteOf(store);
   if (remote !== undefined) return remote;
-  const hint = "Name one: coppice remote add <url> --project <name>";
+  const hint = "Name one: coppice hub add <url> --project <name>";
   throw new Failure("REMOTE_MISSING", "This store has no hub.", { hint });
 }
 
@@ -39,7 +39,7 @@ export function* pushLines(report: PushReport): Generator<string> {
 export async function remoteWithProjects(store: Store): Promise<Remote> {
   const remote = await storedRemote(store);
   if (remote.projects.length > 0) return remote;
-  const hint = "Add one: coppice remote add <url> --project <name>";
+  const hint = "Add one: coppice hub add <url> --project <name>";
   throw new Failure("REMOTE_MISSING", "No project of this store may go to the hub.", { hint });
 }
 

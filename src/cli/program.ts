@@ -54,23 +54,47 @@ export function createProgram(
   if (!json) program.configureOutput({ writeErr: (text) => terminal.note(text.trimEnd()) });
   for (const { heading, commands } of groups) {
     program.commandsGroup(`${heading}:`);
-    for (const command of commands) addCommand(program, command, (parsed) => run(command, parsed));
+    for (const command of commands) {
+      const parent = addCommand(program, command, (parsed) => run(command, parsed));
+      if (command.subcommands === undefined) continue;
+      for (const nested of command.subcommands) addCommand(parent, nested, (parsed) => run(nested, parsed));
+      if (parent.registeredArguments.length > 0) continue;
+      parent.allowExcessArguments().hook("preAction", (_, ran) => {
+        if (ran === parent && ran.args[0] !== undefined) refuseWord(parent, ran.args[0]);
+      });
+    }
   }
   program
     .commandsGroup("More:")
     .command("help")
-    .argument("[command]", "the command to explain")
+    .argument("[command...]", "the command to explain")
     .summary("Explain a command.")
-    .action(async (name: string | undefined) => {
-      const command = name === undefined ? program : program.commands.find((one) => isNamed(one, name));
-      if (command === undefined) await program.parseAsync([name!], { from: "user" }); // reports the unknown name
+    .action(async (words: readonly string[]) => {
+      const command = words.length === 0 ? program : namedCommand(program, words);
+      if (command === undefined) await program.parseAsync(words, { from: "user" }); // reports the unknown name
       command?.outputHelp();
     });
   return program;
 }
 
+/** @throws {Failure} for a word that names none of a command's subcommands. */
+function refuseWord(command: CommanderCommand, word: string): never {
+  const names = command.commands.map((one) => one.name());
+  const hint = didYouMean(word, names) || `Its commands are ${names.join(", ")}.`;
+  throw new Failure("USAGE_INVALID", `\`${fullName(command)}\` has no command ${word}.`, { hint });
+}
+
+/** Returns the command that the first words name, also one below another, such as `hub push`. */
+export function namedCommand(
+  program: CommanderCommand,
+  [first, ...rest]: readonly string[],
+): CommanderCommand | undefined {
+  const command = program.commands.find((one) => first !== undefined && isNamed(one, first));
+  return command && (namedCommand(command, rest) ?? command);
+}
+
 /** Returns true if the word is the command's name or another name of it. */
-export function isNamed(command: CommanderCommand, word: string): boolean {
+function isNamed(command: CommanderCommand, word: string): boolean {
   return command.name() === word || command.aliases().includes(word);
 }
 
@@ -93,9 +117,9 @@ export function addCommand(
   program: CommanderCommand,
   { usage, summary, isHidden = false, aliases = [], details, argument, options = [], examples }: AnyCommand,
   act: (parsed: CommanderCommand) => Promise<void>,
-): void {
-  const subcommand = program.command(usage, { hidden: isHidden }).summary(summary).aliases(aliases);
-  const lines = examples.map((example) => `  coppice ${subcommand.name()} ${example}`.trimEnd());
+): CommanderCommand {
+  const subcommand = program.command(usage, { hidden: isHidden }).summary(summary).aliases(aliases).helpCommand(false);
+  const lines = examples.map((example) => `  ${fullName(subcommand)} ${example}`.trimEnd());
   subcommand
     .description(details === undefined ? summary : `${summary}\n\n${details}`)
     .addHelpText("after", `\nExamples:\n${lines.join("\n")}`)
@@ -104,6 +128,33 @@ export function addCommand(
     registered.description = (typeof argument === "string" ? argument : argument?.[index]) ?? "";
   }
   for (const option of options) subcommand.addOption(option);
+  return subcommand;
+}
+
+/**
+ * Returns the options of a command. Commander gives an option to the outermost command that has one of this name: `--dry-run` of
+ * `forget secrets` to `forget`.
+ *
+ * @throws {Failure} for an option that only the outer command has.
+ */
+export function optionsOf(command: CommanderCommand): Record<string, unknown> {
+  const options = { ...command.opts() };
+  const outer = command.parent?.parent ? command.parent : undefined;
+  for (const option of outer?.options ?? []) {
+    const name = option.attributeName();
+    if (outer!.getOptionValueSource(name) !== "cli") continue;
+    if (!command.options.some((own) => own.attributeName() === name)) {
+      const hint = `\`${fullName(command).replace("coppice", "coppice help")}\` explains it.`;
+      throw new Failure("USAGE_INVALID", `\`${fullName(command)}\` has no option ${option.long}.`, { hint });
+    }
+    options[name] = outer!.getOptionValue(name);
+  }
+  return options;
+}
+
+/** Returns the words that run a command: `coppice hub push`. */
+export function fullName(command: CommanderCommand): string {
+  return command.parent === null ? "coppice" : `${fullName(command.parent)} ${command.name()}`;
 }
 
 /**
@@ -115,16 +166,21 @@ export async function runProgram(program: CommanderCommand, words: readonly stri
     await program.parseAsync(words, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode !== 0) throw misuseFailure(error, hint); // `--help` and `--version` end with 0
+    if (error.exitCode !== 0) throw misuseFailure(error, program, hint); // `--help` and `--version` end with 0
   }
 }
 
 /** Converts an error such as "error: unknown command 'sesions'\n(Did you mean sessions?)". */
-function misuseFailure(error: CommanderError, hint: string): Failure {
+function misuseFailure(error: CommanderError, program: CommanderCommand, hint: string): Failure {
   if (error.code === "commander.help") return new Failure("USAGE_INVALID", "Name a command.", { hint });
   const [problem = "", suggestion] = error.message.replace(/^error: /, "").split("\n");
   const message = `${problem.charAt(0).toUpperCase()}${problem.slice(1).replace(/\.?$/, ".")}`;
   const [, typed = "", choices = ""] = CHOICE.exec(problem) ?? [];
-  const guess = suggestion?.slice(1, -1) || didYouMean(typed, choices.split(", "));
+  const [, unknown = ""] = /^unknown command '(.*)'/.exec(message.toLowerCase()) ?? [];
+  const nested = program.commands.flatMap(({ commands }) => commands).find((command) => isNamed(command, unknown));
+  const guess =
+    (nested && `Did you mean ${fullName(nested)}?`) ||
+    suggestion?.slice(1, -1) ||
+    didYouMean(typed, choices.split(", "));
   return new Failure("USAGE_INVALID", message, { hint: guess || hint, cause: error });
 }

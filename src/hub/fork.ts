@@ -144,7 +144,7 @@ function makeFork(
   for (let from = 0; from < inOrder.length; from += BATCH_MESSAGES_MAX) {
     const ids = inOrder.slice(from, from + BATCH_MESSAGES_MAX).map((place) => place.id);
     const inputs = messages.byIds(ids).map(inputOf);
-    fork.appendAll(id === known ? inputs.flatMap((input) => unknownOf(store, id, input, hasForgotten)) : inputs);
+    fork.append(id === known ? inputs.flatMap((input) => unknownOf(store, id, input, hasForgotten)) : inputs);
   }
   for (const { id: _, ...entry } of entries) {
     const beforeSeq = inOrder.filter(({ seq }) => seq < entry.beforeSeq).length;

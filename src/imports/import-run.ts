@@ -11,13 +11,13 @@ import { IMPORTERS } from "../importers/registry.ts";
 import type { OpenedSession } from "../session/opened-session.ts";
 import { internalsOf, type OpenedStore } from "../session/opened-store.ts";
 import { inputOf } from "../session/prepared.ts";
+import type { AppendResult } from "../session/session.ts";
 import type { Exclusions, Store } from "../session/store.ts";
 import { ExclusionRules } from "./exclusions.ts";
 import { ImportPace } from "./import-pace.ts";
 import { ImportReader, type ReadEvent } from "./import-reader.ts";
 import { partingOf } from "./parting.ts";
 import {
-  type AppendResult,
   appendTo,
   haveSameContent,
   noteOpening,
@@ -348,7 +348,7 @@ export class ImportRun {
       const session = open.isForgotten ? undefined : this.#openSession(origin, report);
       if (session === undefined) return false;
       if (!isKnown) {
-        session.appendAll(open.session.messages({ seqTo: after.seq }).map(inputOf));
+        session.append(open.session.messages({ seqTo: after.seq }).map(inputOf));
         const reason = `session ${JSON.stringify(open.session.id)} went on in another file: from here on, this file is the session ${JSON.stringify(session.id)}`;
         report.warnings.push({ line: first.line, reason });
       }

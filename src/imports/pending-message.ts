@@ -12,11 +12,9 @@ import {
 import { textOf } from "../core/text.ts";
 import { unmarkedParts } from "../importers/injected.ts";
 import type { OpenedSession } from "../session/opened-session.ts";
-import type { Session } from "../session/session.ts";
+import type { AppendResult } from "../session/session.ts";
 import type { ReadEvent } from "./import-reader.ts";
 import { Redactor } from "./redaction/redact.ts";
-
-export type AppendResult = ReturnType<Session["append"]>;
 
 /** A message that was read and is not in the store yet. */
 export type PendingMessage = Extract<ReadEvent, { kind: "message" | "restored" }> & {
@@ -37,7 +35,7 @@ export function appendTo(
   const prepared = pending.flatMap((one) => (one.kind === "message" && one.prepared ? [one.prepared] : []));
   return prepared.length === pending.length
     ? session.appendPrepared(prepared)
-    : session.appendAll(pending.map(({ message }) => message));
+    : session.append(pending.map(({ message }) => message));
 }
 
 const redactor = new Redactor({ keepSecrets: false });

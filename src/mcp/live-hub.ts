@@ -45,7 +45,7 @@ export class LiveHub {
   async ask<T>(store: Store, ask: (hub: Hub, signal: AbortSignal) => Promise<T>): Promise<T> {
     const url = await this.#access.urlOf(store);
     if (url === undefined) {
-      throw new StoreError("HUB_UNREACHABLE", { hub: "of this store", reason: "`coppice remote add` has named none" });
+      throw new StoreError("HUB_UNREACHABLE", { hub: "of this store", reason: "`coppice hub add` has named none" });
     }
     const over = new AbortController();
     let timer: NodeJS.Timeout | undefined;

@@ -169,7 +169,7 @@ export class Chat {
     // What the model looks up here is no evidence for later questions. The results of injected calls are injected too.
     const kept = parts.map((part) => (isCall(part) ? { ...part, injected: true } : part));
     const said = { role: "assistant", parts: kept, metadata: this.#metadata(usage) } as const;
-    this.session.appendAll(calls.length === 0 ? [said] : [said, { role: "tool", parts: results }]);
+    this.session.append(calls.length === 0 ? [said] : [said, { role: "tool", parts: results }]);
     // The reply is stored first, because the caller may stop the generator at any event.
     for (const [index, { name, args }] of calls.entries()) {
       const { isError = false, content } = results[index]!;

@@ -28,7 +28,7 @@ import { type RewindTarget, rewind } from "../store/rewind.ts";
 import { loadSessionState, type SessionState } from "../store/session-state.ts";
 import type { Branch, SessionOverview } from "../store/sessions.ts";
 import { encodeValue } from "../store/stored-value.ts";
-import { pinStep, renameSession } from "../store/write.ts";
+import { pinStep } from "../store/write.ts";
 import { deleteItem, putItem } from "../store/write-values.ts";
 import type { ResolveResult } from "../summaries/resolve-run.ts";
 import { type CompactResult, compactSpan } from "../summaries/span.ts";
@@ -36,14 +36,22 @@ import type { Resolving } from "./background.ts";
 import { CONTEXT_OPTIONS, type ContextOptions, type RenderOptions } from "./context-options.ts";
 import { Contexts } from "./contexts.ts";
 import { SessionEntries } from "./entries.ts";
-import { checkId } from "./open-session.ts";
 import { type Placement, placementAt } from "./placement.ts";
 import type { SessionPorts } from "./ports.ts";
 import type { PreparedMessage } from "./prepared.ts";
 import type { Pressure } from "./pressure.ts";
 import { type ResolveDirtyOptions, Resolver, type StartResolvingOptions } from "./resolver.ts";
 import { type RootInfo, rootsOf } from "./roots.ts";
-import type { ForkOptions, MessagesOptions, RewindOptions, RewindResult, Session, UndoResult } from "./session.ts";
+import type {
+  AppendOptions,
+  ForkOptions,
+  MessagesOptions,
+  RewindOptions,
+  RewindResult,
+  Session,
+  SessionChanges,
+  UndoResult,
+} from "./session.ts";
 
 const MESSAGES_OPTIONS = once(() =>
   z.strictObject({
@@ -51,6 +59,14 @@ const MESSAGES_OPTIONS = once(() =>
     seqTo: z._default(whole(0), Number.MAX_SAFE_INTEGER),
     limit: z._default(whole(0, PAGE_LIMIT_MAX), PAGE_LIMIT_MAX),
   } satisfies FieldsOf<MessagesOptions>),
+);
+
+const SESSION_CHANGES = once(() =>
+  z.strictObject({
+    title: z.optional(identifier()),
+    addTags: z._default(z.array(identifier()), []),
+    removeTags: z._default(z.array(identifier()), []),
+  } satisfies FieldsOf<SessionChanges>),
 );
 
 const REWIND_OPTIONS = once(() =>
@@ -101,15 +117,17 @@ export class OpenedSession implements Session {
     this.entries = new SessionEntries(ports, id);
   }
 
-  append(message: MessageInput, options: { seq?: number } = {}): AppendResult {
-    return this.appendAll([message], options)[0]!;
-  }
-
-  appendAll(messages: readonly MessageInput[], options: { seq?: number } = {}): AppendResult[] {
+  append<M extends MessageInput | readonly MessageInput[]>(
+    messages: M,
+    options?: AppendOptions,
+  ): M extends readonly unknown[] ? AppendResult[] : AppendResult;
+  append(given: MessageInput | readonly MessageInput[], options?: AppendOptions): AppendResult | AppendResult[] {
     const { seq } = options ?? {};
     if (seq !== undefined) wholeNumber("seq", seq, 0, Number.MAX_SAFE_INTEGER);
-    const rows = parseMessages(messages).map((message) => prepareMessage(message, this.#ports));
-    return this.appendPrepared(rows, seq);
+    const isList = Array.isArray(given);
+    const rows = parseMessages(isList ? given : [given]).map((message) => prepareMessage(message, this.#ports));
+    const results = this.appendPrepared(rows, seq);
+    return isList ? results : results[0]!;
   }
 
   /** Appends messages that were prepared before, possibly in another thread: see `OpenedStore.takesPrepared`. */
@@ -152,7 +170,7 @@ export class OpenedSession implements Session {
     const forgotten = known.filter((_, index) => results[index] === undefined);
     const named = forgotten.map(({ seq, message }) => ({ ...message, id: nameInSession(message.id, seq) }));
     const fresh = messages.slice(known.length).map(({ message }) => message);
-    const appended = this.appendAll([...named, ...fresh], { seq: nextSeq });
+    const appended = this.append([...named, ...fresh], { seq: nextSeq });
     return [...results.map((result) => result ?? appended.shift()!), ...appended];
   }
 
@@ -201,7 +219,7 @@ export class OpenedSession implements Session {
     const results: AppendResult[] = [];
     for (let from = 0; from < fresh.length; from += BATCH_MESSAGES_MAX) {
       const batch = fresh.slice(from, from + BATCH_MESSAGES_MAX);
-      results.push(...this.appendAll(batch, { seq: nextSeq + from }));
+      results.push(...this.append(batch, { seq: nextSeq + from }));
     }
     this.#lastHistory = { keys, branches };
     return results.filter(({ appended }) => appended);
@@ -310,29 +328,18 @@ export class OpenedSession implements Session {
     }
   }
 
-  rename(title: string): void {
-    checkId("title", title);
-    renameSession(this.#ports.repositories, this.id, title);
-    this.#ports.changes.count += 1;
-  }
-
-  tag(tag: string): void {
-    checkId("tag", tag);
-    const { repositories, clock, changes } = this.#ports;
-    const namespace = JSON.stringify(tagNamespace(tag));
-    putItem(repositories, {
-      ...{ namespace, key: this.id, sessionId: this.id, writtenAtMs: clock() },
-      ...encodeValue(true),
+  update(changes: SessionChanges): void {
+    const { title, addTags, removeTags } = parseOptions("update", SESSION_CHANGES(), changes);
+    const { repositories, clock, changes: changed } = this.#ports;
+    repositories.database.write("update", () => {
+      if (title !== undefined) repositories.sessions.rename(this.id, title);
+      for (const tag of addTags) {
+        const place = { namespace: JSON.stringify(tagNamespace(tag)), key: this.id };
+        putItem(repositories, { ...place, sessionId: this.id, writtenAtMs: clock(), ...encodeValue(true) });
+      }
+      for (const tag of removeTags) deleteItem(repositories, tagNamespace(tag), this.id);
     });
-    changes.count += 1;
-  }
-
-  untag(tag: string): boolean {
-    checkId("tag", tag);
-    const { repositories, changes } = this.#ports;
-    const wasThere = deleteItem(repositories, tagNamespace(tag), this.id);
-    if (wasThere) changes.count += 1;
-    return wasThere;
+    changed.count += 1;
   }
 
   fork(options: ForkOptions = {}): Session {

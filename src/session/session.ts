@@ -13,6 +13,12 @@ import type { Pressure } from "./pressure.ts";
 import type { ResolveDirtyOptions, StartResolvingOptions } from "./resolver.ts";
 import type { RootInfo } from "./roots.ts";
 
+export type { AppendResult } from "../ingest/append.ts";
+
+export interface AppendOptions {
+  seq?: number;
+}
+
 export interface MessagesOptions {
   /** The first seq, inclusive; by default 0. */
   seqFrom?: number;
@@ -20,6 +26,13 @@ export interface MessagesOptions {
   seqTo?: number;
   /** The most messages to return: 0 to 10,000 (the default). For the next page, set `seqFrom` to the last seq plus 1. */
   limit?: number;
+}
+
+/** A title and tags have 1 to 512 characters, without control characters. */
+export interface SessionChanges {
+  title?: string;
+  addTags?: readonly string[];
+  removeTags?: readonly string[];
 }
 
 /** The last message that stays: its seq (-1 if none stays), or its id. */
@@ -60,23 +73,19 @@ export interface Session {
   readonly project: string | null;
 
   /**
-   * Appends one message. When this returns, the message is on disk. If the embedder is local, its vector is too.
+   * Appends one message, or several in one transaction. When this returns, they are on disk. If the embedder is local, their vectors
+   * are too.
    *
-   * @param options.seq  The seq that the message must get. If the session's next seq is another, `SESSION_CHANGED` is thrown.
-   * @returns the message's id and seq. If a message with the same `id` and content is already stored, or was forgotten, nothing is
-   *   appended.
+   * @param options.seq  The seq that the first message must get. If the session's next seq is another, `SESSION_CHANGED` is thrown.
+   * @returns the message's id and seq; for several messages, a list of these. If a message with the same `id` and content is already
+   *   stored, or was forgotten, nothing is appended.
    * @throws {StoreError} `MESSAGE_INVALID`, `MESSAGE_CONFLICT`, `SESSION_CHANGED`, `STORE_READONLY`, `STORE_CLOSED`,
    *   `STORE_BUSY`, `FILE_NOT_USABLE`, `FILE_REPLACED`, `STORE_CORRUPT`. Then nothing was written.
    */
-  append(message: MessageInput, options?: { seq?: number }): AppendResult;
-
-  /**
-   * Appends all of these messages in one transaction, or none.
-   *
-   * @param options.seq  The seq that the first message must get.
-   * @throws {StoreError} the errors of `append`.
-   */
-  appendAll(messages: readonly MessageInput[], options?: { seq?: number }): AppendResult[];
+  append<M extends MessageInput | readonly MessageInput[]>(
+    messages: M,
+    options?: AppendOptions,
+  ): M extends readonly unknown[] ? AppendResult[] : AppendResult;
 
   /**
    * Appends the new messages of the host's message array. Pass the whole array on each turn. Messages are matched by `id` or by
@@ -158,29 +167,13 @@ export interface Session {
   compact(options?: ContextOptions): CompactResult;
 
   /**
-   * Gives the session another title.
+   * Gives the session another title, and adds and takes away tags. `info().tags` has its tags, and `store.sessions({ tag })` finds it.
+   * Lists for people leave out a session with the tag `hidden`; `recall` still finds what it says. Tags stay in this file: they are
+   * not moved or pushed.
    *
-   * @param title  1 to 512 characters without control characters.
-   * @throws {StoreError} `OPTION_INVALID`, `STORE_READONLY`.
+   * @throws {StoreError} `OPTION_INVALID`, `STORE_READONLY`. Then nothing was changed.
    */
-  rename(title: string): void;
-
-  /**
-   * Gives the session a tag, such as `release`. `info().tags` has its tags, and `store.sessions({ tag })` finds it. Lists for people
-   * leave out a session with the tag `hidden`; `recall` still finds what it says. Tags stay in this file: they are not moved or pushed.
-   *
-   * @param tag  1 to 512 characters without control characters.
-   * @throws {StoreError} `OPTION_INVALID`, `STORE_READONLY`.
-   */
-  tag(tag: string): void;
-
-  /**
-   * Takes a tag away.
-   *
-   * @returns whether the session had it.
-   * @throws {StoreError} `OPTION_INVALID`, `STORE_READONLY`.
-   */
-  untag(tag: string): boolean;
+  update(changes: SessionChanges): void;
 
   /**
    * Goes back: the session then ends with the message that you name, and the next one gets the seq after it. The later messages

@@ -82,10 +82,6 @@ export function completeSession(
   });
 }
 
-export function renameSession(repositories: Repositories, sessionId: string, title: string): void {
-  repositories.database.write("rename", () => repositories.sessions.rename(sessionId, title));
-}
-
 /**
  * Pins the step of a message, or unpins it. A step of the forest stays as it is, because the log says when it entered.
  *

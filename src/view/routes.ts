@@ -180,7 +180,7 @@ export class Routes {
   readonly post: { readonly [R in Exclude<keyof PostRoutes, "/api/enter">]: Post<R> } = {
     "/api/rename": this.#act({ session: text(), title: identifier() }, ({ session, title }) =>
       this.view.write("rename", (store) => {
-        store.resume(session).rename(title);
+        store.resume(session).update({ title: title });
         return { title };
       }),
     ),

@@ -107,7 +107,7 @@ export function describeAdapter<T>({
       fc.assert(
         fc.property(theirs, (conversation) => {
           const session = store.session(undefined, { hotSize: 1_000 });
-          session.appendAll(from(conversation));
+          session.append(from(conversation));
           const { messages } = session.render({ strategy: "full", tokensMax: 10_000_000 });
           expect(to(messages)).toEqual(sent(conversation));
         }),

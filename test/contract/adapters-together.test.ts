@@ -61,7 +61,7 @@ describe("a session goes on with any other provider", () => {
     fc.assert(
       fc.property(SOURCES[source]!, (conversation) => {
         const session = store.session(undefined, { hotSize: 1_000 });
-        session.appendAll(conversation);
+        session.append(conversation);
         session.append({ role: "user", content: "Go on." });
         const { messages } = session.render({ strategy: "full", tokensMax: 10_000_000 });
         for (const [target, requestOf] of targets) {

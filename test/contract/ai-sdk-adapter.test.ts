@@ -148,11 +148,11 @@ test("a call that a person has to allow runs once that is passed after the conte
   session.append({ role: "user", content: "Clean up." });
   const context = () => toAiSdk(session.render({ tokensMax: 8_000 }).messages);
   const asked = await ask(context());
-  session.appendAll(fromAiSdk(asked.response.messages));
+  session.append(fromAiSdk(asked.response.messages));
   const request = asked.content.find(({ type }) => type === "tool-approval-request") as { approvalId: string };
   const approval = { type: "tool-approval-response" as const, approvalId: request.approvalId, approved: true };
   const answered = await ask([...context(), { role: "tool", content: [approval] }]);
-  session.appendAll(fromAiSdk(answered.response.messages));
+  session.append(fromAiSdk(answered.response.messages));
 
   expect(context().slice(2)).toMatchObject([
     { role: "tool", content: [{ toolCallId: "c1", output: { type: "text", value: "removed" } }] },

@@ -80,7 +80,7 @@ describe("a context of what was imported holds the provider's own", () => {
     }
     const found = [...messages.values()].flatMap((inSession) => {
       const session = store.session(undefined, { hotSize: 1_000 });
-      session.appendAll(inSession);
+      session.append(inSession);
       return sent(session.render({ strategy: "full", tokensMax: 10_000_000 }).messages);
     });
     expect(wanted.length).toBeGreaterThan(3);

@@ -30,8 +30,8 @@ function opened(path: string): Store {
 
 async function fill(path: string, count: number): Promise<void> {
   const store = opened(path);
-  store.session("a", SETTINGS).appendAll(talk(count));
-  store.session("b", SETTINGS).appendAll(talk(count, 2));
+  store.session("a", SETTINGS).append(talk(count));
+  store.session("b", SETTINGS).append(talk(count, 2));
   await store.session("a").resolveDirty();
   store.session("a").compact();
   store.close();

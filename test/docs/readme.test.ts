@@ -221,7 +221,7 @@ describe("the queries in SQL", () => {
       for (let turn = 0; turn < 6; turn++) {
         const toolCallId = `c${turn}`;
         const args = { path: `src/${turn}.ts` };
-        session.appendAll([
+        session.append([
           { role: "user", content: `Read the file number ${turn}, please.`, createdAt },
           {
             ...{ role: "assistant", parts: [{ type: "tool_call", toolCallId, name: "read_file", args }], createdAt },

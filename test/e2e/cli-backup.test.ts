@@ -149,7 +149,9 @@ describe("doctor", () => {
     const before = readFileSync(folder.db);
     const { exitCode, stdout, stderr } = await folder.run(["doctor"]);
     expect([exitCode, stderr]).toEqual([0, ""]);
-    for (const line of stdout.trimEnd().split("\n")) expect(line).toMatch(/^✓ .*\.$/);
+    const [facts, findings] = stdout.trimEnd().split("\n\n");
+    expect(facts).toContain(`Store           ${folder.db}\n`);
+    for (const line of findings!.split("\n")) expect(line).toMatch(/^✓ .*\.$/);
     expect(await folder.json("doctor")).toMatchObject({ ok: true, findings: expect.any(Array) });
     expect(readFileSync(folder.db).equals(before)).toBe(true);
   });

@@ -126,9 +126,7 @@ test("kill -9 during a reply leaves the store intact, and the next call answers 
 
 slow(test)("leaving does not wait for running summaries", async () => {
   const store = openStore(folder.db);
-  store
-    .session("long", { hotSize: 4, overlap: 0, evictBatch: 6, maxThemes: 1, resolveTokensMin: 50 })
-    .appendAll(talk(60));
+  store.session("long", { hotSize: 4, overlap: 0, evictBatch: 6, maxThemes: 1, resolveTokensMin: 50 }).append(talk(60));
   store.close();
   const server = await geminiServer(streamed("Yes."), "hang");
   const { child, shown, ended } = start("long", server);

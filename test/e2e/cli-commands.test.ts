@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
+import type { AnyCommand } from "../../src/cli/command.ts";
 import { runCommandLine } from "../../src/cli/command-line.ts";
 import { COMMAND_GROUPS } from "../../src/cli/commands.ts";
 import { Terminal } from "../../src/cli/terminal.ts";
@@ -8,10 +9,15 @@ import { FakeStream } from "../support/fake-terminal.ts";
 
 const folder = new CliFolder();
 
-const COMMANDS = COMMAND_GROUPS.flatMap(({ commands }) => commands).map((command) => ({
-  ...command,
-  name: command.usage.split(" ")[0]!,
-}));
+const nameOf = ({ usage }: AnyCommand): string => usage.split(" ")[0]!;
+
+/** Every command, also those below another: `hub push`. */
+const COMMANDS = COMMAND_GROUPS.flatMap(({ commands }) =>
+  commands.flatMap((command) => [
+    { ...command, name: nameOf(command) },
+    ...(command.subcommands ?? []).map((one) => ({ ...one, name: `${nameOf(command)} ${nameOf(one)}` })),
+  ]),
+);
 
 interface Trial {
   /** The words after the command's name, for a store with the session `cli`. */
@@ -24,10 +30,7 @@ interface Trial {
 const SESSION =
   "id project title tags opening source externalId parentSessionId forkSeq messageCount tokenCount themeCount clusterCount createdAtMs updatedAtMs";
 
-const STATS =
-  "path sessionCount messageCount supersededCount tokenCount clusterCount themeCount summaryCount standInCount summaryInputTokens summaryOutputTokens summaryCostUsd artifactCount artifactBytes pendingVectorCount pendingVectorsSinceMs failedVectorCount withoutVectorCount unindexedCount logPosition fileBytes walBytes embedderId";
-
-/** A trial for each command; null if the command does not end by itself. */
+/** A trial for each command; null if the command does not end by itself, or is tried elsewhere. */
 const TRIALS: Readonly<Record<string, Trial | null>> = {
   home: { args: [], keys: "store sessionCount last open" },
   demo: { args: [], keys: "store acknowledgedCount lostCount" },
@@ -42,9 +45,9 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   watch: null,
   hook: { args: ["status"], keys: "isOff projectsOff agents" },
   sessions: { args: [], isArray: true, keys: SESSION },
-  name: { args: ["cli", "The lamp"], keys: "sessionId title" },
-  tag: { args: ["cli", "lights"], keys: "sessionId tags" },
-  hide: { args: ["cli", "--undo"], keys: "sessionId isHidden" },
+  "sessions name": { args: ["cli", "The lamp"], keys: "sessionId title" },
+  "sessions tag": { args: ["cli", "lights"], keys: "sessionId tags" },
+  "sessions hide": { args: ["cli", "--undo"], keys: "sessionId isHidden" },
   show: { args: ["@last"], keys: "session messages messageCount" },
   recall: {
     args: ["lamp"],
@@ -58,20 +61,14 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   },
   forest: { args: ["cli"], keys: "session themes hot pinnedCount" },
   subjects: { args: [], isArray: true, keys: "" },
-  subject: {
-    args: ["subject:1"],
-    keys: "subject project title clusterCount sessionCount messageCount tokenCount firstAtMs lastAtMs timeline decided open files",
-  },
   recap: { args: ["--since", "2000-01-01"], keys: "sinceMs sessionCount messageCount topics topicCount" },
   file: { args: ["lamp.ts"], keys: "path sessions" },
   fix: { args: ["lamp: command not found"], keys: "fixes" },
   how: { args: ["npm", "test"], keys: "command ways" },
-  friction: { args: [], keys: "errors" },
   lost: { args: ["compacted"], keys: "sessionId summaryId atMs lines" },
   sql: { args: ["SELECT seq, text FROM messages"], isArray: true, keys: "seq text" },
   export: { args: [], isArray: true, keys: "session project createdAt settings source externalId" },
-  stats: { args: [], keys: STATS },
-  doctor: { args: [], keys: "ok findings" },
+  doctor: { args: [], keys: "ok stats findings" },
   verify: {
     args: [],
     keys: "ok sessionCount messageCount entryCount itemCount unionCount rebuiltCount problemCount problems",
@@ -82,16 +79,24 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   },
   reembed: { args: ["--dry-run"], keys: "estimate similarityMin result" },
   rewind: { args: ["cli", "--to", "message:2", "--dry-run"], keys: "branchId supersededCount isDryRun" },
-  undo: { args: ["cli"], keys: "restoredCount supersededCount isDryRun" },
-  fork: { args: ["cli"], keys: "sessionId messageCount" },
-  secrets: { args: [], keys: "secrets messageCount summaryCount erased copies" },
+  "sessions fork": { args: ["cli"], keys: "sessionId messageCount" },
+  "forget secrets": { args: ["--dry-run"], keys: "secrets messageCount summaryCount erased copies" },
   projects: { args: [], isArray: true, keys: "project name sessionCount isGone remote" },
-  exclude: { args: ["--project", "client"], keys: "paths projects" },
-  remote: { args: ["add", "postgres://127.0.0.1:1/none", "--project", "web"], keys: "url projects team" },
-  push: { args: ["--dry-run"], keys: "sessions" },
-  pull: null,
+  // They need folders: see cli-projects.test.ts.
+  "projects rename": null,
+  "projects merge": null,
+  "projects exclude": { args: ["--project", "client"], keys: "paths projects" },
+  "hub add": { args: ["postgres://127.0.0.1:1/none", "--project", "web"], keys: "url projects team" },
+  "hub push": { args: ["--dry-run"], keys: "sessions" },
+  "hub pull": null,
   // It needs a server: see test/hub/cli.test.ts.
-  hub: null,
+  "hub init": null,
+  "hub upgrade": null,
+  "hub grant": null,
+  "hub retain": null,
+  "hub keep": null,
+  "hub remove": null,
+  hub: { args: [], keys: "url projects team" },
   completion: { args: ["bash"], keys: "shell script" },
   forget: {
     args: ["spare", "--yes"],
@@ -123,7 +128,9 @@ describe("help", () => {
     async (name, command) => {
       const stdout = new FakeStream();
       const terminal = new Terminal(stdout, new FakeStream(), {});
-      expect(await runCommandLine(["help", name], { groups: COMMAND_GROUPS, version: "1.2.3", terminal })).toBe(0);
+      expect(
+        await runCommandLine(["help", ...name.split(" ")], { groups: COMMAND_GROUPS, version: "1.2.3", terminal }),
+      ).toBe(0);
       expect(stdout.text).toContain(`Usage: coppice ${name}`);
       expect(command.examples.length).toBeGreaterThan(0);
       for (const example of command.examples) expect(stdout.text).toContain(`  coppice ${name} ${example}`.trimEnd());
@@ -132,32 +139,36 @@ describe("help", () => {
     },
   );
 
-  test.each(COMMANDS.flatMap(({ name, examples }) => examples.map((example) => `${name} ${example}`.trimEnd())))(
-    "the example coppice %s is valid",
-    async (example) => {
-      const ran: string[] = [];
-      const groups = COMMAND_GROUPS.map(({ heading, commands }) => ({
-        heading,
-        commands: commands.map((command) => ({
-          ...command,
+  test.each(
+    COMMANDS.flatMap(({ name, examples }) => examples.map((example) => [`${name} ${example}`.trimEnd(), name])),
+  )("the example coppice %s is valid", async (example, name) => {
+    const ran: string[] = [];
+    const groups = COMMAND_GROUPS.map(({ heading, commands }) => ({
+      heading,
+      commands: commands.map((command) => {
+        const noting = (one: AnyCommand, as: string): AnyCommand => ({
+          ...one,
           run: () => {
-            ran.push(command.usage.split(" ")[0]!);
+            ran.push(as);
             return { value: null, lines: [] };
           },
-        })),
-      }));
-      const stderr = new FakeStream();
-      const terminal = new Terminal(new FakeStream(), stderr, {});
-      const argv = wordsOf(example.replace(/ [<>] \S+$/, ""));
-      expect([await runCommandLine(argv, { groups, version: "1.2.3", terminal }), stderr.text]).toEqual([0, ""]);
-      expect(ran).toEqual([argv[0]]);
-    },
-  );
+        });
+        const parent = nameOf(command);
+        const nested = command.subcommands?.map((one) => noting(one, `${parent} ${nameOf(one)}`));
+        return { ...noting(command, parent), ...(nested && { subcommands: nested }) };
+      }),
+    }));
+    const stderr = new FakeStream();
+    const terminal = new Terminal(new FakeStream(), stderr, {});
+    const argv = wordsOf(example.replace(/ [<>] \S+$/, ""));
+    expect([await runCommandLine(argv, { groups, version: "1.2.3", terminal }), stderr.text]).toEqual([0, ""]);
+    expect(ran).toEqual([name]);
+  });
 });
 
 describe("every command", () => {
   test.each(tried)("%s --json prints one value and nothing on stderr", async (name, { args, keys, isArray }) => {
-    const { exitCode, stdout, stderr } = await folder.run([name, ...args, "--json"]);
+    const { exitCode, stdout, stderr } = await folder.run([...name.split(" "), ...args, "--json"]);
     expect([exitCode, stderr]).toEqual([0, ""]);
     const value = JSON.parse(stdout);
     expect(Array.isArray(value)).toBe(isArray === true);
@@ -166,7 +177,7 @@ describe("every command", () => {
   });
 
   test.each(repeatable)("%s prints no colors in a pipe", async (name, { args }) => {
-    const { exitCode, stdout } = await folder.run([name, ...args]);
+    const { exitCode, stdout } = await folder.run([...name.split(" "), ...args]);
     expect([exitCode, stdout]).toEqual([0, expect.not.stringContaining("\u001b")]);
   });
 });

@@ -56,7 +56,7 @@ test("two folders of one name share no words, even if one is gone, and a worktre
   expect(new Set(await sessionsIn("--project", "shop (work)"))).toEqual(new Set(["own", "apart"]));
   expect(new Set(await sessionsIn("--project", fox))).toEqual(new Set(["own", "apart"]));
   expect(new Set(await sessionsIn("--project", client))).toEqual(new Set(["other"]));
-  for (const command of [["recall", "gateway"], ["recap"], ["sessions"], ["subjects"], ["exclude"]]) {
+  for (const command of [["recall", "gateway"], ["recap"], ["sessions"], ["subjects"], ["projects", "exclude"]]) {
     const { exitCode, stderr } = await folder.run([...command, "--project", "shop"]);
     expect(exitCode, command[0]).toBe(2);
     expect(stderr).toContain('one of "shop (client)", "shop (work)"');
@@ -77,18 +77,18 @@ test("a folder that was moved goes on with what was said where it was, once the 
   transcript("later", client, "And the refunds?", "Also Quillmore."); // its transcript names the old folder
   await folder.json("import", join(folder.path, "transcripts"));
   expect(await folder.json("sessions", "--project", "nda")).toHaveLength(2);
-  expect((await folder.run(["projects", "split", "nda"])).stderr).toContain("coppice projects rename");
+  expect((await folder.run(["projects", "split", "nda"])).stderr).toContain("Its commands are rename, merge, exclude.");
 });
 
 test("what was excluded by a name before anything was imported stays out, and what is excluded now is one project", async () => {
-  await folder.json("exclude", "--project", "diary");
+  await folder.json("projects", "exclude", "--project", "diary");
   transcript("diary", join(folder.path, "home", "diary"), "Dear diary.", "Hello.");
   expect(await folder.json("import", join(folder.path, "transcripts"))).toMatchObject({
     newCount: 0,
     excludedCount: 1,
   });
-  await folder.json("exclude", "--project", "diary", "--remove");
-  expect(await folder.json("exclude", "--project", "nda")).toMatchObject({
+  await folder.json("projects", "exclude", "--project", "diary", "--remove");
+  expect(await folder.json("projects", "exclude", "--project", "nda")).toMatchObject({
     projects: [join(folder.path, "archive", "shop")],
   });
   transcript("newest", client, "A new matter.", "Yes.");

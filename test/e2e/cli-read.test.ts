@@ -188,12 +188,12 @@ describe("expand", () => {
   });
 });
 
-describe("stats", () => {
+describe("doctor", () => {
   test("counts the content of the store", async () => {
-    const stats = await folder.json("stats");
+    const { stats } = await folder.json("doctor");
     expect(stats).toMatchObject({ path: folder.db, sessionCount: 2, messageCount: 121 });
     expect(stats.themeCount).toBeGreaterThan(1);
-    const { stdout } = await folder.run(["stats"]);
+    const { stdout } = await folder.run(["doctor"]);
     expect(stdout).toContain("Messages        121\n");
   });
 });
@@ -238,7 +238,7 @@ describe("subjects", () => {
 
   test("shows what came of a subject, each line with what expand accepts", async () => {
     const [{ subject }] = await folder.json("subjects", "--project", "harbour");
-    const { stdout } = await folder.run(["subject", subject]);
+    const { stdout } = await folder.run(["subjects", subject]);
     const [title, facts, empty, ...lines] = stdout.trimEnd().split("\n");
     expect(title).toBe(`The session lock number 2 is stale  ${subject}`);
     expect(facts).toBe("2026-02-02 12:00 – 2026-02-03 12:00 · harbour · 2 sessions · 2 messages");
@@ -249,8 +249,8 @@ describe("subjects", () => {
       ),
       expect.stringMatching(/^ {12}2026-02-03 12:00 {2}The session lock number 3 is stale\tcluster:\d+@\d+$/),
     ]);
-    expect((await folder.json("subject", subject)).timeline).toHaveLength(2);
-    const { exitCode, stderr: refusal } = await folder.run(["subject", "cluster:1"]);
+    expect((await folder.json("subjects", subject)).timeline).toHaveLength(2);
+    const { exitCode, stderr: refusal } = await folder.run(["subjects", "cluster:1"]);
     expect([exitCode, refusal]).toEqual([2, expect.stringContaining("expected a subject")]);
   });
 
@@ -294,11 +294,15 @@ describe("names, tags and hidden sessions", () => {
   });
 
   test("a tag finds its sessions, and is shown with the title", async () => {
-    expect(await folder.json("tag", "village-notes", "lamp", "coast")).toMatchObject({ tags: ["coast", "lamp"] });
+    expect(await folder.json("sessions", "tag", "village-notes", "lamp", "coast")).toMatchObject({
+      tags: ["coast", "lamp"],
+    });
     expect(await listed("--tag", "lamp")).toEqual(["village-notes"]);
-    await folder.run(["name", "village-notes", "The light"]);
+    await folder.run(["sessions", "name", "village-notes", "The light"]);
     expect((await folder.run(["sessions"])).stdout).toContain("\tThe light #coast #lamp\t");
-    expect(await folder.json("tag", "village-notes", "lamp", "--remove")).toMatchObject({ tags: ["coast"] });
+    expect(await folder.json("sessions", "tag", "village-notes", "lamp", "--remove")).toMatchObject({
+      tags: ["coast"],
+    });
     expect(await listed("--tag", "lamp")).toEqual([]);
   });
 
@@ -306,7 +310,7 @@ describe("names, tags and hidden sessions", () => {
     const all = await listed();
     const { sessionCount } = await folder.json("recap", "--since", "2000-01-01");
     expect(all[0]).toBe("village-news");
-    await folder.run(["hide", "village-news"]);
+    await folder.run(["sessions", "hide", "village-news"]);
     expect(await listed()).toEqual(all.slice(1));
     expect(await listed("--hidden")).toEqual(all);
     expect(await folder.json("show", "@last", "--limit", "0")).toMatchObject({ session: { id: "village-notes" } });
@@ -314,7 +318,7 @@ describe("names, tags and hidden sessions", () => {
       sessionCount: sessionCount - 1,
     });
     expect(await folder.json("recall", '"Nothing"')).toMatchObject([{ sessionId: "village-news" }]);
-    await folder.run(["hide", "village-news", "--undo"]);
+    await folder.run(["sessions", "hide", "village-news", "--undo"]);
     expect(await listed()).toEqual(all);
   });
 });

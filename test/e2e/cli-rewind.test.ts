@@ -18,7 +18,7 @@ test("a session goes back to a message, shows what it has superseded, and takes 
 
   const preview = await folder.run(["rewind", "s", "--to", first!, "--dry-run"]);
   expect(preview.stdout).toBe(
-    `To leave s: 2 messages, ${second} to ${third}. \`coppice undo\` would bring them back.\nNothing was changed.\n`,
+    `To leave s: 2 messages, ${second} to ${third}. \`--undo\` would bring them back.\nNothing was changed.\n`,
   );
   for (const args of [
     ["rewind", "s", "--to", first!],
@@ -40,22 +40,24 @@ test("a session goes back to a message, shows what it has superseded, and takes 
     new RegExp(`^s · 1 message · harbor\\n  ✗ superseded [^\\n]* · 2 messages · ${second}: lighthouse\\n$`),
   );
 
-  const undone = await folder.run(["undo", "s"]);
+  const undone = await folder.run(["rewind", "s", "--undo"]);
   expect([undone.exitCode, undone.stdout]).toEqual([0, "2 messages came back to s.\n"]);
   expect((await shown()).map(({ text }) => text)).toEqual(["harbor", "lighthouse", "whale"]);
-  expect((await folder.run(["undo", "s"])).stdout).toBe("Nothing to take back: s was not rewound.\n");
+  expect((await folder.run(["rewind", "s", "--undo"])).stdout).toBe("Nothing to take back: s was not rewound.\n");
 });
 
 test("undo asks before messages leave that were appended since the rewind", async () => {
   expect(await folder.json("rewind", "s", "--to", "start", "--yes")).toMatchObject({ supersededCount: 3 });
   await folder.run(["import", folder.jsonl("more.jsonl", [say("d", "a pier")])]);
-  const refused = await folder.run(["undo", "s"]);
+  const refused = await folder.run(["rewind", "s", "--undo"]);
   expect([refused.exitCode, refused.stdout]).toEqual([2, ""]);
   expect(refused.stderr).toContain("Messages were appended since");
-  expect(await folder.json("undo", "s", "--dry-run")).toEqual({
+  expect(await folder.json("rewind", "s", "--undo", "--dry-run")).toEqual({
     ...{ restoredCount: 3, supersededCount: 1, isDryRun: true },
   });
-  expect((await folder.run(["undo", "s", "--yes"])).stdout).toBe("3 messages came back to s. 1 message left.\n");
+  expect((await folder.run(["rewind", "s", "--undo", "--yes"])).stdout).toBe(
+    "3 messages came back to s. 1 message left.\n",
+  );
   expect(await shown()).toHaveLength(3);
   const { session, branches, children } = await folder.json("show", "s", "--tree");
   expect([session.id, children]).toEqual(["s", []]);
@@ -77,7 +79,7 @@ test("a tree has the sessions that a session started, and their branches", async
 
 test("a fork shares the session up to a message, and both say where it began", async () => {
   const [first] = await shown();
-  const forked = await folder.run(["fork", "s", "--at", `message:${first!.id}`, "--id", "another"]);
+  const forked = await folder.run(["sessions", "fork", "s", "--at", `message:${first!.id}`, "--id", "another"]);
   expect([forked.exitCode, forked.stdout]).toEqual([0, "another shares 1 message of s.\n"]);
   expect((await folder.json("show", "another")).messages).toEqual([first]);
   expect((await folder.run(["show", "another"])).stdout).toContain("session another · forked from s\n");

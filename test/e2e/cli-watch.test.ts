@@ -81,7 +81,7 @@ describe("coppice watch", () => {
     child.kill(signal);
     expect([await ended, stderr()]).toEqual([0, ""]);
     expect(events().at(-1)).toEqual({ event: "stopped", newCount: 3 });
-    expect((await folder.json("stats")).messageCount).toBe(3);
+    expect((await folder.json("doctor")).stats.messageCount).toBe(3);
   });
 
   slow(test)("ends when nobody reads its output any more", async () => {

@@ -19,7 +19,7 @@ beforeAll(async () => {
   for (const [day, id] of ["one", "two", "three"].entries()) {
     store
       .session(id, { project: "/srv/web", title: `Lease ${id}` })
-      .appendAll(mended.map((message, index) => ({ ...message, createdAt: Date.UTC(2026, 10, 1 + day, 8, index) })));
+      .append(mended.map((message, index) => ({ ...message, createdAt: Date.UTC(2026, 10, 1 + day, 8, index) })));
   }
   await store.upkeep();
   store.close();

@@ -35,7 +35,7 @@ describe("help", () => {
     expect([exitCode, stderr]).toEqual([0, ""]);
     const names = [...stdout.matchAll(/^ {2}([a-z]+) (?:\[options\] )?(?:<|\[| {2})/gm)].map(([, name]) => name);
     expect(names.join(" ")).toBe(
-      "demo setup import watch hook mcp chat sessions name tag hide show recall expand resume forest subjects subject recap file fix how friction lost view sql export stats doctor verify backup reembed rewind undo fork forget secrets exclude projects remote push pull hub completion help",
+      "demo setup import watch mcp chat sessions show recall expand resume forest subjects recap file fix how lost view sql export doctor verify backup reembed rewind forget projects hub completion help",
     );
   });
 
@@ -105,7 +105,6 @@ describe("failure exits with 1", () => {
     const db = join(folder.path, "none.db");
     for (const args of [
       ["sessions"],
-      ["stats"],
       ["show", "cli"],
       ["recall", "lamp"],
       ["sql", "SELECT 1"],

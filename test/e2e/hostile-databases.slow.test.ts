@@ -44,7 +44,7 @@ describe("a database in which SQLite gets stuck", () => {
       expect(stderr).toContain(
         `${folder.path}/b.db: Cannot import ${folder.path}/b.db: SQLite did not return for 10 seconds.\n`,
       );
-      expect((await folder.json("stats")).messageCount).toBe(4);
+      expect((await folder.json("doctor")).stats.messageCount).toBe(4);
     },
   );
 
@@ -53,7 +53,7 @@ describe("a database in which SQLite gets stuck", () => {
     const { exitCode, stderr } = await folder.run(["watch", "--once", folder.path]);
     expect(exitCode).toBe(0);
     expect(stderr).toContain("b.db: Cannot import");
-    expect((await folder.json("stats")).messageCount).toBe(4);
+    expect((await folder.json("doctor")).stats.messageCount).toBe(4);
   });
 
   test.concurrent("is named by watch, which goes on", async (context) => {

@@ -12,7 +12,7 @@ const folder = new CliFolder();
 
 beforeAll(() => {
   const store = openStore(folder.db);
-  store.session("s").appendAll(talk(60));
+  store.session("s").append(talk(60));
   store.close();
 });
 

@@ -15,7 +15,7 @@ const folder = new CliFolder();
 
 beforeAll(() => {
   const store = openStore(folder.db);
-  store.session("long", { project: "web", title: "A long one" }).appendAll(talk(100));
+  store.session("long", { project: "web", title: "A long one" }).append(talk(100));
   store.session("lamp", { project: "web" }).append({ role: "user", content: "The lighthouse lamp is green." });
   store.close();
 });

@@ -139,7 +139,7 @@ test.each(cases)("reembed ends at $signal, and a second one completes it", async
   const { end } = await signalled(folder, ["reembed", "--embedder", "hashing"], signal, 3_000);
   expect([0, codeOf(signal), signal]).toContain(end);
   await folder.json("reembed", "--embedder", "hashing");
-  expect(await folder.json("stats")).toMatchObject({ messageCount: ALL, embedderId: "hashing-v1-384" });
+  expect((await folder.json("doctor")).stats).toMatchObject({ messageCount: ALL, embedderId: "hashing-v1-384" });
   expect((await folder.json("verify")).ok).toBe(true);
 });
 

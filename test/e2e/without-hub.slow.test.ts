@@ -58,7 +58,7 @@ test("the code of the hub is in files of its own, and they are noted where they 
 test.each([
   ["import", () => [folder.jsonl("two.jsonl", longSession("two", 10))]],
   ["watch", () => ["--once", folder.jsonl("three.jsonl", longSession("three", 10))]],
-  ...["sessions", "stats", "doctor", "verify"].map((name): [string, () => string[]] => [name, () => []]),
+  ...["sessions", "doctor", "verify"].map((name): [string, () => string[]] => [name, () => []]),
   ["recall", () => ["lamp"]],
   ["expand", () => ["message:1"]],
   ["resume", () => ["one"]],

@@ -35,26 +35,26 @@ test("an administrator sets the hub up, and a colleague names it and pushes", as
     return JSON.parse(text);
   };
 
-  expect(await words("push")).toMatchObject({ status: 1, text: expect.stringContaining("coppice remote add") });
+  expect(await words("hub", "push")).toMatchObject({ status: 1, text: expect.stringContaining("coppice hub add") });
   expect(await value("hub", "init", "--url", url)).toMatchObject({ versionBefore: null });
   const { username } = new URL(url);
   expect(await value("hub", "grant", username, "--team", "test", "--url", url)).toEqual({ ok: true });
   const secret = new URL(url);
   secret.password = "a-secret-word";
   for (const href of [secret.href, `${url}?password=a-secret-word`]) {
-    const refused = await words("remote", "add", href, "--project", "web");
+    const refused = await words("hub", "add", href, "--project", "web");
     expect(refused.status).toBe(2);
     expect(refused.text).not.toContain("a-secret-word");
   }
 
   const remote = { url, projects: ["web"], team: null };
-  expect(await value("remote", "add", url, "--project", "web")).toEqual(remote);
-  expect(await value("remote")).toEqual(remote);
-  expect(await value("remote", "add", url, "--team", "test")).toEqual({ ...remote, team: "test" });
-  expect(await value("remote", "add", url, "--project", "web")).toEqual({ ...remote, team: "test" });
-  expect(await value("push", "--dry-run")).toEqual({ sessions: ["one"] });
+  expect(await value("hub", "add", url, "--project", "web")).toEqual(remote);
+  expect(await value("hub")).toEqual(remote);
+  expect(await value("hub", "add", url, "--team", "test")).toEqual({ ...remote, team: "test" });
+  expect(await value("hub", "add", url, "--project", "web")).toEqual({ ...remote, team: "test" });
+  expect(await value("hub", "push", "--dry-run")).toEqual({ sessions: ["one"] });
   expect(await run(url, "SELECT 1 FROM coppice.sessions")).toEqual([]);
-  expect(await value("push")).toMatchObject({ sessionCount: 1, messageCount: 1, diverged: [] });
+  expect(await value("hub", "push")).toMatchObject({ sessionCount: 1, messageCount: 1, diverged: [] });
   await expectOnHub(url, store, "one");
   expect(await run(url, "SELECT session_id FROM coppice.sessions")).toEqual([{ session_id: "one" }]);
 
@@ -70,13 +70,13 @@ test("an administrator sets the hub up, and a colleague names it and pushes", as
   expect(await words("recall", "shared", "--hub", "--session", "one")).toMatchObject({ status: 2 });
   expect(await value("hub", "keep")).toEqual({ expiredCount: 0, mergedCount: 0, madeCount: 0, damagedCount: 0 });
 
-  expect(await value("pull", "one", "--take")).toMatchObject({
+  expect(await value("hub", "pull", "one", "--take")).toMatchObject({
     sessionId: "one",
     outcome: "known",
     isHolder: true,
     forkId: null,
   });
-  expect((await words("pull", "none")).status).toBe(1);
+  expect((await words("hub", "pull", "none")).status).toBe(1);
   expect(await value("hub", "upgrade")).toMatchObject({ versionBefore: MIGRATIONS.length });
   expect(await value("hub", "retain", "web", "--days", "90")).toEqual({ ok: true });
   expect(await words("hub", "retain", "none", "--days", "90")).toMatchObject({ status: 1 });
@@ -88,8 +88,8 @@ test("an administrator sets the hub up, and a colleague names it and pushes", as
     { retention_days: 30 },
   ]);
   await run(url, "DELETE FROM coppice.places WHERE team = 'coppice_team_other'");
-  expect(await value("remote", "remove")).toBeNull();
-  expect((await words("push")).status).toBe(1);
+  expect(await value("hub", "remove")).toBeNull();
+  expect((await words("hub", "push")).status).toBe(1);
 });
 
 test("what an agent goes on with after another store took its session goes to the hub as one fork", async () => {
@@ -176,9 +176,9 @@ test("secrets that were forgotten in a pulled copy stay on the hub, and the comm
   await hub.pull(openedStore(path), "s");
   const stdout = new FakeStream();
   const terminal = new Terminal(stdout, new FakeStream(), {});
-  const args = ["secrets", "--forget", "--yes", "--db", path];
+  const args = ["forget", "secrets", "--yes", "--db", path];
   expect(await runCommandLine(args, { groups: COMMAND_GROUPS, version: "1.2.3", terminal })).toBe(0);
-  expect(stdout.text).toContain("coppice pull s --take --fork, coppice push");
+  expect(stdout.text).toContain("coppice hub pull s --take --fork, coppice hub push");
   const away = openedStore(path);
   await hub.push(away, { projects: ["web"] });
   expect(await run(url, "SELECT FROM coppice.messages")).toHaveLength(1);

@@ -12,14 +12,14 @@ test("writers whose clocks differ by decades pass a session on, and nothing goes
   let ticks = 0;
   const years = [20, -20, 0, 1_000, -50];
   const stores = years.map((count) => temporaryStore({ clock: () => startedAtMs + count * YEAR_MS - ticks++ }));
-  stores[0]!.session("s", { project: "web" }).appendAll(talk(60));
+  stores[0]!.session("s", { project: "web" }).append(talk(60));
   await hub.push(stores[0]!, { projects: ["web"] });
   for (const [index, store] of stores.entries()) {
     if (index > 0) expect(await hub.pull(store, "s", { take: true })).toMatchObject({ isHolder: true });
     const session = store.resume("s");
-    session.appendAll(talk(60));
+    session.append(talk(60));
     store.items.put(["team"], `item ${index}`, { by: index }, { session: "s" });
-    session.rename(`Renamed by ${index}`);
+    session.update({ title: `Renamed by ${index}` });
     await hub.push(store, { sessions: ["s"], projects: ["web"] });
     expect(session.render({ tokensMax: 3_000 }).sources.length).toBeGreaterThan(10);
   }

@@ -50,7 +50,7 @@ test.each(["before", "after"])(
     const session = store.session("s", { project: "web" });
     session.append(user("the beginning"));
     await hub.push(store, WEB);
-    const said = session.appendAll(["one", "secret", "two", "secret", "three"].map((text) => user(text)));
+    const said = session.append(["one", "secret", "two", "secret", "three"].map((text) => user(text)));
     const copied = await copy();
     if (when === "after") await hub.push(copied, WEB);
     store.forget("s", { messageIds: [said[1]!.messageId, said[3]!.messageId] });
@@ -65,10 +65,10 @@ test.each(["before", "after"])(
 
 test("forgetting a copy forgets it there only, and it may be pulled again", async () => {
   const { url, hub, home, away } = await hubWithStores();
-  home.session("s", { project: "web" }).appendAll(talk(10));
+  home.session("s", { project: "web" }).append(talk(10));
   await hub.push(home, WEB);
   await hub.pull(away, "s");
-  away.session("own", { project: "web" }).appendAll(talk(1));
+  away.session("own", { project: "web" }).append(talk(1));
   await hub.push(away, WEB);
   expect(away.forget("s", { dryRun: true })).toMatchObject({ isCopy: true });
   expect(away.forget("s")).toMatchObject({ isCopy: true, messageCount: 10 });
@@ -94,7 +94,7 @@ test("forgetting a copy forgets it there only, and it may be pulled again", asyn
 
 test("a store that lost a session forgets it for all until it knows of the loss, and then for itself", async () => {
   const { hub, home, away } = await hubWithStores();
-  for (const id of ["told", "untold"]) home.session(id, { project: "web" }).appendAll(talk(4));
+  for (const id of ["told", "untold"]) home.session(id, { project: "web" }).append(talk(4));
   await hub.push(home, WEB);
   for (const id of ["told", "untold"]) await hub.pull(away, id, { take: true });
   expect(await hub.push(home, { sessions: ["told"] })).toMatchObject({ moved: ["told"] });
@@ -107,7 +107,7 @@ test("a store that lost a session forgets it for all until it knows of the loss,
 
 test("a session under the id of a forgotten copy is the store's own", async () => {
   const { hub, home, away } = await hubWithStores();
-  home.session("s", { project: "web" }).appendAll(talk(4));
+  home.session("s", { project: "web" }).append(talk(4));
   await hub.push(home, WEB);
   await hub.pull(away, "s", { take: true });
   await hub.pull(home, "s", { take: true });
@@ -130,9 +130,9 @@ test.each([
   async (projects) => {
     const { url, hub, store, copy } = await copiedStore();
     const { known, pushed } = projects;
-    store.session("other", { project: known }).appendAll(talk(1));
+    store.session("other", { project: known }).append(talk(1));
     await hub.push(store, { projects: [known] });
-    store.session("s", { project: "web" }).appendAll(talk(4));
+    store.session("s", { project: "web" }).append(talk(4));
     const other = await copy();
     store.forget("s");
     await hub.push(store, { projects: [pushed] });
@@ -150,7 +150,7 @@ test("what a copy of the file forgot before the hub had it comes to the hub from
     const { url, hub, store, copy } = await copiedStore();
     store.session("other", { project: "web" }).append(user("pushed"));
     await hub.push(store, WEB);
-    store.session("s", { project: "web" }).appendAll(talk(4));
+    store.session("s", { project: "web" }).append(talk(4));
     const other = await copy();
     const secret = store.resume("s").newest()!;
     store.forget("s", { messageIds: [secret.id] });
@@ -165,10 +165,10 @@ test("what a copy of the file forgot before the hub had it comes to the hub from
 
 test("an older copy of a file does not overwrite newer titles, items and entries, until it has pulled them", async () => {
   const { url, hub, store, copy } = await copiedStore();
-  store.session("s", { project: "web" }).appendAll(talk(40));
+  store.session("s", { project: "web" }).append(talk(40));
   await hub.push(store, WEB);
   const older = await copy();
-  store.resume("s").rename("new title");
+  store.resume("s").update({ title: "new title" });
   store.resume("s").entries.append([{ id: "e", value: 1 }]);
   store.items.put(["n"], "k", "v", { session: "s" });
   await hub.push(store, WEB);
@@ -178,7 +178,7 @@ test("an older copy of a file does not overwrite newer titles, items and entries
   }
   expect(await hub.pull(older, "s")).toMatchObject({ outcome: "continued", isHolder: true });
   expect(titleOf(older, "s")).toBe("new title");
-  older.resume("s").rename("newest title");
+  older.resume("s").update({ title: "newest title" });
   expect(await hub.push(older, WEB)).toMatchObject({ sessionCount: 1, behind: [] });
   expect(await hub.push(store, WEB)).toMatchObject({ behind: ["s"] });
   expect((await hub.sessions()).map(({ title }) => title)).toEqual(["newest title"]);
@@ -201,8 +201,8 @@ test("a pull takes the title and items that only the hub has changed, and keeps 
   for (const goesOn of ["here", "there", "nowhere"]) {
     const { hub, store, copy } = await copiedStore();
     const put = (to: Store, key: string, value: string) => to.items.put(["n"], key, value, { session: "s" });
-    store.session("s", { project: "web" }).appendAll(talk(4));
-    store.resume("s").rename("old title");
+    store.session("s", { project: "web" }).append(talk(4));
+    store.resume("s").update({ title: "old title" });
     for (const key of ["kept", "changed", "deleted"]) put(store, key, "old");
     await hub.push(store, WEB);
     const other = await copy();
@@ -211,7 +211,7 @@ test("a pull takes the title and items that only the hub has changed, and keeps 
     store.items.delete(["n"], "deleted");
     if (goesOn === "there") store.resume("s").append(user("more"));
     await hub.push(store, WEB);
-    other.resume("s").rename("own title");
+    other.resume("s").update({ title: "own title" });
     if (goesOn === "here") other.resume("s").append(user("more"));
     const { notes } = await hub.pull(other, "s");
     expect(notes, goesOn).toEqual([]);
@@ -227,14 +227,14 @@ test("a pull takes the title and items that only the hub has changed, and keeps 
 test("a pull drops no item that only the store has, and says what it replaces", async () => {
   const { hub, store, copy } = await copiedStore();
   const put = (to: Store, key: string, value: string) => to.items.put(["n"], key, value, { session: "s" });
-  store.session("s", { project: "web" }).appendAll(talk(4));
+  store.session("s", { project: "web" }).append(talk(4));
   await hub.push(store, WEB);
   const other = await copy();
   for (const [to, name] of [
     [store, "hub"],
     [other, "own"],
   ] as const) {
-    to.resume("s").rename(`${name} title`);
+    to.resume("s").update({ title: `${name} title` });
     put(to, "both", name);
     put(to, name, name);
   }
@@ -254,7 +254,7 @@ test("a pull drops no item that only the store has, and says what it replaces", 
 test("a session that a hub of version 3 has with its vectors is no other after the upgrade", async () => {
   const url = await readyDatabase();
   const [hub, store] = [await openedHub(url), temporaryStore()];
-  store.session("s", { project: "web" }).appendAll(talk(4));
+  store.session("s", { project: "web" }).append(talk(4));
   await hub.push(store, WEB);
   await run(
     url,
@@ -269,18 +269,18 @@ test("a session that a hub of version 3 has with its vectors is no other after t
 
 test("a store without notes asks the hub first, unless both have the same", async () => {
   const { hub, store, copy } = await copiedStore();
-  store.session("other", { project: "web" }).appendAll(talk(1));
+  store.session("other", { project: "web" }).append(talk(1));
   await hub.push(store, WEB);
-  store.session("s", { project: "web" }).appendAll(talk(4));
+  store.session("s", { project: "web" }).append(talk(4));
   const before = await copy(); // without notes of this session
-  store.resume("s").rename("new title");
+  store.resume("s").update({ title: "new title" });
   await hub.push(store, WEB);
   expect(await hub.push(before, WEB)).toMatchObject({ behind: ["s"] });
 
   forgetNotes(store);
   expect(await hub.push(store, WEB)).toMatchObject({ behind: [], sessionCount: 0 });
   forgetNotes(store);
-  store.resume("s").rename("newest title");
+  store.resume("s").update({ title: "newest title" });
   expect(await hub.push(store, WEB)).toMatchObject({ behind: ["s"] });
   expect(await hub.pull(store, "s")).toMatchObject({ outcome: "continued" });
   expect(await hub.push(store, WEB)).toMatchObject({ behind: [] });
@@ -291,7 +291,7 @@ test("a fork by a pull whose answer was lost has the result of the first attempt
   const proxy = new CuttingProxy(url);
   const cut = await openHub(await proxy.listen());
   const prepared = async (id: string): Promise<void> => {
-    home.session(id, { project: "web" }).appendAll(talk(4));
+    home.session(id, { project: "web" }).append(talk(4));
     await hub.push(home, { sessions: [id] });
     await hub.pull(away, id, { take: true });
     away.resume(id).append(user("away"));
@@ -317,7 +317,7 @@ test("a fork by a pull whose answer was lost has the result of the first attempt
 test("a fork has the entries, items and superseded messages that only this store had, and what was forgotten stays so", async () => {
   const { url, hub, home, away } = await hubWithStores();
   const session = home.session("s", { project: "web" });
-  session.appendAll(talk(10));
+  session.append(talk(10));
   session.entries.append([{ id: "shared", value: 0 }]);
   home.items.put(["n"], "shared", 0, { session: "s" });
   await hub.push(home, WEB);
@@ -327,7 +327,7 @@ test("a fork has the entries, items and superseded messages that only this store
 
   const secret = session.messages()[3]!;
   home.forget("s", { messageIds: [secret.id] });
-  session.appendAll([user("first"), user("wrong")]);
+  session.append([user("first"), user("wrong")]);
   session.rewind({ toSeq: 10 });
   session.entries.append([{ id: "before", value: 1 }]);
   session.append(user("second"));
@@ -367,7 +367,7 @@ test("a fork has the entries, items and superseded messages that only this store
 
 test("what was forgotten on the hub and is shared by a fork does not keep other sessions from being pushed", async () => {
   const { hub, home, away } = await hubWithStores();
-  for (const id of ["a", "b"]) home.session(id, { project: "web" }).appendAll(talk(6));
+  for (const id of ["a", "b"]) home.session(id, { project: "web" }).append(talk(6));
   await hub.push(home, WEB);
   for (const id of ["a", "b"]) await hub.pull(away, id, { take: true });
   for (const id of ["a", "b"])
@@ -391,7 +391,7 @@ test("a pull after an undo that was not pushed finds nothing new, and the undo s
   const url = await readyDatabase();
   const [hub, home] = [await openedHub(url), temporaryStore()];
   const session = home.session("s", { project: "web" });
-  session.appendAll(talk(6));
+  session.append(talk(6));
   session.rewind({ toMessageId: session.messages()[2]!.id });
   session.append(user("another way"));
   await hub.push(home, WEB);
@@ -409,7 +409,7 @@ test("a pull after an undo that was not pushed finds nothing new, and the undo s
 test("an older file deletes no message on the hub whose seq a message had that was forgotten in it", async () => {
   const { hub, store: home, copy } = await copiedStore();
   const session = home.session("s", { project: "web" });
-  const [, first, second] = session.appendAll(talk(3));
+  const [, first, second] = session.append(talk(3));
   home.forget("s", { messageIds: [second!.messageId] });
   await hub.push(home, WEB);
   const older = await copy();
@@ -425,10 +425,10 @@ test("an older file deletes no message on the hub whose seq a message had that w
 test("a pull deletes no message of the store whose seq a message had that a colleague has forgotten", async () => {
   const { hub, home, away } = await hubWithStores();
   const session = home.session("s", { project: "web" });
-  session.appendAll(talk(2));
+  session.append(talk(2));
   await hub.push(home, WEB);
   await hub.pull(away, "s", { take: true });
-  const [theirs] = away.resume("s").appendAll([user("theirs"), user("theirs, too")]);
+  const [theirs] = away.resume("s").append([user("theirs"), user("theirs, too")]);
   away.forget("s", { messageIds: [theirs!.messageId] });
   await hub.push(away, WEB);
   expect(session.append(user("mine")).seq).toBe(theirs!.seq);
@@ -439,7 +439,7 @@ test("a pull deletes no message of the store whose seq a message had that a coll
 test("a fork has the messages of a copy of the file, whose ids the other copy gave to other messages", async () => {
   const { hub, store: home, copy } = await copiedStore();
   const session = home.session("s", { project: "web" });
-  session.appendAll(talk(2));
+  session.append(talk(2));
   await hub.push(home, WEB);
   const other = await copy();
   const { messageId } = session.append(user("said here"));
@@ -453,7 +453,7 @@ test("a fork has the messages of a copy of the file, whose ids the other copy ga
 /** A store and a copy of its file, which have both appended one message, under the same id. */
 async function goneOnInTwo() {
   const { hub, store: home, copy } = await copiedStore();
-  home.session("s", { project: "web" }).appendAll(talk(4));
+  home.session("s", { project: "web" }).append(talk(4));
   home.forget("s", { messageIds: [home.resume("s").messages()[0]!.id] }); // both have the same key of tombstones
   await hub.push(home, WEB);
   const other = await copy();
@@ -500,9 +500,9 @@ test("what one store has forgotten stays so after a store with another key of to
   const copy = temporaryStore();
   const { repositories } = internalsOf(away);
   repositories.database.write("test", () => takeIdBlock(repositories, 2));
-  const [own] = away.session("own").appendAll(talk(2));
+  const [own] = away.session("own").append(talk(2));
   away.forget("own", { messageIds: [own!.messageId] });
-  const [, secret] = home.session("s", { project: "web" }).appendAll(talk(4));
+  const [, secret] = home.session("s", { project: "web" }).append(talk(4));
   await hub.push(home, WEB);
   await hub.pull(copy, "s");
   home.forget("s", { messageIds: [secret!.messageId] });
@@ -540,7 +540,7 @@ test("a session of which all messages were forgotten can be taken, and gives way
 async function takenSession() {
   const { url, hub, home, away } = await hubWithStores();
   const session = home.session("s", { project: "web" });
-  session.appendAll(talk(4));
+  session.append(talk(4));
   await hub.push(home, WEB);
   await hub.pull(away, "s", { take: true });
   const sent = async (): Promise<Session> => {
@@ -558,7 +558,7 @@ test("what a store says after its fork was forgotten on the hub is in a new one,
   await hub.pull(away, first.id, { take: true });
   away.forget(first.id);
   await hub.push(away, WEB);
-  session.appendAll([user("first", { id: "m1" }), user("second", { id: "m2" })]); // as an import of the transcript does
+  session.append([user("first", { id: "m1" }), user("second", { id: "m2" })]); // as an import of the transcript does
   const second = await sent();
   expect(textsOf(second)).toEqual(["second"]);
   expect(
@@ -574,31 +574,31 @@ test("what a store says after its fork was forgotten on the hub is in a new one,
 test("what was forgotten of a fork is brought back by no transcript", async () => {
   const { home, session, sent } = await takenSession();
   const said = ["m1", "m2", "m3"].map((id) => user(`said as ${id}`, { id }));
-  session.appendAll(said);
+  session.append(said);
   const fork = await sent();
   home.forget(fork.id, { messageIds: [fork.messages()[0]!.id] });
-  session.appendAll([...said, user("more", { id: "m4" })]);
+  session.append([...said, user("more", { id: "m4" })]);
   expect(textsOf(await sent())).toEqual(["said as m2", "said as m3", "more"]);
   home.forget(fork.id);
-  session.appendAll([...said, user("more", { id: "m4" }), user("new", { id: "m5" })]);
+  session.append([...said, user("more", { id: "m4" }), user("new", { id: "m5" })]);
   expect(textsOf(await sent())).toEqual(["new"]);
 });
 
 test("what was forgotten of a fork can be imported again after it was restored", async () => {
   const { hub, home, session, sent } = await takenSession();
   const said = ["m1", "m2", "m3"].map((id) => user(`said as ${id}`, { id }));
-  session.appendAll(said);
+  session.append(said);
   const fork = await sent();
   const [first, second] = fork.messages();
   for (const { id } of [first!, second!]) home.forget(fork.id, { messageIds: [id] });
   await hub.push(home, WEB);
   expect(home.restore(fork.id, { messageIds: [first!.id] })).toBe(true);
-  session.appendAll([...said, user("more", { id: "m4" })]);
+  session.append([...said, user("more", { id: "m4" })]);
   expect(textsOf(await sent()).sort()).toEqual(["more", "said as m1", "said as m3"]);
   home.forget(fork.id);
   await hub.push(home, WEB);
   expect(home.restore(fork.id)).toBe(true);
-  session.appendAll([...said, user("last", { id: "m5" })]);
+  session.append([...said, user("last", { id: "m5" })]);
   expect(textsOf(await sent())).toEqual(["said as m1", "said as m2", "said as m3", "last"]);
 });
 
@@ -608,13 +608,13 @@ test.each([
 ])("what was forgotten and %s before the next push leaves the hub with it", async (_, isImported) => {
   const { url, hub, home, away, session, sent } = await takenSession();
   const said = ["m1", "m2", "m3"].map((id) => user(`said as ${id}`, { id }));
-  session.appendAll(said);
+  session.append(said);
   const fork = await sent();
   await hub.pull(away, fork.id);
   const [first] = fork.messages();
   home.forget(fork.id, { messageIds: [first!.id] });
   expect(home.restore(fork.id, { messageIds: [first!.id] })).toBe(true);
-  session.appendAll(isImported ? [...said, user("more", { id: "m4" })] : [user("more", { id: "m4" })]);
+  session.append(isImported ? [...said, user("more", { id: "m4" })] : [user("more", { id: "m4" })]);
   await sent();
   const expected = ["said as m2", "said as m3", ...(isImported ? ["said as m1"] : []), "more"];
   expect(textsOf(fork)).toEqual(expected);
@@ -645,10 +645,10 @@ test("a message of a fork that has grown or was changed goes on in a second one"
 
 test("an older copy of a file that has forgotten a message overwrites nothing newer, and its push forgets it", async () => {
   const { url, hub, store, copy } = await copiedStore();
-  store.session("s", { project: "web" }).appendAll(talk(6));
+  store.session("s", { project: "web" }).append(talk(6));
   await hub.push(store, WEB);
   const older = await copy();
-  store.resume("s").rename("new title");
+  store.resume("s").update({ title: "new title" });
   store.resume("s").entries.append([{ id: "e", value: 1 }]);
   await hub.push(store, WEB);
   const secret = older.resume("s").messages()[2]!;
@@ -691,7 +691,7 @@ test("a block of ids that a store has taken is given to no other, even if the pu
   const [hub, home] = [await openedHub(url), temporaryStore()];
   const proxy = new CuttingProxy(url);
   const cut = await openHub(await proxy.listen());
-  home.session("s", { project: "web" }).appendAll(talk(4));
+  home.session("s", { project: "web" }).append(talk(4));
   await hub.push(home, WEB);
   const blocks: number[] = [];
   let isCut = true;

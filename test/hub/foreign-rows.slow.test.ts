@@ -15,7 +15,7 @@ import { talk, user } from "../support/said.ts";
 /** A hub with a session of somebody else, and a store that wants it. */
 async function pushed() {
   const { url, hub, home: theirs, away: own } = await hubWithStores();
-  theirs.session("s", { project: "web" }).appendAll([user("What is the harbor rule?"), ...talk(30)]);
+  theirs.session("s", { project: "web" }).append([user("What is the harbor rule?"), ...talk(30)]);
   await hub.push(theirs, { projects: ["web"] });
   return { url, hub, theirs, own };
 }
@@ -93,7 +93,7 @@ test.each(Object.entries(DAMAGES))(
   async (_, sql) => {
     const { url, hub, theirs } = await pushed();
     const words = (at: number): string => Array.from({ length: 900 }, (_, index) => `w${at}q${index}`).join(" ");
-    theirs.session("long", { project: "web" }).appendAll(Array.from({ length: 60 }, (_, at) => user(words(at))));
+    theirs.session("long", { project: "web" }).append(Array.from({ length: 60 }, (_, at) => user(words(at))));
     theirs.session("s").append(user("The harbor opens at dawn."));
     await hub.push(theirs, { projects: ["web"] });
     theirs.forget("s", { messageIds: [theirs.session("s").messages()[5]!.id] });
@@ -132,7 +132,7 @@ test("a segment with messages that are not there is named", async () => {
 test("an expansion reads only the long strings of its messages", async () => {
   const { url, hub, theirs } = await pushed();
   const long = Array.from({ length: 5_000 }, (_, index) => `w${index}`).join(" ");
-  theirs.session("long", { project: "web" }).appendAll([user(`lighthouse ${long}`), user(`anchor ${long}`)]);
+  theirs.session("long", { project: "web" }).append([user(`lighthouse ${long}`), user(`anchor ${long}`)]);
   await hub.push(theirs, { projects: ["web"] });
   const [hit] = await hub.recall("lighthouse");
   // The other one can be read no more.

@@ -18,11 +18,11 @@ test("more than 5,000 messages are searched as in the store, whatever other proj
     });
   for (let round = 0; round < 11; round++) {
     for (const session of ["even", "odd", `s${round}`]) {
-      store.session(session, { project }).appendAll(saying(session, round, 160));
+      store.session(session, { project }).append(saying(session, round, 160));
     }
     store
       .session("elsewhere", { project: "another" })
-      .appendAll([...saying("elsewhere", round, 300), { role: "user", content: "regoin regoin lock 404 lens Ann" }]);
+      .append([...saying("elsewhere", round, 300), { role: "user", content: "regoin regoin lock 404 lens Ann" }]);
   }
   const queries = ["lock w17 common", "deploi regoin w8", '"of s3" tower', "who said lens in even?"];
   const expectSame = async (): Promise<void> => {
@@ -55,7 +55,7 @@ testOfVectors(
       }));
       if (number === 4) messages[20] = { role: "user", content: "xylophones quartets" };
       if (number === 6) messages[495] = { role: "user", content: "zeppelins hovercrafts" };
-      store.session(`s${number}`, { project }).appendAll(messages);
+      store.session(`s${number}`, { project }).append(messages);
     }
     await store.upkeep();
     await hub.push(store, { projects: [project] });

@@ -16,8 +16,8 @@ async function withColleague(): Promise<{ url: string; path: string }> {
   const url = await readyDatabase();
   const colleague = openedStore(temporaryPath());
   const session = colleague.session("lamps", { project: "web" });
-  session.appendAll([...talk(30), { role: "user", content: "The lighthouse lamp is <green>." }]);
-  session.appendAll([calls(["a"]), results(["a"], LONG), ...talk(3)]);
+  session.append([...talk(30), { role: "user", content: "The lighthouse lamp is <green>." }]);
+  session.append([calls(["a"]), results(["a"], LONG), ...talk(3)]);
   colleague.session("other", { project: "api" }).append({ role: "user", content: "The lighthouse has a door." });
   await (await openedHub(url)).push(colleague, { projects: ["web", "api"] });
   const path = temporaryPath();
@@ -130,7 +130,7 @@ test("a store without a hub answers itself, and says so", async () => {
   const client = await served(path, { hub: HUB });
   const { structuredContent } = await client.call("recall", asked);
   expect(structuredContent.hits).toMatchObject([{ sessionId: "mine" }]);
-  expect(structuredContent.note).toContain("coppice remote add");
+  expect(structuredContent.note).toContain("coppice hub add");
 });
 
 function codeOf(answer: Awaited<ReturnType<RawClient["call"]>>): string | undefined {

@@ -66,7 +66,7 @@ testOfVectors("a search of the hub gives the order and the scores of the store",
       const store = temporaryStore({ embedder: letterEmbedder });
       store.session("a", { project }).append({ role: "user", content: "lock" });
       for (const done of steps) {
-        if (done.kind === "say") store.session(done.session, { project }).appendAll(done.messages as MessageInput[]);
+        if (done.kind === "say") store.session(done.session, { project }).append(done.messages as MessageInput[]);
         else change(store, done);
         await hub.push(store, { projects: [project] });
         expect(await clustered(project)).toEqual(onPath(store));
@@ -92,7 +92,7 @@ testOfVectors(
     const stores = [letterEmbedder, semanticHashing, { ...letterEmbedder, id: "letters-2" }, remote].map(
       (embedder, number) => {
         const store = temporaryStore({ embedder });
-        store.session(`own-${number}`, { project }).appendAll([
+        store.session(`own-${number}`, { project }).append([
           { role: "user", content: "unlocked gates of the garden" },
           { role: "assistant", content: "the kettle has boiled" },
         ]);
@@ -126,7 +126,7 @@ testOfVectors("a pulled session has its vectors, and what the hub keeps no longe
   const remote = remoteLetters();
   const store = temporaryStore({ embedder: remote });
   const project = "moved";
-  store.session("moved", { project }).appendAll([
+  store.session("moved", { project }).append([
     { role: "user", content: "unlocked" },
     { role: "assistant", content: "towers" },
   ]);
@@ -147,7 +147,7 @@ testOfVectors("a vector that is longer than those of stores counts for nothing",
   const project = "long";
   const hub = await openedHub(asRole(url, WRITER));
   const store = temporaryStore({ embedder: letterEmbedder });
-  store.session("s", { project }).appendAll([
+  store.session("s", { project }).append([
     { role: "user", content: "unlocked" },
     { role: "assistant", content: "something else" },
   ]);
@@ -210,7 +210,7 @@ testOfVectors(
     const hub = await openedHub(late);
     const store = temporaryStore({ embedder: letterEmbedder });
     const project = "late";
-    store.session("s", { project }).appendAll([
+    store.session("s", { project }).append([
       { role: "user", content: "unlocked" },
       { role: "assistant", content: "deployed" },
     ]);

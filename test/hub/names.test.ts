@@ -36,7 +36,7 @@ describe("names that are SQL", () => {
     const { url, hub, home, away } = await hubWithStores();
     for (const [index, name] of NAMES.entries()) {
       const session = home.session(name, { project: `p${name}`, title: name });
-      session.appendAll(talk(3 + index));
+      session.append(talk(3 + index));
       home.items.put([name], name, { [name]: name }, { session: name });
     }
     const total = NAMES.reduce((sum, _, index) => sum + 3 + index, 0);
@@ -80,7 +80,7 @@ describe("names that are SQL", () => {
       }
       const member = await openedHub(urlOfRole);
       const store = temporaryStore();
-      store.session(`s${index}`, { project: "web" }).appendAll(talk(2));
+      store.session(`s${index}`, { project: "web" }).append(talk(2));
       await member.push(store, { projects: ["web"] });
       pushedBy.push((await member.sessions()).find(({ sessionId }) => sessionId === `s${index}`)!.pushedBy);
     }

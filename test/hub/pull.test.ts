@@ -40,15 +40,15 @@ test("a session is taken, goes on, and is taken back, and is the same everywhere
   expect(seen(away, "s")).toEqual(seen(home, "s"));
   expectSound(away);
 
-  away.session("own", RICH).appendAll(talk(10));
-  away.resume("s").appendAll(talk(50));
+  away.session("own", RICH).append(talk(10));
+  away.resume("s").append(talk(50));
   expect(await hub.push(away, names)).toMatchObject({ sessionCount: 1, messageCount: 50, moved: [] });
   expect(await hub.push(home, names)).toMatchObject({ moved: ["s"] });
   expect(await hub.pull(home, "s", { take: true })).toMatchObject({ outcome: "continued", messageCount: 50 });
   expect(seen(home, "s")).toEqual(seen(away, "s"));
   expectSound(home);
   home.resume("s").rewind({ toSeq: 60 });
-  home.resume("s").appendAll(talk(50));
+  home.resume("s").append(talk(50));
   expect(await hub.push(home, names)).toMatchObject({ sessionCount: 1, moved: [] });
   expect(await hub.push(away, names)).toMatchObject({ moved: ["s"] });
   expect(await hub.pull(away, "s")).toMatchObject({ outcome: "continued", isHolder: false });
@@ -61,7 +61,7 @@ test("a session is taken, goes on, and is taken back, and is the same everywhere
 
 test("a copy may not be pushed, and a second pull writes nothing", async () => {
   const { hub, home, away } = await hubWithStores();
-  home.session("s", RICH).appendAll(talk(30));
+  home.session("s", RICH).append(talk(30));
   await hub.push(home, { projects: ["web"] });
   expect(await hub.pull(away, "s")).toMatchObject({ outcome: "new", messageCount: 30, isHolder: false });
   expect(await hub.pull(away, "s")).toMatchObject({ outcome: "known", messageCount: 0 });
@@ -71,12 +71,12 @@ test("a copy may not be pushed, and a second pull writes nothing", async () => {
 
 test("what the former holder has not sent becomes a fork, and is lost nowhere", async () => {
   const { hub, home, away } = await hubWithStores(SUMMARIZED);
-  home.session("s", RICH).appendAll(talk(30));
+  home.session("s", RICH).append(talk(30));
   await hub.push(home, { projects: ["web"] });
   await hub.pull(away, "s", { take: true });
   away.resume("s").append(user("said away"));
   await hub.push(away, { projects: ["web"] });
-  home.resume("s").appendAll([user("said at home"), user("and more")]);
+  home.resume("s").append([user("said at home"), user("and more")]);
 
   const before = seen(home, "s");
   await expect(hub.pull(home, "s", { take: true })).rejects.toMatchObject({ code: "SESSION_DIVERGED" });
@@ -99,7 +99,7 @@ test("what the former holder has not sent becomes a fork, and is lost nowhere", 
 test("two stores that take the same session at once: one of them has it", async () => {
   const { hub, home, away } = await hubWithStores();
   const others = [away, temporaryStore()];
-  home.session("s", RICH).appendAll(talk(30));
+  home.session("s", RICH).append(talk(30));
   await hub.push(home, { projects: ["web"] });
   await Promise.all(others.map((store) => hub.pull(store, "s", { take: true })));
   const pushed = [];
@@ -118,7 +118,7 @@ test("a session whose push was cut off in the middle is taken as it was before t
   await hub.push(home, names);
   const before = seen(home, "s");
   home.resume("s").rewind({ toSeq: 40 });
-  home.resume("s").appendAll([calls(["d"]), results(["d"], "another long output ".repeat(1_000)), ...talk(700)]);
+  home.resume("s").append([calls(["d"]), results(["d"], "another long output ".repeat(1_000)), ...talk(700)]);
   await expect(hub.push(home, { ...names, signal: stoppedAfterSending() })).rejects.toThrow("stopped");
   const [row] = await run<{ unfinished: number }>(
     url,

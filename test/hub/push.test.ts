@@ -26,7 +26,7 @@ const NOTHING = {
 function grow(store: Store, id: string, count: number, project = "web"): void {
   const session = store.session(id, { project });
   const from = session.messages().length;
-  session.appendAll(
+  session.append(
     Array.from({ length: count }, (_, index) => {
       const number = from + index;
       const content = `${number} The deploy of region ${number % 7} failed: \u0000 "${"x".repeat(number % 50)}" in src/${number}.ts`;
@@ -63,7 +63,7 @@ test("messages of times far from now are pushed and found", async () => {
   const times = [8.64e15, -8.64e15, 5e15, 0];
   store
     .session("far", { project: "web" })
-    .appendAll(times.map((createdAt, at) => ({ role: "user", content: `harbor ${at}`, createdAt })));
+    .append(times.map((createdAt, at) => ({ role: "user", content: `harbor ${at}`, createdAt })));
   expect(await hub.push(store, WEB)).toMatchObject({ messageCount: 4 });
   await expectOnHub(url, store, "far");
   expect(await hub.recall("harbor")).toHaveLength(4);
@@ -327,7 +327,7 @@ test("each error of the store or the hub names what to do", async () => {
 test("a message that comes back while a push waits, and leaves again, is found when it is there", async () => {
   const { url, hub, home: store } = await hubWithStores();
   const [session, names] = [store.session("s", { project: "web" }), { sessions: ["s"] }];
-  const [first, second] = session.appendAll([user("apples"), user("oranges")]);
+  const [first, second] = session.append([user("apples"), user("oranges")]);
   await hub.push(store, names);
   session.rewind({ toMessageId: first!.messageId });
   await hub.push(store, names);

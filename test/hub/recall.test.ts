@@ -90,10 +90,10 @@ test("a search of the hub gives the order and the scores of the store", async ()
       const store = temporaryStore();
       const elsewhere = store.session("elsewhere", { project: "another" });
       for (const done of steps) {
-        elsewhere.appendAll(ELSEWHERE.map((content) => ({ role: "user", content })));
+        elsewhere.append(ELSEWHERE.map((content) => ({ role: "user", content })));
         if (done.kind === "keep") mergedCount += (await hub.keep()).mergedCount;
         else if (done.kind === "say") {
-          store.session(done.session, { project }).appendAll(done.messages as MessageInput[]);
+          store.session(done.session, { project }).append(done.messages as MessageInput[]);
         } else if (changed(store, done)) {
           if (done.kind === "forgetMessage") forgottenCount += 1;
           else rewindCount += 1;
@@ -150,7 +150,7 @@ slow(describe)("a large project", () => {
           " ",
         ),
       }));
-      store.session(`s${round}`, { project }).appendAll(messages);
+      store.session(`s${round}`, { project }).append(messages);
       await hub.push(store, { sessions: [`s${round}`] });
     }
     const queries = ["w17 w8999 common", "w300 w301"];
@@ -204,7 +204,7 @@ describe("projects in memory", () => {
 
   async function pushedProjects() {
     const { url, hub, home } = await hubWithStores();
-    for (const project of projects) home.session(`s of ${project}`, { project }).appendAll(talk(10));
+    for (const project of projects) home.session(`s of ${project}`, { project }).append(talk(10));
     await hub.push(home, { projects });
     return await openedConnection(url);
   }

@@ -25,7 +25,7 @@ test("what is forgotten while a copy is pushed is left nowhere", { timeout: 600_
 test("a copy that was pulled forgets messages with its next push", async () => {
   const { hub, home, away } = await hubWithStores();
   const session = home.session("s", { project: "web" });
-  const [kept, secret] = session.appendAll([
+  const [kept, secret] = session.append([
     { role: "user", content: "kept" },
     { role: "user", content: "secret" },
   ]);

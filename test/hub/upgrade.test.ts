@@ -103,7 +103,7 @@ describe("an upgrade", () => {
       ...(version >= VECTORS_SINCE && { embedder: letterEmbedder }),
     });
     await richSession(home, "s");
-    home.session("gone", { project: "web" }).appendAll(talk(10));
+    home.session("gone", { project: "web" }).append(talk(10));
     const names = { sessions: ["s", "gone"], projects: ["web"] };
     await hub.push(home, names);
     home.forget("gone");
@@ -111,7 +111,7 @@ describe("an upgrade", () => {
     const wide = Array.from({ length: 400 }, (_, number) =>
       user(Array.from({ length: 100 }, (_, index) => `word${number * 100 + index}`).join(" ")),
     );
-    home.session("wide", { project: "web" }).appendAll(wide);
+    home.session("wide", { project: "web" }).append(wide);
     await hub.push(home, { sessions: ["s", "wide"], projects: ["web"] });
 
     const url = await databaseOf(version);
@@ -137,7 +137,7 @@ describe("an upgrade", () => {
     await expectOnHub(url, home, "s");
     expect(await again.pull(away, "s", { take: true })).toMatchObject({ outcome: "new", isHolder: true });
     expect(away.resume("s").render({ tokensMax: 2_000 })).toEqual(home.resume("s").render({ tokensMax: 2_000 }));
-    away.resume("s").appendAll(talk(20));
+    away.resume("s").append(talk(20));
     expect(await again.push(away, { sessions: ["s"] })).toMatchObject({ messageCount: 20 });
     away.forget("s");
     await again.push(away, { projects: ["web"] });

@@ -23,7 +23,7 @@ async function grownStore(): Promise<{ path: string; said: Map<number, string> }
   for (const id of SESSIONS) {
     const session = store.session(id, SETTINGS);
     const long = `A long output of ${id}. `.repeat(1_500);
-    session.appendAll([user("Stay.", { pinned: true }), ...talk(15), calls(["c"]), results(["c"], long), ...talk(6)]);
+    session.append([user("Stay.", { pinned: true }), ...talk(15), calls(["c"]), results(["c"], long), ...talk(6)]);
     await session.resolveDirty();
     session.compact();
   }
@@ -238,7 +238,7 @@ describe("a damaged file", () => {
     internalsOf(grown).repositories.costs.discard("a", "test", { inputTokens: 1 });
     grown.resume("b").rewind({ toSeq: 14 });
     const flat = grown.session("c", { strategy: "flat", contextTokensMax: 600, flatTrigger: 0.5, flatTail: 0.2 });
-    flat.appendAll(talk(40));
+    flat.append(talk(40));
     flat.compact();
     await flat.resolveDirty();
     expect([...grown.exportRows()].length).toBeGreaterThan(0);
@@ -263,7 +263,7 @@ describe("a damaged file", () => {
       const path = join(temporaryFolder(), "summarized.db");
       const store = openedStore(path, { summarizer: scriptedSummarizer("good"), clock: tickingClock() });
       const session = store.session("a", SETTINGS);
-      session.appendAll(talk(30));
+      session.append(talk(30));
       await session.resolveDirty();
       session.compact();
       expect(store.query("SELECT 1 FROM summaries WHERE shown_from IS NOT NULL")).not.toEqual([]);

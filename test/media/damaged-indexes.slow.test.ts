@@ -44,7 +44,7 @@ beforeAll(async () => {
   const store = openStore(whole, { clock: () => (now += 1_000) });
   for (const id of ["a", "b"]) {
     const session = store.session(id, SETTINGS);
-    session.appendAll([user("Stay.", { pinned: true }), user(LOCK), ...talk(38), user("Bye.")]);
+    session.append([user("Stay.", { pinned: true }), user(LOCK), ...talk(38), user("Bye.")]);
     session.compact();
     session.entries.append([{ value: "opened", id: "first" }, { value: "closed" }]);
     store.items.put([id], "state", "calm", { session: id });
@@ -57,14 +57,14 @@ beforeAll(async () => {
   const growing = openStore(full, { clock: () => (now += 1_000) });
   const answered = (id: string, text: string) => [calls([id]), results([id], text)];
   const asked = [...answered("c1", "one"), user("Now the other."), ...answered("c2", "two"), ...talk(6)];
-  growing.session("c", { ...SETTINGS, hotSize: 1, overlap: 0, evictBatch: 1 }).appendAll(asked);
+  growing.session("c", { ...SETTINGS, hotSize: 1, overlap: 0, evictBatch: 1 }).append(asked);
   const rewound = growing.session("r", SETTINGS);
-  rewound.appendAll(talk(40));
+  rewound.append(talk(40));
   rewound.rewind({ toSeq: 12 });
   growing.session("empty", SETTINGS);
   growing.resume("a").fork({ id: "f", toSeq: 35 });
   const fork = growing.resume("a").fork({ id: "g", toSeq: 20 });
-  fork.appendAll([...answered("c1", "None is stale."), ...talk(20)]);
+  fork.append([...answered("c1", "None is stale."), ...talk(20)]);
   fork.compact();
   growing.close();
   const sound = openStore(full, { readonly: true, clock: tickingClock() });
@@ -345,7 +345,7 @@ test.each([
   const path = join(folder, "damaged.db");
   copyFileSync(whole, path);
   const store = openStore(path, { clock: tickingClock() });
-  store.session("c", SETTINGS).appendAll([user(LOCK), user("The gate stays shut.")]);
+  store.session("c", SETTINGS).append([user(LOCK), user("The gate stays shut.")]);
   store.close();
   inDatabase(path, (database) => {
     database.unsafeMode(true);

@@ -74,7 +74,7 @@ describe.skipIf(!canFillDisk)("on a full disk", () => {
   test("everything can still be read, and closing loses nothing that was acknowledged", async () => {
     const path = temporaryPath();
     const store = openedStore(path);
-    store.session("s").appendAll(talk(20));
+    store.session("s").append(talk(20));
     await onFullDisk(1_000, () => {
       expect(store.session("s").messages()).toHaveLength(20);
       expect(() => store.session("s").append({ role: "user", content: "No room." })).toThrow(StoreError);
@@ -93,7 +93,7 @@ describe.skipIf(!canFillDisk)("on a full disk", () => {
   test("a backup fails and leaves nothing behind", async () => {
     const path = temporaryPath();
     const store = openedStore(path);
-    store.session("s").appendAll(talk(20));
+    store.session("s").append(talk(20));
     const target = temporaryPath();
     const failure = await onFullDisk(30_000, () => failureOf(() => store.backup(target)));
     expect(failure).toMatchObject({ code: "FILE_NOT_USABLE" });

@@ -15,7 +15,7 @@ const workers = new WorkerPool(1);
 
 function storeWithTen(path = temporaryPath()): { path: string; store: Store } {
   const store = openedStore(path);
-  store.session("s").appendAll(talk(10));
+  store.session("s").append(talk(10));
   return { path, store };
 }
 

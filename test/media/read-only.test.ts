@@ -13,7 +13,7 @@ function storeOfSomebody({ closed }: { closed: boolean }): string {
   mkdirSync(folder);
   const source = join(outer, "source.db");
   const store = openedStore(source);
-  store.session("s", { hotSize: 3, overlap: 0, evictBatch: 3 }).appendAll(talk(20));
+  store.session("s", { hotSize: 3, overlap: 0, evictBatch: 3 }).append(talk(20));
   if (closed) store.close();
   const path = copyStore(source, join(folder, "agent.db"));
   handOver(outer, 0o755);

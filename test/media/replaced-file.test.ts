@@ -20,7 +20,7 @@ import { openedStore, temporaryFolder, temporaryPath } from "../support/temporar
 /** An open store that has acknowledged ten messages, all of them still in its write-ahead log. */
 function openStoreWithTen(path = temporaryPath()): { path: string; store: Store } {
   const store = openedStore(path);
-  store.session("s", { hotSize: 2, overlap: 0, evictBatch: 2 }).appendAll(talk(10));
+  store.session("s", { hotSize: 2, overlap: 0, evictBatch: 2 }).append(talk(10));
   return { path, store };
 }
 
@@ -33,7 +33,7 @@ const replaced = (path: string) =>
 describe("a store whose file is deleted while it is open", () => {
   test.each<[string, (store: Store) => unknown]>([
     ["append", (store) => store.session("s").append(user("lost"))],
-    ["appendAll", (store) => store.session("s").appendAll(talk(30))],
+    ["append of several", (store) => store.session("s").append(talk(30))],
     ["sync", (store) => store.session("s").sync([user("lost")])],
     ["compact", (store) => store.session("s").compact()],
     ["session", (store) => store.session("another")],
@@ -41,7 +41,7 @@ describe("a store whose file is deleted while it is open", () => {
     ["query", (store) => store.query("SELECT 1")],
   ])("refuses %s", (name, use) => {
     const { path, store } = openStoreWithTen();
-    store.session("s").appendAll(name === "compact" ? talk(3) : []);
+    store.session("s").append(name === "compact" ? talk(3) : []);
     if (name.startsWith("verify")) inDatabase(path, (database) => database.exec("DELETE FROM themes"));
     unlinkSync(path);
     expect(() => use(store)).toThrow(replaced(path));
@@ -51,7 +51,7 @@ describe("a store whose file is deleted while it is open", () => {
   test("refuses to record a summary", async () => {
     const path = temporaryPath();
     const store = openedStore(path, { summarizer: scriptedSummarizer() });
-    store.session("s", { hotSize: 2, overlap: 0, evictBatch: 2, resolveTokensMin: 1 }).appendAll(talk(30));
+    store.session("s", { hotSize: 2, overlap: 0, evictBatch: 2, resolveTokensMin: 1 }).append(talk(30));
     unlinkSync(path);
     await expect(store.session("s").resolveDirty()).rejects.toEqual(replaced(path));
   });

@@ -19,7 +19,7 @@ function leftBehind(): { path: string; said: string[] } {
   const source = temporaryPath();
   const first = openedStore(source);
   const messages = talk(IN_ALL);
-  first.session("s", SETTINGS).appendAll(messages.slice(0, IN_FILE));
+  first.session("s", SETTINGS).append(messages.slice(0, IN_FILE));
   first.close(); // empties the log into the file
   const second = openedStore(source);
   for (const message of messages.slice(IN_FILE)) second.session("s").append(message);

@@ -273,7 +273,6 @@ const STORE_METHODS: { [M in Extract<keyof coppice.Store, string>]: true } = {
 };
 const SESSION_METHODS: { [M in Extract<keyof coppice.Session, string>]: true } = {
   append: true,
-  appendAll: true,
   branches: true,
   compact: true,
   edit: true,
@@ -287,16 +286,14 @@ const SESSION_METHODS: { [M in Extract<keyof coppice.Session, string>]: true } =
   placement: true,
   pressure: true,
   project: true,
-  rename: true,
   render: true,
   resolveDirty: true,
   rewind: true,
   roots: true,
   startResolving: true,
   sync: true,
-  tag: true,
   undo: true,
-  untag: true,
+  update: true,
 };
 
 test("a store and a session have the methods of their interfaces", () => {

@@ -40,7 +40,7 @@ async function untilLocked(path: string): Promise<void> {
 describe("while another process holds the lock", () => {
   test.each<[string, (session: Session, store: Store) => unknown]>([
     ["append", (session) => session.append(user("x"))],
-    ["appendAll", (session) => session.appendAll(talk(9))],
+    ["append of several", (session) => session.append(talk(9))],
     ["sync", (session) => session.sync([user("x")])],
     ["compact", (session) => session.compact()],
     ["resolveDirty", (session) => session.resolveDirty()],
@@ -49,7 +49,7 @@ describe("while another process holds the lock", () => {
     ["verify --rebuild", (_, store) => store.verify({ rebuild: true })],
   ])("%s gives up after busyTimeoutMs with STORE_BUSY, writes nothing, and works afterwards", async (_, call) => {
     const path = temporaryPath();
-    openedStore(path).session("s", SMALL).appendAll(talk(20));
+    openedStore(path).session("s", SMALL).append(talk(20));
     inDatabase(path, (database) => database.exec("UPDATE themes SET seq_last = seq_last + 1, checksum = -1")); // something to rebuild
     const store = openedStore(path, { busyTimeoutMs: BUSY_MS, summarizer: scriptedSummarizer() });
     const session = store.resume("s");
@@ -77,7 +77,7 @@ describe("while another process holds the lock", () => {
     const path = temporaryPath();
     const store = openedStore(path, { busyTimeoutMs: BUSY_MS });
     const session = store.session("s", SMALL);
-    session.appendAll(talk(20));
+    session.append(talk(20));
     hold(path);
     for (const one of [
       store,
@@ -139,7 +139,7 @@ describe("a writer in the middle of its transaction", () => {
   test("that dies frees the lock, and what it had begun never was", async () => {
     const path = temporaryPath();
     const session = openedStore(path).session("s", SMALL);
-    session.appendAll(talk(9));
+    session.append(talk(9));
     const before = allRows(path);
     const [dying, other] = await pool.on(path, 2);
     const stalled = dying!.run([{ do: "stall", session: "s", messages: talk(9), ms: 60_000 }]);

@@ -22,7 +22,7 @@ test("two processes pay for each summary once, and for a killed one's calls agai
   const path = temporaryPath();
   const store = openedStore(path, { clock: Date.now }); // or an upkeep would let the session rest, and its themes grow
   const session = store.session("s", SETTINGS);
-  session.appendAll(talk(120, 3));
+  session.append(talk(120, 3));
   const themeCount = session.roots().length;
   expect(themeCount).toBeGreaterThanOrEqual(5);
 
@@ -66,7 +66,7 @@ test("what a stopped process was at is left to it", async () => {
   const path = temporaryPath();
   const store = openedStore(path, { clock: Date.now });
   const session = store.session("s", SETTINGS);
-  session.appendAll(talk(120, 3));
+  session.append(talk(120, 3));
   const [stopped, other] = await workers.on(path, 2, { geminiUrl: server.url });
   const resolve = { do: "resolve", session: "s", concurrency: 4 } as const;
   const stopping = stopped!.do(resolve);

@@ -124,7 +124,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 async function take(world: World, next: Step): Promise<void> {
   switch (next.do) {
     case "append":
-      world.session(next.store).appendAll(talk(next.count, 3));
+      world.session(next.store).append(talk(next.count, 3));
       break;
     case "resolve":
       world.resolve(next.store);
@@ -166,7 +166,7 @@ test("random runs of several stores never pay for the same, and never keep two o
       inFolderAsync(async (folder) => {
         const world = new World(`${folder}/agent.db`);
         try {
-          world.session(0).appendAll(talk(16, 3));
+          world.session(0).append(talk(16, 3));
           for (const next of steps) {
             await take(world, next);
             expect(world.faults).toEqual([]);

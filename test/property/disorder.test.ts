@@ -21,8 +21,8 @@ const SESSIONS = ["a", "b"] as const;
 /** What is done with a store, out of order. `n` chooses among what there is. */
 const CALLS: Record<string, (store: Store, n: number, disguise: Disguise) => unknown> = {
   append: (store, n, as) => sessionOf(store, n).append(as(user(`Deploy ${n} to the harbor region.`))),
-  appendAll: (store, n, as) => sessionOf(store, n).appendAll(as(talk(1 + (n % 5)))),
-  appendTools: (store, n, as) => sessionOf(store, n).appendAll([as(calls(["c"])), as(results(["c"], `done ${n}`))]),
+  appendSeveral: (store, n, as) => sessionOf(store, n).append(as(talk(1 + (n % 5)))),
+  appendTools: (store, n, as) => sessionOf(store, n).append([as(calls(["c"])), as(results(["c"], `done ${n}`))]),
   sync: (store, n, as) => sessionOf(store, n).sync(as(talk(2 + (n % 4)))),
   render: (store, n, as) => sessionOf(store, n).render(as({ tokensMax: 400 + n })),
   pressure: (store, n) => sessionOf(store, n).pressure(),
@@ -30,8 +30,8 @@ const CALLS: Record<string, (store: Store, n: number, disguise: Disguise) => unk
   rewind: (store, n, as) => sessionOf(store, n).rewind(as({ toSeq: n % 7 })),
   undo: (store, n) => sessionOf(store, n).undo(),
   fork: (store, n) => sessionOf(store, n).fork(),
-  rename: (store, n) => sessionOf(store, n).rename(`Title ${n}`),
-  tag: (store, n) => sessionOf(store, n).tag(`tag${n % 3}`),
+  rename: (store, n) => sessionOf(store, n).update({ title: `Title ${n}` }),
+  tag: (store, n) => sessionOf(store, n).update({ addTags: [`tag${n % 3}`] }),
   pin: (store, n) => sessionOf(store, n).pin(1 + (n % 40)),
   put: (store, n, as) => store.items.put(as(["app"]), `key ${n % 3}`, as({ n })),
   resolve: (store, n, as) => sessionOf(store, n).resolveDirty(as({ signal: signalOf(n) })),

@@ -67,9 +67,9 @@ test("a search finds the same before and after indexing, and what reading every 
         const path = join(folder, "agent.db");
         const store = openStore(path);
         const session = store.session("s");
-        session.appendAll(early.map((content) => user(content)));
+        session.append(early.map((content) => user(content)));
         store.verify({ rebuild: true });
-        session.appendAll([...late.map((content) => user(content)), ...nasty]);
+        session.append([...late.map((content) => user(content)), ...nasty]);
         seen.nasty += nasty.length;
         const database = openDatabase(path, { readonly: true, durability: "process", busyTimeoutMs: 5_000 });
         const repositories = makeRepositories(database, estimatingTokenCounter, TITLES);

@@ -167,7 +167,7 @@ async function storedOf(store: Store, importer: Importer, file: string): Promise
   expect(warningsIn(events)).toEqual([]);
   expect(sessionsIn(events)).toHaveLength(1);
   const session = store.session(undefined, { hotSize: 1_000 });
-  session.appendAll(messagesIn(events));
+  session.append(messagesIn(events));
   return session.messages();
 }
 

@@ -165,11 +165,11 @@ test("any text is answered or refused as empty, and no byte of the files changes
   await inFolderAsync(async (folder) => {
     const path = join(folder, "agent.db");
     const writer = openStore(path);
-    writer.session("nasty").appendAll(stored.slice(0, 30));
+    writer.session("nasty").append(stored.slice(0, 30));
     writer.close(); // indexes them
     const other = openStore(path);
-    other.session("words").appendAll(WORDS.map((content) => ({ role: "user", content })));
-    other.session("nasty").appendAll(stored.slice(30));
+    other.session("words").append(WORDS.map((content) => ({ role: "user", content })));
+    other.session("nasty").append(stored.slice(30));
     const reader = openStore(path, { readonly: true });
     await reader.recall("lock");
     const bytes = (): string[] =>

@@ -51,7 +51,7 @@ class Life {
       if (one.kind === "compact") talking.compact();
       else if (one.kind === "call") {
         this.#calls += 1;
-        talking.appendAll([
+        talking.append([
           user("read it"),
           calls([`c${this.#calls}`]),
           results([`c${this.#calls}`], "bucket brace mail"),

@@ -129,7 +129,7 @@ test("promise 5 and promise 2: agrees with itself after any history", async () =
                 stores[1]!.session("other").append(user(`aside ${said.length}`));
                 break;
               case "batch":
-                session.appendAll(happening.messages);
+                session.append(happening.messages);
                 break;
               case "compact":
                 session.compact();

@@ -114,7 +114,7 @@ async function lived(
       const texts = Array.from({ length: event.count }, (_, number) =>
         event.picks.map((pick) => words[(pick + number) % words.length]).join(" "),
       );
-      sessionOf(index).appendAll(texts.map((content) => ({ role: "user", content })));
+      sessionOf(index).append(texts.map((content) => ({ role: "user", content })));
       counts.set(index, said + event.count);
     } else if (said === 0) {
     } else if (event.kind === "forgetSession") {

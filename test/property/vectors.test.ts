@@ -90,7 +90,7 @@ test("any history with a remote embedder leaves a store that is whole", async ()
         try {
           for (const one of events) {
             const session = store.session("s", given);
-            if ("append" in one) session.appendAll(one.append);
+            if ("append" in one) session.append(one.append);
             else if ("pass" in one) now += one.pass;
             else if ("embed" in one) {
               weather = one.embed;

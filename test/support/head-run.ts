@@ -54,7 +54,7 @@ export async function act(store: Store, action: Action): Promise<unknown> {
       for (const message of action.messages) session.append(message);
       return session.render().tokenCount;
     case "batch":
-      session.appendAll(action.messages);
+      session.append(action.messages);
       return session.render().tokenCount;
     case "rewind":
       return session.rewind({ toSeq: action.toSeq });

@@ -10,15 +10,15 @@ export const RICH = {
 export async function richSession(store: Store, id: string): Promise<Session> {
   const session = store.session(id, RICH);
   session.append(user("Remember the harbor rule.", { pinned: true }));
-  session.appendAll(talk(30));
-  session.appendAll([calls(["c"]), results(["c"], "a long output is kept apart ".repeat(1_000))]);
+  session.append(talk(30));
+  session.append([calls(["c"]), results(["c"], "a long output is kept apart ".repeat(1_000))]);
   await session.resolveDirty();
-  session.appendAll(talk(20));
+  session.append(talk(20));
   session.rewind({ toSeq: 44 });
   session.entries.append([{ id: "e1", value: { step: 1 } }]);
   store.items.put([id], "note", { open: true }, { session: id });
   store.forget(id, { messageIds: [session.messages({ seqFrom: 12, limit: 1 })[0]!.id] });
-  session.appendAll(talk(25));
+  session.append(talk(25));
   await session.resolveDirty();
   return session;
 }

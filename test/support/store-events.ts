@@ -34,20 +34,20 @@ const long: MessageInput = user("a long string is kept apart ".repeat(1_000));
 function elsewhere(path: string, count: number): void {
   const folder = dirname(path);
   const other = openForEvent(join(folder, `elsewhere-${count}.db`));
-  other.session("moving", SETTINGS).appendAll(talk(count));
+  other.session("moving", SETTINGS).append(talk(count));
   writeFileSync(join(folder, "moved.rows"), [...other.exportRows()].map((line) => `${line}\n`).join(""));
   other.close();
 }
 
 async function summarized(store: Store): Promise<void> {
   const session = store.session("s", SETTINGS);
-  session.appendAll(talk(20));
+  session.append(talk(20));
   await session.resolveDirty();
 }
 
 /** A session whose `flat` context is full, and nothing else is left to do. */
 function full(store: Store): void {
-  store.session("s", { ...SETTINGS, ...FLAT }).appendAll(talk(20));
+  store.session("s", { ...SETTINGS, ...FLAT }).append(talk(20));
   store.verify({ rebuild: true }); // indexes
 }
 
@@ -56,7 +56,7 @@ function past(store: Store, ...sessionIds: string[]): void {
   const createdAt = 1_700_000_000_000 - 2 * 86_400_000;
   for (const id of sessionIds) {
     const session = store.session(id, { ...SETTINGS, project: "p" });
-    session.appendAll(talk(14).map((message) => ({ ...message, createdAt })));
+    session.append(talk(14).map((message) => ({ ...message, createdAt })));
   }
 }
 
@@ -105,7 +105,7 @@ export const STORE_EVENTS: Record<string, StoreEvent> = {
   "a session comes from another store": {
     prepare(store, path) {
       for (const _ of store.exportRows({ sessions: [], ownIds: true }));
-      store.session("own", SETTINGS).appendAll(talk(4));
+      store.session("own", SETTINGS).append(talk(4));
       elsewhere(path, 8);
     },
     happen: (store) => store.importRows(join(dirname(store.path), "moved.rows")),
@@ -130,8 +130,8 @@ export const STORE_EVENTS: Record<string, StoreEvent> = {
     happen: (store) => store.session("s").append(long),
   },
   "a message is appended that moves the frontier": {
-    prepare: (store) => store.session("s", SETTINGS).appendAll(talk(18, 3)),
-    happen: (store) => store.session("s").appendAll([long, user("the last of a batch")]),
+    prepare: (store) => store.session("s", SETTINGS).append(talk(18, 3)),
+    happen: (store) => store.session("s").append([long, user("the last of a batch")]),
   },
   "a session is compacted, and takes in a summary": {
     prepare: summarized,
@@ -140,7 +140,7 @@ export const STORE_EVENTS: Record<string, StoreEvent> = {
   "a theme is summarized": {
     // With room for all clusters, so that none has settled and none gets a place among the subjects, too.
     prepare: (store) => {
-      store.session("s", { ...SETTINGS, openClustersMax: 64 }).appendAll(talk(20));
+      store.session("s", { ...SETTINGS, openClustersMax: 64 }).append(talk(20));
       store.verify({ rebuild: true }); // indexes, so that nothing else is left to do
     },
     happen: (store) => store.session("s").resolveDirty(),
@@ -183,7 +183,7 @@ export const STORE_EVENTS: Record<string, StoreEvent> = {
   },
   "a session gets its project, and its clusters lose their places": {
     prepare: async (store) => {
-      store.session("d", SETTINGS).appendAll(talk(14));
+      store.session("d", SETTINGS).append(talk(14));
       await inSubjects(store);
     },
     happen: (store) => store.session("d", { project: "p" }),
@@ -196,38 +196,38 @@ export const STORE_EVENTS: Record<string, StoreEvent> = {
   "messages go into the forest without their vectors": {
     ...REMOTE,
     prepare: (store, path) => {
-      store.session("s", SETTINGS).appendAll(talk(6));
+      store.session("s", SETTINGS).append(talk(6));
       inDatabase(path, (database) => database.exec("UPDATE pending_vectors SET due_since_ms = 0"));
     },
     happen: (store) => store.session("s").append(user("one too many")),
   },
   "vectors come": {
     ...REMOTE,
-    prepare: (store) => store.session("s", SETTINGS).appendAll(talk(5)),
+    prepare: (store) => store.session("s", SETTINGS).append(talk(5)),
     happen: (store) => store.embedPending({ concurrency: 1 }),
   },
   "an account is refused": {
     ...REFUSING,
-    prepare: (store) => store.session("s", SETTINGS).appendAll(talk(5)),
+    prepare: (store) => store.session("s", SETTINGS).append(talk(5)),
     happen: (store) => store.embedPending({ concurrency: 1 }),
   },
   "a session goes back": {
-    prepare: (store) => store.session("s", SETTINGS).appendAll(talk(24, 3)),
+    prepare: (store) => store.session("s", SETTINGS).append(talk(24, 3)),
     happen: (store) => store.session("s").rewind({ toSeq: 13 }),
     rowsOf: rowsButBranchId,
   },
   "a rewind is taken back": {
     prepare: (store) => {
       const session = store.session("s", SETTINGS);
-      session.appendAll(talk(20, 3));
+      session.append(talk(20, 3));
       session.rewind({ toSeq: 13 });
-      session.appendAll(talk(3));
+      session.append(talk(3));
     },
     happen: (store) => store.session("s").undo(),
     rowsOf: rowsButBranchId,
   },
   "a message is replaced by another": {
-    prepare: (store) => store.session("s", SETTINGS).appendAll(talk(16)),
+    prepare: (store) => store.session("s", SETTINGS).append(talk(16)),
     happen: (store) => {
       const session = store.session("s");
       const [message] = session.messages({ seqFrom: 13, limit: 1 });
@@ -248,14 +248,14 @@ export const STORE_EVENTS: Record<string, StoreEvent> = {
   },
   "messages, an entry and items are written atomically": {
     prepare: (store) => {
-      store.session("s", SETTINGS).appendAll(talk(18, 3));
+      store.session("s", SETTINGS).append(talk(18, 3));
       store.items.put(["app"], "known", 1);
       store.items.put(["app"], "old", 1);
     },
     happen: (store) =>
       store.atomically(() => {
         const session = store.session("s");
-        session.appendAll([long, user("the last of a batch")]);
+        session.append([long, user("the last of a batch")]);
         session.entries.append([{ value: { n: 1 } }]);
         store.items.put(["app"], "known", 2);
         store.items.delete(["app"], "old");
@@ -264,7 +264,7 @@ export const STORE_EVENTS: Record<string, StoreEvent> = {
   },
   "derived rows are rebuilt": {
     prepare: (store, path) => {
-      store.session("s", SETTINGS).appendAll(talk(12));
+      store.session("s", SETTINGS).append(talk(12));
       store.verify({ rebuild: true });
       inDatabase(path, (database) =>
         database.exec("DELETE FROM themes; DELETE FROM clusters; UPDATE messages SET parent_id = id"),
@@ -276,16 +276,14 @@ export const STORE_EVENTS: Record<string, StoreEvent> = {
     prepare: (store) => {
       store.session("s", SETTINGS).append(user("indexed before the others"));
       store.verify({ rebuild: true });
-      store.session("s").appendAll([long, user("ok"), user("...")]);
+      store.session("s").append([long, user("ok"), user("...")]);
     },
     happen: (store) => store.session("s").resolveDirty(),
     isUpkeep: true,
   },
   "the full-text index is made anew": {
     prepare: (store, path) => {
-      store
-        .session("s", SETTINGS)
-        .appendAll([user("the first of three"), user("a second one"), user("third and last")]);
+      store.session("s", SETTINGS).append([user("the first of three"), user("a second one"), user("third and last")]);
       store.verify({ rebuild: true });
       inDatabase(path, (database) => database.exec("DELETE FROM messages_fts WHERE rowid = 1"));
     },

@@ -24,7 +24,7 @@ async function obey(command: Command): Promise<unknown> {
   switch (command.do) {
     case "append": {
       const options = command.expecting ? { seq: countSeen.get(command.session) ?? 0 } : {};
-      const results = session.appendAll(command.messages, options);
+      const results = session.append(command.messages, options);
       seen(results.at(-1)!.seq + 1);
       return results;
     }
@@ -35,7 +35,7 @@ async function obey(command: Command): Promise<unknown> {
           // BEGIN IMMEDIATE and one message are behind it.
           if (number === 3) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, command.ms);
         },
-        () => session.appendAll(command.messages),
+        () => session.append(command.messages),
       );
       if (error !== undefined) throw error;
       return null;

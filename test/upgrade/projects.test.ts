@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { expect, test, vi } from "vitest";
-import { openStore, type Store } from "../../src/index.ts";
+import { type MessageInput, openStore, type Store } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
 import { slow } from "../support/effort.ts";
 import { allRows, inDatabase } from "../support/rows.ts";
@@ -29,8 +29,7 @@ async function oldStore(): Promise<{ path: string; home: string }> {
   }
   const path = join(home, "agent.db");
   const store = openStore(path, { clock: () => NOW });
-  const said = (): Parameters<ReturnType<Store["session"]>["appendAll"]>[0] =>
-    talk(14).map((message) => ({ ...message, createdAt: NOW - 2 * 86_400_000 }));
+  const said = (): MessageInput[] => talk(14).map((message) => ({ ...message, createdAt: NOW - 2 * 86_400_000 }));
   const imported = (id: string, folder: string, project: string): void => {
     const origin = {
       source: "claude-code",
@@ -40,7 +39,7 @@ async function oldStore(): Promise<{ path: string; home: string }> {
     };
     internalsOf(store)
       .importedSession(origin, { ...SETTINGS, project })
-      .appendAll(said());
+      .append(said());
   };
   imported("work", join(home, "work", "shop"), "shop");
   imported("client", join(home, "client", "shop"), "shop");
@@ -50,7 +49,7 @@ async function oldStore(): Promise<{ path: string; home: string }> {
   imported("gone-too", "/gone/lamp", "lamp");
   imported("windows", "C:\\Work\\Lamp", "Lamp");
   imported("given", join(home, "work", "shop"), "chosen by the user");
-  for (const id of ["program", "other-program"]) store.session(id, { ...SETTINGS, project: "shop" }).appendAll(said());
+  for (const id of ["program", "other-program"]) store.session(id, { ...SETTINGS, project: "shop" }).append(said());
   store.session("none", SETTINGS).append({ role: "user", content: "Hello." });
   internalsOf(store).repositories.database.write("test", () =>
     internalsOf(store).repositories.settings.set("remote", {

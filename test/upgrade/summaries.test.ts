@@ -71,7 +71,7 @@ test("forgetting a message of a theme that was summarized whole has its other me
   const summarizer = scriptedSummarizer("good");
   const store = openedStore(path, { summarizer });
   const session = store.resume("harbor-pilot");
-  session.appendAll(session.messages({ seqFrom: 2, seqTo: 28 }).map(({ role, parts }) => ({ role, parts })));
+  session.append(session.messages({ seqFrom: 2, seqTo: 28 }).map(({ role, parts }) => ({ role, parts })));
   session.compact();
   await session.resolveDirty();
   const [theme] =

@@ -18,7 +18,7 @@ async function storeFor(file: string) {
   const store = openStore(file, { summarizer: costing(scriptedSummarizer(), usage) });
   const { id } = store.sessions().reduce((left, right) => (right.messageCount > left.messageCount ? right : left));
   const read = store.resume(id);
-  read.rename(TITLE);
+  read.update({ title: TITLE });
   // A fork from the middle, from the end of a turn.
   const forkSeq =
     read

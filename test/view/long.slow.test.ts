@@ -18,7 +18,7 @@ describe.skipIf(!hasChromium)(`a session of ${MESSAGES} messages`, () => {
     const store = openStore(file);
     const session = store.session("long", { title: "A long one" });
     for (let from = 0; from < MESSAGES; from += 1_000) {
-      session.appendAll(longMessages(from, 1_000));
+      session.append(longMessages(from, 1_000));
     }
     store.close();
     view = await openView(file);

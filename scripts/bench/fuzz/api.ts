@@ -140,13 +140,13 @@ const ENTRY_CALLS: Record<keyof Entries, Arguments> = {
 };
 
 const SESSION_CALLS: Record<Exclude<keyof Session, "id" | "project" | "entries">, Arguments> = {
-  append: (random) => [random.pick(MESSAGES), { seq: random.below(50) }],
   pin: (random) => [1 + random.below(300), { pinned: random.chance(0.5) }],
   placement: (random) => [1 + random.below(300)],
-  rename: (random) => [random.pick(SESSION_IDS)],
-  tag: (random) => [random.pick(SESSION_IDS)],
-  untag: (random) => [random.pick(SESSION_IDS)],
-  appendAll: (random) => [random.some(4, () => random.pick(MESSAGES)), { seq: random.below(50) }],
+  update: (random) => [{ title: random.pick(SESSION_IDS), addTags: [random.pick(SESSION_IDS)], removeTags: ["a"] }],
+  append: (random) => [
+    random.chance(0.5) ? random.pick(MESSAGES) : random.some(4, () => random.pick(MESSAGES)),
+    { seq: random.below(50) },
+  ],
   sync: (random) => [random.some(4, () => random.pick(MESSAGES))],
   render: () => [RENDER],
   pressure: () => [{ contextTokensMax: 2_000 }],
@@ -187,7 +187,7 @@ class OpenApi implements OpenTarget {
     this.#folder = folder;
     this.#store = openStore(join(folder, "store.db"));
     const session = this.#store.session("long", { hotSize: 4, overlap: 1, evictBatch: 2 });
-    session.appendAll(Array.from({ length: 10 }, () => MESSAGES.slice(0, 4)).flat());
+    session.append(Array.from({ length: 10 }, () => MESSAGES.slice(0, 4)).flat());
     this.#store.session("a", { project: "web" }).append(MESSAGES[0]!);
   }
 
@@ -228,7 +228,7 @@ class OpenApi implements OpenTarget {
     const store = openStore(path as string, mutatedValue(OPEN_OPTIONS, random) as object);
     try {
       const session = store.session("s");
-      session.appendAll(MESSAGES);
+      session.append(MESSAGES);
       session.compact();
       session.render();
       await store.recall("the deploy");

@@ -25,7 +25,7 @@ export const tools: Target = {
   async open(folder) {
     const store = openStore(`${folder}/store.db`);
     const session = store.session("long", { project: "web", hotSize: 4, overlap: 1, evictBatch: 2 });
-    session.appendAll(Array.from({ length: 20 }, () => MESSAGES).flat());
+    session.append(Array.from({ length: 20 }, () => MESSAGES).flat());
     const offered: AgentTools[] = [agentTools(store), agentTools(store, { project: "web" })];
     return {
       async feed(random) {

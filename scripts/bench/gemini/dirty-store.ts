@@ -21,6 +21,6 @@ export function dirtyStore(path: string, baseUrl: string, options: OpenOptions =
     ...options,
   });
   const session = store.session("dirty", SETTINGS);
-  session.appendAll(take(conversation(1, { length: "real" }), MESSAGES));
+  session.append(take(conversation(1, { length: "real" }), MESSAGES));
   return { store, session };
 }

@@ -20,7 +20,7 @@ export const summaryTrial: StartTrial = (server, path) => {
   const resolve = async (): Promise<Store> => {
     const store = open();
     const session = store.session("s", SETTINGS);
-    session.appendAll(take(messages, MESSAGES));
+    session.append(take(messages, MESSAGES));
     await session.resolveDirty();
     return store;
   };

@@ -25,7 +25,7 @@ export const vectorTrial: StartTrial = (server, path) => {
     open,
     fail: () =>
       inStore(async (store) => {
-        store.session("s").appendAll([user("the harbor lens is cracked"), user("bread wants an hour")]);
+        store.session("s").append([user("the harbor lens is cracked"), user("bread wants an hour")]);
         await store.embedPending();
         const [row] = store.query("SELECT error_code FROM vectors_pending WHERE error IS NOT NULL LIMIT 1");
         return row?.error_code as ErrorCode | undefined;

@@ -21,7 +21,7 @@ const talks = SESSIONS.map((id, seed) => {
 for (;;) {
   for (const { session, messages } of talks) {
     try {
-      if (role === "appends") session.appendAll(take(messages, MESSAGES));
+      if (role === "appends") session.append(take(messages, MESSAGES));
       await session.resolveDirty({ concurrency: role === "appends" ? 2 : 4 });
     } catch (error) {
       if (!StoreError.is(error, "STORE_BUSY")) throw error;

@@ -37,7 +37,7 @@ export async function writeIndexedStore(path: string, dimension: number, seed: n
   const random = randomFrom(seed);
   const session = store.session("s", { hotSize: 1, overlap: 0, openClustersMax: 1, maxThemes: 1 });
   for (let count = 0; count < CLUSTERS; count += 100) {
-    session.appendAll(Array.from({ length: 100 }, () => ({ role: "user", content: pointText(dimension, random) })));
+    session.append(Array.from({ length: 100 }, () => ({ role: "user", content: pointText(dimension, random) })));
   }
   session.compact();
   store.close();

@@ -1,11 +1,13 @@
 import { StoreError } from "../../core/errors.ts";
+import { heldTime } from "../../core/times.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import type { OpenedStores } from "../opened-stores.ts";
 import type { Format, Terminal } from "../terminal.ts";
-import { formatCount, oneLine } from "../text.ts";
+import { formatBytes, formatCount, formatNumber, oneLine } from "../text.ts";
 
+type StoreStats = ReturnType<Store["stats"]>;
 type Finding = ReturnType<Store["doctor"]>[number];
 
 const MARKS: Record<Finding["level"], { mark: string; format: Format }> = {
@@ -16,17 +18,17 @@ const MARKS: Record<Finding["level"], { mark: string; format: Format }> = {
 
 export const doctorCommand: Command = {
   usage: "doctor",
-  summary: "Report what is wrong with the store and with what agents do with it, and how to fix it.",
+  summary: "Report what is in the store, what is wrong with it and with what agents do with it, and how to fix it.",
   details:
-    "✓ marks what is fine, ! what could be better, and ✗ a problem. The exit code is 1 if there is a problem. Nothing is " +
+    "Counts and sizes come first. ✓ marks what is fine, ! what could be better, and ✗ a problem. The exit code is 1 if there is a problem. Nothing is " +
     "written. A store that does not open is examined too, and agents are examined even if there is no store. `verify` looks " +
-    "closer at messages and derived rows. With --json: {ok, findings}.",
+    "closer at messages and derived rows. With --json: {ok, stats, findings}; stats is null for a store that does not open.",
   examples: ["", "--json"],
 
   async run({ loadStores, storePath, terminal }) {
     const { hookFindings } = await import("../../hooks/hook-report.ts");
     const { agentFindings } = await import("../agent-findings.ts");
-    const ofStore = await examine(await loadStores());
+    const { stats, ofStore } = await examine(await loadStores());
     const findings = [...ofStore, ...(await agentFindings(storePath)), ...hookFindings(storePath)];
     const problemCount = findings.filter(({ level }) => level === "problem").length;
     const ok = problemCount === 0;
@@ -34,20 +36,65 @@ export const doctorCommand: Command = {
     const failure = ok
       ? undefined
       : new Failure("DOCTOR_FAILED", `${formatCount(problemCount, "problem")} found.`, { hint });
-    return { value: { ok, findings }, lines: findingLines(findings, terminal), failure };
+    const facts = stats === null ? [] : statFacts(stats).map(([label, value]) => `${label.padEnd(16)}${value}`);
+    const lines = [...facts, ...(facts.length > 0 ? [""] : []), ...findingLines(findings, terminal)];
+    return { value: { ok, stats, findings }, lines, failure };
   },
 };
 
-async function examine(stores: OpenedStores): Promise<Finding[]> {
+async function examine(stores: OpenedStores): Promise<{ stats: StoreStats | null; ofStore: Finding[] }> {
   let store: Store;
   try {
     store = stores.openToRead();
   } catch (error) {
     if (!StoreError.is(error)) throw error;
     const { examineUnopened } = await import("../../session/doctor.ts");
-    return examineUnopened(error);
+    return { stats: null, ofStore: examineUnopened(error) };
   }
-  return store.doctor();
+  return { stats: statsOf(store), ofStore: store.doctor() };
+}
+
+/** Returns null for a damaged store. What is damaged is a finding. */
+function statsOf(store: Store): StoreStats | null {
+  try {
+    return store.stats();
+  } catch (error) {
+    if (StoreError.is(error, "STORE_CORRUPT")) return null;
+    throw error;
+  }
+}
+
+function statFacts(stats: StoreStats): [label: string, value: string][] {
+  const { pendingVectorsSinceMs: sinceMs } = stats;
+  const since = sinceMs === null ? "" : `, the first since ${new Date(heldTime(sinceMs)).toISOString()}`;
+  return [
+    ["Store", oneLine(stats.path)],
+    ["Size", `${formatBytes(stats.fileBytes)}, and ${formatBytes(stats.walBytes)} of write-ahead log`],
+    ["Sessions", formatNumber(stats.sessionCount)],
+    ["Messages", formatNumber(stats.messageCount)],
+    ["Tokens", formatNumber(stats.tokenCount)],
+    ["Clusters", formatNumber(stats.clusterCount)],
+    ["Themes", formatNumber(stats.themeCount)],
+    ["Summaries", summariesText(stats)],
+    ["Paid", paidText(stats)],
+    ["Artifacts", `${formatNumber(stats.artifactCount)}, ${formatBytes(stats.artifactBytes)} uncompressed`],
+    ["Not indexed", formatNumber(stats.unindexedCount)],
+    ["Vectors due", `${formatNumber(stats.pendingVectorCount)}${since}`],
+    ["Vectors failed", formatNumber(stats.failedVectorCount)],
+    ["Without vector", formatNumber(stats.withoutVectorCount)],
+    ["Log position", formatNumber(stats.logPosition)],
+    ["Embedder", stats.embedderId ?? "none yet"],
+  ];
+}
+
+function summariesText({ summaryCount, standInCount }: StoreStats): string {
+  const standIns = standInCount === 0 ? "" : `, ${formatNumber(standInCount)} of them made without the model`;
+  return formatNumber(summaryCount) + standIns;
+}
+
+function paidText({ summaryInputTokens, summaryOutputTokens, summaryCostUsd }: StoreStats): string {
+  const cost = summaryCostUsd === null ? "" : `, ${summaryCostUsd.toFixed(4)} USD`;
+  return `${formatNumber(summaryInputTokens)} tokens sent, ${formatNumber(summaryOutputTokens)} received${cost}`;
 }
 
 function* findingLines(findings: readonly Finding[], terminal: Terminal): Generator<string> {

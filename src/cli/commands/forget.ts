@@ -9,6 +9,7 @@ import { findSession, SESSION_MEANING } from "../find-session.ts";
 import { timeOption } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, formatNumber, oneLine } from "../text.ts";
+import { secretsCommand } from "./secrets.ts";
 
 interface ForgetFlags {
   project?: string;
@@ -40,6 +41,7 @@ export const forgetCommand: Command<ForgetFlags> = {
     "With --json: {messageCount, tokenCount, sessionCount, clusterCount, summaryCount, artifactCount, isCopy, related: " +
     "[{sessionId, relation, messageCount, messageIds}], erased, stillIn: [{sessionId, count}], isDryRun}; with --restore: {restored}.",
   argument: SESSION_MEANING,
+  subcommands: [secretsCommand],
   options: [
     new Option("--project <name>", "all sessions of this project"),
     timeOption("since", "only messages from then on: 2026-11-01, yesterday, last week, 7d", "first"),
@@ -152,7 +154,7 @@ function* reportLines(
   yield* foundLines(report);
   if (report.isCopy) {
     const [id] = ids;
-    const pull = `coppice pull ${id} --take${report.sessionCount > 0 ? `, coppice forget ${id}` : " --fork"}, coppice push`;
+    const pull = `coppice hub pull ${id} --take${report.sessionCount > 0 ? `, coppice forget ${id}` : " --fork"}, coppice hub push`;
     yield `Only this store forgot them, because it has a copy. To forget them for everyone: ${pull}`;
   }
   const restored = ids.length === 1 ? ids[0] : "<session>";

@@ -10,6 +10,7 @@ import { formatTime, oneLine } from "../text.ts";
 
 export const hookCommand: Command<{ agent?: string; project?: string }> = {
   usage: "hook <event>",
+  isHidden: true,
   summary: "Give an agent earlier messages about its work; or turn this on or off.",
   details:
     "Agents call it after `coppice setup`. It reads their JSON on stdin and answers in their schema. If anything goes wrong, it " +

@@ -1,19 +1,15 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { InvalidArgumentError, Option } from "commander";
+import type * as Administration from "../../hub/administration.ts";
+import type { HubConnection } from "../../hub/connection.ts";
 import type { KeepReport } from "../../hub/hub.ts";
-import type { Command } from "../command.ts";
-import { Failure } from "../failure.ts";
+import type { Call, Command, Output } from "../command.ts";
 import { storedRemote, withHub } from "../hub-words.ts";
 import { interruptible } from "../interruption.ts";
 import { formatCount, oneLine } from "../text.ts";
-
-interface HubFlags {
-  url?: string;
-  team?: string;
-  read?: true;
-  days?: number;
-  every?: number;
-}
+import { pullCommand } from "./pull.ts";
+import { pushCommand } from "./push.ts";
+import { addCommand, remoteShown, removeCommand } from "./remote.ts";
 
 const WITHOUT_PGVECTOR = [
   "Searches go by words, because this database has no pgvector 0.7 or later. To compare messages by meaning, too, install it on the",
@@ -21,79 +17,138 @@ const WITHOUT_PGVECTOR = [
   "`coppice hub upgrade`.",
 ];
 
-const ACTIONS = ["init", "upgrade", "grant", "retain", "keep"];
-
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000 } as const;
 
-export const hubCommand: Command<HubFlags> = {
-  usage: "hub <action> [name]",
-  summary: "Set up a team's hub in a Postgres database: for its administrator.",
-  details:
-    "`init` makes the tables and `upgrade` brings them to this version. `grant <role> --team T` lets a role of the database read and " +
-    "write the projects of a team. `retain <project> --days N` sets how long the hub keeps sessions of which nothing new is pushed. `keep` deletes what is older, " +
-    "merges small parts of the word index, takes forgotten messages out of it, and makes damaged parts again; run it every few minutes.\n" +
-    "With --json: {version, versionBefore, hasPgvector} for init and upgrade, {expiredCount, mergedCount, madeCount, damagedCount} for keep, else {ok}.",
-  argument: ["init, upgrade, grant, retain or keep", "with grant the role, with retain the project"],
-  options: [
-    new Option("--url <url>", "the database, without a password; by default the store's hub"),
-    new Option("--team <name>", "the team; with retain, if several have the project"),
-    new Option("--read", "with grant: the right to read only"),
-    new Option("--days <number>", "with retain: the days since something was pushed last").argParser(days),
-    new Option("--every <time>", "with keep: again after this time, such as 5m, until it is interrupted").argParser(
-      pause,
-    ),
-  ],
-  examples: [
-    "init --url postgres://admin@hub.example/agents",
-    "upgrade",
-    "grant ada --team web",
-    "retain web --days 90",
-    "keep --every 5m",
-  ],
+const URL_OPTION = new Option("--url <url>", "the database, without a password; by default the store's hub");
 
-  async run({ args: [action, name], options: { url, team, read = false, days, every }, loadStores }) {
-    const { HubConnection } = await import("../../hub/connection.ts");
-    const { grantTeam, initHub, retainProject, upgradeHub } = await import("../../hub/administration.ts");
-    if (!ACTIONS.includes(action ?? "")) {
-      const hint = `Its actions are ${ACTIONS.join(", ")}. \`coppice push\` and \`coppice pull\` move sessions.`;
-      throw new Failure("USAGE_INVALID", `\`hub\` has no action "${action}".`, { hint });
-    }
-    const address = url ?? (await storedRemote((await loadStores()).openToRead())).url;
-    if (action === "keep") {
-      const value = await interruptible("What was merged stays.", (signal) => keep(address, every, signal));
-      const lines = [`Merged ${formatCount(value.mergedCount, "segment")} into ${value.madeCount}.`];
-      if (value.damagedCount > 0) lines.push(`Made ${formatCount(value.damagedCount, "damaged segment")} again.`);
-      if (value.expiredCount > 0)
-        lines.unshift(`Deleted ${formatCount(value.expiredCount, "session")}. The stores keep them.`);
-      return { value, lines };
-    }
-    const hub = await HubConnection.to(address);
-    try {
-      if (action === "init" || action === "upgrade") {
-        const value = await (action === "init" ? initHub(hub) : upgradeHub(hub));
-        const was = value.versionBefore === null ? "made" : `of version ${value.versionBefore} before`;
-        const made = `The tables of the hub ${oneLine(hub.name)} have version ${value.version} (${was}).`;
-        return { value, lines: value.hasPgvector ? [made] : [made, ...WITHOUT_PGVECTOR] };
-      }
-      if (action === "grant" && name !== undefined && team !== undefined) {
-        await grantTeam(hub, name, team, read ? "read" : "write");
-        return {
-          value: { ok: true },
-          lines: [`${oneLine(name)} may ${read ? "read" : "read and write"} what is of ${team}.`],
-        };
-      }
-      if (action === "retain" && name !== undefined && days !== undefined) {
-        await retainProject(hub, name, days, team);
-        return {
-          value: { ok: true },
-          lines: [`Sessions of ${oneLine(name)} stay on the hub for ${days} days after something was pushed last.`],
-        };
-      }
-    } finally {
-      await hub.close();
-    }
-    const needed = action === "grant" ? "a role and --team" : "a project and --days";
-    throw new Failure("USAGE_INVALID", `\`hub ${action}\` needs ${needed}.`, { hint: "See coppice help hub." });
+async function urlOf({ options: { url }, loadStores }: Call<{ url?: string }>): Promise<string> {
+  return url ?? (await storedRemote((await loadStores()).openToRead())).url;
+}
+
+/** Connects as the administrator, and closes the connection however the work ends. */
+async function administering<T>(
+  call: Call<{ url?: string }>,
+  work: (hub: HubConnection, to: typeof Administration) => Promise<T>,
+): Promise<T> {
+  const { HubConnection } = await import("../../hub/connection.ts");
+  const administration = await import("../../hub/administration.ts");
+  const hub = await HubConnection.to(await urlOf(call));
+  try {
+    return await work(hub, administration);
+  } finally {
+    await hub.close();
+  }
+}
+
+async function tablesMade(call: Call<{ url?: string }>, action: "initHub" | "upgradeHub"): Promise<Output> {
+  return administering(call, async (hub, to) => {
+    const value = await to[action](hub);
+    const was = value.versionBefore === null ? "made" : `of version ${value.versionBefore} before`;
+    const made = `The tables of the hub ${oneLine(hub.name)} have version ${value.version} (${was}).`;
+    return { value, lines: value.hasPgvector ? [made] : [made, ...WITHOUT_PGVECTOR] };
+  });
+}
+
+const initCommand: Command<{ url?: string }> = {
+  usage: "init",
+  summary: "Make a hub's tables in a Postgres database, as its administrator.",
+  details: "With --json: {version, versionBefore, hasPgvector}.",
+  options: [URL_OPTION],
+  examples: ["--url postgres://admin@hub.example/agents"],
+  run: (call) => tablesMade(call, "initHub"),
+};
+
+const upgradeCommand: Command<{ url?: string }> = {
+  usage: "upgrade",
+  summary: "Bring a hub's tables to this version, as its administrator.",
+  details: "With --json: {version, versionBefore, hasPgvector}.",
+  options: [URL_OPTION],
+  examples: ["", "--url postgres://admin@hub.example/agents"],
+  run: (call) => tablesMade(call, "upgradeHub"),
+};
+
+const grantCommand: Command<{ url?: string; team: string; read?: true }> = {
+  usage: "grant <role>",
+  summary: "Let a role of the database read and write the projects of a team.",
+  details: "With --json: {ok}.",
+  argument: "a role that the database has",
+  options: [
+    URL_OPTION,
+    new Option("--team <name>", "the team").makeOptionMandatory(),
+    new Option("--read", "the right to read only"),
+  ],
+  examples: ["ada --team web", "grace --team web --read"],
+
+  run(call) {
+    const { args, options } = call;
+    const { team, read = false } = options;
+    return administering(call, async (hub, { grantTeam }) => {
+      await grantTeam(hub, args[0]!, team, read ? "read" : "write");
+      const rights = read ? "read" : "read and write";
+      return { value: { ok: true }, lines: [`${oneLine(args[0]!)} may ${rights} what is of ${team}.`] };
+    });
+  },
+};
+
+const retainCommand: Command<{ url?: string; team?: string; days: number }> = {
+  usage: "retain <project>",
+  summary: "Set how long a hub keeps sessions of which nothing new is pushed.",
+  details: "`coppice hub keep` deletes what is older. The stores keep it. With --json: {ok}.",
+  argument: "the name that the project has on the hub",
+  options: [
+    URL_OPTION,
+    new Option("--days <number>", "the days since something was pushed last").argParser(days).makeOptionMandatory(),
+    new Option("--team <name>", "its team, if several have the project"),
+  ],
+  examples: ["web --days 90"],
+
+  run(call) {
+    const { args, options } = call;
+    return administering(call, async (hub, { retainProject }) => {
+      await retainProject(hub, args[0]!, options.days, options.team);
+      const kept = `stay on the hub for ${options.days} days after something was pushed last`;
+      return { value: { ok: true }, lines: [`Sessions of ${oneLine(args[0]!)} ${kept}.`] };
+    });
+  },
+};
+
+const keepCommand: Command<{ url?: string; every?: number }> = {
+  usage: "keep",
+  summary: "Delete what a hub keeps no longer, and tidy its word index; run it every few minutes.",
+  details:
+    "It merges small parts of the word index, takes forgotten messages out of it, and makes damaged parts again.\n" +
+    "With --json: {expiredCount, mergedCount, madeCount, damagedCount}.",
+  options: [
+    URL_OPTION,
+    new Option("--every <time>", "again after this time, such as 5m, until it is interrupted").argParser(pause),
+  ],
+  examples: ["", "--every 5m"],
+
+  async run(call) {
+    const url = await urlOf(call);
+    const value = await interruptible("What was merged stays.", (signal) => keep(url, call.options.every, signal));
+    const lines = [`Merged ${formatCount(value.mergedCount, "segment")} into ${value.madeCount}.`];
+    if (value.damagedCount > 0) lines.push(`Made ${formatCount(value.damagedCount, "damaged segment")} again.`);
+    if (value.expiredCount > 0)
+      lines.unshift(`Deleted ${formatCount(value.expiredCount, "session")}. The stores keep them.`);
+    return { value, lines };
+  },
+};
+
+export const hubCommand: Command = {
+  usage: "hub",
+  summary: "Share sessions with a team, through a Postgres database; or set one up.",
+  details: "Without a command, it shows the hub of this store. With --json: {url, projects, team}.",
+  subcommands: [
+    ...[addCommand, removeCommand, pushCommand, pullCommand],
+    ...[initCommand, upgradeCommand, grantCommand, retainCommand, keepCommand],
+  ],
+  examples: [""],
+
+  async run({ loadStores }) {
+    const { namesOnHub, remoteOf } = await import("../../hub/remote.ts");
+    const store = (await loadStores()).openToRead();
+    return remoteShown(remoteOf(store), namesOnHub(store));
   },
 };
 

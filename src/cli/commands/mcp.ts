@@ -17,7 +17,7 @@ export const mcpCommand: Command<{ project?: string; allowAppend?: boolean; hub?
       "show only the sessions of this folder's project, or of the name that a program gave",
     ),
     new Option("--allow-append", "also offer append, which writes"),
-    new Option("--hub", "recall may also search the team's hub, which coppice remote add named"),
+    new Option("--hub", "recall may also search the team's hub, which coppice hub add named"),
   ],
   examples: ["", "--project ~/work/web", "--db ~/agents.db --allow-append"],
 

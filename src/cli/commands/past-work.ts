@@ -97,19 +97,25 @@ function* fileLines(
 }
 
 export const fixCommand: Command<Flags> = {
-  usage: "fix <error>",
-  summary: "Show what made an error go when it came up before.",
+  usage: "fix [error]",
+  aliases: ["friction"],
+  summary: "Show what made an error go when it came up before, or which errors keep coming back.",
   details:
     "Paths, numbers and addresses in the error do not count. A fix is what was changed and run between the failure and the first " +
-    "success of the same call. If nothing is known, nothing is shown.",
+    "success of the same call. If nothing is known, nothing is shown. Without an error: those that came back in three sessions or more. " +
+    "With --json: {fixes}; without an error {errors}.",
   argument: "the error's line, or all of the output in quotes",
   options: OPTIONS,
   paged: true,
-  examples: ["'undefined: errors (typecheck)'", '"$(npm test 2>&1)" --project web'],
+  examples: ["'undefined: errors (typecheck)'", '"$(npm test 2>&1)" --project web', ""],
 
   async run({ args: [error], options, loadStores, terminal }) {
     const store = (await loadStores()).openToRead();
-    const fixes = store.work.fixes(error!, scoped(store, options));
+    if (error === undefined) {
+      const errors = store.work.friction(scoped(store, options));
+      return { value: { errors }, lines: frictionLines(errors, terminal) };
+    }
+    const fixes = store.work.fixes(error, scoped(store, options));
     return { value: { fixes }, lines: fixLines(fixes, terminal) };
   },
 };
@@ -182,20 +188,6 @@ function* wayLines(ways: readonly CommandWay[], command: string, terminal: Termi
     if (way.error !== null) yield `${" ".repeat(12)}${terminal.style("dim", way.error)}`;
   }
 }
-
-export const frictionCommand: Command<Flags> = {
-  usage: "friction",
-  summary: "Show the errors that came back in three sessions or more, and what made them go.",
-  options: OPTIONS,
-  paged: true,
-  examples: ["", "--project web --json"],
-
-  async run({ options, loadStores, terminal }) {
-    const store = (await loadStores()).openToRead();
-    const friction = store.work.friction(scoped(store, options));
-    return { value: { errors: friction }, lines: frictionLines(friction, terminal) };
-  },
-};
 
 function* frictionLines(friction: readonly Friction[], terminal: Terminal): Generator<string> {
   if (friction.length === 0) terminal.note("No error came back in three sessions.");

@@ -3,40 +3,57 @@ import { isPath, remoteAt } from "../../core/project.ts";
 import { projectMeant } from "../../session/project-meant.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
-import { Failure } from "../failure.ts";
 import { type Column, tableLines } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, oneLine } from "../text.ts";
+import { excludeCommand } from "./exclude.ts";
 
 /** A project with what is in its folder now. */
 type Listed = ReturnType<Store["projects"]>[number] & { isGone: boolean; remote: string | null };
 
-const HINT = "coppice projects rename <project> <name>, or coppice projects merge <project> <into>";
+const renameCommand: Command = {
+  usage: "rename <project> <name>",
+  summary: "Give a project another name for people.",
+  details: "With --json: the projects, as `coppice projects` lists them.",
+  argument: ["by name or path", "what people see from now on"],
+  examples: ["~/work/shop store"],
+
+  async run({ args: [typed, name], loadStores, terminal }) {
+    const store = (await loadStores()).openToWrite({ mustExist: true });
+    store.renameProject(projectMeant(store, typed!), name!);
+    return listed(store, terminal);
+  },
+};
+
+const mergeCommand: Command = {
+  usage: "merge <project> <into>",
+  summary: "Put all sessions of a project into another one.",
+  details:
+    "Later sessions of the first project are put there, too. This cannot be undone. It is for a folder that was moved, for a second " +
+    "clone, and for sessions whose folder is not known. With --json: the projects, as `coppice projects` lists them.",
+  argument: ["by name or path", "by name or path: the project that stays"],
+  examples: ['"shop (old)" ~/work/shop', ". ~/work/shop"],
+
+  async run({ args: [from, into], loadStores, terminal }) {
+    const store = (await loadStores()).openToWrite({ mustExist: true });
+    store.mergeProjects(projectMeant(store, from!), projectMeant(store, into!));
+    return listed(store, terminal);
+  },
+};
 
 export const projectsCommand: Command = {
-  usage: "projects [action] [project] [other]",
-  summary: "List the projects, rename one, or make one of two.",
+  usage: "projects",
+  summary: "List the projects; rename, merge or exclude one.",
   details:
     "A project is the repository in which an agent works, with its worktrees and subfolders, or else the folder. Its path tells it " +
-    "apart, so two folders called shop are two projects. `rename` changes only what people see. `merge` puts all sessions of the " +
-    "first project into the second, also later ones, and cannot be undone: for a folder that was moved, for a second clone, and for " +
-    "sessions whose folder is not known. A remote is shown and proves nothing, because any repository can name it.\n" +
+    "apart, so two folders called shop are two projects. A remote is shown and proves nothing, because any repository can name it.\n" +
     "With --json: an array of {project, name, sessionCount, isGone, remote}.",
-  argument: "rename or merge; without it, the projects are listed",
-  examples: ["", "rename ~/work/shop store", 'merge "shop (old)" ~/work/shop', "merge . ~/work/shop"],
+  subcommands: [renameCommand, mergeCommand, excludeCommand],
+  examples: [""],
   paged: true,
 
-  async run({ args: [action, typed, other], loadStores, terminal }) {
-    const stores = await loadStores();
-    if (action === undefined) return listed(stores.openToRead(), terminal);
-    if ((action !== "rename" && action !== "merge") || other === undefined) {
-      throw new Failure("USAGE_INVALID", `\`projects\` has no action "${action}" with these words.`, { hint: HINT });
-    }
-    const store = stores.openToWrite({ mustExist: true });
-    const project = projectMeant(store, typed!);
-    if (action === "rename") store.renameProject(project, other);
-    else store.mergeProjects(project, projectMeant(store, other));
-    return listed(store, terminal);
+  async run({ loadStores, terminal }) {
+    return listed((await loadStores()).openToRead(), terminal);
   },
 };
 

@@ -10,7 +10,7 @@ export const pushCommand: Command<{ dryRun?: true }> = {
   usage: "push [sessions...]",
   summary: "Send what the hub lacks of this store's sessions.",
   details:
-    "Without sessions, it sends those of the projects that `coppice remote add` named. It can be stopped at any time and run again.\n" +
+    "Without sessions, it sends those of the projects that `coppice hub add` named. It can be stopped at any time and run again.\n" +
     "With --json: {sessionCount, messageCount, gone, expired, moved, forked, behind, diverged}; with --dry-run {sessions}.",
   argument: "sessions, also of other projects",
   options: [new Option("--dry-run", "only list what would be sent")],

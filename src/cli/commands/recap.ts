@@ -95,7 +95,7 @@ function* recapLines(recap: Recap, store: Store, terminal: Terminal): Generator<
   }
   const subject = topics.find(({ root }) => root?.startsWith("subject:"));
   if (subject !== undefined)
-    terminal.hint(`Next: coppice subject ${subject.root}, for its timeline, decisions and files`);
+    terminal.hint(`Next: coppice subjects ${subject.root}, for its timeline, decisions and files`);
 }
 
 function* topicLines(

@@ -8,33 +8,36 @@ import { formatCount } from "../text.ts";
 import { LEFT_OUT_HINT, unreadableFailure } from "../unreadable.ts";
 
 interface SecretsFlags {
-  forget?: true;
+  dryRun?: true;
   yes?: true;
 }
 
 export const secretsCommand: Command<SecretsFlags> = {
   usage: "secrets",
-  summary: "Find keys and tokens in the store, and forget their messages.",
+  summary: "Find keys and tokens in the store, and delete the messages that hold them.",
   details:
     "It finds what looks like a key, a token or a password. `import` and `watch` replace these by placeholders, " +
-    "but `append`, entries, items and older versions do not. A stored message is never altered, so --forget deletes whole " +
-    "messages, each with its step, as `coppice forget` does. Titles, entries and items stay. A model has seen the secrets, so " +
+    "but `append`, entries, items and older versions do not. A stored message is never altered, so whole messages are deleted, " +
+    "each with its step. It shows what it found, and asks. Titles, entries and items stay. A model has seen the secrets, so " +
     "revoke them too. The next push deletes them on a hub, but those of `copies`, which were pulled from one, are deleted only here.\n" +
     "With --json: {secrets: [{kind, sessionId, messageId, masked, place}], messageCount, summaryCount, erased, copies}.",
-  options: [new Option("--forget", "delete the messages that hold them"), new Option("--yes", "delete without asking")],
-  examples: ["", "--forget"],
+  options: [
+    new Option("--dry-run", "show what was found, and delete nothing"),
+    new Option("--yes", "delete without asking"),
+  ],
+  examples: ["--dry-run", ""],
 
-  async run({ options: { forget = false, yes = false }, loadStores, terminal, json }) {
+  async run({ options: { dryRun = false, yes = false }, loadStores, terminal, json }) {
     const { forgetSecrets, storedSecrets } = await import("../../imports/stored-secrets.ts");
     const stores = await loadStores();
-    const store = forget ? stores.openToWrite({ mustExist: true }) : stores.openToRead();
+    const store = dryRun ? stores.openToRead() : stores.openToWrite({ mustExist: true });
     const unreadable: Unreadable[] = [];
     const secrets = [...storedSecrets(store, (one) => unreadable.push(one))];
     const failure = unreadableFailure("STORE_CORRUPT", unreadable, LEFT_OUT_HINT);
     const none = { secrets, messageCount: 0, summaryCount: 0, erased: false, copies: [] };
     if (secrets.length === 0) return { value: none, lines: ["No secrets found."], failure };
     const lines = [...tableLines(COLUMNS, secrets, terminal), `${formatCount(secrets.length, "secret")}.`];
-    if (!forget) return { value: none, lines, failure };
+    if (dryRun) return { value: none, lines, failure };
     if (!yes) {
       if (!json) for (const line of lines) terminal.note(line);
       if (!(await askToAgree(QUESTION, terminal, json))) return { value: none, lines: [], failure };
@@ -52,7 +55,7 @@ export const secretsCommand: Command<SecretsFlags> = {
           : ["Another process is reading, or the disk is full: free space in the file still holds them."]),
         ...report.copies.map(
           (id) =>
-            `Only this store forgot those of ${id}, because it has a copy. To forget them for everyone: coppice pull ${id} --take --fork, coppice push`,
+            `Only this store forgot those of ${id}, because it has a copy. To forget them for everyone: coppice hub pull ${id} --take --fork, coppice hub push`,
         ),
         ...[...sessionIds].map((id) => `The title, entries or items of ${id} hold secrets too: coppice forget ${id}`),
         ...(itemCount === 0
@@ -69,7 +72,7 @@ const QUESTION = {
   refused: "Nothing was forgotten.",
   unasked: {
     message: "Forgetting needs your agreement. Nothing was forgotten.",
-    hint: "Add --yes to agree, or leave out --forget to see what was found.",
+    hint: "Add --yes to agree, or --dry-run to see what was found.",
   },
 };
 

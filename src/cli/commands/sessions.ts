@@ -11,6 +11,8 @@ import { type Column, tableLines } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { oneLine } from "../text.ts";
 import { unreadableFailure } from "../unreadable.ts";
+import { forkCommand } from "./fork.ts";
+import { hideCommand, nameCommand, tagCommand } from "./session-labels.ts";
 
 type SessionOverview = ReturnType<Session["info"]>;
 
@@ -32,7 +34,7 @@ const HINT =
 export const sessionsCommand: Command<SessionsFlags> = {
   usage: "sessions",
   aliases: ["ls", "list"],
-  summary: "List the sessions, the most recently used first.",
+  summary: "List the sessions, the most recently used first; name, tag, hide or fork one.",
   details:
     "A session without a title is shown by its first user message. ↳ marks a session that another one started. " +
     "Its tags follow. A terminal shows the beginnings of long ids, which every command accepts. A pipe gets whole ids, and a tab " +
@@ -47,6 +49,7 @@ export const sessionsCommand: Command<SessionsFlags> = {
     wholeNumberOption("offset", "leave out this many of the newest: the next page", 0).default(0),
   ],
   paged: true,
+  subcommands: [nameCommand, tagCommand, hideCommand, forkCommand],
   examples: ["", "--project web --since 2026-11-01", "--limit 5", "--offset 50", "--tag release", "--json"],
 
   async run({ options, loadStores, terminal, json }) {

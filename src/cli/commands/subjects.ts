@@ -1,47 +1,89 @@
 import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
+import type { Unreadable } from "../../session/export.ts";
 import { projectNamer } from "../../session/project-meant.ts";
 import { sessionNames } from "../../session/session-name.ts";
 import type { Store } from "../../session/store.ts";
-import type { Command } from "../command.ts";
+import type { Command, Output } from "../command.ts";
 import { cutToWidth } from "../display-width.ts";
 import { findProject } from "../find-project.ts";
 import { wholeNumberOption } from "../options.ts";
 import { shortIds } from "../short-ids.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, oneLine } from "../text.ts";
-import { countsOf, extentLine, timesFor, titleLine } from "../topic-lines.ts";
+import { countsOf, extentLine, outcomeLines, sectionLines, timesFor, titleLine, workedRows } from "../topic-lines.ts";
+import { LEFT_OUT_HINT, unreadableFailure } from "../unreadable.ts";
 
+type SubjectPage = ReturnType<Store["subject"]>;
 type SubjectInfo = ReturnType<Store["subjects"]>[number];
 
 interface SubjectsFlags {
   project?: string;
-  limit: number;
+  limit?: number;
 }
 
-const LIMIT_DEFAULT = 20;
+/** The most subjects, and the most lines of each kind of one. */
+const SUBJECTS_DEFAULT = 20;
+const LINES_DEFAULT = 10;
 
 export const subjectsCommand: Command<SubjectsFlags> = {
-  usage: "subjects",
-  summary: "List the subjects that came up in several sessions.",
+  usage: "subjects [handle]",
+  summary: "List the subjects that came up in several sessions, or show what came of one.",
   details:
     "The largest subject comes first, and each is listed with its sessions and their times. Clusters get subjects when " +
     "they are settled. All clusters of a session are settled at the latest when it has been idle for longer than it was " +
-    "active, or for thirty days. `expand` accepts each handle. With --json: an array of subjects, each with its sessions.",
+    "active, or for thirty days. `expand` accepts each handle.\n" +
+    "With a handle: its clusters over time, its decisions, its open ends and its files. Every line is quoted from a message, and ends " +
+    "with the message or handle that `expand` accepts. Open ends are errors without a later success of the same call, questions at " +
+    "the end of a session, and unfinished tasks of its last task list.\n" +
+    "With --json: an array of subjects, each with its sessions; with a handle, one object with timeline, decided, open and files.",
+  argument: "a handle such as subject:77@460; without it, the subjects are listed",
   options: [
     new Option("--project <project>", "by name or path: only the subjects of this project"),
-    wholeNumberOption("limit", "most subjects printed", 0, PAGE_LIMIT_MAX).default(LIMIT_DEFAULT),
+    wholeNumberOption(
+      "limit",
+      `most subjects (default: ${SUBJECTS_DEFAULT}), or lines of each kind of one (default: ${LINES_DEFAULT})`,
+      0,
+      PAGE_LIMIT_MAX,
+    ),
   ],
   paged: true,
-  examples: ["", "--project web", "--limit 5 --json"],
+  examples: ["", "--project web", "--limit 5 --json", "subject:77@460", "subject:77 --limit 30"],
 
-  async run({ options: { project, limit }, loadStores, terminal }) {
+  async run({ args: [handle], options: { project, limit }, loadStores, terminal }) {
     const store = (await loadStores()).openToRead();
     const only = project === undefined ? {} : { project: findProject(store, project) };
-    const subjects = store.subjects({ limit, ...only });
-    return { value: subjects, lines: subjectLines(subjects, limit, store, terminal) };
+    if (handle !== undefined) return subjectShown(store, handle, { ...only, limit: limit ?? LINES_DEFAULT }, terminal);
+    const wanted = { ...only, limit: limit ?? SUBJECTS_DEFAULT };
+    const subjects = store.subjects(wanted);
+    return { value: subjects, lines: subjectLines(subjects, wanted.limit, store, terminal) };
   },
 };
+
+function subjectShown(
+  store: Store,
+  handle: string,
+  options: { project?: string; limit: number },
+  terminal: Terminal,
+): Output {
+  const unreadable: Unreadable[] = [];
+  const subject = store.subject(handle, { ...options, onUnreadable: (damaged) => void unreadable.push(damaged) });
+  const named = { ...subject, project: projectNamer(store)(subject.project) };
+  const failure = unreadableFailure("STORE_CORRUPT", unreadable, LEFT_OUT_HINT);
+  return { value: subject, lines: pageLines(named, terminal), failure };
+}
+
+function* pageLines(details: SubjectPage, terminal: Terminal): Generator<string> {
+  const { subject, title, clusterCount, timeline } = details;
+  yield titleLine(title, subject, terminal);
+  yield extentLine(details, countsOf(details), terminal);
+  yield "";
+  if (timeline.length < clusterCount) yield `  … ${formatCount(clusterCount - timeline.length, "earlier cluster")}`;
+  yield* sectionLines("timeline", workedRows(timeline, terminal), terminal);
+  yield* outcomeLines(details, terminal);
+  const newest = timeline.at(-1);
+  if (newest !== undefined) terminal.hint(`Next: coppice expand ${newest.cluster}, for its messages word for word`);
+}
 
 function* subjectLines(
   subjects: readonly SubjectInfo[],
@@ -67,5 +109,5 @@ function* subjectLines(
   if (largest === undefined && limit === 0) return;
   if (largest === undefined)
     terminal.note("No subjects yet. A subject needs similar settled clusters in two sessions of a project.");
-  else terminal.hint(`Next: coppice expand ${largest.subject}, for its messages word for word`);
+  else terminal.hint(`Next: coppice subjects ${largest.subject}, for what came of it`);
 }

@@ -44,7 +44,7 @@ export const watchCommand: Command<WatchFlags> = {
     new Option("--once", "import what exists, and end"),
     new Option("--yes", "start without asking"),
     new Option("--quiet", "print only warnings"),
-    new Option("--push", "send what is new to the hub, for the projects that coppice remote add named"),
+    new Option("--push", "send what is new to the hub, for the projects that coppice hub add named"),
     ...LEAVING_OUT_OPTIONS,
   ],
   examples: ["", "--yes --quiet", "~/.claude/projects --project web", "--once --yes", "--yes --json"],

@@ -61,7 +61,7 @@ export class CoppiceChats {
     this.#store.atomically(() => {
       const session = this.#store.session(chatId, this.#settings);
       const known = this.#savedCount(session, texts);
-      if (known !== undefined) session.appendAll(parsed(texts.slice(known)).flatMap(heldFormOf));
+      if (known !== undefined) session.append(parsed(texts.slice(known)).flatMap(heldFormOf));
       else if (!saveAll(session, parsed(texts))) return;
       const newestId = session.newest()?.id ?? null;
       const saved: SavedChat = { messageCount: texts.length, digest: digestOf(texts), newestId };
@@ -102,7 +102,7 @@ function saveAll(session: Session, given: readonly UIMessage[]): boolean {
   const isEarlierState = kept === added.length && kept < stale.length && given.at(-1)?.role !== "user";
   if (isEarlierState) return false;
   if (kept < stale.length) session.rewind({ toSeq: stale[kept]!.seq - 1 });
-  session.appendAll(added.slice(kept));
+  session.append(added.slice(kept));
   return true;
 }
 

@@ -32,7 +32,7 @@ export function contextSteps(session: Session, options: RenderOptions = {}): Con
     for (const { response } of steps.slice(storedSteps)) {
       const { messages } = response;
       const isLonger = isDeepStrictEqual(messages.slice(0, said.length), said);
-      session.appendAll(fromAiSdk(isLonger ? messages.slice(said.length) : messages) as MessageInput[]);
+      session.append(fromAiSdk(isLonger ? messages.slice(said.length) : messages) as MessageInput[]);
       said = isLonger || storedSteps === 0 ? messages : [...said, ...messages];
       storedSteps += 1;
     }
@@ -43,7 +43,7 @@ export function contextSteps(session: Session, options: RenderOptions = {}): Con
         storedSteps = 0;
         // The results of calls that a person approved end the prompt, and begin what the first step says.
         said = messages.at(-1)?.role === "tool" ? messages.slice(-1) : [];
-        session.appendAll(newIn(messages, session));
+        session.append(newIn(messages, session));
       }
       store({ steps });
       return { messages: toAiSdk(session.render(options).messages) };

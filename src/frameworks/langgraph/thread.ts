@@ -14,7 +14,7 @@ export function sessionIdOf(threadId: string): string {
 /** Appends the messages that the session does not have. One that was changed is appended as another. */
 export function appendRecallable(session: Session, messages: readonly RecallableMessage[]): void {
   try {
-    session.appendAll(messages);
+    session.append(messages);
   } catch (error) {
     if (messages.length === 1) appendAlone(session, messages[0]!, error);
     else for (const message of messages) appendRecallable(session, [message]);

@@ -193,7 +193,7 @@ export class CoppiceSession implements SessionHistoryTransactionAwareSession, Se
 
   #append(messages: readonly MessageInput[]): void {
     try {
-      this.session.appendAll(messages);
+      this.session.append(messages);
     } catch (error) {
       // The path in the error may name what the items hold.
       if (StoreError.is(error, "MESSAGE_INVALID")) throw new UserError("Session history items cannot be stored.");

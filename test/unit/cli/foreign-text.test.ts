@@ -152,9 +152,7 @@ test("no command sends a terminal what it would obey", async () => {
       overlap: 0,
       evictBatch: 2,
     });
-    opened.appendAll(
-      talk(30).map((message) => ({ ...message, content: `${message.content} hostile ${HOSTILE}\x1b[2J` })),
-    );
+    opened.append(talk(30).map((message) => ({ ...message, content: `${message.content} hostile ${HOSTILE}\x1b[2J` })));
     opened.append({ role: "user", name: `n${HOSTILE}`, content: [{ type: "data", data: { [HOSTILE]: HOSTILE } }] });
     opened.append({
       role: "assistant",
@@ -166,7 +164,7 @@ test("no command sends a terminal what it would obey", async () => {
     const content = [{ type: "file" as const, mediaType: HOSTILE, name: HOSTILE, url: `x:${HOSTILE}` }];
     opened.append({ role: "tool", content: [{ type: "tool_result", toolCallId: `c${HOSTILE}`, content }] });
     const path = `/w${HOSTILE}/a.ts`;
-    opened.appendAll([
+    opened.append([
       ...fails(`make ${HOSTILE}`, `TypeError: the lamp is hostile ${HOSTILE}`),
       ...edits(path, `It is hostile ${HOSTILE}.`, [HOSTILE, `${HOSTILE}2`]),
       ...runs(`make ${HOSTILE}`, HOSTILE),

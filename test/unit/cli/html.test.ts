@@ -11,7 +11,7 @@ const ELEMENT =
 
 test("a session is one page that shows all of it, without secrets, and runs nothing", () => {
   const session = temporaryStore().session("s", { title: `Title ${HOSTILE}` });
-  session.appendAll([
+  session.append([
     { role: "user", name: HOSTILE, content: `Use the key ${KEY}. ${HOSTILE}` },
     {
       role: "assistant",

@@ -229,7 +229,7 @@ describe("a chat", () => {
   test("that another program wrote can be loaded and continued, and nothing of it is stored again", () => {
     const store = temporaryStore();
     const session = store.session("c");
-    session.appendAll([
+    session.append([
       { role: "user", content: "Where?" },
       { role: "assistant", parts: [{ type: "tool_call", toolCallId: "t", name: "tide", args: {} }] },
       { role: "tool", parts: [{ type: "tool_result", toolCallId: "t", content: "Oslo" }] },

@@ -14,8 +14,7 @@ const EDITED = [user("Mend the lease."), ...edits(FILE, "The clock was wrong."),
 async function storeOf(sessions: Readonly<Record<string, readonly MessageInput[]>>): Promise<string> {
   const path = temporaryPath();
   const store = openedStore(path);
-  for (const [id, messages] of Object.entries(sessions))
-    store.session(id, { project: "/none/web" }).appendAll(messages);
+  for (const [id, messages] of Object.entries(sessions)) store.session(id, { project: "/none/web" }).append(messages);
   await store.upkeep();
   store.close();
   return path;

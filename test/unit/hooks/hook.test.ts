@@ -18,8 +18,7 @@ const DECIDED = assistant("We decided on eu-north-1 for the parcel service.");
 function storeOf(sessions: Readonly<Record<string, readonly MessageInput[]>>): string {
   const path = temporaryPath();
   const store = openedStore(path);
-  for (const [id, messages] of Object.entries(sessions))
-    store.session(id, { project: "/none/web" }).appendAll(messages);
+  for (const [id, messages] of Object.entries(sessions)) store.session(id, { project: "/none/web" }).append(messages);
   store.close();
   return path;
 }
@@ -170,7 +169,7 @@ test("hooks tell of no cluster whose title is damaged", () => {
   const path = temporaryPath();
   const store = openedStore(path);
   const session = store.session("bergen", { project: "/none/web", hotSize: 2, overlap: 1, evictBatch: 2 });
-  for (let count = 0; count < 8; count++) session.appendAll([ASKED, DECIDED]);
+  for (let count = 0; count < 8; count++) session.append([ASKED, DECIDED]);
   session.compact();
   store.close();
   expect(saidAt(path, "session-start", {})).toContain("<worked ");
@@ -203,12 +202,7 @@ test("a hook in a fork quotes what the fork shares, and nothing that was said la
   const path = temporaryPath();
   const store = openedStore(path);
   const session = store.session("parcels", { project: "/none/web" });
-  session.appendAll([
-    ASKED,
-    DECIDED,
-    user("Write the release notes."),
-    assistant("We decided on Fridays for releases."),
-  ]);
+  session.append([ASKED, DECIDED, user("Write the release notes."), assistant("We decided on Fridays for releases.")]);
   session.fork({ toSeq: 1, id: "retry" }).fork({ id: "again" });
   store.close();
   for (const session_id of ["retry", "again"]) {

@@ -19,7 +19,7 @@ const TALK = [
 function reader(): QuickReader {
   const store = temporaryStore();
   for (const project of ["web", "other"]) {
-    store.session(project, { project }).appendAll(TALK.map(([role, content]) => ({ role, content })));
+    store.session(project, { project }).append(TALK.map(([role, content]) => ({ role, content })));
   }
   store.close();
   const quick = openQuickly(store.path);

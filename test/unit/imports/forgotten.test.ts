@@ -34,8 +34,8 @@ const bring = (store: Store, path: string) => importFiles(store, [path], { summa
 test("superseded messages stay out of an import of the same export, with and without ids, and others with their seqs do not", async () => {
   const [from, store] = [temporaryStore(), temporaryStore()];
   const said = CHAT.slice(1) as { role: "user"; content: string }[];
-  from.session("plain").appendAll(said);
-  from.session("named").appendAll(said.map((message, index) => ({ ...message, id: `m${index}` })));
+  from.session("plain").append(said);
+  from.session("named").append(said.map((message, index) => ({ ...message, id: `m${index}` })));
   const path = join(temporaryFolder(), "export.jsonl");
   const write = () => writeFileSync(path, [...from.export()].map((line) => `${JSON.stringify(line)}\n`).join(""));
   write();

@@ -68,11 +68,11 @@ describe("ImportRun into a store with a remote embedder", () => {
 
 describe("ImportRun", () => {
   test("appends 100 messages at once, also from interleaved sessions", async () => {
-    const appendAll = vi.spyOn(OpenedSession.prototype, "appendAll");
+    const append = vi.spyOn(OpenedSession.prototype, "append");
     const lines = Array.from({ length: 250 }, (_, index) => say(`s${index % 3}`, `m${index}`, `message ${index}`));
     expect(await read(lines)).toMatchObject({ newCount: 250, sessionIds: ["s0", "s1", "s2"] });
     // A third of each hundred belongs to the first session, in any number of transactions.
-    const firsts = appendAll.mock.calls.map(([messages]) => Number(messages[0]!.id!.slice(1)));
+    const firsts = append.mock.calls.map(([messages]) => Number([messages].flat(2)[0]!.id!.slice(1)));
     expect(firsts.filter((first) => first < 100).length).toBe(firsts.findIndex((first) => first >= 100));
     expect(firsts.filter((first) => first < 200).length).toBe(firsts.findIndex((first) => first >= 200));
     expect(
@@ -113,7 +113,7 @@ describe("ImportRun", () => {
     const messages = Array.from({ length: 150 }, (_, index) => ({ id: `m${index}`, content: `message ${index}` }));
     const lines = messages.map(({ id, content }) => say("s", id, content));
     const rest = messages.slice(100).map((message) => ({ role: "user" as const, ...message }));
-    const run = new ImportRun(store, { format: "auto", onProgress: () => void store.resume("s").appendAll(rest) });
+    const run = new ImportRun(store, { format: "auto", onProgress: () => void store.resume("s").append(rest) });
     expect(await read(lines, { run })).toMatchObject({ newCount: 100, knownCount: 50, warnings: [] });
   });
 

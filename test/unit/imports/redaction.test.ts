@@ -333,7 +333,7 @@ test("secrets in the names of arguments, and across the texts of a message, are 
   const session = store.session("s");
   const call = { type: "tool_call" as const, toolCallId: "c1", name: "set", args: { env: { [KEY]: "on" } } };
   const texts = (...pieces: string[]) => pieces.map((text) => ({ type: "text" as const, text }));
-  session.appendAll([
+  session.append([
     { role: "assistant", parts: [call] },
     { role: "tool", parts: [{ type: "tool_result", toolCallId: "c1", content: "done" }] },
     { role: "assistant", parts: texts("It is ", KEY.slice(0, 7), KEY.slice(7, 12), `${KEY.slice(12)}.`) },
@@ -352,7 +352,7 @@ test("secrets in the names of arguments, and across the texts of a message, are 
 test("secrets of superseded messages are found and forgotten", () => {
   const store = temporaryStore();
   const session = store.session("s");
-  session.appendAll(["hello", `It is ${KEY}.`, "thanks"].map((content) => ({ role: "user", content })));
+  session.append(["hello", `It is ${KEY}.`, "thanks"].map((content) => ({ role: "user", content })));
   session.rewind({ toSeq: 0 });
   session.append({ role: "user", content: "more" });
   const found = [...storedSecrets(store, () => {})];

@@ -414,7 +414,7 @@ describe("an abandoned path", () => {
       internalsOf(store).endTranscript("s", {
         ...{ before, isElsewhere: (id: string) => !before.includes(id), isInTranscript: () => true, isEnd: false },
       });
-    session.appendAll([
+    session.append([
       { role: "user", content: "Look.", id: "u1" },
       { role: "user", content: "Closer.", id: "u2" },
       { ...result, id: "t1" },

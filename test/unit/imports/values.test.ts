@@ -30,7 +30,7 @@ function filled(): Store {
   const store = temporaryStore();
   const session = store.session("s");
   session.entries.append([{ value: { type: "first" } }, { value: null, id: "named" }]);
-  session.appendAll([user("one"), user("two")]);
+  session.append([user("one"), user("two")]);
   session.entries.append([{ value: ["second", "x".repeat(10_000)] }, { value: JSON.parse('{"__proto__":{"a":1}}') }]);
   session.append(user("three"));
   session.entries.append([{ value: "gone", id: "left" }, { value: "gone" }]);
@@ -68,7 +68,7 @@ test("entries and items come back as they were, each entry in its place, and onc
 test("an entry stays after the message before it, although messages were forgotten", async () => {
   const home = temporaryStore();
   const session = home.session("s");
-  const said = session.appendAll(["a", "b", "c", "d"].map((text) => user(text)));
+  const said = session.append(["a", "b", "c", "d"].map((text) => user(text)));
   session.entries.append([{ value: "after d" }]);
   session.append(user("e"));
   home.forget("s", { messageIds: said.slice(1, 3).map(({ messageId }) => messageId) });

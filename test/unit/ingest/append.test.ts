@@ -16,11 +16,11 @@ describe("append", () => {
   test("returns the id and the place of each message", () => {
     const session = newSession();
     expect(session.append(user("a"))).toEqual({ messageId: 1, seq: 0, appended: true });
-    expect(session.appendAll([assistant("b"), user("c")])).toEqual([
+    expect(session.append([assistant("b"), user("c")])).toEqual([
       { messageId: 2, seq: 1, appended: true },
       { messageId: 3, seq: 2, appended: true },
     ]);
-    expect(session.appendAll([])).toEqual([]);
+    expect(session.append([])).toEqual([]);
   });
 
   test("numbers each session from 0 and gives no id twice in a store", () => {
@@ -38,7 +38,7 @@ describe("append", () => {
   test("has written text, embedding, tokens and parent when it returns", () => {
     const path = temporaryPath();
     const session = openedStore(path).session("s");
-    session.appendAll([user("Why did the deploy fail?"), user("?!"), user("")]);
+    session.append([user("Why did the deploy fail?"), user("?!"), user("")]);
     const rows = inDatabase(path, (database) =>
       database
         .prepare(
@@ -56,7 +56,7 @@ describe("append", () => {
 
   test("takes the time that is given, or asks the clock", () => {
     const session = temporaryStore({ clock: () => 42 }).session("s");
-    session.appendAll([user("a"), user("b", { createdAt: "2023-11-14T22:13:20Z" })]);
+    session.append([user("a"), user("b", { createdAt: "2023-11-14T22:13:20Z" })]);
     expect(session.messages().map(({ createdAtMs }) => createdAtMs)).toEqual([42, 1_700_000_000_000]);
   });
 
@@ -67,7 +67,7 @@ describe("append", () => {
       ...first,
       appended: false,
     });
-    expect(session.appendAll([user("b", { id: "m2" }), user("b", { id: "m2" }), user("a", { id: "m1" })])).toEqual([
+    expect(session.append([user("b", { id: "m2" }), user("b", { id: "m2" }), user("a", { id: "m1" })])).toEqual([
       { messageId: 2, seq: 1, appended: true },
       { messageId: 2, seq: 1, appended: false },
       { messageId: 1, seq: 0, appended: false },
@@ -84,7 +84,7 @@ describe("append", () => {
   test("refuses another message under an id that is taken, and all that came with it", () => {
     const session = newSession();
     session.append(user("a", { id: "m1" }));
-    expect(() => session.appendAll([user("new"), user("b", { id: "m1" })])).toThrow(
+    expect(() => session.append([user("new"), user("b", { id: "m1" })])).toThrow(
       expect.objectContaining({
         code: "MESSAGE_CONFLICT",
         details: { sessionId: "s", externalId: "m1", messageId: 1 },
@@ -120,7 +120,7 @@ describe("append", () => {
     const path = temporaryPath();
     const [one, other] = [openedStore(path), openedStore(path)];
     const session = one.session("s", { hotSize: 9, overlap: 0, evictBatch: 1 });
-    session.appendAll(talk(6));
+    session.append(talk(6));
     other.session("s", { hotSize: 2 });
     session.append(user("now"));
     expect(one.query("SELECT graduated_seq FROM sessions")).toEqual([{ graduated_seq: 5 }]);
@@ -140,19 +140,19 @@ describe("append", () => {
 describe("steps", () => {
   test("holds an assistant message and the results that answer it", () => {
     const session = newSession();
-    session.appendAll([user("go"), calls(["a", "b"]), results(["b"]), results(["a"]), assistant("done")]);
+    session.append([user("go"), calls(["a", "b"]), results(["b"]), results(["a"]), assistant("done")]);
     expect(stepsOf(session)).toEqual([0, 1, 1, 1, 4]);
   });
 
   test("gives a repeated tool id to the newest call", () => {
     const session = newSession();
-    session.appendAll([calls(["call_0"]), results(["call_0"]), calls(["call_0"]), results(["call_0"])]);
+    session.append([calls(["call_0"]), results(["call_0"]), calls(["call_0"]), results(["call_0"])]);
     expect(stepsOf(session)).toEqual([0, 0, 2, 2]);
   });
 
   test("stands alone with a result that answers nothing, whose id is answered, or whose step a user has closed", () => {
     const session = newSession();
-    session.appendAll([
+    session.append([
       results(["a"]),
       calls(["a"]),
       results(["a"]),
@@ -166,14 +166,14 @@ describe("steps", () => {
 
   test("lets a system message and a stray result pass between a call and its answer", () => {
     const session = newSession();
-    session.appendAll([calls(["a"]), { role: "system", content: "Be brief." }, results(["x"]), results(["a"])]);
+    session.append([calls(["a"]), { role: "system", content: "Be brief." }, results(["x"]), results(["a"])]);
     expect(stepsOf(session)).toEqual([0, 1, 2, 0]);
   });
 
   test("takes a result late, also in another process", () => {
     const path = temporaryPath();
     const first = openedStore(path);
-    first.session("s").appendAll([user("go"), calls(["a", "b"]), results(["a"])]);
+    first.session("s").append([user("go"), calls(["a", "b"]), results(["a"])]);
     first.close();
     const session = openedStore(path).resume("s");
     session.append(results(["b"]));
@@ -183,7 +183,7 @@ describe("steps", () => {
 
   test("knows the turn of each message by the user message that opened it", () => {
     const session = newSession();
-    session.appendAll([assistant("hello"), user("go"), calls(["a"]), results(["a"]), user("more"), assistant("yes")]);
+    session.append([assistant("hello"), user("go"), calls(["a"]), results(["a"]), user("more"), assistant("yes")]);
     expect(session.messages().map(({ turnSeq }) => turnSeq)).toEqual([-1, 1, 1, 1, 4, 4]);
   });
 });
@@ -191,7 +191,7 @@ describe("steps", () => {
 describe("pinned messages", () => {
   test("are those that the caller pins, every system message, and the results of a pinned call", () => {
     const session = newSession();
-    session.appendAll([
+    session.append([
       { role: "system", content: "Be brief." },
       user("remember this", { pinned: true }),
       calls(["a"], { pinned: true }),
@@ -216,7 +216,7 @@ describe("pinned messages", () => {
   test("stay in every context and never enter the forest", () => {
     const session = temporaryStore().session("s", { hotSize: 1, overlap: 0, evictBatch: 1 });
     const { messageId } = session.append(user("the password is swordfish", { pinned: true }));
-    session.appendAll(talk(40));
+    session.append(talk(40));
     session.compact();
     const { messages, sources } = session.render({ tokensMax: 2_000 });
     expect(messages[0]!.parts).toEqual([{ type: "text", text: "the password is swordfish" }]);

@@ -62,12 +62,12 @@ describe("the frontier", () => {
     const strays = Array.from({ length: 12 }, (_, index) => results([`stray_${index}`]));
     const store = temporaryStore();
     const session = store.session("s", SMALL);
-    session.appendAll([...talk(3), calls(["a", "b"]), results(["a"]), ...strays]);
+    session.append([...talk(3), calls(["a", "b"]), results(["a"]), ...strays]);
     session.compact();
     expect(zonesOf(store)).toBe(`ccc${"H".repeat(14)}`);
     session.append(results(["b"]));
     expect(session.messages().at(-1)).toMatchObject({ stepId: session.messages()[3]!.id });
-    session.appendAll(talk(10));
+    session.append(talk(10));
     session.compact();
     expect(store.verify()).toMatchObject({ ok: true, problems: [] });
     expect(store.expand(session.messages()[3]!.id, { level: "step" }).memberCount).toBe(3);
@@ -76,9 +76,9 @@ describe("the frontier", () => {
   test("moves steps that stand in each other's middle as one", () => {
     const store = temporaryStore();
     const session = store.session("s", { hotSize: 2, overlap: 0, evictBatch: 1 });
-    session.appendAll([...talk(2), calls(["a"]), results(["stray"]), results(["a"]), user("one")]);
+    session.append([...talk(2), calls(["a"]), results(["stray"]), results(["a"]), user("one")]);
     expect(zonesOf(store)).toBe("ccoooH"); // and not "cccHHH", though the stray and the last would be two
-    session.appendAll([user("two"), user("three")]);
+    session.append([user("two"), user("three")]);
     expect(zonesOf(store)).toBe("cccccoHH");
     expect(store.verify().ok).toBe(true);
   });
@@ -104,7 +104,7 @@ describe("compact", () => {
   const compacted = (count: number, options = SMALL): { zones: string; session: Session } => {
     const store = temporaryStore();
     const session = store.session("s", options);
-    session.appendAll(talk(count));
+    session.append(talk(count));
     session.compact();
     return { zones: zonesOf(store), session };
   };
@@ -135,7 +135,7 @@ test("total = hot + cold - overlap, in the views as in the lists", () => {
   const store = temporaryStore();
   const session = store.session("s", SMALL);
   session.append({ role: "system", content: "Be brief." });
-  session.appendAll(talk(23));
+  session.append(talk(23));
   store.session("empty");
   expect(
     store.query(
@@ -204,11 +204,11 @@ test("gives a cluster the same title, whatever was placed ahead", () => {
     const session = store.session("s", { hotSize: 8, overlap: 2, evictBatch: 40 });
     for (let subject = 0; subject < 22; subject++) {
       session.append(user(`Please build the parser of alpha${subject}.`));
-      if (isReloaded) session.rename("Parsers"); // nothing is placed ahead
+      if (isReloaded) session.update({ title: "Parsers" }); // nothing is placed ahead
     }
     for (const text of ["Thanks for alpha0.", "Fine with alpha1.", ...Array(26).fill("On to alpha30.")]) {
       session.append(user(text));
-      if (isReloaded) session.rename("Parsers");
+      if (isReloaded) session.update({ title: "Parsers" });
     }
     return store.query("SELECT root_id, step_count, label FROM clusters ORDER BY root_id");
   };

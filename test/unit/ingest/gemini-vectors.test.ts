@@ -20,7 +20,7 @@ test.each(someOf(Object.entries(EMBEDDING_FAULTS), 5))(
     const path = temporaryPath();
     const store = open(path, server);
     const session = store.session("s");
-    session.appendAll([user("the harbor lens is cracked"), user("bread wants an hour")]);
+    session.append([user("the harbor lens is cracked"), user("bread wants an hour")]);
 
     const { error, ...counts } = await store.embedPending();
     expect(counts).toMatchObject({ embedded: 0, refused: 0, waiting: 2 });

@@ -35,7 +35,7 @@ describe("a session rests", () => {
   test("once its newest message is a day old: all but the newest step is in the forest, and settled", async () => {
     const { store, sleep } = timedStore();
     const session = store.session("s", SMALL);
-    session.appendAll([...talk(3), calls(["a"]), results(["a"])]);
+    session.append([...talk(3), calls(["a"]), results(["a"])]);
     sleep(24);
     await store.upkeep();
     expect([zonesOf(store), openCount(session)]).toEqual(["HHHHH", 0]);
@@ -62,7 +62,7 @@ describe("a session rests", () => {
 
   test("once: a second upkeep writes nothing", async () => {
     const { store, sleep } = timedStore();
-    store.session("s", SMALL).appendAll(talk(20));
+    store.session("s", SMALL).append(talk(20));
     sleep(25);
     await store.upkeep();
     const rows = () =>
@@ -82,7 +82,7 @@ describe("a session rests", () => {
       await store.upkeep();
       expect([awake(), openCount(session)]).toEqual([0, 0]);
     };
-    session.appendAll(talk(20));
+    session.append(talk(20));
     await rest();
     another().resume("s").append(user("One thing more."));
     await rest();
@@ -96,7 +96,7 @@ describe("a session rests", () => {
   test("and goes on: once they have settled, what is said next starts clusters of its own, and the window is as large as ever", async () => {
     const { store, sleep } = timedStore();
     const session = store.session("s", SMALL);
-    session.appendAll(talk(6));
+    session.append(talk(6));
     sleep(25);
     await store.upkeep();
     expect(zonesOf(store)).toBe("oooooH");
@@ -115,7 +115,7 @@ describe("a session rests", () => {
   test("but keeps a step whose calls are not answered", async () => {
     const { store, sleep } = timedStore();
     const session = store.session("s", SMALL);
-    session.appendAll([user("Look into the lock file."), assistant("I will."), calls(["a", "b"]), results(["a"])]);
+    session.append([user("Look into the lock file."), assistant("I will."), calls(["a", "b"]), results(["a"])]);
     sleep(25);
     await store.upkeep();
     expect(zonesOf(store)).toBe("ooHH");
@@ -157,7 +157,7 @@ describe("clusters of a session that rests", () => {
   test("settle once nobody has spoken for longer than it lasted", async () => {
     const { store, sleep } = timedStore();
     const session = store.session("s", SMALL);
-    session.appendAll(talk(4));
+    session.append(talk(4));
     sleep(72);
     session.append(user("I am back."));
     sleep(72);
@@ -172,7 +172,7 @@ describe("clusters of a session that rests", () => {
   test("settle after thirty days, however long it lasted", async () => {
     const { store, sleep } = timedStore();
     const session = store.session("s", SMALL);
-    session.appendAll([user("an old question", { createdAt: Date.UTC(2020, 0, 1) }), ...talk(4)]);
+    session.append([user("an old question", { createdAt: Date.UTC(2020, 0, 1) }), ...talk(4)]);
     sleep(30 * 24);
     await store.upkeep();
     expect(openCount(session)).toBeGreaterThan(0);
@@ -186,8 +186,8 @@ describe("which sessions rest", () => {
   test("after resolveDirty those that others have left, not those this process works on, whatever their dates", async () => {
     const { store, another, sleep } = timedStore();
     const old = talk(5).map((message) => ({ ...message, createdAt: Date.UTC(2020, 0, 1) }));
-    another().session("theirs", SMALL).appendAll(old);
-    store.session("ours", SMALL).appendAll(old);
+    another().session("theirs", SMALL).append(old);
+    store.session("ours", SMALL).append(old);
     await store.session("new", SMALL).resolveDirty();
     expect([zonesOf(store, "theirs"), zonesOf(store, "ours")]).toEqual(["ooooH", "HHHHH"]);
     sleep(23);
@@ -200,7 +200,7 @@ describe("which sessions rest", () => {
 
   test("with upkeep all that are due", async () => {
     const { store } = timedStore();
-    store.session("ours", SMALL).appendAll(talk(5).map((message) => ({ ...message, createdAt: 1_000 })));
+    store.session("ours", SMALL).append(talk(5).map((message) => ({ ...message, createdAt: 1_000 })));
     await store.upkeep();
     expect(zonesOf(store, "ours")).toBe("ooooH");
   });
@@ -208,11 +208,11 @@ describe("which sessions rest", () => {
   test("another process that holds the session sees that it rests, and appends to it", async () => {
     const { store, another, sleep } = timedStore();
     const session = store.session("s", SMALL);
-    session.appendAll(talk(6));
+    session.append(talk(6));
     session.render();
     sleep(25);
     await another().upkeep();
-    session.appendAll(talk(3));
+    session.append(talk(3));
     expect(zonesOf(store)).toBe("oooooHHHH");
     expect(store.verify()).toMatchObject({ ok: true });
     expect(session.render()).toEqual(another().session("s").render());
@@ -220,7 +220,7 @@ describe("which sessions rest", () => {
 
   test("one in which another process has spoken since it was found due does not", async () => {
     const { store, another, sleep } = timedStore();
-    for (const id of ["a", "b"]) store.session(id, SMALL).appendAll(talk(5));
+    for (const id of ["a", "b"]) store.session(id, SMALL).append(talk(5));
     sleep(25);
     const upkeep = store.upkeep(); // lets the first rest at once, and the second when it is its turn
     another().session("b").append(user("I am back."));
@@ -230,7 +230,7 @@ describe("which sessions rest", () => {
 
   test("a damaged session is left alone, and the others rest", async () => {
     const { store, another, sleep } = timedStore();
-    for (const id of ["a", "b", "c"]) store.session(id, SMALL).appendAll(talk(12));
+    for (const id of ["a", "b", "c"]) store.session(id, SMALL).append(talk(12));
     store.close();
     sleep(25);
     const { path } = store;
@@ -245,7 +245,7 @@ describe("which sessions rest", () => {
 
   test("an upkeep that is aborted, or in a store that closes, stops", async () => {
     const { store, sleep } = timedStore();
-    for (const id of ["a", "b", "c"]) store.session(id, SMALL).appendAll(talk(5));
+    for (const id of ["a", "b", "c"]) store.session(id, SMALL).append(talk(5));
     sleep(25);
     await expect(store.upkeep({ signal: AbortSignal.abort(new Error("enough")) })).rejects.toThrow("enough");
     const closing = store.upkeep();
@@ -259,14 +259,14 @@ describe("summaries of a session that rests", () => {
   test("are not asked for what is still shown word for word", async () => {
     const { store, sleep } = timedStore();
     const session = store.session("s", { ...SMALL, resolveTokensMin: 10 });
-    session.appendAll(talk(4));
+    session.append(talk(4));
     sleep(25);
     await store.upkeep();
     expect(zonesOf(store)).toBe("oooH");
     expect(await session.resolveDirty()).toEqual({ resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 });
     const findings = store.doctor().filter(({ check }) => check === "summaries");
     expect(findings).toMatchObject([{ level: "ok" }]);
-    session.appendAll(talk(6));
+    session.append(talk(6));
     expect((await session.resolveDirty()).resolved).toBeGreaterThan(0);
   });
 });

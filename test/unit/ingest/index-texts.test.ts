@@ -20,7 +20,7 @@ function indexedIds(path: string): number[] {
 function appended(count: number): { path: string; repositories: ReturnType<typeof repositoriesOf> } {
   const path = temporaryPath();
   const session = openedStore(path).session("s");
-  for (let from = 0; from < count; from += 100) session.appendAll(talk(Math.min(100, count - from)));
+  for (let from = 0; from < count; from += 100) session.append(talk(Math.min(100, count - from)));
   const repositories = repositoriesOf(path, { readonly: false });
   repositories.database.write("test", () => repositories.fullText.clear());
   return { path, repositories };
@@ -41,7 +41,7 @@ describe("indexing", () => {
     const path = temporaryPath();
     openedStore(path)
       .session("s")
-      .appendAll([user("..."), user("lock"), user("🎉")]);
+      .append([user("..."), user("lock"), user("🎉")]);
     const repositories = repositoriesOf(path, { readonly: false });
     expect(indexTailNow(repositories)).toBe(3);
     expect(indexTailNow(repositories)).toBe(0);
@@ -63,7 +63,7 @@ describe("indexing", () => {
     const path = temporaryPath();
     openedStore(path)
       .session("s")
-      .appendAll(Array.from({ length: 100 }, (_, index) => user(`lock ${index}`)));
+      .append(Array.from({ length: 100 }, (_, index) => user(`lock ${index}`)));
     const repositories = repositoriesOf(path, { readonly: false });
     repositories.database.write("test", () => repositories.fullText.clear());
     const changed = { text: "lock 0 as it was before", searchWords: "before" };
@@ -82,7 +82,7 @@ describe("indexing", () => {
     const path = temporaryPath();
     const store = openedStore(path);
     const session = store.session("s");
-    session.appendAll([user("one lock"), user("another lock")]);
+    session.append([user("one lock"), user("another lock")]);
     store.verify({ rebuild: true });
     store.forget("s", { messageIds: [2] });
     session.append(user("a third lock"));
@@ -112,9 +112,9 @@ describe("indexing", () => {
 describe("the index is brought up to date", () => {
   test("at once when a hundred messages are appended together", () => {
     const store = openedStore(temporaryPath());
-    store.session("s").appendAll(talk(99));
+    store.session("s").append(talk(99));
     expect(store.stats().unindexedCount).toBe(99);
-    store.session("other").appendAll(talk(100));
+    store.session("other").append(talk(100));
     expect(store.stats().unindexedCount).toBe(0);
   });
 
@@ -162,12 +162,12 @@ describe("the index is brought up to date", () => {
   test("without a failing append, where the index is damaged", () => {
     const path = temporaryPath();
     const session = openedStore(path).session("s");
-    session.appendAll(talk(100));
+    session.append(talk(100));
     inDatabase(path, (database) => {
       database.unsafeMode(true); // else SQLite protects the tables of the index
       database.exec("DELETE FROM messages_fts_data");
     });
-    expect(session.appendAll(talk(100))).toHaveLength(100);
+    expect(session.append(talk(100))).toHaveLength(100);
     expect(session.messages()).toHaveLength(200);
   });
 

@@ -10,7 +10,7 @@ import { openedStore, temporaryPath, temporaryStore } from "../../support/tempor
 
 function filled(count: number): Store {
   const store = openedStore(temporaryPath());
-  store.session("s").appendAll(take(conversation(1), count));
+  store.session("s").append(take(conversation(1), count));
   return store;
 }
 
@@ -42,7 +42,7 @@ describe("a threshold measured on a store", () => {
     const texts = Array.from({ length: 52 }, (_, at) => letters[at % 26]!.repeat(4 + 4 * Math.floor(at / 26)));
     const measured = (said: readonly string[]) => {
       const store = temporaryStore();
-      store.session("s").appendAll(said.map((text) => user(text)));
+      store.session("s").append(said.map((text) => user(text)));
       return internalsOf(store).measuredSimilarity(hashingEmbedder);
     };
     expect(await measured(texts)).toBeNull();

@@ -16,8 +16,8 @@ const V1 = fileURLToPath(new URL("../../fixtures/stores/v1.db", import.meta.url)
 
 function talked(path = temporaryPath(), embedder: Embedder = hashingEmbedder): Store {
   const store = openedStore(path, { embedder, summarizer: scriptedSummarizer("good") });
-  store.session("a", { ...SETTINGS, project: "p" }).appendAll(talk(60));
-  store.session("b", { ...SETTINGS, project: "p" }).appendAll(talk(40, 3));
+  store.session("a", { ...SETTINGS, project: "p" }).append(talk(60));
+  store.session("b", { ...SETTINGS, project: "p" }).append(talk(40, 3));
   return store;
 }
 
@@ -69,7 +69,7 @@ describe("a store that is embedded again", () => {
     await store.reembed({ embedder: letterEmbedder });
     const other = talked(temporaryPath(), letterEmbedder);
     for (const one of [store, other])
-      one.session("a").appendAll(
+      one.session("a").append(
         talk(80)
           .slice(60)
           .map((message) => ({ ...message, createdAt: LONG_AGO })),
@@ -96,7 +96,7 @@ describe("a store that is embedded again", () => {
       for (const id of ["a", "b", "c"])
         store
           .session(id, { ...SETTINGS, project: "p" })
-          .appendAll(talk(40).map((message) => ({ ...message, createdAt: LONG_AGO })));
+          .append(talk(40).map((message) => ({ ...message, createdAt: LONG_AGO })));
     }
     await old.upkeep();
     await old.reembed({ embedder: letterEmbedder });
@@ -125,7 +125,7 @@ describe("a store that is embedded again", () => {
     const firstCount = handles.size;
     for (const embedder of [letterEmbedder, renamedEmbedder]) {
       await store.reembed({ embedder });
-      store.session("a").appendAll(talk(12));
+      store.session("a").append(talk(12));
       await store.upkeep();
       remember();
     }
@@ -187,7 +187,7 @@ describe("a store that is embedded again", () => {
     const stagedCount = (): unknown => again.query("SELECT count(*) AS n FROM reembedded_vectors")[0]!.n;
     expect(stagedCount()).toBe(100);
     expect(again.verify()).toMatchObject({ ok: true, problems: [] });
-    again.session("a").appendAll(talk(14)); // what graduates now was staged
+    again.session("a").append(talk(14)); // what graduates now was staged
     again.forget("b", { messageIds: [61] });
     expect(again.verify({ rebuild: true })).toMatchObject({ ok: true, rebuiltCount: 0 });
     await again.upkeep();
@@ -199,7 +199,7 @@ describe("a store that is embedded again", () => {
   test("has the forests of forks that began while it grew", async () => {
     const store = openedStore(temporaryPath());
     const session = store.session("s", SETTINGS);
-    session.appendAll(talk(400));
+    session.append(talk(400));
     const seqs = [380, 200, 5];
     await store.reembed({
       embedder: letterEmbedder,
@@ -215,7 +215,7 @@ describe("a store that is embedded again", () => {
     expect(store.verify()).toMatchObject({ ok: true, problems: [] });
     for (const { id, messageCount } of store.sessions()) {
       expect(claimedCount(store, id)).toBe(messageCount);
-      store.resume(id).appendAll(talk(20, 7));
+      store.resume(id).append(talk(20, 7));
     }
     expect(store.verify()).toMatchObject({ ok: true, problems: [] });
   });
@@ -284,7 +284,7 @@ test("a summary that was being made during the switch is not kept", async () => 
     },
   };
   const store = openedStore(temporaryPath(), { summarizer: slow });
-  store.session("a", SETTINGS).appendAll(talk(60));
+  store.session("a", SETTINGS).append(talk(60));
   const resolving = store.session("a").resolveDirty();
   await store.reembed({ embedder: letterEmbedder });
   answer();
@@ -326,8 +326,8 @@ describe("whoever has it open with the old embedder", () => {
       onProgress: ({ phase, doneCount }) => {
         if (phase === "switch" && doneCount === 1) return;
         phases += 1;
-        if (phase !== "switch") other.session("a").appendAll(talk(5, phases));
-        else other.session("c", SETTINGS).appendAll(talk(30));
+        if (phase !== "switch") other.session("a").append(talk(5, phases));
+        else other.session("c", SETTINGS).append(talk(30));
         if (phases === 4) other.forget("b", { messageIds: [61, 62] });
       },
     });
@@ -349,7 +349,7 @@ test.each([
   let isSwitched = false;
   const timer = setInterval(() => {
     if (!isSwitched) return;
-    store.session("a").appendAll(talk(9, 2));
+    store.session("a").append(talk(9, 2));
     appended += 1;
   }, 0);
   await store.reembed({
@@ -449,7 +449,7 @@ describe("a remote embedder", () => {
 
   test("that refuses many texts in a row takes the others, too", async () => {
     const store = talked();
-    store.session("b").appendAll(Array.from({ length: 25 }, (_, index) => user(`nobody wants number ${index}`)));
+    store.session("b").append(Array.from({ length: 25 }, (_, index) => user(`nobody wants number ${index}`)));
     const embedder = remoteLetters();
     const picky = {
       ...embedder,
@@ -546,7 +546,7 @@ describe("what comes last to a remote store", () => {
     await store.reembed({
       embedder: remoteLetters(),
       onProgress: ({ phase, doneCount }) => {
-        if (phase === "switch" && doneCount === 0) other.session("a").appendAll([user("  "), user("words")]);
+        if (phase === "switch" && doneCount === 0) other.session("a").append([user("  "), user("words")]);
       },
     });
     expect(store.query("SELECT m.text FROM pending_vectors JOIN messages m ON m.id = message_id")).toEqual([
@@ -572,10 +572,10 @@ describe("a run that is stopped", () => {
     });
     await expect(stopped).rejects.toBe(enough);
     expect(forestOf(store)).toEqual(before);
-    store.session("b").appendAll(talk(7));
+    store.session("b").append(talk(7));
     await store.reembed({ embedder: letterEmbedder });
     const fresh = talked(temporaryPath(), letterEmbedder);
-    fresh.session("b").appendAll(talk(7));
+    fresh.session("b").append(talk(7));
     expect(forestOf(store)).toEqual(forestOf(fresh));
   });
 

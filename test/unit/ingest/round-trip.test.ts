@@ -24,7 +24,7 @@ test("gives every message back as it was appended", () => {
       inFolder((folder) => {
         const path = join(folder, "agent.db");
         const store = openStore(path);
-        const places = store.session("s").appendAll(messages);
+        const places = store.session("s").append(messages);
         store.close();
         const again = openStore(path, { readonly: true });
         const stored = again.resume("s").messages();
@@ -95,7 +95,7 @@ describe("large and odd messages", () => {
 
   test("keeps an empty text and no parts at all", () => {
     const session = temporaryStore().session("s");
-    session.appendAll([
+    session.append([
       { role: "user", content: "" },
       { role: "assistant", parts: [] },
     ]);
@@ -132,7 +132,7 @@ describe("large and odd messages", () => {
     const whole = "A\u0600A".repeat(8_192);
     expect(Buffer.from(half, "utf16le").equals(Buffer.from(whole, "utf8"))).toBe(true);
     const session = temporaryStore().session("s");
-    session.appendAll([whole, half].map((content) => ({ role: "user" as const, content })));
+    session.append([whole, half].map((content) => ({ role: "user" as const, content })));
     expect(session.messages().map(({ parts }) => parts[0])).toEqual([
       { type: "text", text: whole },
       { type: "text", text: half },
@@ -150,7 +150,7 @@ describe("large and odd messages", () => {
     const store = temporaryStore();
     const session = store.session("s");
     session.append({ role: "user", content: "first" });
-    expect(() => session.appendAll([{ role: "user", content: "x".repeat(20_000) }, { role: "user" }])).toThrow(
+    expect(() => session.append([{ role: "user", content: "x".repeat(20_000) }, { role: "user" }])).toThrow(
       expect.objectContaining({ code: "MESSAGE_INVALID" }),
     );
     expect(store.stats()).toMatchObject({ messageCount: 1, artifactCount: 0 });

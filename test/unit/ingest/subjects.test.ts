@@ -14,7 +14,7 @@ function sayOften(store: Store, sessionCount: number, messageCount: number): voi
         `${letter}${"abcdefghij"[number % 10]}${"klmnopqrst"[Math.floor(number / 10)]}x`;
       return ["q", "w", "z", "v"].map(word).join(" ");
     });
-    store.session(`s${session}`, { project: "p" }).appendAll(texts.map((text) => user(text)));
+    store.session(`s${session}`, { project: "p" }).append(texts.map((text) => user(text)));
   }
 }
 
@@ -84,7 +84,7 @@ test.each([
     { length: 90 },
     (_, number) => `${words[number % 8]}${number} ${words[number % 5]}${number}x`,
   );
-  for (const id of ["late", "a", "b"]) store.session(id).appendAll(texts.map((text) => user(text)));
+  for (const id of ["late", "a", "b"]) store.session(id).append(texts.map((text) => user(text)));
   now += 2 * DAY_MS;
   let happened = false;
   await afterFirstBatch(store, () => {
@@ -101,7 +101,7 @@ test("a project with a damaged cluster is left alone, and the others are placed"
   let now = Date.UTC(2026, 0, 1);
   const store = openedStore(temporaryPath(), { clock: () => now });
   for (const project of ["api", "web"]) {
-    store.session(project, { project }).appendAll([user("the session lock is stale"), user("Thanks!")]);
+    store.session(project, { project }).append([user("the session lock is stale"), user("Thanks!")]);
   }
   now += 2 * DAY_MS;
   const controller = new AbortController();
@@ -129,7 +129,7 @@ test("subjects stay in their project, and sessions without one share theirs", as
   ] as const) {
     // biome-ignore format: a table
     const options = project === undefined ? {} : { project };
-    store.session(id, options).appendAll([user(lock), user("Thank you for the help!")]);
+    store.session(id, options).append([user(lock), user("Thank you for the help!")]);
   }
   now += 2 * DAY_MS;
   await store.upkeep();

@@ -81,7 +81,7 @@ describe("sync", () => {
 
   test("knows its own messages when a host starts again from them", () => {
     const session = temporaryStore().session("s");
-    session.appendAll([user("a", { id: "m1", metadata: { n: 1 } }), assistant("b"), user("ok"), user("ok")]);
+    session.append([user("a", { id: "m1", metadata: { n: 1 } }), assistant("b"), user("ok"), user("ok")]);
     const host = session.messages().map(inputOf);
     expect(session.sync([...host, user("ok")])).toMatchObject([{ seq: 4 }]);
   });
@@ -171,9 +171,9 @@ describe("what was forgotten", () => {
     const store = temporaryStore();
     const session = store.session("s");
     const given = ["a", "b", "c", "d"].map((text) => user(text, { id: text }));
-    const before = session.appendAll(given);
+    const before = session.append(given);
     store.forget("s", { messageIds: [before[1]!.messageId, before[2]!.messageId] });
-    expect(session.appendAll(given)).toEqual(before.map((result) => ({ ...result, appended: false })));
+    expect(session.append(given)).toEqual(before.map((result) => ({ ...result, appended: false })));
     expect(() => session.append(user("other", { id: "b" }))).toThrow(
       expect.objectContaining({
         code: "MESSAGE_CONFLICT",

@@ -104,7 +104,7 @@ describe("a window whose vectors are due", () => {
 
   test("lets a step go without its vector after 5,000 newer messages", () => {
     const { store, session } = timed();
-    session.appendAll(talk(5_002));
+    session.append(talk(5_002));
     expect(store.query("SELECT cold_count FROM session_stats")).toEqual([{ cold_count: 0 }]);
     session.append(user("one more than a batch before them"));
     expect(store.query("SELECT graduated_seq FROM sessions")).toEqual([{ graduated_seq: 3 }]);
@@ -114,7 +114,7 @@ describe("a window whose vectors are due", () => {
 
   test("is not read again by each append that finds it waiting", () => {
     const { session } = timed();
-    session.appendAll(talk(200));
+    session.append(talk(200));
     const graduating = vi.spyOn(MessageRepository.prototype, "graduating");
     for (const message of talk(12)) session.append(message);
     const rowsRead = graduating.mock.results.map(({ value }) => value.length);
@@ -124,7 +124,7 @@ describe("a window whose vectors are due", () => {
 
   test("is emptied by what brings the vectors, and not by the next append", async () => {
     const { store, session } = timed();
-    session.appendAll(talk(300));
+    session.append(talk(300));
     expect(zonesOf(store)).toBe("H".repeat(300));
     await store.embedPending();
     const cold = store.query("SELECT cold_count, hot_count FROM session_stats");
@@ -137,7 +137,7 @@ describe("a window whose vectors are due", () => {
 
   test("drops a vector that comes after its message has gone into the forest", async () => {
     const { store, session, embedder, pass } = timed();
-    session.appendAll(talk(30));
+    session.append(talk(30));
     let answer = (): void => {};
     embedder.before = () => new Promise((resolve) => (answer = resolve));
     const embedding = store.embedPending({ concurrency: 1 });
@@ -157,7 +157,7 @@ describe("a window whose vectors are due", () => {
     const { store, session } = timed();
     for (const message of talk(6)) session.append(message);
     await store.embedPending();
-    session.appendAll([calls(["a"]), results(["a"]), ...talk(6)]);
+    session.append([calls(["a"]), results(["a"]), ...talk(6)]);
     expect(session.pressure().compactableTokens).toBeGreaterThan(0);
     session.compact();
     expect(zonesOf(store)).toBe("ccccccHHHHHHHH");
@@ -168,7 +168,7 @@ describe("a window whose vectors are due", () => {
   test("keeps every budget and every rule of providers, however long it is", () => {
     const { store, session } = timed();
     for (let turn = 0; turn < 30; turn++) {
-      session.appendAll([
+      session.append([
         user(`read file ${turn}`),
         calls([`c${turn}`]),
         results([`c${turn}`], `contents ${turn} `.repeat(turn)),
@@ -187,7 +187,7 @@ describe("a window whose vectors are due", () => {
 describe("a session that waits for vectors", () => {
   test("keeps its newest messages out of the forest while idle, until the vectors are there", async () => {
     const { store, session, embedder, pass } = timed();
-    session.appendAll(talk(4));
+    session.append(talk(4));
     pass(2 * DAY_MS);
     embedder.before = () => {
       throw new Error("away");
@@ -203,7 +203,7 @@ describe("a session that waits for vectors", () => {
 
   test("waits for thirty days, and then goes without", async () => {
     const { store, session, embedder, pass } = timed();
-    session.appendAll(talk(4));
+    session.append(talk(4));
     embedder.before = () => {
       throw new Error("away");
     };
@@ -222,8 +222,8 @@ describe("a session that waits for vectors", () => {
     embedder.before = () => {
       throw new Error("away");
     };
-    session.appendAll(talk(40));
-    store.session("t", SMALL).appendAll(talk(40));
+    session.append(talk(40));
+    store.session("t", SMALL).append(talk(40));
     pass(40 * DAY_MS);
     await store.upkeep();
     expect(store.stats().clusterCount).toBeGreaterThan(0);
@@ -238,7 +238,7 @@ describe("a session that waits for vectors", () => {
     expectWhole(store);
     embedder.before = () => {};
     pass(DAY_MS);
-    session.appendAll(talk(30));
+    session.append(talk(30));
     await store.embedPending();
     session.compact();
     expect(store.nearestRoots(new Float32Array(384).fill(1)).length).toBeGreaterThan(0);

@@ -29,7 +29,7 @@ function waitingStore(
 } {
   const embedder = scriptedEmbedder(options);
   const store = openedStore(options.path ?? temporaryPath(), { embedder, clock: () => now });
-  store.session("s").appendAll(Array.from({ length: count }, (_, index) => user(`message number ${index}`)));
+  store.session("s").append(Array.from({ length: count }, (_, index) => user(`message number ${index}`)));
   return { store, embedder };
 }
 
@@ -41,7 +41,7 @@ describe("a message of a remote embedder", () => {
   test("is stored without a vector, and waits for it, unless it has nothing to embed", () => {
     const embedder = scriptedEmbedder();
     const store = openedStore(temporaryPath(), { embedder, clock: () => now });
-    store.session("s").appendAll([user("hello"), user("  "), user("???")]);
+    store.session("s").append([user("hello"), user("  "), user("???")]);
     expect(store.query("SELECT id, embedding IS NULL AS bare, embedder_id FROM messages")).toEqual([
       { id: 1, bare: 1, embedder_id: null },
       { id: 2, bare: 1, embedder_id: null },
@@ -244,7 +244,7 @@ describe("what fails", () => {
       const reason = "API key expired";
       throw new StoreError("MODEL_REFUSED", { model: "m", reason, status: 400, concerns: "account" });
     };
-    store.session("s").appendAll(talk(12));
+    store.session("s").append(talk(12));
     const asked = embedder.requests.length;
     expect(await store.embedPending({ concurrency: 1 })).toMatchObject({ refused: 0, waiting: 12 });
     expect(embedder.requests).toHaveLength(asked + 1);
@@ -380,7 +380,7 @@ describe("an abort", () => {
 describe("in the background", () => {
   test("resolveDirty embeds its session, and then what others left over", async () => {
     const { store, embedder } = waitingStore(5);
-    store.session("other").appendAll(talk(3));
+    store.session("other").append(talk(3));
     await store.session("other").resolveDirty();
     expect(embedder.requests.map(({ texts }) => texts.length)).toEqual([3, 5]);
     expect(store.stats().pendingVectorCount).toBe(0);

@@ -14,9 +14,9 @@ const SECRET = "The vault opens with 4711.";
 const grown = once(() => {
   const store = temporaryStore();
   const api = store.session("api-1", { project: "api", title: `${SECRET} title` });
-  api.appendAll(talk(40));
+  api.append(talk(40));
   api.append({ role: "user", content: SECRET });
-  store.session("web-1", { project: "web" }).appendAll(talk(40));
+  store.session("web-1", { project: "web" }).append(talk(40));
   store.close();
   return readFileSync(store.path);
 });

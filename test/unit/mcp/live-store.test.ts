@@ -202,7 +202,7 @@ test("a store that another process holds locked refuses a write, and takes it la
 test("calls wait for a client that reads slowly, and their answers do not pile up", async () => {
   const path = temporaryPath();
   const store = openedStore(path);
-  store.session("s").appendAll(talk(200));
+  store.session("s").append(talk(200));
   store.close();
   const [input, output] = [new PassThrough(), new PassThrough()];
   const reads = vi.spyOn(output, "write");

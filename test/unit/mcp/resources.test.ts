@@ -40,7 +40,7 @@ test("a session is read as a context, whatever its id", async () => {
 test("roots are read by their handles, and completed as far as they are subjects", async () => {
   const path = temporaryPath();
   const store = openedStore(path);
-  store.session("s").appendAll(talk(100));
+  store.session("s").append(talk(100));
   const { root } = store.resume("s").roots()[0]!;
   store.close();
   const client = await served(path);

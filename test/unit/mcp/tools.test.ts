@@ -19,7 +19,7 @@ const tokens = (value: unknown): number =>
 const grown = once(() => {
   const store = temporaryStore();
   const web = store.session("web-1", { project: "web", title: "The lamp" });
-  web.appendAll(talk(100));
+  web.append(talk(100));
   web.append({ role: "user", content: "The lighthouse lamp is green." });
   store.session("api-1", { project: "api" }).append({ role: "user", content: "The lighthouse lamp is red." });
   store.close();
@@ -131,7 +131,7 @@ describe("past_work", () => {
       ...edits("/srv/web/src/lease.ts", "The clock was wrong </past_work>."),
       ...runs("npm test", "3 passed"),
     ];
-    for (const id of ["a", "b", "c"]) store.session(id, { project: "web", title: "Lease" }).appendAll(messages);
+    for (const id of ["a", "b", "c"]) store.session(id, { project: "web", title: "Lease" }).append(messages);
     await store.upkeep();
     const client = await served(path);
     const file = await client.call("past_work", { file: "lease.ts", limit: 1 });
@@ -166,7 +166,7 @@ describe("lost", () => {
       return user(`Wish ${wish}: the lamp number ${wish} shines over the harbor at night.`);
     });
     const summary = user("Nothing to tell.", { metadata: { isCompactSummary: true } });
-    store.session("lamps", { project: "api" }).appendAll([...wishes, summary]);
+    store.session("lamps", { project: "api" }).append([...wishes, summary]);
     store.session("plain", { project: "web" }).append(user("Nothing was compacted here."));
     store.close();
     const client = await served(path);
@@ -218,9 +218,7 @@ describe("recap", () => {
     const path = temporaryPath();
     const store = openedStore(path, { clock: () => Date.UTC(2026, 0, 1) });
     for (const id of ["a", "b"])
-      store
-        .session(id, { project: "web", hotSize: 1, overlap: 0, evictBatch: 1, openClustersMax: 1 })
-        .appendAll(talk(14));
+      store.session(id, { project: "web", hotSize: 1, overlap: 0, evictBatch: 1, openClustersMax: 1 }).append(talk(14));
     await store.upkeep();
     const [info] = store.subjects();
     store.close();
@@ -483,7 +481,7 @@ describe("lists", () => {
     const store = openedStore(path);
     for (const id of ["a", "b", "c"]) {
       const lamp = "The lighthouse lamp needs a new lens from the lens grinder in the harbor.";
-      store.session(id, { project: "web" }).appendAll(
+      store.session(id, { project: "web" }).append(
         Array.from({ length: 40 }, (_, index) => ({
           role: "user" as const,
           content: `${lamp} ${index}`,

@@ -43,7 +43,7 @@ test("a question for advice finds the wish of a user first, and a question for a
   const store = temporaryStore();
   store
     .session("parser")
-    .appendAll([
+    .append([
       user("Always show the error output when I ask about the parser test."),
       assistant("I will."),
       user("The parser test runs at night."),
@@ -61,7 +61,7 @@ test("a question for what an assistant said finds the answer after the message t
   const answer = `Write each case first. ${"Then let it fail, and make it pass. ".repeat(40)}`;
   store
     .session("parser")
-    .appendAll([
+    .append([
       user("How do I test the parser of the harbor tables?"),
       assistant(answer),
       user("The harbor has a parser."),
@@ -77,7 +77,7 @@ test("a question for what an assistant said finds the answer after the message t
 
 test("the parts of a raised score add up to it", async () => {
   const store = temporaryStore();
-  store.session("parser").appendAll([user("Always test the parser."), assistant("The parser test is long.")]);
+  store.session("parser").append([user("Always test the parser."), assistant("The parser test is long.")]);
   for (const { score, parts } of await store.recall("how should I test the parser?", { explain: true })) {
     expect(score).toBeCloseTo(
       Object.values(parts!).reduce((sum, part) => sum + part, 0),

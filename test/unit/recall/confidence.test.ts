@@ -8,7 +8,7 @@ import { temporaryStore } from "../../support/temporary-store.ts";
 function licenses(store: Store = temporaryStore()): Store {
   store
     .session("licenses")
-    .appendAll([
+    .append([
       user("Under which terms may people publish the harbor maps?"),
       assistant("The MIT licence: whoever distributes a copy adds the notice."),
       user("Add the notice to every page of the atlas, please."),

@@ -10,7 +10,7 @@ function licenses(isIndexed: boolean): Store {
   const store = temporaryStore();
   store
     .session("licenses")
-    .appendAll([
+    .append([
       user("Add a standard license, please."),
       assistant("The lightkeepers sign the tower."),
       user("What is in the liquid? A license."),

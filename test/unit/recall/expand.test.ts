@@ -16,7 +16,7 @@ function twoClusters(): { store: Store; session: Session } {
   const store = temporaryStore();
   store.session("before").append(user("another session, so that ids and seqs differ"));
   const session = store.session("s", { hotSize: 2, overlap: 0, evictBatch: 100, maxThemes: 1 });
-  session.appendAll([
+  session.append([
     user(LOCK),
     assistant(LOCK),
     user(COLOR),
@@ -115,7 +115,7 @@ describe("expand", () => {
   });
 
   test("gives fifty at once unless told otherwise", () => {
-    session.appendAll(Array.from({ length: 60 }, () => user(LOCK)));
+    session.append(Array.from({ length: 60 }, () => user(LOCK)));
     session.compact();
     const { members, memberCount } = store.expand(session.roots()[0]!.root);
     expect([members.length, memberCount]).toEqual([50, 67]);

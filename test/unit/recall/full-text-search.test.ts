@@ -63,7 +63,7 @@ describe.each(STATES)("where messages are %s", (_, isIndexed) => {
   test("a message is found by who speaks", () => {
     const path = temporaryPath();
     const store = openedStore(path);
-    store.session("s").appendAll([user("hello there", { name: "Marisol" }), user("Marisol is away")]);
+    store.session("s").append([user("hello there", { name: "Marisol" }), user("Marisol is away")]);
     if (isIndexed) indexAll(store);
     expect(searching(path)("marisol")).toHaveLength(2);
   });
@@ -154,10 +154,10 @@ describe.each(STATES)("where messages are %s", (_, isIndexed) => {
     const store = openedStore(path);
     store
       .session("a", { project: "web" })
-      .appendAll([user("lock one", { createdAt: 1_000 }), assistant("lock second", { createdAt: 2_000 })]);
+      .append([user("lock one", { createdAt: 1_000 }), assistant("lock second", { createdAt: 2_000 })]);
     store
       .session("b", { project: "api" })
-      .appendAll([
+      .append([
         calls(["c"], { createdAt: 3_000 }),
         results(["c"], 'lock three {"type":"text"}', { createdAt: 4_000 }),
         { role: "user", parts: [{ type: "data", data: { type: "file", lock: "lock" } }], createdAt: 5_000 },

@@ -76,7 +76,7 @@ function weightOf({ embedder, sessions }: ReturnType<typeof talkedAbout>): numbe
     const messages = texts.map((content) => ({ role: "user" as const, content }));
     return store
       .session(`s${at}`)
-      .appendAll(messages)
+      .append(messages)
       .map(({ messageId }) => messageId);
   });
   store.close();
@@ -116,7 +116,7 @@ test("vectors that only know the topic leave the answer where words have placed 
   const placesOf = async (used: LocalEmbedder): Promise<number[]> => {
     const store = openedStore(temporaryPath(), { embedder: used });
     sessions.forEach(
-      (texts, at) => void store.session(`s${at}`).appendAll(texts.map((content) => ({ role: "user", content }))),
+      (texts, at) => void store.session(`s${at}`).append(texts.map((content) => ({ role: "user", content }))),
     );
     const places: number[] = [];
     for (const [at, texts] of sessions.entries()) {

@@ -25,7 +25,7 @@ const angles: LocalEmbedder = {
 function grow(store: Store): void {
   for (const [index, project] of ["web", "app"].entries()) {
     const session = store.session(project, { project });
-    session.appendAll(Array.from({ length: MANY / 2 }, (_, at) => user(`note${index}x${at} ${at % 90}`)));
+    session.append(Array.from({ length: MANY / 2 }, (_, at) => user(`note${index}x${at} ${at % 90}`)));
     session.compact();
   }
 }
@@ -50,7 +50,7 @@ describe("the messages nearest to a query in a large store", () => {
       expect(Number(first!.split(" ")[1])).toBe(degrees);
     }
     expect((await texts(shared, angles.embed("171")!))[0]).toBe("turned 170");
-    shared.session("web").appendAll(Array.from({ length: 60 }, (_, at) => user(`later${at} 135`)));
+    shared.session("web").append(Array.from({ length: 60 }, (_, at) => user(`later${at} 135`)));
     shared.session("web").compact();
     const later = await texts(shared, angles.embed("136")!);
     expect(later.every((text) => text.endsWith(" 135"))).toBe(true);
@@ -59,18 +59,18 @@ describe("the messages nearest to a query in a large store", () => {
   test("are found in a large project, although another one has more that are nearer", async () => {
     const store = openedStore(temporaryPath(), { embedder: angles });
     const large = store.session("large", { project: "large" });
-    large.appendAll([...Array.from({ length: MANY }, (_, at) => user(`note${at} 170`)), user("sought 50")]);
+    large.append([...Array.from({ length: MANY }, (_, at) => user(`note${at} 170`)), user("sought 50")]);
     for (let other = 0; other < 100; other++) {
       const session = store.session(`other${other}`, { project: "other" });
-      session.appendAll(Array.from({ length: 5 }, (_, at) => user(`other${other}x${at} 40`)));
+      session.append(Array.from({ length: 5 }, (_, at) => user(`other${other}x${at} 40`)));
     }
     expect((await texts(store, angles.embed("40")!, { project: "large" }))[0]).toBe("sought 50");
   });
 
   slow(test)("count after most messages were forgotten", async () => {
     const store = openedStore(temporaryPath(), { embedder: angles });
-    store.session("old").appendAll(Array.from({ length: 4_200 }, (_, at) => user(`old${at} ${at % 90}`)));
-    store.session("new").appendAll(Array.from({ length: 1_000 }, (_, at) => user(`new${at} ${at % 90}`)));
+    store.session("old").append(Array.from({ length: 4_200 }, (_, at) => user(`old${at} ${at % 90}`)));
+    store.session("new").append(Array.from({ length: 1_000 }, (_, at) => user(`new${at} ${at % 90}`)));
     store.forget("old");
     const query = { text: "nothing", embedding: angles.embed("120")! };
     const [hit] = await store.recall(query, { limit: 1, neighbors: 0, explain: true });

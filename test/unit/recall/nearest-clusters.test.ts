@@ -29,9 +29,7 @@ async function found(isLexical: boolean, query: string, project?: string): Promi
   const settings = { hotSize: 1, evictBatch: 1, overlap: 0 };
   for (const project of ["web", "app"]) {
     const session = store.session(project, { ...settings, project });
-    session.appendAll(
-      ["automobile sedan", "crimson crimson", "lunch at noon", "lunch again"].map((text) => user(text)),
-    );
+    session.append(["automobile sedan", "crimson crimson", "lunch at noon", "lunch again"].map((text) => user(text)));
     session.compact();
   }
   const hits = await store.recall(query, { limit: 2, neighbors: 0, ...(project !== undefined && { project }) });

@@ -12,7 +12,7 @@ const OTHERS = [
 function storeOf(...messages: readonly MessageInput[]): Store {
   const store = temporaryStore();
   for (const [index, message] of messages.entries())
-    store.session(`s${index}`).appendAll([user(OTHERS[index % 3]!), message, assistant(OTHERS[(index + 1) % 3]!)]);
+    store.session(`s${index}`).append([user(OTHERS[index % 3]!), message, assistant(OTHERS[(index + 1) % 3]!)]);
   return store;
 }
 

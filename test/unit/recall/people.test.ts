@@ -28,7 +28,7 @@ const TALK = [
 
 async function asked(question: string, sessions: MessageInput[][] = [TALK]): Promise<RecallHit[]> {
   const store = temporaryStore();
-  sessions.forEach((messages, index) => void store.session(`talk-${index}`).appendAll(messages));
+  sessions.forEach((messages, index) => void store.session(`talk-${index}`).append(messages));
   return store.recall(question, { limit: 20, neighbors: 0, explain: true });
 }
 

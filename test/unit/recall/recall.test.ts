@@ -13,7 +13,7 @@ function harbor(): Store {
   const store = temporaryStore();
   store
     .session("lights", { project: "harbor" })
-    .appendAll([
+    .append([
       user("Which lens did we choose for the lighthouse?"),
       assistant("The Fresnel lens of the second order, because the tower is low."),
       user("Order it from the glass works.", { name: "Ines" }),
@@ -25,7 +25,7 @@ function harbor(): Store {
   tides.append(assistant("High tide is at ten past four."));
   store
     .session("bakery", { project: "village" })
-    .appendAll([user("The oven lost its glass door."), assistant("A lens maker could cut a new one.")]);
+    .append([user("The oven lost its glass door."), assistant("A lens maker could cut a new one.")]);
   return store;
 }
 
@@ -203,7 +203,7 @@ describe("what is found", () => {
     const store = temporaryStore();
     store
       .session("s")
-      .appendAll([
+      .append([
         user("The lens has to be clean.", { name: "Omar" }),
         user("The lens has to be clear.", { name: "Ines" }),
       ]);

@@ -9,9 +9,9 @@ async function remoteStore() {
   const path = temporaryPath();
   const store = openedStore(path, { embedder });
   const session = store.session("s", { hotSize: 2, overlap: 0 });
-  session.appendAll([user("the harbor lens is cracked"), user("bread wants an hour"), user("the oven is hot")]);
+  session.append([user("the harbor lens is cracked"), user("bread wants an hour"), user("the oven is hot")]);
   await store.embedPending();
-  session.appendAll([user("a keel of oak"), user("an anchor of iron")]);
+  session.append([user("a keel of oak"), user("an anchor of iron")]);
   session.compact();
   embedder.requests.length = 0;
   return { store, session, embedder, path };

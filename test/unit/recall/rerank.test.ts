@@ -5,7 +5,7 @@ import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
 
 function locks(count = 3): Store {
   const store = openedStore(temporaryPath());
-  store.session("s").appendAll(Array.from({ length: count }, (_, index) => user(`the lock of door ${index} is stuck`)));
+  store.session("s").append(Array.from({ length: count }, (_, index) => user(`the lock of door ${index} is stuck`)));
   return store;
 }
 

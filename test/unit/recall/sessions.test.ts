@@ -14,7 +14,7 @@ beforeEach(() => {
 function say(sessionId: string, createdAt: number, ...texts: string[]): void {
   store
     .session(sessionId)
-    .appendAll(texts.map((content, index) => ({ role: "user", content, createdAt: createdAt + index })));
+    .append(texts.map((content, index) => ({ role: "user", content, createdAt: createdAt + index })));
 }
 
 const sessionsOf = (hits: readonly RecallHit[]): string[] => hits.map(({ sessionId }) => sessionId);

@@ -6,7 +6,7 @@ import { temporaryStore } from "../../support/temporary-store.ts";
 function rewound(): Store {
   const store = temporaryStore();
   const session = store.session("harbor", { project: "web" });
-  session.appendAll([
+  session.append([
     user("Where do the ships go?"),
     { ...assistant("The ships go to the lighthouse of Bergen."), createdAt: 1_000 },
     { ...user("Which lighthouse of the harbor?"), createdAt: 2_000 },
@@ -59,7 +59,7 @@ test("project, sessions, roles, parts and times narrow them", async () => {
   expect(await inScope({ sinceMs: 1_000, untilMs: 1_000 })).toEqual([BERGEN]);
   expect(await inScope({ sinceMs: 1_001, untilMs: 2_000 })).toEqual([WHICH]);
   const session = store.session("tools");
-  session.appendAll([calls(["c1"]), results(["c1"])]);
+  session.append([calls(["c1"]), results(["c1"])]);
   session.rewind({ toSeq: -1 });
   expect(await inScope({ partTypes: ["tool_call"] })).toEqual([]);
   expect(await inScope({ partTypes: ["text"], project: "web" })).toEqual([BERGEN, WHICH].sort());

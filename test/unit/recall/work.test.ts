@@ -39,7 +39,7 @@ const COLORS = [
 
 async function asked(question: string, sessions: MessageInput[][] = [RETRY, COLORS]): Promise<RecallHit[]> {
   const store = temporaryStore();
-  sessions.forEach((messages, index) => void store.session(`work-${index}`).appendAll(messages));
+  sessions.forEach((messages, index) => void store.session(`work-${index}`).append(messages));
   return store.recall(question, { neighbors: 0, explain: true });
 }
 

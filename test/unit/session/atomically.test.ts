@@ -22,7 +22,7 @@ function undone(store: Store, work: () => void): void {
 function prepared(): { store: Store; path: string } {
   const path = temporaryPath();
   const store = openedStore(path, { clock: () => 1_700_000_000_000 });
-  store.session("s", SMALL).appendAll(talk(20));
+  store.session("s", SMALL).append(talk(20));
   return { store, path };
 }
 
@@ -30,7 +30,7 @@ describe("work that ends", () => {
   test("is committed as a whole, and its value is returned", () => {
     const { store, path } = prepared();
     const seq = store.atomically(() => {
-      const { seq } = store.session("s").appendAll([user("one"), user("two")])[0]!;
+      const { seq } = store.session("s").append([user("one"), user("two")])[0]!;
       store.session("s").entries.append([{ value: { after: seq } }]);
       store.items.put(["app"], "seq", seq);
       // A reader of another connection sees nothing of it yet.
@@ -67,7 +67,7 @@ describe("work that throws", () => {
       let thrown: unknown = "nothing";
       try {
         store.atomically(() => {
-          store.session("s").appendAll(talk(30));
+          store.session("s").append(talk(30));
           store.session("new", SMALL).append(user("hello"));
           store.session("s", { hotSize: 9 });
           store.session("s").entries.append([{ value: 1 }]);
@@ -89,19 +89,19 @@ describe("work that throws", () => {
     const context = session.render();
     const compacted = session.pressure();
     undone(store, () => {
-      session.appendAll(talk(30).map(({ content }) => user(`undone: ${content}`)));
+      session.append(talk(30).map(({ content }) => user(`undone: ${content}`)));
       session.compact();
       session.render();
     });
     expect(session.render()).toEqual(context);
     expect(session.pressure()).toEqual(compacted);
     expect(session.append(user("next"))).toMatchObject({ seq: 20 });
-    session.appendAll(talk(12));
+    session.append(talk(12));
 
     // As a process that never saw the rollback.
     const twin = prepared().store.resume("s");
     twin.append(user("next"));
-    twin.appendAll(talk(12));
+    twin.append(talk(12));
     expect(session.render()).toEqual(twin.render());
     expect(session.roots({ level: "cluster" }).map(({ label }) => label)).toEqual(
       twin.roots({ level: "cluster" }).map(({ label }) => label),
@@ -123,7 +123,7 @@ describe("work that throws", () => {
   test("is found by no search afterwards, and neither is its vector under a number that is given again", async () => {
     const { store } = prepared();
     await store.recall("warm up the caches of a search");
-    undone(store, () => void store.session("s").appendAll(Array.from({ length: 120 }, () => user("zebra migration"))));
+    undone(store, () => void store.session("s").append(Array.from({ length: 120 }, () => user("zebra migration"))));
     store.session("s").append(user("the quarterly invoice"));
     expect(await store.recall('"zebra migration"', { limit: 3 })).toEqual([]);
     const [hit] = await store.recall("quarterly invoice", { limit: 1 });
@@ -163,7 +163,7 @@ describe("work in work", () => {
     const session = store.resume("s");
     store.atomically(() => {
       session.append({ ...user("kept"), id: "m1" });
-      expect(() => session.appendAll([user("not kept"), { ...user("other"), id: "m1" }])).toThrow(
+      expect(() => session.append([user("not kept"), { ...user("other"), id: "m1" }])).toThrow(
         expect.objectContaining({ code: "MESSAGE_CONFLICT" }),
       );
     });
@@ -204,7 +204,7 @@ describe("refused", () => {
   test("calls that a rollback would not undo", async () => {
     const store = openedStore(temporaryPath(), { summarizer: scriptedSummarizer("good") });
     const session = store.session("s", SMALL);
-    session.appendAll(talk(20));
+    session.append(talk(20));
     const refusal = expect.objectContaining({ code: "NOT_ATOMIC" });
     const running: unknown[] = [];
     store.atomically(() => {

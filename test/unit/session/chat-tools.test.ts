@@ -105,7 +105,7 @@ describe("expand", () => {
   test("gives all members of a theme, page by page", async () => {
     const store = temporaryStore();
     const session = store.session("s");
-    session.appendAll(talk(100));
+    session.append(talk(100));
     const [{ root, messageCount }] = session.roots() as [ReturnType<typeof session.roots>[number]];
     expect(messageCount).toBeGreaterThan(10);
     const ids: number[] = [];

@@ -43,8 +43,8 @@ test("a turn is stored as it was said, with the model and what it cost", async (
 
 test("a session of thousands of messages is sent within its budget, with evidence for the question", async () => {
   const { server, store, session } = await conversation(streamed("Oslo."));
-  session.appendAll([user("Hello."), assistant("Hello."), user("The deploy region is Oslo.")]);
-  for (let batch = 0; batch < 20; batch++) session.appendAll(talk(100));
+  session.append([user("Hello."), assistant("Hello."), user("The deploy region is Oslo.")]);
+  for (let batch = 0; batch < 20; batch++) session.append(talk(100));
   const chat = chatAt(server, store, session, { tokensMax: 2_000 });
   await replyOf(chat.say("Which deploy region did we pick?", never));
   const [{ body, text }] = server.requests as [(typeof server.requests)[number]];
@@ -65,9 +65,9 @@ describe("with an embedder that is elsewhere", () => {
       answer({ ...request, texts: request.texts.map((text) => (text.startsWith("Whither") ? place : text)) });
     const store = openedStore(temporaryPath(), { embedder });
     const session = store.session("s");
-    session.appendAll([user("Hello."), assistant("Hello."), user(place)]);
+    session.append([user("Hello."), assistant("Hello."), user(place)]);
     for (let batch = 0; batch < 4; batch++) {
-      session.appendAll(talk(50));
+      session.append(talk(50));
       await store.embedPending();
     }
     const chat = chatAt(server, store, session, { tokensMax: 2_000 });
@@ -178,7 +178,7 @@ describe("tools", () => {
     );
     const server = await geminiServer({ pieces: [...many, ending("STOP")] }, streamed("Done."));
     const store = temporaryStore();
-    for (let index = 0; index < 5; index++) store.session("old").appendAll(talk(100));
+    for (let index = 0; index < 5; index++) store.session("old").append(talk(100));
     const session = store.session("s");
     expect(await replyOf(chatAt(server, store, session, { tokensMax: 3_000 }).say("harbor?", never))).toBe("Done.");
     const tool = session.messages({ seqFrom: 2, seqTo: 2 })[0]!;
@@ -283,7 +283,7 @@ describe("an abort", () => {
 
 test("a call that another program left open is sent as interrupted", async () => {
   const { server, session, chat } = await conversation(streamed("I see."));
-  session.appendAll([user("Read both."), calls(["a", "b"]), results(["a"], "text")]);
+  session.append([user("Read both."), calls(["a", "b"]), results(["a"], "text")]);
   expect(chat.isWaiting).toBe(true);
   expect(await replyOf(chat.answer(never))).toBe("I see.");
   const { body, text } = server.requests[0]!;
@@ -294,7 +294,7 @@ test("a call that another program left open is sent as interrupted", async () =>
 test("where nothing waits for an answer, nothing is sent", async () => {
   const { server, session, chat } = await conversation(streamed("Yes."));
   expect(await eventsOf(chat.answer(never))).toEqual([]);
-  session.appendAll([user("Hello."), assistant("Hello.")]);
+  session.append([user("Hello."), assistant("Hello.")]);
   expect(await eventsOf(chat.answer(never))).toEqual([]);
   expect(server.requests).toHaveLength(0);
 });
@@ -364,19 +364,19 @@ test("summaries are made beside the conversation, and stopped with it", async ()
   const server = await geminiServer(streamed("Yes."));
   const store = temporaryStore({ summarizer: scriptedSummarizer("good") });
   const session = store.session("s", { hotSize: 4, overlap: 0, evictBatch: 6, maxThemes: 1, resolveTokensMin: 50 });
-  session.appendAll(talk(40, 100));
+  session.append(talk(40, 100));
   const chat = chatAt(server, store, session);
   const summaryCount = () => store.query("SELECT count(*) AS n FROM summaries WHERE status = 'done'")[0]!.n;
   await replyOf(chat.say("Go.", never));
   chat.startResolving();
   chat.startResolving();
   await expect.poll(summaryCount).toBe(1);
-  session.appendAll(talk(80));
+  session.append(talk(80));
   await replyOf(chat.say("Go.", never));
   await expect.poll(summaryCount).toBeGreaterThan(1);
   await chat.stop();
   const count = summaryCount();
-  session.appendAll(talk(80));
+  session.append(talk(80));
   await replyOf(chat.say("Go.", never));
   await sleep(150);
   expect(summaryCount()).toBe(count);

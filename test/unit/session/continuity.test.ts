@@ -11,7 +11,7 @@ function blockOf({ messages }: RenderResult): string | undefined {
 function work(session: Session, from: number, to: number): void {
   for (let round = from; round < to; round++) {
     const path = `src/part${round}.go`;
-    session.appendAll([
+    session.append([
       {
         role: "assistant",
         parts: [{ type: "tool_call", toolCallId: `c${round}`, name: "Read", args: { file_path: path } }],

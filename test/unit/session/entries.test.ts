@@ -24,7 +24,7 @@ test("entries come back as they were written, in order, from another process too
 test("an entry says which message comes next", () => {
   const session = temporaryStore().session("s");
   session.entries.append([{ value: "before all" }]);
-  session.appendAll([user("one"), user("two")]);
+  session.append([user("one"), user("two")]);
   session.entries.append([{ value: "after two" }, { value: "after two, again" }]);
   session.append(user("three"));
   expect(session.entries.list().map(({ beforeSeq, value }) => [beforeSeq, value])).toEqual([

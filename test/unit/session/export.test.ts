@@ -46,7 +46,7 @@ describe("the lines", () => {
   test("are a session and its messages in order, then the next session, with all that was appended", () => {
     const store = temporaryStore();
     const session = store.session("support-42", { project: "web", title: "The deploy", hotSize: 7 });
-    session.appendAll([
+    session.append([
       { role: "system", content: "Be brief.", createdAt: 1 },
       { role: "user", content: "Read it", name: "Mira", id: "m1", createdAt: 2, pinned: true, cache: "warm" },
       calls(["c1"], { createdAt: 3 }),
@@ -112,7 +112,7 @@ describe("the lines", () => {
   test("come a page at a time, and others may write in between", () => {
     const store = temporaryStore();
     const session = store.session("s");
-    session.appendAll(talk(120));
+    session.append(talk(120));
     const places: number[] = [];
     for (const line of store.export()) {
       if ("seq" in line) places.push(line.seq);
@@ -134,7 +134,7 @@ describe("the lines", () => {
 
   test("need an open store", () => {
     const store = temporaryStore();
-    store.session("s").appendAll(talk(120));
+    store.session("s").append(talk(120));
     const lines = store.export();
     lines.next();
     store.close();
@@ -148,7 +148,7 @@ describe("a damaged store", () => {
     const path = temporaryPath();
     const store = openStore(path);
     const long = (letter: string): MessageInput => user(letter.repeat(20_000));
-    store.session("s").appendAll([user("first"), long("x"), user("third"), long("y"), user("fifth")]);
+    store.session("s").append([user("first"), long("x"), user("third"), long("y"), user("fifth")]);
     store.close();
     inDatabase(path, (database) => {
       database.exec("UPDATE artifacts SET content = x'00' WHERE rowid = 1");
@@ -230,11 +230,11 @@ describe("an export that is imported into an empty store", () => {
           const origin = { source: "codex", metadata: { ["__proto__"]: 1 } };
           internalsOf(store)
             .importedSession({ ...origin, externalId: "mother" }, { project: "web", title: "灯台 “lamp”" })
-            .appendAll(inputs);
-          store.session("native", { hotSize: 5 }).appendAll(inputs);
+            .append(inputs);
+          store.session("native", { hotSize: 5 }).append(inputs);
           internalsOf(store)
             .importedSession({ source: "codex", externalId: "child", parentExternalId: "mother" })
-            .appendAll(inputs.slice(0, 3));
+            .append(inputs.slice(0, 3));
           const copy = openStore(join(folder, "copy.db"));
           const messageCount = 2 * messages.length + 3;
           expect(await carryOver(store, copy, folder)).toBe(messageCount);
@@ -264,7 +264,7 @@ describe("an export that is imported into an empty store", () => {
   test("adds what the session has gained since, and refuses what has become another", async () => {
     const [store, copy, folder] = [temporaryStore(), temporaryStore(), temporaryFolder()];
     const session = store.session("s");
-    session.appendAll([user("one"), user("two")]);
+    session.append([user("one"), user("two")]);
     expect(await carryOver(store, copy, folder)).toBe(2);
     session.append(user("three"));
     expect(await carryOver(store, copy, folder)).toBe(1);

@@ -203,7 +203,7 @@ test("a fork begins after a whole step, and under an id of its own", () => {
   const session = store.session("s");
   const refused = (options: Parameters<Session["fork"]>[0]) => expect(() => session.fork(options)).toThrow(/Expected/);
   refused({});
-  session.appendAll([user("Read it."), calls(["a", "b"]), results(["a"], "one"), { role: "system", content: "Hm." }]);
+  session.append([user("Read it."), calls(["a", "b"]), results(["a"], "one"), { role: "system", content: "Hm." }]);
   for (const toSeq of [1, 2, 3, 4]) refused({ toSeq });
   refused({ toSeq: 0, id: "s" });
   refused({ toSeq: 0, toMessageId: 1 });

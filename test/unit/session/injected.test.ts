@@ -16,7 +16,7 @@ const answers = (...ids: string[]): MessageInput => ({
 test("injected parts are kept, and nobody finds, quotes or is titled by them", async () => {
   const store = openedStore(temporaryPath());
   const session = store.session("s", { hotSize: 1, overlap: 0, evictBatch: 1 });
-  session.appendAll([
+  session.append([
     hook("The walrus port was chosen: src/walrus.ts. Never change the walrus."),
     user("Please look at the gateway."),
     asks("c"),
@@ -69,7 +69,7 @@ test("of results in one message, only those of injected calls are left out", asy
     ...asks("own"),
     parts: [...asks("own").parts!, { type: "tool_call" as const, toolCallId: "other", name: "ls", args: {} }],
   };
-  session.appendAll([both, answers("own", "other")]);
+  session.append([both, answers("own", "other")]);
   expect(session.messages()[1]!.text).toBe("The walrus port of other.");
   const texts = (await store.recall("walrus port")).map(({ text }) => text);
   expect(texts.filter((text) => text.includes("walrus"))).toEqual(["The walrus port of other."]);
@@ -84,7 +84,7 @@ test("a mark that is no boolean is refused", () => {
 
 test("a message of white space is no hit, and no neighbor of one", async () => {
   const store = openedStore(temporaryPath());
-  store.session("s").appendAll([user("Where is the gateway?"), assistant("\n\n"), assistant("It is at port 80.")]);
+  store.session("s").append([user("Where is the gateway?"), assistant("\n\n"), assistant("It is at port 80.")]);
   const found = await store.recall("gateway", { neighbors: 2 });
   expect(found.map(({ seq }) => seq)).toEqual([0, 2]);
   expect(found.map(({ neighbors }) => neighbors.map(({ seq }) => seq))).toEqual([[2], [0]]);

@@ -23,7 +23,7 @@ const ran = (command: string, output = "ok", isError = false) => acted("Bash", {
 
 function storeOf(messages: readonly MessageInput[], id = "s"): Store {
   const store = temporaryStore();
-  store.session(id, { project: "/none/mill" }).appendAll(messages);
+  store.session(id, { project: "/none/mill" }).append(messages);
   return store;
 }
 
@@ -284,10 +284,10 @@ describe("a session", () => {
   test("is the newest one of the project that was compacted, if none is named", () => {
     const store = temporaryStore();
     const compacted = (wish: string) => [user(wish), summary("Nothing to tell.")];
-    store.session("old", { project: "mill" }).appendAll(compacted("Count the sacks of the east scale."));
-    store.session("new", { project: "mill" }).appendAll(compacted("Paint the wheel of the mill."));
+    store.session("old", { project: "mill" }).append(compacted("Count the sacks of the east scale."));
+    store.session("new", { project: "mill" }).append(compacted("Paint the wheel of the mill."));
     store.session("last", { project: "mill" }).append(user("Hello, mill."));
-    store.session("other", { project: "dairy" }).appendAll(compacted("Churn the butter of the dairy."));
+    store.session("other", { project: "dairy" }).append(compacted("Churn the butter of the dairy."));
     expect(store.lost({ project: "mill" })).toMatchObject({
       sessionId: "new",
       lines: [{ text: "Paint the wheel of the mill." }],

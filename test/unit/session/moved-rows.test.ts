@@ -79,27 +79,27 @@ async function rich(store: Store, id: string, parts: Partial<Record<"project", s
   const session = store.session(id, { ...SMALL, ...parts });
   session.append({ role: "system", content: "You are careful." });
   session.append(user("Remember the harbor rule.", { pinned: true }));
-  session.appendAll(talk(30));
+  session.append(talk(30));
   session.append(calls(["c1", "c2"]));
   session.append(results(["c1"], "a long output is kept apart ".repeat(1_000)));
   session.append(results(["c2"], "short"));
   session.entries.append([{ id: "e1", value: { step: 1 } }]);
   store.items.put([id], "note", { open: true }, { session: id });
   await session.resolveDirty();
-  session.appendAll(talk(20).map((message, index) => ({ ...message, id: `m${index}` })));
+  session.append(talk(20).map((message, index) => ({ ...message, id: `m${index}` })));
   session.rewind({ toSeq: 44 });
   session.entries.append([{ value: "after the rewind" }]);
   session.append(assistant("Another way."));
   const [gone] = session.messages({ seqFrom: 12, seqTo: 12 });
   store.forget(id, { messageIds: [gone!.id] });
-  session.appendAll(talk(25));
+  session.append(talk(25));
   await session.resolveDirty();
   return session;
 }
 
 test("a session moves into a fresh store, goes on there, and is taken back", () => {
   const home = newStore();
-  home.session("moving", SMALL).appendAll(talk(60));
+  home.session("moving", SMALL).append(talk(60));
   const fresh = newStore();
   expect(fresh.importRows(exported(home))).toEqual([
     { sessionId: "moving", outcome: "new", newCount: 60, forgottenCount: 0, notes: [], error: null },
@@ -107,12 +107,12 @@ test("a session moves into a fresh store, goes on there, and is taken back", () 
   expect(seen(fresh, "moving")).toEqual(seen(home, "moving"));
   expectSound(fresh);
 
-  fresh.resume("moving").appendAll(talk(50));
-  fresh.session("other").appendAll(talk(20));
-  home.session("meanwhile").appendAll(talk(20));
+  fresh.resume("moving").append(talk(50));
+  fresh.session("other").append(talk(20));
+  home.session("meanwhile").append(talk(20));
   expect(home.importRows(exported(fresh, "moving"))).toMatchObject([{ outcome: "continued", newCount: 50 }]);
   expect(seen(home, "moving")).toEqual(seen(fresh, "moving"));
-  home.resume("moving").appendAll(talk(10));
+  home.resume("moving").append(talk(10));
   expectSound(home);
   expect(fresh.importRows(exported(home))).toMatchObject([
     { sessionId: "moving", outcome: "continued", newCount: 10 },
@@ -160,8 +160,8 @@ test("everything of a session moves", async () => {
 
 test("the next fifty messages are placed in the same way in both stores", () => {
   const [home, away] = [storeWithBlock(5_000), storeWithBlock(6_000)];
-  home.session("s", SMALL).appendAll(talk(40));
-  away.session("own", SMALL).appendAll(talk(12));
+  home.session("s", SMALL).append(talk(40));
+  away.session("own", SMALL).append(talk(12));
   expect(away.importRows(exported(home))).toMatchObject([{ error: null, outcome: "new" }]);
   const said = talk(50, 3).map((message) => ({ ...message, createdAt: 1_800_000_000_000 }));
   const after = [home, away].map((store) => {
@@ -186,7 +186,7 @@ test("the next fifty messages are placed in the same way in both stores", () => 
 test("what the store has already is not written again, and two continuations are refused", () => {
   const [home, away] = [newStore(), newStore()];
   const session = home.session("s", SMALL);
-  session.appendAll(talk(30));
+  session.append(talk(30));
   const early = exported(home);
   away.importRows(early);
   const rows = allRows(away.path);
@@ -214,11 +214,11 @@ test("a newer state drops no item that only the receiving store has, nor its tit
   const [here, there] = [newStore(), newStore()];
   const put = (store: Store, key: string, value: string) => store.items.put(["n"], key, value, { session: "s" });
   const values = (store: Store) => Object.fromEntries(store.items.list(["n"]).map(({ key, value }) => [key, value]));
-  here.session("s").appendAll(talk(4));
+  here.session("s").append(talk(4));
   put(here, "both", "old");
   there.importRows(exported(here));
   const older = exported(here);
-  there.resume("s").rename("own title");
+  there.resume("s").update({ title: "own title" });
   for (const key of ["both", "own"]) put(there, key, "there");
   here.resume("s").append(user("more"));
   for (const key of ["both", "came"]) put(here, key, "here");
@@ -230,7 +230,7 @@ test("a newer state drops no item that only the receiving store has, nor its tit
 
   expect(there.importRows(older)).toMatchObject([{ outcome: "known", notes: [] }]);
   expect(values(there)).toEqual({ both: "here", came: "here", own: "there" });
-  here.resume("s").rename("new title");
+  here.resume("s").update({ title: "new title" });
   const [renamed] = there.importRows(exported(here));
   expect(renamed!.notes).toEqual(['The title "own title" of this store was replaced with the one that came.']);
   expect(there.resume("s").info().title).toBe("new title");
@@ -241,7 +241,7 @@ test("a newer state drops no item that only the receiving store has, nor its tit
 test("going back and forgetting move, too", () => {
   const [home, away] = [newStore(), newStore()];
   const session = home.session("s", SMALL);
-  session.appendAll(talk(40));
+  session.append(talk(40));
   away.importRows(exported(home));
   session.rewind({ toSeq: 29 });
   session.append(user("another way"));
@@ -262,7 +262,7 @@ test("going back and forgetting move, too", () => {
 
 test("taken ids are refused, and sessions that begin with own ids are not", () => {
   const [home, away] = [newStore(), newStore()];
-  home.session("s").appendAll(talk(10));
+  home.session("s").append(talk(10));
   const { messageId } = away.session("own").append(user("first"));
   const path = exported(home);
   const before = allRows(away.path);
@@ -273,14 +273,14 @@ test("taken ids are refused, and sessions that begin with own ids are not", () =
   away.forget("own");
   expect(away.importRows(path)).toMatchObject([{ outcome: "refused", error: { details: { holder: null } } }]);
 
-  withOwnIds(home).session("later").appendAll(talk(10));
+  withOwnIds(home).session("later").append(talk(10));
   expect(away.importRows(exported(home, "later"))).toMatchObject([{ outcome: "new" }]);
   expectSound(away);
 });
 
 test("a forgotten session and a session of another embedder stay out", async () => {
   const [home, away] = [newStore(), newStore()];
-  home.session("s").appendAll(talk(10));
+  home.session("s").append(talk(10));
   const path = exported(home);
   away.importRows(path);
   away.forget("s");
@@ -295,10 +295,10 @@ test("a forgotten session and a session of another embedder stay out", async () 
 
 test("a session that was embedded again moves with the forest in use", async () => {
   const home = newStore();
-  home.session("s", SMALL).appendAll(talk(60));
+  home.session("s", SMALL).append(talk(60));
   await home.resume("s").resolveDirty();
   await home.reembed({ embedder: letterEmbedder });
-  home.resume("s").appendAll(talk(80).slice(60));
+  home.resume("s").append(talk(80).slice(60));
   const away = openedStore(join(temporaryFolder(), "letters.db"), { embedder: letterEmbedder });
   expect(away.importRows(exported(home))).toMatchObject([{ outcome: "new", newCount: 80 }]);
   expect(seen(away, "s")).toEqual(seen(home, "s"));
@@ -316,7 +316,7 @@ test("a session that was embedded again moves with the forest in use", async () 
 
 test("a message may have a vector only of the embedder of its session", () => {
   const home = newStore();
-  home.session("s", SMALL).appendAll(talk(12));
+  home.session("s", SMALL).append(talk(12));
   const path = exported(home);
   const changed = rowChanger(path, ({ table, row }) => table === "messages" && row.seq === 3);
   const away = newStore();
@@ -334,7 +334,7 @@ test("a message may have a vector only of the embedder of its session", () => {
 
 test("a message may have only the vector that the embedder makes of its text", () => {
   const home = newStore();
-  home.session("s", SMALL).appendAll(talk(12));
+  home.session("s", SMALL).append(talk(12));
   const path = exported(home);
   const rows = readFileSync(path, "utf8")
     .split("\n")
@@ -353,7 +353,7 @@ test("a message may have only the vector that the embedder makes of its text", (
 
 test("a session whose frontier cannot be is refused", () => {
   const home = newStore();
-  home.session("s", SMALL).appendAll(talk(12));
+  home.session("s", SMALL).append(talk(12));
   const path = exported(home);
   const changed = rowChanger(path, ({ table }) => table === "sessions");
   const away = newStore();
@@ -369,8 +369,8 @@ test("a session whose frontier cannot be is refused", () => {
 
 test("a child comes before its parent, and finds it later", () => {
   const [home, away] = [withOwnIds(newStore()), newStore()];
-  home.session("parent").appendAll(talk(4));
-  home.session("child").appendAll(talk(4));
+  home.session("parent").append(talk(4));
+  home.session("child").append(talk(4));
   inDatabase(home.path, (database) =>
     database.exec("UPDATE sessions SET parent_session_id = 'parent', checksum = -1 WHERE id = 'child'"),
   );
@@ -390,7 +390,7 @@ test("a child comes before its parent, and finds it later", () => {
 
 test("a file that is cut, changed, of another format or no such file is refused before anything is written", () => {
   const home = newStore();
-  home.session("s", SMALL).appendAll(talk(12));
+  home.session("s", SMALL).append(talk(12));
   const path = exported(home);
   const whole = readFileSync(path, "utf8");
   const lines = whole.split("\n").slice(0, -1);
@@ -438,7 +438,7 @@ test("bytes of a row that are no text, such as a very deep list, are refused", (
 test("a row of the log that was taken back is refused if it has other values than the log", () => {
   const home = newStore();
   const session = home.session("s", SMALL);
-  session.appendAll(talk(60));
+  session.append(talk(60));
   session.rewind({ toSeq: 29 });
   const path = exported(home);
   const changed = rowChanger(path, ({ table }) => table === "undoneUnions");
@@ -468,11 +468,11 @@ function rowChanger(path: string, isChosen: (row: FileRow) => boolean): (values:
 test("only the summaries and the log of the forest in use move, and get the checksums of this version", async () => {
   const own = newStore();
   const session = own.session("s", SMALL);
-  session.appendAll(talk(30));
+  session.append(talk(30));
   await session.resolveDirty();
   session.compact();
   session.rewind({ toSeq: 15 }); // leaves rows of the log that are older than the next forest
-  session.appendAll(talk(20));
+  session.append(talk(20));
   await own.reembed({ embedder: letterEmbedder });
   await own.resume("s").resolveDirty();
   own.resume("s").compact();

@@ -16,7 +16,7 @@ test("a large result is cut down in the context, and stands in the store as it w
   const store = openStore(":memory:");
   const session = store.session("s1", { hotTokensMax: 1_000_000, messageTokensMax: 2_000, oldMessageTokensMax: 500 });
   session.append({ role: "user", content: "Show me the table." });
-  const [, { messageId }] = session.appendAll(ask("c1", output)) as [unknown, { messageId: number }];
+  const [, { messageId }] = session.append(ask("c1", output)) as [unknown, { messageId: number }];
   const { messages, sources } = session.render({ tokensMax: 500_000 });
   const [part] = messages.at(-1)!.parts as unknown as [{ content: string }];
   expect(part.content).toContain(
@@ -37,7 +37,7 @@ test("its bytes stay as they are until the frontier moves, and then it may becom
     recentTokensMax: 0,
   });
   session.append({ role: "user", content: "Show me the table." });
-  session.appendAll(ask("c1", output));
+  session.append(ask("c1", output));
   const render = () => session.render({ tokensMax: 500_000 }).messages;
   const lengthOfResult = () => JSON.stringify(render().find(({ role }) => role === "tool")).length;
 
@@ -59,7 +59,7 @@ test("a session that an earlier version made has the defaults, also where that v
   const path = temporaryPath();
   const session = openedStore(path).session("s1", { hotTokensMax: 1_000_000 });
   session.append({ role: "user", content: "Show me the table." });
-  session.appendAll(ask("c1", output));
+  session.append(ask("c1", output));
   session.render();
   const other = new Database(path);
   other.exec(

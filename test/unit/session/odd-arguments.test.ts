@@ -38,7 +38,7 @@ test("arguments of a wrong type are refused with a typed error", async () => {
     for (const call of calls) expect([String(call), await codeOf(call)]).toEqual([String(call), "OPTION_INVALID"]);
   }
   for (const odd of [undefined, 7, "text", {}, null]) {
-    expect(await codeOf(() => session.appendAll(odd as never))).toBe("OPTION_INVALID");
+    expect(await codeOf(() => session.append(odd as never))).toBe("MESSAGE_INVALID");
     expect(await codeOf(() => session.sync(odd as never))).toBe("OPTION_INVALID");
   }
 });
@@ -47,7 +47,7 @@ test("a list of four thousand million holes is refused at once", async () => {
   const store = temporaryStore();
   const session = store.session("s");
   const content = [{ type: "tool_result", toolCallId: "c", content: LONG_WITHOUT_ITEMS }];
-  expect(await codeOf(() => session.appendAll(LONG_WITHOUT_ITEMS))).toBe("MESSAGE_INVALID");
+  expect(await codeOf(() => session.append(LONG_WITHOUT_ITEMS))).toBe("MESSAGE_INVALID");
   expect(await codeOf(() => session.append({ role: "user", content: LONG_WITHOUT_ITEMS }))).toBe("MESSAGE_INVALID");
   expect(await codeOf(() => session.append({ role: "tool", content } as never))).toBe("MESSAGE_INVALID");
   expect(await codeOf(() => store.recall("x", { sessionIds: LONG_WITHOUT_ITEMS }))).toBe("OPTION_INVALID");

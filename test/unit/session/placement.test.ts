@@ -57,11 +57,11 @@ test("a session can get another title, and nothing else changes", () => {
   const store = temporaryStore();
   const session = store.session("s", { title: "First", project: "p" });
   session.append(user("hello"));
-  session.rename("Second");
+  session.update({ title: "Second" });
   expect(store.sessions()).toMatchObject([{ id: "s", title: "Second", project: "p", messageCount: 1 }]);
   expect(store.verify()).toMatchObject({ ok: true });
   for (const title of ["", "a\nb", "x".repeat(513), 7 as unknown as string]) {
-    expect(() => session.rename(title)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
+    expect(() => session.update({ title })).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
   }
   expect(session.info().title).toBe("Second");
 });

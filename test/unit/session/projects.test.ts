@@ -118,7 +118,7 @@ test("subjects, branches and forks follow a merged project", async () => {
     ["c", CLIENT],
     ["d", CLIENT],
   ]) {
-    store.session(id, { ...SETTINGS, project: project! }).appendAll(talk(14));
+    store.session(id, { ...SETTINGS, project: project! }).append(talk(14));
   }
   store.resume("a").rewind({ toSeq: 10 });
   store.resume("a").fork({ id: "a-fork" });

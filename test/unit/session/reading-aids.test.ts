@@ -58,7 +58,7 @@ test("an answer comes before the question that it answers, and nothing else move
 function longCluster() {
   const store = temporaryStore();
   const session = store.session("long", { hotSize: 2, overlap: 0, evictBatch: 2 });
-  session.appendAll(
+  session.append(
     Array.from({ length: 400 }, (_, index) =>
       user(`The lamp of the north light, part ${index}. ${"lens ".repeat(40)}`),
     ),

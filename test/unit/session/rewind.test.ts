@@ -13,7 +13,7 @@ const SMALL = { hotSize: 6, overlap: 2, evictBatch: 6, maxThemes: 3, openCluster
 test("the later messages leave the session, and the next message follows the one that stays", async () => {
   const store = temporaryStore();
   const session = store.session("s");
-  const appended = session.appendAll([user("the harbor"), assistant("a lighthouse"), user("the whale")]);
+  const appended = session.append([user("the harbor"), assistant("a lighthouse"), user("the whale")]);
   const { branchId, supersededCount } = session.rewind({ toMessageId: appended[0]!.messageId });
   expect(supersededCount).toBe(2);
   expect(session.messages().map(({ text }) => text)).toEqual(["the harbor"]);
@@ -36,7 +36,7 @@ test("the later messages leave the session, and the next message follows the one
 
 test("a session can be rewound to before its first message, and to its last without any effect", () => {
   const session = temporaryStore().session("s");
-  session.appendAll(talk(3));
+  session.append(talk(3));
   expect(session.rewind({ toSeq: 2 })).toEqual({ branchId: null, supersededCount: 0 });
   expect(session.rewind({ toSeq: -1 })).toMatchObject({ supersededCount: 3 });
   expect(session.messages()).toEqual([]);
@@ -47,7 +47,7 @@ test("a message of another session, of a branch, or of no session is refused, an
   const store = temporaryStore();
   const session = store.session("s");
   const other = store.session("other").append(user("elsewhere"));
-  const [, second] = session.appendAll(talk(2));
+  const [, second] = session.append(talk(2));
   session.rewind({ toSeq: 0 });
   for (const toMessageId of [other.messageId, second!.messageId, 999]) {
     expect(() => session.rewind({ toMessageId })).toThrow(
@@ -63,7 +63,7 @@ test("a message of another session, of a branch, or of no session is refused, an
 test("a branch is not opened as a session", () => {
   const store = temporaryStore();
   const session = store.session("s");
-  session.appendAll(talk(2));
+  session.append(talk(2));
   const { branchId } = session.rewind({ toSeq: 0 });
   const refusal = new StoreError("SESSION_SUPERSEDED", { sessionId: branchId!, parentSessionId: "s" });
   expect(() => store.resume(branchId!)).toThrow(refusal);
@@ -77,7 +77,7 @@ test("a branch has no title of its own, also if its session gets one later", () 
   const store = temporaryStore();
   for (const [id, ...titles] of [["titled", "a title"], ["untitled"]] as const) {
     const session = store.session(id, { ...(titles[0] !== undefined && { title: titles[0] }) });
-    session.appendAll(talk(2));
+    session.append(talk(2));
     session.rewind({ toSeq: 0 });
   }
   store.session("untitled", { title: "a later title" });
@@ -90,7 +90,7 @@ test("a branch has no title of its own, also if its session gets one later", () 
 test("a call that has lost its result is open again, and takes another result into its step", () => {
   const store = temporaryStore();
   const session = store.session("s");
-  const [, call, first, second] = session.appendAll([
+  const [, call, first, second] = session.append([
     user("read both"),
     calls(["a", "b"]),
     results(["a"], "one"),
@@ -109,7 +109,7 @@ test("a call that has lost its result is open again, and takes another result in
 test("forgetting adds no messages of a theme to handles of its clusters from before a rewind", () => {
   const store = temporaryStore();
   const session = store.session("s", SMALL);
-  session.appendAll(talk(60));
+  session.append(talk(60));
   const united = store.query("SELECT root, max(id) AS id FROM unions WHERE level = 'theme' GROUP BY root");
   expect(united).not.toEqual([]);
   const members = () =>
@@ -127,8 +127,8 @@ test("handles of an older generation expand to what they held, whatever becomes 
   const embedders = { [hashingEmbedder.id]: hashingEmbedder, [letterEmbedder.id]: letterEmbedder };
   const store = temporaryStore({ embedder: (id) => embedders[id ?? ""] ?? hashingEmbedder });
   const session = store.session("s", SMALL);
-  session.appendAll([user("read both"), calls(["a", "b"]), results(["a"], "one"), results(["b"], "two")]);
-  session.appendAll([...talk(30), calls(["c"]), ...talk(30)]);
+  session.append([user("read both"), calls(["a", "b"]), results(["a"], "one"), results(["b"], "two")]);
+  session.append([...talk(30), calls(["c"]), ...talk(30)]);
   const handles = [...session.roots(), ...session.roots({ level: "cluster" })].map(({ root }) => root);
   const membersOf = (handle: string) => store.expand(handle, { limit: 1_000 }).members.map(({ id }) => id);
   const before = handles.map(membersOf);
@@ -139,7 +139,7 @@ test("handles of an older generation expand to what they held, whatever becomes 
   session.rewind({ toSeq: 2 });
   expect(handles.map(membersOf)).toEqual(before);
   session.append(results(["b"], "four"));
-  session.appendAll(talk(40));
+  session.append(talk(40));
   session.rewind({ toSeq: 2 });
   expect(handles.map(membersOf)).toEqual(before);
   const member = before[0]!.findLast((id) => !handles.some((handle) => handle.includes(`:${id}@`)))!;
@@ -151,9 +151,9 @@ test("handles of an older generation expand to what they held, whatever becomes 
 test("summaries of superseded messages leave the context, and others stay", async () => {
   const store = temporaryStore({ summarizer: scriptedSummarizer("good") });
   const session = store.session("s", { ...SMALL, resolveTokensMin: 20 });
-  session.appendAll(talk(60));
+  session.append(talk(60));
   await session.resolveDirty();
-  session.appendAll(talk(60, 4));
+  session.append(talk(60, 4));
   await session.resolveDirty();
   const summaries = () =>
     store.query("SELECT log_position FROM summaries WHERE status = 'done' AND shown_until IS NULL");
@@ -174,14 +174,14 @@ test("undo brings summaries back with their messages, and no model is paid for t
   const summarizer = scriptedSummarizer("good");
   const store = temporaryStore({ summarizer });
   const session = store.session("s", { ...SMALL, resolveTokensMin: 20 });
-  session.appendAll(talk(120));
+  session.append(talk(120));
   await session.resolveDirty();
   session.compact();
   const shown = () =>
     store.query("SELECT id, root_id, text FROM summaries WHERE status = 'done' AND shown_until IS NULL ORDER BY id");
   const [before, context] = [shown(), session.render().messages.filter(({ role }) => role === "system")];
   session.rewind({ toSeq: 60 });
-  session.appendAll(talk(3));
+  session.append(talk(3));
   expect(shown().length).toBeLessThan(before.length);
   session.undo();
   expect(shown()).toEqual(before);
@@ -195,7 +195,7 @@ test("undo brings summaries back with their messages, and no model is paid for t
 test("a summary does not come back if some of its messages were forgotten, or summarized again", async () => {
   const store = temporaryStore({ summarizer: scriptedSummarizer("good") });
   const session = store.session("s", { ...SMALL, resolveTokensMin: 20 });
-  session.appendAll(talk(120));
+  session.append(talk(120));
   await session.resolveDirty();
   const ids = (sql: string) => store.query(sql).map(({ id }) => Number(id));
   session.rewind({ toSeq: 90 });
@@ -221,7 +221,7 @@ test("undo brings the summary of a span back", async () => {
   const summarizer = scriptedSummarizer("good");
   const store = temporaryStore({ summarizer });
   const session = store.session("s", { strategy: "flat", contextTokensMax: 600, flatTrigger: 0.5, flatTail: 0.2 });
-  session.appendAll(talk(80));
+  session.append(talk(80));
   session.compact();
   await session.resolveDirty();
   const before = session.render().messages;
@@ -252,7 +252,7 @@ test("results stay with the call that began a cluster when its theme is no longe
   for (let count = 0; count < 60; count++) {
     const from = 3 * next(4);
     const text = Array.from({ length: 2 + next(6) }, () => words[from + next(3)]).join(" ");
-    session.appendAll(next(3) === 0 ? [calls(["a"]), results(["a"], text)] : [user(text)]);
+    session.append(next(3) === 0 ? [calls(["a"]), results(["a"], text)] : [user(text)]);
   }
   for (let toSeq = 70; toSeq > 9; toSeq -= 10) {
     session.rewind({ toSeq });
@@ -280,7 +280,7 @@ test("`sync` appends what another process has superseded, if the host says it ag
 test("the handle of a cluster that no longer is names nothing without a log position", () => {
   const store = temporaryStore();
   const session = store.session("s", SMALL);
-  session.appendAll(talk(60));
+  session.append(talk(60));
   const root = session.roots({ level: "cluster" }).at(-1)!.root;
   const memberCount = store.expand(root).memberCount;
   session.rewind({ toSeq: 20 });
@@ -292,7 +292,7 @@ test("the handle of a cluster that no longer is names nothing without a log posi
 test("a damaged checkpoint is found, and `verify` with `rebuild` removes it", () => {
   const path = temporaryPath();
   const store = openStore(path);
-  store.session("s", SMALL).appendAll(talk(600));
+  store.session("s", SMALL).append(talk(600));
   store.close();
   inDatabase(path, (database) => database.exec("UPDATE theme_checkpoints SET themes = '[]'"));
   const damaged = openedStore(path);
@@ -309,7 +309,7 @@ test("a damaged checkpoint is found, and `verify` with `rebuild` removes it", ()
 test("if all later messages were forgotten, there is no branch, and the session goes back nevertheless", () => {
   const store = temporaryStore();
   const session = store.session("s");
-  const appended = session.appendAll(talk(4));
+  const appended = session.append(talk(4));
   store.forget("s", { messageIds: appended.slice(2).map(({ messageId }) => messageId) });
   expect(session.rewind({ toSeq: 1 })).toEqual({ branchId: null, supersededCount: 0 });
   expect(session.branches()).toEqual([]);
@@ -331,7 +331,7 @@ test("if all later messages were forgotten, there is no branch, and the session 
 test("inside `atomically`, it is undone with everything else", () => {
   const store = temporaryStore();
   const session = store.session("s");
-  session.appendAll(talk(4));
+  session.append(talk(4));
   expect(() =>
     store.atomically(() => {
       session.rewind({ toSeq: 1 });
@@ -352,7 +352,7 @@ test("forgetting the session forgets its branches, and superseded messages can b
   const path = temporaryPath();
   const store = openedStore(path);
   const session = store.session("s", SMALL);
-  session.appendAll(talk(40));
+  session.append(talk(40));
   const [secret] = session.messages({ seqFrom: 20, seqTo: 20 });
   const handles = session.roots().map(({ root }) => root);
   session.rewind({ toSeq: 10 });
@@ -370,7 +370,7 @@ test("forgetting the session forgets its branches, and superseded messages can b
 test("an import does not bring superseded messages back", () => {
   const store = temporaryStore();
   const session = store.session("s");
-  session.appendAll([user("one", { id: "m1" }), user("two", { id: "m2" })]);
+  session.append([user("one", { id: "m1" }), user("two", { id: "m2" })]);
   session.rewind({ toSeq: 0 });
   // The path may use the id again.
   expect(session.append(user("another two", { id: "m2" }))).toMatchObject({ seq: 1, appended: true });
@@ -379,7 +379,7 @@ test("an import does not bring superseded messages back", () => {
 test("in a store of an older version, whose moves were not noted, the frontier goes to where `compact` puts it", () => {
   const path = temporaryPath();
   const store = openStore(path);
-  store.session("s", SMALL).appendAll(talk(80));
+  store.session("s", SMALL).append(talk(80));
   store.close();
   inDatabase(path, (database) => database.exec("DELETE FROM frontier_moves; DELETE FROM theme_checkpoints"));
   const old = openedStore(path);
@@ -389,7 +389,7 @@ test("in a store of an older version, whose moves were not noted, the frontier g
     { graduated_seq: 45, evicted_seq: 43 },
   ]);
   expect(old.verify()).toMatchObject({ ok: true });
-  session.appendAll(talk(80));
+  session.append(talk(80));
   session.rewind({ toSeq: 75 });
   expect(old.verify()).toMatchObject({ ok: true });
 });
@@ -397,9 +397,9 @@ test("in a store of an older version, whose moves were not noted, the frontier g
 test("entries after a superseded message go with it", () => {
   const store = temporaryStore();
   const session = store.session("s");
-  session.appendAll(talk(2));
+  session.append(talk(2));
   session.entries.append([{ value: "after the second" }]);
-  session.appendAll(talk(2));
+  session.append(talk(2));
   session.entries.append([{ value: "after the fourth" }]);
   session.rewind({ toSeq: 1 });
   expect(session.entries.list().map(({ value }) => value)).toEqual(["after the second"]);
@@ -409,7 +409,7 @@ test("entries after a superseded message go with it", () => {
 test("undo brings an entry back although its id was given again, and the later entry is superseded", () => {
   const store = temporaryStore();
   const session = store.session("s");
-  session.appendAll(talk(2));
+  session.append(talk(2));
   session.entries.append([{ id: "run", value: "first" }]);
   session.rewind({ toSeq: 0 });
   session.entries.append([{ id: "run", value: "second" }, { value: "other" }]);
@@ -421,7 +421,7 @@ test("undo brings an entry back although its id was given again, and the later e
 slow(test)("a long session is put back from a checkpoint, bit for bit", () => {
   const store = temporaryStore();
   const session = store.session("s", SMALL);
-  session.appendAll(talk(3_000, 5));
+  session.append(talk(3_000, 5));
   expect(store.query("SELECT count(*) AS n FROM theme_checkpoints")).toEqual([{ n: 4 }]);
   for (const toSeq of [2_990, 2_400, 1_700, 1_030]) {
     session.rewind({ toSeq });
@@ -432,10 +432,10 @@ slow(test)("a long session is put back from a checkpoint, bit for bit", () => {
 test("undo takes rewinds back one by one, and what was appended since is superseded", async () => {
   const store = temporaryStore();
   const session = store.session("s", SMALL);
-  const appended = session.appendAll([...talk(60), user("a lighthouse")]);
+  const appended = session.append([...talk(60), user("a lighthouse")]);
   const before = session.render();
   session.rewind({ toSeq: 40 });
-  session.appendAll(talk(10, 2));
+  session.append(talk(10, 2));
   session.rewind({ toSeq: 20 });
   session.append(user("a submarine"));
   store.verify({ rebuild: true }); // indexes everything
@@ -452,7 +452,7 @@ test("undo takes rewinds back one by one, and what was appended since is superse
 
 test("undo gives results back to the call that a rewind had parted from them", () => {
   const session = temporaryStore().session("s");
-  const [call, , second] = session.appendAll([
+  const [call, , second] = session.append([
     calls(["a", "b"]),
     results(["a"], "one"),
     results(["b"], "two"),
@@ -467,7 +467,7 @@ test("undo gives results back to the call that a rewind had parted from them", (
 test("an edit supersedes the message and all later ones, all or nothing, and undo takes it back", () => {
   const store = temporaryStore();
   const session = store.session("s");
-  const [, second] = session.appendAll([user("one"), assistant("two"), user("three", { id: "m3" })]);
+  const [, second] = session.append([user("one"), assistant("two"), user("three", { id: "m3" })]);
   expect(() => session.edit(second!.messageId, { role: "tool", content: "nothing" } as never)).toThrow(
     "cannot be stored as it is",
   );
@@ -484,7 +484,7 @@ test("an edit supersedes the message and all later ones, all or nothing, and und
 test("undo leaves out what was forgotten, before the rewind or since", () => {
   const store = temporaryStore();
   const session = store.session("s", SMALL);
-  const appended = session.appendAll(talk(40));
+  const appended = session.append(talk(40));
   store.forget("s", { messageIds: [appended[20]!.messageId] });
   session.rewind({ toSeq: 10 });
   store.forget("s", { messageIds: [appended[5]!.messageId, appended[30]!.messageId] });
@@ -497,7 +497,7 @@ test("undo leaves out what was forgotten, before the rewind or since", () => {
 
 test("a session lists its branches, and which of them `undo` brings back", () => {
   const session = temporaryStore().session("s");
-  const [, second, third] = session.appendAll(talk(3));
+  const [, second, third] = session.append(talk(3));
   expect(session.branches()).toEqual([]);
   const { branchId } = session.rewind({ toSeq: 1 });
   const { branchId: nextId } = session.rewind({ toSeq: 0 });

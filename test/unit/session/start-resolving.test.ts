@@ -28,22 +28,22 @@ function summariesOf(session: Session): number {
 describe("startResolving", () => {
   test("resolves what is there, and what is appended later", async () => {
     const { session, summarizer } = opened("good");
-    session.appendAll(talk(40, 100));
+    session.append(talk(40, 100));
     const resolving = session.startResolving();
     await until(() => summariesOf(session) === 1);
-    session.appendAll(talk(60, 100));
-    session.appendAll(talk(60, 100));
+    session.append(talk(60, 100));
+    session.append(talk(60, 100));
     await until(() => summariesOf(session) > 2);
     const { length } = summarizer.requests;
     await resolving.stop();
-    session.appendAll(talk(60, 100));
+    session.append(talk(60, 100));
     await sleep(150);
     expect(summarizer.requests.length).toBe(length);
   });
 
   test("tries again by itself when what failed may be tried again", async () => {
     const { session, summarizer } = opened("fail", "good");
-    session.appendAll(talk(40, 100));
+    session.append(talk(40, 100));
     const events: ResolveEvent[] = [];
     const resolving = session.startResolving({ onEvent: (event) => void events.push(event) });
     await until(() => events.some(({ kind }) => kind === "resolved"));
@@ -54,7 +54,7 @@ describe("startResolving", () => {
 
   test("looks again when what it has read is not what is there any more", async () => {
     const { session, store, summarizer } = opened("slow", "good");
-    const [first] = session.appendAll(talk(40, 100));
+    const [first] = session.append(talk(40, 100));
     const resolving = session.startResolving();
     await summarizer.waiting();
     store.forget("s", { messageIds: [first!.messageId] });
@@ -71,7 +71,7 @@ describe("startResolving", () => {
     };
     const store = temporaryStore({ embedder }); // its clock runs ahead, and has come to the next try before the run is over
     const session = store.session("s", SETTINGS);
-    session.appendAll(talk(4, 100));
+    session.append(talk(4, 100));
     const resolving = session.startResolving();
     await until(() => store.stats().pendingVectorCount === 0);
     expect(embedder.requests.length).toBe(2);
@@ -91,7 +91,7 @@ describe("startResolving", () => {
 
   test("gives up what is under way when it is stopped, and leaves no claim", async () => {
     const { session, store, summarizer } = opened("deaf");
-    session.appendAll(talk(40, 100));
+    session.append(talk(40, 100));
     const resolving = session.startResolving();
     await summarizer.waiting();
     await expectAtOnce(resolving.stop());
@@ -101,7 +101,7 @@ describe("startResolving", () => {
 
   test("ends with the store", async () => {
     const { session, store, summarizer } = opened("hang");
-    session.appendAll(talk(40, 100));
+    session.append(talk(40, 100));
     const resolving = session.startResolving();
     await summarizer.waiting();
     store.close();
@@ -111,7 +111,7 @@ describe("startResolving", () => {
 
   test("started again goes on with the new options alone", async () => {
     const { session, summarizer } = opened("hang", "good");
-    session.appendAll(talk(40, 100));
+    session.append(talk(40, 100));
     const told: string[] = [];
     const first = session.startResolving({ onEvent: ({ kind }) => void told.push(`first ${kind}`) });
     await summarizer.waiting();
@@ -124,10 +124,10 @@ describe("startResolving", () => {
 
   test("keeps its limits over all its runs", async () => {
     const { session, summarizer } = opened("good");
-    session.appendAll(talk(40, 100));
+    session.append(talk(40, 100));
     const resolving = session.startResolving({ callsMax: 1 });
     await until(() => summariesOf(session) === 1);
-    session.appendAll(talk(60, 100));
+    session.append(talk(60, 100));
     await sleep(200);
     expect(summarizer.requests.length).toBe(1);
     await resolving.stop();
@@ -135,7 +135,7 @@ describe("startResolving", () => {
 
   test("takes turns with resolveDirty: nothing is asked for twice", async () => {
     const { session, summarizer } = opened("good");
-    session.appendAll(talk(40, 100));
+    session.append(talk(40, 100));
     const resolving = session.startResolving();
     await Promise.all([session.resolveDirty(), session.resolveDirty()]);
     await until(() => summariesOf(session) === 1);

@@ -27,12 +27,12 @@ describe("session", () => {
   test("keeps its settings, and takes new ones", () => {
     const path = temporaryPath();
     const store = openedStore(path);
-    store.session("s", { hotSize: 2, overlap: 0, evictBatch: 2 }).appendAll(talk(3));
+    store.session("s", { hotSize: 2, overlap: 0, evictBatch: 2 }).append(talk(3));
     store.close();
     const again = openedStore(path);
     again.session("s").append(user("the fourth makes a batch"));
     expect(again.query("SELECT count(*) AS n FROM message_zones WHERE is_cold = 1")).toEqual([{ n: 2 }]);
-    again.session("s", { hotSize: 20 }).appendAll(talk(10));
+    again.session("s", { hotSize: 20 }).append(talk(10));
     expect(again.query("SELECT count(*) AS n FROM message_zones WHERE is_cold = 1")).toEqual([{ n: 2 }]);
   });
 
@@ -90,7 +90,7 @@ describe("importedSession", () => {
 describe("messages", () => {
   test("gives a range of places, both ends included", () => {
     const session = temporaryStore().session("s");
-    session.appendAll(talk(10));
+    session.append(talk(10));
     const seqs = (options: Parameters<Session["messages"]>[0]): number[] =>
       session.messages(options).map(({ seq }) => seq);
     expect(seqs({ seqFrom: 2, seqTo: 4 })).toEqual([2, 3, 4]);
@@ -109,7 +109,7 @@ test("reads write nothing", () => {
   const path = temporaryPath();
   const store = openedStore(path);
   const session = store.session("s", { hotSize: 2, overlap: 0, evictBatch: 2 });
-  session.appendAll(talk(20));
+  session.append(talk(20));
   const before = allRows(path);
   session.render();
   session.roots();
@@ -131,7 +131,7 @@ test("everything is refused once the store is closed", async () => {
   store.close();
   const uses: ((store: Store) => unknown)[] = [
     () => session.append(user("a")),
-    () => session.appendAll([user("a")]),
+    () => session.append([user("a")]),
     () => session.sync([user("a")]),
     () => session.render(),
     () => session.compact(),

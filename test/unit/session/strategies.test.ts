@@ -43,9 +43,9 @@ const rows = (store: Store, columns: string) => store.query(`SELECT ${columns} F
 describe("flat", () => {
   test("shows everything until a summary is made, then that and the newest messages", async () => {
     const { store, session } = opened({ strategy: "flat" });
-    session.appendAll(hundreds(7));
+    session.append(hundreds(7));
     expect(await session.resolveDirty()).toEqual({ resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 });
-    session.appendAll(hundreds(1));
+    session.append(hundreds(1));
     expect(shape(session)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
     expect(await session.resolveDirty()).toEqual({ resolved: 1, failed: 0, stale: 0, parked: 0, deferred: 0 });
     expect(shape(session)).toEqual(["span:1@5", 5, 6, 7]);
@@ -55,12 +55,12 @@ describe("flat", () => {
 
   test("makes the next summary from the last one and what came since", async () => {
     const { store, session, summarizer } = opened({ strategy: "flat" });
-    session.appendAll(hundreds(8));
+    session.append(hundreds(8));
     await session.resolveDirty();
-    session.appendAll(hundreds(3)); // 600 tokens, and a summary of 9
+    session.append(hundreds(3)); // 600 tokens, and a summary of 9
     await session.resolveDirty();
     expect(summarizer.requests.length).toBe(1);
-    session.appendAll(hundreds(1));
+    session.append(hundreds(1));
     await session.resolveDirty();
     const { previous, sources } = summarizer.requests[1]!;
     expect([previous.length, ...sources.map(({ seq }) => seq)]).toEqual([1, 5, 6, 7, 8]);
@@ -74,7 +74,7 @@ describe("flat", () => {
   test("leaves what is pinned out of the summary", async () => {
     const { store, session, summarizer } = opened({ strategy: "flat" });
     session.append({ role: "system", content: "Be brief." });
-    session.appendAll(hundreds(8));
+    session.append(hundreds(8));
     await session.resolveDirty();
     expect(summarizer.requests[0]!.sources.map(({ role }) => role)).not.toContain("system");
     expect(shape(session)).toEqual([0, "span:2@7", 7, 8]);
@@ -96,7 +96,7 @@ describe("flat", () => {
 
   test("never parts a call and its results", async () => {
     const { session } = opened({ strategy: "flat" });
-    session.appendAll([...hundreds(6), calls(["c"]), results(["c"], "abcd".repeat(94)), ...hundreds(2)]);
+    session.append([...hundreds(6), calls(["c"]), results(["c"], "abcd".repeat(94)), ...hundreds(2)]);
     await session.resolveDirty();
     // The two newest leave 100 tokens: enough for the result (4, 1 for its id, 94), but not for its call, too.
     expect(shape(session)).toEqual(["span:1@8", 8, 9]);
@@ -105,14 +105,14 @@ describe("flat", () => {
   test("keeps a call that waits for its result, whatever has come after it", async () => {
     const { session } = opened({ strategy: "flat" });
     const strays = ["x", "y", "z"].map((id) => results([id], "abcd".repeat(94)));
-    session.appendAll([...hundreds(7), calls(["c"]), ...strays]);
+    session.append([...hundreds(7), calls(["c"]), ...strays]);
     await session.resolveDirty();
     expect(shape(session, { tokensMax: 1_500 })).toEqual(["span:1@7", 7, 8, 9, 10]);
   });
 
   test("reads no whole history to show its end", () => {
     const { store, session } = opened({ strategy: "flat" });
-    session.appendAll(hundreds(1_200).map((message) => ({ ...message, content: "ok" })));
+    session.append(hundreds(1_200).map((message) => ({ ...message, content: "ok" })));
     const context = session.render({ tokensMax: 100 });
     // From the last but one of every five hundred on, the messages are at hand; the others are counted.
     expect(context.omitted).toMatchObject([{ kind: "range", seqFirst: 0, messageCount: expect.any(Number) }]);
@@ -126,7 +126,7 @@ describe("flat", () => {
 test("does not begin in the middle of a step where it leaves off reading", () => {
   const { store, session } = opened({ strategy: "flat" });
   const short = hundreds(1_199).map((message) => ({ ...message, content: "ok" }));
-  session.appendAll([...short.slice(0, 499), calls(["c"]), results(["c"]), ...short.slice(499)]);
+  session.append([...short.slice(0, 499), calls(["c"]), results(["c"]), ...short.slice(499)]);
   const context = session.render({ tokensMax: 10_000 });
   expect(context.omitted).toMatchObject([{ kind: "theme", handle: "span:1@501", seqLast: 500 }]);
   expect(unaccountedCount(store, session, context)).toBe(0);
@@ -135,7 +135,7 @@ test("does not begin in the middle of a step where it leaves off reading", () =>
 test("shows a newest step of more messages than are read at once", () => {
   const { store, session } = opened({ strategy: "flat" });
   const ids = Array.from({ length: 1_200 }, (_, index) => `c${index}`);
-  session.appendAll([{ role: "user", content: "go" }, calls(ids)]);
+  session.append([{ role: "user", content: "go" }, calls(ids)]);
   for (const id of ids) session.append(results([id]));
   const context = session.render({ tokensMax: 100_000 });
   expect(context.messages.length).toBeGreaterThan(1_200);
@@ -146,17 +146,17 @@ test("shows a newest step of more messages than are read at once", () => {
 describe("sandwich", () => {
   test("keeps the first and the newest messages, and between them one summary", async () => {
     const { session } = opened({ strategy: "sandwich" });
-    session.appendAll(hundreds(9));
+    session.append(hundreds(9));
     await session.resolveDirty();
     expect(shape(session)).toEqual([0, 1, "span:3@6", 6, 7, 8]);
-    session.appendAll(hundreds(4)); // 900 tokens with the first two, and a summary of 9
+    session.append(hundreds(4)); // 900 tokens with the first two, and a summary of 9
     await session.resolveDirty();
     expect(shape(session)).toEqual([0, 1, "span:3@10", 10, 11, 12]);
   });
 
   test("shows as much of the first messages as a smaller budget has room for", async () => {
     const { store, session } = opened({ strategy: "sandwich" });
-    session.appendAll(hundreds(9));
+    session.append(hundreds(9));
     await session.resolveDirty();
     const { sources } = session.render({ tokensMax: 600 });
     // A fifth is 120 tokens. The digest shows others.
@@ -171,7 +171,7 @@ describe("sandwich", () => {
   test("does not part a call and its result at its top", async () => {
     const { session } = opened({ strategy: "sandwich" });
     // 11 and 99 tokens.
-    session.appendAll([calls(["c"]), results(["c"], "abcd".repeat(94)), ...hundreds(9)]);
+    session.append([calls(["c"]), results(["c"], "abcd".repeat(94)), ...hundreds(9)]);
     await session.resolveDirty();
     const callsIn = (tokensMax: number) =>
       session.render({ tokensMax }).messages.flatMap(({ parts }) => parts.filter(({ type }) => type === "tool_call"));
@@ -181,7 +181,7 @@ describe("sandwich", () => {
 
   test("gives up its first messages, half of them at a time, rather than the newest", async () => {
     const { session } = opened({ strategy: "sandwich" });
-    session.appendAll(hundreds(9));
+    session.append(hundreds(9));
     await session.resolveDirty();
     session.append({ role: "user", content: "abcd".repeat(846) }); // 850 tokens
     expect(shape(session)).toEqual([0, 9]);
@@ -193,7 +193,7 @@ describe("sandwich", () => {
 describe("full", () => {
   test("shows every message, or says what that takes", () => {
     const { session } = opened({});
-    session.appendAll(hundreds(10));
+    session.append(hundreds(10));
     expect(shape(session, { strategy: "full" })).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     expect(() => session.render({ strategy: "full", tokensMax: 999 })).toThrow(
       expect.objectContaining({
@@ -205,13 +205,13 @@ describe("full", () => {
 
   test("says that it is every message that has no room", () => {
     const { session } = opened({ strategy: "full" });
-    session.appendAll(hundreds(11));
+    session.append(hundreds(11));
     expect(() => session.render()).toThrow("A context of 1000 tokens cannot hold every message: they need 1100.");
   });
 
   test("wants no summary", async () => {
     const { session, summarizer } = opened({ strategy: "full" });
-    session.appendAll(hundreds(20));
+    session.append(hundreds(20));
     expect(await session.resolveDirty()).toEqual({ resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 });
     expect(summarizer.requests).toEqual([]);
     expect(session.compact()).toEqual({ compacted: false, reason: "never_compacted" });
@@ -221,7 +221,7 @@ describe("full", () => {
 describe("the strategy", () => {
   test("is the call's, or the session's, which is kept", async () => {
     const { path, store, session } = opened({});
-    session.appendAll(hundreds(8));
+    session.append(hundreds(8));
     await session.resolveDirty({ strategy: "flat" });
     expect(shape(session)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
     expect(shape(session, { strategy: "flat" })).toEqual(["span:1@5", 5, 6, 7]);
@@ -232,7 +232,7 @@ describe("the strategy", () => {
 
   test("is the default's for a session that was made before there was a choice", () => {
     const { path, store, session } = opened({});
-    session.appendAll(hundreds(3));
+    session.append(hundreds(3));
     store.close();
     inDatabase(path, (database) => database.exec("UPDATE sessions SET checksum = -1, settings = '{\"hotSize\":9}'"));
     const reopened = openedStore(path, { tokenCounter: quarterCounter });
@@ -266,9 +266,9 @@ describe("the strategy", () => {
 describe("compact", () => {
   test("asks for the summary of a context that is not full yet, once", async () => {
     const { session } = opened({ strategy: "flat" });
-    session.appendAll(hundreds(3));
+    session.append(hundreds(3));
     expect(session.compact()).toEqual({ compacted: false, reason: "nothing_to_compress" });
-    session.appendAll(hundreds(3));
+    session.append(hundreds(3));
     expect(session.compact()).toEqual({ compacted: true });
     expect(session.compact()).toEqual({ compacted: false, reason: "already_due" });
     expect(shape(session)).toEqual([0, 1, 2, 3, 4, 5]);
@@ -279,23 +279,23 @@ describe("compact", () => {
 
   test("says when the middle of a sandwich is too small", () => {
     const { session } = opened({ strategy: "sandwich" });
-    session.appendAll(hundreds(8));
+    session.append(hundreds(8));
     expect(session.compact()).toEqual({ compacted: false, reason: "middle_too_small" });
     expect(session.compact({ tokensMax: 500 })).toEqual({ compacted: true });
   });
 
   test("says whether a forest took anything in", () => {
     const { session } = opened({ hotSize: 2, overlap: 0 });
-    session.appendAll(hundreds(2));
+    session.append(hundreds(2));
     expect(session.compact()).toEqual({ compacted: false, reason: "nothing_to_compress" });
-    session.appendAll(hundreds(2));
+    session.append(hundreds(2));
     expect(session.compact()).toEqual({ compacted: true });
   });
 });
 
 test("a wish for a summary leaves nothing more to compact", async () => {
   const { session } = opened({ strategy: "flat" });
-  session.appendAll(hundreds(8));
+  session.append(hundreds(8));
   expect(session.pressure().compactableTokens).toBe(500);
   session.compact();
   expect(session.pressure().compactableTokens).toBe(0);
@@ -310,19 +310,19 @@ test.each(["flat", "sandwich", "full"] as const)("a %s context costs nothing whe
   const store = openedStore(temporaryPath(), { tokenCounter: { ...quarterCounter, count } });
   const session = store.session("s", { strategy, contextTokensMax: 1_000 });
   session.append(calls(["c"]));
-  session.appendAll(hundreds(5));
+  session.append(hundreds(5));
   const first = session.render();
   const counted = countedTexts;
   expect(session.render()).toEqual(first);
   expect(countedTexts).toBe(counted);
-  session.appendAll(hundreds(1));
+  session.append(hundreds(1));
   expect(session.render().messages.length).toBeGreaterThan(first.messages.length);
   expect(countedTexts).toBeGreaterThan(counted);
 });
 
 test("a context is made anew for a new summary", async () => {
   const { session } = opened({ strategy: "flat" });
-  session.appendAll(hundreds(8));
+  session.append(hundreds(8));
   const before = session.render();
   expect(session.render()).toEqual(before);
   before.messages.length = 0;
@@ -336,7 +336,7 @@ test("a context is made anew for a new summary", async () => {
 describe("a summary of a stretch", () => {
   test("is tried again after it failed", async () => {
     const { store, session } = opened({ strategy: "flat" }, "fail", "good");
-    session.appendAll(hundreds(8));
+    session.append(hundreds(8));
     expect(await session.resolveDirty()).toMatchObject({ resolved: 0, failed: 1 });
     expect(shape(session)).toEqual(["span:1@5", 5, 6, 7]);
     expect(rows(store, "status, attempts, error, stands_in")).toEqual([
@@ -349,12 +349,12 @@ describe("a summary of a stretch", () => {
 
   test("takes the place of older ones, but for the last few, whose handles still expand", async () => {
     const { store, session } = opened({ strategy: "flat" });
-    session.appendAll(hundreds(8));
+    session.append(hundreds(8));
     session.compact();
     await session.resolveDirty();
     const [first] = shape(session);
     for (let round = 0; round < 4; round++) {
-      session.appendAll(hundreds(5));
+      session.append(hundreds(5));
       await session.resolveDirty();
     }
     expect(rows(store, "status, seq_last")).toEqual([
@@ -369,20 +369,20 @@ describe("a summary of a stretch", () => {
   test("is parked where it is no shorter than its messages, until there are more of them", async () => {
     const { session, summarizer } = opened({ strategy: "flat", flatTail: 0.02 }, "inflate");
     const tens: MessageInput[] = Array.from({ length: 6 }, () => ({ role: "user", content: "abcd".repeat(6) }));
-    session.appendAll(tens);
+    session.append(tens);
     session.compact();
     expect(await session.resolveDirty()).toMatchObject({ resolved: 0, parked: 1 });
     expect(await session.resolveDirty()).toMatchObject({ resolved: 0, parked: 0 });
     expect(session.compact()).toEqual({ compacted: false, reason: "nothing_to_compress" });
     expect(summarizer.requests.length).toBe(1);
-    session.appendAll(hundreds(2));
+    session.append(hundreds(2));
     session.compact();
     expect(await session.resolveDirty()).toMatchObject({ resolved: 1, parked: 0 });
   });
 
   test("is due again for another summarizer than the one that has given it up", async () => {
     const { session, store, path } = opened({ strategy: "flat", flatTail: 0.02 }, "inflate");
-    session.appendAll(Array.from({ length: 6 }, (): MessageInput => ({ role: "user", content: "abcd".repeat(6) })));
+    session.append(Array.from({ length: 6 }, (): MessageInput => ({ role: "user", content: "abcd".repeat(6) })));
     session.compact();
     expect(await session.resolveDirty()).toMatchObject({ parked: 1 });
     store.close();
@@ -394,17 +394,17 @@ describe("a summary of a stretch", () => {
 
   test("that was asked for and parked keeps no full context from being compacted", async () => {
     const { session, summarizer } = opened({ strategy: "flat", flatTail: 0.02 }, "inflate", "good");
-    session.appendAll(Array.from({ length: 6 }, (): MessageInput => ({ role: "user", content: "abcd".repeat(6) })));
+    session.append(Array.from({ length: 6 }, (): MessageInput => ({ role: "user", content: "abcd".repeat(6) })));
     session.compact();
     expect(await session.resolveDirty()).toMatchObject({ parked: 1 });
-    session.appendAll(hundreds(8));
+    session.append(hundreds(8));
     expect(await session.resolveDirty()).toMatchObject({ resolved: 1 });
     expect(summarizer.requests.length).toBe(2);
   });
 
   test("is not kept when another process has summarized more meanwhile", async () => {
     const { path, session, summarizer } = opened({ strategy: "flat" }, "slow");
-    session.appendAll(hundreds(8));
+    session.append(hundreds(8));
     const resolving = session.resolveDirty();
     await summarizer.waiting();
     // By its clock the first one has been asleep for years.
@@ -414,7 +414,7 @@ describe("a summary of a stretch", () => {
       clock: () => 2_000_000_000_000,
     };
     const quick = openedStore(path, later).resume("s");
-    quick.appendAll(hundreds(2));
+    quick.append(hundreds(2));
     expect(await quick.resolveDirty()).toMatchObject({ resolved: 1 });
     summarizer.release();
     expect(await resolving).toMatchObject({ resolved: 0, stale: 1 });
@@ -423,7 +423,7 @@ describe("a summary of a stretch", () => {
 
   test("is not kept when a message of it was forgotten meanwhile", async () => {
     const { store, session, summarizer } = opened({ strategy: "flat" }, "slow", "good");
-    session.appendAll(hundreds(8));
+    session.append(hundreds(8));
     const resolving = session.resolveDirty();
     await summarizer.waiting();
     store.forget("s", { messageIds: [2] });
@@ -434,7 +434,7 @@ describe("a summary of a stretch", () => {
 
   test("goes with any of its messages that is forgotten, and with its tries; not with others", async () => {
     const { store, session } = opened({ strategy: "flat" }, "fail", "good");
-    session.appendAll(hundreds(8));
+    session.append(hundreds(8));
     await session.resolveDirty();
     await session.resolveDirty();
     expect(store.forget("s", { messageIds: [8] }).summaryCount).toBe(0);
@@ -449,7 +449,7 @@ describe("a summary of a stretch", () => {
     "is found by verify with a wrong %s, and goes when it rebuilds",
     async (change) => {
       const { path, store, session } = opened({ strategy: "flat" });
-      session.appendAll(hundreds(8));
+      session.append(hundreds(8));
       await session.resolveDirty();
       expect(store.verify()).toMatchObject({ ok: true });
       inDatabase(path, (database) => database.exec(`UPDATE summaries SET checksum = -1, ${change}`));

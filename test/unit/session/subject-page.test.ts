@@ -29,7 +29,7 @@ function todo(id: string, todos: { content: string; status: string }[]): Message
 /** Appends a session, a day after the last one. */
 function say(id: string, messages: MessageInput[], project = "web"): void {
   now += DAY_MS;
-  store.session(id, { project }).appendAll(messages);
+  store.session(id, { project }).append(messages);
 }
 
 const idOf = (sessionId: string, seq: number): number => store.session(sessionId).messages()[seq]!.id;
@@ -230,9 +230,7 @@ describe("recap", () => {
       worked: [],
       open: [{ kind: "question", text: "Shall I replace the sensor?", messageId: idOf("short", 1) }],
     });
-    store
-      .session("long", { hotSize: 1, overlap: 0, evictBatch: 1 })
-      .appendAll([user(LOCK), assistant(LOCK), user("Ok.")]);
+    store.session("long", { hotSize: 1, overlap: 0, evictBatch: 1 }).append([user(LOCK), assistant(LOCK), user("Ok.")]);
     const themes = store.recap().topics.map(({ root }) => root);
     expect(themes).toContain(`theme:${idOf("long", 0)}`);
     expect(store.expand(`theme:${idOf("long", 0)}`).memberCount).toBe(2);

@@ -24,11 +24,11 @@ beforeEach(async () => {
   store.session("third", { project: "web" });
   now += 1_000;
   store.session("first", { project: "web", title: "Locks and colors" });
-  store.session("first").appendAll([user(LOCK), assistant(LOCK), user(COLOR), assistant(COLOR), user("Thanks!")]);
+  store.session("first").append([user(LOCK), assistant(LOCK), user(COLOR), assistant(COLOR), user("Thanks!")]);
   now += DAY_MS;
-  store.session("second", { project: "web" }).appendAll([user(LOCK), calls(["c"]), results(["c"], LOCK), user("Bye.")]);
+  store.session("second", { project: "web" }).append([user(LOCK), calls(["c"]), results(["c"], LOCK), user("Bye.")]);
   now += DAY_MS;
-  store.session("third").appendAll([user(OVEN), user(LOCK), assistant(LOCK), user("Done.")]);
+  store.session("third").append([user(OVEN), user(LOCK), assistant(LOCK), user("Done.")]);
   now += 2 * DAY_MS;
   await store.upkeep();
 });
@@ -118,7 +118,7 @@ describe("expand and find", () => {
   test("give the cluster of a message whose cluster has no place yet, and the step of one that is hot", () => {
     const settings = { project: "web", hotSize: 1, overlap: 0 };
     const session = store.session("fourth", settings);
-    session.appendAll([user(LOCK), assistant(LOCK), user("Hm."), user("Ok.")]);
+    session.append([user(LOCK), assistant(LOCK), user("Hm."), user("Ok.")]);
     session.compact();
     expect(store.find(idOf("fourth", 1)).subject).toBeNull();
     expect(store.expand(idOf("fourth", 1), { level: "subject" }).level).toBe("cluster");
@@ -179,7 +179,7 @@ describe("expand and find", () => {
   });
 
   test("a session that gets its project late comes to the subjects of that project", async () => {
-    store.session("stray").appendAll([user(LOCK), user("Fine.")]);
+    store.session("stray").append([user(LOCK), user("Fine.")]);
     now += 2 * DAY_MS;
     await store.upkeep();
     expect(store.subjects()[0]!.sessionCount).toBe(3);

@@ -32,7 +32,7 @@ describe("two stores on one file", () => {
   test("answer each other's calls", () => {
     const path = temporaryPath();
     const [one, other] = [openedStore(path).session("s"), openedStore(path).session("s")];
-    one.appendAll([user("go"), calls(["a", "b"])]);
+    one.append([user("go"), calls(["a", "b"])]);
     other.append(results(["b"]));
     one.append(results(["a"]));
     expect(other.messages().map(({ stepId }) => stepId)).toEqual([1, 2, 2, 2]);
@@ -48,7 +48,7 @@ describe("two stores on one file", () => {
       return Math.ceil(text.length / 4);
     };
     const counted = () => openedStore(path, { tokenCounter: { name: "quarter", count } });
-    counted().session("s", SMALL).appendAll(talk(60));
+    counted().session("s", SMALL).append(talk(60));
     const reader = counted().resume("s");
     reader.render({ tokensMax: 600 });
     const shown = (session: Session) => JSON.stringify(session.render({ tokensMax: 4_000 }));

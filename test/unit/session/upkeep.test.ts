@@ -30,7 +30,7 @@ function say(session: Session, count: number): void {
     const angle = 2.4 * index; // about the golden angle: no two are alike
     return user(`${Math.cos(angle).toFixed(6)} ${Math.sin(angle).toFixed(6)}`);
   });
-  for (let from = 0; from < count; from += 100) session.appendAll(messages.slice(from, from + 100));
+  for (let from = 0; from < count; from += 100) session.append(messages.slice(from, from + 100));
   session.compact();
 }
 

@@ -30,7 +30,7 @@ function cutConversation(turns: number): MessageInput[] {
 test("contexts of every strategy and size are well-formed, and the store keeps what was said", () => {
   const session = temporaryStore().session("s");
   const said: MessageInput[] = [{ role: "system", content: "Be \ud83d brief." }, ...cutConversation(40)];
-  session.appendAll(said);
+  session.append(said);
   const query = "Which pin has lamp 3?";
   const contexts: RenderResult[] = [400, 1_500, 6_000, 100_000].flatMap((tokensMax) => [
     session.render({ tokensMax }),

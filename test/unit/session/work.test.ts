@@ -6,7 +6,7 @@ import { temporaryStore } from "../../support/temporary-store.ts";
 
 async function storeWith(sessions: Readonly<Record<string, readonly MessageInput[]>>): Promise<Store> {
   const store = temporaryStore();
-  for (const [id, messages] of Object.entries(sessions)) store.session(id, { project: "/srv/web" }).appendAll(messages);
+  for (const [id, messages] of Object.entries(sessions)) store.session(id, { project: "/srv/web" }).append(messages);
   await store.upkeep();
   return store;
 }
@@ -105,10 +105,10 @@ test("many files of one name do not hide another, and a file in the root of a pr
   const store = temporaryStore();
   store
     .session("rare", { project: "/srv/web" })
-    .appendAll([...edits("/srv/web/src/rare/index.ts", "It is rare."), ...runs("cat README.md", "x")]);
+    .append([...edits("/srv/web/src/rare/index.ts", "It is rare."), ...runs("cat README.md", "x")]);
   store
     .session("hot", { project: "/srv/hot" })
-    .appendAll(Array.from({ length: 1_100 }, () => runs("cat src/hot/index.ts", "x", at)).flat());
+    .append(Array.from({ length: 1_100 }, () => runs("cat src/hot/index.ts", "x", at)).flat());
   await store.upkeep();
   expect(store.work.file("src/rare/index.ts")).toMatchObject([{ sessionId: "rare", changeCount: 1 }]);
   expect(store.work.file("src/hot/index.ts")).toMatchObject([{ sessionId: "hot", readCount: 1_000 }]);
@@ -202,7 +202,7 @@ test("friction is an error of three sessions, and copies of a message count once
     copy: fails("npm test", ERROR, at(2)),
   });
   expect(store.work.friction()).toEqual([]);
-  store.session("c", { project: "/srv/web" }).appendAll(MENDED);
+  store.session("c", { project: "/srv/web" }).append(MENDED);
   await store.upkeep();
   expect(store.work.friction()).toMatchObject([
     { error: ERROR, sessionCount: 3, count: 3, command: "npm test -- lease", fix: { sessionId: "c" } },

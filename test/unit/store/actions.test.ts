@@ -11,7 +11,7 @@ import { openedStore, temporaryFolder, temporaryPath, temporaryStore } from "../
 const WORK = "SELECT session_id, kind, target, outcome, error FROM work ORDER BY message_id";
 
 function worked(session: Session): void {
-  session.appendAll([
+  session.append([
     user("Please mend the lease."),
     ...edits("/srv/web/src/lease.ts", "The lease never ends, so I bound it."),
     ...fails("npm test", "AssertionError: the lease has not ended"),
@@ -58,7 +58,7 @@ test("what is forgotten or taken back did nothing, and a fork does not repeat wh
   worked(session);
   await store.upkeep();
   const fork = session.fork({ id: "f" });
-  fork.appendAll(runs("npm run lint"));
+  fork.append(runs("npm run lint"));
   expect(await workOf(store)).toHaveLength(4);
   store.forget("f");
   expect(await workOf(store)).toEqual(ROWS);
@@ -82,7 +82,7 @@ test("sessions that come from another store are noted, also with ids below those
   move(home, other);
   worked(other.session("own", { project: "/srv/web" }));
   await other.upkeep();
-  home.session("s").appendAll(runs("npm run lint"));
+  home.session("s").append(runs("npm run lint"));
   move(home, other);
   const targets = (await workOf(other)).map((row) => (row as { target: string }).target);
   expect(targets.filter((target) => target === "npm run lint")).toHaveLength(1);
@@ -131,7 +131,7 @@ test("a store of before is read by upkeep, and answers meanwhile come from its n
 test("nothing is left to read after the newest message was forgotten", async () => {
   const store = temporaryStore();
   const session = store.session("s");
-  session.appendAll([user("Make it."), ...runs("make", "made"), user("Forget this.")]);
+  session.append([user("Make it."), ...runs("make", "made"), user("Forget this.")]);
   await store.upkeep();
   session.append(user("And this."));
   store.forget("s", { messageIds: [session.newest()!.id] });
@@ -145,7 +145,7 @@ test("a step of many calls is read once", async () => {
   const calls = Array.from({ length: 1_500 }, (_, index) => runs(`make ${index}`, "made"));
   const parts = calls.flatMap(([call]) => call!.parts as PartInput[]);
   const fromMs = performance.now();
-  store.session("s").appendAll([{ role: "assistant", parts }, ...calls.map(([, result]) => result!)]);
+  store.session("s").append([{ role: "assistant", parts }, ...calls.map(([, result]) => result!)]);
   await store.upkeep();
   expect(store.query("SELECT count(*) AS count FROM actions WHERE outcome = 'ok'")).toEqual([{ count: 1_500 }]);
   expect(performance.now() - fromMs).toBeLessThan(8_000);
@@ -155,7 +155,7 @@ test("a call of an invented tool and a part without arguments are no harm", asyn
   const store = temporaryStore();
   store
     .session("s")
-    .appendAll([...acts("frobnicate", {}), ...acts("Bash", { command: "" }), ...acts("Edit", { file_path: 7 })]);
+    .append([...acts("frobnicate", {}), ...acts("Bash", { command: "" }), ...acts("Edit", { file_path: 7 })]);
   expect(await workOf(store)).toMatchObject([{ kind: "run" }, { kind: "run" }, { kind: "run" }]);
   expect(store.verify()).toMatchObject({ ok: true });
 });

@@ -19,10 +19,8 @@ import { openedStore, temporaryFolder, temporaryPath, temporaryStore } from "../
 /** A store with 60 messages in one session, and long strings in another. */
 function filledStore(longCount = 4): Store {
   const store = temporaryStore();
-  store.session("talk", { project: "web", hotSize: 4 }).appendAll(talk(60));
-  store
-    .session("long")
-    .appendAll(Array.from({ length: longCount }, (_, seq) => ({ role: "user", content: noise(seq) })));
+  store.session("talk", { project: "web", hotSize: 4 }).append(talk(60));
+  store.session("long").append(Array.from({ length: longCount }, (_, seq) => ({ role: "user", content: noise(seq) })));
   return store;
 }
 
@@ -126,7 +124,7 @@ describe("a backup", () => {
 
   test("saves a store that lives in memory", async () => {
     const store = openedStore(":memory:");
-    store.session("s").appendAll(talk(50));
+    store.session("s").append(talk(50));
     const path = temporaryPath();
     expect(await store.backup(path)).toMatchObject({ sessionCount: 1, messageCount: 50 });
     expect(openedStore(path).session("s").messages()).toEqual(store.session("s").messages());

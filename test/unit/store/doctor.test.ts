@@ -97,7 +97,7 @@ describe("the full-text index", () => {
       text: "1 message is not in the full-text index yet; a search reads such messages one by one.",
       fix: null,
     });
-    for (let batch = 0; batch < 40; batch++) session.appendAll(talk(50));
+    for (let batch = 0; batch < 40; batch++) session.append(talk(50));
     expect(findingAbout("full-text", store.doctor())).toEqual({
       check: "full-text",
       level: "advice",
@@ -110,7 +110,7 @@ describe("the full-text index", () => {
 
   test("that is damaged is a problem of its own, which a rebuild mends", () => {
     const store = temporaryStore();
-    store.session("s").appendAll(talk(10));
+    store.session("s").append(talk(10));
     store.verify({ rebuild: true });
     inDatabase(store.path, (database) => {
       database.unsafeMode(true);
@@ -348,9 +348,9 @@ describe("rows", () => {
   test("without a summary are worth a word until they have one", async () => {
     const store = temporaryStore({ summarizer: scriptedSummarizer("good") });
     const session = store.session("s", { hotSize: 4, resolveTokensMin: 1 });
-    session.appendAll(talk(60));
+    session.append(talk(60));
     session.compact();
-    store.session("short").appendAll(talk(3));
+    store.session("short").append(talk(3));
     const finding = findingAbout("summaries", store.doctor());
     expect(finding.level).toBe("advice");
     expect(finding.text).toMatch(
@@ -363,7 +363,7 @@ describe("rows", () => {
   test("want none in a session whose contexts do not show them", () => {
     const store = temporaryStore();
     const session = store.session("s", { hotSize: 4, resolveTokensMin: 1, strategy: "flat" });
-    session.appendAll(talk(60));
+    session.append(talk(60));
     session.compact({ strategy: "union-find" });
     expect(findingAbout("summaries", store.doctor()).level).toBe("ok");
   });
@@ -372,7 +372,7 @@ describe("rows", () => {
     const fail = () => Promise.reject(new Error("the model is out"));
     const store = temporaryStore({ summarizer: { id: "failing", promptVersion: 1, summarize: fail } as never });
     const session = store.session("s", { hotSize: 4, resolveTokensMin: 1 });
-    session.appendAll(talk(60));
+    session.append(talk(60));
     session.compact();
     await session.resolveDirty();
     expect(findingAbout("summaries", store.doctor()).text).toContain("The last try failed: the model is out");
@@ -407,7 +407,7 @@ describe("a store that cannot be opened", () => {
 function filledFile(): string {
   const path = temporaryPath();
   const store = openStore(path);
-  store.session("s").appendAll(talk(200));
+  store.session("s").append(talk(200));
   store.close();
   return path;
 }

@@ -198,7 +198,7 @@ describe("the full-text index", () => {
       role: "user" as const,
       content,
     }));
-    for (const one of [store, openedStore(other)]) one.session("kept").appendAll(kept);
+    for (const one of [store, openedStore(other)]) one.session("kept").append(kept);
     store.session("gone").append({ role: "user", content: `lock ${"many other words here ".repeat(50)}` });
     const { messageId } = store.session("kept").append({ role: "user", content: "region region region" });
     store.verify({ rebuild: true });

@@ -9,7 +9,7 @@ import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
 function storeOf(messageCount: number): string {
   const path = temporaryPath();
   const store = openedStore(path);
-  store.session("a", { project: "p" }).appendAll(talk(messageCount));
+  store.session("a", { project: "p" }).append(talk(messageCount));
   store.close();
   return path;
 }

@@ -16,7 +16,7 @@ describe("the messages of a scope", () => {
     const [one, two, three] = ["one", "two", "three"].map((id) =>
       store.session(id, { project: id === "two" ? "q" : "p" }),
     );
-    one!.appendAll([user("a"), assistant("b"), user("c")]); // 1, 2, 3
+    one!.append([user("a"), assistant("b"), user("c")]); // 1, 2, 3
     two!.append(user("d"));
     three!.append(user("e"));
     two!.append(assistant("f"));

@@ -26,7 +26,7 @@ describe("the text of a message, which SQLite puts together", () => {
   ])("is the text of its parts: %s", (_, text) => {
     const store = temporaryStore();
     const call = { type: "tool_call", toolCallId: "c", name: "run", args: { text } } as const;
-    store.session("s").appendAll([
+    store.session("s").append([
       { role: "user", content: text },
       {
         role: "user",
@@ -80,7 +80,7 @@ describe("the text of a message, which SQLite puts together", () => {
   test("of damaged parts is damage, and other messages can be read", () => {
     const path = temporaryPath();
     const store = openedStore(path);
-    store.session("s").appendAll([
+    store.session("s").append([
       { role: "user", content: "first" },
       { role: "user", content: "second" },
     ]);

@@ -20,7 +20,7 @@ beforeAll(() => {
   [grown, indexed] = [join(folder, "grown.db"), join(folder, "indexed.db")];
   const store = openStore(grown, { clock: tickingClock() });
   const session = store.session("s", { hotSize: 3, overlap: 0, evictBatch: 3, maxThemes: 3, openClustersMax: 3 });
-  session.appendAll([...talk(30), calls(["a"]), results(["a"], "x".repeat(20_000)), ...talk(8)]);
+  session.append([...talk(30), calls(["a"]), results(["a"], "x".repeat(20_000)), ...talk(8)]);
   const bare = copyStore(grown, join(folder, "bare.db"));
   store.verify({ rebuild: true });
   store.close();
@@ -51,7 +51,7 @@ const textsOf = ({ problems }: VerifyReport): string[] => problems.map(({ text }
 function repairedThermostat(store: Store) {
   const session = store.session("s", { hotSize: 1, overlap: 0, evictBatch: 10 });
   const { messageId: request } = session.append(user("Please repair the greenhouse thermostat."));
-  session.appendAll(Array.from({ length: 80 }, () => ({ role: "assistant", content: "thermostat harp" })));
+  session.append(Array.from({ length: 80 }, () => ({ role: "assistant", content: "thermostat harp" })));
   return { session, request };
 }
 
@@ -132,7 +132,7 @@ describe("verify", () => {
     const path = temporaryPath();
     const store = openedStore(path, { summarizer: scriptedSummarizer("good") });
     const session = store.session("s", { hotSize: 3, overlap: 0, evictBatch: 3, resolveTokensMin: 10 });
-    session.appendAll(talk(30));
+    session.append(talk(30));
     await session.resolveDirty();
     session.compact();
     inDatabase(path, (database) => database.exec("UPDATE summaries SET text = 'other'"));
@@ -158,7 +158,7 @@ describe("verify", () => {
       const path = temporaryPath();
       const store = openedStore(path, { summarizer: scriptedSummarizer("good") });
       const session = store.session("s", { strategy: "flat", contextTokensMax: 1_000 });
-      session.appendAll(talk(30));
+      session.append(talk(30));
       await session.resolveDirty();
       const done = (): unknown[] => store.query("SELECT id, text FROM summaries WHERE status = 'done'");
       const before = done();
@@ -305,7 +305,7 @@ describe("verify", () => {
     const texts = Array.from({ length: 80 }, (_, at) =>
       Array.from({ length: 60 }, (_, own) => word(60 * at + own)).join(" "),
     );
-    store.session("words").appendAll(texts.map((text) => user(text)));
+    store.session("words").append(texts.map((text) => user(text)));
     indexAll(store);
     const asked = word(4_700);
     const found = await store.recall(asked);
@@ -393,7 +393,7 @@ describe("verify", () => {
     const path = temporaryPath();
     const store = openedStore(path);
     const session = store.session("s", { hotSize: 1, overlap: 0, evictBatch: 1 });
-    session.appendAll([
+    session.append([
       { role: "assistant", parts: [{ type: "tool_call", toolCallId: "a", name: "run", args: {} }] },
       results(["stray"], "lockfile stalemate mandarin"), // in the middle of a step, and after it in the log
       results(["a"], "lockfile stalemate platinum elephant"),
@@ -447,7 +447,7 @@ describe("verify", () => {
     inDatabase(path, (database) => database.exec("DELETE FROM themes; DELETE FROM clusters"));
     store.verify({ rebuild: true });
     expect(JSON.stringify(session.render())).toBe(before);
-    session.appendAll(talk(12));
+    session.append(talk(12));
     expect(store.verify().ok).toBe(true);
   });
 
@@ -473,7 +473,7 @@ describe("subjects", () => {
     const store = openedStore(path);
     for (const id of ["a", "b", "c"]) {
       const said = ["the stale session lock blocks the writer", "purple buttons beside headings", "Thanks!"];
-      store.session(id).appendAll(said.map((text) => user(text, { createdAt: 1_000 })));
+      store.session(id).append(said.map((text) => user(text, { createdAt: 1_000 })));
     }
     await store.upkeep();
     return { path, store };

@@ -13,7 +13,7 @@ beforeEach(() => {
   store = temporaryStore({ summarizer: scriptedSummarizer("good") });
   session = store.session("s", SETTINGS);
   session.append({ role: "system", content: "Be brief." });
-  session.appendAll(talk(60));
+  session.append(talk(60));
 });
 
 const column = (query: string): unknown[] => store.query(query).map((row) => Object.values(row)[0]);
@@ -57,7 +57,7 @@ describe("the views agree with the library", () => {
     expect([uncovered(), counted()]).toEqual([56, 56]);
     await session.resolveDirty();
     expect([uncovered(), counted()]).toEqual([0, 0]);
-    session.appendAll(talk(20));
+    session.append(talk(20));
     expect(uncovered()).toBe(counted());
     expect(counted()).toBeGreaterThan(10);
   });
@@ -68,7 +68,7 @@ describe("the views agree with the library", () => {
     const speaking = half.session("s", { ...settings, maxThemes: 2 });
     const lock = user("the session lock is stale and the writer waits");
     const color = user("purple buttons look better beside yellow headings");
-    speaking.appendAll([lock, color, color, lock, lock, lock, lock]);
+    speaking.append([lock, color, color, lock, lock, lock, lock]);
     speaking.compact();
     expect(await speaking.resolveDirty()).toMatchObject({ resolved: 1, failed: 1 });
     expect(half.query("SELECT count(*) AS n FROM uncovered")).toEqual([{ n: 2 }]);
@@ -97,7 +97,7 @@ describe("the views agree with the library", () => {
   test("session_stats with the messages themselves, after some were pinned and some forgotten", () => {
     store.session("empty");
     session.append({ ...user("Never force-push."), pinned: true });
-    session.appendAll(talk(20));
+    session.append(talk(20));
     const forgotten = session.messages().filter(({ seq }) => [0, 8, 9, 70, 81].includes(seq));
     store.forget("s", { messageIds: forgotten.map(({ id }) => id) });
     expect(store.query("SELECT * FROM session_stats ORDER BY session_id")).toMatchObject(

@@ -33,7 +33,7 @@ class Place {
 async function underWay(script: Behavior[], options?: Parameters<Session["resolveDirty"]>[0]) {
   const place = new Place();
   const mary = place.open(...script);
-  mary.session.appendAll(talk(40, 100));
+  mary.session.append(talk(40, 100));
   const resolving = mary.session.resolveDirty(options);
   await mary.summarizer.waiting();
   return { place, mary, resolving };
@@ -67,12 +67,12 @@ describe("while one store is at a summary, another", () => {
   test("records it although its theme was absorbed meanwhile, and nobody pays for it again", async () => {
     const place = new Place();
     const mary = place.open("slow", "good");
-    mary.store.session("s", { maxThemes: 3 }).appendAll(talk(28));
+    mary.store.session("s", { maxThemes: 3 }).append(talk(28));
     mary.session.compact();
     const resolving = mary.session.resolveDirty({ concurrency: 1 });
     await mary.summarizer.waiting();
     const john = place.open("good");
-    john.store.session("s", { maxThemes: 1 }).appendAll(talk(12, 100));
+    john.store.session("s", { maxThemes: 1 }).append(talk(12, 100));
     expect(john.session.roots()).toHaveLength(1);
     mary.summarizer.release();
     expect(await resolving).toEqual({ ...NONE, resolved: 3 });
@@ -155,7 +155,7 @@ describe("while one store is at a summary, another", () => {
   test("is not held up by a claim of a time to come: somebody has set the clock back", async () => {
     const place = new Place();
     const mary = place.open("deaf");
-    mary.session.appendAll(talk(40, 100));
+    mary.session.append(talk(40, 100));
     const controller = new AbortController();
     const resolving = mary.session.resolveDirty({ signal: controller.signal });
     await mary.summarizer.waiting();
@@ -186,7 +186,7 @@ describe("a claim that was lost", () => {
       },
     };
     const store = openedStore(place.path, { summarizer, clock: () => place.nowMs });
-    store.session("s", SETTINGS).appendAll(talk(40, 100));
+    store.session("s", SETTINGS).append(talk(40, 100));
     const events: ResolveEvent[] = [];
     const resolving = store.session("s").resolveDirty({ onEvent: (event) => void events.push(event) });
     await vi.waitFor(() => expect(queue).toHaveBeenCalledOnce());
@@ -206,7 +206,7 @@ describe("a claim that was lost", () => {
     const place = new Place();
     const mary = place.open("slow", "good");
     mary.store.session("s", { strategy: "flat", contextTokensMax: 60_000 });
-    mary.session.appendAll(talk(40, 100).map(({ role, content }) => ({ role, content: `${content} `.repeat(60) })));
+    mary.session.append(talk(40, 100).map(({ role, content }) => ({ role, content: `${content} `.repeat(60) })));
     const resolving = mary.session.resolveDirty();
     await mary.summarizer.waiting();
     place.nowMs += SLOW_MS_MAX + 60_000;
@@ -224,7 +224,7 @@ describe("a claim", () => {
   test.each(["aborted", "closed"])("is gone, with nothing else, when the work is %s", async (how) => {
     const place = new Place();
     const { store, session, summarizer } = place.open("deaf");
-    store.session("s", { maxThemes: 3 }).appendAll(talk(28));
+    store.session("s", { maxThemes: 3 }).append(talk(28));
     session.compact();
     const controller = new AbortController();
     const resolving = session.resolveDirty({ signal: controller.signal });
@@ -262,7 +262,7 @@ describe("a claim", () => {
 
   test("is nothing that readers take for a summary", async () => {
     const { store, session, summarizer } = new Place().open("slow");
-    session.appendAll(talk(40, 100));
+    session.append(talk(40, 100));
     const before = session.render();
     const resolving = session.resolveDirty();
     await summarizer.waiting();

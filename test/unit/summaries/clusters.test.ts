@@ -38,7 +38,7 @@ describe("clusters that are due", () => {
   test("share a call, and each gets what cites its messages", async () => {
     const summarizer = citing();
     const { store, session } = opened(summarizer);
-    session.appendAll(talk(28));
+    session.append(talk(28));
     session.compact();
     expect(await session.resolveDirty()).toEqual({ resolved: 3, failed: 0, stale: 0, parked: 0, deferred: 0 });
     expect(summarizer.calls).toEqual([Array.from({ length: 24 }, (_, seq) => seq)]);
@@ -60,10 +60,10 @@ describe("clusters that are due", () => {
   test("wait until a call is worth it", async () => {
     const summarizer = citing((seqs) => said(seqs.filter((seq) => seq % 2 === 0)));
     const { session } = opened(summarizer, { resolveTokensMin: 900 });
-    session.appendAll(talk(16, 100));
+    session.append(talk(16, 100));
     session.compact();
     expect(await session.resolveDirty()).toMatchObject({ resolved: 0 });
-    session.appendAll(talk(16, 100));
+    session.append(talk(16, 100));
     session.compact();
     expect(await session.resolveDirty()).toMatchObject({ resolved: 1 });
   });
@@ -75,7 +75,7 @@ describe("clusters that are due", () => {
       throw new StoreError("MODEL_REFUSED", { model: "m", reason: "it does not like it" });
     });
     const { session } = opened(summarizer);
-    session.appendAll(talk(28));
+    session.append(talk(28));
     session.compact();
     expect(await session.resolveDirty()).toMatchObject({ failed: 3 });
     expect(await session.resolveDirty()).toMatchObject({ resolved: 2, parked: 1 });
@@ -87,7 +87,7 @@ describe("clusters that are due", () => {
   test("of which nothing is said count as read, and their messages are named", async () => {
     const summarizer = citing((seqs) => ({ title: "T", text: `One thing. [${seqs[0]}]` }));
     const { store, session } = opened(summarizer);
-    session.appendAll(talk(28));
+    session.append(talk(28));
     session.compact();
     expect(await session.resolveDirty()).toMatchObject({ resolved: 3 });
     session.compact();
@@ -104,7 +104,7 @@ test("a shared reply without usable citations is a failure, after which each clu
   const summarizer = citing(() => ({ title: "T", text: "Nobody is cited." }));
   const store = temporaryStore({ summarizer, clock: () => nowMs });
   const session = store.session("s", SETTINGS);
-  session.appendAll(talk(28));
+  session.append(talk(28));
   session.compact();
   expect(await session.resolveDirty()).toMatchObject({ resolved: 0, failed: 3 });
   const rows = store.query("SELECT DISTINCT status, error_code FROM summaries");
@@ -120,7 +120,7 @@ test("no summary holds what was said of a message of another cluster that is for
     return { title, text: `${text}\nThe token is canary. [0,12,13]` };
   });
   const { store, session } = opened(summarizer);
-  const [first] = session.appendAll(talk(28));
+  const [first] = session.append(talk(28));
   session.compact();
   expect(await session.resolveDirty()).toMatchObject({ resolved: 3 });
   expect(
@@ -140,7 +140,7 @@ test("nothing of a shared reply is kept if a message is forgotten while the mode
     return { title: "T", text: `The token is canary. [0,${seqs.at(-1)}]` };
   });
   const { store, session } = opened(summarizer);
-  const [first] = session.appendAll(talk(28));
+  const [first] = session.append(talk(28));
   session.compact();
   forget = () => void store.forget("s", { messageIds: [first!.messageId] });
   expect(await session.resolveDirty()).toMatchObject({ resolved: 0, stale: 3 });
@@ -152,7 +152,7 @@ test("no message is read twice, whatever unites, grows and settles", async () =>
   const summarizer = citing();
   const { store, session } = opened(summarizer, { maxThemes: 2, openClustersMax: 2 });
   for (let round = 0; round < 12; round++) {
-    session.appendAll(talk(9, 3));
+    session.append(talk(9, 3));
     await session.resolveDirty();
     const shown = session.render({ tokensMax: 3_000 });
     expect(claimFaults(store, session, shown)).toEqual([]);

@@ -20,7 +20,7 @@ test.each(Object.entries({ ...GENERATION_FAULTS, ...ANSWER_FAULTS }))(
     const open = () => openedStore(path, { summarizer, clock: () => nowMs });
     const store = open();
     const session = store.session("s", SETTINGS);
-    session.appendAll(talk(40, 100));
+    session.append(talk(40, 100));
     session.compact();
 
     const status = code === "MODEL_REFUSED" ? "parked" : "failed";
@@ -42,7 +42,7 @@ test.each(Object.entries({ ...GENERATION_FAULTS, ...ANSWER_FAULTS }))(
     expect(await session.resolveDirty()).toEqual({ ...NONE, [status === "parked" ? "parked" : "deferred"]: 1 });
     expect(server.requests).toHaveLength(1);
     const isOfContent = row!.next_try_at_ms === null;
-    if (isOfContent) session.appendAll(talk(12, 100));
+    if (isOfContent) session.append(talk(12, 100));
     else if (status === "failed") nowMs += HOUR_MS;
     await sleep(details.retryAfterMs ?? 0); // the client counts by the real clock
     const healing = status === "parked" && !isOfContent ? open().resume("s") : session;
@@ -63,7 +63,7 @@ test.each<[string, ReturnType<typeof failure>, "parked" | "failed"]>([
   const summarizer = geminiSummarizer({ apiKey: TEST_KEY, baseUrl: server.url });
   const store = openedStore(temporaryPath(), { summarizer, clock: () => 1_700_000_000_000 });
   const sessions = ["s", "t"].map((id) => store.session(id, SETTINGS));
-  for (const session of sessions) session.appendAll(talk(40, 100));
+  for (const session of sessions) session.append(talk(40, 100));
   const [first, second] = sessions as [Session, Session];
   expect(await first.resolveDirty()).toEqual({ ...NONE, [status]: 1 });
   expect(server.requests).toHaveLength(1);

@@ -13,7 +13,7 @@ const NONE = { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 };
 function dirty(summarizer: Summarizer): { store: Store; session: Session } {
   const store = temporaryStore({ summarizer, clock: () => 1_700_000_000_000 });
   const session = store.session("s", SETTINGS);
-  session.appendAll(talk(28));
+  session.append(talk(28));
   session.compact();
   return { store, session };
 }
@@ -55,7 +55,7 @@ describe("limits of a run", () => {
     const path = temporaryPath();
     const store = openedStore(path, { summarizer, busyTimeoutMs: 0, clock: Date.now });
     const session = store.session("s", { ...SETTINGS, maxThemes: 1 });
-    session.appendAll(talk(40, 100));
+    session.append(talk(40, 100));
     const kinds: string[] = [];
     await inDatabaseAsync(path, async (database) => {
       database.exec("BEGIN IMMEDIATE");

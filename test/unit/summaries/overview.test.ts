@@ -28,7 +28,7 @@ function writer(): Summarizer & { overviews: SummarizeRequest["previous"][] } {
 
 /** Appends, and makes and shows what is due. */
 async function go(session: Session, count: number): Promise<void> {
-  session.appendAll(talk(count));
+  session.append(talk(count));
   session.compact();
   await session.resolveDirty();
   await session.resolveDirty();
@@ -75,7 +75,7 @@ describe("the overview of a session", () => {
 
   test("is shown from the next move of the frontier on, and no other is made before", async () => {
     const { session, summarizer } = opened();
-    session.appendAll(talk(90));
+    session.append(talk(90));
     session.compact();
     await session.resolveDirty();
     await session.resolveDirty();

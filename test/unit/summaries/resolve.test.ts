@@ -22,7 +22,7 @@ function dirtySession(script: Behavior[], count = 28, settings: object = {}, per
   const summarizer = scriptedSummarizer(...script);
   const store = openedStore(path, { summarizer });
   const session = store.session("s", { ...SETTINGS, ...settings });
-  session.appendAll(talk(count, perSubject));
+  session.append(talk(count, perSubject));
   session.compact();
   return { path, store, session, summarizer };
 }
@@ -66,7 +66,7 @@ describe("resolveDirty", () => {
       text: session.messages()[0]!.text,
       createdAtMs: expect.any(Number),
     });
-    session.appendAll(talk(12, 100));
+    session.append(talk(12, 100));
     await session.resolveDirty();
     const second = summarizer.requests.at(-1)!;
     expect(second.previous).toEqual([]);
@@ -104,13 +104,13 @@ describe("resolveDirty", () => {
 
   test("parks what cannot be made shorter, until it grows", async () => {
     const { session, store, summarizer } = dirtySession(["inflate", "good"], 0, { hotSize: 1, resolveTokensMin: 1 });
-    session.appendAll([user("Thumbnails?"), user("Queue?")]);
+    session.append([user("Thumbnails?"), user("Queue?")]);
     session.compact();
     expect(await session.resolveDirty()).toEqual({ resolved: 0, failed: 0, stale: 0, parked: 1, deferred: 0 });
     expect(textsOf(store)).toEqual([["parked", expect.stringMatching(/^inflated: \d+ tokens for sources of \d+$/), 1]]);
     expect(await session.resolveDirty()).toEqual({ resolved: 0, failed: 0, stale: 0, parked: 1, deferred: 0 });
     expect(summarizer.requests).toHaveLength(1);
-    session.appendAll(talk(12, 100));
+    session.append(talk(12, 100));
     expect(await session.resolveDirty()).toMatchObject({ resolved: 2, parked: 1 });
   });
 
@@ -119,7 +119,7 @@ describe("resolveDirty", () => {
     const resolving = session.resolveDirty();
     await summarizer.waiting();
     const before = session.roots({ level: "cluster" })[0]!;
-    session.appendAll(talk(12, 100));
+    session.append(talk(12, 100));
     summarizer.release();
     expect(await resolving).toEqual({ resolved: 1, failed: 0, stale: 0, parked: 0, deferred: 0 });
     const [root] = session.roots();
@@ -153,7 +153,7 @@ describe("what a summarizer answers", () => {
   const answering = (answer: unknown): Session => {
     const summarizer = { id: "any", promptVersion: 1, summarize: () => answer as Promise<SummaryText> };
     const session = openedStore(temporaryPath(), { summarizer }).session("s", SETTINGS);
-    session.appendAll(talk(28));
+    session.append(talk(28));
     session.compact();
     return session;
   };
@@ -221,7 +221,7 @@ describe("resolveDirty, stopped", () => {
     const summarizer = scriptedSummarizer("slow");
     const store = openedStore(path, { embedder, summarizer });
     const session = store.session("s", SETTINGS);
-    session.appendAll(talk(28));
+    session.append(talk(28));
     await store.embedPending();
     session.compact();
     session.append({ role: "user", content: "One whose vector is due." });
@@ -247,7 +247,7 @@ describe("resolveDirty, stopped", () => {
     const { session, summarizer } = dirtySession(["hang"], 0, { maxThemes: 30 });
     for (let subject = 0; subject < 40; subject++) {
       const content = Array.from({ length: 60 }, (_, word) => `thing${subject}x${word % 20}`).join(" ");
-      session.appendAll([user(content), assistant(content)]);
+      session.append([user(content), assistant(content)]);
     }
     const warnings: string[] = [];
     const listen = ({ name }: Error): void => void warnings.push(name);
@@ -279,7 +279,7 @@ describe("a summary", () => {
       .flatMap(({ summaries }) => summaries!.map(({ root, messageCount }) => ({ root, messageCount })));
     const before = covered.map(({ root }) => idsOf(store, root));
     expect(before.map(({ length }) => length)).toEqual(covered.map(({ messageCount }) => messageCount));
-    session.appendAll(talk(120, 3));
+    session.append(talk(120, 3));
     expect(
       store.query(
         "SELECT count(*) > 5 AS many FROM unions WHERE kind = 'unite' AND id > (SELECT max(log_position) FROM summaries)",
@@ -291,7 +291,7 @@ describe("a summary", () => {
   test("names its sources by a digest that changes with any of them", async () => {
     const { path, session } = dirtySession(["good"], 40, {}, 100);
     await session.resolveDirty();
-    session.appendAll(talk(12));
+    session.append(talk(12));
     await session.resolveDirty();
     const digests = inDatabase(path, (database) =>
       database.prepare("SELECT source_digest FROM summaries").pluck().all(),
@@ -318,7 +318,7 @@ describe("a summary", () => {
   test("of a cluster that grew is joined by the next one, and both are shown", async () => {
     const { session, store } = dirtySession(["good"], 30, {}, 100);
     await session.resolveDirty();
-    session.appendAll(talk(12, 100));
+    session.append(talk(12, 100));
     await session.resolveDirty();
     session.compact();
     const shown = session.render({ tokensMax: 4_000 });

@@ -36,7 +36,7 @@ const summariesIn = ({ sources }: RenderResult): string[] =>
 describe("a cluster", () => {
   test("has no stand-in, because contexts quote its messages", async () => {
     const { store, session, later } = opened({}, "fail", "good");
-    session.appendAll(talk(40, 100));
+    session.append(talk(40, 100));
     expect(await session.resolveDirty()).toMatchObject({ failed: 1 });
     session.compact();
     expect(makersOf(session)).toEqual([]);
@@ -55,7 +55,7 @@ describe("a cluster", () => {
   test("has no summary by the extractive summarizer either", async () => {
     const store = temporaryStore();
     const session = store.session("s", SETTINGS);
-    session.appendAll(talk(40, 100));
+    session.append(talk(40, 100));
     expect(await session.resolveDirty()).toEqual({ resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 });
     session.compact();
     expect(makersOf(session)).toEqual([]);
@@ -69,10 +69,10 @@ describe("in a flat context, what stands in for a summary", () => {
 
   test("makes room, but the context still wants the summarizer's own", async () => {
     const { store, session, summarizer, later } = opened(FLAT, "good", "fail", "fail", "good");
-    session.appendAll(talk(30, 100));
+    session.append(talk(30, 100));
     expect(await session.resolveDirty()).toMatchObject({ resolved: 1 });
     const made = summarizer.requests.length;
-    session.appendAll(talk(30, 100));
+    session.append(talk(30, 100));
     expect(await session.resolveDirty()).toMatchObject({ failed: 1 });
     const shown = session.render();
     expect(shown.omitted).toEqual([]);
@@ -100,7 +100,7 @@ describe("in a flat context, what stands in for a summary", () => {
 
   test("goes with any of its messages that is forgotten", async () => {
     const { store, session } = opened(FLAT, "fail");
-    session.appendAll(talk(40, 100));
+    session.append(talk(40, 100));
     await session.resolveDirty();
     expect(store.stats().standInCount).toBe(1);
     expect(store.forget("s", { messageIds: [3] }).summaryCount).toBe(1);
@@ -110,7 +110,7 @@ describe("in a flat context, what stands in for a summary", () => {
   test("is not made by or for a summarizer on this machine", async () => {
     const local = temporaryStore({ summarizer: { ...scriptedSummarizer("fail"), isLocal: true } });
     const session = local.session("s", { ...SETTINGS, ...FLAT });
-    session.appendAll(talk(40, 100));
+    session.append(talk(40, 100));
     expect(await session.resolveDirty()).toMatchObject({ failed: 1 });
     expect(local.stats().standInCount).toBe(0);
   });

@@ -82,7 +82,7 @@ test("a title that another program gave is listed after a while", async () => {
   const view = await ServedView.entered(path);
   const listed = async () => (await view.get("/api/sessions", { text: "old" })).sessions.map(({ id }) => id);
   expect(await listed()).toEqual([]);
-  other.resume("b").rename("Old bread");
+  other.resume("b").update({ title: "Old bread" });
   await listed();
   vi.advanceTimersByTime(40_000);
   expect(await listed()).toEqual(["b"]);
@@ -92,7 +92,7 @@ test("a title that the serving program gave is news to its pages", () => {
   const store = temporaryStore();
   bake(store, "a", 1);
   const before = internalsOf(store).position();
-  store.resume("a").rename("Old bread");
+  store.resume("a").update({ title: "Old bread" });
   expect(internalsOf(store).position()).not.toEqual(before);
 });
 
@@ -262,7 +262,7 @@ slow(test.each(SHARES))(
   async (_name, others) => {
     const path = temporaryPath();
     const store = openedStore(path);
-    store.session("other").appendAll(Array.from({ length: others }, (_, index) => user(`Rye ${index} for the oven`)));
+    store.session("other").append(Array.from({ length: others }, (_, index) => user(`Rye ${index} for the oven`)));
     const options = { tokensMax: 900, query: "oven 7" };
     const seen: string[] = [];
     bake(store, "s", 10);
@@ -518,7 +518,7 @@ test("every statement that an answer shows can be run", async () => {
 test("past work names its messages by their place in the session", async () => {
   const store = temporaryStore();
   const session = store.session("s", { title: "Lease" });
-  session.appendAll([
+  session.append([
     { role: "user", content: "Mend the lease." },
     ...edits("/srv/web/src/lease.ts", "The clock was wrong."),
   ]);
