@@ -75,7 +75,8 @@ export async function storeCoding(store: Store, { project, sessions }: Corpus): 
  * the same as `coding.fts5.*`.
  *
  * `coding.doubted`, `coding.foreign.doubted`: the share of these questions, and of questions about other projects, for which recall says
- * that no message is near.
+ * that no message is near. `coding.superseded`: the share of these questions with a hit that is said to be superseded. Hardly any asks
+ * for what was changed, so most of these marks are wrong.
  *
  * @param dataFolder  The folder with `coding/` and `entire/`.
  */
@@ -87,6 +88,7 @@ export async function evaluateCoding(dataFolder: string): Promise<{ name: "codin
   const plain = asked.map(({ text }) => fts5(text, LIMIT));
   const found: Found[][] = [];
   const doubted: boolean[] = [];
+  const superseded: boolean[] = [];
   const foreignDoubted: boolean[] = [];
   await inFolder(async (folder) => {
     const store = openStore(join(folder, "coding.db"));
@@ -94,6 +96,7 @@ export async function evaluateCoding(dataFolder: string): Promise<{ name: "codin
     for (const { text } of asked) {
       const hits = await store.recall(text, { project: corpus.project, limit: LIMIT, neighbors: 0 });
       doubted.push(isDoubted(hits));
+      superseded.push(hits.some(({ supersededBy }) => supersededBy !== undefined));
       found.push(hits.map(({ messageId, sessionId }) => ({ id: names.get(messageId)!, sessionId })));
     }
     for (const text of FOREIGN_QUESTIONS)
@@ -106,6 +109,7 @@ export async function evaluateCoding(dataFolder: string): Promise<{ name: "codin
       ...codingFigures("coding.", asked, found),
       ...codingFigures("coding.fts5.", asked, plain),
       "coding.doubted": share(doubted),
+      "coding.superseded": share(superseded),
       "coding.foreign.doubted": share(foreignDoubted),
     },
   };

@@ -1,4 +1,4 @@
-import { isSameMatter } from "../models/same-matter.ts";
+import { isSameMatter, weightsIn } from "../models/same-matter.ts";
 import { searchStem, searchWords } from "../models/search-words.ts";
 import { sentencesOf } from "../models/sentences.ts";
 import type { Placed } from "./ranking.ts";
@@ -13,9 +13,18 @@ const ASKED_MIN = 0.5;
 /** A longer sentence tells of several things. */
 const SENTENCE_CHARS_MAX = 180;
 
-/** Words of a sentence that changes what was said before. */
+/** Words of a sentence that changes what was said before. "Now let me look" is none. */
 const CHANGE =
-  /\b(?:now|instead of|no longer|any ?more|switch(?:ed|es|ing)?|mov(?:ed?|ing) (?:\S+ ){0,6}?to|chang(?:ed?|es|ing)|replac(?:ed?|es|ing)|renam(?:ed?|es|ing)|migrat(?:ed?|es|ing)|revert(?:ed|s|ing)?|updat(?:ed?|es|ing) (?:\S+ ){0,6}?to|from \S+(?: \S+){0,3} to|rather than|dropped|as of)\b/i;
+  /(?!^)(?<!\bright )\bnow\b(?! let\b)|\b(?:instead of|no longer|any ?more|switch(?:ed|es|ing)? (?:\S+ ){0,6}?to|mov(?:ed?|es|ing) (?:\S+ ){0,6}?to|chang(?:ed?|es|ing) (?:\S+ ){0,6}?(?:to|from)|replac(?:ed?|es|ing)|renam(?:ed?|es|ing)|migrat(?:ed?|es|ing)|revert(?:ed|s|ing)?|updat(?:ed?|es|ing) (?:\S+ ){0,6}?to|from \S+(?: \S+){0,3} to|rather than|dropped|as of)\b/i;
+
+/** A sentence in which an agent tells what it sees or does next states nothing that holds. */
+const PROCESS =
+  /^(?:(?:ok(?:ay)?|good|great|perfect|excellent|yes|sure|wait|first)\b\W*)*(?:now|next|i see|i'?ll|i will|i need|i'?m|i am|let me|looking|found)\b/i;
+
+const SAME_WORK_MS = 86_400_000;
+
+/** A sentence that says the same with another value has this many words of its own at most. */
+const OWN_WORDS_MAX = 3;
 
 /** Questions about how it was. */
 const ASKS_FOR_PAST =
@@ -96,7 +105,7 @@ function toldIn(
   if (placed.candidate.speaker === "tool" || placed.candidate.name !== null) return undefined;
   let best: Told | undefined;
   for (const { text, kind } of sentencesOf(snippetOf(placed.candidate.messageId))) {
-    if (kind !== "prose" || text.endsWith("?") || text.length > SENTENCE_CHARS_MAX) continue;
+    if (kind !== "prose" || text.endsWith("?") || text.length > SENTENCE_CHARS_MAX || PROCESS.test(text)) continue;
     const stems = new Set(
       searchWords(text)
         .map(searchStem)
@@ -112,11 +121,19 @@ function toldIn(
 
 function replaces(newer: Told, older: Told, weights: ReadonlyMap<string, number>): boolean {
   if (!isNewer(newer.placed, older.placed) || newer.sentence === older.sentence) return false;
-  // An assistant often repeats what a user has said.
-  const repeats = newer.placed.candidate.speaker === "assistant" && older.placed.candidate.speaker === "user";
   const shared = [...older.stems].filter((stem) => newer.stems.has(stem));
   if (weightOf(shared, weights) < SHARE_MIN * weightOf(older.stems, weights)) return false;
-  return CHANGE.test(newer.sentence) || (!repeats && isSameMatter(newer.sentence, older.sentence));
+  const [now, then] = [newer.placed.candidate, older.placed.candidate];
+  const isSameWork = now.sessionId === then.sessionId && now.createdAtMs - then.createdAtMs < SAME_WORK_MS;
+  // An agent that goes on with its work changes nothing by it.
+  if (now.speaker === "assistant" && isSameWork) return false;
+  if (CHANGE.test(newer.sentence)) return true;
+  // An assistant often repeats what a user has said.
+  if (now.speaker === "assistant" && then.speaker === "user") return false;
+  const [newerWords, olderWords] = [weightsIn(newer.sentence), weightsIn(older.sentence)];
+  const common = [...olderWords.keys()].filter((word) => newerWords.has(word));
+  const own = [newerWords.size - common.length, olderWords.size - common.length];
+  return isSameMatter(newer.sentence, older.sentence) && own.every((count) => count > 0 && count <= OWN_WORDS_MAX);
 }
 
 function isNewer({ candidate: one }: Placed, { candidate: other }: Placed): boolean {

@@ -82,7 +82,7 @@ export const demoCommand: Command = {
 
       await show({
         title:
-          "Somebody asks, a week later. The decision comes first, with its source. Below is the one that it replaced.",
+          "Somebody asks, a week later. The decision comes first, with its source. The one that it replaced says so.",
         command: recallCommand,
         words: `"${question}" --limit 3 --neighbors 0`,
         args: [question],

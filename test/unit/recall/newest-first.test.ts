@@ -38,12 +38,28 @@ test("a question about how it was is answered in order of relevance", async () =
 
 test.each([
   ["a question", user("Is the staging region now eu-north-1, and no longer eu-west-1, as somebody said?")],
+  ["an announcement", assistant("Now let me look where the staging region is set, instead of guessing.")],
   ["another matter", user("The release branch is now trunk.")],
   ["a repetition by the assistant", assistant("Noted: the staging region is eu-west-1, I keep that in mind.")],
   ["a person who talks", user("The staging region is now eu-north-1, I heard from the others.", { name: "Ada" })],
 ])("%s replaces nothing", async (_, newer) => {
   const store = storeOf(OLD, newer);
   for (const hit of await store.recall("What is the staging region?")) expect(hit).not.toHaveProperty("supersededBy");
+});
+
+test("an agent that goes on with its work in a session replaces nothing there", async () => {
+  const said = [
+    assistant("The upload limit is missing in the session state."),
+    assistant("The upload limit is now in the session state, and no longer missing."),
+  ];
+  const store = temporaryStore();
+  const at = (index: number, ms: number) => ({ ...said[index]!, createdAt: 1_700_000_000_000 + ms });
+  const supersededIn = async (): Promise<number> =>
+    (await store.recall("upload limit in the session state")).filter(({ supersededBy }) => supersededBy).length;
+  store.session("s").append([user(OTHERS[0]!), at(0, 0), user(OTHERS[1]!), at(1, 3_600_000)]);
+  expect(await supersededIn()).toBe(0);
+  store.session("later").append([user(OTHERS[2]!), at(1, 7_200_000)]);
+  expect(await supersededIn()).toBe(1);
 });
 
 test("of three, the last holds, and both others say so", async () => {
