@@ -229,6 +229,8 @@ export interface OutlineAnswer {
   seqs: number[];
   /** A letter a message: `s`ystem, `u`ser, `a`ssistant, `t`ool. */
   roles: string;
+  /** A letter a message for what its calls did: `f`ailed, `w`rote or edited a file, e`x`ecuted, `r`ead; `c`: a summary of the agent's; `-`. */
+  deeds: string;
   tokenCounts: number[];
   /** The seq of the user message that began the turn; -1 if there was none. */
   turnSeqs: number[];

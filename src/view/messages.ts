@@ -20,15 +20,21 @@ export function outlineOf(store: Store, session: string, seqFrom: number, limit:
   const [row] = store.query(sql`
     SELECT json_group_array(seq) AS seqs, group_concat(substr(role, 1, 1), '') AS roles,
       json_group_array(token_count) AS token_counts, json_group_array(turn_seq) AS turn_seqs,
-      json_group_array(created_at_ms) AS times, json_group_array(seq) FILTER (WHERE pinned = 1) AS pinned
+      json_group_array(created_at_ms) AS times, json_group_array(seq) FILTER (WHERE pinned = 1) AS pinned,
+      group_concat(CASE WHEN is_summary THEN 'c' ELSE coalesce(deed, '-') END, '') AS deeds
     FROM (
-      SELECT seq, role, token_count, turn_seq, created_at_ms, pinned FROM messages
+      SELECT seq, role, token_count, turn_seq, created_at_ms, pinned,
+        instr(coalesce(metadata, ''), '"isCompactSummary":true') > 0 AS is_summary,
+        (SELECT CASE WHEN max(outcome = 'failed') THEN 'f' WHEN max(kind IN ('edit', 'write')) THEN 'w'
+          WHEN max(kind = 'run') THEN 'x' ELSE 'r' END FROM actions WHERE message_id = messages.id HAVING count(*) > 0) AS deed
+      FROM messages
       WHERE ${isOfSession(store, session)} AND seq >= ${seqFrom} ORDER BY seq LIMIT ${limit})`);
   const numbers = (name: string): number[] => JSON.parse(String(row![name]));
   const seqs = numbers("seqs");
   return {
     seqs,
     roles: String(row!.roles ?? ""),
+    deeds: String(row!.deeds ?? ""),
     tokenCounts: numbers("token_counts"),
     turnSeqs: numbers("turn_seqs"),
     createdAtMs: numbers("times"),

@@ -464,9 +464,14 @@ describe.skipIf(!hasChromium)("by hand", () => {
         .locator("section", { has: page.getByRole("heading", { name }) })
         .locator("td")
         .last();
-    expect(await costs("What models cost by day").textContent()).toMatch(/^\$0\.\d+/);
-    expect(await costs("What models cost by session").textContent()).toMatch(/^\$0\.\d+/);
+    expect(await costs("What summaries cost by day").textContent()).toMatch(/^\$0\.\d+/);
+    expect(await costs("What summaries cost by session").textContent()).toMatch(/^\$0\.\d+/);
     await page.getByRole("heading", { name: "Waiting" }).waitFor();
+    await page.getByRole("button", { name: "By project" }).click();
+    await page
+      .locator("section", { has: page.getByRole("heading", { name: "What agents used" }) })
+      .getByRole("columnheader", { name: "replies" })
+      .waitFor();
     await remember();
     await copyData();
     await page.getByRole("button", { name: "Look for problems" }).click();

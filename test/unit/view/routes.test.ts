@@ -201,9 +201,41 @@ test("the outline has a column for each fact of each message", async () => {
   store.resume("s").append({ role: "system", content: "Be brief." });
   const view = await ServedView.entered(store);
   const outline = await view.get("/api/outline", { session: "s", seqFrom: 8, limit: 3 });
-  expect(outline).toMatchObject({ seqs: [8, 9, 10], roles: "uau", turnSeqs: [8, 8, 10], pinned: [], next: 11 });
+  expect(outline).toMatchObject({
+    seqs: [8, 9, 10],
+    roles: "uau",
+    deeds: "---",
+    turnSeqs: [8, 8, 10],
+    pinned: [],
+    next: 11,
+  });
   const rest = await view.get("/api/outline", { session: "s", seqFrom: 11 });
   expect(rest).toMatchObject({ seqs: [11, 12], roles: "as", pinned: [12], next: null });
+});
+
+test("the outline says what the calls of each message did, and where the agent compacted", async () => {
+  const store = temporaryStore();
+  const call = (name: string, args: Record<string, string>, said: string, isError = false): MessageInput[] => {
+    const toolCallId = `${name} ${said}`;
+    const result = { type: "tool_result" as const, toolCallId, name, content: said, isError };
+    return [
+      { role: "assistant", parts: [{ type: "tool_call", toolCallId, name, args }] },
+      { role: "tool", parts: [result] },
+    ];
+  };
+  store
+    .session("s")
+    .append([
+      { role: "user", content: "Mend the oven." },
+      ...call("Read", { file_path: "oven.ts" }, "heat(250)"),
+      ...call("Edit", { file_path: "oven.ts", old_string: "250", new_string: "220" }, "done"),
+      ...call("Bash", { command: "npm test" }, "Error: oven.ts is not closed", true),
+      ...call("Bash", { command: "npm test" }, "all pass"),
+      { role: "user", content: "In short: the oven is mended.", metadata: { isCompactSummary: true } },
+    ]);
+  await store.upkeep();
+  const view = await ServedView.entered(store);
+  expect((await view.get("/api/outline", { session: "s" })).deeds).toBe("-r-w-f-x-c");
 });
 
 test("the context says of each stretch how it is there, and covers every message of the session", async () => {

@@ -8,6 +8,8 @@ export interface Outline {
   count: number;
   seqs: Int32Array;
   roles: string;
+  /** A letter a message: see `OutlineAnswer`. */
+  deeds: string;
   tokenCounts: Int32Array;
   createdAtMs: Float64Array;
   /** The index of the turn of each message. Messages before the first prompt are a turn, too. */
@@ -33,7 +35,12 @@ function until(answer: OutlineAnswer, seqEnd: number): OutlineAnswer {
   while (end > 0 && answer.seqs[end - 1]! >= seqEnd) end--;
   return end === answer.seqs.length
     ? answer
-    : { ...answer, seqs: answer.seqs.slice(0, end), roles: answer.roles.slice(0, end) };
+    : {
+        ...answer,
+        seqs: answer.seqs.slice(0, end),
+        roles: answer.roles.slice(0, end),
+        deeds: answer.deeds.slice(0, end),
+      };
 }
 
 /** Joins the pages of an outline. */
@@ -43,6 +50,7 @@ export function outlineOf(answers: OutlineAnswer[]): Outline {
     count,
     seqs: new Int32Array(count),
     roles: answers.map(({ roles }) => roles).join(""),
+    deeds: answers.map(({ deeds }) => deeds).join(""),
     tokenCounts: new Int32Array(count),
     createdAtMs: new Float64Array(count),
     turnOf: new Int32Array(count),

@@ -2,7 +2,55 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { colorOf } from "./colors.ts";
 import type { Outline } from "./outline.ts";
 
-/** The whole session in a strip: a bar for the tokens of each turn, and where the window is. For the mouse; the box beside it has keys. */
+interface Deed {
+  /** The letter in `Outline.deeds`, or `u` for a message of the user. */
+  letter: string;
+  color: string;
+  name: string;
+}
+
+/** What happened, the most telling first: where a place of the strip has several messages, it gets the color of this one. */
+const DEEDS: readonly Deed[] = [
+  { letter: "c", color: "--how-summary", name: "compacted" },
+  { letter: "f", color: "--danger", name: "failed" },
+  { letter: "u", color: "--accent", name: "asked" },
+  { letter: "w", color: "--how-quoted", name: "changed" },
+  { letter: "x", color: "--how-shortened", name: "ran" },
+  { letter: "r", color: "--line-strong", name: "read" },
+];
+/** The room at the left for the line beside what is hot, and the width of what happened, in pixels. */
+const HOT_WIDTH = 4;
+const DEED_WIDTH = 14;
+const SAID = { color: "--how-absent", name: "said" };
+
+function deedAt({ roles, deeds }: Outline, index: number): number {
+  const letter = deeds[index] === "-" ? roles[index] : deeds[index];
+  const found = DEEDS.findIndex((deed) => deed.letter === letter);
+  return found === -1 ? DEEDS.length : found;
+}
+
+/** Names the colors of the strip that occur in the session. */
+export function DeedLegend({ outline }: { outline: Outline }) {
+  const isThere = new Set(Array.from({ length: outline.count }, (_, index) => deedAt(outline, index)));
+  return (
+    <ul class="legend fact-wide" aria-label="Colors of the strip">
+      {DEEDS.map(
+        ({ color, name }, index) =>
+          isThere.has(index) && (
+            <li key={name}>
+              <span class="swatch" style={{ background: `var(${color})` }} />
+              {name}
+            </li>
+          ),
+      )}
+    </ul>
+  );
+}
+
+/**
+ * The whole session in a strip: what happened in each part, its tokens as a bar, and where the window is. For the mouse;
+ * the box beside it has keys.
+ */
 export function Overview({
   outline,
   evictedSeq,
@@ -31,15 +79,27 @@ export function Overview({
     const context = element.getContext("2d")!;
     context.scale(ratio, ratio);
     const bins = new Float64Array(height);
-    for (let index = 0; index < outline.count; index++)
-      bins[Math.floor((index / outline.count) * height)]! += outline.tokenCounts[index]!;
+    const deeds = new Uint8Array(height).fill(DEEDS.length);
+    for (let index = 0; index < outline.count; index++) {
+      const y = Math.floor((index / outline.count) * height);
+      bins[y]! += outline.tokenCounts[index]!;
+      deeds[y] = Math.min(deeds[y]!, deedAt(outline, index));
+    }
     const most = Math.max(...bins, 1);
     const bar = height / Math.max(1, Math.min(outline.count, height));
-    const [cold, hot] = [colorOf("--line-strong"), colorOf("--accent")];
+    const colors = [...DEEDS, SAID].map(({ color }) => colorOf(color));
+    const [hot, tokens] = [colorOf("--accent"), colorOf("--line-strong")];
     for (let y = 0; y < height; y++) {
       if (bins[y] === 0) continue;
-      context.fillStyle = outline.seqs[Math.floor((y / height) * outline.count)]! >= evictedSeq ? hot : cold;
-      context.fillRect(0, y, Math.max(2, Math.sqrt(bins[y]! / most) * width), Math.max(1, bar - 1));
+      const thickness = bar < 3 ? Math.ceil(bar) : bar - 1;
+      context.fillStyle = colors[deeds[y]!]!;
+      context.fillRect(HOT_WIDTH, y, DEED_WIDTH, thickness);
+      context.fillStyle = tokens;
+      const from = HOT_WIDTH + DEED_WIDTH + 2;
+      context.fillRect(from, y, Math.sqrt(bins[y]! / most) * (width - from), thickness);
+      if (outline.seqs[Math.floor((y / height) * outline.count)]! < evictedSeq) continue;
+      context.fillStyle = hot;
+      context.fillRect(0, y, 2, bar);
     }
   }, [outline, evictedSeq, height]);
   const [first, last] = shown;
@@ -48,7 +108,7 @@ export function Overview({
     onJump(Math.floor(((event.clientY - box.top) / box.height) * outline.count));
   };
   return (
-    <div class="overview" aria-hidden="true" title="Tokens along the session; what is hot is green">
+    <div class="overview" aria-hidden="true" title="What happened along the session; the line marks what is hot">
       <canvas ref={canvas} onPointerDown={to} onPointerMove={(event) => event.buttons === 1 && to(event)} />
       <span
         class="overview-window"

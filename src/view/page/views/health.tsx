@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import type { Cost, GetRoutes } from "../../api.ts";
 import { get, type Refused, useGet } from "../client.ts";
 import { bytes, compact, count, dateTime, number, usd, visible } from "../format.ts";
+import { projectName } from "../live.ts";
 import { Data } from "../parts/data.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { href } from "../router.ts";
@@ -20,7 +21,7 @@ export function HealthView() {
     [bytes(stats.fileBytes), "in the file"],
     [bytes(stats.walBytes), "in its log"],
     [number(stats.unindexedCount), "messages not indexed yet"],
-    [usd(stats.summaryCostUsd), "paid to models"],
+    [usd(stats.summaryCostUsd), "paid for summaries"],
   ];
   return (
     <section class="page">
@@ -62,12 +63,13 @@ export function HealthView() {
           />
         )}
       </section>
+      <Usage />
       <section>
-        <h2>What models cost by day</h2>
+        <h2>What summaries cost by day</h2>
         <Costs costs={costsByDay} head="Day" name={(cost) => cost.key} />
       </section>
       <section>
-        <h2>What models cost by session</h2>
+        <h2>What summaries cost by session</h2>
         <Costs
           costs={costsBySession}
           head="Session"
@@ -91,7 +93,7 @@ function Costs({
   head: string;
   name: (cost: Cost) => preact.ComponentChildren;
 }) {
-  if (costs.length === 0) return <p class="muted">No model was paid for.</p>;
+  if (costs.length === 0) return <p class="muted">No model was paid for a summary.</p>;
   return (
     <Table
       head={[head, "Model", "Summaries", "Tokens read", "Tokens written", "Cost"]}
@@ -134,14 +136,58 @@ function Table({ head, rows }: { head: string[]; rows: preact.ComponentChildren[
   );
 }
 
-/** Runs a check that takes its time, when it is asked for. */
-function useCheck<R extends "/api/doctor" | "/api/verify">(route: R) {
+/** What agents' models read and wrote. It reads every message, so it is asked for. */
+function usageBy(key: "day" | "project"): string {
+  return `SELECT ${key}, model, sum(reply_count) AS replies, sum(input_tokens + cache_write_tokens) AS input,
+  sum(cache_read_tokens) AS "from cache", sum(output_tokens) AS output, round(sum(cost_usd), 2) AS "cost in USD"
+FROM usage GROUP BY ${key}, model ORDER BY ${key === "day" ? "day DESC" : "output DESC"}, output DESC LIMIT 60`;
+}
+
+function Usage() {
+  const [by, setBy] = useState<"day" | "project">("day");
+  const { isRunning, answer, error, run } = useCheck("/api/sql");
+  const show = (key: "day" | "project") => {
+    setBy(key);
+    run({ query: usageBy(key) });
+  };
+  return (
+    <section>
+      <h2>What agents used</h2>
+      <p class="muted">Tokens that their models read and wrote, as far as transcripts tell.</p>
+      <p class="tools">
+        {(["day", "project"] as const).map((key) => (
+          <button key={key} type="button" onClick={() => show(key)} disabled={isRunning}>
+            {isRunning && by === key ? "Adding up…" : `By ${key}`}
+          </button>
+        ))}
+      </p>
+      {error && <Failure error={error} />}
+      {answer?.rows.length === 0 && <p class="muted">No transcript tells it.</p>}
+      {answer !== undefined && answer.rows.length > 0 && (
+        <div aria-live="polite">
+          <Table
+            head={answer.columns}
+            rows={answer.rows.map((cells) =>
+              cells.map((cell, column) => {
+                if (column === 0 && by === "project") return projectName(String(cell ?? "no project"));
+                return typeof cell === "number" ? compact(cell) : visible(cell ?? "–");
+              }),
+            )}
+          />
+        </div>
+      )}
+    </section>
+  );
+}
+
+/** Asks for what takes its time, when a person wants it. */
+function useCheck<R extends "/api/doctor" | "/api/verify" | "/api/sql">(route: R) {
   const [state, setState] = useState<{ isRunning: boolean; answer?: GetRoutes[R]["answer"]; error?: Refused }>({
     isRunning: false,
   });
-  const run = () => {
+  const run = (request: object = {}) => {
     setState({ isRunning: true });
-    get(route, {}).then(
+    get(route, request as GetRoutes[R]["request"]).then(
       (answer) => setState({ isRunning: false, answer }),
       (error) => setState({ isRunning: false, error }),
     );
@@ -155,7 +201,7 @@ function Doctor() {
     <section>
       <h2>Doctor</h2>
       <p class="muted">Looks for problems, and says how to fix them.</p>
-      <button type="button" onClick={run} disabled={isRunning}>
+      <button type="button" onClick={() => run()} disabled={isRunning}>
         {isRunning ? "Looking…" : "Look for problems"}
       </button>
       {error && <Failure error={error} />}
@@ -182,7 +228,7 @@ function Verify() {
     <section>
       <h2>Verify</h2>
       <p class="muted">Reads every message, derives the forest again and compares. It changes nothing.</p>
-      <button type="button" onClick={run} disabled={isRunning}>
+      <button type="button" onClick={() => run()} disabled={isRunning}>
         {isRunning ? "Reading…" : "Verify the store"}
       </button>
       {error && <Failure error={error} />}

@@ -7,7 +7,7 @@ import { about } from "../live.ts";
 import { Message } from "../parts/message.tsx";
 import { MessagePages } from "../parts/message-pages.ts";
 import { indexOfSeq, loadOutline, type Outline } from "../parts/outline.ts";
-import { Overview } from "../parts/overview.tsx";
+import { DeedLegend, Overview } from "../parts/overview.tsx";
 import { SessionFrame } from "../parts/session-frame.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { type ListHandle, VirtualList } from "../parts/virtual-list.tsx";
@@ -180,6 +180,7 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
         <span class="muted fact-wide">
           turn {number(turn + 1)} of {number(outline.turns.length)}
         </span>
+        {outline.count >= OVERVIEW_MESSAGES_MIN && <DeedLegend outline={outline} />}
         <span class="spring" />
         {appended > 0 && (
           <button

@@ -8,6 +8,9 @@ import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { change, href, params } from "../router.ts";
 
 const DAY_MS = 86_400_000;
+/** The fewest and the most days of the timeline. */
+const DAYS_MIN = 30;
+const DAYS_MAX = 180;
 const PERIODS: [days: string, label: string][] = [
   ["", "Any time"],
   ["1", "Last day"],
@@ -189,7 +192,7 @@ function Timeline() {
   const days = withGaps(data.days.slice(0, 120));
   const most = Math.max(...days.map(({ messageCount }) => messageCount));
   return (
-    <figure class="timeline" aria-label="Messages by day" style={{ maxWidth: `${days.length * 34}px` }}>
+    <figure class="timeline" aria-label="Messages by day">
       <div class="bars">
         {days.map(({ day: date, messageCount, sessionCount }) => {
           const share = Math.sqrt(messageCount / most);
@@ -216,14 +219,15 @@ function Timeline() {
   );
 }
 
-/** Returns the days oldest first, with empty days between them unless these are too many to draw. */
+/** Returns the days oldest first, a month at least, with empty days between them unless these are too many to draw. */
 function withGaps(newestFirst: DaysAnswer["days"]): DaysAnswer["days"] {
   const days = newestFirst.toReversed();
-  const span = Math.round((Date.parse(days.at(-1)!.day) - Date.parse(days[0]!.day)) / DAY_MS) + 1;
-  if (span > 180) return days;
+  const last = Date.parse(days.at(-1)!.day);
+  const span = Math.max(DAYS_MIN, Math.round((last - Date.parse(days[0]!.day)) / DAY_MS) + 1);
+  if (span > DAYS_MAX) return days;
   const known = new Map(days.map((one) => [one.day, one]));
   return Array.from({ length: span }, (_, index) => {
-    const date = new Date(Date.parse(days[0]!.day) + index * DAY_MS).toISOString().slice(0, 10);
+    const date = new Date(last - (span - 1 - index) * DAY_MS).toISOString().slice(0, 10);
     return known.get(date) ?? { day: date, fromMs: 0, sessionCount: 0, messageCount: 0, tokenCount: 0 };
   });
 }
