@@ -1,4 +1,4 @@
-import type { Message, Part, Role } from "../core/message.ts";
+import type { Message, Part, Role, ToolCallPart } from "../core/message.ts";
 import { describeFile } from "../core/text.ts";
 import type { Terminal } from "./terminal.ts";
 import { formatTime } from "./text.ts";
@@ -46,7 +46,7 @@ export function* partsLines(parts: readonly Part[], terminal: Terminal): Generat
         yield dim(wrap(`(thinking) ${part.text}`));
         break;
       case "tool_call":
-        yield `${wrap(`→ ${part.name} ${JSON.stringify(part.args) ?? ""}`)} ${dim(`call ${part.toolCallId}`)}`;
+        yield* callLines(part, terminal);
         break;
       case "tool_result": {
         const outcome = part.isError === true ? terminal.style("red", "error") : "result";
@@ -62,5 +62,37 @@ export function* partsLines(parts: readonly Part[], terminal: Terminal): Generat
         yield JSON.stringify(part.data) ?? "";
         break;
     }
+  }
+}
+
+/** Longer arguments of a call have lines of their own. */
+const SHORT_CHARS_MAX = 100;
+
+/** Yields a heading with the short arguments of a call, and then the long ones as they are, without the escapes of JSON. */
+function* callLines({ name, args, toolCallId }: ToolCallPart, terminal: Terminal): Generator<string> {
+  const id = terminal.style("dim", `call ${toolCallId}`);
+  if (typeof args !== "object" || args === null || Array.isArray(args)) {
+    yield `${wrapped(`→ ${name} ${JSON.stringify(args) ?? ""}`, terminal.width)} ${id}`;
+    return;
+  }
+  const { description, ...others } = args as Record<string, unknown>;
+  const isTitled = typeof description === "string" && !description.includes("\n");
+  const short: string[] = [];
+  const long: [key: string, text: string][] = [];
+  for (const [key, value] of Object.entries(isTitled ? others : args)) {
+    const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+    if (key === "command" && typeof value === "string") long.push(["", text]);
+    else if (text.includes("\n") || text.length > SHORT_CHARS_MAX) long.push([key, text]);
+    else short.push(`${key}: ${text}`);
+  }
+  const heading = [
+    `→ ${name}${isTitled ? `: ${description}` : ""}`,
+    ...(short.length > 0 ? [`(${short.join(", ")})`] : []),
+  ];
+  yield `${wrapped(heading.join(" "), terminal.width)} ${id}`;
+  for (const [key, text] of long) {
+    if (key !== "") yield `  ${key}:`;
+    const width = terminal.width === undefined ? undefined : terminal.width - 2;
+    yield wrapped(text, width).replace(/^(?=.)/gm, "  ");
   }
 }

@@ -5,19 +5,10 @@ import { runCommandLine } from "../../src/cli/command-line.ts";
 import { COMMAND_GROUPS } from "../../src/cli/commands.ts";
 import { Terminal } from "../../src/cli/terminal.ts";
 import { CliFolder, longSession } from "../support/cli.ts";
+import { EVERY_COMMAND, nameOf } from "../support/every-command.ts";
 import { FakeStream } from "../support/fake-terminal.ts";
 
 const folder = new CliFolder();
-
-const nameOf = ({ usage }: AnyCommand): string => usage.split(" ")[0]!;
-
-/** Every command, also those below another: `hub push`. */
-const COMMANDS = COMMAND_GROUPS.flatMap(({ commands }) =>
-  commands.flatMap((command) => [
-    { ...command, name: nameOf(command) },
-    ...(command.subcommands ?? []).map((one) => ({ ...one, name: `${nameOf(command)} ${nameOf(one)}` })),
-  ]),
-);
 
 interface Trial {
   /** The words after the command's name, for a store with the session `cli`. */
@@ -119,11 +110,11 @@ beforeAll(async () => {
 });
 
 test("every command has a trial", () => {
-  expect(Object.keys(TRIALS).sort()).toEqual(COMMANDS.map(({ name }) => name).sort());
+  expect(Object.keys(TRIALS).sort()).toEqual(EVERY_COMMAND.map(({ name }) => name).sort());
 });
 
 describe("help", () => {
-  test.each(COMMANDS.map((command) => [command.name, command] as const))(
+  test.each(EVERY_COMMAND.map((command) => [command.name, command] as const))(
     "for %s has examples",
     async (name, command) => {
       const stdout = new FakeStream();
@@ -140,7 +131,7 @@ describe("help", () => {
   );
 
   test.each(
-    COMMANDS.flatMap(({ name, examples }) => examples.map((example) => [`${name} ${example}`.trimEnd(), name])),
+    EVERY_COMMAND.flatMap(({ name, examples }) => examples.map((example) => [`${name} ${example}`.trimEnd(), name])),
   )("the example coppice %s is valid", async (example, name) => {
     const ran: string[] = [];
     const groups = COMMAND_GROUPS.map(({ heading, commands }) => ({

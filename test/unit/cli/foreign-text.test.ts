@@ -7,6 +7,7 @@ import { COMMAND_GROUPS } from "../../../src/cli/commands.ts";
 import { Terminal } from "../../../src/cli/terminal.ts";
 import { openStore } from "../../../src/index.ts";
 import { edits, fails, runs } from "../../support/acts.ts";
+import { EVERY_COMMAND } from "../../support/every-command.ts";
 import { FakeStream } from "../../support/fake-terminal.ts";
 import { talk } from "../../support/said.ts";
 import { temporaryFolder } from "../../support/temporary-store.ts";
@@ -74,6 +75,8 @@ const HOSTILE = `${CSI}${OSC}${BIDI}`;
 const OBEYED = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 const OWN = /\x1b\[\d{1,2}m|\r\x1b\[K/g;
 
+const UNREACHABLE = [["--url", "postgres://127.0.0.1:1/none"]];
+
 /** The arguments of each command. */
 const TYPED: Record<string, (session: string, file: string, folder: string) => string[][]> = {
   setup: () => [["pi", "--dry-run"], [HOSTILE]],
@@ -83,6 +86,7 @@ const TYPED: Record<string, (session: string, file: string, folder: string) => s
   sessions: () => [[], ["--project", `p${HOSTILE}`]],
   rewind: (session) => [
     [session, "--to", "20", "--yes"],
+    [session, "--undo", "--yes"],
     [session, "--to", HOSTILE],
   ],
   show: (session) => [[session], [session, "--tree"], [`none${HOSTILE}`], [session.slice(0, 2)]],
@@ -90,44 +94,48 @@ const TYPED: Record<string, (session: string, file: string, folder: string) => s
   expand: (session) => [["1"], [session], [`theme:${HOSTILE}`]],
   resume: (session) => [[session], [session, "--query", "deploy"]],
   forest: (session) => [[session]],
-  fork: (session) => [
+  "sessions fork": (session) => [
     [session, "--id", `f${HOSTILE}`],
     [session, "--at", HOSTILE],
   ],
-  name: (session) => [
+  "sessions name": (session) => [
     [session, HOSTILE],
     [session, `title ${HOSTILE}`],
   ],
-  tag: (session) => [[session, HOSTILE], [session]],
-  hide: (session) => [[session], [session, "--undo"]],
-  undo: (session) => [[session, "--yes"], [session]],
+  "sessions tag": (session) => [[session, HOSTILE], [session]],
+  "sessions hide": (session) => [[session], [session, "--undo"]],
   recap: () => [
     ["--lines", "9"],
     ["--project", `p${HOSTILE}`],
   ],
   file: () => [["a.ts"], ["a.ts", "--restore"], [HOSTILE]],
-  fix: () => [["TypeError: the lamp is hostile"], [HOSTILE]],
+  fix: () => [[], ["TypeError: the lamp is hostile"], [HOSTILE]],
   how: () => [["make"], [HOSTILE]],
-  friction: () => [[]],
   lost: (session) => [[session], [], ["--project", `p${HOSTILE}`]],
-  subjects: () => [[]],
-  subject: () => [["subject:1"], [`subject:${HOSTILE}`]],
+  subjects: () => [[], ["subject:1"], [`subject:${HOSTILE}`]],
   sql: () => [["SELECT id, project, title FROM sessions"], [`SELECT 1 AS "a${HOSTILE}"`], [`SELECT ${HOSTILE}`]],
   completion: () => [["bash"], [HOSTILE]],
   export: (session) => [[], [session], [session, "--rows"]],
-  stats: () => [[]],
   doctor: () => [[]],
   verify: () => [[]],
   backup: (_, __, folder) => [[join(folder, `copy${HOSTILE}.db`)], [join(folder, `none${HOSTILE}`, "copy.db")]],
   reembed: () => [[HOSTILE]],
-  secrets: () => [[]],
-  projects: () => [[], ["merge", `p${HOSTILE}`, `q${HOSTILE}`], ["rename", `q${HOSTILE}`, HOSTILE], [HOSTILE]],
-  exclude: () => [["--project", `p${HOSTILE}`], []],
-  push: () => [["--dry-run"], [HOSTILE]],
-  pull: () => [[HOSTILE]],
+  "forget secrets": () => [["--dry-run"]],
+  projects: () => [[], [HOSTILE]],
+  "projects merge": () => [[`p${HOSTILE}`, `q${HOSTILE}`]],
+  "projects rename": () => [[`q${HOSTILE}`, HOSTILE]],
+  "projects exclude": () => [["--project", `p${HOSTILE}`], []],
+  "hub push": () => [["--dry-run"], [HOSTILE]],
+  "hub pull": () => [[HOSTILE]],
   home: () => [[]],
-  remote: () => [["add", "postgres://127.0.0.1:1/none", "--project", `p${HOSTILE}`], [], [HOSTILE]],
-  hub: () => [[HOSTILE, "--url", "postgres://127.0.0.1:1/none"]],
+  "hub add": () => [["postgres://127.0.0.1:1/none", "--project", `p${HOSTILE}`]],
+  hub: () => [[], [HOSTILE]],
+  "hub init": () => UNREACHABLE,
+  "hub upgrade": () => UNREACHABLE,
+  "hub grant": () => UNREACHABLE.map((more) => [HOSTILE, "--team", HOSTILE, ...more]),
+  "hub retain": () => UNREACHABLE.map((more) => [HOSTILE, "--days", "9", ...more]),
+  "hub keep": () => UNREACHABLE,
+  "hub remove": () => [[]],
   forget: (session) => [
     [session, "--dry-run"],
     [session, "--yes"],
@@ -177,7 +185,7 @@ test("no command sends a terminal what it would obey", async () => {
     file,
     `${JSON.stringify({ session: `new${HOSTILE}`, role: "user", content: HOSTILE })}\nno json ${HOSTILE}\n`,
   );
-  const names = COMMAND_GROUPS.flatMap(({ commands }) => commands).map(({ usage }) => usage.split(" ")[0]!);
+  const names = EVERY_COMMAND.map(({ name }) => name);
   expect(names.toSorted()).toEqual([...Object.keys(TYPED), ...NOT_RUN].toSorted());
 
   let seenCount = 0;
@@ -186,7 +194,7 @@ test("no command sends a terminal what it would obey", async () => {
       for (const flags of [["--color", "always"], ["--json"]]) {
         const [stdout, stderr] = [new FakeStream({ isTTY: true, columns: 300 }), new FakeStream({ isTTY: true })];
         const terminal = new Terminal(stdout, stderr, {});
-        const argv = ["--db", db, ...flags, name, ...args];
+        const argv = ["--db", db, ...flags, ...name.split(" "), ...args];
         await runCommandLine(argv, { groups: COMMAND_GROUPS, version: "1", terminal });
         const written = `${stdout.text}${stderr.text}`;
         expect(written, argv.join(" ")).not.toBe("");
