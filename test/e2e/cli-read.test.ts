@@ -194,7 +194,7 @@ describe("doctor", () => {
     expect(stats).toMatchObject({ path: folder.db, sessionCount: 2, messageCount: 121 });
     expect(stats.themeCount).toBeGreaterThan(1);
     const { stdout } = await folder.run(["doctor"]);
-    expect(stdout).toContain("Messages        121\n");
+    expect(stdout).toContain("Messages    121\n");
   });
 });
 

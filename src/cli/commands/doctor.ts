@@ -1,5 +1,4 @@
 import { StoreError } from "../../core/errors.ts";
-import { heldTime } from "../../core/times.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
@@ -36,7 +35,7 @@ export const doctorCommand: Command = {
     const failure = ok
       ? undefined
       : new Failure("DOCTOR_FAILED", `${formatCount(problemCount, "problem")} found.`, { hint });
-    const facts = stats === null ? [] : statFacts(stats).map(([label, value]) => `${label.padEnd(16)}${value}`);
+    const facts = stats === null ? [] : statFacts(stats).map(([label, value]) => `${label.padEnd(12)}${value}`);
     const lines = [...facts, ...(facts.length > 0 ? [""] : []), ...findingLines(findings, terminal)];
     return { value: { ok, stats, findings }, lines, failure };
   },
@@ -64,12 +63,10 @@ function statsOf(store: Store): StoreStats | null {
   }
 }
 
+/** What no finding tells. */
 function statFacts(stats: StoreStats): [label: string, value: string][] {
-  const { pendingVectorsSinceMs: sinceMs } = stats;
-  const since = sinceMs === null ? "" : `, the first since ${new Date(heldTime(sinceMs)).toISOString()}`;
+  const artifacts = `${formatNumber(stats.artifactCount)}, ${formatBytes(stats.artifactBytes)} uncompressed`;
   return [
-    ["Store", oneLine(stats.path)],
-    ["Size", `${formatBytes(stats.fileBytes)}, and ${formatBytes(stats.walBytes)} of write-ahead log`],
     ["Sessions", formatNumber(stats.sessionCount)],
     ["Messages", formatNumber(stats.messageCount)],
     ["Tokens", formatNumber(stats.tokenCount)],
@@ -77,13 +74,7 @@ function statFacts(stats: StoreStats): [label: string, value: string][] {
     ["Themes", formatNumber(stats.themeCount)],
     ["Summaries", summariesText(stats)],
     ["Paid", paidText(stats)],
-    ["Artifacts", `${formatNumber(stats.artifactCount)}, ${formatBytes(stats.artifactBytes)} uncompressed`],
-    ["Not indexed", formatNumber(stats.unindexedCount)],
-    ["Vectors due", `${formatNumber(stats.pendingVectorCount)}${since}`],
-    ["Vectors failed", formatNumber(stats.failedVectorCount)],
-    ["Without vector", formatNumber(stats.withoutVectorCount)],
-    ["Log position", formatNumber(stats.logPosition)],
-    ["Embedder", stats.embedderId ?? "none yet"],
+    ["Artifacts", artifacts],
   ];
 }
 
