@@ -1,5 +1,5 @@
 import type { Action, PlacedAction } from "../core/action.ts";
-import { actionsIn } from "../models/actions.ts";
+import { actionsIn, isChange } from "../models/actions.ts";
 import { fileSessions, fixAfter, isAbsolute, type WorkReader, withoutCopies } from "../session/past-work.ts";
 import type { Line } from "./quotation.ts";
 
@@ -30,7 +30,7 @@ export function warningBefore(
   ownIds: ReadonlySet<string>,
 ): Warning | undefined {
   const actions = actionsIn(call, undefined);
-  const changed = actions.find(({ kind }) => kind === "edit" || kind === "write");
+  const changed = actions.find(({ kind }) => isChange(kind));
   if (changed !== undefined) return aboutFile(reader, changed.target, project, ownIds);
   const programs = actions.filter(({ kind }) => kind === "run").slice(0, PROGRAMS_MAX);
   for (const action of programs) {

@@ -1,11 +1,11 @@
 import { rankedFiles, saidLines } from "../context/continuity/noted-lines.ts";
+import { mayBeNote } from "../core/artifact-note.ts";
 import { compactionNote } from "../core/compaction.ts";
 import { baseName } from "../core/working-set.ts";
 import { commitmentsIn, notTakenBack } from "../models/commitments.ts";
 import { oneLine, plainText } from "../models/lines.ts";
 import { namedFilesOf, saidOf } from "../models/notes.ts";
 import { isSameMatter } from "../models/same-matter.ts";
-import { mayBeNote } from "../store/artifact-note.ts";
 import type { NotableMessage } from "../store/messages.ts";
 import type { QuickReader } from "../store/quick-reader.ts";
 import { seenIn } from "./lost-lines.ts";

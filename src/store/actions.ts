@@ -1,4 +1,5 @@
 import {
+  ACTION_RULES,
   type PlacedAction,
   type RecurringError,
   type StepAction,
@@ -21,8 +22,13 @@ export type ActionsOf = (step: readonly Message[]) => StepAction[];
 type NamedValues = Record<"project" | "target" | "path", string | null> & { name: string; limit: number };
 
 const ACTION = columns(actions);
-/** The name in `store_settings` of the id of the newest message that was read. */
+/** The name in `store_settings` of what was read: `NotedTo`, or in older stores only the id. */
 const NOTED_TO = "noted_to";
+
+interface NotedTo {
+  id: number;
+  rules: number;
+}
 
 const NEXT = columns(messages, "id", "stepId");
 const PLACED = ACTION.of("a");
@@ -91,10 +97,14 @@ export class ActionRepository extends Repository {
     this.#settings = settings;
   }
 
-  /** The id of the newest message whose actions are rows; 0 if none was read. */
+  /** The id of the newest message whose actions are rows; 0 if none was read by the rules of this version. */
   notedTo(): number {
-    const stored = this.#settings.get(NOTED_TO);
-    return typeof stored === "number" ? stored : 0;
+    const { id, rules } = (this.#settings.get(NOTED_TO) ?? {}) as Partial<NotedTo>;
+    return rules === ACTION_RULES ? id! : 0;
+  }
+
+  #setNotedTo(id: number): void {
+    this.#settings.set(NOTED_TO, { id, rules: ACTION_RULES } satisfies NotedTo);
   }
 
   /** Returns true if there are messages that are not read yet. */
@@ -106,14 +116,14 @@ export class ActionRepository extends Repository {
   note(limit: number, actionsOf: ActionsOf): number {
     const next = this.#nextIds(this.notedTo(), limit);
     if (next.length === 0) {
-      if (this.isBehind()) this.#settings.set(NOTED_TO, this.#messages.lastId()); // the newest messages were forgotten
+      if (this.isBehind()) this.#setNotedTo(this.#messages.lastId()); // the newest messages were forgotten
       return 0;
     }
     const last = next.at(-1)!.id;
     const acting = new Set(next.flatMap(({ stepId, isActing }) => (isActing ? [stepId] : [])));
     // A later batch reads a step that goes on there.
     this.#noteSteps(new Set(this.#endedOf({ stepIds: JSON.stringify([...acting]), last })), actionsOf);
-    this.#settings.set(NOTED_TO, last);
+    this.#setNotedTo(last);
     return next.length;
   }
 

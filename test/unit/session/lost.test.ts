@@ -175,7 +175,7 @@ describe("what was lost", () => {
     expect(textsOf(lost, "kept")).toEqual(["Please remember that the ledger closes at nine."]);
     expect(textsOf(lost, "decided")).toEqual(["The root cause was a stale table in the counter."]);
     expect(textsOf(lost, "rejected")).toEqual(["A second counter did not work, so it was decided to drop it."]);
-    expect(textsOf(lost, "error")).toEqual(["Bash npm run grind -- --all: Error: the stone is stuck"]);
+    expect(textsOf(lost, "error")).toEqual(["npm run grind -- --all: Error: the stone is stuck"]);
     expect(textsOf(lost, "question")).toEqual(["Should I oil the stone?"]);
     expect(textsOf(lost, "ran")).toEqual(["npm run weigh -- --east"]);
     expect(textsOf(lost, "file")).toEqual(["src/scale.ts"]);

@@ -124,7 +124,7 @@ describe("subject", () => {
     expect(open.map(({ kind, text, seq }) => [kind, text, seq])).toEqual([
       ["question", "Shall I also remove the lock of the reader?", 11],
       ["task", "Test the session lock", 9],
-      ["error", "Bash npm test lock: Error: the lock test failed", 2],
+      ["error", "npm test lock: Error: the lock test failed", 2],
     ]);
   });
 
