@@ -1,6 +1,7 @@
 import type { Action } from "../core/action.ts";
+import { compactionNote } from "../core/compaction.ts";
 import { isInjected } from "../core/injected.ts";
-import type { Part, Role, ToolCallPart } from "../core/message.ts";
+import type { Message, Part, Role, ToolCallPart } from "../core/message.ts";
 import type { NotedMessage, Notes } from "../core/notes.ts";
 import { filesIn } from "../core/working-set.ts";
 import { type ActionResult, actionsIn, errorLinesIn, isChange, isOfFile, resultOf } from "./actions.ts";
@@ -74,6 +75,7 @@ interface StoredWords {
   role: Role;
   text: string;
   parts: readonly Part[];
+  metadata?: Message["metadata"] | null;
 }
 
 function wordsOf({ text }: StoredWords): string {
@@ -84,8 +86,9 @@ function readPart(text: string): string {
   return plainText(excerpt(text, NOTED_CHARS_MAX, NOTED_CHARS_MAX - NOTED_END_CHARS));
 }
 
-/** Reads only the requests, rules and decisions of a message. */
+/** Reads only the requests, rules and decisions of a message. Those in an agent's summary were said before it. */
 export function saidOf(message: StoredWords): Notes["said"] {
+  if (compactionNote(message.metadata) !== undefined) return [];
   const parts = message.parts.filter((part) => !isInjected(part));
   return saidIn(message.role, message.text, wordsOf(message), parts);
 }

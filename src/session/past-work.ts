@@ -1,5 +1,5 @@
 import type { ActionKind, PlacedAction, RecurringError } from "../core/action.ts";
-import type { Part, Role } from "../core/message.ts";
+import type { Message, Part, Role } from "../core/message.ts";
 import { baseName } from "../core/working-set.ts";
 import { errorLinesIn, insertedBy, isChange, isOfFile } from "../models/actions.ts";
 import { errorSignature } from "../models/error-signature.ts";
@@ -37,6 +37,7 @@ export interface TurnMessage {
   role: Role;
   text: string;
   parts: readonly Part[];
+  metadata?: Message["metadata"] | null;
   createdAtMs: number;
 }
 

@@ -1,5 +1,5 @@
 import type { Action } from "../../core/action.ts";
-import type { Part, Role } from "../../core/message.ts";
+import type { Message, Part, Role } from "../../core/message.ts";
 import { cutAtGrapheme } from "../../core/text.ts";
 import { baseName, filesIn } from "../../core/working-set.ts";
 import { actionsIn, isChange } from "../../models/actions.ts";
@@ -22,6 +22,7 @@ export interface BlockedMessage {
   stepId: number;
   role: Role;
   name: string | undefined;
+  metadata: Message["metadata"] | null;
   text: string;
   /** True if the text holds every word of the message. */
   isWhole: boolean;
@@ -44,6 +45,7 @@ export interface BlockSource {
   stepId: number;
   role: Role;
   name?: string | null | undefined;
+  metadata?: Message["metadata"] | null;
   text: string;
   parts: readonly Part[];
 }
@@ -122,6 +124,7 @@ function blocked(source: BlockSource, calls: Map<string, CallKind>): BlockedMess
     stepId,
     role,
     name: name ?? undefined,
+    metadata: source.metadata,
     text,
     isWhole: isAllOf(parts, text),
     isCall,

@@ -28,6 +28,12 @@ test("a request is told in the user's words, on one line", () => {
   ]);
 });
 
+test("an agent's summary says nothing new", () => {
+  const text = "Task: move the clean command. Never push. We decided to keep the flag.";
+  const summary = { id: 0, seq: 0, stepId: 0, text, parts: [], metadata: { isCompactSummary: true } };
+  for (const role of ["user", "assistant"] as const) expect(new NoteReader().of({ ...summary, role }).said).toEqual([]);
+});
+
 test("what only agrees is no request", () => {
   expect(said("user", "yes, go on").said).toHaveLength(1);
   expect(said("user", "yes").said).toEqual([]);
