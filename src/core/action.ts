@@ -37,10 +37,6 @@ export interface PlacedAction extends StepAction {
   project: string | null;
 }
 
-/** The messages of a turn that are read around an action: at most so many before it and after it. */
-export const TURN_MESSAGES_MAX = 30;
-export const TURN_BEHIND = 10;
-
 /** An error that occurred in several sessions. Copies of a message count once. */
 export interface RecurringError {
   error: string;

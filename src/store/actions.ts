@@ -1,14 +1,7 @@
-import {
-  ACTION_RULES,
-  type PlacedAction,
-  type RecurringError,
-  type StepAction,
-  TURN_BEHIND,
-  TURN_MESSAGES_MAX,
-} from "../core/action.ts";
+import { ACTION_RULES, type PlacedAction, type RecurringError, type StepAction } from "../core/action.ts";
 import { DamageError } from "../core/damage.ts";
 import type { Message } from "../core/message.ts";
-import { type NamedScope, OF_TARGET } from "./action-scope.ts";
+import { IN_TURN_OF, type NamedScope, OF_TARGET } from "./action-scope.ts";
 import type { MessageRepository } from "./messages.ts";
 import type { StoreDatabase } from "./open.ts";
 import { Repository } from "./repository.ts";
@@ -75,10 +68,10 @@ export class ActionRepository extends Repository {
   readonly #failedAround = this.statement<{ error: string; project: string | null; limit: number }, PlacedAction>`
     SELECT ${PLACED}, ${PLACE}, ${OF} ${FROM} WHERE a.error IN (SELECT DISTINCT error FROM actions WHERE error IS NOT NULL AND instr(error, @error) > 0)
     AND ${IN_PROJECT} ORDER BY a.message_id DESC LIMIT @limit`.all;
-  readonly #turnIds = this.statement<{ sessionId: string; seq: number; before: number; behind: number }, number>`
-    SELECT m.id FROM messages z JOIN messages m ON m.session_id = z.session_id
-      AND m.seq BETWEEN max(z.turn_seq, z.seq - @before) AND z.seq + @behind AND m.turn_seq = z.turn_seq
-    WHERE z.session_id = @sessionId AND z.seq = @seq AND m.role IN ('user', 'assistant') ORDER BY m.seq`.pluck().all;
+  /** The messages that users and models wrote in the turn of a message, around it, in order. */
+  readonly turnIds = this.statement<{ sessionId: string; seq: number }, number>`
+    SELECT m.id FROM messages z JOIN messages m ON ${IN_TURN_OF}
+    WHERE z.session_id = @sessionId AND z.seq = @seq ORDER BY m.seq`.pluck().all;
   readonly #recurring = this.statement<{ project: string | null; sessionsMin: number; limit: number }, RecurringError>`
     SELECT error, count(DISTINCT session_id) AS sessionCount, count(*) AS count, max(created_at_ms) AS lastAtMs
     FROM (
@@ -200,11 +193,6 @@ export class ActionRepository extends Repository {
     const wanted = { error, project: project ?? null, limit };
     const found = this.#failedWith(wanted);
     return found.length > 0 ? found : this.#failedAround(wanted);
-  }
-
-  /** Returns the messages that users and models wrote in a turn, up to a little after a seq, in order. */
-  turnIds(place: { sessionId: string; seq: number }): number[] {
-    return this.#turnIds({ ...place, before: TURN_MESSAGES_MAX, behind: TURN_BEHIND });
   }
 
   /** Returns the errors of programs that occurred in most sessions. An agent's own tools say in their errors what to do. */

@@ -82,6 +82,18 @@ describe.skipIf(!hasChromium)("the page", () => {
     await expect.poll(() => page.locator(".place").textContent()).toContain("turn 1 of 22");
   });
 
+  test("unfolds below an agent's summary what it left out", async () => {
+    const { page, go } = view;
+    const store = openStore(file);
+    const summary = { role: "user", content: "Nothing to tell.", metadata: { isCompactSummary: true } } as const;
+    store.session("oven").appendAll([{ role: "user", content: "Never touch the east oven." }, summary]);
+    store.close();
+    await go("view=session&session=oven");
+    await page.getByText("What this summary left out").click();
+    await page.getByRole("link", { name: "Never touch the east oven." }).click();
+    await expect.poll(() => new URL(page.url()).searchParams.get("seq")).toBe("0");
+  });
+
   test("shows what the model saw at a place of the log", async () => {
     const { page, go } = view;
     await go(`view=forest&session=${PRUNE}`);
