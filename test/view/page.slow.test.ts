@@ -14,6 +14,11 @@ describe.skipIf(!hasChromium)("the page", () => {
 
   beforeAll(async () => {
     await demoStore(file);
+    const store = openStore(file);
+    const summary = { content: "Nothing to tell.", metadata: { isCompactSummary: true } };
+    const said = [{ content: "Never touch the east oven." }, summary];
+    store.session("oven").appendAll(said.map((message) => ({ role: "user", createdAt: 1_000, ...message })));
+    store.close();
     view = await openView(file, { write: true });
   }, 120_000);
   afterAll(() => view?.close());
@@ -84,10 +89,6 @@ describe.skipIf(!hasChromium)("the page", () => {
 
   test("unfolds below an agent's summary what it left out", async () => {
     const { page, go } = view;
-    const store = openStore(file);
-    const summary = { role: "user", content: "Nothing to tell.", metadata: { isCompactSummary: true } } as const;
-    store.session("oven").appendAll([{ role: "user", content: "Never touch the east oven." }, summary]);
-    store.close();
     await go("view=session&session=oven");
     await page.getByText("What this summary left out").click();
     await page.getByRole("link", { name: "Never touch the east oven." }).click();
