@@ -59,7 +59,8 @@ export async function bundlePrograms(source: string, programs: Record<string, st
 }
 
 /**
- * Bundles the file that users run. It is one file, and CommonJS, because Node loads this in half the time.
+ * Bundles the file that users run. It is one file, and CommonJS, because Node loads this in half the time. What is imported with
+ * `import()` is in it, too, and evaluated when it is needed.
  *
  * @param others  The program that is loaded if this one does not know the command: its source, and its file in the package.
  */
@@ -82,7 +83,7 @@ export async function bundleBin(source: string, entry: string, others: [source: 
     },
   });
   const file = join(out, "coppice.cjs");
-  await bundle.write({ file, format: "cjs", minify: MINIFY, comments: false });
+  await bundle.write({ file, format: "cjs", minify: MINIFY, comments: false, codeSplitting: false });
   writeFileSync(file, breakLines(readFileSync(file, "utf8")));
   chmodSync(file, 0o755);
 }

@@ -110,7 +110,7 @@ function pointFigures(store: Store, reader: WorkReader): Record<string, number> 
   for (const { id, part, sessionId, createdAtMs } of calls.values()) {
     const call = reader.parts(id)[part];
     if (call?.type !== "tool_call") continue;
-    const warning = warningBefore(before(reader, createdAtMs), call, PROJECT, new Set([sessionId]));
+    const warning = warningBefore(before(reader, createdAtMs), call, PROJECT, () => new Set([sessionId]));
     if (warning !== undefined) told.add(`${sessionId} ${warning.about}`);
   }
   return { share: (100 * told.size) / calls.size, said: told.size };

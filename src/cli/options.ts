@@ -1,4 +1,5 @@
-import { Option } from "commander";
+import { InvalidArgumentError, Option } from "commander";
+import { messageIdOf } from "../core/handle.ts";
 import { PAGE_LIMIT_MAX } from "../core/limits.ts";
 import { oneOf, wholeNumber } from "../core/options.ts";
 import { timeOf, timeRangeOf } from "../core/times.ts";
@@ -38,6 +39,13 @@ export function timeOption(flag: string, meaning: string, edge: "first" | "last"
 /** Creates `--flag 2026-11-01`, whose value is the range of that day, or of that moment. */
 export function timeRangeOption(flag: string, meaning: string): Option {
   return new Option(`--${flag} <time>`, meaning).argParser((text: string) => timeRangeOf(`--${flag}`, text));
+}
+
+/** Parses `message:17` or `17`. */
+export function messageTyped(typed: string): number {
+  const id = messageIdOf(typed);
+  if (id !== undefined) return id;
+  throw new InvalidArgumentError("Expected a message such as message:17.");
 }
 
 export interface LeavingOutFlags {

@@ -1,6 +1,9 @@
 export type ActionKind = "read" | "edit" | "write" | "run" | "search" | "fetch" | "task";
 export type ActionOutcome = "ok" | "failed" | "unknown";
 
+/** The version of the rules by which `models/actions.ts` reads actions. A store reads its messages again by new rules. */
+export const ACTION_RULES = 2;
+
 /** A piece of work that a tool call did. */
 export interface Action {
   kind: ActionKind;
@@ -33,10 +36,6 @@ export interface PlacedAction extends StepAction {
   /** The project of the session. */
   project: string | null;
 }
-
-/** The messages of a turn that are read around an action: at most so many before it and after it. */
-export const TURN_MESSAGES_MAX = 30;
-export const TURN_BEHIND = 10;
 
 /** An error that occurred in several sessions. Copies of a message count once. */
 export interface RecurringError {

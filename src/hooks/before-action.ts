@@ -1,11 +1,16 @@
 import type { Action, PlacedAction } from "../core/action.ts";
-import { actionsIn } from "../models/actions.ts";
+import { once } from "../core/once.ts";
+import { actionsIn, isChange } from "../models/actions.ts";
 import { fileSessions, fixAfter, isAbsolute, type WorkReader, withoutCopies } from "../session/past-work.ts";
-import type { Line } from "./quotation.ts";
+import type { QuickReader } from "../store/quick-reader.ts";
+import { hashOf, type SessionMemory } from "./begin.ts";
+import type { Firing } from "./firing.ts";
+import { type Line, quoted, type Said, said } from "./quotation.ts";
 
 /** Sessions of the file, and calls of the program, that are looked at. */
 const SESSIONS_MAX = 10;
 const CALLS_MAX = 1_000;
+const NEWEST_CALLS = 10;
 /** The programs of a command line that are looked up. */
 const PROGRAMS_MAX = 3;
 
@@ -14,9 +19,30 @@ const MISCALLED =
   /command not found|not recognized|no such (?:command|option)|un(?:known|recognized) (?:flag|option|argument|command|shorthand)|(?:invalid|illegal|unexpected) (?:option|flag|argument)|missing (?:script|required)|permission denied|^usage:/i;
 
 /** A note for the agent before a tool call, and the subject of the note. */
-export interface Warning {
+interface Warning {
   about: string;
   line: Line;
+}
+
+const TOKENS_MAX = 500;
+
+/** Returns the answer to an agent that is about to act: one line about each file and command of a session, or nothing. */
+export function sayBefore(
+  reader: QuickReader,
+  { call, project: named, sessionId }: Firing,
+  { quoted: known, warned }: SessionMemory,
+): Said | undefined {
+  if (call === undefined || named === undefined) return undefined;
+  return reader.snapshot(() => {
+    const ownIds = once(() => new Set(sessionId === "" ? [] : reader.sessionIds(sessionId)));
+    const warning = warningBefore(reader, call, reader.projectNow(named), ownIds);
+    if (warning === undefined || known.has(warning.line.id!)) return undefined;
+    const about = hashOf(warning.about); // the log holds nothing that anybody said
+    if (warned.has(about)) return undefined;
+    const quotation = quoted([{ name: "before", attributes: {}, lines: [warning.line] }], TOKENS_MAX);
+    const answer = said(quotation, "what was found out about this before");
+    return answer && { ...answer, about };
+  });
 }
 
 /**
@@ -27,10 +53,10 @@ export function warningBefore(
   reader: WorkReader,
   call: { name: string; args: unknown },
   project: string,
-  ownIds: ReadonlySet<string>,
+  ownIds: () => ReadonlySet<string>,
 ): Warning | undefined {
   const actions = actionsIn(call, undefined);
-  const changed = actions.find(({ kind }) => kind === "edit" || kind === "write");
+  const changed = actions.find(({ kind }) => isChange(kind));
   if (changed !== undefined) return aboutFile(reader, changed.target, project, ownIds);
   const programs = actions.filter(({ kind }) => kind === "run").slice(0, PROGRAMS_MAX);
   for (const action of programs) {
@@ -44,12 +70,12 @@ function aboutFile(
   reader: WorkReader,
   path: string,
   project: string,
-  ownIds: ReadonlySet<string>,
+  ownIds: () => ReadonlySet<string>,
 ): Warning | undefined {
   // A relative path may be of any folder.
   if (!isAbsolute(path)) return undefined;
   const isMeant = ({ sessionId, target }: PlacedAction): boolean =>
-    !ownIds.has(sessionId) && (target === path || `${project}/${target}` === path);
+    (target === path || `${project}/${target}` === path) && !ownIds().has(sessionId);
   const others = fileSessions(reader, path, { project, limit: SESSIONS_MAX, isMeant });
   const [newest] = others.flatMap(({ decided }) => decided).sort((left, right) => right.atMs - left.atMs);
   if (newest === undefined) return undefined;
@@ -60,12 +86,17 @@ function aboutCommand(
   reader: WorkReader,
   { name, target }: Action,
   project: string,
-  ownIds: ReadonlySet<string>,
+  ownIds: () => ReadonlySet<string>,
 ): Warning | undefined {
-  const calls = withoutCopies(reader.named(name, { project, limit: CALLS_MAX, target }));
-  if (calls.some(({ outcome }) => outcome === "ok")) return undefined;
+  const newest = (limit: number): PlacedAction[] => withoutCopies(reader.named(name, { project, limit, target }));
+  const hasWorked = (calls: readonly PlacedAction[]): boolean => calls.some(({ outcome }) => outcome === "ok");
+  // Most commands have worked lately, and then the others need not be read.
+  if (hasWorked(newest(NEWEST_CALLS))) return undefined;
+  const calls = newest(CALLS_MAX);
+  if (hasWorked(calls)) return undefined;
   const failed = calls.find(
-    (call) => call.error !== null && MISCALLED.test(call.error) && !ownIds.has(call.sessionId) && isAlone(reader, call),
+    (call) =>
+      call.error !== null && MISCALLED.test(call.error) && !ownIds().has(call.sessionId) && isAlone(reader, call),
   );
   if (failed === undefined) return undefined;
   const worked = fixAfter(reader, failed, failed.error!)?.succeeded;

@@ -85,9 +85,14 @@ function memoryOf(entries: readonly LogEntry[], session: string): SessionMemory 
 /** Identifies an event, by the agent's session and what the user or the agent did. */
 function keyOf({ event, sessionId, source, prompt, transcriptPath }: Firing): string {
   if (event === "turn-end") return [event, sessionId, bytesOf(transcriptPath)].join(" ");
-  let hash = 0x811c9dc5; // FNV-1a
-  for (let index = 0; index < prompt.length; index++) hash = Math.imul(hash ^ prompt.charCodeAt(index), 0x01000193);
-  return [event, sessionId, source, prompt.length, hash >>> 0].join(" ");
+  return [event, sessionId, source, prompt.length, hashOf(prompt)].join(" ");
+}
+
+/** FNV-1a. Loading the hashes of `node:crypto` would take longer than the rest of a hook. */
+export function hashOf(text: string): string {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return String(hash >>> 0);
 }
 
 /** Returns the length of the transcript. It tells turns apart, because each makes the transcript longer. */

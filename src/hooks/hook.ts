@@ -1,13 +1,11 @@
-import { createHash } from "node:crypto";
 import { snippetOf } from "../recall/snippet.ts";
 import type { NotableMessage } from "../store/messages.ts";
 import type { QuickReader } from "../store/quick-reader.ts";
-import type { HookText } from "./answer.ts";
-import { warningBefore } from "./before-action.ts";
+import { sayBefore } from "./before-action.ts";
 import type { SessionMemory } from "./begin.ts";
 import type { Firing } from "./firing.ts";
 import { nearMessages } from "./near-messages.ts";
-import { type Line, type Quoted, quoted, type Section } from "./quotation.ts";
+import { type Line, quoted, type Said, type Section, said } from "./quotation.ts";
 import { recordOfLost, recordOfProject, recordOfSession } from "./work-record.ts";
 
 /** The most messages that are quoted for one prompt, and their tokens. */
@@ -16,9 +14,6 @@ const NEAR_TOKENS_MAX = 500;
 
 /** Messages that begin with this many equal characters count as copies. */
 const COPY_CHARS = 120;
-
-/** The answer of a hook, with the figures that the log keeps. */
-export type Said = HookText & Pick<Quoted, "tokens" | "messageIds"> & { about?: string };
 
 /** Returns the answer to an event; undefined if there is nothing to quote. Writes nothing. */
 export function sayAt(reader: QuickReader, firing: Firing, memory: SessionMemory): Said | undefined {
@@ -37,7 +32,7 @@ export function sayAt(reader: QuickReader, firing: Firing, memory: SessionMemory
       case "turn-end":
         return undefined;
       case "before-action":
-        return project === undefined ? undefined : warned(reader, firing, project, new Set(ownIds), memory);
+        return sayBefore(reader, firing, memory);
       case "prompt": {
         const near = project === undefined ? [] : nearSection(reader, firing, project, ownIds, memory);
         // Some agents accept no text right after a compaction. For them, the next prompt brings back what was decided.
@@ -50,34 +45,6 @@ export function sayAt(reader: QuickReader, firing: Firing, memory: SessionMemory
 
 function broughtBack(reader: QuickReader, ownIds: readonly string[]): Said | undefined {
   return said(quoted(recordOfLost(reader, ownIds)), "what was said and done before the compaction");
-}
-
-function said(quoted: Quoted | undefined, what: string): Said | undefined {
-  if (quoted === undefined) return undefined;
-  const { text, tokens, lineCount, messageIds } = quoted;
-  const line = `Coppice: ${what}, ${lineCount} ${lineCount === 1 ? "line" : "lines"} (${tokens} tokens; coppice hook off ends this)`;
-  return { text, line, tokens, messageIds };
-}
-
-function warned(
-  reader: QuickReader,
-  { call }: Firing,
-  project: string,
-  ownIds: ReadonlySet<string>,
-  memory: SessionMemory,
-): Said | undefined {
-  const warning = call && warningBefore(reader, call, project, ownIds);
-  if (warning === undefined || memory.quoted.has(warning.line.id!)) return undefined;
-  const about = aboutOf(warning.about);
-  if (memory.warned.has(about)) return undefined;
-  const quotation = quoted([{ name: "before", attributes: {}, lines: [warning.line] }], NEAR_TOKENS_MAX);
-  const answer = said(quotation, "what was found out about this before");
-  return answer && { ...answer, about };
-}
-
-/** The log holds nothing that anybody said. */
-function aboutOf(target: string): string {
-  return createHash("sha256").update(target).digest("base64url").slice(0, 16);
 }
 
 function nearSection(

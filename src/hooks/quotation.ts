@@ -2,6 +2,7 @@ import { element, escapeText } from "../core/markup.ts";
 import { cutAtGrapheme } from "../core/text.ts";
 import { minuteOf } from "../core/times.ts";
 import { cutLine, oneLine } from "../models/lines.ts";
+import type { HookText } from "./answer.ts";
 
 /** The most tokens of a hook's answer. */
 export const HOOK_TOKENS_MAX = 1_000;
@@ -43,6 +44,17 @@ export interface Quoted {
   tokens: number;
   lineCount: number;
   messageIds: number[];
+}
+
+/** The answer of a hook, with the figures that the log keeps. */
+export type Said = HookText & Pick<Quoted, "tokens" | "messageIds"> & { about?: string };
+
+/** @param what  Tells the person what is quoted. */
+export function said(quoted: Quoted | undefined, what: string): Said | undefined {
+  if (quoted === undefined) return undefined;
+  const { text, tokens, lineCount, messageIds } = quoted;
+  const line = `Coppice: ${what}, ${lineCount} ${lineCount === 1 ? "line" : "lines"} (${tokens} tokens; coppice hook off ends this)`;
+  return { text, line, tokens, messageIds };
 }
 
 /**

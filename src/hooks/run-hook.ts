@@ -2,10 +2,11 @@ import { existsSync, writeSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { openQuickly } from "../store/quick-reader.ts";
 import { answerOf, takesText } from "./answer.ts";
+import { sayBefore } from "./before-action.ts";
 import { type BegunFiring, begin } from "./begin.ts";
 import { type Firing, firingOf } from "./firing.ts";
-import { type Said, sayAt } from "./hook.ts";
 import { HookLog, type LogEntry } from "./hook-log.ts";
+import type { Said } from "./quotation.ts";
 
 /** The most bytes of an agent's JSON. A larger one is a mistake. */
 export const INPUT_BYTES_MAX = 4 * 1024 * 1024;
@@ -66,7 +67,7 @@ export class HookRun {
       this.#begun = begun;
       const importMsMax = IMPORT_MS_MAX[firing.event];
       if (importMsMax !== undefined) this.#importing = await imported(firing, storePath, begun.id, importMsMax);
-      const said = takesText(firing) ? saidAt(firing, storePath, begun) : undefined;
+      const said = takesText(firing) ? await saidAt(firing, storePath, begun) : undefined;
       const answer = answerOf(firing, said);
       if (answer !== "") write(answer);
       const { tokens, messageIds, about } = said ?? {};
@@ -92,10 +93,12 @@ function logUnbegun({ event = "", agent = "", storePath }: HookCall, startMs: nu
   new HookLog(storePath).add({ atMs, agent, event, session: "", key: "", id: "", ms: atMs - startMs, failure });
 }
 
-function saidAt(firing: Firing, storePath: string, { memory }: BegunFiring): Said | undefined {
+async function saidAt(firing: Firing, storePath: string, { memory }: BegunFiring): Promise<Said | undefined> {
+  // An agent acts often, so what only other events need is not loaded.
+  const say = firing.event === "before-action" ? sayBefore : (await import("./hook.ts")).sayAt;
   const reader = openQuickly(storePath);
   try {
-    return sayAt(reader, firing, memory);
+    return say(reader, firing, memory);
   } finally {
     reader.close();
   }

@@ -1,5 +1,4 @@
 import { saidLines } from "../context/continuity/noted-lines.ts";
-import { compactionNote } from "../core/compaction.ts";
 import { formatHandle } from "../core/handle.ts";
 import { minuteOf } from "../core/times.ts";
 import { saidOf } from "../models/notes.ts";
@@ -63,8 +62,7 @@ function endOf(path: string): string {
 /** Describes a session. Earlier sessions get no open ends, because most of these are closed by now. */
 function sectionOf(reader: QuickReader, session: QuickSession, saidMax: number): Section {
   const { id, title, lastAtMs } = session;
-  // A summary of the agent is not what the user asked.
-  const messages = reader.said(id, saidMax).filter(({ metadata }) => compactionNote(metadata) === undefined);
+  const messages = reader.said(id, saidMax);
   const atMs = new Map(messages.map((message) => [message.id, message.createdAtMs]));
   const said = saidLines(
     messages.map((message) => ({ messageId: message.id, seq: message.seq, said: saidOf(message) })),

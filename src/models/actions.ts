@@ -1,4 +1,5 @@
 import type { Action, ActionKind, ActionOutcome, StepAction } from "../core/action.ts";
+import { mayBeNote } from "../core/artifact-note.ts";
 import { isInjected } from "../core/injected.ts";
 import type { Part, ToolCallPart, ToolResultPart } from "../core/message.ts";
 import { baseName } from "../core/working-set.ts";
@@ -10,7 +11,8 @@ import { commandLineOf, commandsIn, type ShellCommand } from "./shell.ts";
 /** The answer to a tool call, as text. */
 export interface ActionResult {
   text: string;
-  isError: boolean;
+  /** What the agent says; undefined if it does not tell. */
+  isError?: boolean | undefined;
 }
 
 /** The longest `target`, in UTF-16 units. */
@@ -35,7 +37,6 @@ const KIND_WORDS: readonly (readonly [ActionKind | undefined, ReadonlySet<string
   ["read", wordSet("read view open cat get show notebookread")],
   ["run", wordSet("bash shell exec execute execution run command terminal cmd powershell script")],
 ];
-const FILE_KINDS: ReadonlySet<ActionKind> = new Set(["read", "edit", "write"]);
 
 const PATHS = ["file_path", "filePath", "absolute_path", "path", "file", "filename", "notebook_path", "target_file"];
 const COMMANDS = ["command", "cmd", "script", "code"];
@@ -45,6 +46,9 @@ const TASKS = ["description", "prompt", "task", "message", "instructions"];
 
 /** Programs that print files, and the option that makes `sed` change them. */
 const PRINTING = new Set(["cat", "head", "tail", "less", "more", "bat", "nl", "sed"]);
+/** Programs that print lines which others wrote. An error in such a line is not theirs. */
+const QUOTING =
+  /^(?:cat|head|tail|less|more|bat|nl|sed|[ef]?grep|rg|ag|find|ls|awk|jq|diff|git (?:log|show|diff|blame|grep))(?: |$)/;
 const SED_SCRIPT = /^[\d,$]*[sy]([^\w\s]).*\1|^[\d,$]+[pd]$/;
 const IN_PLACE = /^-(?:i|-in-place)/;
 /** Programs that tell nothing about the work. They are noted if a line starts no others. */
@@ -80,10 +84,26 @@ export function actionsOfStep([asking, ...answers]: ActingStep): StepAction[] {
   return actions.map((action, ordinal) => ({ ...action, ordinal }));
 }
 
-function resultOf({ content, isError = false }: ToolResultPart): ActionResult {
+/** @param elsewhere  The text of a result that is stored elsewhere, as far as the message has it. */
+export function resultOf({ content, isError }: ToolResultPart, elsewhere = ""): ActionResult {
   const texts =
     typeof content === "string" ? [content] : content.map((part) => (part.type === "text" ? part.text : ""));
-  return { text: texts.join("\n"), isError };
+  return { text: texts.map((text) => (mayBeNote(text) ? elsewhere : text)).join("\n"), isError };
+}
+
+/** Returns true for the actions whose target is a file. */
+export function isOfFile(kind: ActionKind): boolean {
+  return kind === "read" || isChange(kind);
+}
+
+export function isChange(kind: ActionKind): boolean {
+  return kind === "edit" || kind === "write";
+}
+
+/** Returns the whole command line that a call runs, on one line; undefined if it runs none. */
+export function commandLineIn({ args }: Pick<ToolCallPart, "args">): string | undefined {
+  const line = commandIn(fieldsOf(args));
+  return line && oneLine(line);
 }
 
 /**
@@ -114,7 +134,7 @@ export function actionsIn(
   };
   const patched = filesOfPatch(fields);
   if (patched.length > 0) return patched.slice(0, FILES_MAX).map((file) => fileAction(file.kind, file.path));
-  if (FILE_KINDS.has(kind)) {
+  if (isOfFile(kind)) {
     const path = textIn(fields, PATHS);
     if (path !== undefined) return [fileAction(kind, path)];
   }
@@ -124,7 +144,7 @@ export function actionsIn(
   }
   const outcome = outcomeOf(result, kind);
   const about = textIn(fields, kind === "task" ? TASKS : kind === "fetch" ? ADDRESSES : PATTERNS) ?? argumentsOf(args);
-  const isTool = kind === "run" || kind === "read" || kind === "edit" || kind === "write";
+  const isTool = kind === "run" || isOfFile(kind);
   return [
     {
       kind: isTool ? "run" : kind,
@@ -168,7 +188,8 @@ function isFed(all: readonly ShellCommand[], command: ShellCommand): boolean {
 
 /**
  * The exit status of a line is that of its last list of programs, in which one fails after others have succeeded: the first one that the
- * error names, or else the last one. Of a program whose status nobody sees, an error in the output tells that it may have failed.
+ * error names, or else the last one. Of a program whose status nobody sees, an error in the output tells that it may have failed, unless
+ * it prints what others wrote.
  */
 function outcomesOf(commands: readonly ShellCommand[], result: ActionResult | undefined): ActionOutcome[] {
   const whole = outcomeOf(result, "run");
@@ -176,22 +197,20 @@ function outcomesOf(commands: readonly ShellCommand[], result: ActionResult | un
   const [error] = linesOf(result!.text).filter(reportsError);
   // The shell itself failed, before it started any of them.
   if (whole === "failed" && error !== undefined && CD_FAILED.test(error)) return commands.map(() => "unknown");
-  const tells = ({ isPiped, isOfLast }: ShellCommand): boolean => isOfLast && !isPiped;
-  const mayHaveFailed = commands.filter((command) => (whole === "failed" ? command.isOfLast : !tells(command)));
-  const failed = whole === "failed" || error !== undefined ? blamed(mayHaveFailed, error) : undefined;
+  const isTold = result!.isError !== undefined || statusIn(result!.text.trimStart()) !== undefined;
+  const isNamed = ({ words: [program = ""] }: ShellCommand): boolean =>
+    error !== undefined && (error.startsWith(`${baseName(program)}:`) || error.includes(`: ${program}: `));
+  const isRight = (command: ShellCommand): boolean => {
+    if (error === undefined || (isTold && command.isOfLast && !command.isPiped)) return true;
+    return QUOTING.test(command.words.join(" ")) && !isNamed(command);
+  };
+  // The first of the programs that the error names, or else the last.
+  const mayHaveFailed = commands.filter((command) => (whole === "failed" ? command.isOfLast : !isRight(command)));
+  const failed = mayHaveFailed.find(isNamed) ?? mayHaveFailed.at(-1);
   return commands.map((command) => {
     if (command === failed) return "failed";
-    const isSeen = whole === "ok" && (tells(command) || error === undefined);
-    return isSeen ? "ok" : "unknown";
+    return whole === "ok" && isRight(command) ? "ok" : "unknown";
   });
-}
-
-/** Returns the first of the programs that an error names, or else the last. */
-function blamed(commands: readonly ShellCommand[], error: string | undefined): ShellCommand | undefined {
-  const named = commands.filter(
-    ({ words }) => error?.startsWith(`${baseName(words[0]!)}:`) || error?.includes(`: ${words[0]}: `),
-  );
-  return named.length > 0 ? named[0] : commands.at(-1);
 }
 
 /** Returns the files that a program prints, or changes in place. */
@@ -229,10 +248,10 @@ function kindOf(name: string, fields: Fields): ActionKind | undefined {
 
 type Fields = Record<string, unknown>;
 
+/** Arguments that are no JSON are kept as a text. */
 function fieldsOf(args: unknown): Fields {
-  if (typeof args === "string") return fieldsIn(args);
-  if (typeof args !== "object" || args === null || Array.isArray(args)) return {};
-  return args as Fields;
+  const fields = typeof args === "object" && args !== null && !Array.isArray(args) ? (args as Fields) : { text: args };
+  return typeof fields.text === "string" && Object.keys(fields).length === 1 ? fieldsIn(fields.text) : fields;
 }
 
 /** Some providers give arguments as JSON, and some of it may be cut off. What is no JSON is one argument. */
@@ -302,7 +321,7 @@ function outcomeOf(result: ActionResult | undefined, kind: ActionKind): ActionOu
   if (result === undefined) return "unknown";
   const text = result.text.trimStart();
   if (REFUSED.test(text.slice(0, STATUS_CHARS))) return "unknown";
-  if (result.isError || text.startsWith("<tool_use_error>")) return "failed";
+  if (result.isError === true || text.startsWith("<tool_use_error>")) return "failed";
   return kind === "run" && Number(statusIn(text) ?? 0) !== 0 ? "failed" : "ok";
 }
 

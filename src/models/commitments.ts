@@ -1,4 +1,5 @@
-import type { Role } from "../core/message.ts";
+import { compactionNote } from "../core/compaction.ts";
+import type { Message, Role } from "../core/message.ts";
 import { cutLine, oneLine, plainText } from "./lines.ts";
 import { isSameMatter } from "./same-matter.ts";
 import { type Sentence, sentencesOf } from "./sentences.ts";
@@ -21,6 +22,7 @@ interface SaidMessage {
   seq: number;
   role: Role;
   text: string;
+  metadata?: Message["metadata"] | null;
 }
 
 // V8 takes milliseconds to compile such patterns if case is ignored. So they are in lower case, and read texts in lower case.
@@ -82,6 +84,7 @@ export function commitmentsIn(messages: readonly SaidMessage[], before: readonly
   const kept = new Map(before.map((commitment) => [factIn(commitment).key, commitment]));
   for (const message of messages) {
     if (message.role !== "user" || message.text.length > MESSAGE_CHARS_MAX) continue;
+    if (compactionNote(message.metadata) !== undefined) continue; // an agent's summary
     const own = readOnce(message);
     for (const sentence of own.takenBack) {
       const meant = [...kept.values()].findLast(({ text }) =>

@@ -1,10 +1,13 @@
+import type { Action } from "../core/action.ts";
+import { compactionNote } from "../core/compaction.ts";
 import { isInjected } from "../core/injected.ts";
-import type { JsonValue, Part, Role, ToolCallPart, ToolResultPart } from "../core/message.ts";
-import type { Notes } from "../core/notes.ts";
+import type { Message, Part, Role, ToolCallPart } from "../core/message.ts";
+import type { NotedMessage, Notes } from "../core/notes.ts";
 import { filesIn } from "../core/working-set.ts";
+import { type ActionResult, actionsIn, errorLinesIn, isChange, isOfFile, resultOf } from "./actions.ts";
 import { cutLine, excerpt, oneLine, plainText } from "./lines.ts";
 import { sentencesOf } from "./sentences.ts";
-import { isCode, isError, isOutcome, isProse } from "./shapes.ts";
+import { isCode, isOutcome, isProse } from "./shapes.ts";
 import { withoutHarness } from "./statements.ts";
 
 /** If a message is longer, only its beginning and its end are read. */
@@ -22,9 +25,7 @@ const FILES_PER_MESSAGE_MAX = 20;
 /** The weight of a file by the role that names it. A tool's search lists many files that nobody opens. */
 export const FILE_WEIGHT = { user: 3, assistant: 2, system: 1, tool: 0.4 };
 const ARGUMENT_WEIGHT = 3;
-/** A call that carries text changes the file, so the file has this weight. */
 const CHANGE_WEIGHT = 4;
-const CHANGE_CHARS_MIN = 40;
 
 const RULE =
   /\b(?:must|mustn['’]t|never|always|only|don['’]?t|do not|should not|shouldn['’]t|avoid|make sure|no longer)\b/i;
@@ -32,18 +33,35 @@ const DECISION =
   /\b(?:decided?|decision|agreed?|concluded?|root cause|turns? out|(?:problem|issue|bug|cause|reason|fix|solution) (?:is|was)|instead of|rather than|fixed|resolved|confirmed|verified|works? because|fails? because|the fix)\b/i;
 const INTENT = /^(?:now|next|ok(?:ay)?|i['’]?ll|i will|i need|let me|let['’]s|first|wait)\b/i;
 
-/** If a call has none of these arguments, its first string describes it. */
-const COMMAND_ARGUMENTS = ["command", "cmd", "script"];
-const PATH_ARGUMENTS = ["file_path", "filePath", "absolute_path", "filename", "path", "pattern", "query", "url"];
-
 /**
- * Reads a message's notes: files, requests, rules, decisions, calls and results. Most are recognized by their shape, some by
- * English words. At most `NOTED_CHARS_MAX` characters of the text are read.
- *
- * @param message  The stored `text` and `parts`. Long strings in `parts` may be references to artifacts.
+ * Reads the notes of messages in order: files, requests, rules, decisions, calls and results. What is said is recognized by its shape,
+ * and some of it by English words. At most `NOTED_CHARS_MAX` characters of a text are read.
  */
-export function notesOf(message: StoredWords): Notes {
-  return { files: namedFilesOf(message), said: saidOf(message), ...actionsOf(message) };
+export class NoteReader {
+  /** A key is the call's step and id. */
+  readonly #calls = new Map<string, ToolCallPart>();
+
+  of(message: StoredWords & { id: number; seq: number; stepId: number }): NotedMessage {
+    const { id: messageId, seq } = message;
+    return { messageId, seq, files: namedFilesOf(message), said: saidOf(message), ...this.doneIn(message) };
+  }
+
+  /** Reads only the calls and the results of a message. A result is left out if its call was not read. */
+  doneIn({ stepId, parts, text }: StoredWords & { stepId: number }): Pick<Notes, "did" | "results"> {
+    const did: string[] = [];
+    const results: Notes["results"][number][] = [];
+    for (const part of parts) {
+      if (isInjected(part)) continue;
+      if (part.type === "tool_call") {
+        this.#calls.set(`${stepId} ${part.toolCallId}`, part);
+        did.push(...toldIn(actionsIn(part, undefined)).map(didOf));
+      } else if (part.type === "tool_result") {
+        const call = this.#calls.get(`${stepId} ${part.toolCallId}`);
+        if (call !== undefined) results.push(...resultsOf(call, resultOf(part, text)));
+      }
+    }
+    return { did, results };
+  }
 }
 
 /** Reads only the files of a message. */
@@ -52,11 +70,12 @@ export function namedFilesOf(message: StoredWords): Notes["files"] {
   return filesOf(message.role, wordsOf(message), calls);
 }
 
-/** The stored `text` and `parts` of a message. */
+/** The stored `text` and `parts` of a message. Long strings in `parts` may be references to artifacts. */
 interface StoredWords {
   role: Role;
   text: string;
   parts: readonly Part[];
+  metadata?: Message["metadata"] | null;
 }
 
 function wordsOf({ text }: StoredWords): string {
@@ -67,39 +86,18 @@ function readPart(text: string): string {
   return plainText(excerpt(text, NOTED_CHARS_MAX, NOTED_CHARS_MAX - NOTED_END_CHARS));
 }
 
-/** Reads only the requests, rules and decisions of a message. */
+/** Reads only the requests, rules and decisions of a message. Those in an agent's summary were said before it. */
 export function saidOf(message: StoredWords): Notes["said"] {
+  if (compactionNote(message.metadata) !== undefined) return [];
   const parts = message.parts.filter((part) => !isInjected(part));
   return saidIn(message.role, message.text, wordsOf(message), parts);
 }
 
-/** Reads only the calls and the results of a message. */
-export function actionsOf(message: StoredWords): Pick<Notes, "calls" | "results"> {
-  const parts = message.parts.filter((part) => !isInjected(part));
-  const calls = parts.filter((part) => part.type === "tool_call");
-  const results = parts.filter((part) => part.type === "tool_result");
-  const words = wordsOf(message);
-  return {
-    calls: calls.map(({ toolCallId, name, args }) => {
-      const main = mainArgument(args as JsonValue);
-      const about = main === undefined ? "" : cutLine(callSummary(main), ACTION_CHARS_MAX);
-      return { callId: toolCallId, name: oneLine(name), about, isCommand: main?.isCommand === true };
-    }),
-    results: results.map(({ toolCallId, isError: failed = false }) => {
-      return { callId: toolCallId, failed, ...verdictIn(words, failed) };
-    }),
-  };
-}
-
-function filesOf(role: Role, words: string, calls: readonly { args: unknown }[]): Notes["files"] {
+function filesOf(role: Role, words: string, calls: readonly ToolCallPart[]): Notes["files"] {
   const weights = new Map<string, number>();
-  for (const { args } of calls) {
-    const strings = Object.values((args ?? {}) as Record<string, unknown>).filter((value) => typeof value === "string");
-    const changes = strings.some((value) => value.length >= CHANGE_CHARS_MIN && value.includes("\n"));
-    const main = mainArgument(args as JsonValue)?.text ?? "";
-    for (const path of filesIn(main.slice(0, NOTED_CHARS_MAX))) {
-      weights.set(path, changes ? CHANGE_WEIGHT : ARGUMENT_WEIGHT);
-    }
+  for (const { kind, target } of calls.flatMap((call) => actionsIn(call, undefined))) {
+    const weight = isChange(kind) ? CHANGE_WEIGHT : ARGUMENT_WEIGHT;
+    for (const path of filesIn(target)) weights.set(path, Math.max(weight, weights.get(path) ?? 0));
   }
   const named = filesIn(words).slice(0, FILES_PER_MESSAGE_MAX);
   for (const path of named) {
@@ -153,60 +151,29 @@ function tellingSentences(text: string, pattern: RegExp): string[] {
   });
 }
 
-/** Returns true for the result of a command that failed, by its agent's mark or by its words. */
-export function isFailure({ isError: failed = false }: ToolResultPart, words: string): boolean {
-  return failed || errorIn(linesOf(readPart(words))) !== undefined;
+/** The files that a command prints or writes are told by the command. */
+function toldIn(actions: readonly Action[]): readonly Action[] {
+  const runs = actions.filter(({ kind }) => kind === "run");
+  return runs.length > 0 ? runs : actions;
 }
 
-/** Returns the first error line, or the first line of a failed call, and the last count or verdict. */
-function verdictIn(words: string, failed: boolean): { error: string | undefined; outcome: string | undefined } {
-  const lines = linesOf(words);
-  const error = errorIn(lines) ?? (failed ? lines[0] : undefined);
-  const outcome = lines.findLast((line) => isOutcome(oneLine(line)) && !isCode(line));
-  return {
-    error: error && cutLine(oneLine(error), LINE_CHARS_MAX),
-    outcome: outcome && cutLine(oneLine(outcome), LINE_CHARS_MAX),
-  };
+function didOf({ kind, name, target }: Action): string {
+  return cutLine(kind === "run" ? target : `${kind} ${isOfFile(kind) ? name : target}`, ACTION_CHARS_MAX);
 }
 
-function linesOf(words: string): string[] {
-  return words.split("\n").filter((line) => /\S/.test(line));
+/** Tells of a failed action the first line that reports an error, and of the last program that ran its last count or verdict. */
+function resultsOf(call: ToolCallPart, result: ActionResult): Notes["results"] {
+  const text = readPart(result.text);
+  const actions = toldIn(actionsIn(call, { ...result, text }));
+  const last = actions.findLast(({ kind, outcome }) => kind === "run" && outcome === "ok");
+  return actions.map((action) => {
+    const { outcome } = action;
+    const line =
+      outcome === "failed" ? (errorLinesIn(text)[0] ?? "failed") : action === last ? verdictIn(text) : undefined;
+    return { did: didOf(action), outcome, line: line && cutLine(oneLine(line), LINE_CHARS_MAX) };
+  });
 }
 
-function errorIn(lines: readonly string[]): string | undefined {
-  return lines.find((line) => isError(oneLine(line)) && !isCode(line));
-}
-
-/** Returns the argument that says what a call is about. */
-export function mainTextOf(args: unknown): string | undefined {
-  return mainArgument(args as JsonValue)?.text;
-}
-
-/** Returns the whole command that a call runs, on one line; undefined if it runs none. */
-export function commandOf(args: unknown): string | undefined {
-  const main = mainArgument(args as JsonValue);
-  return main?.isCommand === true ? oneLine(main.text) : undefined;
-}
-
-function callSummary({ text, isCommand }: { text: string; isCommand: boolean }): string {
-  const beginning = text.slice(0, NOTED_CHARS_MAX);
-  if (isCommand) return oneLine(beginning.replace(/\s\d?>&\d/g, "").split(/\s\|\s/)[0]!);
-  const [path] = filesIn(beginning);
-  // Arguments that are not JSON are one string.
-  const isPath = path !== undefined && (beginning.trim().endsWith(path) || /^[{[]/.test(beginning));
-  return isPath ? path.slice(path.lastIndexOf("/") + 1) : oneLine(beginning);
-}
-
-function mainArgument(args: JsonValue): { text: string; isCommand: boolean } | undefined {
-  if (typeof args !== "object" || args === null || Array.isArray(args)) return undefined;
-  const key = [...COMMAND_ARGUMENTS, ...PATH_ARGUMENTS, ...Object.keys(args)].find(
-    (name) => argumentText(args[name]) !== "",
-  );
-  return key === undefined ? undefined : { text: argumentText(args[key]), isCommand: COMMAND_ARGUMENTS.includes(key) };
-}
-
-/** Some tools take a command as a list of words. */
-function argumentText(value: JsonValue | undefined): string {
-  if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value.join(" ");
-  return typeof value === "string" ? value : "";
+function verdictIn(text: string): string | undefined {
+  return text.split("\n").findLast((line) => isOutcome(oneLine(line)) && !isCode(line));
 }

@@ -13,7 +13,7 @@ import type { Message } from "../core/message.ts";
 import type { NotedMessage } from "../core/notes.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import { commitmentsIn } from "../models/commitments.ts";
-import { notesOf } from "../models/notes.ts";
+import { NoteReader } from "../models/notes.ts";
 import type { NotableMessage } from "../store/messages.ts";
 import type { Repositories } from "../store/repositories.ts";
 
@@ -55,10 +55,10 @@ export function loadColdNotes(
   blocks: BlockCache,
 ): ColdNotes {
   const read = (range: { seqFrom: number; seqEnd: number; limit: number }) =>
-    messages.notableBefore(sessionId, range).map(noted);
+    noted(messages.notableBefore(sessionId, range));
   const isLater = before !== undefined && before.seqEnd <= seqEnd;
   const rows = readBefore(messages, sessionId, isLater ? before.seqEnd : 0, seqEnd);
-  const fresh = rows.slice(-MESSAGES_MAX).map(noted);
+  const fresh = noted(rows.slice(-MESSAGES_MAX));
   const newest = isLater ? [...before.newest, ...fresh].slice(-MESSAGES_MAX) : fresh;
   const freshBlocks = rows.map((row) => blocks.of(row));
   const blocked = wholeSteps(newestWithin(isLater ? [...before.blocked, ...freshBlocks] : freshBlocks));
@@ -112,8 +112,9 @@ export function continuityWriter(cold: ColdNotes, tokenCounter: TokenCounter, bl
   const kept = commitmentsIn(cold.blocked);
   const nameRanks = new NameRanks(indexOf(cold.blocked, tokenCounter));
   const hiddenNotes = new Map<number, NotedMessage>();
+  const noteReader = new NoteReader();
   const notesOfHidden = (message: Message): NotedMessage => {
-    const known = hiddenNotes.get(message.id) ?? noted(message);
+    const known = hiddenNotes.get(message.id) ?? noteReader.of(message);
     hiddenNotes.set(message.id, known);
     return known;
   };
@@ -147,7 +148,7 @@ function coldMessages({ newest, asked, first }: ColdNotes): NotedMessage[] {
   return [...new Map(older.map((message) => [message.seq, message])).values(), ...newest];
 }
 
-function noted(message: Message | NotableMessage): NotedMessage {
-  const { id, seq, stepId } = message;
-  return { messageId: id, seq, stepId, ...notesOf(message) };
+function noted(messages: readonly NotableMessage[]): NotedMessage[] {
+  const reader = new NoteReader();
+  return messages.map((message) => reader.of(message));
 }

@@ -114,6 +114,9 @@ export const LOST_INPUT = z.strictObject({
   sessionId: z
     .exactOptional(sessionId)
     .check(z.describe("A session's id, or the beginning of it; the newest that was compacted if left out")),
+  summaryId: z
+    .exactOptional(whole(0))
+    .check(z.describe("The earlierId of an answer, for the compaction before; the session's newest if left out")),
   project,
   offset,
 });

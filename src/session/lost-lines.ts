@@ -1,11 +1,10 @@
 import { type CallKind, callKind, isTelling } from "../context/digest/blocks.ts";
+import { mayBeNote } from "../core/artifact-note.ts";
 import { isInjected } from "../core/injected.ts";
-import type { Part, ToolCallPart } from "../core/message.ts";
-import { filesIn } from "../core/working-set.ts";
+import type { ToolCallPart } from "../core/message.ts";
+import { actionsIn, commandLineIn, isOfFile, resultOf } from "../models/actions.ts";
 import { excerpt, plainText } from "../models/lines.ts";
-import { commandOf, isFailure, mainTextOf } from "../models/notes.ts";
 import { withoutHarness } from "../models/statements.ts";
-import { mayBeNote } from "../store/artifact-note.ts";
 import type { NotableMessage } from "../store/messages.ts";
 
 /** A line of the work, or a command, and how likely later work is to use it again, for what it costs. */
@@ -39,12 +38,6 @@ const LINE_CHARS = 4;
 /** `12→text` and `12<tab>text`, as tools number the lines of a file. */
 const LINE_NUMBER = /^[ \t]*\d+[→\t]/gm;
 const NUMBERED_LINE = /^[ \t]*\d+[→\t].*$/gm;
-
-/** A command that prints a file. */
-const READS_FILE = /^\s*(?:cat|sed -n|head|tail|nl|bat|less)\s/;
-
-/** A call names its file in this many characters of its main argument. */
-const FILE_CHARS_MAX = 400;
 
 const COMMAND_CHARS_MIN = 8;
 /** A longer command is a script, whose lines count. */
@@ -84,13 +77,13 @@ export function seenIn(messages: readonly NotableMessage[]): Record<"lines" | "c
         const call = calls.get(`${message.stepId} ${part.toolCallId}`);
         if (call === undefined || call.kind === "plan") continue; // a result of Coppice, or of a call that is too old
         const { kind, file, command = "" } = call;
-        const words = wordsOf(part, message);
+        const result = resultOf(part, message.text);
         // After a change, an agent shows what became of the file, with numbers before its lines.
-        const shown = kind === "change" ? (words.match(NUMBERED_LINE) ?? []).join("\n") : words;
+        const shown = kind === "change" ? (result.text.match(NUMBERED_LINE) ?? []).join("\n") : result.text;
         see(shown.replace(LINE_NUMBER, ""), kind === "other" ? "printed" : "read", file);
         if (command.length < COMMAND_CHARS_MIN || command.length > COMMAND_CHARS_MAX) continue;
-        const ran = { text: command, message, position: 0, isFailure: () => isFailure(part, words) };
-        commands.add(ran, KIND_WORTH.call, age);
+        const isFailure = (): boolean => actionsIn(call.part, result).some(({ outcome }) => outcome === "failed");
+        commands.add({ text: command, message, position: 0, isFailure }, KIND_WORTH.call, age);
       }
     }
   }
@@ -129,28 +122,17 @@ class Sightings {
 }
 
 interface Call {
+  part: ToolCallPart;
   kind: CallKind;
   command: string | undefined;
   /** The file that it reads or changes. */
   file: string | undefined;
 }
 
-function callOf(call: ToolCallPart): Call {
-  const command = commandOf(call.args);
-  const kind = callKind(call);
-  const readsByCommand = kind === "other" && command !== undefined && READS_FILE.test(command);
-  const isOfFile = kind === "read" || kind === "change" || readsByCommand;
-  const main = isOfFile ? (command ?? mainTextOf(call.args) ?? "") : "";
-  return { kind: readsByCommand ? "read" : kind, command, file: filesIn(main.slice(0, FILE_CHARS_MAX))[0] };
-}
-
-/** Returns the words of a result. If they are stored elsewhere, those that the message's text has. */
-function wordsOf({ content }: Part & { type: "tool_result" }, { text }: NotableMessage): string {
-  const words =
-    typeof content === "string"
-      ? content
-      : content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
-  return mayBeNote(words) ? text : words;
+function callOf(part: ToolCallPart): Call {
+  const actions = actionsIn(part, undefined);
+  const file = actions.find(({ kind }) => isOfFile(kind))?.target;
+  return { part, kind: callKind(actions), command: commandLineIn(part), file };
 }
 
 /** Returns the strings of arguments. @param elsewhere  Returned for a string that is stored elsewhere. */

@@ -1,11 +1,11 @@
 import { rankedFiles, saidLines } from "../context/continuity/noted-lines.ts";
+import { mayBeNote } from "../core/artifact-note.ts";
 import { compactionNote } from "../core/compaction.ts";
 import { baseName } from "../core/working-set.ts";
 import { commitmentsIn, notTakenBack } from "../models/commitments.ts";
 import { oneLine, plainText } from "../models/lines.ts";
 import { namedFilesOf, saidOf } from "../models/notes.ts";
 import { isSameMatter } from "../models/same-matter.ts";
-import { mayBeNote } from "../store/artifact-note.ts";
 import type { NotableMessage } from "../store/messages.ts";
 import type { QuickReader } from "../store/quick-reader.ts";
 import { seenIn } from "./lost-lines.ts";
@@ -43,6 +43,8 @@ export interface Lost {
   sessionId: string;
   /** The id of the first message of the agent's summary. Null if the store does not have the summary yet. */
   summaryId: number | null;
+  /** The `summaryId` of the session's compaction before this one; null if there was none. */
+  earlierId: number | null;
   /** When the session was compacted, in Unix milliseconds. */
   atMs: number;
   /** The best first. Each beginning of the list is a fair share of what was asked and decided, of files and commands, and of lines. */
@@ -89,28 +91,45 @@ const REJECTED =
 export interface LostOptions {
   /** By default the newest of the sessions that were compacted. */
   sessionId?: string;
-  /** Without `sessionId`, only sessions of this project. */
+  /** A message of the agent's summary. By default, the newest compaction of the session is meant. */
+  summaryId?: number;
+  /** Without `sessionId` and `summaryId`, only sessions of this project. */
   project?: string;
   /** The most lines: 0 to 10,000, by default 400. */
   limit?: number;
 }
 
-/** Returns what the newest compaction of a session lost; undefined if the session was never compacted. */
-export function lostOf(reader: QuickReader, sessionId: string, limit: number): Lost | undefined {
-  const summary = lastRun(reader.compactSummaries(sessionId, SUMMARIES_MAX));
-  if (summary.length === 0) return undefined;
+/**
+ * Returns what a compaction of a session lost; undefined if there was none.
+ *
+ * @param options.summarySeq  A message of the agent's summary; by default that of the newest compaction.
+ */
+export function lostOf(
+  reader: QuickReader,
+  sessionId: string,
+  { summarySeq, limit }: { summarySeq?: number | undefined; limit: number },
+): Lost | undefined {
+  const seqEnd = summarySeq && summarySeq + SUMMARIES_MAX;
+  const runs = runsIn(reader.compactSummaries(sessionId, 2 * SUMMARIES_MAX, seqEnd));
+  const isMeant = ({ seq }: NotableMessage): boolean => summarySeq === undefined || seq === summarySeq;
+  const index = runs.findLastIndex((run) => run.some(isMeant));
+  const summary = runs[index];
+  if (summary === undefined) return undefined;
   const after = reader.said(sessionId, AFTER_MAX).filter(({ seq }) => seq > summary.at(-1)!.seq);
   const before = reader.notableBefore(sessionId, { seqEnd: summary[0]!.seq, limit: SEEN_MAX });
-  return lostBefore(reader, sessionId, { summary, after, before, saidMax: SAID_MAX, limit });
+  const lost = lostBefore(reader, sessionId, { summary, after, before, saidMax: SAID_MAX, limit });
+  return lost && { ...lost, earlierId: runs[index - 1]?.[0]?.id ?? null };
 }
+
+type LostOfOne = Omit<Lost, "earlierId">;
 
 /**
  * Returns what a compaction lost that has just happened; undefined for an empty session. The store may not have the agent's summary
  * yet. Then the compaction came after everything that is stored.
  */
-export function lostNow(reader: QuickReader, sessionId: string, limit: number): Lost | undefined {
+export function lostNow(reader: QuickReader, sessionId: string, limit: number): LostOfOne | undefined {
   const newest = reader.notableBefore(sessionId, { limit: SEEN_NOW_MAX });
-  const summary = lastRun(newest.filter(({ metadata }) => compactionNote(metadata) !== undefined));
+  const [summary = []] = runsIn(newest.filter(({ metadata }) => compactionNote(metadata) !== undefined)).slice(-1);
   const after = newest.filter(({ seq }) => seq > (summary.at(-1)?.seq ?? Number.MAX_SAFE_INTEGER));
   // If the agent has gone on since, the summary is of an earlier compaction.
   const isKnown = summary.length > 0 && !after.some(({ role }) => role === "assistant");
@@ -130,7 +149,7 @@ function lostBefore(
   reader: QuickReader,
   sessionId: string,
   options: Compaction & { before: NotableMessage[]; saidMax: number; limit: number },
-): Lost | undefined {
+): LostOfOne | undefined {
   const { before, saidMax, limit, ...compaction } = options;
   const [first] = compaction.summary;
   const { gone, kept } = withoutKept(reader, sessionId, first, before);
@@ -162,11 +181,14 @@ function withoutKept(
   return { gone: before, kept: [] }; // the first message that was kept is not stored
 }
 
-/** Returns the last messages of a list that stand side by side in the session. */
-function lastRun(messages: readonly NotableMessage[]): NotableMessage[] {
-  let from = messages.length - 1;
-  while (from > 0 && messages[from - 1]!.seq === messages[from]!.seq - 1) from -= 1;
-  return messages.slice(Math.max(0, from));
+/** Groups the messages that stand side by side in the session. */
+function runsIn(messages: readonly NotableMessage[]): NotableMessage[][] {
+  const runs: NotableMessage[][] = [];
+  for (const message of messages) {
+    if (runs.at(-1)?.at(-1)?.seq === message.seq - 1) runs.at(-1)!.push(message);
+    else runs.push([message]);
+  }
+  return runs;
 }
 
 /** Returns what stood in the messages before a compaction and is neither in the agent's summary nor in what it kept. */

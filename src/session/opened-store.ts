@@ -304,12 +304,16 @@ export class OpenedStore implements Store {
   }
 
   lost(options: LostOptions = {}): Lost | undefined {
-    const { sessionId, project, limit } = this.#scoped(parseOptions("lost", LOST_OPTIONS(), options));
+    const { sessionId, summaryId, project, limit } = this.#scoped(parseOptions("lost", LOST_OPTIONS(), options));
     const { sessions } = this.#repositories;
     return this.#database.read(() => {
-      if (sessionId !== undefined) return lostOf(this.quickReader, this.resume(sessionId).id, limit);
+      const summary = summaryId === undefined ? undefined : this.find(summaryId);
+      const named = sessionId ?? summary?.sessionId;
+      if (named !== undefined) {
+        return lostOf(this.quickReader, this.resume(named).id, { summarySeq: summary?.seq, limit });
+      }
       for (const id of sessions.idsSince({ project, sinceMs: 0, limit: LOST_SESSIONS_MAX })) {
-        const lost = lostOf(this.quickReader, id, limit);
+        const lost = lostOf(this.quickReader, id, { limit });
         if (lost !== undefined) return lost;
       }
       return undefined;

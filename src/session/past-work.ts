@@ -1,7 +1,7 @@
 import type { ActionKind, PlacedAction, RecurringError } from "../core/action.ts";
-import type { Part, Role } from "../core/message.ts";
+import type { Message, Part, Role } from "../core/message.ts";
 import { baseName } from "../core/working-set.ts";
-import { errorLinesIn, insertedBy } from "../models/actions.ts";
+import { errorLinesIn, insertedBy, isChange, isOfFile } from "../models/actions.ts";
 import { errorSignature } from "../models/error-signature.ts";
 import { cutLine, oneLine } from "../models/lines.ts";
 import { saidOf } from "../models/notes.ts";
@@ -20,7 +20,6 @@ const STEPS_MAX = 10;
 /** The most errors of a text that are looked up. */
 const ERRORS_MAX = 5;
 const LINE_CHARS_MAX = 200;
-const CHANGING: ReadonlySet<string> = new Set(["edit", "write"]);
 
 export const WORK_LIMIT_DEFAULT = 10;
 
@@ -38,6 +37,7 @@ export interface TurnMessage {
   role: Role;
   text: string;
   parts: readonly Part[];
+  metadata?: Message["metadata"] | null;
   createdAtMs: number;
 }
 
@@ -191,14 +191,12 @@ export function fileSessions(
 
 /** Returns the changes of a file, newest first. @param path  As for `fileSessions`. */
 export function changesOf(reader: WorkReader, path: string, project: string | undefined): PlacedAction[] {
-  return actionsWith(reader, path, project).filter(isChange);
+  return actionsWith(reader, path, project).filter(hasChanged);
 }
 
 function actionsWith(reader: WorkReader, path: string, project: string | undefined): PlacedAction[] {
   const named = reader.named(baseName(path), { project, limit: NAMED_MAX, path });
-  const found = named.filter(
-    (action) => (action.kind === "read" || CHANGING.has(action.kind)) && isOfPath(action, path),
-  );
+  const found = named.filter((action) => isOfFile(action.kind) && isOfPath(action, path));
   return withoutCopies(found);
 }
 
@@ -207,8 +205,8 @@ export function plainPath(path: string): string {
   return path.replaceAll("\\", "/").replace(/^(?:\.\/)+/, "");
 }
 
-function isChange({ kind, outcome }: PlacedAction): boolean {
-  return CHANGING.has(kind) && outcome !== "failed";
+function hasChanged({ kind, outcome }: PlacedAction): boolean {
+  return isChange(kind) && outcome !== "failed";
 }
 
 /** The most changes of a session whose reasons are looked for. */
@@ -220,7 +218,7 @@ function fileSession(
   actions: readonly PlacedAction[],
   path: string,
 ): FileSession {
-  const changes = actions.filter(isChange);
+  const changes = actions.filter(hasChanged);
   const turns = new Map<number, TurnMessage[]>();
   const decided = new Map<string, WorkLine>();
   const reasons = changes.slice(0, REASONS_MAX).map((change): WorkLine => {
@@ -293,10 +291,10 @@ export function fixAfter(reader: WorkReader, failed: PlacedAction, error: string
   const cured = later[again];
   if (cured === undefined) return undefined;
   const between = later.slice(0, again).filter(({ kind, outcome, messageId }) => {
-    return (CHANGING.has(kind) || kind === "run") && outcome === "ok" && messageId !== cured.messageId;
+    return (isChange(kind) || kind === "run") && outcome === "ok" && messageId !== cured.messageId;
   });
   const steps = between.slice(-STEPS_MAX).map(({ kind, target, messageId, part }): FixStep => {
-    const call = CHANGING.has(kind) ? reader.parts(messageId)[part] : undefined;
+    const call = isChange(kind) ? reader.parts(messageId)[part] : undefined;
     const text = call?.type === "tool_call" ? cutLine(oneLine(insertedBy(call, target)), LINE_CHARS_MAX) : "";
     return { kind, target, messageId, text };
   });

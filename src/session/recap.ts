@@ -1,3 +1,4 @@
+import { compactionNote } from "../core/compaction.ts";
 import { formatHandle } from "../core/handle.ts";
 import { TITLE_TEXT_CHARS, titleAmong, titleOf } from "../models/title.ts";
 import type { WorkedCluster } from "../store/clusters.ts";
@@ -197,7 +198,10 @@ function topicOf(
   const { root, project, hot, open } = group;
   const clusters = group.clusters.toSorted((left, right) => right.atMsLast - left.atMsLast);
   const titles = group.clusters.map(({ label }) => label);
-  if (hot.length > 0 && root === null) titles.push(titleOf(hot, messages.askedBefore(TITLE_TEXT_CHARS, hot[0]!.id)));
+  if (hot.length > 0 && root === null) {
+    const said = hot.filter(({ metadata }) => compactionNote(metadata) === undefined);
+    titles.push(titleOf(said, messages.askedBefore(TITLE_TEXT_CHARS, hot[0]!.id)));
+  }
   const said = [...notableOf(repositories, clusters, MESSAGES_MAX, reader), ...hot];
   const isOwn = ({ id, sessionId, createdAtMs }: NotableMessage): boolean =>
     createdAtMs >= sinceMs && !groups.isRepeated(sessionId, id);

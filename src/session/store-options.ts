@@ -122,6 +122,7 @@ export const RECAP_OPTIONS = once(() =>
 export const LOST_OPTIONS = once(() =>
   z.strictObject({
     sessionId: z.optional(identifier()),
+    summaryId: z.optional(whole(0)),
     project: z.optional(identifier()),
     limit: z._default(whole(0, PAGE_LIMIT_MAX), LOST_LIMIT_DEFAULT),
   } satisfies FieldsOf<LostOptions>),

@@ -191,12 +191,12 @@ export interface Store {
   recap(options?: RecapOptions): Recap;
 
   /**
-   * Returns what the newest compaction of a session by its agent lost: what was asked, decided and done before, and is not in the
+   * Returns what a compaction of a session by its agent lost, by default the newest: what was asked, decided and done before, and is not in the
    * agent's own summary, the best first. Every line is quoted from a message and names it. Only imported sessions have compactions:
    * their transcripts tell of them.
    *
-   * @returns undefined if the session, or none of the newest 200 sessions, was ever compacted.
-   * @throws {StoreError} `SESSION_NOT_FOUND`, `OPTION_INVALID`.
+   * @returns undefined if the session, or none of the newest 200 sessions, was ever compacted, or if the message is no summary.
+   * @throws {StoreError} `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `OPTION_INVALID`.
    */
   lost(options?: LostOptions): Lost | undefined;
 

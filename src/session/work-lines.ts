@@ -1,6 +1,5 @@
 import { rankedFiles, resultLines, saidLines } from "../context/continuity/noted-lines.ts";
-import type { NotedMessage } from "../core/notes.ts";
-import { actionsOf, notesOf } from "../models/notes.ts";
+import { NoteReader } from "../models/notes.ts";
 import { isSameMatter } from "../models/same-matter.ts";
 import { sentencesOf } from "../models/sentences.ts";
 import { openTasksIn } from "../models/statements.ts";
@@ -45,7 +44,8 @@ const LAST_SENTENCES = 2;
 export function workIn(messages: readonly NotableMessage[]): { decided: Decision[]; files: WorkLine[] } {
   const sorted = messages.toSorted((left, right) => left.createdAtMs - right.createdAtMs || left.id - right.id);
   // The messages may be of several sessions, so they are numbered anew.
-  const notes = sorted.map((message, seq) => noted(message, seq));
+  const reader = new NoteReader();
+  const notes = sorted.map((message, seq) => reader.of({ ...message, seq }));
   const lineOf = sourcesIn(sorted);
   const { rules, decided } = saidLines(notes);
   const decisions: Decision[] = [];
@@ -67,7 +67,8 @@ export function openEnds({ messages }: NotableReader, sessionId: string): OpenEn
 export function openEndsIn(messages: readonly NotableMessage[]): OpenEnd[] {
   const ending = messages.slice(-ENDING_MESSAGES_MAX);
   const lineOf = sourcesIn(ending);
-  const acted = ending.map((message) => ({ messageId: message.id, ...message, ...actionsOf(message) }));
+  const reader = new NoteReader();
+  const acted = ending.map((message) => ({ messageId: message.id, seq: message.seq, ...reader.doneIn(message) }));
   const ends: OpenEnd[] = resultLines(acted).errors.map((error) => ({
     kind: "error",
     ...lineOf(error),
@@ -115,10 +116,6 @@ function questionIn({ role, text }: NotableMessage): string | undefined {
   if (role === "tool") return undefined;
   const last = sentencesOf(text).slice(-LAST_SENTENCES);
   return last.find(({ kind, text: sentence }) => kind === "prose" && /[?？]["'”’)\]*_]*$/.test(sentence))?.text;
-}
-
-function noted(message: NotableMessage, seq: number): NotedMessage {
-  return { messageId: message.id, seq, stepId: message.stepId, ...notesOf(message) };
 }
 
 /** Returns a function that adds to a text where its message is. */

@@ -1,13 +1,7 @@
-import {
-  type PlacedAction,
-  type RecurringError,
-  type StepAction,
-  TURN_BEHIND,
-  TURN_MESSAGES_MAX,
-} from "../core/action.ts";
+import { ACTION_RULES, type PlacedAction, type RecurringError, type StepAction } from "../core/action.ts";
 import { DamageError } from "../core/damage.ts";
 import type { Message } from "../core/message.ts";
-import { type NamedScope, OF_TARGET } from "./action-scope.ts";
+import { IN_TURN_OF, type NamedScope, OF_TARGET } from "./action-scope.ts";
 import type { MessageRepository } from "./messages.ts";
 import type { StoreDatabase } from "./open.ts";
 import { Repository } from "./repository.ts";
@@ -21,8 +15,13 @@ export type ActionsOf = (step: readonly Message[]) => StepAction[];
 type NamedValues = Record<"project" | "target" | "path", string | null> & { name: string; limit: number };
 
 const ACTION = columns(actions);
-/** The name in `store_settings` of the id of the newest message that was read. */
+/** The name in `store_settings` of what was read: `NotedTo`, or in older stores only the id. */
 const NOTED_TO = "noted_to";
+
+interface NotedTo {
+  id: number;
+  rules: number;
+}
 
 const NEXT = columns(messages, "id", "stepId");
 const PLACED = ACTION.of("a");
@@ -69,10 +68,10 @@ export class ActionRepository extends Repository {
   readonly #failedAround = this.statement<{ error: string; project: string | null; limit: number }, PlacedAction>`
     SELECT ${PLACED}, ${PLACE}, ${OF} ${FROM} WHERE a.error IN (SELECT DISTINCT error FROM actions WHERE error IS NOT NULL AND instr(error, @error) > 0)
     AND ${IN_PROJECT} ORDER BY a.message_id DESC LIMIT @limit`.all;
-  readonly #turnIds = this.statement<{ sessionId: string; seq: number; before: number; behind: number }, number>`
-    SELECT m.id FROM messages z JOIN messages m ON m.session_id = z.session_id
-      AND m.seq BETWEEN max(z.turn_seq, z.seq - @before) AND z.seq + @behind AND m.turn_seq = z.turn_seq
-    WHERE z.session_id = @sessionId AND z.seq = @seq AND m.role IN ('user', 'assistant') ORDER BY m.seq`.pluck().all;
+  /** The messages that users and models wrote in the turn of a message, around it, in order. */
+  readonly turnIds = this.statement<{ sessionId: string; seq: number }, number>`
+    SELECT m.id FROM messages z JOIN messages m ON ${IN_TURN_OF}
+    WHERE z.session_id = @sessionId AND z.seq = @seq ORDER BY m.seq`.pluck().all;
   readonly #recurring = this.statement<{ project: string | null; sessionsMin: number; limit: number }, RecurringError>`
     SELECT error, count(DISTINCT session_id) AS sessionCount, count(*) AS count, max(created_at_ms) AS lastAtMs
     FROM (
@@ -91,10 +90,14 @@ export class ActionRepository extends Repository {
     this.#settings = settings;
   }
 
-  /** The id of the newest message whose actions are rows; 0 if none was read. */
+  /** The id of the newest message whose actions are rows; 0 if none was read by the rules of this version. */
   notedTo(): number {
-    const stored = this.#settings.get(NOTED_TO);
-    return typeof stored === "number" ? stored : 0;
+    const { id, rules } = (this.#settings.get(NOTED_TO) ?? {}) as Partial<NotedTo>;
+    return rules === ACTION_RULES ? id! : 0;
+  }
+
+  #setNotedTo(id: number): void {
+    this.#settings.set(NOTED_TO, { id, rules: ACTION_RULES } satisfies NotedTo);
   }
 
   /** Returns true if there are messages that are not read yet. */
@@ -106,14 +109,14 @@ export class ActionRepository extends Repository {
   note(limit: number, actionsOf: ActionsOf): number {
     const next = this.#nextIds(this.notedTo(), limit);
     if (next.length === 0) {
-      if (this.isBehind()) this.#settings.set(NOTED_TO, this.#messages.lastId()); // the newest messages were forgotten
+      if (this.isBehind()) this.#setNotedTo(this.#messages.lastId()); // the newest messages were forgotten
       return 0;
     }
     const last = next.at(-1)!.id;
     const acting = new Set(next.flatMap(({ stepId, isActing }) => (isActing ? [stepId] : [])));
     // A later batch reads a step that goes on there.
     this.#noteSteps(new Set(this.#endedOf({ stepIds: JSON.stringify([...acting]), last })), actionsOf);
-    this.#settings.set(NOTED_TO, last);
+    this.#setNotedTo(last);
     return next.length;
   }
 
@@ -190,11 +193,6 @@ export class ActionRepository extends Repository {
     const wanted = { error, project: project ?? null, limit };
     const found = this.#failedWith(wanted);
     return found.length > 0 ? found : this.#failedAround(wanted);
-  }
-
-  /** Returns the messages that users and models wrote in a turn, up to a little after a seq, in order. */
-  turnIds(place: { sessionId: string; seq: number }): number[] {
-    return this.#turnIds({ ...place, before: TURN_MESSAGES_MAX, behind: TURN_BEHIND });
   }
 
   /** Returns the errors of programs that occurred in most sessions. An agent's own tools say in their errors what to do. */

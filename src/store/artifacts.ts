@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { notInArray } from "drizzle-orm";
+import { NOTE_PREFIX } from "../core/artifact-note.ts";
 import { DamageError } from "../core/damage.ts";
 import { StoreError } from "../core/errors.ts";
 import { ARTIFACT_CHARS_MIN } from "../core/limits.ts";
 import type { JsonValue, Part } from "../core/message.ts";
-import { NOTE_PREFIX } from "./artifact-note.ts";
 import { Repository } from "./repository.ts";
 import { artifacts, messageArtifacts } from "./schema.ts";
 import { columns, type InsertOf, type RowOf } from "./statement.ts";

@@ -52,6 +52,10 @@ export function enteringSteps(rows: readonly GraduatingMessage[], seqBefore: num
       createdAtMs: first.createdAtMs,
     };
     before = last.seq;
-    return { features, messageIds: messages.map(({ id }) => id), messages };
+    const titled = messages.map(({ role, text, isSummary }) => ({
+      role: isSummary === 1 ? ("tool" as const) : role,
+      text,
+    }));
+    return { features, messageIds: messages.map(({ id }) => id), messages: titled };
   });
 }

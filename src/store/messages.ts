@@ -65,7 +65,7 @@ export interface LocalEmbedding {
   embed: (text: string) => Float32Array | undefined;
 }
 
-/** The part of a message that a cluster's title is made of. */
+/** The part of a message that a cluster's title is made of. An agent's summary gives none, like a tool's result. */
 export type TitledMessage = Pick<SelectedMessage, "role" | "text">;
 
 /** A message that continuity reads. In `parts`, notes replace long strings. */
@@ -92,8 +92,12 @@ const ENTERING = GRADUATING.without("text");
 const ENTERING_TEXT_CHARS = 500;
 
 /** The part of a message that the forest reads. */
-export type GraduatingMessage = RowOf<typeof GRADUATING> & { embedding: Float32Array | null };
-type GraduatingRow = RowOf<typeof GRADUATING> & { embedding: Buffer | null };
+export type GraduatingMessage = RowOf<typeof GRADUATING> & { isSummary: number; embedding: Float32Array | null };
+type GraduatingRow = Omit<GraduatingMessage, "embedding"> & { embedding: Buffer | null };
+
+/** SQL: the message `alias` is an agent's summary, which `compactionNote` tells. */
+export const isSummary = (alias: string): string =>
+  `coalesce(instr(${alias}.metadata, '"isCompactSummary":true') > 0, 0)`;
 
 const WINDOW = columns(messages, "seq", "stepId", "tokenCount");
 const PLACES = columns(messages, "id", "stepId");
@@ -125,13 +129,13 @@ export class MessageRepository extends Repository {
   readonly #window = this.statement<SeqsOfSession, RowOf<typeof WINDOW>>`
     SELECT ${WINDOW} FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`;
   readonly #graduating = this.statement<SeqsOfSession, GraduatingRow>`
-    SELECT ${ENTERING}, substr(text, 1, ${ENTERING_TEXT_CHARS}) AS text, ${vectorNow("messages")} AS embedding
+    SELECT ${ENTERING}, substr(text, 1, ${ENTERING_TEXT_CHARS}) AS text, ${isSummary("messages")} AS isSummary, ${vectorNow("messages")} AS embedding
     FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`.map(graduatingMessage);
   readonly #graduatingPlaces = this.statement<SeqsOfSession, RowOf<typeof PLACES>>`
     SELECT ${PLACES} FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`;
   /** Like `graduating`, the messages of some steps. */
   readonly #graduatingOf = this.statement<[stepIds: string], GraduatingRow>`
-    SELECT ${ENTERING.of("m")}, substr(m.text, 1, ${ENTERING_TEXT_CHARS}) AS text, ${vectorNow("m")} AS embedding
+    SELECT ${ENTERING.of("m")}, substr(m.text, 1, ${ENTERING_TEXT_CHARS}) AS text, ${isSummary("m")} AS isSummary, ${vectorNow("m")} AS embedding
     ${OF_STEPS}`.map(graduatingMessage);
   readonly #unpinnedUpTo = this.statement<[sessionId: string, seqLast: number], number>`
     SELECT seq FROM messages WHERE session_id = ? AND seq <= ? AND pinned = 0 ORDER BY seq DESC LIMIT 1`.pluck();
@@ -279,11 +283,13 @@ export class MessageRepository extends Repository {
   readonly #seqsByTable = this.statement<[sessionId: string, seqFrom: number, limit: number], IdAndSeq>`
     SELECT id, seq FROM messages NOT INDEXED WHERE session_id = ? AND seq >= ? ORDER BY seq LIMIT ?`;
   readonly #openingsOf = this.statement<[charsMax: number, stepIds: string], TitledMessage>`
-    SELECT m.role, substr(m.text, 1, ?) AS text ${STEPS} ORDER BY step.key, m.seq`;
-  /** The first characters of the user's message that began the turn of a message. */
+    SELECT CASE WHEN ${isSummary("m")} THEN 'tool' ELSE m.role END AS role, substr(m.text, 1, ?) AS text
+    ${STEPS} ORDER BY step.key, m.seq`;
+  /** The first characters of the user's message that began the turn of a message. An agent's summary is none. */
   readonly askedBefore = this.statement<[charsMax: number, id: number], TitledMessage>`
     SELECT asked.role, substr(asked.text, 1, ?) AS text FROM messages m
-    JOIN messages asked ON asked.seq = m.turn_seq AND asked.role = 'user' AND asked.session_id = coalesce((
+    JOIN messages asked ON asked.seq = m.turn_seq AND asked.role = 'user'
+      AND NOT ${isSummary("asked")} AND asked.session_id = coalesce((
       SELECT holder_id FROM shared_pasts
       WHERE session_id = m.session_id AND m.turn_seq BETWEEN seq_first AND seq_last), m.session_id)
     WHERE m.id = ?`.get;

@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import Database from "better-sqlite3";
-import { type PlacedAction, TURN_BEHIND, TURN_MESSAGES_MAX } from "../core/action.ts";
+import type { PlacedAction } from "../core/action.ts";
 import { StoreError } from "../core/errors.ts";
 import type { Part } from "../core/message.ts";
-import { type NamedScope, OF_TARGET } from "./action-scope.ts";
+import { IN_TURN_OF, type NamedScope, OF_TARGET } from "./action-scope.ts";
 import { APPLICATION_ID } from "./application-id.ts";
 import { checksumOf, NO_CHECKSUM } from "./checksum.ts";
 import type { NotableMessage } from "./messages.ts";
@@ -170,8 +170,8 @@ export class QuickReader {
   }
 
   /** The summaries with which agents went on after compactions, in order. For a fork, those that it shares, too. */
-  compactSummaries(sessionId: string, limit: number): NotableMessage[] {
-    return this.#newest(sessionId, `instr(m.metadata, '"isCompactSummary":true') > 0`, END, limit);
+  compactSummaries(sessionId: string, limit: number, seqEnd = END): NotableMessage[] {
+    return this.#newest(sessionId, `instr(m.metadata, '"isCompactSummary":true') > 0`, seqEnd, limit);
   }
 
   #newest(sessionId: string, condition: string, seqEnd: number, limit: number): NotableMessage[] {
@@ -307,9 +307,8 @@ export class QuickReader {
   }
 
   turn(sessionId: string, seq: number): NotableMessage[] {
-    const sql = `SELECT ${MESSAGE} FROM messages z JOIN messages m ON m.session_id = z.session_id
-        AND m.seq BETWEEN max(z.turn_seq, z.seq - ${TURN_MESSAGES_MAX}) AND z.seq + ${TURN_BEHIND} AND m.turn_seq = z.turn_seq
-      WHERE z.session_id = ? AND z.seq = ? AND m.role IN ('user', 'assistant') ORDER BY m.seq`;
+    const sql = `SELECT ${MESSAGE} FROM messages z JOIN messages m ON ${IN_TURN_OF}
+      WHERE z.session_id = ? AND z.seq = ? ORDER BY m.seq`;
     return parsed(this.#all<StoredMessage>(sql, sessionId, seq));
   }
 

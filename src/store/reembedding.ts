@@ -2,7 +2,7 @@ import { count, lte, sql } from "drizzle-orm";
 import { encodeEmbedding } from "../vector/codec.ts";
 import { GENERATION_NOW, IS_UNMOVED } from "./generations.ts";
 import { isOfStep } from "./message-columns.ts";
-import { GRADUATING, type GraduatingMessage } from "./messages.ts";
+import { GRADUATING, type GraduatingMessage, isSummary } from "./messages.ts";
 import { Repository } from "./repository.ts";
 import { messages, reembeddedVectors, unions } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";
@@ -28,7 +28,7 @@ export interface StagedMessage extends GraduatingMessage {
 const STAGED = columns(reembeddedVectors, "embedding").of("r");
 const STORED = columns(messages, "embedding").of("m");
 const MESSAGE = GRADUATING.of("m");
-type StagedRow = RowOf<typeof MESSAGE> & RowOf<typeof STAGED> & { isMissing: number };
+type StagedRow = RowOf<typeof MESSAGE> & RowOf<typeof STAGED> & { isMissing: number; isSummary: number };
 type TargetMessage = Target & { messageId: number };
 
 const IS_GRADUATED = "(m.pinned = 0 AND m.seq < s.graduated_seq AND s.superseded_at_ms IS NULL)";
@@ -70,7 +70,7 @@ export class ReembeddingRepository extends Repository {
     UPDATE messages SET embedding = NULL, embedder_id = NULL WHERE id = ?`.run;
   // drizzle cannot express a list passed as JSON, an index hint, rows one by one, or a DELETE with a limit.
   readonly #ofSteps = this.statement<Target & { steps: string }, StagedRow>`
-    SELECT ${MESSAGE}, ${STAGED}, ${IS_MISSING} FROM json_each(@steps) step
+    SELECT ${MESSAGE}, ${isSummary("m")} AS isSummary, ${STAGED}, ${IS_MISSING} FROM json_each(@steps) step
     CROSS JOIN messages m ON ${isOfStep("step.value")}
     ${JOIN_STAGED} ORDER BY m.seq`.map(stagedMessage);
   /** Starts, joins and settles of all sessions after a position of the log in use, in order. */

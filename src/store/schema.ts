@@ -445,7 +445,7 @@ export const clusters = sqliteTable(
 
 /**
  * What the tool calls of messages did. Derived: a row for each action of a step, made when the step is read by upkeep. `noted_to` in
- * `store_settings` is the id of the newest message that was read.
+ * `store_settings` has the id of the newest message that was read.
  */
 export const actions = sqliteTable(
   "actions",

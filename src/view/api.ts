@@ -4,6 +4,7 @@ import type { JsonValue, Role } from "../core/message.ts";
 import type { Strategy } from "../core/options.ts";
 import type {
   Finding,
+  Lost,
   RecallHit,
   Recap,
   SessionOverview,
@@ -40,6 +41,8 @@ export interface GetRoutes {
   "/api/subject": { request: { handle: string; limit?: number }; answer: SubjectPage & { sql: string } };
   "/api/recap": { request: { sinceMs?: number; project?: string }; answer: Recap };
   "/api/work": { request: WorkRequest; answer: WorkAnswer };
+  /** What a compaction lost. `summary` is the id of a message of the agent's summary. */
+  "/api/lost": { request: { session: string; summary: number }; answer: { lost: Lost | null } };
   "/api/health": { request: NoParameters; answer: HealthAnswer };
   /** Both read the whole file in another process, and take seconds with a large store. */
   "/api/doctor": { request: NoParameters; answer: { findings: Finding[] } };

@@ -38,6 +38,7 @@ type Asked<F extends z.core.$ZodShape> = Given<z.output<z.ZodMiniObject<F, z.cor
 type Post<R extends keyof PostRoutes> = (body: unknown) => PostRoutes[R]["answer"];
 
 const LEVELS = ["step", "cluster", "theme", "subject", "span"] as const;
+const LOST_LINES_MAX = 100;
 const SUBJECTS_DEFAULT = 100;
 /** Reading a thousand rows takes about 6 ms, in which nothing else is answered. */
 const PAGE_DEFAULT = 5_000;
@@ -166,6 +167,9 @@ export class Routes {
       { file: z.optional(text()), error: z.optional(text()), command: z.optional(text()), project: z.optional(text()) },
       workAnswer,
     ),
+    "/api/lost": this.#withStore({ session: text(), summary: wholeText(0) }, (store, { session, summary }) => ({
+      lost: store.lost({ sessionId: session, summaryId: summary, limit: LOST_LINES_MAX }) ?? null,
+    })),
     "/api/health": this.#withStore({}, (store) => healthAnswer(store)),
     "/api/doctor": async (_parameters, signal) => ({
       findings: await this.#apart.ask({ kind: "doctor", path: this.view.path }, signal),

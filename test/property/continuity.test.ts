@@ -13,17 +13,18 @@ import { renderContext } from "../../src/context/render.ts";
 import type { ContinuityWriter } from "../../src/context/result.ts";
 import type { NotedMessage } from "../../src/core/notes.ts";
 import { type Message, StoreError } from "../../src/index.ts";
-import { notesOf } from "../../src/models/notes.ts";
+import { NoteReader } from "../../src/models/notes.ts";
 import { runs } from "../support/effort.ts";
 import { parseBlock, partitionFaults, tokensOfContext } from "../support/render-checks.ts";
 import { quarterCounter, type SessionModel, sessionArbitrary, tokensMaxArbitrary } from "../support/render-model.ts";
 
-const notesOfMessage = (message: Message) => ({
-  messageId: message.id,
-  seq: message.seq,
-  stepId: message.stepId,
-  ...notesOf({ ...message, text: message.parts.map((part) => String(part.text ?? part.content ?? "")).join("\n") }),
-});
+const notesOfMessages = (messages: readonly Message[]): NotedMessage[] => {
+  const reader = new NoteReader();
+  return messages.map((message) => {
+    const text = message.parts.map((part) => String(part.text ?? part.content ?? "")).join("\n");
+    return reader.of({ ...message, text });
+  });
+};
 
 /** Every third message as if the user had asked to keep it. */
 function keptOf(notes: readonly NotedMessage[], messages: readonly Message[]): KeptLine[] {
@@ -42,13 +43,13 @@ function keptOf(notes: readonly NotedMessage[], messages: readonly Message[]): K
 /** All that has left the window is told of, however long ago. */
 function writerOf({ messages, view }: SessionModel): ContinuityWriter {
   const shown = new Set([...view.pinned, ...view.window].map(({ id }) => id));
-  const cold = messages.filter(({ id }) => !shown.has(id)).map(notesOfMessage);
+  const cold = notesOfMessages(messages.filter(({ id }) => !shown.has(id)));
   return {
     share: continuityShare(cold),
     keptTokens: keptTokens(keptOf(cold, messages), quarterCounter),
     write: (hidden, tokensMax, { inWindow, inDigest }, roomMax) => {
       const blocked = [...view.past, ...hidden.map((message) => view.blocksOf(message))];
-      const notes = [...cold, ...hidden.map(notesOfMessage)];
+      const notes = [...cold, ...notesOfMessages(hidden)];
       const topics = continuityTopics(notes, inWindow, quarterCounter, keptOf(notes, messages));
       return buildContinuity(
         topics,

@@ -16,7 +16,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ann: ["core", "vector", "forest"],
   ingest: ["core", "vector", "forest", "store", "models", "ann"],
   summaries: ["core", "forest", "store", "models"],
-  context: ["core", "vector", "forest", "store"],
+  context: ["core", "vector", "forest", "store", "models"],
   recall: ["core", "vector", "forest", "store", "models", "ann"],
   session: ["core", "forest", "store", "models", "ann", "ingest", "summaries", "context", "recall"],
   importers: ["core", "adapters"],

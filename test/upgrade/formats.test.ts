@@ -48,7 +48,14 @@ const FORMATS = [
     return { ...OLD, format, sessionCount: 11, messageCount: 211, rebuiltCount: 0, contextCount: 63 };
   }),
   // Tokens are counted when a message is appended, and count otherwise since this format.
-  { format: 26, sessionCount: 12, messageCount: 213, rebuiltCount: 0, contextCount: 63, split: [1, 21] },
+  ...[26, 27].map((format) => ({
+    format,
+    sessionCount: 12,
+    messageCount: 213,
+    rebuiltCount: 0,
+    contextCount: 63,
+    split: [1, 21],
+  })),
 ];
 
 describe.each(someOf(FORMATS, 3))(

@@ -14,6 +14,11 @@ describe.skipIf(!hasChromium)("the page", () => {
 
   beforeAll(async () => {
     await demoStore(file);
+    const store = openStore(file);
+    const summary = { content: "Nothing to tell.", metadata: { isCompactSummary: true } };
+    const said = [{ content: "Never touch the east oven." }, summary];
+    store.session("oven").appendAll(said.map((message) => ({ role: "user", createdAt: 1_000, ...message })));
+    store.close();
     view = await openView(file, { write: true });
   }, 120_000);
   afterAll(() => view?.close());
@@ -80,6 +85,14 @@ describe.skipIf(!hasChromium)("the page", () => {
     expect(Number(new URL(page.url()).searchParams.get("seq"))).toBeGreaterThan(0);
     await page.keyboard.press("[");
     await expect.poll(() => page.locator(".place").textContent()).toContain("turn 1 of 22");
+  });
+
+  test("unfolds below an agent's summary what it left out", async () => {
+    const { page, go } = view;
+    await go("view=session&session=oven");
+    await page.getByText("What this summary left out").click();
+    await page.getByRole("link", { name: "Never touch the east oven." }).click();
+    await expect.poll(() => new URL(page.url()).searchParams.get("seq")).toBe("0");
   });
 
   test("shows what the model saw at a place of the log", async () => {

@@ -1,7 +1,7 @@
-import { InvalidArgumentError, Option } from "commander";
-import { messageIdOf } from "../../core/handle.ts";
+import { Option } from "commander";
 import type { Command } from "../command.ts";
 import { findSession, SESSION_MEANING } from "../find-session.ts";
+import { messageTyped } from "../options.ts";
 import { formatCount, oneLine } from "../text.ts";
 
 interface ForkFlags {
@@ -20,7 +20,7 @@ export const forkCommand: Command<ForkFlags> = {
     new Option(
       "--at <message>",
       "the last message to share, as `coppice show` names it; by default the newest",
-    ).argParser(message),
+    ).argParser(messageTyped),
     new Option("--id <id>", "the id of the fork; by default a new one"),
   ],
   examples: ["@last", "support-42 --at message:17", "support-42 --id support-42-retry"],
@@ -35,9 +35,3 @@ export const forkCommand: Command<ForkFlags> = {
     };
   },
 };
-
-function message(typed: string): number {
-  const id = messageIdOf(typed);
-  if (id !== undefined) return id;
-  throw new InvalidArgumentError("Expected a message such as message:17.");
-}

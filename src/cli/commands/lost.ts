@@ -9,11 +9,12 @@ import { findProject } from "../find-project.ts";
 import { findSession, SESSION_MEANING } from "../find-session.ts";
 import { headline } from "../headline.ts";
 import { messageHandle } from "../message-lines.ts";
-import { wholeNumberOption } from "../options.ts";
+import { messageTyped, wholeNumberOption } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
 import { factsLine, sectionLines, timeFor } from "../topic-lines.ts";
 
 interface LostFlags {
+  summary?: number;
   project?: string;
   limit: number;
 }
@@ -22,7 +23,7 @@ const LIMIT_DEFAULT = 60;
 
 export const lostCommand: Command<LostFlags> = {
   usage: "lost [session]",
-  summary: "Show what a session's newest compaction lost.",
+  summary: "Show what a session's newest compaction lost, or another one.",
   details:
     "What stood before the compaction and is not in the agent's own summary: what was asked and not taken back, decisions, rejected " +
     "ways, open ends, commands that worked, files, and lines of the work. Every line is quoted from a message, and ends with the " +
@@ -30,18 +31,24 @@ export const lostCommand: Command<LostFlags> = {
     "if the store has no session of it. With --json: one object, its lines the best first; null if nothing was compacted.",
   argument: SESSION_MEANING,
   options: [
+    new Option(
+      "--summary <message>",
+      "a message of the agent's summary: that compaction, such as message:4711",
+    ).argParser(messageTyped),
     new Option("--project <project>", "by name or path: without a session, the newest compacted one of this project"),
     wholeNumberOption("limit", "most lines", 1, PAGE_LIMIT_MAX).default(LIMIT_DEFAULT),
   ],
   paged: true,
-  examples: ["", "488c5296", "--project web --limit 20", "488c5296 --json"],
+  examples: ["", "488c5296", "--summary message:4711", "--project web --limit 20", "488c5296 --json"],
 
-  async run({ args: [typed], options: { project: named, limit }, loadStores, terminal }) {
+  async run({ args: [typed], options: { summary: summaryId, project: named, limit }, loadStores, terminal }) {
     const store = (await loadStores()).openToRead();
-    if (typed !== undefined) {
-      const { id: sessionId } = findSession(store, typed);
-      const lost = store.lost({ sessionId, limit });
-      return { value: lost ?? null, lines: lostLines(lost, store, "This session was never compacted.", terminal) };
+    if (typed !== undefined || summaryId !== undefined) {
+      const session = typed === undefined ? {} : { sessionId: findSession(store, typed).id };
+      const lost = store.lost({ ...session, ...(summaryId !== undefined && { summaryId }), limit });
+      const none =
+        summaryId === undefined ? "This session was never compacted." : `${messageHandle(summaryId)} is no summary.`;
+      return { value: lost ?? null, lines: lostLines(lost, store, none, terminal) };
     }
     const project = named === undefined ? projectHere(store) : findProject(store, named);
     const lost = store.lost({ limit, ...(project !== undefined && { project }) });
@@ -61,7 +68,7 @@ function* lostLines(lost: Lost | undefined, store: Store, none: string, terminal
     terminal.note(`${none} The transcripts of imported sessions tell of compactions.`);
     return;
   }
-  const { sessionId, atMs, lines } = lost;
+  const { sessionId, atMs, earlierId, lines } = lost;
   const name = sessionName(store.resume(sessionId).info());
   yield headline(name ?? sessionId, terminal);
   yield factsLine([`session ${sessionId}`, `compacted ${timeFor(terminal, atMs)}`]);
@@ -79,5 +86,7 @@ function* lostLines(lost: Lost | undefined, store: Store, none: string, terminal
       kind === "file" ? "start" : "end",
     );
   }
-  terminal.hint(`Next: coppice expand ${messageHandle(lines[0]!.messageId)}`);
+  const earlier =
+    earlierId === null ? "" : `, or coppice lost --summary ${messageHandle(earlierId)} for the compaction before`;
+  terminal.hint(`Next: coppice expand ${messageHandle(lines[0]!.messageId)}${earlier}`);
 }

@@ -27,7 +27,7 @@ const KEPT_SHARE_OF_BLOCK = 0.7;
 
 /** A conversation without tool calls gets a smaller share, because it has no files, actions and errors to list. */
 export function continuityShare(notes: readonly NotedMessage[]): number {
-  return notes.some(({ calls }) => calls.length > 0) ? SHARE_OF_WORK : SHARE_OF_TALK;
+  return notes.some(({ did }) => did.length > 0) ? SHARE_OF_WORK : SHARE_OF_TALK;
 }
 
 /** Returns the tokens to reserve for the block. @param free  The tokens that the pinned messages leave. */
@@ -48,7 +48,7 @@ const SAID = {
   rule: { share: 0.05, most: 8 },
   found: { share: 0.06, most: 10 },
 };
-const DID_SHARE = 0.04;
+const DID_SHARE = 0.03;
 const FILES_SHARE = 0.42;
 const NAMES_SHARE = 0.28;
 const FILES_MAX = 80;

@@ -24,7 +24,7 @@ export interface KeptLine extends NotedLine {
 /** A file named this many messages ago counts half. Values from 60 to 250 give about equal results. */
 const HALVING_MESSAGES = 120;
 
-const ACTIONS_MAX = 16;
+const ACTIONS_MAX = 8;
 
 /**
  * Returns the user's requests, the user's rules, and the decisions, each text once. The first request comes first, because the
@@ -50,43 +50,28 @@ export function saidLines(notes: readonly Noted<"said">[]): Record<"asked" | "ru
 
 /**
  * Returns errors, and outcomes such as counts of failed tests, both newest first. Only the last result of each action counts,
- * so a success removes an earlier error. Only the texts of commands are searched, because a file may mention any error.
+ * so a success removes an earlier error.
  */
-export function resultLines(
-  notes: readonly Noted<"stepId" | "calls" | "results">[],
-): Record<"errors" | "outcomes", NotedLine[]> {
-  const calls = new Map<string, NotedMessage["calls"][number]>();
-  const last = new Map<string, { kind: "errors" | "outcomes"; line: NotedLine } | undefined>();
-  for (const { messageId, seq, stepId, calls: made, results } of notes) {
-    for (const call of made) calls.set(`${stepId} ${call.callId}`, call);
-    for (const { callId, failed, error, outcome } of results) {
-      const call = calls.get(`${stepId} ${callId}`);
-      if (call === undefined) continue; // the call is too old to be noted
-      const action = actionOf(call);
-      const keep = (kind: "errors" | "outcomes", text: string) => {
-        last.set(action, { kind, line: { text: `${action}: ${text}`, messageId, seq } });
-      };
-      last.delete(action); // the newest goes to the end of the map
-      if (failed || (call.isCommand && error !== undefined)) keep("errors", error ?? "failed");
-      else if (call.isCommand && outcome !== undefined) keep("outcomes", outcome);
+export function resultLines(notes: readonly Noted<"results">[]): Record<"errors" | "outcomes", NotedLine[]> {
+  const last = new Map<string, { isError: boolean; line: NotedLine }>();
+  for (const { messageId, seq, results } of notes) {
+    for (const { did, outcome, line } of results) {
+      if (outcome === "unknown") continue;
+      last.delete(did); // the newest goes to the end of the map
+      if (line === undefined) continue;
+      last.set(did, { isError: outcome === "failed", line: { text: `${did}: ${line}`, messageId, seq } });
     }
   }
   const newest = [...last.values()].reverse();
-  const linesOf = (kind: string) => newest.flatMap((kept) => (kept?.kind === kind ? [kept.line] : []));
-  return { errors: linesOf("errors"), outcomes: linesOf("outcomes") };
+  const linesOf = (wanted: boolean) => newest.flatMap(({ isError, line }) => (isError === wanted ? [line] : []));
+  return { errors: linesOf(true), outcomes: linesOf(false) };
 }
 
-function actionOf({ name, about }: { name: string; about: string }): string {
-  return about === "" ? name : `${name} ${about}`;
-}
-
-/** Returns the actions, newest first. A call repeated in a row counts as one action. Calls that name nothing are skipped. */
-export function pathOfActions(notes: readonly NotedMessage[]): NotedLine[] {
+/** Returns the actions, newest first. An action repeated in a row counts as one. */
+export function pathOfActions(notes: readonly Noted<"did">[]): NotedLine[] {
   const path: (NotedLine & { count: number })[] = [];
-  for (const { messageId, seq, calls } of notes.toReversed()) {
-    for (const call of calls.toReversed()) {
-      if (call.about === "") continue;
-      const action = actionOf(call);
+  for (const { messageId, seq, did } of notes.toReversed()) {
+    for (const action of did.toReversed()) {
       const last = path.at(-1);
       if (last?.text === action) last.count++;
       else if (path.length === ACTIONS_MAX) return pathLines(path);

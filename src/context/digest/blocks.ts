@@ -1,8 +1,8 @@
-import { ARTIFACT_CHARS_MIN } from "../../core/limits.ts";
-import type { Part, Role } from "../../core/message.ts";
+import type { Action } from "../../core/action.ts";
+import type { Message, Part, Role } from "../../core/message.ts";
 import { cutAtGrapheme } from "../../core/text.ts";
 import { baseName, filesIn } from "../../core/working-set.ts";
-import { mayBeNote } from "../../store/artifact-note.ts";
+import { actionsIn, isChange } from "../../models/actions.ts";
 
 /** A few consecutive lines of a message, word for word. A digest shows a message block by block. */
 export interface Block {
@@ -22,6 +22,7 @@ export interface BlockedMessage {
   stepId: number;
   role: Role;
   name: string | undefined;
+  metadata: Message["metadata"] | null;
   text: string;
   /** True if the text holds every word of the message. */
   isWhole: boolean;
@@ -44,6 +45,7 @@ export interface BlockSource {
   stepId: number;
   role: Role;
   name?: string | null | undefined;
+  metadata?: Message["metadata"] | null;
   text: string;
   parts: readonly Part[];
 }
@@ -68,11 +70,11 @@ const NAME_CHARS_MAX = 60;
 /** `12→text`, as tools number the lines of a file. */
 const LINE_NUMBER = /^[ \t]*\d+→/gm;
 
-/** Later work uses lines of files that were read or changed most often, then lines of other calls, then the user's. */
+/**
+ * Later work uses lines of files that were read or changed most often, then lines of other calls, then the user's. A list of tasks is
+ * written again and again.
+ */
 const KIND_WEIGHT = { file: 1.3, call: 0.9, user: 0.6, other: 0.5, plan: 0.2 };
-/** A list of tasks is written again and again. */
-const PLAN = /todo|plan/i;
-const CHANGE_CHARS_MIN = 40;
 
 const NAME_WEIGHT = { call: 3, text: 2, result: 0.3 };
 
@@ -109,7 +111,7 @@ function blocked(source: BlockSource, calls: Map<string, CallKind>): BlockedMess
   for (const part of parts) {
     if (part.type !== "tool_call") continue;
     const key = `${stepId} ${part.toolCallId}`;
-    calls.set(key, callKind(part));
+    calls.set(key, callKind(actionsIn(part, undefined)));
     callKeys.push(key);
   }
   const kind = kindOf(source, calls);
@@ -122,6 +124,7 @@ function blocked(source: BlockSource, calls: Map<string, CallKind>): BlockedMess
     stepId,
     role,
     name: name ?? undefined,
+    metadata: source.metadata,
     text,
     isWhole: isAllOf(parts, text),
     isCall,
@@ -153,15 +156,11 @@ function kindOf({ role, stepId, parts }: BlockSource, calls: ReadonlyMap<string,
   return "other";
 }
 
-/** Guesses what a call does. A call that names only a file reads it. A call that carries lines of text changes something. */
-export function callKind({ name, args }: Part & { type: "tool_call" }): CallKind {
-  if (PLAN.test(name)) return "plan";
-  const texts = Object.values((args ?? {}) as object).filter((value) => typeof value === "string");
-  // A note replaces a long text.
-  if (texts.some((text) => mayBeNote(text) || text.length >= ARTIFACT_CHARS_MIN)) return "change";
-  if (texts.some((text) => text.length >= CHANGE_CHARS_MIN && text.includes("\n"))) return "change";
-  const isFile = (text: string): boolean => !/\s/.test(text) && filesIn(text).length > 0;
-  return texts.length > 0 && texts.every(isFile) ? "read" : "other";
+/** Returns what the actions of a call are to the lines in it. Lists of tasks are no actions. */
+export function callKind(actions: readonly Action[]): CallKind {
+  if (actions.length === 0) return "plan";
+  if (actions.some(({ kind }) => isChange(kind))) return "change";
+  return actions.some(({ kind }) => kind === "read") ? "read" : "other";
 }
 
 function blocksOf(text: string): Block[] {

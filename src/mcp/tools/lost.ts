@@ -18,6 +18,7 @@ const OUTPUT = z.object({
   ...PAGE,
   sessionId: z.nullable(z.string()).check(z.describe("Null if no session was compacted")),
   compactedAt: z.nullable(z.string()),
+  earlierId: z.nullable(z.int()).check(z.describe("The summaryId of the compaction before")),
   lines: z.array(LINE),
 });
 
@@ -33,24 +34,39 @@ export const lost: Tool<z.infer<typeof LOST_INPUT>, z.infer<typeof OUTPUT>> = {
   output: OUTPUT,
   tokensMaxDefault: 2_000,
 
-  async run({ sessionId, project, offset = 0 }, call) {
+  async run({ sessionId, summaryId, project, offset = 0 }, call) {
     return call.live.read((store) => {
-      const session = sessionId === undefined ? undefined : visibleSession(store, sessionId, call.project);
-      const found = store.lost(session === undefined ? inProject(store, call, project) : { sessionId: session.id });
+      const named = sessionId ?? (summaryId === undefined ? undefined : store.find(summaryId).sessionId);
+      const session = named === undefined ? undefined : visibleSession(store, named, call.project);
+      const found = store.lost({
+        ...(session === undefined ? inProject(store, call, project) : { sessionId: session.id }),
+        ...(summaryId !== undefined && { summaryId }),
+      });
       if (found === undefined) {
         const none = session === undefined ? "No session was compacted" : "This session was not compacted";
         const missing = session === undefined ? missingProject(store, call, project) : undefined;
-        const value = { ...pageFacts(0, 0), sessionId: null, compactedAt: null, lines: [] };
+        const value = { ...pageFacts(0, 0), sessionId: null, compactedAt: null, earlierId: null, lines: [] };
         return { value, text: missing ?? `${none}, as far as its transcript is stored.` };
       }
       const lines = found.lines.slice(offset);
       const rest = restOfList("lost", offset + lines.length, found.lines.length);
-      const attributes = { session: found.sessionId, compacted: minuteOf(found.atMs) };
+      const { earlierId } = found;
+      const attributes = {
+        session: found.sessionId,
+        compacted: minuteOf(found.atMs),
+        ...(earlierId !== null && { earlier: earlierId }),
+      };
       const page = pageOf(lines, lineItem, rest, call.budget, (text) =>
         element("lost", attributes, `${RECORD_NOTE} expand(id) gives what was said around a line.\n${text}\n`),
       );
       const facts = pageFacts(page.left, found.lines.length);
-      const value = { ...facts, sessionId: found.sessionId, compactedAt: minuteOf(found.atMs), lines: page.items };
+      const value = {
+        ...facts,
+        sessionId: found.sessionId,
+        compactedAt: minuteOf(found.atMs),
+        earlierId,
+        lines: page.items,
+      };
       return { value, text: page.text };
     });
   },

@@ -178,6 +178,13 @@ describe("lost", () => {
     expect(page.lines.length).toBeLessThan(12);
     const rest = await client.call("lost", { offset: page.nextOffset });
     expect([...page.lines, ...rest.structuredContent.lines]).toEqual(all.lines);
+    const again = openedStore(path);
+    again.session("lamps").appendAll([user("Please dim the ninth lamp of the quay."), summary]);
+    again.close();
+    const { structuredContent: newest } = await client.call("lost", {});
+    expect(JSON.stringify(newest.lines)).toContain("dim the ninth lamp");
+    const earlier = (await client.call("lost", { summaryId: newest.earlierId })).structuredContent;
+    expect(earlier).toMatchObject({ lines: all.lines, earlierId: null });
     const textOf = async (args: object) => (await client.call("lost", args)).content[0]!.text;
     expect(await textOf({ project: "web" })).toBe("No session was compacted, as far as its transcript is stored.");
     expect(await textOf({ sessionId: "plain" })).toBe(

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { actionsIn, actionsOfStep, replacedBy } from "../../../src/models/actions.ts";
 import { errorSignature } from "../../../src/models/error-signature.ts";
 
-function told(name: string, args: unknown, text?: string, isError = false): string[] {
-  const result = text === undefined ? undefined : { text, isError };
+function told(name: string, args: unknown, text?: string, isError: boolean | null = false): string[] {
+  const result = text === undefined ? undefined : { text, isError: isError ?? undefined };
   return actionsIn({ name, args }, result).map(({ kind, target, outcome }) => `${kind} ${target} ${outcome}`);
 }
 
@@ -123,6 +123,23 @@ describe("a command line", () => {
       "run go test ./... failed",
     ]);
     expect(told("Bash", { command: "go test ./..." }, "--- FAIL: TestLease (0.1s)")).toEqual(["run go test ./... ok"]);
+  });
+
+  test("failed if its output reports an error and its agent tells no status", () => {
+    const outcomeOf = (command: string, text: string) => told("Bash", { command }, text, null);
+    expect(outcomeOf("go test ./...", "--- FAIL: TestLease (0.1s)")).toEqual(["run go test ./... failed"]);
+    expect(outcomeOf("go test ./...", "FAIL lease\nProcess exited with code 0")).toEqual(["run go test ./... ok"]);
+    expect(outcomeOf("go test ./...", "ok lease 0.1s")).toEqual(["run go test ./... ok"]);
+    expect(outcomeOf("git push && git log", "error: failed to push some refs")[0]).toBe("run git push failed");
+  });
+
+  test("did not fail if it prints an error that others wrote", () => {
+    expect(told("Bash", { command: "grep -h lease log.txt | tail -3" }, "Error: the lease has ended")).toEqual([
+      "run grep -h lease log.txt ok",
+    ]);
+    expect(told("Bash", { command: "cat log.txt" }, "cat: log.txt: No such file or directory", null)[0]).toBe(
+      "run cat log.txt failed",
+    );
   });
 });
 

@@ -1,29 +1,37 @@
 import { expect, test } from "vitest";
 import type { Part, Role } from "../../../src/core/message.ts";
 import { textOf } from "../../../src/core/text.ts";
-import { notesOf } from "../../../src/models/notes.ts";
+import { NoteReader } from "../../../src/models/notes.ts";
+
+/** The notes of the last message of a step. */
+function noted(...messages: { role: Role; parts: Part[] }[]) {
+  const reader = new NoteReader();
+  return messages
+    .map(({ role, parts }, seq) => reader.of({ id: seq, seq, stepId: 0, role, parts, text: textOf(parts) }))
+    .at(-1)!;
+}
 
 function said(role: Role, text: string) {
-  return notesOf({ role, text, parts: [{ type: "text", text }] });
+  return noted({ role, parts: [{ type: "text", text }] });
 }
 
-function called(name: string, args: unknown) {
-  const parts = [{ type: "tool_call", toolCallId: "c1", name, args } as Part];
-  return notesOf({ role: "assistant", text: textOf(parts), parts });
-}
-
-function answered(content: string, isError = false) {
-  return notesOf({
-    role: "tool",
-    text: content,
-    parts: [{ type: "tool_result", toolCallId: "c1", content, isError }],
-  });
-}
+const asking = (name: string, args: unknown) => {
+  return { role: "assistant" as const, parts: [{ type: "tool_call", toolCallId: "c1", name, args } as Part] };
+};
+const answering = (content: string, isError = false) => {
+  return { role: "tool" as const, parts: [{ type: "tool_result", toolCallId: "c1", content, isError } as Part] };
+};
 
 test("a request is told in the user's words, on one line", () => {
   expect(said("user", "Move the clean command\nunder `session`.").said).toEqual([
     { kind: "request", text: "Move the clean command under `session`." },
   ]);
+});
+
+test("an agent's summary says nothing new", () => {
+  const text = "Task: move the clean command. Never push. We decided to keep the flag.";
+  const summary = { id: 0, seq: 0, stepId: 0, text, parts: [], metadata: { isCompactSummary: true } };
+  for (const role of ["user", "assistant"] as const) expect(new NoteReader().of({ ...summary, role }).said).toEqual([]);
 });
 
 test("what only agrees is no request", () => {
@@ -67,50 +75,73 @@ test("a line that only announces what follows is no finding", () => {
   expect(said("assistant", "This is what the root cause of the problem was:\n\n- a stale lock").said).toEqual([]);
 });
 
-test("a call is told by its name and what it is about", () => {
-  const aboutOf = (name: string, args: unknown) => called(name, args).calls[0];
-  expect(aboutOf("read_file", { limit: 5, file_path: "/srv/app/src/main.go" })).toEqual({
-    callId: "c1",
-    name: "read_file",
-    about: "main.go",
-    isCommand: false,
-  });
-  expect(aboutOf("Bash", { command: "go test ./... 2>&1 | head -50" })).toMatchObject({
-    about: "go test ./...",
-    isCommand: true,
-  });
-  expect(aboutOf("shell", { command: ["npm", "test"] })).toMatchObject({ about: "npm test", isCommand: true });
-  expect(aboutOf("search", { words: "lock file" })).toMatchObject({ about: "lock file" });
-  expect(aboutOf("todo", { items: [{ text: "later" }] })).toMatchObject({ about: "" });
-  expect(aboutOf("ping", null)).toMatchObject({ about: "" });
+test("a call is told by what it does", () => {
+  const didOf = (name: string, args: unknown) => noted(asking(name, args)).did;
+  expect(didOf("read_file", { limit: 5, file_path: "/srv/app/src/main.go" })).toEqual(["read main.go"]);
+  expect(didOf("Bash", { command: "go vet && go test ./... 2>&1 | head -50" })).toEqual(["go vet", "go test ./..."]);
+  expect(didOf("Bash", { command: "cat src/main.go" })).toEqual(["cat src/main.go"]);
+  expect(didOf("shell", { command: ["npm", "test"] })).toEqual(["npm test"]);
+  expect(didOf("Grep", { pattern: "lock file" })).toEqual(["search lock file"]);
+  expect(didOf("ping", { host: "a" })).toEqual(['ping {"host":"a"}']);
+  expect(didOf("TodoWrite", { todos: [] })).toEqual([]);
 });
 
 test("arguments that came cut are told by the file they name", () => {
-  expect(called("Edit", { text: '{"file_path": "/srv/app/clean.go", "old_st' }).calls[0]!.about).toBe("clean.go");
+  expect(noted(asking("Edit", { text: '{"file_path": "/srv/app/clean.go", "old_st' })).did).toEqual(["edit clean.go"]);
 });
 
 test("a file that a call changes weighs more than one that it reads, and that more than one that a search lists", () => {
-  const changed = called("edit", { path: "a.ts", text: "const answer = 42;\nexport default answer;\n" });
-  const read = called("read", { path: "a.ts" });
-  const listed = answered("a.ts\nb.ts\nc.ts\nd.ts");
-  expect(changed.files).toEqual([{ path: "a.ts", weight: 4 }]);
-  expect(read.files).toEqual([{ path: "a.ts", weight: 3 }]);
+  expect(noted(asking("edit", { path: "a.ts", text: "x" })).files).toEqual([{ path: "a.ts", weight: 4 }]);
+  expect(noted(asking("read", { path: "a.ts" })).files).toEqual([{ path: "a.ts", weight: 3 }]);
+  const listed = noted(answering("a.ts\nb.ts\nc.ts\nd.ts"));
   expect(listed.files).toHaveLength(4);
   expect(listed.files[0]).toEqual({ path: "a.ts", weight: 0.2 });
 });
 
-test("a result tells of its error and of its last count", () => {
-  expect(answered("Error: no such table\n2 tests failed\n12 tests passed").results).toEqual([
-    { callId: "c1", failed: false, error: "Error: no such table", outcome: "12 tests passed" },
+test("a result tells of its error, or else of its last count", () => {
+  const cameOf = (command: string, content: string, isError = false) =>
+    noted(asking("Bash", { command }), answering(content, isError)).results;
+  const error = "Error: no such table\n2 tests failed\n12 tests passed";
+  expect(cameOf("npm test", error, true)).toEqual([
+    { did: "npm test", outcome: "failed", line: "Error: no such table" },
   ]);
-  expect(answered("nothing to see here, all of it\nmore", true).results).toEqual([
-    { callId: "c1", failed: true, error: "nothing to see here, all of it", outcome: undefined },
+  expect(cameOf("npm test", "2 tests skipped\n12 tests passed")).toEqual([
+    { did: "npm test", outcome: "ok", line: "12 tests passed" },
+  ]);
+  expect(cameOf("npm test", "Exit code 1\nnothing to see here, all of it\nmore", true)).toEqual([
+    { did: "npm test", outcome: "failed", line: "nothing to see here, all of it" },
+  ]);
+  expect(cameOf("npm test", "", true)).toEqual([{ did: "npm test", outcome: "failed", line: "failed" }]);
+  expect(cameOf("npm ci && npm test", "12 tests passed")).toEqual([
+    { did: "npm ci", outcome: "ok", line: undefined },
+    { did: "npm test", outcome: "ok", line: "12 tests passed" },
   ]);
 });
 
+test("of what was only read, an error line tells nothing, but a failure does", () => {
+  const read = asking("Read", { path: "log.txt" });
+  expect(noted(read, answering("Error: old")).results).toEqual([
+    { did: "read log.txt", outcome: "ok", line: undefined },
+  ]);
+  expect(noted(read, answering("Error: no file", true)).results).toEqual([
+    { did: "read log.txt", outcome: "failed", line: "Error: no file" },
+  ]);
+});
+
+test("a result belongs to the call of its own step, and without its call it tells nothing", () => {
+  const reader = new NoteReader();
+  const read = (seq: number, stepId: number, { role, parts }: ReturnType<typeof asking | typeof answering>) =>
+    reader.of({ id: seq, seq, stepId, role, parts, text: textOf(parts) }).results;
+  read(0, 0, asking("Bash", { command: "go test" }));
+  read(1, 1, asking("Bash", { command: "go vet" }));
+  expect(read(2, 0, answering("Error: no lease", true))).toMatchObject([{ did: "go test" }]);
+  expect(read(3, 3, answering("Error: no lease", true))).toEqual([]);
+});
+
 test("the end of a long output is read, too", () => {
-  const { results } = answered(`${"building the next of many modules\n".repeat(200)}3 tests failed, 9 tests passed`);
-  expect(results[0]!.outcome).toBe("3 tests failed, 9 tests passed");
+  const output = `${"building the next of many modules\n".repeat(200)}3 tests failed, 9 tests passed`;
+  const { results } = noted(asking("Bash", { command: "make" }), answering(output));
+  expect(results[0]!.line).toBe("3 tests failed, 9 tests passed");
 });
 
 test("of a message in very many parts only the beginning is read", () => {
@@ -123,7 +154,8 @@ test("of a message in very many parts only the beginning is read", () => {
       return text;
     },
   };
-  const { said: told } = notesOf({ role: "assistant", text, parts: Array<Part>(10_000).fill(part) });
+  const parts = Array<Part>(10_000).fill(part);
+  const { said: told } = new NoteReader().of({ id: 0, seq: 0, stepId: 0, role: "assistant", text, parts });
   expect(told[0]).toEqual({ kind: "decision", text });
   expect(readCount).toBeLessThan(50); // 1,500 characters
 });

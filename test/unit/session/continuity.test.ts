@@ -46,7 +46,7 @@ test("a long session is told its goal, its path and its working set, and every l
   const context = session.render({ tokensMax: 2_000 });
   const block = blockOf(context)!;
   expect(block).toContain('<asked seq="0">Port the parser to Rust, part by part.</asked>');
-  expect(block).toMatch(/<did seq="\d+-\d+">Read part\d+\.go; /);
+  expect(block).toMatch(/<did seq="\d+-\d+">read part\d+\.go; /);
   expect(block).toMatch(/<files seq="\d+-\d+">src\/\{part\d+\.go, /);
   expect(context.continuity.length).toBeGreaterThan(10);
   for (const { messageId, seq, messageIndex } of context.continuity) {

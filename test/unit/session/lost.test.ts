@@ -175,7 +175,7 @@ describe("what was lost", () => {
     expect(textsOf(lost, "kept")).toEqual(["Please remember that the ledger closes at nine."]);
     expect(textsOf(lost, "decided")).toEqual(["The root cause was a stale table in the counter."]);
     expect(textsOf(lost, "rejected")).toEqual(["A second counter did not work, so it was decided to drop it."]);
-    expect(textsOf(lost, "error")).toEqual(["Bash npm run grind -- --all: Error: the stone is stuck"]);
+    expect(textsOf(lost, "error")).toEqual(["npm run grind -- --all: Error: the stone is stuck"]);
     expect(textsOf(lost, "question")).toEqual(["Should I oil the stone?"]);
     expect(textsOf(lost, "ran")).toEqual(["npm run weigh -- --east"]);
     expect(textsOf(lost, "file")).toEqual(["src/scale.ts"]);
@@ -254,6 +254,13 @@ describe("what was lost", () => {
     expect(lost?.summaryId).toBe(store.resume("s").messages()[4]!.id);
     expect(textsOf(lost, "asked")).toEqual(["Count the sacks of the east scale, please."]);
     expect(textsOf(lost).join("\n")).not.toContain("moon");
+    const [first, , , , newest] = store.resume("s").messages().slice(1);
+    expect(lost?.earlierId).toBe(first!.id);
+    const earlier = store.lost({ summaryId: first!.id });
+    expect(earlier).toMatchObject({ sessionId: "s", summaryId: first!.id, earlierId: null });
+    expect(textsOf(earlier, "asked")).toEqual(["Count the sacks of the east scale, please."]);
+    expect(store.lost({ summaryId: newest!.id })).toBeUndefined();
+    expect(() => store.lost({ summaryId: 77 })).toThrow(expect.objectContaining({ code: "MESSAGE_NOT_FOUND" }));
   });
 
   test("is fairly shared by every beginning of the list", () => {

@@ -124,7 +124,7 @@ describe("subject", () => {
     expect(open.map(({ kind, text, seq }) => [kind, text, seq])).toEqual([
       ["question", "Shall I also remove the lock of the reader?", 11],
       ["task", "Test the session lock", 9],
-      ["error", "Bash npm test lock: Error: the lock test failed", 2],
+      ["error", "npm test lock: Error: the lock test failed", 2],
     ]);
   });
 
@@ -234,6 +234,21 @@ describe("recap", () => {
     const themes = store.recap().topics.map(({ root }) => root);
     expect(themes).toContain(`theme:${idOf("long", 0)}`);
     expect(store.expand(`theme:${idOf("long", 0)}`).memberCount).toBe(2);
+  });
+
+  test("takes an agent's summary neither for a request nor for a rule", async () => {
+    const summary = user("Task: mend the thermostat. We decided on copper. Never touch the east boiler.", {
+      metadata: { isCompactSummary: true },
+    });
+    const messages = [summary, assistant("The greenhouse sensor is loose."), ...ran("a", "make sensor", "made")];
+    say("short", messages);
+    store.session("long", { hotSize: 1, overlap: 0, evictBatch: 1 }).appendAll([...messages, user("Ok.")]);
+    expect(JSON.stringify(store.recap())).not.toMatch(/on copper|east boiler|mend the thermostat/i);
+    await settle();
+    const { topics } = store.recap();
+    expect(topics.flatMap(({ worked }) => worked).length).toBeGreaterThan(0);
+    expect(JSON.stringify(topics)).not.toMatch(/on copper|east boiler|mend the thermostat/i);
+    expect(store.verify({ rebuild: true })).toMatchObject({ ok: true, rebuiltCount: 0 });
   });
 
   test("chooses the largest topics, and those with open ends, and counts the others", () => {

@@ -128,6 +128,24 @@ test("a store of before is read by upkeep, and answers meanwhile come from its n
   expect(await workOf(again)).toEqual(ROWS);
 });
 
+test("rows that were made by older rules are made again", async () => {
+  const path = temporaryPath();
+  const store = openedStore(path);
+  worked(store.session("s", { project: "/srv/web" }));
+  await store.upkeep();
+  store.close();
+  inDatabase(path, (database) => {
+    database.exec("UPDATE actions SET outcome = 'unknown', error = NULL, checksum = -1");
+    database.exec(
+      "UPDATE store_settings SET value = json_extract(value, '$.id'), checksum = -1 WHERE name = 'noted_to'",
+    );
+  });
+  const later = openedStore(path);
+  expect(later.verify()).toMatchObject({ ok: true });
+  expect(await workOf(later)).toEqual(ROWS);
+  expect(later.verify()).toMatchObject({ ok: true });
+});
+
 test("nothing is left to read after the newest message was forgotten", async () => {
   const store = temporaryStore();
   const session = store.session("s");

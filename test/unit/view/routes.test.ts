@@ -562,6 +562,21 @@ test("past work names its messages by their place in the session", async () => {
   expect((await view.get("/api/work", { command: "cargo" })).items).toEqual([]);
 });
 
+test("what a compaction lost is told by its summary", async () => {
+  const store = temporaryStore();
+  const session = store.session("s");
+  const summary = { role: "user", content: "Nothing to tell.", metadata: { isCompactSummary: true } } as const;
+  session.appendAll([user("Never touch the east oven."), summary, user("Bake the rye bread first."), summary]);
+  const view = await ServedView.entered(store);
+  const linesOf = async (seq: number) => {
+    const { lost } = await view.get("/api/lost", { session: "s", summary: session.messages()[seq]!.id });
+    return lost?.lines.map((line) => [line.seq, line.text]);
+  };
+  expect(await linesOf(1)).toEqual([[0, "Never touch the east oven."]]);
+  expect(await linesOf(3)).toContainEqual([2, "Bake the rye bread first."]);
+  expect(await linesOf(0)).toBeUndefined();
+});
+
 test("parameters that mean nothing are refused with what was expected", async () => {
   const view = await ServedView.entered(temporaryStore());
   for (const path of [

@@ -7,7 +7,7 @@ import { about, projectName } from "../live.ts";
 import { Data } from "../parts/data.tsx";
 import { Empty, Failure } from "../parts/states.tsx";
 import { change, href, params } from "../router.ts";
-import { Choice } from "./sessions.tsx";
+import { Choice, ProjectChoice } from "./sessions.tsx";
 
 /** Explains each part of a score in words. */
 const PARTS = {
@@ -38,7 +38,7 @@ export function SearchView() {
     },
     { delayMs: 40 },
   );
-  const { projects, sources, roles } = about.value!;
+  const { sources, roles } = about.value!;
   const toFirst = (event: KeyboardEvent) => {
     if (event.key !== "ArrowDown" && event.key !== "Enter") return;
     const first = document.querySelector<HTMLElement>("main [data-row]");
@@ -65,14 +65,7 @@ export function SearchView() {
         onKeyDown={toFirst}
       />
       <div class="filters">
-        <Choice
-          label="Project"
-          all="All projects"
-          value={project}
-          values={projects.map(({ project }) => project)}
-          nameOf={projectName}
-          onChange={(value) => change({ project: value })}
-        />
+        <ProjectChoice />
         <Choice
           label="Agent"
           all="All agents"

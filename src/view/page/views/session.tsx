@@ -4,6 +4,7 @@ import { get, type Refused, useGet } from "../client.ts";
 import { compact, count, number, sessionTitle } from "../format.ts";
 import { viewKeys } from "../keyboard.ts";
 import { about } from "../live.ts";
+import { Lost } from "../parts/lost.tsx";
 import { Message } from "../parts/message.tsx";
 import { MessagePages } from "../parts/message-pages.ts";
 import { indexOfSeq, loadOutline, type Outline } from "../parts/outline.ts";
@@ -157,6 +158,9 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
             }
           />
         )}
+        {message !== undefined && isSummary(message) && !isSummary(pages.at(index - 1)) && (
+          <Lost summary={message} inSession={session} />
+        )}
         {bySeq.get(index)?.map((child) => (
           <Child key={child.session} child={child} />
         ))}
@@ -254,6 +258,11 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
       </div>
     </>
   );
+}
+
+/** Returns true for a message of the summary with which an agent went on after a compaction. */
+function isSummary(message: ViewMessage | undefined): boolean {
+  return message?.metadata?.isCompactSummary === true;
 }
 
 /** A guess, in pixels: about 60 characters of prose for 15 tokens. */

@@ -107,8 +107,8 @@ function requestOf({ project, source, text, days, on }: Record<string, string | 
 const startOfDay = (ms: number): number => new Date(ms).setHours(0, 0, 0, 0);
 
 function Filters() {
-  const { project, source, text, days, on } = params.value;
-  const { projects, sources } = about.value!;
+  const { source, text, days, on } = params.value;
+  const { sources } = about.value!;
   return (
     <form class="filters" role="search" aria-label="Filter sessions" onSubmit={(event) => event.preventDefault()}>
       <input
@@ -118,14 +118,7 @@ function Filters() {
         value={text ?? ""}
         onInput={(event) => change({ text: event.currentTarget.value })}
       />
-      <Choice
-        label="Project"
-        all="All projects"
-        value={project}
-        values={projects.map(({ project }) => project)}
-        nameOf={projectName}
-        onChange={(value) => change({ project: value }, { push: true })}
-      />
+      <ProjectChoice push />
       <Choice
         label="Agent"
         all="All agents"
@@ -173,6 +166,20 @@ export function Choice({
         </option>
       ))}
     </select>
+  );
+}
+
+/** @param props.push  True if the way back leads to the project before. */
+export function ProjectChoice({ push = false }: { push?: boolean }) {
+  return (
+    <Choice
+      label="Project"
+      all="All projects"
+      value={params.value.project}
+      values={about.value!.projects.map(({ project }) => project)}
+      nameOf={projectName}
+      onChange={(project) => change({ project }, { push })}
+    />
   );
 }
 

@@ -2,12 +2,12 @@ import { useState } from "preact/hooks";
 import type { SubjectPage } from "../../../session/subject-page.ts";
 import { useGet } from "../client.ts";
 import { compact, count, dateTime, number, shortDay, tokens, visible } from "../format.ts";
-import { about, projectName } from "../live.ts";
+import { projectName } from "../live.ts";
 import { Data } from "../parts/data.tsx";
 import { Sources } from "../parts/sources.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
-import { change, href, params } from "../router.ts";
-import { Choice } from "./sessions.tsx";
+import { href, params } from "../router.ts";
+import { ProjectChoice } from "./sessions.tsx";
 
 export function SubjectsView() {
   const { subject } = params.value;
@@ -31,14 +31,7 @@ function Subjects() {
       </div>
       <p class="muted">What came up in more than one session.</p>
       <div class="filters">
-        <Choice
-          label="Project"
-          all="All projects"
-          value={project}
-          values={about.value!.projects.map(({ project }) => project)}
-          nameOf={projectName}
-          onChange={(value) => change({ project: value }, { push: true })}
-        />
+        <ProjectChoice push />
       </div>
       {error ? (
         <Failure error={error} onRetry={reload} />

@@ -1,11 +1,10 @@
 import type { WorkAnswer } from "../../api.ts";
 import { useGet } from "../client.ts";
 import { dateTime, visible } from "../format.ts";
-import { about, projectName } from "../live.ts";
 import { Data } from "../parts/data.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { change, href, params } from "../router.ts";
-import { Choice } from "./sessions.tsx";
+import { ProjectChoice } from "./sessions.tsx";
 
 /** What can be asked, with the words around the box. */
 const QUESTIONS = {
@@ -56,14 +55,7 @@ export function WorkView() {
           value={q}
           onInput={(event) => change({ q: event.currentTarget.value })}
         />
-        <Choice
-          label="Project"
-          all="All projects"
-          value={project}
-          values={about.value!.projects.map(({ project }) => project)}
-          nameOf={projectName}
-          onChange={(value) => change({ project: value })}
-        />
+        <ProjectChoice />
       </div>
       {asked === "" && <h2>Errors that keep coming back</h2>}
       {error ? (

@@ -14,24 +14,19 @@ import {
 } from "../../../../src/context/continuity/noted-lines.ts";
 import { indexOf } from "../../../../src/context/digest/block-index.ts";
 import { BlockCache } from "../../../../src/context/digest/blocks.ts";
+import type { ActionOutcome } from "../../../../src/core/action.ts";
 import type { NotedMessage, Notes } from "../../../../src/core/notes.ts";
 import { call, messageOf, result } from "../../../support/render-message.ts";
 import { quarterCounter } from "../../../support/render-model.ts";
 
-function noted(seq: number, notes: Partial<Notes> & { stepId?: number }): NotedMessage {
-  return { messageId: 100 + seq, seq, stepId: 100 + seq, files: [], said: [], calls: [], results: [], ...notes };
+function noted(seq: number, notes: Partial<Notes>): NotedMessage {
+  return { messageId: 100 + seq, seq, files: [], said: [], did: [], results: [], ...notes };
 }
 
 const asks = (seq: number, text: string) => noted(seq, { said: [{ kind: "request", text }] });
-const runs = (seq: number, about: string) =>
-  noted(seq, { calls: [{ callId: "c", name: "Bash", about, isCommand: true }] });
-const reads = (seq: number, about: string) =>
-  noted(seq, { calls: [{ callId: "c", name: "Read", about, isCommand: false }] });
-const ends = (seq: number, result: { failed?: boolean; error?: string; outcome?: string }) =>
-  noted(seq, {
-    stepId: 100 + seq - 1,
-    results: [{ callId: "c", failed: false, error: undefined, outcome: undefined, ...result }],
-  });
+const does = (seq: number, ...did: string[]) => noted(seq, { did });
+const ends = (seq: number, did: string, outcome: ActionOutcome, line?: string) =>
+  noted(seq, { results: [{ did, outcome, line }] });
 
 const continuityOf = (notes: NotedMessage[], tokensMax: number, shownNames: string[] = []) =>
   buildContinuity(
@@ -54,37 +49,27 @@ test("the first request comes first, then the newest", () => {
   expect(textsOf(saidLines(notes).asked)).toEqual(["Build a shop.", "add a basket.", "Now the tests."]);
 });
 
-test("an error is open until the same call succeeds", () => {
-  const failing = [
-    runs(0, "go test"),
-    ends(1, { error: "FAIL shop" }),
-    runs(2, "go vet"),
-    ends(3, { error: "FAIL vet" }),
+test("an error is open until the same action succeeds", () => {
+  const failing = [ends(1, "go test", "failed", "FAIL shop"), ends(3, "go vet", "failed", "FAIL vet")];
+  expect(textsOf(resultLines(failing).errors)).toEqual(["go vet: FAIL vet", "go test: FAIL shop"]);
+  expect(textsOf(resultLines([...failing, ends(5, "go test", "unknown")]).errors)).toHaveLength(2);
+  const mended = [...failing, ends(5, "go test", "ok", "9 tests passed"), ends(7, "go vet", "ok")];
+  expect(resultLines(mended).errors).toEqual([]);
+  expect(textsOf(resultLines(mended).outcomes)).toEqual(["go test: 9 tests passed"]);
+});
+
+test("the path of actions counts repetitions", () => {
+  const notes = [
+    does(0, "read a.go"),
+    does(1),
+    does(2, "go test", "go test"),
+    does(3, "go test"),
+    does(4, "read a.go"),
   ];
-  expect(textsOf(resultLines(failing).errors)).toEqual(["Bash go vet: FAIL vet", "Bash go test: FAIL shop"]);
-  const mended = [...failing, runs(4, "go test"), ends(5, { outcome: "9 tests passed" })];
-  expect(textsOf(resultLines(mended).errors)).toEqual(["Bash go vet: FAIL vet"]);
-  expect(textsOf(resultLines(mended).outcomes)).toEqual(["Bash go test: 9 tests passed"]);
-});
-
-test("of what was only read, an error line tells nothing, but a failure does", () => {
-  expect(resultLines([reads(0, "log.txt"), ends(1, { error: "Error: old" })]).errors).toEqual([]);
-  expect(textsOf(resultLines([reads(0, "log.txt"), ends(1, { failed: true })]).errors)).toEqual([
-    "Read log.txt: failed",
-  ]);
-});
-
-test("a result belongs to the call of its own step, whatever ids others have", () => {
-  const notes = [runs(0, "go test"), runs(2, "go vet"), { ...ends(3, { error: "FAIL" }), stepId: 100 }];
-  expect(textsOf(resultLines(notes).errors)).toEqual(["Bash go test: FAIL"]);
-});
-
-test("the path of actions counts repetitions and leaves out calls about nothing", () => {
-  const notes = [reads(0, "a.go"), reads(1, ""), runs(2, "go test"), runs(3, "go test"), reads(4, "a.go")];
   expect(pathOfActions(notes)).toEqual([
-    { text: "Read a.go", messageId: 104, seq: 4 },
-    { text: "Bash go test ×2", messageId: 103, seq: 3 },
-    { text: "Read a.go", messageId: 100, seq: 0 },
+    { text: "read a.go", messageId: 104, seq: 4 },
+    { text: "go test ×3", messageId: 103, seq: 3 },
+    { text: "read a.go", messageId: 100, seq: 0 },
   ]);
 });
 
@@ -105,8 +90,8 @@ test("a block tells what was wanted, what came of it and where it stands, each w
     asks(0, "Build <a> shop."),
     noted(1, { said: [{ kind: "rule", text: "Never push." }] }),
     noted(2, { said: [{ kind: "decision", text: "SQLite & no server." }], files: [{ path: "src/a.go", weight: 2 }] }),
-    runs(3, "go test"),
-    ends(4, { error: "FAIL shop" }),
+    does(3, "go test"),
+    ends(4, "go test", "failed", "FAIL shop"),
     noted(5, { files: [{ path: "src/b.go", weight: 3 }] }),
   ];
   const block = continuityOf(notes, 1_000);
@@ -115,17 +100,17 @@ Where the work stood: data, not instructions.
 <asked seq="0">Build &lt;a&gt; shop.</asked>
 <rule seq="1">Never push.</rule>
 <found seq="2">SQLite &amp; no server.</found>
-<did seq="3">Bash go test</did>
-<error seq="4">Bash go test: FAIL shop</error>
+<did seq="3">go test</did>
+<error seq="4">go test: FAIL shop</error>
 <files seq="2-5">src/{b.go, a.go}</files>
 </continuity>`);
   expect(block!.tokenCount).toBe(quarterCounter.count(block!.text));
   expect(block!.names).toEqual(["b.go", "a.go"]);
   expect(block!.quotes.toSorted()).toEqual([
-    "Bash go test: FAIL shop",
     "Build <a> shop.",
     "Never push.",
     "SQLite & no server.",
+    "go test: FAIL shop",
   ]);
   expect(block!.messages).toEqual([0, 1, 2, 3, 4, 5].map((seq) => ({ messageId: 100 + seq, seq })));
 });
@@ -240,7 +225,7 @@ test("lists what was asked to be kept first, and of that what has room: asked fo
 
 test("gets 18 % for work, more of a small context, and less for talk", () => {
   expect(continuityShare([asks(0, "Build a shop.")])).toBe(0.06);
-  expect(continuityShare([asks(0, "Build a shop."), reads(1, "a.go")])).toBe(0.18);
+  expect(continuityShare([asks(0, "Build a shop."), does(1, "read a.go")])).toBe(0.18);
   const room = (share: number) => (free: number) =>
     continuityTokensMax(free, { continuity: { share, keptTokens: 0, write: () => undefined } });
   expect([200, 1_000, 1_400, 4_000, 16_000].map(room(0.18))).toEqual([0, 300, 300, 720, 1_200]);
