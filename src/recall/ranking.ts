@@ -77,7 +77,7 @@ export interface Ranked {
 
 /** A message in a finished ranking. */
 export interface Placed extends Ranked {
-  /** The worth relative to the best message of its kind, in [0, 1]. */
+  /** The odds that it answers, relative to those of the best message in its ranking, in [0, 1]. */
   worth: number;
 }
 

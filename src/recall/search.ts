@@ -242,7 +242,7 @@ function withVectors(
   vector: QueryVector | undefined,
   scope: SearchScope,
 ): Iterable<Placed> {
-  if (vector === undefined) return interleaved(all, ofPeople, people);
+  if (vector === undefined) return interleaved(all, ofPeople, people, odds);
   if (messageVectors === undefined) {
     const near = (ranking: readonly Ranked[]): Iterable<Ranked> =>
       byLexicalVectors(
@@ -253,14 +253,14 @@ function withVectors(
         },
         vectorWeight,
       );
-    return interleaved(near(all), ofPeople, people);
+    return interleaved(near(all), ofPeople, people, odds);
   }
   const ids = [...all, ...ofPeople].map(({ candidate }) => candidate.messageId);
   const meaning = {
     cosines: messageVectors.cosines([...new Set(ids)], vector),
     ...messageVectors.sample(vector, scope),
   };
-  return interleaved(byMeaning(all, meaning, odds), byMeaning(ofPeople, meaning, 1), people);
+  return interleaved(byMeaning(all, meaning, odds), byMeaning(ofPeople, meaning, 1), people, odds);
 }
 
 /** Returns the messages nearest to a query by their vectors. */
