@@ -8,7 +8,6 @@ import type { Query } from "./query.ts";
 import type { Placed } from "./ranking.ts";
 import { byRerank } from "./rerank.ts";
 import type { Ranking } from "./search.ts";
-import type { RankedSession } from "./sessions.ts";
 import type { Source } from "./source.ts";
 import { alternating } from "./superseded.ts";
 
@@ -32,13 +31,13 @@ interface HitOptions {
 export function hitsOf(
   source: Source,
   query: Query,
-  { ranking: found, sessions, weights, phrasesMissing, corrections, unknownWords, confidence }: Ranking,
+  { ranking: found, weights, phrasesMissing, corrections, unknownWords, confidence }: Ranking,
   { limit: limitGiven, neighbors, tokensMax, by, explain, tokenCounter, scores, superseded }: HitOptions,
 ): RecallHit[] {
   const placed = scores === undefined ? found : byRerank(found, scores);
-  const onPath = by === "session" ? bestOfSessions(placed, scores === undefined ? sessions() : undefined) : placed;
+  const onPath = by === "session" ? bestOfSessions(placed) : placed;
   const both = superseded ? alternating(onPath, superseded) : onPath;
-  const ranking = superseded && by === "session" ? bestOfSessions(both, undefined) : both;
+  const ranking = superseded && by === "session" ? bestOfSessions(both) : both;
   // Words that only superseded messages have are in no index, and have no weight.
   const marked = superseded ? new Map([...query.words.map(({ stem }) => [stem, 1] as const), ...weights]) : weights;
   const reader = new HitReader(source, marked, neighbors);
@@ -118,16 +117,12 @@ function correctionsIn(hits: readonly RecallHit[], corrections: Ranking["correct
   });
 }
 
-/**
- * Returns the best message of each session, with the score of the session, best session first. Without a ranking of sessions,
- * they are in the order of their best messages.
- */
-function bestOfSessions(ranking: Iterable<Placed>, sessions: readonly RankedSession[] | undefined): Placed[] {
+/** Returns the best message of each session, in order. */
+function bestOfSessions(ranking: Iterable<Placed>): Placed[] {
   const best = new Map<string, Placed>();
   for (const placed of ranking) {
     const { sessionId } = placed.candidate;
     if (!best.has(sessionId)) best.set(sessionId, placed);
   }
-  if (sessions === undefined) return [...best.values()];
-  return sessions.map(({ sessionId, score }) => ({ ...best.get(sessionId)!, score }));
+  return [...best.values()];
 }

@@ -133,7 +133,7 @@ export async function recall(
   const embedding = isAsked ? await remoteQueryVector(ports, text, vectorMsMax, options.signal) : given;
   await repositories.database.turnToRead();
   const source = storeSource(repositories, scope);
-  const ranked = rankedCount(query, parsed);
+  const ranked = { limit: rankedCount(query, parsed), by: parsed.by };
   const find = () => search(searchPorts(ports, source), query, queryVector(ports, text, embedding), scope, ranked);
   const scores = rerank && (await rerankScores(rerank, text, firstTexts(ports, source, find), options.signal));
   return repositories.database.read(() => {
@@ -183,7 +183,7 @@ export function recallForContext(
     const scope = withPasts(ports.repositories.paths, scopeGiven);
     const source = storeSource(ports.repositories, scope);
     const vector = queryVector(ports, text, embedding);
-    const { ranking, weights } = search(searchPorts(ports, source), query, vector, scope, limit, shownIds);
+    const { ranking, weights } = search(searchPorts(ports, source), query, vector, scope, { limit }, shownIds);
     const reader = new HitReader(source, weights, 0);
     const first = within(ranking, 1.5 * tokensMax);
     const folded = foldCopies(reader.loaded(first, limit), limit, (id) => reader.textOf(id), source);
