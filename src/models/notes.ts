@@ -2,6 +2,7 @@ import { isInjected } from "../core/injected.ts";
 import type { JsonValue, Part, Role, ToolCallPart, ToolResultPart } from "../core/message.ts";
 import type { Notes } from "../core/notes.ts";
 import { filesIn } from "../core/working-set.ts";
+import { isRefusal } from "./actions.ts";
 import { cutLine, excerpt, oneLine, plainText } from "./lines.ts";
 import { sentencesOf } from "./sentences.ts";
 import { isCode, isError, isOutcome, isProse } from "./shapes.ts";
@@ -85,8 +86,8 @@ export function actionsOf(message: StoredWords): Pick<Notes, "calls" | "results"
       const about = main === undefined ? "" : cutLine(callSummary(main), ACTION_CHARS_MAX);
       return { callId: toolCallId, name: oneLine(name), about, isCommand: main?.isCommand === true };
     }),
-    results: results.map(({ toolCallId, isError: failed = false }) => {
-      return { callId: toolCallId, failed, ...verdictIn(words, failed) };
+    results: results.flatMap(({ toolCallId, isError: failed = false }) => {
+      return failed && isRefusal(words) ? [] : [{ callId: toolCallId, failed, ...verdictIn(words, failed) }];
     }),
   };
 }

@@ -1,5 +1,6 @@
 import type { NotedMessage } from "../../core/notes.ts";
 import { WorkingSet } from "../../core/working-set.ts";
+import { commandsIn } from "../../models/shell.ts";
 import type { BlockIndex, IndexedMessage } from "../digest/block-index.ts";
 import type { BlockedMessage } from "../digest/blocks.ts";
 
@@ -48,32 +49,64 @@ export function saidLines(notes: readonly Noted<"said">[]): Record<"asked" | "ru
   };
 }
 
+/** These succeed whatever the work does. */
+const TRIVIAL = /^(?:cd|echo|export|set|sleep|true)$/;
+/** `go test` of `go test ./…`, `mise run lint` */
+const SUBCOMMAND = /^[a-z][\w:-]*$/i;
+const SUBCOMMANDS_MAX = 2;
+
 /**
- * Returns errors, and outcomes such as counts of failed tests, both newest first. Only the last result of each action counts,
- * so a success removes an earlier error. Only the texts of commands are searched, because a file may mention any error.
+ * Returns errors, and outcomes such as counts of failed tests, both newest first. Only the last result of each action counts, and an
+ * error is over when the tool, or the programs of the command, have succeeded later, whatever they were used for. Only the texts of commands are
+ * searched, because a file may mention any error.
  */
 export function resultLines(
   notes: readonly Noted<"stepId" | "calls" | "results">[],
 ): Record<"errors" | "outcomes", NotedLine[]> {
   const calls = new Map<string, NotedMessage["calls"][number]>();
-  const last = new Map<string, { kind: "errors" | "outcomes"; line: NotedLine } | undefined>();
+  const last = new Map<string, { kind: "errors" | "outcomes"; line: NotedLine; means: Set<string> }>();
   for (const { messageId, seq, stepId, calls: made, results } of notes) {
     for (const call of made) calls.set(`${stepId} ${call.callId}`, call);
     for (const { callId, failed, error, outcome } of results) {
       const call = calls.get(`${stepId} ${callId}`);
       if (call === undefined) continue; // the call is too old to be noted
       const action = actionOf(call);
+      const means = meansOf(call);
       const keep = (kind: "errors" | "outcomes", text: string) => {
-        last.set(action, { kind, line: { text: `${action}: ${text}`, messageId, seq } });
+        last.set(action, { kind, line: { text: `${action}: ${text}`, messageId, seq }, means: new Set(means) });
       };
       last.delete(action); // the newest goes to the end of the map
-      if (failed || (call.isCommand && error !== undefined)) keep("errors", error ?? "failed");
-      else if (call.isCommand && outcome !== undefined) keep("outcomes", outcome);
+      if (failed || (call.isCommand && error !== undefined)) {
+        keep("errors", error ?? "failed");
+        continue;
+      }
+      for (const [other, kept] of last) {
+        if (kept.kind !== "errors") continue;
+        for (const one of means) kept.means.delete(one);
+        if (kept.means.size === 0) last.delete(other);
+      }
+      if (call.isCommand && outcome !== undefined) keep("outcomes", outcome);
     }
   }
   const newest = [...last.values()].reverse();
-  const linesOf = (kind: string) => newest.flatMap((kept) => (kept?.kind === kind ? [kept.line] : []));
+  const linesOf = (kind: string) => newest.flatMap((kept) => (kept.kind === kind ? [kept.line] : []));
   return { errors: linesOf("errors"), outcomes: linesOf("outcomes") };
+}
+
+/** Returns what a call works with: a tool, or the programs of a command with their subcommands. Programs that only read from a pipe count not. */
+function meansOf({
+  name,
+  about,
+  isCommand,
+}: Pick<NotedMessage["calls"][number], "name" | "about" | "isCommand">): string[] {
+  const commands = isCommand ? commandsIn(about) : [];
+  const programs = commands
+    .filter(({ words }, index) => commands[index - 1]?.feedsNext !== true && !TRIVIAL.test(words[0]!))
+    .map(({ words: [program, ...rest] }) => {
+      const end = rest.findIndex((word) => !SUBCOMMAND.test(word));
+      return [program, ...rest.slice(0, Math.min(end < 0 ? rest.length : end, SUBCOMMANDS_MAX))].join(" ");
+    });
+  return programs.length > 0 ? programs : [name];
 }
 
 function actionOf({ name, about }: { name: string; about: string }): string {

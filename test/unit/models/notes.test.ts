@@ -108,6 +108,12 @@ test("a result tells of its error and of its last count", () => {
   ]);
 });
 
+test("a call that the user did not allow has no result", () => {
+  expect(answered("The user doesn't want to proceed with this tool use.", true).results).toEqual([]);
+  expect(answered("Request interrupted by user for tool use", true).results).toEqual([]);
+  expect(answered("The user doesn't want to proceed with this tool use.").results).toHaveLength(1);
+});
+
 test("the end of a long output is read, too", () => {
   const { results } = answered(`${"building the next of many modules\n".repeat(200)}3 tests failed, 9 tests passed`);
   expect(results[0]!.outcome).toBe("3 tests failed, 9 tests passed");
