@@ -8,6 +8,7 @@ import { evaluateExperiment } from "./eval/experiment.ts";
 import { evaluateFacts } from "./eval/facts.ts";
 import { evaluateHub } from "./eval/hub.ts";
 import { evaluateImport } from "./eval/import.ts";
+import { evaluateLongMemEval } from "./eval/longmemeval.ts";
 import { evaluateRecall } from "./eval/recall.ts";
 import { evaluateRemembered } from "./eval/remembered.ts";
 import { evaluateRows } from "./eval/rows.ts";
@@ -36,6 +37,7 @@ const EVALUATIONS: Record<string, (dataFolder: string, options: Options) => Prom
   facts: evaluateFacts,
   hub: evaluateHub,
   import: evaluateImport,
+  longmemeval: evaluateLongMemEval,
   recall: evaluateRecall,
   remembered: evaluateRemembered,
   rows: evaluateRows,
@@ -45,6 +47,7 @@ const EVALUATIONS: Record<string, (dataFolder: string, options: Options) => Prom
 /**
  * `npm run --silent eval -- clusters --data DIR [--json]` measures on conversations that are not in the repository.
  * `… experiment --data DIR [--quick] [--json]` measures less with `--quick`.
+ * `… longmemeval --data FILE [--json]` measures on a file of LongMemEval.
  * `… embedders --data DIR [--cache DIR]` installs embedders from npm into the folder `--cache`.
  */
 const { positionals, values } = parseArgs({
@@ -59,7 +62,7 @@ const { positionals, values } = parseArgs({
 const evaluate = EVALUATIONS[positionals[0] ?? ""];
 if (evaluate === undefined || values.data === undefined) {
   console.error(
-    `Usage: npm run --silent eval -- <${Object.keys(EVALUATIONS).join("|")}> --data DIR [--quick] [--cache DIR] [--json]`,
+    `Usage: npm run --silent eval -- <${Object.keys(EVALUATIONS).join("|")}> --data DIR|FILE [--quick] [--cache DIR] [--json]`,
   );
   process.exit(2);
 }

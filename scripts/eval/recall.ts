@@ -1,11 +1,12 @@
 import { join } from "node:path";
-import { openStore, type RecallHit, type RecallOptions, type Store } from "../../src/index.ts";
+import { openStore, type RecallHit, type RecallOptions, type RenderResult, type Store } from "../../src/index.ts";
 import type { ScoreParts } from "../../src/recall/ranking.ts";
 import { withProgress } from "../progress.ts";
 import { leaveOneOut, readPeopleQuestions } from "../train/people.ts";
 import { changedFigures } from "./changed.ts";
 import { coverageFigures } from "./coverage.ts";
 import { inFolder } from "./folder.ts";
+import { mean } from "./measures.ts";
 import { nearestFigures } from "./nearest.ts";
 import { bm25OfUsers, plainFts5 } from "./recall-baseline.ts";
 import { type Corpus, type CorpusMessage, readBeam, readCommits, readEntire, readLocomo } from "./recall-data.ts";
@@ -26,6 +27,14 @@ const DATA_SETS: Record<string, { read: (dataFolder: string) => Corpus[]; finds:
 
 /** The number of hits that people see, because it is the default. */
 const FIRST = 10;
+
+/** The kinds of questions that ask for a set, by data set and category. */
+const SETS: Record<string, string> = {
+  "locomo.1": "multihop",
+  "beam.event_ordering": "order",
+  "beam.summarization": "summary",
+};
+const SET_TOKENS = 1_500;
 
 /** The baseline of BEAM counts the words of users three times, because most evidence is in their messages. */
 const USER_FACTOR = 3;
@@ -54,6 +63,9 @@ const CLUSTER_WEIGHT = 0.2;
  *
  * `quoted` counts the questions with a title or a name in quotes. `quotedLost` counts those of them that find less of their
  * evidence with the quotes than without, among the first ten hits or among all.
+ *
+ * `sets.KIND.rec@1500`: the mean share of the evidence, in percent, that is among the hits in 1,500 tokens; `.ten`: among ten hits in as
+ * many tokens; `.render`: in a context of as many tokens. `sets.rec@1500` is the mean over the kinds.
  *
  * `coverage@B` and `coverage.mix@B`: @see coverageFigures, with four characters as a token.
  *
@@ -101,6 +113,8 @@ export async function evaluateRecall(dataFolder: string): Promise<{ name: "recal
   Object.assign(figures, await changedFigures(dataFolder));
   const entire = readEntire(dataFolder);
   if (entire.length > 0) Object.assign(figures, await nearestFigures(entire));
+  const kinds = Object.values(SETS).flatMap((kind) => figures[`sets.${kind}.rec@${SET_TOKENS}`] ?? []);
+  if (kinds.length > 0) figures[`sets.rec@${SET_TOKENS}`] = rounded(mean(kinds));
   figures.quoted = quoted.length;
   figures.quotedLost = quoted.filter(Boolean).length;
   for (const [name, figure] of Object.entries(await coverageFigures(dataFolder, ["chars4."]))) {
@@ -122,6 +136,7 @@ async function dataSetFigures(
   const isQuotedLost: boolean[] = [];
   const ablation = PARTS.map((): Outcome[] => []);
   const clustered: Outcome[] = [];
+  const sets: Record<string, number[]> = {};
   let subjects: SubjectFigures | undefined;
   await inFolder(async (folder) => {
     const store = openStore(join(folder, "recall.db"));
@@ -138,9 +153,15 @@ async function dataSetFigures(
           to.push(outcomeOf(idsOf(found), gold, category));
         };
         const hits = await store.recall(text, { project: corpus.project, limit: LIMIT, explain: true, neighbors: 0 });
-        const found = async (asked: string, limit: number, options: RecallOptions = {}) => {
+        const found = async (asked: string, limit: number | undefined, options: RecallOptions = {}) => {
           const by = finds === "sessions" ? "session" : "message";
-          const found = await store.recall(asked, { project: corpus.project, limit, neighbors: 0, by, ...options });
+          const found = await store.recall(asked, {
+            project: corpus.project,
+            ...(limit !== undefined && { limit }),
+            neighbors: 0,
+            by,
+            ...options,
+          });
           return named(found, finds, names);
         };
         add(outcomes, finds === "sessions" ? await found(text, LIMIT) : named(hits, finds, names));
@@ -148,6 +169,22 @@ async function dataSetFigures(
         add(limited, await found(text, FIRST));
         add(baseline, plain(text, LIMIT));
         add(userBaseline, plainOfUsers(text));
+        const kind = SETS[`${name}.${category}`];
+        if (kind !== undefined) {
+          const shown = {
+            "": await found(text, undefined, { tokensMax: SET_TOKENS }),
+            ".ten": await found(text, FIRST, { tokensMax: SET_TOKENS }),
+            ".render": contextFor(store, corpus, text).map(({ messageId, sessionId }) => ({
+              id: names.get(messageId)!,
+              sessionId,
+            })),
+          };
+          for (const [arm, messages] of Object.entries(shown)) {
+            const held = idsOf(messages).filter((id) => gold.has(id));
+            const figure = `sets.${kind}.rec@${SET_TOKENS}${arm}`;
+            sets[figure] = [...(sets[figure] ?? []), held.length / gold.size];
+          }
+        }
         if (text.includes('"')) {
           const asked = idsOf(await found(text, LIMIT));
           const unquoted = idsOf(await found(text.replaceAll('"', " "), LIMIT));
@@ -166,7 +203,7 @@ async function dataSetFigures(
     });
     store.close();
   });
-  const figures: Record<string, number> = {};
+  const figures = Object.fromEntries(Object.entries(sets).map(([arm, shares]) => [arm, rounded(100 * mean(shares))]));
   for (const measure of MEASURES) {
     Object.assign(figures, row(`${name}.${measure}`, outcomes, measure), {
       [`${name}.bm25.${measure}`]: rounded(percent(baseline, measure)),
@@ -187,6 +224,12 @@ async function dataSetFigures(
     for (const measure of MEASURES) figures[`${name}.ablation.${label}.${measure}`] = rounded(percent(own, measure));
   }
   return { figures, subjects: subjects!, isQuotedLost };
+}
+
+/** Returns the messages in a context that another session of the project makes for a question. */
+function contextFor(store: Store, { project }: Corpus, query: string): RenderResult["recalled"] {
+  return store.session(`${project}-fresh`, { project }).render({ tokensMax: SET_TOKENS, query, scope: "project" })
+    .recalled;
 }
 
 /** Returns the questions of a corpus with the sessions that hold their evidence. */

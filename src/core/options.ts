@@ -33,6 +33,8 @@ export const SESSION_OPTIONS = {
 
 /** The hits that `recall` returns by default, and the messages before and after each hit. */
 export const RECALL_LIMIT_DEFAULT = 10;
+/** The most hits under a token limit, unless a limit of hits is given. */
+export const RECALL_FILLED_MAX = 30;
 export const RECALL_NEIGHBORS_DEFAULT = 1;
 
 export type SessionOption = keyof typeof SESSION_OPTIONS;

@@ -136,7 +136,7 @@ async function searchOnHub(
   };
   const ports = { source, clock: systemClock, ...(isByMeaning && { messageVectors: new HubVectors(source, nearIds) }) };
   const ranking = await source.answer(
-    () => search(ports, query, vector, parsed as SearchScope, rankedCount(query, parsed)),
+    () => search(ports, query, vector, parsed as SearchScope, { limit: rankedCount(query, parsed), by: parsed.by }),
     fetch,
   );
   const wanted = { ...parsed, tokenCounter: estimatingTokenCounter };

@@ -16,7 +16,7 @@ const MESSAGES_MIN = 50;
  * Measures from which cosine on messages should join, on messages of the store. The default embedder's threshold was calibrated on
  * conversations. The measured threshold lets as many pairs of messages join, so that clusters have about the same sizes.
  *
- * @returns a cosine; null if the store has too few messages, if no pair would join, if the texts would leave the machine, or if
+ * @returns a cosine; null for the default embedder, if the store has too few messages, if no pair would join, if the texts would leave the machine, or if
  *   the embedder does not answer.
  */
 export async function measuredSimilarity(
@@ -24,7 +24,7 @@ export async function measuredSimilarity(
   embedder: Embedder,
   signal: AbortSignal,
 ): Promise<number | null> {
-  if (isRemote(embedder) && embedder.sentTo !== undefined) return null;
+  if (embedder.id === hashingEmbedder.id || (isRemote(embedder) && embedder.sentTo !== undefined)) return null;
   const texts = database.read(() => {
     const ranges = evidence.idRanges();
     const count = placeCountOf(ranges);

@@ -57,6 +57,7 @@ export interface ReembedResult {
 
 export interface ReembedPorts {
   embedder: Embedder;
+  similarityMin?: number | undefined;
   clock: Clock;
   signal: AbortSignal;
   onProgress?: (progress: ReembedProgress) => void;
@@ -312,6 +313,7 @@ class ReembedRun {
     return {
       dimension: embedder.dimension,
       createdAtMs: clock(),
+      similarityMin: this.#options.similarityMin,
       log: this.#regrowth.log(),
       sessions,
       withoutVector,
@@ -342,7 +344,9 @@ class ReembedRun {
 
   #newForests(): RegrownForests {
     const { database } = this.#repositories;
-    return database.read(() => new RegrownForests(this.#repositories, this.#target, this.#options.embedder));
+    const { embedder, similarityMin = embedder.similarityMin } = this.#options;
+    const terms = { dimension: embedder.dimension, similarityMin };
+    return database.read(() => new RegrownForests(this.#repositories, this.#target, terms));
   }
 
   /**

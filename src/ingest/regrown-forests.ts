@@ -24,7 +24,7 @@ export type Followed = "more" | "current" | "unstaged" | "stale";
 export class RegrownForests {
   readonly #repositories: Repositories;
   readonly #target: Target;
-  readonly #embedder: Embedder;
+  readonly #embedder: Pick<Embedder, "dimension" | "similarityMin">;
   readonly #sessions = new Map<string, RegrownSession>();
   /** For each fork, the position up to which its own log has what it shares. */
   readonly #forks = new Map<string, number>();
@@ -35,7 +35,7 @@ export class RegrownForests {
   /** The position of the last row of the new log, which begins at 1. */
   #position = 0;
 
-  constructor(repositories: Repositories, target: Target, embedder: Embedder) {
+  constructor(repositories: Repositories, target: Target, embedder: Pick<Embedder, "dimension" | "similarityMin">) {
     this.#repositories = repositories;
     this.#target = target;
     this.#embedder = embedder;

@@ -11,6 +11,7 @@ import type { ClaimableVector } from "../store/pending-vectors.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { claimVectors, renewVectorClaims, storeVectors, vectorsFailed } from "../store/write.ts";
 import { moveAfterVectors } from "./frontier.ts";
+import type { EmbedderTerms } from "./graduate.ts";
 import { CALL_MS_MAX, requestVectors } from "./request-vectors.ts";
 
 export const EMBED_CONCURRENCY = 4;
@@ -71,6 +72,7 @@ export interface EmbedOptions {
 /** The embedder of an open store. `reembed` replaces it. */
 export interface EmbedderInUse {
   embedder: Embedder;
+  placing: EmbedderTerms;
 }
 
 export interface VectorCollectorPorts {
@@ -291,7 +293,7 @@ class EmbedRun {
   #move(sessionId: string): void {
     const { repositories, inUse, clock, changes } = this.#ports;
     this.#stored.delete(sessionId);
-    if (moveAfterVectors(repositories, sessionId, inUse.embedder, clock)) changes.count += 1;
+    if (moveAfterVectors(repositories, sessionId, inUse.placing, clock)) changes.count += 1;
   }
 
   #fail(batch: readonly ClaimableVector[], failure: unknown): void {

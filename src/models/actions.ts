@@ -317,10 +317,15 @@ function patchIn(fields: Fields): string | undefined {
   return Object.values(fields).find((text): text is string => typeof text === "string" && PATCH.test(text));
 }
 
+/** Returns true for the result of a call that the user did not allow. */
+export function isRefusal(text: string): boolean {
+  return REFUSED.test(text.slice(0, STATUS_CHARS));
+}
+
 function outcomeOf(result: ActionResult | undefined, kind: ActionKind): ActionOutcome {
   if (result === undefined) return "unknown";
   const text = result.text.trimStart();
-  if (REFUSED.test(text.slice(0, STATUS_CHARS))) return "unknown";
+  if (isRefusal(text)) return "unknown";
   if (result.isError === true || text.startsWith("<tool_use_error>")) return "failed";
   return kind === "run" && Number(statusIn(text) ?? 0) !== 0 ? "failed" : "ok";
 }

@@ -40,9 +40,11 @@ const ANNOUNCEMENT = /[:：]$/;
 const COMMIT = /\bgit commit\b[^\n]*?\s-[a-z]*m\s+(?:"\$\(cat <<-?\s*['"]?\w+['"]?\s*|["'])([^\n"]+)/;
 
 const SENTENCE_END = /(?<=[.!?…]["'”’)]?)\s+(?=\S)|(?<=[。！？])/u;
-const MARKS = /^(?:[#>*•…\s-]|\.{3,})+|\*\*|__|`/gu;
+const MARKS = /^(?:[#>*•…\s-]|\.{3,}|[a-z\d]{1,2}\)\s)+|\*\*|__|`/gu;
 /** `[the page](https://…)` */
 const LINK = /\[([^\]]+)\]\([^)\s]*\)/g;
+/** A folder and its name: `/home/ana/work/shop` is `shop`. */
+const FOLDERS = /(?<![\w./~:-])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\]+[/\\]){2,}(?=[\w.-]*\w)/g;
 const GREETING =
   /^(?:hi|hey|hello|thanks?(?: you)?(?: so much)?|yes|yeah|yep|no|well|right|good|great|nice|cool|perfect|excellent|wow|oh|ah|sure|wait|actually|alright|hm+|(?:one |quick )?question)(?: [\p{Lu}][\p{L}]*)?\s*[,.!:;–—-]+\s*/iu;
 const FILLER = /^(?:ok(?:ay)?|right now|so|now|then|next|first|also|and|but|please|@[\w-]+)\b[,.!:;]*\s+/i;
@@ -50,11 +52,15 @@ const POLITE =
   /^(?:(?:can|could|would|will) (?:you|we)(?: please| also| now| just| maybe| again)*(?: help me)?(?: to)?|i(?:['’]d| would) (?:like|love)(?: you)? to|i (?:want|need)(?: you)? to|let me|let['’]?s|let us|i['’]?ll|i will|i['’]m going to|i should|we (?:need|should|have) to|we should|you (?:need|should) to|help me(?: to)?|go ahead and|try to)(?: (?:now|also|first|just|then|quickly|please))*\s+(?=\S)/i;
 /** `When the lock is stale, …` */
 const CONDITION =
-  /^(?:if|when|as|since|because|while|after|before|although|though|for|in|on|with|at|unless|based on)\b[^,]*,\s+/i;
+  /^(?:if|when|as|since|because|while|after|before|although|though|for|in|on|with|at|unless|based on)\b[^,]*,\s+(?!(?:and|or|but)\b)/i;
 const PHRASE_END = /[;:](?=\s)|\s(?:[-–—]\s|\()/gu;
 const CLAUSE_END =
   /,(?=\s)|\s(?:so|because|but|and (?=(?:i|it|we|you|he|she|they|then)\b)|which|when|where|while|since|if|then|that|instead of|rather than|in order to)\b/giu;
 const TRAILING = /(?:[\s,;:.!(–—-]|\s(?:so|and|but|or|because|which|that|when|if|then)(?=[\s,;:.!(–—-]*$))+$/u;
+/** A verb without what it says: `… to understand`, `… where we parse` */
+const DANGLING = /\s(?:(?:and|to|and to)|(?:where|that|which|if|when|what|how) (?:we|you|it|i|they))\s\p{Ll}+$/u;
+const QUOTES = /["“”]/g;
+const BRACKETS = /[([{)\]}]/g;
 const PLAIN_WORD = /^\p{Ll}[\p{Ll}'’-]*(?=\s|$)/u;
 
 /** Returns the lines of a message that may be a title, in order. A tool's result gives none. */
@@ -114,13 +120,13 @@ function shortSentences(text: string, isWanted: (sentence: Sentence) => boolean)
 function titleLine(sentence: string, value: number): TitleLine[] {
   const lead = withoutLead(sentence);
   const order = lead.replace(POLITE, "");
-  const text = atClause(order === lead ? lead : order.replace(/\?$/, "")).replace(TRAILING, "");
+  const text = closed(atClause(order === lead ? lead : order.replace(/\?$/, ""))).replace(TRAILING, "");
   if (!/\p{L}{2}/u.test(text)) return [];
   return [{ text: PLAIN_WORD.test(text) ? text[0]!.toUpperCase() + text.slice(1) : text, value }];
 }
 
 function withoutLead(sentence: string): string {
-  let text = oneLine(sentence).replace(LINK, "$1").replace(MARKS, "");
+  let text = oneLine(sentence).replace(LINK, "$1").replace(MARKS, "").replace(FOLDERS, "");
   for (let before = ""; before !== text; ) {
     before = text;
     text = text.replace(GREETING, "").replace(FILLER, "");
@@ -134,19 +140,43 @@ function atClause(sentence: string): string {
   const text = main.length >= CLAUSE_CHARS_MIN ? main : sentence;
   if (text.length <= TITLE_CHARS_MAX) return text;
   for (const pattern of [PHRASE_END, CLAUSE_END]) {
-    let end = 0;
-    for (const { index } of text.slice(0, TITLE_CHARS_MAX + 1).matchAll(pattern)) end = index;
-    const beginning = text.slice(0, end);
+    const ends = [...text.slice(0, TITLE_CHARS_MAX + 1).matchAll(pattern)].map(({ index }) => index);
+    const beginning = text.slice(0, ends.findLast((end) => opening(text.slice(0, end)) < 0) ?? 0).replace(DANGLING, "");
     // `The issue was` is not a clause.
-    if (end >= CLAUSE_CHARS_MIN && !isStopWord(beginning.slice(beginning.lastIndexOf(" ") + 1).toLowerCase()))
+    if (
+      beginning.length >= CLAUSE_CHARS_MIN &&
+      !isStopWord(beginning.slice(beginning.lastIndexOf(" ") + 1).toLowerCase())
+    )
       return beginning;
   }
-  return withoutLastStopWords(cutLine(text, TITLE_CHARS_MAX));
+  const cut = cutLine(text, TITLE_CHARS_MAX);
+  const open = opening(cut);
+  if (open >= CLAUSE_CHARS_MIN) return cut.slice(0, open);
+  return withoutLastStopWords(cut);
+}
+
+/** Returns a text without the brackets and quotes that it leaves open. */
+function closed(text: string): string {
+  const open = opening(text);
+  return open < 0 ? text : closed(text.slice(0, open) + text.slice(open + 1));
+}
+
+/** Returns the index of the bracket or quote that a text leaves open; -1 if there is none. */
+function opening(text: string): number {
+  const open: number[] = [];
+  for (const { 0: bracket, index } of text.matchAll(BRACKETS)) {
+    if ("([{".includes(bracket)) open.push(index);
+    else open.pop();
+  }
+  const quotes = [...text.matchAll(QUOTES)];
+  const quote = quotes.length % 2 === 1 ? quotes.at(-1)!.index : -1;
+  const bracket = open[0] ?? -1;
+  return bracket < 0 || quote < 0 ? Math.max(bracket, quote) : Math.min(bracket, quote);
 }
 
 /** `the lock of the…` ends better as `the lock…`. */
 function withoutLastStopWords(cut: string): string {
-  const last = / ([\p{L}'’]+)…$/u.exec(cut);
-  if (last === null || !isStopWord(last[1]!.toLowerCase())) return cut;
+  const last = / ([\p{L}'’]+)[,;:.–—-]*…$/u.exec(cut);
+  if (last === null || !isStopWord(last[1]!.toLowerCase())) return cut.replace(/[,;:.–—-]+…$/u, "…");
   return withoutLastStopWords(`${cut.slice(0, last.index)}…`);
 }

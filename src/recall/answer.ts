@@ -1,3 +1,4 @@
+import { RECALL_FILLED_MAX, RECALL_LIMIT_DEFAULT } from "../core/options.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import { searchStem, searchWords } from "../models/search-words.ts";
 import { foldCopies, foldSessions } from "./copies.ts";
@@ -7,12 +8,14 @@ import type { Query } from "./query.ts";
 import type { Placed } from "./ranking.ts";
 import { byRerank } from "./rerank.ts";
 import type { Ranking } from "./search.ts";
-import type { RankedSession } from "./sessions.ts";
 import type { Source } from "./source.ts";
 import { alternating } from "./superseded.ts";
 
+/** Under a token limit, hits after the first `RECALL_LIMIT_DEFAULT` whose odds are lower, relative to the best hit's, are left out. */
+const WORTH_MIN = 0.01;
+
 interface HitOptions {
-  limit: number;
+  limit?: number | undefined;
   neighbors: number;
   tokensMax?: number | undefined;
   by: "message" | "session";
@@ -28,22 +31,24 @@ interface HitOptions {
 export function hitsOf(
   source: Source,
   query: Query,
-  { ranking: found, sessions, weights, phrasesMissing, corrections, unknownWords, confidence }: Ranking,
-  { limit, neighbors, tokensMax, by, explain, tokenCounter, scores, superseded }: HitOptions,
+  { ranking: found, weights, phrasesMissing, corrections, unknownWords, confidence }: Ranking,
+  { limit: limitGiven, neighbors, tokensMax, by, explain, tokenCounter, scores, superseded }: HitOptions,
 ): RecallHit[] {
   const placed = scores === undefined ? found : byRerank(found, scores);
-  const onPath = by === "session" ? bestOfSessions(placed, scores === undefined ? sessions() : undefined) : placed;
+  const onPath = by === "session" ? bestOfSessions(placed) : placed;
   const both = superseded ? alternating(onPath, superseded) : onPath;
-  const ranking = superseded && by === "session" ? bestOfSessions(both, undefined) : both;
+  const ranking = superseded && by === "session" ? bestOfSessions(both) : both;
   // Words that only superseded messages have are in no index, and have no weight.
   const marked = superseded ? new Map([...query.words.map(({ stem }) => [stem, 1] as const), ...weights]) : weights;
   const reader = new HitReader(source, marked, neighbors);
-  let tokensLeft = tokensMax ?? Number.POSITIVE_INFINITY;
-  const isAffordable = ({ candidate }: Placed): boolean => {
-    if (tokensMax === undefined) return true;
-    const cost = reader.tokensOf(candidate, tokenCounter, tokensLeft);
-    if (cost > tokensLeft) return false;
-    tokensLeft -= cost;
+  const isFilling = tokensMax !== undefined && by === "message" && limitGiven === undefined;
+  const limit = limitGiven ?? (isFilling ? RECALL_FILLED_MAX : RECALL_LIMIT_DEFAULT);
+  const room = tokensMax === undefined ? undefined : new TokenRoom(tokensMax, tokenCounter);
+  let count = 0;
+  const isWanted = ({ candidate, worth }: Placed): boolean => {
+    if (isFilling && count >= RECALL_LIMIT_DEFAULT && worth < WORTH_MIN) return false;
+    if (room !== undefined && !room.take([reader.excerptOf(candidate.messageId)])) return false;
+    count += 1;
     return true;
   };
   const replaced = new Map<number, number>();
@@ -51,13 +56,14 @@ export function hitsOf(
   const loaded = newestFirst(reader.loaded(ranking, limit), query.text, marked, snippetOf, replaced);
   const folded =
     by === "session"
-      ? foldSessions(loaded, limit, source, isAffordable)
-      : foldCopies(loaded, limit, (id) => reader.textOf(id), source, isAffordable);
+      ? foldSessions(loaded, limit, source, isWanted)
+      : foldCopies(loaded, limit, (id) => reader.textOf(id), source, isWanted);
   reader.loadNeighbors(folded.map(({ ranked }) => ranked.candidate.messageId));
-  const hits = folded.map((hit) => {
+  const whole = folded.map((hit) => {
     const supersededBy = replaced.get(hit.ranked.candidate.messageId);
     return { ...reader.hitOf(hit, explain), ...(supersededBy !== undefined && { supersededBy }) };
   });
+  const hits = room === undefined ? whole : cutDown(whole, room, (id) => reader.excerptOf(id));
   const meant = correctionsIn(hits, corrections);
   const facts = {
     ...(confidence !== undefined && { confidence: Number(confidence.toFixed(2)) }),
@@ -66,6 +72,38 @@ export function hitsOf(
     ...(meant.length > 0 && { corrections: meant }),
   };
   return hits.map((hit) => ({ ...hit, ...facts }));
+}
+
+/** Cuts hits for which there is room as excerpts. The rest of the room is for whole texts, best first, and then for neighbors. */
+function cutDown(hits: readonly RecallHit[], room: TokenRoom, excerptOf: (messageId: number) => string): RecallHit[] {
+  const cut = hits.map((hit) => {
+    const excerpt = excerptOf(hit.messageId);
+    return hit.text === excerpt || room.take([hit.text], [excerpt])
+      ? hit
+      : { ...hit, text: excerpt, cut: true as const };
+  });
+  return cut.map((hit) => {
+    return room.take(hit.neighbors.map(({ snippet }) => snippet)) ? hit : { ...hit, neighbors: [] };
+  });
+}
+
+class TokenRoom {
+  readonly #tokenCounter: TokenCounter;
+  #left: number;
+
+  constructor(tokensMax: number, tokenCounter: TokenCounter) {
+    this.#tokenCounter = tokenCounter;
+    this.#left = tokensMax;
+  }
+
+  /** Takes the room for texts, if there is enough. @param instead  Texts that have room already, and make way. */
+  take(texts: readonly string[], instead: readonly string[] = []): boolean {
+    const tokensOf = (all: readonly string[]) => all.reduce((sum, text) => sum + this.#tokenCounter.count(text), 0);
+    const cost = tokensOf(texts) - tokensOf(instead);
+    if (cost > this.#left) return false;
+    this.#left -= cost;
+    return true;
+  }
 }
 
 /** Returns the corrections. Each names the word with the corrected stem as a hit has it. */
@@ -79,16 +117,12 @@ function correctionsIn(hits: readonly RecallHit[], corrections: Ranking["correct
   });
 }
 
-/**
- * Returns the best message of each session, with the score of the session, best session first. Without a ranking of sessions,
- * they are in the order of their best messages.
- */
-function bestOfSessions(ranking: Iterable<Placed>, sessions: readonly RankedSession[] | undefined): Placed[] {
+/** Returns the best message of each session, in order. */
+function bestOfSessions(ranking: Iterable<Placed>): Placed[] {
   const best = new Map<string, Placed>();
   for (const placed of ranking) {
     const { sessionId } = placed.candidate;
     if (!best.has(sessionId)) best.set(sessionId, placed);
   }
-  if (sessions === undefined) return [...best.values()];
-  return sessions.map(({ sessionId, score }) => ({ ...best.get(sessionId)!, score }));
+  return [...best.values()];
 }

@@ -1,9 +1,8 @@
 import type { Role } from "../core/message.ts";
-import type { TokenCounter } from "../core/tokens.ts";
 import type { TextRow } from "../store/evidence.ts";
 import type { Folded } from "./copies.ts";
 import { chunksOf } from "./full-text-search.ts";
-import type { Candidate, Placed, ScoreParts } from "./ranking.ts";
+import type { Placed, ScoreParts } from "./ranking.ts";
 import { type Mark, type Snippet, snippetOf } from "./snippet.ts";
 import type { Source } from "./source.ts";
 
@@ -17,6 +16,8 @@ export interface RecallHit {
   createdAtMs: number;
   /** The text of the message as it is embedded and searched. `expand` and `messages` return the original. */
   text: string;
+  /** True if `tokensMax` has no room for the text of the message. Then `text` is the snippet. */
+  cut?: true;
   /** Comparable only with the scores of the same call; higher is better. */
   score: number;
   /** The part of the text that has most of the query's words, on one line. */
@@ -106,11 +107,10 @@ export class HitReader {
     return snippetOf(this.textOf(messageId), this.#weights);
   }
 
-  /** Returns the tokens of a hit and its neighbors. If the hit alone exceeds `tokensMax`, the neighbors are not counted. */
-  tokensOf({ messageId }: Candidate, tokenCounter: TokenCounter, tokensMax: number): number {
-    const alone = tokenCounter.count(this.textOf(messageId));
-    if (alone > tokensMax) return alone;
-    return this.#neighborsOf(messageId).reduce((sum, { snippet }) => sum + tokenCounter.count(snippet), alone);
+  /** Returns the snippet of a message, or its text if that is shorter. */
+  excerptOf(messageId: number): string {
+    const [text, snippet] = [this.textOf(messageId), this.snippetOf(messageId).text];
+    return snippet.length < text.length ? snippet : text;
   }
 
   hitOf({ ranked, copies }: Folded, explain: boolean): RecallHit {

@@ -1,8 +1,5 @@
 import type { Candidate, Placed, Ranked } from "./ranking.ts";
 
-/** The exponent of a score relative to the best score. Chosen on LoCoMo, where 5 to 8 give about equal results. */
-const WORTH_EXPONENT = 5;
-
 /** Returns the messages of people who talk to each other: users with names, if there are at least two names. */
 export function peopleAmong(candidates: readonly Candidate[]): Candidate[] {
   const people = candidates.filter(({ name }) => name !== null);
@@ -16,29 +13,27 @@ export function peopleAmong(candidates: readonly Candidate[]): Candidate[] {
  *
  * @param ranking  All messages, or none if all are of people.
  * @param ofPeople  The messages of people.
+ * @param odds  By how much the logarithm of the odds that a message answers rises with a score in `ranking` that is higher by 1. The
+ *   scores of people's messages are such logarithms.
  */
 export function* interleaved(
   ranking: Iterable<Ranked>,
   ofPeople: Iterable<Ranked>,
   people: ReadonlySet<Candidate>,
+  odds: number,
 ): Generator<Placed> {
-  const placed = placedPeople(ofPeople);
-  let best: number | undefined;
-  for (const ranked of ranking) {
+  const placed = placedBy(ofPeople, 1);
+  for (const ranked of placedBy(ranking, odds)) {
     if (people.has(ranked.candidate)) yield placed.next().value!;
-    else {
-      best ??= ranked.score;
-      yield { ...ranked, worth: Math.max(0, ranked.score / best) ** WORTH_EXPONENT };
-    }
+    else yield ranked;
   }
   yield* placed;
 }
 
-/** Turns the scores of people's messages, which are logarithms of odds, into worths: 1 for the best message, down to 0. */
-function* placedPeople(ranking: Iterable<Ranked>): Generator<Placed, undefined> {
+function* placedBy(ranking: Iterable<Ranked>, odds: number): Generator<Placed, undefined> {
   let best: number | undefined;
   for (const ranked of ranking) {
     best ??= ranked.score;
-    yield { ...ranked, worth: Math.exp(ranked.score - best) };
+    yield { ...ranked, worth: Math.exp(odds * (ranked.score - best)) };
   }
 }

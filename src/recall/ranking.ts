@@ -77,7 +77,7 @@ export interface Ranked {
 
 /** A message in a finished ranking. */
 export interface Placed extends Ranked {
-  /** The worth relative to the best message of its kind, in [0, 1]. */
+  /** The odds that it answers, relative to those of the best message in its ranking, in [0, 1]. */
   worth: number;
 }
 
@@ -178,7 +178,8 @@ export function timePart({ datedness, closeness }: Candidate): number {
 }
 
 export function byScore(left: Ranked, right: Ranked): number {
-  return right.score - left.score || right.candidate.messageId - left.candidate.messageId;
+  const [{ candidate: one }, { candidate: other }] = [left, right];
+  return right.score - left.score || other.createdAtMs - one.createdAtMs || other.messageId - one.messageId;
 }
 
 /** Returns a message that counts more, by default because of who speaks. */

@@ -5,7 +5,7 @@ import { RECALL_LIMIT_MAX, RECALL_NEIGHBORS_MAX } from "../core/limits.ts";
 import { PART_TYPES, ROLES } from "../core/message-words.ts";
 import type { TimeRange } from "../core/named-times.ts";
 import { once } from "../core/once.ts";
-import { RECALL_LIMIT_DEFAULT, RECALL_NEIGHBORS_DEFAULT } from "../core/options.ts";
+import { RECALL_FILLED_MAX, RECALL_NEIGHBORS_DEFAULT } from "../core/options.ts";
 import {
   abortSignal,
   callback,
@@ -56,9 +56,12 @@ function searchPorts({ embedder, messageVectors, clock }: RecallPorts, source: S
 
 /** The messages to search, and the hits to return. */
 export interface RecallOptions extends Omit<SearchScope, "shared"> {
-  /** Most hits: 1 to 1,000, by default 10. */
+  /** Most hits: 1 to 1,000, by default 10, or 30 with `tokensMax`. */
   limit?: number;
-  /** Most tokens of all hits and neighbors together. A hit that does not fit is left out. */
+  /**
+   * Most tokens of all hits and neighbors together. Texts are cut to their snippets if not all hits fit otherwise. Without `limit`, there
+   * are at most 30 hits; after the tenth only those whose odds to answer are at least a hundredth of the best one's.
+   */
   tokensMax?: number;
   /** Messages to return before and after each hit: 0 to 10, by default 1. */
   neighbors?: number;
@@ -79,7 +82,7 @@ export interface RecallOptions extends Omit<SearchScope, "shared"> {
 
 export const recallSchema = once(() =>
   z.strictObject({
-    limit: z._default(whole(1, RECALL_LIMIT_MAX), RECALL_LIMIT_DEFAULT),
+    limit: z.optional(whole(1, RECALL_LIMIT_MAX)),
     tokensMax: z.optional(whole(1)),
     neighbors: z._default(whole(0, RECALL_NEIGHBORS_MAX), RECALL_NEIGHBORS_DEFAULT),
     near: z.optional(
@@ -130,7 +133,7 @@ export async function recall(
   const embedding = isAsked ? await remoteQueryVector(ports, text, vectorMsMax, options.signal) : given;
   await repositories.database.turnToRead();
   const source = storeSource(repositories, scope);
-  const ranked = rankedCount(query, parsed);
+  const ranked = { limit: rankedCount(query, parsed), by: parsed.by };
   const find = () => search(searchPorts(ports, source), query, queryVector(ports, text, embedding), scope, ranked);
   const scores = rerank && (await rerankScores(rerank, text, firstTexts(ports, source, find), options.signal));
   return repositories.database.read(() => {
@@ -141,7 +144,10 @@ export async function recall(
 }
 
 /** Returns how many messages are ranked at least. */
-export function rankedCount({ near }: Query, { by, limit }: { by: "message" | "session"; limit: number }): number {
+export function rankedCount(
+  { near }: Query,
+  { by, limit = RECALL_FILLED_MAX }: { by: "message" | "session"; limit?: number | undefined },
+): number {
   return by === "session" && near !== undefined ? Math.max(limit, NEAR_SESSIONS_RANKED) : limit;
 }
 
@@ -177,7 +183,7 @@ export function recallForContext(
     const scope = withPasts(ports.repositories.paths, scopeGiven);
     const source = storeSource(ports.repositories, scope);
     const vector = queryVector(ports, text, embedding);
-    const { ranking, weights } = search(searchPorts(ports, source), query, vector, scope, limit, shownIds);
+    const { ranking, weights } = search(searchPorts(ports, source), query, vector, scope, { limit }, shownIds);
     const reader = new HitReader(source, weights, 0);
     const first = within(ranking, 1.5 * tokensMax);
     const folded = foldCopies(reader.loaded(first, limit), limit, (id) => reader.textOf(id), source);

@@ -27,7 +27,6 @@ import {
   rankCandidates,
   VECTOR_WEIGHT,
 } from "./ranking.ts";
-import { type RankedSession, rankSessions } from "./sessions.ts";
 import type { Source } from "./source.ts";
 import type { VectorSource } from "./vector-source.ts";
 import { isWork, rankWork } from "./work.ts";
@@ -62,8 +61,6 @@ export function textAndEmbedding(asked: RecallQuery): { text: string; embedding?
 export interface Ranking {
   /** Best first, each time it is read. With a lexical embedder, only the embeddings of messages that are taken are read. */
   ranking: Iterable<Placed>;
-  /** The sessions of these messages, best first; undefined if a semantic embedder has ordered the messages. */
-  sessions(): RankedSession[] | undefined;
   weights: ReadonlyMap<string, number>;
   /** True if no message has the phrases of the query, so that they were searched as words. */
   phrasesMissing?: true;
@@ -82,6 +79,7 @@ export interface Ranking {
  * questions, and need not remember a title exactly. A query of phrases alone always means the phrases.
  *
  * @param vector  The query's vector. Without one, only words count.
+ * @param by  What the caller ranks by these messages.
  * @param shownIds  For the query of a context: the messages that the context shows already. They are left out, and also the
  *   messages that repeat the query.
  */
@@ -90,19 +88,21 @@ export function search(
   query: Query,
   vector: QueryVector | undefined,
   scope: SearchScope,
-  limit: number,
+  { limit, by = "message" }: { limit: number; by?: "message" | "session" },
   shownIds?: ReadonlySet<number>,
 ): Ranking {
   const { source, messageVectors } = ports;
   const nominees = nominate(ports, query, vector, scope, limit, shownIds);
-  const { candidates, weights, terms, times, unknown, wanted, phrasesMissing } = nominees;
+  const { weights, terms, times, unknown, wanted, phrasesMissing } = nominees;
+  const candidates = by === "session" ? withTimesOfSessions(nominees.candidates, times) : nominees.candidates;
   const people = peopleAmong(candidates);
   const ofPeople = rankPeople(people, weights, query.text, source.textsOf(people.map(({ messageId }) => messageId)));
   const textsOf = (ids: readonly number[]): Map<number, string> => source.textsOf(ids);
   const isOfWork = isWork(candidates);
-  const byWords = (rank: typeof rankCandidates): Ranked[] =>
-    raiseNumbered(rank(candidates, weights), query.text, terms.length, textsOf);
-  const ranked = (): Ranked[] => byWords(isOfWork ? rankWork : rankCandidates);
+  const ranked = (): Ranked[] => {
+    const rank = isOfWork ? rankWork : rankCandidates;
+    return raiseNumbered(rank(candidates, weights), query.text, terms.length, textsOf);
+  };
   const all = people.length === candidates.length ? [] : raiseForQuestion(ranked(), query.text, textsOf);
   const rankings: Rankings = {
     all,
@@ -113,11 +113,6 @@ export function search(
   };
   return {
     ranking: { [Symbol.iterator]: () => withVectors(ports, rankings, vector, scope)[Symbol.iterator]() },
-    sessions: () => {
-      // Words do not say where a semantic embedder found the answer.
-      if (vector !== undefined && messageVectors !== undefined) return undefined;
-      return rankSessions(byWords(rankCandidates), times);
-    },
     weights: new Map(terms.map(({ stem }, index) => [stem, weights[index]!])),
     corrections: terms.flatMap(({ stem, typed }) => (typed === undefined ? [] : [{ typed, stem }])),
     unknownWords: unknown.map(({ word }) => word),
@@ -127,6 +122,20 @@ export function search(
       (query.phrases.length === 0 || phrasesMissing) && { confidence: confidenceOf(candidates, weights, wanted) }),
     ...(phrasesMissing && { phrasesMissing }),
   };
+}
+
+/** Returns the messages, each as near to the times as its session: a session has worked on what a time is asked for before and after. */
+function withTimesOfSessions(candidates: readonly Candidate[], times: readonly TimeRange[]): Candidate[] {
+  if (times.length === 0) return [...candidates];
+  const ranges = new Map<string, TimeRange>();
+  for (const { sessionId, createdAtMs } of candidates) {
+    const { fromMs, toMs } = ranges.get(sessionId) ?? { fromMs: createdAtMs, toMs: createdAtMs };
+    ranges.set(sessionId, { fromMs: Math.min(fromMs, createdAtMs), toMs: Math.max(toMs, createdAtMs) });
+  }
+  return candidates.map((candidate) => ({
+    ...candidate,
+    closeness: closeness(times, ranges.get(candidate.sessionId)!),
+  }));
 }
 
 interface Nominees {
@@ -242,7 +251,7 @@ function withVectors(
   vector: QueryVector | undefined,
   scope: SearchScope,
 ): Iterable<Placed> {
-  if (vector === undefined) return interleaved(all, ofPeople, people);
+  if (vector === undefined) return interleaved(all, ofPeople, people, odds);
   if (messageVectors === undefined) {
     const near = (ranking: readonly Ranked[]): Iterable<Ranked> =>
       byLexicalVectors(
@@ -253,14 +262,14 @@ function withVectors(
         },
         vectorWeight,
       );
-    return interleaved(near(all), ofPeople, people);
+    return interleaved(near(all), ofPeople, people, odds);
   }
   const ids = [...all, ...ofPeople].map(({ candidate }) => candidate.messageId);
   const meaning = {
     cosines: messageVectors.cosines([...new Set(ids)], vector),
     ...messageVectors.sample(vector, scope),
   };
-  return interleaved(byMeaning(all, meaning, odds), byMeaning(ofPeople, meaning, 1), people);
+  return interleaved(byMeaning(all, meaning, odds), byMeaning(ofPeople, meaning, 1), people, odds);
 }
 
 /** Returns the messages nearest to a query by their vectors. */

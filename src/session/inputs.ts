@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { ID_CHARS_MAX, MODEL_QUERY_CHARS_MAX, PAGE_LIMIT_MAX, RECALL_LIMIT_MAX } from "../core/limits.ts";
 import { messageSchemas, PART_TYPES, ROLES } from "../core/message.ts";
-import { RECALL_LIMIT_DEFAULT, STRATEGIES } from "../core/options.ts";
+import { RECALL_FILLED_MAX, STRATEGIES } from "../core/options.ts";
 import { oneWordOf, text, trueOrFalse, whole } from "../core/schema.ts";
 import { EXPAND_LIMIT_DEFAULT } from "../recall/expand.ts";
 import { WORK_LIMIT_DEFAULT } from "./past-work.ts";
@@ -27,7 +27,7 @@ function textOf(charsMin: number, charsMax: number) {
   return charsMin === 0 ? bounded : bounded.check(z.minLength(charsMin, error));
 }
 
-export function limitOf(what: string, usual: number, max: number) {
+export function limitOf(what: string, usual: number | string, max: number) {
   return z
     .exactOptional(whole(1, max))
     .check(z.describe(`The most ${what} that come back: 1 to ${max}, ${usual} if left out`));
@@ -37,7 +37,7 @@ export const RECALL_INPUT = z.strictObject({
   query: textOf(0, MODEL_QUERY_CHARS_MAX).check(
     z.describe('Words to look for; a phrase "in double quotes" is looked for exactly'),
   ),
-  limit: limitOf("messages", RECALL_LIMIT_DEFAULT, RECALL_LIMIT_MAX),
+  limit: limitOf("messages", `as many likely ones as fit, up to ${RECALL_FILLED_MAX},`, RECALL_LIMIT_MAX),
   offset,
   project,
   sessionIds: z

@@ -133,8 +133,10 @@ export class OpenedSession implements Session {
   /** Appends messages that were prepared before, possibly in another thread: see `OpenedStore.takesPrepared`. */
   appendPrepared(rows: readonly PreparedMessage[], seqExpected?: number): AppendResult[] {
     if (rows.length === 0) return [];
-    const { repositories, embedder, clock, tailIndexer } = this.#ports;
-    const appended = this.#change((state) => append(repositories, state, rows, { embedder, clock, seqExpected }));
+    const { repositories, placing, clock, tailIndexer } = this.#ports;
+    const appended = this.#change((state) =>
+      append(repositories, state, rows, { embedder: placing, clock, seqExpected }),
+    );
     tailIndexer.appended(rows);
     return appended;
   }
@@ -311,11 +313,11 @@ export class OpenedSession implements Session {
   }
 
   compact(options: ContextOptions = {}): CompactResult {
-    const { repositories, embedder, clock } = this.#ports;
+    const { repositories, placing, clock } = this.#ports;
     const { strategy, ...context } = this.#contexts.asked(parseOptions("compact", CONTEXT_OPTIONS(), options));
     switch (strategy) {
       case "union-find": {
-        const isMoved = this.#change((state) => compact(repositories, state, embedder));
+        const isMoved = this.#change((state) => compact(repositories, state, placing));
         return isMoved ? { compacted: true } : { compacted: false, reason: "nothing_to_compress" };
       }
       case "full":
@@ -352,9 +354,9 @@ export class OpenedSession implements Session {
   }
 
   undo(): UndoResult {
-    const { repositories, embedder, clock } = this.#ports;
+    const { repositories, placing, clock } = this.#ports;
     const terms = this.#branchTerms();
-    return this.#goBack(() => undo(repositories, this.id, { embedder, clock, terms }));
+    return this.#goBack(() => undo(repositories, this.id, { embedder: placing, clock, terms }));
   }
 
   branches(): Branch[] {
@@ -378,9 +380,9 @@ export class OpenedSession implements Session {
 
   /** Moves the session to a point in its transcript. Call it inside a transaction. */
   followTranscript(point: TranscriptPoint): void {
-    const { repositories, embedder, clock } = this.#ports;
+    const { repositories, placing, clock } = this.#ports;
     const newTerms = () => this.#branchTerms();
-    const isMoved = followTranscript(repositories, this.id, point, { embedder, clock, newTerms });
+    const isMoved = followTranscript(repositories, this.id, point, { embedder: placing, clock, newTerms });
     if (isMoved) this.#goBack(() => {});
   }
 

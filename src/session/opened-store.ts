@@ -379,9 +379,10 @@ export class OpenedStore implements Store {
   async reembed(options: ReembedOptions): Promise<ReembedResult> {
     this.#database.refuseAtomic("reembed");
     this.#database.assertWritable("reembed");
-    const { embedder, signal, onProgress } = parseOptions("reembed", REEMBED_OPTIONS(), options);
+    const { embedder, similarityMin, signal, onProgress } = parseOptions("reembed", REEMBED_OPTIONS(), options);
     const result = await reembed(this.#repositories, {
       embedder,
+      similarityMin,
       clock: this.#ports.clock,
       signal: this.#ports.signalOf(signal),
       ...(onProgress && { onProgress }),

@@ -1,6 +1,7 @@
 import { NearestClusters } from "../ann/nearest-clusters.ts";
 import type { Clock } from "../core/clock.ts";
 import type { TokenCounter } from "../core/tokens.ts";
+import type { EmbedderTerms } from "../ingest/graduate.ts";
 import { TailIndexer } from "../ingest/index-texts.ts";
 import { VectorCollector } from "../ingest/vector-collector.ts";
 import type { Embedder } from "../models/embedder.ts";
@@ -8,6 +9,7 @@ import type { Summarizer } from "../models/summarizer.ts";
 import { TITLES } from "../models/title.ts";
 import { MessageVectors } from "../recall/message-vectors.ts";
 import { newClaimant } from "../store/claimant.ts";
+import { similarityOf } from "../store/new-generation.ts";
 import type { StoreDatabase } from "../store/open.ts";
 import { makeRepositories, type Repositories } from "../store/repositories.ts";
 import { Upkeep } from "./upkeep.ts";
@@ -44,6 +46,7 @@ export class SessionPorts implements ChosenPorts {
   /** The least recently used first. */
   readonly #resident = new Set<{ release(): void }>();
   #newest: object | undefined;
+  #placing: EmbedderTerms | undefined;
 
   constructor(database: StoreDatabase, chosen: ChosenPorts, closing: AbortSignal) {
     this.embedder = chosen.embedder;
@@ -63,7 +66,15 @@ export class SessionPorts implements ChosenPorts {
   /** Uses another embedder from now on. The store must have its generation. */
   useEmbedder(embedder: Embedder): void {
     this.embedder = embedder;
+    this.#placing = undefined;
     this.changes.count += 1;
+  }
+
+  /** By what steps are placed in the forest. A cosine that was chosen for the forest in use counts instead of the embedder's own. */
+  get placing(): EmbedderTerms {
+    const { id, similarityMin } = this.embedder;
+    this.#placing ??= { id, similarityMin: similarityOf(this.repositories, id) ?? similarityMin };
+    return this.#placing;
   }
 
   signalOf(given: AbortSignal | undefined): AbortSignal {

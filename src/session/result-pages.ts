@@ -8,6 +8,7 @@ import { minuteOf } from "../core/times.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import type { Expansion } from "../recall/expand.ts";
 import type { RecallHit } from "../recall/hits.ts";
+import type { RecallOptions } from "../recall/recall.ts";
 import { noteOnHits } from "./recall-notes.ts";
 
 /** If a page has several messages, each may take this share of it. */
@@ -46,6 +47,17 @@ export function titleShown(name: string): string {
 /** Returns how many messages to read for a page. More would not fit. */
 export function pageLength(limit: number, { tokensMax }: ResultBudget): number {
   return Math.min(limit, Math.ceil(tokensMax / ITEM_TOKENS_MIN));
+}
+
+/** The share of a page that texts of hits may take. Their tags take the rest. */
+const TEXTS_SHARE = 1 / 2;
+
+/** Returns how many hits to recall for a page: as many as fit if no number is asked for. */
+export function hitsWanted(
+  limit: number | undefined,
+  { tokensMax }: ResultBudget,
+): Pick<RecallOptions, "limit" | "tokensMax"> {
+  return limit === undefined ? { tokensMax: Math.ceil(TEXTS_SHARE * tokensMax) } : { limit };
 }
 
 /** An item of a page, as text and as JSON. Each of the two fits the budget. */
@@ -136,7 +148,10 @@ export function hitsPage(
     return cutDown(room, (charsMax) => {
       const cut = cutAtGrapheme(shown, charsMax);
       const line = element("hit", attributes, escapeText(cut));
-      return { line, value: { ...about, ...titled, root, ...mark, text: visibleText(cut), whole: cut === text } };
+      return {
+        line,
+        value: { ...about, ...titled, root, ...mark, text: visibleText(cut), whole: cut === text && !hit.cut },
+      };
     });
   };
   const note = noteOnHits(hits);

@@ -10,6 +10,7 @@ import {
   listOf,
   oneWordOf,
   port,
+  share,
   text,
   trueOrFalse,
   unixMs,
@@ -141,6 +142,7 @@ export const EMBED_PENDING_OPTIONS = once(() =>
 export const REEMBED_OPTIONS = once(() =>
   z.extend(SIGNAL_OPTIONS(), {
     embedder: EMBEDDER(),
+    similarityMin: z.optional(share(-1, 1)),
     onProgress: z.optional(callback<NonNullable<ReembedOptions["onProgress"]>>()),
   } satisfies FieldsOf<Omit<ReembedOptions, "signal">>),
 );

@@ -106,6 +106,8 @@ export interface ExcludeOptions extends Partial<Exclusions> {
 export interface ReembedOptions {
   /** The embedder for the new forest. */
   embedder: Embedder;
+  /** The cosine from which a step may join a cluster, in [-1, 1], also of later steps; by default the embedder's own. */
+  similarityMin?: number;
   signal?: AbortSignal;
   /** Called between small pieces of work. It must not throw. */
   onProgress?: (progress: ReembedProgress) => void;

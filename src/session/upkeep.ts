@@ -3,6 +3,7 @@ import type { Clock } from "../core/clock.ts";
 import { IDLE_AFTER_MS } from "../core/limits.ts";
 import { untilAborted } from "../core/until-aborted.ts";
 import { moveIdleSessions } from "../ingest/frontier.ts";
+import type { EmbedderTerms } from "../ingest/graduate.ts";
 import { indexTail } from "../ingest/index-texts.ts";
 import { moveVectors } from "../ingest/reembed.ts";
 import { SubjectPlacer } from "../ingest/subjects.ts";
@@ -14,6 +15,7 @@ import { scrub } from "../store/scrub.ts";
 export interface UpkeepPorts {
   repositories: Repositories;
   embedder: Embedder;
+  placing: EmbedderTerms;
   clock: Clock;
   changes: { count: number };
   changedAtMs: ReadonlyMap<string, number>;
@@ -91,10 +93,10 @@ export class Upkeep {
   }
 
   async #moveIdle(signal: AbortSignal, isAsked: boolean): Promise<void> {
-    const { repositories, embedder, clock, changes, changedAtMs } = this.#ports;
+    const { repositories, placing, clock, changes, changedAtMs } = this.#ports;
     const nowMs = clock();
     await moveIdleSessions(repositories, {
-      embedder,
+      embedder: placing,
       nowMs,
       isSpared: (sessionId) => !isAsked && (changedAtMs.get(sessionId) ?? 0) > nowMs - IDLE_AFTER_MS,
       signal,

@@ -23,7 +23,7 @@ export interface Decision extends WorkLine {
   replaces: WorkLine[];
 }
 
-/** An `error` after which no call of the same action succeeded, a `question` without an answer, or an open `task`. */
+/** An `error` after which its tool, or the programs of its command, did not succeed, a `question` without an answer, or an open `task`. */
 export interface OpenEnd extends WorkLine {
   kind: "error" | "question" | "task";
 }

@@ -14,6 +14,8 @@ const VECTORS_MAX = 200;
 export interface NewForest {
   dimension: number;
   createdAtMs: number;
+  /** The cosine from which steps joined, if it is not the embedder's own. */
+  similarityMin: number | undefined;
   log: readonly { sessionId: string; row: UnionRow }[];
   sessions: readonly ({ sessionId: string } & DerivedRows)[];
   withoutVector: readonly number[];
@@ -26,6 +28,15 @@ export interface CarriedSummary {
   /** The cluster, and the log position at which it holds exactly the summary's steps. */
   rootId: number;
   logPosition: number;
+}
+
+/** The setting with the cosine that was chosen for the generation in use. */
+const SIMILARITY = "similarityMin";
+
+/** Returns the cosine from which steps join a cluster, if one was chosen when the forest was grown again with this embedder. */
+export function similarityOf({ settings }: Repositories, embedderId: string): number | undefined {
+  const chosen = settings.get(SIMILARITY) as { embedderId: string; similarityMin: number } | undefined;
+  return chosen?.embedderId === embedderId ? chosen.similarityMin : undefined;
 }
 
 /** Undefined in a store without a generation. */
@@ -70,15 +81,17 @@ export function switchGeneration(
   plan: () => NewForest | undefined,
 ): GenerationRow | undefined {
   const { database, generations, messages, unions, clusters, themes, subjects, summaries, sessions } = repositories;
-  const { pendingVectors, reembedding, frontierMoves } = repositories;
+  const { pendingVectors, reembedding, frontierMoves, settings } = repositories;
   return database.write("reembed", () => {
     const forest = plan();
     if (forest === undefined) return undefined;
-    const { dimension, createdAtMs } = forest;
+    const { dimension, createdAtMs, similarityMin } = forest;
     const base = unions.newestPosition();
     const generation = generations.insert({ embedderId: target.embedderId, dimension, createdAtMs, logPosition: base });
     assert(generation.id === target.generation, "the generation that vectors were staged for begins");
 
+    if (similarityMin === undefined) settings.delete(SIMILARITY);
+    else settings.set(SIMILARITY, { embedderId: target.embedderId, similarityMin });
     for (const { sessionId, row } of forest.log) unions.add(sessionId, generation.id, { ...row, id: base + row.id });
     const parentsOf = new Map(forest.sessions.map(({ sessionId, parents }) => [sessionId, parents]));
     for (const { id, parentId, sessionId } of messages.parents()) {

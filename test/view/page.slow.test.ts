@@ -17,7 +17,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     const store = openStore(file);
     const summary = { content: "Nothing to tell.", metadata: { isCompactSummary: true } };
     const said = [{ content: "Never touch the east oven." }, summary];
-    store.session("oven").appendAll(said.map((message) => ({ role: "user", createdAt: 1_000, ...message })));
+    store.session("oven").append(said.map((message) => ({ role: "user", createdAt: 1_000, ...message })));
     store.close();
     view = await openView(file, { write: true });
   }, 120_000);

@@ -46,12 +46,11 @@ export const reembedCommand: Command<ReembedFlags> = {
       ? embedderWithId(inUse, { keyless: dryRun })
       : embedderNamed(name ?? inUse ?? "hashing", dimension, { keyless: dryRun });
     const estimate = store.reembedEstimate(embedder);
+    const { internalsOf } = await import("../../session/opened-store.ts"); // loaded by now
+    const measure = () => internalsOf(store).measuredSimilarity(embedder);
     if (dryRun) {
-      const { internalsOf } = await import("../../session/opened-store.ts"); // loaded by now
-      const similarityMin = {
-        inUse: embedder.similarityMin,
-        measured: await internalsOf(store).measuredSimilarity(embedder),
-      };
+      const measured = await measure();
+      const similarityMin = { inUse: embedder.similarityMin, measured };
       return {
         value: { estimate, similarityMin, result: null },
         lines: [...estimateLines(estimate), ...similarityLines(similarityMin)],
@@ -66,10 +65,12 @@ export const reembedCommand: Command<ReembedFlags> = {
       grow: progressOf(terminal, "growing"),
       switch: progressOf(terminal, "switching"),
     };
+    const measured = await measure();
     const hint = "The vectors made so far are kept. Run the command again to continue.";
     const result = await interruptible(hint, (signal) =>
       store.reembed({
         embedder,
+        ...(measured !== null && { similarityMin: measured }),
         signal,
         onProgress: ({ phase, doneCount, totalCount }) => progress[phase](doneCount, totalCount),
       }),
@@ -80,7 +81,7 @@ export const reembedCommand: Command<ReembedFlags> = {
 
 function* similarityLines({ inUse, measured }: { inUse: number; measured: number | null }): Generator<string> {
   if (measured === null) return;
-  yield `A step joins a cluster at a cosine of ${inUse} or more; measured on this store, ${measured.toFixed(2)} suits this embedder.`;
+  yield `A step would join a cluster at a cosine of ${measured.toFixed(2)} or more, as measured on this store, instead of ${inUse}.`;
 }
 
 /** Returns the id of the store's embedder. It is the default, because another one may cost money. */

@@ -80,7 +80,7 @@ const SHORTENED_TOKENS = 1_000;
 const SHORTENED_SHARE = 0.4;
 
 /** The exponent of a step's tokens. Scores already prefer short messages, so 1 would count length twice. */
-const COST_EXPONENT = 0.5;
+const COST_EXPONENT = 0.7;
 
 interface Variant {
   shown: ShownStep;

@@ -2,13 +2,13 @@ import * as z from "zod/mini";
 import { StoreError } from "../../core/errors.ts";
 import { formatHubHandle } from "../../core/handle.ts";
 import { RECALL_LIMIT_MAX } from "../../core/limits.ts";
-import { RECALL_LIMIT_DEFAULT } from "../../core/options.ts";
+import { RECALL_FILLED_MAX, RECALL_LIMIT_DEFAULT } from "../../core/options.ts";
 import { oneWordOf } from "../../core/schema.ts";
 import { timeOf, timeRangeOf } from "../../core/times.ts";
 import { answersFirst } from "../../session/answers-first.ts";
 import { RECALL_INPUT } from "../../session/inputs.ts";
 import { noteOnHits, nothingFound } from "../../session/recall-notes.ts";
-import { HIT, hitsPage } from "../../session/result-pages.ts";
+import { HIT, hitsPage, hitsWanted } from "../../session/result-pages.ts";
 import { sessionNames } from "../../session/session-name.ts";
 import type { Store } from "../../session/store.ts";
 import { visibleSession } from "../../session/visible-session.ts";
@@ -85,18 +85,21 @@ function searchOptions(
   { since, until, near, project: _, ...scope }: Omit<Input, "query" | "sessionIds">,
   call: ToolCall,
 ) {
-  const { limit = RECALL_LIMIT_DEFAULT, offset = 0, ...rest } = scope;
+  const { offset = 0, ...rest } = scope;
+  // As many as fit are the first page.
+  const limit = scope.limit ?? (offset === 0 ? undefined : RECALL_LIMIT_DEFAULT);
+  // One more hit shows if there are more, and others take the place of prompts that are left out.
+  const count = limit && Math.min(offset + limit + 1 + PROMPTS_MAX, RECALL_LIMIT_MAX);
   const options = {
     ...rest,
     ...(near !== undefined && { near: timeRangeOf("near", near) }),
     neighbors: 0,
-    // One more hit shows if there are more, and others take the place of prompts that are left out.
-    limit: Math.min(offset + limit + 1 + PROMPTS_MAX, RECALL_LIMIT_MAX),
+    ...hitsWanted(count, call.budget),
     signal: call.signal,
     ...(since !== undefined && { sinceMs: timeOf("since", since, "first") }),
     ...(until !== undefined && { untilMs: timeOf("until", until, "last") }),
   };
-  return { options, limit, offset };
+  return { options, limit: limit ?? RECALL_FILLED_MAX, offset };
 }
 
 async function inStore(

@@ -179,7 +179,7 @@ describe("lost", () => {
     const rest = await client.call("lost", { offset: page.nextOffset });
     expect([...page.lines, ...rest.structuredContent.lines]).toEqual(all.lines);
     const again = openedStore(path);
-    again.session("lamps").appendAll([user("Please dim the ninth lamp of the quay."), summary]);
+    again.session("lamps").append([user("Please dim the ninth lamp of the quay."), summary]);
     again.close();
     const { structuredContent: newest } = await client.call("lost", {});
     expect(JSON.stringify(newest.lines)).toContain("dim the ninth lamp");

@@ -43,6 +43,36 @@ describe("titleOf", () => {
     );
   });
 
+  test.each([
+    [
+      'Tell the case "there are newer commits - or none at all" from the one where a branch was renamed.',
+      "Tell the case",
+    ],
+    [
+      "Fix the calls of the session folder (resume.go, rewind.go, session.go, explain.go, and clean.go)",
+      "Fix the calls",
+    ],
+    ['Print "you can press the up arrow key to get the prompt of the last session back"', "Print you can press"],
+    ["Check the other commands to understand when checkpoints of a session are written at all", "Check the other"],
+    [
+      "Look for any patterns where we parse that could be replaced by the parser of the library",
+      "Look for any patterns",
+    ],
+    [
+      "In /home/ana/work/shop the command now shows no orders, and the basket is empty after login",
+      "In shop the command",
+    ],
+    ["b) why are we not passing the type of the agent?", "Why are we not passing"],
+  ])("is whole: %j", (text, beginning) => {
+    const title = titled([["user", text]]);
+    expect(title.startsWith(beginning)).toBe(true);
+    expect(title).not.toMatch(/[,;:]…$|\/home|\bto understand$|we parse$/);
+    for (const pair of ["()", "[]", '""']) {
+      const count = (mark: string) => title.split(mark).length - 1;
+      expect(pair === '""' ? count('"') % 2 : count(pair[0]!) - count(pair[1]!)).toBe(0);
+    }
+  });
+
   test("is not cut where the sentence has said nothing yet, and has no marks of links and lists", () => {
     expect(titled([["user", "I remember now, the issue was that the lock of the parent was never released."]])).toBe(
       "I remember now, the issue was that the lock of the parent…",

@@ -297,6 +297,58 @@ describe("how much", () => {
     expect(await sessions(1)).toEqual([]);
   });
 
+  describe("under a token limit", () => {
+    const tokenCounter = { name: "words", count: (text: string) => text.split(" ").length };
+    const wordCount = (hits: readonly RecallHit[]) => {
+      const said = hits.flatMap(({ text, neighbors }) => [text, ...neighbors.map(({ snippet }) => snippet)]);
+      return said.reduce((sum, text) => sum + tokenCounter.count(text), 0);
+    };
+    const about = (thing: string) => Array.from({ length: 60 }, (_, at) => `${thing}${at}`).join(" ");
+    const things =
+      "lens tower harbor glass oil wick stair door bell boat rope net chart keeper storm gull pier lamp fog mast";
+    /** Twenty long messages of equal worth, each with a line about paint. */
+    function painted(): Store {
+      const store = temporaryStore({ tokenCounter });
+      const session = store.session("paint");
+      for (const thing of things.split(" "))
+        session.append(user(`${about(thing)} we painted the ${thing} ${about(thing)}`));
+      return store;
+    }
+
+    test("as many likely messages as fit are found, each cut to what has the words", async () => {
+      const store = painted();
+      expect(await store.recall("what was painted")).toHaveLength(10);
+      const hits = await store.recall("what was painted", { tokensMax: 900 });
+      expect(hits).toHaveLength(20);
+      expect(wordCount(hits)).toBeLessThanOrEqual(900);
+      for (const { text, snippet, cut } of hits) {
+        expect(text).toContain("we painted the");
+        expect(cut).toBe(text === snippet ? true : undefined);
+      }
+      expect((await store.recall("what was painted", { tokensMax: 900, limit: 3 })).length).toBe(3);
+    });
+
+    test("what is left lengthens the first hits, and then shows neighbors", async () => {
+      const store = painted();
+      const hits = await store.recall("what was painted", { tokensMax: 1_200, limit: 4, neighbors: 0 });
+      expect(hits.map(({ cut = false }) => cut)).toEqual([false, false, false, false]);
+      const beside = await store.recall("what was painted", { tokensMax: 1_200, limit: 4 });
+      expect(beside.map(({ text }) => text)).toEqual(hits.map(({ text }) => text));
+      expect(beside[0]!.neighbors.length).toBeGreaterThan(0);
+      expect(wordCount(beside)).toBeLessThanOrEqual(1_200);
+    });
+
+    test("after the tenth, unlikely messages are left out", async () => {
+      const store = painted();
+      const session = store.session("other");
+      session.append(user("The cellar was painted blue with the old brush from Bergen."));
+      for (const thing of things.split(" ")) session.append(assistant(`${about(thing)} brush ${about(thing)}`));
+      const hits = await store.recall("which cellar was painted blue with the brush from Bergen", { tokensMax: 5_000 });
+      expect(hits[0]!.text).toContain("cellar");
+      expect(hits).toHaveLength(10);
+    });
+  });
+
   test.each<[RecallOptions, string]>([
     [{ limit: 0 }, "Expected limit to be a whole number from 1 to 1000, got 0."],
     [{ limit: 1_001 }, "Expected limit to be a whole number from 1 to 1000, got 1001."],

@@ -242,7 +242,7 @@ describe("recap", () => {
     });
     const messages = [summary, assistant("The greenhouse sensor is loose."), ...ran("a", "make sensor", "made")];
     say("short", messages);
-    store.session("long", { hotSize: 1, overlap: 0, evictBatch: 1 }).appendAll([...messages, user("Ok.")]);
+    store.session("long", { hotSize: 1, overlap: 0, evictBatch: 1 }).append([...messages, user("Ok.")]);
     expect(JSON.stringify(store.recap())).not.toMatch(/on copper|east boiler|mend the thermostat/i);
     await settle();
     const { topics } = store.recap();

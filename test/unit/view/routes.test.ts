@@ -566,7 +566,7 @@ test("what a compaction lost is told by its summary", async () => {
   const store = temporaryStore();
   const session = store.session("s");
   const summary = { role: "user", content: "Nothing to tell.", metadata: { isCompactSummary: true } } as const;
-  session.appendAll([user("Never touch the east oven."), summary, user("Bake the rye bread first."), summary]);
+  session.append([user("Never touch the east oven."), summary, user("Bake the rye bread first."), summary]);
   const view = await ServedView.entered(store);
   const linesOf = async (seq: number) => {
     const { lost } = await view.get("/api/lost", { session: "s", summary: session.messages()[seq]!.id });

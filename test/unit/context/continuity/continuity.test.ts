@@ -58,6 +58,17 @@ test("an error is open until the same action succeeds", () => {
   expect(textsOf(resultLines(mended).outcomes)).toEqual(["go test: 9 tests passed"]);
 });
 
+test.each([
+  ["go test ./a/...", "go test ./a/ -run TestOne", []],
+  ["npm run lint", "npm run build", ["npm run lint: FAIL"]],
+  ["make", "echo done", ["make: FAIL"]],
+  ["read a.go", "read b.go", []],
+  ["read a.go", "ls", ["read a.go: FAIL"]],
+])("after an error of %j, a success of %j leaves %j", (failing, succeeding, open) => {
+  const notes = [ends(1, failing, "failed", "FAIL"), ends(3, succeeding, "ok")];
+  expect(textsOf(resultLines(notes).errors)).toEqual(open);
+});
+
 test("the path of actions counts repetitions", () => {
   const notes = [
     does(0, "read a.go"),
