@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { JsonValue, Part } from "../core/message.ts";
 import { fileNameOf } from "./conversations.ts";
 import type { Element } from "./document-scanner.ts";
@@ -11,7 +10,7 @@ import type { ImportedSession, Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { isObject, type JsonObject, parseJson } from "./lines.ts";
 import { Translator } from "./translator.ts";
-import { derivedId, millisecondsOf, numberOf, objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
+import { derivedId, millisecondsOf, numberOf, objectOf, objectsOf, pathOfAddress, saidOf, stringOf } from "./values.ts";
 
 /** Titles that Continue gives a session before it has one. */
 const NO_TITLES: ReadonlySet<unknown> = new Set(["New Session", "Untitled Session"]);
@@ -169,7 +168,7 @@ class ContinueTranslator extends Translator<Element> {
       source: "continue",
       metadata: saidOf({ mode: this.#about.mode }),
     };
-    const folder = folderOf(stringOf(this.#about.workspaceDirectory) ?? stringOf(listed.workspaceDirectory));
+    const folder = pathOfAddress(stringOf(this.#about.workspaceDirectory) ?? stringOf(listed.workspaceDirectory));
     if (folder !== undefined) session.folder = folder;
     const title = this.#title();
     if (title !== undefined) session.title = title;
@@ -225,15 +224,6 @@ function usageOf({ promptTokens, completionTokens, promptTokensDetails }: JsonOb
     output_tokens: numberOf(completionTokens),
     cached_input_tokens: numberOf(cachedTokens),
   });
-}
-
-function folderOf(directory: string | undefined): string | undefined {
-  if (!directory?.startsWith("file://")) return directory;
-  try {
-    return fileURLToPath(directory);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Returns what `sessions.json` beside a session lists of it. */

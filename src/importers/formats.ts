@@ -18,6 +18,7 @@ export const IMPORT_FORMATS: readonly string[] = [
   "cline",
   "cline-cli",
   "continue",
+  "copilot-chat",
   "ai-sdk",
   "gemini",
   "openai",

@@ -11,6 +11,9 @@ export interface AgentLocation {
 /** Editors that run the extensions of Visual Studio Code. */
 const EDITORS = ["Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf"];
 
+/** Those of the editors that keep the chats of an agent of their own elsewhere. */
+const OTHER_CHATS = /[\\/](?:Cursor|Windsurf)[\\/]User$/;
+
 /**
  * The variables of the agents move their locations: `$CLAUDE_CONFIG_DIR`, `$GEMINI_CLI_HOME`, `$CODEX_HOME`,
  * `$PI_CODING_AGENT_DIR` and `$PI_CODING_AGENT_SESSION_DIR`, `$COPILOT_HOME`, `$CLINE_DIR`,
@@ -37,6 +40,10 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
   ];
   const tasksOf = (agent: string, extension: string): AgentLocation[] =>
     userFolders.map((folder) => ({ agent, path: join(folder, "globalStorage", extension, "tasks") }));
+  const chats = userFolders
+    .filter((folder) => !OTHER_CHATS.test(folder))
+    .flatMap((folder) => [join(folder, "workspaceStorage"), join(folder, "globalStorage", "emptyWindowChatSessions")])
+    .map((path) => ({ agent: "Copilot Chat", path }));
   const qwen = moved("QWEN_RUNTIME_DIR", moved("QWEN_HOME", join(home, ".qwen")));
   return [
     { agent: "Claude Code", path: join(moved("CLAUDE_CONFIG_DIR", join(home, ".claude")), "projects") },
@@ -55,5 +62,6 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
     { agent: "Qwen Code", path: join(qwen, "projects") },
     { agent: "Qwen Code", path: join(qwen, "tmp") },
     { agent: "Continue", path: join(moved("CONTINUE_GLOBAL_DIR", join(home, ".continue")), "sessions") },
+    ...chats,
   ];
 }

@@ -9,6 +9,7 @@ import { cline, clineCli } from "./cline.ts";
 import { codexExec } from "./codex/exec.ts";
 import { codex } from "./codex/importer.ts";
 import { continueDev } from "./continue.ts";
+import { copilotChat } from "./copilot-chat/importer.ts";
 import { copilotCli } from "./copilot-cli.ts";
 import { cursor } from "./cursor/importer.ts";
 import { headElements } from "./documents.ts";
@@ -56,6 +57,7 @@ export const IMPORTERS: readonly Importer[] = [
   cline,
   clineCli,
   continueDev,
+  copilotChat,
   aiSdk,
   gemini,
   openai,

@@ -101,9 +101,7 @@ export function actionsIn(
   const kind = kindOf(name, fields);
   if (kind === undefined) return [];
   const fileAction = (of: ActionKind, path: string, outcome = outcomeOf(result, of)): Action => {
-    const target = oneLine(path)
-      .replaceAll("\\", "/")
-      .replace(/^(?:\.\/)+/, "");
+    const target = targetOf(path);
     return {
       kind: of,
       name: cutName(baseName(target) || target),
@@ -116,7 +114,8 @@ export function actionsIn(
   if (patched.length > 0) return patched.slice(0, FILES_MAX).map((file) => fileAction(file.kind, file.path));
   if (FILE_KINDS.has(kind)) {
     const path = textIn(fields, PATHS);
-    if (path !== undefined) return [fileAction(kind, path)];
+    const paths = path === undefined ? pathsOfEdits(fields) : [path];
+    if (paths.length > 0) return paths.slice(0, FILES_MAX).map((one) => fileAction(kind, one));
   }
   if (kind === "run") {
     const line = commandIn(fields);
@@ -134,6 +133,12 @@ export function actionsIn(
       error: errorIn(result, outcome),
     },
   ];
+}
+
+function targetOf(path: string): string {
+  return oneLine(path)
+    .replaceAll("\\", "/")
+    .replace(/^(?:\.\/)+/, "");
 }
 
 function actionsOfLine(
@@ -360,6 +365,15 @@ const REPLACED = ["old_string", "oldString", "old_str", "oldText", "search"];
 const INSERTED = ["new_string", "newString", "new_str", "newText", "insert_text", "new_source"];
 const EDITS = ["edits", "replacements"];
 
+function editsIn(fields: Fields): Fields[] {
+  return EDITS.flatMap((name) => (Array.isArray(fields[name]) ? (fields[name] as unknown[]) : [])).map(fieldsOf);
+}
+
+/** Returns the files of a call that changes several. */
+function pathsOfEdits(fields: Fields): string[] {
+  return [...new Set(editsIn(fields).flatMap((edit) => textIn(edit, PATHS) ?? []))];
+}
+
 /** A place that a call changes: its text before and after. */
 interface Change {
   before: string | undefined;
@@ -371,8 +385,8 @@ function changesBy({ args }: Pick<ToolCallPart, "args">, path: string): Change[]
   const fields = fieldsOf(args);
   const patch = patchIn(fields);
   if (patch !== undefined) return changesOfPatch(patch, path);
-  const edits = EDITS.flatMap((name) => (Array.isArray(fields[name]) ? (fields[name] as unknown[]) : []));
-  return [fields, ...edits.map(fieldsOf)].flatMap((edit) => {
+  const own = editsIn(fields).filter((edit) => targetOf(textIn(edit, PATHS) ?? path) === path);
+  return [fields, ...own].flatMap((edit) => {
     const [before, after] = [textIn(edit, REPLACED), textIn(edit, INSERTED)];
     return before === undefined && after === undefined ? [] : { before, after: after ?? "" };
   });

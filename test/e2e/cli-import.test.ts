@@ -175,6 +175,7 @@ describe("import", () => {
         "cline",
         "cline-cli",
         "continue",
+        "copilot-chat",
         "ai-sdk",
         "gemini",
         "openai",

@@ -11,6 +11,16 @@ function tasks(agent: string, extension: string, settings = "/home/mira/.config"
   });
 }
 
+/** The folders of chats in each editor that runs Copilot. */
+function chats(settings = "/home/mira/.config") {
+  const editors = ["Code", "Code - Insiders", "VSCodium"].map((editor) => `${settings}/${editor}`);
+  return [...editors, "/home/mira/.vscode-server/data"].flatMap((folder) =>
+    ["workspaceStorage", "globalStorage/emptyWindowChatSessions"].map((name) => {
+      return { agent: "Copilot Chat", path: `${folder}/User/${name}` };
+    }),
+  );
+}
+
 test("agents keep their conversations below the user's folder", () => {
   expect(agentLocations({ env: {}, platform: "linux", home: "/home/mira" })).toEqual([
     { agent: "Claude Code", path: "/home/mira/.claude/projects" },
@@ -29,6 +39,7 @@ test("agents keep their conversations below the user's folder", () => {
     { agent: "Qwen Code", path: "/home/mira/.qwen/projects" },
     { agent: "Qwen Code", path: "/home/mira/.qwen/tmp" },
     { agent: "Continue", path: "/home/mira/.continue/sessions" },
+    ...chats(),
   ]);
   expect(pathsOf({ env: {}, platform: "win32", home: "C:\\Users\\mira" })[0]).toBe(
     "C:\\Users\\mira\\.claude\\projects",
@@ -71,6 +82,7 @@ test("or where their variables say, if that is the same place for everybody", ()
     "/q/projects",
     "/q/tmp",
     "/n/sessions",
+    ...chats("/f").map(({ path }) => path),
   ]);
   const piOnly = { PI_CODING_AGENT_DIR: "/p", PI_CODING_AGENT_SESSION_DIR: "/s" };
   expect(pathsOf({ env: piOnly, platform: "linux", home: "/home/mira" })).toContain("/s");

@@ -39,6 +39,12 @@ describe("the calls of each agent", () => {
     ["functions.exec_command", { cmd: "ls" }, "run ls ok"],
     ["view", { path: "./a.ts" }, "read a.ts ok"],
     ["read", { path: "C:\\w\\a.ts" }, "read C:/w/a.ts ok"],
+    ["create_file", { filePath: "/w/a.ts", content: "" }, "write /w/a.ts ok"],
+    ["replace_string_in_file", { filePath: "/w/a.ts", oldString: "a", newString: "b" }, "edit /w/a.ts ok"],
+    ["insert_edit_into_file", { filePath: "/w/a.ts", code: "b" }, "edit /w/a.ts ok"],
+    ["run_in_terminal", { command: "make", explanation: "Build" }, "run make ok"],
+    ["copilot_readFile", { filePath: "/w/a.ts", message: "Reading" }, "read /w/a.ts ok"],
+    ["semantic_search", { query: "lease" }, "search lease ok"],
   ])("%s %j", (name, args, expected) => {
     expect(told(name, args, "fine")).toEqual([expected]);
   });
@@ -55,6 +61,9 @@ describe("the calls of each agent", () => {
     expect(told("apply_patch", { input: patch }, "Done")).toEqual(files);
     expect(told("apply_patch", patch, "Done")).toEqual(files);
     expect(told("shell", { command: ["apply_patch", patch] }, "Done")).toEqual(files);
+    const edit = (filePath: string) => ({ filePath, oldString: "x", newString: "y" });
+    const replacements = [edit("src/a.ts"), edit("src/a.ts"), edit("c.ts")];
+    expect(told("multi_replace_string_in_file", { replacements }, "Done")).toEqual(files.slice(1));
     expect(told("file_change", { changes: [{ path: "a.ts", kind: "update" }] }, "Done")).toEqual(["edit a.ts ok"]);
   });
 
@@ -227,5 +236,7 @@ test("what an edit replaced is read from its arguments", () => {
   expect(replacedBy({ args: { file_path: "a.ts", edits } }, "a.ts")).toEqual(["1", "2"]);
   const patch =
     "*** Begin Patch\n*** Update File: src/a.ts\n@@\n x\n-was\n+is\n@@ f\n-old\n*** Update File: b/a.ts\n@@\n-no\n*** End Patch";
+  const files = edits.map((one, index) => ({ ...one, filePath: `${index}.ts` }));
+  expect(replacedBy({ args: { replacements: files } }, "1.ts")).toEqual(["2"]);
   expect(replacedBy({ args: { input: patch } }, "src/a.ts")).toEqual(["x\nwas", "old"]);
 });
