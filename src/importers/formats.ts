@@ -19,6 +19,7 @@ export const IMPORT_FORMATS: readonly string[] = [
   "cline-cli",
   "continue",
   "copilot-chat",
+  "goose",
   "ai-sdk",
   "gemini",
   "openai",

@@ -17,7 +17,7 @@ const OTHER_CHATS = /[\\/](?:Cursor|Windsurf)[\\/]User$/;
 /**
  * The variables of the agents move their locations: `$CLAUDE_CONFIG_DIR`, `$GEMINI_CLI_HOME`, `$CODEX_HOME`,
  * `$PI_CODING_AGENT_DIR` and `$PI_CODING_AGENT_SESSION_DIR`, `$COPILOT_HOME`, `$CLINE_DIR`,
- * `$CLINE_DATA_DIR`, `$QWEN_HOME` and `$QWEN_RUNTIME_DIR`, `$CONTINUE_GLOBAL_DIR`, and for opencode `$XDG_DATA_HOME`; for editors `$XDG_CONFIG_HOME` or `%APPDATA%`. A relative path is ignored, because it depends on where the agent was started.
+ * `$CLINE_DATA_DIR`, `$QWEN_HOME` and `$QWEN_RUNTIME_DIR`, `$CONTINUE_GLOBAL_DIR`, `$GOOSE_PATH_ROOT`, and for opencode and Goose `$XDG_DATA_HOME`; for editors `$XDG_CONFIG_HOME` or `%APPDATA%`. A relative path is ignored, because it depends on where the agent was started.
  */
 export function agentLocations({ env, platform, home }: Machine): AgentLocation[] {
   const { join, isAbsolute } = platform === "win32" ? win32 : posix;
@@ -40,6 +40,14 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
   ];
   const tasksOf = (agent: string, extension: string): AgentLocation[] =>
     userFolders.map((folder) => ({ agent, path: join(folder, "globalStorage", extension, "tasks") }));
+  const data = moved("XDG_DATA_HOME", join(home, ".local", "share"));
+  const gooseRoot = moved("GOOSE_PATH_ROOT", "");
+  const goose =
+    gooseRoot !== ""
+      ? join(gooseRoot, "data")
+      : platform === "win32"
+        ? join(settings, "Block", "goose", "data")
+        : join(data, "goose");
   const chats = userFolders
     .filter((folder) => !OTHER_CHATS.test(folder))
     .flatMap((folder) => [join(folder, "workspaceStorage"), join(folder, "globalStorage", "emptyWindowChatSessions")])
@@ -51,7 +59,7 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
     { agent: "Codex", path: join(codex, "sessions") },
     { agent: "Codex", path: join(codex, "archived_sessions") },
     { agent: "llxprt-code", path: join(home, ".llxprt", "tmp") },
-    { agent: "opencode", path: join(moved("XDG_DATA_HOME", join(home, ".local", "share")), "opencode", "opencode.db") },
+    { agent: "opencode", path: join(data, "opencode", "opencode.db") },
     { agent: "Cursor", path: join(settings, "Cursor", "User", "globalStorage", "state.vscdb") },
     { agent: "Copilot CLI", path: join(moved("COPILOT_HOME", join(home, ".copilot")), "session-state") },
     { agent: "pi", path: moved("PI_CODING_AGENT_SESSION_DIR", join(pi, "sessions")) },
@@ -63,5 +71,6 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
     { agent: "Qwen Code", path: join(qwen, "tmp") },
     { agent: "Continue", path: join(moved("CONTINUE_GLOBAL_DIR", join(home, ".continue")), "sessions") },
     ...chats,
+    { agent: "Goose", path: join(goose, "sessions") },
   ];
 }

@@ -15,6 +15,7 @@ import { cursor } from "./cursor/importer.ts";
 import { headElements } from "./documents.ts";
 import { gemini } from "./gemini.ts";
 import { geminiCli } from "./gemini-cli/importer.ts";
+import { goose } from "./goose/importer.ts";
 import { isDatabase, peek } from "./head.ts";
 import type { Importer, ImportFile, ReadableEvent } from "./importer.ts";
 import { jsonl } from "./jsonl.ts";
@@ -58,6 +59,7 @@ export const IMPORTERS: readonly Importer[] = [
   clineCli,
   continueDev,
   copilotChat,
+  goose,
   aiSdk,
   gemini,
   openai,

@@ -222,7 +222,7 @@ function kindOf(name: string, fields: Fields): ActionKind | undefined {
   const way = fields.command;
   if (typeof way === "string" && textIn(fields, PATHS) !== undefined) {
     if (way === "view") return "read";
-    if (way === "create") return "write";
+    if (way === "create" || way === "write") return "write";
     if (/^(?:str_replace|insert|undo_edit|delete|rename)$/.test(way)) return "edit";
   }
   const known = KIND_WORDS.find(([, set]) => words.some((word) => set.has(word)));
@@ -361,8 +361,8 @@ function wordSet(words: string): ReadonlySet<string> {
 }
 
 /** The arguments with the text that an edit replaces, with the new one, and with lists of edits. */
-const REPLACED = ["old_string", "oldString", "old_str", "oldText", "search"];
-const INSERTED = ["new_string", "newString", "new_str", "newText", "insert_text", "new_source"];
+const REPLACED = ["old_string", "oldString", "old_str", "oldText", "search", "before"];
+const INSERTED = ["new_string", "newString", "new_str", "newText", "insert_text", "new_source", "after"];
 const EDITS = ["edits", "replacements"];
 
 function editsIn(fields: Fields): Fields[] {

@@ -176,6 +176,7 @@ describe("import", () => {
         "cline-cli",
         "continue",
         "copilot-chat",
+        "goose",
         "ai-sdk",
         "gemini",
         "openai",

@@ -40,12 +40,16 @@ test("agents keep their conversations below the user's folder", () => {
     { agent: "Qwen Code", path: "/home/mira/.qwen/tmp" },
     { agent: "Continue", path: "/home/mira/.continue/sessions" },
     ...chats(),
+    { agent: "Goose", path: "/home/mira/.local/share/goose/sessions" },
   ]);
   expect(pathsOf({ env: {}, platform: "win32", home: "C:\\Users\\mira" })[0]).toBe(
     "C:\\Users\\mira\\.claude\\projects",
   );
   expect(pathsOf({ env: {}, platform: "win32", home: "C:\\Users\\mira" })).toContain(
     "C:\\Users\\mira\\AppData\\Roaming\\Cursor\\User\\globalStorage\\state.vscdb",
+  );
+  expect(pathsOf({ env: {}, platform: "win32", home: "C:\\Users\\mira" })).toContain(
+    "C:\\Users\\mira\\AppData\\Roaming\\Block\\goose\\data\\sessions",
   );
   expect(pathsOf({ env: {}, platform: "darwin", home: "/Users/mira" })).toContain(
     "/Users/mira/Library/Application Support/Cursor/User/globalStorage/state.vscdb",
@@ -64,6 +68,7 @@ test("or where their variables say, if that is the same place for everybody", ()
     CLINE_DIR: "/l",
     QWEN_HOME: "/q",
     CONTINUE_GLOBAL_DIR: "/n",
+    GOOSE_PATH_ROOT: "/r",
   };
   expect(pathsOf({ env, platform: "linux", home: "/home/mira" })).toEqual([
     "/c/projects",
@@ -83,6 +88,7 @@ test("or where their variables say, if that is the same place for everybody", ()
     "/q/tmp",
     "/n/sessions",
     ...chats("/f").map(({ path }) => path),
+    "/r/data/sessions",
   ]);
   const piOnly = { PI_CODING_AGENT_DIR: "/p", PI_CODING_AGENT_SESSION_DIR: "/s" };
   expect(pathsOf({ env: piOnly, platform: "linux", home: "/home/mira" })).toContain("/s");

@@ -44,6 +44,9 @@ describe("the calls of each agent", () => {
     ["insert_edit_into_file", { filePath: "/w/a.ts", code: "b" }, "edit /w/a.ts ok"],
     ["run_in_terminal", { command: "make", explanation: "Build" }, "run make ok"],
     ["copilot_readFile", { filePath: "/w/a.ts", message: "Reading" }, "read /w/a.ts ok"],
+    ["developer__shell", { command: "make" }, "run make ok"],
+    ["developer__text_editor", { command: "write", path: "/w/a.ts", file_text: "b" }, "write /w/a.ts ok"],
+    ["developer__edit", { path: "/w/a.ts", before: "a", after: "b" }, "edit /w/a.ts ok"],
     ["semantic_search", { query: "lease" }, "search lease ok"],
   ])("%s %j", (name, args, expected) => {
     expect(told(name, args, "fine")).toEqual([expected]);
@@ -232,6 +235,7 @@ test("what an edit replaced is read from its arguments", () => {
   expect(replacedBy({ args: { file_path: "/w/a.ts", old_string: "was", new_string: "is" } }, "/w/a.ts")).toEqual([
     "was",
   ]);
+  expect(replacedBy({ args: { path: "a.ts", before: "was", after: "is" } }, "a.ts")).toEqual(["was"]);
   const edits = [{ old_string: "1" }, { old_string: "2" }];
   expect(replacedBy({ args: { file_path: "a.ts", edits } }, "a.ts")).toEqual(["1", "2"]);
   const patch =
