@@ -10,6 +10,7 @@ const RESUME: Readonly<Record<string, string>> = {
   pi: "pi --session",
   "copilot-cli": "copilot --session-id",
   "cline-cli": "cline --id",
+  droid: "droid --resume",
   goose: "goose session --resume --session-id",
 };
 

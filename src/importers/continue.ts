@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { JsonValue, Part } from "../core/message.ts";
+import { jsonAt } from "./beside.ts";
 import { fileNameOf } from "./conversations.ts";
 import type { Element } from "./document-scanner.ts";
 import { headElements, readDocument } from "./documents.ts";
@@ -228,10 +228,6 @@ function usageOf({ promptTokens, completionTokens, promptTokensDetails }: JsonOb
 
 /** Returns what `sessions.json` beside a session lists of it. */
 function listedAt(path: string, sessionId: string | undefined): JsonObject {
-  try {
-    const parsed = parseJson(readFileSync(join(dirname(path), "sessions.json"), "utf8"));
-    return objectsOf("value" in parsed ? parsed.value : []).find((one) => one.sessionId === sessionId) ?? {};
-  } catch {
-    return {};
-  }
+  const sessions = objectsOf(jsonAt(join(dirname(path), "sessions.json")));
+  return sessions.find((one) => one.sessionId === sessionId) ?? {};
 }

@@ -20,6 +20,7 @@ export const IMPORT_FORMATS: readonly string[] = [
   "continue",
   "copilot-chat",
   "goose",
+  "droid",
   "ai-sdk",
   "gemini",
   "openai",

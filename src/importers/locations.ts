@@ -72,5 +72,6 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
     { agent: "Continue", path: join(moved("CONTINUE_GLOBAL_DIR", join(home, ".continue")), "sessions") },
     ...chats,
     { agent: "Goose", path: join(goose, "sessions") },
+    { agent: "Droid", path: join(home, ".factory", "sessions") },
   ];
 }

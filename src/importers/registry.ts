@@ -13,6 +13,7 @@ import { copilotChat } from "./copilot-chat/importer.ts";
 import { copilotCli } from "./copilot-cli.ts";
 import { cursor } from "./cursor/importer.ts";
 import { headElements } from "./documents.ts";
+import { droid } from "./droid.ts";
 import { gemini } from "./gemini.ts";
 import { geminiCli } from "./gemini-cli/importer.ts";
 import { goose } from "./goose/importer.ts";
@@ -60,6 +61,7 @@ export const IMPORTERS: readonly Importer[] = [
   continueDev,
   copilotChat,
   goose,
+  droid,
   aiSdk,
   gemini,
   openai,

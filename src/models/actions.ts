@@ -39,7 +39,19 @@ const FILE_KINDS: ReadonlySet<ActionKind> = new Set(["read", "edit", "write"]);
 
 const PATHS = ["file_path", "filePath", "absolute_path", "path", "file", "filename", "notebook_path", "target_file"];
 const COMMANDS = ["command", "cmd", "script", "code"];
-const PATTERNS = ["pattern", "query", "regex", "glob", "glob_pattern", "search", "path", "dir_path", "directory"];
+const PATTERNS = [
+  "pattern",
+  "patterns",
+  "query",
+  "regex",
+  "glob",
+  "glob_pattern",
+  "search",
+  "path",
+  "dir_path",
+  "directory",
+  "directory_path",
+];
 const ADDRESSES = ["url", "uri", "urls"];
 const TASKS = ["description", "prompt", "task", "message", "instructions"];
 

@@ -177,6 +177,7 @@ describe("import", () => {
         "continue",
         "copilot-chat",
         "goose",
+        "droid",
         "ai-sdk",
         "gemini",
         "openai",

@@ -1,9 +1,9 @@
-import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { jsonAt } from "../beside.ts";
 import { fileNameOf } from "../conversations.ts";
 import { headElements } from "../documents.ts";
 import type { ImportedSession, Importer } from "../importer.ts";
-import { headObjects, isObject, type JsonObject, parseJson } from "../lines.ts";
+import { headObjects, isObject, type JsonObject } from "../lines.ts";
 import { notYet } from "../message-event.ts";
 import { Translator } from "../translator.ts";
 import { derivedId, millisecondsOf, objectOf, pathOfAddress, saidOf, stringOf } from "../values.ts";
@@ -104,10 +104,5 @@ class ChatTranslator extends Translator<SessionItem> {
 /** Returns the address of the folder of the workspace to which the chats in a folder belong. */
 function workspaceAt(path: string): string | undefined {
   if (basename(dirname(path)) !== "chatSessions") return undefined;
-  try {
-    const parsed = parseJson(readFileSync(join(dirname(dirname(path)), "workspace.json"), "utf8"));
-    return stringOf(objectOf("value" in parsed ? parsed.value : null).folder);
-  } catch {
-    return undefined;
-  }
+  return stringOf(objectOf(jsonAt(join(dirname(dirname(path)), "workspace.json"))).folder);
 }

@@ -41,6 +41,7 @@ test("agents keep their conversations below the user's folder", () => {
     { agent: "Continue", path: "/home/mira/.continue/sessions" },
     ...chats(),
     { agent: "Goose", path: "/home/mira/.local/share/goose/sessions" },
+    { agent: "Droid", path: "/home/mira/.factory/sessions" },
   ]);
   expect(pathsOf({ env: {}, platform: "win32", home: "C:\\Users\\mira" })[0]).toBe(
     "C:\\Users\\mira\\.claude\\projects",
@@ -89,6 +90,7 @@ test("or where their variables say, if that is the same place for everybody", ()
     "/n/sessions",
     ...chats("/f").map(({ path }) => path),
     "/r/data/sessions",
+    "/home/mira/.factory/sessions",
   ]);
   const piOnly = { PI_CODING_AGENT_DIR: "/p", PI_CODING_AGENT_SESSION_DIR: "/s" };
   expect(pathsOf({ env: piOnly, platform: "linux", home: "/home/mira" })).toContain("/s");

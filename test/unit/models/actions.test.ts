@@ -47,6 +47,11 @@ describe("the calls of each agent", () => {
     ["developer__shell", { command: "make" }, "run make ok"],
     ["developer__text_editor", { command: "write", path: "/w/a.ts", file_text: "b" }, "write /w/a.ts ok"],
     ["developer__edit", { path: "/w/a.ts", before: "a", after: "b" }, "edit /w/a.ts ok"],
+    ["Execute", { command: "make", riskLevel: "low" }, "run make ok"],
+    ["Create", { file_path: "/w/a.ts", content: "b" }, "write /w/a.ts ok"],
+    ["LS", { directory_path: "/w/src" }, "search /w/src ok"],
+    ["Glob", { patterns: ["*.ts"], folder: "/w" }, "search *.ts ok"],
+    ["FetchUrl", { url: "https://example.org/a" }, "fetch https://example.org/a ok"],
     ["semantic_search", { query: "lease" }, "search lease ok"],
   ])("%s %j", (name, args, expected) => {
     expect(told(name, args, "fine")).toEqual([expected]);
