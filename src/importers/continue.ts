@@ -5,10 +5,10 @@ import { fileNameOf } from "./conversations.ts";
 import type { Element } from "./document-scanner.ts";
 import { headElements, readDocument } from "./documents.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "./entry.ts";
-import { dataPartOf, filePartOf, resultTextOf } from "./file-parts.ts";
+import { dataPartOf, filePartOf, functionCallOf, resultTextOf } from "./file-parts.ts";
 import type { ImportedSession, Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
-import { isObject, type JsonObject, parseJson } from "./lines.ts";
+import { isObject, type JsonObject } from "./lines.ts";
 import { Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, numberOf, objectOf, objectsOf, pathOfAddress, saidOf, stringOf } from "./values.ts";
 
@@ -128,7 +128,7 @@ class ContinueTranslator extends Translator<Element> {
       .map(({ toolCall }) => objectOf(toolCall))
       .filter(({ id }) => called.every((call) => call.id !== id));
     for (const call of [...called, ...others]) {
-      if (Object.keys(call).length > 0) parts.push(callPartOf(call));
+      if (Object.keys(call).length > 0) parts.push(functionCallOf(call));
     }
     parts.push(...states.filter(({ toolCallId }) => !stringOf(toolCallId)).map(dataPartOf));
     const [log] = objectsOf(promptLogs);
@@ -206,14 +206,6 @@ function contextParts(items: JsonValue | undefined): Part[] {
     if (typeof content !== "string") return dataPartOf(item);
     return { type: "text", text: content, ...saidOf({ name, description: stringOf(description) }) };
   });
-}
-
-function callPartOf(call: JsonObject): Part {
-  const { name, arguments: given } = objectOf(call.function);
-  if (!stringOf(call.id) || !stringOf(name)) return dataPartOf(call);
-  const parsed = typeof given === "string" ? parseJson(given) : { value: given ?? {} };
-  const args = "value" in parsed ? parsed.value : (given ?? {});
-  return { type: "tool_call", toolCallId: call.id as string, name: name as string, args };
 }
 
 /** Returns the usage under the names that it has in OpenAI's replies. */

@@ -21,6 +21,7 @@ export const IMPORT_FORMATS: readonly string[] = [
   "copilot-chat",
   "goose",
   "droid",
+  "kimi",
   "ai-sdk",
   "gemini",
   "openai",

@@ -17,7 +17,7 @@ const OTHER_CHATS = /[\\/](?:Cursor|Windsurf)[\\/]User$/;
 /**
  * The variables of the agents move their locations: `$CLAUDE_CONFIG_DIR`, `$GEMINI_CLI_HOME`, `$CODEX_HOME`,
  * `$PI_CODING_AGENT_DIR` and `$PI_CODING_AGENT_SESSION_DIR`, `$COPILOT_HOME`, `$CLINE_DIR`,
- * `$CLINE_DATA_DIR`, `$QWEN_HOME` and `$QWEN_RUNTIME_DIR`, `$CONTINUE_GLOBAL_DIR`, `$GOOSE_PATH_ROOT`, and for opencode and Goose `$XDG_DATA_HOME`; for editors `$XDG_CONFIG_HOME` or `%APPDATA%`. A relative path is ignored, because it depends on where the agent was started.
+ * `$CLINE_DATA_DIR`, `$QWEN_HOME` and `$QWEN_RUNTIME_DIR`, `$CONTINUE_GLOBAL_DIR`, `$GOOSE_PATH_ROOT`, `$KIMI_SHARE_DIR`, and for opencode and Goose `$XDG_DATA_HOME`; for editors `$XDG_CONFIG_HOME` or `%APPDATA%`. A relative path is ignored, because it depends on where the agent was started.
  */
 export function agentLocations({ env, platform, home }: Machine): AgentLocation[] {
   const { join, isAbsolute } = platform === "win32" ? win32 : posix;
@@ -73,5 +73,6 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
     ...chats,
     { agent: "Goose", path: join(goose, "sessions") },
     { agent: "Droid", path: join(home, ".factory", "sessions") },
+    { agent: "Kimi", path: join(moved("KIMI_SHARE_DIR", join(home, ".kimi")), "sessions") },
   ];
 }

@@ -20,6 +20,7 @@ import { goose } from "./goose/importer.ts";
 import { isDatabase, peek } from "./head.ts";
 import type { Importer, ImportFile, ReadableEvent } from "./importer.ts";
 import { jsonl } from "./jsonl.ts";
+import { kimi } from "./kimi.ts";
 import { dropHead, fieldsIn, HEAD_LINES, LINE_BYTES_MAX } from "./lines.ts";
 import { llxprt } from "./llxprt.ts";
 import { openai } from "./openai.ts";
@@ -62,6 +63,7 @@ export const IMPORTERS: readonly Importer[] = [
   copilotChat,
   goose,
   droid,
+  kimi,
   aiSdk,
   gemini,
   openai,

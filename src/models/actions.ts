@@ -373,12 +373,12 @@ function wordSet(words: string): ReadonlySet<string> {
 }
 
 /** The arguments with the text that an edit replaces, with the new one, and with lists of edits. */
-const REPLACED = ["old_string", "oldString", "old_str", "oldText", "search", "before"];
-const INSERTED = ["new_string", "newString", "new_str", "newText", "insert_text", "new_source", "after"];
-const EDITS = ["edits", "replacements"];
+const REPLACED = ["old_string", "oldString", "old_str", "oldText", "search", "before", "old"];
+const INSERTED = ["new_string", "newString", "new_str", "newText", "insert_text", "new_source", "after", "new"];
+const EDITS = ["edits", "replacements", "edit"];
 
 function editsIn(fields: Fields): Fields[] {
-  return EDITS.flatMap((name) => (Array.isArray(fields[name]) ? (fields[name] as unknown[]) : [])).map(fieldsOf);
+  return EDITS.flatMap((name) => [fields[name] ?? []].flat()).map(fieldsOf);
 }
 
 /** Returns the files of a call that changes several. */

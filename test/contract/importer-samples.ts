@@ -27,6 +27,7 @@ export const samplesByFormat: Record<string, readonly string[]> = {
   "copilot-chat": ["copilot-chat/session.json", "copilot-chat/session.jsonl"],
   droid: ["droid.jsonl"],
   goose: ["goose/20260305_1.jsonl"],
+  kimi: ["kimi/wire.jsonl", "kimi/context-of-old.jsonl"],
   opencode: ["opencode/export.json"],
 };
 

@@ -178,6 +178,7 @@ describe("import", () => {
         "copilot-chat",
         "goose",
         "droid",
+        "kimi",
         "ai-sdk",
         "gemini",
         "openai",

@@ -42,6 +42,7 @@ test("agents keep their conversations below the user's folder", () => {
     ...chats(),
     { agent: "Goose", path: "/home/mira/.local/share/goose/sessions" },
     { agent: "Droid", path: "/home/mira/.factory/sessions" },
+    { agent: "Kimi", path: "/home/mira/.kimi/sessions" },
   ]);
   expect(pathsOf({ env: {}, platform: "win32", home: "C:\\Users\\mira" })[0]).toBe(
     "C:\\Users\\mira\\.claude\\projects",
@@ -70,6 +71,7 @@ test("or where their variables say, if that is the same place for everybody", ()
     QWEN_HOME: "/q",
     CONTINUE_GLOBAL_DIR: "/n",
     GOOSE_PATH_ROOT: "/r",
+    KIMI_SHARE_DIR: "/k",
   };
   expect(pathsOf({ env, platform: "linux", home: "/home/mira" })).toEqual([
     "/c/projects",
@@ -91,6 +93,7 @@ test("or where their variables say, if that is the same place for everybody", ()
     ...chats("/f").map(({ path }) => path),
     "/r/data/sessions",
     "/home/mira/.factory/sessions",
+    "/k/sessions",
   ]);
   const piOnly = { PI_CODING_AGENT_DIR: "/p", PI_CODING_AGENT_SESSION_DIR: "/s" };
   expect(pathsOf({ env: piOnly, platform: "linux", home: "/home/mira" })).toContain("/s");

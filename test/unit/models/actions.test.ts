@@ -52,6 +52,9 @@ describe("the calls of each agent", () => {
     ["LS", { directory_path: "/w/src" }, "search /w/src ok"],
     ["Glob", { patterns: ["*.ts"], folder: "/w" }, "search *.ts ok"],
     ["FetchUrl", { url: "https://example.org/a" }, "fetch https://example.org/a ok"],
+    ["Shell", { command: "make" }, "run make ok"],
+    ["StrReplaceFile", { path: "/w/a.ts", edit: { old: "a", new: "b" } }, "edit /w/a.ts ok"],
+    ["SearchWeb", { query: "lease" }, "search lease ok"],
     ["semantic_search", { query: "lease" }, "search lease ok"],
   ])("%s %j", (name, args, expected) => {
     expect(told(name, args, "fine")).toEqual([expected]);
@@ -89,9 +92,12 @@ describe("the calls of each agent", () => {
     ]);
   });
 
-  test.each(["TodoWrite", "update_plan", "ExitPlanMode", "AskUserQuestion", "think"])("%s is no action", (name) => {
-    expect(told(name, { todos: [], question: "?" }, "ok")).toEqual([]);
-  });
+  test.each(["TodoWrite", "SetTodoList", "update_plan", "ExitPlanMode", "AskUserQuestion", "think"])(
+    "%s is no action",
+    (name) => {
+      expect(told(name, { todos: [], question: "?" }, "ok")).toEqual([]);
+    },
+  );
 });
 
 describe("a command line", () => {
@@ -241,6 +247,9 @@ test("what an edit replaced is read from its arguments", () => {
     "was",
   ]);
   expect(replacedBy({ args: { path: "a.ts", before: "was", after: "is" } }, "a.ts")).toEqual(["was"]);
+  for (const edit of [{ old: "was", new: "is" }, [{ old: "was" }]]) {
+    expect(replacedBy({ args: { path: "a.ts", edit } }, "a.ts")).toEqual(["was"]);
+  }
   const edits = [{ old_string: "1" }, { old_string: "2" }];
   expect(replacedBy({ args: { file_path: "a.ts", edits } }, "a.ts")).toEqual(["1", "2"]);
   const patch =
