@@ -10,6 +10,9 @@ const RESUME: Readonly<Record<string, string>> = {
   pi: "pi --session",
   "copilot-cli": "copilot --session-id",
   "cline-cli": "cline --id",
+  droid: "droid --resume",
+  kimi: "kimi --session",
+  goose: "goose session --resume --session-id",
 };
 
 /** How each agent begins a session with a prompt, and stays in the terminal. opencode waits until the user sends the prompt. */

@@ -1,15 +1,15 @@
-import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fromAiSdk } from "../adapters/ai-sdk.ts";
 import { fromAnthropic } from "../adapters/anthropic.ts";
 import type { JsonValue, Part } from "../core/message.ts";
+import { jsonAt } from "./beside.ts";
 import { fileNameOf } from "./conversations.ts";
 import type { Element } from "./document-scanner.ts";
 import { headElements, readDocument } from "./documents.ts";
 import { adapted, type MessageEntry, messageEntry } from "./entry.ts";
 import type { ImportedSession, Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
-import { isObject, type JsonObject, parseJson } from "./lines.ts";
+import { isObject, type JsonObject } from "./lines.ts";
 import { type TranslatedFile, Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, numberOf, objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
 
@@ -331,13 +331,4 @@ function timesBeside(path: string): Map<number, number> {
     if (typeof index === "number" && time !== undefined && !times.has(index)) times.set(index, time);
   }
   return times;
-}
-
-function jsonAt(path: string): JsonValue | undefined {
-  try {
-    const parsed = parseJson(readFileSync(path, "utf8"));
-    return "value" in parsed ? parsed.value : undefined;
-  } catch {
-    return undefined;
-  }
 }

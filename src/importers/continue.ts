@@ -1,17 +1,16 @@
-import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { JsonValue, Part } from "../core/message.ts";
+import { jsonAt } from "./beside.ts";
 import { fileNameOf } from "./conversations.ts";
 import type { Element } from "./document-scanner.ts";
 import { headElements, readDocument } from "./documents.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "./entry.ts";
-import { dataPartOf, filePartOf, resultTextOf } from "./file-parts.ts";
+import { dataPartOf, filePartOf, functionCallOf, resultTextOf } from "./file-parts.ts";
 import type { ImportedSession, Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
-import { isObject, type JsonObject, parseJson } from "./lines.ts";
+import { isObject, type JsonObject } from "./lines.ts";
 import { Translator } from "./translator.ts";
-import { derivedId, millisecondsOf, numberOf, objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
+import { derivedId, millisecondsOf, numberOf, objectOf, objectsOf, pathOfAddress, saidOf, stringOf } from "./values.ts";
 
 /** Titles that Continue gives a session before it has one. */
 const NO_TITLES: ReadonlySet<unknown> = new Set(["New Session", "Untitled Session"]);
@@ -129,7 +128,7 @@ class ContinueTranslator extends Translator<Element> {
       .map(({ toolCall }) => objectOf(toolCall))
       .filter(({ id }) => called.every((call) => call.id !== id));
     for (const call of [...called, ...others]) {
-      if (Object.keys(call).length > 0) parts.push(callPartOf(call));
+      if (Object.keys(call).length > 0) parts.push(functionCallOf(call));
     }
     parts.push(...states.filter(({ toolCallId }) => !stringOf(toolCallId)).map(dataPartOf));
     const [log] = objectsOf(promptLogs);
@@ -169,7 +168,7 @@ class ContinueTranslator extends Translator<Element> {
       source: "continue",
       metadata: saidOf({ mode: this.#about.mode }),
     };
-    const folder = folderOf(stringOf(this.#about.workspaceDirectory) ?? stringOf(listed.workspaceDirectory));
+    const folder = pathOfAddress(stringOf(this.#about.workspaceDirectory) ?? stringOf(listed.workspaceDirectory));
     if (folder !== undefined) session.folder = folder;
     const title = this.#title();
     if (title !== undefined) session.title = title;
@@ -209,14 +208,6 @@ function contextParts(items: JsonValue | undefined): Part[] {
   });
 }
 
-function callPartOf(call: JsonObject): Part {
-  const { name, arguments: given } = objectOf(call.function);
-  if (!stringOf(call.id) || !stringOf(name)) return dataPartOf(call);
-  const parsed = typeof given === "string" ? parseJson(given) : { value: given ?? {} };
-  const args = "value" in parsed ? parsed.value : (given ?? {});
-  return { type: "tool_call", toolCallId: call.id as string, name: name as string, args };
-}
-
 /** Returns the usage under the names that it has in OpenAI's replies. */
 function usageOf({ promptTokens, completionTokens, promptTokensDetails }: JsonObject): JsonObject {
   const { cachedTokens } = objectOf(promptTokensDetails);
@@ -227,21 +218,8 @@ function usageOf({ promptTokens, completionTokens, promptTokensDetails }: JsonOb
   });
 }
 
-function folderOf(directory: string | undefined): string | undefined {
-  if (!directory?.startsWith("file://")) return directory;
-  try {
-    return fileURLToPath(directory);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Returns what `sessions.json` beside a session lists of it. */
 function listedAt(path: string, sessionId: string | undefined): JsonObject {
-  try {
-    const parsed = parseJson(readFileSync(join(dirname(path), "sessions.json"), "utf8"));
-    return objectsOf("value" in parsed ? parsed.value : []).find((one) => one.sessionId === sessionId) ?? {};
-  } catch {
-    return {};
-  }
+  const sessions = objectsOf(jsonAt(join(dirname(path), "sessions.json")));
+  return sessions.find((one) => one.sessionId === sessionId) ?? {};
 }

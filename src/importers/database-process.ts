@@ -3,6 +3,7 @@ import { StoreError } from "../core/errors.ts";
 import { DATABASE_SECONDS_MAX } from "../core/limits.ts";
 import { cursorEvents, isCursor } from "./cursor/database.ts";
 import type { DatabaseFile } from "./foreign-database.ts";
+import { gooseEvents, isGoose } from "./goose/database.ts";
 import type { ImportEvent } from "./importer.ts";
 import { isOpencode } from "./opencode/database.ts";
 import { opencodeEvents } from "./opencode/database-events.ts";
@@ -11,6 +12,7 @@ import { opencodeEvents } from "./opencode/database-events.ts";
 
 const FORMATS = {
   opencode: { isOfFormat: isOpencode, eventsOf: opencodeEvents },
+  goose: { isOfFormat: isGoose, eventsOf: gooseEvents },
   cursor: { isOfFormat: isCursor, eventsOf: cursorEvents },
 };
 

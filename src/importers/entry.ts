@@ -54,6 +54,20 @@ export function resultEntry(line: number, callerId: string, result: Part, create
   return messageEntry(line, "tool", `${callerId}:${result.toolCallId}`, [result], createdAt);
 }
 
+/** Returns an entry for each message that has parts. The first one has the id, and the others `<id>/<number>`. */
+export function entriesOf(
+  said: readonly AdaptedMessage[],
+  line: number,
+  id: string,
+  createdAt: number | undefined,
+  about: JsonObject = {},
+): MessageEntry[] {
+  const filled = said.filter(({ parts }) => parts.length > 0);
+  return filled.map(({ role, parts, metadata }, index) =>
+    messageEntry(line, role, index === 0 ? id : `${id}/${index}`, parts, createdAt, { ...metadata, ...about }),
+  );
+}
+
 export function adapted(translate: () => AdaptedMessage[]): AdaptedMessage[] | string {
   try {
     return translate();

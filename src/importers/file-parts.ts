@@ -1,5 +1,6 @@
-import type { DataPart, FilePart, JsonValue } from "../core/message.ts";
-import type { JsonObject } from "./lines.ts";
+import type { DataPart, FilePart, JsonValue, Part } from "../core/message.ts";
+import { type JsonObject, parseJson } from "./lines.ts";
+import { objectOf, stringOf } from "./values.ts";
 
 const DATA_URL = /^data:([^;,]+)(?:;[^;,]+)*;base64,/;
 
@@ -19,4 +20,13 @@ export function dataPartOf(data: JsonValue): DataPart {
 export function resultTextOf(value: JsonValue | undefined): string {
   if (value === undefined || value === null) return "";
   return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** Returns a part for a call of a function, as OpenAI's API has it: its arguments are JSON in a text. */
+export function functionCallOf(call: JsonObject): Part {
+  const { name, arguments: given } = objectOf(call.function);
+  if (!stringOf(call.id) || !stringOf(name)) return dataPartOf(call);
+  const parsed = typeof given === "string" ? parseJson(given) : { value: given ?? {} };
+  const args = "value" in parsed ? parsed.value : (given ?? {});
+  return { type: "tool_call", toolCallId: call.id as string, name: name as string, args };
 }

@@ -13,6 +13,9 @@ const TRANSCRIPT_NAME = /\.jsonl(\.zst)?$/;
 /** Names of possible transcripts. They may also be settings, caches or databases of other programs. */
 const POSSIBLE_NAME = /\.(json|db|vscdb)$|(^|[\\/])\.aider\.chat\.history\.md$/;
 
+/** Editors keep many things in a folder for each workspace. Only the chats are transcripts. */
+const OF_WORKSPACE = /[\\/]workspaceStorage[\\/][^\\/]+[\\/](?!chatSessions(?:[\\/]|$))/;
+
 /** A file to which nobody wrote for ten minutes counts as finished. An agent that still runs writes more often. */
 export const QUIET_MS = 10 * 60 * 1_000;
 
@@ -90,6 +93,11 @@ export function isTranscriptName(name: string): boolean {
   return TRANSCRIPT_NAME.test(name) || isPossibleName(name);
 }
 
+/** Returns true for a file or folder that is found only if it is named. */
+export function isPassedOver(path: string): boolean {
+  return OF_WORKSPACE.test(path);
+}
+
 async function* walk(path: string, visit: Visit, isFound = false): AsyncGenerator<ImportFile> {
   let entries: Dirent[];
   const isUncertain = isFound && POSSIBLE_NAME.test(path);
@@ -121,6 +129,7 @@ async function* walk(path: string, visit: Visit, isFound = false): AsyncGenerato
   for (const entry of entries) {
     const child = join(path, entry.name);
     const folder = entry.isSymbolicLink() ? await isFolder(child) : entry.isDirectory();
+    if (isPassedOver(child) && !isPassedOver(path)) continue;
     if (folder) folders.push(child);
     else if (isTranscriptName(entry.name) && (entry.isFile() || entry.isSymbolicLink())) files.push(child);
   }

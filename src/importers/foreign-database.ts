@@ -93,7 +93,7 @@ export class ForeignDatabase<Table extends string> {
     const columns = this.#columns.get(table)?.filter((column) => column !== content);
     if (columns === undefined) return;
     const size = content === undefined ? "0" : `octet_length(${content})`;
-    const select = `SELECT rowid, ${size} AS byteLength, ${columns.map(bounded)} FROM ${table} NOT INDEXED WHERE rowid > @from ORDER BY rowid`;
+    const select = `SELECT rowid AS rowid, ${size} AS byteLength, ${columns.map(bounded)} FROM ${table} NOT INDEXED WHERE rowid > @from ORDER BY rowid`;
     let from = 0;
     let byteLength = 0;
     for (let gap = 1; Number.isSafeInteger(from); gap = Math.ceil(gap * 1.25)) {

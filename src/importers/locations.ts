@@ -11,10 +11,13 @@ export interface AgentLocation {
 /** Editors that run the extensions of Visual Studio Code. */
 const EDITORS = ["Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf"];
 
+/** Those of the editors that keep the chats of an agent of their own elsewhere. */
+const OTHER_CHATS = /[\\/](?:Cursor|Windsurf)[\\/]User$/;
+
 /**
  * The variables of the agents move their locations: `$CLAUDE_CONFIG_DIR`, `$GEMINI_CLI_HOME`, `$CODEX_HOME`,
  * `$PI_CODING_AGENT_DIR` and `$PI_CODING_AGENT_SESSION_DIR`, `$COPILOT_HOME`, `$CLINE_DIR`,
- * `$CLINE_DATA_DIR`, `$QWEN_HOME` and `$QWEN_RUNTIME_DIR`, `$CONTINUE_GLOBAL_DIR`, and for opencode `$XDG_DATA_HOME`; for editors `$XDG_CONFIG_HOME` or `%APPDATA%`. A relative path is ignored, because it depends on where the agent was started.
+ * `$CLINE_DATA_DIR`, `$QWEN_HOME` and `$QWEN_RUNTIME_DIR`, `$CONTINUE_GLOBAL_DIR`, `$GOOSE_PATH_ROOT`, `$KIMI_SHARE_DIR`, and for opencode and Goose `$XDG_DATA_HOME`; for editors `$XDG_CONFIG_HOME` or `%APPDATA%`. A relative path is ignored, because it depends on where the agent was started.
  */
 export function agentLocations({ env, platform, home }: Machine): AgentLocation[] {
   const { join, isAbsolute } = platform === "win32" ? win32 : posix;
@@ -37,6 +40,18 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
   ];
   const tasksOf = (agent: string, extension: string): AgentLocation[] =>
     userFolders.map((folder) => ({ agent, path: join(folder, "globalStorage", extension, "tasks") }));
+  const data = moved("XDG_DATA_HOME", join(home, ".local", "share"));
+  const gooseRoot = moved("GOOSE_PATH_ROOT", "");
+  const goose =
+    gooseRoot !== ""
+      ? join(gooseRoot, "data")
+      : platform === "win32"
+        ? join(settings, "Block", "goose", "data")
+        : join(data, "goose");
+  const chats = userFolders
+    .filter((folder) => !OTHER_CHATS.test(folder))
+    .flatMap((folder) => [join(folder, "workspaceStorage"), join(folder, "globalStorage", "emptyWindowChatSessions")])
+    .map((path) => ({ agent: "Copilot Chat", path }));
   const qwen = moved("QWEN_RUNTIME_DIR", moved("QWEN_HOME", join(home, ".qwen")));
   return [
     { agent: "Claude Code", path: join(moved("CLAUDE_CONFIG_DIR", join(home, ".claude")), "projects") },
@@ -44,7 +59,7 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
     { agent: "Codex", path: join(codex, "sessions") },
     { agent: "Codex", path: join(codex, "archived_sessions") },
     { agent: "llxprt-code", path: join(home, ".llxprt", "tmp") },
-    { agent: "opencode", path: join(moved("XDG_DATA_HOME", join(home, ".local", "share")), "opencode", "opencode.db") },
+    { agent: "opencode", path: join(data, "opencode", "opencode.db") },
     { agent: "Cursor", path: join(settings, "Cursor", "User", "globalStorage", "state.vscdb") },
     { agent: "Copilot CLI", path: join(moved("COPILOT_HOME", join(home, ".copilot")), "session-state") },
     { agent: "pi", path: moved("PI_CODING_AGENT_SESSION_DIR", join(pi, "sessions")) },
@@ -55,5 +70,9 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
     { agent: "Qwen Code", path: join(qwen, "projects") },
     { agent: "Qwen Code", path: join(qwen, "tmp") },
     { agent: "Continue", path: join(moved("CONTINUE_GLOBAL_DIR", join(home, ".continue")), "sessions") },
+    ...chats,
+    { agent: "Goose", path: join(goose, "sessions") },
+    { agent: "Droid", path: join(home, ".factory", "sessions") },
+    { agent: "Kimi", path: join(moved("KIMI_SHARE_DIR", join(home, ".kimi")), "sessions") },
   ];
 }

@@ -5,6 +5,7 @@ import { isOfCline } from "./cline.ts";
 import { type ListedMessage, readConversations, timeOf } from "./conversations.ts";
 import { headElements } from "./documents.ts";
 import { adapted, type MessageEntry, messageEntry } from "./entry.ts";
+import { goose } from "./goose/importer.ts";
 import type { Importer } from "./importer.ts";
 import { isObject, type JsonObject } from "./lines.ts";
 import { objectOf, objectsOf, stringOf } from "./values.ts";
@@ -33,8 +34,9 @@ export const openai: Importer = {
   name: "openai",
 
   detect(head) {
-    if (isOfCline(head)) return false;
+    if (isOfCline(head) || goose.detect(head)) return false;
     for (const { key, value } of headElements(head)) {
+      if (String(objectOf(value).role).startsWith("_")) return false; // of Kimi
       const message = messageOf(key, value);
       if (!isObject(message) || !isMessage(message)) continue;
       const entries = entriesOf({ line: 0, id: "0", value: message });

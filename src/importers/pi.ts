@@ -32,6 +32,7 @@ export const pi: Importer = {
 
   detect(head) {
     for (const { type, id, cwd, version, parentId, message } of headObjects(head)) {
+      if (type === "session_start") return false; // of Droid, whose messages look alike
       if (type === "session" && stringOf(id) && (typeof cwd === "string" || typeof version === "number")) return true;
       const isEntry = stringOf(id) !== undefined && (parentId === null || stringOf(parentId) !== undefined);
       if (!isEntry) continue;

@@ -9,14 +9,18 @@ import { cline, clineCli } from "./cline.ts";
 import { codexExec } from "./codex/exec.ts";
 import { codex } from "./codex/importer.ts";
 import { continueDev } from "./continue.ts";
+import { copilotChat } from "./copilot-chat/importer.ts";
 import { copilotCli } from "./copilot-cli.ts";
 import { cursor } from "./cursor/importer.ts";
 import { headElements } from "./documents.ts";
+import { droid } from "./droid.ts";
 import { gemini } from "./gemini.ts";
 import { geminiCli } from "./gemini-cli/importer.ts";
+import { goose } from "./goose/importer.ts";
 import { isDatabase, peek } from "./head.ts";
 import type { Importer, ImportFile, ReadableEvent } from "./importer.ts";
 import { jsonl } from "./jsonl.ts";
+import { kimi } from "./kimi.ts";
 import { dropHead, fieldsIn, HEAD_LINES, LINE_BYTES_MAX } from "./lines.ts";
 import { llxprt } from "./llxprt.ts";
 import { openai } from "./openai.ts";
@@ -56,6 +60,10 @@ export const IMPORTERS: readonly Importer[] = [
   cline,
   clineCli,
   continueDev,
+  copilotChat,
+  goose,
+  droid,
+  kimi,
   aiSdk,
   gemini,
   openai,

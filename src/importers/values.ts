@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { fileURLToPath } from "node:url";
 import { TIME_MS_MAX } from "../core/limits.ts";
 import type { JsonValue } from "../core/message.ts";
 import { isObject, type JsonObject } from "./lines.ts";
@@ -47,4 +48,15 @@ export function derivedId(...content: unknown[]): string {
 /** Returns the fields whose JSON has at most `charsMax` UTF-16 units. Long ones repeat for display what is said elsewhere. */
 export function shortFieldsOf(object: JsonObject, charsMax = 300): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => JSON.stringify(value).length <= charsMax));
+}
+
+/** Returns the path that is given as a path or as the address of a file, which may be on another machine. */
+export function pathOfAddress(given: string | undefined): string | undefined {
+  if (given === undefined || !/^(?:file|vscode-remote):\/\//.test(given)) return given;
+  try {
+    const address = new URL(given);
+    return address.protocol === "file:" ? fileURLToPath(address) : decodeURIComponent(address.pathname);
+  } catch {
+    return undefined;
+  }
 }

@@ -40,7 +40,19 @@ const KIND_WORDS: readonly (readonly [ActionKind | undefined, ReadonlySet<string
 
 const PATHS = ["file_path", "filePath", "absolute_path", "path", "file", "filename", "notebook_path", "target_file"];
 const COMMANDS = ["command", "cmd", "script", "code"];
-const PATTERNS = ["pattern", "query", "regex", "glob", "glob_pattern", "search", "path", "dir_path", "directory"];
+const PATTERNS = [
+  "pattern",
+  "patterns",
+  "query",
+  "regex",
+  "glob",
+  "glob_pattern",
+  "search",
+  "path",
+  "dir_path",
+  "directory",
+  "directory_path",
+];
 const ADDRESSES = ["url", "uri", "urls"];
 const TASKS = ["description", "prompt", "task", "message", "instructions"];
 
@@ -121,9 +133,7 @@ export function actionsIn(
   const kind = kindOf(name, fields);
   if (kind === undefined) return [];
   const fileAction = (of: ActionKind, path: string, outcome = outcomeOf(result, of)): Action => {
-    const target = oneLine(path)
-      .replaceAll("\\", "/")
-      .replace(/^(?:\.\/)+/, "");
+    const target = targetOf(path);
     return {
       kind: of,
       name: cutName(baseName(target) || target),
@@ -136,7 +146,8 @@ export function actionsIn(
   if (patched.length > 0) return patched.slice(0, FILES_MAX).map((file) => fileAction(file.kind, file.path));
   if (isOfFile(kind)) {
     const path = textIn(fields, PATHS);
-    if (path !== undefined) return [fileAction(kind, path)];
+    const paths = path === undefined ? pathsOfEdits(fields) : [path];
+    if (paths.length > 0) return paths.slice(0, FILES_MAX).map((one) => fileAction(kind, one));
   }
   if (kind === "run") {
     const line = commandIn(fields);
@@ -154,6 +165,12 @@ export function actionsIn(
       error: errorIn(result, outcome),
     },
   ];
+}
+
+function targetOf(path: string): string {
+  return oneLine(path)
+    .replaceAll("\\", "/")
+    .replace(/^(?:\.\/)+/, "");
 }
 
 function actionsOfLine(
@@ -236,7 +253,7 @@ function kindOf(name: string, fields: Fields): ActionKind | undefined {
   const way = fields.command;
   if (typeof way === "string" && textIn(fields, PATHS) !== undefined) {
     if (way === "view") return "read";
-    if (way === "create") return "write";
+    if (way === "create" || way === "write") return "write";
     if (/^(?:str_replace|insert|undo_edit|delete|rename)$/.test(way)) return "edit";
   }
   const known = KIND_WORDS.find(([, set]) => words.some((word) => set.has(word)));
@@ -380,9 +397,18 @@ function wordSet(words: string): ReadonlySet<string> {
 }
 
 /** The arguments with the text that an edit replaces, with the new one, and with lists of edits. */
-const REPLACED = ["old_string", "oldString", "old_str", "oldText", "search"];
-const INSERTED = ["new_string", "newString", "new_str", "newText", "insert_text", "new_source"];
-const EDITS = ["edits", "replacements"];
+const REPLACED = ["old_string", "oldString", "old_str", "oldText", "search", "before", "old"];
+const INSERTED = ["new_string", "newString", "new_str", "newText", "insert_text", "new_source", "after", "new"];
+const EDITS = ["edits", "replacements", "edit"];
+
+function editsIn(fields: Fields): Fields[] {
+  return EDITS.flatMap((name) => [fields[name] ?? []].flat()).map(fieldsOf);
+}
+
+/** Returns the files of a call that changes several. */
+function pathsOfEdits(fields: Fields): string[] {
+  return [...new Set(editsIn(fields).flatMap((edit) => textIn(edit, PATHS) ?? []))];
+}
 
 /** A place that a call changes: its text before and after. */
 interface Change {
@@ -395,8 +421,8 @@ function changesBy({ args }: Pick<ToolCallPart, "args">, path: string): Change[]
   const fields = fieldsOf(args);
   const patch = patchIn(fields);
   if (patch !== undefined) return changesOfPatch(patch, path);
-  const edits = EDITS.flatMap((name) => (Array.isArray(fields[name]) ? (fields[name] as unknown[]) : []));
-  return [fields, ...edits.map(fieldsOf)].flatMap((edit) => {
+  const own = editsIn(fields).filter((edit) => targetOf(textIn(edit, PATHS) ?? path) === path);
+  return [fields, ...own].flatMap((edit) => {
     const [before, after] = [textIn(edit, REPLACED), textIn(edit, INSERTED)];
     return before === undefined && after === undefined ? [] : { before, after: after ?? "" };
   });

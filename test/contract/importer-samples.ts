@@ -24,6 +24,10 @@ export const samplesByFormat: Record<string, readonly string[]> = {
   cline: ["cline/api_conversation_history.json", "cline/roo/api_conversation_history.json"],
   "cline-cli": ["cline/1772700000000_lamp1.messages.json"],
   continue: ["continue.json"],
+  "copilot-chat": ["copilot-chat/session.json", "copilot-chat/session.jsonl"],
+  droid: ["droid.jsonl"],
+  goose: ["goose/20260305_1.jsonl"],
+  kimi: ["kimi/wire.jsonl", "kimi/context-of-old.jsonl"],
   opencode: ["opencode/export.json"],
 };
 

@@ -23,6 +23,9 @@ export interface ImporterContract {
 
 const CLOSING_BRACE = 0x7d;
 
+/** Where a file has its id from if nothing in it tells one. */
+const PATH = "/nowhere/file.jsonl";
+
 /** What every importer promises, whatever it reads. */
 export function describeImporter({ importer, sample, foreign, isDocument, isText }: ImporterContract): void {
   const bytes = readFileSync(sample);
@@ -131,7 +134,7 @@ export function describeImporter({ importer, sample, foreign, isDocument, isText
         const cuts = cutsOf(bytes);
         const told = new Map<string, unknown>();
         const paused: (typeof told)[] = [];
-        for await (const event of importer.read({ path: name, chunks: withPauses(bytes, cuts) })) {
+        for await (const event of importer.read({ path: PATH, chunks: withPauses(bytes, cuts) })) {
           if (event.kind === "message") told.set(`${event.session} ${event.message.id}`, event.message);
           if (event.kind === "paused") paused.push(structuredClone(told));
         }
@@ -163,7 +166,7 @@ export function describeImporter({ importer, sample, foreign, isDocument, isText
             atRest = structuredClone(told);
             yield bytes.subarray(cut);
           }
-          for await (const event of importer.read({ path: name, chunks: restingAt(), isFinished: true }))
+          for await (const event of importer.read({ path: PATH, chunks: restingAt(), isFinished: true }))
             told.push(event);
           expect(contentOf(atRest)).toEqual(contentOf(await eventsOf(importer, upTo)));
           expect(contentOf(told)).toEqual(contentOf(await eventsOf(importer, bytes)));

@@ -1,7 +1,7 @@
+import { changedSession, parentsFirst } from "../database-sessions.ts";
 import { type DatabaseFile, ForeignDatabase, objectIn, type Row } from "../foreign-database.ts";
 import type { ImportEvent } from "../importer.ts";
 import type { DamagedLine, JsonObject } from "../lines.ts";
-import { isNotYet } from "../message-event.ts";
 import { objectOf, objectsOf, stringOf } from "../values.ts";
 import { type Bubble, type Conversation, ConversationTranslator } from "./conversation.ts";
 
@@ -30,10 +30,8 @@ export function isCursor(path: string): boolean {
   }
 }
 
-/** Reads a database. While it is followed, unfinished messages give no warnings, because they will come later. */
 export async function* cursorEvents(file: DatabaseFile): AsyncGenerator<ImportEvent> {
-  const { path, fingerprints, isFinished } = file;
-  const database = new ForeignDatabase(path, TABLES);
+  const database = new ForeignDatabase(file.path, TABLES);
   try {
     const rows = await conversationRows(database);
     const headers = await headersIn(database);
@@ -49,22 +47,12 @@ export async function* cursorEvents(file: DatabaseFile): AsyncGenerator<ImportEv
       }
       conversations.push({ id, ...aboutOf(data), header: headers.get(id) ?? {} });
     }
-    for (const conversation of parentsFirst(conversations)) {
+    for (const conversation of inOrder(conversations)) {
       const { id } = conversation;
       const { bubbles, sums } = rows.get(id)!;
-      const fingerprint = sums.join();
-      const known = fingerprints?.get(id);
-      // A conversation with an unfinished message is read again when the database is finished.
-      const fingerprintHolding = `${fingerprint} holding`;
-      if (known !== undefined && (known === fingerprint || (known === fingerprintHolding && !isFinished))) continue;
-      let isHolding = false;
-      const translator = new ConversationTranslator(file, conversation);
-      for await (const event of translator.translate(bubblesOf(database, conversation, bubbles))) {
-        const isHeld = isNotYet(event);
-        isHolding ||= isHeld;
-        if (!isHeld || fingerprints === undefined) yield event;
-      }
-      fingerprints?.set(id, isHolding ? fingerprintHolding : fingerprint);
+      yield* changedSession(file, id, sums.join(), () =>
+        new ConversationTranslator(file, conversation).translate(bubblesOf(database, conversation, bubbles)),
+      );
     }
   } finally {
     database.close();
@@ -120,21 +108,19 @@ function aboutOf(data: JsonObject): Omit<Conversation, "id" | "header"> {
 }
 
 /** Returns the conversations by time, but each after the one that started it. */
-function parentsFirst(conversations: readonly Conversation[]): Conversation[] {
-  const waiting = new Map(conversations.map((one) => [one.id, one]));
+function inOrder(conversations: readonly Conversation[]): Conversation[] {
   const parents = new Map(conversations.flatMap(({ id, children }) => children.map((child) => [child, id] as const)));
-  const ordered: Conversation[] = [];
   const timeOf = ({ data }: Conversation): number => Number(data.createdAt ?? 0) || 0;
-  for (const one of [...conversations].sort((a, b) => timeOf(a) - timeOf(b))) {
-    const chain: Conversation[] = [];
-    for (let next: Conversation | undefined = one; next !== undefined; next = waiting.get(parents.get(next.id) ?? "")) {
-      if (!waiting.delete(next.id)) break;
-      const parent = parents.get(next.id);
-      chain.push(parent === undefined || parent === next.id ? next : { ...next, parent });
-    }
-    ordered.push(...chain.reverse());
-  }
-  return ordered;
+  const sorted = [...conversations].sort((a, b) => timeOf(a) - timeOf(b));
+  const ordered = parentsFirst(
+    sorted,
+    ({ id }) => id,
+    ({ id }) => parents.get(id),
+  );
+  return ordered.map((one) => {
+    const parent = parents.get(one.id);
+    return parent === undefined || parent === one.id ? one : { ...one, parent };
+  });
 }
 
 /** Yields the messages in the order of the conversation. Messages that the user took back are no longer in that order. */

@@ -1,4 +1,5 @@
 import type { StoreError } from "../../core/errors.ts";
+import { parentsFirst } from "../database-sessions.ts";
 import { ForeignDatabase, objectIn, type Row } from "../foreign-database.ts";
 import type { DamagedLine, JsonObject } from "../lines.ts";
 import type { StoredMessage } from "./message.ts";
@@ -76,7 +77,11 @@ export class OpencodeDatabase {
       session.messages.sort((a, b) => compare(a.time_created, b.time_created) || compare(a.id, b.id));
       if (this.#hasTimes) session.fingerprint = JSON.stringify(session.sums);
     }
-    return parentsFirst([...sessions.values()]);
+    return parentsFirst(
+      [...sessions.values()],
+      ({ row }) => row.id,
+      ({ row }) => row.parent_id,
+    );
   }
 
   /** Returns the messages of a session in order, or a problem for each row that cannot be read. */
@@ -101,21 +106,6 @@ export class OpencodeDatabase {
       yield { line, id: String(id), info, parts: read };
     }
   }
-}
-
-/** Returns sessions in the same order, but each after the one that started it. A cycle of parents ends where it began. */
-function parentsFirst(sessions: readonly StoredSession[]): StoredSession[] {
-  const waiting = new Map(sessions.map((session) => [session.row.id, session]));
-  const ordered: StoredSession[] = [];
-  for (const session of sessions) {
-    const chain: StoredSession[] = [];
-    for (let next: StoredSession | undefined = session; next !== undefined; next = waiting.get(next.row.parent_id!)) {
-      if (!waiting.delete(next.row.id!)) break;
-      chain.push(next);
-    }
-    ordered.push(...chain.reverse());
-  }
-  return ordered;
 }
 
 /** Compares as SQLite's `ORDER BY` does: nothing, then numbers, then texts. */

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
-import { isPossibleName, isTranscriptName, walkFiles } from "../../importers/files.ts";
+import { isPassedOver, isPossibleName, isTranscriptName, walkFiles } from "../../importers/files.ts";
 import type { ImportFile } from "../../importers/importer.ts";
 import { FolderWatch } from "./folder-watch.ts";
 
@@ -59,7 +59,7 @@ export class WatchedPaths {
     if (!this.#roots.some((root) => isWithin(file, root))) return;
     const isRoot = this.#roots.includes(file);
     if (isFolder(path)) this.#requestScan(path);
-    else if (isRoot || isTranscriptName(basename(file))) {
+    else if (isRoot || (isTranscriptName(basename(file)) && !isPassedOver(file))) {
       this.#watchTarget(file);
       this.#options.onFile({ path: file, isUncertain: !isRoot && isPossibleName(file) });
     }

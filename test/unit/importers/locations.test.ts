@@ -11,6 +11,16 @@ function tasks(agent: string, extension: string, settings = "/home/mira/.config"
   });
 }
 
+/** The folders of chats in each editor that runs Copilot. */
+function chats(settings = "/home/mira/.config") {
+  const editors = ["Code", "Code - Insiders", "VSCodium"].map((editor) => `${settings}/${editor}`);
+  return [...editors, "/home/mira/.vscode-server/data"].flatMap((folder) =>
+    ["workspaceStorage", "globalStorage/emptyWindowChatSessions"].map((name) => {
+      return { agent: "Copilot Chat", path: `${folder}/User/${name}` };
+    }),
+  );
+}
+
 test("agents keep their conversations below the user's folder", () => {
   expect(agentLocations({ env: {}, platform: "linux", home: "/home/mira" })).toEqual([
     { agent: "Claude Code", path: "/home/mira/.claude/projects" },
@@ -29,12 +39,19 @@ test("agents keep their conversations below the user's folder", () => {
     { agent: "Qwen Code", path: "/home/mira/.qwen/projects" },
     { agent: "Qwen Code", path: "/home/mira/.qwen/tmp" },
     { agent: "Continue", path: "/home/mira/.continue/sessions" },
+    ...chats(),
+    { agent: "Goose", path: "/home/mira/.local/share/goose/sessions" },
+    { agent: "Droid", path: "/home/mira/.factory/sessions" },
+    { agent: "Kimi", path: "/home/mira/.kimi/sessions" },
   ]);
   expect(pathsOf({ env: {}, platform: "win32", home: "C:\\Users\\mira" })[0]).toBe(
     "C:\\Users\\mira\\.claude\\projects",
   );
   expect(pathsOf({ env: {}, platform: "win32", home: "C:\\Users\\mira" })).toContain(
     "C:\\Users\\mira\\AppData\\Roaming\\Cursor\\User\\globalStorage\\state.vscdb",
+  );
+  expect(pathsOf({ env: {}, platform: "win32", home: "C:\\Users\\mira" })).toContain(
+    "C:\\Users\\mira\\AppData\\Roaming\\Block\\goose\\data\\sessions",
   );
   expect(pathsOf({ env: {}, platform: "darwin", home: "/Users/mira" })).toContain(
     "/Users/mira/Library/Application Support/Cursor/User/globalStorage/state.vscdb",
@@ -53,6 +70,8 @@ test("or where their variables say, if that is the same place for everybody", ()
     CLINE_DIR: "/l",
     QWEN_HOME: "/q",
     CONTINUE_GLOBAL_DIR: "/n",
+    GOOSE_PATH_ROOT: "/r",
+    KIMI_SHARE_DIR: "/k",
   };
   expect(pathsOf({ env, platform: "linux", home: "/home/mira" })).toEqual([
     "/c/projects",
@@ -71,6 +90,10 @@ test("or where their variables say, if that is the same place for everybody", ()
     "/q/projects",
     "/q/tmp",
     "/n/sessions",
+    ...chats("/f").map(({ path }) => path),
+    "/r/data/sessions",
+    "/home/mira/.factory/sessions",
+    "/k/sessions",
   ]);
   const piOnly = { PI_CODING_AGENT_DIR: "/p", PI_CODING_AGENT_SESSION_DIR: "/s" };
   expect(pathsOf({ env: piOnly, platform: "linux", home: "/home/mira" })).toContain("/s");

@@ -46,6 +46,15 @@ describe("detectImporter", () => {
     ["claude-ai", '{\n"uuid":"c","name":"n","chat_messages":[{"uuid":"m","sender":"human","text":"hi"}]}'],
     ["ai-sdk", '[{"id":"m","role":"user","parts":[{"type":"text","text":"hi"}]}]'],
     ["ai-sdk", '{"messages":[{"role":"assistant","content":"","toolInvocations":[]}]}'],
+    ["copilot-chat", '{"version":3,"responderUsername":"GitHub Copilot","initialLocation":"panel","requests":[]}'],
+    ["copilot-chat", '{"requests":[{"requestId":"r","message":{"text":"hi"},"response":[]}]}'],
+    ["copilot-chat", '{"kind":0,"v":{"version":3,"creationDate":1,"sessionId":"s","requests":[]}}\n'],
+    [undefined, '{"kind":0,"v":{"version":3,"requests":[]}}\n'],
+    ["kimi", '{"role":"_checkpoint","id":0}\n{"role":"user","content":"hi"}\n'],
+    ["kimi", '{"timestamp":1.5,"message":{"type":"TurnBegin","payload":{"user_input":"hi"}}}\n'],
+    ["droid", '{"type":"session_start","id":"s","title":"Hi","cwd":"/w"}\n'],
+    ["goose", '{"working_dir":"/w"}\n{"role":"user","created":1,"content":[{"type":"text","text":"hi"}]}\n'],
+    ["goose", '{"id":"1","conversation":[{"role":"user","created":1,"content":[{"type":"text","text":"hi"}]}]}'],
     ["openai", '[{"role":"user","content":"hi"}]'],
     ["openai", '{"role":"user","content":"hi"}\n{"role":"assistant","content":"ho"}\n'],
     ["openai", '{"model":"m","messages":[{"role":"assistant","content":null,"tool_calls":[]}]}'],
@@ -151,7 +160,7 @@ describe("openImport", () => {
       yield Buffer.from(NEUTRAL);
     }
     await expect(openImport({ path: "x", chunks: chunks() }, "csv")).rejects.toThrow(
-      'Expected format to be auto, claude-code, claude-history, gemini-cli, qwen-code, codex, codex-exec, llxprt, opencode, pi, copilot-cli, cursor, aider, chatgpt, claude-ai, cline, cline-cli, continue, ai-sdk, gemini, openai, jsonl, got "csv".',
+      'Expected format to be auto, claude-code, claude-history, gemini-cli, qwen-code, codex, codex-exec, llxprt, opencode, pi, copilot-cli, cursor, aider, chatgpt, claude-ai, cline, cline-cli, continue, copilot-chat, goose, droid, kimi, ai-sdk, gemini, openai, jsonl, got "csv".',
     );
     expect(opened).toBe(false);
   });
@@ -180,7 +189,7 @@ describe("openImport", () => {
       }
     }
     await expect(openImport({ path: "diary.txt", chunks: chunks() })).rejects.toThrow(
-      "Cannot import diary.txt: its beginning shows none of the known formats (claude-code, claude-history, gemini-cli, qwen-code, codex, codex-exec, llxprt, opencode, pi, copilot-cli, cursor, aider, chatgpt, claude-ai, cline, cline-cli, continue, ai-sdk, gemini, openai, jsonl); if it is in one, name the format.",
+      "Cannot import diary.txt: its beginning shows none of the known formats (claude-code, claude-history, gemini-cli, qwen-code, codex, codex-exec, llxprt, opencode, pi, copilot-cli, cursor, aider, chatgpt, claude-ai, cline, cline-cli, continue, copilot-chat, goose, droid, kimi, ai-sdk, gemini, openai, jsonl); if it is in one, name the format.",
     );
     expect(closed).toBe(true);
   });

@@ -39,6 +39,23 @@ describe("the calls of each agent", () => {
     ["functions.exec_command", { cmd: "ls" }, "run ls ok"],
     ["view", { path: "./a.ts" }, "read a.ts ok"],
     ["read", { path: "C:\\w\\a.ts" }, "read C:/w/a.ts ok"],
+    ["create_file", { filePath: "/w/a.ts", content: "" }, "write /w/a.ts ok"],
+    ["replace_string_in_file", { filePath: "/w/a.ts", oldString: "a", newString: "b" }, "edit /w/a.ts ok"],
+    ["insert_edit_into_file", { filePath: "/w/a.ts", code: "b" }, "edit /w/a.ts ok"],
+    ["run_in_terminal", { command: "make", explanation: "Build" }, "run make ok"],
+    ["copilot_readFile", { filePath: "/w/a.ts", message: "Reading" }, "read /w/a.ts ok"],
+    ["developer__shell", { command: "make" }, "run make ok"],
+    ["developer__text_editor", { command: "write", path: "/w/a.ts", file_text: "b" }, "write /w/a.ts ok"],
+    ["developer__edit", { path: "/w/a.ts", before: "a", after: "b" }, "edit /w/a.ts ok"],
+    ["Execute", { command: "make", riskLevel: "low" }, "run make ok"],
+    ["Create", { file_path: "/w/a.ts", content: "b" }, "write /w/a.ts ok"],
+    ["LS", { directory_path: "/w/src" }, "search /w/src ok"],
+    ["Glob", { patterns: ["*.ts"], folder: "/w" }, "search *.ts ok"],
+    ["FetchUrl", { url: "https://example.org/a" }, "fetch https://example.org/a ok"],
+    ["Shell", { command: "make" }, "run make ok"],
+    ["StrReplaceFile", { path: "/w/a.ts", edit: { old: "a", new: "b" } }, "edit /w/a.ts ok"],
+    ["SearchWeb", { query: "lease" }, "search lease ok"],
+    ["semantic_search", { query: "lease" }, "search lease ok"],
   ])("%s %j", (name, args, expected) => {
     expect(told(name, args, "fine")).toEqual([expected]);
   });
@@ -55,6 +72,9 @@ describe("the calls of each agent", () => {
     expect(told("apply_patch", { input: patch }, "Done")).toEqual(files);
     expect(told("apply_patch", patch, "Done")).toEqual(files);
     expect(told("shell", { command: ["apply_patch", patch] }, "Done")).toEqual(files);
+    const edit = (filePath: string) => ({ filePath, oldString: "x", newString: "y" });
+    const replacements = [edit("src/a.ts"), edit("src/a.ts"), edit("c.ts")];
+    expect(told("multi_replace_string_in_file", { replacements }, "Done")).toEqual(files.slice(1));
     expect(told("file_change", { changes: [{ path: "a.ts", kind: "update" }] }, "Done")).toEqual(["edit a.ts ok"]);
   });
 
@@ -72,9 +92,12 @@ describe("the calls of each agent", () => {
     ]);
   });
 
-  test.each(["TodoWrite", "update_plan", "ExitPlanMode", "AskUserQuestion", "think"])("%s is no action", (name) => {
-    expect(told(name, { todos: [], question: "?" }, "ok")).toEqual([]);
-  });
+  test.each(["TodoWrite", "SetTodoList", "update_plan", "ExitPlanMode", "AskUserQuestion", "think"])(
+    "%s is no action",
+    (name) => {
+      expect(told(name, { todos: [], question: "?" }, "ok")).toEqual([]);
+    },
+  );
 });
 
 describe("a command line", () => {
@@ -240,9 +263,15 @@ test("what an edit replaced is read from its arguments", () => {
   expect(replacedBy({ args: { file_path: "/w/a.ts", old_string: "was", new_string: "is" } }, "/w/a.ts")).toEqual([
     "was",
   ]);
+  expect(replacedBy({ args: { path: "a.ts", before: "was", after: "is" } }, "a.ts")).toEqual(["was"]);
+  for (const edit of [{ old: "was", new: "is" }, [{ old: "was" }]]) {
+    expect(replacedBy({ args: { path: "a.ts", edit } }, "a.ts")).toEqual(["was"]);
+  }
   const edits = [{ old_string: "1" }, { old_string: "2" }];
   expect(replacedBy({ args: { file_path: "a.ts", edits } }, "a.ts")).toEqual(["1", "2"]);
   const patch =
     "*** Begin Patch\n*** Update File: src/a.ts\n@@\n x\n-was\n+is\n@@ f\n-old\n*** Update File: b/a.ts\n@@\n-no\n*** End Patch";
+  const files = edits.map((one, index) => ({ ...one, filePath: `${index}.ts` }));
+  expect(replacedBy({ args: { replacements: files } }, "1.ts")).toEqual(["2"]);
   expect(replacedBy({ args: { input: patch } }, "src/a.ts")).toEqual(["x\nwas", "old"]);
 });

@@ -1,0 +1,108 @@
+import { basename, dirname, join } from "node:path";
+import { jsonAt } from "../beside.ts";
+import { fileNameOf } from "../conversations.ts";
+import { headElements } from "../documents.ts";
+import type { ImportedSession, Importer } from "../importer.ts";
+import { headObjects, isObject, type JsonObject } from "../lines.ts";
+import { notYet } from "../message-event.ts";
+import { Translator } from "../translator.ts";
+import { derivedId, millisecondsOf, objectOf, pathOfAddress, saidOf, stringOf } from "../values.ts";
+import { isLog, readSession, type SessionItem } from "./log.ts";
+import { promptOf } from "./prompt.ts";
+import { replyOf } from "./response.ts";
+
+/**
+ * Reads the chats of Visual Studio Code: `…/User/workspaceStorage/<workspace>/chatSessions/<session>.json`, the `.jsonl` of newer
+ * versions, which logs the changes of such a document, and what `Chat: Export Chat…` writes.
+ */
+export const copilotChat: Importer = {
+  name: "copilot-chat",
+
+  detect(head) {
+    if (isLog(head)) {
+      const [first] = headObjects(head);
+      return first === undefined || Object.keys(objectOf(first.v)).length === 0 || isSession(objectOf(first.v));
+    }
+    const fields: JsonObject = {};
+    for (const { key, value } of headElements(head)) if (key !== undefined) fields[key] = value;
+    return isSession(fields) || isRequest(fields.requests);
+  },
+
+  read: (file) => new ChatTranslator(file).translate(readSession(file)),
+};
+
+function isSession({ responderUsername, initialLocation, creationDate, sessionId }: JsonObject): boolean {
+  const isNamed = typeof responderUsername === "string" && typeof initialLocation === "string";
+  return isNamed || (typeof creationDate === "number" && stringOf(sessionId) !== undefined);
+}
+
+function isRequest(value: JsonObject[string] | undefined): boolean {
+  const { requestId, message, response } = objectOf(value);
+  return stringOf(requestId) !== undefined && isObject(message) && Array.isArray(response);
+}
+
+/** The values of `modelState` of a response that ended: it is complete, was cancelled, or has failed. */
+const ENDED: ReadonlySet<unknown> = new Set([1, 2, 3]);
+
+class ChatTranslator extends Translator<SessionItem> {
+  readonly #about: JsonObject = {};
+  /** What the editor added to prompts so far. It adds the same instructions to each of them. */
+  readonly #added = new Set<string>();
+  #isWaiting = false;
+
+  protected override isTelling({ key }: SessionItem): boolean {
+    return key === "requests" || key === "responderUsername" || key === "sessionId";
+  }
+
+  override read({ line, key, value, lines = [line], after, isOpen = false }: SessionItem): void {
+    if (key !== "requests") {
+      this.#about[key] = value;
+      return;
+    }
+    if (!isObject(value)) {
+      this.warn(line, "expected a request, as an object");
+      return;
+    }
+    const id = stringOf(value.requestId) ?? derivedId(value.message, value.timestamp);
+    const prompt = this.#isWaiting ? [] : promptOf(value, id, line, this.#added);
+    const isEnded = ENDED.has(objectOf(value.modelState).value) || isObject(value.result) || value.isCanceled === true;
+    const reply = replyOf(value, id, line);
+    const mayChange = this.file.isFinished !== true && (isOpen || !isEnded);
+    this.#isWaiting ||= mayChange;
+    if (this.#isWaiting) for (const one of lines) this.warn(one, notYet("the response may go on"));
+    const entries = this.#isWaiting ? prompt : [...prompt, ...reply];
+    if (entries.length === 0) return;
+    const branches = this.open("", () => this.#session());
+    if (after !== undefined) branches.rewindAfter(after ?? undefined);
+    branches.add(entries, id, true);
+  }
+
+  protected override end(): void {
+    const root = this.branches()?.root;
+    const title = stringOf(this.#about.customTitle);
+    if (root !== undefined && title !== undefined) root.title = title;
+  }
+
+  #session(): ImportedSession {
+    const { path } = this.file;
+    const [, name] = /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\.jsonl?$/.exec(basename(path)) ?? [];
+    const session: ImportedSession = {
+      externalId: name ?? stringOf(this.#about.sessionId) ?? fileNameOf(path),
+      source: "copilot-chat",
+    };
+    const folder = pathOfAddress(workspaceAt(path));
+    if (folder !== undefined) session.folder = folder;
+    const createdAtMs = millisecondsOf(this.#about.creationDate);
+    if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;
+    const title = stringOf(this.#about.customTitle);
+    if (title !== undefined) session.title = title;
+    session.metadata = saidOf({ cwd: folder });
+    return session;
+  }
+}
+
+/** Returns the address of the folder of the workspace to which the chats in a folder belong. */
+function workspaceAt(path: string): string | undefined {
+  if (basename(dirname(path)) !== "chatSessions") return undefined;
+  return stringOf(objectOf(jsonAt(join(dirname(dirname(path)), "workspace.json"))).folder);
+}

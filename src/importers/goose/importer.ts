@@ -1,0 +1,55 @@
+import { isDatabaseOf, readDatabase } from "../database-reader.ts";
+import type { Element } from "../document-scanner.ts";
+import { headElements, readElements } from "../documents.ts";
+import { isDatabase, peek } from "../head.ts";
+import type { Importer, ImportFile } from "../importer.ts";
+import type { DamagedLine, JsonObject } from "../lines.ts";
+import { objectOf, objectsOf } from "../values.ts";
+import { type GooseMessage, GooseTranslator } from "./session.ts";
+
+const HEAD_BYTES = 100;
+
+/**
+ * Reads the database of Goose, `~/.local/share/goose/sessions/sessions.db`, with all of its sessions; or one session as
+ * `goose session export --format json` writes it, or as older versions kept it beside the database, as `.jsonl`. In warnings about a
+ * database, the line is the row id.
+ */
+export const goose: Importer = {
+  name: "goose",
+
+  detect(head) {
+    for (const element of headElements(head)) if (isMessage(element) && isOfGoose(objectOf(element.value))) return true;
+    return false;
+  },
+
+  detectDatabase: (path, signal) => isDatabaseOf("goose", path, signal),
+
+  async *read(file) {
+    const { head, chunks, close } = await peek(file.chunks, HEAD_BYTES);
+    if (!isDatabase(head)) {
+      const header: JsonObject = {};
+      yield* new GooseTranslator(file, header).translate(messagesIn({ ...file, chunks }, header));
+      return;
+    }
+    await close();
+    yield* readDatabase("goose", file);
+  },
+};
+
+function isMessage({ key, value }: Element): boolean {
+  return key === "conversation" || (key === undefined && objectOf(value).role !== undefined);
+}
+
+function isOfGoose({ role, created, content }: JsonObject): boolean {
+  const isSaid = role === "user" || role === "assistant";
+  return isSaid && typeof created === "number" && objectsOf(content).some(({ type }) => typeof type === "string");
+}
+
+/** Adds what the file tells about its session to `header`, which comes first. */
+async function* messagesIn(file: ImportFile, header: JsonObject): AsyncGenerator<GooseMessage | DamagedLine> {
+  for await (const element of readElements(file)) {
+    if ("problem" in element) yield element;
+    else if (isMessage(element)) yield { line: element.line, value: objectOf(element.value) };
+    else Object.assign(header, element.key === undefined ? element.value : { [element.key]: element.value });
+  }
+}

@@ -1,0 +1,138 @@
+import { basename, extname } from "node:path";
+import type { JsonValue, Part } from "../../core/message.ts";
+import { fileNameOf, timeOf } from "../conversations.ts";
+import { type MessageEntry, messageEntry } from "../entry.ts";
+import { dataPartOf } from "../file-parts.ts";
+import type { ImportedSession } from "../importer.ts";
+import { injected } from "../injected.ts";
+import { isObject, type JsonObject } from "../lines.ts";
+import { type TranslatedFile, Translator } from "../translator.ts";
+import { derivedId, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
+
+export interface GooseMessage {
+  line: number;
+  value: JsonObject;
+}
+
+/** What asks the user, or tells what the program does. */
+const BOOKKEEPING: ReadonlySet<unknown> = new Set([
+  "conversationCompacted",
+  "systemNotification",
+  "toolConfirmationRequest",
+]);
+
+/** Names that Goose gives a session before it has one. */
+const NO_TITLE = /^(?:CLI Session|New (?:chat|session).*)$/i;
+
+/**
+ * Turns the messages of one session into events. When Goose compacts a session it writes all messages anew, and gives some of them
+ * other ids, so a message is known by its time and its words.
+ */
+export class GooseTranslator extends Translator<GooseMessage> {
+  readonly #session: JsonObject;
+  /** True if the model no longer gets the newest message. */
+  #isCompacted = false;
+
+  /** @param session  A row of the database, or what a file tells about its session. */
+  constructor(file: TranslatedFile, session: JsonObject) {
+    super(file);
+    this.#session = session;
+  }
+
+  override read({ line, value }: GooseMessage): void {
+    const { role, content, metadata } = value;
+    if ((role !== "user" && role !== "assistant") || !Array.isArray(content)) {
+      this.warn(line, "expected a role, user or assistant, and a list as content");
+      return;
+    }
+    const { userVisible, agentVisible } = objectOf(metadata);
+    const parts = content.flatMap(partsOf);
+    const results = parts.filter(({ type }) => type === "tool_result");
+    const others = parts.filter(({ type }) => type !== "tool_result");
+    const isOfProgram = userVisible === false && role === "user";
+    const isSummary = this.#isCompacted && userVisible === false && results.length === 0 && others.length > 0;
+    this.#isCompacted = agentVisible === false;
+    const time = timeOf(value);
+    const id = derivedId(role, time, parts.map(keyOf));
+    const entries: MessageEntry[] = results.map((part) =>
+      messageEntry(line, "tool", `${id}:${part.toolCallId}`, [part], time),
+    );
+    if (others.length > 0) {
+      const said = isOfProgram && !isSummary ? injected(others) : others;
+      entries.push(messageEntry(line, role, id, said, time, isSummary ? { isCompactSummary: true } : {}));
+    }
+    if (entries.length > 0) this.open("", () => this.#described()).add(entries);
+  }
+
+  #described(): ImportedSession {
+    const { id, working_dir, name, description, parent_session_id, session_type, provider_name } = this.#session;
+    const stem = basename(this.file.path, extname(this.file.path));
+    const session: ImportedSession = {
+      externalId: stringOf(id) ?? (/^\d{8}_\d+$/.test(stem) ? stem : fileNameOf(this.file.path)),
+      source: "goose",
+    };
+    const title = stringOf(name) ?? stringOf(description);
+    if (title !== undefined && !NO_TITLE.test(title)) session.title = title;
+    const parent = stringOf(parent_session_id);
+    if (parent !== undefined) session.parentExternalId = parent;
+    if (stringOf(working_dir)) session.folder = working_dir as string;
+    const kind = session_type === "user" ? undefined : session_type;
+    session.metadata = saidOf({ cwd: working_dir, provider: provider_name, kind });
+    return session;
+  }
+}
+
+/** Returns what a part is known by. Arguments may be written in another order. */
+function keyOf(part: Part): JsonValue {
+  return [part.type, stringOf(part.text as JsonValue) ?? stringOf(part.toolCallId as JsonValue) ?? null];
+}
+
+function partsOf(block: JsonValue): Part[] {
+  const { type, text, thinking, signature, data, mimeType, id, toolCall, toolResult } = objectOf(block);
+  switch (type) {
+    case "text":
+      return typeof text === "string" ? (text === "" ? [] : [{ type, text }]) : [dataPartOf(block)];
+    case "thinking":
+    case "reasoning": {
+      const thought = stringOf(thinking) ?? stringOf(text);
+      return thought === undefined
+        ? [dataPartOf(block)]
+        : [{ type: "reasoning", text: thought, ...saidOf({ signature }) }];
+    }
+    case "redactedThinking":
+      return [{ type: "reasoning", text: "", ...saidOf({ redacted: data }) }];
+    case "image":
+      return typeof data === "string"
+        ? [{ type: "file", mediaType: stringOf(mimeType) ?? "image/png", data }]
+        : [dataPartOf(block)];
+    case "toolRequest":
+    case "frontendToolRequest": {
+      const { value, error } = objectOf(toolCall);
+      const { name, arguments: args } = objectOf(value);
+      if (!stringOf(id)) return [dataPartOf(block)];
+      const called = stringOf(name) ?? "unknown";
+      return [{ type: "tool_call", toolCallId: id as string, name: called, args: args ?? {}, ...saidOf({ error }) }];
+    }
+    case "toolResponse":
+      return stringOf(id) ? [resultOf(id as string, objectOf(toolResult))] : [dataPartOf(block)];
+    default:
+      return BOOKKEEPING.has(type) ? [] : [dataPartOf(block)];
+  }
+}
+
+/** Returns a result. What is only for the user repeats what the model gets, in colors. */
+function resultOf(toolCallId: string, { value, error }: JsonObject): Part {
+  if (value === undefined) {
+    return { type: "tool_result", toolCallId, content: stringOf(error) ?? JSON.stringify(error ?? ""), isError: true };
+  }
+  const listed = objectsOf(isObject(value) ? value.content : value);
+  const forModel = listed.filter(({ annotations }) => {
+    const { audience } = objectOf(annotations);
+    return !Array.isArray(audience) || audience.includes("assistant");
+  });
+  const parts = (forModel.length > 0 ? forModel : listed).flatMap(partsOf);
+  const only = parts.length === 1 && parts[0]!.type === "text" ? parts[0]!.text : undefined;
+  const isError = objectOf(value).isError === true;
+  const content = only ?? (parts.length === 0 ? (typeof value === "string" ? value : "") : parts);
+  return { type: "tool_result", toolCallId, content, ...(isError && { isError }) } as Part;
+}

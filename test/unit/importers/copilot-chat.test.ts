@@ -1,0 +1,127 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { copilotChat } from "../../../src/importers/copilot-chat/importer.ts";
+import { importFiles } from "../../../src/imports/import-files.ts";
+import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
+import { eventsOf, eventsOfLines, messagesIn, warningsIn } from "./read.ts";
+
+const ID = "1f0d6a52-9b1c-4e53-8f0b-2a6f5f1f7e11";
+const request = (requestId: string, response: object[], more: object = {}) => ({
+  requestId,
+  responseId: `${requestId}/answer`,
+  message: { text: requestId },
+  response,
+  modelState: { value: 1 },
+  ...more,
+});
+const chat = (...requests: object[]) =>
+  JSON.stringify({ responderUsername: "GitHub Copilot", initialLocation: "panel", requests });
+const tool = (toolCallId: string, toolId: string, more: object = {}) => ({
+  kind: "toolInvocationSerialized",
+  toolCallId,
+  toolId,
+  isComplete: true,
+  ...more,
+});
+const called = (id: string, name: string, args: object) => ({ id, name, arguments: JSON.stringify(args) });
+
+test("a call has what the model sent, found by its id or its name, and one that is not shown comes too", async () => {
+  const metadata = {
+    toolCallRounds: [
+      { toolCalls: [called("a__vscode-1", "read_file", { filePath: "/w/a" }), called("b", "file_search", { q: 1 })] },
+      { toolCalls: [called("c", "manage_todo_list", { n: 2 })] },
+    ],
+    toolCallResults: {
+      "a__vscode-1": { content: [{ value: "one" }] },
+      b: { content: [{ value: "ERROR while calling tool: none" }] },
+      lost: { content: [{ value: "of nobody" }] },
+    },
+  };
+  const shown = [tool("a", "copilot_readFile"), tool("9f", "copilot_findFiles"), { value: "Done." }];
+  const events = await eventsOf(copilotChat, chat(request("Look", shown, { result: { metadata } })));
+  expect(messagesIn(events).map(({ parts }) => parts)).toMatchObject([
+    [{ text: "Look" }],
+    [
+      { toolCallId: "a__vscode-1", name: "read_file", args: { filePath: "/w/a" } },
+      { toolCallId: "b", name: "file_search", args: { q: 1 } },
+    ],
+    [{ toolCallId: "a__vscode-1", content: "one" }],
+    [{ toolCallId: "b", isError: true }],
+    [{ text: "Done." }, { toolCallId: "c", args: { n: 2 } }],
+    [{ data: { toolCallId: "lost", content: "of nobody" } }],
+  ]);
+});
+
+test("a call that only the editor knows has what is shown of it", async () => {
+  const message = { value: "Reading [](file:///w/a%20b)", uris: { "file:///w/a%20b#1-2": {} } };
+  const events = await eventsOf(
+    copilotChat,
+    chat(
+      request("Look", [
+        tool("1", "copilot_readFile", { invocationMessage: message, pastTenseMessage: { value: "Read it" } }),
+        tool("2", "run_in_terminal", {
+          toolSpecificData: {
+            kind: "terminal",
+            commandLine: { original: "make", userEdited: "make all" },
+            terminalCommandOutput: { text: "built" },
+          },
+        }),
+        tool("3", "look", { isComplete: false }),
+      ]),
+    ),
+  );
+  expect(messagesIn(events).flatMap(({ parts }) => parts)).toMatchObject([
+    { text: "Look" },
+    { name: "copilot_readFile", args: { filePath: "/w/a b", message: message.value } },
+    { name: "run_in_terminal", args: { command: "make all" } },
+    { name: "look", args: {} },
+    { toolCallId: "1", content: "Read it" },
+    { toolCallId: "2", content: "built" },
+  ]);
+});
+
+test("requests that the log takes back are on another path, and a damaged line costs no other", async () => {
+  const push = (v: object[], i?: number) => ({ kind: 2, k: ["requests"], v, i });
+  const events = await eventsOfLines(copilotChat, [
+    { kind: 0, v: { version: 3, creationDate: 1, sessionId: "s", requests: [request("a", [{ value: "A" }])] } },
+    push([request("b", [{ value: "B" }])]),
+    push([request("c", [{ value: "C" }])], 1),
+    { kind: 1, k: ["requests", -1, "result"], v: {} },
+    { kind: 2, k: ["requests", 1, "response"], v: [{ value: "D" }] },
+    { kind: 2, k: ["requests", 1, "response", "x"], v: [] },
+    { kind: 9 },
+  ]);
+  const said = events.flatMap((event) =>
+    event.kind === "message" ? [`${event.session}: ${event.message.parts?.map((part) => part.text).join("")}`] : [],
+  );
+  expect(said).toEqual(["s: a", "s: A", "s: b", "s: B", "s/fork-c: c", "s/fork-c: CD"]);
+  expect(warningsIn(events).map(([line]) => line)).toEqual([4, 6, 7]);
+  expect(events.at(-1)).toMatchObject({ kind: "head", messageId: "c/answer" });
+});
+
+test("a chat has the folder of its workspace, and a response waits until it is complete", async () => {
+  const storage = temporaryFolder();
+  const workspace = join(storage, "workspaceStorage", "5a1b");
+  mkdirSync(join(workspace, "chatSessions"), { recursive: true });
+  mkdirSync(join(workspace, "GitHub.copilot-chat", "transcripts"), { recursive: true });
+  writeFileSync(join(workspace, "GitHub.copilot-chat", "transcripts", `${ID}.jsonl`), '{"type":"tide"}\n');
+  writeFileSync(join(workspace, "workspace.json"), '{"folder":"vscode-remote://wsl%2Bubuntu/work/my%20pump"}');
+  const store = temporaryStore();
+  const lines = [
+    { kind: 0, v: { version: 3, creationDate: 1, sessionId: "s", requests: [] } },
+    { kind: 2, k: ["requests"], v: [request("a", [], { modelState: { value: 0 } })] },
+  ];
+  const save = async (...more: object[]) => {
+    lines.push(...(more as typeof lines));
+    const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+    writeFileSync(join(workspace, "chatSessions", `${ID}.jsonl`), text);
+    const { newCount, warningCount, files } = await importFiles(store, storage, { summarize: false });
+    return [newCount, warningCount, files.length];
+  };
+  expect(await save()).toEqual([1, 1, 1]);
+  expect(await save({ kind: 1, k: ["requests", 0, "modelState"], v: { value: 1 } })).toEqual([0, 2, 1]);
+  expect(await save({ kind: 2, k: ["requests", 0, "response"], v: [{ value: "A" }] })).toEqual([1, 0, 1]);
+  expect(await save({ kind: 1, k: ["customTitle"], v: "The pump" })).toEqual([0, 0, 1]);
+  expect(store.sessions()).toMatchObject([{ externalId: ID, project: "/work/my pump" }]);
+});
