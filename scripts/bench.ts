@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { benchContext } from "./bench/context.ts";
 import { benchDamage } from "./bench/damage.ts";
+import { benchDay } from "./bench/day.ts";
 import { benchFrameworks } from "./bench/frameworks.ts";
 import { benchFuzz } from "./bench/fuzz.ts";
 import { benchGemini } from "./bench/gemini.ts";
@@ -41,6 +42,7 @@ const BENCHMARKS: Record<string, (options: Options) => Promise<{ name: string; f
       isByColumn: only === "columns",
       seed: seed === undefined ? undefined : Number(seed),
     }),
+  day: ({ seconds }) => benchDay(seconds === undefined ? undefined : Number(seconds)),
   fuzz: ({ inputs, seed, random, only }) =>
     benchFuzz({
       inputs: inputs === undefined ? undefined : Number(inputs),

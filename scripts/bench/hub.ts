@@ -11,11 +11,13 @@ import { cutEverywhere, WORKS } from "../hub/cuts.ts";
 import { hubFaults } from "../hub/faults.ts";
 import { forgetAgainstPushes } from "../hub/forget-race.ts";
 import { hubSchedules } from "../hub/schedules.ts";
+import { measurePull } from "./hub-pull.ts";
 import { measureHubRecall } from "./hub-recall.ts";
 import { measureHubVectors } from "./hub-vectors.ts";
 
 const SESSIONS = 40;
 const MESSAGES = 20_000;
+const PULLED = 100_000;
 const VECTORS = { clusters: 4_200, messages: 20_000 };
 const SCHEDULES = 300;
 /**
@@ -35,11 +37,11 @@ const CUTS = 3;
 const FAULTS = { backends: 60, crashes: 20, pushers: 60 };
 
 /**
- * Measures a push to a server on this machine, and searches (see `measureHubRecall`). Counts what faults lose (see `hubFaults`) and what
+ * Measures a push to a server on this machine, a pull (see `measurePull`), and searches (see `measureHubRecall`). Counts what faults lose (see `hubFaults`) and what
  * is not right after a connection was cut (see `cutEverywhere`), and runs random schedules (see
  * `hubSchedules`) and forgetting against running pushes (see `forgetAgainstPushes`).
  *
- * @param only  `ingest`, `recall`, `vectors`, `faults`, `cuts`, `schedules` or `forget`; by default all.
+ * @param only  `ingest`, `pull`, `recall`, `vectors`, `faults`, `cuts`, `schedules` or `forget`; by default all.
  * @returns `ingestPerSecond`: messages of a first push. `extraBytesPerMessage`: bytes on the hub beside the rows of messages and
  *   their key. `hubVectorShare`, `hubVectorMs`: see `measureHubVectors`. `faults`: backends, servers and pushers that ended; `lost`, `doubled` and `altered` count messages and facts.
  *   `cuts`, `cutsWrong`: connections that were cut, and those after which something was not right.
@@ -63,6 +65,7 @@ export async function benchHub({
   ];
   const isWanted = (name: string): boolean => part === undefined || part === name;
   if (isWanted("ingest")) Object.assign(figures, await measureIngest());
+  if (isWanted("pull")) Object.assign(figures, await onServer((url) => measurePull(url, PULLED)));
   if (isWanted("recall")) Object.assign(figures, await inFolder(measureHubRecall));
   if (isWanted("vectors")) Object.assign(figures, await measureHubVectors(VECTORS.clusters, VECTORS.messages));
   if (isWanted("faults")) {

@@ -8,7 +8,7 @@ import { decodeMessage, decodeRows, factsDigestOf, type HubMessage } from "./row
 import type { Spool } from "./spool.ts";
 
 /** A query returns rows up to these limits, and at least one. */
-const PAGE = { count: 1_000, bytes: 4_000_000 };
+const PAGE = { count: 250, bytes: 1_000_000 };
 
 /** `embedding` is in base64. */
 type HubMessageRow = Omit<HubMessage, "body" | "embedding"> & { embedding: string | undefined };
@@ -55,8 +55,9 @@ export async function fetchSession(
     // An unfinished push may have sent more.
     condition: "message_id <= (SELECT marked_id FROM coppice.sessions WHERE place = $1 AND session_no = $2)",
   });
-  for await (const { body, embedding, ...row } of messages) {
-    spool.add("messages", { ...row, embedding: embedding?.toString("base64") }, body);
+  for await (const row of messages) {
+    const { body, embedding } = row;
+    spool.add("messages", Object.assign(row, { body: undefined, embedding: embedding?.toString("base64") }), body);
   }
   const artifacts = pages<{ sha256: Buffer }>(client, key, { table: "artifacts", keys: ["sha256"], values: [] });
   for await (const { body } of artifacts) spool.add("artifacts", {}, body);

@@ -74,14 +74,16 @@ export function decodeMessage(
   sessionId: string,
   vector: { embedding: Buffer; embedderId: string } | undefined,
 ): FactRow {
-  const [decoded] = decodeRows(hub.body);
-  const row = {
-    ...(decoded!.row as MessageRow),
+  const row = decodeRows(hub.body)[0]!.row as MessageRow;
+  // In place: V8 keeps a class for each copy that gains columns.
+  Object.assign(row, {
     id: hub.message_id,
     sessionId: hub.branch ?? sessionId,
     ...{ seq: hub.seq, stepId: hub.step_id, turnSeq: hub.turn_seq, checksum: hub.checksum },
-  };
-  return { table: "messages", row: { ...row, embedding: undefined, ...vector } };
+    embedding: vector?.embedding,
+  });
+  if (vector !== undefined) row.embedderId = vector.embedderId;
+  return { table: "messages", row };
 }
 
 /** Returns the columns of the hub that say where a message is. */

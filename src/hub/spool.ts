@@ -58,7 +58,7 @@ export class Spool {
       const [jsonLength, bodyLength] = [lengths.readUInt32LE(0), lengths.readUInt32LE(4)];
       const bytes = this.#read(at + LENGTHS_BYTES, jsonLength + bodyLength);
       at += LENGTHS_BYTES + bytes.length;
-      yield { ...JSON.parse(bytes.toString("utf8", 0, jsonLength)), body: bytes.subarray(jsonLength) };
+      yield Object.assign(JSON.parse(bytes.toString("utf8", 0, jsonLength)), { body: bytes.subarray(jsonLength) });
     }
   }
 

@@ -34,6 +34,14 @@ const LENGTH_CHARS = 20;
  * @param asked  The user's message that began the turn of the first message.
  */
 export function titleOf(messages: readonly TitledMessage[], asked?: TitledMessage): string {
+  return titleBy(knownReadingOf, messages, asked);
+}
+
+function titleBy(
+  readingOf: (message: TitledMessage) => Reading,
+  messages: readonly TitledMessage[],
+  asked: TitledMessage | undefined,
+): string {
   const said = messages.filter(({ role }) => role !== "tool");
   const chosen = evenlySpaced(said, MESSAGES_MAX).map(readingOf);
   const first = chosen.find(({ isRequest }) => isRequest);
@@ -59,8 +67,12 @@ export function titleOf(messages: readonly TitledMessage[], asked?: TitledMessag
   );
 }
 
-/** How the store makes titles of clusters: see `DeriveOptions`. */
-export const TITLES = { titleOf, titleTextChars: TITLE_TEXT_CHARS };
+/** How the store makes titles of clusters: see `DeriveOptions`. It makes each once, so it keeps no lines. */
+export const TITLES = {
+  titleOf: (messages: readonly TitledMessage[], asked: TitledMessage | undefined) =>
+    titleBy(readingOf, messages, asked),
+  titleTextChars: TITLE_TEXT_CHARS,
+};
 
 /** Returns the title that shares most words with the others; "" if there are no titles. */
 export function titleAmong(titles: readonly string[]): string {
@@ -135,15 +147,16 @@ interface Reading {
 
 const readings = new WeakMap<TitledMessage, Reading>();
 
-function readingOf(message: TitledMessage): Reading {
+function knownReadingOf(message: TitledMessage): Reading {
   const known = readings.get(message);
   if (known !== undefined) return known;
-  const reading = read(message.role, message.text.slice(0, TITLE_TEXT_CHARS));
+  const reading = readingOf(message);
   readings.set(message, reading);
   return reading;
 }
 
-function read(role: Role, text: string): Reading {
+function readingOf({ role, text: whole }: TitledMessage): Reading {
+  const text = whole.slice(0, TITLE_TEXT_CHARS);
   const lines = titleLines(role, text).map((line) => ({ ...line, words: weightsIn(line.text) }));
   return { words: [...new Set(words(text))], lines, isRequest: role === "user" && lines.length > 0 };
 }

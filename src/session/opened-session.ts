@@ -474,12 +474,13 @@ export class OpenedSession implements Session {
     return repositories.database.read(() => placementAt(repositories, this.id, position));
   }
 
-  info(): SessionOverview {
+  /** A field, as `close` of the store is. */
+  readonly info = (): SessionOverview => {
     const { database, sessions } = this.#ports.repositories;
     const overview = database.read(() => sessions.overview(this.id));
     if (overview === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: this.id });
     return overview;
-  }
+  };
 
   /** Changes the session. After an error, memory may differ from the file, so the session is loaded again at its next use. */
   #change<T>(change: (state: SessionState) => T): T {

@@ -575,13 +575,14 @@ export class OpenedStore implements Store {
     return erase(this.#repositories) && isIndexGone;
   }
 
-  close(): void {
+  /** A field, because a structured clone, which would have no methods, is refused where it would need a function. */
+  readonly close = (): void => {
     if (!this.#database.client.open) return;
     this.#database.refuseAtomic("close");
     this.#closing.abort(new StoreError("STORE_CLOSED", { path: this.#database.path }));
     if (!this.#database.readonly) this.#indexTail();
     this.#database.client.close();
-  }
+  };
 
   [Symbol.dispose](): void {
     this.close();

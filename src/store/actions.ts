@@ -1,5 +1,6 @@
 import { ACTION_RULES, type PlacedAction, type RecurringError, type StepAction } from "../core/action.ts";
 import { DamageError } from "../core/damage.ts";
+import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import type { Message } from "../core/message.ts";
 import { IN_TURN_OF, type NamedScope, OF_TARGET } from "./action-scope.ts";
 import type { MessageRepository } from "./messages.ts";
@@ -148,9 +149,12 @@ export class ActionRepository extends Repository {
   }
 
   #noteSteps(stepIds: ReadonlySet<number>, actionsOf: ActionsOf): void {
-    if (stepIds.size === 0) return;
-    this.#deleteOf(JSON.stringify([...stepIds]));
-    for (const action of this.#read([...stepIds], actionsOf)) this.#insert(action);
+    const ids = [...stepIds];
+    for (let from = 0; from < ids.length; from += BATCH_MESSAGES_MAX) {
+      const batch = ids.slice(from, from + BATCH_MESSAGES_MAX);
+      this.#deleteOf(JSON.stringify(batch));
+      for (const action of this.#read(batch, actionsOf)) this.#insert(action);
+    }
   }
 
   /** Returns the actions of the messages that are not read yet, of the newest `limit`, in order. */

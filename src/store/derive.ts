@@ -4,12 +4,11 @@ import { GrowingForest, type GrowingTheme } from "../forest/growing-forest.ts";
 import { type SubjectRow, subjectRoots } from "../forest/subjects.ts";
 import type { StoredCluster } from "./cluster-rows.ts";
 import { type DeriveOptions, type EnteringStep, enteringSteps } from "./features.ts";
-import type { TitledMessage } from "./messages.ts";
 import type { Repositories } from "./repositories.ts";
 import type { SessionRow } from "./sessions.ts";
 import type { UnionRow } from "./unions.ts";
 
-const STEPS_AT_ONCE = 500;
+const STEPS_AT_ONCE = 50;
 
 export interface DerivedRows {
   /** Keyed by message id. Messages that are their own parents are missing. */
@@ -29,31 +28,45 @@ export function derive(
   const log = unions.ofSession(session.id, generation?.id ?? 0);
   const subjectLog = subjects.ofSession(session.id, generation?.id ?? 0);
   const steps = new EnteredSteps(messages, session);
-  const askedBefore = (id: number) => messages.askedBefore(options.titleTextChars, id);
+  const titleOf = (root: number, steps: readonly number[]): string => {
+    const { titleTextChars } = options;
+    return options.titleOf(messages.openingsOf(titleTextChars, steps), messages.askedBefore(titleTextChars, root));
+  };
   const dimension = generation?.dimension ?? 0;
-  const derived = applyLog({ log, subjectLog, steps, dimension, askedBefore }, options, note);
+  const derived = applyLog({ log, subjectLog, steps, dimension, titleOf }, note);
   // Clusters that had settled before a fork are rows of the sessions that it shares.
   const sharedTo = paths.of(session.id).at(-2)?.logPosition ?? 0;
   const clusters = derived?.clusters.filter(({ settledAt }) => settledAt === null || settledAt > sharedTo);
-  const unionCount = unions.own(session.id, generation?.id ?? 0).length + subjectLog.length;
+  const unionCount = log.filter(({ id }) => id > sharedTo).length + subjectLog.length;
   return { unionCount, derived: derived && { ...derived, clusters: clusters! } };
 }
 
 /** The steps that have entered a session's forest. Their texts and vectors are read in the order of the log, and not kept. */
 class EnteredSteps {
-  /** The messages of each step, by the id of its first message. */
-  readonly messageIds = new Map<number, number[]>();
+  /** The ids of the steps' first messages. */
+  readonly steps: ReadonlySet<number>;
+  /** The step of each message. Two lists, because there may be many. */
+  readonly #ids: number[] = [];
+  readonly #stepOf: number[] = [];
   readonly #messages: Repositories["messages"];
 
   constructor(messages: Repositories["messages"], { id: sessionId, graduatedSeq }: SessionRow) {
     this.#messages = messages;
-    const byStep = new Map<number, number[]>();
+    const firstOf = new Map<number, number>();
     for (const { id, stepId } of messages.graduatingPlaces(sessionId, 0, graduatedSeq - 1)) {
-      const step = byStep.get(stepId);
-      if (step === undefined) byStep.set(stepId, [id]);
-      else step.push(id);
+      const first = firstOf.get(stepId) ?? id;
+      if (first === id) firstOf.set(stepId, id);
+      this.#ids.push(id);
+      this.#stepOf.push(first);
     }
-    for (const ids of byStep.values()) this.messageIds.set(ids[0]!, ids);
+    this.steps = new Set(firstOf.values());
+  }
+
+  /** Returns what `parentOf` says of each message and its step. */
+  parents(parentOf: (id: number, step: number) => number): Map<number, number> {
+    const parents = new Map<number, number>();
+    for (const [index, id] of this.#ids.entries()) parents.set(id, parentOf(id, this.#stepOf[index]!));
+    return parents;
   }
 
   /** Yields a step for each row of the log by which one entered, in their order. */
@@ -72,22 +85,21 @@ interface AppliedLog {
   subjectLog: readonly SubjectRow[];
   steps: EnteredSteps;
   dimension: number;
-  askedBefore: (id: number) => TitledMessage | undefined;
+  titleOf: (root: number, steps: readonly number[]) => string;
 }
 
 interface GrownCluster {
   cluster: OpenCluster;
   logPosition: number;
   settledAt: number | null;
-  /** Null until it settles. From then on `messages` is empty. */
+  /** Null until it settles. From then on `steps` is empty. */
   label: string | null;
-  messages: TitledMessage[];
+  steps: number[];
 }
 
 /** If the log and the steps disagree, notes why and returns undefined. */
 function applyLog(
-  { log, subjectLog, steps, dimension, askedBefore }: AppliedLog,
-  { titleOf, titleTextChars }: DeriveOptions,
+  { log, subjectLog, steps, dimension, titleOf }: AppliedLog,
   note: (text: string) => void,
 ): DerivedRows | undefined {
   const { forest, refused } = replay(log);
@@ -97,18 +109,16 @@ function applyLog(
     note(`row ${impossible.row.id} of the log cannot have happened: ${impossible.reason}`);
     return undefined;
   }
-  const { messageIds } = steps;
   const entries = log.filter(({ kind }) => kind === "start" || kind === "join");
-  const strangers = entries.filter(({ node }) => !messageIds.has(node));
-  if (strangers.length > 0 || entries.length !== messageIds.size) {
-    const counts = `${entries.length} steps entered the forest by the log, and ${messageIds.size} by the frontier`;
+  const strangers = entries.filter(({ node }) => !steps.steps.has(node));
+  if (strangers.length > 0 || entries.length !== steps.steps.size) {
+    const counts = `${entries.length} steps entered the forest by the log, and ${steps.steps.size} by the frontier`;
     note(`${counts}; ${strangers.length} steps of the log are unknown`);
     return undefined;
   }
 
   const growth = new GrowingForest(dimension);
   const clusters = new Map<number, GrownCluster>();
-  const titled = ({ cluster, messages }: GrownCluster) => titleOf(messages, askedBefore(cluster.root));
   const entered = steps.enteredBy(entries);
   for (const row of log) {
     const { id: position, kind, node, root } = row;
@@ -121,27 +131,23 @@ function applyLog(
     growth.apply(row, step?.features);
     if (kind === "settle") {
       const settled = clusters.get(root)!;
-      clusters.set(root, { ...settled, settledAt: position, label: titled(settled), messages: [] });
+      clusters.set(root, { ...settled, settledAt: position, label: titleOf(root, settled.steps), steps: [] });
     }
     if (!isEntry) continue;
-    const { cluster, messages }: Pick<GrownCluster, "cluster" | "messages"> = clusters.get(root) ?? {
-      cluster: growth.open.get(root)!,
-      messages: [],
-    };
-    for (const { role, text } of step!.messages) messages.push({ role, text: text.slice(0, titleTextChars) });
-    clusters.set(root, { cluster, messages, logPosition: position, settledAt: null, label: null });
-  }
-  const parents = new Map<number, number>();
-  for (const [step, ids] of messageIds) {
-    const { cluster } = forest.find(step)!;
-    for (const id of ids) parents.set(id, id === cluster ? forest.parentOf(cluster)! : cluster);
+    const known = clusters.get(root);
+    const held = known?.steps ?? [];
+    held.push(node);
+    const cluster = known?.cluster ?? growth.open.get(root)!;
+    clusters.set(root, { cluster, steps: held, logPosition: position, settledAt: null, label: null });
   }
   return {
-    parents,
-    clusters: [...clusters.values()].map((grown) => {
-      const { cluster, logPosition, settledAt, label } = grown;
+    parents: steps.parents((id, step) => {
+      const { cluster } = forest.find(step)!;
+      return id === cluster ? forest.parentOf(cluster)! : cluster;
+    }),
+    clusters: [...clusters.values()].map(({ cluster, logPosition, settledAt, label, steps }) => {
       const subjectRoot = assigned.roots.get(cluster.root) ?? null;
-      return { cluster, logPosition, settledAt, label: label ?? titled(grown), subjectRoot };
+      return { cluster, logPosition, settledAt, label: label ?? titleOf(cluster.root, steps), subjectRoot };
     }),
     themes: [...growth.themes.values()],
   };

@@ -101,6 +101,7 @@ export const isSummary = (alias: string): string =>
 
 const WINDOW = columns(messages, "seq", "stepId", "tokenCount");
 const PLACES = columns(messages, "id", "stepId");
+const PARENTS = columns(messages, "id", "parentId");
 const KEYS = columns(messages, "id", "seq", "digest");
 const NAMES = columns(messages, "seq", "externalId", "role");
 const FORGOTTEN = columns(forgottenMessages);
@@ -226,6 +227,9 @@ export class MessageRepository extends Repository {
   readonly #leaveForest = this.statement<[stepIds: string, sessionId: string]>`
     UPDATE messages AS m SET parent_id = m.id FROM json_each(?) step
     WHERE ${isOfStep("step.value")} AND +m.session_id = ?`;
+  /** Yields the stored parents of a session in order of seq. The driver writes nothing before the last one was read. */
+  readonly parentsOf = this.statement<[sessionId: string], RowOf<typeof PARENTS>>`
+    SELECT ${PARENTS} FROM messages WHERE session_id = ? ORDER BY seq`.iterate;
   // Lists as JSON.
   readonly #setParentsOfSteps = this.statement<[steps: string, sessionId: string]>`
     UPDATE messages AS m SET parent_id = step.value ->> 1 FROM json_each(?) step
@@ -371,8 +375,10 @@ export class MessageRepository extends Repository {
   }
 
   /** The messages of `graduating`, without what they say. */
-  graduatingPlaces(sessionId: string, seqFirst: number, seqLast: number): RowOf<typeof PLACES>[] {
-    return this.#inPieces(sessionId, seqFirst, seqLast, this.#graduatingPlaces.all);
+  *graduatingPlaces(sessionId: string, seqFirst: number, seqLast: number): Generator<RowOf<typeof PLACES>> {
+    for (const piece of piecesIn(this.#paths.of(sessionId), seqFirst, seqLast)) {
+      yield* this.#graduatingPlaces.iterate(piece.sessionId, piece.seqFirst, piece.seqLast);
+    }
   }
 
   #inPieces<Row>(sessionId: string, first: number, last: number, read: (...range: SeqsOfSession) => Row[]): Row[] {
@@ -628,12 +634,10 @@ export class MessageRepository extends Repository {
     return [];
   }
 
-  /** Returns the stored parents of a session in order of seq, or of the whole store. */
-  parents(sessionId?: string): { id: number; parentId: number; sessionId: string }[] {
-    const { id, parentId } = messages;
-    const inScope = sessionId === undefined ? undefined : eq(messages.sessionId, sessionId);
-    const rows = this.orm.select({ id, parentId, sessionId: messages.sessionId }).from(messages).where(inScope);
-    return rows.orderBy(asc(sessionId === undefined ? id : messages.seq)).all();
+  /** Returns the stored parents of the whole store. */
+  parents(): { id: number; parentId: number; sessionId: string }[] {
+    const { id, parentId, sessionId } = messages;
+    return this.orm.select({ id, parentId, sessionId }).from(messages).orderBy(asc(id)).all();
   }
 
   /**
@@ -767,7 +771,8 @@ function notableMessage(row: SelectedMessage): NotableMessage {
   return { ...row, parts: partsOf(row) };
 }
 
-function graduatingMessage({ embedding, ...row }: GraduatingRow): GraduatingMessage {
+function graduatingMessage(row: GraduatingRow): GraduatingMessage {
+  const { embedding } = row;
   const vector = embedding === null ? null : (messages.embedding.mapFromDriverValue(embedding) as Float32Array);
-  return { ...row, embedding: vector };
+  return Object.assign(row, { embedding: vector });
 }

@@ -96,7 +96,7 @@ export function idsOf(repositories: Repositories, target: ForgetTarget): number[
 /** Returns the ids of all messages that a session holds itself, with superseded ones. */
 export function idsHeldBy({ messages, sessions }: Repositories, sessionId: string): number[] {
   return [sessionId, ...sessions.branchIds(sessionId)].flatMap((id) =>
-    messages.parents(id).map((message) => message.id),
+    Array.from(messages.parentsOf(id), (message) => message.id),
   );
 }
 

@@ -64,7 +64,9 @@ export class UnionRepository extends Repository {
     WHERE u.root = @root AND u.level = 'cluster' AND u.kind IN ('start', 'join') AND u.id > @from
     AND u.id <= @position AND u.generation = ${GENERATION_AT} AND ${IS_OF_LOG} ORDER BY u.id`.map(enteredStep).all;
   readonly #ofSession = this.statement<[sessionId: string, position: number, generation: number], RowOf<typeof UNION>>`
-    SELECT ${UNION} FROM unions WHERE session_id = ? AND id <= ? AND generation = ? AND level <> 'subject' ORDER BY id`;
+    SELECT ${UNION} FROM unions WHERE session_id = ? AND id <= ? AND generation = ? AND level <> 'subject' ORDER BY id`.map(
+    logRow,
+  );
   /** The roots in a session's log, even if rows of it are damaged. */
   readonly unchecked = this.statement<[sessionId: string, generation: number], Pick<UnionRow, "id" | "kind" | "root">>`
     SELECT id, kind, root FROM unions WHERE session_id = ? AND generation = ? AND level <> 'subject' ORDER BY id`.all;
@@ -233,13 +235,8 @@ export class UnionRepository extends Repository {
   /** The whole log of a session, with the rows that it shares. */
   ofSession(sessionId: string, generation: number): UnionRow[] {
     return this.#paths.of(sessionId).flatMap((piece) => {
-      return this.#ofSession.all(piece.sessionId, piece.logPosition, generation) as UnionRow[];
+      return this.#ofSession.all(piece.sessionId, piece.logPosition, generation);
     });
-  }
-
-  /** The rows of a session's log that no other session holds. */
-  own(sessionId: string, generation: number): UnionRow[] {
-    return this.#ofSession.all(sessionId, Number.MAX_SAFE_INTEGER, generation) as UnionRow[];
   }
 
   /**
@@ -366,6 +363,14 @@ function stepsIn(rows: readonly Pick<RowOf<typeof UNION>, "level" | "kind" | "no
 /** True if a row lets a step enter a cluster. */
 export function isEntry({ level, kind }: Pick<RowOf<typeof UNION>, "level" | "kind">): boolean {
   return level === "cluster" && (kind === "start" || kind === "join");
+}
+
+/** A log may be long, and the driver makes new strings for each row. */
+const LEVELS = { cluster: "cluster", theme: "theme" } as const;
+const KINDS = { start: "start", join: "join", settle: "settle", unite: "unite" } as const;
+
+function logRow({ id, level, kind, node, root, score }: RowOf<typeof UNION>): UnionRow {
+  return { id, level: LEVELS[level as UnionRow["level"]], kind: KINDS[kind as UnionRow["kind"]], node, root, score };
 }
 
 function isOfPath(path: Path, { sessionId, id }: Pick<RowOf<typeof UNION>, "sessionId" | "id">): boolean {

@@ -329,8 +329,12 @@ function checkHistory(
 function differencesOf(repositories: Repositories, sessionId: string, derived: DerivedRows): string[] {
   const { clusters, themes, messages, sessions, paths } = repositories;
   const differences: string[] = [];
-  const parents = messages.parents(sessionId);
-  const wrongCount = parents.filter(({ id, parentId }) => parentId !== (derived.parents.get(id) ?? id)).length;
+  let [wrongCount, memberCount] = [0, 0];
+  for (const { id, parentId } of messages.parentsOf(sessionId)) {
+    const parent = derived.parents.get(id);
+    if (parentId !== (parent ?? id)) wrongCount += 1;
+    if (parent !== undefined) memberCount += 1;
+  }
   if (wrongCount > 0) differences.push(`${wrongCount} parent pointers differ from the log`);
   const compare = (what: string, read: () => readonly string[], expected: readonly string[]): void => {
     let stored: readonly string[];
@@ -352,7 +356,6 @@ function differencesOf(repositories: Repositories, sessionId: string, derived: D
   const stored = () => (isGrower ? clusters.ofSession(sessionId) : clusters.open(sessionId));
   compare("clusters", () => stored().map(clusterLine), derived.clusters.map(clusterLine));
   compare("themes", () => themes.ofSession(sessionId).map(themeLine), derived.themes.map(themeLine));
-  const memberCount = parents.filter(({ id }) => derived.parents.has(id)).length;
   for (const [view, count] of Object.entries(sessions.viewCounts({ id: sessionId }))) {
     if (count !== memberCount)
       differences.push(`the view ${view} has ${count} rows; ${memberCount} messages are in the forest`);

@@ -93,13 +93,12 @@ export function writeSession(
   });
 }
 
-/** What the store has of the session before the rows are written. */
+/** What the store has of the session before the rows are written, or what came. Both are noted only to be compared. */
 interface Known {
   changeable: Changeable | undefined;
   rows: Set<string>;
   /** Digests are texts of a character for each byte: a buffer would keep the bytes that it was cut from. */
   messages: Map<number, { digest: string; seq: number }>;
-  path: Set<number>;
   branches: Set<string>;
   entries: Set<number>;
   /** Seqs of forgotten messages, with the times. */
@@ -124,6 +123,12 @@ class SessionWriter {
   #parentId: string | null = null;
   #project: string | null = null;
   #known: Known | undefined;
+  /** The messages of the path that came, and those that the store has. */
+  readonly #path: number[] = [];
+  readonly #pathBefore: number[] = [];
+  /** The messages whose vectors are made again, and the checksums of these. Two lists, because there may be many. */
+  readonly #vectorless: number[] = [];
+  readonly #vectorCrcs: number[] = [];
   #newestBefore = 0;
   #newestOfFirstBlock = 0;
 
@@ -137,7 +142,6 @@ class SessionWriter {
     let isNew = false; // a row that the store does not have
     let count = 0;
     let newCount = 0;
-    const vectorless = new Map<number, number>();
     const items: FactTables["items"][] = [];
     for (const given of rows) {
       count += 1;
@@ -150,10 +154,15 @@ class SessionWriter {
       const row = checkedRow(given);
       if (count === 2) this.#beginSession(given, row);
       if (this.#known === undefined || !this.#known.rows.has(keyOf(given))) isNew = true;
-      this.#note(came, given);
+      if (this.#known !== undefined) this.#note(came, given);
       if (given.table === "messages") {
-        if (!this.#known?.messages.has(given.row.id)) newCount += 1;
-        if (given.row.vectorCrc !== undefined) vectorless.set(given.row.id, given.row.vectorCrc);
+        const { id, sessionId, vectorCrc } = given.row;
+        if (sessionId === this.#sessionId) this.#path.push(id);
+        if (!this.#known?.messages.has(id)) newCount += 1;
+        if (vectorCrc !== undefined) {
+          this.#vectorless.push(id);
+          this.#vectorCrcs.push(vectorCrc);
+        }
       }
       if (given.table === "items" && this.#known !== undefined) items.push(given.row);
       if (count > 2) this.#insert(given, row);
@@ -166,9 +175,9 @@ class SessionWriter {
       return { sessionId, outcome: "known", newCount: 0, forgottenCount: 0, notes: [] };
     if (!this.#terms.replaces) this.#refuseDiverged(came);
     const outcome = this.#known === undefined ? "new" : "continued";
-    this.#check(came);
-    this.#embed(vectorless);
-    this.#derive(came);
+    this.#check();
+    this.#embed();
+    this.#derive();
     this.#keepOwn(items);
     const forgottenCount = this.#forgetCopies();
     return { sessionId, outcome, newCount: newCount - forgottenCount, forgottenCount, notes: [...this.#notes] };
@@ -180,9 +189,13 @@ class SessionWriter {
     const { origins, tombstones } = repositories;
     if (tombstones.key() === undefined) return 0;
     const held = idsHeldBy(repositories, this.#sessionId);
-    const messageIds = [...origins.of(held).values()].flatMap(({ id, keys, digest }) =>
-      tombstones.hasCopy(keys, () => Buffer.from(digest, "hex")) ? [id] : [],
-    );
+    const linesOf = new Map<string, readonly string[]>();
+    const messageIds: number[] = [];
+    for (let from = 0; from < held.length; from += BATCH_MESSAGES_MAX) {
+      for (const { id, keys, digest } of origins.of(held.slice(from, from + BATCH_MESSAGES_MAX), linesOf).values()) {
+        if (tombstones.hasCopy(keys, () => Buffer.from(digest, "hex"))) messageIds.push(id);
+      }
+    }
     if (messageIds.length === 0) return 0;
     if (messageIds.length === held.length) throw new StoreError("SESSION_FORGOTTEN", { sessionId: this.#sessionId });
     const terms = { ...this.#terms, dryRun: false, forgottenAtMs: systemClock() };
@@ -257,6 +270,7 @@ class SessionWriter {
       this.#known.changeable = changeableIn(this.#repositories, id);
       for (const own of sessionRows(this.#repositories, id, null)) {
         if (own.table !== "origin") this.#known.rows.add(keyOf(own));
+        if (own.table === "messages" && own.row.sessionId === id) this.#pathBefore.push(own.row.id);
         this.#note(this.#known, own);
       }
       const settledFrom = subjects.firstSettled(id);
@@ -308,7 +322,7 @@ class SessionWriter {
       else this.#notes.add("What was forgotten of it comes back if its transcript is imported here.");
     } else if (given.table === "origin") invalid("a second session begins in the middle");
     else if (given.table === "sessions") rows.putSession({ ...row, project: this.#project, frontierVersion: 0 });
-    else rows.insert(given.table, { ...row, ...this.#ownValues(given) });
+    else rows.insert(given.table, Object.assign(row, this.#ownValues(given)));
   }
 
   /** The values that each store sets by itself. */
@@ -370,7 +384,6 @@ class SessionWriter {
       changeable: undefined,
       rows: new Set(),
       messages: new Map(),
-      path: new Set(),
       branches: new Set(),
       entries: new Set(),
       forgotten: new Map(),
@@ -383,10 +396,8 @@ class SessionWriter {
 
   #note(known: Known, given: FactRow): void {
     const { table, row } = given;
-    if (table === "messages") {
-      known.messages.set(row.id, { digest: row.digest.toString("latin1"), seq: row.seq });
-      if (row.sessionId === this.#sessionId) known.path.add(row.id);
-    } else if (table === "sessions") known.branches.add(row.id);
+    if (table === "messages") known.messages.set(row.id, { digest: row.digest.toString("latin1"), seq: row.seq });
+    else if (table === "sessions") known.branches.add(row.id);
     else if (table === "entries") known.entries.add(row.id);
     else if (table === "forgottenMessages") known.forgotten.set(`${row.seq} ${row.forgottenAtMs}`, row.seq);
     else if (table === "tombstones") known.tombstones.add(row);
@@ -432,7 +443,7 @@ class SessionWriter {
   }
 
   /** What SQLite's constraints do not: checksums, digests, vectors of the local embedder, and that no message is missing. */
-  #check(came: Known): void {
+  #check(): void {
     const { messages, sessions, summaries } = this.#repositories;
     const { localEmbedder } = this.#terms;
     try {
@@ -445,7 +456,7 @@ class SessionWriter {
             invalid(otherVector(message.id));
           count += 1;
         }
-        if (id === this.#sessionId && count !== came.path.size) invalid(`session "${id}" lacks messages`);
+        if (id === this.#sessionId && count !== this.#path.length) invalid(`session "${id}" lacks messages`);
         const lost = messages.lostSeqs({ sessionId: id, limit: 1 });
         if (lost.length > 0) invalid(`session "${id}" has no message at seq ${lost[0]}, and none was forgotten`);
       }
@@ -457,17 +468,19 @@ class SessionWriter {
     }
   }
 
-  #embed(vectorless: ReadonlyMap<number, number>): void {
+  #embed(): void {
     const { messages } = this.#repositories;
     const { localEmbedder } = this.#terms;
-    if (vectorless.size === 0) return;
+    const ids = this.#vectorless;
+    if (ids.length === 0) return;
     if (localEmbedder === undefined || localEmbedder.id !== this.#origin.embedderId) invalid("they have no vectors");
-    const ids = [...vectorless.keys()];
     for (let from = 0; from < ids.length; from += BATCH_MESSAGES_MAX) {
-      for (const { id, text } of messages.byIds(ids.slice(from, from + BATCH_MESSAGES_MAX))) {
+      const batch = ids.slice(from, from + BATCH_MESSAGES_MAX);
+      const crcs = new Map(batch.map((id, index) => [id, this.#vectorCrcs[from + index]]));
+      for (const { id, text } of messages.byIds(batch)) {
         const vector = localEmbedder.embed(text);
         const embedding = vector === undefined ? undefined : encodeEmbedding(vector);
-        if (embedding === undefined || crc32(embedding) !== vectorless.get(id)) {
+        if (embedding === undefined || crc32(embedding) !== crcs.get(id)) {
           invalid(otherVector(id));
         }
         messages.setVector({ id, embedderId: localEmbedder.id, embedding });
@@ -475,7 +488,7 @@ class SessionWriter {
     }
   }
 
-  #derive(came: Known): void {
+  #derive(): void {
     const repositories = this.#repositories;
     const { sessions, subjects, fullText, actions } = repositories;
     const session = sessions.known(this.#sessionId);
@@ -490,12 +503,13 @@ class SessionWriter {
     repositories.summaries.discard(rootlessSummaries(repositories, this.#sessionId));
     const settledFrom = subjects.firstSettled(this.#sessionId);
     if (settledFrom !== undefined) dissolveSubjects(repositories, session.project, settledFrom);
-    const before = this.#known?.path ?? new Set();
-    actions.noteLate([...came.path], this.#terms.actionsOf);
+    actions.noteLate(this.#path, this.#terms.actionsOf);
     unlessDamaged(fullText, () => {
       const newest = fullText.newestId();
-      fullText.delete([...before].filter((id) => !came.path.has(id)));
-      const ids = [...came.path].filter((id) => id <= newest && !before.has(id));
+      const before = new Set(this.#pathBefore);
+      const ids = this.#path.filter((id) => id <= newest && !before.has(id));
+      for (const id of this.#path) before.delete(id);
+      fullText.delete([...before]);
       for (let from = 0; from < ids.length; from += BATCH_MESSAGES_MAX) {
         const texts = [...fullText.texts(ids.slice(from, from + BATCH_MESSAGES_MAX))];
         for (const { id, text } of texts) fullText.insert(id, this.#terms.searchWords(text));
@@ -534,7 +548,7 @@ function keyOf(given: FactRow): string {
   const sorted = Object.fromEntries(Object.entries(values).sort(([left], [right]) => (left < right ? -1 : 1)));
   return createHash("sha256")
     .update(rowText({ table: given.table, row: sorted } as unknown as FactRow))
-    .digest("base64");
+    .digest("binary");
 }
 
 /** Returns the values of a row, if they are of the types of its columns. @throws {StoreError} `ROWS_INVALID`. */

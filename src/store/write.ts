@@ -259,10 +259,11 @@ export function rebuildSession(repositories: Repositories, sessionId: string, de
   const { database, messages, clusters, themes, subjects, sessions, generations, frontierMoves } = repositories;
   database.write("verify --rebuild", () => {
     generations.countRewrite();
-    for (const { id, parentId } of messages.parents(sessionId)) {
-      const parent = derived.parents.get(id) ?? id;
-      if (parent !== parentId) messages.setParent(parent, id, sessionId);
+    const moved: number[] = [];
+    for (const { id, parentId } of messages.parentsOf(sessionId)) {
+      if ((derived.parents.get(id) ?? id) !== parentId) moved.push(id);
     }
+    for (const id of moved) messages.setParent(derived.parents.get(id) ?? id, id, sessionId);
     clusters.deleteOf(sessionId);
     themes.deleteOf(sessionId);
     frontierMoves.deleteCheckpointsAfter(sessionId, 0);

@@ -1,71 +1,26 @@
+import { Worker } from "node:worker_threads";
 import fc from "fast-check";
-import { expect, test } from "vitest";
-import { type OpenOptions, openStore, type Store, StoreError } from "../../src/index.ts";
+import { expect, onTestFinished, test } from "vitest";
+import { importFiles } from "../../src/imports/index.ts";
+import { type OpenOptions, openStore, type Store } from "../../src/index.ts";
 import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
-import { runs } from "../support/effort.ts";
+import { threadProgram } from "../support/children.ts";
+import { acknowledgedBy, CALL_NAMES, CALLS, type Disguise, isTyped } from "../support/disorderly-calls.ts";
+import type { ThreadNews, ThreadTask } from "../support/disorderly-thread.ts";
+import { runs, seenIn } from "../support/effort.ts";
 import { inDatabase } from "../support/rows.ts";
-import { calls, results, talk, user } from "../support/said.ts";
+import { user } from "../support/said.ts";
 import { scriptedSummarizer } from "../support/scripted-summarizer.ts";
-import { inFolderAsync } from "../support/temporary-store.ts";
+import { inFolderAsync, temporaryStore } from "../support/temporary-store.ts";
 
-const SMALL = {
-  hotSize: 3,
-  overlap: 1,
-  evictBatch: 3,
-  maxThemes: 2,
-  openClustersMax: 3,
-  resolveTokensMin: 20,
-} as const;
-const SESSIONS = ["a", "b"] as const;
-
-/** What is done with a store, out of order. `n` chooses among what there is. */
-const CALLS: Record<string, (store: Store, n: number, disguise: Disguise) => unknown> = {
-  append: (store, n, as) => sessionOf(store, n).append(as(user(`Deploy ${n} to the harbor region.`))),
-  appendSeveral: (store, n, as) => sessionOf(store, n).append(as(talk(1 + (n % 5)))),
-  appendTools: (store, n, as) => sessionOf(store, n).append([as(calls(["c"])), as(results(["c"], `done ${n}`))]),
-  sync: (store, n, as) => sessionOf(store, n).sync(as(talk(2 + (n % 4)))),
-  render: (store, n, as) => sessionOf(store, n).render(as({ tokensMax: 400 + n })),
-  pressure: (store, n) => sessionOf(store, n).pressure(),
-  compact: (store, n) => sessionOf(store, n).compact(),
-  rewind: (store, n, as) => sessionOf(store, n).rewind(as({ toSeq: n % 7 })),
-  undo: (store, n) => sessionOf(store, n).undo(),
-  fork: (store, n) => sessionOf(store, n).fork(),
-  rename: (store, n) => sessionOf(store, n).update({ title: `Title ${n}` }),
-  tag: (store, n) => sessionOf(store, n).update({ addTags: [`tag${n % 3}`] }),
-  pin: (store, n) => sessionOf(store, n).pin(1 + (n % 40)),
-  put: (store, n, as) => store.items.put(as(["app"]), `key ${n % 3}`, as({ n })),
-  resolve: (store, n, as) => sessionOf(store, n).resolveDirty(as({ signal: signalOf(n) })),
-  recall: (store, n, as) => store.recall(`harbor ${n}`, as({ limit: 3, signal: signalOf(n) })),
-  expand: (store, n) => store.expand(1 + (n % 40)),
-  forget: (store, n, as) => store.forget(SESSIONS[n % 2]!, n % 3 === 0 ? {} : as({ messageIds: [1 + (n % 40)] })),
-  upkeep: (store, n) => store.upkeep({ signal: signalOf(n) }),
-  verify: (store) => store.verify(),
-  exportSome: (store) => store.export().next(),
-  query: (store) => store.query("SELECT count(*) FROM messages"),
-  stats: (store) => store.stats(),
-  close: (store) => store.close(),
-};
-const NAMES = Object.keys(CALLS);
-
-type Disguise = <T extends object>(value: T) => T;
-
-function sessionOf(store: Store, n: number) {
-  return store.session(SESSIONS[n % 2], SMALL);
-}
-
-function signalOf(n: number): AbortSignal {
-  const controller = new AbortController();
-  if (n % 4 === 0) controller.abort();
-  else if (n % 4 === 1) setImmediate(() => controller.abort());
-  return controller.signal;
-}
+const THREAD = await threadProgram(new URL("../support/disorderly-thread.ts", import.meta.url));
 
 /** An error of the caller's own, thrown inside a call. */
 class OwnError extends Error {}
 
 const steps = fc.array(
   fc.record({
-    name: fc.constantFrom(...NAMES),
+    name: fc.constantFrom(...CALL_NAMES),
     n: fc.nat(99),
     /** How its arguments look. */
     disguise: fc.constantFrom("plain", "plain", "plain", "proxy", "getter", "throwing"),
@@ -82,7 +37,7 @@ const steps = fc.array(
  * that are proxies and getters which call the store again. In the end the file is whole, and has what was acknowledged.
  */
 test("calls out of order, in callbacks, aborted, and with proxies work or are refused", {
-  timeout: 300_000,
+  timeout: 600_000,
 }, async () => {
   let refusedCount = 0;
   let doneCount = 0;
@@ -110,15 +65,12 @@ test("calls out of order, in callbacks, aborted, and with proxies work or are re
         const pending: Promise<unknown>[] = [];
         const judge = (error: unknown): void => {
           refusedCount += 1;
-          if (!isTyped(error)) errors.push((error as Error)?.stack);
+          if (!isTyped(error) && !(error instanceof OwnError)) errors.push((error as Error)?.stack);
         };
         const run = (name: string, n: number, disguise: Disguise): unknown => {
           const result = CALLS[name]!(store, n, disguise);
           if (result instanceof Promise) pending.push(result.catch(judge));
-          for (const one of [result].flat()) {
-            const id = (one as { messageId?: unknown } | undefined)?.messageId;
-            if (/^(append|sync)/.test(name) && typeof id === "number") acknowledged.add(id);
-          }
+          for (const id of acknowledgedBy(name, result)) acknowledged.add(id);
           if (name === "forget" || name === "fork") acknowledged.clear();
           doneCount += 1;
           return result;
@@ -169,9 +121,95 @@ test("calls out of order, in callbacks, aborted, and with proxies work or are re
   expect(refusedCount).toBeGreaterThan(0);
 });
 
-function isTyped(error: unknown): boolean {
-  return StoreError.is(error) || error instanceof OwnError || (error as Error | undefined)?.name === "AbortError";
-}
+const threadLists = fc.record({
+  lists: fc.array(
+    fc.array(fc.record({ name: fc.constantFrom(...CALL_NAMES), n: fc.nat(99), isAwaited: fc.boolean() }), {
+      minLength: 5,
+      maxLength: 25,
+    }),
+    { minLength: 3, maxLength: 3 },
+  ),
+  /** Without it, whatever one of them is told that it stored must be there in the end. */
+  isForgetting: fc.boolean(),
+  /** The first one is ended after so many of its calls, in the middle of whatever it does then. */
+  endedAfter: fc.option(fc.nat(8)),
+});
+
+/**
+ * Goal: the same for threads of one process, each with a store of its own on the same file.
+ * Method: three threads make random calls at once, and one of them may be ended at any time.
+ */
+test("calls of worker threads on one file work or are refused, also when a thread is ended", {
+  timeout: 600_000,
+}, async () => {
+  const threads: (Worker | undefined)[] = [];
+  let [doneCount, endedCount] = [0, 0];
+  onTestFinished(async () => void (await Promise.all(threads.map((thread) => thread?.terminate()))));
+  const run = (index: number, task: ThreadTask, endedAfter: number | null): Promise<number[]> =>
+    new Promise((resolve, reject) => {
+      threads[index] ??= new Worker(THREAD, { execArgv: [] });
+      const thread = threads[index];
+      const acknowledged: number[] = [];
+      let count = 0;
+      const end = (): void => {
+        thread.off("error", reject).off("message", hear);
+        resolve(acknowledged);
+      };
+      const hear = (news: ThreadNews): void => {
+        if ("acknowledged" in news) {
+          acknowledged.push(...news.acknowledged);
+          if (count++ !== endedAfter) return;
+          threads[index] = undefined;
+          endedCount += 1;
+          thread.terminate().then(end, reject);
+        } else {
+          doneCount += news.doneCount;
+          if (news.errors.length > 0) reject(new Error(news.errors.join("\n")));
+          else end();
+        }
+      };
+      thread.on("error", reject).on("message", hear).postMessage(task);
+    });
+  await fc.assert(
+    fc.asyncProperty(threadLists, ({ lists, isForgetting, endedAfter }) =>
+      inFolderAsync(async (folder) => {
+        const path = `${folder}/agent.db`;
+        openStore(path).close();
+        const told = lists.map((list, index) => {
+          const kept = list.filter(({ name }) => isForgetting || name !== "forget");
+          return run(index, { path, list: kept }, index === 0 ? endedAfter : null);
+        });
+        const acknowledged = (await Promise.all(told)).flat();
+        const store = openStore(path);
+        try {
+          expect(store.verify()).toMatchObject({ ok: true });
+          const held = inDatabase(path, (database) => database.prepare("SELECT id FROM messages").pluck().all());
+          if (!isForgetting) expect(acknowledged.filter((id) => !held.includes(id))).toEqual([]);
+        } finally {
+          store.close();
+        }
+      }),
+    ),
+    { numRuns: runs(200) },
+  );
+  expect(doneCount).toBeGreaterThan(runs(200));
+  expect(endedCount).toBeGreaterThan(seenIn(20));
+});
+
+test("a store or a session that would be passed to a thread is refused, and a clone is no store", async () => {
+  const store = temporaryStore();
+  const session = store.session("a");
+  session.append(user("The harbor."));
+  for (const value of [store, session, { store }]) {
+    expect(() => structuredClone(value)).toThrow(expect.objectContaining({ name: "DataCloneError" }));
+    expect(() => new Worker("", { eval: true, workerData: value })).toThrow(
+      expect.objectContaining({ name: "DataCloneError" }),
+    );
+  }
+  const copy = { ...store } as Store;
+  await expect(importFiles(copy, "/nowhere")).rejects.toMatchObject({ code: "OPTION_INVALID" });
+  expect(store.verify()).toMatchObject({ ok: true, messageCount: 1 });
+});
 
 function attempt(call: () => unknown, judge: (error: unknown) => void): void {
   try {

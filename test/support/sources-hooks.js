@@ -17,7 +17,8 @@ export async function resolve(specifier, context, next) {
   return { url: pathToFileURL(await bundleOf(program)).href, format: "module", shortCircuit: true };
 }
 
-async function bundleOf(program) {
+/** Returns the path of a program's bundle, which needs no hooks. */
+export async function bundleOf(program) {
   const folder = join(bundles, relative(ROOT, program).replaceAll(/\W/g, "-"));
   const bundle = join(folder, basename(program).replace(/\.ts$/, ".js"));
   if (existsSync(bundle)) return bundle;

@@ -1,0 +1,2 @@
+export function initialize(folder: string): void;
+export function bundleOf(program: string): Promise<string>;
