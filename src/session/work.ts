@@ -115,17 +115,21 @@ function workReader({ actions, sessions, messages }: Repositories): WorkReader {
   // The table may have an earlier state of a step.
   const ids = new Set(unnoted.map(({ messageId }) => messageId));
   const isNoted = ({ messageId }: PlacedAction): boolean => !ids.has(messageId);
-  const newest = (isFound: (action: PlacedAction) => boolean, project: string | undefined): PlacedAction[] =>
-    unnoted.filter((action) => isFound(action) && (project === undefined || action.project === project)).reverse();
+  const withUnnoted = (
+    noted: readonly PlacedAction[],
+    project: string | undefined,
+    isFound: (action: PlacedAction) => boolean,
+  ): PlacedAction[] => {
+    const others = unnoted.filter((one) => isFound(one) && (project === undefined || one.project === project));
+    // An import reads the newest sessions first, so ids do not tell what is newer.
+    return [...noted.filter(isNoted), ...others].sort(
+      (left, right) => right.createdAtMs - left.createdAtMs || right.messageId - left.messageId,
+    );
+  };
   return {
-    named: (name, scope) => [
-      ...newest((action) => action.name === name, scope.project),
-      ...actions.named(name, scope).filter(isNoted),
-    ],
-    failedWith: (error, scope) => [
-      ...newest((action) => action.error === error, scope.project),
-      ...actions.failedWith(error, scope).filter(isNoted),
-    ],
+    named: (name, scope) => withUnnoted(actions.named(name, scope), scope.project, (action) => action.name === name),
+    failedWith: (error, scope) =>
+      withUnnoted(actions.failedWith(error, scope), scope.project, (action) => action.error === error),
     after: (sessionId, seq, limit) => [
       ...actions.after(sessionId, seq, limit).filter(isNoted),
       ...unnoted.filter((action) => action.sessionId === sessionId && action.seq > seq),

@@ -61,14 +61,14 @@ export class ActionRepository extends Repository {
     SELECT ${PLACED}, ${PLACE}, ${OF} FROM messages m JOIN actions a ON a.message_id = m.id JOIN sessions s ON s.id = m.session_id
     WHERE m.session_id = @sessionId AND m.seq > @seq ORDER BY m.seq, a.ordinal LIMIT @limit`.all;
   readonly #named = this.statement<NamedValues, PlacedAction>`
-    SELECT ${PLACED}, ${PLACE}, ${OF} ${FROM} WHERE a.name = @name AND ${OF_TARGET} AND ${IN_PROJECT} ORDER BY a.message_id DESC LIMIT @limit`
+    SELECT ${PLACED}, ${PLACE}, ${OF} ${FROM} WHERE a.name = @name AND ${OF_TARGET} AND ${IN_PROJECT} ORDER BY m.created_at_ms DESC, a.message_id DESC LIMIT @limit`
     .all;
   readonly #failedWith = this.statement<{ error: string; project: string | null; limit: number }, PlacedAction>`
-    SELECT ${PLACED}, ${PLACE}, ${OF} ${FROM} WHERE a.error = @error AND ${IN_PROJECT} ORDER BY a.message_id DESC LIMIT @limit`
+    SELECT ${PLACED}, ${PLACE}, ${OF} ${FROM} WHERE a.error = @error AND ${IN_PROJECT} ORDER BY m.created_at_ms DESC, a.message_id DESC LIMIT @limit`
     .all;
   readonly #failedAround = this.statement<{ error: string; project: string | null; limit: number }, PlacedAction>`
     SELECT ${PLACED}, ${PLACE}, ${OF} ${FROM} WHERE a.error IN (SELECT DISTINCT error FROM actions WHERE error IS NOT NULL AND instr(error, @error) > 0)
-    AND ${IN_PROJECT} ORDER BY a.message_id DESC LIMIT @limit`.all;
+    AND ${IN_PROJECT} ORDER BY m.created_at_ms DESC, a.message_id DESC LIMIT @limit`.all;
   /** The messages that users and models wrote in the turn of a message, around it, in order. */
   readonly turnIds = this.statement<{ sessionId: string; seq: number }, number>`
     SELECT m.id FROM messages z JOIN messages m ON ${IN_TURN_OF}

@@ -318,7 +318,11 @@ export class QuickReader {
   }
 
   /** By default, the newest are first. */
-  #actions(condition: string, values: object, { from = "actions", order = "a.message_id DESC" } = {}): PlacedAction[] {
+  #actions(
+    condition: string,
+    values: object,
+    { from = "actions", order = "m.created_at_ms DESC, a.message_id DESC" } = {},
+  ): PlacedAction[] {
     const rows = this.#all<Checked<PlacedAction>>(
       `SELECT ${wholeRow("actions", "a")}, m.session_id AS sessionId, m.seq, m.created_at_ms AS createdAtMs, s.project
        FROM ${from} a JOIN messages m ON m.id = a.message_id JOIN sessions s ON s.id = m.session_id

@@ -51,6 +51,24 @@ test("the sessions of a file are the last first, with reasons and decisions", as
   expect(store.work.replaced("src/lease.ts")).toMatchObject([{ texts: ["old"] }]);
 });
 
+test.each([true, false])(
+  "what was done last is first, although older sessions were imported later (noted: %j)",
+  async (isNoted) => {
+    const store = temporaryStore();
+    const day = (n: number): number => 1_700_000_000_000 + n * 86_400_000;
+    for (const n of [3, 1, 2]) {
+      const session = store.session(`day ${n}`);
+      session.append(runs("cat src/lease.ts", "export …", { at: day(n) }));
+      session.append(fails(`make lease${n}`, ERROR, { at: day(n) + 1 }));
+      session.append(runs(`make -B lease${n}`, "done", { at: day(n) + 2 }));
+    }
+    if (isNoted) await store.upkeep();
+    expect(store.work.file("src/lease.ts").map(({ sessionId }) => sessionId)).toEqual(["day 3", "day 2", "day 1"]);
+    expect(store.work.fixes(ERROR).map(({ sessionId }) => sessionId)).toEqual(["day 3", "day 2", "day 1"]);
+    expect(store.work.ways("cat")[0]).toMatchObject({ sessionId: "day 3", okCount: 3 });
+  },
+);
+
 test("a fix is what came between the failure and the success of the same command", async () => {
   const store = await storeWith({ mended: MENDED });
   const [fix, ...others] = store.work.fixes(`Exit code 1\n/home/ada/web/src/lease.ts:9:3: ${ERROR}`);
@@ -202,7 +220,8 @@ test("friction is an error of three sessions, and copies of a message count once
     copy: fails("npm test", ERROR, at(2)),
   });
   expect(store.work.friction()).toEqual([]);
-  store.session("c", { project: "/srv/web" }).append(MENDED);
+  const later = MENDED.map((message) => ({ ...message, createdAt: Date.UTC(2026, 10, 2) }));
+  store.session("c", { project: "/srv/web" }).append(later);
   await store.upkeep();
   expect(store.work.friction()).toMatchObject([
     { error: ERROR, sessionCount: 3, count: 3, command: "npm test -- lease", fix: { sessionId: "c" } },
