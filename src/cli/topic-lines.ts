@@ -85,7 +85,10 @@ export function timesFor(
 
 /** Returns a title and the handle of what it names. */
 export function titleLine(title: string, source: string, terminal: Terminal): string {
-  return `${terminal.style("bold", oneLine(title || "(no words)"))}  ${terminal.style("cyan", source)}`;
+  const line = oneLine(title || "(no words)");
+  const room = terminal.width === undefined ? Number.POSITIVE_INFINITY : terminal.width - GAP.length - source.length;
+  const shown = displayWidth(line) <= room ? line : cutToWidth(line, Math.max(TEXT_WIDTH_MIN, room));
+  return `${terminal.style("bold", shown)}${GAP}${terminal.style("cyan", source)}`;
 }
 
 /** Returns a line with the times of the first and the last message, the project, and the counts. */

@@ -65,7 +65,10 @@ export interface FileSession {
   lastAtMs: number;
   readCount: number;
   changeCount: number;
-  /** Its changes, newest first: `text` is what was said about the change, or else what the user had asked. */
+  /**
+   * Why it changed the file, newest first and each reason once: `text` is what was said about a change, or else what the user had asked.
+   * Changes about which nothing was said are only counted.
+   */
   changes: WorkLine[];
   /** Decisions and rules that name the file, newest first. */
   decided: WorkLine[];
@@ -209,8 +212,9 @@ function hasChanged({ kind, outcome }: PlacedAction): boolean {
   return isChange(kind) && outcome !== "failed";
 }
 
-/** The most changes of a session whose reasons are looked for. */
+/** The most reasons of a session, and the most changes for which one is looked for. */
 const REASONS_MAX = 3;
+const CHANGES_MAX = 12;
 
 function fileSession(
   reader: WorkReader,
@@ -221,11 +225,14 @@ function fileSession(
   const changes = actions.filter(hasChanged);
   const turns = new Map<number, TurnMessage[]>();
   const decided = new Map<string, WorkLine>();
-  const reasons = changes.slice(0, REASONS_MAX).map((change): WorkLine => {
+  const reasons = new Map<string, WorkLine>();
+  for (const change of changes.slice(0, CHANGES_MAX)) {
+    if (reasons.size === REASONS_MAX) break;
     const turn = reader.turn(sessionId, change.seq);
     if (turn[0] !== undefined) turns.set(turn[0].seq, turn);
-    return reasonOf(change, turn);
-  });
+    const reason = reasonOf(change, turn);
+    if (reason.text !== "" && !reasons.has(reason.text)) reasons.set(reason.text, reason);
+  }
   for (const message of [...turns.values()].flat().sort((left, right) => right.seq - left.seq)) {
     for (const { kind, text } of saidOf(message)) {
       if (kind === "request" || !names(text, path) || decided.has(text)) continue;
@@ -237,7 +244,7 @@ function fileSession(
     lastAtMs: actions[0]!.createdAtMs,
     readCount: actions.filter(({ kind }) => kind === "read").length,
     changeCount: changes.length,
-    changes: reasons,
+    changes: [...reasons.values()],
     decided: [...decided.values()],
   };
 }

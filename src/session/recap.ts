@@ -205,7 +205,7 @@ function topicOf(
   const said = [...notableOf(repositories, clusters, MESSAGES_MAX, reader), ...hot];
   const isOwn = ({ id, sessionId, createdAtMs }: NotableMessage): boolean =>
     createdAtMs >= sinceMs && !groups.isRepeated(sessionId, id);
-  const { decided, files } = workIn(said.filter(isOwn));
+  const { decided, files } = workIn(said.filter(isOwn), project);
   const atMs = hot.map(({ createdAtMs }) => createdAtMs);
   const sessionIds = [...clusters, ...hot].map(({ sessionId }) => sessionId);
   return {

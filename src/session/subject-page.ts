@@ -76,7 +76,7 @@ export function subjectPage(
   const roots = new Set(members.map(({ rootId }) => rootId));
   const dated = inOrder(members.flatMap((row) => reader(row.sessionId, () => [subjects.dated(row)], [])));
   const open = sessionIds.slice(0, SESSIONS_MAX).flatMap((id) => reader(id, () => endsIn(repositories, id, roots), []));
-  const { decided, files } = workIn(notableOf(repositories, newestFirst, MESSAGES_MAX, reader));
+  const { decided, files } = workIn(notableOf(repositories, newestFirst, MESSAGES_MAX, reader), session.project);
   return {
     subject: formatHandle("subject", root!, position),
     project: session.project,

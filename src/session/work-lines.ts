@@ -40,8 +40,14 @@ const ENDING_MESSAGES_MAX = 40;
 /** A question may be followed by a polite sentence. */
 const LAST_SENTENCES = 2;
 
-/** Returns the decisions and rules in messages, newest first, and the files, those in most use first. */
-export function workIn(messages: readonly NotableMessage[]): { decided: Decision[]; files: WorkLine[] } {
+/**
+ * Returns the decisions and rules in messages, newest first, and the files, those in most use first. Files in the folder of the project
+ * are named within it.
+ */
+export function workIn(
+  messages: readonly NotableMessage[],
+  project: string | null,
+): { decided: Decision[]; files: WorkLine[] } {
   const sorted = messages.toSorted((left, right) => left.createdAtMs - right.createdAtMs || left.id - right.id);
   // The messages may be of several sessions, so they are numbered anew.
   const reader = new NoteReader();
@@ -54,7 +60,12 @@ export function workIn(messages: readonly NotableMessage[]): { decided: Decision
     if (newer === undefined) decisions.push({ ...lineOf(line), replaces: [] });
     else newer.replaces.push(lineOf(line));
   }
-  return { decided: decisions, files: rankedFiles(notes).map(lineOf) };
+  const files = new Map<string, WorkLine>();
+  for (const line of rankedFiles(notes)) {
+    const text = line.text.startsWith(`${project}/`) ? line.text.slice(`${project}/`.length) : line.text;
+    if (!files.has(text)) files.set(text, { ...lineOf(line), text });
+  }
+  return { decided: decisions, files: [...files.values()] };
 }
 
 /** Returns the open ends of a session, newest first. */
