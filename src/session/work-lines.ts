@@ -3,6 +3,7 @@ import type { NotedMessage } from "../core/notes.ts";
 import { actionsOf, notesOf } from "../models/notes.ts";
 import { isSameMatter } from "../models/same-matter.ts";
 import { sentencesOf } from "../models/sentences.ts";
+import { commandsIn } from "../models/shell.ts";
 import { openTasksIn } from "../models/statements.ts";
 import type { ClusterRow } from "../store/cluster-rows.ts";
 import type { NotableMessage } from "../store/messages.ts";
@@ -38,6 +39,12 @@ interface NotableReader {
 
 /** Open ends are looked for in so many of a session's newest messages. Nobody waits any longer for an answer to older ones. */
 const ENDING_MESSAGES_MAX = 40;
+/** These succeed whatever the work does. */
+const TRIVIAL = /^(?:cd|echo|export|set|sleep|true)$/;
+/** `go test` of `go test ./…`, `mise run lint` */
+const SUBCOMMAND = /^[a-z][\w:-]*$/i;
+const SUBCOMMANDS_MAX = 2;
+
 /** A question may be followed by a polite sentence. */
 const LAST_SENTENCES = 2;
 
@@ -68,7 +75,7 @@ export function openEndsIn(messages: readonly NotableMessage[]): OpenEnd[] {
   const ending = messages.slice(-ENDING_MESSAGES_MAX);
   const lineOf = sourcesIn(ending);
   const acted = ending.map((message) => ({ messageId: message.id, ...message, ...actionsOf(message) }));
-  const ends: OpenEnd[] = resultLines(acted).errors.map((error) => ({
+  const ends: OpenEnd[] = resultLines(acted, meansOf).errors.map((error) => ({
     kind: "error",
     ...lineOf(error),
   }));
@@ -109,6 +116,18 @@ export function notableOf(
 export function clusterOf({ messages, unions }: Repositories, line: WorkLine): number | undefined {
   const stepId = messages.stepOf(line.messageId)?.stepId ?? line.messageId;
   return (unions.entered(line.sessionId, stepId) ?? unions.newestEntered(line.sessionId, 1)[0])?.clusterRoot;
+}
+
+/** Returns what a call works with: a tool, or the programs of a command with their subcommands. Programs that read from a pipe do not count. */
+function meansOf({ name, about, isCommand }: NotedMessage["calls"][number]): string[] {
+  const commands = isCommand ? commandsIn(about) : [];
+  const programs = commands
+    .filter(({ words }, index) => commands[index - 1]?.feedsNext !== true && !TRIVIAL.test(words[0]!))
+    .map(({ words: [program, ...rest] }) => {
+      const end = rest.findIndex((word) => !SUBCOMMAND.test(word));
+      return [program, ...rest.slice(0, Math.min(end < 0 ? rest.length : end, SUBCOMMANDS_MAX))].join(" ");
+    });
+  return programs.length > 0 ? programs : [name];
 }
 
 function questionIn({ role, text }: NotableMessage): string | undefined {

@@ -1,6 +1,5 @@
 import type { NotedMessage } from "../../core/notes.ts";
 import { WorkingSet } from "../../core/working-set.ts";
-import { commandsIn } from "../../models/shell.ts";
 import type { BlockIndex, IndexedMessage } from "../digest/block-index.ts";
 import type { BlockedMessage } from "../digest/blocks.ts";
 
@@ -49,19 +48,15 @@ export function saidLines(notes: readonly Noted<"said">[]): Record<"asked" | "ru
   };
 }
 
-/** These succeed whatever the work does. */
-const TRIVIAL = /^(?:cd|echo|export|set|sleep|true)$/;
-/** `go test` of `go test ./…`, `mise run lint` */
-const SUBCOMMAND = /^[a-z][\w:-]*$/i;
-const SUBCOMMANDS_MAX = 2;
-
 /**
  * Returns errors, and outcomes such as counts of failed tests, both newest first. Only the last result of each action counts, and an
- * error is over when the tool, or the programs of the command, have succeeded later, whatever they were used for. Only the texts of commands are
- * searched, because a file may mention any error.
+ * error is over when all of its means have succeeded later. Only the texts of commands are searched, because a file may mention any error.
+ *
+ * @param meansOf  Returns what a call works with; by default only the same call works with the same.
  */
 export function resultLines(
   notes: readonly Noted<"stepId" | "calls" | "results">[],
+  meansOf: (call: NotedMessage["calls"][number]) => readonly string[] = (call) => [actionOf(call)],
 ): Record<"errors" | "outcomes", NotedLine[]> {
   const calls = new Map<string, NotedMessage["calls"][number]>();
   const last = new Map<string, { kind: "errors" | "outcomes"; line: NotedLine; means: Set<string> }>();
@@ -82,7 +77,10 @@ export function resultLines(
       }
       for (const [other, kept] of last) {
         if (kept.kind !== "errors") continue;
-        for (const one of means) kept.means.delete(one);
+        for (const mean of kept.means) {
+          // `npm test` tests more than `npm test lock`.
+          if (means.some((one) => `${mean} `.startsWith(`${one} `))) kept.means.delete(mean);
+        }
         if (kept.means.size === 0) last.delete(other);
       }
       if (call.isCommand && outcome !== undefined) keep("outcomes", outcome);
@@ -91,22 +89,6 @@ export function resultLines(
   const newest = [...last.values()].reverse();
   const linesOf = (kind: string) => newest.flatMap((kept) => (kept.kind === kind ? [kept.line] : []));
   return { errors: linesOf("errors"), outcomes: linesOf("outcomes") };
-}
-
-/** Returns what a call works with: a tool, or the programs of a command with their subcommands. Programs that only read from a pipe count not. */
-function meansOf({
-  name,
-  about,
-  isCommand,
-}: Pick<NotedMessage["calls"][number], "name" | "about" | "isCommand">): string[] {
-  const commands = isCommand ? commandsIn(about) : [];
-  const programs = commands
-    .filter(({ words }, index) => commands[index - 1]?.feedsNext !== true && !TRIVIAL.test(words[0]!))
-    .map(({ words: [program, ...rest] }) => {
-      const end = rest.findIndex((word) => !SUBCOMMAND.test(word));
-      return [program, ...rest.slice(0, Math.min(end < 0 ? rest.length : end, SUBCOMMANDS_MAX))].join(" ");
-    });
-  return programs.length > 0 ? programs : [name];
 }
 
 function actionOf({ name, about }: { name: string; about: string }): string {

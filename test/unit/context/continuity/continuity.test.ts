@@ -67,24 +67,15 @@ test("an error is open until the same call succeeds", () => {
   expect(textsOf(resultLines(mended).outcomes)).toEqual(["Bash go test: 9 tests passed"]);
 });
 
-test.each([
-  [["go test ./a/..."], "cd /work && go test ./a/ -run TestOne | tail -5", []],
-  [["npm test && npm run lint"], "npm run lint", ["Bash npm test && npm run lint: FAIL"]],
-  [["npm test && npm run lint"], "npm test; npm run lint", []],
-  [["npm run lint"], "npm run build", ["Bash npm run lint: FAIL"]],
-  [["go test", "go vet"], "go vet ./...", ["Bash go test: FAIL"]],
-  [["make"], "echo done", ["Bash make: FAIL"]],
-])("after errors of %j, a success of %j leaves %j", (failing, succeeding, open) => {
-  const notes = failing.flatMap((about, at) => [runs(2 * at, about), ends(2 * at + 1, { error: "FAIL" })]);
-  const later = [...notes, runs(20, succeeding), ends(21, {})];
-  expect(textsOf(resultLines(later).errors)).toEqual(open);
-});
-
-test("an error of a tool is open until the tool succeeds, with whatever it is", () => {
-  const missing = [reads(0, "a.go"), ends(1, { failed: true })];
-  expect(resultLines(missing).errors).toHaveLength(1);
-  expect(resultLines([...missing, runs(2, "ls"), ends(3, {})]).errors).toHaveLength(1);
-  expect(resultLines([...missing, reads(2, "b.go"), ends(3, {})]).errors).toEqual([]);
+test("an error is open until all of its means have succeeded", () => {
+  const meansOf = ({ about }: { about: string }) => about.split(" && ").map((part) => part.replace(/ -- .*/, ""));
+  const errorsIn = (notes: NotedMessage[]) => resultLines(notes, meansOf).errors;
+  const failing = [runs(0, "npm test && npm run lint"), ends(1, { error: "FAIL" })];
+  const tested = [...failing, runs(2, "npm test -- a"), ends(3, {})];
+  expect(errorsIn(tested)).toHaveLength(1);
+  const failedAgain = [...tested, runs(4, "npm run lint -- a"), ends(5, { error: "FAIL" })];
+  expect(errorsIn(failedAgain)).toHaveLength(2);
+  expect(errorsIn([...failedAgain, runs(6, "npm run lint"), ends(7, {})])).toEqual([]);
 });
 
 test("of what was only read, an error line tells nothing, but a failure does", () => {
