@@ -1,4 +1,5 @@
 import { rankedFiles, resultLines, saidLines } from "../context/continuity/noted-lines.ts";
+import type { ActionKind } from "../core/action.ts";
 import { NoteReader } from "../models/notes.ts";
 import { isSameMatter } from "../models/same-matter.ts";
 import { sentencesOf } from "../models/sentences.ts";
@@ -37,6 +38,12 @@ interface NotableReader {
 
 /** Open ends are looked for in so many of a session's newest messages. Nobody waits any longer for an answer to older ones. */
 const ENDING_MESSAGES_MAX = 40;
+/** How actions begin that no program did. */
+const TOOLS: ReadonlySet<string> = new Set<ActionKind>(["read", "edit", "write", "search", "fetch", "task"]);
+/** `go test` of `go test ./…`, `mise run lint` */
+const SUBCOMMAND = /^[a-z][\w:-]*$/i;
+const SUBCOMMANDS_MAX = 2;
+
 /** A question may be followed by a polite sentence. */
 const LAST_SENTENCES = 2;
 
@@ -80,7 +87,7 @@ export function openEndsIn(messages: readonly NotableMessage[]): OpenEnd[] {
   const lineOf = sourcesIn(ending);
   const reader = new NoteReader();
   const acted = ending.map((message) => ({ messageId: message.id, seq: message.seq, ...reader.doneIn(message) }));
-  const ends: OpenEnd[] = resultLines(acted).errors.map((error) => ({
+  const ends: OpenEnd[] = resultLines(acted, meansOf).errors.map((error) => ({
     kind: "error",
     ...lineOf(error),
   }));
@@ -121,6 +128,14 @@ export function notableOf(
 export function clusterOf({ messages, unions }: Repositories, line: WorkLine): number | undefined {
   const stepId = messages.stepOf(line.messageId)?.stepId ?? line.messageId;
   return (unions.entered(line.sessionId, stepId) ?? unions.newestEntered(line.sessionId, 1)[0])?.clusterRoot;
+}
+
+/** Returns what an action was done with: a tool, or a program with its subcommands. */
+function meansOf(did: string): string {
+  const [program, ...rest] = did.split(" ");
+  if (TOOLS.has(program!)) return program!;
+  const end = rest.findIndex((word) => !SUBCOMMAND.test(word));
+  return [program, ...rest.slice(0, Math.min(end < 0 ? rest.length : end, SUBCOMMANDS_MAX))].join(" ");
 }
 
 function questionIn({ role, text }: NotableMessage): string | undefined {

@@ -49,18 +49,25 @@ export function saidLines(notes: readonly Noted<"said">[]): Record<"asked" | "ru
 }
 
 /**
- * Returns errors, and outcomes such as counts of failed tests, both newest first. Only the last result of each action counts, and an
- * error is over when its program or tool has succeeded later, whatever it was used for.
+ * Returns errors, and outcomes such as counts of failed tests, both newest first. Only the last result of each action counts, so a
+ * success removes an earlier error of the same action.
+ *
+ * @param meansOf  Returns what an action was done with. A success of the same means, or of more general ones, then removes an error, too.
  */
-export function resultLines(notes: readonly Noted<"results">[]): Record<"errors" | "outcomes", NotedLine[]> {
+export function resultLines(
+  notes: readonly Noted<"results">[],
+  meansOf?: (did: string) => string,
+): Record<"errors" | "outcomes", NotedLine[]> {
   const last = new Map<string, { isError: boolean; line: NotedLine }>();
   for (const { messageId, seq, results } of notes) {
     for (const { did, outcome, line } of results) {
       if (outcome === "unknown") continue;
       last.delete(did); // the newest goes to the end of the map
-      if (outcome === "ok") {
-        const means = meansOf(did);
-        for (const [other, { isError }] of last) if (isError && meansOf(other) === means) last.delete(other);
+      if (outcome === "ok" && meansOf !== undefined) {
+        const means = `${meansOf(did)} `;
+        // `npm test` tests more than `npm test lock`.
+        for (const [other, { isError }] of last)
+          if (isError && `${meansOf(other)} `.startsWith(means)) last.delete(other);
       }
       if (line === undefined) continue;
       last.set(did, { isError: outcome === "failed", line: { text: `${did}: ${line}`, messageId, seq } });
@@ -69,17 +76,6 @@ export function resultLines(notes: readonly Noted<"results">[]): Record<"errors"
   const newest = [...last.values()].reverse();
   const linesOf = (wanted: boolean) => newest.flatMap(({ isError, line }) => (isError === wanted ? [line] : []));
   return { errors: linesOf(true), outcomes: linesOf(false) };
-}
-
-/** `test` of `go test ./…`, `run lint` of `mise run lint` */
-const SUBCOMMAND = /^[a-z][\w:-]*$/i;
-const SUBCOMMANDS_MAX = 2;
-
-/** Returns what an action was done with: a tool, or a program with its subcommands. */
-function meansOf(did: string): string {
-  const [program, ...rest] = did.split(" ");
-  const end = rest.findIndex((word) => !SUBCOMMAND.test(word));
-  return [program, ...rest.slice(0, Math.min(end < 0 ? rest.length : end, SUBCOMMANDS_MAX))].join(" ");
 }
 
 /** Returns the actions, newest first. An action repeated in a row counts as one. */

@@ -128,6 +128,33 @@ describe("subject", () => {
     ]);
   });
 
+  test.each([
+    ["go test ./a/... -v", "cd /work && go test ./a/ -run TestOne | tail -5", false],
+    ["npm test lock", "npm test", false],
+    ["npm test", "npm test lock", true],
+    ["npm test && npm run lint", "npm test; npm run lint", false],
+    ["npm run lint", "npm run build", true],
+    ["make", "echo done", true],
+  ])("after an error of %j, a success of %j leaves it open: %j", (failing, succeeding, isOpen) => {
+    say("work", [user(LOCK), ...ran("a", failing, "Error: it failed", true), ...ran("b", succeeding, "done")]);
+    const open = store.recap().topics.flatMap((topic) => topic.open);
+    expect(open.map(({ text }) => text)).toEqual(isOpen ? [`${failing}: Error: it failed`] : []);
+  });
+
+  test("an error of a tool ends when the tool succeeds, with whatever it is, and what the user refused is none", () => {
+    const read = (id: string, path: string, content: string, isError: boolean): MessageInput[] => [
+      { role: "assistant", parts: [{ type: "tool_call", toolCallId: id, name: "Read", args: { file_path: path } }] },
+      { role: "tool", parts: [{ type: "tool_result", toolCallId: id, content, isError }] },
+    ];
+    const openIn = () => store.recap().topics.flatMap((topic) => topic.open).length;
+    say("work", [user(LOCK), ...read("a", "a.go", "File does not exist.", true)]);
+    expect(openIn()).toBe(1);
+    say("work", read("b", "b.go", "package b", false));
+    expect(openIn()).toBe(0);
+    say("work", ran("c", "rm -r lock", "The user doesn't want to proceed with this tool use.", true));
+    expect(openIn()).toBe(0);
+  });
+
   test("an open end of another subject of the session is not listed", async () => {
     say("first", [user(LOCK), assistant(LOCK), user("Thanks!")]);
     const colors = "purple buttons look better beside yellow headings";
