@@ -52,7 +52,7 @@ function before(reader: WorkReader, timeMs: number): WorkReader {
   return {
     named: (name, scope) => reader.named(name, scope).filter(isPast),
     failedWith: (error, scope) => reader.failedWith(error, scope).filter(isPast),
-    after: (sessionId, seq, limit) => reader.after(sessionId, seq, limit).filter(isPast),
+    workedAfter: (sessionId, seq, limit) => reader.workedAfter(sessionId, seq, limit).filter(isPast),
     turn: (sessionId, seq) => reader.turn(sessionId, seq).filter(isPast),
     parts: (messageId) => reader.parts(messageId),
   };
