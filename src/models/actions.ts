@@ -260,8 +260,10 @@ function fieldsIn(text: string): Fields {
   try {
     return JSON.parse(text) as Fields;
   } catch {
-    const fields = text.matchAll(/"(\w+)":\s*"((?:[^"\\]|\\.)*)"/g);
-    return Object.fromEntries(Array.from(fields, ([, name, value]) => [name, value!.replace(/\\(["\\/])/g, "$1")]));
+    const fields = text.matchAll(/"(\w+)":\s*"((?:[^"\\]|\\.)*)(?:"|\\?$)/g);
+    const unescaped = (value: string): string =>
+      value.replace(/\\(.)/g, (_, sign) => (sign === "n" ? "\n" : sign === "t" ? "\t" : sign));
+    return Object.fromEntries(Array.from(fields, ([, name, value]) => [name, unescaped(value!)]));
   }
 }
 
@@ -376,7 +378,7 @@ function wordSet(words: string): ReadonlySet<string> {
 
 /** The arguments with the text that an edit replaces, with the new one, and with lists of edits. */
 const REPLACED = ["old_string", "oldString", "old_str", "oldText", "search"];
-const INSERTED = ["new_string", "newString", "new_str", "newText", "insert_text", "new_source"];
+const INSERTED = ["new_string", "newString", "new_str", "newText", "insert_text", "new_source", "content", "file_text"];
 const EDITS = ["edits", "replacements"];
 
 /** A place that a call changes: its text before and after. */
