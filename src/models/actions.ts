@@ -106,6 +106,18 @@ export function commandLineIn({ args }: Pick<ToolCallPart, "args">): string | un
   return line && oneLine(line);
 }
 
+const known = new WeakMap<object, readonly Action[]>();
+
+/** Reads what a call does before its result is known, once for each object. */
+export function actionsOfCall(call: Pick<ToolCallPart, "name" | "args">): readonly Action[] {
+  let actions = known.get(call);
+  if (actions === undefined) {
+    actions = actionsIn(call, undefined);
+    known.set(call, actions);
+  }
+  return actions;
+}
+
 /**
  * Reads what a tool call did, whatever the tool is called: from the words of its name and from its arguments. A command line is an
  * action for each of its programs, and for each file that these print, change or write. Calls that only keep lists or ask the user
