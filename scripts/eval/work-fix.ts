@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import { warningBefore } from "../../src/hooks/before-action.ts";
-import { type MessageInput, openStore, type Store } from "../../src/index.ts";
-import { type Fix, fixesOf, type WorkReader } from "../../src/session/past-work.ts";
+import { openStore, type Store } from "../../src/index.ts";
+import { type Fix, fixAfter, fixesOf, type WorkReader } from "../../src/session/past-work.ts";
 import { openQuickly } from "../../src/store/quick-reader.ts";
 import { inFolder } from "./folder.ts";
-import { type EntireEntry, entireInput, readEntireSessions } from "./recall-data.ts";
+import { entireInput, readEntireSessions } from "./recall-data.ts";
 
 const PROJECT = "/entire";
-const FIXES_MAX = 50;
+const FAILURES_MAX = 1_000;
 /** The fixes of an answer that somebody reads. */
 const TOLD_MAX = 3;
 
@@ -16,8 +16,9 @@ type Row = Record<"id" | "createdAtMs" | "part", number> & Record<"sessionId" | 
 /**
  * Replays the sessions of `entire/` in order of time. Each question is answered from what was stored before it.
  *
- * - `fix.asked`: errors that an earlier session had, and that went away in a session. `right`: the share, in percent, for which one
- *   of the three newest fixes shares a changed file, a command, or a word that was put in. `wrong`: there are fixes, and none does.
+ * - `fix.asked`: errors that occurred before, in the same session or an earlier one, and that went away again. `right`: the share, in
+ *   percent, for which one of the three newest fixes shares a changed file, a command, or a word that was put in. `wrong`: there are
+ *   fixes, and none does.
  * - `point.share`: the share of changes and commands, in percent, before which the hook speaks. `point.said`: how often that is.
  */
 export async function pastWorkFigures(
@@ -28,7 +29,7 @@ export async function pastWorkFigures(
     const path = join(folder, "work.db");
     const store = openStore(path);
     for (const { sid, messages } of readEntireSessions(dataFolder))
-      store.session(sid, { project: PROJECT }).append(messages.map(inputOf));
+      store.session(sid, { project: PROJECT }).append(messages.map(entireInput));
     await store.upkeep();
     const reader = openQuickly(path);
     figures = { fix: fixFigures(store, reader), point: pointFigures(store, reader) };
@@ -38,21 +39,13 @@ export async function pastWorkFigures(
   return figures;
 }
 
-/** Arguments were cut at 2,000 characters. Those that are no JSON any more are given as text. */
-function inputOf(entry: EntireEntry): MessageInput {
-  const input = entireInput(entry);
-  if (entry.kind !== "tool_call") return input;
-  const isWhole = !("text" in ((input.parts![0] as unknown as { args: object }).args ?? {}));
-  return isWhole ? input : { ...input, parts: [{ ...input.parts![0]!, args: entry.text } as never] };
-}
-
 /** Reads what was stored before a time. */
 function before(reader: WorkReader, timeMs: number): WorkReader {
   const isPast = ({ createdAtMs }: { createdAtMs: number }): boolean => createdAtMs < timeMs;
   return {
     named: (name, scope) => reader.named(name, scope).filter(isPast),
     failedWith: (error, scope) => reader.failedWith(error, scope).filter(isPast),
-    after: (sessionId, seq, limit) => reader.after(sessionId, seq, limit).filter(isPast),
+    workedAfter: (sessionId, seq, limit) => reader.workedAfter(sessionId, seq, limit).filter(isPast),
     turn: (sessionId, seq) => reader.turn(sessionId, seq).filter(isPast),
     parts: (messageId) => reader.parts(messageId),
   };
@@ -74,17 +67,18 @@ function rowsOf(store: Store, condition: string): Row[] {
 function fixFigures(store: Store, reader: WorkReader): Record<string, number> {
   const counts = { asked: 0, right: 0, wrong: 0 };
   const done = new Set<string>();
-  for (const { error, sessionId, createdAtMs } of rowsOf(store, "a.error IS NOT NULL AND a.kind = 'run'")) {
-    if (done.has(`${sessionId} ${error}`)) continue;
-    done.add(`${sessionId} ${error}`);
+  for (const { id, error, createdAtMs } of rowsOf(store, "a.error IS NOT NULL AND a.kind = 'run'")) {
+    const scope = { project: PROJECT, limit: FAILURES_MAX };
+    const failed = reader.failedWith(error, scope).find(({ messageId }) => messageId === id);
+    const own = failed && fixAfter(reader, failed, error);
+    if (own === undefined || done.has(`${own.curedMessageId} ${error}`)) continue;
+    done.add(`${own.curedMessageId} ${error}`);
     const past = before(reader, createdAtMs);
-    const earlier = past.failedWith(error, { project: PROJECT, limit: FIXES_MAX });
-    const own = fixesOf(reader, error, PROJECT, FIXES_MAX).find((fix) => fix.sessionId === sessionId);
-    if (own === undefined || !earlier.some((action) => action.sessionId !== sessionId)) continue;
+    if (past.failedWith(error, scope).length === 0) continue;
     counts.asked += 1;
-    const told = fixesOf(past, error, PROJECT, FIXES_MAX).filter((fix) => fix.sessionId !== sessionId);
+    const told = fixesOf(past, error, PROJECT, TOLD_MAX);
     if (told.length === 0) continue;
-    if (told.slice(0, TOLD_MAX).some((fix) => isSame(fix, own))) counts.right += 1;
+    if (told.some((fix) => isSame(fix, own))) counts.right += 1;
     else counts.wrong += 1;
   }
   const percent = (count: number): number => (counts.asked === 0 ? 0 : (100 * count) / counts.asked);

@@ -1,6 +1,6 @@
 import type { Action, PlacedAction } from "../core/action.ts";
 import { once } from "../core/once.ts";
-import { actionsIn, isChange } from "../models/actions.ts";
+import { actionsOfCall, isChange } from "../models/actions.ts";
 import { fileSessions, fixAfter, isAbsolute, type WorkReader, withoutCopies } from "../session/past-work.ts";
 import type { QuickReader } from "../store/quick-reader.ts";
 import { hashOf, type SessionMemory } from "./begin.ts";
@@ -55,7 +55,7 @@ export function warningBefore(
   project: string,
   ownIds: () => ReadonlySet<string>,
 ): Warning | undefined {
-  const actions = actionsIn(call, undefined);
+  const actions = actionsOfCall(call);
   const changed = actions.find(({ kind }) => isChange(kind));
   if (changed !== undefined) return aboutFile(reader, changed.target, project, ownIds);
   const programs = actions.filter(({ kind }) => kind === "run").slice(0, PROGRAMS_MAX);
@@ -107,5 +107,5 @@ function aboutCommand(
 /** Returns true if the line started one program. Of several, nobody knows which one failed. */
 function isAlone(reader: WorkReader, { messageId, part }: PlacedAction): boolean {
   const call = reader.parts(messageId)[part];
-  return call?.type === "tool_call" && actionsIn(call, undefined).filter(({ kind }) => kind === "run").length === 1;
+  return call?.type === "tool_call" && actionsOfCall(call).filter(({ kind }) => kind === "run").length === 1;
 }

@@ -118,6 +118,18 @@ export function commandLineIn({ args }: Pick<ToolCallPart, "args">): string | un
   return line && oneLine(line);
 }
 
+const known = new WeakMap<object, readonly Action[]>();
+
+/** Reads what a call does before its result is known, once for each object. */
+export function actionsOfCall(call: Pick<ToolCallPart, "name" | "args">): readonly Action[] {
+  let actions = known.get(call);
+  if (actions === undefined) {
+    actions = actionsIn(call, undefined);
+    known.set(call, actions);
+  }
+  return actions;
+}
+
 /**
  * Reads what a tool call did, whatever the tool is called: from the words of its name and from its arguments. A command line is an
  * action for each of its programs, and for each file that these print, change or write. Calls that only keep lists or ask the user
@@ -277,8 +289,10 @@ function fieldsIn(text: string): Fields {
   try {
     return JSON.parse(text) as Fields;
   } catch {
-    const fields = text.matchAll(/"(\w+)":\s*"((?:[^"\\]|\\.)*)"/g);
-    return Object.fromEntries(Array.from(fields, ([, name, value]) => [name, value!.replace(/\\(["\\/])/g, "$1")]));
+    const fields = text.matchAll(/"(\w+)":\s*"((?:[^"\\]|\\.)*)(?:"|\\?$)/g);
+    const unescaped = (value: string): string =>
+      value.replace(/\\(.)/g, (_, sign) => (sign === "n" ? "\n" : sign === "t" ? "\t" : sign));
+    return Object.fromEntries(Array.from(fields, ([, name, value]) => [name, unescaped(value!)]));
   }
 }
 
@@ -398,7 +412,18 @@ function wordSet(words: string): ReadonlySet<string> {
 
 /** The arguments with the text that an edit replaces, with the new one, and with lists of edits. */
 const REPLACED = ["old_string", "oldString", "old_str", "oldText", "search", "before", "old"];
-const INSERTED = ["new_string", "newString", "new_str", "newText", "insert_text", "new_source", "after", "new"];
+const INSERTED = [
+  "new_string",
+  "newString",
+  "new_str",
+  "newText",
+  "insert_text",
+  "new_source",
+  "content",
+  "file_text",
+  "after",
+  "new",
+];
 const EDITS = ["edits", "replacements", "edit"];
 
 function editsIn(fields: Fields): Fields[] {

@@ -15,7 +15,10 @@ const HEX = /\b(?:0x[0-9a-f]+|(?=[a-f]*\d)[0-9a-f]{6,}(?:-[0-9a-f]{4,})*)\b/gi;
 /** Not a number in a name, such as `TS2304`. */
 const NUMBER = /(?<![\p{L}_\d])\d+(?:[.,:]\d+)*/gu;
 /** What stands before an error in logs. */
-const BEGINNING = /^(?:[\s:|>*[\]()-]|<n>|<path>|(?:ERROR|error|FAIL|E)(?=[\s:])|[✗✘✖×])+/;
+const BEGINNING = /^(?:[\s:|>*[\]()=-]|<n>|<path>|(?:ERROR|error|FAIL|RUN|E)(?=[\s:])|[✗✘✖×])+/;
+/** One word, such as the name of a test, says what failed and not why. */
+const WORDS_MIN = 2;
+const WORD = /[\p{L}_][\p{L}\p{N}_]+/gu;
 /** Errors that say only that there is one. */
 const SAYS_NOTHING = /^(?:command|process|script|build|tests?|it) (?:failed|exited|completed)\b[^:]*$/i;
 
@@ -32,8 +35,10 @@ export function errorSignature(line: string): string | undefined {
     .replace(NUMBER, "<n>")
     .replace(BEGINNING, "")
     .trim();
-  const letters = same.replace(/<(?:n|path|url)>|[^\p{L}]/gu, "");
+  const said = same.replace(/<(?:n|path|url)>/g, " ");
+  const letters = said.replace(/[^\p{L}]/gu, "");
   if (letters.length < LETTERS_MIN || SAYS_NOTHING.test(same)) return undefined;
+  if ((said.match(WORD) ?? []).length < WORDS_MIN) return undefined;
   return same
     .slice(0, SIGNATURE_CHARS_MAX)
     .replace(/[\ud800-\udbff]$/, "")

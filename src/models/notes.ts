@@ -4,7 +4,7 @@ import { isInjected } from "../core/injected.ts";
 import type { Message, Part, Role, ToolCallPart } from "../core/message.ts";
 import type { NotedMessage, Notes } from "../core/notes.ts";
 import { filesIn } from "../core/working-set.ts";
-import { type ActionResult, actionsIn, errorLinesIn, isChange, isOfFile, resultOf } from "./actions.ts";
+import { type ActionResult, actionsIn, actionsOfCall, errorLinesIn, isChange, isOfFile, resultOf } from "./actions.ts";
 import { cutLine, excerpt, oneLine, plainText } from "./lines.ts";
 import { sentencesOf } from "./sentences.ts";
 import { isCode, isOutcome, isProse } from "./shapes.ts";
@@ -54,7 +54,7 @@ export class NoteReader {
       if (isInjected(part)) continue;
       if (part.type === "tool_call") {
         this.#calls.set(`${stepId} ${part.toolCallId}`, part);
-        did.push(...toldIn(actionsIn(part, undefined)).map(didOf));
+        did.push(...toldIn(actionsOfCall(part)).map(didOf));
       } else if (part.type === "tool_result") {
         const call = this.#calls.get(`${stepId} ${part.toolCallId}`);
         if (call !== undefined) results.push(...resultsOf(call, resultOf(part, text)));
@@ -95,7 +95,7 @@ export function saidOf(message: StoredWords): Notes["said"] {
 
 function filesOf(role: Role, words: string, calls: readonly ToolCallPart[]): Notes["files"] {
   const weights = new Map<string, number>();
-  for (const { kind, target } of calls.flatMap((call) => actionsIn(call, undefined))) {
+  for (const { kind, target } of calls.flatMap((call) => actionsOfCall(call))) {
     const weight = isChange(kind) ? CHANGE_WEIGHT : ARGUMENT_WEIGHT;
     for (const path of filesIn(target)) weights.set(path, Math.max(weight, weights.get(path) ?? 0));
   }

@@ -2,7 +2,7 @@ import { type CallKind, callKind, isTelling } from "../context/digest/blocks.ts"
 import { mayBeNote } from "../core/artifact-note.ts";
 import { isInjected } from "../core/injected.ts";
 import type { ToolCallPart } from "../core/message.ts";
-import { actionsIn, commandLineIn, isOfFile, resultOf } from "../models/actions.ts";
+import { actionsIn, actionsOfCall, commandLineIn, isOfFile, resultOf } from "../models/actions.ts";
 import { excerpt, plainText } from "../models/lines.ts";
 import { withoutHarness } from "../models/statements.ts";
 import type { NotableMessage } from "../store/messages.ts";
@@ -130,7 +130,7 @@ interface Call {
 }
 
 function callOf(part: ToolCallPart): Call {
-  const actions = actionsIn(part, undefined);
+  const actions = actionsOfCall(part);
   const file = actions.find(({ kind }) => isOfFile(kind))?.target;
   return { part, kind: callKind(actions), command: commandLineIn(part), file };
 }

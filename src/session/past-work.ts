@@ -13,8 +13,8 @@ import type { WorkLine } from "./work-lines.ts";
 /** The newest actions with a file or a program, or with an error, that are looked at. */
 const NAMED_MAX = 1_000;
 const FAILED_MAX = 100;
-/** A cure is looked for in this many actions after the error. */
-const CURE_ACTIONS_MAX = 200;
+/** A cure is looked for in this many actions after the error that changed something or ran, and worked. */
+const CURE_ACTIONS_MAX = 100;
 /** The last steps before a success that are told. */
 const STEPS_MAX = 10;
 /** The most errors of a text that are looked up. */
@@ -45,7 +45,8 @@ export interface TurnMessage {
 export interface WorkReader {
   named(name: string, scope: NamedScope): PlacedAction[];
   failedWith(error: string, scope: Pick<NamedScope, "project" | "limit">): PlacedAction[];
-  after(sessionId: string, seq: number, limit: number): PlacedAction[];
+  /** The changes and the programs of a session that worked after a seq, in order. */
+  workedAfter(sessionId: string, seq: number, limit: number): PlacedAction[];
   /** The messages of users and models in the turn with this seq, in order, the nearest ones. */
   turn(sessionId: string, seq: number): TurnMessage[];
   parts(messageId: number): readonly Part[];
@@ -276,15 +277,22 @@ export function fixesOf(reader: WorkReader, text: string, project: string | unde
   const errors = new Set(errorLinesIn(text).flatMap((line) => errorSignature(line) ?? []));
   const fixes: Fix[] = [];
   for (const error of [...errors].slice(0, ERRORS_MAX)) {
-    const newestOfSession = new Map<string, PlacedAction>();
-    for (const action of withoutCopies(reader.failedWith(error, { project, limit: FAILED_MAX }))) {
-      if (!newestOfSession.has(action.sessionId)) newestOfSession.set(action.sessionId, action);
-    }
-    for (const failed of newestOfSession.values()) {
-      if (fixes.length === limit) return fixes;
-      const fix = fixAfter(reader, failed, error);
-      if (fix !== undefined) fixes.push(fix);
-    }
+    const failures = withoutCopies(reader.failedWith(error, { project, limit: FAILED_MAX }));
+    fixes.push(...fixesAfter(reader, failures, error, limit - fixes.length));
+  }
+  return fixes;
+}
+
+/** Returns what made an error go, newest first: for each session, after its newest failure. */
+export function fixesAfter(reader: WorkReader, failures: readonly PlacedAction[], error: string, limit: number): Fix[] {
+  const sessionIds = new Set<string>();
+  const fixes: Fix[] = [];
+  for (const failed of failures) {
+    if (fixes.length === limit) break;
+    if (sessionIds.has(failed.sessionId)) continue;
+    sessionIds.add(failed.sessionId);
+    const fix = fixAfter(reader, failed, error);
+    if (fix !== undefined) fixes.push(fix);
   }
   return fixes;
 }
@@ -293,13 +301,11 @@ export function fixesOf(reader: WorkReader, text: string, project: string | unde
 export function fixAfter(reader: WorkReader, failed: PlacedAction, error: string): Fix | undefined {
   // An agent's own tools say in the error what to do.
   if (failed.kind !== "run") return undefined;
-  const later = reader.after(failed.sessionId, failed.seq, CURE_ACTIONS_MAX);
-  const again = later.findIndex((action) => action.outcome === "ok" && isSameAct(action, failed));
+  const later = reader.workedAfter(failed.sessionId, failed.seq, CURE_ACTIONS_MAX);
+  const again = later.findIndex((action) => isSameAct(action, failed));
   const cured = later[again];
   if (cured === undefined) return undefined;
-  const between = later.slice(0, again).filter(({ kind, outcome, messageId }) => {
-    return (isChange(kind) || kind === "run") && outcome === "ok" && messageId !== cured.messageId;
-  });
+  const between = later.slice(0, again).filter(({ messageId }) => messageId !== cured.messageId);
   const steps = between.slice(-STEPS_MAX).map(({ kind, target, messageId, part }): FixStep => {
     const call = isChange(kind) ? reader.parts(messageId)[part] : undefined;
     const text = call?.type === "tool_call" ? cutLine(oneLine(insertedBy(call, target)), LINE_CHARS_MAX) : "";

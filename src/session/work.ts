@@ -4,7 +4,7 @@ import { PAGE_LIMIT_MAX } from "../core/limits.ts";
 import { once } from "../core/once.ts";
 import { textValue } from "../core/options.ts";
 import { type FieldsOf, identifier, parseOptions, whole } from "../core/schema.ts";
-import { actionsOfStep, replacedBy } from "../models/actions.ts";
+import { actionsOfStep, isChange, replacedBy } from "../models/actions.ts";
 import { projectNow } from "../store/projects.ts";
 import type { Repositories } from "../store/repositories.ts";
 import {
@@ -14,6 +14,7 @@ import {
   type Fix,
   type Friction,
   fileSessions,
+  fixesAfter,
   fixesOf,
   plainPath,
   type Replaced,
@@ -28,6 +29,8 @@ import {
 /** The newest messages that upkeep has not read yet and that are read for each answer. */
 const UNNOTED_MAX = 2_000;
 const FRICTION_SESSIONS_MIN = 3;
+/** The newest failures after which a fix is looked for. */
+const FRICTION_FAILURES_MAX = 5;
 
 const WORK_OPTIONS = once(() =>
   z.strictObject({
@@ -84,9 +87,9 @@ export class StoreWork implements Work {
         limit,
       });
       return recurring.map((one): Friction => {
-        const [newest] = withoutCopies(reader.failedWith(one.error, { project, limit: 1 }));
-        const [fix = null] = fixesOf(reader, one.error, project, 1);
-        const { target: command, messageId, sessionId } = newest!;
+        const failures = withoutCopies(reader.failedWith(one.error, { project, limit: FRICTION_FAILURES_MAX }));
+        const [fix = null] = fixesAfter(reader, failures, one.error, 1);
+        const { target: command, messageId, sessionId } = failures[0]!;
         return { ...one, command, messageId, sessionId, fix };
       });
     });
@@ -104,6 +107,11 @@ export class StoreWork implements Work {
       return answer(workReader(this.#repositories), { project, limit });
     });
   }
+}
+
+/** See `HAS_WORKED`. */
+function hasWorked({ kind, outcome }: PlacedAction): boolean {
+  return outcome === "ok" && (kind === "run" || isChange(kind));
 }
 
 /** Reads the table of actions, and the messages that it lacks. */
@@ -130,9 +138,9 @@ function workReader({ actions, sessions, messages }: Repositories): WorkReader {
     named: (name, scope) => withUnnoted(actions.named(name, scope), scope.project, (action) => action.name === name),
     failedWith: (error, scope) =>
       withUnnoted(actions.failedWith(error, scope), scope.project, (action) => action.error === error),
-    after: (sessionId, seq, limit) => [
-      ...actions.after(sessionId, seq, limit).filter(isNoted),
-      ...unnoted.filter((action) => action.sessionId === sessionId && action.seq > seq),
+    workedAfter: (sessionId, seq, limit) => [
+      ...actions.workedAfter(sessionId, seq, limit).filter(isNoted),
+      ...unnoted.filter((action) => action.sessionId === sessionId && action.seq > seq && hasWorked(action)),
     ],
     parts: (messageId) => messages.byIds([messageId])[0]?.parts ?? [],
     turn: (sessionId, seq) => messages.byIds(actions.turnIds({ sessionId, seq })),

@@ -8,6 +8,9 @@ export interface NamedScope {
   path?: string;
 }
 
+/** SQL: the action changed something or ran, and worked. */
+export const HAS_WORKED = "a.outcome = 'ok' AND a.kind IN ('run', 'edit', 'write')";
+
 /** The messages of a turn that are read around an action: at most so many before it and after it. */
 const TURN_MESSAGES_MAX = 30;
 const TURN_BEHIND = 10;

@@ -2,7 +2,7 @@ import { ACTION_RULES, type PlacedAction, type RecurringError, type StepAction }
 import { DamageError } from "../core/damage.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import type { Message } from "../core/message.ts";
-import { IN_TURN_OF, type NamedScope, OF_TARGET } from "./action-scope.ts";
+import { HAS_WORKED, IN_TURN_OF, type NamedScope, OF_TARGET } from "./action-scope.ts";
 import type { MessageRepository } from "./messages.ts";
 import type { StoreDatabase } from "./open.ts";
 import { Repository } from "./repository.ts";
@@ -59,7 +59,7 @@ export class ActionRepository extends Repository {
     WHERE m.session_id = @sessionId ORDER BY a.message_id, a.ordinal`.all;
   readonly #after = this.statement<{ sessionId: string; seq: number; limit: number }, PlacedAction>`
     SELECT ${PLACED}, ${PLACE}, ${OF} FROM messages m JOIN actions a ON a.message_id = m.id JOIN sessions s ON s.id = m.session_id
-    WHERE m.session_id = @sessionId AND m.seq > @seq ORDER BY m.seq, a.ordinal LIMIT @limit`.all;
+    WHERE m.session_id = @sessionId AND m.seq > @seq AND ${HAS_WORKED} ORDER BY m.seq, a.ordinal LIMIT @limit`.all;
   readonly #named = this.statement<NamedValues, PlacedAction>`
     SELECT ${PLACED}, ${PLACE}, ${OF} ${FROM} WHERE a.name = @name AND ${OF_TARGET} AND ${IN_PROJECT} ORDER BY m.created_at_ms DESC, a.message_id DESC LIMIT @limit`
     .all;
@@ -73,14 +73,16 @@ export class ActionRepository extends Repository {
   readonly turnIds = this.statement<{ sessionId: string; seq: number }, number>`
     SELECT m.id FROM messages z JOIN messages m ON ${IN_TURN_OF}
     WHERE z.session_id = @sessionId AND z.seq = @seq ORDER BY m.seq`.pluck().all;
-  readonly #recurring = this.statement<{ project: string | null; sessionsMin: number; limit: number }, RecurringError>`
-    SELECT error, count(DISTINCT session_id) AS sessionCount, count(*) AS count, max(created_at_ms) AS lastAtMs
-    FROM (
-      SELECT a.error, min(m.session_id) AS session_id, m.created_at_ms
-      ${FROM} WHERE a.error IN (SELECT error FROM actions WHERE error IS NOT NULL GROUP BY error HAVING count(*) >= @sessionsMin)
-        AND a.kind = 'run' AND ${IN_PROJECT} GROUP BY a.error, m.created_at_ms
-    )
-    GROUP BY error HAVING sessionCount >= @sessionsMin ORDER BY sessionCount DESC, count DESC, error LIMIT @limit`.all;
+  readonly #errors = this.statement<[countMin: number], { error: string; countMax: number }>`
+    SELECT error, count(*) AS countMax FROM actions WHERE error IS NOT NULL
+    GROUP BY error HAVING countMax >= ? ORDER BY countMax DESC, error`.all;
+  readonly #occurrences = this.statement<
+    { error: string; project: string | null },
+    { sessionCount: number; count: number; lastAtMs: number | null }
+  >`
+    SELECT count(DISTINCT session_id) AS sessionCount, count(*) AS count, max(created_at_ms) AS lastAtMs
+    FROM (SELECT min(m.session_id) AS session_id, m.created_at_ms ${FROM}
+      WHERE a.error = @error AND a.kind = 'run' AND ${IN_PROJECT} GROUP BY m.created_at_ms)`.one;
 
   readonly #messages: MessageRepository;
   readonly #settings: StoreSettingRepository;
@@ -182,8 +184,8 @@ export class ActionRepository extends Repository {
     });
   }
 
-  /** Returns what a session did after a seq, in order. */
-  after(sessionId: string, seq: number, limit: number): PlacedAction[] {
+  /** Returns the changes and the programs of a session after a seq that worked, in order. */
+  workedAfter(sessionId: string, seq: number, limit: number): PlacedAction[] {
     return this.#after({ sessionId, seq, limit });
   }
 
@@ -201,7 +203,18 @@ export class ActionRepository extends Repository {
 
   /** Returns the errors of programs that occurred in most sessions. An agent's own tools say in their errors what to do. */
   recurring(options: { project: string | undefined; sessionsMin: number; limit: number }): RecurringError[] {
-    return this.#recurring({ ...options, project: options.project ?? null });
+    const { project = null, sessionsMin, limit } = options;
+    let found: RecurringError[] = [];
+    for (const { error, countMax } of this.#errors(sessionsMin)) {
+      // The others occurred less often than the last that is told has sessions.
+      if (countMax <= (found[limit - 1]?.sessionCount ?? 0)) break;
+      const { lastAtMs, ...counts } = this.#occurrences({ error, project });
+      if (counts.sessionCount < sessionsMin) continue;
+      found.push({ error, ...counts, lastAtMs: lastAtMs! });
+      found.sort((left, right) => right.sessionCount - left.sessionCount || right.count - left.count);
+      found = found.slice(0, limit);
+    }
+    return found;
   }
 }
 

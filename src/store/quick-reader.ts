@@ -3,7 +3,7 @@ import Database from "better-sqlite3";
 import type { PlacedAction } from "../core/action.ts";
 import { StoreError } from "../core/errors.ts";
 import type { Part } from "../core/message.ts";
-import { IN_TURN_OF, type NamedScope, OF_TARGET } from "./action-scope.ts";
+import { HAS_WORKED, IN_TURN_OF, type NamedScope, OF_TARGET } from "./action-scope.ts";
 import { APPLICATION_ID } from "./application-id.ts";
 import { checksumOf, NO_CHECKSUM } from "./checksum.ts";
 import type { NotableMessage } from "./messages.ts";
@@ -298,9 +298,9 @@ export class QuickReader {
     return this.#actions("a.error = @error AND s.project = @project", { error, ...scope });
   }
 
-  after(sessionId: string, seq: number, limit: number): PlacedAction[] {
+  workedAfter(sessionId: string, seq: number, limit: number): PlacedAction[] {
     return this.#actions(
-      "m.session_id = @sessionId AND m.seq > @seq",
+      `m.session_id = @sessionId AND m.seq > @seq AND ${HAS_WORKED}`,
       { sessionId, seq, limit },
       { order: "m.seq, a.ordinal" },
     );

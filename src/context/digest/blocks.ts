@@ -2,7 +2,7 @@ import type { Action } from "../../core/action.ts";
 import type { Message, Part, Role } from "../../core/message.ts";
 import { cutAtGrapheme } from "../../core/text.ts";
 import { baseName, filesIn } from "../../core/working-set.ts";
-import { actionsIn, isChange } from "../../models/actions.ts";
+import { actionsOfCall, isChange } from "../../models/actions.ts";
 
 /** A few consecutive lines of a message, word for word. A digest shows a message block by block. */
 export interface Block {
@@ -111,7 +111,7 @@ function blocked(source: BlockSource, calls: Map<string, CallKind>): BlockedMess
   for (const part of parts) {
     if (part.type !== "tool_call") continue;
     const key = `${stepId} ${part.toolCallId}`;
-    calls.set(key, callKind(actionsIn(part, undefined)));
+    calls.set(key, callKind(actionsOfCall(part)));
     callKeys.push(key);
   }
   const kind = kindOf(source, calls);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { actionsIn, actionsOfStep, replacedBy } from "../../../src/models/actions.ts";
+import type { JsonValue } from "../../../src/core/message.ts";
+import { actionsIn, actionsOfStep, insertedBy, replacedBy } from "../../../src/models/actions.ts";
 import { errorSignature } from "../../../src/models/error-signature.ts";
 
 function told(name: string, args: unknown, text?: string, isError: boolean | null = false): string[] {
@@ -218,7 +219,9 @@ describe("an error", () => {
   });
 
   test("that says nothing has no signature", () => {
-    for (const text of ["Exit code 1", "Command failed", "", "FAIL 3"]) expect(errorOf(text), text).toBe(null);
+    const names = ["--- FAIL: TestLeaseEndsInTime (0.1s)", "=== RUN TestLeaseEndsInTime"];
+    for (const text of ["Exit code 1", "Command failed", "", "FAIL 3", ...names])
+      expect(errorOf(text), text).toBe(null);
     expect(errorSignature("12:30 /a/b.ts 0xff")).toBe(undefined);
   });
 });
@@ -257,6 +260,13 @@ test("calls of Coppice itself are no work", () => {
 
 test("a path that ends in a slash has a name", () => {
   expect(actionsIn({ name: "Read", args: { path: "src/" } }, undefined)[0]).toMatchObject({ name: "src/" });
+});
+
+test("what a call put in is read from its arguments, also if they were cut", () => {
+  const put = (args: unknown) => insertedBy({ args } as { args: JsonValue }, "a.ts");
+  expect(put({ file_path: "a.ts", old_string: "one\ntwo", new_string: "one\nthree" })).toBe("three");
+  expect(put({ file_path: "a.ts", content: "one" })).toBe("one");
+  expect(put('{"file_path": "a.ts", "old_string": "one", "new_string": "\\ttwo\\nthr\\')).toBe("\ttwo\nthr");
 });
 
 test("what an edit replaced is read from its arguments", () => {
