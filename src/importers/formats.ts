@@ -22,6 +22,8 @@ export const IMPORT_FORMATS: readonly string[] = [
   "goose",
   "droid",
   "kimi",
+  "zed",
+  "amp",
   "ai-sdk",
   "gemini",
   "openai",

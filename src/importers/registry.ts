@@ -1,6 +1,7 @@
 import { StoreError } from "../core/errors.ts";
 import { aiSdk } from "./ai-sdk.ts";
 import { aider } from "./aider.ts";
+import { amp } from "./amp.ts";
 import { chatgpt } from "./chatgpt.ts";
 import { claudeAi } from "./claude-ai.ts";
 import { claudeHistory } from "./claude-code/history.ts";
@@ -27,6 +28,7 @@ import { openai } from "./openai.ts";
 import { opencode } from "./opencode/importer.ts";
 import { pi } from "./pi.ts";
 import { qwenCode } from "./qwen-code.ts";
+import { zed } from "./zed/importer.ts";
 import { unpacked } from "./zstd.ts";
 
 /** Must grow with each change that makes an importer read an old file differently. */
@@ -64,6 +66,8 @@ export const IMPORTERS: readonly Importer[] = [
   goose,
   droid,
   kimi,
+  zed,
+  amp,
   aiSdk,
   gemini,
   openai,

@@ -179,6 +179,8 @@ describe("import", () => {
         "goose",
         "droid",
         "kimi",
+        "zed",
+        "amp",
         "ai-sdk",
         "gemini",
         "openai",

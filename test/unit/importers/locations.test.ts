@@ -43,6 +43,8 @@ test("agents keep their conversations below the user's folder", () => {
     { agent: "Goose", path: "/home/mira/.local/share/goose/sessions" },
     { agent: "Droid", path: "/home/mira/.factory/sessions" },
     { agent: "Kimi", path: "/home/mira/.kimi/sessions" },
+    { agent: "Zed", path: "/home/mira/.local/share/zed/threads/threads.db" },
+    { agent: "Amp", path: "/home/mira/.local/share/amp/threads" },
   ]);
   expect(pathsOf({ env: {}, platform: "win32", home: "C:\\Users\\mira" })[0]).toBe(
     "C:\\Users\\mira\\.claude\\projects",
@@ -94,6 +96,8 @@ test("or where their variables say, if that is the same place for everybody", ()
     "/r/data/sessions",
     "/home/mira/.factory/sessions",
     "/k/sessions",
+    "/d/zed/threads/threads.db",
+    "/d/amp/threads",
   ]);
   const piOnly = { PI_CODING_AGENT_DIR: "/p", PI_CODING_AGENT_SESSION_DIR: "/s" };
   expect(pathsOf({ env: piOnly, platform: "linux", home: "/home/mira" })).toContain("/s");
