@@ -11,6 +11,7 @@ const RESUME: Readonly<Record<string, string>> = {
   "copilot-cli": "copilot --session-id",
   "cline-cli": "cline --id",
   droid: "droid --resume",
+  omp: "omp --resume",
   amp: "amp threads continue",
   kimi: "kimi --session",
   goose: "goose session --resume --session-id",

@@ -24,6 +24,7 @@ export const IMPORT_FORMATS: readonly string[] = [
   "kimi",
   "zed",
   "amp",
+  "omp",
   "ai-sdk",
   "gemini",
   "openai",

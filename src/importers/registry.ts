@@ -26,7 +26,7 @@ import { dropHead, fieldsIn, HEAD_LINES, LINE_BYTES_MAX } from "./lines.ts";
 import { llxprt } from "./llxprt.ts";
 import { openai } from "./openai.ts";
 import { opencode } from "./opencode/importer.ts";
-import { pi } from "./pi.ts";
+import { omp, pi } from "./pi.ts";
 import { qwenCode } from "./qwen-code.ts";
 import { zed } from "./zed/importer.ts";
 import { unpacked } from "./zstd.ts";
@@ -68,6 +68,7 @@ export const IMPORTERS: readonly Importer[] = [
   kimi,
   zed,
   amp,
+  omp,
   aiSdk,
   gemini,
   openai,

@@ -29,6 +29,7 @@ export const samplesByFormat: Record<string, readonly string[]> = {
   droid: ["droid.jsonl"],
   goose: ["goose/20260305_1.jsonl"],
   kimi: ["kimi/wire.jsonl", "kimi/context-of-old.jsonl"],
+  omp: ["omp.jsonl"],
   opencode: ["opencode/export.json"],
 };
 

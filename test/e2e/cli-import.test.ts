@@ -181,6 +181,7 @@ describe("import", () => {
         "kimi",
         "zed",
         "amp",
+        "omp",
         "ai-sdk",
         "gemini",
         "openai",

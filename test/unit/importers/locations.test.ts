@@ -45,6 +45,7 @@ test("agents keep their conversations below the user's folder", () => {
     { agent: "Kimi", path: "/home/mira/.kimi/sessions" },
     { agent: "Zed", path: "/home/mira/.local/share/zed/threads/threads.db" },
     { agent: "Amp", path: "/home/mira/.local/share/amp/threads" },
+    { agent: "Oh My Pi", path: "/home/mira/.omp/agent/sessions" },
   ]);
   expect(pathsOf({ env: {}, platform: "win32", home: "C:\\Users\\mira" })[0]).toBe(
     "C:\\Users\\mira\\.claude\\projects",
@@ -74,6 +75,7 @@ test("or where their variables say, if that is the same place for everybody", ()
     CONTINUE_GLOBAL_DIR: "/n",
     GOOSE_PATH_ROOT: "/r",
     KIMI_SHARE_DIR: "/k",
+    OMP_CODING_AGENT_DIR: "/o",
   };
   expect(pathsOf({ env, platform: "linux", home: "/home/mira" })).toEqual([
     "/c/projects",
@@ -98,6 +100,7 @@ test("or where their variables say, if that is the same place for everybody", ()
     "/k/sessions",
     "/d/zed/threads/threads.db",
     "/d/amp/threads",
+    "/o/sessions",
   ]);
   const piOnly = { PI_CODING_AGENT_DIR: "/p", PI_CODING_AGENT_SESSION_DIR: "/s" };
   expect(pathsOf({ env: piOnly, platform: "linux", home: "/home/mira" })).toContain("/s");
