@@ -25,6 +25,7 @@ export const IMPORT_FORMATS: readonly string[] = [
   "zed",
   "amp",
   "omp",
+  "cursor-agent",
   "ai-sdk",
   "gemini",
   "openai",

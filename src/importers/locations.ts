@@ -83,5 +83,6 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
     { agent: "Zed", path: join(zed, "threads", "threads.db") },
     { agent: "Amp", path: join(data, "amp", "threads") },
     { agent: "Oh My Pi", path: join(moved("OMP_CODING_AGENT_DIR", join(home, ".omp", "agent")), "sessions") },
+    { agent: "Cursor", path: join(home, ".cursor", "projects") },
   ];
 }

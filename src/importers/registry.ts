@@ -13,6 +13,7 @@ import { continueDev } from "./continue.ts";
 import { copilotChat } from "./copilot-chat/importer.ts";
 import { copilotCli } from "./copilot-cli.ts";
 import { cursor } from "./cursor/importer.ts";
+import { cursorAgent } from "./cursor/transcript.ts";
 import { headElements } from "./documents.ts";
 import { droid } from "./droid.ts";
 import { gemini } from "./gemini.ts";
@@ -69,6 +70,7 @@ export const IMPORTERS: readonly Importer[] = [
   zed,
   amp,
   omp,
+  cursorAgent,
   aiSdk,
   gemini,
   openai,

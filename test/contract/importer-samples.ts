@@ -30,6 +30,7 @@ export const samplesByFormat: Record<string, readonly string[]> = {
   goose: ["goose/20260305_1.jsonl"],
   kimi: ["kimi/wire.jsonl", "kimi/context-of-old.jsonl"],
   omp: ["omp.jsonl"],
+  "cursor-agent": ["cursor-agent.jsonl"],
   opencode: ["opencode/export.json"],
 };
 

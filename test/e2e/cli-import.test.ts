@@ -182,6 +182,7 @@ describe("import", () => {
         "zed",
         "amp",
         "omp",
+        "cursor-agent",
         "ai-sdk",
         "gemini",
         "openai",

@@ -46,6 +46,7 @@ test("agents keep their conversations below the user's folder", () => {
     { agent: "Zed", path: "/home/mira/.local/share/zed/threads/threads.db" },
     { agent: "Amp", path: "/home/mira/.local/share/amp/threads" },
     { agent: "Oh My Pi", path: "/home/mira/.omp/agent/sessions" },
+    { agent: "Cursor", path: "/home/mira/.cursor/projects" },
   ]);
   expect(pathsOf({ env: {}, platform: "win32", home: "C:\\Users\\mira" })[0]).toBe(
     "C:\\Users\\mira\\.claude\\projects",
@@ -101,6 +102,7 @@ test("or where their variables say, if that is the same place for everybody", ()
     "/d/zed/threads/threads.db",
     "/d/amp/threads",
     "/o/sessions",
+    "/home/mira/.cursor/projects",
   ]);
   const piOnly = { PI_CODING_AGENT_DIR: "/p", PI_CODING_AGENT_SESSION_DIR: "/s" };
   expect(pathsOf({ env: piOnly, platform: "linux", home: "/home/mira" })).toContain("/s");
