@@ -11,6 +11,9 @@ const RESUME: Readonly<Record<string, string>> = {
   "copilot-cli": "copilot --session-id",
   "cline-cli": "cline --id",
   droid: "droid --resume",
+  "cursor-agent": "cursor-agent --resume",
+  omp: "omp --resume",
+  amp: "amp threads continue",
   kimi: "kimi --session",
   goose: "goose session --resume --session-id",
 };

@@ -51,11 +51,6 @@ export const clineCli: Importer = {
   read: (file) => new ClineTranslator(file, "cline-cli").translate(readDocument(file)),
 };
 
-/** Returns true for a file of Cline or Roo Code. Its messages have the form of Anthropic's. */
-export function isOfCline(head: string): boolean {
-  return cline.detect(head) || clineCli.detect(head);
-}
-
 /** Matches a tag that the extensions write into the first message of a task. */
 const TASK_MARKS = /^\s*<(?:task|user_message)>\n|<environment_details>\n/;
 

@@ -7,12 +7,14 @@ import { gooseEvents, isGoose } from "./goose/database.ts";
 import type { ImportEvent } from "./importer.ts";
 import { isOpencode } from "./opencode/database.ts";
 import { opencodeEvents } from "./opencode/database-events.ts";
+import { isZed, zedEvents } from "./zed/database.ts";
 
 // The process that reads databases. It answers one request at a time.
 
 const FORMATS = {
   opencode: { isOfFormat: isOpencode, eventsOf: opencodeEvents },
   goose: { isOfFormat: isGoose, eventsOf: gooseEvents },
+  zed: { isOfFormat: isZed, eventsOf: zedEvents },
   cursor: { isOfFormat: isCursor, eventsOf: cursorEvents },
 };
 

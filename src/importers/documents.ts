@@ -43,6 +43,19 @@ export async function* readDocument(file: ImportFile): AsyncGenerator<Element | 
   yield* scanner.end();
 }
 
+/** Returns the fields of a document before the items of its lists, because a program may write them last. */
+export async function* fieldsFirst(
+  elements: AsyncIterable<Element | DamagedLine>,
+  list: string,
+): AsyncGenerator<Element | DamagedLine> {
+  const items: (Element | DamagedLine)[] = [];
+  for await (const element of elements) {
+    if ("problem" in element || element.key === undefined || element.key === list) items.push(element);
+    else yield element;
+  }
+  yield* items;
+}
+
 /** Detects a file with an object on each line. The returned file still has all its bytes. */
 export async function shapeOf(file: ImportFile): Promise<{ isLines: boolean; file: ImportFile }> {
   const { head, chunks } = await peek(file.chunks, HEAD_BYTES);

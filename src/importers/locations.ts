@@ -17,7 +17,7 @@ const OTHER_CHATS = /[\\/](?:Cursor|Windsurf)[\\/]User$/;
 /**
  * The variables of the agents move their locations: `$CLAUDE_CONFIG_DIR`, `$GEMINI_CLI_HOME`, `$CODEX_HOME`,
  * `$PI_CODING_AGENT_DIR` and `$PI_CODING_AGENT_SESSION_DIR`, `$COPILOT_HOME`, `$CLINE_DIR`,
- * `$CLINE_DATA_DIR`, `$QWEN_HOME` and `$QWEN_RUNTIME_DIR`, `$CONTINUE_GLOBAL_DIR`, `$GOOSE_PATH_ROOT`, `$KIMI_SHARE_DIR`, and for opencode and Goose `$XDG_DATA_HOME`; for editors `$XDG_CONFIG_HOME` or `%APPDATA%`. A relative path is ignored, because it depends on where the agent was started.
+ * `$CLINE_DATA_DIR`, `$QWEN_HOME` and `$QWEN_RUNTIME_DIR`, `$CONTINUE_GLOBAL_DIR`, `$GOOSE_PATH_ROOT`, `$KIMI_SHARE_DIR`, `$OMP_CODING_AGENT_DIR`, and for opencode, Goose, Zed and Amp `$XDG_DATA_HOME`; for editors `$XDG_CONFIG_HOME`, `%APPDATA%` or `%LOCALAPPDATA%`. A relative path is ignored, because it depends on where the agent was started.
  */
 export function agentLocations({ env, platform, home }: Machine): AgentLocation[] {
   const { join, isAbsolute } = platform === "win32" ? win32 : posix;
@@ -48,6 +48,12 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
       : platform === "win32"
         ? join(settings, "Block", "goose", "data")
         : join(data, "goose");
+  const zed =
+    platform === "win32"
+      ? join(moved("LOCALAPPDATA", join(home, "AppData", "Local")), "Zed")
+      : platform === "darwin"
+        ? join(settings, "Zed")
+        : join(data, "zed");
   const chats = userFolders
     .filter((folder) => !OTHER_CHATS.test(folder))
     .flatMap((folder) => [join(folder, "workspaceStorage"), join(folder, "globalStorage", "emptyWindowChatSessions")])
@@ -74,5 +80,9 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
     { agent: "Goose", path: join(goose, "sessions") },
     { agent: "Droid", path: join(home, ".factory", "sessions") },
     { agent: "Kimi", path: join(moved("KIMI_SHARE_DIR", join(home, ".kimi")), "sessions") },
+    { agent: "Zed", path: join(zed, "threads", "threads.db") },
+    { agent: "Amp", path: join(data, "amp", "threads") },
+    { agent: "Oh My Pi", path: join(moved("OMP_CODING_AGENT_DIR", join(home, ".omp", "agent")), "sessions") },
+    { agent: "Cursor", path: join(home, ".cursor", "projects") },
   ];
 }

@@ -1,16 +1,21 @@
 import { type AnthropicMessage, fromAnthropic } from "../adapters/anthropic.ts";
 import { fromOpenai, type OpenaiMessage } from "../adapters/openai.ts";
 import type { JsonValue } from "../core/message.ts";
-import { isOfCline } from "./cline.ts";
+import { amp } from "./amp.ts";
+import { cline, clineCli } from "./cline.ts";
 import { type ListedMessage, readConversations, timeOf } from "./conversations.ts";
 import { headElements } from "./documents.ts";
 import { adapted, type MessageEntry, messageEntry } from "./entry.ts";
 import { goose } from "./goose/importer.ts";
 import type { Importer } from "./importer.ts";
+import { kimi } from "./kimi.ts";
 import { isObject, type JsonObject } from "./lines.ts";
 import { objectOf, objectsOf, stringOf } from "./values.ts";
 
 const ROLES: ReadonlySet<unknown> = new Set(["system", "developer", "user", "assistant", "tool", "function"]);
+
+/** Formats whose messages look like those of OpenAI or Anthropic. */
+const OTHERS: readonly Importer[] = [amp, cline, clineCli, goose, kimi];
 
 /** A message with one of these fields is in another format. */
 const FOREIGN_FIELDS = ["session", "type", "parts", "toolInvocations"];
@@ -34,9 +39,8 @@ export const openai: Importer = {
   name: "openai",
 
   detect(head) {
-    if (isOfCline(head) || goose.detect(head)) return false;
+    if (OTHERS.some((other) => other.detect(head))) return false;
     for (const { key, value } of headElements(head)) {
-      if (String(objectOf(value).role).startsWith("_")) return false; // of Kimi
       const message = messageOf(key, value);
       if (!isObject(message) || !isMessage(message)) continue;
       const entries = entriesOf({ line: 0, id: "0", value: message });

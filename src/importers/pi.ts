@@ -5,16 +5,25 @@ import { dataPartOf } from "./file-parts.ts";
 import type { ImportedSession, Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
-import { Translator } from "./translator.ts";
+import { type TranslatedFile, Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, objectOf, saidOf, shortFieldsOf, stringOf } from "./values.ts";
 
 /** Entries about the program. `context_edit` changes what the model gets from then on, and no entry. */
 const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set([
+  "archive",
   "context_edit",
+  "credential_pin",
   "custom",
   "label",
+  "mode_change",
   "model_change",
+  "model_usage",
+  "reset_boundary",
+  "service_tier_change",
+  "session_init",
   "thinking_level_change",
+  "title_change",
+  "ttsr_injection",
   "usage",
 ]);
 
@@ -31,6 +40,7 @@ export const pi: Importer = {
   isFollowable: true,
 
   detect(head) {
+    if (omp.detect(head)) return false;
     for (const { type, id, cwd, version, parentId, message } of headObjects(head)) {
       if (type === "session_start") return false; // of Droid, whose messages look alike
       if (type === "session" && stringOf(id) && (typeof cwd === "string" || typeof version === "number")) return true;
@@ -41,7 +51,22 @@ export const pi: Importer = {
     return false;
   },
 
-  read: (file) => new PiTranslator(file).translate(readJsonLines(file)),
+  read: (file) => new PiTranslator(file, "pi").translate(readJsonLines(file)),
+};
+
+/** Reads the sessions of Oh My Pi, `~/.omp/agent/sessions/**`: those of pi, with a title in the first line or the header. */
+export const omp: Importer = {
+  name: "omp",
+  isFollowable: true,
+
+  detect: (head) =>
+    headObjects(head).some(({ type, v, id, title, titleSource }) =>
+      type === "title"
+        ? typeof v === "number" && typeof title === "string"
+        : type === "session" && stringOf(id) !== undefined && (title !== undefined || titleSource !== undefined),
+    ),
+
+  read: (file) => new PiTranslator(file, "omp").translate(readJsonLines(file)),
 };
 
 /**
@@ -49,15 +74,23 @@ export const pi: Importer = {
  * of a branch that the user left, and the output of commands that the user ran.
  */
 class PiTranslator extends Translator<JsonLine> {
+  readonly #source: string;
   #header: JsonObject = {};
   #name: string | undefined;
 
+  constructor(file: TranslatedFile, source: string) {
+    super(file);
+    this.#source = source;
+  }
+
   override read({ value: entry, line }: JsonLine): void {
     const { type } = entry;
-    if (type === "session") {
-      if (Object.keys(this.#header).length === 0) this.#header = entry;
+    if (type === "session" || type === "title") {
+      if (type === "session" && Object.keys(this.#header).length === 0) this.#header = entry;
+      this.#name ??= stringOf(entry.title);
       return;
     }
+    if (type === "title_change") this.#name = stringOf(entry.title) ?? this.#name;
     if (type === "session_info") this.#name = stringOf(entry.name);
     else if (!SAID_TYPES.has(type) && !BOOKKEEPING_TYPES.has(type)) {
       this.warn(line, `unknown type of entry: ${JSON.stringify(type ?? null)}`);
@@ -80,7 +113,7 @@ class PiTranslator extends Translator<JsonLine> {
 
   #session(): ImportedSession {
     const { id, cwd, parentSession } = this.#header;
-    const session: ImportedSession = { externalId: stringOf(id) ?? sessionIdIn(this.file.path), source: "pi" };
+    const session: ImportedSession = { externalId: stringOf(id) ?? sessionIdIn(this.file.path), source: this.#source };
     if (stringOf(parentSession)) session.parentExternalId = sessionIdIn(parentSession as string);
     if (stringOf(cwd)) session.folder = cwd as string;
     session.metadata = saidOf({ cwd });

@@ -1,6 +1,7 @@
 import { StoreError } from "../core/errors.ts";
 import { aiSdk } from "./ai-sdk.ts";
 import { aider } from "./aider.ts";
+import { amp } from "./amp.ts";
 import { chatgpt } from "./chatgpt.ts";
 import { claudeAi } from "./claude-ai.ts";
 import { claudeHistory } from "./claude-code/history.ts";
@@ -12,6 +13,7 @@ import { continueDev } from "./continue.ts";
 import { copilotChat } from "./copilot-chat/importer.ts";
 import { copilotCli } from "./copilot-cli.ts";
 import { cursor } from "./cursor/importer.ts";
+import { cursorAgent } from "./cursor/transcript.ts";
 import { headElements } from "./documents.ts";
 import { droid } from "./droid.ts";
 import { gemini } from "./gemini.ts";
@@ -25,8 +27,9 @@ import { dropHead, fieldsIn, HEAD_LINES, LINE_BYTES_MAX } from "./lines.ts";
 import { llxprt } from "./llxprt.ts";
 import { openai } from "./openai.ts";
 import { opencode } from "./opencode/importer.ts";
-import { pi } from "./pi.ts";
+import { omp, pi } from "./pi.ts";
 import { qwenCode } from "./qwen-code.ts";
+import { zed } from "./zed/importer.ts";
 import { unpacked } from "./zstd.ts";
 
 /** Must grow with each change that makes an importer read an old file differently. */
@@ -64,6 +67,10 @@ export const IMPORTERS: readonly Importer[] = [
   goose,
   droid,
   kimi,
+  zed,
+  amp,
+  omp,
+  cursorAgent,
   aiSdk,
   gemini,
   openai,

@@ -33,7 +33,7 @@ const KIND_WORDS: readonly (readonly [ActionKind | undefined, ReadonlySet<string
   ["edit", wordSet("edit multiedit replace patch insert modify update rename delete move change")],
   ["write", wordSet("write create save overwrite")],
   ["fetch", wordSet("fetch webfetch browse navigate url http download")],
-  ["search", wordSet("grep glob search find ls list dir directory tree rg websearch query")],
+  ["search", wordSet("grep glob search find finder ls list dir directory tree rg websearch query")],
   ["read", wordSet("read view open cat get show notebookread")],
   ["run", wordSet("bash shell exec execute execution run command terminal cmd powershell script")],
 ];
@@ -47,6 +47,7 @@ const PATTERNS = [
   "regex",
   "glob",
   "glob_pattern",
+  "filePattern",
   "search",
   "path",
   "dir_path",

@@ -25,9 +25,12 @@ export const samplesByFormat: Record<string, readonly string[]> = {
   "cline-cli": ["cline/1772700000000_lamp1.messages.json"],
   continue: ["continue.json"],
   "copilot-chat": ["copilot-chat/session.json", "copilot-chat/session.jsonl"],
+  amp: ["amp.json"],
   droid: ["droid.jsonl"],
   goose: ["goose/20260305_1.jsonl"],
   kimi: ["kimi/wire.jsonl", "kimi/context-of-old.jsonl"],
+  omp: ["omp.jsonl"],
+  "cursor-agent": ["cursor-agent.jsonl"],
   opencode: ["opencode/export.json"],
 };
 

@@ -35,7 +35,7 @@ describe("coppice watch", () => {
     expect([refused.exitCode, refused.stdout]).toEqual([2, ""]);
     expect(refused.stderr).toMatch(/Claude Code\t.*\.claude\/projects\t1\t0\.0\n/);
     expect(refused.stderr).toContain(
-      "Not there yet: Gemini CLI, Codex, llxprt-code, opencode, Cursor, Copilot CLI, pi, Cline, Roo Code, Qwen Code, Continue, Copilot Chat, Goose, Droid, Kimi.\n",
+      "Not there yet: Gemini CLI, Codex, llxprt-code, opencode, Cursor, Copilot CLI, pi, Cline, Roo Code, Qwen Code, Continue, Copilot Chat, Goose, Droid, Kimi, Zed, Amp, Oh My Pi.\n",
     );
     expect(refused.stderr).toContain("Add --yes to agree, or name the paths to follow.");
 
@@ -46,7 +46,7 @@ describe("coppice watch", () => {
       .split("\n")
       .map((line) => JSON.parse(line));
     expect(events.map(({ event }) => event)).toEqual(["locations", "imported", "caught_up", "stopped"]);
-    expect(events[0].locations).toHaveLength(37);
+    expect(events[0].locations).toHaveLength(41);
     expect(events[0].locations[1]).toEqual({
       agent: "Gemini CLI",
       path: join(folder.path, ".gemini", "tmp"),

@@ -74,7 +74,7 @@ describe("misuse exits with 2 and suggests what to type", () => {
     [["expand", "theme:"], '"theme:" is not a handle'],
     [
       ["import", "x.jsonl", "--format", "xml"],
-      "Allowed choices are auto, claude-code, claude-history, gemini-cli, qwen-code, codex, codex-exec, llxprt, opencode, pi, copilot-cli, cursor, aider, chatgpt, claude-ai, cline, cline-cli, continue, copilot-chat, goose, droid, kimi, ai-sdk, gemini, openai, jsonl.",
+      "Allowed choices are auto, claude-code, claude-history, gemini-cli, qwen-code, codex, codex-exec, llxprt, opencode, pi, copilot-cli, cursor, aider, chatgpt, claude-ai, cline, cline-cli, continue, copilot-chat, goose, droid, kimi, zed, amp, omp, cursor-agent, ai-sdk, gemini, openai, jsonl.",
     ],
     [
       ["import"],

@@ -33,7 +33,7 @@ export const watchCommand: Command<WatchFlags> = {
   summary: "Follow the transcripts of agents and keep the store current.",
   details:
     "Without paths, it follows the locations where Claude Code, Gemini CLI, Codex, llxprt-code, opencode, pi, Copilot CLI, " +
-    "Cursor, Cline, Roo Code, Qwen Code, Continue, Copilot Chat, Goose, Droid and Kimi keep their transcripts. It lists these, and asks you once before it reads them. A location need not exist yet. It imports the files " +
+    "Cursor, Cline, Roo Code, Qwen Code, Continue, Copilot Chat, Goose, Droid, Kimi, Zed, Amp and Oh My Pi keep their transcripts. It lists these, and asks you once before it reads them. A location need not exist yet. It imports the files " +
     "that exist, and then each change about a quarter of a second after it was written. Ctrl-C ends it. The next watch " +
     "continues where this one stopped. " +
     "With --json: one JSON object per line as it happens, {event: locations | imported | warning | caught_up | waiting | polling | pushed | push_failed, …}, " +

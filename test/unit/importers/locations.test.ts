@@ -43,6 +43,10 @@ test("agents keep their conversations below the user's folder", () => {
     { agent: "Goose", path: "/home/mira/.local/share/goose/sessions" },
     { agent: "Droid", path: "/home/mira/.factory/sessions" },
     { agent: "Kimi", path: "/home/mira/.kimi/sessions" },
+    { agent: "Zed", path: "/home/mira/.local/share/zed/threads/threads.db" },
+    { agent: "Amp", path: "/home/mira/.local/share/amp/threads" },
+    { agent: "Oh My Pi", path: "/home/mira/.omp/agent/sessions" },
+    { agent: "Cursor", path: "/home/mira/.cursor/projects" },
   ]);
   expect(pathsOf({ env: {}, platform: "win32", home: "C:\\Users\\mira" })[0]).toBe(
     "C:\\Users\\mira\\.claude\\projects",
@@ -72,6 +76,7 @@ test("or where their variables say, if that is the same place for everybody", ()
     CONTINUE_GLOBAL_DIR: "/n",
     GOOSE_PATH_ROOT: "/r",
     KIMI_SHARE_DIR: "/k",
+    OMP_CODING_AGENT_DIR: "/o",
   };
   expect(pathsOf({ env, platform: "linux", home: "/home/mira" })).toEqual([
     "/c/projects",
@@ -94,6 +99,10 @@ test("or where their variables say, if that is the same place for everybody", ()
     "/r/data/sessions",
     "/home/mira/.factory/sessions",
     "/k/sessions",
+    "/d/zed/threads/threads.db",
+    "/d/amp/threads",
+    "/o/sessions",
+    "/home/mira/.cursor/projects",
   ]);
   const piOnly = { PI_CODING_AGENT_DIR: "/p", PI_CODING_AGENT_SESSION_DIR: "/s" };
   expect(pathsOf({ env: piOnly, platform: "linux", home: "/home/mira" })).toContain("/s");

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { pi } from "../../../src/importers/pi.ts";
+import { omp, pi } from "../../../src/importers/pi.ts";
 import { eventsOfLines, messagesIn, sessionsIn, warningsIn } from "./read.ts";
 
 const HEADER = { type: "session", version: 3, id: "s", timestamp: "2026-03-05T09:00:00.000Z", cwd: "/srv/tidewatch" };
@@ -152,4 +152,14 @@ describe("a message", () => {
       [5, 'unknown role: "oracle"'],
     ]);
   });
+});
+
+test("a session of Oh My Pi has the title of its first line, and the newest one", async () => {
+  const slot = { type: "title", v: 1, title: "Dam", pad: " " };
+  const header = { ...HEADER, title: "Why does the dam leak?" };
+  const titleOf = async (...lines: object[]) => sessionsIn(await eventsOfLines(omp, lines))[0]?.title;
+  expect(await titleOf(slot, header, user("a", null))).toBe("Dam");
+  expect(await titleOf(header, user("a", null))).toBe("Why does the dam leak?");
+  const change = { type: "title_change", id: "b", parentId: "a", title: "The dam" };
+  expect(await titleOf(slot, header, user("a", null), change)).toBe("The dam");
 });

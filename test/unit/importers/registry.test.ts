@@ -50,6 +50,11 @@ describe("detectImporter", () => {
     ["copilot-chat", '{"requests":[{"requestId":"r","message":{"text":"hi"},"response":[]}]}'],
     ["copilot-chat", '{"kind":0,"v":{"version":3,"creationDate":1,"sessionId":"s","requests":[]}}\n'],
     [undefined, '{"kind":0,"v":{"version":3,"requests":[]}}\n'],
+    ["cursor-agent", '{"type":"turn_ended","status":"success"}\n'],
+    ["cursor-agent", '{"role":"user","message":{"content":[{"type":"text","text":"hi"}]}}\n'],
+    ["omp", '{"type":"title","v":1,"title":"","pad":""}\n{"type":"session","version":3,"id":"s","cwd":"/w"}\n'],
+    ["omp", '{"type":"session","version":3,"id":"s","title":"Hi","cwd":"/w"}\n'],
+    ["amp", '{"v":1,"id":"T-1","messages":[{"role":"user","messageId":0,"content":[{"type":"text","text":"hi"}]}]}'],
     ["kimi", '{"role":"_checkpoint","id":0}\n{"role":"user","content":"hi"}\n'],
     ["kimi", '{"timestamp":1.5,"message":{"type":"TurnBegin","payload":{"user_input":"hi"}}}\n'],
     ["droid", '{"type":"session_start","id":"s","title":"Hi","cwd":"/w"}\n'],
@@ -160,7 +165,7 @@ describe("openImport", () => {
       yield Buffer.from(NEUTRAL);
     }
     await expect(openImport({ path: "x", chunks: chunks() }, "csv")).rejects.toThrow(
-      'Expected format to be auto, claude-code, claude-history, gemini-cli, qwen-code, codex, codex-exec, llxprt, opencode, pi, copilot-cli, cursor, aider, chatgpt, claude-ai, cline, cline-cli, continue, copilot-chat, goose, droid, kimi, ai-sdk, gemini, openai, jsonl, got "csv".',
+      'Expected format to be auto, claude-code, claude-history, gemini-cli, qwen-code, codex, codex-exec, llxprt, opencode, pi, copilot-cli, cursor, aider, chatgpt, claude-ai, cline, cline-cli, continue, copilot-chat, goose, droid, kimi, zed, amp, omp, cursor-agent, ai-sdk, gemini, openai, jsonl, got "csv".',
     );
     expect(opened).toBe(false);
   });
@@ -189,7 +194,7 @@ describe("openImport", () => {
       }
     }
     await expect(openImport({ path: "diary.txt", chunks: chunks() })).rejects.toThrow(
-      "Cannot import diary.txt: its beginning shows none of the known formats (claude-code, claude-history, gemini-cli, qwen-code, codex, codex-exec, llxprt, opencode, pi, copilot-cli, cursor, aider, chatgpt, claude-ai, cline, cline-cli, continue, copilot-chat, goose, droid, kimi, ai-sdk, gemini, openai, jsonl); if it is in one, name the format.",
+      "Cannot import diary.txt: its beginning shows none of the known formats (claude-code, claude-history, gemini-cli, qwen-code, codex, codex-exec, llxprt, opencode, pi, copilot-cli, cursor, aider, chatgpt, claude-ai, cline, cline-cli, continue, copilot-chat, goose, droid, kimi, zed, amp, omp, cursor-agent, ai-sdk, gemini, openai, jsonl); if it is in one, name the format.",
     );
     expect(closed).toBe(true);
   });

@@ -56,6 +56,11 @@ describe("the calls of each agent", () => {
     ["Shell", { command: "make" }, "run make ok"],
     ["StrReplaceFile", { path: "/w/a.ts", edit: { old: "a", new: "b" } }, "edit /w/a.ts ok"],
     ["SearchWeb", { query: "lease" }, "search lease ok"],
+    ["Bash", { cmd: "make", cwd: "/w" }, "run make ok"],
+    ["glob", { filePattern: "*.ts" }, "search *.ts ok"],
+    ["finder", { query: "lease" }, "search lease ok"],
+    ["terminal", { command: "make", cd: "w" }, "run make ok"],
+    ["find_path", { glob: "*.ts" }, "search *.ts ok"],
     ["semantic_search", { query: "lease" }, "search lease ok"],
   ])("%s %j", (name, args, expected) => {
     expect(told(name, args, "fine")).toEqual([expected]);

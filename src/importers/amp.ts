@@ -1,0 +1,134 @@
+import { basename } from "node:path";
+import { fromAnthropic } from "../adapters/anthropic.ts";
+import type { JsonValue, Part } from "../core/message.ts";
+import { fileNameOf } from "./conversations.ts";
+import type { Element } from "./document-scanner.ts";
+import { fieldsFirst, headElements, readDocument } from "./documents.ts";
+import { adapted, entriesOf } from "./entry.ts";
+import { resultTextOf } from "./file-parts.ts";
+import type { ImportedSession, Importer } from "./importer.ts";
+import { injected } from "./injected.ts";
+import { isObject, type JsonObject } from "./lines.ts";
+import { notYet } from "./message-event.ts";
+import { Translator } from "./translator.ts";
+import { derivedId, millisecondsOf, numberOf, objectOf, objectsOf, pathOfAddress, saidOf, stringOf } from "./values.ts";
+
+const ID = /^T-[\w-]+$/;
+
+/** Reads the threads of Amp: `~/.local/share/amp/threads/T-<thread>.json`. Their messages are like Anthropic's. */
+export const amp: Importer = {
+  name: "amp",
+
+  detect(head) {
+    let isNamed = false;
+    for (const { key, value } of headElements(head)) {
+      isNamed ||= key === "id" && ID.test(String(value));
+      if (isNamed && key === "messages" && objectsOf(objectOf(value).content).length > 0) return true;
+    }
+    return false;
+  },
+
+  read: (file) => new AmpTranslator(file).translate(fieldsFirst(readDocument(file), "messages")),
+};
+
+/** The states of a call that has not ended. */
+const RUNNING: ReadonlySet<unknown> = new Set(["blocked-on-user", "in-progress", "queued"]);
+const FAILED: ReadonlySet<unknown> = new Set(["cancelled", "error", "rejected-by-user"]);
+
+/** Translates messages, which are written anew each time. The user may change one, so each is known by its words and calls. */
+class AmpTranslator extends Translator<Element> {
+  readonly #about: JsonObject = {};
+  #isWaiting = false;
+
+  protected override isTelling({ key }: Element): boolean {
+    return key === "messages";
+  }
+
+  override read({ line, key, value }: Element): void {
+    if (key !== "messages") {
+      if (key === undefined) this.warn(line, "expected a field of a thread");
+      else this.#about[key] = value;
+      return;
+    }
+    if (!isObject(value)) {
+      this.warn(line, "expected a message, as an object");
+      return;
+    }
+    const { role, content, state, meta, usage, fileMentions } = value;
+    const blocks = Array.isArray(content) ? content : [];
+    const isRunning = blocks.some((block) => RUNNING.has(objectOf(objectOf(block).run).status));
+    this.#isWaiting ||= this.file.isFinished !== true && (isRunning || objectOf(state).type === "streaming");
+    if (this.#isWaiting) {
+      this.warn(line, notYet("the message is still being written"));
+      return;
+    }
+    const said = adapted(() =>
+      fromAnthropic({ role, content: Array.isArray(content) ? blocks.map(blockOf) : content } as never),
+    );
+    if (typeof said === "string") {
+      this.warn(line, said);
+      return;
+    }
+    const mentioned = objectsOf(objectOf(fileMentions).files).map(mentionOf);
+    const { model, timestamp } = objectOf(usage);
+    const messages = said.map((one) =>
+      one.role === "user" ? { ...one, parts: [...injected(mentioned), ...one.parts] } : one,
+    );
+    const id = derivedId(
+      role,
+      messages.flatMap(({ parts }) => parts.map(keyOf)),
+    );
+    const time = millisecondsOf(objectOf(meta).sentAt) ?? millisecondsOf(timestamp);
+    const entries = entriesOf(messages, line, id, time, saidOf({ model, usage: usageOf(objectOf(usage)) }));
+    if (entries.length > 0) this.open("", () => this.#session()).add(entries);
+  }
+
+  #session(): ImportedSession {
+    const { id, title, created, env, agentMode, parentThreadID } = this.#about;
+    const name = basename(this.file.path, ".json");
+    const session: ImportedSession = {
+      externalId: stringOf(id) ?? (ID.test(name) ? name : fileNameOf(this.file.path)),
+      source: "amp",
+      metadata: saidOf({ mode: agentMode }),
+    };
+    if (stringOf(title)) session.title = title as string;
+    const createdAtMs = millisecondsOf(created);
+    if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;
+    const [tree] = objectsOf(objectOf(objectOf(env).initial).trees);
+    const folder = pathOfAddress(stringOf(tree?.uri));
+    if (folder !== undefined) session.folder = folder;
+    if (stringOf(parentThreadID)) session.parentExternalId = parentThreadID as string;
+    return session;
+  }
+}
+
+/** Returns a block in the form that Anthropic's has. */
+function blockOf(block: JsonValue): JsonValue {
+  const { type, toolUseID, run } = objectOf(block);
+  if (type !== "tool_result" || run === undefined) return block;
+  const { status, result, error, reason } = objectOf(run);
+  const { output, exitCode } = objectOf(result);
+  const failure = resultTextOf(objectOf(error).message ?? error ?? reason ?? (FAILED.has(status) ? status : null));
+  const content = result === undefined ? failure : (stringOf(output) ?? resultTextOf(result));
+  const isFailed = FAILED.has(status) || (numberOf(exitCode) ?? 0) !== 0;
+  return { type, tool_use_id: toolUseID ?? "", content, ...(isFailed && { is_error: true }) };
+}
+
+function mentionOf({ uri, content }: JsonObject): Part {
+  const words = objectOf(content).content ?? content;
+  return { type: "text", text: resultTextOf(words), ...saidOf({ path: pathOfAddress(stringOf(uri)) }) };
+}
+
+function keyOf(part: Part): JsonValue {
+  return [part.type, stringOf(part.text as JsonValue) ?? stringOf(part.toolCallId as JsonValue) ?? null];
+}
+
+/** Returns the usage under the names that it has in Anthropic's replies. */
+function usageOf(usage: JsonObject): JsonObject {
+  return saidOf({
+    input_tokens: numberOf(usage.inputTokens),
+    output_tokens: numberOf(usage.outputTokens),
+    cache_read_input_tokens: numberOf(usage.cacheReadInputTokens),
+    cache_creation_input_tokens: numberOf(usage.cacheCreationInputTokens),
+  });
+}

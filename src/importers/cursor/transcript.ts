@@ -1,0 +1,80 @@
+import { basename, dirname } from "node:path";
+import type { JsonValue, Part } from "../../core/message.ts";
+import { fileNameOf } from "../conversations.ts";
+import { messageEntry } from "../entry.ts";
+import { dataPartOf } from "../file-parts.ts";
+import type { ImportedSession, Importer } from "../importer.ts";
+import { injected } from "../injected.ts";
+import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
+import { Translator } from "../translator.ts";
+import { derivedId, objectOf, stringOf } from "../values.ts";
+
+/**
+ * Reads the transcripts of Cursor's agent, `~/.cursor/projects/<folder>/agent-transcripts/<session>/<session>.jsonl`. They have
+ * neither times nor the results of calls. Sessions that were imported from the database, which has both, are left out.
+ */
+export const cursorAgent: Importer = {
+  name: "cursor-agent",
+  isFollowable: true,
+  // The editor writes only the ends of turns there.
+  detect: (head) =>
+    headObjects(head).some((record) => isMessage(record) || (record.type === "turn_ended" && stringOf(record.status))),
+  read: (file) => new TranscriptTranslator(file).translate(readJsonLines(file)),
+};
+
+function isMessage({ role, type, message }: JsonObject): boolean {
+  const { role: own, content } = objectOf(message);
+  const isSaid = role === "user" || role === "assistant";
+  return isSaid && type === undefined && own === undefined && (typeof content === "string" || Array.isArray(content));
+}
+
+const ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+class TranscriptTranslator extends Translator<JsonLine> {
+  override read({ value: record, line }: JsonLine): void {
+    const { role, type, message } = record;
+    if (type === "turn_ended") return;
+    if ((role !== "user" && role !== "assistant") || !isObject(message)) {
+      this.warn(line, `unknown kind of record: ${JSON.stringify(type ?? role ?? null)}`);
+      return;
+    }
+    const id = derivedId(record);
+    const { content } = message;
+    const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;
+    const parts = (Array.isArray(blocks) ? blocks : []).flatMap((block, index) => partsOf(block, `${id}.${index}`));
+    const said = role === "user" ? parts.flatMap(wordsIn) : parts;
+    if (said.length === 0) return;
+    this.open("", () => this.#session()).add([messageEntry(line, role, id, said, undefined)]);
+  }
+
+  #session(): ImportedSession {
+    const { path } = this.file;
+    const name = basename(path, ".jsonl");
+    const session: ImportedSession = {
+      externalId: ID.test(name) ? name : fileNameOf(path),
+      source: "cursor-agent",
+      unlessFrom: "cursor",
+    };
+    const [folder, parent] = [dirname(path), basename(dirname(dirname(path)))];
+    if (basename(folder) === "subagents" && ID.test(parent)) session.parentExternalId = parent;
+    return session;
+  }
+}
+
+function partsOf(block: JsonValue, callId: string): Part[] {
+  const { type, text, id, name, input } = objectOf(block);
+  if (type === "text" && typeof text === "string") return text === "" ? [] : [{ type, text }];
+  if (type !== "tool_use" || !stringOf(name)) return [dataPartOf(block)];
+  return [{ type: "tool_call", toolCallId: stringOf(id) ?? callId, name: name as string, args: input ?? {} }];
+}
+
+/** Marks what stands around the words of the user, word for word. */
+function wordsIn(part: Part): Part[] {
+  if (part.type !== "text") return [part];
+  const opening = part.text.indexOf("<user_query>");
+  const closing = part.text.lastIndexOf("</user_query>");
+  if (opening === -1 || closing < opening) return [part];
+  const from = opening + "<user_query>".length;
+  const [before, words, after] = [part.text.slice(0, from), part.text.slice(from, closing), part.text.slice(closing)];
+  return [...injected([{ ...part, text: before }]), { ...part, text: words }, ...injected([{ ...part, text: after }])];
+}

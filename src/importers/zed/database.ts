@@ -1,0 +1,72 @@
+import { StoreError } from "../../core/errors.ts";
+import { changedSession, parentsFirst } from "../database-sessions.ts";
+import type { Element } from "../document-scanner.ts";
+import { fieldsFirst, readDocument } from "../documents.ts";
+import { type DatabaseFile, ForeignDatabase, type Row } from "../foreign-database.ts";
+import type { ImportEvent } from "../importer.ts";
+import type { DamagedLine } from "../lines.ts";
+import { unpacked } from "../zstd.ts";
+import { ThreadTranslator } from "./thread.ts";
+
+const TABLES = {
+  threads: {
+    required: ["id", "summary", "updated_at", "data_type", "data"],
+    others: ["parent_id", "folder_paths", "created_at"],
+    content: "data",
+  },
+} as const;
+
+export function isZed(path: string): boolean {
+  try {
+    new ForeignDatabase(path, TABLES).close();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export async function* zedEvents(file: DatabaseFile): AsyncGenerator<ImportEvent> {
+  const database = new ForeignDatabase(file.path, TABLES);
+  try {
+    const rows: Row[] = [];
+    for await (const row of database.rows("threads")) rows.push(row);
+    const ordered = parentsFirst(
+      rows,
+      ({ id }) => id,
+      ({ parent_id }) => parent_id,
+    );
+    for (const row of ordered) {
+      const fingerprint = [row.updated_at, row.byteLength].join();
+      yield* changedSession(file, String(row.id), fingerprint, () =>
+        new ThreadTranslator(file, row).translate(fieldsFirst(elementsOf(database, file.path, row), "messages")),
+      );
+    }
+  } finally {
+    database.close();
+  }
+  // Damage to some rows costs no others.
+  if (database.damage !== undefined) throw database.damage;
+}
+
+/** Yields the elements of a thread. Their line is the row, because the document is one line. */
+async function* elementsOf(
+  database: ForeignDatabase<keyof typeof TABLES>,
+  path: string,
+  { rowid: line, id }: Row,
+): AsyncGenerator<Element | DamagedLine> {
+  const stored = database.stored("threads", line, { column: "id", value: id });
+  if ("problem" in stored) {
+    yield { line, problem: `thread ${id}: ${stored.problem}` };
+    return;
+  }
+  const { content } = stored;
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    yield Buffer.isBuffer(content) ? content : Buffer.from(String(content));
+  }
+  try {
+    for await (const element of readDocument(await unpacked({ path, chunks: chunks() }))) yield { ...element, line };
+  } catch (error) {
+    if (!StoreError.is(error, "IMPORT_UNREADABLE")) throw error;
+    yield { line, problem: `thread ${id}: ${error.details.reason}` };
+  }
+}

@@ -1,0 +1,130 @@
+import type { JsonValue, Part } from "../../core/message.ts";
+import type { Element } from "../document-scanner.ts";
+import { type MessageEntry, messageEntry, resultEntry } from "../entry.ts";
+import { dataPartOf, resultTextOf } from "../file-parts.ts";
+import type { Row } from "../foreign-database.ts";
+import type { ImportedSession } from "../importer.ts";
+import { injected } from "../injected.ts";
+import { isObject, type JsonObject } from "../lines.ts";
+import { type TranslatedFile, Translator } from "../translator.ts";
+import { derivedId, millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
+
+/** Turns the messages of one thread into events. They have no times, and only those of the user have ids. */
+export class ThreadTranslator extends Translator<Element> {
+  readonly #row: Row;
+  readonly #about: JsonObject = {};
+
+  constructor(file: TranslatedFile, row: Row) {
+    super(file);
+    this.#row = row;
+  }
+
+  override read({ line, key, value }: Element): void {
+    if (key !== "messages") {
+      if (key !== undefined) this.#about[key] = value;
+      return;
+    }
+    const entries = value === "Resume" ? [] : entriesOf(objectOf(value), line);
+    if (entries === undefined) {
+      const kind = Object.keys(objectOf(value))[0] ?? JSON.stringify(value);
+      this.warn(line, `thread ${this.#row.id}: unknown kind of message: ${kind}`);
+    } else if (entries.length > 0) this.open("", () => this.#session()).add(entries);
+  }
+
+  #session(): ImportedSession {
+    const { id, summary, parent_id, folder_paths, created_at, updated_at } = this.#row;
+    const { model, profile, initial_project_snapshot } = this.#about;
+    const session: ImportedSession = {
+      externalId: String(id),
+      source: "zed",
+      metadata: saidOf({ model: objectOf(model).model, provider: objectOf(model).provider, profile }),
+    };
+    if (stringOf(summary)) session.title = summary as string;
+    if (stringOf(parent_id)) session.parentExternalId = parent_id as string;
+    const [snapshot] = objectsOf(objectOf(initial_project_snapshot).worktree_snapshots);
+    // Several folders are on lines.
+    const folder = stringOf(folder_paths)?.split("\n")[0] ?? stringOf(snapshot?.worktree_path);
+    if (folder !== undefined) session.folder = folder;
+    const createdAtMs = millisecondsOf(created_at) ?? millisecondsOf(updated_at);
+    if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;
+    return session;
+  }
+}
+
+/** Returns undefined for an unknown kind of message. */
+function entriesOf(message: JsonObject, line: number): MessageEntry[] | undefined {
+  const { User: user, Agent: agent, role } = message;
+  if (isObject(user)) return said(line, "user", stringOf(user.id) ?? derivedId(user), contentOf(user.content));
+  if (isObject(agent)) return replyOf(line, contentOf(agent.content), Object.values(objectOf(agent.tool_results)));
+  // The first versions of the format.
+  if (role !== "user" && role !== "assistant") return undefined;
+  const { segments, context, tool_uses, tool_results } = message;
+  const parts = objectsOf(segments).flatMap(segmentOf);
+  if (role === "assistant") {
+    return replyOf(line, [...parts, ...objectsOf(tool_uses).map(callOf)], objectsOf(tool_results));
+  }
+  const added: Part[] = stringOf(context) ? [{ type: "text", text: context as string }] : [];
+  return said(line, "user", derivedId(message), [...injected(added), ...parts]);
+}
+
+function said(line: number, role: "user" | "assistant", id: string, parts: Part[]): MessageEntry[] {
+  return parts.length === 0 ? [] : [messageEntry(line, role, id, parts, undefined)];
+}
+
+/** A reply is known by its words and calls. */
+function replyOf(line: number, parts: Part[], results: readonly JsonValue[]): MessageEntry[] {
+  const id = derivedId(parts);
+  const answers = results.map((result) => {
+    const { tool_use_id, tool_name, is_error, content, output } = objectOf(result);
+    const toolCallId = stringOf(tool_use_id) ?? "";
+    const text = [content].flat().map(textOf).join("\n") || resultTextOf(output);
+    const answer = {
+      type: "tool_result",
+      toolCallId,
+      content: text,
+      ...(is_error === true && { isError: true }),
+    } as Part;
+    if (stringOf(tool_name)) answer.name = tool_name as string;
+    return resultEntry(line, id, answer, undefined);
+  });
+  return [...said(line, "assistant", id, parts), ...answers];
+}
+
+/** Returns the text of a result: `{ Text }`, a text, or something else as JSON. */
+function textOf(content: JsonValue | undefined): string {
+  return resultTextOf(stringOf(objectOf(content).Text) ?? content);
+}
+
+function contentOf(content: JsonValue | undefined): Part[] {
+  return (Array.isArray(content) ? content : []).flatMap((block): Part[] => {
+    const {
+      Text: text,
+      Thinking: thinking,
+      RedactedThinking: redacted,
+      ToolUse: call,
+      Mention,
+      Image,
+    } = objectOf(block);
+    if (typeof text === "string") return text === "" ? [] : [{ type: "text", text }];
+    if (isObject(thinking)) return segmentOf({ ...thinking, type: "thinking" });
+    if (redacted !== undefined) return [{ type: "reasoning", text: "", redacted }];
+    if (isObject(call)) return [callOf(call)];
+    const { uri, content: words } = objectOf(Mention);
+    if (typeof words === "string") return injected([{ type: "text", text: words, ...saidOf({ uri }) }]);
+    const { source } = objectOf(Image);
+    return typeof source === "string" ? [{ type: "file", mediaType: "image/png", data: source }] : [dataPartOf(block)];
+  });
+}
+
+function segmentOf(segment: JsonObject): Part[] {
+  const { type, text, signature } = segment;
+  if (typeof text !== "string") return [dataPartOf(segment)];
+  if (type === "thinking") return [{ type: "reasoning", text, ...saidOf({ signature }) }];
+  return text === "" ? [] : [{ type: "text", text }];
+}
+
+function callOf(call: JsonObject): Part {
+  const { id, name, input } = call;
+  if (!stringOf(id) || !stringOf(name)) return dataPartOf(call);
+  return { type: "tool_call", toolCallId: id as string, name: name as string, args: input ?? {} };
+}
