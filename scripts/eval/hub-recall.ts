@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { type Hub, openHub } from "../../src/hub/index.ts";
-import { openStore, type RecallHit, type RecallOptions, type Store } from "../../src/index.ts";
+import { type LocalEmbedder, openStore, type RecallHit, type RecallOptions, type Store } from "../../src/index.ts";
 import { withProgress } from "../progress.ts";
 import { inFolder } from "./folder.ts";
 import { type Corpus, readBeam, readLocomo } from "./recall-data.ts";
@@ -10,6 +10,9 @@ const LIMIT = 20;
 const PUSHED = 4;
 /** This many questions are asked while something is forgotten. */
 const ASKED = 8;
+
+/** One in so many questions is asked by meaning. */
+const MEANING_EVERY = 10;
 
 type RecallFilter = Pick<RecallOptions, "roles" | "sinceMs" | "untilMs" | "by">;
 
@@ -49,6 +52,76 @@ export async function compareSearches(url: string, dataFolder: string): Promise<
   await hub.close();
   await keeper.close();
   return { ...figures };
+}
+
+/**
+ * Asks the questions of a hub and of a store by meaning, too, before and after some of what answers them was forgotten: first each
+ * conversation as a project of its own, then all of them in one project, of which the hub compares only the nearest clusters.
+ *
+ * @returns `meaning.questions`, `….sameOrder`, `….sameScores`: as of `compareSearches`. `meaning.byMeaning` counts the questions to which
+ *   a search by words gives other hits. `meaning.large.shared`: of the first ten hits in the large project, the share that both have.
+ */
+export async function compareByMeaning(
+  url: string,
+  dataFolder: string,
+  embedder: LocalEmbedder,
+): Promise<Record<string, number>> {
+  const figures = { questions: 0, sameOrder: 0, sameScores: 0, byMeaning: 0, large: 0, shared: 0 };
+  const hub = await openHub(url);
+  const corpora = [...readLocomo(dataFolder), ...readBeam(dataFolder)].map(({ questions, ...corpus }) => {
+    return { ...corpus, questions: questions.filter((_, index) => index % MEANING_EVERY === 0) };
+  });
+  const both = async (store: Store, text: string, project: string, limit: number) => ({
+    own: await store.recall(text, { project, limit }),
+    found: await hub.recall(text, { project, limit, store }),
+  });
+  const fill = async (store: Store, { sessions }: Corpus, project: string): Promise<void> => {
+    for (const { id, messages } of sessions) {
+      store.session(id, { project }).append(messages.map(({ input }) => input));
+    }
+    await store.upkeep();
+    await hub.push(store, { projects: [project] });
+  };
+  for (const corpus of withProgress("conversations, by meaning", corpora)) {
+    await inFolder(async (folder) => {
+      const store = openStore(join(folder, "local.db"), { embedder });
+      const project = `${corpus.project} by meaning`;
+      await fill(store, corpus, project);
+      const ask = async (text: string): Promise<void> => {
+        const { own, found } = await both(store, text, project, LIMIT);
+        const byWords = await hub.recall(text, { project, limit: LIMIT });
+        figures.questions += 1;
+        if (isSame(own, found, ({ messageId }) => messageId)) figures.sameOrder += 1;
+        if (isSame(own, found, ({ score }) => score)) figures.sameScores += 1;
+        if (!isSame(byWords, found, ({ messageId }) => messageId)) figures.byMeaning += 1;
+      };
+      for (const { text } of corpus.questions) await ask(text);
+      const [best] = await store.recall(corpus.questions[0]!.text, { project, limit: 1 });
+      store.forget(best!.sessionId, { messageIds: [best!.messageId] });
+      await hub.push(store, { projects: [project] });
+      for (const { text } of corpus.questions.slice(0, ASKED)) await ask(text);
+      store.close();
+    });
+  }
+  await inFolder(async (folder) => {
+    const store = openStore(join(folder, "local.db"), { embedder });
+    for (const corpus of corpora) await fill(store, corpus, "all by meaning");
+    for (const { text } of corpora.flatMap(({ questions }) => questions.slice(0, ASKED))) {
+      const { own, found } = await both(store, text, "all by meaning", 10);
+      const ids = new Set(found.map(({ messageId }) => messageId));
+      figures.large += own.length;
+      figures.shared += own.filter(({ messageId }) => ids.has(messageId)).length;
+    }
+    store.close();
+  });
+  await hub.close();
+  const { large, shared, ...counts } = figures;
+  return Object.fromEntries(
+    [...Object.entries(counts), ["large.shared", shared / large] as const].map(([name, figure]) => [
+      `meaning.${name}`,
+      figure,
+    ]),
+  );
 }
 
 class Comparison {
