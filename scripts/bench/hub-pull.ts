@@ -13,7 +13,7 @@ const APPENDED = 200;
 const MORE = 1_000;
 
 /**
- * Measures `coppice pull` of the built package in a process of its own: of a long session, and again after it has grown.
+ * Measures `coppice hub pull` of the built package in a process of its own: of a long session, and again after it has grown.
  *
  * @returns `pullRssMb`, `pullSeconds`, `pullCpuSeconds`: the peak memory of the process, and its time. `pullAgain…`: the same of the
  *   second pull.
@@ -38,11 +38,11 @@ export async function measurePull(url: string, messages: number): Promise<Record
       return JSON.parse(readFileSync(usage, "utf8"));
     };
     const pull = (name: string): Record<string, number> => {
-      const { ms, cpuMs, mb } = coppice("pull", "long");
+      const { ms, cpuMs, mb } = coppice("hub", "pull", "long");
       return { [`${name}RssMb`]: mb, [`${name}Seconds`]: ms / 1_000, [`${name}CpuSeconds`]: cpuMs / 1_000 };
     };
     await grow(messages);
-    coppice("remote", "add", url, "--project", "web");
+    coppice("hub", "add", url, "--project", "web");
     const first = pull("pull");
     await grow(MORE);
     return { ...first, ...pull("pullAgain") };
