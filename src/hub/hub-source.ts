@@ -1,3 +1,4 @@
+import type { Action } from "../core/action.ts";
 import { DamageError } from "../core/damage.ts";
 import { StoreError } from "../core/errors.ts";
 import { ROLES } from "../core/message-words.ts";
@@ -220,6 +221,10 @@ export class HubSource implements Source {
       const sessionId = String(sessionNo);
       return { messageId, sessionId, seq, role: ROLES[role]!, name, tokenCount, createdAtMs, isCall };
     });
+  }
+
+  actions(): ReadonlyMap<number, Action[]> {
+    return new Map();
   }
 
   texts(ids: readonly number[]): TextRow[] {

@@ -1,3 +1,4 @@
+import type { Action, ActionKind } from "../core/action.ts";
 import type { Role } from "../core/message.ts";
 import type { TextRow } from "../store/evidence.ts";
 import type { Folded } from "./copies.ts";
@@ -5,6 +6,11 @@ import { chunksOf } from "./full-text-search.ts";
 import type { Placed, ScoreParts } from "./ranking.ts";
 import { type Mark, type Snippet, snippetOf } from "./snippet.ts";
 import type { Source } from "./source.ts";
+
+/** The most actions that are named for a hit, and the most characters of each. */
+const ACTIONS_MAX = 2;
+const ACTION_CHARS_MAX = 160;
+const TOLD: ReadonlySet<ActionKind> = new Set(["run", "edit", "write"]);
 
 /** A message that answers a query, and where it was said. */
 export interface RecallHit {
@@ -24,6 +30,8 @@ export interface RecallHit {
   snippet: string;
   /** The query's words in `snippet`: for each, the first index and the one after the last, in UTF-16 units. */
   marks: readonly Mark[];
+  /** What the tool calls of the message ran or changed, such as `npm test` or `edit src/lease.ts`, unless the snippet has it. */
+  did?: string[];
   /** The handle of its cluster, for `expand`; null while the message is only in the hot window. */
   root: string | null;
   /** The messages before and after it, in order. */
@@ -118,6 +126,7 @@ export class HitReader {
     const { messageId, sessionId, seq } = candidate;
     const { role, name, text, createdAtMs, stepId } = this.#rows.get(messageId)!;
     const { text: snippet, marks } = this.snippetOf(messageId);
+    const did = role === "assistant" ? didIn(this.#source.actions([messageId]).get(messageId) ?? [], snippet) : [];
     return {
       messageId,
       sessionId,
@@ -129,6 +138,7 @@ export class HitReader {
       score,
       snippet,
       marks,
+      ...(did.length > 0 && { did }),
       // A step that a rewind has divided is in the forest without its superseded messages.
       root: candidate.superseded ? null : this.#source.clusterOf(sessionId, stepId),
       neighbors: this.#neighborsOf(messageId),
@@ -152,4 +162,14 @@ export class HitReader {
     this.#neighbors.set(messageId, neighbors);
     return neighbors;
   }
+}
+
+/** Returns what calls ran or changed. Words such as "Let me run the tests" answer a question only with the command. */
+function didIn(actions: readonly Action[], snippet: string): string[] {
+  const told = actions.flatMap(({ kind, target, outcome }) => {
+    const action = target.replace(/\s+/g, " ");
+    if (!TOLD.has(kind) || action.length > ACTION_CHARS_MAX || snippet.includes(action)) return [];
+    return [`${kind === "run" ? "" : `${kind} `}${action}${outcome === "failed" ? " (failed)" : ""}`];
+  });
+  return [...new Set(told)].slice(0, ACTIONS_MAX);
 }

@@ -1,3 +1,4 @@
+import type { Action } from "../core/action.ts";
 import type { EvidenceRow, TextRow } from "../store/evidence.ts";
 import type { SearchScope } from "../store/search-scope.ts";
 import type { Phrase } from "./phrase.ts";
@@ -22,6 +23,8 @@ export interface Source {
   rows(ids: readonly number[]): EvidenceRow[];
   /** Returns the parts of messages that hits show. */
   texts(ids: readonly number[]): TextRow[];
+  /** Returns what tool calls did, by message id. A hub knows none. */
+  actions(ids: readonly number[]): ReadonlyMap<number, readonly Action[]>;
   /** Returns the texts by message id. */
   textsOf(ids: readonly number[]): Map<number, string>;
   /** Returns the vectors by message id. Messages without a vector of this embedder are missing. */

@@ -34,7 +34,10 @@ const STEMS_MAX = 20_000;
  *
  * The methods throw `STORE_CORRUPT` if the index is damaged; `verify({ rebuild: true })` repairs it.
  */
-export function storeSource({ fullText, evidence, unions, origins }: Repositories, scope: SearchScope = {}): Source {
+export function storeSource(
+  { fullText, evidence, unions, origins, actions }: Repositories,
+  scope: SearchScope = {},
+): Source {
   // In a search of one fork, what it shares counts as its own.
   const forkId = scope.shared !== undefined && scope.sessionIds?.length === 1 ? scope.sessionIds[0] : undefined;
   const knownOrigins = new Map<number, KnownOrigin>();
@@ -60,6 +63,7 @@ export function storeSource({ fullText, evidence, unions, origins }: Repositorie
     rows: (ids) =>
       forkId === undefined ? evidence.rows(ids) : evidence.rows(ids).map((row) => ({ ...row, sessionId: forkId })),
     texts: (ids) => evidence.texts(ids),
+    actions: (ids) => actions.shownWith(ids),
     textsOf: (ids) => evidence.textsOf(ids),
     embeddings: (ids, embedderId) => evidence.embeddings(ids, embedderId),
     areCopies: (messageId, otherId) => areCopies(originOf(messageId), originOf(otherId)),

@@ -103,6 +103,7 @@ export const HIT = z.object({
     .check(
       z.describe("The messageId of a newer hit that says something else of the same, so this one may no longer hold"),
     ),
+  did: z.exactOptional(z.array(z.string())).check(z.describe("What its tool calls ran or changed: quotations")),
   whole: z.boolean().check(z.describe("True if the text is complete")),
 });
 type HitItem = z.infer<typeof HIT>;
@@ -140,6 +141,7 @@ export function hitsPage(
     const id = isOnHub(hit) ? undefined : messageId;
     const place = { id, session: sessionId, title, seq, role, time: about.time };
     const { supersededBy } = hit;
+    const did = (hit.did ?? []).map(visibleText);
     const attributes = { ...place, handle: root ?? undefined, superseded: hit.superseded && "true", supersededBy };
     const mark = {
       ...(hit.superseded && { superseded: true as const }),
@@ -147,10 +149,19 @@ export function hitsPage(
     };
     return cutDown(room, (charsMax) => {
       const cut = cutAtGrapheme(shown, charsMax);
-      const line = element("hit", attributes, escapeText(cut));
+      const line = element("hit", attributes, escapeText([cut, ...did.map((one) => `→ ${one}`)].join("\n")));
+      const acted = did.length > 0 && { did };
       return {
         line,
-        value: { ...about, ...titled, root, ...mark, text: visibleText(cut), whole: cut === text && !hit.cut },
+        value: {
+          ...about,
+          ...titled,
+          root,
+          ...mark,
+          text: visibleText(cut),
+          ...acted,
+          whole: cut === text && !hit.cut,
+        },
       };
     });
   };

@@ -47,6 +47,11 @@ export class ActionRepository extends Repository {
   readonly #insert = this.statement<InsertOf<typeof ACTION>>`${ACTION.insert()}`.run;
   readonly #deleteOf = this.statement<[messageIds: string]>`
     DELETE FROM actions WHERE message_id IN (SELECT value FROM json_each(?))`.run;
+  readonly #shownWith = this.statement<[messageIds: string], PlacedAction & { shownId: number }>`
+    SELECT z.id AS shownId, ${PLACED}, ${PLACE}, ${OF}
+    FROM messages z JOIN messages m ON m.session_id = z.session_id AND m.seq IN (z.seq, z.seq + 1) AND m.role = 'assistant'
+    JOIN actions a ON a.message_id = m.id JOIN sessions s ON s.id = m.session_id
+    WHERE z.id IN (SELECT value FROM json_each(?)) AND z.role = 'assistant' ORDER BY z.id, m.seq, a.ordinal`.allOf;
   readonly #stepsOf = this.statement<[messageIds: string], number>`
     SELECT DISTINCT step_id FROM messages WHERE id IN (SELECT value FROM json_each(?))`.pluck().allOf;
   readonly #endedOf = this.statement<{ stepIds: string; last: number }, number>`
@@ -187,6 +192,15 @@ export class ActionRepository extends Repository {
   /** Returns the changes and the programs of a session after a seq that worked, in order. */
   workedAfter(sessionId: string, seq: number, limit: number): PlacedAction[] {
     return this.#after({ sessionId, seq, limit });
+  }
+
+  /** Returns what calls did, by message: calls of the message, or of the next one, which some agents write apart from their words. */
+  shownWith(messageIds: readonly number[]): Map<number, PlacedAction[]> {
+    const found = new Map<number, PlacedAction[]>();
+    for (const action of this.#shownWith(messageIds)) {
+      found.set(action.shownId, [...(found.get(action.shownId) ?? []), action]);
+    }
+    return found;
   }
 
   /** Returns actions with this file, program or tool, newest first. */

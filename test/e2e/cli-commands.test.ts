@@ -56,7 +56,7 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   file: { args: ["lamp.ts"], keys: "path sessions" },
   fix: { args: ["lamp: command not found"], keys: "fixes" },
   how: { args: ["npm", "test"], keys: "command ways" },
-  lost: { args: ["compacted"], keys: "sessionId summaryId atMs lines" },
+  lost: { args: ["compacted"], keys: "sessionId summaryId atMs lines earlierId" },
   sql: { args: ["SELECT seq, text FROM messages"], isArray: true, keys: "seq text" },
   export: { args: [], isArray: true, keys: "session project createdAt settings source externalId" },
   doctor: { args: [], keys: "ok stats findings" },

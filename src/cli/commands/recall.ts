@@ -168,6 +168,8 @@ export function* hitLines(
   yield `${speaker(hit, terminal)}  ${dim(isPipe ? details : cutToWidth(details, room))}`;
   yield* neighbors.filter((neighbor) => neighbor.seq < seq).map(neighborLine);
   yield wrapped(markedSnippet(hit, terminal), width);
+  for (const action of hit.did ?? [])
+    yield dim(isPipe ? `→ ${oneLine(action)}` : cutToWidth(`→ ${oneLine(action)}`, width));
   yield* neighbors.filter((neighbor) => neighbor.seq > seq).map(neighborLine);
   if (copies.length > 0) {
     const named = copies

@@ -117,7 +117,13 @@ async function inStore(
       const hits = answersFirst(store, found.slice(offset, offset + limit));
       const ids = hits.map(({ sessionId }) => sessionId);
       const missing = found.length > 0 ? undefined : missingProject(store, call, scope.project);
-      return { count: found.length, hits, titles: sessionNames(store, ids), missing };
+      return {
+        count: found.length,
+        hits,
+        titles: sessionNames(store, ids),
+
+        missing,
+      };
     });
   });
   return answered(

@@ -38,8 +38,8 @@ test("the command line loads neither the store nor zod nor the importers before 
 
 test("a hook loads neither the command line nor zod nor drizzle", () => {
   const loaded = loadedFrom("cli/bin.ts");
-  expect(loaded).toContain("hooks/near-messages.ts");
-  expect(packagesOf(loaded)).toEqual(["better-sqlite3", "stemmer"]);
+  expect(loaded).toContain("hooks/run-hook.ts");
+  expect(packagesOf(loaded)).toEqual(["better-sqlite3"]);
 });
 
 test("the code that opens stores loads no importer and no MCP", () => {

@@ -3,6 +3,7 @@ import { estimatingTokenCounter } from "../../../src/core/tokens.ts";
 import { answersFirst } from "../../../src/session/answers-first.ts";
 import { hitsPage, pageAround } from "../../../src/session/result-pages.ts";
 import { sessionName, sessionNames } from "../../../src/session/session-name.ts";
+import { edits, fails, runs } from "../../support/acts.ts";
 import { assistant, calls, results, user } from "../../support/said.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
 
@@ -35,6 +36,34 @@ test("a long name is cut between two characters", async () => {
   const budget = { tokensMax: 1_000, tokenCounter: estimatingTokenCounter };
   const page = hitsPage(await store.recall("lamp"), sessionNames(store, ["s"]), rest, budget);
   expect(page.items[0]!.title).toBe("a".repeat(59));
+});
+
+test("a hit tells what its calls ran and changed, also if its agent writes them apart, unless its snippet does", async () => {
+  const store = temporaryStore();
+  const words = "Let me run the tests of the harbor.";
+  store
+    .session("s")
+    .append([
+      user("How do we run the tests of the harbor?"),
+      ...[assistant(words), ...runs("mise run test:harbor", "all pass")],
+      ...[assistant(`${words} By npm.`), ...fails("npm run tests", "missing script")],
+      ...[assistant("I change the harbor so that its tests run."), ...edits("/srv/harbor.ts")],
+      ...[assistant(`${words} make tests`), ...runs("make tests")],
+      ...[assistant(`${words} Or not.`), user("Why not?")],
+    ]);
+  await store.upkeep();
+  const hits = (await store.recall("run tests harbor")).filter(({ snippet }) => /harbor\b.*[.s]$/.test(snippet));
+  const did = Object.fromEntries(hits.map((hit) => [hit.snippet, hit.did]));
+  expect(did).toMatchObject({
+    [words]: ["mise run test:harbor"],
+    [`${words} By npm.`]: ["npm run tests (failed)"],
+    "I change the harbor so that its tests run.": ["edit /srv/harbor.ts"],
+  });
+  for (const said of ["make tests", "Or not."]) expect(did[`${words} ${said}`]).toBeUndefined();
+  const rest = { beyond: 0, pointer: () => "" };
+  const page = hitsPage(hits, new Map(), rest, { tokensMax: 2_000, tokenCounter: estimatingTokenCounter });
+  expect(page.text).toContain(`${words}\n→ mise run test:harbor</hit>`);
+  expect(page.items.find(({ text }) => text === words)).toMatchObject({ did: ["mise run test:harbor"] });
 });
 
 test("an answer comes before the question that it answers, and nothing else moves", async () => {
