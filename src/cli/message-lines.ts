@@ -67,6 +67,7 @@ export function* partsLines(parts: readonly Part[], terminal: Terminal): Generat
 
 /** Longer arguments of a call have lines of their own. */
 const SHORT_CHARS_MAX = 100;
+const COMMANDS: ReadonlySet<string> = new Set(["command", "cmd"]);
 
 /** Yields a heading with the short arguments of a call, and then the long ones as they are, without the escapes of JSON. */
 function* callLines({ name, args, toolCallId }: ToolCallPart, terminal: Terminal): Generator<string> {
@@ -76,12 +77,13 @@ function* callLines({ name, args, toolCallId }: ToolCallPart, terminal: Terminal
     return;
   }
   const { description, ...others } = args as Record<string, unknown>;
-  const isTitled = typeof description === "string" && !description.includes("\n");
+  const isTitled = typeof description === "string" && description !== "" && !description.includes("\n");
   const short: string[] = [];
   const long: [key: string, text: string][] = [];
   for (const [key, value] of Object.entries(isTitled ? others : args)) {
+    const isWords = Array.isArray(value) && value.every((word) => typeof word === "string");
     const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
-    if (key === "command" && typeof value === "string") long.push(["", text]);
+    if (COMMANDS.has(key) && (isWords || typeof value === "string")) long.push(["", isWords ? value.join(" ") : text]);
     else if (text.includes("\n") || text.length > SHORT_CHARS_MAX) long.push([key, text]);
     else short.push(`${key}: ${text}`);
   }

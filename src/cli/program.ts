@@ -132,8 +132,8 @@ export function addCommand(
 }
 
 /**
- * Returns the options of a command. Commander gives an option to the outermost command that has one of this name: `--dry-run` of
- * `forget secrets` to `forget`.
+ * Returns the options of a command. Commander gives an option to the outermost command that has one of this name, also if it stands
+ * behind the inner one.
  *
  * @throws {Failure} for an option that only the outer command has.
  */

@@ -15,7 +15,7 @@ const SENTENCE_CHARS_MAX = 180;
 
 /** Words of a sentence that changes what was said before. "Now let me look" is none. */
 const CHANGE =
-  /(?!^)(?<!\bright )\bnow\b(?! let\b)|\b(?:instead of|no longer|any ?more|switch(?:ed|es|ing)? (?:\S+ ){0,6}?to|mov(?:ed?|es|ing) (?:\S+ ){0,6}?to|chang(?:ed?|es|ing) (?:\S+ ){0,6}?(?:to|from)|replac(?:ed?|es|ing)|renam(?:ed?|es|ing)|migrat(?:ed?|es|ing)|revert(?:ed|s|ing)?|updat(?:ed?|es|ing) (?:\S+ ){0,6}?to|from \S+(?: \S+){0,3} to|rather than|dropped|as of)\b/i;
+  /(?<!\bright )\bnow\b(?! let\b)|\b(?:instead of|no longer|any ?more|switch(?:ed|es|ing)? (?:\S+ ){0,6}?to|mov(?:ed?|es|ing) (?:\S+ ){0,6}?to|chang(?:ed?|es|ing)|replac(?:ed?|es|ing)|renam(?:ed?|es|ing)|migrat(?:ed?|es|ing)|revert(?:ed|s|ing)?|updat(?:ed?|es|ing) (?:\S+ ){0,6}?to|from \S+(?: \S+){0,3} to|rather than|dropped|as of)\b/i;
 
 /** A sentence in which an agent tells what it sees or does next states nothing that holds. */
 const PROCESS =
@@ -23,7 +23,7 @@ const PROCESS =
 
 const SAME_WORK_MS = 86_400_000;
 
-/** A sentence that says the same with another value has this many words of its own at most. */
+/** Two sentences that say the same with different values have at most this many different words each. */
 const OWN_WORDS_MAX = 3;
 
 /** Questions about how it was. */
@@ -105,7 +105,8 @@ function toldIn(
   if (placed.candidate.speaker === "tool" || placed.candidate.name !== null) return undefined;
   let best: Told | undefined;
   for (const { text, kind } of sentencesOf(snippetOf(placed.candidate.messageId))) {
-    if (kind !== "prose" || text.endsWith("?") || text.length > SENTENCE_CHARS_MAX || PROCESS.test(text)) continue;
+    if (kind !== "prose" || text.endsWith("?") || text.length > SENTENCE_CHARS_MAX) continue;
+    if (placed.candidate.speaker === "assistant" && PROCESS.test(text)) continue;
     const stems = new Set(
       searchWords(text)
         .map(searchStem)
@@ -123,17 +124,23 @@ function replaces(newer: Told, older: Told, weights: ReadonlyMap<string, number>
   if (!isNewer(newer.placed, older.placed) || newer.sentence === older.sentence) return false;
   const shared = [...older.stems].filter((stem) => newer.stems.has(stem));
   if (weightOf(shared, weights) < SHARE_MIN * weightOf(older.stems, weights)) return false;
-  const [now, then] = [newer.placed.candidate, older.placed.candidate];
-  const isSameWork = now.sessionId === then.sessionId && now.createdAtMs - then.createdAtMs < SAME_WORK_MS;
+  const [candidate, before] = [newer.placed.candidate, older.placed.candidate];
+  const isSameWork =
+    candidate.sessionId === before.sessionId && candidate.createdAtMs - before.createdAtMs < SAME_WORK_MS;
   // An agent that goes on with its work changes nothing by it.
-  if (now.speaker === "assistant" && isSameWork) return false;
+  if (candidate.speaker === "assistant" && isSameWork) return false;
   if (CHANGE.test(newer.sentence)) return true;
   // An assistant often repeats what a user has said.
-  if (now.speaker === "assistant" && then.speaker === "user") return false;
-  const [newerWords, olderWords] = [weightsIn(newer.sentence), weightsIn(older.sentence)];
-  const common = [...olderWords.keys()].filter((word) => newerWords.has(word));
+  if (candidate.speaker === "assistant" && before.speaker === "user") return false;
+  const [newerWords, olderWords] = [valuesIn(newer.sentence), valuesIn(older.sentence)];
+  const common = [...olderWords].filter((word) => newerWords.has(word));
   const own = [newerWords.size - common.length, olderWords.size - common.length];
   return isSameMatter(newer.sentence, older.sentence) && own.every((count) => count > 0 && count <= OWN_WORDS_MAX);
+}
+
+/** Returns the words of a sentence that tell what it is about, and its numbers. */
+function valuesIn(sentence: string): Set<string> {
+  return new Set([...weightsIn(sentence).keys(), ...(sentence.match(/\d+(?:[.:]\d+)*/g) ?? [])]);
 }
 
 function isNewer({ candidate: one }: Placed, { candidate: other }: Placed): boolean {

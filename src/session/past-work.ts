@@ -68,7 +68,7 @@ export interface FileSession {
   changeCount: number;
   /**
    * Why it changed the file, newest first and each reason once: `text` is what was said about a change, or else what the user had asked.
-   * Changes about which nothing was said are only counted.
+   * "" stands alone, if nothing was said about any change.
    */
   changes: WorkLine[];
   /** Decisions and rules that name the file, newest first. */
@@ -232,8 +232,9 @@ function fileSession(
     const turn = reader.turn(sessionId, change.seq);
     if (turn[0] !== undefined) turns.set(turn[0].seq, turn);
     const reason = reasonOf(change, turn);
-    if (reason.text !== "" && !reasons.has(reason.text)) reasons.set(reason.text, reason);
+    if (!reasons.has(reason.text)) reasons.set(reason.text, reason);
   }
+  if (reasons.size > 1) reasons.delete(""); // nothing was said about a change
   for (const message of [...turns.values()].flat().sort((left, right) => right.seq - left.seq)) {
     for (const { kind, text } of saidOf(message)) {
       if (kind === "request" || !names(text, path) || decided.has(text)) continue;

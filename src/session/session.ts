@@ -167,7 +167,7 @@ export interface Session {
   compact(options?: ContextOptions): CompactResult;
 
   /**
-   * Gives the session another title, and adds and takes away tags. `info().tags` has its tags, and `store.sessions({ tag })` finds it.
+   * Gives the session another title, and adds and then takes away tags. `info().tags` has its tags, and `store.sessions({ tag })` finds it.
    * Lists for people leave out a session with the tag `hidden`; `recall` still finds what it says. Tags stay in this file: they are
    * not moved or pushed.
    *

@@ -42,12 +42,15 @@ export function workItems(store: Store, asked: WorkQuestion, options: WorkOption
   return store.work.friction(options).map(frictionItem);
 }
 
-function fileItem({ sessionId, lastAtMs, changes, decided, readCount }: FileSession, title: string): WorkItem {
+function fileItem(
+  { sessionId, lastAtMs, changes, decided, readCount, changeCount }: FileSession,
+  title: string,
+): WorkItem {
   const lines = [
     ...decided.map(({ text, messageId }) => ({ kind: "decided", text, messageId })),
     ...changes.map(({ text, messageId }) => ({ kind: "changed", text, messageId })),
   ];
-  const about = changes.length === 0 ? `${title} (read ${readCount} times)` : title;
+  const about = changeCount === 0 ? `${title} (read ${readCount} times)` : title;
   return { about, sessionId, atMs: lastAtMs, lines: lines.slice(0, LINES_MAX) };
 }
 

@@ -1,5 +1,6 @@
 import { rankedFiles, resultLines, saidLines } from "../context/continuity/noted-lines.ts";
 import type { ActionKind } from "../core/action.ts";
+import { isPath } from "../core/project.ts";
 import { NoteReader } from "../models/notes.ts";
 import { isSameMatter } from "../models/same-matter.ts";
 import { sentencesOf } from "../models/sentences.ts";
@@ -38,11 +39,11 @@ interface NotableReader {
 
 /** Open ends are looked for in so many of a session's newest messages. Nobody waits any longer for an answer to older ones. */
 const ENDING_MESSAGES_MAX = 40;
-/** How actions begin that no program did. */
+/** The first words of actions of tools. All others are commands. */
 const TOOLS: ReadonlySet<string> = new Set<ActionKind>(["read", "edit", "write", "search", "fetch", "task"]);
-/** `go test` of `go test ./…`, `mise run lint` */
-const SUBCOMMAND = /^[a-z][\w:-]*$/i;
-const SUBCOMMANDS_MAX = 2;
+/** Options with which a program does nothing. */
+const ASKS_ONLY = / (?:--?help|-h|--version|-V|--dry-run\S*)(?: |$)/;
+const SHARED_WORDS_MIN = 2;
 
 /** A question may be followed by a polite sentence. */
 const LAST_SENTENCES = 2;
@@ -69,7 +70,8 @@ export function workIn(
   }
   const files = new Map<string, WorkLine>();
   for (const line of rankedFiles(notes)) {
-    const text = line.text.startsWith(`${project}/`) ? line.text.slice(`${project}/`.length) : line.text;
+    const isWithin = project !== null && isPath(project) && line.text.startsWith(`${project}/`);
+    const text = isWithin ? line.text.slice(project.length + 1) : line.text;
     if (!files.has(text)) files.set(text, { ...lineOf(line), text });
   }
   return { decided: decisions, files: [...files.values()] };
@@ -87,7 +89,7 @@ export function openEndsIn(messages: readonly NotableMessage[]): OpenEnd[] {
   const lineOf = sourcesIn(ending);
   const reader = new NoteReader();
   const acted = ending.map((message) => ({ messageId: message.id, seq: message.seq, ...reader.doneIn(message) }));
-  const ends: OpenEnd[] = resultLines(acted, meansOf).errors.map((error) => ({
+  const ends: OpenEnd[] = resultLines(acted, isMendedBy).errors.map((error) => ({
     kind: "error",
     ...lineOf(error),
   }));
@@ -130,12 +132,15 @@ export function clusterOf({ messages, unions }: Repositories, line: WorkLine): n
   return (unions.entered(line.sessionId, stepId) ?? unions.newestEntered(line.sessionId, 1)[0])?.clusterRoot;
 }
 
-/** Returns what an action was done with: a tool, or a program with its subcommands. */
-function meansOf(did: string): string {
-  const [program, ...rest] = did.split(" ");
-  if (TOOLS.has(program!)) return program!;
-  const end = rest.findIndex((word) => !SUBCOMMAND.test(word));
-  return [program, ...rest.slice(0, Math.min(end < 0 ? rest.length : end, SUBCOMMANDS_MAX))].join(" ");
+/** Returns true if a success shows that what failed works: with the same tool, or with a command that does at least as much. */
+function isMendedBy(failed: string, succeeded: string): boolean {
+  const [tool] = succeeded.split(" ");
+  if (TOOLS.has(tool!)) return failed.startsWith(`${tool} `);
+  if (ASKS_ONLY.test(succeeded)) return false;
+  const isWord = (word: string): boolean => !word.startsWith("-");
+  const [words, own] = [failed.split(" ").filter(isWord), succeeded.split(" ").filter(isWord)];
+  // `npm test` tests more than `npm test lock`. A program alone may do something else.
+  return own.length >= SHARED_WORDS_MIN && own.every((word, index) => word === words[index]);
 }
 
 function questionIn({ role, text }: NotableMessage): string | undefined {

@@ -86,11 +86,13 @@ export class StoreWork implements Work {
         sessionsMin: FRICTION_SESSIONS_MIN,
         limit,
       });
-      return recurring.map((one): Friction => {
+      return recurring.flatMap((one): Friction[] => {
         const failures = withoutCopies(reader.failedWith(one.error, { project, limit: FRICTION_FAILURES_MAX }));
+        const [newest] = failures;
+        if (newest === undefined) return []; // by newer rules, these calls did not fail with it
         const [fix = null] = fixesAfter(reader, failures, one.error, 1);
-        const { target: command, messageId, sessionId } = failures[0]!;
-        return { ...one, command, messageId, sessionId, fix };
+        const { target: command, messageId, sessionId } = newest;
+        return [{ ...one, command, messageId, sessionId, fix }];
       });
     });
   }

@@ -71,7 +71,6 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   reembed: { args: ["--dry-run"], keys: "estimate similarityMin result" },
   rewind: { args: ["cli", "--to", "message:2", "--dry-run"], keys: "branchId supersededCount isDryRun" },
   "sessions fork": { args: ["cli"], keys: "sessionId messageCount" },
-  "forget secrets": { args: ["--dry-run"], keys: "secrets messageCount summaryCount erased copies" },
   projects: { args: [], isArray: true, keys: "project name sessionCount isGone remote" },
   // They need folders: see cli-projects.test.ts.
   "projects rename": null,

@@ -13,20 +13,20 @@ test("import replaces secrets, secrets finds those that were kept, and forgets t
   const { stdout } = await folder.run(["import", file]);
   expect(stdout).toContain("Replaced by placeholders: 1 aws-access-key.");
   expect(readFileSync(folder.db).includes(KEY)).toBe(false);
-  expect((await folder.run(["forget", "secrets", "--dry-run"])).stdout).toBe("No secrets found.\n");
+  expect((await folder.run(["forget", "--secrets", "--dry-run"])).stdout).toBe("No secrets found.\n");
 
   const kept = folder.jsonl("kept.jsonl", [
     { ...say("a", `the key is ${KEY}`), session: "kept" },
     { ...say("b", "more"), session: "kept" },
   ]);
   expect(await folder.json("import", kept, "--keep-secrets")).toMatchObject({ newCount: 2, replaced: {} });
-  const { secrets } = await folder.json("forget", "secrets", "--dry-run");
+  const { secrets } = await folder.json("forget", "--secrets", "--dry-run");
   expect(secrets).toEqual([
     { kind: "aws-access-key", sessionId: "kept", messageId: expect.any(Number), masked: "AKIA… (20 characters)" },
   ]);
-  const refused = await folder.run(["forget", "secrets"]);
+  const refused = await folder.run(["forget", "--secrets"]);
   expect([refused.exitCode, refused.stdout]).toEqual([2, ""]);
-  expect(await folder.json("forget", "secrets", "--yes")).toMatchObject({ messageCount: 1, erased: true });
+  expect(await folder.json("forget", "--secrets", "--yes")).toMatchObject({ messageCount: 1, erased: true });
   expect(readFileSync(folder.db).includes(KEY)).toBe(false);
   expect(await folder.json("import", kept, "--keep-secrets")).toMatchObject({ newCount: 0, forgottenCount: 1 });
 });

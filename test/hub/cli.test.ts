@@ -176,7 +176,7 @@ test("secrets that were forgotten in a pulled copy stay on the hub, and the comm
   await hub.pull(openedStore(path), "s");
   const stdout = new FakeStream();
   const terminal = new Terminal(stdout, new FakeStream(), {});
-  const args = ["forget", "secrets", "--yes", "--db", path];
+  const args = ["forget", "--secrets", "--yes", "--db", path];
   expect(await runCommandLine(args, { groups: COMMAND_GROUPS, version: "1.2.3", terminal })).toBe(0);
   expect(stdout.text).toContain("coppice hub pull s --take --fork, coppice hub push");
   const away = openedStore(path);

@@ -9,7 +9,7 @@ import { findSession, SESSION_MEANING } from "../find-session.ts";
 import { timeOption } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, formatNumber, oneLine } from "../text.ts";
-import { secretsCommand } from "./secrets.ts";
+import { secretsForgotten } from "./secrets.ts";
 
 interface ForgetFlags {
   project?: string;
@@ -20,17 +20,20 @@ interface ForgetFlags {
   dryRun?: true;
   yes?: true;
   restore?: true;
+  secrets?: true;
 }
 
 type ForgetReport = ReturnType<Store["forget"]>;
 type Wanted = NonNullable<Parameters<Store["forget"]>[1]>;
+
+const NOT_WITH_SECRETS = ["project", "since", "until", "messages", "related", "restore"];
 
 /** More sessions are only counted. */
 const LISTED_MAX = 12;
 
 export const forgetCommand: Command<ForgetFlags> = {
   usage: "forget [sessions...]",
-  summary: "Delete sessions, or some of their messages, permanently.",
+  summary: "Delete sessions, some of their messages, or all that hold secrets, permanently.",
   details:
     "It shows what would go, and asks. It also shows what has the same messages or came of them: copies in sessions that were " +
     "resumed under another id, forks, and subagents. --related deletes these, too. A message is deleted together with its step " +
@@ -38,10 +41,13 @@ export const forgetCommand: Command<ForgetFlags> = {
     "imports, watches and pulls leave out what was forgotten, also in a longer version of its file, or in a copy under another " +
     "name. A session that was forgotten as a whole stays out as a whole. After --restore, the next import brings it back, if its " +
     "file is still there. A copy that was pulled from a hub is forgotten only here.\n" +
+    "--secrets finds what looks like a key, a token or a password. `import` and `watch` replace these by placeholders, but `append`, " +
+    "entries, items and older versions do not. A stored message is never altered, so whole messages are deleted. Titles, entries and " +
+    "items stay. A model has seen the secrets, so revoke them too.\n" +
     "With --json: {messageCount, tokenCount, sessionCount, clusterCount, summaryCount, artifactCount, isCopy, related: " +
-    "[{sessionId, relation, messageCount, messageIds}], erased, stillIn: [{sessionId, count}], isDryRun}; with --restore: {restored}.",
+    "[{sessionId, relation, messageCount, messageIds}], erased, stillIn: [{sessionId, count}], isDryRun}; with --restore: {restored}; with --secrets: " +
+    "{secrets: [{kind, sessionId, messageId, masked, place}], messageCount, summaryCount, erased, copies}.",
   argument: SESSION_MEANING,
-  subcommands: [secretsCommand],
   options: [
     new Option("--project <name>", "all sessions of this project"),
     timeOption("since", "only messages from then on: 2026-11-01, yesterday, last week, 7d", "first"),
@@ -53,6 +59,7 @@ export const forgetCommand: Command<ForgetFlags> = {
     new Option("--dry-run", "show what would be deleted, and delete nothing"),
     new Option("--yes", "delete without asking"),
     new Option("--restore", "let imports bring back what was forgotten"),
+    new Option("--secrets", "the messages of all sessions that hold keys or tokens").conflicts(NOT_WITH_SECRETS),
   ],
   examples: [
     "support-42",
@@ -60,10 +67,17 @@ export const forgetCommand: Command<ForgetFlags> = {
     "support-42 --dry-run",
     "--project shop --since yesterday",
     "support-42 --restore",
+    "--secrets --dry-run",
   ],
 
-  async run({ args, options, loadStores, terminal, json }) {
-    const { messages, since, until, related, dryRun, yes, restore } = options;
+  async run(call) {
+    const { args, options, loadStores, terminal, json } = call;
+    const { messages, since, until, related, dryRun = false, yes = false, restore, secrets } = options;
+    if (secrets && args.length > 0) {
+      const hint = "coppice forget --secrets --dry-run lists what it finds, by session";
+      throw new Failure("USAGE_INVALID", "--secrets looks in all sessions, so name none.", { hint });
+    }
+    if (secrets) return secretsForgotten(call, { dryRun, yes });
     const store = (await loadStores()).openToWrite({ mustExist: true });
     if (restore) return restored(store, args, messages === undefined ? {} : { messageIds: messages });
     const ids = sessionsOf(store, args, options);

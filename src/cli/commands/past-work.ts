@@ -89,7 +89,9 @@ function* fileLines(
     ];
     yield terminal.style("dim", counts.join(" · "));
     const rows = (lines: FileSession["changes"]): { text: string; source: string }[] =>
-      lines.slice(0, LINES_MAX).map(({ text, messageId }) => ({ text, source: messageHandle(messageId) }));
+      lines
+        .slice(0, LINES_MAX)
+        .map(({ text, messageId }) => ({ text: text || "(nothing was said)", source: messageHandle(messageId) }));
     yield* sectionLines("changed", rows(changes), terminal);
     yield* sectionLines("decided", rows(decided), terminal);
     yield "";

@@ -1,71 +1,53 @@
-import { Option } from "commander";
 import type { StoredSecret } from "../../imports/stored-secrets.ts";
 import type { Unreadable } from "../../session/export.ts";
 import { askToAgree } from "../agreement.ts";
-import type { Command } from "../command.ts";
+import type { Call, Output } from "../command.ts";
 import { type Column, tableLines } from "../table.ts";
 import { formatCount } from "../text.ts";
 import { LEFT_OUT_HINT, unreadableFailure } from "../unreadable.ts";
 
-interface SecretsFlags {
-  dryRun?: true;
-  yes?: true;
+/** `coppice forget --secrets`: finds what looks like a secret, and forgets the messages that hold it. */
+export async function secretsForgotten(
+  { loadStores, terminal, json }: Call<object>,
+  { dryRun, yes }: { dryRun: boolean; yes: boolean },
+): Promise<Output> {
+  const { forgetSecrets, storedSecrets } = await import("../../imports/stored-secrets.ts");
+  const stores = await loadStores();
+  const store = dryRun ? stores.openToRead() : stores.openToWrite({ mustExist: true });
+  const unreadable: Unreadable[] = [];
+  const secrets = [...storedSecrets(store, (one) => unreadable.push(one))];
+  const failure = unreadableFailure("STORE_CORRUPT", unreadable, LEFT_OUT_HINT);
+  const none = { secrets, messageCount: 0, summaryCount: 0, erased: false, copies: [] };
+  if (secrets.length === 0) return { value: none, lines: ["No secrets found."], failure };
+  const lines = [...tableLines(COLUMNS, secrets, terminal), `${formatCount(secrets.length, "secret")}.`];
+  if (dryRun) return { value: none, lines, failure };
+  if (!yes) {
+    if (!json) for (const line of lines) terminal.note(line);
+    if (!(await askToAgree(QUESTION, terminal, json))) return { value: none, lines: [], failure };
+  }
+  const report = forgetSecrets(store, secrets);
+  const stay = secrets.filter(({ messageId }) => messageId === null);
+  const sessionIds = new Set(stay.flatMap(({ sessionId }) => sessionId ?? []));
+  const itemCount = new Set(stay.flatMap(({ sessionId, place }) => (sessionId === null ? (place ?? []) : []))).size;
+  return {
+    value: { secrets, ...report },
+    lines: [
+      `Forgot ${formatCount(report.messageCount, "message")} and ${formatCount(report.summaryCount, "summary", "summaries")}.`,
+      ...(report.erased
+        ? []
+        : ["Another process is reading, or the disk is full: free space in the file still holds them."]),
+      ...report.copies.map(
+        (id) =>
+          `Only this store forgot those of ${id}, because it has a copy. To forget them for everyone: coppice hub pull ${id} --take --fork, coppice hub push`,
+      ),
+      ...[...sessionIds].map((id) => `The title, entries or items of ${id} hold secrets too: coppice forget ${id}`),
+      ...(itemCount === 0
+        ? []
+        : [`${formatCount(itemCount, "item")} of no session hold secrets too: call \`store.items.delete\`.`]),
+    ],
+    failure,
+  };
 }
-
-export const secretsCommand: Command<SecretsFlags> = {
-  usage: "secrets",
-  summary: "Find keys and tokens in the store, and delete the messages that hold them.",
-  details:
-    "It finds what looks like a key, a token or a password. `import` and `watch` replace these by placeholders, " +
-    "but `append`, entries, items and older versions do not. A stored message is never altered, so whole messages are deleted, " +
-    "each with its step. It shows what it found, and asks. Titles, entries and items stay. A model has seen the secrets, so " +
-    "revoke them too. The next push deletes them on a hub, but those of `copies`, which were pulled from one, are deleted only here.\n" +
-    "With --json: {secrets: [{kind, sessionId, messageId, masked, place}], messageCount, summaryCount, erased, copies}.",
-  options: [
-    new Option("--dry-run", "show what was found, and delete nothing"),
-    new Option("--yes", "delete without asking"),
-  ],
-  examples: ["--dry-run", ""],
-
-  async run({ options: { dryRun = false, yes = false }, loadStores, terminal, json }) {
-    const { forgetSecrets, storedSecrets } = await import("../../imports/stored-secrets.ts");
-    const stores = await loadStores();
-    const store = dryRun ? stores.openToRead() : stores.openToWrite({ mustExist: true });
-    const unreadable: Unreadable[] = [];
-    const secrets = [...storedSecrets(store, (one) => unreadable.push(one))];
-    const failure = unreadableFailure("STORE_CORRUPT", unreadable, LEFT_OUT_HINT);
-    const none = { secrets, messageCount: 0, summaryCount: 0, erased: false, copies: [] };
-    if (secrets.length === 0) return { value: none, lines: ["No secrets found."], failure };
-    const lines = [...tableLines(COLUMNS, secrets, terminal), `${formatCount(secrets.length, "secret")}.`];
-    if (dryRun) return { value: none, lines, failure };
-    if (!yes) {
-      if (!json) for (const line of lines) terminal.note(line);
-      if (!(await askToAgree(QUESTION, terminal, json))) return { value: none, lines: [], failure };
-    }
-    const report = forgetSecrets(store, secrets);
-    const stay = secrets.filter(({ messageId }) => messageId === null);
-    const sessionIds = new Set(stay.flatMap(({ sessionId }) => sessionId ?? []));
-    const itemCount = new Set(stay.flatMap(({ sessionId, place }) => (sessionId === null ? (place ?? []) : []))).size;
-    return {
-      value: { secrets, ...report },
-      lines: [
-        `Forgot ${formatCount(report.messageCount, "message")} and ${formatCount(report.summaryCount, "summary", "summaries")}.`,
-        ...(report.erased
-          ? []
-          : ["Another process is reading, or the disk is full: free space in the file still holds them."]),
-        ...report.copies.map(
-          (id) =>
-            `Only this store forgot those of ${id}, because it has a copy. To forget them for everyone: coppice hub pull ${id} --take --fork, coppice hub push`,
-        ),
-        ...[...sessionIds].map((id) => `The title, entries or items of ${id} hold secrets too: coppice forget ${id}`),
-        ...(itemCount === 0
-          ? []
-          : [`${formatCount(itemCount, "item")} of no session hold secrets too: call \`store.items.delete\`.`]),
-      ],
-      failure,
-    };
-  },
-};
 
 const QUESTION = {
   text: "Forget the messages that hold them?",

@@ -52,22 +52,19 @@ export function saidLines(notes: readonly Noted<"said">[]): Record<"asked" | "ru
  * Returns errors, and outcomes such as counts of failed tests, both newest first. Only the last result of each action counts, so a
  * success removes an earlier error of the same action.
  *
- * @param meansOf  Returns what an action was done with. A success of the same means, or of more general ones, then removes an error, too.
+ * @param isMendedBy  Returns true if a success of another action removes an error, too.
  */
 export function resultLines(
   notes: readonly Noted<"results">[],
-  meansOf?: (did: string) => string,
+  isMendedBy: (failed: string, succeeded: string) => boolean = () => false,
 ): Record<"errors" | "outcomes", NotedLine[]> {
   const last = new Map<string, { isError: boolean; line: NotedLine }>();
   for (const { messageId, seq, results } of notes) {
     for (const { did, outcome, line } of results) {
       if (outcome === "unknown") continue;
       last.delete(did); // the newest goes to the end of the map
-      if (outcome === "ok" && meansOf !== undefined) {
-        const means = `${meansOf(did)} `;
-        // `npm test` tests more than `npm test lock`.
-        for (const [other, { isError }] of last)
-          if (isError && `${meansOf(other)} `.startsWith(means)) last.delete(other);
+      if (outcome === "ok") {
+        for (const [other, { isError }] of last) if (isError && isMendedBy(other, did)) last.delete(other);
       }
       if (line === undefined) continue;
       last.set(did, { isError: outcome === "failed", line: { text: `${did}: ${line}`, messageId, seq } });

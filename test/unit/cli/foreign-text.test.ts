@@ -120,7 +120,6 @@ const TYPED: Record<string, (session: string, file: string, folder: string) => s
   verify: () => [[]],
   backup: (_, __, folder) => [[join(folder, `copy${HOSTILE}.db`)], [join(folder, `none${HOSTILE}`, "copy.db")]],
   reembed: () => [[HOSTILE]],
-  "forget secrets": () => [["--dry-run"]],
   projects: () => [[], [HOSTILE]],
   "projects merge": () => [[`p${HOSTILE}`, `q${HOSTILE}`]],
   "projects rename": () => [[`q${HOSTILE}`, HOSTILE]],
@@ -137,6 +136,7 @@ const TYPED: Record<string, (session: string, file: string, folder: string) => s
   "hub keep": () => UNREACHABLE,
   "hub remove": () => [[]],
   forget: (session) => [
+    ["--secrets", "--dry-run"],
     [session, "--dry-run"],
     [session, "--yes"],
     [session, "--restore"],

@@ -25,6 +25,11 @@ test.each<[string, unknown, string[]]>([
     { description: "a\nb" },
     ["→ T call c", "  description:", "  a\n  b"],
   ],
+  [
+    "a command of words is a line",
+    { cmd: ["bash", "-lc", "ls"], description: "" },
+    ["→ T (description: ) call c", "  bash -lc ls"],
+  ],
   ["no arguments", {}, ["→ T call c"]],
   ["arguments that are no object", "free text", ['→ T "free text" call c']],
 ])("%s", (_, args, lines) => {

@@ -47,6 +47,16 @@ test.each([
   for (const hit of await store.recall("What is the staging region?")) expect(hit).not.toHaveProperty("supersededBy");
 });
 
+test.each([
+  ["The staging region is eu-west-1.", "Now the staging region is eu-north-1.", "staging region"],
+  ["The port of the staging database is 5432.", "The port of the staging database is 6543.", "staging database port"],
+  ["Our retry limit is 3 for uploads.", "The retry limit for uploads changed: it is 8.", "retry limit for uploads"],
+  ["I need the export in CSV format.", "I need the export in JSON format instead.", "export format"],
+])("of %j and %j, the second is first", async (older, newer, query) => {
+  const [first, second] = await storeOf(user(older), user(newer)).recall(query, { limit: 5 });
+  expect([first!.text, second!.text, second!.supersededBy]).toEqual([newer, older, first!.messageId]);
+});
+
 test("an agent that goes on with its work in a session replaces nothing there", async () => {
   const said = [
     assistant("The upload limit is missing in the session state."),

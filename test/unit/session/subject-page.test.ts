@@ -129,7 +129,12 @@ describe("subject", () => {
   });
 
   test.each([
-    ["go test ./a/... -v", "cd /work && go test ./a/ -run TestOne | tail -5", false],
+    ["go test ./a/... -v", "cd /work && go test ./a/... | tail -5", false],
+    ["go test ./...", "go test ./a/", true],
+    ["npm test", "npm test -- --grep lexer", true],
+    ["python -m pytest tests", "python -m json.tool x.json", true],
+    ["node scripts/migrate.js", "node --version", true],
+    ["docker compose up -d", "docker compose up --help", true],
     ["npm test lock", "npm test", false],
     ["npm test", "npm test lock", true],
     ["npm test && npm run lint", "npm test; npm run lint", false],

@@ -21,7 +21,7 @@ const DEEDS: readonly Deed[] = [
 /** The room at the left for the line beside what is hot, and the width of what happened, in pixels. */
 const HOT_WIDTH = 4;
 const DEED_WIDTH = 14;
-const SAID = { color: "--how-absent", name: "said" };
+const SAID = "--how-absent";
 
 function deedAt({ roles, deeds }: Outline, index: number): number {
   const letter = deeds[index] === "-" ? roles[index] : deeds[index];
@@ -29,7 +29,7 @@ function deedAt({ roles, deeds }: Outline, index: number): number {
   return found === -1 ? DEEDS.length : found;
 }
 
-/** Names the colors of the strip that occur in the session. */
+/** Names the colors of the strip that occur in the session. What is only said has no name. */
 export function DeedLegend({ outline }: { outline: Outline }) {
   const isThere = new Set(Array.from({ length: outline.count }, (_, index) => deedAt(outline, index)));
   return (
@@ -87,7 +87,7 @@ export function Overview({
     }
     const most = Math.max(...bins, 1);
     const bar = height / Math.max(1, Math.min(outline.count, height));
-    const colors = [...DEEDS, SAID].map(({ color }) => colorOf(color));
+    const colors = [...DEEDS.map(({ color }) => color), SAID].map(colorOf);
     const [hot, tokens] = [colorOf("--accent"), colorOf("--line-strong")];
     for (let y = 0; y < height; y++) {
       if (bins[y] === 0) continue;
