@@ -10,6 +10,8 @@ const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const CHILD = fileURLToPath(new URL("./million-child.ts", import.meta.url));
 const USAGE = new URL("./million-usage.mjs", import.meta.url).href;
 const SESSION = "session-7";
+/** The exit status of a command that does not exist, or was called in a wrong way. */
+const MISUSED = 2;
 const COMMAND_MS_MAX = 20 * 60_000;
 
 /**
@@ -45,7 +47,7 @@ export async function benchMillion(folder = "."): Promise<{ name: "million"; fig
     for (const args of commands(copy, scratch)) {
       const usage = join(scratch, "usage.json");
       rmSync(usage, { force: true });
-      const { stderr } = spawnSync(
+      const { stderr, status } = spawnSync(
         process.execPath,
         ["--import", USAGE, compiled.path, args[0]!, "--db", copy, ...args.slice(1)],
         {
@@ -54,7 +56,7 @@ export async function benchMillion(folder = "."): Promise<{ name: "million"; fig
           timeout: COMMAND_MS_MAX,
         },
       );
-      if (existsSync(usage)) note(args[0]!, JSON.parse(readFileSync(usage, "utf8")));
+      if (status !== MISUSED && existsSync(usage)) note(args[0]!, JSON.parse(readFileSync(usage, "utf8")));
       else console.error(`${args[0]} did not end: ${stderr}`);
     }
     return { name: "million", figures };

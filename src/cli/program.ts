@@ -60,7 +60,9 @@ export function createProgram(
       for (const nested of command.subcommands) addCommand(parent, nested, (parsed) => run(nested, parsed));
       if (parent.registeredArguments.length > 0) continue;
       parent.allowExcessArguments().hook("preAction", (_, ran) => {
-        if (ran === parent && ran.args[0] !== undefined) refuseWord(parent, ran.args[0]);
+        const [word] = ran === parent ? ran.args : [];
+        if (word === "help") parent.help();
+        if (word !== undefined) refuseWord(parent, word);
       });
     }
   }
