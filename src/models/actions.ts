@@ -23,6 +23,8 @@ const COMMANDS_MAX = 8;
 const FILES_MAX = 20;
 /** Longer results are read at their beginning and end. */
 const RESULT_CHARS_MAX = 60_000;
+/** More is not read of arguments that were cut off. */
+const TORN_CHARS_MAX = 20_000;
 /** An exit status is told at the beginning or at the end of a result. */
 const STATUS_CHARS = 400;
 
@@ -290,9 +292,12 @@ function fieldsIn(text: string): Fields {
   try {
     return JSON.parse(text) as Fields;
   } catch {
-    const fields = text.matchAll(/"(\w+)":\s*"((?:[^"\\]|\\.)*)(?:"|\\?$)/g);
+    const fields = text.slice(0, TORN_CHARS_MAX).matchAll(/"(\w+)":\s*"([^"\\]*(?:\\.[^"\\]*)*)(?:"|\\?$)/g);
     const unescaped = (value: string): string =>
-      value.replace(/\\(.)/g, (_, sign) => (sign === "n" ? "\n" : sign === "t" ? "\t" : sign));
+      value.replace(/\\(?:u([\da-f]{4})|(.))/gi, (_, unit, sign) => {
+        if (unit !== undefined) return String.fromCharCode(Number.parseInt(unit, 16));
+        return sign === "n" ? "\n" : sign === "t" ? "\t" : sign;
+      });
     return Object.fromEntries(Array.from(fields, ([, name, value]) => [name, unescaped(value!)]));
   }
 }
@@ -339,13 +344,17 @@ function filesOfPatch(fields: Fields): { kind: ActionKind; path: string }[] {
 }
 
 const PATCH = /^\s*\*\*\* Begin Patch\n/;
-const PATCHING_COMMAND = /\bapply_patch\b[\s\S]*?(?:^|')\*\*\* Begin Patch\n/m;
+const PATCHING_PROGRAM = /\bapply_patch\b/;
+const PATCH_IN_COMMAND = /(?:^|')\*\*\* Begin Patch\n/m;
 
 /** Returns a patch in the format of `apply_patch`: an argument, or a part of a command. */
 function patchIn(fields: Fields): string | undefined {
   if (textIn(fields, PATHS) !== undefined) return undefined; // the text of a file may hold a patch
   const command = commandIn(fields);
-  if (command !== undefined) return PATCHING_COMMAND.test(command) ? command : undefined;
+  if (command !== undefined) {
+    const at = command.search(PATCHING_PROGRAM);
+    return at >= 0 && PATCH_IN_COMMAND.test(command.slice(at)) ? command : undefined;
+  }
   return Object.values(fields).find((text): text is string => typeof text === "string" && PATCH.test(text));
 }
 
@@ -456,7 +465,7 @@ function changesBy({ args }: Pick<ToolCallPart, "args">, path: string): Change[]
 
 function changesOfPatch(patch: string, path: string): Change[] {
   const files = patch.split(/^\*\*\* (?=(?:Add|Update|Delete) File: )/m).slice(1);
-  const own = files.filter((file) => /: (.*)/.exec(file)![1]!.trim().replaceAll("\\", "/") === path);
+  const own = files.filter((file) => targetOf(/: (.*)/.exec(file)![1]!.trim()) === path);
   const pieces = own.flatMap((file) => file.split(/^@@.*$/m).slice(1));
   return pieces.map((piece) => {
     const without = (sign: string): string[] =>

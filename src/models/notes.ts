@@ -50,6 +50,8 @@ export class NoteReader {
   doneIn({ stepId, parts, text }: StoredWords & { stepId: number }): Pick<Notes, "did" | "results"> {
     const did: string[] = [];
     const results: Notes["results"][number][] = [];
+    // The text of a message with several results does not tell which one is whose.
+    const elsewhere = parts.filter(({ type }) => type === "tool_result").length === 1 ? text : "";
     for (const part of parts) {
       if (isInjected(part)) continue;
       if (part.type === "tool_call") {
@@ -57,7 +59,7 @@ export class NoteReader {
         did.push(...toldIn(actionsOfCall(part)).map(didOf));
       } else if (part.type === "tool_result") {
         const call = this.#calls.get(`${stepId} ${part.toolCallId}`);
-        if (call !== undefined) results.push(...resultsOf(call, resultOf(part, text)));
+        if (call !== undefined) results.push(...resultsOf(call, resultOf(part, elsewhere)));
       }
     }
     return { did, results };

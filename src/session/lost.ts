@@ -102,16 +102,16 @@ export interface LostOptions {
 /**
  * Returns what a compaction of a session lost; undefined if there was none.
  *
- * @param options.summarySeq  A message of the agent's summary; by default that of the newest compaction.
+ * @param options.of  A message of the agent's summary; by default one of the newest compaction.
  */
 export function lostOf(
   reader: QuickReader,
   sessionId: string,
-  { summarySeq, limit }: { summarySeq?: number | undefined; limit: number },
+  { of, limit }: { of?: { messageId: number; seq: number } | undefined; limit: number },
 ): Lost | undefined {
-  const seqEnd = summarySeq && summarySeq + SUMMARIES_MAX;
+  const seqEnd = of === undefined ? undefined : of.seq + SUMMARIES_MAX;
   const runs = runsIn(reader.compactSummaries(sessionId, 2 * SUMMARIES_MAX, seqEnd));
-  const isMeant = ({ seq }: NotableMessage): boolean => summarySeq === undefined || seq === summarySeq;
+  const isMeant = ({ id }: NotableMessage): boolean => of === undefined || id === of.messageId;
   const index = runs.findLastIndex((run) => run.some(isMeant));
   const summary = runs[index];
   if (summary === undefined) return undefined;

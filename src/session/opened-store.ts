@@ -310,7 +310,7 @@ export class OpenedStore implements Store {
       const summary = summaryId === undefined ? undefined : this.find(summaryId);
       const named = sessionId ?? summary?.sessionId;
       if (named !== undefined) {
-        return lostOf(this.quickReader, this.resume(named).id, { summarySeq: summary?.seq, limit });
+        return lostOf(this.quickReader, this.resume(named).id, { of: summary, limit });
       }
       for (const id of sessions.idsSince({ project, sinceMs: 0, limit: LOST_SESSIONS_MAX })) {
         const lost = lostOf(this.quickReader, id, { limit });

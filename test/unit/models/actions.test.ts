@@ -289,4 +289,5 @@ test("what an edit replaced is read from its arguments", () => {
   const files = edits.map((one, index) => ({ ...one, filePath: `${index}.ts` }));
   expect(replacedBy({ args: { replacements: files } }, "1.ts")).toEqual(["2"]);
   expect(replacedBy({ args: { input: patch } }, "src/a.ts")).toEqual(["x\nwas", "old"]);
+  expect(replacedBy({ args: { input: patch.replace("src/", "./src/") } }, "src/a.ts")).toEqual(["x\nwas", "old"]);
 });

@@ -90,6 +90,11 @@ test("arguments that came cut are told by the file they name", () => {
   expect(noted(asking("Edit", { text: '{"file_path": "/srv/app/clean.go", "old_st' })).did).toEqual(["edit clean.go"]);
 });
 
+test("arguments of megabytes that came cut are read from their beginning", () => {
+  const args = { text: `{"file_path": "/srv/caf\\u00e9.go", "content": "${"a".repeat(9_000_000)}` };
+  expect(noted(asking("Write", args)).did).toEqual(["write café.go"]);
+});
+
 test("a file that a call changes weighs more than one that it reads, and that more than one that a search lists", () => {
   expect(noted(asking("edit", { path: "a.ts", text: "x" })).files).toEqual([{ path: "a.ts", weight: 4 }]);
   expect(noted(asking("read", { path: "a.ts" })).files).toEqual([{ path: "a.ts", weight: 3 }]);

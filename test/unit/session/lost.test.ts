@@ -260,6 +260,14 @@ describe("what was lost", () => {
     expect(earlier).toMatchObject({ sessionId: "s", summaryId: first!.id, earlierId: null });
     expect(textsOf(earlier, "asked")).toEqual(["Count the sacks of the east scale, please."]);
     expect(store.lost({ summaryId: newest!.id })).toBeUndefined();
+    const other = store.session("other");
+    other.append(
+      store
+        .resume("s")
+        .messages()
+        .map(({ role, parts, metadata }) => ({ role, parts, ...(metadata && { metadata }) })),
+    );
+    expect(store.lost({ sessionId: "other", summaryId: first!.id })).toBeUndefined();
     expect(() => store.lost({ summaryId: 77 })).toThrow(expect.objectContaining({ code: "MESSAGE_NOT_FOUND" }));
   });
 
