@@ -45,8 +45,12 @@ export function hitsOf(
   const limit = limitGiven ?? (isFilling ? RECALL_FILLED_MAX : RECALL_LIMIT_DEFAULT);
   const room = tokensMax === undefined ? undefined : new TokenRoom(tokensMax, tokenCounter);
   let count = 0;
-  const isWanted = ({ candidate, worth }: Placed): boolean => {
-    if (isFilling && count >= RECALL_LIMIT_DEFAULT && worth < WORTH_MIN) return false;
+  // Hits that a reranker has ordered, and superseded ones, have no odds.
+  const isUnlikely = ({ candidate, worth }: Placed): boolean =>
+    worth < WORTH_MIN && !scores?.has(candidate.messageId) && !candidate.superseded;
+  const isWanted = (placed: Placed): boolean => {
+    const { candidate } = placed;
+    if (isFilling && count >= RECALL_LIMIT_DEFAULT && isUnlikely(placed)) return false;
     if (room !== undefined && !room.take([reader.excerptOf(candidate.messageId)])) return false;
     count += 1;
     return true;
