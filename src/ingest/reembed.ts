@@ -10,6 +10,7 @@ import {
   moveVectors as moveSome,
   type NewForest,
   nextTarget,
+  similarityOf,
   stageVectors,
   switchGeneration,
 } from "../store/new-generation.ts";
@@ -41,7 +42,7 @@ export interface ReembedProgress {
 }
 
 export interface ReembedResult {
-  /** False if there was nothing to do: this embedder is in use, and no vector is missing. */
+  /** False if there was nothing to do: this embedder is in use, with the cosine that is asked for, and no vector is missing. */
   reembedded: boolean;
   /** Ids of the embedders before and after. */
   from: string;
@@ -84,7 +85,8 @@ export async function reembed(repositories: Repositories, options: ReembedPorts)
   await moveVectors(repositories, signal); // an earlier run may have stopped before it moved them all
   const from = database.read(() => generations.newest()!.embedderId);
   const run = new ReembedRun(repositories, options);
-  if (from === embedder.id && !database.read(() => run.wouldHeal())) {
+  const isDone = from === embedder.id && database.read(() => !run.wouldPlaceAnew() && !run.wouldHeal());
+  if (isDone) {
     return { reembedded: false, from, to: from, carriedSummaryCount: 0, switchMs: 0, ...run.counts };
   }
   const switched = await run.toTheEnd();
@@ -174,6 +176,13 @@ class ReembedRun {
       if (isRemote(embedder) ? text.trim() !== "" : embedder.embed(text) !== undefined) return true;
     }
     return false;
+  }
+
+  /** Returns true if the forest in use was not grown with the cosine that is asked for. */
+  wouldPlaceAnew(): boolean {
+    const { embedder, similarityMin } = this.#options;
+    const inUse = similarityOf(this.#repositories, embedder.id) ?? embedder.similarityMin;
+    return similarityMin !== undefined && similarityMin !== inUse;
   }
 
   async toTheEnd(): Promise<{ carriedSummaryCount: number; switchMs: number }> {

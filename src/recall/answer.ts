@@ -45,19 +45,29 @@ export function hitsOf(
   const limit = limitGiven ?? (isFilling ? RECALL_FILLED_MAX : RECALL_LIMIT_DEFAULT);
   const room = tokensMax === undefined ? undefined : new TokenRoom(tokensMax, tokenCounter);
   let count = 0;
-  const isWanted = ({ candidate, worth }: Placed): boolean => {
-    if (isFilling && count >= RECALL_LIMIT_DEFAULT && worth < WORTH_MIN) return false;
-    if (room !== undefined && !room.take([reader.excerptOf(candidate.messageId)])) return false;
+  // Hits that a reranker has ordered, and superseded ones, have no odds.
+  const isUnlikely = ({ candidate, worth }: Placed): boolean =>
+    worth < WORTH_MIN && !scores?.has(candidate.messageId) && !candidate.superseded;
+  const isWanted = (placed: Placed): boolean => {
+    if (isFilling && count >= RECALL_LIMIT_DEFAULT && isUnlikely(placed)) return false;
+    if (room !== undefined && !room.take([reader.excerptOf(placed.candidate.messageId)])) return false;
     count += 1;
     return true;
   };
   const replaced = new Map<number, number>();
   const snippetOf = (id: number): string => reader.snippetOf(id).text;
-  const loaded = newestFirst(reader.loaded(ranking, limit), query.text, marked, snippetOf, replaced);
+  const ordered = newestFirst(reader.loaded(ranking, limit), query.text, marked, snippetOf, replaced);
+  let matchCount = 0;
+  const counted = function* () {
+    for (const placed of ordered) {
+      matchCount += 1;
+      yield placed;
+    }
+  };
   const folded =
     by === "session"
-      ? foldSessions(loaded, limit, source, isWanted)
-      : foldCopies(loaded, limit, (id) => reader.textOf(id), source, isWanted);
+      ? foldSessions(counted(), limit, source, isWanted)
+      : foldCopies(counted(), limit, (id) => reader.textOf(id), source, isWanted);
   reader.loadNeighbors(folded.map(({ ranked }) => ranked.candidate.messageId));
   const whole = folded.map((hit) => {
     const supersededBy = replaced.get(hit.ranked.candidate.messageId);
@@ -65,11 +75,14 @@ export function hitsOf(
   });
   const hits = room === undefined ? whole : cutDown(whole, room, (id) => reader.excerptOf(id));
   const meant = correctionsIn(hits, corrections);
+  // The match after the last hit was read, too, if there is one.
+  const areMore = matchCount > folded.reduce((sum, { copies }) => sum + 1 + copies.length, 0);
   const facts = {
     ...(confidence !== undefined && { confidence: Number(confidence.toFixed(2)) }),
     ...(unknownWords.length > 0 && { unknownWords }),
     ...(phrasesMissing && { phrasesMissing }),
     ...(meant.length > 0 && { corrections: meant }),
+    ...(tokensMax !== undefined && limitGiven === undefined && areMore && { more: true as const }),
   };
   return hits.map((hit) => ({ ...hit, ...facts }));
 }

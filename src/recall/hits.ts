@@ -56,6 +56,8 @@ export interface RecallHit {
   corrections?: Correction[];
   /** True if no message has the query's text in double quotes, so that its words were searched instead. */
   phrasesMissing?: true;
+  /** With `tokensMax` and no `limit`: true if more messages match than these hits; the same for all hits. */
+  more?: true;
   /** The parts of the score, with `explain`. */
   parts?: ScoreParts;
 }

@@ -56,11 +56,12 @@ function searchPorts({ embedder, messageVectors, clock }: RecallPorts, source: S
 
 /** The messages to search, and the hits to return. */
 export interface RecallOptions extends Omit<SearchScope, "shared"> {
-  /** Most hits: 1 to 1,000, by default 10, or 30 with `tokensMax`. */
+  /** Most hits: 1 to 1,000, by default 10, or 30 with `tokensMax`. With `by: "session"` always 10 by default. */
   limit?: number;
   /**
    * Most tokens of all hits and neighbors together. Texts are cut to their snippets if not all hits fit otherwise. Without `limit`, there
-   * are at most 30 hits; after the tenth only those whose odds to answer are at least a hundredth of the best one's.
+   * are at most 30 hits (10 with `by: "session"`); after the tenth only those whose odds to answer are at least a hundredth of the best
+   * one's, except that reranked and superseded hits need no odds.
    */
   tokensMax?: number;
   /** Messages to return before and after each hit: 0 to 10, by default 1. */

@@ -1,3 +1,5 @@
+import { messageText } from "../context/message-element.ts";
+import type { Message } from "../core/message.ts";
 import { isQuestion } from "../core/question.ts";
 import type { RecallHit } from "../recall/hits.ts";
 import type { Store } from "./store.ts";
@@ -6,7 +8,7 @@ import type { Store } from "./store.ts";
 export function answersFirst(store: Store, hits: readonly RecallHit[]): RecallHit[] {
   const ordered = [...hits];
   for (const question of hits) {
-    if (question.role !== "user" || !isQuestion(question.text)) continue;
+    if (question.role !== "user" || question.superseded || !isQuestion(wholeText(store, question))) continue;
     const at = ordered.indexOf(question);
     const answerAt = ordered.findIndex((hit, index) => index > at && isAnswer(store, question, hit));
     if (answerAt === -1) continue;
@@ -18,10 +20,19 @@ export function answersFirst(store: Store, hits: readonly RecallHit[]): RecallHi
 
 /** Returns true for something that the assistant said in the turn that the question began. */
 function isAnswer(store: Store, question: RecallHit, { role, sessionId, seq, superseded }: RecallHit): boolean {
-  if (superseded || question.superseded) return false;
-  if (role !== "assistant" || sessionId !== question.sessionId || seq <= question.seq) return false;
-  const [message] = store.resume(sessionId).messages({ seqFrom: seq, limit: 1 });
+  if (superseded || role !== "assistant" || sessionId !== question.sessionId || seq <= question.seq) return false;
+  const message = messageAt(store, { sessionId, seq });
   return (
     message?.turnSeq === question.seq && message.parts.some((part) => part.type === "text" && /\S/.test(part.text))
   );
+}
+
+/** Returns the text of a hit, also if the hit has only its snippet. */
+function wholeText(store: Store, hit: RecallHit): string {
+  const message = hit.cut && messageAt(store, hit);
+  return message ? messageText(message).text : hit.text;
+}
+
+function messageAt(store: Store, { sessionId, seq }: Pick<RecallHit, "sessionId" | "seq">): Message | undefined {
+  return store.resume(sessionId).messages({ seqFrom: seq, limit: 1 })[0];
 }

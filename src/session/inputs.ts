@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { ID_CHARS_MAX, MODEL_QUERY_CHARS_MAX, PAGE_LIMIT_MAX, RECALL_LIMIT_MAX } from "../core/limits.ts";
 import { messageSchemas, PART_TYPES, ROLES } from "../core/message.ts";
-import { RECALL_FILLED_MAX, STRATEGIES } from "../core/options.ts";
+import { RECALL_FILLED_MAX, RECALL_LIMIT_DEFAULT, STRATEGIES } from "../core/options.ts";
 import { oneWordOf, text, trueOrFalse, whole } from "../core/schema.ts";
 import { EXPAND_LIMIT_DEFAULT } from "../recall/expand.ts";
 import { WORK_LIMIT_DEFAULT } from "./past-work.ts";
@@ -37,7 +37,11 @@ export const RECALL_INPUT = z.strictObject({
   query: textOf(0, MODEL_QUERY_CHARS_MAX).check(
     z.describe('Words to look for; a phrase "in double quotes" is looked for exactly'),
   ),
-  limit: limitOf("messages", `as many likely ones as fit, up to ${RECALL_FILLED_MAX},`, RECALL_LIMIT_MAX),
+  limit: limitOf(
+    "messages",
+    `as many likely ones as fit, up to ${RECALL_FILLED_MAX} (${RECALL_LIMIT_DEFAULT} sessions),`,
+    RECALL_LIMIT_MAX,
+  ),
   offset,
   project,
   sessionIds: z

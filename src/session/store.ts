@@ -106,7 +106,10 @@ export interface ExcludeOptions extends Partial<Exclusions> {
 export interface ReembedOptions {
   /** The embedder for the new forest. */
   embedder: Embedder;
-  /** The cosine from which a step may join a cluster, in [-1, 1], also of later steps; by default the embedder's own. */
+  /**
+   * The cosine from which a step may join a cluster, in [-1, 1], also of later steps; by default the embedder's own. The forest grows
+   * again with another cosine than the one in use, even if the embedder is the same.
+   */
   similarityMin?: number;
   signal?: AbortSignal;
   /** Called between small pieces of work. It must not throw. */

@@ -87,6 +87,12 @@ test("filters by session, project, role, part and time", async () => {
   expect(await found("lens", "--tokens-max", "1")).toEqual([]);
 });
 
+test("fills a token limit unless a number of hits is given, too", async () => {
+  expect(await found("oven")).toHaveLength(10);
+  expect((await found("oven", "--tokens-max", "50000")).length).toBeGreaterThan(10);
+  expect(await found("oven", "--tokens-max", "50000", "--limit", "10")).toHaveLength(10);
+});
+
 test("matches a phrase in double quotes letter by letter, and words after -- unchanged", async () => {
   expect(await found('"glass works"')).toEqual(["harbor-log user 2"]);
   expect(await found('"works glass"')).toEqual([]);

@@ -2,7 +2,7 @@ import { Option } from "commander";
 import { RECALL_LIMIT_MAX, RECALL_NEIGHBORS_MAX } from "../../core/limits.ts";
 import type { Part, Role } from "../../core/message.ts";
 import { PART_TYPES, ROLES } from "../../core/message-words.ts";
-import { RECALL_LIMIT_DEFAULT, RECALL_NEIGHBORS_DEFAULT } from "../../core/options.ts";
+import { RECALL_FILLED_MAX, RECALL_LIMIT_DEFAULT, RECALL_NEIGHBORS_DEFAULT } from "../../core/options.ts";
 import { answersFirst } from "../../session/answers-first.ts";
 import { noteOnHits, nothingFound } from "../../session/recall-notes.ts";
 import { sessionNames } from "../../session/session-name.ts";
@@ -24,7 +24,7 @@ import { wrapped } from "../wrap.ts";
 type RecallHit = Awaited<ReturnType<Store["recall"]>>[number];
 
 interface RecallFlags {
-  limit: number;
+  limit?: number;
   session?: string[];
   project?: string;
   role?: Role[];
@@ -39,6 +39,8 @@ interface RecallFlags {
   explain?: boolean;
   hub?: boolean;
 }
+
+const LIMIT_MEANING = `most hits: by default ${RECALL_LIMIT_DEFAULT}, or with --tokens-max up to ${RECALL_FILLED_MAX} likely ones, as many as fit`;
 
 const COPIES_MAX = 5;
 
@@ -58,7 +60,7 @@ export const recallCommand: Command<RecallFlags> = {
     "with the most words of the query, between the messages before and after it. With --json: an array of hits.",
   argument: "a question, or the words to look for",
   options: [
-    wholeNumberOption("limit", "most hits", 1, RECALL_LIMIT_MAX).default(RECALL_LIMIT_DEFAULT),
+    wholeNumberOption("limit", LIMIT_MEANING, 1, RECALL_LIMIT_MAX),
     repeatableOption("session <id>", `only this session: ${SESSION_MEANING}`),
     new Option("--project <project>", "by name or path: only the sessions of this project"),
     repeatableOption("role <role>", "only messages of this role", ROLES),

@@ -65,7 +65,8 @@ export const reembedCommand: Command<ReembedFlags> = {
       grow: progressOf(terminal, "growing"),
       switch: progressOf(terminal, "switching"),
     };
-    const measured = await measure();
+    // The measured cosine is no reason to grow a forest again in which nothing is missing.
+    const measured = estimate.from === estimate.to && estimate.toEmbedCount === 0 ? null : await measure();
     const hint = "The vectors made so far are kept. Run the command again to continue.";
     const result = await interruptible(hint, (signal) =>
       store.reembed({

@@ -118,7 +118,7 @@ async function inStore(
       const ids = hits.map(({ sessionId }) => sessionId);
       const missing = found.length > 0 ? undefined : missingProject(store, call, scope.project);
       return {
-        count: found.length,
+        count: foundCount(found, all),
         hits,
         titles: sessionNames(store, ids),
 
@@ -148,11 +148,16 @@ async function onHub({ query, ...scope }: Input, call: ToolCall): Promise<ToolAn
   });
   const { value, text } = answered(
     query,
-    { hits, titles: new Map(), offset, count: found.length, narrowed: narrowedBy(scope) },
+    { hits, titles: new Map(), offset, count: foundCount(found, all), narrowed: narrowedBy(scope) },
     call,
   );
   // In the store, other messages have these ids.
   return { value: { ...value, hits: value.hits.map(({ messageId: _, ...hit }) => hit) }, text };
+}
+
+/** @param all  What the search returned. If it was told only to fill a page, it says whether there are more. */
+function foundCount(found: readonly Hit[], [first]: readonly Pick<Hit, "more">[]): number {
+  return found.length + (first?.more ? 1 : 0);
 }
 
 interface FoundHits {

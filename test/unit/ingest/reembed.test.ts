@@ -368,6 +368,17 @@ test.each([
 });
 
 describe("with the embedder in use", () => {
+  test("a forest grows again with another cosine, once", async () => {
+    const store = talked();
+    const clusterCount = () => store.query("SELECT count(*) AS count FROM clusters")[0]!.count;
+    const before = clusterCount();
+    const asked = { embedder: hashingEmbedder, similarityMin: 0.95 };
+    expect(await store.reembed(asked)).toMatchObject({ reembedded: true, embeddedCount: 0 });
+    expect(clusterCount()).not.toBe(before);
+    expect(await store.reembed(asked)).toMatchObject({ reembedded: false });
+    expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+  });
+
   test("there is nothing to do where no message lacks a vector", async () => {
     const path = temporaryPath();
     const store = talked(path);

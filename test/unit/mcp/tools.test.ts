@@ -254,6 +254,32 @@ describe("recall", () => {
     expect(second.content[0].text).toContain(`${found[1]}</hit>`);
   });
 
+  test("says that there are more if a page that it fills leaves some out", async () => {
+    const path = temporaryPath();
+    const store = openedStore(path);
+    const colors = "amber blue coral denim ebony fawn green hazel ivory jade khaki lime".split(" ");
+    for (const color of colors) store.session(color).append(user(`The lighthouse lamp on the pier is ${color}`));
+    for (let day = 0; day < 40; day++) {
+      store.session(`day ${day}`).append(user(`Day ${day}: fish ${day * 7}, nets q${day} and boats at the pier`));
+    }
+    store.close();
+    const client = await served(path);
+    const page = async (args: object) => (await client.call("recall", args)).structuredContent;
+    for (const [args, count] of [
+      [{ query: "boats" }, undefined], // by room, or thirty
+      [{ query: "boats", tokensMax: 20_000 }, 30],
+      [{ query: "Which color has the lighthouse lamp of the pier?", tokensMax: 20_000 }, 12],
+      [{ query: "boats", by: "session", tokensMax: 20_000 }, 10],
+    ] as const) {
+      const { hits, left, nextOffset } = await page(args);
+      expect(hits).toHaveLength(count ?? hits.length);
+      expect(left).toBeGreaterThan(0);
+      expect(nextOffset).toBe(hits.length);
+      expect((await page({ ...args, offset: nextOffset })).hits.length).toBeGreaterThan(0);
+    }
+    expect(await page({ query: "lighthouse", tokensMax: 20_000 })).toMatchObject({ left: 0 });
+  });
+
   test("keeps within a budget, as text and as values", async () => {
     const client = await served(twoProjects());
     for (const tokensMax of [200, 400, 1_000]) {

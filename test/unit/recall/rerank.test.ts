@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Rerank, Store } from "../../../src/index.ts";
+import type { RecallOptions, Rerank, Store } from "../../../src/index.ts";
 import { user } from "../../support/said.ts";
 import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
 
@@ -40,6 +40,22 @@ describe("a reranker", () => {
     expect(reranked.slice(50)).toEqual(plain.slice(50));
     expect(reranked.slice(0, 50)).not.toEqual(plain.slice(0, 50));
     expect(reranked.slice(0, 50).sort()).toEqual(plain.slice(0, 50).sort());
+  });
+
+  test("decides which hits fill a token limit, however unlikely their words made them", async () => {
+    const store = openedStore(temporaryPath());
+    const colors = "amber blue coral denim ebony fawn green hazel ivory jade khaki lime".split(" ");
+    for (const color of colors) store.session(color).append(user(`The lighthouse lamp on the pier is ${color}`));
+    for (let day = 0; day < 40; day++) {
+      store.session(`day ${day}`).append(user(`Day ${day}: fish ${day * 7}, nets q${day} and boats at the pier`));
+    }
+    const rerank: Rerank = async (_, texts) => texts.map((text) => (text.startsWith("Day") ? 1 : 0));
+    const query = "Which color has the lighthouse lamp of the pier?";
+    const idsOf = async (options: RecallOptions) =>
+      (await store.recall(query, { ...options, neighbors: 0 })).map(({ messageId }) => messageId);
+    const filled = { tokensMax: 100_000 };
+    expect((await idsOf(filled)).length).toBeLessThan(30);
+    expect(await idsOf({ ...filled, rerank })).toEqual(await idsOf({ limit: 30, rerank }));
   });
 
   test("is not asked about nothing", async () => {

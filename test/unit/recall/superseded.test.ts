@@ -48,6 +48,18 @@ test("they alternate with the messages of the path, which say nothing", async ()
   expect(await found(rewound(), "where do the ships go?", { limit: 2 })).toEqual(all.slice(0, 2));
 });
 
+test("they alternate as long as there are any under a token limit, too", async () => {
+  const store = temporaryStore();
+  const session = store.session("harbor");
+  session.append(user("Where do the ships go?"));
+  const colors = "amber blue coral denim ebony fawn green hazel ivory jade khaki lime mauve navy ocher pink".split(" ");
+  session.append(colors.map((color) => user(`The old lighthouse lamp had a ${color} shade, I think.`)));
+  session.rewind({ toSeq: 0 });
+  session.append(colors.map((color) => user(`The lighthouse lamp shines in ${color} light.`)));
+  const shown = async (options: RecallOptions) => (await found(store, "lighthouse lamp", options)).map((hit) => hit[2]);
+  expect(await shown({ tokensMax: 100_000 })).toEqual(await shown({ limit: 30 }));
+});
+
 test("project, sessions, roles, parts and times narrow them", async () => {
   const store = rewound();
   const inScope = (options: RecallOptions) => found(store, "lighthouse", options).then((hits) => hits.sort());

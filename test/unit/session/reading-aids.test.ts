@@ -84,6 +84,24 @@ test("an answer comes before the question that it answers, and nothing else move
   expect(seqs([question!, hits.find((hit) => hit.seq === 2)!])).toEqual([0, 2]);
 });
 
+test("a hit that is cut to its snippet asks if its whole text does", async () => {
+  const store = temporaryStore();
+  const seqs = async (asked: string) => {
+    const session = store.session();
+    session.append([
+      user(asked),
+      assistant(`The lens of the lighthouse is a Fresnel lens. ${"It turns. ".repeat(60)}`),
+    ]);
+    const hits = await store.recall("lens lighthouse", { sessionIds: [session.id], tokensMax: 150, neighbors: 0 });
+    const [question, answer] = [0, 1].map((seq) => hits.find((hit) => hit.seq === seq)!);
+    expect(question).toMatchObject({ cut: true });
+    return answersFirst(store, [question!, answer!]).map(({ seq }) => seq);
+  };
+  const filler = "We sail at dawn. ".repeat(60);
+  expect(await seqs(`About the lens of the lighthouse. ${filler}Which one is it?`)).toEqual([1, 0]);
+  expect(await seqs(`${filler}Which lens has the lighthouse? ${filler}`)).toEqual([0, 1]);
+});
+
 function longCluster() {
   const store = temporaryStore();
   const session = store.session("long", { hotSize: 2, overlap: 0, evictBatch: 2 });
