@@ -65,6 +65,19 @@ test("sessions come from the database with their subagents, and a damaged row co
   expect(warningsIn(events)).toEqual([[3, expect.stringContaining("message 3: not JSON")]]);
 });
 
+test("a session that cannot be understood costs no other", async () => {
+  const path = join(temporaryFolder(), "sessions.db");
+  const database = databaseAt(path);
+  database.exec("INSERT INTO sessions (id, working_dir) VALUES ('strange', '/work/mill'), ('plain', '/work/mill')");
+  add(database, "strange", said("system", 1, text("Be brief.")));
+  add(database, "plain", said("user", 2, text("Why?")));
+  database.close();
+  const { events: found } = await openImport({ path, chunks: chunksOf(path), isFinished: true });
+  const events = await collect(found);
+  expect(sessionsIn(events).map(({ externalId }) => externalId)).toEqual(["plain"]);
+  expect(warningsIn(events)).toEqual([[1, expect.stringContaining("expected a role")]]);
+});
+
 test("messages that a compaction writes anew are the same, and its summary is one", async () => {
   const folder = temporaryFolder();
   const database = databaseAt(join(folder, "sessions.db"));
