@@ -21,9 +21,13 @@ export const amp: Importer = {
 
   detect(head) {
     let isNamed = false;
+    let hasVersion = false;
     for (const { key, value } of headElements(head)) {
       isNamed ||= key === "id" && ID.test(String(value));
-      if (isNamed && key === "messages" && objectsOf(objectOf(value).content).length > 0) return true;
+      hasVersion ||= key === "v" && typeof value === "number";
+      const { messageId, content } = objectOf(key === "messages" ? value : null);
+      const isOfAmp = hasVersion || typeof messageId === "number";
+      if (isNamed && isOfAmp && objectsOf(content).length > 0) return true;
     }
     return false;
   },
