@@ -115,7 +115,8 @@ function blockOf(block: JsonValue): JsonValue {
   const failure = resultTextOf(objectOf(error).message ?? error ?? reason ?? (FAILED.has(status) ? status : null));
   const content = result === undefined ? failure : (stringOf(output) ?? resultTextOf(result));
   const isFailed = FAILED.has(status) || (numberOf(exitCode) ?? 0) !== 0;
-  return { type, tool_use_id: toolUseID ?? "", content, ...(isFailed && { is_error: true }) };
+  const isTold = isFailed || status === "done" || exitCode === 0;
+  return { type, tool_use_id: toolUseID ?? "", content, ...(isTold && { is_error: isFailed }) };
 }
 
 function mentionOf({ uri, content }: JsonObject): Part {

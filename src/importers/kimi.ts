@@ -96,7 +96,7 @@ class KimiTranslator extends Translator<JsonLine> {
     const id = derivedId(record);
     const parts = partsOf(content);
     if (role === "tool") {
-      const result = resultOf(stringOf(tool_call_id) ?? id, parts, false);
+      const result = resultOf(stringOf(tool_call_id) ?? id, parts);
       this.#add("", messageEntry(line, "tool", id, [{ ...result, ...saidOf({ name }) } as Part], undefined));
     } else if (role === "assistant") {
       const calls = objectsOf(tool_calls).map(functionCallOf);
@@ -133,7 +133,7 @@ class KimiTranslator extends Translator<JsonLine> {
       case "ToolResult": {
         const { is_error, output, message } = objectOf(payload.return_value ?? payload.result);
         const parts = [...partsOf(message), ...partsOf(output)];
-        const result = resultOf(stringOf(payload.tool_call_id) ?? id, parts, is_error === true);
+        const result = resultOf(stringOf(payload.tool_call_id) ?? id, parts, is_error);
         this.#add(agent, messageEntry(line, "tool", id, [result], time));
         break;
       }
@@ -224,11 +224,11 @@ function marked(parts: Part[]): Part[] {
   return parts.every((part) => OF_PROGRAM.test(String(part.text))) ? injected(parts) : parts;
 }
 
-function resultOf(toolCallId: string, parts: Part[], isError: boolean): Part {
+function resultOf(toolCallId: string, parts: Part[], isError?: JsonValue): Part {
   const said = parts.map(({ injected: _, ...part }) => part as Part);
   const only = said.length === 1 && said[0]!.type === "text" ? said[0]!.text : undefined;
   const content = only ?? (said.length === 0 ? "" : said);
-  return { type: "tool_result", toolCallId, content, ...(isError && { isError }) } as Part;
+  return { type: "tool_result", toolCallId, content, ...(typeof isError === "boolean" && { isError }) } as Part;
 }
 
 /** Returns the usage under the names that it has in Anthropic's replies. */

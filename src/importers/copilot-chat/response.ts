@@ -168,15 +168,16 @@ function argsOf({ resultDetails, toolSpecificData, invocationMessage }: JsonObje
 function resultOf(call: Call | undefined, metadata: JsonObject, tool: JsonObject): JsonObject | undefined {
   const stored = call && objectOf(metadata.toolCallResults)[call.id];
   const { output, isError } = objectOf(tool.resultDetails);
+  const told = typeof isError === "boolean" ? { isError } : {};
   if (isObject(stored)) {
     const content = answerIn(stored);
-    return { content, ...((isError === true || FAILED.test(content)) && { isError: true }) };
+    return FAILED.test(content) ? { content, isError: true } : { content, ...told };
   }
   const texts = typeof output === "string" ? [output] : objectsOf(output).flatMap(({ value }) => stringOf(value) ?? []);
   const printed = stringOf(objectOf(objectOf(tool.toolSpecificData).terminalCommandOutput).text);
   if (texts.length === 0 && printed === undefined && tool.isComplete !== true) return undefined;
   const content = texts.length > 0 ? texts.join("\n") : (printed ?? textOf(tool.pastTenseMessage ?? null) ?? "");
-  return { content, ...(isError === true && { isError }) };
+  return { content, ...told };
 }
 
 const FAILED = /^ERROR while calling tool: /;

@@ -68,6 +68,7 @@ test("a call that only the editor knows has what is shown of it", async () => {
           },
         }),
         tool("3", "look", { isComplete: false }),
+        tool("4", "ask", { resultDetails: { input: "{}", output: "Error: 0", isError: false } }),
       ]),
     ),
   );
@@ -76,8 +77,10 @@ test("a call that only the editor knows has what is shown of it", async () => {
     { name: "copilot_readFile", args: { filePath: "/w/a b", message: message.value } },
     { name: "run_in_terminal", args: { command: "make all" } },
     { name: "look", args: {} },
+    { name: "ask", args: {} },
     { toolCallId: "1", content: "Read it" },
     { toolCallId: "2", content: "built" },
+    { toolCallId: "4", content: "Error: 0", isError: false },
   ]);
 });
 

@@ -111,7 +111,7 @@ test("a result is what the model got, and an export is one session", async () =>
   const result = (id: string, toolResult: object) => ({ type: "toolResponse", id, toolResult });
   const forUser = { ...text("in red"), annotations: { audience: ["user"] } };
   const content = [
-    result("1", { status: "success", value: [text("plain"), forUser] }),
+    result("1", { status: "success", value: { content: [text("plain"), forUser], isError: false } }),
     result("2", { status: "success", value: { content: [text("one"), text("two")], isError: true } }),
     result("3", { status: "error", error: "gone" }),
   ];
@@ -129,7 +129,7 @@ test("a result is what the model got, and an export is one session", async () =>
   expect(messagesIn(events).map(({ parts }) => parts?.at(-1))).toMatchObject([
     { text: "Look." },
     { toolCallId: "3", args: { id: "3" } },
-    { toolCallId: "1", content: "plain" },
+    { toolCallId: "1", content: "plain", isError: false },
     { toolCallId: "2", content: [{ text: "one" }, { text: "two" }], isError: true },
     { toolCallId: "3", content: "gone", isError: true },
   ]);

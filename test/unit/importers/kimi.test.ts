@@ -38,7 +38,7 @@ test("the events of a step are one reply, with its usage, and its results follow
         { toolCallId: "1", args: { at: "1" } },
       ],
     },
-    { parts: [{ toolCallId: "1", content: [{ text: "Read." }, { text: "seen" }] }] },
+    { parts: [{ toolCallId: "1", content: [{ text: "Read." }, { text: "seen" }], isError: false }] },
     { parts: [{ toolCallId: "2" }], metadata: { usage: { input_tokens: 5, output_tokens: 2 } } },
     { parts: [{ toolCallId: "2", content: "gone", isError: true }] },
     { role: "user", parts: [{ text: "Why?" }] },

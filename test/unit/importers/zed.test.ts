@@ -112,7 +112,7 @@ test("threads of the first versions are read, and a damaged one costs no other",
   expect(messagesIn(events).map(({ parts }) => parts)).toMatchObject([
     [{ text: "notes", injected: true }, { text: "Why?" }],
     [{ type: "reasoning", text: "Hm." }, { text: "So." }, { name: "grep", args: { regex: "x" } }],
-    [{ toolCallId: "c", content: "found" }],
+    [{ toolCallId: "c", content: "found", isError: false }],
   ]);
   expect(warningsIn(events)).toEqual([[1, expect.stringContaining("thread cut: it is compressed, and")]]);
 });
