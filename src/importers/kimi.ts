@@ -40,8 +40,8 @@ const ROLES: ReadonlySet<unknown> = new Set(["user", "assistant", "tool", "syste
 /** Records of the context that say nothing. */
 const MARKS: ReadonlySet<unknown> = new Set(["_checkpoint", "_system_prompt", "_usage"]);
 
-/** A text with only what the program tells the model. */
-const OF_PROGRAM = /^\s*<(system(?:-reminder)?|notification)\b[\s\S]*<\/\1>\s*$/;
+/** The beginning of what the program tells the model. */
+const OF_PROGRAM = /^\s*<(system(?:-reminder)?|notification)\b[^>]*>/;
 
 const COMPACTED = /^<system>Previous context has been compacted/;
 
@@ -221,7 +221,21 @@ function partsOf(content: JsonValue | undefined): Part[] {
 }
 
 function marked(parts: Part[]): Part[] {
-  return parts.every((part) => OF_PROGRAM.test(String(part.text))) ? injected(parts) : parts;
+  return parts.every((part) => isOfProgram(String(part.text))) ? injected(parts) : parts;
+}
+
+/** Returns true for a text that has nothing but what the program tells the model. */
+function isOfProgram(text: string): boolean {
+  let rest = text;
+  for (let found = OF_PROGRAM.exec(rest); found !== null; found = OF_PROGRAM.exec(rest)) {
+    const [start, name] = found;
+    const closing = `</${name}>`;
+    const end = rest.indexOf(closing, start.length);
+    if (end === -1) return false;
+    rest = rest.slice(end + closing.length);
+    if (rest.trim() === "") return true;
+  }
+  return false;
 }
 
 function resultOf(toolCallId: string, parts: Part[], isError?: JsonValue): Part {

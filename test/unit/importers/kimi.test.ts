@@ -76,3 +76,15 @@ test("a session has the folder whose hash names its own, its title and its subag
   expect(texts).not.toContain("New.");
   expect(texts.length).toBeGreaterThan(messageCount);
 });
+
+test("a prompt is the program's only if all of it is", async () => {
+  const [own, mixed] = [
+    "<system>a</system>\n<system-reminder>b</system-reminder>",
+    "<system>a</system> Go. <system>b</system>",
+  ];
+  const events = await eventsOfLines(
+    kimi,
+    [own, mixed].map((words) => event("TurnBegin", { user_input: words })),
+  );
+  expect(messagesIn(events).map(({ parts }) => parts?.[0]?.injected)).toEqual([true, undefined]);
+});
