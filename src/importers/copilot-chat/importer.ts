@@ -60,9 +60,14 @@ class ChatTranslator extends Translator<SessionItem> {
     return key === "requests" || key === "responderUsername" || key === "sessionId";
   }
 
-  override read({ line, key, value, lines = [line], after, isOpen = false }: SessionItem): void {
+  override read({ line, key, value, lines = [line], after, isOpen = false, kept }: SessionItem): void {
     if (key !== "requests") {
       this.#about[key] = value;
+      return;
+    }
+    if (kept !== undefined) {
+      const branches = this.branches();
+      branches?.rewindAfter(branches.keys.findLast((id) => kept.has(id)));
       return;
     }
     if (!isObject(value)) {

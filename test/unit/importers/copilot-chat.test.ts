@@ -128,3 +128,37 @@ test("a chat has the folder of its workspace, and a response waits until it is c
   expect(await save({ kind: 1, k: ["customTitle"], v: "The pump" })).toEqual([0, 0, 1]);
   expect(store.sessions()).toMatchObject([{ externalId: ID, project: "/work/my pump" }]);
 });
+
+test.each([
+  ["the newest request", { kind: 2, k: ["requests"], v: [], i: 2 }, "b/answer"],
+  [
+    "a request between others",
+    { kind: 1, k: ["requests"], v: [request("a", [{ value: "A" }]), request("c", [{ value: "C" }])] },
+    "c/answer",
+  ],
+  ["the newest requests", { kind: 2, k: ["requests"], v: [], i: 1 }, "a/answer"],
+  ["all requests", { kind: 2, k: ["requests"], v: [], i: 0 }, null],
+])(
+  "the conversation is at the newest request that is left when the user took back %s",
+  async (_, change, messageId) => {
+    const requests = ["a", "b", "c"].map((id) => request(id, [{ value: id.toUpperCase() }]));
+    const initial = { kind: 0, v: { version: 3, creationDate: 1, sessionId: "s", requests } };
+    const events = await eventsOfLines(copilotChat, [initial, change]);
+    expect(messagesIn(events)).toHaveLength(6);
+    const newest = messagesIn(events).at(-1)?.id;
+    expect(events.findLast(({ kind }) => kind === "head") ?? { messageId: newest }).toMatchObject({ messageId });
+  },
+);
+
+test("a session with many calls and changes is read without delay", async () => {
+  const ids = Array.from({ length: 10_000 }, (_, index) => `c${index}`);
+  const toolCalls = ids.map((id) => called(id, "read_file", {}));
+  const shown = ids.map((id) => tool(`shown ${id}`, "copilot_readFile"));
+  const first = request("a", shown, { result: { metadata: { toolCallRounds: [{ toolCalls }] } } });
+  const changes = ids.map((id) => ({ kind: 1, k: ["requests", 0, "vote"], v: id }));
+  const initial = { kind: 0, v: { version: 3, creationDate: 1, sessionId: "s", requests: [first] } };
+  const fromMs = performance.now();
+  const events = await eventsOfLines(copilotChat, [initial, ...changes]);
+  expect(messagesIn(events)[1]?.parts).toHaveLength(ids.length);
+  expect(performance.now() - fromMs).toBeLessThan(1_500);
+});
