@@ -162,3 +162,13 @@ test("a session with many calls and changes is read without delay", async () => 
   expect(messagesIn(events)[1]?.parts).toHaveLength(ids.length);
   expect(performance.now() - fromMs).toBeLessThan(1_500);
 });
+
+test("a large image costs no request", async () => {
+  const bytes = Buffer.alloc(2_000_001, "lamp");
+  const image = { kind: "image", mimeType: "image/png", value: { ...bytes } };
+  const requests = [request("a", []), request("b", [], { variableData: { variables: [image] } }), request("c", [])];
+  const initial = { kind: 0, v: { version: 3, creationDate: 1, sessionId: "s", requests } };
+  const messages = messagesIn(await eventsOfLines(copilotChat, [initial]));
+  expect(messages.map(({ parts }) => parts?.[0]?.text)).toEqual(["a", "b", "c"]);
+  expect(messages[1]?.parts?.[1]?.data === bytes.toString("base64")).toBe(true);
+});
