@@ -21,9 +21,13 @@ export const amp: Importer = {
 
   detect(head) {
     let isNamed = false;
+    let hasVersion = false;
     for (const { key, value } of headElements(head)) {
       isNamed ||= key === "id" && ID.test(String(value));
-      if (isNamed && key === "messages" && objectsOf(objectOf(value).content).length > 0) return true;
+      hasVersion ||= key === "v" && typeof value === "number";
+      const { messageId, content } = objectOf(key === "messages" ? value : null);
+      const isOfAmp = hasVersion || typeof messageId === "number";
+      if (isNamed && isOfAmp && objectsOf(content).length > 0) return true;
     }
     return false;
   },
@@ -111,7 +115,8 @@ function blockOf(block: JsonValue): JsonValue {
   const failure = resultTextOf(objectOf(error).message ?? error ?? reason ?? (FAILED.has(status) ? status : null));
   const content = result === undefined ? failure : (stringOf(output) ?? resultTextOf(result));
   const isFailed = FAILED.has(status) || (numberOf(exitCode) ?? 0) !== 0;
-  return { type, tool_use_id: toolUseID ?? "", content, ...(isFailed && { is_error: true }) };
+  const isTold = isFailed || status === "done" || exitCode === 0;
+  return { type, tool_use_id: toolUseID ?? "", content, ...(isTold && { is_error: isFailed }) };
 }
 
 function mentionOf({ uri, content }: JsonObject): Part {

@@ -202,7 +202,7 @@ class CopilotTranslator extends Translator<JsonLine> {
       type: "tool_result",
       toolCallId: toolCallId as string,
       content: files.length === 0 ? words : [{ type: "text", text: words }, ...files],
-      ...(isError && { isError }),
+      ...(typeof success === "boolean" && { isError }),
     };
     const name = this.#toolNames.get(toolCallId as string);
     if (name !== undefined) part.name = name;

@@ -20,6 +20,8 @@ export async function* changedSession(
   if (known !== undefined && (known === fingerprint || (known === fingerprintHolding && !isFinished))) return;
   let isHolding = false;
   for await (const event of read()) {
+    // The warnings of a session that cannot be understood say why. The other sessions are read.
+    if (event.kind === "misread") continue;
     const isHeld = isNotYet(event);
     isHolding ||= isHeld;
     if (!isHeld || fingerprints === undefined) yield event;

@@ -40,8 +40,8 @@ const ROLES: ReadonlySet<unknown> = new Set(["user", "assistant", "tool", "syste
 /** Records of the context that say nothing. */
 const MARKS: ReadonlySet<unknown> = new Set(["_checkpoint", "_system_prompt", "_usage"]);
 
-/** A text with only what the program tells the model. */
-const OF_PROGRAM = /^\s*<(system(?:-reminder)?|notification)\b[\s\S]*<\/\1>\s*$/;
+/** The beginning of what the program tells the model. */
+const OF_PROGRAM = /^\s*<(system(?:-reminder)?|notification)\b[^>]*>/;
 
 const COMPACTED = /^<system>Previous context has been compacted/;
 
@@ -96,7 +96,7 @@ class KimiTranslator extends Translator<JsonLine> {
     const id = derivedId(record);
     const parts = partsOf(content);
     if (role === "tool") {
-      const result = resultOf(stringOf(tool_call_id) ?? id, parts, false);
+      const result = resultOf(stringOf(tool_call_id) ?? id, parts);
       this.#add("", messageEntry(line, "tool", id, [{ ...result, ...saidOf({ name }) } as Part], undefined));
     } else if (role === "assistant") {
       const calls = objectsOf(tool_calls).map(functionCallOf);
@@ -133,7 +133,7 @@ class KimiTranslator extends Translator<JsonLine> {
       case "ToolResult": {
         const { is_error, output, message } = objectOf(payload.return_value ?? payload.result);
         const parts = [...partsOf(message), ...partsOf(output)];
-        const result = resultOf(stringOf(payload.tool_call_id) ?? id, parts, is_error === true);
+        const result = resultOf(stringOf(payload.tool_call_id) ?? id, parts, is_error);
         this.#add(agent, messageEntry(line, "tool", id, [result], time));
         break;
       }
@@ -221,14 +221,28 @@ function partsOf(content: JsonValue | undefined): Part[] {
 }
 
 function marked(parts: Part[]): Part[] {
-  return parts.every((part) => OF_PROGRAM.test(String(part.text))) ? injected(parts) : parts;
+  return parts.every((part) => isOfProgram(String(part.text))) ? injected(parts) : parts;
 }
 
-function resultOf(toolCallId: string, parts: Part[], isError: boolean): Part {
+/** Returns true for a text that has nothing but what the program tells the model. */
+function isOfProgram(text: string): boolean {
+  let rest = text;
+  for (let found = OF_PROGRAM.exec(rest); found !== null; found = OF_PROGRAM.exec(rest)) {
+    const [start, name] = found;
+    const closing = `</${name}>`;
+    const end = rest.indexOf(closing, start.length);
+    if (end === -1) return false;
+    rest = rest.slice(end + closing.length);
+    if (rest.trim() === "") return true;
+  }
+  return false;
+}
+
+function resultOf(toolCallId: string, parts: Part[], isError?: JsonValue): Part {
   const said = parts.map(({ injected: _, ...part }) => part as Part);
   const only = said.length === 1 && said[0]!.type === "text" ? said[0]!.text : undefined;
   const content = only ?? (said.length === 0 ? "" : said);
-  return { type: "tool_result", toolCallId, content, ...(isError && { isError }) } as Part;
+  return { type: "tool_result", toolCallId, content, ...(typeof isError === "boolean" && { isError }) } as Part;
 }
 
 /** Returns the usage under the names that it has in Anthropic's replies. */

@@ -174,7 +174,7 @@ function surveyOf(text: string): { problem?: string; ends: number[] } {
       valueCount++;
       if (++depth > JSON_DEPTH_MAX) return { problem: TOO_DEEP, ends };
     } else if ((char === CLOSING_BRACE || char === CLOSING_BRACKET) && --depth === 0) ends.push(at + 1);
-    if (valueCount > LINE_VALUES_MAX) return { problem: `more than ${LINE_VALUES_MAX} values`, ends };
+    if (valueCount > LINE_VALUES_MAX) return { problem: TOO_WIDE, ends };
   }
   return { ends };
 }
@@ -189,9 +189,15 @@ function endOfString(text: string, start: number): number {
   return -1;
 }
 
-export function parseJson(text: string): { value: JsonValue } | { problem: string } {
-  const isSurveyed = text.length > UNCHECKED_CHARS_MAX;
-  const { problem } = isSurveyed ? surveyOf(text) : {};
+/** Parses JSON. If it has too many values, an object that holds bytes by their index becomes a text in base64. */
+export function parseJson(given: string): { value: JsonValue } | { problem: string } {
+  const isSurveyed = given.length > UNCHECKED_CHARS_MAX;
+  let text = given;
+  let { problem } = isSurveyed ? surveyOf(text) : {};
+  if (problem === TOO_WIDE) {
+    text = withPackedBytes(text);
+    problem = surveyOf(text).problem;
+  }
   if (problem !== undefined) return { problem };
   let value: JsonValue;
   try {
@@ -205,6 +211,31 @@ export function parseJson(text: string): { value: JsonValue } | { problem: strin
   // `JSON.parse` makes a number infinite if it is too large for a double. `JSON.stringify` then writes null.
   return { value: flaw === "endless" ? JSON.parse(JSON.stringify(value)) : value };
 }
+
+/** Matches nothing within a string, where quotes are escaped. */
+const FIRST_BYTE = /\{\s*"0"\s*:/g;
+const BYTE = /\s*"(\d+)"\s*:\s*(\d{1,3})\s*([,}])/y;
+
+function withPackedBytes(text: string): string {
+  const pieces: string[] = [];
+  let start = 0;
+  for (const { index } of text.matchAll(FIRST_BYTE)) {
+    const bytes: number[] = [];
+    BYTE.lastIndex = index + 1;
+    for (let found = BYTE.exec(text); found !== null; found = BYTE.exec(text)) {
+      const [, key, byte, mark] = found;
+      if (Number(key) !== bytes.length || Number(byte) > 255) break;
+      bytes.push(Number(byte));
+      if (mark === ",") continue;
+      pieces.push(text.slice(start, index), `"${Buffer.from(bytes).toString("base64")}"`);
+      start = BYTE.lastIndex;
+      break;
+    }
+  }
+  return [...pieces, text.slice(start)].join("");
+}
+
+const TOO_WIDE = `more than ${LINE_VALUES_MAX} values`;
 
 /** Matches all JSON with a number that is too large for a double, and some other JSON. */
 const LARGE_NUMBER = /[eE]\+?\d{3}|\d{200}/;

@@ -165,7 +165,7 @@ function messageOf(message: JsonObject, say: Say): MessageEntry | string | undef
       const words = typeof content === "string" ? content : plainParts(content);
       const result: Part = { type: "tool_result", toolCallId: toolCallId as string, content: words };
       if (stringOf(toolName)) result.name = toolName as string;
-      if (isError === true) result.isError = true;
+      if (typeof isError === "boolean") result.isError = isError;
       return say("tool", [result], saidOf({ details: shortFieldsOf(objectOf(details)) }), timestamp);
     }
     case "bashExecution": {

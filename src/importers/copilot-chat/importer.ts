@@ -20,20 +20,26 @@ export const copilotChat: Importer = {
 
   detect(head) {
     if (isLog(head)) {
-      const [first] = headObjects(head);
-      return first === undefined || Object.keys(objectOf(first.v)).length === 0 || isSession(objectOf(first.v));
+      const entries = headObjects(head);
+      return entries.length === 0 || entries.some(isOfSession);
     }
     const fields: JsonObject = {};
     for (const { key, value } of headElements(head)) if (key !== undefined) fields[key] = value;
-    return isSession(fields) || isRequest(fields.requests);
+    return isNamed(fields) || isRequest(fields.requests);
   },
 
   read: (file) => new ChatTranslator(file).translate(readSession(file)),
 };
 
-function isSession({ responderUsername, initialLocation, creationDate, sessionId }: JsonObject): boolean {
-  const isNamed = typeof responderUsername === "string" && typeof initialLocation === "string";
-  return isNamed || (typeof creationDate === "number" && stringOf(sessionId) !== undefined);
+function isNamed({ responderUsername, initialLocation }: JsonObject): boolean {
+  return typeof responderUsername === "string" && typeof initialLocation === "string";
+}
+
+/** Returns true for an entry of a log that tells about a session or its requests. */
+function isOfSession({ kind, k, v }: JsonObject): boolean {
+  if (kind !== 0) return Array.isArray(k) && k[0] === "requests";
+  const session = objectOf(v);
+  return isNamed(session) || (typeof session.creationDate === "number" && stringOf(session.sessionId) !== undefined);
 }
 
 function isRequest(value: JsonObject[string] | undefined): boolean {
@@ -54,9 +60,14 @@ class ChatTranslator extends Translator<SessionItem> {
     return key === "requests" || key === "responderUsername" || key === "sessionId";
   }
 
-  override read({ line, key, value, lines = [line], after, isOpen = false }: SessionItem): void {
+  override read({ line, key, value, lines = [line], after, isOpen = false, kept }: SessionItem): void {
     if (key !== "requests") {
       this.#about[key] = value;
+      return;
+    }
+    if (kept !== undefined) {
+      const branches = this.branches();
+      branches?.rewindAfter(branches.keys.findLast((id) => kept.has(id)));
       return;
     }
     if (!isObject(value)) {

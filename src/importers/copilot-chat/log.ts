@@ -16,6 +16,8 @@ export interface SessionItem {
   after?: string | null;
   /** True if the file may end within what was saved of it at once. */
   isOpen?: boolean;
+  /** Set after the last request if some were taken back: the ids of all others. */
+  kept?: ReadonlySet<string | null>;
 }
 
 interface Request {
@@ -97,7 +99,7 @@ class SessionLog {
     }
     this.#current[at] ??= this.#send({}, at, line);
     const request = this.#current[at];
-    if (!request.lines.includes(line)) request.lines.push(line);
+    if (request.lines.at(-1) !== line) request.lines.push(line);
     // What a save changes of a request comes before what it adds to its response.
     if (kind === SET) this.#newest = request;
     if (!isObject(request.value)) request.value = {};
@@ -110,6 +112,9 @@ class SessionLog {
       const { lines, value, after } = request;
       yield { line: lines[0]!, key: "requests", value, lines, after, isOpen: request === this.#newest };
     }
+    const current = new Set(this.#current);
+    if (this.#sent.every((request) => current.has(request))) return;
+    yield { line: 1, key: "requests", value: null, kept: new Set(this.#current.map((one) => idOf(one?.value))) };
   }
 
   /** Replaces the requests from an index on. */

@@ -125,25 +125,38 @@ function callsIn({ toolCallRounds }: JsonObject): Call[] {
 function pairsOf(items: readonly JsonValue[], calls: readonly Call[]): { shown: Map<number, Call>; hidden: Set<Call> } {
   const shown = new Map<number, Call>();
   const hidden = new Set(calls);
-  const take = (isOf: (call: Call, tool: JsonObject) => boolean): void => {
+  /** Each tool with the same key takes the next of the calls. */
+  const take = (field: string, callsOf: (key: string) => readonly Call[]): void => {
+    const waiting = new Map<string, Iterator<Call>>();
     for (const [index, item] of items.entries()) {
       const tool = objectOf(item);
-      if (!TOOLS.has(tool.kind) || shown.has(index)) continue;
-      const call = [...hidden].find((one) => isOf(one, tool));
-      if (call === undefined) continue;
-      hidden.delete(call);
-      shown.set(index, call);
+      const key = stringOf(tool[field]);
+      if (!TOOLS.has(tool.kind) || shown.has(index) || key === undefined) continue;
+      const next = waiting.get(key) ?? callsOf(key)[Symbol.iterator]();
+      waiting.set(key, next);
+      let found = next.next();
+      while (!found.done && !hidden.has(found.value)) found = next.next();
+      if (found.done) continue;
+      hidden.delete(found.value);
+      shown.set(index, found.value);
     }
   };
-  take(({ id, shownId }, { toolCallId }) => toolCallId === id || toolCallId === shownId);
-  take(({ name }, { toolId }) => isNamed(name, stringOf(toolId)));
+  const byId = new Map<string, Call[]>();
+  for (const call of calls) {
+    for (const id of new Set([call.id, call.shownId])) {
+      const same = byId.get(id);
+      if (same === undefined) byId.set(id, [call]);
+      else same.push(call);
+    }
+  }
+  take("toolCallId", (id) => byId.get(id) ?? []);
+  take("toolId", (toolId) => calls.filter(({ name }) => isNamed(name, toolId)));
   return { shown, hidden };
 }
 
 const TOOLS: ReadonlySet<unknown> = new Set(["toolInvocation", "toolInvocationSerialized"]);
 
-function isNamed(name: string, toolId: string | undefined): boolean {
-  if (toolId === undefined) return false;
+function isNamed(name: string, toolId: string): boolean {
   const [sent, own] = [name, toolId.replace(/^(?:copilot|vscode)_/, "")].map((one) =>
     one.replace(/[^a-z\d]/gi, "").toLowerCase(),
   ) as [string, string];
@@ -168,15 +181,16 @@ function argsOf({ resultDetails, toolSpecificData, invocationMessage }: JsonObje
 function resultOf(call: Call | undefined, metadata: JsonObject, tool: JsonObject): JsonObject | undefined {
   const stored = call && objectOf(metadata.toolCallResults)[call.id];
   const { output, isError } = objectOf(tool.resultDetails);
+  const told = typeof isError === "boolean" ? { isError } : {};
   if (isObject(stored)) {
     const content = answerIn(stored);
-    return { content, ...((isError === true || FAILED.test(content)) && { isError: true }) };
+    return FAILED.test(content) ? { content, isError: true } : { content, ...told };
   }
   const texts = typeof output === "string" ? [output] : objectsOf(output).flatMap(({ value }) => stringOf(value) ?? []);
   const printed = stringOf(objectOf(objectOf(tool.toolSpecificData).terminalCommandOutput).text);
   if (texts.length === 0 && printed === undefined && tool.isComplete !== true) return undefined;
   const content = texts.length > 0 ? texts.join("\n") : (printed ?? textOf(tool.pastTenseMessage ?? null) ?? "");
-  return { content, ...(isError === true && { isError }) };
+  return { content, ...told };
 }
 
 const FAILED = /^ERROR while calling tool: /;

@@ -4,10 +4,12 @@ import { headElements, readElements } from "../documents.ts";
 import { isDatabase, peek } from "../head.ts";
 import type { Importer, ImportFile } from "../importer.ts";
 import type { DamagedLine, JsonObject } from "../lines.ts";
-import { objectOf, objectsOf } from "../values.ts";
+import { objectOf, objectsOf, stringOf } from "../values.ts";
 import { type GooseMessage, GooseTranslator } from "./session.ts";
 
 const HEAD_BYTES = 100;
+
+const CALL_TYPES: ReadonlySet<unknown> = new Set(["toolRequest", "toolResponse"]);
 
 /**
  * Reads the database of Goose, `~/.local/share/goose/sessions/sessions.db`, with all of its sessions; or one session as
@@ -18,7 +20,12 @@ export const goose: Importer = {
   name: "goose",
 
   detect(head) {
-    for (const element of headElements(head)) if (isMessage(element) && isOfGoose(objectOf(element.value))) return true;
+    let isDescribed = false;
+    for (const element of headElements(head)) {
+      const { key, value } = element;
+      isDescribed ||= key === "working_dir" || stringOf(objectOf(value).working_dir) !== undefined;
+      if (isMessage(element) && isOfGoose(objectOf(value), isDescribed || key !== undefined)) return true;
+    }
     return false;
   },
 
@@ -40,9 +47,10 @@ function isMessage({ key, value }: Element): boolean {
   return key === "conversation" || (key === undefined && objectOf(value).role !== undefined);
 }
 
-function isOfGoose({ role, created, content }: JsonObject): boolean {
-  const isSaid = role === "user" || role === "assistant";
-  return isSaid && typeof created === "number" && objectsOf(content).some(({ type }) => typeof type === "string");
+/** Tells a message of Goose from one of OpenAI that has a time: by what describes its session, or by a call in it. */
+function isOfGoose({ role, created, content }: JsonObject, isDescribed: boolean): boolean {
+  if ((role !== "user" && role !== "assistant") || typeof created !== "number") return false;
+  return objectsOf(content).some(({ type }) => (isDescribed ? typeof type === "string" : CALL_TYPES.has(type)));
 }
 
 /** Adds what the file tells about its session to `header`, which comes first. */

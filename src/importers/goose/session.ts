@@ -132,7 +132,7 @@ function resultOf(toolCallId: string, { value, error }: JsonObject): Part {
   });
   const parts = (forModel.length > 0 ? forModel : listed).flatMap(partsOf);
   const only = parts.length === 1 && parts[0]!.type === "text" ? parts[0]!.text : undefined;
-  const isError = objectOf(value).isError === true;
+  const { isError } = objectOf(value);
   const content = only ?? (parts.length === 0 ? (typeof value === "string" ? value : "") : parts);
-  return { type: "tool_result", toolCallId, content, ...(isError && { isError }) } as Part;
+  return { type: "tool_result", toolCallId, content, ...(typeof isError === "boolean" && { isError }) } as Part;
 }

@@ -82,7 +82,7 @@ function replyOf(line: number, parts: Part[], results: readonly JsonValue[]): Me
       type: "tool_result",
       toolCallId,
       content: text,
-      ...(is_error === true && { isError: true }),
+      ...(typeof is_error === "boolean" && { isError: is_error }),
     } as Part;
     if (stringOf(tool_name)) answer.name = tool_name as string;
     return resultEntry(line, id, answer, undefined);

@@ -56,10 +56,10 @@ export class WatchedPaths {
     const file = path.replace(BESIDE_DATABASE, "");
     const link = this.#linkByTarget.get(file);
     if (link !== undefined) this.#changed(link);
-    if (!this.#roots.some((root) => isWithin(file, root))) return;
+    if (!this.#roots.some((root) => isWithin(file, root) && (!isPassedOver(file) || isPassedOver(root)))) return;
     const isRoot = this.#roots.includes(file);
     if (isFolder(path)) this.#requestScan(path);
-    else if (isRoot || (isTranscriptName(basename(file)) && !isPassedOver(file))) {
+    else if (isRoot || isTranscriptName(basename(file))) {
       this.#watchTarget(file);
       this.#options.onFile({ path: file, isUncertain: !isRoot && isPossibleName(file) });
     }

@@ -29,7 +29,7 @@ test("a result is what the tool printed, and says if it failed", async () => {
   const events = await eventsOf(amp, JSON.stringify({ id: "T-1", messages, env: 1 }));
   expect(messagesIn(events).flatMap(({ role, parts }) => (role === "tool" ? (parts ?? []) : []))).toMatchObject([
     { toolCallId: "1", content: "no", isError: true },
-    { toolCallId: "2", content: '{"lines":3}' },
+    { toolCallId: "2", content: '{"lines":3}', isError: false },
     { toolCallId: "3", content: "rejected-by-user", isError: true },
     { toolCallId: "4", content: "gone", isError: true },
   ]);

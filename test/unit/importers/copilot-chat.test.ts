@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { copilotChat } from "../../../src/importers/copilot-chat/importer.ts";
 import { importFiles } from "../../../src/imports/import-files.ts";
+import { expectLinearTime } from "../../support/processor-time.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
 import { eventsOf, eventsOfLines, messagesIn, warningsIn } from "./read.ts";
 
@@ -68,6 +69,7 @@ test("a call that only the editor knows has what is shown of it", async () => {
           },
         }),
         tool("3", "look", { isComplete: false }),
+        tool("4", "ask", { resultDetails: { input: "{}", output: "Error: 0", isError: false } }),
       ]),
     ),
   );
@@ -76,8 +78,10 @@ test("a call that only the editor knows has what is shown of it", async () => {
     { name: "copilot_readFile", args: { filePath: "/w/a b", message: message.value } },
     { name: "run_in_terminal", args: { command: "make all" } },
     { name: "look", args: {} },
+    { name: "ask", args: {} },
     { toolCallId: "1", content: "Read it" },
     { toolCallId: "2", content: "built" },
+    { toolCallId: "4", content: "Error: 0", isError: false },
   ]);
 });
 
@@ -124,4 +128,47 @@ test("a chat has the folder of its workspace, and a response waits until it is c
   expect(await save({ kind: 2, k: ["requests", 0, "response"], v: [{ value: "A" }] })).toEqual([1, 0, 1]);
   expect(await save({ kind: 1, k: ["customTitle"], v: "The pump" })).toEqual([0, 0, 1]);
   expect(store.sessions()).toMatchObject([{ externalId: ID, project: "/work/my pump" }]);
+});
+
+test.each([
+  ["the newest request", { kind: 2, k: ["requests"], v: [], i: 2 }, "b/answer"],
+  [
+    "a request between others",
+    { kind: 1, k: ["requests"], v: [request("a", [{ value: "A" }]), request("c", [{ value: "C" }])] },
+    "c/answer",
+  ],
+  ["the newest requests", { kind: 2, k: ["requests"], v: [], i: 1 }, "a/answer"],
+  ["all requests", { kind: 2, k: ["requests"], v: [], i: 0 }, null],
+])(
+  "the conversation is at the newest request that is left when the user took back %s",
+  async (_, change, messageId) => {
+    const requests = ["a", "b", "c"].map((id) => request(id, [{ value: id.toUpperCase() }]));
+    const initial = { kind: 0, v: { version: 3, creationDate: 1, sessionId: "s", requests } };
+    const events = await eventsOfLines(copilotChat, [initial, change]);
+    expect(messagesIn(events)).toHaveLength(6);
+    const newest = messagesIn(events).at(-1)?.id;
+    expect(events.findLast(({ kind }) => kind === "head") ?? { messageId: newest }).toMatchObject({ messageId });
+  },
+);
+
+test("a session with many calls and changes is read in linear time", async () => {
+  const chatOf = (count: number) => {
+    const ids = Array.from({ length: count }, (_, index) => `c${index}`);
+    const toolCalls = ids.map((id) => called(id, "read_file", {}));
+    const shown = ids.map((id) => tool(`shown ${id}`, "copilot_readFile"));
+    const first = request("a", shown, { result: { metadata: { toolCallRounds: [{ toolCalls }] } } });
+    const changes = ids.map((id) => ({ kind: 1, k: ["requests", 0, "vote"], v: id }));
+    return [{ kind: 0, v: { version: 3, creationDate: 1, sessionId: "s", requests: [first] } }, ...changes];
+  };
+  await expectLinearTime(1_000, chatOf, (lines) => eventsOfLines(copilotChat, lines));
+});
+
+test("a large image costs no request", async () => {
+  const bytes = Buffer.alloc(2_000_001, "lamp");
+  const image = { kind: "image", mimeType: "image/png", value: { ...bytes } };
+  const requests = [request("a", []), request("b", [], { variableData: { variables: [image] } }), request("c", [])];
+  const initial = { kind: 0, v: { version: 3, creationDate: 1, sessionId: "s", requests } };
+  const messages = messagesIn(await eventsOfLines(copilotChat, [initial]));
+  expect(messages.map(({ parts }) => parts?.[0]?.text)).toEqual(["a", "b", "c"]);
+  expect(messages[1]?.parts?.[1]?.data === bytes.toString("base64")).toBe(true);
 });

@@ -51,12 +51,14 @@ test("a thought that is told twice counts once, and a failure is the result", as
     event("assistant.reasoning", { content: "hm", reasoningId: "r" }),
     reply("I look.", { reasoningText: "hm", toolRequests: [call] }),
     event("tool.execution_complete", { toolCallId: "c", success: false, error: { message: "no file" } }),
+    event("tool.execution_complete", { toolCallId: "d", success: true, result: { content: "a file" } }),
   );
   expect(messagesIn(events).flatMap(({ parts }) => parts)).toEqual([
     { type: "reasoning", text: "hm" },
     { type: "text", text: "I look." },
     { type: "tool_call", toolCallId: "c", name: "view", args: {} },
     { type: "tool_result", toolCallId: "c", name: "view", content: "no file", isError: true },
+    { type: "tool_result", toolCallId: "d", content: "a file", isError: false },
   ]);
   const thoughts = async (...lines: object[]) =>
     messagesIn(await read(...lines)).flatMap(({ parts }) => parts!.filter(({ type }) => type === "reasoning"));

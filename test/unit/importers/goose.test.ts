@@ -65,6 +65,19 @@ test("sessions come from the database with their subagents, and a damaged row co
   expect(warningsIn(events)).toEqual([[3, expect.stringContaining("message 3: not JSON")]]);
 });
 
+test("a session that cannot be understood costs no other", async () => {
+  const path = join(temporaryFolder(), "sessions.db");
+  const database = databaseAt(path);
+  database.exec("INSERT INTO sessions (id, working_dir) VALUES ('strange', '/work/mill'), ('plain', '/work/mill')");
+  add(database, "strange", said("system", 1, text("Be brief.")));
+  add(database, "plain", said("user", 2, text("Why?")));
+  database.close();
+  const { events: found } = await openImport({ path, chunks: chunksOf(path), isFinished: true });
+  const events = await collect(found);
+  expect(sessionsIn(events).map(({ externalId }) => externalId)).toEqual(["plain"]);
+  expect(warningsIn(events)).toEqual([[1, expect.stringContaining("expected a role")]]);
+});
+
 test("messages that a compaction writes anew are the same, and its summary is one", async () => {
   const folder = temporaryFolder();
   const database = databaseAt(join(folder, "sessions.db"));
@@ -98,7 +111,7 @@ test("a result is what the model got, and an export is one session", async () =>
   const result = (id: string, toolResult: object) => ({ type: "toolResponse", id, toolResult });
   const forUser = { ...text("in red"), annotations: { audience: ["user"] } };
   const content = [
-    result("1", { status: "success", value: [text("plain"), forUser] }),
+    result("1", { status: "success", value: { content: [text("plain"), forUser], isError: false } }),
     result("2", { status: "success", value: { content: [text("one"), text("two")], isError: true } }),
     result("3", { status: "error", error: "gone" }),
   ];
@@ -116,7 +129,7 @@ test("a result is what the model got, and an export is one session", async () =>
   expect(messagesIn(events).map(({ parts }) => parts?.at(-1))).toMatchObject([
     { text: "Look." },
     { toolCallId: "3", args: { id: "3" } },
-    { toolCallId: "1", content: "plain" },
+    { toolCallId: "1", content: "plain", isError: false },
     { toolCallId: "2", content: [{ text: "one" }, { text: "two" }], isError: true },
     { toolCallId: "3", content: "gone", isError: true },
   ]);

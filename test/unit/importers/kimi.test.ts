@@ -38,7 +38,7 @@ test("the events of a step are one reply, with its usage, and its results follow
         { toolCallId: "1", args: { at: "1" } },
       ],
     },
-    { parts: [{ toolCallId: "1", content: [{ text: "Read." }, { text: "seen" }] }] },
+    { parts: [{ toolCallId: "1", content: [{ text: "Read." }, { text: "seen" }], isError: false }] },
     { parts: [{ toolCallId: "2" }], metadata: { usage: { input_tokens: 5, output_tokens: 2 } } },
     { parts: [{ toolCallId: "2", content: "gone", isError: true }] },
     { role: "user", parts: [{ text: "Why?" }] },
@@ -75,4 +75,16 @@ test("a session has the folder whose hash names its own, its title and its subag
   );
   expect(texts).not.toContain("New.");
   expect(texts.length).toBeGreaterThan(messageCount);
+});
+
+test("a prompt is the program's only if all of it is", async () => {
+  const [own, mixed] = [
+    "<system>a</system>\n<system-reminder>b</system-reminder>",
+    "<system>a</system> Go. <system>b</system>",
+  ];
+  const events = await eventsOfLines(
+    kimi,
+    [own, mixed].map((words) => event("TurnBegin", { user_input: words })),
+  );
+  expect(messagesIn(events).map(({ parts }) => parts?.[0]?.injected)).toEqual([true, undefined]);
 });

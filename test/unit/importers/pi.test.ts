@@ -98,6 +98,7 @@ describe("a message", () => {
       user("a", null, [{ type: "text", text: "see" }, image]),
       reply("b", "a", [thought, call, { type: "new", x: 1 }]),
       entry("r", "b", { type: "message", message: result }),
+      entry("s", "r", { type: "message", message: { ...result, isError: false } }),
     );
     expect(warningsIn(events)).toEqual([]);
     const file = { type: "file", mediaType: "image/png", data: "aGk=" };
@@ -109,6 +110,7 @@ describe("a message", () => {
         { type: "data", data: { type: "new", x: 1 } },
       ],
       [{ type: "tool_result", toolCallId: "c", name: "read", content: [file], isError: true }],
+      [{ type: "tool_result", toolCallId: "c", name: "read", content: [file], isError: false }],
     ]);
     expect(messagesIn(events)[1]!.metadata).toEqual({ model: "m" });
   });

@@ -112,7 +112,16 @@ test("threads of the first versions are read, and a damaged one costs no other",
   expect(messagesIn(events).map(({ parts }) => parts)).toMatchObject([
     [{ text: "notes", injected: true }, { text: "Why?" }],
     [{ type: "reasoning", text: "Hm." }, { text: "So." }, { name: "grep", args: { regex: "x" } }],
-    [{ toolCallId: "c", content: "found" }],
+    [{ toolCallId: "c", content: "found", isError: false }],
   ]);
   expect(warningsIn(events)).toEqual([[1, expect.stringContaining("thread cut: it is compressed, and")]]);
+});
+
+test("a thread with only an unknown kind of message costs no other", async () => {
+  const events = await read([
+    ["strange", packed({ messages: [{ Tide: {} }] })],
+    ["plain", packed({ messages: [{ User: { id: "u", content: [{ Text: "Go." }] } }] })],
+  ]);
+  expect(sessionsIn(events).map(({ externalId }) => externalId)).toEqual(["plain"]);
+  expect(warningsIn(events)).toEqual([[1, "thread strange: unknown kind of message: Tide"]]);
 });

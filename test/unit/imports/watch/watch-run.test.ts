@@ -18,7 +18,7 @@ import { WatchRun } from "../../../../src/imports/watch/watch-run.ts";
 import type { OpenOptions, Store } from "../../../../src/index.ts";
 import { hang, scriptedEmbedder } from "../../../support/scripted-embedder.ts";
 import { scriptedSummarizer } from "../../../support/scripted-summarizer.ts";
-import { openedStore, temporaryFolder } from "../../../support/temporary-store.ts";
+import { openedStore, temporaryFolder, temporaryStore } from "../../../support/temporary-store.ts";
 import { startWatch } from "../../../support/watching.ts";
 
 const line = (session: string, content: string) => `${JSON.stringify({ session, role: "user", content })}\n`;
@@ -155,6 +155,23 @@ describe("a watch", () => {
     writeFileSync(join(`${folder}.away`, "f.jsonl"), line("f", "one"));
     renameSync(`${folder}.away`, folder);
     await until("a folder that was moved away and back", () => newCount() === 6);
+  });
+
+  test("reads what it passes over in a workspace of an editor only if that is named", async () => {
+    const { folder, store } = scene();
+    const workspace = join(folder, "workspaceStorage", "5a1b");
+    const named = join(workspace, "named");
+    mkdirSync(named, { recursive: true });
+    const { until, newCount } = await startWatch(store, [named]);
+    writeFileSync(join(named, "b.jsonl"), line("b", "one"));
+    await until("a file in a named folder", () => newCount() === 1);
+    const other = temporaryStore();
+    const all = await startWatch(other, [folder]);
+    mkdirSync(join(workspace, "new"));
+    writeFileSync(join(workspace, "new", "c.jsonl"), line("c", "one"));
+    writeFileSync(join(folder, "d.jsonl"), line("d", "one"));
+    await all.until("a file beside", () => wordsIn(other, "d").length === 1);
+    expect(wordsIn(other, "c")).toEqual([]);
   });
 
   test("follows links to files and to folders", async () => {
