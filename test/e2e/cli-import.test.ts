@@ -179,7 +179,6 @@ describe("import", () => {
         "goose",
         "droid",
         "kimi",
-        "zed",
         "amp",
         "omp",
         "cursor-agent",
