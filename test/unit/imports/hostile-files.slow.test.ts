@@ -6,7 +6,9 @@ import { chunksOf } from "../../../src/importers/files.ts";
 import { ImportRun } from "../../../src/imports/import-run.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
 
-test("of 300 files, every good one comes in, whatever the hostile ones between them are", async () => {
+test("of 300 files, every good one comes in, whatever the hostile ones between them are", {
+  timeout: 600_000,
+}, async () => {
   const { missing } = await importHostile(temporaryFolder(), 300, Object.keys(HOSTILE_FILES).length);
   expect(missing).toBe(0);
 });
