@@ -5,9 +5,9 @@ export interface Notes {
   /** The files that the message names, each once. A file has a higher weight if the message does more with it. */
   files: readonly { path: string; weight: number }[];
   said: readonly { kind: "request" | "rule" | "decision"; text: string }[];
-  /** What the calls of the message do: a program with its arguments, or the kind of action and its file, pattern or task. */
+  /** The actions of the calls of the message: a program with its arguments, or the kind of action and its file, pattern or task. */
   did: readonly string[];
-  /** What came of earlier calls. `line` reports the error of one that failed, or else a count. */
+  /** The results of earlier calls. `line` reports the error of one that failed, or else a count. */
   results: readonly { did: string; outcome: ActionOutcome; line: string | undefined }[];
 }
 

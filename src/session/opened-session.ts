@@ -474,7 +474,7 @@ export class OpenedSession implements Session {
     return repositories.database.read(() => placementAt(repositories, this.id, position));
   }
 
-  /** A field, as `close` of the store is. */
+  /** A function as a field keeps the platform from cloning the object without its methods. */
   readonly info = (): SessionOverview => {
     const { database, sessions } = this.#ports.repositories;
     const overview = database.read(() => sessions.overview(this.id));

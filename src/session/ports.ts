@@ -46,7 +46,7 @@ export class SessionPorts implements ChosenPorts {
   /** The least recently used first. */
   readonly #resident = new Set<{ release(): void }>();
   #newest: object | undefined;
-  #placing: EmbedderTerms | undefined;
+  #placing: { terms: EmbedderTerms; dataVersion: number } | undefined;
 
   constructor(database: StoreDatabase, chosen: ChosenPorts, closing: AbortSignal) {
     this.embedder = chosen.embedder;
@@ -72,9 +72,14 @@ export class SessionPorts implements ChosenPorts {
 
   /** By what steps are placed in the forest. A cosine that was chosen for the forest in use counts instead of the embedder's own. */
   get placing(): EmbedderTerms {
-    const { id, similarityMin } = this.embedder;
-    this.#placing ??= { id, similarityMin: similarityOf(this.repositories, id) ?? similarityMin };
-    return this.#placing;
+    // Another process may have chosen a cosine since.
+    const dataVersion = this.repositories.database.dataVersion();
+    if (this.#placing?.dataVersion !== dataVersion) {
+      const { id, similarityMin } = this.embedder;
+      const terms = { id, similarityMin: similarityOf(this.repositories, id) ?? similarityMin };
+      this.#placing = { terms, dataVersion };
+    }
+    return this.#placing.terms;
   }
 
   signalOf(given: AbortSignal | undefined): AbortSignal {

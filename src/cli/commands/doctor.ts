@@ -63,7 +63,7 @@ function statsOf(store: Store): StoreStats | null {
   }
 }
 
-/** What no finding tells. */
+/** Returns the counts that no finding tells. */
 function statFacts(stats: StoreStats): [label: string, value: string][] {
   const artifacts = `${formatNumber(stats.artifactCount)}, ${formatBytes(stats.artifactBytes)} uncompressed`;
   return [

@@ -52,7 +52,7 @@ const ENDED: ReadonlySet<unknown> = new Set([1, 2, 3]);
 
 class ChatTranslator extends Translator<SessionItem> {
   readonly #about: JsonObject = {};
-  /** What the editor added to prompts so far. It adds the same instructions to each of them. */
+  /** The texts that the editor has added to prompts so far. It adds the same instructions to each of them. */
   readonly #added = new Set<string>();
   #isWaiting = false;
 

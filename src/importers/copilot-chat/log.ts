@@ -100,7 +100,7 @@ class SessionLog {
     this.#current[at] ??= this.#send({}, at, line);
     const request = this.#current[at];
     if (request.lines.at(-1) !== line) request.lines.push(line);
-    // What a save changes of a request comes before what it adds to its response.
+    // A save writes the changes of a request before the additions to its response.
     if (kind === SET) this.#newest = request;
     if (!isObject(request.value)) request.value = {};
     return change(request.value, path, entry);

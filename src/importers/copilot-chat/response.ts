@@ -6,7 +6,7 @@ import { isObject, type JsonObject, parseJson } from "../lines.ts";
 import { millisecondsOf, numberOf, objectOf, objectsOf, pathOfAddress, saidOf, stringOf } from "../values.ts";
 import { pathIn } from "./prompt.ts";
 
-/** What the editor shows while it works, and what repeats a call. */
+/** Kinds of items that the editor shows while it works, or that repeat a call. */
 const BOOKKEEPING: ReadonlySet<unknown> = new Set([
   "autoModeResolution",
   "clearToPreviousToolInvocation",

@@ -379,6 +379,20 @@ describe("with the embedder in use", () => {
     expect(store.verify()).toMatchObject({ ok: true, problems: [] });
   });
 
+  test("a process that has the store open places by the cosine that another one has chosen", async () => {
+    const clustersAfter = async (isOpen: boolean): Promise<string> => {
+      const path = temporaryPath();
+      const open = talked(path);
+      open.session("a").append(user("Read before the change."));
+      const other = openedStore(path);
+      await other.reembed({ embedder: hashingEmbedder, similarityMin: 0.99 });
+      const store = isOpen ? open : openedStore(path);
+      store.session("a").append(talk(60));
+      return JSON.stringify(store.query("SELECT root_id, message_count FROM clusters ORDER BY root_id"));
+    };
+    expect(await clustersAfter(true)).toBe(await clustersAfter(false));
+  });
+
   test("there is nothing to do where no message lacks a vector", async () => {
     const path = temporaryPath();
     const store = talked(path);
