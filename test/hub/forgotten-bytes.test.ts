@@ -27,20 +27,23 @@ async function leftInFiles(url: string, bodies: readonly Buffer[]): Promise<numb
   return bodies.filter((body) => files.some(({ bytes }) => bytes.includes(body.subarray(1)))).length;
 }
 
-test("what was forgotten is in the server's files until VACUUM FULL, and in no row before", async () => {
+test("what was forgotten is in no row of the server, and after VACUUM FULL not in its files", async () => {
   const { url, hub, home } = await hubWithStores();
   say(home, 0);
   await hub.push(home, { projects: ["web"] });
   const rows = await run<{ body: Buffer }>(url, "SELECT body FROM coppice.messages ORDER BY message_id");
   const bodies = rows.map(({ body }) => body).slice(0, COUNT / 2);
-  expect(await leftInFiles(url, bodies)).toBe(COUNT / 2);
+  expect(await leftInFiles(url, bodies)).toBeGreaterThan(0); // so that they can be found
 
   const messages = home.query(`SELECT id FROM messages ORDER BY id LIMIT ${COUNT / 2}`);
   home.forget("s", { messageIds: messages.map(({ id }) => id as number) });
   await hub.push(home, { projects: ["web"] });
   expect(await run(url, "SELECT FROM coppice.messages WHERE body = ANY($1)", [bodies])).toEqual([]);
-  expect(await leftInFiles(url, bodies)).toBeGreaterThan(0);
-  await run(url, "VACUUM FULL");
-  expect(await leftInFiles(url, bodies)).toBe(0);
+  // The server may have pruned pages by itself, and another transaction may still see old rows.
+  const leftAfterVacuum = async (): Promise<number> => {
+    await run(url, "VACUUM FULL");
+    return leftInFiles(url, bodies);
+  };
+  await expect.poll(leftAfterVacuum, { timeout: 30_000 }).toBe(0);
   expect(await hub.push(home, { projects: ["web"] })).toMatchObject({ messageCount: 0 });
 });
