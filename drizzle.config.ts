@@ -1,3 +1,3 @@
 import { defineConfig } from "drizzle-kit";
 
-export default defineConfig({ dialect: "sqlite", schema: "./src/store/schema.ts", out: "./migrations" });
+export default defineConfig({ dialect: "sqlite", schema: "./src/store/sql/schema.ts", out: "./migrations" });

@@ -3,7 +3,7 @@ import { estimatingTokenCounter } from "../../src/core/tokens.ts";
 import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
 import { TITLES } from "../../src/models/title.ts";
 import { MessageVectors } from "../../src/recall/message-vectors.ts";
-import { openDatabase } from "../../src/store/open.ts";
+import { openDatabase } from "../../src/store/file/open.ts";
 import { makeRepositories } from "../../src/store/repositories.ts";
 import { dot } from "../../src/vector/vector.ts";
 import { median } from "./messages.ts";

@@ -5,7 +5,7 @@ import { Client } from "pg";
 import { type Hub, openHub } from "../../src/hub/index.ts";
 import { openStore, type Store } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
-import { storeIdOf } from "../../src/store/id-blocks.ts";
+import { storeIdOf } from "../../src/store/changes/id-blocks.ts";
 import { type Cut, CuttingProxy } from "../../test/support/cutting-proxy.ts";
 import { factsInStore, factsOnHub } from "../../test/support/hub-facts.ts";
 

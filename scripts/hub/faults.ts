@@ -11,7 +11,7 @@ import { HubConnection } from "../../src/hub/connection.ts";
 import { openHub } from "../../src/hub/index.ts";
 import { openStore, type Store } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
-import { storeIdOf } from "../../src/store/id-blocks.ts";
+import { storeIdOf } from "../../src/store/changes/id-blocks.ts";
 import { factsInStore, factsOnHub } from "../../test/support/hub-facts.ts";
 import { type PostgresServer, startPostgres } from "../../test/support/postgres.ts";
 

@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { type Hub, openHub } from "../../src/hub/index.ts";
 import { openStore, type Store, StoreError } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
-import { storeIdOf, takeIdBlock } from "../../src/store/id-blocks.ts";
+import { storeIdOf, takeIdBlock } from "../../src/store/changes/id-blocks.ts";
 import { factsInStore, factsOnHub } from "../../test/support/hub-facts.ts";
 import { calls, results, talk } from "../../test/support/said.ts";
 

@@ -2,7 +2,7 @@ import { estimatingTokenCounter } from "../../src/core/tokens.ts";
 import { TITLES } from "../../src/models/title.ts";
 import type { Source } from "../../src/recall/source.ts";
 import { storeSource } from "../../src/recall/store-source.ts";
-import { openDatabase } from "../../src/store/open.ts";
+import { openDatabase } from "../../src/store/file/open.ts";
 import { makeRepositories, type Repositories } from "../../src/store/repositories.ts";
 
 /** Calls a function with the tables of a store, and with what a search reads of them. */

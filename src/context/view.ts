@@ -2,10 +2,7 @@ import { IMPORTANT, takeCitations } from "../core/citations.ts";
 import { StoreError } from "../core/errors.ts";
 import { formatHandle } from "../core/handle.ts";
 import type { Message } from "../core/message.ts";
-import { Coverage, type Covering } from "../store/coverage.ts";
-import type { Repositories } from "../store/repositories.ts";
-import type { SessionState } from "../store/session-state.ts";
-import type { DoneSummary } from "../store/summaries.ts";
+import { Coverage, type Covering, type DoneSummary, type Repositories, type SessionState } from "../store/index.ts";
 import type { BlockedMessage } from "./digest/blocks.ts";
 
 /** A line of a summary. */

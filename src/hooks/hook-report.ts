@@ -1,4 +1,4 @@
-import { advice, type Finding, ok, quoted } from "../store/finding.ts";
+import { advice, type Finding, ok, quoted } from "../store/index.ts";
 import { HookLog, IMPORT_EVENT, type LogEntry } from "./hook-log.ts";
 import { readSwitch } from "./hook-switch.ts";
 

@@ -1,6 +1,5 @@
 import { snippetOf } from "../recall/snippet.ts";
-import type { NotableMessage } from "../store/messages.ts";
-import type { QuickReader } from "../store/quick-reader.ts";
+import type { NotableMessage, QuickReader } from "../store/index.ts";
 import { sayBefore } from "./before-action.ts";
 import type { SessionMemory } from "./begin.ts";
 import type { Firing } from "./firing.ts";

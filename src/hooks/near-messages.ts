@@ -1,7 +1,6 @@
 import { markedParts } from "../importers/injected.ts";
 import { forEachSearchWord, searchStem } from "../models/search-words.ts";
-import type { NotableMessage } from "../store/messages.ts";
-import type { QuickReader } from "../store/quick-reader.ts";
+import type { NotableMessage, QuickReader } from "../store/index.ts";
 
 /** Only the beginning and the end of a long prompt are searched, because its middle is usually a pasted log. */
 const PROMPT_CHARS_MAX = 3_000;

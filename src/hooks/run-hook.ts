@@ -1,6 +1,6 @@
 import { existsSync, writeSync } from "node:fs";
 import type { Readable } from "node:stream";
-import { openQuickly } from "../store/quick-reader.ts";
+import { openQuickly } from "../store/index.ts";
 import { answerOf, takesText } from "./answer.ts";
 import { sayBefore } from "./before-action.ts";
 import { type BegunFiring, begin } from "./begin.ts";

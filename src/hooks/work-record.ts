@@ -4,7 +4,7 @@ import { minuteOf } from "../core/times.ts";
 import { saidOf } from "../models/notes.ts";
 import { type LostLine, lostNow } from "../session/lost.ts";
 import { openEnds, type WorkLine } from "../session/work-lines.ts";
-import type { QuickReader, QuickSession } from "../store/quick-reader.ts";
+import type { QuickReader, QuickSession } from "../store/index.ts";
 import { type Line, type Section, titleOf } from "./quotation.ts";
 
 /** The most sessions of a project in a record. */

@@ -6,8 +6,7 @@ import { type JsonValue, type Message, messageSchemas, type Part, type Role } fr
 import { once } from "../core/once.ts";
 import { type FieldsOf, parseOptions, text, whole } from "../core/schema.ts";
 import { EXPAND_LIMIT_DEFAULT } from "../recall/expand.ts";
-import { mayHaveArtifacts, putBack } from "../store/artifacts.ts";
-import type { FactRow, FactTables } from "../store/fact-rows.ts";
+import { type FactRow, type FactTables, mayHaveArtifacts, putBack } from "../store/index.ts";
 import { decodeMessage, decodeRows, type HubMessage, textOf } from "./rows.ts";
 
 export interface HubExpandOptions {

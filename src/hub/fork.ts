@@ -3,13 +3,20 @@ import { isDeepStrictEqual } from "node:util";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import type { Message, MessageInput, PartInput } from "../core/message.ts";
 import type { OpenedStore } from "../session/opened-store.ts";
-import { type FactRow, type FactTables, WITHOUT_PATH } from "../store/fact-rows.ts";
-import { freeIdBlock, needsIdBlock, takeIdBlock } from "../store/id-blocks.ts";
-import type { MessagePlace } from "../store/pushed-rows.ts";
-import type { Repositories } from "../store/repositories.ts";
-import { sessionRows } from "../store/session-rows.ts";
-import { ForgottenMessages } from "../store/tombstones.ts";
-import type { WriteRowsTerms, WrittenSession } from "../store/write-rows.ts";
+import {
+  type FactRow,
+  type FactTables,
+  ForgottenMessages,
+  freeIdBlock,
+  type MessagePlace,
+  needsIdBlock,
+  type Repositories,
+  sessionRows,
+  takeIdBlock,
+  WITHOUT_PATH,
+  type WriteRowsTerms,
+  type WrittenSession,
+} from "../store/index.ts";
 import { isInOwnBlock } from "./id-block.ts";
 import type { SessionOnHub } from "./read-session.ts";
 import { digestOf } from "./rows.ts";

@@ -1,7 +1,7 @@
 import { meaningWeight } from "../recall/meaning-weight.ts";
 import type { QueryVector } from "../recall/query-vector.ts";
 import { ALL_MAX, type NearMessage, nearestInScope, sampleBy, type VectorSource } from "../recall/vector-source.ts";
-import type { SearchScope } from "../store/search-scope.ts";
+import type { SearchScope } from "../store/index.ts";
 import { dot } from "../vector/vector.ts";
 import type { HubSource } from "./hub-source.ts";
 

@@ -3,11 +3,18 @@ import { StoreError } from "../core/errors.ts";
 import { baseNameOf } from "../core/project.ts";
 import { internalsOf } from "../session/opened-store.ts";
 import type { Store } from "../session/store.ts";
-import { hubNotesOf, keepNotes, type NotedSession, notedSessions, setCopy } from "../store/hub-notes.ts";
-import { storeIdOf } from "../store/id-blocks.ts";
-import { assertWhole } from "../store/paths.ts";
-import { hubNameOf, projectNotesOf } from "../store/projects.ts";
-import type { Repositories } from "../store/repositories.ts";
+import {
+  assertWhole,
+  hubNameOf,
+  hubNotesOf,
+  keepNotes,
+  type NotedSession,
+  notedSessions,
+  projectNotesOf,
+  type Repositories,
+  setCopy,
+  storeIdOf,
+} from "../store/index.ts";
 import { HubConnection } from "./connection.ts";
 import { expandOnHub, type HubExpandOptions, type HubExpansion } from "./expand.ts";
 import { expireSessions } from "./forgetting.ts";

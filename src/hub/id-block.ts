@@ -1,6 +1,4 @@
-import { BLOCK_MAX, blockOf } from "../store/id-block.ts";
-import { freeIdBlock, idBlockOf, takeIdBlock } from "../store/id-blocks.ts";
-import type { Repositories } from "../store/repositories.ts";
+import { BLOCK_MAX, blockOf, freeIdBlock, idBlockOf, type Repositories, takeIdBlock } from "../store/index.ts";
 import type { HubConnection } from "./connection.ts";
 
 /**

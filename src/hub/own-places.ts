@@ -1,4 +1,4 @@
-import type { MessagePlace } from "../store/pushed-rows.ts";
+import type { MessagePlace } from "../store/index.ts";
 import { HeadDigest } from "./rows.ts";
 
 /** The messages of a session in the store, in order of their ids. Each answer goes on from the one before, as a push does. */

@@ -3,21 +3,28 @@ import type { PoolClient } from "pg";
 import { StoreError } from "../core/errors.ts";
 import { WRITE_TERMS } from "../session/moved-rows.ts";
 import type { OpenedStore } from "../session/opened-store.ts";
-import { agreedOn, type Changeable, changeableIn, mergedOf, putChangeable } from "../store/changeable.ts";
 import {
+  agreedOn,
+  blockOf,
+  type Changeable,
+  changeableIn,
+  freeIdBlock,
   type HubNoteChanges,
   type HubNotes,
   hubNotesOf,
   keepNotes,
+  mergedOf,
+  needsIdBlock,
   noteOnHub,
+  projectOnHub,
+  putChangeable,
+  type Repositories,
   setCopy,
+  storeIdOf,
   takeForgottenCopy,
-} from "../store/hub-notes.ts";
-import { blockOf } from "../store/id-block.ts";
-import { freeIdBlock, needsIdBlock, storeIdOf } from "../store/id-blocks.ts";
-import { projectOnHub } from "../store/projects.ts";
-import type { Repositories } from "../store/repositories.ts";
-import type { WriteRowsTerms, WrittenSession } from "../store/write-rows.ts";
+  type WriteRowsTerms,
+  type WrittenSession,
+} from "../store/index.ts";
 import type { HubConnection } from "./connection.ts";
 import { hasSaidMore, ownOf, writeForked } from "./fork.ts";
 import { grantedBlock, isInOwnBlock, leaveSharedBlock } from "./id-block.ts";

@@ -1,12 +1,21 @@
 import { isDeepStrictEqual } from "node:util";
 import type { PoolClient } from "pg";
-import { agreedOn, type Changeable } from "../store/changeable.ts";
-import { type FactRow, type FactTables, WITHOUT_PATH } from "../store/fact-rows.ts";
-import { type HubNotes, hubNotesOf, noteOnHub } from "../store/hub-notes.ts";
-import type { IndexedRow, MessageBatch, MessagePlace } from "../store/pushed-rows.ts";
-import type { Repositories } from "../store/repositories.ts";
-import { sessionRows } from "../store/session-rows.ts";
-import { ForgottenMessages } from "../store/tombstones.ts";
+import {
+  agreedOn,
+  type Changeable,
+  type FactRow,
+  type FactTables,
+  ForgottenMessages,
+  type HubNotes,
+  hubNotesOf,
+  type IndexedRow,
+  type MessageBatch,
+  type MessagePlace,
+  noteOnHub,
+  type Repositories,
+  sessionRows,
+  WITHOUT_PATH,
+} from "../store/index.ts";
 import type { HubConnection } from "./connection.ts";
 import { buryMessages, burySession } from "./forgetting.ts";
 import { leaveSharedBlock } from "./id-block.ts";

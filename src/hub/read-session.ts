@@ -1,8 +1,7 @@
 import type { PoolClient } from "pg";
 import { StoreError } from "../core/errors.ts";
 import { HUB_BODY_BYTES_MAX } from "../core/limits.ts";
-import type { Changeable } from "../store/changeable.ts";
-import type { FactRow, FactTables, RowsOrigin } from "../store/fact-rows.ts";
+import type { Changeable, FactRow, FactTables, RowsOrigin } from "../store/index.ts";
 import type { SessionKey } from "./places.ts";
 import { decodeMessage, decodeRows, factsDigestOf, type HubMessage } from "./rows.ts";
 import type { Spool } from "./spool.ts";

@@ -12,7 +12,7 @@ import { type RecallOptions, rankedCount, recallSchema } from "../recall/recall.
 import { search } from "../recall/search.ts";
 import { internalsOf } from "../session/opened-store.ts";
 import type { Store } from "../session/store.ts";
-import type { SearchScope } from "../store/search-scope.ts";
+import type { SearchScope } from "../store/index.ts";
 import { HubSource, type MessageKey, type Missing } from "./hub-source.ts";
 import { HubVectors } from "./hub-vectors.ts";
 import type { LoadedSegment } from "./loaded-segment.ts";

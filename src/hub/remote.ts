@@ -1,6 +1,6 @@
 import { internalsOf } from "../session/opened-store.ts";
 import type { Store } from "../session/store.ts";
-import { hubNameOf, projectNotesOf, REMOTE } from "../store/projects.ts";
+import { hubNameOf, projectNotesOf, REMOTE } from "../store/index.ts";
 import { hubAddressOf } from "./address.ts";
 
 /** The hub of a store, and what of the store may leave the machine. */

@@ -4,9 +4,7 @@ import { StoreError } from "../core/errors.ts";
 import { HUB_BODY_BYTES_MAX } from "../core/limits.ts";
 import type { Role } from "../core/message.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
-import type { FactRow, FactTables } from "../store/fact-rows.ts";
-import type { MessagePlace } from "../store/pushed-rows.ts";
-import { rowOfText, rowText } from "../store/row-text.ts";
+import { type FactRow, type FactTables, type MessagePlace, rowOfText, rowText } from "../store/index.ts";
 
 // What the bytes on the hub mean. The first byte of a body says its form.
 

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import type { PoolClient } from "pg";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
-import type { RowsOrigin } from "../store/fact-rows.ts";
-import type { Repositories } from "../store/repositories.ts";
+import type { Repositories, RowsOrigin } from "../store/index.ts";
 import { decodeEmbedding } from "../vector/codec.ts";
 import { addInto, isUsable, normalize } from "../vector/vector.ts";
 import { CENTROID_DIMENSION_MAX, hasCentroids, vectorText } from "./pgvector.ts";

@@ -4,10 +4,14 @@ import { isInjected } from "../core/injected.ts";
 import type { Message } from "../core/message.ts";
 import { originKeys } from "../core/remembered.ts";
 import { textOf } from "../core/text.ts";
-import type { MessageRow } from "../store/messages.ts";
-import type { Repositories } from "../store/repositories.ts";
-import { advanceOpenStep, loadSessionState, type SessionState } from "../store/session-state.ts";
-import { changeSession } from "../store/write.ts";
+import {
+  advanceOpenStep,
+  changeSession,
+  loadSessionState,
+  type MessageRow,
+  type Repositories,
+  type SessionState,
+} from "../store/index.ts";
 import { type EmbedderTerms, planPressureMove, prepareMove } from "./graduate.ts";
 
 export interface AppendResult {

@@ -1,7 +1,5 @@
 import type { DecidedRow } from "../forest/forest.ts";
-import { Coverage } from "../store/coverage.ts";
-import type { CarriedSummary } from "../store/new-generation.ts";
-import type { Repositories } from "../store/repositories.ts";
+import { type CarriedSummary, Coverage, type Repositories } from "../store/index.ts";
 import type { RegrownSession } from "./regrown-session.ts";
 
 type Match = Omit<CarriedSummary, "summaryId">;

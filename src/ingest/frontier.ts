@@ -2,9 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
 import { VECTOR_WAIT_IDLE_MS_MAX } from "../core/limits.ts";
-import type { Repositories } from "../store/repositories.ts";
-import { loadSessionState, type SessionState } from "../store/session-state.ts";
-import { changeSession } from "../store/write.ts";
+import { changeSession, loadSessionState, type Repositories, type SessionState } from "../store/index.ts";
 import { assertEmbedder, catchUp } from "./append.ts";
 import { type EmbedderTerms, planCompactMove, planIdleMove, planPressureMove } from "./graduate.ts";
 
@@ -18,7 +16,7 @@ export function compact(repositories: Repositories, state: SessionState, embedde
     const move = planCompactMove(repositories, state, embedder.similarityMin);
     if (move === undefined) return false;
     session.move(move);
-    repositories.sessions.sleep([state.sessionId]); // a move wakes it, although nothing may be left to do
+    repositories.awake.sleep([state.sessionId]); // a move wakes it, although nothing may be left to do
     return true;
   });
 }
@@ -63,8 +61,8 @@ export async function moveIdleSessions(repositories: Repositories, options: Idle
   for (let after: string | undefined = ""; after !== undefined; ) {
     signal.throwIfAborted();
     const from: string = after;
-    const { database, sessions } = repositories;
-    const { due, done, last } = database.read(() => sessions.awakePage(nowMs, from, PAGE_SESSIONS));
+    const { database, awake } = repositories;
+    const { due, done, last } = database.read(() => awake.page(nowMs, from, PAGE_SESSIONS));
     for (const sessionId of due.filter((id) => !isSpared(id))) {
       try {
         if (moveIdleSession(repositories, sessionId, embedder, nowMs)) onMoved();
@@ -74,7 +72,7 @@ export async function moveIdleSessions(repositories: Repositories, options: Idle
       await setImmediate();
       signal.throwIfAborted();
     }
-    if (done.length > 0) database.write("upkeep", () => sessions.sleep(done));
+    if (done.length > 0) database.write("upkeep", () => awake.sleep(done));
     after = last;
     if (after !== undefined) await setImmediate();
   }
@@ -95,14 +93,14 @@ function moveIdleSession(
 ): boolean {
   return changeSession(repositories, "compact", (session) => {
     // Another process may have appended since the session was found idle.
-    const { isIdle, isOver } = repositories.sessions.idleness(sessionId, nowMs);
+    const { isIdle, isOver } = repositories.awake.idleness(sessionId, nowMs);
     const due = repositories.pendingVectors.firstDue(sessionId, nowMs - VECTOR_WAIT_IDLE_MS_MAX);
     const state = isIdle && due === undefined ? loadSessionState(repositories, sessionId) : undefined;
     if (state === undefined) return false;
     assertEmbedder(state, embedder);
     const move = planIdleMove(repositories, state, embedder.similarityMin, isOver);
     if (move !== undefined) session.move(move);
-    repositories.sessions.sleep([sessionId]);
+    repositories.awake.sleep([sessionId]);
     return move !== undefined;
   });
 }

@@ -16,12 +16,15 @@ import {
 } from "../forest/window.ts";
 import type { Embedder } from "../models/embedder.ts";
 import { TITLE_TEXT_CHARS, titleOf } from "../models/title.ts";
-import { Coverage } from "../store/coverage.ts";
-import { enteringSteps } from "../store/features.ts";
-import type { GraduatingMessage } from "../store/messages.ts";
-import type { Repositories } from "../store/repositories.ts";
-import type { NextMove, SessionState } from "../store/session-state.ts";
-import type { FrontierMove } from "../store/write.ts";
+import {
+  Coverage,
+  enteringSteps,
+  type FrontierMove,
+  type GraduatingMessage,
+  type NextMove,
+  type Repositories,
+  type SessionState,
+} from "../store/index.ts";
 
 export type EmbedderTerms = Pick<Embedder, "id" | "similarityMin">;
 

@@ -3,8 +3,7 @@ import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import { actionsOfStep } from "../models/actions.ts";
 import { searchWords } from "../models/search-words.ts";
-import type { Repositories } from "../store/repositories.ts";
-import { indexTexts } from "../store/write.ts";
+import { indexTexts, type Repositories } from "../store/index.ts";
 
 const NOTING = { actionsOf: actionsOfStep };
 

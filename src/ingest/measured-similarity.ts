@@ -1,8 +1,7 @@
 import { StoreError } from "../core/errors.ts";
 import { type Embedder, isRemote } from "../models/embedder.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
-import { idAt, placeCountOf } from "../store/id-block.ts";
-import type { Repositories } from "../store/repositories.ts";
+import { idAt, placeCountOf, type Repositories } from "../store/index.ts";
 import { dot } from "../vector/vector.ts";
 import { requestVectors } from "./request-vectors.ts";
 

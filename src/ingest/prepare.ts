@@ -5,8 +5,7 @@ import { wholeNumber } from "../core/options.ts";
 import { textOf } from "../core/text.ts";
 import { messageTokens, type TokenCounter } from "../core/tokens.ts";
 import { type Embedder, isRemote, type LocalEmbedder } from "../models/embedder.ts";
-import { extractArtifacts } from "../store/artifacts.ts";
-import type { MessageRow } from "../store/messages.ts";
+import { extractArtifacts, type MessageRow } from "../store/index.ts";
 import { checkedVector } from "./request-vectors.ts";
 
 export interface PrepareOptions {

@@ -10,12 +10,13 @@ import {
   moveVectors as moveSome,
   type NewForest,
   nextTarget,
+  type Repositories,
   similarityOf,
   stageVectors,
   switchGeneration,
-} from "../store/new-generation.ts";
-import type { Target, UnstagedMessage } from "../store/reembedding.ts";
-import type { Repositories } from "../store/repositories.ts";
+  type Target,
+  type UnstagedMessage,
+} from "../store/index.ts";
 import { RegrownForests } from "./regrown-forests.ts";
 import { checkedVector, requestVectors } from "./request-vectors.ts";
 

@@ -3,9 +3,7 @@ import type { SessionSettings } from "../core/options.ts";
 import type { DecidedRow } from "../forest/forest.ts";
 import type { Embedder } from "../models/embedder.ts";
 import { TITLE_TEXT_CHARS } from "../models/title.ts";
-import type { CarriedSummary } from "../store/new-generation.ts";
-import type { FollowedRow, StagedMessage, Target } from "../store/reembedding.ts";
-import type { Repositories } from "../store/repositories.ts";
+import type { CarriedSummary, FollowedRow, Repositories, StagedMessage, Target } from "../store/index.ts";
 import { CarriedSummaries } from "./carried-summaries.ts";
 import { RegrownSession } from "./regrown-session.ts";
 

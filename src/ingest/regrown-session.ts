@@ -4,10 +4,13 @@ import { type DecidedRow, Forest } from "../forest/forest.ts";
 import { GrowingForest } from "../forest/growing-forest.ts";
 import { type PlacementOptions, StepPlacer } from "../forest/step-placer.ts";
 import { TITLE_TEXT_CHARS, titleOf } from "../models/title.ts";
-import type { StoredCluster } from "../store/cluster-rows.ts";
-import type { DerivedRows } from "../store/derive.ts";
-import { enteringSteps } from "../store/features.ts";
-import type { GraduatingMessage, TitledMessage } from "../store/messages.ts";
+import {
+  type DerivedRows,
+  enteringSteps,
+  type GraduatingMessage,
+  type StoredCluster,
+  type TitledMessage,
+} from "../store/index.ts";
 
 /** Messages are kept until the cluster settles and gets its label. */
 interface DraftCluster {

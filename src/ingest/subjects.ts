@@ -1,9 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { StoreError } from "../core/errors.ts";
 import { ProjectSubjects } from "../forest/subjects.ts";
-import type { Repositories } from "../store/repositories.ts";
-import type { SettledCluster } from "../store/subjects.ts";
-import { assignClusters } from "../store/write.ts";
+import { assignClusters, type Repositories, type SettledCluster } from "../store/index.ts";
 
 /** The limits of one transaction. Reaching either takes about 10 ms. */
 const BATCH_CLUSTERS_MAX = 100;

@@ -1,8 +1,5 @@
 import type { TranscriptPoint } from "../core/transcript-point.ts";
-import type { Repositories } from "../store/repositories.ts";
-import { rewindSession } from "../store/rewind.ts";
-import { loadSessionState } from "../store/session-state.ts";
-import { changeSession } from "../store/write.ts";
+import { changeSession, loadSessionState, type Repositories, rewindSession } from "../store/index.ts";
 import { bringBack, type UndoOptions } from "./undo.ts";
 
 export interface FollowOptions extends Omit<UndoOptions, "terms"> {

@@ -2,11 +2,16 @@ import type { Clock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
 import { actionsOfStep } from "../models/actions.ts";
 import { searchWords } from "../models/search-words.ts";
-import type { Repositories } from "../store/repositories.ts";
-import { type RewindTerms, rewindSession, takeBack } from "../store/rewind.ts";
-import { loadSessionState } from "../store/session-state.ts";
-import { changeSession, type SessionWrites } from "../store/write.ts";
-import { restoreSummaries } from "../store/write-summaries.ts";
+import {
+  changeSession,
+  loadSessionState,
+  type Repositories,
+  type RewindTerms,
+  restoreSummaries,
+  rewindSession,
+  type SessionWrites,
+  takeBack,
+} from "../store/index.ts";
 import { assertEmbedder, follow } from "./append.ts";
 import { type EmbedderTerms, planPressureMove, prepareMove } from "./graduate.ts";
 

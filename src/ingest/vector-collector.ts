@@ -6,10 +6,16 @@ import { type Embedder, isRemote, type RemoteEmbedder } from "../models/embedder
 import { isOfAccount } from "../models/refusal.ts";
 import { askedDelayMs } from "../models/retry-after.ts";
 import type { OnUsage } from "../models/usage.ts";
-import { type Lease, newClaimant } from "../store/claimant.ts";
-import type { ClaimableVector } from "../store/pending-vectors.ts";
-import type { Repositories } from "../store/repositories.ts";
-import { claimVectors, renewVectorClaims, storeVectors, vectorsFailed } from "../store/write.ts";
+import {
+  type ClaimableVector,
+  claimVectors,
+  type Lease,
+  newClaimant,
+  type Repositories,
+  renewVectorClaims,
+  storeVectors,
+  vectorsFailed,
+} from "../store/index.ts";
 import { moveAfterVectors } from "./frontier.ts";
 import type { EmbedderTerms } from "./graduate.ts";
 import { CALL_MS_MAX, requestVectors } from "./request-vectors.ts";

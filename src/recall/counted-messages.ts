@@ -1,5 +1,5 @@
 import { searchStem, searchWords } from "../models/search-words.ts";
-import type { SearchText } from "../store/full-text.ts";
+import type { SearchText } from "../store/index.ts";
 import { saturate } from "./bm25.ts";
 import type { Postings } from "./postings.ts";
 

@@ -5,8 +5,7 @@ import { PAGE_LIMIT_MAX } from "../core/limits.ts";
 import type { Message } from "../core/message.ts";
 import { once } from "../core/once.ts";
 import { type FieldsOf, oneWordOf, parseOptions, text, whole } from "../core/schema.ts";
-import { Coverage } from "../store/coverage.ts";
-import type { Repositories } from "../store/repositories.ts";
+import { Coverage, type Repositories } from "../store/index.ts";
 
 export const EXPAND_LIMIT_DEFAULT = 50;
 

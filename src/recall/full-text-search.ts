@@ -1,4 +1,4 @@
-import type { SearchScope } from "../store/search-scope.ts";
+import type { SearchScope } from "../store/index.ts";
 import { idfOf } from "./bm25.ts";
 import { corrected } from "./corrections.ts";
 import { bestHits, type TextHit } from "./postings.ts";

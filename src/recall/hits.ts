@@ -1,6 +1,6 @@
 import type { Action, ActionKind } from "../core/action.ts";
 import type { Role } from "../core/message.ts";
-import type { TextRow } from "../store/evidence.ts";
+import type { TextRow } from "../store/index.ts";
 import type { Folded } from "./copies.ts";
 import { chunksOf } from "./full-text-search.ts";
 import type { Placed, ScoreParts } from "./ranking.ts";

@@ -1,5 +1,5 @@
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
-import type { EvidenceRow } from "../store/evidence.ts";
+import type { EvidenceRow } from "../store/index.ts";
 import { dot } from "../vector/vector.ts";
 import { type Example, fitWeights } from "./listwise.ts";
 import type { Source } from "./source.ts";

@@ -1,9 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { CentroidStamp } from "../ann/centroid-source.ts";
 import type { NearestClusters } from "../ann/nearest-clusters.ts";
-import { idAt, placeCountOf } from "../store/id-block.ts";
-import type { Repositories } from "../store/repositories.ts";
-import { type SearchScope, withinSessions } from "../store/search-scope.ts";
+import { idAt, placeCountOf, type Repositories, type SearchScope, withinSessions } from "../store/index.ts";
 import { dot } from "../vector/vector.ts";
 import { meaningWeight } from "./meaning-weight.ts";
 import type { QueryVector } from "./query-vector.ts";

@@ -1,7 +1,7 @@
 import { StoreError } from "../core/errors.ts";
 import { untilAborted } from "../core/until-aborted.ts";
 import { type Embedder, isRemote, type RemoteEmbedder } from "../models/embedder.ts";
-import type { Repositories } from "../store/repositories.ts";
+import type { Repositories } from "../store/index.ts";
 import { normalize } from "../vector/vector.ts";
 
 /** A search waits this long for the vector of its query. Without a vector, it searches by words. */

@@ -20,8 +20,7 @@ import {
 } from "../core/schema.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import { type Embedder, isRemote } from "../models/embedder.ts";
-import type { Repositories } from "../store/repositories.ts";
-import { type SearchScope, withPasts } from "../store/search-scope.ts";
+import { type Repositories, type SearchScope, withPasts } from "../store/index.ts";
 import { hitsOf } from "./answer.ts";
 import { foldCopies } from "./copies.ts";
 import { HitReader, type RecallHit } from "./hits.ts";

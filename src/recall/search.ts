@@ -3,7 +3,7 @@ import { StoreError } from "../core/errors.ts";
 import { namedDates, relativeTimes, type TimeRange } from "../core/named-times.ts";
 import { isQuestion } from "../core/question.ts";
 import { searchStem, searchWords } from "../models/search-words.ts";
-import type { SearchScope } from "../store/search-scope.ts";
+import type { SearchScope } from "../store/index.ts";
 import { dot } from "../vector/vector.ts";
 import { raiseForQuestion } from "./advice.ts";
 import { confidenceOf } from "./confidence.ts";

@@ -1,6 +1,5 @@
 import type { Action } from "../core/action.ts";
-import type { EvidenceRow, TextRow } from "../store/evidence.ts";
-import type { SearchScope } from "../store/search-scope.ts";
+import type { EvidenceRow, SearchScope, TextRow } from "../store/index.ts";
 import type { Phrase } from "./phrase.ts";
 import type { Postings } from "./postings.ts";
 import type { Query } from "./query.ts";

@@ -1,9 +1,13 @@
 import { formatHandle } from "../core/handle.ts";
 import { searchable, searchStem } from "../models/search-words.ts";
-import type { FullTextRepository } from "../store/full-text.ts";
-import { areCopies, type KnownOrigin } from "../store/origins.ts";
-import type { Repositories } from "../store/repositories.ts";
-import { type SearchScope, withinSessions } from "../store/search-scope.ts";
+import {
+  areCopies,
+  type FullTextRepository,
+  type KnownOrigin,
+  type Repositories,
+  type SearchScope,
+  withinSessions,
+} from "../store/index.ts";
 import { idfOf, saturate } from "./bm25.ts";
 import { countStems, postingsIn } from "./counted-messages.ts";
 import { expressionOf, holdsLetters, holdsPhrases } from "./phrase.ts";

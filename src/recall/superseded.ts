@@ -1,5 +1,4 @@
-import type { Repositories } from "../store/repositories.ts";
-import { type SearchScope, withinSessions } from "../store/search-scope.ts";
+import { type Repositories, type SearchScope, withinSessions } from "../store/index.ts";
 import { holdsPhrases } from "./phrase.ts";
 import { isQuotingQuestion, type Query } from "./query.ts";
 import { rankTexts } from "./rank-texts.ts";

@@ -1,7 +1,6 @@
 import { DamageError } from "../core/damage.ts";
 import { searchable, searchWords, stemBeginning } from "../models/search-words.ts";
-import type { FullTextRepository, IndexTotals } from "../store/full-text.ts";
-import type { SearchScope } from "../store/search-scope.ts";
+import type { FullTextRepository, IndexTotals, SearchScope } from "../store/index.ts";
 import { type CountedMessage, countStems } from "./counted-messages.ts";
 import { holdsPhrases, type Phrase } from "./phrase.ts";
 import type { QueryTerm } from "./query-terms.ts";

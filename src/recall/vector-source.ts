@@ -1,4 +1,4 @@
-import type { SearchScope } from "../store/search-scope.ts";
+import type { SearchScope } from "../store/index.ts";
 import type { QueryVector } from "./query-vector.ts";
 
 /** The nearest messages that are ranked, in addition to those with the query's words. */

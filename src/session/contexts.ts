@@ -16,7 +16,7 @@ import { tokensMaxOf } from "../core/token-budget.ts";
 import { compactFrontier, movedAtSeq, windowSteps } from "../forest/window.ts";
 import { recallForContext } from "../recall/recall.ts";
 import type { RecallQuery } from "../recall/search.ts";
-import { messageCountOf, type SessionState } from "../store/session-state.ts";
+import { messageCountOf, type SessionState } from "../store/index.ts";
 import type { SummaryContext } from "../summaries/resolve-run.ts";
 import { askedSplit } from "../summaries/span.ts";
 import { CONTEXT_OPTIONS, type ContextOptions, RENDER_OPTIONS, type RenderOptions } from "./context-options.ts";

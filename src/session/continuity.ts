@@ -14,8 +14,7 @@ import type { NotedMessage } from "../core/notes.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import { commitmentsIn } from "../models/commitments.ts";
 import { NoteReader } from "../models/notes.ts";
-import type { NotableMessage } from "../store/messages.ts";
-import type { Repositories } from "../store/repositories.ts";
+import type { NotableMessage, Repositories } from "../store/index.ts";
 
 /** The most messages before the window whose notes are read. Reading one takes about 0.1 ms, and older messages matter little. */
 const MESSAGES_MAX = 160;

@@ -1,9 +1,7 @@
 import type { SaveFailure } from "../ann/index-file.ts";
 import type { IndexState } from "../ann/nearest-clusters.ts";
 import { StoreError } from "../core/errors.ts";
-import { databaseFindings } from "../store/database-findings.ts";
-import { fileFindings } from "../store/file-findings.ts";
-import { advice, type Finding, ok, problem } from "../store/finding.ts";
+import { advice, databaseFindings, type Finding, fileFindings, ok, problem } from "../store/index.ts";
 import { dueClusterCount } from "../summaries/clusters.ts";
 import type { SessionPorts } from "./ports.ts";
 

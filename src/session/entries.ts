@@ -14,10 +14,14 @@ import {
   trueOrFalse,
   whole,
 } from "../core/schema.ts";
-import type { Entry } from "../store/entries.ts";
-import type { Repositories } from "../store/repositories.ts";
-import { encodeValue } from "../store/stored-value.ts";
-import { appendEntries, type EntryResult, restoreEntries } from "../store/write-values.ts";
+import {
+  appendEntries,
+  type Entry,
+  type EntryResult,
+  encodeValue,
+  type Repositories,
+  restoreEntries,
+} from "../store/index.ts";
 
 export interface EntryInput {
   /** Plain JSON. It is returned as it was given. */

@@ -4,13 +4,9 @@ import type { JsonValue, Message, Part, Role } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
 import { baseNameOf } from "../core/project.ts";
 import { heldTime } from "../core/times.ts";
-import type { Entry } from "../store/entries.ts";
-import type { Item } from "../store/items.ts";
-import type { Path } from "../store/paths.ts";
-import type { Repositories } from "../store/repositories.ts";
-import type { SessionRow, Unreadable } from "../store/sessions.ts";
+import type { Entry, Item, Path, Repositories, SessionRow, Unreadable } from "../store/index.ts";
 
-export type { Unreadable } from "../store/sessions.ts";
+export type { Unreadable } from "../store/index.ts";
 
 /** Few messages are in memory at the same time, because each may have megabytes. */
 const PAGE_MESSAGES = 50;

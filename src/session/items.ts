@@ -5,10 +5,16 @@ import { StoreError } from "../core/errors.ts";
 import { KEY_CHARS_MAX, NAMESPACE_ELEMENTS_MAX, PAGE_LIMIT_MAX, VALUE_BYTES_MAX } from "../core/limits.ts";
 import { once } from "../core/once.ts";
 import { type FieldsOf, identifier, listOf, parseOptions, parseValue, trueOrFalse, whole } from "../core/schema.ts";
-import type { Item, NewItem } from "../store/items.ts";
-import type { Repositories } from "../store/repositories.ts";
-import { encodeValue } from "../store/stored-value.ts";
-import { deleteItem, deleteItems, putItem, restoreItem } from "../store/write-values.ts";
+import {
+  deleteItem,
+  deleteItems,
+  encodeValue,
+  type Item,
+  type NewItem,
+  putItem,
+  type Repositories,
+  restoreItem,
+} from "../store/index.ts";
 import { plainValue } from "./entries.ts";
 
 /** Comparisons with a field. Values of different types are unequal, and neither is greater. */

@@ -5,7 +5,7 @@ import type { ToolCallPart } from "../core/message.ts";
 import { actionsIn, actionsOfCall, commandLineIn, isOfFile, resultOf } from "../models/actions.ts";
 import { excerpt, plainText } from "../models/lines.ts";
 import { withoutHarness } from "../models/statements.ts";
-import type { NotableMessage } from "../store/messages.ts";
+import type { NotableMessage } from "../store/index.ts";
 
 /** A line of the work, or a command, and how likely later work is to use it again, for what it costs. */
 export interface SeenLine {

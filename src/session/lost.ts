@@ -6,8 +6,7 @@ import { commitmentsIn, notTakenBack } from "../models/commitments.ts";
 import { oneLine, plainText } from "../models/lines.ts";
 import { namedFilesOf, saidOf } from "../models/notes.ts";
 import { isSameMatter } from "../models/same-matter.ts";
-import type { NotableMessage } from "../store/messages.ts";
-import type { QuickReader } from "../store/quick-reader.ts";
+import type { NotableMessage, QuickReader } from "../store/index.ts";
 import { seenIn } from "./lost-lines.ts";
 import { openEndsIn, sourcesIn, type WorkLine } from "./work-lines.ts";
 

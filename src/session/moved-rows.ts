@@ -5,13 +5,21 @@ import { actionsOfStep } from "../models/actions.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
 import { searchWords } from "../models/search-words.ts";
 import { TITLES } from "../models/title.ts";
-import type { FactRow } from "../store/fact-rows.ts";
-import { freeIdBlock, idBlockOf, storeIdOf, takeIdBlock } from "../store/id-blocks.ts";
-import { assertWhole } from "../store/paths.ts";
-import type { Repositories } from "../store/repositories.ts";
-import { rowOfText, rowText } from "../store/row-text.ts";
-import { sessionRows } from "../store/session-rows.ts";
-import { type WriteRowsTerms, type WrittenSession, writeSession } from "../store/write-rows.ts";
+import {
+  assertWhole,
+  type FactRow,
+  freeIdBlock,
+  idBlockOf,
+  type Repositories,
+  rowOfText,
+  rowText,
+  sessionRows,
+  storeIdOf,
+  takeIdBlock,
+  type WriteRowsTerms,
+  type WrittenSession,
+  writeSession,
+} from "../store/index.ts";
 import { sessionsInOrder } from "./export.ts";
 
 // The file: a line that names the format, the rows of each session, and a line with the digest of all lines before it.

@@ -6,10 +6,14 @@ import type { SessionOptions, SessionSettings } from "../core/options.ts";
 import { identifier, parseValue } from "../core/schema.ts";
 import { sessionOptions, sessionSettings } from "../core/settings.ts";
 import { heldTime } from "../core/times.ts";
-import { projectNow } from "../store/projects.ts";
-import type { Repositories } from "../store/repositories.ts";
-import { assertOnPath } from "../store/sessions.ts";
-import { changeSettings, completeSession, createSession } from "../store/write.ts";
+import {
+  assertOnPath,
+  changeSettings,
+  completeSession,
+  createSession,
+  projectNow,
+  type Repositories,
+} from "../store/index.ts";
 import type { SessionPorts } from "./ports.ts";
 
 /** Identifies an imported session in the program or the store that it comes from. */

@@ -21,15 +21,21 @@ import { followTranscript } from "../ingest/transcript.ts";
 import { undo } from "../ingest/undo.ts";
 import { actionsOfStep } from "../models/actions.ts";
 import { TITLES } from "../models/title.ts";
-import type { Entry } from "../store/entries.ts";
-import { fork } from "../store/fork.ts";
-import { isOn } from "../store/paths.ts";
-import { type RewindTarget, rewind } from "../store/rewind.ts";
-import { loadSessionState, type SessionState } from "../store/session-state.ts";
-import type { Branch, SessionOverview } from "../store/sessions.ts";
-import { encodeValue } from "../store/stored-value.ts";
-import { pinStep } from "../store/write.ts";
-import { deleteItem, putItem } from "../store/write-values.ts";
+import {
+  type Branch,
+  deleteItem,
+  type Entry,
+  encodeValue,
+  fork,
+  isOn,
+  loadSessionState,
+  pinStep,
+  putItem,
+  type RewindTarget,
+  rewind,
+  type SessionOverview,
+  type SessionState,
+} from "../store/index.ts";
 import type { ResolveResult } from "../summaries/resolve-run.ts";
 import { type CompactResult, compactSpan } from "../summaries/span.ts";
 import type { Resolving } from "./background.ts";
@@ -476,8 +482,8 @@ export class OpenedSession implements Session {
 
   /** A function as a field keeps the platform from cloning the object without its methods. */
   readonly info = (): SessionOverview => {
-    const { database, sessions } = this.#ports.repositories;
-    const overview = database.read(() => sessions.overview(this.id));
+    const { database, overviews } = this.#ports.repositories;
+    const overview = database.read(() => overviews.of(this.id));
     if (overview === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: this.id });
     return overview;
   };

@@ -27,24 +27,49 @@ import { type NearestRootsOptions, type NearRoot, nearestRoots } from "../recall
 import { askQueryVector, type QueryVector, semanticVector } from "../recall/query-vector.ts";
 import { type RecallOptions, recall } from "../recall/recall.ts";
 import type { RecallQuery } from "../recall/search.ts";
-import { type BackupOptions, type BackupReport, backupStore } from "../store/backup.ts";
-import { changeExclusions, exclusionsOf } from "../store/exclusions.ts";
-import type { FactRow } from "../store/fact-rows.ts";
-import type { Finding } from "../store/finding.ts";
-import { erase, type ForgetReport, forget, restoreForgotten } from "../store/forget.ts";
-import { GenerationRepository } from "../store/generations.ts";
-import { openDatabase, type StoreDatabase } from "../store/open.ts";
-import { identifyProjects, mergeProjects, projectNow, renameProject } from "../store/projects.ts";
-import { type QueryRow, queryRows } from "../store/query.ts";
-import { QuickReader } from "../store/quick-reader.ts";
-import { type ForgetTarget, idsOf, type RelatedSession, relatedTo, sharingFirst, targetOf } from "../store/related.ts";
-import type { Repositories } from "../store/repositories.ts";
-import { assertOnPath, type SessionOverview, type SessionsOptions } from "../store/sessions.ts";
-import { type StoreStats, storeStats } from "../store/stats.ts";
-import { fileHas } from "../store/traces.ts";
-import { type VerifyReport, verifyStore } from "../store/verify.ts";
-import { noteImportedFiles, startGeneration } from "../store/write.ts";
-import { type WriteRowsTerms, type WrittenSession, writeSession } from "../store/write-rows.ts";
+import {
+  assertOnPath,
+  type BackupOptions,
+  type BackupReport,
+  backupStore,
+  changeExclusions,
+  erase,
+  exclusionsOf,
+  type FactRow,
+  type Finding,
+  type ForgetReport,
+  type ForgetTarget,
+  fileHas,
+  forget,
+  GenerationRepository,
+  identifyProjects,
+  idsOf,
+  mergeProjects,
+  noteImportedFiles,
+  openDatabase,
+  projectNow,
+  type QueryRow,
+  QuickReader,
+  queryRows,
+  type RelatedSession,
+  type Repositories,
+  relatedTo,
+  renameProject,
+  restoreForgotten,
+  type SessionOverview,
+  type SessionsOptions,
+  type StoreDatabase,
+  type StoreStats,
+  sharingFirst,
+  startGeneration,
+  storeStats,
+  targetOf,
+  type VerifyReport,
+  verifyStore,
+  type WriteRowsTerms,
+  type WrittenSession,
+  writeSession,
+} from "../store/index.ts";
 import { examine } from "./doctor.ts";
 import { type ExportLine, type ExportOptions, exportLines } from "./export.ts";
 import { StoreItems } from "./items.ts";
@@ -261,17 +286,17 @@ export class OpenedStore implements Store {
   sessions(options: SessionsOptions = {}): SessionOverview[] {
     const { onUnreadable, ...given } = parseOptions("sessions", SESSIONS_OPTIONS(), options);
     const wanted = this.#scoped(given);
-    const { sessions } = this.#repositories;
+    const { overviews } = this.#repositories;
     try {
-      return this.#database.read(() => sessions.list(wanted));
+      return this.#database.read(() => overviews.list(wanted));
     } catch (error) {
       if (!StoreError.is(error, "STORE_CORRUPT") || onUnreadable === undefined) throw error;
     }
     return this.#database
-      .read(() => sessions.listedIds(wanted))
+      .read(() => overviews.listedIds(wanted))
       .flatMap((id) => {
         try {
-          return this.#database.read(() => sessions.overview(id)) ?? [];
+          return this.#database.read(() => overviews.of(id)) ?? [];
         } catch (error) {
           if (!StoreError.is(error, "STORE_CORRUPT")) throw error;
           onUnreadable({ sessionId: id, reason: error.details.reason });
@@ -305,14 +330,14 @@ export class OpenedStore implements Store {
 
   lost(options: LostOptions = {}): Lost | undefined {
     const { sessionId, summaryId, project, limit } = this.#scoped(parseOptions("lost", LOST_OPTIONS(), options));
-    const { sessions } = this.#repositories;
+    const { overviews } = this.#repositories;
     return this.#database.read(() => {
       const summary = summaryId === undefined ? undefined : this.find(summaryId);
       const named = sessionId ?? summary?.sessionId;
       if (named !== undefined) {
         return lostOf(this.quickReader, this.resume(named).id, { of: summary, limit });
       }
-      for (const id of sessions.idsSince({ project, sinceMs: 0, limit: LOST_SESSIONS_MAX })) {
+      for (const id of overviews.idsSince({ project, sinceMs: 0, limit: LOST_SESSIONS_MAX })) {
         const lost = lostOf(this.quickReader, id, { limit });
         if (lost !== undefined) return lost;
       }

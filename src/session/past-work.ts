@@ -7,7 +7,7 @@ import { cutLine, oneLine } from "../models/lines.ts";
 import { saidOf } from "../models/notes.ts";
 import { sentencesOf } from "../models/sentences.ts";
 import { commandsIn } from "../models/shell.ts";
-import type { NamedScope } from "../store/action-scope.ts";
+import type { NamedScope } from "../store/index.ts";
 import type { WorkLine } from "./work-lines.ts";
 
 /** The newest actions with a file or a program, or with an error, that are looked at. */

@@ -3,8 +3,7 @@ import { StoreError } from "../core/errors.ts";
 import { formatHandle } from "../core/handle.ts";
 import { joinCluster, type OpenCluster, type StepFeatures, startCluster } from "../forest/cluster.ts";
 import { fitOf } from "../forest/placement.ts";
-import { enteringSteps } from "../store/features.ts";
-import type { Repositories } from "../store/repositories.ts";
+import { enteringSteps, type Repositories } from "../store/index.ts";
 
 /** Why a step is in its cluster. */
 export interface Placement {

@@ -8,10 +8,7 @@ import type { Embedder } from "../models/embedder.ts";
 import type { Summarizer } from "../models/summarizer.ts";
 import { TITLES } from "../models/title.ts";
 import { MessageVectors } from "../recall/message-vectors.ts";
-import { newClaimant } from "../store/claimant.ts";
-import { similarityOf } from "../store/new-generation.ts";
-import type { StoreDatabase } from "../store/open.ts";
-import { makeRepositories, type Repositories } from "../store/repositories.ts";
+import { makeRepositories, newClaimant, type Repositories, type StoreDatabase, similarityOf } from "../store/index.ts";
 import { Upkeep } from "./upkeep.ts";
 
 /** The most sessions whose state and last context stay in memory. */

@@ -5,7 +5,7 @@ import type { TextWithWords } from "../ingest/index-texts.ts";
 import { type PrepareOptions, prepareMessage } from "../ingest/prepare.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
 import { searchWords } from "../models/search-words.ts";
-import type { MessageRow } from "../store/messages.ts";
+import type { MessageRow } from "../store/index.ts";
 
 /** A message as the store keeps it, without its seq. If another thread prepared it, it brings the words of its text. */
 export type PreparedMessage = MessageRow & TextWithWords;

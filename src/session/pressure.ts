@@ -1,7 +1,7 @@
 import { tokenSum } from "../context/costs.ts";
 import type { RenderResult } from "../context/result.ts";
 import type { RenderView } from "../context/view.ts";
-import type { SessionState } from "../store/session-state.ts";
+import type { SessionState } from "../store/index.ts";
 
 /** How full a session's context is, and how many tokens `compact` would free. The store's counter counts the tokens. */
 export interface Pressure {

@@ -1,5 +1,4 @@
-import { namesOfProjects } from "../store/projects.ts";
-import type { Repositories } from "../store/repositories.ts";
+import { namesOfProjects, type Repositories } from "../store/index.ts";
 
 /** A project as lists show it. */
 export interface ProjectInfo {

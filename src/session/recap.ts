@@ -1,9 +1,7 @@
 import { compactionNote } from "../core/compaction.ts";
 import { formatHandle } from "../core/handle.ts";
 import { TITLE_TEXT_CHARS, titleAmong, titleOf } from "../models/title.ts";
-import type { WorkedCluster } from "../store/clusters.ts";
-import type { NotableMessage } from "../store/messages.ts";
-import type { Repositories } from "../store/repositories.ts";
+import type { NotableMessage, Repositories, WorkedCluster } from "../store/index.ts";
 import { type WorkedOn, workedOn } from "./subject-page.ts";
 import type { TolerantReader, UnreadableOption } from "./tolerant-reader.ts";
 import { type Decision, notableOf, type OpenEnd, openEnds, type WorkLine, workIn } from "./work-lines.ts";
@@ -74,8 +72,7 @@ type RecapSettings = Required<Omit<RecapOptions, "project" | "onUnreadable">> & 
 /** Returns what was worked on, decided and left open since a time, by subject. */
 export function recapOf(repositories: Repositories, options: RecapSettings, reader: TolerantReader): Recap {
   const { sinceMs, project, limit, linesMax } = options;
-  const { sessions } = repositories;
-  const sessionIds = sessions.idsSince({ project, sinceMs, limit: SESSIONS_MAX });
+  const sessionIds = repositories.overviews.idsSince({ project, sinceMs, limit: SESSIONS_MAX });
   const oldestFirst = sessionIds.toReversed();
   const repeated = reader("", () => repositories.origins.repeatedIn(oldestFirst), new Map<string, Set<number>>());
   const groups = new Groups(repositories, sinceMs, repeated);

@@ -1,8 +1,6 @@
 import { DamageError } from "../core/damage.ts";
 import { formatHandle, type SessionLevel } from "../core/handle.ts";
-import { Coverage } from "../store/coverage.ts";
-import type { Repositories } from "../store/repositories.ts";
-import type { DoneSummary } from "../store/summaries.ts";
+import { Coverage, type DoneSummary, type Repositories } from "../store/index.ts";
 
 /** A theme or a cluster of a session. */
 export interface RootInfo {

@@ -1,5 +1,5 @@
 import { StoreError } from "../core/errors.ts";
-import type { SessionOverview } from "../store/sessions.ts";
+import type { SessionOverview } from "../store/index.ts";
 import type { Store } from "./store.ts";
 
 const TAG = /<\/?[a-z][\w:.-]*(?:\s[^<>]*)?\/?>/gi;

@@ -2,7 +2,7 @@ import type { RenderResult } from "../context/result.ts";
 import type { SessionLevel } from "../core/handle.ts";
 import type { Message, MessageInput } from "../core/message.ts";
 import type { AppendResult } from "../ingest/append.ts";
-import type { Branch, SessionOverview } from "../store/sessions.ts";
+import type { Branch, SessionOverview } from "../store/index.ts";
 import type { ResolveResult } from "../summaries/resolve-run.ts";
 import type { CompactResult } from "../summaries/span.ts";
 import type { Resolving } from "./background.ts";

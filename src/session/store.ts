@@ -10,13 +10,18 @@ import type { RecallHit } from "../recall/hits.ts";
 import type { NearestRootsOptions, NearRoot } from "../recall/nearest-roots.ts";
 import type { RecallOptions } from "../recall/recall.ts";
 import type { RecallQuery } from "../recall/search.ts";
-import type { BackupOptions, BackupReport } from "../store/backup.ts";
-import type { Finding } from "../store/finding.ts";
-import type { ForgetReport } from "../store/forget.ts";
-import type { QueryRow } from "../store/query.ts";
-import type { SessionOverview, SessionsOptions } from "../store/sessions.ts";
-import type { StoreStats } from "../store/stats.ts";
-import type { VerifyProgress, VerifyReport } from "../store/verify.ts";
+import type {
+  BackupOptions,
+  BackupReport,
+  Finding,
+  ForgetReport,
+  QueryRow,
+  SessionOverview,
+  SessionsOptions,
+  StoreStats,
+  VerifyProgress,
+  VerifyReport,
+} from "../store/index.ts";
 import type { ExportLine, ExportOptions } from "./export.ts";
 import type { Items } from "./items.ts";
 import type { Lost, LostOptions } from "./lost.ts";

@@ -1,8 +1,7 @@
 import { StoreError } from "../core/errors.ts";
 import { formatHandle, parseHandle } from "../core/handle.ts";
 import { titleAmong } from "../models/title.ts";
-import type { DatedCluster } from "../store/clusters.ts";
-import type { Repositories } from "../store/repositories.ts";
+import type { DatedCluster, Repositories } from "../store/index.ts";
 import { inOrder, type SubjectInfo } from "./subjects.ts";
 import type { TolerantReader, UnreadableOption } from "./tolerant-reader.ts";
 import { clusterOf, type Decision, notableOf, type OpenEnd, openEnds, type WorkLine, workIn } from "./work-lines.ts";

@@ -1,7 +1,6 @@
 import { formatHandle } from "../core/handle.ts";
 import { titleAmong } from "../models/title.ts";
-import type { Repositories } from "../store/repositories.ts";
-import type { SubjectMember } from "../store/subjects.ts";
+import type { Repositories, SubjectMember } from "../store/index.ts";
 
 export const SUBJECTS_LIMIT_DEFAULT = 50;
 

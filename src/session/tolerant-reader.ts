@@ -1,6 +1,5 @@
 import { StoreError } from "../core/errors.ts";
-import type { Repositories } from "../store/repositories.ts";
-import type { Unreadable } from "../store/sessions.ts";
+import type { Repositories, Unreadable } from "../store/index.ts";
 
 export interface UnreadableOption {
   /** Called once for each session that cannot be read completely. What is damaged is left out. Without this function, it throws. */

@@ -9,8 +9,7 @@ import { moveVectors } from "../ingest/reembed.ts";
 import { SubjectPlacer } from "../ingest/subjects.ts";
 import type { VectorCollector } from "../ingest/vector-collector.ts";
 import { type Embedder, isRemote } from "../models/embedder.ts";
-import type { Repositories } from "../store/repositories.ts";
-import { scrub } from "../store/scrub.ts";
+import { type Repositories, scrub } from "../store/index.ts";
 
 export interface UpkeepPorts {
   repositories: Repositories;

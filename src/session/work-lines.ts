@@ -5,9 +5,7 @@ import { NoteReader } from "../models/notes.ts";
 import { isSameMatter } from "../models/same-matter.ts";
 import { sentencesOf } from "../models/sentences.ts";
 import { openTasksIn } from "../models/statements.ts";
-import type { ClusterRow } from "../store/cluster-rows.ts";
-import type { NotableMessage } from "../store/messages.ts";
-import type { Repositories } from "../store/repositories.ts";
+import type { ClusterRow, NotableMessage, Repositories } from "../store/index.ts";
 import type { TolerantReader } from "./tolerant-reader.ts";
 
 /** A line that is quoted from a message. `expand` and `find` accept its `messageId`. */

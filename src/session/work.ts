@@ -5,8 +5,7 @@ import { once } from "../core/once.ts";
 import { textValue } from "../core/options.ts";
 import { type FieldsOf, identifier, parseOptions, whole } from "../core/schema.ts";
 import { actionsOfStep, isChange, replacedBy } from "../models/actions.ts";
-import { projectNow } from "../store/projects.ts";
-import type { Repositories } from "../store/repositories.ts";
+import { projectNow, type Repositories } from "../store/index.ts";
 import {
   type CommandWay,
   changesOf,

@@ -3,11 +3,11 @@ import Database from "better-sqlite3";
 import type { PlacedAction } from "../core/action.ts";
 import { StoreError } from "../core/errors.ts";
 import type { Part } from "../core/message.ts";
-import { HAS_WORKED, IN_TURN_OF, type NamedScope, OF_TARGET } from "./action-scope.ts";
-import { APPLICATION_ID } from "./application-id.ts";
-import { checksumOf, NO_CHECKSUM } from "./checksum.ts";
-import type { NotableMessage } from "./messages.ts";
-import type { StoredNotes } from "./projects.ts";
+import type { StoredNotes } from "./changes/projects.ts";
+import { HAS_WORKED, IN_TURN_OF, type NamedScope, OF_TARGET } from "./derived/action-scope.ts";
+import type { NotableMessage } from "./facts/messages.ts";
+import { APPLICATION_ID } from "./file/application-id.ts";
+import { checksumOf, NO_CHECKSUM } from "./sql/checksum.ts";
 
 /** Milliseconds that a read waits for a lock. Readers of a write-ahead log wait only while it is made or recovered. */
 const LOCK_WAIT_MS = 100;

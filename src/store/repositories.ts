@@ -1,36 +1,38 @@
 import type { TokenCounter } from "../core/tokens.ts";
-import { ActionRepository } from "./actions.ts";
-import { ArtifactRepository } from "./artifacts.ts";
-import { CentroidRepository } from "./centroids.ts";
-import { ClusterRepository } from "./clusters.ts";
-import { CostRepository } from "./costs.ts";
-import { EntryRepository } from "./entries.ts";
-import { EvidenceRepository } from "./evidence.ts";
-import { FactRowRepository } from "./fact-rows.ts";
-import type { DeriveOptions } from "./features.ts";
-import { FrontierMoveRepository } from "./frontier-moves.ts";
-import { FullTextRepository } from "./full-text.ts";
-import { GenerationRepository } from "./generations.ts";
-import { ImportedFileRepository } from "./imported-files.ts";
-import { ItemRepository } from "./items.ts";
-import { MessageRepository } from "./messages.ts";
-import type { StoreDatabase } from "./open.ts";
-import { OriginRepository } from "./origins.ts";
-import { PastForests } from "./past-forests.ts";
-import { PathRepository } from "./paths.ts";
-import { PendingVectorRepository } from "./pending-vectors.ts";
-import { PushedRowRepository } from "./pushed-rows.ts";
-import { ReembeddingRepository } from "./reembedding.ts";
-import { SequenceRepository } from "./sequences.ts";
-import { SessionRepository } from "./sessions.ts";
-import { SpanRepository } from "./spans.ts";
-import { StoreSettingRepository } from "./store-settings.ts";
-import { SubjectRepository } from "./subjects.ts";
-import { SummaryRepository } from "./summaries.ts";
-import { ThemeRepository } from "./themes.ts";
-import { TombstoneRepository } from "./tombstones.ts";
-import { TraceRepository } from "./traces.ts";
-import { UnionRepository } from "./unions.ts";
+import { ActionRepository } from "./derived/actions.ts";
+import { AwakeSessionRepository } from "./derived/awake-sessions.ts";
+import { CentroidRepository } from "./derived/centroids.ts";
+import { ClusterRepository } from "./derived/clusters.ts";
+import { CostRepository } from "./derived/costs.ts";
+import { EvidenceRepository } from "./derived/evidence.ts";
+import type { DeriveOptions } from "./derived/features.ts";
+import { FrontierMoveRepository } from "./derived/frontier-moves.ts";
+import { FullTextRepository } from "./derived/full-text.ts";
+import { PastForests } from "./derived/past-forests.ts";
+import { PendingVectorRepository } from "./derived/pending-vectors.ts";
+import { ReembeddingRepository } from "./derived/reembedding.ts";
+import { SessionOverviewRepository } from "./derived/session-overviews.ts";
+import { SubjectRepository } from "./derived/subjects.ts";
+import { SummaryRepository } from "./derived/summaries.ts";
+import { ThemeRepository } from "./derived/themes.ts";
+import { UnionRepository } from "./derived/unions.ts";
+import { ArtifactRepository } from "./facts/artifacts.ts";
+import { EntryRepository } from "./facts/entries.ts";
+import { FactRowRepository } from "./facts/fact-rows.ts";
+import { GenerationRepository } from "./facts/generations.ts";
+import { ImportedFileRepository } from "./facts/imported-files.ts";
+import { ItemRepository } from "./facts/items.ts";
+import { MessageRepository } from "./facts/messages.ts";
+import { OriginRepository } from "./facts/origins.ts";
+import { PathRepository } from "./facts/paths.ts";
+import { PushedRowRepository } from "./facts/pushed-rows.ts";
+import { SessionRepository } from "./facts/sessions.ts";
+import { SpanRepository } from "./facts/spans.ts";
+import { TombstoneRepository } from "./facts/tombstones.ts";
+import { TraceRepository } from "./facts/traces.ts";
+import type { StoreDatabase } from "./file/open.ts";
+import { SequenceRepository } from "./file/sequences.ts";
+import { StoreSettingRepository } from "./file/store-settings.ts";
 
 export type Repositories = ReturnType<typeof makeRepositories>;
 
@@ -55,7 +57,9 @@ export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCou
   return {
     database,
     ...sources,
-    sessions: new SessionRepository(database, paths, themes, items),
+    sessions: new SessionRepository(database),
+    overviews: new SessionOverviewRepository(database, paths, themes, items),
+    awake: new AwakeSessionRepository(database),
     artifacts,
     actions: new ActionRepository(database, messages, settings),
     paths,

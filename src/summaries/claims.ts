@@ -3,10 +3,16 @@ import type { Clock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
 import { untilAborted } from "../core/until-aborted.ts";
 import type { Summarizer } from "../models/summarizer.ts";
-import type { Lease } from "../store/claimant.ts";
-import { type Costs, NO_COSTS } from "../store/costs.ts";
-import type { Repositories } from "../store/repositories.ts";
-import { type HeldClaim, type NoClaim, releaseClaims, renewClaims } from "../store/write-summaries.ts";
+import {
+  type Costs,
+  type HeldClaim,
+  type Lease,
+  NO_COSTS,
+  type NoClaim,
+  type Repositories,
+  releaseClaims,
+  renewClaims,
+} from "../store/index.ts";
 
 /** A claim expires after this time unless it is renewed. If a process on another machine dies, others wait that long. */
 const LEASE_MS = 45_000;

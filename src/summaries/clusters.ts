@@ -1,8 +1,6 @@
 import { formatHandle } from "../core/handle.ts";
 import { EXTRACTIVE_ID } from "../models/extractive-summarizer.ts";
-import { Coverage } from "../store/coverage.ts";
-import type { Repositories } from "../store/repositories.ts";
-import { sourceDigestOf } from "../store/spans.ts";
+import { Coverage, type Repositories, sourceDigestOf } from "../store/index.ts";
 import { type Asker, attemptsAfter, type Postponement, postponementOf } from "./next-try.ts";
 import type { DueSummaries, SummaryContext, SummaryMember } from "./resolve-run.ts";
 import { CALL_TOKENS_MAX } from "./summarize.ts";

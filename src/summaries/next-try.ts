@@ -3,7 +3,7 @@ import { StoreError } from "../core/errors.ts";
 import { cutLine } from "../models/lines.ts";
 import { isOfAccount } from "../models/refusal.ts";
 import { askedDelayMs } from "../models/retry-after.ts";
-import type { Try } from "../store/summaries.ts";
+import type { Try } from "../store/index.ts";
 
 const BACKOFF: Backoff = { delayMsMin: 1_000, delayMsMax: 60 * 60 * 1_000 };
 

@@ -1,6 +1,6 @@
 import { formatHandle } from "../core/handle.ts";
 import { countWithin } from "../forest/window.ts";
-import type { DoneSummary } from "../store/summaries.ts";
+import type { DoneSummary } from "../store/index.ts";
 import { type Asker, attemptsAfter, postponementOf } from "./next-try.ts";
 import type { DueSummaries, SummaryContext } from "./resolve-run.ts";
 

@@ -4,10 +4,16 @@ import type { SessionSettings } from "../core/options.ts";
 import { extractiveSummarizer } from "../models/extractive-summarizer.ts";
 import type { Summarizer } from "../models/summarizer.ts";
 import type { ModelUsage } from "../models/usage.ts";
-import { type Costs, NO_COSTS } from "../store/costs.ts";
-import type { Repositories } from "../store/repositories.ts";
-import type { NewSummary } from "../store/summaries.ts";
-import { claimSummaries, type HeldClaim, recordSummaries, type SummaryWork } from "../store/write-summaries.ts";
+import {
+  type Costs,
+  claimSummaries,
+  type HeldClaim,
+  type NewSummary,
+  NO_COSTS,
+  type Repositories,
+  recordSummaries,
+  type SummaryWork,
+} from "../store/index.ts";
 import { type CallBudget, Spending } from "./call-budget.ts";
 import { type ClaimedSummary, type ClaimsOptions, SummaryClaims } from "./claims.ts";
 import type { DeferReason, OnResolveEvent, ResolveEvent } from "./events.ts";

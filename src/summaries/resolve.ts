@@ -1,5 +1,5 @@
 import type { Strategy } from "../core/options.ts";
-import { releaseLeftoverClaims } from "../store/write-summaries.ts";
+import { releaseLeftoverClaims } from "../store/index.ts";
 import { clusterSummaries } from "./clusters.ts";
 import { overviewSummaries } from "./overview.ts";
 import {

@@ -1,8 +1,7 @@
 import { formatHandle } from "../core/handle.ts";
 import { type SpanStrategy, spanRuleOf } from "../core/options.ts";
 import { windowSteps } from "../forest/window.ts";
-import type { DoneSummary } from "../store/summaries.ts";
-import { recordSummaries } from "../store/write-summaries.ts";
+import { type DoneSummary, recordSummaries } from "../store/index.ts";
 import { type Asker, attemptsAfter, postponementOf } from "./next-try.ts";
 import type { DueSummaries, SummaryContext } from "./resolve-run.ts";
 import { type Filling, isFull, type NoSplit, type Split, SUMMARY_SHARE, splitContext } from "./split.ts";

@@ -6,7 +6,7 @@ import { fetchSession } from "../../src/hub/read-session.ts";
 import { encodeRows } from "../../src/hub/rows.ts";
 import { segmentOf } from "../../src/hub/segment.ts";
 import { Spool } from "../../src/hub/spool.ts";
-import type { FactRow } from "../../src/store/fact-rows.ts";
+import type { FactRow } from "../../src/store/facts/fact-rows.ts";
 import { hubWithStores, openedConnection, openedHub, run, test } from "../support/hub.ts";
 import { talk, user } from "../support/said.ts";
 

@@ -3,7 +3,7 @@ import { addRemote, namesOnHub, remoteOf } from "../../src/hub/remote.ts";
 import { decodeRows } from "../../src/hub/rows.ts";
 import type { Store } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
-import { projectOnHub } from "../../src/store/projects.ts";
+import { projectOnHub } from "../../src/store/changes/projects.ts";
 import { hubWithStores, run, test } from "../support/hub.ts";
 import { temporaryStore } from "../support/temporary-store.ts";
 

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, onTestFinished } from "vitest";
 import { decodeRows } from "../../src/hub/rows.ts";
 import { StoreError } from "../../src/index.ts";
-import type { FactRow } from "../../src/store/fact-rows.ts";
+import type { FactRow } from "../../src/store/facts/fact-rows.ts";
 import { connected, hubWithStores, test } from "../support/hub.ts";
 import { richSession } from "../support/rich-session.ts";
 import { scriptedSummarizer } from "../support/scripted-summarizer.ts";

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { Store } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
-import { storeIdOf } from "../../src/store/id-blocks.ts";
+import { storeIdOf } from "../../src/store/changes/id-blocks.ts";
 import { hubWithStores, run, test } from "../support/hub.ts";
 import { factsInStore, factsOnHub } from "../support/hub-facts.ts";
 import { RICH, richSession } from "../support/rich-session.ts";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect } from "vitest";
-import { BLOCK_MAX } from "../../src/store/id-block.ts";
+import { BLOCK_MAX } from "../../src/store/derived/id-block.ts";
 import { asRole, connected, grantedTo, HAS_PGVECTOR, hubDatabase, run, test } from "../support/hub.ts";
 
 const url = await hubDatabase();

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { openStore, type Store } from "../../src/index.ts";
-import { fileFindings } from "../../src/store/file-findings.ts";
+import { fileFindings } from "../../src/store/file/file-findings.ts";
 import { talk, user } from "../support/said.ts";
 import { openedStore, temporaryFolder, temporaryPath } from "../support/temporary-store.ts";
 import { WorkerPool } from "../support/worker-pool.ts";

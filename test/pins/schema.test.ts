@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { generateSQLiteDrizzleJson, generateSQLiteMigration } from "drizzle-kit/api";
 import { expect, test } from "vitest";
-import * as schema from "../../src/store/schema.ts";
+import * as schema from "../../src/store/sql/schema.ts";
 import { temporaryStore } from "../support/temporary-store.ts";
 
 // The vocabulary of the SQL that users write. A name that goes from here breaks somebody's query.

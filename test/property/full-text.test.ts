@@ -10,7 +10,7 @@ import { holdsPhrases } from "../../src/recall/phrase.ts";
 import type { TextHit } from "../../src/recall/postings.ts";
 import { parseQuery } from "../../src/recall/query.ts";
 import { storeSource } from "../../src/recall/store-source.ts";
-import { openDatabase } from "../../src/store/open.ts";
+import { openDatabase } from "../../src/store/file/open.ts";
 import { makeRepositories } from "../../src/store/repositories.ts";
 import { runs } from "../support/effort.ts";
 import { nastyMessage } from "../support/message-arbitraries.ts";

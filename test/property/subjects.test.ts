@@ -9,7 +9,7 @@ import { moveIdleSessions } from "../../src/ingest/frontier.ts";
 import { SubjectPlacer } from "../../src/ingest/subjects.ts";
 import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
 import { TITLES } from "../../src/models/title.ts";
-import { openDatabase } from "../../src/store/open.ts";
+import { openDatabase } from "../../src/store/file/open.ts";
 import { makeRepositories } from "../../src/store/repositories.ts";
 import { runs, TESTS_ALL } from "../support/effort.ts";
 import { inDatabase } from "../support/rows.ts";

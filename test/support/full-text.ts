@@ -6,9 +6,9 @@ import { searchFullText } from "../../src/recall/full-text-search.ts";
 import type { TextHit } from "../../src/recall/postings.ts";
 import { parseQuery } from "../../src/recall/query.ts";
 import { storeSource } from "../../src/recall/store-source.ts";
-import { openDatabase } from "../../src/store/open.ts";
+import type { SearchScope } from "../../src/store/derived/search-scope.ts";
+import { openDatabase } from "../../src/store/file/open.ts";
 import { makeRepositories, type Repositories } from "../../src/store/repositories.ts";
-import type { SearchScope } from "../../src/store/search-scope.ts";
 
 /** The rows of a store file through a connection of its own, closed when the test is over. */
 export function repositoriesOf(path: string, options: { readonly: boolean } = { readonly: true }): Repositories {

@@ -4,10 +4,10 @@ import { fetchSession } from "../../src/hub/read-session.ts";
 import { Spool } from "../../src/hub/spool.ts";
 import type { Store } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
-import type { FactRow } from "../../src/store/fact-rows.ts";
-import { storeIdOf } from "../../src/store/id-blocks.ts";
-import { rowText } from "../../src/store/row-text.ts";
-import { sessionRows } from "../../src/store/session-rows.ts";
+import { storeIdOf } from "../../src/store/changes/id-blocks.ts";
+import type { FactRow } from "../../src/store/facts/fact-rows.ts";
+import { rowText } from "../../src/store/moves/row-text.ts";
+import { sessionRows } from "../../src/store/moves/session-rows.ts";
 
 /** The facts of a session on the hub, as lines. */
 export async function factsOnHub(url: string, sessionId: string, origin: string): Promise<string[]> {

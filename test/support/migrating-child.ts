@@ -1,6 +1,6 @@
 import Database from "better-sqlite3";
 import { readMigrationFiles } from "drizzle-orm/migrator";
-import { migrate } from "../../src/store/migrate.ts";
+import { migrate } from "../../src/store/file/migrate.ts";
 
 // Brings the store `argv[2]` to the format of the migrations in `argv[3]` when told to, and says so.
 const [, , path, folder] = process.argv;

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { Store } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
-import { storeIdOf } from "../../src/store/id-blocks.ts";
+import { storeIdOf } from "../../src/store/changes/id-blocks.ts";
 import { factsInStore, factsOnHub } from "./hub-facts.ts";
 
 /** Fails unless the hub has exactly what the store has of a session. */

@@ -4,7 +4,7 @@ import { type RenderView, statementsOf, type ThemePlace, type ThemeView } from "
 import type { Message, Part } from "../../src/core/message.ts";
 import { textOf } from "../../src/core/text.ts";
 import { messageTokens, type TokenCounter } from "../../src/core/tokens.ts";
-import { advanceOpenStep, type OpenStep } from "../../src/store/session-state.ts";
+import { advanceOpenStep, type OpenStep } from "../../src/store/changes/session-state.ts";
 
 /** Four characters a token: what a text costs can be worked out by looking at it. */
 export const quarterCounter: TokenCounter = { name: "quarter", count: (text) => Math.ceil(text.length / 4) };

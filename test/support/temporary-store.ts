@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { once } from "../../src/core/once.ts";
 import { type OpenOptions, openStore, type Store } from "../../src/index.ts";
-import { openDatabase } from "../../src/store/open.ts";
+import { openDatabase } from "../../src/store/file/open.ts";
 
 /** A folder of its own, gone when the test is over. */
 export function temporaryFolder(): string {

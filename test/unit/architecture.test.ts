@@ -32,6 +32,25 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   view: ["core", "session", "index.ts"],
 };
 
+/** Rooms that others enter by their `index.ts` alone. */
+const WITH_DOOR = ["store"];
+
+/** The folders of a room, from the ground up: a file may name only those written before its own, and its own. */
+const FLOORS: Record<string, readonly string[]> = {
+  store: [
+    "sql",
+    "file",
+    "facts",
+    "derived",
+    "repositories.ts",
+    "changes",
+    "moves",
+    "checks",
+    "quick-reader.ts",
+    "index.ts",
+  ],
+};
+
 /** Packages that only some rooms know, or only a folder or file of one. `node:` modules and zod are free to all. */
 const PACKAGE_AT: Record<string, readonly string[]> = {
   "drizzle-orm": ["store"],
@@ -92,8 +111,8 @@ test("the imports are seen", () => {
   expect(files.length).toBeGreaterThan(60);
   expect(imports).toContainEqual({
     file: "session/opened-store.ts",
-    specifier: "../store/open.ts",
-    target: "store/open.ts",
+    specifier: "../store/index.ts",
+    target: "store/index.ts",
   });
   expect(imports).toContainEqual({ file: "session/open-session.ts", specifier: "uuid", target: undefined });
   expect(imports.filter(({ target }) => target !== undefined && !files.includes(target))).toEqual([]);
@@ -111,6 +130,24 @@ test("no room imports what the table does not grant it", () => {
     return from !== to && !MAY_IMPORT[from]?.includes(to);
   });
   expect(trespasses.map(({ file, target }) => `${file} → ${target}`)).toEqual([]);
+});
+
+test("a room with a door is entered by it", () => {
+  const trespasses = imports.filter(({ file, target }) => {
+    if (target === undefined || roomOf(file) === roomOf(target)) return false;
+    return WITH_DOOR.includes(roomOf(target)) && target !== `${roomOf(target)}/index.ts`;
+  });
+  expect(trespasses.map(({ file, target }) => `${file} → ${target}`)).toEqual([]);
+});
+
+test("no folder of a room imports one above it", () => {
+  const floorOf = (file: string): number => FLOORS[roomOf(file)]!.indexOf(file.split("/")[1]!);
+  const inside = imports.filter(({ file, target }) => {
+    return Object.hasOwn(FLOORS, roomOf(file)) && target !== undefined && roomOf(target) === roomOf(file);
+  });
+  expect(inside.length).toBeGreaterThan(100);
+  const climbs = inside.filter(({ file, target }) => floorOf(file) < 0 || floorOf(target!) > floorOf(file));
+  expect(climbs.map(({ file, target }) => `${file} → ${target}`)).toEqual([]);
 });
 
 test("a package stays in the rooms that are to know it", () => {

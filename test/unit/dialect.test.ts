@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { getTableColumns, is } from "drizzle-orm";
 import { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { expect, test } from "vitest";
-import * as schema from "../../src/store/schema.ts";
+import * as schema from "../../src/store/sql/schema.ts";
 
 // Holds the section "Dialect" of src/store/DESIGN.md.
 
@@ -27,8 +27,13 @@ const SPEAKS_TO_DRIVER: Record<string, string> = {
   "stats.ts": "it counts through views, once for each time a user asks",
 };
 
-const files = readdirSync(STORE).filter((file) => file.endsWith(".ts"));
-const sourceOf = (file: string): string => readFileSync(join(STORE, file), "utf8");
+const paths = new Map(
+  readdirSync(STORE, { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".ts"))
+    .map((path) => [basename(path), join(STORE, path)]),
+);
+const files = [...paths.keys()];
+const sourceOf = (file: string): string => readFileSync(paths.get(file)!, "utf8");
 const withoutComments = (source: string): string => source.replace(/^\s*(\/\/|\*[ /]|\/\*\*).*$/gm, "");
 /** The fields at the beginning of a repository: everything before its first method. */
 const fieldsOf = (source: string): string =>

@@ -4,7 +4,7 @@ import Database from "better-sqlite3";
 import { readMigrationFiles } from "drizzle-orm/migrator";
 import { describe, expect, test } from "vitest";
 import { openStore } from "../../src/index.ts";
-import { migrate } from "../../src/store/migrate.ts";
+import { migrate } from "../../src/store/file/migrate.ts";
 import { race } from "../support/race.ts";
 import { migrationsAnd, rebuildOf } from "../support/rehearsal.ts";
 import { allRows, inDatabase } from "../support/rows.ts";

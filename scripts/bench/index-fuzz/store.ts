@@ -2,7 +2,7 @@ import { NearestClusters } from "../../../src/ann/nearest-clusters.ts";
 import { estimatingTokenCounter } from "../../../src/core/tokens.ts";
 import { type Embedder, openStore, type Store } from "../../../src/index.ts";
 import { TITLES } from "../../../src/models/title.ts";
-import { openDatabase } from "../../../src/store/open.ts";
+import { openDatabase } from "../../../src/store/file/open.ts";
 import { makeRepositories } from "../../../src/store/repositories.ts";
 import { normalize } from "../../../src/vector/vector.ts";
 import { randomFrom } from "../messages.ts";

@@ -1,7 +1,6 @@
 import { formatHandle } from "../../core/handle.ts";
 import type { Message } from "../../core/message.ts";
-import { isOn } from "../../store/paths.ts";
-import type { Repositories } from "../../store/repositories.ts";
+import { isOn, type Repositories } from "../../store/index.ts";
 import { groupSteps } from "../layout/steps.ts";
 import type { RenderView, ThemePlace } from "../view.ts";
 

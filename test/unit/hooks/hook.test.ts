@@ -5,7 +5,14 @@ import { sayAt } from "../../../src/hooks/hook.ts";
 import { isOffAt } from "../../../src/hooks/hook-switch.ts";
 import type { MessageInput } from "../../../src/index.ts";
 import { openQuickly, QUICK_COLUMNS, QUICK_COLUMNS_BEFORE } from "../../../src/store/quick-reader.ts";
-import { clusters, messages, sessions, storeSettings, UNSEALED, UNSEALED_BEFORE } from "../../../src/store/schema.ts";
+import {
+  clusters,
+  messages,
+  sessions,
+  storeSettings,
+  UNSEALED,
+  UNSEALED_BEFORE,
+} from "../../../src/store/sql/schema.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { assistant, user } from "../../support/said.ts";
 import { openedStore, temporaryPath } from "../../support/temporary-store.ts";

@@ -4,7 +4,7 @@ import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { indexTail, indexTailNow, TailIndexer } from "../../../src/ingest/index-texts.ts";
 import { searchWords } from "../../../src/models/search-words.ts";
-import { indexTexts } from "../../../src/store/write.ts";
+import { indexTexts } from "../../../src/store/changes/write.ts";
 import { repositoriesOf, searching } from "../../support/full-text.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { talk, user } from "../../support/said.ts";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ARTIFACT_CHARS_MIN } from "../../../src/core/limits.ts";
 import { type MessageInput, openStore } from "../../../src/index.ts";
-import { extractArtifacts } from "../../../src/store/artifacts.ts";
+import { extractArtifacts } from "../../../src/store/facts/artifacts.ts";
 import { runs, seenIn } from "../../support/effort.ts";
 import { nastyMessage } from "../../support/message-arbitraries.ts";
 import { inputOf } from "../../support/said.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { breachesOf } from "../../../scripts/eval/provider-rules.ts";
 import type { Session, Store } from "../../../src/index.ts";
-import { MessageRepository } from "../../../src/store/messages.ts";
+import { MessageRepository } from "../../../src/store/facts/messages.ts";
 import { claimFaults } from "../../support/claims.ts";
 import { calls, results, talk, user } from "../../support/said.ts";
 import { type ScriptedEmbedder, scriptedEmbedder } from "../../support/scripted-embedder.ts";

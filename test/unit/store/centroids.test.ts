@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { coordinateEmbedder } from "../../../scripts/bench/index-fuzz/store.ts";
 import { estimatingTokenCounter } from "../../../src/core/tokens.ts";
 import { TITLES } from "../../../src/models/title.ts";
-import { openDatabase } from "../../../src/store/open.ts";
+import { openDatabase } from "../../../src/store/file/open.ts";
 import { makeRepositories, type Repositories } from "../../../src/store/repositories.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { user } from "../../support/said.ts";

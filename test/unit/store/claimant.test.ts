@@ -2,7 +2,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { heldUntilMs, newClaimant } from "../../../src/store/claimant.ts";
+import { heldUntilMs, newClaimant } from "../../../src/store/derived/claimant.ts";
 
 const NOW_MS = 1_700_000_000_000;
 const LEASE = { claimant: newClaimant(), nowMs: NOW_MS, untilMs: NOW_MS + 45_000 };

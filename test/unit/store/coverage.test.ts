@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from "vitest";
 import { estimatingTokenCounter } from "../../../src/core/tokens.ts";
 import { TITLES } from "../../../src/models/title.ts";
-import { Coverage } from "../../../src/store/coverage.ts";
-import { openDatabase } from "../../../src/store/open.ts";
+import { Coverage } from "../../../src/store/derived/coverage.ts";
+import { openDatabase } from "../../../src/store/file/open.ts";
 import { makeRepositories } from "../../../src/store/repositories.ts";
 
 /**

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { readMigrationFiles } from "drizzle-orm/migrator";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { migrate } from "../../../src/store/migrate.ts";
+import { migrate } from "../../../src/store/file/migrate.ts";
 import { temporaryFolder } from "../../support/temporary-store.ts";
 
 const FIRST = `

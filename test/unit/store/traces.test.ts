@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { fileHas, TextPieces } from "../../../src/store/traces.ts";
+import { fileHas, TextPieces } from "../../../src/store/facts/traces.ts";
 import { temporaryPath } from "../../support/temporary-store.ts";
 
 test("a text is found wherever it is in some bytes, and another is not", () => {

@@ -1,0 +1,108 @@
+import { heldTime } from "../../core/times.ts";
+import { VERSION } from "../../core/version.ts";
+import { advice, type Finding, ok, problem } from "../file/finding.ts";
+import { isOfPages } from "../file/integrity-faults.ts";
+import type { Repositories } from "../repositories.ts";
+import { scrubWhole } from "./scrub.ts";
+import { isOfFullText } from "./verify-full-text.ts";
+
+const FAULTS_MAX = 3;
+
+/** A search can read this many messages one by one in about 15 ms. */
+const TAIL_MAX = 2_000;
+
+/** The clusters whose summaries are due, and their sessions. */
+export interface DueCount {
+  clusterCount: number;
+  sessionIds: readonly string[];
+}
+
+/** Checks the rows of an open store. Reads every page. */
+export function databaseFindings(repositories: Repositories, embedderId: string, due: DueCount): Finding[] {
+  return [
+    versionFinding(repositories),
+    integrityFinding(repositories),
+    embedderFinding(repositories, embedderId),
+    vectorFinding(repositories),
+    summaryFinding(repositories, due),
+    fullTextFinding(repositories),
+  ];
+}
+
+function versionFinding({ database: { client } }: Repositories): Finding {
+  const format = client.pragma("user_version", { simple: true });
+  const sqlite = client.prepare<[], string>("SELECT sqlite_version()").pluck().get();
+  return ok("versions", `Coppice ${VERSION}, file format ${format}, SQLite ${sqlite}, Node ${process.versions.node}.`);
+}
+
+function integrityFinding(repositories: Repositories): Finding {
+  // A list of broken pages begins with a line that names the database.
+  const faults = scrubWhole(repositories).flatMap((fault) => fault.split("\n").filter((line) => !isOfPages(line)));
+  if (faults.every(isOfFullText)) return ok("integrity", "Every page and every row can be read.");
+  const text = `The file is damaged: ${faults.slice(0, FAULTS_MAX).join("; ")}.`;
+  return problem("integrity", text, "Save what can be read with `coppice export`, then restore a backup.");
+}
+
+function embedderFinding({ generations }: Repositories, embedderId: string): Finding {
+  const stored = generations.newest()?.embedderId;
+  if (stored === undefined) return ok("embedder", "Nothing has been embedded yet.");
+  if (stored === embedderId) return ok("embedder", `The forest is grown with ${stored}.`);
+  const text = `The forest is grown with ${stored}, and the store was opened with ${embedderId}: it can be read only.`;
+  return problem("embedder", text, `Open it with the embedder ${stored} to append.`);
+}
+
+function vectorFinding({ database: { client }, pendingVectors }: Repositories): Finding {
+  const { pendingVectorCount, pendingVectorsSinceMs, failedVectorCount } = pendingVectors.stats();
+  if (pendingVectorCount === 0 && failedVectorCount === 0) return ok("vectors", "No message waits for its vector.");
+  const lastErrors = "SELECT error FROM pending_vectors WHERE error IS NOT NULL ORDER BY next_try_at_ms DESC LIMIT 1";
+  const last = client.prepare<[], string>(lastErrors).pluck().get();
+  const since =
+    pendingVectorsSinceMs === null ? "" : `, since ${new Date(heldTime(pendingVectorsSinceMs)).toISOString()}`;
+  const failure = last === undefined ? "" : ` The last error: ${last}`;
+  const text = `${counted(pendingVectorCount, "message")} ${pendingVectorCount === 1 ? "waits" : "wait"} for a vector${since}; for ${failedVectorCount} the last try failed.${failure}`;
+  if (pendingVectorCount === 0) return ok("vectors", text);
+  const fix =
+    "`await store.embedPending()`, with the embedder of the store. Until then, searches find them by their words only.";
+  return advice("vectors", text, fix);
+}
+
+function summaryFinding({ database: { client } }: Repositories, { clusterCount, sessionIds }: DueCount): Finding {
+  if (clusterCount === 0) return ok("summaries", "No summary is due.");
+  const ids = JSON.stringify(sessionIds);
+  const { messageCount, tokenCount, bareCount, lastError } = client
+    .prepare<[string], { messageCount: number; tokenCount: number; bareCount: number; lastError: string | null }>(
+      `WITH due(id) AS (SELECT value FROM json_each(?))
+       SELECT count(*) AS messageCount, coalesce(sum(token_count), 0) AS tokenCount,
+         (SELECT count(*) FROM due
+          WHERE NOT EXISTS (SELECT 1 FROM summaries WHERE session_id = due.id AND status = 'done')) AS bareCount,
+         (SELECT error FROM summaries WHERE status IN ('failed', 'parked') AND level = 'cluster' AND session_id IN due
+          ORDER BY id DESC LIMIT 1) AS lastError
+       FROM uncovered WHERE session_id IN due`,
+    )
+    .get(ids)!;
+  const failure = lastError === null ? "" : ` The last try failed: ${lastError}.`;
+  const text = `${counted(clusterCount, "cluster")} in ${counted(sessionIds.length, "session")} ${clusterCount === 1 ? "needs" : "need"} a summary; ${bareCount} of these sessions ${bareCount === 1 ? "has" : "have"} none at all. ${counted(messageCount, "message")} (${counted(tokenCount, "token")}) are in no summary.${failure}`;
+  const fix = "`await session.resolveDirty()` in each of them, or an import, which does this at its end.";
+  return advice("summaries", text, fix);
+}
+
+function fullTextFinding({ database: { client }, fullText }: Repositories): Finding {
+  const faults = (client.pragma("integrity_check(messages_fts)") as { integrity_check: string }[]).filter(
+    ({ integrity_check }) => integrity_check !== "ok",
+  );
+  if (faults.length > 0) {
+    const text = `The full-text index is damaged: ${faults[0]!.integrity_check}.`;
+    return problem("full-text", text, "`coppice verify --rebuild` makes it again.");
+  }
+  const tailCount = fullText.tailCount();
+  const are = `${counted(tailCount, "message")} ${tailCount === 1 ? "is" : "are"}`;
+  const text = `${are} not in the full-text index yet; a search reads such messages one by one.`;
+  if (tailCount > TAIL_MAX) {
+    return advice("full-text", text, "`await session.resolveDirty()` in any session, or `coppice verify --rebuild`.");
+  }
+  return ok("full-text", tailCount === 0 ? "Every message is in the full-text index." : text);
+}
+
+function counted(count: number, one: string): string {
+  return `${count.toLocaleString("en-US")} ${one}${count === 1 ? "" : "s"}`;
+}

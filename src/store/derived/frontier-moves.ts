@@ -1,0 +1,133 @@
+import type { GrowingTheme } from "../../forest/growing-forest.ts";
+import { decodeVector, encodeVector } from "../../vector/codec.ts";
+import type { PathRepository } from "../facts/paths.ts";
+import type { StoreDatabase } from "../file/open.ts";
+import { Repository } from "../file/repository.ts";
+import { frontierMoves, type ThemeCheckpoint, themeCheckpoints } from "../sql/schema.ts";
+import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
+
+/** A checkpoint is made each time that this many messages have entered the forest. */
+const CHECKPOINT_MESSAGES = 512;
+
+/** So many of the newest checkpoints are kept, and of the others every so many-th. */
+const CHECKPOINTS_KEPT = 4;
+
+const MOVE = columns(frontierMoves);
+const CHECKPOINT = columns(themeCheckpoints).without("id");
+
+export type FrontierMove = InsertOf<typeof MOVE>;
+
+/** Where frontiers stood, and checkpoints of themes. Rewinds read them. */
+export class FrontierMoveRepository extends Repository {
+  // Moves of the frontier and rewinds run these.
+  readonly #put = this.statement<FrontierMove>`${MOVE.upsert()}`;
+  readonly #putFirst = this.statement<FrontierMove>`${MOVE.insert()} ON CONFLICT DO NOTHING`;
+  readonly #hasMoved = this.statement<[sessionId: string], number>`
+    SELECT 1 FROM sessions WHERE id = ? AND graduated_seq > 0`.pluck();
+  readonly #at = this.statement<[sessionId: string, seqEnd: number, position: number], FrontierMove>`
+    SELECT ${MOVE} FROM frontier_moves WHERE session_id = ? AND seq_end <= ? AND log_position <= ?
+    ORDER BY seq_end DESC LIMIT 1`;
+  readonly #deleteMoves = this.statement<[sessionId: string, seqEnd: number]>`
+    DELETE FROM frontier_moves WHERE session_id = ? AND seq_end > ?`;
+  readonly deleteCheckpoints = this.statement`DELETE FROM theme_checkpoints`.run;
+  readonly #deleteCheckpointsAfter = this.statement<[sessionId: string, position: number]>`
+    DELETE FROM theme_checkpoints WHERE session_id = ? AND log_position > ?`;
+  readonly #deleteCheckpoint = this.statement<[sessionId: string, graduatedSeq: number]>`
+    DELETE FROM theme_checkpoints WHERE session_id = ? AND graduated_seq = ?`;
+  readonly #checkpoint = this.statement<
+    [sessionId: string, position: number],
+    RowOf<typeof CHECKPOINT>
+  >`SELECT ${CHECKPOINT} FROM theme_checkpoints
+    WHERE session_id = ? AND log_position <= ? AND log_position > (SELECT max(log_position) FROM generations)
+    ORDER BY log_position DESC LIMIT 1`;
+  readonly #graduatedSeqs = this.statement<[sessionId: string], number>`
+    SELECT graduated_seq FROM theme_checkpoints WHERE session_id = ? ORDER BY log_position`.pluck();
+  readonly #putCheckpoint = this.statement<Omit<InsertOf<typeof CHECKPOINT>, "themes"> & { themes: string }>`
+    ${CHECKPOINT.insert()}`;
+  readonly #paths: PathRepository;
+
+  constructor(database: StoreDatabase, paths: PathRepository) {
+    super(database);
+    this.#paths = paths;
+  }
+
+  /** The newest move when a session had at most this many messages; undefined if it was not noted. */
+  at(sessionId: string, seqEnd: number): FrontierMove | undefined {
+    // A fork may have moved before its first message, and what it shares after the fork began.
+    for (const { sessionId: id, seqFirst, seqLast, logPosition } of this.#paths.of(sessionId).toReversed()) {
+      if (seqFirst > seqEnd) continue;
+      const found = this.#at.get(id, Math.min(seqLast + 1, seqEnd), logPosition);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  /** Notes the frontier with which a fork begins. */
+  begin(move: FrontierMove): void {
+    this.#put.run({ ...move });
+  }
+
+  note(move: FrontierMove): void {
+    const { sessionId } = move;
+    // Sessions of older versions have moved before their moves were noted. They get no such row.
+    if (this.#hasMoved.get(sessionId) === undefined)
+      this.#putFirst.run({ sessionId, seqEnd: 0, graduatedSeq: 0, evictedSeq: 0, logPosition: 0 });
+    this.#put.run({ ...move });
+  }
+
+  /** True if a move past these seqs is due for a checkpoint. */
+  isCheckpointDue(graduatedBefore: number, graduatedSeq: number): boolean {
+    return Math.floor(graduatedBefore / CHECKPOINT_MESSAGES) < Math.floor(graduatedSeq / CHECKPOINT_MESSAGES);
+  }
+
+  /**
+   * Keeps all themes of a session as they are at a log position. Of older checkpoints, one in four is kept: a rewind or a fork far
+   * back replays the log from there.
+   */
+  putCheckpoint(sessionId: string, logPosition: number, graduatedSeq: number, themes: readonly GrowingTheme[]): void {
+    const kept = themes.map(
+      ({ theme: { sum, ...counts }, logPosition }): ThemeCheckpoint => ({
+        ...counts,
+        sum: encodeVector(sum).toString("base64"),
+        logPosition,
+      }),
+    );
+    this.#deleteCheckpoint.run(sessionId, graduatedSeq);
+    this.#putCheckpoint.run({ sessionId, logPosition, graduatedSeq, themes: JSON.stringify(kept) });
+    const newest = ordinalOf(graduatedSeq);
+    for (const seq of this.#graduatedSeqs.all(sessionId)) {
+      const ordinal = ordinalOf(seq);
+      if (newest - ordinal >= CHECKPOINTS_KEPT && ordinal % CHECKPOINTS_KEPT !== 0) {
+        this.#deleteCheckpoint.run(sessionId, seq);
+      }
+    }
+  }
+
+  /** The newest checkpoint up to a log position, in the generation in use. */
+  checkpoint(sessionId: string, position: number): { logPosition: number; themes: GrowingTheme[] } | undefined {
+    let row: RowOf<typeof CHECKPOINT> | undefined;
+    for (const piece of this.#paths.of(sessionId).toReversed()) {
+      row ??= this.#checkpoint.get(piece.sessionId, Math.min(position, piece.logPosition));
+    }
+    if (row === undefined) return undefined;
+    const themes = row.themes.map(({ sum, logPosition, ...counts }): GrowingTheme => {
+      const bytes = Buffer.from(sum, "base64");
+      const vector = decodeVector(bytes, bytes.byteLength / Float32Array.BYTES_PER_ELEMENT);
+      return { theme: { ...counts, sum: vector }, logPosition };
+    });
+    return { logPosition: row.logPosition, themes };
+  }
+
+  deleteMovesAfter(sessionId: string, seqEnd: number): void {
+    this.#deleteMoves.run(sessionId, seqEnd);
+  }
+
+  /** Call it when rows of the log after `position` are changed or taken back. */
+  deleteCheckpointsAfter(sessionId: string, position: number): void {
+    this.#deleteCheckpointsAfter.run(sessionId, position);
+  }
+}
+
+function ordinalOf(graduatedSeq: number): number {
+  return Math.floor(graduatedSeq / CHECKPOINT_MESSAGES);
+}

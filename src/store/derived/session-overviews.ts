@@ -1,0 +1,223 @@
+import { DamageError } from "../../core/damage.ts";
+import { HIDDEN, tagNamespace } from "../../core/tags.ts";
+import type { GrowingTheme } from "../../forest/growing-forest.ts";
+import type { ItemRepository } from "../facts/items.ts";
+import type { PathRepository, Piece } from "../facts/paths.ts";
+import { SESSION, type SessionRow, timeOf } from "../facts/sessions.ts";
+import type { StoreDatabase } from "../file/open.ts";
+import { Repository } from "../file/repository.ts";
+import { MESSAGE } from "../sql/message-columns.ts";
+import type { RowOf } from "../sql/statement.ts";
+import type { ThemeRepository } from "./themes.ts";
+
+/** What `list` reads. */
+type ListedSession = SessionRow &
+  Pick<SessionOverview, "messageCount" | "clusterCount"> & {
+    newestId: number | null;
+    openingId: number | null;
+    isFork: number;
+  };
+
+/** A session as lists show it. */
+export interface SessionOverview {
+  id: string;
+  project: string | null;
+  title: string | null;
+  /** In order. Lists for people leave out a session with the tag `hidden`. */
+  tags: string[];
+  /** The first 200 characters that the user wrote, for lists of sessions without titles. Null if no user has written. */
+  opening: string | null;
+  source: string | null;
+  externalId: string | null;
+  /** The session that started it, or that it was forked from. */
+  parentSessionId: string | null;
+  /** For a fork, the seq of the last message that it has in common with its parent. */
+  forkSeq: number | null;
+  messageCount: number;
+  tokenCount: number;
+  themeCount: number;
+  clusterCount: number;
+  createdAtMs: number;
+  /** When the newest message was appended, or the session was created. */
+  updatedAtMs: number;
+}
+
+/** Filters and pages a list of sessions. */
+export interface SessionsOptions {
+  /** Only sessions of this project. */
+  project?: string;
+  /** Only sessions whose newest message is of this time or later, in Unix milliseconds. */
+  sinceMs?: number;
+  /** Only sessions with this tag. */
+  tag?: string;
+  /** False leaves out sessions with the tag `hidden`. */
+  hidden?: boolean;
+  /** The most sessions to list. */
+  limit?: number;
+  /** The number of sessions to skip, to continue after a page. */
+  offset?: number;
+  /** Called for each session that cannot be read, and is left out. Without this function, the first of them throws. */
+  onUnreadable?: (unreadable: Unreadable) => void;
+}
+
+/** A session, or one message of it, that is damaged. */
+export interface Unreadable {
+  sessionId: string;
+  /** Left out if the session itself is damaged, and not one of its messages. */
+  seq?: number;
+  reason: string;
+}
+
+type Sizes = { tokenCount: number; themeCount: number };
+
+const ALL = -1;
+
+const OPENING_CHARS = 200;
+
+type Page = {
+  project: string | null;
+  id: string | null;
+  sinceMs: number | null;
+  /** The namespaces of a tag that sessions must have, and of one that they must not have, as JSON. */
+  tag: string | null;
+  notTag: string | null;
+  limit: number;
+  offset: number;
+};
+/** Sessions are chosen by their newest messages. Only messages of chosen sessions are counted. */
+const PAGE = `page AS MATERIALIZED (
+  SELECT s.*, coalesce(${timeOf("DESC")}, s.created_at_ms) AS updated_at_ms FROM sessions s
+  WHERE (@project IS NULL OR s.project = @project) AND (@id IS NULL OR s.id = @id)
+    AND (@sinceMs IS NULL OR updated_at_ms >= @sinceMs) AND s.superseded_at_ms IS NULL
+    AND (@tag IS NULL OR EXISTS (SELECT 1 FROM items WHERE namespace = @tag AND key = s.id))
+    AND (@notTag IS NULL OR NOT EXISTS (SELECT 1 FROM items WHERE namespace = @notTag AND key = s.id))
+  ORDER BY updated_at_ms DESC, s.id LIMIT @limit OFFSET @offset)`;
+
+/** The pages that `Store.sessions` returns. */
+export class SessionOverviewRepository extends Repository {
+  // Subqueries for each row of a page. They read only a few messages of each session.
+  readonly #pageIds = this.statement<Page, string>`
+    WITH ${PAGE} SELECT id FROM page ORDER BY updated_at_ms DESC, id`.pluck().all;
+  readonly #list = this.statement<Page, ListedSession>`
+    WITH ${PAGE}
+    SELECT ${SESSION.of("s")},
+           (SELECT m.id FROM messages m WHERE m.session_id = s.id ORDER BY m.seq DESC LIMIT 1) AS newestId,
+           (SELECT m.id FROM messages m
+            WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> '' ORDER BY m.seq LIMIT 1) AS openingId,
+           (SELECT count(*) FROM messages m WHERE m.session_id = s.id) AS messageCount,
+           (SELECT count(*) FROM clusters c WHERE c.session_id = s.id) AS clusterCount,
+           EXISTS (SELECT 1 FROM shared_pasts p WHERE p.session_id = s.id) AS isFork
+    FROM page s ORDER BY s.updated_at_ms DESC, s.id`;
+  readonly #messages = this.statement<[ids: string], RowOf<typeof MESSAGE>>`
+    SELECT ${MESSAGE} FROM messages WHERE id IN (SELECT value FROM json_each(?))`.allOf;
+  /** The tokens of the messages of a session that are in no theme. */
+  readonly #outside = this.statement<{ id: string; graduatedSeq: number; seqLast: number }, number>`
+    SELECT coalesce(sum(token_count), 0) FROM (
+      SELECT token_count FROM messages WHERE session_id = @id AND seq BETWEEN @graduatedSeq AND @seqLast
+      UNION ALL SELECT token_count FROM messages
+      WHERE session_id = @id AND seq < @graduatedSeq AND seq <= @seqLast AND pinned = 1)`.pluck().one;
+  readonly #countIn = this.statement<Piece, number>`
+    SELECT count(*) FROM messages WHERE session_id = @sessionId AND seq BETWEEN @seqFirst AND @seqLast`.pluck().one;
+  readonly #openingIn = this.statement<[sessionId: string, seqLast: number], number>`
+    SELECT id FROM messages
+    WHERE session_id = ? AND role = 'user' AND text <> '' AND seq <= ? ORDER BY seq LIMIT 1`.pluck();
+  readonly #paths: PathRepository;
+  readonly #themes: ThemeRepository;
+  readonly #items: ItemRepository;
+
+  constructor(database: StoreDatabase, paths: PathRepository, themes: ThemeRepository, items: ItemRepository) {
+    super(database);
+    this.#paths = paths;
+    this.#themes = themes;
+    this.#items = items;
+  }
+
+  /** The ids of sessions whose newest message is of this time or later, newest first. */
+  idsSince({ project, ...page }: { project?: string | undefined; sinceMs: number; limit: number }): string[] {
+    return this.#pageIds(pageOf({ ...page, ...(project !== undefined && { project }), hidden: false }));
+  }
+
+  /** Newest first. @throws {DamageError} if a session, or a message that is shown of one, is damaged. */
+  list(options: SessionsOptions): SessionOverview[] {
+    return this.#overviews(pageOf(options));
+  }
+
+  /** The ids of what `list` would return, damaged or not. */
+  listedIds(options: SessionsOptions): string[] {
+    return this.#pageIds(pageOf(options));
+  }
+
+  of(id: string): SessionOverview | undefined {
+    return this.#overviews({ ...pageOf({ limit: 1 }), id })[0];
+  }
+
+  #overviews(page: Page): SessionOverview[] {
+    const listed = this.#list.all(page);
+    // A row of zeros reads as NULL, as a row does that a join has not found.
+    if (listed.some(({ id }) => id === null)) throw new DamageError("a session has no id");
+    const rows = listed.map((row) => (row.isFork === 1 ? this.#withPast(row) : row));
+    const shownIds = rows.flatMap(({ newestId, openingId }) => [newestId, openingId]).filter((id) => id !== null);
+    const shown = new Map(this.#messages(shownIds).map((message) => [message.id, message]));
+    const tags = this.#items.tagsOf(rows.map(({ id }) => id));
+    return rows.map((row) => {
+      const { id, project, title, source, externalId, parentSessionId, forkSeq, newestId, openingId, ...counts } = row;
+      const { messageCount, clusterCount, createdAtMs } = counts;
+      const names = { id, project, title, tags: tags.get(id) ?? [] };
+      const opening = openingId === null ? null : beginningOf(known(shown, openingId).text);
+      const updatedAtMs = newestId === null ? createdAtMs : known(shown, newestId).createdAtMs;
+      return {
+        ...{ ...names, opening, source, externalId, parentSessionId, forkSeq, messageCount },
+        ...{ ...this.#sizesOf(row), clusterCount, createdAtMs, updatedAtMs },
+      };
+    });
+  }
+
+  /** Counts the messages that a fork shares, too. */
+  #withPast(row: ListedSession): ListedSession {
+    const past = this.#paths.of(row.id).slice(0, -1);
+    const messageCount = past.reduce((count, piece) => count + this.#countIn(piece), row.messageCount);
+    const openings = past.map(({ sessionId, seqLast }) => this.#openingIn.get(sessionId, seqLast));
+    const openingId = openings.find((id) => id !== undefined) ?? row.openingId;
+    const clusterCount = sumOf(this.#themesOf(row.id), "clusterCount");
+    return { ...row, messageCount, openingId, clusterCount };
+  }
+
+  /** Adds up the themes and the messages outside them. */
+  #sizesOf({ id, graduatedSeq }: ListedSession): Sizes {
+    const themes = this.#themesOf(id);
+    const outside = this.#paths.of(id).map(({ sessionId, seqLast }) => {
+      return this.#outside({ id: sessionId, graduatedSeq, seqLast });
+    });
+    const tokenCount = outside.reduce((sum, tokens) => sum + tokens, sumOf(themes, "tokenCount"));
+    return { tokenCount, themeCount: themes.length };
+  }
+
+  #themesOf(id: string): GrowingTheme["theme"][] {
+    return this.#themes.ofSession(id).map(({ theme }) => theme);
+  }
+}
+
+/** @throws {DamageError} if an index names a message that is missing. */
+function known(messages: ReadonlyMap<number, RowOf<typeof MESSAGE>>, id: number): RowOf<typeof MESSAGE> {
+  const message = messages.get(id);
+  if (message === undefined) throw new DamageError(`message ${id} is missing, and in an index`);
+  return message;
+}
+
+function beginningOf(text: string): string {
+  return Array.from(text.slice(0, 2 * OPENING_CHARS))
+    .slice(0, OPENING_CHARS)
+    .join("");
+}
+
+function sumOf<K extends string>(rows: readonly Record<K, number>[], key: K): number {
+  return rows.reduce((sum, row) => sum + row[key], 0);
+}
+
+function pageOf({ project, sinceMs, tag, hidden = true, limit = ALL, offset = 0 }: SessionsOptions): Page {
+  const tags = {
+    tag: tag === undefined ? null : JSON.stringify(tagNamespace(tag)),
+    notTag: hidden ? null : JSON.stringify(tagNamespace(HIDDEN)),
+  };
+  return { project: project ?? null, id: null, sinceMs: sinceMs ?? null, ...tags, limit, offset };
+}

@@ -1,0 +1,268 @@
+import { and, eq, ne } from "drizzle-orm";
+import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import { DamageError } from "../../core/damage.ts";
+import { baseNameOf } from "../../core/project.ts";
+import type { StoreDatabase } from "../file/open.ts";
+import { type RawValues, Repository, rawInsert, rawRows } from "../file/repository.ts";
+import { isSharedText } from "../sql/message-columns.ts";
+import * as schema from "../sql/schema.ts";
+import { type Columns, columns } from "../sql/statement.ts";
+import { textOf } from "./artifacts.ts";
+import { GENERATION_NOW, type GenerationRow, vectorNow } from "./generations.ts";
+
+/** A value as SQLite has it, of one that drizzle decodes. */
+type RawValue<V> = V extends null | number | string | Buffer
+  ? V
+  : V extends boolean
+    ? number
+    : V extends Float32Array
+      ? Buffer
+      : string;
+type RawRow<T extends SQLiteTable, Omitted extends string = never> = {
+  [K in Exclude<keyof T["$inferSelect"], Omitted>]: RawValue<T["$inferSelect"][K]>;
+};
+
+/** What the rows of a session come from. It is the first row. */
+export interface RowsOrigin {
+  /** Null if the store could not be written. */
+  storeId: string | null;
+  embedderId: string;
+  dimension: number;
+  /** No row has a higher id. */
+  newestId: number;
+  /** The key of `tombstones`, in hex; null if nothing was forgotten. */
+  tombstoneKey: string | null;
+}
+
+/** The rows that keep their checksums when they move, if older versions made narrower ones. */
+const SEALED_FOR_ALL: Record<string, Columns<unknown>> = {
+  sessions: columns(schema.sessions),
+  summaries: columns(schema.summaries),
+};
+
+/** The tables whose rows move with a session, and the columns that each store sets by itself. */
+export const FACT_TABLES = {
+  sessions: { table: schema.sessions, own: ["frontierVersion"] },
+  messages: { table: schema.messages, own: ["parentId", "text"] },
+  artifacts: { table: schema.artifacts, own: [] },
+  messageArtifacts: { table: schema.messageArtifacts, own: ["checksum"] },
+  forgottenMessages: { table: schema.forgottenMessages, own: ["checksum"] },
+  pendingVectors: { table: schema.pendingVectors, own: ["claimant", "claimedUntilMs"] },
+  unions: { table: schema.unions, own: ["generation", "checksum"] },
+  undoneUnions: { table: schema.undoneUnions, own: ["generation", "checksum"] },
+  frontierMoves: { table: schema.frontierMoves, own: ["checksum"] },
+  summaries: { table: schema.summaries, own: [] },
+  discardedCosts: { table: schema.discardedCosts, own: ["checksum"] },
+  entries: { table: schema.entries, own: [] },
+  items: { table: schema.items, own: ["id"] },
+  tombstones: { table: schema.tombstones, own: ["checksum"] },
+} as const satisfies Record<string, { table: SQLiteTable; own: readonly string[] }>;
+
+type Raw<T extends keyof typeof FACT_TABLES> = RawRow<
+  (typeof FACT_TABLES)[T]["table"],
+  (typeof FACT_TABLES)[T]["own"][number]
+>;
+
+/** The rows by the names of their tables in schema.ts. Values are as SQLite has them, and checksums are valid for all versions. */
+export type FactTables = Omit<{ [T in keyof typeof FACT_TABLES]: Raw<T> }, "messages"> & {
+  origin: RowsOrigin;
+  /**
+   * `embedding` is the vector in the generation in use. A writer makes it again if it is undefined; `vectorCrc` is then the
+   * CRC-32 that it must have.
+   */
+  messages: Omit<Raw<"messages">, "storedText" | "embedding"> & {
+    storedText: string | Buffer;
+    embedding: Buffer | null | undefined;
+    vectorCrc?: number | undefined;
+  };
+};
+
+export type FactRow = { [T in keyof FactTables]: { table: T; row: FactTables[T] } }[keyof FactTables];
+
+/** From where on rows are wanted: messages of the path from a seq on, and rows of the log after a position. */
+export interface RowsFrom {
+  seq: number;
+  position: number;
+}
+
+/** Leaves out all messages of the path. */
+export const WITHOUT_PATH: RowsFrom = { seq: Number.MAX_SAFE_INTEGER, position: 0 };
+
+/** SQL: the session and its branches. */
+const OWN = `session_id IN (SELECT id FROM sessions WHERE id = @id OR (parent_session_id = @id AND superseded_at_ms IS NOT NULL))`;
+const OF_MESSAGE = `message_id IN (SELECT id FROM messages WHERE ${OWN} AND (seq >= @seq OR session_id <> @id))`;
+const IN_USE = `generation = ${GENERATION_NOW}`;
+
+/** SQL: the rows of a session's tables. `moves` says which of them move, because a damaged value would leave out a row here. */
+const CONDITIONS: Record<Exclude<keyof typeof FACT_TABLES, "tombstones">, string> = {
+  sessions: `WHERE id = @id OR (parent_session_id = @id AND superseded_at_ms IS NOT NULL)
+    ORDER BY superseded_at_ms IS NOT NULL, superseded_at_ms, id`,
+  messages: `WHERE ${OWN} AND (seq >= @seq OR session_id <> @id) ORDER BY session_id <> @id, session_id, seq`,
+  artifacts: `WHERE sha256 IN (SELECT sha256 FROM message_artifacts WHERE ${OF_MESSAGE}) ORDER BY sha256`,
+  messageArtifacts: `WHERE ${OF_MESSAGE} ORDER BY message_id, pointer`,
+  forgottenMessages: `WHERE ${OWN} ORDER BY session_id, seq`,
+  pendingVectors: `WHERE ${OWN} ORDER BY message_id`,
+  unions: "WHERE session_id = @id AND id > @position ORDER BY id",
+  undoneUnions: "WHERE session_id = @id ORDER BY id, undone_at",
+  frontierMoves: "WHERE session_id = @id ORDER BY seq_end",
+  summaries: "WHERE session_id = @id ORDER BY id",
+  discardedCosts: `WHERE ${OWN} ORDER BY session_id, summarizer_id`,
+  entries: `WHERE ${OWN} ORDER BY id`,
+  items: "WHERE session_id = @id ORDER BY namespace, key",
+};
+
+/** Logs of older generations and of subjects stay, and so do claims, which belong to a process. */
+function moves(name: string, row: RawValues, { id, logPosition }: GenerationRow): boolean {
+  if (name === "unions") return row.generation === id && row.level !== "subject";
+  if (name === "undoneUnions") return row.generation === id;
+  if (name !== "summaries") return true;
+  const isOfForest = row.level === "cluster" || row.level === "theme";
+  return row.status !== "claimed" && (!isOfForest || (row.logPosition as number) > logPosition);
+}
+
+export class FactRowRepository extends Repository {
+  // Staged vectors, and the ids of several tables at once.
+  readonly #vectorNow = this.statement<[id: number], Buffer | null>`
+    SELECT ${vectorNow("messages")} FROM messages WHERE id = ?`.pluck();
+  readonly #hadForest = this.statement<[embedderId: string], number>`
+    SELECT EXISTS (SELECT 1 FROM generations WHERE embedder_id = ?)`.pluck();
+  readonly #newestId = this.statement<{ id: string }, number>`
+    SELECT max(
+      coalesce((SELECT max(id) FROM messages WHERE ${OWN}), 0),
+      coalesce((SELECT max(id) FROM unions WHERE session_id = @id AND level <> 'subject' AND ${IN_USE}), 0),
+      coalesce((SELECT max(max(id, undone_at)) FROM undone_unions WHERE session_id = @id AND ${IN_USE}), 0),
+      coalesce((SELECT max(id) FROM summaries WHERE session_id = @id), 0),
+      coalesce((SELECT max(max(coalesce(shown_from, 0), coalesce(shown_until, 0))) FROM summaries WHERE session_id = @id), 0),
+      coalesce((SELECT max(id) FROM entries WHERE ${OWN}), 0))`.pluck();
+  readonly #inserts = new Map<string, (row: RawValues) => number>();
+  readonly #database: StoreDatabase;
+
+  constructor(database: StoreDatabase) {
+    super(database);
+    this.#database = database;
+  }
+
+  /** @throws {DamageError} if an index may hide a row of a session. */
+  assertWhole(): void {
+    const { messages, unions } = schema;
+    this.rowCheck.assertWhole(messages, "messages_by_seq");
+    this.rowCheck.assertWhole(unions, "unions_by_session");
+    for (const { table } of Object.values(FACT_TABLES)) {
+      if (table !== messages && table !== unions) this.rowCheck.assertWhole(table);
+    }
+  }
+
+  newestId(sessionId: string): number {
+    return this.#newestId.one({ id: sessionId });
+  }
+
+  /** Overwrites the session, if there is one, so that its children keep it. */
+  putSession({ checksum: _, ...row }: RawValues): void {
+    rawInsert(this.#database, schema.sessions, "overwrite")(row);
+  }
+
+  insert(table: keyof typeof FACT_TABLES, row: RawValues): void {
+    // A narrow checksum is made anew. Rows that older versions wrote without one stay without.
+    if (table in SEALED_FOR_ALL && row.checksum !== null) delete row.checksum;
+    this.#inserting(table, "fail")(row);
+  }
+
+  /** Returns false if the table has the row, or another one in its place. */
+  insertUnlessThere(table: keyof typeof FACT_TABLES, row: RawValues): boolean {
+    return this.#inserting(table, "skip")(row) > 0;
+  }
+
+  #inserting(table: keyof typeof FACT_TABLES, existing: "fail" | "skip"): (row: RawValues) => number {
+    const known = this.#inserts.get(table) ?? rawInsert(this.#database, FACT_TABLES[table].table, existing);
+    this.#inserts.set(table, known);
+    return known;
+  }
+
+  /** The session of the row that has an id. */
+  holderOf(table: keyof FactTables, id: unknown): string | undefined {
+    if (table !== "messages" && table !== "unions" && table !== "summaries" && table !== "entries") return undefined;
+    const found = FACT_TABLES[table].table;
+    const { sessionId } = found;
+    return this.orm
+      .select({ sessionId })
+      .from(found)
+      .where(eq(found.id, id as number))
+      .get()?.sessionId;
+  }
+
+  /** Deletes what rows of the session replace. The session itself, older generations and subjects stay. */
+  deleteOf(sessionId: string, generation: number): void {
+    const { unions, undoneUnions } = schema;
+    this.orm.delete(schema.messages).where(eq(schema.messages.sessionId, sessionId)).run();
+    const isLog = and(eq(unions.sessionId, sessionId), eq(unions.generation, generation), ne(unions.level, "subject"));
+    this.orm.delete(unions).where(isLog).run();
+    const isUndone = and(eq(undoneUnions.sessionId, sessionId), eq(undoneUnions.generation, generation));
+    this.orm.delete(undoneUnions).where(isUndone).run();
+    const { forgottenMessages, frontierMoves, summaries, discardedCosts, entries, items } = schema;
+    for (const table of [forgottenMessages, frontierMoves, summaries, discardedCosts, entries, items]) {
+      this.orm.delete(table).where(eq(table.sessionId, sessionId)).run();
+    }
+  }
+
+  deleteItemsOf(sessionId: string): void {
+    this.orm.delete(schema.items).where(eq(schema.items.sessionId, sessionId)).run();
+  }
+
+  itemsOf(sessionId: string): FactTables["items"][] {
+    const rows = [...rawRows(this.#database, schema.items, CONDITIONS.items, { id: sessionId })];
+    for (const row of rows) delete row.id;
+    return rows as FactTables["items"][];
+  }
+
+  /** @throws {DamageError} if rows are damaged. Indexes are compared by `assertWhole`. */
+  *of(sessionId: string, generation: GenerationRow, from: RowsFrom): Generator<FactRow> {
+    const { embedderId, logPosition: generationStart } = generation;
+    const artifacts = new Set<unknown>();
+    for (const [name, condition] of Object.entries(CONDITIONS)) {
+      const { table, own } = FACT_TABLES[name as keyof typeof CONDITIONS];
+      for (const row of rawRows(this.#database, table, condition, { id: sessionId, ...from })) {
+        if (!moves(name, row, generation)) continue;
+        if (name === "messages") {
+          const { id, storedText, parts } = row;
+          if (Buffer.isBuffer(storedText) && !isSharedText(storedText, parts as string)) {
+            throw new DamageError(`row ${id} of messages is damaged`);
+          }
+          this.#useVectorNow(row, embedderId);
+        }
+        // A folder of this machine means nothing elsewhere.
+        if (name === "sessions" && row.project !== null) row.project = baseNameOf(row.project as string);
+        if (row.checksum !== null) SEALED_FOR_ALL[name]?.sealForAll(row);
+        if (name === "artifacts") {
+          assertSound(row);
+          artifacts.add(row.sha256);
+        }
+        if (name === "messageArtifacts" && !artifacts.has(row.sha256)) {
+          throw new DamageError(`artifact ${row.sha256} is missing, or in no index`);
+        }
+        // No checksum covers it. A row that moves is not claimed.
+        if (name === "summaries") row.claimedUntilMs = null;
+        // These moves were of a forest that does not move. A rewind then looks for the position by the log.
+        if (name === "frontierMoves" && (row.logPosition as number) <= generationStart) row.logPosition = 0;
+        for (const key of own) delete row[key];
+        yield { table: name, row } as unknown as FactRow;
+      }
+    }
+  }
+
+  #useVectorNow(row: RawValues, embedderId: string): void {
+    if (row.embedderId === embedderId || row.embedderId === null) return;
+    if (this.#hadForest.one(row.embedderId as string) === 0) {
+      throw new DamageError(`message ${row.id} has a vector of ${row.embedderId}, which never made a forest`);
+    }
+    row.embedding = this.#vectorNow.one(row.id as number);
+    row.embedderId = row.embedding === null ? null : embedderId;
+  }
+}
+
+/** @throws {DamageError} if the long string is damaged. */
+function assertSound(row: RawValues): void {
+  const artifact = { ...row, compressed: row.compressed === 1 } as Parameters<typeof textOf>[0];
+  textOf(artifact, (reason) => {
+    throw new DamageError(`artifact ${row.sha256} ${reason}`);
+  });
+}

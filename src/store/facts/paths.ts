@@ -1,0 +1,187 @@
+import { DamageError } from "../../core/damage.ts";
+import { StoreError } from "../../core/errors.ts";
+import { Repository } from "../file/repository.ts";
+import { NO_CHECKSUM } from "../sql/checksum.ts";
+import { sessions, sharedPasts } from "../sql/schema.ts";
+import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
+import { GENERATION_NOW } from "./generations.ts";
+
+/** A part of a path: messages from one seq to another, both included, and the rows of the log up to a position. */
+export interface Piece {
+  sessionId: string;
+  seqFirst: number;
+  seqLast: number;
+  logPosition: number;
+}
+
+/** What makes a session, oldest first: the parts of other sessions that a fork shares, and what the session holds itself. */
+export type Path = readonly Piece[];
+
+const PAST = columns(sharedPasts);
+const ORIGIN = columns(sessions, "id", "parentSessionId", "forkSeq", "supersededAtMs");
+
+/** SQL: the session `session` holds or shares the row `table`, which is at the log position `position`. */
+export function isOnPathOf(session: string, table: string, position = `${table}.id`): string {
+  return `(${table}.session_id = ${session} OR ${position} <= (
+    SELECT p.log_position FROM shared_pasts p WHERE p.session_id = ${session} AND p.holder_id = ${table}.session_id))`;
+}
+
+export class PathRepository extends Repository {
+  // Every read of a session runs it.
+  readonly #past = this.statement<[sessionId: string], RowOf<typeof PAST>>`
+    SELECT ${PAST} FROM shared_pasts WHERE session_id = ? ORDER BY seq_first`.all;
+  readonly #origin = this.statement<[sessionId: string], RowOf<typeof ORIGIN>>`
+    SELECT ${ORIGIN} FROM sessions WHERE id = ?`;
+  readonly #insert = this.statement<InsertOf<typeof PAST>>`${PAST.insert()}`;
+  readonly #sharing = this.statement<[holderId: string, seq: number], string>`
+    SELECT session_id FROM shared_pasts WHERE holder_id = ? AND seq_last > ? ORDER BY session_id`.pluck();
+  readonly #sharingLog = this.statement<[holderId: string, position: number], string>`
+    SELECT session_id FROM shared_pasts WHERE holder_id = ? AND log_position >= ? ORDER BY session_id`.pluck();
+  readonly forkIds = this.statement<[], string>`SELECT DISTINCT session_id FROM shared_pasts`.pluck().all;
+  /** How many sessions a fork shares messages of; 0 for other sessions. */
+  readonly sharedCount = this.statement<[sessionId: string], number>`
+    SELECT count(*) FROM shared_pasts WHERE session_id = ?`.pluck().one;
+  readonly #hasThemes = this.statement<[sessionId: string], number>`
+    SELECT EXISTS (SELECT 1 FROM themes WHERE session_id = ?)`.pluck().one;
+  readonly #hasMoved = this.statement<[sessionId: string, position: number], number>`
+    SELECT EXISTS (
+      SELECT 1 FROM unions
+      WHERE session_id = ? AND id > ? AND level <> 'subject' AND generation = ${GENERATION_NOW})`.pluck().one;
+  /** The forks that share messages after a seq. @throws {DamageError} if an index may hide one. */
+  sharing(holderId: string, seq: number): string[] {
+    this.rowCheck.assertWhole(sharedPasts);
+    return this.#sharing.all(holderId, seq);
+  }
+
+  /** The forks that share a session's log up to a position, or further. @throws {DamageError} if an index may hide one. */
+  sharingLog(holderId: string, position: number): string[] {
+    this.rowCheck.assertWhole(sharedPasts);
+    return this.#sharingLog.all(holderId, position);
+  }
+
+  /**
+   * The session whose rows are the open clusters and themes of a session. Until the frontier of a fork moves, it is another one;
+   * undefined if that one has moved since the fork.
+   */
+  grower(sessionId: string): Piece | undefined {
+    const path = this.of(sessionId);
+    if (path.length === 1) return path[0]!;
+    for (const piece of path.toReversed()) {
+      if (piece.sessionId !== sessionId && this.#hasMoved(piece.sessionId, piece.logPosition) === 1) return undefined;
+      if (this.#hasThemes(piece.sessionId) === 1) return piece;
+    }
+    return path.at(-1)!;
+  }
+
+  /** @throws {DamageError} if a row about what a fork shares is damaged. */
+  of(sessionId: string): Path {
+    const past = this.#past(sessionId);
+    // Rows of older versions have no checksums.
+    if (past.some(({ checksum }) => checksum === NO_CHECKSUM)) this.assertPast(sessionId);
+    return withOwn(sessionId, past.map(pieceOf));
+  }
+
+  /**
+   * For changes and `verify`: a fork that has lost its past would give seqs again. A branch has a `forkSeq` and shares nothing, and so
+   * does a fork of an older version.
+   *
+   * @throws {DamageError} if a fork does not share what its session had.
+   */
+  assertPast(sessionId: string): void {
+    const { parentSessionId = null, forkSeq = null, supersededAtMs = null } = this.#origin.get(sessionId) ?? {};
+    const past = this.#past(sessionId).map(pieceOf);
+    if (past.length === 0) {
+      if (forkSeq !== null && supersededAtMs === null) this.rowCheck.assertWhole(sharedPasts);
+      return;
+    }
+    // A parent can be forgotten if it holds nothing of what the fork shares. The newest holder shares the same.
+    const sharedId = parentSessionId ?? past.at(-1)!.sessionId;
+    const isKnown = parentSessionId !== null || this.#origin.get(sharedId) !== undefined;
+    if (forkSeq === null || !isKnown) throw new DamageError(`fork ${sessionId} has no origin`);
+    const expected = piecesIn(withOwn(sharedId, this.#past(sharedId).map(pieceOf)), 0, forkSeq);
+    const isRight = (piece: Piece, index: number): boolean => {
+      const { sessionId: id, seqFirst, seqLast, logPosition } = expected[index]!;
+      if (piece.sessionId !== id || piece.seqFirst !== seqFirst || piece.seqLast !== seqLast) return false;
+      return piece.logPosition === logPosition || index === past.length - 1;
+    };
+    if (past.length === expected.length && past.every(isRight)) return;
+    throw new DamageError(`fork ${sessionId} does not share what session ${sharedId} had up to seq ${forkSeq}`);
+  }
+
+  share(sessionId: string, past: Path): void {
+    for (const { sessionId: holderId, ...piece } of past) this.#insert.run({ sessionId, holderId, ...piece });
+  }
+}
+
+function pieceOf({ holderId, seqFirst, seqLast, logPosition }: RowOf<typeof PAST>): Piece {
+  return { sessionId: holderId, seqFirst, seqLast, logPosition };
+}
+
+function withOwn(sessionId: string, past: readonly Piece[]): Piece[] {
+  const seqFirst = past.length === 0 ? 0 : past.at(-1)!.seqLast + 1;
+  const [seqLast, logPosition] = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+  return [...past, { sessionId, seqFirst, seqLast, logPosition }];
+}
+
+/** SQL: the session of the cluster `c` began it. A fork has rows for clusters of its past, too. */
+export const IS_BEGUN_HERE = `(c.session_id NOT IN (SELECT session_id FROM shared_pasts)
+  OR c.session_id = (SELECT m.session_id FROM messages m WHERE m.id = c.root_id))`;
+
+/** The parts of a path from one seq to another, both included. */
+export function piecesIn(path: Path, seqFirst: number, seqLast: number): Piece[] {
+  if (path.length === 1) return [{ ...path[0]!, seqFirst, seqLast }];
+  return path.flatMap((piece) => {
+    const [first, last] = [Math.max(seqFirst, piece.seqFirst), Math.min(seqLast, piece.seqLast)];
+    return first > last ? [] : [{ ...piece, seqFirst: first, seqLast: last }];
+  });
+}
+
+/** @throws {StoreError} `SESSION_SHARED` if a fork shares a message of the session after this seq. */
+export function assertUnshared(
+  paths: PathRepository,
+  sessionId: string,
+  seq: number,
+  operation: "rewind" | "forget" | "change",
+): void {
+  const [forkId] = paths.sharing(sessionId, seq);
+  if (forkId !== undefined) throw new StoreError("SESSION_SHARED", { sessionId, forkId, operation });
+}
+
+/** What a fork shares; empty for other sessions. */
+export function pastOf(path: Path): Path {
+  return path.slice(0, -1);
+}
+
+/** @throws {StoreError} `SESSION_SHARED` for a fork, whose rows are not the whole session. */
+export function assertWhole(paths: PathRepository, sessionId: string): void {
+  const [holder] = pastOf(paths.of(sessionId));
+  if (holder === undefined) return;
+  throw new StoreError("SESSION_SHARED", { sessionId: holder.sessionId, forkId: sessionId, operation: "move" });
+}
+
+/** @throws {StoreError} `SESSION_SHARED` if a message is in the past of a fork, or the fork's own past holds it. */
+export function assertUnsharedMessage(
+  paths: PathRepository,
+  sessionId: string,
+  message: { sessionId: string; seq: number },
+  operation: "forget" | "change",
+): void {
+  if (message.sessionId === sessionId) assertUnshared(paths, sessionId, message.seq - 1, operation);
+  else if (isOn(paths.of(sessionId), message)) {
+    throw new StoreError("SESSION_SHARED", { sessionId: message.sessionId, forkId: sessionId, operation });
+  }
+}
+
+/** Returns true if a message is on a path. */
+export function isOn(path: Path, message: { sessionId: string; seq: number }): boolean {
+  return path.some(({ sessionId, seqLast }) => sessionId === message.sessionId && message.seq <= seqLast);
+}
+
+/** @throws {StoreError} `OPTION_INVALID` if a fork would go back into what it shares. */
+export function assertOwn(path: Path, seqLast: number): void {
+  const shared = path.at(-1)!.seqFirst - 1;
+  if (seqLast >= shared) return;
+  const { sessionId } = path.at(-2)!;
+  const expected = `a seq from ${shared} on, where the fork begins; to go further back, fork session "${sessionId}"`;
+  throw new StoreError("OPTION_INVALID", { option: "toSeq", expected, actual: seqLast });
+}

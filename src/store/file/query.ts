@@ -1,0 +1,87 @@
+import type Database from "better-sqlite3";
+import { StoreError } from "../../core/errors.ts";
+import { textValue } from "../../core/options.ts";
+import { connect } from "./connect.ts";
+import { type StoreDatabase, storeErrorOf } from "./open.ts";
+
+/** Matches the first word of a statement, after white space and comments. */
+const FIRST_WORD = /^(?:\s|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*([a-z]+)/i;
+
+export type QueryValue = string | number | bigint | null | Buffer;
+export type QueryRow = Record<string, QueryValue>;
+
+/**
+ * Runs one SQL statement of a user, which may only read. PRAGMA and ATTACH are refused, because they can reach other
+ * files. The connection stays open until the generator ends.
+ *
+ * @param options.heapBytesMax  The most memory that SQLite may use, in the whole process. By default, there is no limit.
+ * @yields rows in order. An integer beyond 2^53 is a `bigint`.
+ * @throws {StoreError} `QUERY_REFUSED` with the reason. If the statement does not parse or fails, it is SQLite's
+ * reason.
+ */
+export function* queryRows(
+  database: StoreDatabase,
+  query: string,
+  { heapBytesMax }: { heapBytesMax?: number } = {},
+): Generator<QueryRow> {
+  database.assertOpen();
+  if (database.path === ":memory:")
+    throw new StoreError("QUERY_REFUSED", { reason: "a store in memory has no second connection" });
+  textValue("the query", query);
+  database.assertInPlace(); // the path might lead to another store by now
+  let client: Database.Database | undefined;
+  try {
+    client = connect(database.path, { readonly: true, busyTimeoutMs: 5_000 }).client;
+    client.pragma("query_only = ON");
+    client.pragma("trusted_schema = OFF");
+    if (heapBytesMax !== undefined) client.pragma(`hard_heap_limit = ${heapBytesMax}`);
+    const statement = prepare(client, query);
+    if (!statement.reader || !statement.readonly)
+      throw new StoreError("QUERY_REFUSED", { reason: "it does not only read" });
+    const keyword = FIRST_WORD.exec(query)?.[1]?.toUpperCase();
+    if (keyword === undefined || !["SELECT", "WITH", "VALUES", "EXPLAIN"].includes(keyword)) {
+      throw new StoreError("QUERY_REFUSED", { reason: `it begins with ${keyword ?? "no word"}` });
+    }
+    const names = uniqueNames(statement.columns().map(({ name }) => name));
+    for (const values of statement.safeIntegers().raw().iterate()) yield rowOf(names, values as QueryValue[]);
+  } catch (error) {
+    const known = storeErrorOf(error, database.path);
+    // The driver's own errors are about parameters without a value.
+    throw StoreError.is(known) ? known : refusal(known as Error);
+  } finally {
+    client?.close();
+  }
+}
+
+function prepare(client: Database.Database, query: string): Database.Statement {
+  try {
+    return client.prepare(query);
+  } catch (cause) {
+    throw refusal(cause as Error);
+  }
+}
+
+function refusal(cause: Error): StoreError {
+  return new StoreError("QUERY_REFUSED", { reason: cause.message }, { cause });
+}
+
+/** Names columns with equal names like SQLite's shell: `id`, `id:1`. */
+function uniqueNames(names: readonly string[]): string[] {
+  const taken = new Set<string>();
+  return names.map((name) => {
+    let unique = name;
+    for (let number = 1; taken.has(unique); number++) unique = `${name}:${number}`;
+    taken.add(unique);
+    return unique;
+  });
+}
+
+/** A number cannot hold every integer of SQLite. */
+function rowOf(names: readonly string[], values: readonly QueryValue[]): QueryRow {
+  return Object.fromEntries(
+    values.map((value, index) => {
+      const fits = typeof value === "bigint" && Number.isSafeInteger(Number(value));
+      return [names[index]!, fits ? Number(value) : value];
+    }),
+  );
+}

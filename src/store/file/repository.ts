@@ -1,0 +1,112 @@
+import { getTableName } from "drizzle-orm";
+import type { BetterSQLite3Database } from "drizzle-orm/better-sqlite3";
+import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import { DamageError } from "../../core/damage.ts";
+import { NO_CHECKSUM } from "../sql/checksum.ts";
+import type { RowCheck } from "../sql/row-check.ts";
+import { columns, type StatementTag } from "../sql/statement.ts";
+import type { StoreDatabase } from "./open.ts";
+
+/** The values of a row as the driver reads them, by the names in the schema. */
+export type RawValues = Record<string, string | number | Buffer | null>;
+
+/**
+ * A repository turns rows into values and back. It decides nothing and opens no transaction. Its written SQL is in its
+ * first fields; public fields are methods.
+ */
+export abstract class Repository {
+  readonly path: string;
+  protected readonly orm: BetterSQLite3Database;
+  protected readonly statement: StatementTag;
+  protected readonly rowCheck: RowCheck;
+
+  constructor({ path, orm, statement, rowCheck }: StoreDatabase) {
+    this.path = path;
+    this.orm = orm;
+    this.statement = statement;
+    this.rowCheck = rowCheck;
+  }
+
+  /** Returns a function that writes the checksum of a row that a drizzle query has written. */
+  protected sealing(table: SQLiteTable, key = "id"): (id: string | number) => void {
+    const whole = columns(table);
+    const name = getTableName(table);
+    const read = this.statement<
+      [id: string | number],
+      Record<string, unknown>
+    >`SELECT ${String(whole)} FROM ${name} WHERE ${key} = ?`;
+    const write = this.statement<{
+      checksum: number;
+      id: string | number;
+    }>`UPDATE ${name} SET checksum = @checksum WHERE ${key} = @id`;
+    return (id) => {
+      const row = read.get(id);
+      if (row === undefined) return;
+      whole.seal(row);
+      write.run({ checksum: row.checksum as number, id });
+    };
+  }
+}
+
+/**
+ * Yields rows of a table as the driver reads them, to move them. A row without a checksum has NULL there, as stores of all versions
+ * send it.
+ *
+ * @throws {DamageError} if one is damaged.
+ */
+export function* rawRows(
+  { statement }: StoreDatabase,
+  table: SQLiteTable,
+  condition: string,
+  values: object,
+): Generator<RawValues> {
+  const whole = columns(table);
+  const rows = statement<[object], RawValues>`SELECT ${String(whole)} FROM ${getTableName(table)} ${condition}`;
+  for (const row of rows.iterate(values)) {
+    const damage = whole.damageOf(row);
+    if (damage !== undefined) throw new DamageError(damage);
+    if (row.checksum === NO_CHECKSUM) row.checksum = null;
+    yield row;
+  }
+}
+
+/**
+ * Returns a function that writes a row as `rawRows` gives it, and returns how many rows were written. A row that lacks its
+ * checksum gets one.
+ *
+ * @param existing  What happens if the row is there: `fail` throws, `skip` writes nothing.
+ */
+export function rawInsert(
+  { statement }: StoreDatabase,
+  table: SQLiteTable,
+  existing: "fail" | "skip" | "overwrite",
+): (row: RawValues) => number {
+  const whole = columns(table);
+  const sql = String(existing === "overwrite" ? whole.upsert() : whole.insert());
+  const insert = statement<[RawValues]>`${existing === "skip" ? `${sql} ON CONFLICT DO NOTHING` : sql}`;
+  return (row) => {
+    const sealed = { ...row };
+    if (sealed.checksum === undefined) whole.seal(sealed);
+    else if (sealed.checksum === null) sealed.checksum = NO_CHECKSUM;
+    return insert.run(sealed).changes;
+  };
+}
+
+/** Writes checksums for rows that an older version has written. Check the rows before. @param condition  SQL with `values`. */
+export function sealOldRows(
+  { statement }: StoreDatabase,
+  table: SQLiteTable,
+  condition: string,
+  ...values: readonly string[]
+): void {
+  const whole = columns(table);
+  const name = getTableName(table);
+  const rows = statement<string[], Record<string, unknown>>`
+    SELECT rowid AS rowid, ${String(whole)} FROM ${name} WHERE ${condition} AND checksum = ${NO_CHECKSUM}`;
+  const write = statement<{ rowid: number; checksum: number }>`
+    UPDATE ${name} SET checksum = @checksum WHERE rowid = @rowid`;
+  for (const row of rows.all(...values)) {
+    whole.seal(row);
+    write.run(row as { rowid: number; checksum: number });
+  }
+}

@@ -1,0 +1,40 @@
+import { storeSettings } from "../sql/schema.ts";
+import { columns, type RowOf } from "../sql/statement.ts";
+import { Repository } from "./repository.ts";
+
+const SETTING = columns(storeSettings);
+
+/** Rows of `store_settings`. */
+export class StoreSettingRepository extends Repository {
+  // Whole rows, so that their checksums are compared and written.
+  readonly #byName = this.statement<[name: string], RowOf<typeof SETTING>>`
+    SELECT ${SETTING} FROM store_settings WHERE name = ?`.get;
+  readonly #inRows = this.statement<[name: string], RowOf<typeof SETTING>>`
+    SELECT ${SETTING} FROM store_settings WHERE +name = ?`.get;
+  readonly #beginning = this.statement<{ beginning: string }, RowOf<typeof SETTING>>`
+    SELECT ${SETTING} FROM store_settings WHERE substr(name, 1, length(@beginning)) = @beginning`.all;
+  readonly #put = this.statement<{ name: string; value: string }>`${SETTING.upsert()}`.run;
+  readonly #delete = this.statement<[name: string]>`DELETE FROM store_settings WHERE name = ?`.run;
+
+  /** Returns undefined if the setting was never set. */
+  get(name: string): unknown {
+    return this.#byName(name)?.value;
+  }
+
+  /** Like `get`, for what must not be made twice: if the index lacks the setting, its row is found. */
+  getAnyway(name: string): unknown {
+    return this.get(name) ?? this.#inRows(name)?.value;
+  }
+
+  startingWith(beginning: string): { name: string; value: unknown }[] {
+    return this.#beginning({ beginning });
+  }
+
+  set(name: string, value: unknown): void {
+    this.#put({ name, value: JSON.stringify(value) });
+  }
+
+  delete(name: string): void {
+    this.#delete(name);
+  }
+}

@@ -1,0 +1,127 @@
+export type { DerivedRows } from "./changes/derive.ts";
+export { changeExclusions, exclusionsOf } from "./changes/exclusions.ts";
+export { erase, type ForgetReport, forget, restoreForgotten } from "./changes/forget.ts";
+export { fork } from "./changes/fork.ts";
+export {
+  type HubNoteChanges,
+  type HubNotes,
+  hubNotesOf,
+  keepNotes,
+  type NotedSession,
+  notedSessions,
+  noteOnHub,
+  setCopy,
+  takeForgottenCopy,
+} from "./changes/hub-notes.ts";
+export { freeIdBlock, idBlockOf, needsIdBlock, storeIdOf, takeIdBlock } from "./changes/id-blocks.ts";
+export {
+  type CarriedSummary,
+  moveVectors,
+  type NewForest,
+  nextTarget,
+  similarityOf,
+  stageVectors,
+  switchGeneration,
+} from "./changes/new-generation.ts";
+export {
+  hubNameOf,
+  identifyProjects,
+  mergeProjects,
+  namesOfProjects,
+  projectNotesOf,
+  projectNow,
+  projectOnHub,
+  REMOTE,
+  renameProject,
+} from "./changes/projects.ts";
+export { type ForgetTarget, idsOf, type RelatedSession, relatedTo, sharingFirst, targetOf } from "./changes/related.ts";
+export { type RewindTarget, type RewindTerms, rewind, rewindSession, takeBack } from "./changes/rewind.ts";
+export {
+  advanceOpenStep,
+  loadSessionState,
+  messageCountOf,
+  type NextMove,
+  type SessionState,
+} from "./changes/session-state.ts";
+export {
+  assignClusters,
+  changeSession,
+  changeSettings,
+  claimVectors,
+  completeSession,
+  createSession,
+  type FrontierMove,
+  indexTexts,
+  noteImportedFiles,
+  pinStep,
+  renewVectorClaims,
+  type SessionWrites,
+  startGeneration,
+  storeVectors,
+  vectorsFailed,
+} from "./changes/write.ts";
+export {
+  claimSummaries,
+  type HeldClaim,
+  type NoClaim,
+  recordSummaries,
+  releaseClaims,
+  releaseLeftoverClaims,
+  renewClaims,
+  restoreSummaries,
+  type SummaryWork,
+} from "./changes/write-summaries.ts";
+export {
+  appendEntries,
+  deleteItem,
+  deleteItems,
+  type EntryResult,
+  putItem,
+  restoreEntries,
+  restoreItem,
+} from "./changes/write-values.ts";
+export { databaseFindings } from "./checks/database-findings.ts";
+export { scrub } from "./checks/scrub.ts";
+export { type StoreStats, storeStats } from "./checks/stats.ts";
+export { type VerifyProgress, type VerifyReport, verifyStore } from "./checks/verify.ts";
+export type { NamedScope } from "./derived/action-scope.ts";
+export { type Lease, newClaimant } from "./derived/claimant.ts";
+export type { ClusterRow, StoredCluster } from "./derived/cluster-rows.ts";
+export type { DatedCluster, WorkedCluster } from "./derived/clusters.ts";
+export { type Costs, NO_COSTS } from "./derived/costs.ts";
+export { Coverage, type Covering } from "./derived/coverage.ts";
+export type { EvidenceRow, TextRow } from "./derived/evidence.ts";
+export { enteringSteps } from "./derived/features.ts";
+export type { FullTextRepository, IndexTotals, SearchText } from "./derived/full-text.ts";
+export { BLOCK_MAX, blockOf, idAt, placeCountOf } from "./derived/id-block.ts";
+export type { ClaimableVector } from "./derived/pending-vectors.ts";
+export type { FollowedRow, StagedMessage, Target, UnstagedMessage } from "./derived/reembedding.ts";
+export { type SearchScope, sampleStep, withinSessions, withPasts } from "./derived/search-scope.ts";
+export type { SessionOverview, SessionsOptions, Unreadable } from "./derived/session-overviews.ts";
+export type { SettledCluster, SubjectMember } from "./derived/subjects.ts";
+export type { DoneSummary, NewSummary, Try } from "./derived/summaries.ts";
+export { extractArtifacts, mayHaveArtifacts, putBack } from "./facts/artifacts.ts";
+export type { Entry } from "./facts/entries.ts";
+export { type FactRow, type FactTables, type RowsOrigin, WITHOUT_PATH } from "./facts/fact-rows.ts";
+export { GenerationRepository } from "./facts/generations.ts";
+export type { Item, NewItem } from "./facts/items.ts";
+export type { GraduatingMessage, MessageRow, NotableMessage, TitledMessage } from "./facts/messages.ts";
+export { areCopies, type KnownOrigin } from "./facts/origins.ts";
+export { assertWhole, isOn, type Path } from "./facts/paths.ts";
+export type { IndexedRow, MessageBatch, MessagePlace } from "./facts/pushed-rows.ts";
+export { assertOnPath, type Branch, type SessionRow } from "./facts/sessions.ts";
+export { sourceDigestOf } from "./facts/spans.ts";
+export { ForgottenMessages } from "./facts/tombstones.ts";
+export { fileHas } from "./facts/traces.ts";
+export { type BackupOptions, type BackupReport, backupStore } from "./file/backup.ts";
+export { fileFindings } from "./file/file-findings.ts";
+export { advice, type Finding, ok, problem, quoted } from "./file/finding.ts";
+export { openDatabase, type StoreDatabase } from "./file/open.ts";
+export { type QueryRow, queryRows } from "./file/query.ts";
+export { agreedOn, type Changeable, changeableIn, mergedOf, putChangeable } from "./moves/changeable.ts";
+export { rowOfText, rowText } from "./moves/row-text.ts";
+export { sessionRows } from "./moves/session-rows.ts";
+export { type WriteRowsTerms, type WrittenSession, writeSession } from "./moves/write-rows.ts";
+export { openQuickly, QuickReader, type QuickSession } from "./quick-reader.ts";
+export { makeRepositories, type Repositories } from "./repositories.ts";
+export { encodeValue } from "./sql/stored-value.ts";

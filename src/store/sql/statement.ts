@@ -1,0 +1,249 @@
+import type Database from "better-sqlite3";
+import { Column, getTableColumns, getTableName, type SQL, sql } from "drizzle-orm";
+import { getTableConfig, type SQLiteTable } from "drizzle-orm/sqlite-core";
+import { DamageError } from "../../core/damage.ts";
+import { checksumOf, NO_CHECKSUM } from "./checksum.ts";
+import { UNSEALED, UNSEALED_BEFORE } from "./schema.ts";
+
+/** Positional parameters as a tuple, or named ones as an object. */
+type Parameters = readonly unknown[] | object;
+type Arguments<P extends Parameters> = P extends readonly unknown[] ? P : [P];
+
+/** A statement of written SQL. SQLite compiles it when it first runs. */
+export class Statement<P extends Parameters, Row> {
+  readonly #compile: () => Database.Statement<unknown[], unknown>;
+  readonly #decode: ((row: unknown) => Row) | undefined;
+  readonly #inserted: Columns<unknown> | undefined;
+  #compiled: Database.Statement<unknown[], unknown> | undefined;
+
+  /** @param inserted  The columns of the row that the statement inserts. */
+  constructor(
+    compile: () => Database.Statement<unknown[], unknown>,
+    decode?: (row: unknown) => Row,
+    inserted?: Columns<unknown>,
+  ) {
+    this.#compile = compile;
+    this.#decode = decode;
+    this.#inserted = inserted;
+  }
+
+  /** Returns this statement with only the first column, not decoded. */
+  pluck(): Statement<P, Row> {
+    return new Statement(() => this.#compile().pluck());
+  }
+
+  /** Returns this statement with rows as lists, not decoded. */
+  raw(): Statement<P, Row> {
+    return new Statement(() => this.#compile().raw());
+  }
+
+  map<Value>(change: (row: Row) => Value): Statement<P, Value> {
+    return new Statement(this.#compile, (row) => change(this.#decode === undefined ? (row as Row) : this.#decode(row)));
+  }
+
+  readonly run = (...parameters: Arguments<P>): Database.RunResult => {
+    this.#inserted?.seal(parameters[0] as Record<string, unknown>);
+    return this.#statement().run(...parameters);
+  };
+
+  readonly get = (...parameters: Arguments<P>): Row | undefined => {
+    const row = this.#statement().get(...parameters);
+    return row === undefined || this.#decode === undefined ? (row as Row | undefined) : this.#decode(row);
+  };
+
+  /** Returns the row of a query that always has one. */
+  readonly one = (...parameters: Arguments<P>): Row => this.get(...parameters)!;
+
+  readonly all = (...parameters: Arguments<P>): Row[] => {
+    if (this.#decode === undefined) return this.#statement().all(...parameters) as Row[];
+    const rows: Row[] = [];
+    // One by one, because V8 would copy the rows that are not decoded yet when it collects garbage.
+    for (const row of this.#statement().iterate(...parameters)) rows.push(this.#decode(row));
+    return rows;
+  };
+
+  /** Passes the list as JSON. */
+  readonly allOf = (list: readonly number[]): Row[] => this.all(...([JSON.stringify(list)] as unknown as Arguments<P>));
+
+  /** Not decoded. */
+  readonly iterate = (...parameters: Arguments<P>): IterableIterator<Row> =>
+    this.#statement().iterate(...parameters) as IterableIterator<Row>;
+
+  #statement(): Database.Statement<unknown[], unknown> {
+    this.#compiled ??= this.#compile();
+    return this.#compiled;
+  }
+}
+
+type Templated = string | number | Columns<unknown> | Insert;
+
+/** A template tag that makes statements. Columns that are `Columns` in the template are decoded. */
+export type StatementTag = <P extends Parameters = [], Row = never>(
+  parts: TemplateStringsArray,
+  ...values: readonly Templated[]
+) => Statement<P, Row>;
+
+export function statementTag(client: Database.Database): StatementTag {
+  return <P extends Parameters, Row>(parts: TemplateStringsArray, ...values: readonly Templated[]) =>
+    new Statement<P, Row>(
+      () => client.prepare(String.raw({ raw: parts }, ...values)),
+      decoder(values.filter((value) => value instanceof Columns)),
+      values.find((value) => value instanceof Insert)?.columns,
+    );
+}
+
+/** Compares checksums, and decodes booleans, JSON and vectors in place. */
+function decoder<Row>(selected: readonly Columns<unknown>[]): ((row: unknown) => Row) | undefined {
+  if (!selected.some((columns) => columns.isCoded)) return undefined;
+  return (row) => {
+    for (const columns of selected) columns.decode(row as Record<string, unknown>);
+    return row as Row;
+  };
+}
+
+type NamedColumn = readonly [key: string, column: Column];
+
+/** Columns of a table. In a template they are a list for SELECT with the schema's names: `id, turn_seq AS turnSeq`. */
+export class Columns<Row> {
+  readonly #table: SQLiteTable;
+  readonly #columns: readonly NamedColumn[];
+  protected readonly alias: string;
+  /** The columns whose stored values differ from those in the schema. */
+  readonly #coded: readonly NamedColumn[];
+  /** The columns that the checksum covers, sorted by name. */
+  readonly #sealed: readonly string[] | undefined;
+  /** The columns that the checksums of older versions cover, if they are others. */
+  readonly #sealedBefore: readonly string[] | undefined;
+
+  constructor(table: SQLiteTable, keys: readonly string[], alias = "") {
+    const known: Record<string, Column> = getTableColumns(table);
+    const { mapFromDriverValue } = Column.prototype;
+    const sealed = (unsealed: readonly string[] | undefined): string[] =>
+      keys.filter((key) => key !== "checksum" && !unsealed?.includes(key)).sort();
+    const hasChecksum = keys.includes("checksum");
+    this.#table = table;
+    this.#columns = keys.map((key) => [key, known[key]!]);
+    this.alias = alias;
+    this.#coded = this.#columns.filter(([, column]) => column.mapFromDriverValue !== mapFromDriverValue);
+    this.#sealed = hasChecksum ? sealed(UNSEALED.get(table)) : undefined;
+    this.#sealedBefore = hasChecksum && UNSEALED_BEFORE.has(table) ? sealed(UNSEALED_BEFORE.get(table)) : undefined;
+  }
+
+  get keys(): string[] {
+    return this.#columns.map(([key]) => key);
+  }
+
+  /** True if `decode` has anything to do. */
+  get isCoded(): boolean {
+    return this.#coded.length > 0 || this.#sealed !== undefined;
+  }
+
+  seal(row: Record<string, unknown>): void {
+    if (this.#sealed !== undefined) row.checksum = checksumOf(row, this.#sealed);
+  }
+
+  /** Writes the checksum that all versions accept. It may cover less. */
+  sealForAll(row: Record<string, unknown>): void {
+    if (this.#sealedBefore === undefined) this.seal(row);
+    else row.checksum = checksumOf(row, this.#sealedBefore);
+  }
+
+  /** Changes a row, as the driver read it, and its checksum. A damaged row stays damaged. */
+  change(row: Record<string, unknown>, values: Partial<Record<keyof Row, string | number | null>>): void {
+    const isSealed = row.checksum !== NO_CHECKSUM && this.damageOf(row) === undefined;
+    Object.assign(row, values);
+    if (isSealed) this.seal(row);
+  }
+
+  /** Says that a row, as the driver read it, is damaged. A row that a join did not find is not: all its values are NULL. */
+  damageOf(row: Readonly<Record<string, unknown>>): string | undefined {
+    if (this.#sealed === undefined || row.checksum === NO_CHECKSUM || this.#isRight(row)) return undefined;
+    if (this.#columns.every(([key]) => row[key] === null)) return undefined;
+    const key = row[this.#columns[0]![0]];
+    return `row ${Buffer.isBuffer(key) ? key.toString("hex") : key} of ${getTableName(this.#table)} is damaged`;
+  }
+
+  #isRight(row: Readonly<Record<string, unknown>>): boolean {
+    const { checksum } = row;
+    if (checksum === checksumOf(row, this.#sealed!)) return true;
+    return this.#sealedBefore !== undefined && checksum === checksumOf(row, this.#sealedBefore);
+  }
+
+  /** Decodes a row in place. @throws {DamageError} if the row is damaged. */
+  decode(row: Record<string, unknown>): void {
+    const damage = this.damageOf(row);
+    if (damage !== undefined) throw new DamageError(damage);
+    for (const [key, column] of this.#coded) {
+      if (row[key] !== null) row[key] = column.mapFromDriverValue(row[key]);
+    }
+  }
+
+  of(alias: string): Columns<Row> {
+    return new Columns(this.#table, this.keys, `${alias}.`);
+  }
+
+  without<K extends keyof Row & string>(...keys: readonly K[]): Columns<Omit<Row, K>> {
+    const others = this.keys.filter((key) => !keys.includes(key as K));
+    return new Columns(this.#table, others, this.alias);
+  }
+
+  toString(): string {
+    return this.#columns.map(([key, { name }]) => this.expressionOf(key, this.alias + name)).join(", ");
+  }
+
+  protected expressionOf(key: string, name: string): string {
+    return name === this.alias + key ? name : `${name} AS ${key}`;
+  }
+
+  /** An INSERT whose parameters are named like the columns in the schema. SQLite computes generated columns. */
+  insert(): Insert {
+    const written = this.#columns.filter(([, { generated }]) => generated === undefined);
+    const names = written.map(([, { name }]) => name);
+    const values = written.map(([key]) => `@${key}`);
+    return new Insert(this, `INSERT INTO ${getTableName(this.#table)} (${names}) VALUES (${values})`);
+  }
+
+  /** An INSERT that overwrites the row with the same primary key. It does not change `fixed` columns. */
+  upsert(...fixed: (keyof Row)[]): Insert {
+    const [[, first]] = this.#columns as [NamedColumn, ...NamedColumn[]];
+    const primary = (getTableConfig(this.#table).primaryKeys[0]?.columns ?? [first]).map(({ name }) => name);
+    const changing = this.#columns.filter(
+      ([key, { name }]) => !primary.includes(name) && !fixed.includes(key as keyof Row),
+    );
+    const updates = changing.map(([, { name }]) => `${name} = excluded.${name}`);
+    return new Insert(this, `${this.insert()} ON CONFLICT (${primary}) DO UPDATE SET ${updates}`);
+  }
+}
+
+class Insert {
+  readonly columns: Columns<unknown>;
+  readonly #sql: string;
+
+  constructor(columns: Columns<unknown>, sql: string) {
+    this.columns = columns;
+    this.#sql = sql;
+  }
+
+  toString(): string {
+    return this.#sql;
+  }
+}
+
+/** The type of a row that is read. */
+export type RowOf<C> = C extends Columns<infer Row> ? Row : never;
+
+/** The type of a row that is inserted. Its checksum is added. */
+export type InsertOf<C> = Omit<RowOf<C>, "checksum">;
+
+/** @param keys  Names in the schema. All columns unless given. */
+export function columns<T extends SQLiteTable, K extends keyof T["$inferSelect"] & string>(
+  table: T,
+  ...keys: readonly K[]
+): Columns<Pick<T["$inferSelect"], K>> {
+  return new Columns(table, keys.length > 0 ? keys : Object.keys(getTableColumns(table)));
+}
+
+/** A condition for a drizzle query. As JSON, a list may be longer than SQLite's limit for parameters. */
+export function isAnyOf(column: Column, values: readonly (number | string)[]): SQL {
+  return sql`${column} in (select value from json_each(${JSON.stringify(values)}))`;
+}
