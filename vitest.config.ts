@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { configDefaults, defineConfig } from "vitest/config";
+import { UnfinishedFiles } from "./test/support/unfinished-files.ts";
 
 /** `npm test` leaves these to `npm run test:all`, which is `vitest run --mode all`. */
 const SLOW = "**/*.slow.test.ts";
@@ -17,6 +18,7 @@ export default defineConfig(({ mode }) => {
       isolate: false,
       // A third of it waits for disks, other processes and timers.
       maxWorkers: Math.ceil(availableParallelism() * 1.5),
+      reporters: ["default", new UnfinishedFiles()],
       // A loaded machine takes its time; only a test that hangs waits so long.
       testTimeout: 120_000,
       hookTimeout: 120_000,

@@ -17,7 +17,7 @@ function entries(): { programs: Record<string, string>; typed: string[] } {
     index: "index.ts",
     hub: "hub/index.ts",
     import: "imports/index.ts",
-    tools: "session/tools.ts",
+    tools: "session/aids/tools.ts",
     view: "view/index.ts",
     ...Object.fromEntries(filesIn("adapters").map((file) => [`adapters/${nameOf(file)}`, `adapters/${file}`])),
     ...Object.fromEntries(filesIn("frameworks").map((file) => [nameOf(file), `frameworks/${file}`])),

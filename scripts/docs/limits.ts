@@ -26,7 +26,7 @@ import { MESSAGE_BYTES_MAX } from "../../src/mcp/line-transport.ts";
 import { TOKENS_MAX, TOKENS_MIN } from "../../src/mcp/tool.ts";
 import { WAITING_MAX, WORKING_MAX } from "../../src/mcp/turns.ts";
 import { QUERY_WORDS_MAX } from "../../src/recall/query.ts";
-import { TOOL_TOKENS_MAX, TOOL_TOKENS_MIN } from "../../src/session/agent-tools.ts";
+import { TOOL_TOKENS_MAX, TOOL_TOKENS_MIN } from "../../src/session/aids/agent-tools.ts";
 import { LISTENERS_MAX } from "../../src/view/events.ts";
 import { BODY_BYTES_MAX } from "../../src/view/server.ts";
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openStore, type RecallHit, type Store } from "../../src/index.ts";
-import { noteOnHits } from "../../src/session/recall-notes.ts";
+import { noteOnHits } from "../../src/session/aids/recall-notes.ts";
 import { inFolder } from "./folder.ts";
 import { FOREIGN_QUESTIONS } from "./foreign-questions.ts";
 import { plainFts5 } from "./recall-baseline.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { warningBefore } from "../../src/hooks/before-action.ts";
 import { openStore, type Store } from "../../src/index.ts";
-import { type Fix, fixAfter, fixesOf, type WorkReader } from "../../src/session/past-work.ts";
+import { type Fix, fixAfter, fixesOf, type WorkReader } from "../../src/session/aids/past-work.ts";
 import { openQuickly } from "../../src/store/quick-reader.ts";
 import { inFolder } from "./folder.ts";
 import { entireInput, readEntireSessions } from "./recall-data.ts";

@@ -6,7 +6,7 @@ import { surveyLocations } from "../imports/survey.ts";
 import type { Store } from "../session/store.ts";
 import { type AgentReport, agentReports } from "../setup/agent-report.ts";
 import { WrittenFiles } from "../setup/changes.ts";
-import { formatCount } from "./text.ts";
+import { formatCount } from "./screen/text.ts";
 
 /** Who keeps transcripts for so long wants to keep them. */
 const LONG_DAYS = 3_650;

@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline/promises";
 import { Failure } from "./failure.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Terminal } from "./screen/terminal.ts";
 
 interface Question {
   /** The question, without the ` [y/N]` that is printed after it. */

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { runHook } from "../hooks/run-hook.ts";
 import { hookWords } from "./hook-words.ts";
-import { storePath } from "./store-path.ts";
+import { storePath } from "./stores/store-path.ts";
 
 // An agent waits for its hook at each prompt, so a hook must start fast. This file is bundled with the code of hooks alone, and
 // loads the other commands when one is called.

@@ -3,11 +3,11 @@ import { printableJson } from "../core/markup.ts";
 import type { AnyCommand, Output } from "./command.ts";
 import { homeCommand } from "./commands/home.ts";
 import { Failure, failureFrom, failureJson, failureText } from "./failure.ts";
-import type { OpenedStores } from "./opened-stores.ts";
-import { openPager } from "./pager.ts";
 import { type CommandLine, createProgram, fullName, namedCommand, optionsOf, runProgram } from "./program.ts";
-import { storePath } from "./store-path.ts";
-import type { Terminal } from "./terminal.ts";
+import { openPager } from "./screen/pager.ts";
+import type { Terminal } from "./screen/terminal.ts";
+import type { OpenedStores } from "./stores/opened-stores.ts";
+import { storePath } from "./stores/store-path.ts";
 
 /**
  * Runs the command that the words name, and reports a failure on stderr.
@@ -57,7 +57,7 @@ async function run(command: AnyCommand, parsed: CommanderCommand, terminal: Term
   if (db === "") throw new Failure("USAGE_INVALID", "`--db` needs a file.");
   let stores: OpenedStores | undefined;
   const loadStores = async (): Promise<OpenedStores> => {
-    const { OpenedStores } = await import("./opened-stores.ts");
+    const { OpenedStores } = await import("./stores/opened-stores.ts");
     stores ??= new OpenedStores(db);
     return stores;
   };

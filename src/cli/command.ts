@@ -1,7 +1,7 @@
 import type { Option } from "commander";
 import type { Failure } from "./failure.ts";
-import type { OpenedStores } from "./opened-stores.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Terminal } from "./screen/terminal.ts";
+import type { OpenedStores } from "./stores/opened-stores.ts";
 
 export interface CommandGroup {
   heading: string;

@@ -3,7 +3,7 @@ import type { Remote } from "../hub/remote.ts";
 import type { HubAccess } from "../mcp/live-hub.ts";
 import type { Store } from "../session/store.ts";
 import { Failure } from "./failure.ts";
-import { formatCount, oneLine } from "./text.ts";
+import { formatCount, oneLine } from "./screen/text.ts";
 
 /** @throws {Failure} `REMOTE_MISSING`. */
 export async function storedRemote(store: Store): Promise<Remote> {

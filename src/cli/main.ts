@@ -2,7 +2,7 @@ import { VERSION } from "../core/version.ts";
 import { reportFailure, runCommandLine } from "./command-line.ts";
 import { COMMAND_GROUPS } from "./commands.ts";
 import { failureFrom } from "./failure.ts";
-import { processTerminal } from "./terminal.ts";
+import { processTerminal } from "./screen/terminal.ts";
 
 const argv = process.argv.slice(2);
 const terminal = processTerminal();

@@ -3,9 +3,9 @@ import { messageIdOf } from "../core/handle.ts";
 import { PAGE_LIMIT_MAX } from "../core/limits.ts";
 import { oneOf, wholeNumber } from "../core/options.ts";
 import { timeOf, timeRangeOf } from "../core/times.ts";
-import { projectMeant } from "../session/project-meant.ts";
+import { projectMeant } from "../session/aids/project-meant.ts";
 import type { Store } from "../session/store.ts";
-import { formatNumber } from "./text.ts";
+import { formatNumber } from "./screen/text.ts";
 
 const PAGE_LIMIT_DEFAULT = 50;
 

@@ -1,8 +1,8 @@
 import { Command as CommanderCommand, CommanderError, Option } from "commander";
 import type { AnyCommand, CommandGroup } from "./command.ts";
 import { Failure } from "./failure.ts";
+import { COLOR_CHOICES, type ColorChoice, type Terminal } from "./screen/terminal.ts";
 import { didYouMean } from "./suggestion.ts";
-import { COLOR_CHOICES, type ColorChoice, type Terminal } from "./terminal.ts";
 
 export interface CommandLine {
   groups: readonly CommandGroup[];

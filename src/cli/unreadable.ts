@@ -1,6 +1,6 @@
-import type { Unreadable } from "../session/export.ts";
+import type { Unreadable } from "../session/moving/export.ts";
 import { Failure } from "./failure.ts";
-import { formatCount } from "./text.ts";
+import { formatCount } from "./screen/text.ts";
 
 /** A failure names at most this many sessions and messages. */
 const NAMED_MAX = 5;

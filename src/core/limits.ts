@@ -43,6 +43,9 @@ export const PAGE_LIMIT_MAX = 10_000;
 
 /** The most hits of one `recall`, and the most messages on each side of a hit. */
 export const RECALL_LIMIT_MAX = 1_000;
+
+/** The messages that `expand` returns at most without a `limit`. */
+export const EXPAND_LIMIT_DEFAULT = 50;
 export const RECALL_NEIGHBORS_MAX = 10;
 
 /** Characters of a query that a model may send: a long page. The library itself takes longer queries. */

@@ -1,7 +1,7 @@
 import type { Action, PlacedAction } from "../core/action.ts";
 import { once } from "../core/once.ts";
 import { actionsOfCall, isChange } from "../models/actions.ts";
-import { fileSessions, fixAfter, isAbsolute, type WorkReader, withoutCopies } from "../session/past-work.ts";
+import { fileSessions, fixAfter, isAbsolute, type WorkReader, withoutCopies } from "../session/aids/past-work.ts";
 import type { QuickReader } from "../store/index.ts";
 import { hashOf, type SessionMemory } from "./begin.ts";
 import type { Firing } from "./firing.ts";

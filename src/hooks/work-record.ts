@@ -2,8 +2,8 @@ import { saidLines } from "../context/continuity/noted-lines.ts";
 import { formatHandle } from "../core/handle.ts";
 import { minuteOf } from "../core/times.ts";
 import { saidOf } from "../models/notes.ts";
-import { type LostLine, lostNow } from "../session/lost.ts";
-import { openEnds, type WorkLine } from "../session/work-lines.ts";
+import { type LostLine, lostNow } from "../session/aids/lost.ts";
+import { openEnds, type WorkLine } from "../session/aids/work-lines.ts";
 import type { QuickReader, QuickSession } from "../store/index.ts";
 import { type Line, type Section, titleOf } from "./quotation.ts";
 

@@ -1,12 +1,12 @@
 import type { PoolClient } from "pg";
 import * as z from "zod/mini";
+import { mayHaveArtifacts, putBack } from "../core/artifacts.ts";
 import { StoreError } from "../core/errors.ts";
-import { PAGE_LIMIT_MAX } from "../core/limits.ts";
+import { EXPAND_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from "../core/limits.ts";
 import { type JsonValue, type Message, messageSchemas, type Part, type Role } from "../core/message.ts";
 import { once } from "../core/once.ts";
 import { type FieldsOf, parseOptions, text, whole } from "../core/schema.ts";
-import { EXPAND_LIMIT_DEFAULT } from "../recall/expand.ts";
-import { type FactRow, type FactTables, mayHaveArtifacts, putBack } from "../store/index.ts";
+import type { FactRow, FactTables } from "../store/index.ts";
 import { decodeMessage, decodeRows, type HubMessage, textOf } from "./rows.ts";
 
 export interface HubExpandOptions {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { PoolClient } from "pg";
 import { StoreError } from "../core/errors.ts";
-import { WRITE_TERMS } from "../session/moved-rows.ts";
+import { WRITE_TERMS } from "../session/moving/moved-rows.ts";
 import type { OpenedStore } from "../session/opened-store.ts";
 import {
   agreedOn,

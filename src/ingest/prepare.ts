@@ -1,3 +1,4 @@
+import { extractArtifacts } from "../core/artifacts.ts";
 import type { Clock } from "../core/clock.ts";
 import { digestOf } from "../core/digest.ts";
 import type { ParsedMessage } from "../core/message.ts";
@@ -5,7 +6,7 @@ import { wholeNumber } from "../core/options.ts";
 import { textOf } from "../core/text.ts";
 import { messageTokens, type TokenCounter } from "../core/tokens.ts";
 import { type Embedder, isRemote, type LocalEmbedder } from "../models/embedder.ts";
-import { extractArtifacts, type MessageRow } from "../store/index.ts";
+import type { MessageRow } from "../store/index.ts";
 import { checkedVector } from "./request-vectors.ts";
 
 export interface PrepareOptions {

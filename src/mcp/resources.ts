@@ -8,11 +8,11 @@ import {
 import { StoreError } from "../core/errors.ts";
 import { visibleText } from "../core/markup.ts";
 import { estimatingTokenCounter } from "../core/tokens.ts";
-import { contextPage } from "../session/context-page.ts";
-import { projectNamer } from "../session/project-meant.ts";
-import { membersPage } from "../session/result-pages.ts";
+import { contextPage } from "../session/aids/context-page.ts";
+import { projectNamer } from "../session/aids/project-meant.ts";
+import { membersPage } from "../session/aids/result-pages.ts";
+import { visibleSession } from "../session/aids/visible-session.ts";
 import type { Store } from "../session/store.ts";
-import { visibleSession } from "../session/visible-session.ts";
 import { serverFailure } from "./failure.ts";
 import type { ToolPorts } from "./tool.ts";
 

@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { jsonSchemaOf } from "../core/json-schema.ts";
 import { type ObjectSchema, parseArguments, whole } from "../core/schema.ts";
 import { estimatingTokenCounter } from "../core/tokens.ts";
-import { type ListRemainder, RECORD_NOTE, type ResultBudget } from "../session/result-pages.ts";
+import { type ListRemainder, RECORD_NOTE, type ResultBudget } from "../session/aids/result-pages.ts";
 import { failedCall } from "./failure.ts";
 import type { LiveHub } from "./live-hub.ts";
 import type { LiveStore, StoreOfCall } from "./live-store.ts";

@@ -1,5 +1,5 @@
 import type { Action, ActionKind, ActionOutcome, StepAction } from "../core/action.ts";
-import { mayBeNote } from "../core/artifact-note.ts";
+import { mayBeNote } from "../core/artifacts.ts";
 import { isInjected } from "../core/injected.ts";
 import type { Part, ToolCallPart, ToolResultPart } from "../core/message.ts";
 import { baseName } from "../core/working-set.ts";

@@ -1,13 +1,11 @@
 import * as z from "zod/mini";
 import { StoreError } from "../core/errors.ts";
 import { formatHandle, type Handle, type Level, messageIdOf, parseHandle } from "../core/handle.ts";
-import { PAGE_LIMIT_MAX } from "../core/limits.ts";
+import { EXPAND_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from "../core/limits.ts";
 import type { Message } from "../core/message.ts";
 import { once } from "../core/once.ts";
 import { type FieldsOf, oneWordOf, parseOptions, text, whole } from "../core/schema.ts";
 import { Coverage, type Repositories } from "../store/index.ts";
-
-export const EXPAND_LIMIT_DEFAULT = 50;
 
 export interface ExpandOptions {
   /** How much to expand around a message, by default its cluster. A handle names its own level. */

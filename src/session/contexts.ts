@@ -19,8 +19,8 @@ import type { RecallQuery } from "../recall/search.ts";
 import { messageCountOf, type SessionState } from "../store/index.ts";
 import type { SummaryContext } from "../summaries/resolve-run.ts";
 import { askedSplit } from "../summaries/span.ts";
+import { type ColdNotes, continuityWriter, loadColdNotes } from "./aids/continuity.ts";
 import { CONTEXT_OPTIONS, type ContextOptions, RENDER_OPTIONS, type RenderOptions } from "./context-options.ts";
-import { type ColdNotes, continuityWriter, loadColdNotes } from "./continuity.ts";
 import type { SessionPorts } from "./ports.ts";
 import { type Pressure, pressureOf } from "./pressure.ts";
 

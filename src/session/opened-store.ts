@@ -70,17 +70,21 @@ import {
   type WrittenSession,
   writeSession,
 } from "../store/index.ts";
+import { LOST_SESSIONS_MAX, type Lost, type LostOptions, lostOf } from "./aids/lost.ts";
+import { RECAP_MS_DEFAULT, type Recap, type RecapOptions, recapOf } from "./aids/recap.ts";
+import { type SubjectOptions, type SubjectPage, subjectPage } from "./aids/subject-page.ts";
+import { type SubjectInfo, type SubjectsOptions, subjectsOf } from "./aids/subjects.ts";
+import { tolerantReader } from "./aids/tolerant-reader.ts";
+import { StoreWork } from "./aids/work.ts";
 import { examine } from "./doctor.ts";
-import { type ExportLine, type ExportOptions, exportLines } from "./export.ts";
 import { StoreItems } from "./items.ts";
-import { LOST_SESSIONS_MAX, type Lost, type LostOptions, lostOf } from "./lost.ts";
-import { type ExportRowsOptions, type ImportedRows, importRowsOf, rowLines } from "./moved-rows.ts";
+import { type ExportLine, type ExportOptions, exportLines } from "./moving/export.ts";
+import { type ExportRowsOptions, type ImportedRows, importRowsOf, rowLines } from "./moving/moved-rows.ts";
 import { importedSessionId, openSession, type SessionOrigin } from "./open-session.ts";
 import { OpenedSession } from "./opened-session.ts";
 import { type ChosenPorts, SessionPorts } from "./ports.ts";
 import { isUsual } from "./prepared.ts";
 import { type ProjectInfo, projectsOf } from "./projects.ts";
-import { RECAP_MS_DEFAULT, type Recap, type RecapOptions, recapOf } from "./recap.ts";
 import type {
   EmbedPendingOptions,
   ExcludeOptions,
@@ -113,10 +117,6 @@ import {
   SUBJECTS_OPTIONS,
   VERIFY_OPTIONS,
 } from "./store-options.ts";
-import { type SubjectOptions, type SubjectPage, subjectPage } from "./subject-page.ts";
-import { type SubjectInfo, type SubjectsOptions, subjectsOf } from "./subjects.ts";
-import { tolerantReader } from "./tolerant-reader.ts";
-import { StoreWork } from "./work.ts";
 
 /** `close` adds at most this many messages to the full-text index, in at most this time. Searches scan the others. */
 const CLOSING_MESSAGES_MAX = 2_000;

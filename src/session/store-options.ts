@@ -21,10 +21,12 @@ import { EMBED_CONCURRENCY } from "../ingest/vector-collector.ts";
 import type { Embedder, LocalEmbedder, RemoteEmbedder } from "../models/embedder.ts";
 import type { Summarizer } from "../models/summarizer.ts";
 import type { BackupOptions, SessionsOptions } from "../store/index.ts";
-import type { ExportOptions } from "./export.ts";
-import { LOST_LIMIT_DEFAULT, type LostOptions } from "./lost.ts";
-import type { ExportRowsOptions } from "./moved-rows.ts";
-import { RECAP_LIMIT_DEFAULT, RECAP_LINES_DEFAULT, type RecapOptions } from "./recap.ts";
+import { LOST_LIMIT_DEFAULT, type LostOptions } from "./aids/lost.ts";
+import { RECAP_LIMIT_DEFAULT, RECAP_LINES_DEFAULT, type RecapOptions } from "./aids/recap.ts";
+import { SUBJECT_LIMIT_DEFAULT, type SubjectOptions } from "./aids/subject-page.ts";
+import { SUBJECTS_LIMIT_DEFAULT, type SubjectsOptions } from "./aids/subjects.ts";
+import type { ExportOptions } from "./moving/export.ts";
+import type { ExportRowsOptions } from "./moving/moved-rows.ts";
 import type {
   EmbedPendingOptions,
   ExcludeOptions,
@@ -35,8 +37,6 @@ import type {
   RestoreOptions,
   VerifyOptions,
 } from "./store.ts";
-import { SUBJECT_LIMIT_DEFAULT, type SubjectOptions } from "./subject-page.ts";
-import { SUBJECTS_LIMIT_DEFAULT, type SubjectsOptions } from "./subjects.ts";
 
 // The schemas for the options of a store's methods. The interfaces document the options.
 

@@ -22,16 +22,16 @@ import type {
   VerifyProgress,
   VerifyReport,
 } from "../store/index.ts";
-import type { ExportLine, ExportOptions } from "./export.ts";
+import type { Lost, LostOptions } from "./aids/lost.ts";
+import type { Work } from "./aids/past-work.ts";
+import type { Recap, RecapOptions } from "./aids/recap.ts";
+import type { SubjectOptions, SubjectPage } from "./aids/subject-page.ts";
+import type { SubjectInfo, SubjectsOptions } from "./aids/subjects.ts";
 import type { Items } from "./items.ts";
-import type { Lost, LostOptions } from "./lost.ts";
-import type { ExportRowsOptions, ImportedRows } from "./moved-rows.ts";
-import type { Work } from "./past-work.ts";
+import type { ExportLine, ExportOptions } from "./moving/export.ts";
+import type { ExportRowsOptions, ImportedRows } from "./moving/moved-rows.ts";
 import type { ProjectInfo } from "./projects.ts";
-import type { Recap, RecapOptions } from "./recap.ts";
 import type { Session } from "./session.ts";
-import type { SubjectOptions, SubjectPage } from "./subject-page.ts";
-import type { SubjectInfo, SubjectsOptions } from "./subjects.ts";
 
 export interface OpenOptions {
   /**

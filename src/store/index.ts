@@ -100,7 +100,6 @@ export { type SearchScope, sampleStep, withinSessions, withPasts } from "./deriv
 export type { SessionOverview, SessionsOptions, Unreadable } from "./derived/session-overviews.ts";
 export type { SettledCluster, SubjectMember } from "./derived/subjects.ts";
 export type { DoneSummary, NewSummary, Try } from "./derived/summaries.ts";
-export { extractArtifacts, mayHaveArtifacts, putBack } from "./facts/artifacts.ts";
 export type { Entry } from "./facts/entries.ts";
 export { type FactRow, type FactTables, type RowsOrigin, WITHOUT_PATH } from "./facts/fact-rows.ts";
 export { GenerationRepository } from "./facts/generations.ts";

@@ -14,7 +14,7 @@ import type {
   SubjectPage,
   VerifyReport,
 } from "../index.ts";
-import type { WorkItem, WorkQuestion } from "../session/work-items.ts";
+import type { WorkItem, WorkQuestion } from "../session/aids/work-items.ts";
 
 export type { SessionOverview };
 

@@ -1,5 +1,5 @@
 import type { RecallOptions, Store } from "../index.ts";
-import { sessionName } from "../session/session-name.ts";
+import { sessionName } from "../session/aids/session-name.ts";
 import type { SearchAnswer, SearchRequest } from "./api.ts";
 import { Fragment, sql } from "./sql.ts";
 

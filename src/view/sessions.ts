@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { TIME_MS_MAX } from "../core/limits.ts";
 import { HIDDEN, tagNamespace } from "../core/tags.ts";
 import type { SessionOverview, Store } from "../index.ts";
-import { sessionName } from "../session/session-name.ts";
+import { sessionName } from "../session/aids/session-name.ts";
 import type {
   DaysAnswer,
   DaysRequest,

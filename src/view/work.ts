@@ -1,5 +1,5 @@
 import type { Store } from "../index.ts";
-import { workItems } from "../session/work-items.ts";
+import { workItems } from "../session/aids/work-items.ts";
 import type { WorkAnswer, WorkRequest } from "./api.ts";
 import { Fragment, sql } from "./sql.ts";
 

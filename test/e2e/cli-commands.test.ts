@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { AnyCommand } from "../../src/cli/command.ts";
 import { runCommandLine } from "../../src/cli/command-line.ts";
 import { COMMAND_GROUPS } from "../../src/cli/commands.ts";
-import { Terminal } from "../../src/cli/terminal.ts";
+import { Terminal } from "../../src/cli/screen/terminal.ts";
 import { CliFolder, longSession } from "../support/cli.ts";
 import { EVERY_COMMAND, nameOf } from "../support/every-command.ts";
 import { FakeStream } from "../support/fake-terminal.ts";

@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { expect, onTestFinished } from "vitest";
-import { BackgroundPush } from "../../src/cli/background-push.ts";
 import { runCommandLine } from "../../src/cli/command-line.ts";
 import { COMMAND_GROUPS } from "../../src/cli/commands.ts";
-import { Terminal } from "../../src/cli/terminal.ts";
+import { Terminal } from "../../src/cli/screen/terminal.ts";
+import { BackgroundPush } from "../../src/cli/stores/background-push.ts";
 import { MIGRATIONS } from "../../src/hub/migrations.ts";
 import { addRemote } from "../../src/hub/remote.ts";
 import type { Store } from "../../src/index.ts";

@@ -14,7 +14,7 @@ import * as openaiAgents from "../../src/frameworks/openai-agents.ts";
 import * as hub from "../../src/hub/index.ts";
 import * as imports from "../../src/imports/index.ts";
 import * as coppice from "../../src/index.ts";
-import * as tools from "../../src/session/tools.ts";
+import * as tools from "../../src/session/aids/tools.ts";
 import * as view from "../../src/view/index.ts";
 
 // What others depend on. A line that goes from here breaks somebody's program; a line that comes is a promise.
@@ -72,7 +72,7 @@ test("values and types of the frameworks", () => {
 
 test("values and types of tools", () => {
   expect(Object.keys(tools)).toEqual(["agentTools"]);
-  expect(typesIn("session/tools.ts")).toEqual([
+  expect(typesIn("session/aids/tools.ts")).toEqual([
     "AgentTool",
     "AgentTools",
     "AgentToolsOptions",

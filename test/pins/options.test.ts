@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
-import { RECALL_LIMIT_MAX, RECALL_NEIGHBORS_MAX } from "../../src/core/limits.ts";
+import { EXPAND_LIMIT_DEFAULT, RECALL_LIMIT_MAX, RECALL_NEIGHBORS_MAX } from "../../src/core/limits.ts";
 import { RECALL_LIMIT_DEFAULT, RECALL_NEIGHBORS_DEFAULT, SESSION_OPTIONS } from "../../src/core/options.ts";
 import { sessionSettings } from "../../src/core/settings.ts";
-import { EXPAND_LIMIT_DEFAULT } from "../../src/recall/expand.ts";
 import { RESOLVE_CONCURRENCY } from "../../src/summaries/resolve.ts";
 
 // What a session does for those who say nothing. A change here changes every context there is.

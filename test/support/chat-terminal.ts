@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { PassThrough } from "node:stream";
 import { ChatInput } from "../../src/cli/chat/chat-input.ts";
-import { Terminal } from "../../src/cli/terminal.ts";
+import { Terminal } from "../../src/cli/screen/terminal.ts";
 import { FakeStream } from "./fake-terminal.ts";
 
 /** A screen and a keyboard: what is typed goes in, what is shown is looked at. */

@@ -1,4 +1,4 @@
-import { type OutputStream, Terminal } from "../../src/cli/terminal.ts";
+import { type OutputStream, Terminal } from "../../src/cli/screen/terminal.ts";
 
 /** What was written to one of the two streams. */
 export class FakeStream implements OutputStream {

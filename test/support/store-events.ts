@@ -100,7 +100,7 @@ const REFUSING: Pick<StoreEvent, "options" | "rowsOf"> = {
   },
 };
 
-/** One for each function of store/write.ts, through the calls that lead to it. */
+/** One for each function of store/changes/write.ts, through the calls that lead to it. */
 export const STORE_EVENTS: Record<string, StoreEvent> = {
   "a session comes from another store": {
     prepare(store, path) {
@@ -329,7 +329,7 @@ function rowsButFullText(path: string): string[] {
   return allRows(path).filter((row) => !row.startsWith('"messages_fts'));
 }
 
-/** The functions of store/forget.ts. What they write is in no write-ahead log afterwards: they end with a file made anew. */
+/** The functions of store/changes/forget.ts. What they write is in no write-ahead log afterwards: they end with a file made anew. */
 export const FORGET_EVENTS: Record<string, StoreEvent> = {
   "a session is forgotten, and with it its part in subjects": {
     prepare: inSubjectsWithKey,

@@ -23,7 +23,7 @@ import { type RemoteEmbedder, type Store, StoreError } from "../../src/index.ts"
 import type { StoreAccess } from "../../src/mcp/live-store.ts";
 import { serve } from "../../src/mcp/server.ts";
 import { parseQuery } from "../../src/recall/query.ts";
-import { agentTools } from "../../src/session/agent-tools.ts";
+import { agentTools } from "../../src/session/aids/agent-tools.ts";
 import { KEY_HEADER } from "../../src/view/key-header.ts";
 import { TESTS_ALL } from "../support/effort.ts";
 import { accessTo, RawClient, served } from "../support/mcp.ts";

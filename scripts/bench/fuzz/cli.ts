@@ -2,7 +2,7 @@ import { cpSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { runCommandLine } from "../../../src/cli/command-line.ts";
 import { COMMAND_GROUPS } from "../../../src/cli/commands.ts";
-import { type OutputStream, Terminal } from "../../../src/cli/terminal.ts";
+import { type OutputStream, Terminal } from "../../../src/cli/screen/terminal.ts";
 import { openStore } from "../../../src/index.ts";
 import { checkVerified, FIXTURES } from "./importers.ts";
 import { oddText } from "./odd-texts.ts";

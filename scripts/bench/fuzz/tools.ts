@@ -1,5 +1,5 @@
 import { type MessageInput, openStore } from "../../../src/index.ts";
-import { type AgentTools, agentTools } from "../../../src/session/agent-tools.ts";
+import { type AgentTools, agentTools } from "../../../src/session/aids/agent-tools.ts";
 import { checkVerified } from "./importers.ts";
 import { isPlain, mutatedJson } from "./odd-json.ts";
 import { isCallers, mutatedValue, oddValue } from "./odd-values.ts";

@@ -1,9 +1,9 @@
 import { StoreError } from "../../core/errors.ts";
 import type { Chat, ChatEvent } from "../../session/chat.ts";
 import { Failure, failureFrom, failureText } from "../failure.ts";
-import type { OpenedStores } from "../opened-stores.ts";
-import type { Terminal } from "../terminal.ts";
-import { formatCount, formatNumber, oneLine } from "../text.ts";
+import type { Terminal } from "../screen/terminal.ts";
+import { formatCount, formatNumber, oneLine } from "../screen/text.ts";
+import type { OpenedStores } from "../stores/opened-stores.ts";
 import type { ChatInput, Interruption } from "./chat-input.ts";
 import { isSlashCommand, runSlashCommand } from "./slash-commands.ts";
 

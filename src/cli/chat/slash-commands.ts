@@ -3,9 +3,9 @@ import { expandCommand } from "../commands/expand.ts";
 import { forestCommand } from "../commands/forest.ts";
 import { recallCommand } from "../commands/recall.ts";
 import { sessionsCommand } from "../commands/sessions.ts";
-import type { OpenedStores } from "../opened-stores.ts";
 import { addCommand, bareProgram, runProgram } from "../program.ts";
-import type { Terminal } from "../terminal.ts";
+import type { Terminal } from "../screen/terminal.ts";
+import type { OpenedStores } from "../stores/opened-stores.ts";
 
 const CLUSTERS: AnyCommand = { ...forestCommand, usage: "clusters" };
 

@@ -2,8 +2,8 @@ import { Option } from "commander";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { interruptible } from "../interruption.ts";
-import { progressOf } from "../progress.ts";
-import { formatBytes, formatCount, oneLine } from "../text.ts";
+import { progressOf } from "../screen/progress.ts";
+import { formatBytes, formatCount, oneLine } from "../screen/text.ts";
 
 type BackupReport = Awaited<ReturnType<Store["backup"]>>;
 

@@ -6,9 +6,9 @@ import type { Session } from "../../session/session.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
-import { findSession, isReserved, SESSION_MEANING } from "../find-session.ts";
 import { wholeNumberOption } from "../options.ts";
-import { formatCount, oneLine } from "../text.ts";
+import { formatCount, oneLine } from "../screen/text.ts";
+import { findSession, isReserved, SESSION_MEANING } from "../stores/find-session.ts";
 
 interface ChatFlags {
   project?: string;

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { AnyCommand, Command } from "../command.ts";
 import { Failure } from "../failure.ts";
-import { shortIds } from "../short-ids.ts";
-import { formatCount } from "../text.ts";
+import { shortIds } from "../screen/short-ids.ts";
+import { formatCount } from "../screen/text.ts";
 import { forestCommand } from "./forest.ts";
 import { recallCommand } from "./recall.ts";
 import { resumeCommand } from "./resume.ts";
@@ -43,7 +43,7 @@ export const demoCommand: Command = {
 
   async run({ terminal, json }) {
     const { importFiles } = await import("../../imports/import-files.ts");
-    const { OpenedStores } = await import("../opened-stores.ts");
+    const { OpenedStores } = await import("../stores/opened-stores.ts");
     const path = join(mkdtempSync(join(tmpdir(), "coppice-demo-")), "agent.db");
     const stores = new OpenedStores(path);
     const say = (...lines: string[]): void => {

@@ -2,9 +2,9 @@ import { StoreError } from "../../core/errors.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
-import type { OpenedStores } from "../opened-stores.ts";
-import type { Format, Terminal } from "../terminal.ts";
-import { formatBytes, formatCount, formatNumber, oneLine } from "../text.ts";
+import type { Format, Terminal } from "../screen/terminal.ts";
+import { formatBytes, formatCount, formatNumber, oneLine } from "../screen/text.ts";
+import type { OpenedStores } from "../stores/opened-stores.ts";
 
 type StoreStats = ReturnType<Store["stats"]>;
 type Finding = ReturnType<Store["doctor"]>[number];

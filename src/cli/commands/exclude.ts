@@ -1,8 +1,8 @@
 import { Option } from "commander";
-import { projectMeant } from "../../session/project-meant.ts";
+import { projectMeant } from "../../session/aids/project-meant.ts";
 import type { Command } from "../command.ts";
 import { repeatableOption } from "../options.ts";
-import { oneLine } from "../text.ts";
+import { oneLine } from "../screen/text.ts";
 
 interface ExcludeFlags {
   project?: string[];

@@ -1,14 +1,14 @@
 import { Option } from "commander";
 import { StoreError } from "../../core/errors.ts";
-import { sessionNames } from "../../session/session-name.ts";
+import { sessionNames } from "../../session/aids/session-name.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
-import { cutToWidth } from "../display-width.ts";
 import { Failure } from "../failure.ts";
-import { messageLines } from "../message-lines.ts";
 import { LIMIT_OPTION, moreLines, type PageOptions, wholeNumberOption } from "../options.ts";
-import type { Terminal } from "../terminal.ts";
-import { formatCount, oneLine } from "../text.ts";
+import { cutToWidth } from "../screen/display-width.ts";
+import { messageLines } from "../screen/message-lines.ts";
+import type { Terminal } from "../screen/terminal.ts";
+import { formatCount, oneLine } from "../screen/text.ts";
 
 type Expansion = ReturnType<Store["expand"]>;
 

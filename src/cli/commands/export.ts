@@ -1,12 +1,12 @@
 import { Option } from "commander";
 import { printableJson } from "../../core/markup.ts";
-import type { ExportLine, Unreadable } from "../../session/export.ts";
-import { sessionNames } from "../../session/session-name.ts";
+import { sessionNames } from "../../session/aids/session-name.ts";
+import type { ExportLine, Unreadable } from "../../session/moving/export.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
-import { findSession } from "../find-session.ts";
-import { markdownLines } from "../markdown.ts";
-import { oneLine } from "../text.ts";
+import { markdownLines } from "../screen/markdown.ts";
+import { oneLine } from "../screen/text.ts";
+import { findSession } from "../stores/find-session.ts";
 import { placeOf, unreadableFailure } from "../unreadable.ts";
 
 const HINT = "Everything else was exported. Look for what is missing in a backup.";
@@ -57,7 +57,7 @@ export const exportCommand: Command<ExportFlags> = {
     }
     if (format === "html") {
       if (sessions.length !== 1) throw new Failure("USAGE_INVALID", "A page shows one session. Name it.");
-      const { htmlLines } = await import("../html.ts");
+      const { htmlLines } = await import("../screen/html.ts");
       return { lines: htmlLines(store.resume(sessions[0]!)) };
     }
     if (ownIds && !rows) {

@@ -1,13 +1,13 @@
-import { projectNamer } from "../../session/project-meant.ts";
+import { projectNamer } from "../../session/aids/project-meant.ts";
+import { sessionName } from "../../session/aids/session-name.ts";
 import type { RootInfo } from "../../session/roots.ts";
 import type { Session } from "../../session/session.ts";
-import { sessionName } from "../../session/session-name.ts";
 import type { Command } from "../command.ts";
-import { findSession, SESSION_MEANING } from "../find-session.ts";
-import { headline } from "../headline.ts";
-import { type Column, tableLines } from "../table.ts";
-import type { Format, Terminal } from "../terminal.ts";
-import { formatCount, formatNumber, oneLine } from "../text.ts";
+import { headline } from "../screen/headline.ts";
+import { type Column, tableLines } from "../screen/table.ts";
+import type { Format, Terminal } from "../screen/terminal.ts";
+import { formatCount, formatNumber, oneLine } from "../screen/text.ts";
+import { findSession, SESSION_MEANING } from "../stores/find-session.ts";
 
 export interface ForestView {
   session: ReturnType<Session["info"]>;

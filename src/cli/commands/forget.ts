@@ -4,11 +4,11 @@ import type { Store } from "../../session/store.ts";
 import { askToAgree } from "../agreement.ts";
 import type { Command, Output } from "../command.ts";
 import { Failure } from "../failure.ts";
-import { findProject } from "../find-project.ts";
-import { findSession, SESSION_MEANING } from "../find-session.ts";
 import { timeOption } from "../options.ts";
-import type { Terminal } from "../terminal.ts";
-import { formatCount, formatNumber, oneLine } from "../text.ts";
+import type { Terminal } from "../screen/terminal.ts";
+import { formatCount, formatNumber, oneLine } from "../screen/text.ts";
+import { findProject } from "../stores/find-project.ts";
+import { findSession, SESSION_MEANING } from "../stores/find-session.ts";
 import { secretsForgotten } from "./secrets.ts";
 
 interface ForgetFlags {

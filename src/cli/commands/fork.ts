@@ -1,8 +1,8 @@
 import { Option } from "commander";
 import type { Command } from "../command.ts";
-import { findSession, SESSION_MEANING } from "../find-session.ts";
 import { messageTyped } from "../options.ts";
-import { formatCount, oneLine } from "../text.ts";
+import { formatCount, oneLine } from "../screen/text.ts";
+import { findSession, SESSION_MEANING } from "../stores/find-session.ts";
 
 interface ForkFlags {
   at?: number;

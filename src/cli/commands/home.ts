@@ -1,9 +1,9 @@
 import { basename } from "node:path";
-import { sessionName } from "../../session/session-name.ts";
+import { sessionName } from "../../session/aids/session-name.ts";
 import { agentCommand } from "../agent-command.ts";
 import type { Command } from "../command.ts";
-import { cutToWidth } from "../display-width.ts";
-import { formatCount, formatMoment, oneLine } from "../text.ts";
+import { cutToWidth } from "../screen/display-width.ts";
+import { formatCount, formatMoment, oneLine } from "../screen/text.ts";
 
 const OPEN_ENDS_MAX = 3;
 
@@ -26,7 +26,7 @@ export const homeCommand: Command = {
       ];
       return { value: { store: storePath, sessionCount: 0, last: null, open: [] }, lines };
     }
-    const { RECAP_MS_DEFAULT } = await import("../../session/recap.ts");
+    const { RECAP_MS_DEFAULT } = await import("../../session/aids/recap.ts");
     const store = (await loadStores()).openToRead();
     const sessionCount = store.sessionIds({ prefix: "" }).length;
     const [last] = store.sessions({ limit: 1, hidden: false });

@@ -5,8 +5,8 @@ import type { AgentReport } from "../../hooks/hook-report.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { HOOK_ACTIONS } from "../hook-words.ts";
+import { formatTime, oneLine } from "../screen/text.ts";
 import { didYouMean } from "../suggestion.ts";
-import { formatTime, oneLine } from "../text.ts";
 
 export const hookCommand: Command<{ agent?: string; project?: string }> = {
   usage: "hook <event>",

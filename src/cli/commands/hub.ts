@@ -6,7 +6,7 @@ import type { KeepReport } from "../../hub/hub.ts";
 import type { Call, Command, Output } from "../command.ts";
 import { storedRemote, withHub } from "../hub-words.ts";
 import { interruptible } from "../interruption.ts";
-import { formatCount, oneLine } from "../text.ts";
+import { formatCount, oneLine } from "../screen/text.ts";
 import { pullCommand } from "./pull.ts";
 import { pushCommand } from "./push.ts";
 import { addCommand, remoteShown, removeCommand } from "./remote.ts";

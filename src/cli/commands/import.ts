@@ -4,16 +4,16 @@ import { IMPORT_FORMATS } from "../../importers/formats.ts";
 import type { AgentLocation } from "../../importers/locations.ts";
 import type { ImportResult } from "../../imports/import-files.ts";
 import type { FileReport } from "../../imports/import-run.ts";
-import type { ImportedRows } from "../../session/moved-rows.ts";
+import type { ImportedRows } from "../../session/moving/moved-rows.ts";
 import type { Store } from "../../session/store.ts";
 import type { Call, Command, Output } from "../command.ts";
 import { Failure, failureFrom } from "../failure.ts";
-import { AGENT_COLUMNS, agentRows, readingProgress, shortPath } from "../import-progress.ts";
 import { interruptible } from "../interruption.ts";
 import { LEAVING_OUT_OPTIONS, type LeavingOutFlags, leavingOut } from "../options.ts";
-import { type Column, tableLines } from "../table.ts";
-import type { Terminal } from "../terminal.ts";
-import { formatCount, formatNumber, oneLine } from "../text.ts";
+import { AGENT_COLUMNS, agentRows, readingProgress, shortPath } from "../screen/import-progress.ts";
+import { type Column, tableLines } from "../screen/table.ts";
+import type { Terminal } from "../screen/terminal.ts";
+import { formatCount, formatNumber, oneLine } from "../screen/text.ts";
 
 interface ImportFlags extends LeavingOutFlags {
   format: string;

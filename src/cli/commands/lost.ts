@@ -1,17 +1,17 @@
 import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
 import { projectAt } from "../../core/project.ts";
-import type { Lost } from "../../session/lost.ts";
-import { sessionName } from "../../session/session-name.ts";
+import type { Lost } from "../../session/aids/lost.ts";
+import { sessionName } from "../../session/aids/session-name.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
-import { findProject } from "../find-project.ts";
-import { findSession, SESSION_MEANING } from "../find-session.ts";
-import { headline } from "../headline.ts";
-import { messageHandle } from "../message-lines.ts";
 import { messageTyped, wholeNumberOption } from "../options.ts";
-import type { Terminal } from "../terminal.ts";
-import { factsLine, sectionLines, timeFor } from "../topic-lines.ts";
+import { headline } from "../screen/headline.ts";
+import { messageHandle } from "../screen/message-lines.ts";
+import type { Terminal } from "../screen/terminal.ts";
+import { factsLine, sectionLines, timeFor } from "../screen/topic-lines.ts";
+import { findProject } from "../stores/find-project.ts";
+import { findSession, SESSION_MEANING } from "../stores/find-session.ts";
 
 interface LostFlags {
   summary?: number;

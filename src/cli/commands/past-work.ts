@@ -2,17 +2,17 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
-import type { CommandWay, FileSession, Fix, Friction, Replaced } from "../../session/past-work.ts";
-import { sessionNames } from "../../session/session-name.ts";
+import type { CommandWay, FileSession, Fix, Friction, Replaced } from "../../session/aids/past-work.ts";
+import { sessionNames } from "../../session/aids/session-name.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
-import { findProject } from "../find-project.ts";
-import { messageHandle } from "../message-lines.ts";
 import { wholeNumberOption } from "../options.ts";
-import type { Terminal } from "../terminal.ts";
-import { formatCount } from "../text.ts";
-import { sectionLines, timeFor, titleLine } from "../topic-lines.ts";
+import { messageHandle } from "../screen/message-lines.ts";
+import type { Terminal } from "../screen/terminal.ts";
+import { formatCount } from "../screen/text.ts";
+import { sectionLines, timeFor, titleLine } from "../screen/topic-lines.ts";
+import { findProject } from "../stores/find-project.ts";
 
 interface Flags {
   project?: string;

@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { isPath, remoteAt } from "../../core/project.ts";
-import { projectMeant } from "../../session/project-meant.ts";
+import { projectMeant } from "../../session/aids/project-meant.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
-import { type Column, tableLines } from "../table.ts";
-import type { Terminal } from "../terminal.ts";
-import { formatCount, oneLine } from "../text.ts";
+import { type Column, tableLines } from "../screen/table.ts";
+import type { Terminal } from "../screen/terminal.ts";
+import { formatCount, oneLine } from "../screen/text.ts";
 import { excludeCommand } from "./exclude.ts";
 
 /** A project with what is in its folder now. */

@@ -2,7 +2,7 @@ import { Option } from "commander";
 import type { Command } from "../command.ts";
 import { storedRemote, withHub } from "../hub-words.ts";
 import { interruptible } from "../interruption.ts";
-import { formatCount, oneLine } from "../text.ts";
+import { formatCount, oneLine } from "../screen/text.ts";
 
 interface PullFlags {
   take?: true;

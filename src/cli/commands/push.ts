@@ -1,10 +1,10 @@
 import { Option } from "commander";
 import type { Command } from "../command.ts";
-import { findSession } from "../find-session.ts";
 import { pushLines, remoteWithProjects, storedRemote, withHub } from "../hub-words.ts";
 import { interruptible } from "../interruption.ts";
-import { progressOf } from "../progress.ts";
-import { formatCount, oneLine } from "../text.ts";
+import { progressOf } from "../screen/progress.ts";
+import { formatCount, oneLine } from "../screen/text.ts";
+import { findSession } from "../stores/find-session.ts";
 
 export const pushCommand: Command<{ dryRun?: true }> = {
   usage: "push [sessions...]",

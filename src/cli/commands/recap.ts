@@ -1,15 +1,14 @@
 import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
-import type { Unreadable } from "../../session/export.ts";
-import { projectNamer } from "../../session/project-meant.ts";
-import { sessionNames } from "../../session/session-name.ts";
+import { projectNamer } from "../../session/aids/project-meant.ts";
+import { sessionNames } from "../../session/aids/session-name.ts";
+import type { Unreadable } from "../../session/moving/export.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
-import { findProject } from "../find-project.ts";
 import { timeOption, wholeNumberOption } from "../options.ts";
-import { shortIds } from "../short-ids.ts";
-import type { Terminal } from "../terminal.ts";
-import { formatCount, formatNumber, formatTime, oneLine } from "../text.ts";
+import { shortIds } from "../screen/short-ids.ts";
+import type { Terminal } from "../screen/terminal.ts";
+import { formatCount, formatNumber, formatTime, oneLine } from "../screen/text.ts";
 import {
   countsOf,
   extentLine,
@@ -19,7 +18,8 @@ import {
   timeFor,
   titleLine,
   workedRows,
-} from "../topic-lines.ts";
+} from "../screen/topic-lines.ts";
+import { findProject } from "../stores/find-project.ts";
 import { LEFT_OUT_HINT, unreadableFailure } from "../unreadable.ts";
 
 type Recap = ReturnType<Store["recap"]>;

@@ -4,8 +4,8 @@ import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { interruptible } from "../interruption.ts";
 import { wholeNumberOption } from "../options.ts";
-import { progressOf } from "../progress.ts";
-import { formatCount, formatNumber } from "../text.ts";
+import { progressOf } from "../screen/progress.ts";
+import { formatCount, formatNumber } from "../screen/text.ts";
 
 type Estimate = ReturnType<Store["reembedEstimate"]>;
 type Result = Awaited<ReturnType<Store["reembed"]>>;

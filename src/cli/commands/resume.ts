@@ -1,15 +1,15 @@
 import { Option } from "commander";
 import { STRATEGIES } from "../../core/options.ts";
+import { sessionName } from "../../session/aids/session-name.ts";
 import type { Session } from "../../session/session.ts";
-import { sessionName } from "../../session/session-name.ts";
 import { START, type StartedAgent } from "../agent-command.ts";
 import type { Command } from "../command.ts";
-import { findSession, SESSION_MEANING } from "../find-session.ts";
-import { headline } from "../headline.ts";
-import { partsLines, speaker } from "../message-lines.ts";
 import { wholeNumberOption } from "../options.ts";
-import type { Terminal } from "../terminal.ts";
-import { formatCount, formatNumber, oneLine } from "../text.ts";
+import { headline } from "../screen/headline.ts";
+import { partsLines, speaker } from "../screen/message-lines.ts";
+import type { Terminal } from "../screen/terminal.ts";
+import { formatCount, formatNumber, oneLine } from "../screen/text.ts";
+import { findSession, SESSION_MEANING } from "../stores/find-session.ts";
 
 type RenderResult = ReturnType<Session["render"]>;
 type Pressure = ReturnType<Session["pressure"]>;

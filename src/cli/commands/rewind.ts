@@ -6,9 +6,9 @@ import type { Store } from "../../session/store.ts";
 import { askToAgree } from "../agreement.ts";
 import type { Call, Command, Output } from "../command.ts";
 import { Failure } from "../failure.ts";
-import { findSession, SESSION_MEANING } from "../find-session.ts";
-import { messageHandle } from "../message-lines.ts";
-import { formatCount, oneLine } from "../text.ts";
+import { messageHandle } from "../screen/message-lines.ts";
+import { formatCount, oneLine } from "../screen/text.ts";
+import { findSession, SESSION_MEANING } from "../stores/find-session.ts";
 
 interface RewindFlags {
   to?: number | "start";

@@ -1,8 +1,8 @@
 import { Option } from "commander";
 import { HIDDEN } from "../../core/tags.ts";
 import type { Command } from "../command.ts";
-import { findSession, SESSION_MEANING } from "../find-session.ts";
-import { oneLine } from "../text.ts";
+import { oneLine } from "../screen/text.ts";
+import { findSession, SESSION_MEANING } from "../stores/find-session.ts";
 
 export const nameCommand: Command = {
   usage: "name <session> <title>",

@@ -9,9 +9,9 @@ import type { Target } from "../../setup/target.ts";
 import { askToAgree } from "../agreement.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
-import { defaultStorePath } from "../store-path.ts";
-import type { Terminal } from "../terminal.ts";
-import { formatCount, oneLine } from "../text.ts";
+import type { Terminal } from "../screen/terminal.ts";
+import { formatCount, oneLine } from "../screen/text.ts";
+import { defaultStorePath } from "../stores/store-path.ts";
 
 interface SetupFlags {
   undo?: true;

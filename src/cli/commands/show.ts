@@ -1,19 +1,19 @@
 import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
 import type { Message } from "../../core/message.ts";
-import { projectNamer } from "../../session/project-meant.ts";
+import { projectNamer } from "../../session/aids/project-meant.ts";
+import { sessionName } from "../../session/aids/session-name.ts";
 import type { Session } from "../../session/session.ts";
-import { sessionName } from "../../session/session-name.ts";
 import { agentCommand } from "../agent-command.ts";
 import type { Command } from "../command.ts";
-import { findSession, SESSION_MEANING } from "../find-session.ts";
-import { headline } from "../headline.ts";
-import { messageLines, saidLines, saidParts } from "../message-lines.ts";
 import { moreLines, PAGE_OPTIONS, type PageOptions, wholeNumberOption } from "../options.ts";
-import { originOf, sessionTree, treeLines } from "../session-tree.ts";
-import { shortIds } from "../short-ids.ts";
-import type { Terminal } from "../terminal.ts";
-import { formatCount, formatTime, oneLine } from "../text.ts";
+import { headline } from "../screen/headline.ts";
+import { messageLines, saidLines, saidParts } from "../screen/message-lines.ts";
+import { originOf, sessionTree, treeLines } from "../screen/session-tree.ts";
+import { shortIds } from "../screen/short-ids.ts";
+import type { Terminal } from "../screen/terminal.ts";
+import { formatCount, formatTime, oneLine } from "../screen/text.ts";
+import { findSession, SESSION_MEANING } from "../stores/find-session.ts";
 
 type SessionOverview = ReturnType<Session["info"]>;
 

@@ -3,10 +3,10 @@ import type { OpenedStore } from "../../session/opened-store.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
-import { type Column, tableLines } from "../table.ts";
-import type { Terminal } from "../terminal.ts";
-import { formatCount, oneLine } from "../text.ts";
-import { wrapped } from "../wrap.ts";
+import { type Column, tableLines } from "../screen/table.ts";
+import type { Terminal } from "../screen/terminal.ts";
+import { formatCount, oneLine } from "../screen/text.ts";
+import { wrapped } from "../screen/wrap.ts";
 
 type Row = ReturnType<Store["query"]>[number];
 type Value = Row[string];

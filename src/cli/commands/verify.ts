@@ -2,8 +2,8 @@ import { Option } from "commander";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
-import { progressOf } from "../progress.ts";
-import { formatCount, oneLine } from "../text.ts";
+import { progressOf } from "../screen/progress.ts";
+import { formatCount, oneLine } from "../screen/text.ts";
 
 type VerifyReport = ReturnType<Store["verify"]>;
 

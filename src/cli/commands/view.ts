@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { Option } from "commander";
 import { printableJson } from "../../core/markup.ts";
 import type { Command } from "../command.ts";
-import { findSession, SESSION_MEANING } from "../find-session.ts";
 import { wholeNumberOption } from "../options.ts";
+import { findSession, SESSION_MEANING } from "../stores/find-session.ts";
 
 const SIGNALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 

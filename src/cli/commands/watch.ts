@@ -5,18 +5,18 @@ import type { Remote } from "../../hub/remote.ts";
 import type { SurveyedLocation } from "../../imports/survey.ts";
 import type { WatchEvent } from "../../imports/watch/followed-files.ts";
 import type { Store } from "../../session/store.ts";
-import { AgreedLocations } from "../agreed-locations.ts";
 import { askToAgree } from "../agreement.ts";
-import { BackgroundPush } from "../background-push.ts";
 import type { Command } from "../command.ts";
 import { failureFrom } from "../failure.ts";
 import { pushLines, remoteWithProjects } from "../hub-words.ts";
-import { AGENT_COLUMNS, agentRows, readingProgress, shortPath } from "../import-progress.ts";
 import { LEAVING_OUT_OPTIONS, type LeavingOutFlags, leavingOut } from "../options.ts";
-import { type Column, tableLines } from "../table.ts";
-import type { Terminal } from "../terminal.ts";
-import { formatCount, oneLine } from "../text.ts";
-import { wrapped } from "../wrap.ts";
+import { AGENT_COLUMNS, agentRows, readingProgress, shortPath } from "../screen/import-progress.ts";
+import { type Column, tableLines } from "../screen/table.ts";
+import type { Terminal } from "../screen/terminal.ts";
+import { formatCount, oneLine } from "../screen/text.ts";
+import { wrapped } from "../screen/wrap.ts";
+import { AgreedLocations } from "../stores/agreed-locations.ts";
+import { BackgroundPush } from "../stores/background-push.ts";
 
 interface WatchFlags extends LeavingOutFlags {
   project?: string;

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { MessageInput } from "../../core/message.ts";
-import { APPEND_INPUT } from "../../session/inputs.ts";
-import { writableSession } from "../../session/visible-session.ts";
+import { APPEND_INPUT } from "../../session/aids/inputs.ts";
+import { writableSession } from "../../session/aids/visible-session.ts";
 import type { Tool } from "../tool.ts";
 
 const OUTPUT = z.object({

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { StoreError } from "../../core/errors.ts";
 import { messageIdOf, parseHubHandle } from "../../core/handle.ts";
-import { EXPAND_INPUT, EXPAND_LIMIT_DEFAULT } from "../../session/inputs.ts";
+import { EXPAND_INPUT, EXPAND_LIMIT_DEFAULT } from "../../session/aids/inputs.ts";
 import {
   MEMBER,
   membersPage,
@@ -10,8 +10,8 @@ import {
   pageLength,
   RECORD_NOTE,
   sliceOfMessage,
-} from "../../session/result-pages.ts";
-import { visibleSession } from "../../session/visible-session.ts";
+} from "../../session/aids/result-pages.ts";
+import { visibleSession } from "../../session/aids/visible-session.ts";
 import { PAGE, pageFacts, restOfList, type Tool, type ToolAnswer, type ToolCall } from "../tool.ts";
 
 const OUTPUT = z.object({

@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
 import { ROLES } from "../../core/message.ts";
-import { contextPage } from "../../session/context-page.ts";
-import { CONTEXT_INPUT } from "../../session/inputs.ts";
-import { RECORD_NOTE } from "../../session/result-pages.ts";
-import { visibleSession } from "../../session/visible-session.ts";
+import { contextPage } from "../../session/aids/context-page.ts";
+import { CONTEXT_INPUT } from "../../session/aids/inputs.ts";
+import { RECORD_NOTE } from "../../session/aids/result-pages.ts";
+import { visibleSession } from "../../session/aids/visible-session.ts";
 import type { Tool } from "../tool.ts";
 
 const OUTPUT = z.object({

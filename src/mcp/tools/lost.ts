@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
 import { element, escapeText, visibleText } from "../../core/markup.ts";
 import { minuteOf } from "../../core/times.ts";
-import { LOST_INPUT } from "../../session/inputs.ts";
-import { LOST_KINDS, type LostLine } from "../../session/lost.ts";
-import { type PageItem, pageOf, RECORD_NOTE } from "../../session/result-pages.ts";
-import { visibleSession } from "../../session/visible-session.ts";
+import { LOST_INPUT } from "../../session/aids/inputs.ts";
+import { LOST_KINDS, type LostLine } from "../../session/aids/lost.ts";
+import { type PageItem, pageOf, RECORD_NOTE } from "../../session/aids/result-pages.ts";
+import { visibleSession } from "../../session/aids/visible-session.ts";
 import { PAGE, pageFacts, restOfList, type Tool } from "../tool.ts";
 import { inProject, missingProject } from "./missing-project.ts";
 

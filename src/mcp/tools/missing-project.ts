@@ -1,6 +1,6 @@
 import { visibleText } from "../../core/markup.ts";
 import { isPath } from "../../core/project.ts";
-import { projectMeant } from "../../session/project-meant.ts";
+import { projectMeant } from "../../session/aids/project-meant.ts";
 import type { Store } from "../../session/store.ts";
 import type { ToolCall } from "../tool.ts";
 

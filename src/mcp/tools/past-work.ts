@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
 import { element, escapeText, visibleText } from "../../core/markup.ts";
 import { minuteOf } from "../../core/times.ts";
-import { WORK_INPUT, WORK_LIMIT_DEFAULT } from "../../session/inputs.ts";
-import { type PageItem, pageOf, RECORD_NOTE, titleShown } from "../../session/result-pages.ts";
-import { type WorkItem, workItems } from "../../session/work-items.ts";
+import { WORK_INPUT, WORK_LIMIT_DEFAULT } from "../../session/aids/inputs.ts";
+import { type PageItem, pageOf, RECORD_NOTE, titleShown } from "../../session/aids/result-pages.ts";
+import { type WorkItem, workItems } from "../../session/aids/work-items.ts";
 import { PAGE, pageFacts, type Tool } from "../tool.ts";
 import { inProject, missingProject } from "./missing-project.ts";
 

@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
 import { element, escapeText, visibleText } from "../../core/markup.ts";
 import { minuteOf, timeOf } from "../../core/times.ts";
-import { RECAP_INPUT, RECAP_LIMIT_DEFAULT } from "../../session/inputs.ts";
-import { projectNamer } from "../../session/project-meant.ts";
-import { type PageItem, pageOf, RECORD_NOTE, titleShown } from "../../session/result-pages.ts";
-import { sessionNames } from "../../session/session-name.ts";
+import { RECAP_INPUT, RECAP_LIMIT_DEFAULT } from "../../session/aids/inputs.ts";
+import { projectNamer } from "../../session/aids/project-meant.ts";
+import { type PageItem, pageOf, RECORD_NOTE, titleShown } from "../../session/aids/result-pages.ts";
+import { sessionNames } from "../../session/aids/session-name.ts";
 import type { Store } from "../../session/store.ts";
 import { PAGE, pageFacts, type Tool } from "../tool.ts";
 import { damageNote, noteIn } from "../unreadable.ts";

@@ -1,5 +1,6 @@
 import { and, eq, ne } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import { textOf } from "../../core/artifacts.ts";
 import { DamageError } from "../../core/damage.ts";
 import { baseNameOf } from "../../core/project.ts";
 import type { StoreDatabase } from "../file/open.ts";
@@ -7,7 +8,6 @@ import { type RawValues, Repository, rawInsert, rawRows } from "../file/reposito
 import { isSharedText } from "../sql/message-columns.ts";
 import * as schema from "../sql/schema.ts";
 import { type Columns, columns } from "../sql/statement.ts";
-import { textOf } from "./artifacts.ts";
 import { GENERATION_NOW, type GenerationRow, vectorNow } from "./generations.ts";
 
 /** A value as SQLite has it, of one that drizzle decodes. */

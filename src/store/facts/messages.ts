@@ -1,4 +1,5 @@
 import { and, asc, desc, eq, lte, type SQL, sql } from "drizzle-orm";
+import { type Artifact, mayHaveArtifacts } from "../../core/artifacts.ts";
 import { DamageError } from "../../core/damage.ts";
 import { digestOf } from "../../core/digest.ts";
 import { StoreError } from "../../core/errors.ts";
@@ -20,7 +21,7 @@ import {
 } from "../sql/message-columns.ts";
 import { forgottenMessages, messages } from "../sql/schema.ts";
 import { columns, type InsertOf, isAnyOf, type RowOf } from "../sql/statement.ts";
-import { type Artifact, type ArtifactRepository, mayHaveArtifacts } from "./artifacts.ts";
+import type { ArtifactRepository } from "./artifacts.ts";
 import { GENERATION_NOW, vectorNow } from "./generations.ts";
 import { type PathRepository, piecesIn } from "./paths.ts";
 

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { ChatLoop } from "../../../src/cli/chat/chat-loop.ts";
-import { OpenedStores } from "../../../src/cli/opened-stores.ts";
+import { OpenedStores } from "../../../src/cli/stores/opened-stores.ts";
 import { chatAt, linesOf } from "../../support/chat.ts";
 import { ChatTerminal } from "../../support/chat-terminal.ts";
 import { failure, type GeminiServer, geminiServer, type Reply, retryIn } from "../../support/gemini-server.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { AnyCommand } from "../../../src/cli/command.ts";
 import { runCommandLine } from "../../../src/cli/command-line.ts";
 import { Failure } from "../../../src/cli/failure.ts";
-import { Terminal } from "../../../src/cli/terminal.ts";
+import { Terminal } from "../../../src/cli/screen/terminal.ts";
 import { StoreError } from "../../../src/core/errors.ts";
 import { FakeStream } from "../../support/fake-terminal.ts";
 

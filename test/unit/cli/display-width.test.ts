@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cutToWidth, displayWidth, padToWidth } from "../../../src/cli/display-width.ts";
+import { cutToWidth, displayWidth, padToWidth } from "../../../src/cli/screen/display-width.ts";
 
 describe("displayWidth", () => {
   test.each([

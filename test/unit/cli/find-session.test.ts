@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { findSession } from "../../../src/cli/find-session.ts";
+import { findSession } from "../../../src/cli/stores/find-session.ts";
 import { internalsOf, openStore } from "../../../src/session/opened-store.ts";
 import type { Store } from "../../../src/session/store.ts";
 import { tickingClock } from "../../support/temporary-store.ts";

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { runCommandLine } from "../../../src/cli/command-line.ts";
 import { COMMAND_GROUPS } from "../../../src/cli/commands.ts";
-import { Terminal } from "../../../src/cli/terminal.ts";
+import { Terminal } from "../../../src/cli/screen/terminal.ts";
 import { openStore } from "../../../src/index.ts";
 import { edits, fails, runs } from "../../support/acts.ts";
 import { EVERY_COMMAND } from "../../support/every-command.ts";
@@ -49,16 +49,16 @@ test("the places that write to a terminal make foreign text printable, or write 
     "cli/commands/chat.ts: const input = new ChatInput(process.stdin, isTerminal ? process.stdout : undefined, process);",
     // The protocol, which a program reads.
     "cli/commands/mcp.ts: const streams = { input: process.stdin, output: process.stdout };",
-    "cli/pager.ts: if (process.stdout.isTTY !== true || terminal.width === undefined) return undefined;",
-    "cli/terminal.ts: this.#stdout.write(shown(text));",
-    "cli/terminal.ts: this.#stderr.write(`{shown(text)}\\n`);",
-    "cli/terminal.ts: this.#stderr.write(cutToWidth(oneLine(text), (this.#stderr.columns || WIDTH_UNKNOWN) - 1));",
-    'cli/terminal.ts: if (this.#progressShown) this.#stderr.write("\\r\\x1b[K");',
-    "cli/terminal.ts: const terminal = new Terminal(process.stdout, process.stderr, process.env);",
-    "cli/terminal.ts: for (const stream of [process.stdout, process.stderr]) {",
-    "cli/terminal.ts: if (stream === process.stdout) terminal.readerGone();",
-    "cli/terminal.ts: if (stream === process.stdout)",
-    "cli/terminal.ts: process.stderr.write(shown(`coppice: The output cannot be written: {message}.\\n`));",
+    "cli/screen/pager.ts: if (process.stdout.isTTY !== true || terminal.width === undefined) return undefined;",
+    "cli/screen/terminal.ts: this.#stdout.write(shown(text));",
+    "cli/screen/terminal.ts: this.#stderr.write(`{shown(text)}\\n`);",
+    "cli/screen/terminal.ts: this.#stderr.write(cutToWidth(oneLine(text), (this.#stderr.columns || WIDTH_UNKNOWN) - 1));",
+    'cli/screen/terminal.ts: if (this.#progressShown) this.#stderr.write("\\r\\x1b[K");',
+    "cli/screen/terminal.ts: const terminal = new Terminal(process.stdout, process.stderr, process.env);",
+    "cli/screen/terminal.ts: for (const stream of [process.stdout, process.stderr]) {",
+    "cli/screen/terminal.ts: if (stream === process.stdout) terminal.readerGone();",
+    "cli/screen/terminal.ts: if (stream === process.stdout)",
+    "cli/screen/terminal.ts: process.stderr.write(shown(`coppice: The output cannot be written: {message}.\\n`));",
     "mcp/failure.ts: process.stderr.write(`coppice mcp: {printable(text)}\\n`);",
     // Names of programs.
     'models/actions.ts: "cd echo printf export set unset source . sleep true false pwd [ [[ test wait exit : done fi for".split(" "),',

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { hitLines } from "../../../src/cli/commands/recall.ts";
-import { Terminal } from "../../../src/cli/terminal.ts";
+import { Terminal } from "../../../src/cli/screen/terminal.ts";
 import type { RecallHit } from "../../../src/index.ts";
 import { FakeStream, plainTerminal } from "../../support/fake-terminal.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { htmlLines } from "../../../src/cli/html.ts";
+import { htmlLines } from "../../../src/cli/screen/html.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
 
 const HOSTILE = `</pre></details><script>alert(1)</script><img src=x onerror=alert(1)>"`;

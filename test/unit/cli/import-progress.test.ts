@@ -1,9 +1,9 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { AGENT_COLUMNS, agentRows, readingProgress, shortPath } from "../../../src/cli/import-progress.ts";
-import { tableLines } from "../../../src/cli/table.ts";
-import { Terminal } from "../../../src/cli/terminal.ts";
+import { AGENT_COLUMNS, agentRows, readingProgress, shortPath } from "../../../src/cli/screen/import-progress.ts";
+import { tableLines } from "../../../src/cli/screen/table.ts";
+import { Terminal } from "../../../src/cli/screen/terminal.ts";
 import { FakeStream, plainTerminal } from "../../support/fake-terminal.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));

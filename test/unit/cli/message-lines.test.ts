@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { partsLines } from "../../../src/cli/message-lines.ts";
-import { Terminal } from "../../../src/cli/terminal.ts";
+import { partsLines } from "../../../src/cli/screen/message-lines.ts";
+import { Terminal } from "../../../src/cli/screen/terminal.ts";
 import { FakeStream } from "../../support/fake-terminal.ts";
 
 const terminal = new Terminal(new FakeStream(), new FakeStream(), {});

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { progressOf, type ShowProgress } from "../../../src/cli/progress.ts";
-import { Terminal } from "../../../src/cli/terminal.ts";
-import { formatBytes } from "../../../src/cli/text.ts";
+import { progressOf, type ShowProgress } from "../../../src/cli/screen/progress.ts";
+import { Terminal } from "../../../src/cli/screen/terminal.ts";
+import { formatBytes } from "../../../src/cli/screen/text.ts";
 import { FakeStream } from "../../support/fake-terminal.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));

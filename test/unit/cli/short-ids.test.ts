@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { shortIds } from "../../../src/cli/short-ids.ts";
+import { shortIds } from "../../../src/cli/screen/short-ids.ts";
 
 const A = "488c5296-fc78-4fdf-8cfd-f1cae9454bd0";
 const B = "0190f1c2-1111-7abc-8000-000000000001";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { defaultStorePath } from "../../../src/cli/store-path.ts";
+import { defaultStorePath } from "../../../src/cli/stores/store-path.ts";
 
 const LINUX = { platform: "linux", home: "/home/mira" } as const;
 

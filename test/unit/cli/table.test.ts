@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Column, tableLines } from "../../../src/cli/table.ts";
+import { type Column, tableLines } from "../../../src/cli/screen/table.ts";
 import { plainTerminal } from "../../support/fake-terminal.ts";
 
 interface Boat {

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { openPager } from "../../../src/cli/pager.ts";
-import { Terminal } from "../../../src/cli/terminal.ts";
+import { openPager } from "../../../src/cli/screen/pager.ts";
+import { Terminal } from "../../../src/cli/screen/terminal.ts";
 import { FakeStream } from "../../support/fake-terminal.ts";
 
 describe("a terminal", () => {

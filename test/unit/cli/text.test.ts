@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { formatBytes, formatCount, formatMoment, oneLine } from "../../../src/cli/text.ts";
+import { formatBytes, formatCount, formatMoment, oneLine } from "../../../src/cli/screen/text.ts";
 
 test("oneLine shows line breaks as a symbol", () => {
   expect(oneLine("a\r\nb\n\tc\u202e")).toBe("a↵b↵ c[U+202E]");

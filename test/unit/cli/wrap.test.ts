@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { Terminal } from "../../../src/cli/terminal.ts";
-import { wrapped } from "../../../src/cli/wrap.ts";
+import { Terminal } from "../../../src/cli/screen/terminal.ts";
+import { wrapped } from "../../../src/cli/screen/wrap.ts";
 import { FakeStream } from "../../support/fake-terminal.ts";
 
 test("lines are broken between words, and nothing but blanks is lost", () => {

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { extractArtifacts } from "../../../src/core/artifacts.ts";
 import { ARTIFACT_CHARS_MIN } from "../../../src/core/limits.ts";
 import { type MessageInput, openStore } from "../../../src/index.ts";
-import { extractArtifacts } from "../../../src/store/facts/artifacts.ts";
 import { runs, seenIn } from "../../support/effort.ts";
 import { nastyMessage } from "../../support/message-arbitraries.ts";
 import { inputOf } from "../../support/said.ts";

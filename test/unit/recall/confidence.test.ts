@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RecallHit, Store } from "../../../src/index.ts";
-import { noteOnHits } from "../../../src/session/recall-notes.ts";
+import { noteOnHits } from "../../../src/session/aids/recall-notes.ts";
 import { letterEmbedder } from "../../support/other-embedders.ts";
 import { assistant, user } from "../../support/said.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { editsBetween } from "../../../src/core/edits.ts";
 import type { Store } from "../../../src/index.ts";
-import { noteOnHits } from "../../../src/session/recall-notes.ts";
+import { noteOnHits } from "../../../src/session/aids/recall-notes.ts";
 import { indexAll } from "../../support/full-text.ts";
 import { assistant, user } from "../../support/said.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";

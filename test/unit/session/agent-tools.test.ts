@@ -1,7 +1,7 @@
 import { generateText, stepCountIs } from "ai";
 import { MockLanguageModelV3 } from "ai/test";
 import { describe, expect, test } from "vitest";
-import { agentTools } from "../../../src/session/agent-tools.ts";
+import { agentTools } from "../../../src/session/aids/agent-tools.ts";
 import { user } from "../../support/said.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { ToolResultPart } from "../../../src/core/message.ts";
 import { estimatingTokenCounter } from "../../../src/core/tokens.ts";
 import type { Store } from "../../../src/index.ts";
-import { CHAT_TOOLS, runTool } from "../../../src/session/chat-tools.ts";
+import { CHAT_TOOLS, runTool } from "../../../src/session/aids/chat-tools.ts";
 import { talk } from "../../support/said.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { chunksOf } from "../../../src/importers/files.ts";
 import { ImportRun } from "../../../src/imports/import-run.ts";
 import { type MessageInput, openStore, type Store } from "../../../src/index.ts";
-import type { Unreadable } from "../../../src/session/export.ts";
+import type { Unreadable } from "../../../src/session/moving/export.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
 import { runs } from "../../support/effort.ts";
 import { nastyMessage } from "../../support/message-arbitraries.ts";

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { Store } from "../../../src/index.ts";
-import { WRITE_TERMS } from "../../../src/session/moved-rows.ts";
+import { projectMeant, projectNamer } from "../../../src/session/aids/project-meant.ts";
+import { visibleSession, writableSession } from "../../../src/session/aids/visible-session.ts";
+import { WRITE_TERMS } from "../../../src/session/moving/moved-rows.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
-import { projectMeant, projectNamer } from "../../../src/session/project-meant.ts";
-import { visibleSession, writableSession } from "../../../src/session/visible-session.ts";
 import { sessionRows } from "../../../src/store/moves/session-rows.ts";
 import { talk, user } from "../../support/said.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { estimatingTokenCounter } from "../../../src/core/tokens.ts";
-import { answersFirst } from "../../../src/session/answers-first.ts";
-import { hitsPage, pageAround } from "../../../src/session/result-pages.ts";
-import { sessionName, sessionNames } from "../../../src/session/session-name.ts";
+import { answersFirst } from "../../../src/session/aids/answers-first.ts";
+import { hitsPage, pageAround } from "../../../src/session/aids/result-pages.ts";
+import { sessionName, sessionNames } from "../../../src/session/aids/session-name.ts";
 import { edits, fails, runs } from "../../support/acts.ts";
 import { assistant, calls, results, user } from "../../support/said.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { SubjectPage } from "../../../session/subject-page.ts";
+import type { SubjectPage } from "../../../session/aids/subject-page.ts";
 import { useGet } from "../client.ts";
 import { compact, count, dateTime, number, shortDay, tokens, visible } from "../format.ts";
 import { projectName } from "../live.ts";

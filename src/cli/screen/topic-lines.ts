@@ -1,0 +1,109 @@
+import type { Store } from "../../session/store.ts";
+import { cutToWidth, displayWidth } from "./display-width.ts";
+import { messageHandle } from "./message-lines.ts";
+import type { Terminal } from "./terminal.ts";
+import { formatCount, formatMoment, formatTime, oneLine } from "./text.ts";
+
+type Topic = ReturnType<Store["recap"]>["topics"][number];
+type SubjectDetails = ReturnType<Store["subject"]>;
+
+/** A line of a section, with the message or handle to type after `coppice expand`. */
+interface Row {
+  text: string;
+  source: string;
+}
+
+const NAME_WIDTH = 10;
+const GAP = "  ";
+/** A text is not cut below this width, in columns. In a very narrow terminal, its line wraps instead. */
+const TEXT_WIDTH_MIN = 20;
+
+/** Yields the rows of a section, the first with the section's name. A terminal shows what fits; a pipe gets all of it. */
+export function* sectionLines(
+  name: string,
+  rows: readonly Row[],
+  terminal: Terminal,
+  cut: "end" | "start" = "end",
+): Generator<string> {
+  for (const [index, { text, source }] of rows.entries()) {
+    const start = GAP + (index === 0 ? name : "").padEnd(NAME_WIDTH);
+    const line = oneLine(text);
+    if (terminal.width === undefined) {
+      yield `${start}${line}\t${source}`;
+      continue;
+    }
+    const room = terminal.width - displayWidth(start) - GAP.length - source.length;
+    const shown = cutToWidth(line, Math.max(TEXT_WIDTH_MIN, room), cut);
+    yield `${terminal.style("bold", start)}${shown}${GAP}${terminal.style("dim", source)}`;
+  }
+}
+
+export function workedRows(worked: Topic["worked"], terminal: Terminal): Row[] {
+  return worked.map(({ cluster, title, lastAtMs }) => ({
+    text: `${timeFor(terminal, lastAtMs)}${GAP}${title || "(no words)"}`,
+    source: cluster,
+  }));
+}
+
+/** Yields the sections on decisions, open ends and files. */
+export function* outcomeLines(
+  { decided, open, files }: Pick<SubjectDetails, "decided" | "open" | "files">,
+  terminal: Terminal,
+): Generator<string> {
+  yield* sectionLines("decided", decidedRows(decided), terminal);
+  yield* sectionLines("open", openRows(open), terminal);
+  yield* sectionLines("files", fileRows(files), terminal, "start"); // the end of a path tells files apart
+}
+
+function decidedRows(decided: SubjectDetails["decided"]): Row[] {
+  return decided.flatMap(({ text, messageId, replaces }) => [
+    { text, source: messageHandle(messageId) },
+    ...replaces.map((older) => ({ text: `  before: ${older.text}`, source: messageHandle(older.messageId) })),
+  ]);
+}
+
+function fileRows(files: SubjectDetails["files"]): Row[] {
+  return files.map(({ text, messageId }) => ({ text, source: messageHandle(messageId) }));
+}
+
+function openRows(open: SubjectDetails["open"]): Row[] {
+  return open.map(({ kind, text, messageId }) => ({ text: `${kind}: ${text}`, source: messageHandle(messageId) }));
+}
+
+export function timeFor({ width }: Terminal, unixMs: number): string {
+  return width === undefined ? formatTime(unixMs) : formatMoment(unixMs, Date.now());
+}
+
+/** Returns when something began and ended, or one time if both are the same to the minute. */
+export function timesFor(
+  terminal: Terminal,
+  { firstAtMs, lastAtMs }: Pick<SubjectDetails, "firstAtMs" | "lastAtMs">,
+): string {
+  const [first, last] = [timeFor(terminal, firstAtMs), timeFor(terminal, lastAtMs)];
+  return first === last ? first : `${first} – ${last}`;
+}
+
+/** Returns a title and the handle of what it names. */
+export function titleLine(title: string, source: string, terminal: Terminal): string {
+  const line = oneLine(title || "(no words)");
+  const room = terminal.width === undefined ? Number.POSITIVE_INFINITY : terminal.width - GAP.length - source.length;
+  const shown = displayWidth(line) <= room ? line : cutToWidth(line, Math.max(TEXT_WIDTH_MIN, room));
+  return `${terminal.style("bold", shown)}${GAP}${terminal.style("cyan", source)}`;
+}
+
+/** Returns a line with the times of the first and the last message, the project, and the counts. */
+export function extentLine(
+  extent: Pick<SubjectDetails, "project" | "firstAtMs" | "lastAtMs">,
+  counts: readonly string[],
+  terminal: Terminal,
+): string {
+  return factsLine([timesFor(terminal, extent), extent.project && oneLine(extent.project), ...counts]);
+}
+
+export function factsLine(facts: readonly (string | null)[]): string {
+  return facts.filter((fact) => fact !== null && fact !== "").join(" · ");
+}
+
+export function countsOf({ sessionCount, messageCount }: { sessionCount: number; messageCount: number }): string[] {
+  return [formatCount(sessionCount, "session"), formatCount(messageCount, "message")];
+}

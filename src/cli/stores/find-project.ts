@@ -1,0 +1,23 @@
+import { projectMeant } from "../../session/aids/project-meant.ts";
+import type { Store } from "../../session/store.ts";
+import { Failure } from "../failure.ts";
+import { nearest } from "../suggestion.ts";
+
+/**
+ * Finds a project by its name or a path in it.
+ *
+ * @throws {Failure} `PROJECT_NOT_FOUND` if no session is of it; {StoreError} `OPTION_INVALID` if several are called so.
+ */
+export function findProject(store: Store, typed: string): string {
+  const meant = projectMeant(store, typed);
+  const projects = store.projects();
+  if (projects.some(({ project }) => project === meant)) return meant;
+  const best = nearest(
+    typed,
+    projects.map(({ name }) => name),
+  );
+  const hint = "`coppice projects` lists them.";
+  throw new Failure("PROJECT_NOT_FOUND", `No session is of a project called "${typed}".`, {
+    hint: best === undefined ? hint : `Did you mean ${best}? ${hint}`,
+  });
+}

@@ -1,0 +1,71 @@
+import { StoreError } from "../../core/errors.ts";
+import { sessionIdsWithPrefix } from "../../session/aids/session-ids-with-prefix.ts";
+import { sessionName } from "../../session/aids/session-name.ts";
+import type { Session } from "../../session/session.ts";
+import type { Store } from "../../session/store.ts";
+import { Failure } from "../failure.ts";
+import { cutToWidth } from "../screen/display-width.ts";
+import { formatAge, oneLine } from "../screen/text.ts";
+import { nearest } from "../suggestion.ts";
+
+export const SESSION_MEANING = "its id, the beginning of its id, or @last";
+
+/** The session that `coppice sessions` lists first. */
+const LAST = "@last";
+
+const CANDIDATES_MAX = 8;
+
+const TITLE_WIDTH = 48;
+
+const HANDLE = /^(message|cluster|theme|subject|span):\d/;
+
+/** Returns true for words that cannot name a new session, because they mean something else. */
+export function isReserved(typed: string): boolean {
+  return typed === LAST || HANDLE.test(typed);
+}
+
+/**
+ * Finds a session by its id, by the beginning of its id or of its external id, or by `@last`.
+ *
+ * @throws {Failure} `SESSION_NOT_FOUND`; `SESSION_AMBIGUOUS` with the candidates if there are several.
+ */
+export function findSession(store: Store, typed: string): Session {
+  try {
+    return store.resume(typed);
+  } catch (error) {
+    if (!StoreError.is(error, "SESSION_NOT_FOUND")) throw error;
+    const candidates =
+      typed === LAST
+        ? store.sessions({ limit: 1, hidden: false }).map(({ id }) => id)
+        : sessionIdsWithPrefix(store, typed);
+    if (candidates.length === 0) throw notFound(store, typed, error);
+    if (candidates.length > 1) throw ambiguous(store, typed, candidates);
+    return store.resume(candidates[0]!);
+  }
+}
+
+function notFound(store: Store, typed: string, cause: StoreError): Failure {
+  if (typed === LAST) {
+    const hint = "Import one with `coppice import <path>`, or begin one with `coppice chat`.";
+    return new Failure(cause.code, "The store has no sessions yet.", { hint, cause });
+  }
+  const best = nearest(typed, store.sessionIds({ prefix: "" }));
+  let hint = "`coppice sessions` lists them.";
+  if (HANDLE.test(typed)) hint = `That is a handle: coppice expand ${typed}`;
+  else if (best !== undefined) hint = `Did you mean ${best}? ${hint}`;
+  return new Failure(cause.code, cause.message, { hint, cause });
+}
+
+function ambiguous(store: Store, typed: string, candidates: readonly string[]): Failure {
+  const now = Date.now();
+  const lines = candidates.slice(0, CANDIDATES_MAX).map((id) => {
+    const overview = store.resume(id).info();
+    const { updatedAtMs } = overview;
+    const name = cutToWidth(oneLine(sessionName(overview) ?? ""), TITLE_WIDTH);
+    return `  ${[id, formatAge(updatedAtMs, now), name].filter(Boolean).join("  ")}`;
+  });
+  const moreCount = candidates.length - lines.length;
+  if (moreCount > 0) lines.push(`  … and ${moreCount} more`);
+  const message = `The ids of ${candidates.length} sessions begin with "${typed}".`;
+  return new Failure("SESSION_AMBIGUOUS", message, { hint: ["Type more of the id:", ...lines].join("\n") });
+}

@@ -1,0 +1,44 @@
+import { visibleText } from "../../core/markup.ts";
+import type { RecallHit } from "../../recall/hits.ts";
+import { isQuotation } from "../../recall/quotation.ts";
+
+const NOT_LITERAL = "The quoted text was not found, so its words were searched.";
+
+/** A note names at most this many words that no message has. */
+const WORDS_MAX = 3;
+
+/** A smaller confidence is said first. */
+const CONFIDENCE_MIN = 0.5;
+
+const PARTS_MISSING =
+  "Parts of the hub's word index are damaged, so messages may be missing. `coppice hub keep` makes them again.";
+
+/** Returns a note for the reader on how the hits were found; undefined if none is needed. */
+export function noteOnHits(hits: readonly (RecallHit & { partsMissing?: true })[]): string | undefined {
+  const { confidence = 1, unknownWords = [], phrasesMissing, partsMissing, corrections = [] } = hits[0] ?? {};
+  const notes = confidence < CONFIDENCE_MIN ? [nothingNear(unknownWords)] : [];
+  if (phrasesMissing) notes.push(NOT_LITERAL);
+  if (partsMissing) notes.push(PARTS_MISSING);
+  if (corrections.length > 0) {
+    const meant = corrections.map((correction) => correction.meant).join(", ");
+    const typed = anyOf(corrections.map((correction) => correction.typed));
+    notes.push(`Did you mean ${meant}? No message has ${typed}.`);
+  }
+  return notes.length > 0 ? notes.join(" ") : undefined;
+}
+
+function nothingNear(unknownWords: readonly string[]): string {
+  const missing = unknownWords.length === 0 ? "enough words of the query" : anyOf(unknownWords.slice(0, WORDS_MAX));
+  return `No message has ${missing}, so these are probably about something else.`;
+}
+
+function anyOf(words: readonly string[]): string {
+  return words.map((word) => `"${visibleText(word)}"`).join(" or ");
+}
+
+/** Returns a sentence for a query that has found nothing. */
+export function nothingFound(query: string): string {
+  return isQuotation(query)
+    ? "No message has the quoted text. Without the quotes, its words are searched."
+    : "No message has words of the query.";
+}

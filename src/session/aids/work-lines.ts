@@ -1,0 +1,157 @@
+import { rankedFiles, resultLines, saidLines } from "../../context/continuity/noted-lines.ts";
+import type { ActionKind } from "../../core/action.ts";
+import { isPath } from "../../core/project.ts";
+import { NoteReader } from "../../models/notes.ts";
+import { isSameMatter } from "../../models/same-matter.ts";
+import { sentencesOf } from "../../models/sentences.ts";
+import { openTasksIn } from "../../models/statements.ts";
+import type { ClusterRow, NotableMessage, Repositories } from "../../store/index.ts";
+import type { TolerantReader } from "./tolerant-reader.ts";
+
+/** A line that is quoted from a message. `expand` and `find` accept its `messageId`. */
+export interface WorkLine {
+  text: string;
+  sessionId: string;
+  seq: number;
+  messageId: number;
+  /** The time of the message, in Unix milliseconds. */
+  atMs: number;
+}
+
+export interface Decision extends WorkLine {
+  /** Older decisions that share most of their words with this one, newest first. */
+  replaces: WorkLine[];
+}
+
+/** An `error` after which its tool, or the programs of its command, did not succeed, a `question` without an answer, or an open `task`. */
+export interface OpenEnd extends WorkLine {
+  kind: "error" | "question" | "task";
+}
+
+/** Reads the newest messages of a session. */
+interface NotableReader {
+  messages: {
+    notableBefore(sessionId: string, range: { seqFrom: number; seqEnd: number; limit: number }): NotableMessage[];
+  };
+}
+
+/** Open ends are looked for in so many of a session's newest messages. Nobody waits any longer for an answer to older ones. */
+const ENDING_MESSAGES_MAX = 40;
+/** The first words of actions of tools. All others are commands. */
+const TOOLS: ReadonlySet<string> = new Set<ActionKind>(["read", "edit", "write", "search", "fetch", "task"]);
+/** Options with which a program does nothing. */
+const ASKS_ONLY = / (?:--?help|-h|--version|-V|--dry-run\S*)(?: |$)/;
+const SHARED_WORDS_MIN = 2;
+
+/** A question may be followed by a polite sentence. */
+const LAST_SENTENCES = 2;
+
+/**
+ * Returns the decisions and rules in messages, newest first, and the files, those in most use first. Files in the folder of the project
+ * are named within it.
+ */
+export function workIn(
+  messages: readonly NotableMessage[],
+  project: string | null,
+): { decided: Decision[]; files: WorkLine[] } {
+  const sorted = messages.toSorted((left, right) => left.createdAtMs - right.createdAtMs || left.id - right.id);
+  // The messages may be of several sessions, so they are numbered anew.
+  const reader = new NoteReader();
+  const notes = sorted.map((message, seq) => reader.of({ ...message, seq }));
+  const lineOf = sourcesIn(sorted);
+  const { rules, decided } = saidLines(notes);
+  const decisions: Decision[] = [];
+  for (const line of [...rules, ...decided].sort((left, right) => right.seq - left.seq)) {
+    const newer = decisions.find((one) => one.messageId !== line.messageId && isSameMatter(one.text, line.text));
+    if (newer === undefined) decisions.push({ ...lineOf(line), replaces: [] });
+    else newer.replaces.push(lineOf(line));
+  }
+  const files = new Map<string, WorkLine>();
+  for (const line of rankedFiles(notes)) {
+    const isWithin = project !== null && isPath(project) && line.text.startsWith(`${project}/`);
+    const text = isWithin ? line.text.slice(project.length + 1) : line.text;
+    if (!files.has(text)) files.set(text, { ...lineOf(line), text });
+  }
+  return { decided: decisions, files: [...files.values()] };
+}
+
+/** Returns the open ends of a session, newest first. */
+export function openEnds({ messages }: NotableReader, sessionId: string): OpenEnd[] {
+  const range = { seqFrom: 0, seqEnd: Number.MAX_SAFE_INTEGER, limit: ENDING_MESSAGES_MAX };
+  return openEndsIn(messages.notableBefore(sessionId, range));
+}
+
+/** Returns the open ends of a list of messages that ends with these, newest first. */
+export function openEndsIn(messages: readonly NotableMessage[]): OpenEnd[] {
+  const ending = messages.slice(-ENDING_MESSAGES_MAX);
+  const lineOf = sourcesIn(ending);
+  const reader = new NoteReader();
+  const acted = ending.map((message) => ({ messageId: message.id, seq: message.seq, ...reader.doneIn(message) }));
+  const ends: OpenEnd[] = resultLines(acted, isMendedBy).errors.map((error) => ({
+    kind: "error",
+    ...lineOf(error),
+  }));
+  const last = ending.at(-1);
+  const question = last && questionIn(last);
+  if (question !== undefined) ends.push({ kind: "question", ...lineOf({ text: question, messageId: last!.id }) });
+  for (const message of ending.toReversed()) {
+    const tasks = message.role === "assistant" ? openTasksIn(message.text) : undefined;
+    if (tasks === undefined) continue;
+    ends.push(...tasks.map((text) => ({ kind: "task" as const, ...lineOf({ text, messageId: message.id }) })));
+    break; // only the last list of tasks is current
+  }
+  return ends.sort((left, right) => right.seq - left.seq);
+}
+
+/** Returns what users and models said in clusters. It stops after the cluster with which it has `countMax` messages. */
+export function notableOf(
+  { messages, unions }: Repositories,
+  clusters: readonly ClusterRow[],
+  countMax: number,
+  reader: TolerantReader,
+): NotableMessage[] {
+  const found: NotableMessage[] = [];
+  for (const cluster of clusters) {
+    if (found.length >= countMax) break;
+    const { sessionId, rootId: root } = cluster;
+    const notable = reader(
+      sessionId,
+      () => messages.notableOf(unions.stepsOf("cluster", { sessionId, root, position: unions.newestPosition() })),
+      [],
+    );
+    found.push(...notable.filter((message) => message.sessionId === sessionId)); // a fork shares the others
+  }
+  return found;
+}
+
+/** Returns the root of the cluster that a line's message is in. A message that is in none counts to the newest cluster of its session. */
+export function clusterOf({ messages, unions }: Repositories, line: WorkLine): number | undefined {
+  const stepId = messages.stepOf(line.messageId)?.stepId ?? line.messageId;
+  return (unions.entered(line.sessionId, stepId) ?? unions.newestEntered(line.sessionId, 1)[0])?.clusterRoot;
+}
+
+/** Returns true if a success shows that what failed works: with the same tool, or with a command that does at least as much. */
+function isMendedBy(failed: string, succeeded: string): boolean {
+  const [tool] = succeeded.split(" ");
+  if (TOOLS.has(tool!)) return failed.startsWith(`${tool} `);
+  if (ASKS_ONLY.test(succeeded)) return false;
+  const isWord = (word: string): boolean => !word.startsWith("-");
+  const [words, own] = [failed.split(" ").filter(isWord), succeeded.split(" ").filter(isWord)];
+  // `npm test` tests more than `npm test lock`. A program alone may do something else.
+  return own.length >= SHARED_WORDS_MIN && own.every((word, index) => word === words[index]);
+}
+
+function questionIn({ role, text }: NotableMessage): string | undefined {
+  if (role === "tool") return undefined;
+  const last = sentencesOf(text).slice(-LAST_SENTENCES);
+  return last.find(({ kind, text: sentence }) => kind === "prose" && /[?？]["'”’)\]*_]*$/.test(sentence))?.text;
+}
+
+/** Returns a function that adds to a text where its message is. */
+export function sourcesIn(messages: readonly NotableMessage[]) {
+  const byId = new Map(messages.map((message) => [message.id, message]));
+  return ({ text, messageId }: { text: string; messageId: number }): WorkLine => {
+    const { sessionId, seq, createdAtMs } = byId.get(messageId)!;
+    return { text, sessionId, seq, messageId, atMs: createdAtMs };
+  };
+}
