@@ -148,7 +148,7 @@ describe("the snippets in TypeScript", () => {
           JSON.stringify(pathToFileURL(join(ROOT, "src/frameworks/openai-agents.ts")).href),
         )
         .replaceAll('"@openai/agents"', '"@openai/agents-core"')
-        .replaceAll('"coppice/tools"', JSON.stringify(pathToFileURL(join(ROOT, "src/session/tools.ts")).href))
+        .replaceAll('"coppice/tools"', JSON.stringify(pathToFileURL(join(ROOT, "src/session/aids/tools.ts")).href))
         .replaceAll('"coppice/view"', JSON.stringify(pathToFileURL(join(ROOT, "src/view/index.ts")).href))
         .replaceAll('"agent.db"', JSON.stringify(join(folder, `agent-${index}.db`)))
         .replaceAll(/"([\w-]+\.(?:db|rows))"/g, (_, name: string) => JSON.stringify(join(folder, name)));
