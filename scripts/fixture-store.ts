@@ -72,7 +72,7 @@ const split = store.session("split", {
 const whole = store.session("whole", { ...long, strategy: "flat", sandwichMessagesMin: 40 });
 for (const round of [1, 2, 3]) for (const session of [split, whole]) session.append(messagesOf(round));
 
-const imported = internalsOf(store).importedSession(
+const imported = internalsOf(store).intake.session(
   { source: "logbook", externalId: "log-7", createdAtMs: Date.UTC(2026, 1, 1), metadata: { ship: "Alcyone" } },
   { project: "harbor", title: "Log of the Alcyone" },
 );
@@ -80,7 +80,7 @@ imported.append([
   { role: "user", content: "How deep is the channel at the second gate?", id: "m-1", metadata: { page: 12 } },
   { role: "assistant", content: "Four meters and a half at low water.", id: "m-2" },
 ]);
-const child = internalsOf(store).importedSession({
+const child = internalsOf(store).intake.session({
   source: "logbook",
   externalId: "log-7-a",
   parentExternalId: "log-7",
@@ -90,7 +90,7 @@ store.session("empty");
 
 // A session whose project is a folder, which has a name for people and was moved once.
 const FERRY = "/srv/harbor/ferry";
-const ferry = internalsOf(store).importedSession(
+const ferry = internalsOf(store).intake.session(
   { source: "logbook", externalId: "log-8", metadata: { cwd: FERRY } },
   { project: FERRY },
 );

@@ -17,14 +17,7 @@ import { ExclusionRules } from "./exclusions.ts";
 import { ImportPace } from "./import-pace.ts";
 import { ImportReader, type ReadEvent } from "./import-reader.ts";
 import { partingOf } from "./parting.ts";
-import {
-  appendTo,
-  haveSameContent,
-  noteOpening,
-  type PendingMessage,
-  rememberedOf,
-  withoutSecrets,
-} from "./pending-message.ts";
+import { haveSameContent, incomingOf, noteOpening, type PendingMessage, withoutSecrets } from "./pending-message.ts";
 import type { Replaced } from "./redaction/redact.ts";
 import { TranscriptPath } from "./transcript-path.ts";
 
@@ -262,7 +255,7 @@ export class ImportRun {
       OpenImport,
       "target"
     > as OpenImport;
-    one.target = parent === undefined || this.#store.hasImported(origin) ? one : parent.target;
+    one.target = parent === undefined || this.#store.intake.has(origin) ? one : parent.target;
     if (one.target === one) {
       const project = this.#projectOf(origin);
       one.isRefused = exclusions.hasSession(origin, [project, project && this.#store.projectNow(project)]);
@@ -274,14 +267,14 @@ export class ImportRun {
   #isToldBetter({ unlessFrom, ...origin }: ImportedSession): boolean {
     if (unlessFrom === undefined) return false;
     const other = { ...origin, source: unlessFrom };
-    return this.#store.hasImported(other) || this.#store.isForgottenSession(other);
+    return this.#store.intake.has(other) || this.#store.intake.isForgotten(other);
   }
 
   /** Goes to the end of a transcript in which the user went back. */
   #endPath(open: OpenImport | undefined, messageId: string | null): void {
     if (open?.target.session === undefined || open.isForgotten) return;
     const { path, target } = open;
-    this.#store.endTranscript(
+    this.#store.intake.endTranscript(
       target.session!.id,
       pointOf(path, messageId === null ? [] : path.through(messageId), true),
     );
@@ -293,13 +286,14 @@ export class ImportRun {
     if (open.session !== undefined) return true;
     if (open.isForgotten || open.isRefused) return false;
     if (target !== open) {
-      open.isForgotten = target.isForgotten || this.#store.isForgottenSession(origin);
+      open.isForgotten = target.isForgotten || this.#store.intake.isForgotten(origin);
       open.isRefused = target.isRefused;
       if (!open.isForgotten) open.session = target.session;
       return open.session !== undefined;
     }
     // It may have been forgotten while the file was read.
-    open.isForgotten = this.#store.isForgottenSession(origin) || this.#store.isForgottenCopy(origin, opening, isWhole);
+    open.isForgotten =
+      this.#store.intake.isForgotten(origin) || this.#store.intake.isForgottenCopy(origin, opening, isWhole);
     if (open.isForgotten) return false;
     open.session = this.#openSession(origin, report);
     open.isRefused = open.session === undefined;
@@ -342,9 +336,9 @@ export class ImportRun {
         parentExternalId: externalId,
         forkedAfter: after.id,
       };
-      const isKnown = this.#store.hasImported(origin);
+      const isKnown = this.#store.intake.has(origin);
       if (!isKnown && !isApart) break;
-      open.isForgotten = this.#store.isForgottenSession(origin);
+      open.isForgotten = this.#store.intake.isForgotten(origin);
       const session = open.isForgotten ? undefined : this.#openSession(origin, report);
       if (session === undefined) return false;
       if (!isKnown) {
@@ -374,7 +368,7 @@ export class ImportRun {
         {
           format,
           importers,
-          takesPrepared: this.#store.takesPrepared,
+          takesPrepared: this.#store.intake.takesPrepared,
           keepSecrets,
           onFormat: (found) => {
             report.format = found ?? null;
@@ -422,12 +416,12 @@ export class ImportRun {
     const given = this.#options.project;
     const wanted = this.#projectOf(session);
     try {
-      return this.#store.importedSession(origin, wanted === undefined ? names : { ...names, project: wanted });
+      return this.#store.intake.session(origin, wanted === undefined ? names : { ...names, project: wanted });
     } catch (error) {
       if (StoreError.is(error, "SESSION_CONFLICT")) {
         // The session was imported before under another project, which it keeps.
         if (given !== undefined) report.warnings.push({ line: null, reason: error.message });
-        return this.#store.importedSession(origin, names);
+        return this.#store.intake.session(origin, names);
       }
       const isGivenProject =
         given !== undefined && StoreError.is(error, "OPTION_INVALID") && error.details.option === "project";
@@ -444,8 +438,8 @@ export class ImportRun {
     const keyOf = (name: string): string => JSON.stringify([source, name]);
     const children = this.#awaited.get(keyOf(externalId)) ?? [];
     this.#awaited.delete(keyOf(externalId));
-    for (const child of children) if (this.#store.hasImported(child)) this.#store.importedSession(child, {});
-    if (parentExternalId === undefined || this.#store.hasImported({ source, externalId: parentExternalId })) return;
+    for (const child of children) if (this.#store.intake.has(child)) this.#store.intake.session(child, {});
+    if (parentExternalId === undefined || this.#store.intake.has({ source, externalId: parentExternalId })) return;
     const siblings = this.#awaited.get(keyOf(parentExternalId)) ?? [];
     this.#awaited.set(keyOf(parentExternalId), [...siblings, origin]);
   }
@@ -540,17 +534,10 @@ export class ImportRun {
   #append(open: ReadyImport, pending: readonly PendingMessage[], report: FileReport): (AppendResult | undefined)[] {
     try {
       const { path, session, target } = open;
-      const messages = pending.map(rememberedOf);
-      const results = this.#store.appendRemembered(
-        session.id,
-        messages,
-        target.opening,
-        (remembered, branchId) => {
-          const events = remembered.map(({ event }) => event);
-          return appendTo(session, events, branchId);
-        },
-        path.isOnly ? undefined : ({ name }) => pointOf(path, path.before(name), false),
-      );
+      const results = this.#store.intake.take(session.id, pending.map(incomingOf), {
+        opening: target.opening,
+        pointOf: path.isOnly ? undefined : ({ name }) => pointOf(path, path.before(name), false),
+      });
       const appended = results.filter((result) => result !== undefined);
       const newCount = appended.filter(({ appended }) => appended).length;
       report.newCount += newCount;

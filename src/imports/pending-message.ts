@@ -2,17 +2,10 @@ import { isDeepStrictEqual } from "node:util";
 import { digestOf } from "../core/digest.ts";
 import { StoreError } from "../core/errors.ts";
 import { type JsonValue, type Part, parseMessage, type ToolResultPart } from "../core/message.ts";
-import {
-  nameInSession,
-  OPENING_MESSAGES,
-  OPENING_ROLES,
-  originKeys,
-  type RememberedMessage,
-} from "../core/remembered.ts";
+import { nameInSession, OPENING_MESSAGES, OPENING_ROLES, originKeys } from "../core/remembered.ts";
 import { textOf } from "../core/text.ts";
 import { unmarkedParts } from "../importers/injected.ts";
-import type { OpenedSession } from "../session/opened-session.ts";
-import type { AppendResult } from "../session/session.ts";
+import type { IncomingMessage } from "../session/moving/intake.ts";
 import type { ReadEvent } from "./import-reader.ts";
 import { Redactor } from "./redaction/redact.ts";
 
@@ -21,22 +14,6 @@ export type PendingMessage = Extract<ReadEvent, { kind: "message" | "restored" }
   /** The id of the message that has grown, if this is what it has grown by. */
   growthOf?: string;
 };
-
-/** Appends messages to their session or a branch of it, as they were exported or prepared. */
-export function appendTo(
-  session: OpenedSession,
-  pending: readonly PendingMessage[],
-  branchId: string | undefined,
-): AppendResult[] {
-  if (branchId !== undefined) return pending.map(({ message }) => session.appendToBranch(branchId, message));
-  // Either all messages of a session are restored, or none.
-  const restored = pending.filter((one) => one.kind === "restored");
-  if (restored.length > 0) return session.restoreAll(restored);
-  const prepared = pending.flatMap((one) => (one.kind === "message" && one.prepared ? [one.prepared] : []));
-  return prepared.length === pending.length
-    ? session.appendPrepared(prepared)
-    : session.append(pending.map(({ message }) => message));
-}
 
 const redactor = new Redactor({ keepSecrets: false });
 
@@ -68,13 +45,15 @@ function blocksOf({ content }: ToolResultPart): Exclude<ToolResultPart["content"
   return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }
 
-/** Returns a message with the name and the digest by which it is recognized if it was forgotten. */
-export function rememberedOf(event: PendingMessage): RememberedMessage & { event: PendingMessage } {
-  const { message } = event;
-  const name = nameInSession(message.id, event.kind === "restored" ? event.seq : undefined);
+/** Returns a message as the store takes it in. */
+export function incomingOf(event: PendingMessage): IncomingMessage {
+  const { message, growthOf } = event;
+  const seq = event.kind === "restored" ? event.seq : undefined;
+  const prepared = event.kind === "message" ? event.prepared : undefined;
+  const name = nameInSession(message.id, seq);
   const metadata = message.metadata as Record<string, JsonValue> | undefined;
   const origins = originKeys({ externalId: message.id, createdAtMs: timeOf(event), metadata });
-  return { event, name, role: message.role, digest: () => digestOfEvent(event), origins, growthOf: event.growthOf };
+  return { message, prepared, seq, name, role: message.role, digest: () => digestOfEvent(event), origins, growthOf };
 }
 
 /** Undefined if the file gives no time that the store can hold. */

@@ -5,7 +5,7 @@ import { digestOf } from "../core/digest.ts";
 import { StoreError } from "../core/errors.ts";
 import type { SessionLevel } from "../core/handle.ts";
 import { BATCH_MESSAGES_MAX, PAGE_LIMIT_MAX } from "../core/limits.ts";
-import { type Message, type MessageInput, type ParsedMessage, parseMessage, parseMessages } from "../core/message.ts";
+import { type Message, type MessageInput, type ParsedMessage, parseMessages } from "../core/message.ts";
 import { once } from "../core/once.ts";
 import { wholeNumber } from "../core/options.ts";
 import { nameInSession, OPENING_MESSAGES, OPENING_ROLES } from "../core/remembered.ts";
@@ -13,7 +13,7 @@ import { type FieldsOf, identifier, oneWordOf, parseOptions, trueOrFalse, whole 
 import { tagNamespace } from "../core/tags.ts";
 import { textOf } from "../core/text.ts";
 import type { TranscriptPoint } from "../core/transcript-point.ts";
-import { type AppendResult, append, appendToBranch, catchUp } from "../ingest/append.ts";
+import { type AppendResult, append, catchUp } from "../ingest/append.ts";
 import { compact } from "../ingest/frontier.ts";
 import { prepareMessage } from "../ingest/prepare.ts";
 import { FORGOTTEN_PLACE, NAMED_FORGOTTEN_PLACE, newMessages, type SyncKey } from "../ingest/sync.ts";
@@ -136,7 +136,7 @@ export class OpenedSession implements Session {
     return isList ? results : results[0]!;
   }
 
-  /** Appends messages that were prepared before, possibly in another thread: see `OpenedStore.takesPrepared`. */
+  /** Appends messages that were prepared before, possibly in another thread: see `Intake.takesPrepared`. */
   appendPrepared(rows: readonly PreparedMessage[], seqExpected?: number): AppendResult[] {
     if (rows.length === 0) return [];
     const { repositories, placing, clock, tailIndexer } = this.#ports;
@@ -145,41 +145,6 @@ export class OpenedSession implements Session {
     );
     tailIndexer.appended(rows);
     return appended;
-  }
-
-  appendToBranch(branchId: string, message: MessageInput): AppendResult {
-    const { repositories, embedder } = this.#ports;
-    return appendToBranch(repositories, branchId, prepareMessage(parseMessage(message), this.#ports), embedder);
-  }
-
-  /**
-   * Appends messages that the session had in another store. If a message with the same seq is already here, the two are compared
-   * and nothing is appended. So the same export can be imported twice. A message that was forgotten here comes back at the end.
-   *
-   * @param messages  The messages in order of seq. If the export skips a seq, the new messages after it get lower seqs.
-   * @throws {StoreError} `MESSAGE_INVALID` if a different message has the seq; the errors of `append`.
-   */
-  restoreAll(messages: readonly { seq: number; message: MessageInput }[]): AppendResult[] {
-    const { nextSeq } = this.#current();
-    const known = messages.filter(({ seq }) => seq < nextSeq);
-    const stored = known.length === 0 ? [] : this.messages({ seqFrom: known[0]!.seq, seqTo: known.at(-1)!.seq });
-    const bySeq = new Map(stored.map((message) => [message.seq, message]));
-    const results = known.map(({ seq, message }) => {
-      const found = bySeq.get(seq);
-      if (found === undefined) return undefined;
-      const parsed = parseMessage(message);
-      if (found.externalId !== parsed.externalId || !digestOf(found).equals(digestOf(parsed))) {
-        const reason = `session "${this.id}" has another message with seq ${seq}`;
-        throw new StoreError("MESSAGE_INVALID", { path: "seq", reason });
-      }
-      return { messageId: found.id, seq, appended: false };
-    });
-    // The seq of a forgotten message is not given again, so the next import must find the message by an id.
-    const forgotten = known.filter((_, index) => results[index] === undefined);
-    const named = forgotten.map(({ seq, message }) => ({ ...message, id: nameInSession(message.id, seq) }));
-    const fresh = messages.slice(known.length).map(({ message }) => message);
-    const appended = this.append([...named, ...fresh], { seq: nextSeq });
-    return [...results.map((result) => result ?? appended.shift()!), ...appended];
   }
 
   sync(history: readonly MessageInput[]): AppendResult[] {

@@ -5,12 +5,9 @@ import { type Clock, systemClock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
 import type { Message } from "../core/message.ts";
 import { ignoreRejection, type SessionOptions, textValue, wholeNumber } from "../core/options.ts";
-import type { RememberedMessage } from "../core/remembered.ts";
 import { identifier, parseOptions, parseValue } from "../core/schema.ts";
 import { HIDDEN, tagNamespace } from "../core/tags.ts";
 import { estimatingTokenCounter, type TokenCounter } from "../core/tokens.ts";
-import type { TranscriptPoint } from "../core/transcript-point.ts";
-import type { AppendResult } from "../ingest/append.ts";
 import { indexTailNow } from "../ingest/index-texts.ts";
 import { measuredSimilarity } from "../ingest/measured-similarity.ts";
 import { type ReembedEstimate, type ReembedResult, reembed, reembedEstimate } from "../ingest/reembed.ts";
@@ -45,7 +42,6 @@ import {
   identifyProjects,
   idsOf,
   mergeProjects,
-  noteImportedFiles,
   openDatabase,
   projectNow,
   type QueryRow,
@@ -79,11 +75,11 @@ import { StoreWork } from "./aids/work.ts";
 import { examine } from "./doctor.ts";
 import { StoreItems } from "./items.ts";
 import { type ExportLine, type ExportOptions, exportLines } from "./moving/export.ts";
+import { Intake } from "./moving/intake.ts";
 import { type ExportRowsOptions, type ImportedRows, importRowsOf, rowLines } from "./moving/moved-rows.ts";
-import { importedSessionId, openSession, type SessionOrigin } from "./open-session.ts";
+import { openSession } from "./open-session.ts";
 import { OpenedSession } from "./opened-session.ts";
 import { type ChosenPorts, SessionPorts } from "./ports.ts";
-import { isUsual } from "./prepared.ts";
 import { type ProjectInfo, projectsOf } from "./projects.ts";
 import type {
   EmbedPendingOptions,
@@ -209,6 +205,8 @@ export class OpenedStore implements Store {
   readonly #sessions = new Map<string, OpenedSession>();
   #quickReader: QuickReader | undefined;
   readonly items: StoreItems;
+  /** What imports use. */
+  readonly intake: Intake;
   readonly work: StoreWork;
 
   constructor(database: StoreDatabase, chosen: ChosenPorts) {
@@ -218,6 +216,7 @@ export class OpenedStore implements Store {
     this.#repositories = this.#ports.repositories;
     this.items = new StoreItems(this.#ports);
     this.work = new StoreWork(this.#ports);
+    this.intake = new Intake(this.#ports, (id) => this.#sessionObject(id));
     if (database.readonly) return;
     const { embedder, clock } = chosen;
     const embedderId = startGeneration(this.#repositories, embedder.id, embedder.dimension, clock());
@@ -618,114 +617,9 @@ export class OpenedStore implements Store {
     return queryRows(this.#database, sql, options);
   }
 
-  importedSession(origin: SessionOrigin, options: SessionOptions = {}): OpenedSession {
-    const id = importedSessionId(this.#ports, origin);
-    return this.#sessionObject(openSession(this.#ports, id, options, origin));
-  }
-
   /** Returns what imports and watches leave out. */
   exclusions(): Exclusions {
     return this.#database.read(() => exclusionsOf(this.#repositories));
-  }
-
-  /**
-   * True if an import must leave out a whole session, because it was forgotten. A fork or a subagent that is not in the store is
-   * left out with its parent.
-   */
-  isForgottenSession(given: SessionOrigin): boolean {
-    const { source, externalId, parentExternalId, exported } = given;
-    return this.#database.read(() => {
-      const { tombstones, sessions } = this.#repositories;
-      const digests = tombstones.digests();
-      if (digests === undefined) return false;
-      if (tombstones.has(digests.origin(source, externalId))) return true;
-      const isOfForgotten = parentExternalId !== undefined && tombstones.has(digests.origin(source, parentExternalId));
-      if (isOfForgotten && sessions.byId(importedSessionId(this.#ports, given)) === undefined) return true;
-      if (exported === undefined) return false;
-      const origin =
-        exported.externalId !== undefined && digests.origin(exported.source ?? source, exported.externalId);
-      return tombstones.has(digests.session(externalId)) || (origin && tombstones.has(origin));
-    });
-  }
-
-  /**
-   * True if a session that is not in the store begins like a forgotten one: its file is a copy under another name.
-   *
-   * @param opening  The digests of its first messages: see `OPENING_MESSAGES`.
-   * @param isEnd  True if there are no further messages.
-   */
-  isForgottenCopy(origin: SessionOrigin, opening: readonly Buffer[], isEnd: boolean): boolean {
-    return this.#database.read(() => {
-      const { tombstones, sessions } = this.#repositories;
-      if (!tombstones.hasCopied(opening, isEnd)) return false;
-      return sessions.byId(importedSessionId(this.#ports, origin)) === undefined;
-    });
-  }
-
-  /**
-   * Appends what an import read, without the messages that were forgotten or superseded, in one transaction. What a superseded
-   * message has grown by goes to its branch.
-   *
-   * @param opening  The digests of the first messages in the file: see `OPENING_MESSAGES`.
-   * @param append  Gets the messages that are new, or on the session's path; or one for a branch, with the id of the branch.
-   * @param pointOf  For a transcript whose user went back: returns the point just before a message. The session goes to the
-   *   point of its first new message.
-   * @returns a result for each message; undefined for those that were forgotten.
-   * @throws {StoreError} also `MESSAGE_CONFLICT` for a superseded message with other content.
-   */
-  appendRemembered<M extends RememberedMessage>(
-    sessionId: string,
-    messages: readonly M[],
-    opening: readonly Buffer[],
-    append: (messages: readonly M[], branchId?: string) => AppendResult[],
-    pointOf?: (message: M) => TranscriptPoint,
-  ): (AppendResult | undefined)[] {
-    const { tombstones, sessions, messages: stored } = this.#repositories;
-    try {
-      return this.#database.write("append", () => {
-        const isForgotten = tombstones.recognizer(sessionId, opening);
-        // Seqs are given again after a rewind, so a message without an id is compared by its content, too.
-        const supersededAs = ({ name, digest }: M): AppendResult | undefined => {
-          const named = sessions.superseded(sessionId, name);
-          if (named !== undefined && !named.digest.equals(digest())) {
-            throw new StoreError("MESSAGE_CONFLICT", { sessionId, externalId: name, messageId: named.id });
-          }
-          const found = /^#\d+$/.test(name) ? sessions.supersededAt(sessionId, Number(name.slice(1))) : [];
-          const same = named ?? found.find((one) => one.digest.equals(digest()));
-          return same && { messageId: same.id, seq: same.seq, appended: false };
-        };
-        const results = new Map<M, AppendResult | undefined>();
-        for (const message of messages) {
-          const isLeftOut = isForgotten(message);
-          const superseded = isLeftOut ? undefined : supersededAs(message);
-          if (isLeftOut || superseded !== undefined) results.set(message, superseded);
-        }
-        const isNew = ({ name }: M): boolean => stored.byExternalId(sessionId, name) === undefined;
-        for (const message of messages) {
-          if (message.growthOf === undefined || results.has(message) || !isNew(message)) continue;
-          const grown = sessions.superseded(sessionId, message.growthOf);
-          if (grown !== undefined) results.set(message, append([message], grown.branchId)[0]);
-        }
-        const others = messages.filter((message) => !results.has(message));
-        const first = pointOf && others.find(isNew);
-        if (first !== undefined) this.#sessionObject(sessionId).followTranscript(pointOf!(first));
-        for (const [index, result] of append(others).entries()) results.set(others[index]!, result);
-        return messages.map((message) => results.get(message));
-      });
-    } catch (error) {
-      this.#sessions.get(sessionId)?.release(); // it has in memory what was rolled back
-      throw error;
-    }
-  }
-
-  /** Moves a session to the end of its transcript, unless the session has more than the transcript. */
-  endTranscript(sessionId: string, point: TranscriptPoint): void {
-    this.#database.write("append", () => this.#sessionObject(sessionId).followTranscript(point));
-  }
-
-  /** Returns true if a session with this origin was imported. */
-  hasImported({ source, externalId }: SessionOrigin): boolean {
-    return this.#database.read(() => this.#repositories.sessions.idByExternalId(source, externalId)) !== undefined;
   }
 
   /**
@@ -748,27 +642,8 @@ export class OpenedStore implements Store {
     return this.#quickReader;
   }
 
-  /** True if the store uses the default embedder, counter and clock. Then `prepareApart` may prepare its messages. */
-  get takesPrepared(): boolean {
-    return isUsual(this.#ports);
-  }
-
-  /** Returns true if this version of the file was imported whole, and nothing was forgotten since. */
-  hasImportedFile(path: string, state: string): boolean {
-    return this.#database.read(() => this.#repositories.importedFiles.has(path, state));
-  }
-
   forgetCount(): number {
     return this.#database.read(() => this.#repositories.generations.rewriteCountOfAll());
-  }
-
-  /**
-   * Records that files were imported whole, unless something was forgotten since `forgetCount` was read.
-   *
-   * @param states  A text for each path that changes when the file changes.
-   */
-  noteImportedFiles(states: ReadonlyMap<string, string>, forgetCount: number): void {
-    noteImportedFiles(this.#repositories, states, forgetCount);
   }
 
   #sessionObject(id: string): OpenedSession {

@@ -38,7 +38,7 @@ async function oldStore(): Promise<{ path: string; home: string }> {
       metadata: { cwd: folder },
     };
     internalsOf(store)
-      .importedSession(origin, { ...SETTINGS, project })
+      .intake.session(origin, { ...SETTINGS, project })
       .append(said());
   };
   imported("work", join(home, "work", "shop"), "shop");

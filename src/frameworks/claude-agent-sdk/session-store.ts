@@ -204,7 +204,7 @@ export class CoppiceSessionStore {
       ...origin
     } = ownOrigin(key, said) ?? ({ externalId: name, source: SOURCE, ...parent } as ImportedSession);
     if (!isId(name)) return this.#store.session(randomUUID());
-    const session = this.#store.importedSession(origin);
+    const session = this.#store.intake.session(origin);
     return session.entries.list({ limit: 1 }).length === 0 ? session : this.#store.session(randomUUID());
   }
 
@@ -223,7 +223,7 @@ export class CoppiceSessionStore {
   #appendMessages(key: SessionKey, own: Session, said: readonly Said[]): void {
     for (const { origin, message } of said) {
       const { folder: _folder, title: _title, ...other } = origin;
-      const session = origin.externalId === nameOf(key) ? own : this.#store.importedSession(other);
+      const session = origin.externalId === nameOf(key) ? own : this.#store.intake.session(other);
       try {
         session.append(message);
       } catch (error) {

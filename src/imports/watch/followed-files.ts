@@ -103,7 +103,7 @@ export class FollowedFiles {
       const changedAtMs = Math.min(found.writtenAtMs, nowMs);
       const isQuiet = nowMs - changedAtMs > QUIET_MS;
       if (isLikelyToGrow({ ...file, changedAtMs }, nowMs)) continue;
-      if (isQuiet && this.#store.hasImportedFile(path, this.#stateOf(policy, found.stamp))) continue;
+      if (isQuiet && this.#store.intake.hasFile(path, this.#stateOf(policy, found.stamp))) continue;
       files.push(wholeFile(file, isQuiet, found.byteLength));
     }
     this.#run.expect(files);
@@ -140,7 +140,7 @@ export class FollowedFiles {
       file.stamp === undefined &&
       isQuiet &&
       !isGrowing &&
-      this.#store.hasImportedFile(path, this.#stateOf(policy, stamp))
+      this.#store.intake.hasFile(path, this.#stateOf(policy, stamp))
     ) {
       file.stamp = stamp;
       file.isComplete = true;
@@ -194,7 +194,7 @@ export class FollowedFiles {
       if (stamp === undefined || !isComplete || file.forgetCount !== forgetCount || isOwnFormat) continue;
       states.set(path, this.#stateOf(policy, stamp));
     }
-    if (states.size > 0) this.#store.noteImportedFiles(states, forgetCount);
+    if (states.size > 0) this.#store.intake.noteFiles(states, forgetCount);
     this.#unkept.clear();
   }
 

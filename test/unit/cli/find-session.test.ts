@@ -11,7 +11,7 @@ beforeAll(() => {
   store.session("harbor", { title: "The north light" });
   for (const id of ["harbor-2", "pier-1", "pier-1/agent-a", "pier-1/agent-b", "pier-1/fork-e106d1934836ccf6"])
     store.session(id);
-  const { id } = internalsOf(store).importedSession({ source: "gemini-cli", externalId: "quay-9" });
+  const { id } = internalsOf(store).intake.session({ source: "gemini-cli", externalId: "quay-9" });
   store.session(id).append({ role: "user", content: "Is the lamp lit?" });
 });
 afterAll(() => store.close());

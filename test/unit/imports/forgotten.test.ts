@@ -1,7 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { digestOf } from "../../../src/core/digest.ts";
 import { BATCH_MESSAGES_MAX } from "../../../src/core/limits.ts";
+import { parseMessage } from "../../../src/core/message.ts";
 import type { Importer } from "../../../src/importers/importer.ts";
 import { importFiles } from "../../../src/imports/import-files.ts";
 import { ImportRun } from "../../../src/imports/import-run.ts";
@@ -239,13 +241,14 @@ describe("what was forgotten", () => {
     const session = store.session("s");
     session.append({ role: "user", content: "one" });
     store.forget("s", { messageIds: [1] });
-    session.append({ role: "user", content: "two" });
-    const message = { name: "a", role: "user" as const, digest: () => Buffer.alloc(16), origins: [] };
-    const fail = () => {
-      session.append({ role: "user", content: "three" });
-      throw new Error("The commit failed.");
-    };
-    expect(() => internalsOf(store).appendRemembered("s", [message], [], fail)).toThrow("The commit failed.");
+    session.append({ role: "user", content: "two", id: "b" });
+    const [added, conflicting] = ["a", "b"].map((id) => {
+      const message = { role: "user" as const, content: "three", id };
+      const recognized = { name: id, role: message.role, digest: () => digestOf(parseMessage(message)), origins: [] };
+      return { ...recognized, message, prepared: undefined, seq: undefined };
+    });
+    const take = () => internalsOf(store).intake.take("s", [added!, conflicting!], { opening: [] });
+    expect(take).toThrow(expect.objectContaining({ code: "MESSAGE_CONFLICT" }));
     expect(session.append({ role: "user", content: "four" }).seq).toBe(2);
     expect(store.verify().ok).toBe(true);
   });

@@ -68,11 +68,11 @@ describe("ImportRun into a store with a remote embedder", () => {
 
 describe("ImportRun", () => {
   test("appends 100 messages at once, also from interleaved sessions", async () => {
-    const append = vi.spyOn(OpenedSession.prototype, "append");
+    const append = vi.spyOn(OpenedSession.prototype, "appendPrepared");
     const lines = Array.from({ length: 250 }, (_, index) => say(`s${index % 3}`, `m${index}`, `message ${index}`));
     expect(await read(lines)).toMatchObject({ newCount: 250, sessionIds: ["s0", "s1", "s2"] });
     // A third of each hundred belongs to the first session, in any number of transactions.
-    const firsts = append.mock.calls.map(([messages]) => Number([messages].flat(2)[0]!.id!.slice(1)));
+    const firsts = append.mock.calls.map(([rows]) => Number(rows[0]!.externalId!.slice(1)));
     expect(firsts.filter((first) => first < 100).length).toBe(firsts.findIndex((first) => first >= 100));
     expect(firsts.filter((first) => first < 200).length).toBe(firsts.findIndex((first) => first >= 200));
     expect(
@@ -200,7 +200,7 @@ test("what an older version imported without marks is known, and stays as it is"
       message: { role: "user", content: "And now?" },
     },
   ];
-  const old = internalsOf(store).importedSession({ source: "claude-code", externalId: "old" });
+  const old = internalsOf(store).intake.session({ source: "claude-code", externalId: "old" });
   old.append({ id: "u", role: "user", content: text, createdAt: "2026-11-01T00:00:00Z" });
   expect(await read(lines)).toMatchObject({ newCount: 1, knownCount: 1, warnings: [] });
   expect(old.messages().map((message) => [message.parts.length, message.text])).toEqual([

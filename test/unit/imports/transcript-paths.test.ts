@@ -411,7 +411,7 @@ describe("an abandoned path", () => {
       parts: [{ type: "tool_call", toolCallId: "c", name: "zoom", args: {} }],
     };
     const follow = (...before: string[]) =>
-      internalsOf(store).endTranscript("s", {
+      internalsOf(store).intake.endTranscript("s", {
         ...{ before, isElsewhere: (id: string) => !before.includes(id), isInTranscript: () => true, isEnd: false },
       });
     session.append([

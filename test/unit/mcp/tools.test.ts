@@ -353,7 +353,7 @@ describe("recall", () => {
 test("the prompt of an imported turn that goes on is no evidence for what its agent asks", async () => {
   const path = temporaryPath();
   const store = openedStore(path);
-  const live = internalsOf(store).importedSession({ source: "claude-code", externalId: "live" });
+  const live = internalsOf(store).intake.session({ source: "claude-code", externalId: "live" });
   const other = store.session("other");
   other.append({ role: "assistant", content: "The lighthouse lamp is green." });
   live.append({ role: "user", content: "Which color has the lighthouse lamp?", createdAt: Date.now() - 60_000 });
@@ -541,7 +541,7 @@ test("a session is known by the beginning of its id, of its own or of that elsew
   const path = temporaryPath();
   const store = openedStore(path);
   for (const externalId of ["0198-aa", "0198-aa/agent-1", "0198-bb"]) {
-    const session = internalsOf(store).importedSession({ source: "codex", externalId });
+    const session = internalsOf(store).intake.session({ source: "codex", externalId });
     session.append({ role: "user", content: `The lamp of ${externalId}.` });
   }
   store.close();

@@ -90,9 +90,9 @@ describe("the lines", () => {
   test("of an imported session say where it came from, and come after its parent's", () => {
     const store = temporaryStore();
     const origin = { source: "claude-code", createdAtMs: 5 };
-    internalsOf(store).importedSession({ ...origin, externalId: "child", createdAtMs: 1 }, { title: "Look it up" });
-    internalsOf(store).importedSession({ ...origin, externalId: "parent", metadata: { branch: "main" } });
-    internalsOf(store).importedSession({ ...origin, externalId: "child", parentExternalId: "parent" });
+    internalsOf(store).intake.session({ ...origin, externalId: "child", createdAtMs: 1 }, { title: "Look it up" });
+    internalsOf(store).intake.session({ ...origin, externalId: "parent", metadata: { branch: "main" } });
+    internalsOf(store).intake.session({ ...origin, externalId: "child", parentExternalId: "parent" });
     expect([...store.export()]).toMatchObject([
       { session: "parent", source: "claude-code", externalId: "parent", metadata: { branch: "main" }, createdAt: 5 },
       { session: "child", source: "claude-code", externalId: "child", parent: "parent", createdAt: 1 },
@@ -229,11 +229,11 @@ describe("an export that is imported into an empty store", () => {
           );
           const origin = { source: "codex", metadata: { ["__proto__"]: 1 } };
           internalsOf(store)
-            .importedSession({ ...origin, externalId: "mother" }, { project: "web", title: "灯台 “lamp”" })
+            .intake.session({ ...origin, externalId: "mother" }, { project: "web", title: "灯台 “lamp”" })
             .append(inputs);
           store.session("native", { hotSize: 5 }).append(inputs);
           internalsOf(store)
-            .importedSession({ source: "codex", externalId: "child", parentExternalId: "mother" })
+            .intake.session({ source: "codex", externalId: "child", parentExternalId: "mother" })
             .append(inputs.slice(0, 3));
           const copy = openStore(join(folder, "copy.db"));
           const messageCount = 2 * messages.length + 3;
@@ -298,8 +298,8 @@ describe("an export that is imported into an empty store", () => {
 
   test("brings back a session without messages, and a child whose parent is not in the file without one", async () => {
     const store = temporaryStore();
-    internalsOf(store).importedSession({ source: "codex", externalId: "mother" });
-    internalsOf(store).importedSession(
+    internalsOf(store).intake.session({ source: "codex", externalId: "mother" });
+    internalsOf(store).intake.session(
       { source: "codex", externalId: "child", parentExternalId: "mother" },
       { title: "alone" },
     );

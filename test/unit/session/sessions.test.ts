@@ -9,7 +9,7 @@ let store: Store;
 /** Three sessions of three days, the newest one imported. */
 beforeAll(() => {
   store = openStore(":memory:");
-  const { id } = internalsOf(store).importedSession({ source: "codex", externalId: "rollout-7" });
+  const { id } = internalsOf(store).intake.session({ source: "codex", externalId: "rollout-7" });
   store.session(id).append({ role: "user", content: "Fix the lamp.", createdAt: 3 * DAY_MS });
   store.session("harbor").append({ role: "assistant", content: "Ready.", createdAt: DAY_MS });
   const pier = store.session("pier", { title: "The pier", project: "works" });
@@ -61,7 +61,7 @@ describe("sessions", () => {
 test("ids are found by the beginning of their own name or of the one they have elsewhere", () => {
   const renamed = openStore(":memory:");
   renamed.session("rollout-7");
-  const { id } = internalsOf(renamed).importedSession({ source: "codex", externalId: "rollout-7" });
+  const { id } = internalsOf(renamed).intake.session({ source: "codex", externalId: "rollout-7" });
   expect(id).not.toBe("rollout-7");
   expect(renamed.sessionIds({ prefix: "rollout" }).sort()).toEqual(["rollout-7", id].sort());
   renamed.session("rollout-9", { project: "works" });

@@ -73,17 +73,17 @@ describe("importedSession", () => {
 
   test("is the same for every import of it, under its own name where that is free", () => {
     const store = temporaryStore();
-    expect(internalsOf(store).importedSession(origin).id).toBe("abc");
-    expect(internalsOf(store).importedSession(origin)).toBe(store.session("abc"));
+    expect(internalsOf(store).intake.session(origin).id).toBe("abc");
+    expect(internalsOf(store).intake.session(origin)).toBe(store.session("abc"));
   });
 
   test("is another where the name is taken, the same one each time", () => {
     const store = temporaryStore();
     store.session("abc").append(user("mine"));
-    const imported = internalsOf(store).importedSession(origin);
+    const imported = internalsOf(store).intake.session(origin);
     expect(imported.id).not.toBe("abc");
-    expect(internalsOf(store).importedSession(origin)).toBe(imported);
-    expect(internalsOf(store).importedSession({ ...origin, source: "codex" }).id).not.toBe(imported.id);
+    expect(internalsOf(store).intake.session(origin)).toBe(imported);
+    expect(internalsOf(store).intake.session({ ...origin, source: "codex" }).id).not.toBe(imported.id);
   });
 });
 
@@ -139,7 +139,7 @@ test("everything is refused once the store is closed", async () => {
     () => session.roots(),
     () => session.info(),
     () => store.session("t"),
-    () => internalsOf(store).importedSession({ source: "a", externalId: "b" }),
+    () => internalsOf(store).intake.session({ source: "a", externalId: "b" }),
     () => store.resume("s"),
     () => store.sessions(),
     () => store.expand(1),

@@ -415,7 +415,7 @@ test("a session names its parent and its children", async () => {
   bake(store, "parent", 2);
   bake(store, "child", 1);
   const { internalsOf } = await import("../../../src/session/opened-store.ts");
-  const fork = internalsOf(store).importedSession({ source: "x", externalId: "fork", parentExternalId: "none" });
+  const fork = internalsOf(store).intake.session({ source: "x", externalId: "fork", parentExternalId: "none" });
   fork.append(user("forked"));
   const view = await ServedView.entered(store);
   expect(await view.get("/api/session", { session: "parent" })).toMatchObject({

@@ -1,0 +1,210 @@
+import { digestOf } from "../../core/digest.ts";
+import { StoreError } from "../../core/errors.ts";
+import { type MessageInput, parseMessage } from "../../core/message.ts";
+import type { SessionOptions } from "../../core/options.ts";
+import type { RememberedMessage } from "../../core/remembered.ts";
+import type { TranscriptPoint } from "../../core/transcript-point.ts";
+import { type AppendResult, appendToBranch } from "../../ingest/append.ts";
+import { prepareMessage } from "../../ingest/prepare.ts";
+import { noteImportedFiles } from "../../store/index.ts";
+import { importedSessionId, openSession, type SessionOrigin } from "../open-session.ts";
+import type { OpenedSession } from "../opened-session.ts";
+import type { SessionPorts } from "../ports.ts";
+import { isUsual, type PreparedMessage } from "../prepared.ts";
+
+/** A message that an import read. */
+export interface IncomingMessage extends RememberedMessage {
+  message: MessageInput;
+  /** The message as another thread prepared it: see `Intake.takesPrepared`. */
+  prepared: PreparedMessage | undefined;
+  /** Its seq in the store that exported it. */
+  seq: number | undefined;
+}
+
+export interface IntakeTerms<M> {
+  /** The digests of the first messages in the file: see `OPENING_MESSAGES`. */
+  opening: readonly Buffer[];
+  /**
+   * For a transcript whose user went back: returns the point just before a message. The session goes to the point of its first new
+   * message.
+   */
+  pointOf?: ((message: M) => TranscriptPoint) | undefined;
+}
+
+/** Brings what imports read into a store: sessions, their messages, and which files were read whole. */
+export class Intake {
+  readonly #ports: SessionPorts;
+  readonly #sessionOf: (id: string) => OpenedSession;
+
+  constructor(ports: SessionPorts, sessionOf: (id: string) => OpenedSession) {
+    this.#ports = ports;
+    this.#sessionOf = sessionOf;
+  }
+
+  /** True if the store uses the default embedder, counter and clock. Then `prepareApart` may prepare its messages. */
+  get takesPrepared(): boolean {
+    return isUsual(this.#ports);
+  }
+
+  /** Returns the session of an origin, new or known. */
+  session(origin: SessionOrigin, options: SessionOptions = {}): OpenedSession {
+    const id = importedSessionId(this.#ports, origin);
+    return this.#sessionOf(openSession(this.#ports, id, options, origin));
+  }
+
+  /** Returns true if a session with this origin was imported. */
+  has({ source, externalId }: SessionOrigin): boolean {
+    const { database, sessions } = this.#ports.repositories;
+    return database.read(() => sessions.idByExternalId(source, externalId)) !== undefined;
+  }
+
+  /**
+   * True if an import must leave out a whole session, because it was forgotten. A fork or a subagent that is not in the store is
+   * left out with its parent.
+   */
+  isForgotten(given: SessionOrigin): boolean {
+    const { source, externalId, parentExternalId, exported } = given;
+    const { database, tombstones, sessions } = this.#ports.repositories;
+    return database.read(() => {
+      const digests = tombstones.digests();
+      if (digests === undefined) return false;
+      if (tombstones.has(digests.origin(source, externalId))) return true;
+      const isOfForgotten = parentExternalId !== undefined && tombstones.has(digests.origin(source, parentExternalId));
+      if (isOfForgotten && sessions.byId(importedSessionId(this.#ports, given)) === undefined) return true;
+      if (exported === undefined) return false;
+      const origin =
+        exported.externalId !== undefined && digests.origin(exported.source ?? source, exported.externalId);
+      return tombstones.has(digests.session(externalId)) || (origin && tombstones.has(origin));
+    });
+  }
+
+  /**
+   * True if a session that is not in the store begins like a forgotten one: its file is a copy under another name.
+   *
+   * @param opening  The digests of its first messages: see `OPENING_MESSAGES`.
+   * @param isEnd  True if there are no further messages.
+   */
+  isForgottenCopy(origin: SessionOrigin, opening: readonly Buffer[], isEnd: boolean): boolean {
+    const { database, tombstones, sessions } = this.#ports.repositories;
+    return database.read(() => {
+      if (!tombstones.hasCopied(opening, isEnd)) return false;
+      return sessions.byId(importedSessionId(this.#ports, origin)) === undefined;
+    });
+  }
+
+  /**
+   * Takes messages into a session, without those that were forgotten, in one transaction. A message that was superseded stays where
+   * it is, and what it has grown by goes to its branch.
+   *
+   * @returns the place of each message, and whether it is new; undefined for those that were forgotten.
+   * @throws {StoreError} the errors of `append`; also `MESSAGE_CONFLICT` for a superseded message with other content.
+   */
+  take<M extends IncomingMessage>(
+    sessionId: string,
+    messages: readonly M[],
+    { opening, pointOf }: IntakeTerms<M>,
+  ): (AppendResult | undefined)[] {
+    const { database, tombstones, sessions, messages: stored } = this.#ports.repositories;
+    const session = this.#sessionOf(sessionId);
+    try {
+      return database.write("append", () => {
+        const isForgotten = tombstones.recognizer(sessionId, opening);
+        const results = new Map<M, AppendResult | undefined>();
+        for (const message of messages) {
+          const isLeftOut = isForgotten(message);
+          const superseded = isLeftOut ? undefined : this.#supersededAs(sessionId, message);
+          if (isLeftOut || superseded !== undefined) results.set(message, superseded);
+        }
+        const isNew = ({ name }: M): boolean => stored.byExternalId(sessionId, name) === undefined;
+        for (const message of messages) {
+          if (message.growthOf === undefined || results.has(message) || !isNew(message)) continue;
+          const grown = sessions.superseded(sessionId, message.growthOf);
+          if (grown !== undefined) results.set(message, this.#takeToBranch(grown.branchId, message));
+        }
+        const others = messages.filter((message) => !results.has(message));
+        const first = pointOf && others.find(isNew);
+        if (first !== undefined) session.followTranscript(pointOf!(first));
+        const appended = this.#takeToPath(session, others);
+        for (const [index, result] of appended.entries()) results.set(others[index]!, result);
+        return messages.map((message) => results.get(message));
+      });
+    } catch (error) {
+      session.release(); // it has in memory what was rolled back
+      throw error;
+    }
+  }
+
+  /** Seqs are given again after a rewind, so a message without an id is compared by its content, too. */
+  #supersededAs(sessionId: string, { name, digest }: IncomingMessage): AppendResult | undefined {
+    const { sessions } = this.#ports.repositories;
+    const named = sessions.superseded(sessionId, name);
+    if (named !== undefined && !named.digest.equals(digest())) {
+      throw new StoreError("MESSAGE_CONFLICT", { sessionId, externalId: name, messageId: named.id });
+    }
+    const found = /^#\d+$/.test(name) ? sessions.supersededAt(sessionId, Number(name.slice(1))) : [];
+    const same = named ?? found.find((one) => one.digest.equals(digest()));
+    return same && { messageId: same.id, seq: same.seq, appended: false };
+  }
+
+  #takeToBranch(branchId: string, message: IncomingMessage): AppendResult {
+    const { repositories, embedder } = this.#ports;
+    return appendToBranch(repositories, branchId, this.#prepared(message), embedder);
+  }
+
+  /**
+   * Exported messages keep their order, but not their seqs if some are missing. If a message with the same seq is already here, the two
+   * are compared and nothing is appended, so the same export can be imported twice.
+   *
+   * @throws {StoreError} `MESSAGE_INVALID` if a different message has the seq.
+   */
+  #takeToPath(session: OpenedSession, messages: readonly IncomingMessage[]): AppendResult[] {
+    if (messages.every(({ seq }) => seq === undefined)) {
+      return session.appendPrepared(messages.map((message) => this.#prepared(message)));
+    }
+    const nextSeq = this.#ports.repositories.messages.nextSeq({ sessionId: session.id });
+    const known = messages.filter(({ seq }) => seq! < nextSeq);
+    const stored = known.length === 0 ? [] : session.messages({ seqFrom: known[0]!.seq!, seqTo: known.at(-1)!.seq! });
+    const bySeq = new Map(stored.map((message) => [message.seq, message]));
+    const results = known.map(({ seq, message, digest }) => {
+      const found = bySeq.get(seq!);
+      if (found === undefined) return undefined;
+      if (found.externalId !== message.id || !digestOf(found).equals(digest())) {
+        const reason = `session "${session.id}" has another message with seq ${seq}`;
+        throw new StoreError("MESSAGE_INVALID", { path: "seq", reason });
+      }
+      return { messageId: found.id, seq: seq!, appended: false };
+    });
+    // The seq of a forgotten message is not given again, so the next import must find the message by an id.
+    const forgotten = known.filter((_, index) => results[index] === undefined);
+    const rows = [
+      ...forgotten.map((one) => ({ ...this.#prepared(one), externalId: one.name })),
+      ...messages.slice(known.length).map((message) => this.#prepared(message)),
+    ];
+    const appended = session.appendPrepared(rows, nextSeq);
+    return [...results.map((result) => result ?? appended.shift()!), ...appended];
+  }
+
+  #prepared({ message, prepared }: IncomingMessage): PreparedMessage {
+    return prepared ?? prepareMessage(parseMessage(message), this.#ports);
+  }
+
+  /** Moves a session to the end of its transcript, unless the session has more than the transcript. */
+  endTranscript(sessionId: string, point: TranscriptPoint): void {
+    this.#ports.repositories.database.write("append", () => this.#sessionOf(sessionId).followTranscript(point));
+  }
+
+  /** Returns true if this version of the file was imported whole, and nothing was forgotten since. */
+  hasFile(path: string, state: string): boolean {
+    const { database, importedFiles } = this.#ports.repositories;
+    return database.read(() => importedFiles.has(path, state));
+  }
+
+  /**
+   * Records that files were imported whole, unless something was forgotten since `forgetCount` was read.
+   *
+   * @param states  A text for each path that changes when the file changes.
+   */
+  noteFiles(states: ReadonlyMap<string, string>, forgetCount: number): void {
+    noteImportedFiles(this.#ports.repositories, states, forgetCount);
+  }
+}
