@@ -35,19 +35,26 @@ const TYPED_COMMAND = /<(?:command-name|bash-input)>([^<\n]+)</;
 const CONTINUED = /^This session is being continued from a previous conversation/;
 /** `[Request interrupted by user]` */
 const PLACEHOLDER = /^\s*\[([^\]]*)\]\s*$/;
-const SHELL_PROMPT = /^[❯$%#>]\s/;
+/** A line of a terminal: a prompt, or what an agent shows below a call. */
+const TERMINAL_LINE = /^(?:[❯$%#>]\s|[⎿⏺●])/;
+/** `state, err = s.open(path)` */
+const ASSIGNMENT = /^[\w.]+(?:, ?[\w.]+)* :?= \S/;
 const ANNOUNCEMENT = /[:：]$/;
 const COMMIT = /\bgit commit\b[^\n]*?\s-[a-z]*m\s+(?:"\$\(cat <<-?\s*['"]?\w+['"]?\s*|["'])([^\n"]+)/;
 
 const SENTENCE_END = /(?<=[.!?…]["'”’)]?)\s+(?=\S)|(?<=[。！？])/u;
-const MARKS = /^(?:[#>*•…\s-]|\.{3,}|[a-z\d]{1,2}\)\s)+|\*\*|__|`/gu;
+const MARKS = /^(?:[#>*•…\s-]|\.{3,}|[a-z\d]{1,2}\)\s|\p{Extended_Pictographic}\ufe0f?)+|\*\*|__|`/gu;
 /** `[the page](https://…)` */
 const LINK = /\[([^\]]+)\]\([^)\s]*\)/g;
 /** A folder and its name: `/home/ana/work/shop` is `shop`. */
 const FOLDERS = /(?<![\w./~:-])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\]+[/\\]){2,}(?=[\w.-]*\w)/g;
 const GREETING =
   /^(?:hi|hey|hello|thanks?(?: you)?(?: so much)?|yes|yeah|yep|no|well|right|good|great|nice|cool|perfect|excellent|wow|oh|ah|sure|wait|actually|alright|hm+|(?:one |quick )?question)(?: [\p{Lu}][\p{L}]*)?\s*[,.!:;–—-]+\s*/iu;
-const FILLER = /^(?:ok(?:ay)?|right now|so|now|then|next|first|also|and|but|please|@[\w-]+)\b[,.!:;]*\s+/i;
+const FILLER =
+  /^(?:ok(?:ay)?|yeah|yep|ah|oh|hmm?|well|right now|so|now|then|next|first|also|and|but|please|apparently|@[\w-]+)\b[,.!:;]*\s+/i;
+/** What a person says of a statement before making it: `I think the issue is that …`, `I've just …` */
+const OPINION =
+  /^(?:i (?:also |still |just |now )*(?:think|guess|believe|wonder|remember)(?: now)?,?(?: that| if| whether)?|i (?:see|noticed|found|realized) (?:now )?that|(?:the|my) (?:issue|problem|question|idea) (?:is|was)(?: that)?|it (?:seems|appears|looks)(?: like| as if| that)?|basically(?: that)?)\s+(?=\S+\s+\S+\s+\S)|^i(?:['’]ve| have) (?:just |now |also |successfully )*(?=\w+ed\b)/i;
 const POLITE =
   /^(?:(?:can|could|would|will) (?:you|we)(?: please| also| now| just| maybe| again)*(?: help me)?(?: to)?|i(?:['’]d| would) (?:like|love)(?: you)? to|i (?:want|need)(?: you)? to|let me|let['’]?s|let us|i['’]?ll|i will|i['’]m going to|i should|we (?:need|should|have) to|we should|you (?:need|should) to|help me(?: to)?|go ahead and|try to)(?: (?:now|also|first|just|then|quickly|please))*\s+(?=\S)/i;
 /** `When the lock is stale, …` */
@@ -75,12 +82,18 @@ function linesOfUser(text: string): TitleLine[] {
   if (CONTINUED.test(text)) return [];
   const lines: TitleLine[] = [];
   for (const sentence of shortSentences(withoutHarness(text).replace(HARNESS_BLOCK, " "), isSaid)) {
-    if (PLACEHOLDER.test(sentence) || SHELL_PROMPT.test(sentence) || isError(sentence) || isCode(sentence)) continue;
+    if (isShown(sentence)) continue;
     const factor = (ANNOUNCEMENT.test(sentence) ? ANNOUNCEMENT_FACTOR : 1) * (isProse(sentence) ? 1 : NOT_PROSE_FACTOR);
     lines.push(...titleLine(sentence, (VALUE.asked * factor) / (1 + lines.length / HALVING_SENTENCES)));
     if (lines.length === SENTENCES_MAX) break;
   }
   return lines;
+}
+
+/** Returns true for what a person pasted instead of saying it. */
+function isShown(sentence: string): boolean {
+  const isOutput = PLACEHOLDER.test(sentence) || TERMINAL_LINE.test(sentence) || isError(sentence);
+  return isOutput || ASSIGNMENT.test(sentence) || isCode(sentence);
 }
 
 function linesOfAssistant(text: string): TitleLine[] {
@@ -129,7 +142,7 @@ function withoutLead(sentence: string): string {
   let text = oneLine(sentence).replace(LINK, "$1").replace(MARKS, "").replace(FOLDERS, "");
   for (let before = ""; before !== text; ) {
     before = text;
-    text = text.replace(GREETING, "").replace(FILLER, "");
+    text = text.replace(GREETING, "").replace(FILLER, "").replace(OPINION, "");
   }
   return text;
 }

@@ -73,9 +73,28 @@ describe("titleOf", () => {
     }
   });
 
+  test.each([
+    ["Ah I think the issue is that the lease is never renewed", "The lease is never renewed"],
+    ["I also wonder if we want a second lamp at the pier", "We want a second lamp at the pier"],
+    ["I've successfully fixed the tide table of the lock gate", "Fixed the tide table of the lock gate"],
+    ["✅ Core fix: whole logs are stored now", "Core fix: whole logs are stored now"],
+    ["Yeah but it should list the steps of the crane", "It should list the steps of the crane"],
+  ])("begins with the matter: %s", (said, title) => {
+    expect(titled([["user", said]])).toBe(title);
+  });
+
+  test.each(["gate, err = s.openGate(lock, tide)", "⎿ PreToolUse hook failed with an exit"])(
+    "is not what was pasted from a terminal or a file: %s",
+    (pasted) => {
+      expect(titled([["user", `${pasted}\n\nWhy does the lock gate stay shut?`]])).toBe(
+        "Why does the lock gate stay shut?",
+      );
+    },
+  );
+
   test("is not cut where the sentence has said nothing yet, and has no marks of links and lists", () => {
     expect(titled([["user", "I remember now, the issue was that the lock of the parent was never released."]])).toBe(
-      "I remember now, the issue was that the lock of the parent…",
+      "The lock of the parent was never released",
     );
     expect(titled([["user", "...more [review comments](https://example.com/a/b) about `lock.go`"]])).toBe(
       "More review comments about lock.go",
