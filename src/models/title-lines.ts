@@ -35,8 +35,8 @@ const TYPED_COMMAND = /<(?:command-name|bash-input)>([^<\n]+)</;
 const CONTINUED = /^This session is being continued from a previous conversation/;
 /** `[Request interrupted by user]` */
 const PLACEHOLDER = /^\s*\[([^\]]*)\]\s*$/;
-/** A line of a terminal: a prompt, or what an agent shows below a call. */
-const TERMINAL_LINE = /^(?:[❯$%#>]\s|[⎿⏺●])/;
+/** A line of a terminal: a prompt, what an agent shows below a call, or the verdict of a program. */
+const TERMINAL_LINE = /^(?:[❯$%#>]\s|[⎿⏺●✓✔✗✘])/;
 /** `state, err = s.open(path)` */
 const ASSIGNMENT = /^[\w.]+(?:, ?[\w.]+)* :?= \S/;
 const ANNOUNCEMENT = /[:：]$/;

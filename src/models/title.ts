@@ -156,7 +156,8 @@ function knownReadingOf(message: TitledMessage): Reading {
 }
 
 function readingOf({ role, text: whole }: TitledMessage): Reading {
-  const text = whole.slice(0, TITLE_TEXT_CHARS);
+  // The last word may be cut, here or where the text was read.
+  const text = whole.length < TITLE_TEXT_CHARS ? whole : whole.slice(0, TITLE_TEXT_CHARS).replace(/\S+$/, "");
   const lines = titleLines(role, text).map((line) => ({ ...line, words: weightsIn(line.text) }));
   return { words: [...new Set(words(text))], lines, isRequest: role === "user" && lines.length > 0 };
 }

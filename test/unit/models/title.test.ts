@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Role } from "../../../src/core/message.ts";
-import { titleAmong, titleOf } from "../../../src/models/title.ts";
+import { TITLE_TEXT_CHARS, titleAmong, titleOf } from "../../../src/models/title.ts";
 
 function titled(messages: readonly (readonly [Role, string])[], asked?: string): string {
   return titleOf(
@@ -83,14 +83,21 @@ describe("titleOf", () => {
     expect(titled([["user", said]])).toBe(title);
   });
 
-  test.each(["gate, err = s.openGate(lock, tide)", "⎿ PreToolUse hook failed with an exit"])(
-    "is not what was pasted from a terminal or a file: %s",
-    (pasted) => {
-      expect(titled([["user", `${pasted}\n\nWhy does the lock gate stay shut?`]])).toBe(
-        "Why does the lock gate stay shut?",
-      );
-    },
-  );
+  test.each([
+    "gate, err = s.openGate(lock, tide)",
+    "⎿ PreToolUse hook failed with an exit",
+    "✓ Installed the lamp (tide mode)",
+  ])("is not what was pasted from a terminal or a file: %s", (pasted) => {
+    expect(titled([["user", `${pasted}\n\nWhy does the lock gate stay shut?`]])).toBe(
+      "Why does the lock gate stay shut?",
+    );
+  });
+
+  test("never ends within a word where the reading of a message ends", () => {
+    const text = `${"const a = 1;\n".repeat(36)}Oil each of the old lockgatehinges`;
+    expect(titled([["user", text.slice(0, TITLE_TEXT_CHARS)]])).toBe("Oil each of the old");
+    expect(titled([["user", text]])).toBe("Oil each of the old");
+  });
 
   test("is not cut where the sentence has said nothing yet, and has no marks of links and lists", () => {
     expect(titled([["user", "I remember now, the issue was that the lock of the parent was never released."]])).toBe(
