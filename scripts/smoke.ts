@@ -53,7 +53,7 @@ function installNode(major: string): string {
 function installPackage(tarball: string, project: string, node: string): string {
   mkdirSync(project);
   writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type: "module" }));
-  const args = [NPM, "install", "--no-audit", "--no-fund", "--silent", "--omit=optional", tarball];
+  const args = [NPM, "install", "--no-audit", "--no-fund", "--silent", tarball];
   const env = { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` };
   execFileSync(node, args, { cwd: project, env });
   cpSync(SUITE, join(project, "suite.mjs"));

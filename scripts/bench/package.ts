@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,7 +9,6 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const TRANSCRIPTS = join(ROOT, "scripts", "demo", "transcripts");
 const RUNS = 5;
 const QUESTION = "which lock replaces flock?";
-const NATIVE = ["better-sqlite3", "hnswlib-node"];
 
 /** Prints the CPU time of the whole process, Node's own start included, when the process ends. */
 const REPORT_CPU = `
@@ -21,10 +20,10 @@ process.on("exit", () => {
 /**
  * Measures the package as users get it: packed, and installed from the registry into an empty project.
  *
- * Install scripts do not run. The native modules that this repository has built are copied instead, because compiling them
- * takes minutes and gives the same files.
+ * Its install scripts do not run: the SQLite driver that this repository has built is copied, because compiling it takes minutes and
+ * gives the same files. Then a clone is installed whole, and timed.
  *
- * @param folder  The repository to pack. Its `node_modules` holds the built native modules.
+ * @param folder  The repository to pack. Its `node_modules` holds the built driver.
  */
 export async function benchPackage({ folder = ROOT }: { folder?: string | undefined } = {}): Promise<{
   name: "package";
@@ -34,16 +33,18 @@ export async function benchPackage({ folder = ROOT }: { folder?: string | undefi
   const scratch = mkdtempSync(join(tmpdir(), "coppice-bench-package-"));
   try {
     const tarball = pack(source, scratch);
-    const whole = install(source, tarball.path, join(scratch, "whole"));
-    const slim = install(source, tarball.path, join(scratch, "slim"), "--omit=optional");
+    const project = install(source, tarball.path, join(scratch, "project"));
+    const clone = installClone(source, join(scratch, "clone"));
     return {
       name: "package",
       figures: {
-        importCpuMs: importCpuMs(whole, "coppice"),
-        bareSqliteCpuMs: importCpuMs(whole, "better-sqlite3"),
-        recallCliCpuMs: recallCliCpuMs(whole, join(scratch, "demo.db")),
-        installMb: megabytes(join(whole, "node_modules")),
-        slimInstallMb: megabytes(join(slim, "node_modules")),
+        importCpuMs: importCpuMs(project, "coppice"),
+        bareSqliteCpuMs: importCpuMs(project, "better-sqlite3"),
+        recallCliCpuMs: recallCliCpuMs(project, join(scratch, "demo.db")),
+        installMb: megabytes(join(project, "node_modules")),
+        cloneInstallMb: clone.megabytes,
+        cloneInstallS: clone.seconds,
+        readmeLines: readFileSync(join(source, "README.md"), "utf8").trimEnd().split("\n").length,
         tarballBytes: tarball.bytes,
         tarballFiles: tarball.files,
       },
@@ -65,19 +66,26 @@ function pack(source: string, destination: string): { path: string; bytes: numbe
   return { path: join(destination, filename), bytes: size, files: entryCount };
 }
 
-function install(source: string, tarball: string, project: string, ...options: string[]): string {
+function install(source: string, tarball: string, project: string): string {
   mkdirSync(project);
   writeFileSync(join(project, "package.json"), JSON.stringify({ name: "fresh", private: true, type: "module" }));
-  execFileSync("npm", ["install", "--ignore-scripts", "--no-audit", "--no-fund", ...options, tarball], {
+  execFileSync("npm", ["install", "--ignore-scripts", "--no-audit", "--no-fund", tarball], {
     cwd: project,
     stdio: ["ignore", "ignore", "inherit"],
   });
-  for (const name of NATIVE) {
-    const installed = join(project, "node_modules", name);
-    if (!existsSync(installed)) continue;
-    cpSync(join(source, "node_modules", name, "build"), join(installed, "build"), { recursive: true });
-  }
+  const build = join("node_modules", "better-sqlite3", "build");
+  cpSync(join(source, build), join(project, build), { recursive: true });
   return project;
+}
+
+/** Installs what a clone of the repository needs, and compiles it, as `npm install` does there. */
+function installClone(source: string, clone: string): { seconds: number; megabytes: number } {
+  mkdirSync(clone);
+  for (const name of ["package.json", "package-lock.json", ".npmrc"]) cpSync(join(source, name), join(clone, name));
+  const fromMs = performance.now();
+  execFileSync("npm", ["install", "--no-audit", "--no-fund"], { cwd: clone, stdio: ["ignore", "ignore", "inherit"] });
+  const seconds = (performance.now() - fromMs) / 1_000;
+  return { seconds, megabytes: megabytes(join(clone, "node_modules")) };
 }
 
 function importCpuMs(project: string, name: string): number {

@@ -41,7 +41,7 @@ export type Accepts = ((root: number) => boolean) | undefined;
 
 let library: Hnswlib | Error | undefined;
 
-/** Returns the native library, or an error that says why it cannot be loaded. It is an optional dependency. */
+/** Returns the native library, or an error that says why it cannot be loaded. Users install it if they want it. */
 export function loadHnswlib(): Hnswlib | Error {
   if (library === undefined) {
     try {

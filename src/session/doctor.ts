@@ -66,8 +66,12 @@ function indexFinding(state: IndexState): Finding {
   if (!isWorthIndexing)
     return ok("index", `${comparedCount === 0 ? "No cluster is there yet" : compared}: too few for an index.`);
   if (libraryError !== undefined) {
-    const text = `The native library hnswlib-node cannot be loaded (${libraryError}), so ${compared}, which is slower but exact.`;
-    return advice("index", text, "Install what compiles native modules, then run: npm rebuild hnswlib-node");
+    const text = `${compared}, which is exact. An index would be faster, but hnswlib-node cannot be loaded: ${libraryError}.`;
+    return advice(
+      "index",
+      text,
+      "With a C++ toolchain, run: npm install hnswlib-node (with -g if Coppice was installed so)",
+    );
   }
   if (saveFailure !== undefined) {
     const text = `The index file could not be written: ${saveFailure.reason}.`;
