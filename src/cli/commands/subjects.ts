@@ -1,7 +1,6 @@
 import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
 import { projectNamer } from "../../session/aids/project-meant.ts";
-import { sessionNames } from "../../session/aids/session-name.ts";
 import type { Unreadable } from "../../session/moving/export.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command, Output } from "../command.ts";
@@ -99,16 +98,14 @@ function* subjectLines(
   store: Store,
   terminal: Terminal,
 ): Generator<string> {
-  const ids = subjects.flatMap(({ sessions }) => sessions.map(({ sessionId }) => sessionId));
-  const titles = sessionNames(store, ids);
   const projectOf = projectNamer(store);
   const idOf = terminal.width === undefined ? (id: string) => id : shortIds(store.sessionIds({ prefix: "" }));
   for (const [index, info] of subjects.entries()) {
     if (index > 0) yield "";
     yield titleLine(info.label, info.subject, terminal);
     yield extentLine({ ...info, project: projectOf(info.project) }, countsOf(info), terminal);
-    for (const { sessionId, messageCount, ...extent } of info.sessions) {
-      const name = [oneLine(idOf(sessionId)), oneLine(titles.get(sessionId) ?? "")].filter(Boolean).join(" ");
+    for (const { sessionId, messageCount, label, ...extent } of info.sessions) {
+      const name = [oneLine(idOf(sessionId)), oneLine(label)].filter(Boolean).join(" ");
       const line = `  ${timesFor(terminal, extent)}  ${formatCount(messageCount, "message")}  ${name}`;
       yield terminal.width === undefined ? line : cutToWidth(line, terminal.width);
     }

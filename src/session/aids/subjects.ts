@@ -14,6 +14,8 @@ export interface SubjectsOptions {
 export interface SubjectSession {
   sessionId: string;
   title: string | null;
+  /** What its part of the subject is about, as `label` of the whole. */
+  label: string;
   messageCount: number;
   firstAtMs: number;
   lastAtMs: number;
@@ -69,7 +71,8 @@ export function subjectsOf(repositories: Repositories, project: string | undefin
       firstAtMs,
       lastAtMs,
       sessions: Array.from(bySession, ([sessionId, ofSession]) => {
-        return { sessionId, title: sessions.known(sessionId).title, ...sizeOf(ofSession) };
+        const label = titleAmong(ofSession.map(({ label }) => label));
+        return { sessionId, title: sessions.known(sessionId).title, label, ...sizeOf(ofSession) };
       }).sort((left, right) => left.firstAtMs - right.firstAtMs || (left.sessionId < right.sessionId ? -1 : 1)),
     });
   }
@@ -81,7 +84,7 @@ export function inOrder(members: SubjectMember[]): SubjectMember[] {
   return members.sort((left, right) => left.firstAtMs - right.firstAtMs || left.rootId - right.rootId);
 }
 
-function sizeOf(members: readonly SubjectMember[]): Omit<SubjectSession, "sessionId" | "title"> {
+function sizeOf(members: readonly SubjectMember[]): Pick<SubjectSession, "messageCount" | "firstAtMs" | "lastAtMs"> {
   return {
     messageCount: members.reduce((sum, { messageCount }) => sum + messageCount, 0),
     firstAtMs: Math.min(...members.map((member) => member.firstAtMs)),
