@@ -43,6 +43,15 @@ const TOOLS: ReadonlySet<string> = new Set<ActionKind>(["read", "edit", "write",
 const ASKS_ONLY = / (?:--?help|-h|--version|-V|--dry-run\S*)(?: |$)/;
 const SHARED_WORDS_MIN = 2;
 
+/** A choice, or what was found to be the cause. That something is fixed or verified is news of the day. */
+const CHOICE =
+  /\b(?:decid\w+|decision|agreed?|concluded?|root cause|turns? out|(?:problem|issue|bug|cause|reason|solution|fix) (?:is|was)|instead of|rather than|(?:works?|fails?) because)\b/i;
+const ANNOUNCEMENT = /^(?:now|next|first|let me|let['’]s|i['’]ll|i will|i need|continuing)\b/i;
+const SENTENCE_END = /(?<=[.!?]["'”’)*_]*)\s+/;
+/** A rule for the next answer alone. */
+const FOR_NOW =
+  /\b(?:don['’]?t|do not) (?:change|do|edit|touch|write|implement|fix|run|commit|push)\b(?:\W+\w+){0,2}?\W+(?:anything|yet|now|code|it)\b|\bjust (?:let me know|tell me|answer)\b/i;
+
 /** A question may be followed by a polite sentence. */
 const LAST_SENTENCES = 2;
 
@@ -61,7 +70,8 @@ export function workIn(
   const lineOf = sourcesIn(sorted);
   const { rules, decided } = saidLines(notes);
   const decisions: Decision[] = [];
-  for (const line of [...rules, ...decided].sort((left, right) => right.seq - left.seq)) {
+  const lasting = [...rules.filter(({ text }) => !FOR_NOW.test(text)), ...decided.filter(({ text }) => isChoice(text))];
+  for (const line of lasting.sort((left, right) => right.seq - left.seq)) {
     const newer = decisions.find((one) => one.messageId !== line.messageId && isSameMatter(one.text, line.text));
     if (newer === undefined) decisions.push({ ...lineOf(line), replaces: [] });
     else newer.replaces.push(lineOf(line));
@@ -73,6 +83,10 @@ export function workIn(
     if (!files.has(text)) files.set(text, { ...lineOf(line), text });
   }
   return { decided: decisions, files: [...files.values()] };
+}
+
+function isChoice(text: string): boolean {
+  return text.split(SENTENCE_END).some((sentence) => CHOICE.test(sentence) && !ANNOUNCEMENT.test(sentence));
 }
 
 /** Returns the open ends of a session, newest first. */

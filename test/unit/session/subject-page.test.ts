@@ -227,6 +227,21 @@ describe("subject", () => {
 });
 
 describe("recap", () => {
+  test("tells choices and causes as decided, and neither news of the day nor rules for the next answer", () => {
+    say("dam", [
+      user("Why does the sluice of the upper dam leak? Don't change anything yet."),
+      assistant("The cause is the seal of the sluice, because it was cut too short."),
+      assistant("All tests of the sluice pass, and the leak of the dam is fixed and verified."),
+      assistant("The pump of the dam exists already. Let me check that the fix of the seal is what we decided."),
+      assistant("The seal of the sluice is now made of rubber instead of leather."),
+    ]);
+    const decided = store.recap({ sinceMs: START_MS }).topics.flatMap((topic) => topic.decided.map(({ text }) => text));
+    expect(decided).toEqual([
+      "The seal of the sluice is now made of rubber instead of leather.",
+      "The cause is the seal of the sluice, because it was cut too short.",
+    ]);
+  });
+
   test("tells by subject what was worked on, decided and left open since a time, newest first", async () => {
     say("old", [user(LOCK), assistant(LOCK), user("Thanks!")]);
     say("colors", [
