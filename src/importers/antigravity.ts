@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, posix, win32 } from "node:path";
 import type { JsonValue, Part } from "../core/message.ts";
+import type { Branch } from "./branch.ts";
 import { fileNameOf } from "./conversations.ts";
 import { type MessageEntry, messageEntry } from "./entry.ts";
 import { dataPartOf, resultTextOf } from "./file-parts.ts";
@@ -61,6 +62,9 @@ class StepTranslator extends Translator<JsonLine> {
         part.type === "text" ? { type: "reasoning" as const, text: part.text } : part,
       );
       add("assistant", [...thoughts, ...said, ...calls], saidOf({ status: about.status }));
+      const root = this.branches()?.root;
+      const folder = calls.map(({ args }) => objectOf(args as JsonValue).Cwd).find(isAbsolutePath);
+      if (root !== undefined && folder !== undefined) root.session.folder ??= folder;
     } else if (type === "USER_INPUT") add("user", said.flatMap(wordsIn), {});
     else if (source === "MODEL" || (type === "ERROR_MESSAGE" && this.#calls.length > 0)) {
       const isError = source !== "MODEL" || status === "ERROR";
@@ -71,11 +75,20 @@ class StepTranslator extends Translator<JsonLine> {
     else add("user", injected(said));
   }
 
+  /** The first command tells in which folder the agent works. */
+  protected override isReady({ session }: Branch, isFull: boolean): boolean {
+    return isFull || session.folder !== undefined;
+  }
+
   #session(): ImportedSession {
     const folders = dirname(this.file.path).split(/[\\/]/);
     const home = folders.lastIndexOf(".system_generated");
     return { externalId: folders[home - 1] ?? fileNameOf(this.file.path), source: "antigravity", metadata: {} };
   }
+}
+
+function isAbsolutePath(value: JsonValue | undefined): value is string {
+  return typeof value === "string" && (posix.isAbsolute(value) || win32.isAbsolute(value));
 }
 
 function textsOf(content: JsonValue | undefined): Part[] {
@@ -93,9 +106,11 @@ function callOf(call: JsonValue, toolCallId: string): Part {
   return { type: "tool_call", toolCallId, name: name as string, args: given ?? {} };
 }
 
-function decoded(value: JsonValue): JsonValue {
-  const parsed = typeof value === "string" ? parseJson(value) : { value };
-  return "value" in parsed ? parsed.value : value;
+/** A number that JavaScript cannot hold stays a text. */
+function decoded(given: JsonValue): JsonValue {
+  const parsed = typeof given === "string" ? parseJson(given) : { problem: "" };
+  if ("problem" in parsed) return given;
+  return typeof parsed.value === "number" && String(parsed.value) !== given ? given : parsed.value;
 }
 
 /** Marks what stands around the request of the user. What the user says of a document stands before it. */

@@ -9,10 +9,13 @@ import { isOfOpenclaw, PiTranslator } from "./pi.ts";
 import { objectOf, objectsOf, stringOf } from "./values.ts";
 
 /** What the gateway writes before the words of a user: events, facts about the chat as JSON, and the sender with the time. */
-const BEFORE =
-  /(?:System: \[[^\n]*(?:\n+|$)|[A-Z][^\n(]* \(untrusted[^)\n]*\):\n```json\n[\s\S]*?\n```\s*|\[[^\]\n]*\d{4}-\d\d-\d\d \d\d:\d\d[^\]\n]*\] )+/y;
+const BEFORE = [
+  /System: \[[^\n]*(?:\n+|$)/y,
+  /[A-Z][^\n(]* \(untrusted[^)\n]*\):\n```json\n[\s\S]*?\n```\s*/y,
+  /\[(?=[^\]\n]{0,200}\d{4}-\d\d-\d\d \d\d:\d\d)[^\]\n]{0,300}\] /y,
+];
 
-const AFTER = /\n\[message_id: [^\]\n]*\]\s*$/;
+const AFTER = "\n[message_id: ";
 
 /** The prompt with which the gateway wakes the agent now and then. */
 const WAKING = /^\s*Read HEARTBEAT\.md /;
@@ -42,10 +45,23 @@ class OpenclawTranslator extends PiTranslator {
 function wordsIn(part: Part): Part[] {
   if (part.type !== "text" || part.injected === true) return [part];
   const { text } = part;
-  BEFORE.lastIndex = 0;
-  const from = BEFORE.exec(text)?.[0].length ?? 0;
-  const to = Math.max(from, AFTER.exec(text)?.index ?? text.length);
+  const from = endOfBlocks(text);
+  const last = text.lastIndexOf(AFTER);
+  const to = last >= from && /^[^\]\n]*\]\s*$/.test(text.slice(last + AFTER.length)) ? last : text.length;
   if (WAKING.test(text.slice(from, to))) return injected([part]);
   const pieces = [text.slice(0, from), text.slice(from, to), text.slice(to)].map((piece) => ({ ...part, text: piece }));
   return pieces.flatMap((piece, index) => (piece.text === "" ? [] : index === 1 ? [piece] : injected([piece])));
+}
+
+/** Returns where the blocks at the beginning of a text end. */
+function endOfBlocks(text: string): number {
+  let end = 0;
+  for (let start = -1; start < end && end < text.length; ) {
+    start = end;
+    for (const pattern of BEFORE) {
+      pattern.lastIndex = end;
+      if (pattern.test(text)) end = pattern.lastIndex;
+    }
+  }
+  return end;
 }

@@ -22,6 +22,20 @@ test("a conversation has the id of its folder, and comes from the log whose text
   expect(messagesIn(await read("transcript_full.jsonl"))).toHaveLength(1);
 });
 
+test("the folder is that of the first command, however late it comes", async () => {
+  const command = (Cwd: string) => ({ tool_calls: [{ name: "run_command", args: { Cwd: JSON.stringify(Cwd) } }] });
+  const events = await eventsOfLines(antigravity, [
+    asked("Oil it."),
+    step(1, "MODEL", "PLANNER_RESPONSE", { content: "I look." }),
+    asked("Now."),
+    step(3, "MODEL", "PLANNER_RESPONSE", command("docs")),
+    step(4, "MODEL", "PLANNER_RESPONSE", command("/work/crane")),
+    step(5, "MODEL", "PLANNER_RESPONSE", command("/tmp")),
+  ]);
+  expect(sessionsIn(events)).toMatchObject([{ folder: "/work/crane" }]);
+  expect(messagesIn(events)).toHaveLength(6);
+});
+
 test("the words are those of the request, and what is said of a document", async () => {
   const events = await eventsOfLines(antigravity, [
     asked("Oil it."),
@@ -44,7 +58,7 @@ test("a result belongs to the next call of the newest response, and an argument 
     step(1, "MODEL", "PLANNER_RESPONSE", { tool_calls: [call("lost", {})] }),
     step(2, "MODEL", "PLANNER_RESPONSE", {
       tool_calls: [
-        call("run_command", { CommandLine: '"npm test"', WaitMsBeforeAsync: "500" }),
+        call("run_command", { CommandLine: '"npm test"', WaitMsBeforeAsync: "500", Id: "12345678901234567890" }),
         call("view_file", { AbsolutePath: "/torn <truncated 3 bytes>" }),
       ],
     }),
@@ -59,7 +73,7 @@ test("a result belongs to the next call of the newest response, and an argument 
     ["assistant", { name: "lost" }],
     [
       "assistant",
-      { toolCallId: "step 2.0", args: { CommandLine: "npm test", WaitMsBeforeAsync: 500 } },
+      { toolCallId: "step 2.0", args: { CommandLine: "npm test", WaitMsBeforeAsync: 500, Id: "12345678901234567890" } },
       { toolCallId: "step 2.1", args: { AbsolutePath: "/torn <truncated 3 bytes>" } },
     ],
     ["tool", { toolCallId: "step 2.0", content: "ok" }],

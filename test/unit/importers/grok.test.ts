@@ -2,8 +2,9 @@ import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { grok } from "../../../src/importers/grok.ts";
+import { importFiles } from "../../../src/imports/import-files.ts";
 import { sampleOf } from "../../contract/importer-samples.ts";
-import { temporaryFolder } from "../../support/temporary-store.ts";
+import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
 import { collect, eventsOfLines, fileOf, messagesIn, sessionsIn, warningsIn } from "./read.ts";
 
 const SAMPLE = readFileSync(sampleOf("grok.jsonl"), "utf8");
@@ -61,6 +62,21 @@ test("times and failures come from the log of updates, as far as it is written a
   expect(await times()).toEqual([[100_000, 103_000, 103_000, 103_000, 103_000, 103_000, 103_000, 103_000], 1]);
   appendFileSync(updates, "}}}\n");
   expect((await times())[0]).toEqual([100_000, 103_000, 103_000, 103_000, 103_000, 104_000, 104_000, 104_000]);
+});
+
+test("a message stays the same if the log tells only later that its tool failed", async () => {
+  const path = pathIn(temporaryFolder());
+  writeFileSync(path, SAMPLE);
+  const store = temporaryStore();
+  const counts = async () => {
+    const { newCount, warningCount } = await importFiles(store, path, { summarize: false });
+    return [newCount, warningCount];
+  };
+  expect(await counts()).toEqual([14, 0]);
+  const failed = { sessionUpdate: "tool_call_update", toolCallId: "c1", status: "failed" };
+  writeFileSync(join(dirname(path), "updates.jsonl"), update(103, failed));
+  appendFileSync(path, '{"type":"user","content":"Thanks.","prompt_index":2}\n');
+  expect(await counts()).toEqual([1, 0]);
 });
 
 test("the file may be written again with fewer items, and those that are left have the ids that they had", async () => {

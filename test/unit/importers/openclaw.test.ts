@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openclaw } from "../../../src/importers/openclaw.ts";
 import { sampleOf } from "../../contract/importer-samples.ts";
+import { expectLinearTime } from "../../support/processor-time.ts";
 import { temporaryFolder } from "../../support/temporary-store.ts";
 import { collect, eventsOfLines, fileOf, messagesIn, sessionsIn } from "./read.ts";
 
@@ -54,4 +55,19 @@ test("what the gateway writes around the words of a user is the program's", asyn
   expect(await textsOf([said("1", "Conversation info (untrusted metadata):\n```json\nnever closed")])).toEqual([
     ["Conversation info (untrusted metadata):\n```json\nnever closed"],
   ]);
+});
+
+test("a text of any form is read in time that grows with it, however long it is", async () => {
+  const blocks = [
+    "System: [a\n",
+    "[x 2026-01-01 10:00] ",
+    "A (untrusted x):\n```json\n\n```\n",
+    "[2026-01-01 10:00",
+    "\n[message_id: x]",
+  ];
+  for (const block of blocks) {
+    const textOf = (count: number) => `${block.repeat(count)}y`;
+    await expectLinearTime(1_000, textOf, (text) => eventsOfLines(openclaw, [said("1", text)]));
+  }
+  expect(await textsOf([said("1", `${"System: [a\n".repeat(1_000_000)}y`)])).toEqual([[expect.any(String), "y"]]);
 });
