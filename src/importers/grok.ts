@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { JsonValue, Part } from "../core/message.ts";
 import { jsonAt } from "./beside.ts";
 import { fileNameOf } from "./conversations.ts";
@@ -107,8 +107,10 @@ class GrokTranslator extends Translator<JsonLine> {
     }
   }
 
+  /** Returns what the folder of the session tells; nothing for a file that was put elsewhere. */
   #summary(): JsonObject {
-    return objectOf(jsonAt(join(dirname(this.file.path), "summary.json")));
+    const { path } = this.file;
+    return basename(path) === "chat_history.jsonl" ? objectOf(jsonAt(join(dirname(path), "summary.json"))) : {};
   }
 
   #session(): ImportedSession {

@@ -143,8 +143,11 @@ test("an imported session is continued in its agent, unless its id could be more
   const commandOf = (changes: object) => agentCommand({ ...session, ...changes } as Parameters<typeof agentCommand>[0]);
   expect(commandOf({})).toBe("claude --resume 4fec-7ea0");
   expect(commandOf({ source: "codex" })).toBe("codex resume 4fec-7ea0");
+  expect(commandOf({ source: "openclaw" })).toBe('openclaw agent --session-id 4fec-7ea0 --message "Go on."');
   const others = [
     { source: null },
+    { source: "antigravity" },
+    { source: "constructor" },
     { externalId: null },
     { externalId: "a; rm b" },
     { externalId: "--dangerously-skip-permissions" },

@@ -22,6 +22,8 @@ test("a session has the facts of its summary, or else those of its path", async 
   const path = pathIn(temporaryFolder());
   const read = () => collect(grok.read(fileOf(SAMPLE, 65_536, path)));
   expect(sessionsIn(await read())).toMatchObject([{ externalId: "0199c3a0", source: "grok", folder: "/work/mill" }]);
+  const elsewhere = await collect(grok.read(fileOf(SAMPLE, 65_536, path.replace("chat_history", "copy"))));
+  expect(sessionsIn(elsewhere)).toMatchObject([{ externalId: expect.stringMatching(/^copy-/), source: "grok" }]);
   const summary = {
     info: { id: "0199c3a1", cwd: "/work/mill/deep" },
     created_at: "2026-03-05T09:00:00Z",
