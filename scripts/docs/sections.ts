@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ErrorCode, type ErrorDetails, StoreError } from "../../src/core/errors.ts";
 import { SESSION_OPTIONS, type SessionOption } from "../../src/core/options.ts";
+import { AGENT_NAMES, listed } from "../../src/importers/formats.ts";
 import { openStore } from "../../src/index.ts";
 import { LIMITS, type Limit } from "./limits.ts";
 import { OPTION_MEANINGS } from "./option-meanings.ts";
@@ -79,6 +80,7 @@ const SECTIONS: Record<string, () => string> = {
   limits: limitsTable,
   errors: errorsTable,
   schema: schemaTable,
+  agents: () => `${listed(AGENT_NAMES)}.`,
 };
 
 /** Returns the pages with every section generated again. A marker without a generator, or the reverse, is an error. */

@@ -13,8 +13,14 @@ const TRANSCRIPT_NAME = /\.jsonl(\.zst)?$/;
 /** Names of possible transcripts. They may also be settings, caches or databases of other programs. */
 const POSSIBLE_NAME = /\.(json|db|vscdb)$|(^|[\\/])\.aider\.chat\.history\.md$/;
 
-/** Editors keep many things in a folder for each workspace. Only the chats are transcripts. */
-const OF_WORKSPACE = /[\\/]workspaceStorage[\\/][^\\/]+[\\/](?!chatSessions(?:[\\/]|$))/;
+/** What programs keep beside their transcripts. */
+const PASSED_OVER = [
+  /[\\/]workspaceStorage[\\/][^\\/]+[\\/](?!chatSessions(?:[\\/]|$))/,
+  /[\\/]antigravity[\w-]*[\\/]brain[\\/][^\\/]+[\\/](?!\.system_generated(?:[\\/]logs(?:[\\/]|$)|$))/,
+  /[\\/](?:\.grok[\\/]sessions|sessions[\\/](?:%2F|\w%3A)[^\\/]*)[\\/](?:.*[\\/])?(?!chat_history\.)[^\\/]*\.jsonl?$/i,
+  /[\\/]\.openclaw[\\/]agents[\\/][^\\/]+[\\/](?!sessions(?:[\\/]|$))/,
+  /\.(?:trajectory|checkpoint\.[^\\/]*)\.jsonl$/,
+];
 
 /** A file to which nobody wrote for ten minutes counts as finished. An agent that still runs writes more often. */
 export const QUIET_MS = 10 * 60 * 1_000;
@@ -95,7 +101,7 @@ export function isTranscriptName(name: string): boolean {
 
 /** Returns true for a file or folder that is found only if it is named. */
 export function isPassedOver(path: string): boolean {
-  return OF_WORKSPACE.test(path);
+  return PASSED_OVER.some((pattern) => pattern.test(path));
 }
 
 async function* walk(path: string, visit: Visit, isFound = false): AsyncGenerator<ImportFile> {

@@ -40,6 +40,18 @@ export function injected(parts: readonly Part[]): Part[] {
   return parts.map((part) => ({ ...part, injected: true }));
 }
 
+/** Marks what stands around the words of the user, which are in an element of this name, word for word. */
+export function wordsWithin(element: string, part: Part): Part[] {
+  if (part.type !== "text") return [part];
+  const opening = part.text.indexOf(`<${element}>`);
+  const closing = part.text.lastIndexOf(`</${element}>`);
+  if (opening === -1 || closing < opening) return [part];
+  const from = opening + element.length + 2;
+  const [before, words, after] = [part.text.slice(0, from), part.text.slice(from, closing), part.text.slice(closing)];
+  if (words.trim() === "") return injected([part]);
+  return [...injected([{ ...part, text: before }]), { ...part, text: words }, ...injected([{ ...part, text: after }])];
+}
+
 /** Marks what a program wrote into a message of the user. A text that is the user's in part is split, word for word. */
 export function markedParts(parts: readonly Part[]): Part[] {
   return parts.flatMap((part) => (part.type !== "text" || part.injected === true ? [part] : markedText(part)));

@@ -17,7 +17,9 @@ const OTHER_CHATS = /[\\/](?:Cursor|Windsurf)[\\/]User$/;
 /**
  * The variables of the agents move their locations: `$CLAUDE_CONFIG_DIR`, `$GEMINI_CLI_HOME`, `$CODEX_HOME`,
  * `$PI_CODING_AGENT_DIR` and `$PI_CODING_AGENT_SESSION_DIR`, `$COPILOT_HOME`, `$CLINE_DIR`,
- * `$CLINE_DATA_DIR`, `$QWEN_HOME` and `$QWEN_RUNTIME_DIR`, `$CONTINUE_GLOBAL_DIR`, `$GOOSE_PATH_ROOT`, `$KIMI_SHARE_DIR`, `$OMP_CODING_AGENT_DIR`, and for opencode, Goose, Zed and Amp `$XDG_DATA_HOME`; for editors `$XDG_CONFIG_HOME`, `%APPDATA%` or `%LOCALAPPDATA%`. A relative path is ignored, because it depends on where the agent was started.
+ * `$CLINE_DATA_DIR`, `$QWEN_HOME` and `$QWEN_RUNTIME_DIR`, `$CONTINUE_GLOBAL_DIR`, `$GOOSE_PATH_ROOT`, `$KIMI_SHARE_DIR`,
+ * `$OMP_CODING_AGENT_DIR`, `$OPENCLAW_STATE_DIR`, `$GROK_HOME`, and for opencode, Goose, Zed and Amp `$XDG_DATA_HOME`; for editors
+ * `$XDG_CONFIG_HOME`, `%APPDATA%` or `%LOCALAPPDATA%`. A relative path is ignored, because it depends on where the agent was started.
  */
 export function agentLocations({ env, platform, home }: Machine): AgentLocation[] {
   const { join, isAbsolute } = platform === "win32" ? win32 : posix;
@@ -84,5 +86,10 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
     { agent: "Amp", path: join(data, "amp", "threads") },
     { agent: "Oh My Pi", path: join(moved("OMP_CODING_AGENT_DIR", join(home, ".omp", "agent")), "sessions") },
     { agent: "Cursor", path: join(home, ".cursor", "projects") },
+    { agent: "OpenClaw", path: join(moved("OPENCLAW_STATE_DIR", join(home, ".openclaw")), "agents") },
+    { agent: "Grok", path: join(moved("GROK_HOME", join(home, ".grok")), "sessions") },
+    ...["antigravity", "antigravity-ide", "antigravity-cli"].map((folder) => {
+      return { agent: "Antigravity", path: join(home, ".gemini", folder, "brain") };
+    }),
   ];
 }

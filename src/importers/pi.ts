@@ -15,9 +15,11 @@ const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set([
   "credential_pin",
   "custom",
   "label",
+  "leaf",
   "mode_change",
   "model_change",
   "model_usage",
+  "reset",
   "reset_boundary",
   "service_tier_change",
   "session_init",
@@ -40,7 +42,7 @@ export const pi: Importer = {
   isFollowable: true,
 
   detect(head) {
-    if (omp.detect(head)) return false;
+    if (omp.detect(head) || isOfOpenclaw(head)) return false;
     for (const { type, id, cwd, version, parentId, message } of headObjects(head)) {
       if (type === "session_start") return false; // of Droid, whose messages look alike
       if (type === "session" && stringOf(id) && (typeof cwd === "string" || typeof version === "number")) return true;
@@ -69,11 +71,20 @@ export const omp: Importer = {
   read: (file) => new PiTranslator(file, "omp").translate(readJsonLines(file)),
 };
 
+/** Returns true for the beginning of a session of OpenClaw, which notes its model at once and works in a folder of its own. */
+export function isOfOpenclaw(head: string): boolean {
+  return headObjects(head).some(({ type, cwd, customType, message }) => {
+    if (type === "session") return /[\\/]\.openclaw(?:[\\/]|$)/.test(stringOf(cwd) ?? "");
+    if (type === "message") return objectOf(message).provider === "openclaw";
+    return type === "custom" && /^(?:model-snapshot$|openclaw[.:])/.test(stringOf(customType) ?? "");
+  });
+}
+
 /**
  * Translates the entries of one file. What an extension or the program says is marked as injected: `custom` messages, summaries
  * of a branch that the user left, and the output of commands that the user ran.
  */
-class PiTranslator extends Translator<JsonLine> {
+export class PiTranslator extends Translator<JsonLine> {
   readonly #source: string;
   #header: JsonObject = {};
   #name: string | undefined;
@@ -104,11 +115,26 @@ class PiTranslator extends Translator<JsonLine> {
       line,
     });
     if (typeof said === "string") this.warn(line, said);
-    else if (said !== undefined) branch.add(said);
+    else if (said !== undefined) {
+      said.message.parts = this.marked(said);
+      branch.add(said);
+    }
+  }
+
+  /** Returns the parts of a message, in which the program's own are marked. */
+  protected marked({ message }: MessageEntry): Part[] {
+    return message.parts;
+  }
+
+  /** Returns what a file beside this one calls the session. */
+  protected nameBeside(_sessionId: string): string | undefined {
+    return undefined;
   }
 
   protected override end(): void {
-    for (const branch of this.branches()?.all ?? []) branch.title = this.#name;
+    for (const branch of this.branches()?.all ?? []) {
+      branch.title = this.#name ?? this.nameBeside(branch.session.externalId);
+    }
   }
 
   #session(): ImportedSession {

@@ -2,6 +2,7 @@ import { StoreError } from "../core/errors.ts";
 import { aiSdk } from "./ai-sdk.ts";
 import { aider } from "./aider.ts";
 import { amp } from "./amp.ts";
+import { antigravity } from "./antigravity.ts";
 import { chatgpt } from "./chatgpt.ts";
 import { claudeAi } from "./claude-ai.ts";
 import { claudeHistory } from "./claude-code/history.ts";
@@ -19,6 +20,7 @@ import { droid } from "./droid.ts";
 import { gemini } from "./gemini.ts";
 import { geminiCli } from "./gemini-cli/importer.ts";
 import { goose } from "./goose/importer.ts";
+import { grok } from "./grok.ts";
 import { isDatabase, peek } from "./head.ts";
 import type { Importer, ImportFile, ReadableEvent } from "./importer.ts";
 import { jsonl } from "./jsonl.ts";
@@ -26,6 +28,7 @@ import { kimi } from "./kimi.ts";
 import { dropHead, fieldsIn, HEAD_LINES, LINE_BYTES_MAX } from "./lines.ts";
 import { llxprt } from "./llxprt.ts";
 import { openai } from "./openai.ts";
+import { openclaw } from "./openclaw.ts";
 import { opencode } from "./opencode/importer.ts";
 import { omp, pi } from "./pi.ts";
 import { qwenCode } from "./qwen-code.ts";
@@ -71,6 +74,9 @@ export const IMPORTERS: readonly Importer[] = [
   amp,
   omp,
   cursorAgent,
+  openclaw,
+  grok,
+  antigravity,
   aiSdk,
   gemini,
   openai,

@@ -22,6 +22,11 @@ export function objectsOf(value: JsonValue | undefined): JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
+/** Returns the items of a list, or a value that is none as the only item. Null and undefined give none. */
+export function listOf(value: JsonValue | undefined): JsonValue[] {
+  return Array.isArray(value) ? value : value === undefined || value === null ? [] : [value];
+}
+
 /** Returns Unix milliseconds. A time that `Date` cannot hold counts as absent. */
 export function millisecondsOf(value: unknown): number | undefined {
   const time =

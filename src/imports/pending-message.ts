@@ -24,20 +24,21 @@ export function withoutSecrets(parts: readonly Part[]): readonly Part[] {
 
 /**
  * Returns true if the parts differ at most in secrets, in the marks of injected text, which older versions did not set, and in
- * what only one of them tells of the output of a tool: it may be in another file, which older versions did not read and which the
- * agent deletes.
+ * what only one of them tells of the output of a tool: it may be in another file, which older versions did not read, which the
+ * agent deletes, or which it writes later.
  */
 export function haveSameContent(stored: readonly Part[], parts: readonly Part[]): boolean {
   const [ours, theirs] = [stored, parts].map((some) => withoutSecrets(unmarkedParts(some))) as [Part[], Part[]];
   return isDeepStrictEqual(asFarAs(ours, theirs), asFarAs(theirs, ours));
 }
 
-/** Cuts each result to the blocks that the result in its place has too. */
+/** Cuts each result to the blocks that the result in its place has too, and takes from that one if the tool failed. */
 function asFarAs(parts: readonly Part[], others: readonly Part[]): readonly Part[] {
   return parts.map((part, index) => {
     const other = others[index];
     if (part.type !== "tool_result" || other?.type !== "tool_result") return part;
-    return { ...part, content: blocksOf(part).slice(0, Math.max(1, blocksOf(other).length)) };
+    const content = blocksOf(part).slice(0, Math.max(1, blocksOf(other).length));
+    return { ...part, content, isError: other.isError ?? part.isError };
   });
 }
 

@@ -40,10 +40,22 @@ const KIND_WORDS: readonly (readonly [ActionKind | undefined, ReadonlySet<string
   ["run", wordSet("bash shell exec execute execution run command terminal cmd powershell script")],
 ];
 
-const PATHS = ["file_path", "filePath", "absolute_path", "path", "file", "filename", "notebook_path", "target_file"];
-const COMMANDS = ["command", "cmd", "script", "code"];
+const PATHS = [
+  "file_path",
+  "filePath",
+  "absolute_path",
+  "AbsolutePath",
+  "path",
+  "file",
+  "filename",
+  "notebook_path",
+  "target_file",
+  "TargetFile",
+];
+const COMMANDS = ["command", "CommandLine", "cmd", "script", "code"];
 const PATTERNS = [
   "pattern",
+  "Query",
   "patterns",
   "query",
   "regex",
@@ -55,6 +67,7 @@ const PATTERNS = [
   "dir_path",
   "directory",
   "directory_path",
+  "DirectoryPath",
 ];
 const ADDRESSES = ["url", "uri", "urls"];
 const TASKS = ["description", "prompt", "task", "message", "instructions"];

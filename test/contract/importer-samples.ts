@@ -31,6 +31,9 @@ export const samplesByFormat: Record<string, readonly string[]> = {
   kimi: ["kimi/wire.jsonl", "kimi/context-of-old.jsonl"],
   omp: ["omp.jsonl"],
   "cursor-agent": ["cursor-agent.jsonl"],
+  openclaw: ["openclaw.jsonl"],
+  grok: ["grok.jsonl"],
+  antigravity: ["antigravity.jsonl"],
   opencode: ["opencode/export.json"],
 };
 

@@ -3,6 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { AGENT_NAMES } from "../../src/importers/formats.ts";
 import { openStore } from "../../src/index.ts";
 import { samplesBut } from "../contract/importer-samples.ts";
 import { CliFolder, longSession } from "../support/cli.ts";
@@ -34,9 +35,8 @@ describe("coppice watch", () => {
     const refused = await folder.run(["watch"]);
     expect([refused.exitCode, refused.stdout]).toEqual([2, ""]);
     expect(refused.stderr).toMatch(/Claude Code\t.*\.claude\/projects\t1\t0\.0\n/);
-    expect(refused.stderr).toContain(
-      "Not there yet: Gemini CLI, Codex, llxprt-code, opencode, Cursor, Copilot CLI, pi, Cline, Roo Code, Qwen Code, Continue, Copilot Chat, Goose, Droid, Kimi, Zed, Amp, Oh My Pi.\n",
-    );
+    const missing = /^Not there yet: (.*)\.$/m.exec(refused.stderr)?.[1]?.split(", ");
+    expect(missing?.sort()).toEqual(AGENT_NAMES.filter((name) => name !== "Claude Code").sort());
     expect(refused.stderr).toContain("Add --yes to agree, or name the paths to follow.");
 
     const { exitCode, stdout, stderr } = await folder.run(["watch", "--once", "--yes", "--json"]);
@@ -46,7 +46,6 @@ describe("coppice watch", () => {
       .split("\n")
       .map((line) => JSON.parse(line));
     expect(events.map(({ event }) => event)).toEqual(["locations", "imported", "caught_up", "stopped"]);
-    expect(events[0].locations).toHaveLength(41);
     expect(events[0].locations[1]).toEqual({
       agent: "Gemini CLI",
       path: join(folder.path, ".gemini", "tmp"),

@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { beforeAll, describe, expect, test } from "vitest";
+import { IMPORT_FORMATS } from "../../src/importers/formats.ts";
 import { CliFolder, longSession } from "../support/cli.ts";
 
 const folder = new CliFolder();
@@ -72,10 +73,7 @@ describe("misuse exits with 2 and suggests what to type", () => {
     [["recall", "lamp", "--until", "2026-02-30"], 'or 7d for seven days ago, got "2026-02-30".'],
     [["expand", "1", "--level", "forest"], "Allowed choices are step, cluster, theme, subject."],
     [["expand", "theme:"], '"theme:" is not a handle'],
-    [
-      ["import", "x.jsonl", "--format", "xml"],
-      "Allowed choices are auto, claude-code, claude-history, gemini-cli, qwen-code, codex, codex-exec, llxprt, opencode, pi, copilot-cli, cursor, aider, chatgpt, claude-ai, cline, cline-cli, continue, copilot-chat, goose, droid, kimi, zed, amp, omp, cursor-agent, ai-sdk, gemini, openai, jsonl.",
-    ],
+    [["import", "x.jsonl", "--format", "xml"], `Allowed choices are ${IMPORT_FORMATS.join(", ")}.`],
     [
       ["import"],
       "Name the files or folders to import.\n`coppice watch --once` finds the transcripts of your agents and imports them.",

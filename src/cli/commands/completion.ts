@@ -3,46 +3,57 @@ import type { AnyCommand, Command } from "../command.ts";
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
 
-/** A command, what may follow it (its subcommands, then its flags and theirs), and what it does. */
+/** A command with its own flags and what it does. Only commands without a parent have subcommands. */
 interface Completed {
   name: string;
-  subcommands: string[];
-  flags: string[];
+  subcommands: readonly Completed[];
+  flags: readonly string[];
   summary: string;
 }
 
 const COMMON_FLAGS = ["--db", "--json", "--color", "--help"];
 
+/** Each script first finds the command and its subcommand among the words, whatever flags stand between them. */
 const SCRIPTS: Record<(typeof SHELLS)[number], (commands: readonly Completed[]) => string[]> = {
   bash: (commands) => [
     "_coppice() {",
-    '  local word="$' + '{COMP_WORDS[COMP_CWORD]}"',
-    `  local below="" names="${namesOf(commands).join(" ")}"`,
-    '  if [ "$COMP_CWORD" -eq 1 ]; then COMPREPLY=($(compgen -W "$names" -- "$word")); return; fi',
-    '  case "$' + '{COMP_WORDS[1]}" in',
-    ...commands.map(({ name, subcommands, flags }) => {
-      const below = subcommands.length > 0 ? `[ "$COMP_CWORD" -eq 2 ] && below="${subcommands.join(" ")}"; ` : "";
-      return `    ${name}) ${below}names="${flags.join(" ")}" ;;`;
-    }),
+    '  local word="$' + '{COMP_WORDS[COMP_CWORD]}" path="" names="" flags="" one',
+    '  for one in "$' + '{COMP_WORDS[@]:1:COMP_CWORD-1}"; do',
+    '    case "$path $one" in',
+    `      ${pathsOf(commands).join("|")}) path="$path $one" ;;`,
+    "    esac",
+    "  done",
+    '  case "$path" in',
+    `    "") names="${namesOf(commands).join(" ")}" ;;`,
+    ...everyOf(commands).map(
+      ([path, { subcommands, flags }]) =>
+        `    " ${path}") names="${namesOf(subcommands).join(" ")}" flags="${flags.join(" ")}" ;;`,
+    ),
     "  esac",
-    '  case "$word" in -*) below="$names" ;; esac',
-    '  COMPREPLY=($(compgen -W "$below" -- "$word"))',
+    '  case "$word" in -*) names="$flags" ;; esac',
+    '  COMPREPLY=($(compgen -W "$names" -- "$word"))',
     "}",
     "complete -o default -F _coppice coppice",
   ],
   zsh: (commands) => [
     "#compdef coppice",
     "_coppice() {",
-    "  local -a names flags below",
-    `  names=(${commands.map(({ name, summary }) => quoted(`${name}:${summary}`)).join(" ")})`,
-    "  if (( CURRENT == 2 )); then _describe command names; return; fi",
-    '  case "$words[2]" in',
-    ...commands.map(
-      ({ name, subcommands, flags }) => `    ${name}) flags=(${flags.join(" ")}) below=(${subcommands.join(" ")}) ;;`,
+    "  local -a names flags",
+    '  local path_="" one',
+    '  for one in "$' + '{(@)words[2,CURRENT-1]}"; do',
+    '    case "$path_ $one" in',
+    `      ${pathsOf(commands).join("|")}) path_="$path_ $one" ;;`,
+    "    esac",
+    "  done",
+    '  case "$path_" in',
+    `    "") names=(${described(commands)}) ;;`,
+    ...everyOf(commands).map(
+      ([path, { subcommands, flags }]) =>
+        `    " ${path}") names=(${described(subcommands)}) flags=(${flags.join(" ")}) ;;`,
     ),
     "  esac",
     '  if [[ "$words[CURRENT]" == -* ]]; then compadd -- $flags; return; fi',
-    "  if (( CURRENT == 3 )); then compadd -- $below; fi",
+    "  if (( $#names )); then _describe command names; fi",
     "  _files",
     "}",
     "compdef _coppice coppice",
@@ -51,12 +62,17 @@ const SCRIPTS: Record<(typeof SHELLS)[number], (commands: readonly Completed[]) 
     ...commands.map(
       ({ name, summary }) => `complete -c coppice -n __fish_use_subcommand -f -a ${name} -d ${quoted(summary)}`,
     ),
-    ...commands.flatMap(({ name, subcommands }) =>
-      subcommands.map((one) => `complete -c coppice -n '__fish_seen_subcommand_from ${name}' -a ${one}`),
-    ),
-    ...commands.flatMap(({ name, flags }) =>
-      flags.map((flag) => `complete -c coppice -n '__fish_seen_subcommand_from ${name}' -l ${flag.slice(2)}`),
-    ),
+    ...commands.flatMap(({ name, subcommands, flags }) => {
+      const isHere = seen(name);
+      const isAlone = subcommands.length === 0 ? isHere : `${isHere}; and not ${seen(...namesOf(subcommands))}`;
+      return [
+        ...subcommands.map((one) => `complete -c coppice -n '${isAlone}' -f -a ${one.name} -d ${quoted(one.summary)}`),
+        ...flags.map((flag) => `complete -c coppice -n '${isAlone}' -l ${flag.slice(2)}`),
+        ...subcommands.flatMap((one) =>
+          one.flags.map((flag) => `complete -c coppice -n '${isHere}; and ${seen(one.name)}' -l ${flag.slice(2)}`),
+        ),
+      ];
+    }),
   ],
 };
 
@@ -79,28 +95,45 @@ export function completionCommand(commands: () => readonly AnyCommand[]): Comman
       const lines = SCRIPTS[shell](
         commands()
           .filter(({ isHidden }) => isHidden !== true)
-          .map((command) => ({
-            name: nameOf(command),
-            subcommands: (command.subcommands ?? []).map(nameOf),
-            flags: [...new Set([command, ...(command.subcommands ?? [])].flatMap(flagsOf)), ...COMMON_FLAGS],
-            summary: command.summary,
-          })),
+          .map(completed),
       );
       return { value: { shell, script: `${lines.join("\n")}\n` }, lines };
     },
   };
 }
 
-function nameOf({ usage }: AnyCommand): string {
-  return usage.split(" ")[0]!;
-}
-
-function flagsOf({ options = [] }: AnyCommand): string[] {
-  return options.flatMap(({ long }) => long ?? []);
+function completed({ usage, subcommands = [], options = [], summary }: AnyCommand): Completed {
+  return {
+    name: usage.split(" ")[0]!,
+    subcommands: subcommands.map(completed),
+    flags: [...options.flatMap(({ long }) => long ?? []), ...COMMON_FLAGS],
+    summary,
+  };
 }
 
 function namesOf(commands: readonly Completed[]): string[] {
   return commands.map(({ name }) => name);
+}
+
+/** Returns every command and subcommand with its full name, such as `hub push`. */
+function everyOf(commands: readonly Completed[]): [path: string, command: Completed][] {
+  return commands.flatMap((command) => [
+    [command.name, command] as [string, Completed],
+    ...command.subcommands.map((one): [string, Completed] => [`${command.name} ${one.name}`, one]),
+  ]);
+}
+
+/** Returns the patterns of a shell's `case` for the full names. */
+function pathsOf(commands: readonly Completed[]): string[] {
+  return everyOf(commands).map(([path]) => `" ${path}"`);
+}
+
+function described(commands: readonly Completed[]): string {
+  return commands.map(({ name, summary }) => quoted(`${name}:${summary}`)).join(" ");
+}
+
+function seen(...names: readonly string[]): string {
+  return `__fish_seen_subcommand_from ${names.join(" ")}`;
 }
 
 function quoted(text: string): string {

@@ -2,6 +2,7 @@ import { Option } from "commander";
 import { printableJson } from "../../core/markup.ts";
 import { projectNamed } from "../../core/project.ts";
 import type { Remote } from "../../hub/remote.ts";
+import { AGENT_NAMES, listed } from "../../importers/formats.ts";
 import type { SurveyedLocation } from "../../imports/survey.ts";
 import type { WatchEvent } from "../../imports/watch/followed-files.ts";
 import type { Store } from "../../session/store.ts";
@@ -32,8 +33,8 @@ export const watchCommand: Command<WatchFlags> = {
   usage: "watch [paths...]",
   summary: "Follow the transcripts of agents and keep the store current.",
   details:
-    "Without paths, it follows the locations where Claude Code, Gemini CLI, Codex, llxprt-code, opencode, pi, Copilot CLI, " +
-    "Cursor, Cline, Roo Code, Qwen Code, Continue, Copilot Chat, Goose, Droid, Kimi, Zed, Amp and Oh My Pi keep their transcripts. It lists these, and asks you once before it reads them. A location need not exist yet. It imports the files " +
+    `Without paths, it follows the locations where ${listed(AGENT_NAMES)} keep their transcripts. It lists these, and asks you ` +
+    "once before it reads them. A location need not exist yet. It imports the files " +
     "that exist, and then each change about a quarter of a second after it was written. Ctrl-C ends it. The next watch " +
     "continues where this one stopped. " +
     "With --json: one JSON object per line as it happens, {event: locations | imported | warning | caught_up | waiting | polling | pushed | push_failed, …}, " +

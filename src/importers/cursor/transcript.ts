@@ -4,7 +4,7 @@ import { fileNameOf } from "../conversations.ts";
 import { messageEntry } from "../entry.ts";
 import { dataPartOf } from "../file-parts.ts";
 import type { ImportedSession, Importer } from "../importer.ts";
-import { injected } from "../injected.ts";
+import { wordsWithin } from "../injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
 import { Translator } from "../translator.ts";
 import { derivedId, objectOf, stringOf } from "../values.ts";
@@ -42,7 +42,7 @@ class TranscriptTranslator extends Translator<JsonLine> {
     const { content } = message;
     const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;
     const parts = (Array.isArray(blocks) ? blocks : []).flatMap((block, index) => partsOf(block, `${id}.${index}`));
-    const said = role === "user" ? parts.flatMap(wordsIn) : parts;
+    const said = role === "user" ? parts.flatMap((part) => wordsWithin("user_query", part)) : parts;
     if (said.length === 0) return;
     this.open("", () => this.#session()).add([messageEntry(line, role, id, said, undefined)]);
   }
@@ -66,15 +66,4 @@ function partsOf(block: JsonValue, callId: string): Part[] {
   if (type === "text" && typeof text === "string") return text === "" ? [] : [{ type, text }];
   if (type !== "tool_use" || !stringOf(name)) return [dataPartOf(block)];
   return [{ type: "tool_call", toolCallId: stringOf(id) ?? callId, name: name as string, args: input ?? {} }];
-}
-
-/** Marks what stands around the words of the user, word for word. */
-function wordsIn(part: Part): Part[] {
-  if (part.type !== "text") return [part];
-  const opening = part.text.indexOf("<user_query>");
-  const closing = part.text.lastIndexOf("</user_query>");
-  if (opening === -1 || closing < opening) return [part];
-  const from = opening + "<user_query>".length;
-  const [before, words, after] = [part.text.slice(0, from), part.text.slice(from, closing), part.text.slice(closing)];
-  return [...injected([{ ...part, text: before }]), { ...part, text: words }, ...injected([{ ...part, text: after }])];
 }

@@ -1,6 +1,7 @@
+import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { agentCommand } from "../../../src/cli/agent-command.ts";
 import { runCommandLine } from "../../../src/cli/command-line.ts";
 import { COMMAND_GROUPS } from "../../../src/cli/commands.ts";
@@ -90,12 +91,51 @@ test("an export of a damaged store as Markdown has the rest", async () => {
 test.each(["bash", "zsh", "fish"])("the completion for %s has all commands and their options", async (shell) => {
   const script = await run(temporaryPath(), "completion", shell);
   for (const { commands } of COMMAND_GROUPS) {
-    for (const { usage, isHidden } of commands) {
+    for (const { usage, isHidden, subcommands = [] } of commands) {
       if (isHidden) expect(script).not.toMatch(new RegExp(`\\b${usage}\\b`));
-      else expect(script).toContain(usage.split(" ")[0]);
+      else
+        for (const one of [usage, ...subcommands.map((nested) => nested.usage)])
+          expect(script).toContain(one.split(" ")[0]);
     }
   }
   expect(script).toContain(shell === "fish" ? "-l since" : "--since");
+});
+
+/** Shells that complete words in a script: how each is asked what may stand for the last one. */
+const COMPLETING: readonly [shell: string, ask: (script: string, words: readonly string[]) => string][] = [
+  [
+    "bash",
+    (script, words) =>
+      `${script}\nCOMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length - 1}; _coppice; printf '%s\\n' "$` +
+      `{COMPREPLY[@]}"`,
+  ],
+  ["fish", (script, words) => `${script}\ncomplete -C '${words.join(" ")}' | string replace -r '\\t.*' ''`],
+];
+
+describe.each(COMPLETING)("the completion for %s", (shell, ask) => {
+  const isHere = spawnSync(shell, ["--version"]).status === 0;
+
+  test.runIf(isHere)(
+    "offers subcommands and the flags of the one that was typed, whatever stands between",
+    async () => {
+      const script = await run(temporaryPath(), "completion", shell);
+      const offered = (...words: string[]): string[] => {
+        const asked = ask(script, ["coppice", ...words]);
+        return spawnSync(shell, ["-c", asked], { encoding: "utf8" })
+          .stdout.split("\n")
+          .filter((word) => word !== "");
+      };
+      const hub = COMMAND_GROUPS.flatMap(({ commands }) => [...commands]).find(({ usage }) => usage.startsWith("hub"));
+      const names = hub!.subcommands!.map(({ usage }) => usage.split(" ")[0]!);
+      expect(names).toEqual(expect.arrayContaining(["push", "pull"]));
+      expect(offered("hub", "").sort()).toEqual([...names].sort());
+      expect(offered("hub", "--json", "pu").sort()).toEqual(["pull", "push"]);
+      expect(offered("hub", "pull", "--ta")).toEqual(["--take"]);
+      expect(offered("hub", "push", "--ta")).toEqual([]);
+      expect(offered("recall", "hub", "--sin")).toEqual(["--since"]);
+      expect(offered("wat")).toEqual(["watch"]);
+    },
+  );
 });
 
 test("an imported session is continued in its agent, unless its id could be more than an id", () => {
@@ -103,8 +143,11 @@ test("an imported session is continued in its agent, unless its id could be more
   const commandOf = (changes: object) => agentCommand({ ...session, ...changes } as Parameters<typeof agentCommand>[0]);
   expect(commandOf({})).toBe("claude --resume 4fec-7ea0");
   expect(commandOf({ source: "codex" })).toBe("codex resume 4fec-7ea0");
+  expect(commandOf({ source: "openclaw" })).toBe('openclaw agent --session-id 4fec-7ea0 --message "Go on."');
   const others = [
     { source: null },
+    { source: "antigravity" },
+    { source: "constructor" },
     { externalId: null },
     { externalId: "a; rm b" },
     { externalId: "--dangerously-skip-permissions" },

@@ -67,6 +67,29 @@ describe("walkFiles", () => {
     ]);
   });
 
+  test("passes over what agents keep beside their transcripts, unless it is named", async () => {
+    const kept = [
+      ".grok/sessions/%2Fwork/0199/chat_history.jsonl",
+      ".openclaw/agents/main/sessions/a.jsonl",
+      "antigravity-ide/brain/9e77/.system_generated/logs/transcript.jsonl",
+      "moved/sessions/C%3A%5Cwork/0199/chat_history.jsonl",
+    ];
+    const others = [
+      ".grok/sessions/%2Fwork/prompt_history.jsonl",
+      ".grok/sessions/%2Fwork/0199/updates.jsonl",
+      ".grok/sessions/%2Fwork/0199/compaction_checkpoints/1.json",
+      ".openclaw/agents/main/agent/models.json",
+      ".openclaw/agents/main/sessions/a.trajectory.jsonl",
+      ".openclaw/agents/main/sessions/a.checkpoint.1.jsonl",
+      "antigravity-ide/brain/9e77/data.jsonl",
+      "antigravity-ide/brain/9e77/.system_generated/messages/1.json",
+      "moved/sessions/C%3A%5Cwork/0199/summary.json",
+    ];
+    for (const name of [...kept, ...others]) put(name);
+    expect(await namesIn("")).toEqual(kept);
+    expect(await namesIn(...others)).toEqual(others);
+  });
+
   test("marks what may be something else by its name, unless it is named", async () => {
     for (const name of ["session-1.json", "opencode.db", "rollout.jsonl.zst", "a.jsonl"]) put(name);
     const files = await collect(walkFiles([folder]));

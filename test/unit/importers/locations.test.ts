@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { AGENT_NAMES } from "../../../src/importers/formats.ts";
 import { agentLocations } from "../../../src/importers/locations.ts";
 
 const pathsOf = (machine: Parameters<typeof agentLocations>[0]) => agentLocations(machine).map(({ path }) => path);
@@ -47,6 +48,11 @@ test("agents keep their conversations below the user's folder", () => {
     { agent: "Amp", path: "/home/mira/.local/share/amp/threads" },
     { agent: "Oh My Pi", path: "/home/mira/.omp/agent/sessions" },
     { agent: "Cursor", path: "/home/mira/.cursor/projects" },
+    { agent: "OpenClaw", path: "/home/mira/.openclaw/agents" },
+    { agent: "Grok", path: "/home/mira/.grok/sessions" },
+    { agent: "Antigravity", path: "/home/mira/.gemini/antigravity/brain" },
+    { agent: "Antigravity", path: "/home/mira/.gemini/antigravity-ide/brain" },
+    { agent: "Antigravity", path: "/home/mira/.gemini/antigravity-cli/brain" },
   ]);
   expect(pathsOf({ env: {}, platform: "win32", home: "C:\\Users\\mira" })[0]).toBe(
     "C:\\Users\\mira\\.claude\\projects",
@@ -60,6 +66,11 @@ test("agents keep their conversations below the user's folder", () => {
   expect(pathsOf({ env: {}, platform: "darwin", home: "/Users/mira" })).toContain(
     "/Users/mira/Library/Application Support/Cursor/User/globalStorage/state.vscdb",
   );
+});
+
+test("each agent that help and documentation name has a location", () => {
+  const found = agentLocations({ env: {}, platform: "linux", home: "/h" }).map(({ agent }) => agent);
+  expect([...new Set(found)].sort()).toEqual([...AGENT_NAMES].sort());
 });
 
 test("or where their variables say, if that is the same place for everybody", () => {
@@ -77,6 +88,8 @@ test("or where their variables say, if that is the same place for everybody", ()
     GOOSE_PATH_ROOT: "/r",
     KIMI_SHARE_DIR: "/k",
     OMP_CODING_AGENT_DIR: "/o",
+    OPENCLAW_STATE_DIR: "/w",
+    GROK_HOME: "/z",
   };
   expect(pathsOf({ env, platform: "linux", home: "/home/mira" })).toEqual([
     "/c/projects",
@@ -103,6 +116,11 @@ test("or where their variables say, if that is the same place for everybody", ()
     "/d/amp/threads",
     "/o/sessions",
     "/home/mira/.cursor/projects",
+    "/w/agents",
+    "/z/sessions",
+    "/home/mira/.gemini/antigravity/brain",
+    "/home/mira/.gemini/antigravity-ide/brain",
+    "/home/mira/.gemini/antigravity-cli/brain",
   ]);
   const piOnly = { PI_CODING_AGENT_DIR: "/p", PI_CODING_AGENT_SESSION_DIR: "/s" };
   expect(pathsOf({ env: piOnly, platform: "linux", home: "/home/mira" })).toContain("/s");

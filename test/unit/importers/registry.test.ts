@@ -57,6 +57,16 @@ describe("detectImporter", () => {
     ["cursor-agent", '{"role":"user","message":{"content":[{"type":"text","text":"hi"}]}}\n'],
     ["omp", '{"type":"title","v":1,"title":"","pad":""}\n{"type":"session","version":3,"id":"s","cwd":"/w"}\n'],
     ["omp", '{"type":"session","version":3,"id":"s","title":"Hi","cwd":"/w"}\n'],
+    ["openclaw", '{"type":"session","version":3,"id":"s","timestamp":"2026","cwd":"/h/.openclaw/workspace"}\n'],
+    ["openclaw", '{"type":"custom","customType":"model-snapshot","data":{},"id":"b","parentId":"a"}\n'],
+    ["openclaw", '{"type":"message","id":"b","parentId":null,"message":{"role":"assistant","provider":"openclaw"}}\n'],
+    [
+      "grok",
+      '{"type":"system","content":"x"}\n{"type":"user","content":[{"type":"text","text":"hi"}],"prompt_index":0}\n',
+    ],
+    ["grok", '{"type":"assistant","content":"hi","model_id":"grok-9"}\n'],
+    [undefined, '{"timestamp":1,"method":"session/update","params":{"update":{"sessionUpdate":"tool_call"}}}\n'],
+    ["antigravity", '{"step_index":0,"source":"USER_EXPLICIT","type":"USER_INPUT","status":"DONE","content":"hi"}\n'],
     ["amp", '{"v":1,"id":"T-1","messages":[{"role":"user","messageId":0,"content":[{"type":"text","text":"hi"}]}]}'],
     ["kimi", '{"role":"_checkpoint","id":0}\n{"role":"user","content":"hi"}\n'],
     ["kimi", '{"timestamp":1.5,"message":{"type":"TurnBegin","payload":{"user_input":"hi"}}}\n'],
@@ -172,7 +182,7 @@ describe("openImport", () => {
       yield Buffer.from(NEUTRAL);
     }
     await expect(openImport({ path: "x", chunks: chunks() }, "csv")).rejects.toThrow(
-      'Expected format to be auto, claude-code, claude-history, gemini-cli, qwen-code, codex, codex-exec, llxprt, opencode, pi, copilot-cli, cursor, aider, chatgpt, claude-ai, cline, cline-cli, continue, copilot-chat, goose, droid, kimi, zed, amp, omp, cursor-agent, ai-sdk, gemini, openai, jsonl, got "csv".',
+      `Expected format to be ${IMPORT_FORMATS.join(", ")}, got "csv".`,
     );
     expect(opened).toBe(false);
   });
@@ -201,7 +211,7 @@ describe("openImport", () => {
       }
     }
     await expect(openImport({ path: "diary.txt", chunks: chunks() })).rejects.toThrow(
-      "Cannot import diary.txt: its beginning shows none of the known formats (claude-code, claude-history, gemini-cli, qwen-code, codex, codex-exec, llxprt, opencode, pi, copilot-cli, cursor, aider, chatgpt, claude-ai, cline, cline-cli, continue, copilot-chat, goose, droid, kimi, zed, amp, omp, cursor-agent, ai-sdk, gemini, openai, jsonl); if it is in one, name the format.",
+      `Cannot import diary.txt: its beginning shows none of the known formats (${IMPORT_FORMATS.slice(1).join(", ")}); if it is in one, name the format.`,
     );
     expect(closed).toBe(true);
   });

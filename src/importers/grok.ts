@@ -1,0 +1,225 @@
+import { closeSync, openSync, readSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import type { JsonValue, Part } from "../core/message.ts";
+import { jsonAt } from "./beside.ts";
+import { fileNameOf } from "./conversations.ts";
+import { messageEntry } from "./entry.ts";
+import { dataPartOf, filePartOf, functionCallOf } from "./file-parts.ts";
+import type { ImportedSession, Importer } from "./importer.ts";
+import { injected, wordsWithin } from "./injected.ts";
+import { headObjects, isObject, type JsonLine, type JsonObject, parseJson, readJsonLines } from "./lines.ts";
+import { Translator } from "./translator.ts";
+import { derivedId, listOf, millisecondsOf, objectOf, saidOf, stringOf } from "./values.ts";
+
+/** What the program writes at the beginning, without saying so. */
+const OF_PROGRAM = /^\s*<(?:user_info|system-reminder)>/;
+
+const SUMMARY = /^\s*This session is being continued from /;
+
+/**
+ * Reads the sessions of xAI's Grok: `~/.grok/sessions/<folder>/<session>/chat_history.jsonl`. Their times are in `updates.jsonl`, and
+ * the rest about a session in `summary.json`. Grok writes the file again without what a rewind or a compaction takes out.
+ */
+export const grok: Importer = {
+  name: "grok",
+  isFollowable: true,
+
+  detect: (head) =>
+    headObjects(head).some(
+      ({ type, content, message, uuid, synthetic_reason, prompt_index, model_id, tool_call_id }) => {
+        if (message !== undefined || uuid !== undefined) return false;
+        if (type === "assistant") return typeof content === "string" && stringOf(model_id) !== undefined;
+        if (type === "tool_result") return typeof content === "string" && stringOf(tool_call_id) !== undefined;
+        if (type !== "user") return false;
+        const isMarked = stringOf(synthetic_reason) !== undefined || typeof prompt_index === "number";
+        return isMarked || partsOf(content).some(({ text }) => /^<(?:user_info|user_query)>/.test(String(text)));
+      },
+    ),
+
+  read: (file) => new GrokTranslator(file).translate(readJsonLines(file)),
+};
+
+/** Translates items. What the program told the model is marked as injected. */
+class GrokTranslator extends Translator<JsonLine> {
+  readonly #times = new UpdateLog(join(dirname(this.file.path), "updates.jsonl"));
+  /** The prompt that the items answer. Items have no ids, and the same one may come again in another turn. */
+  #turn: JsonValue = null;
+  #reply: object = {};
+
+  override read({ value: item, line }: JsonLine): void {
+    const { type, content, prompt_index } = item;
+    if (type === "system") return;
+    if (typeof prompt_index === "number") this.#turn = prompt_index;
+    const id = derivedId(this.#turn, item);
+    if (type === "user") {
+      const { type: _, content: __, ...about } = item;
+      const { synthetic_reason: reason } = about;
+      const parts = partsOf(content);
+      const isSummary = reason === "compaction_meta" && parts.some(({ text }) => SUMMARY.test(String(text)));
+      const isSaid = isSummary || reason === undefined || reason === "interjection";
+      const said = parts.flatMap((part) =>
+        !isSaid || OF_PROGRAM.test(String(part.text)) ? injected([part]) : wordsWithin("user_query", part),
+      );
+      const time = typeof prompt_index === "number" ? this.#times.of(`prompt ${prompt_index}`) : undefined;
+      this.#reply = {};
+      this.#add(line, "user", id, said, time, saidOf({ ...about, ...(isSummary && { isCompactSummary: true }) }));
+    } else if (type === "assistant") {
+      const { model_id, tool_calls, reasoning } = item;
+      const calls = listOf(tool_calls).map(callOf);
+      const times = calls.map((call) => this.#times.of(`call ${call.toolCallId}`));
+      const parts = [...(isObject(reasoning) ? [thoughtOf(reasoning)] : []), ...partsOf(content), ...calls];
+      this.#add(line, "assistant", id, parts, times[0], saidOf({ model: model_id }));
+    } else if (type === "reasoning") this.#add(line, "assistant", id, [thoughtOf(item)]);
+    else if (type === "backend_tool_call") this.#add(line, "assistant", id, [dataPartOf(item)]);
+    else if (type === "tool_result") this.#addResult(item, line, id);
+    else this.warn(line, `unknown type of item: ${JSON.stringify(type ?? null)}`);
+  }
+
+  #addResult(item: JsonObject, line: number, id: string): void {
+    const { tool_call_id, content, images } = item;
+    const parts = [...partsOf(content), ...partsOf(images)];
+    const only = parts.length === 1 && parts[0]!.type === "text" ? parts[0]!.text : undefined;
+    const toolCallId = stringOf(tool_call_id) ?? id;
+    const time = this.#times.of(`result ${toolCallId}`);
+    const result = { type: "tool_result", toolCallId, content: only ?? (parts.length === 0 ? "" : parts) };
+    const isError = this.#times.failed.has(toolCallId) && { isError: true };
+    this.#reply = {};
+    this.#add(line, "tool", id, [{ ...result, ...isError } as Part], time);
+  }
+
+  #add(
+    line: number,
+    role: "user" | "assistant" | "tool",
+    id: string,
+    parts: Part[],
+    time?: number,
+    about: JsonObject = {},
+  ): void {
+    if (parts.length === 0) return;
+    const reply = role === "assistant" ? { reply: this.#reply } : {};
+    this.open("", () => this.#session()).add([{ ...messageEntry(line, role, id, parts, time, about), ...reply }]);
+  }
+
+  protected override end(): void {
+    const { generated_title, session_summary } = this.#summary();
+    for (const branch of this.branches()?.all ?? []) {
+      branch.title = stringOf(generated_title) ?? stringOf(session_summary);
+    }
+  }
+
+  /** Returns what the folder of the session tells; nothing for a file that was put elsewhere. */
+  #summary(): JsonObject {
+    const { path } = this.file;
+    return basename(path) === "chat_history.jsonl" ? objectOf(jsonAt(join(dirname(path), "summary.json"))) : {};
+  }
+
+  #session(): ImportedSession {
+    const [name, own, encoded] = this.file.path.split(/[\\/]/).reverse();
+    const { info, created_at, parent_session_id, session_kind } = this.#summary();
+    const isInFolder = name === "chat_history.jsonl" && own !== undefined;
+    const folder = stringOf(objectOf(info).cwd) ?? (isInFolder ? folderNamed(encoded ?? "") : undefined);
+    const session: ImportedSession = {
+      externalId: stringOf(objectOf(info).id) ?? (isInFolder ? own : fileNameOf(this.file.path)),
+      source: "grok",
+      metadata: saidOf({ cwd: folder, kind: session_kind }),
+    };
+    const createdAtMs = millisecondsOf(created_at);
+    if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;
+    if (stringOf(parent_session_id)) session.parentExternalId = parent_session_id as string;
+    if (folder !== undefined) session.folder = folder;
+    return session;
+  }
+}
+
+/** Returns the folder after which the folder of its sessions is named. */
+function folderNamed(encoded: string): string | undefined {
+  try {
+    return /^(?:%2F|\w%3A)/i.test(encoded) ? decodeURIComponent(encoded) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function callOf(call: JsonValue): Part {
+  if (!isObject(call)) return dataPartOf(call);
+  const { name, arguments: args, ...rest } = call;
+  return functionCallOf({ ...rest, function: saidOf({ name, arguments: args }) });
+}
+
+function partsOf(content: JsonValue | undefined): Part[] {
+  return listOf(content).flatMap((block): Part[] => {
+    const { type, text, url } = typeof block === "string" ? { type: "text", text: block } : objectOf(block);
+    if (type === "text" && typeof text === "string") return text === "" ? [] : [{ type, text }];
+    return [type === "image" && stringOf(url) ? filePartOf(url as string, "image/*") : dataPartOf(block)];
+  });
+}
+
+function thoughtOf({ summary, text, content, encrypted_content, encrypted }: JsonObject): Part {
+  const words = [...listOf(summary), ...listOf(content)].map((one) => {
+    return typeof one === "string" ? one : (stringOf(objectOf(one).text) ?? JSON.stringify(one));
+  });
+  const signature = encrypted_content ?? encrypted;
+  return { type: "reasoning", text: stringOf(text) ?? words.join("\n\n"), ...saidOf({ signature }) };
+}
+
+/** Lines that are longer only repeat what was said. */
+const UPDATE_CHARS_MAX = 1024 * 1024;
+
+const UPDATE_CHUNK_BYTES = 1024 * 1024;
+
+/** The log of what was shown, which tells when. It grows with the conversation, and is read as far as a time is missing. */
+class UpdateLog {
+  readonly failed = new Set<string>();
+  readonly #path: string;
+  readonly #times = new Map<string, number>();
+  #offset = 0;
+  #rest = "";
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  of(what: string): number | undefined {
+    if (!this.#times.has(what)) this.#readOn();
+    return this.#times.get(what);
+  }
+
+  #readOn(): void {
+    for (let bytes = bytesOf(this.#path, this.#offset); bytes.length > 0; bytes = bytesOf(this.#path, this.#offset)) {
+      this.#offset += bytes.length;
+      // The fields that are looked at are ASCII.
+      const lines = (this.#rest + bytes.toString("latin1")).split("\n");
+      this.#rest = lines.pop()!.slice(0, UPDATE_CHARS_MAX);
+      for (const line of lines) if (/user_message_chunk|tool_call/.test(line)) this.#note(line);
+    }
+  }
+
+  #note(line: string): void {
+    const parsed = parseJson(line);
+    const { timestamp, params } = objectOf("value" in parsed ? parsed.value : undefined);
+    const { sessionUpdate, toolCallId, status, _meta } = objectOf(objectOf(params).update);
+    const time = typeof timestamp === "number" ? millisecondsOf(timestamp * 1_000) : undefined;
+    if (time === undefined) return;
+    const { promptIndex } = objectOf(_meta);
+    if (sessionUpdate === "user_message_chunk") this.#times.set(`prompt ${promptIndex}`, time);
+    if (!stringOf(toolCallId)) return;
+    if (sessionUpdate === "tool_call") this.#times.set(`call ${toolCallId}`, time);
+    if (status !== "completed" && status !== "failed") return;
+    this.#times.set(`result ${toolCallId}`, time);
+    if (status === "failed") this.failed.add(toolCallId as string);
+  }
+}
+
+/** Returns the next bytes of a file; none at its end, or if it cannot be read. */
+function bytesOf(path: string, offset: number): Buffer {
+  const bytes = Buffer.allocUnsafe(UPDATE_CHUNK_BYTES);
+  let file: number | undefined;
+  try {
+    file = openSync(path, "r");
+    return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, offset));
+  } catch {
+    return bytes.subarray(0, 0);
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}

@@ -1,0 +1,73 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { openclaw } from "../../../src/importers/openclaw.ts";
+import { sampleOf } from "../../contract/importer-samples.ts";
+import { expectLinearTime } from "../../support/processor-time.ts";
+import { temporaryFolder } from "../../support/temporary-store.ts";
+import { collect, eventsOfLines, fileOf, messagesIn, sessionsIn } from "./read.ts";
+
+const said = (id: string, text: string, more: object = {}) => ({
+  type: "message",
+  id,
+  parentId: null,
+  message: { role: "user", content: [{ type: "text", text }], ...more },
+});
+
+/** The texts of each message, with those of the program in brackets. */
+async function textsOf(lines: readonly object[]): Promise<string[][]> {
+  const events = await eventsOfLines(openclaw, lines);
+  return messagesIn(events).map(({ parts = [] }) =>
+    parts.map(({ text, injected }) => (injected === true ? `(${text})` : String(text))),
+  );
+}
+
+test("a session has the title that the list beside it gives, its folder and the source openclaw", async () => {
+  const folder = temporaryFolder();
+  mkdirSync(folder, { recursive: true });
+  const entry = { sessionId: "7d0c2a8e-1111-4000-8000-000000000001", label: "The buoy", updatedAt: 1 };
+  writeFileSync(join(folder, "sessions.json"), JSON.stringify({ "agent:main:x": null, "agent:main:main": entry }));
+  const content = readFileSync(sampleOf("openclaw.jsonl"));
+  const events = await collect(openclaw.read(fileOf(content, 65_536, join(folder, "a.jsonl"))));
+  expect(sessionsIn(events)).toMatchObject([
+    { externalId: entry.sessionId, source: "openclaw", folder: "/home/mira/.openclaw/workspace" },
+  ]);
+  expect(events).toContainEqual({ kind: "title", session: entry.sessionId, title: "The buoy" });
+  writeFileSync(join(folder, "sessions.json"), "[torn");
+  const later = await collect(openclaw.read(fileOf(content, 65_536, join(folder, "a.jsonl"))));
+  expect(later.filter(({ kind }) => kind === "title")).toEqual([]);
+});
+
+test("what the gateway writes around the words of a user is the program's", async () => {
+  const facts = 'Conversation info (untrusted metadata):\n```json\n{\n  "sender": "mira"\n}\n```\n\n';
+  const events = "System: [2026-03-05 09:00:00 GMT+0] Harbor DM from mira: Light it.\n\n";
+  expect(await textsOf([said("1", `${events}${facts}[Thu 2026-03-05 09:00 GMT+0] Light it.`)])).toEqual([
+    [`(${events}${facts}[Thu 2026-03-05 09:00 GMT+0] )`, "Light it."],
+  ]);
+  expect(await textsOf([said("1", "[Harbor x 2026-03-05 09:00 GMT+0] mira: Light it.\n[message_id: 7]")])).toEqual([
+    ["([Harbor x 2026-03-05 09:00 GMT+0] )", "mira: Light it.", "(\n[message_id: 7])"],
+  ]);
+  expect(await textsOf([said("1", "[keep this] Light it.")])).toEqual([["[keep this] Light it."]]);
+  expect(await textsOf([said("1", `${facts}Read HEARTBEAT.md if it exists.`)])).toEqual([
+    [`(${facts}Read HEARTBEAT.md if it exists.)`],
+  ]);
+  expect(await textsOf([said("1", "Light it.", { runtimeContext: { kind: "cron" } })])).toEqual([["(Light it.)"]]);
+  expect(await textsOf([said("1", "Conversation info (untrusted metadata):\n```json\nnever closed")])).toEqual([
+    ["Conversation info (untrusted metadata):\n```json\nnever closed"],
+  ]);
+});
+
+test("a text of any form is read in time that grows with it, however long it is", async () => {
+  const blocks = [
+    "System: [a\n",
+    "[x 2026-01-01 10:00] ",
+    "A (untrusted x):\n```json\n\n```\n",
+    "[2026-01-01 10:00",
+    "\n[message_id: x]",
+  ];
+  for (const block of blocks) {
+    const textOf = (count: number) => `${block.repeat(count)}y`;
+    await expectLinearTime(1_000, textOf, (text) => eventsOfLines(openclaw, [said("1", text)]));
+  }
+  expect(await textsOf([said("1", `${"System: [a\n".repeat(1_000_000)}y`)])).toEqual([[expect.any(String), "y"]]);
+});
