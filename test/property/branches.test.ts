@@ -105,7 +105,7 @@ test("forks, rewinds, forgetting, upkeep and moves get along with each other", a
     fc.asyncProperty(settings, fc.array(event, { minLength: 30, maxLength: 45, size: "max" }), (options, history) =>
       inFolderAsync((folder) => new Run(folder, options).play(history)),
     ),
-    { numRuns: Math.max(3, runs(15)), endOnFailure: true },
+    { numRuns: Math.max(3, runs(8)), endOnFailure: true },
   );
   if (!TESTS_ALL) return; // a few runs need not meet each
   expect(Object.entries(seen).filter(([, count]) => count < 3)).toEqual([]);

@@ -123,7 +123,7 @@ test("a conversation survives every fault and every abort", async () => {
         }
       }),
     ),
-    { numRuns: runs(40) },
+    { numRuns: runs(20) },
   );
   if (!TESTS_ALL) return; // a few runs need not meet each
   for (const count of Object.values(counted)) expect(count).toBeGreaterThan(10);

@@ -192,7 +192,7 @@ test("random runs of several stores never pay for the same, and never keep two o
         }
       }),
     ),
-    { numRuns: runs(40) },
+    { numRuns: runs(20) },
   );
   if (!TESTS_ALL) return; // a few runs need not meet each
   expect(seen.calls).toBeGreaterThan(100);

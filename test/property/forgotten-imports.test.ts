@@ -89,7 +89,7 @@ test("no import brings back what was forgotten", async () => {
         store.close();
       }
     }),
-    { numRuns: runs(40) },
+    { numRuns: runs(20) },
   );
   if (!TESTS_ALL) return; // a few runs need not meet each
   expect(seen.leftOut).toBeGreaterThan(50);

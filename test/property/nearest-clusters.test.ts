@@ -72,7 +72,7 @@ test("finds what a sorted list of all clusters begins with", async () => {
           }
         }),
     ),
-    { numRuns: Math.max(8, runs(25)) },
+    { numRuns: Math.max(8, runs(13)) },
   );
   if (!TESTS_ALL) return; // a few runs need not meet each
   expect(seen.indexed).toBeGreaterThan(200);

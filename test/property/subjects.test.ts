@@ -231,7 +231,7 @@ test("subjects are what is left, placed in order", async () => {
         expect(await partitionPlacedAnew(path)).toEqual(found);
       }),
     ),
-    { numRuns: runs(30) },
+    { numRuns: runs(15) },
   );
   if (!TESTS_ALL) return; // a few runs need not meet each
   expect(seen.subjects).toBeGreaterThan(100);
@@ -266,7 +266,7 @@ test("subjects do not know what was forgotten", async () => {
         never.close();
       }),
     ),
-    { numRuns: runs(30) },
+    { numRuns: runs(15) },
   );
   if (!TESTS_ALL) return; // a few runs need not meet each
   expect(compared.subjects).toBeGreaterThan(20);

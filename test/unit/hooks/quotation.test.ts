@@ -83,7 +83,7 @@ test("no text can end the element in which a hook quotes it", () => {
       expectWhole(whole, harmless);
       expect(whole.endsWith(`</${HOOK_ELEMENT}>`)).toBe(true);
     }),
-    { numRuns: runs(5_000) },
+    { numRuns: runs(2_500) },
   );
 });
 
@@ -111,6 +111,6 @@ test("no text can end the element in which a tool quotes it", { timeout: 120_000
     fc.asyncProperty(hostile, async (text) => {
       for (const [index, answer] of (await answersTo(text)).entries()) expectWhole(answer, harmless[index]!);
     }),
-    { numRuns: runs(200) },
+    { numRuns: runs(100) },
   );
 });
