@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { CliFolder, longSession } from "../support/cli.ts";
 import { slow } from "../support/effort.ts";
 
-const folder = new CliFolder();
+const folder = new CliFolder({ isHere: true });
 
 beforeAll(async () => {
   await folder.json("import", folder.jsonl("both.jsonl", [...longSession("lamp", 120), ...longSession("lens", 3)]));

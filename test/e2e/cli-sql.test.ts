@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { CliFolder, longSession } from "../support/cli.ts";
 
-const folder = new CliFolder();
+const folder = new CliFolder({ isHere: true });
 
 beforeAll(async () => {
   await folder.json("import", folder.jsonl("sql.jsonl", longSession("sql", 3)));

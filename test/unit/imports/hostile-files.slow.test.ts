@@ -17,14 +17,11 @@ test("of 100 files, every good one comes in, whatever the hostile ones between t
   expect(missing).toBe(0);
 });
 
-test(`a database with ${STUCK.join(" or ")} is given up after ten seconds`, async () => {
-  const reports = STUCK.map((kind) => {
-    const folder = temporaryFolder();
-    HOSTILE_FILES[kind]!(folder, "hostile");
-    const path = join(folder, "hostile.db");
-    return new ImportRun(temporaryStore()).read({ path, chunks: chunksOf(path) });
-  });
-  for (const { error } of await Promise.all(reports)) {
-    expect(error?.message).toMatch(/^Cannot import .*hostile\.db: SQLite did not return for 10 seconds\.$/);
-  }
+// A test of the command line does the same to the other kind.
+test("a database with endless statistics is given up after ten seconds", async () => {
+  const folder = temporaryFolder();
+  HOSTILE_FILES["endless statistics"]!(folder, "hostile");
+  const path = join(folder, "hostile.db");
+  const { error } = await new ImportRun(temporaryStore()).read({ path, chunks: chunksOf(path) });
+  expect(error?.message).toMatch(/^Cannot import .*hostile\.db: SQLite did not return for 10 seconds\.$/);
 });
