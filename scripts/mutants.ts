@@ -22,8 +22,8 @@ const REPORT = z.object({
 
 /**
  * Changes the source in N random places, one at a time, and runs the tests of `npm test`. A mutant that no test notices survives, and
- * is named. A change that the types refuse is not counted. With `--near`, only the tests of the mutant's room run, which takes a
- * tenth of the time. With `--every`, tests go on after the first that fails, and each mutant's line names all files that noticed it.
+ * is named. A change that the types refuse is not counted. With `--near`, only the tests of the mutant's room run, and the types are
+ * asked only about survivors, which takes a tenth of the time. With `--every`, tests go on after the first that fails, and each mutant's line names all files that noticed it.
  */
 const { values } = parseArgs({
   options: {
@@ -64,9 +64,11 @@ class Habitat {
     const text = readFileSync(path, "utf8");
     writeFileSync(path, text.slice(0, mutant.from) + mutant.becomes + text.slice(mutant.to));
     try {
-      if ((await this.#run("tsc", ["--noEmit"])) !== 0) return undefined;
+      if (!values.near && (await this.#isRefused())) return undefined;
       const failed = values.every ? [] : await this.#failedFiles(near(mutant.file.split("/")[1]!));
-      return failed.length > 0 || values.near ? failed : await this.#failedFiles([]);
+      if (failed.length > 0) return failed;
+      if (values.near) return (await this.#isRefused()) ? undefined : [];
+      return await this.#failedFiles([]);
     } finally {
       writeFileSync(path, text);
     }
@@ -80,6 +82,10 @@ class Habitat {
 
   remove(): void {
     rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  async #isRefused(): Promise<boolean> {
+    return (await this.#run("tsc", ["--noEmit"])) !== 0;
   }
 
   async #failedFiles(filters: readonly string[]): Promise<string[]> {
@@ -129,7 +135,12 @@ const work = async (isFirst: boolean): Promise<void> => {
       for (let files: string[] | undefined; files === undefined; ) {
         const mutant = all[Math.floor(random() * all.length)]!;
         files = await habitat.filesThatNotice(mutant);
-        if (files !== undefined) outcomes.push({ mutant, files });
+        if (files === undefined) continue;
+        outcomes.push({ mutant, files });
+        if (files.length > 0 && !values.every) continue;
+        const fate = files.length === 0 ? "survived" : `noticed by ${files.length}: ${files.join(", ")}`;
+        const { file, line, was, becomes } = mutant;
+        console.error(`${file}:${line} ${was.slice(0, 60)} -> ${becomes.slice(0, 60)}: ${fate}`);
       }
       progress.reach(outcomes.length, `${outcomes.filter(({ files }) => files.length === 0).length} survived`);
     }
@@ -140,10 +151,6 @@ const work = async (isFirst: boolean): Promise<void> => {
 await Promise.all(Array.from({ length: Math.min(availableParallelism(), count) }, (_, index) => work(index === 0)));
 progress.end();
 
-for (const { mutant, files } of outcomes.filter(({ files }) => values.every || files.length === 0)) {
-  const fate = files.length === 0 ? "survived" : `noticed by ${files.length}: ${files.join(", ")}`;
-  console.error(`${mutant.file}:${mutant.line} ${mutant.was.slice(0, 60)} -> ${mutant.becomes.slice(0, 60)}: ${fate}`);
-}
 const killed = outcomes.filter(({ files }) => files.length > 0).length;
 const figures = { mutants: outcomes.length, killed, survived: outcomes.length - killed };
 console.log(

@@ -98,12 +98,17 @@ test("no text can end the element in which a tool quotes it", { timeout: 120_000
     const calls = [
       ["recall", { query: "lamp" }],
       ["expand", { target: "1" }],
+      ["expand", { target: "1", from: 0 }],
       ["expand", { target: "s", seqFrom: 0 }],
       ["get_context", { sessionId: "s" }],
       ["list_sessions", {}],
     ] as const;
     const texts: string[] = [];
-    for (const [name, args] of calls) texts.push((await client.call(name, args)).content[0].text);
+    for (const [name, args] of calls) {
+      const result = await client.call(name, args);
+      expect(JSON.stringify(result)).not.toMatch(/[\u202e\x1b]|\\u001b/);
+      texts.push(result.content[0].text);
+    }
     return texts;
   };
   const harmless = await answersTo("x");
