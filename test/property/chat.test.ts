@@ -126,5 +126,5 @@ test("a conversation survives every fault and every abort", async () => {
     { numRuns: runs(20) },
   );
   if (!TESTS_ALL) return; // a few runs need not meet each
-  for (const count of Object.values(counted)) expect(count).toBeGreaterThan(10);
+  for (const count of Object.values(counted)) expect(count).toBeGreaterThan(5);
 }, 120_000);

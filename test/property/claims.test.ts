@@ -195,7 +195,7 @@ test("random runs of several stores never pay for the same, and never keep two o
     { numRuns: runs(20) },
   );
   if (!TESTS_ALL) return; // a few runs need not meet each
-  expect(seen.calls).toBeGreaterThan(100);
-  expect(seen.overtaken).toBeGreaterThan(2);
-  expect(seen.done).toBeGreaterThan(60);
+  expect(seen.calls).toBeGreaterThan(50);
+  expect(seen.overtaken).toBeGreaterThan(1);
+  expect(seen.done).toBeGreaterThan(30);
 }, 120_000);

@@ -234,12 +234,12 @@ test("subjects are what is left, placed in order", async () => {
     { numRuns: runs(15) },
   );
   if (!TESTS_ALL) return; // a few runs need not meet each
-  expect(seen.subjects).toBeGreaterThan(100);
-  expect(seen.dissolved).toBeGreaterThan(30);
-  expect(seen.forgotten).toBeGreaterThan(50);
-  expect(seen.spanning).toBeGreaterThan(30);
-  expect(seen.handles).toBeGreaterThan(20);
-  expect(seen.interrupted).toBeGreaterThan(10);
+  expect(seen.subjects).toBeGreaterThan(50);
+  expect(seen.dissolved).toBeGreaterThan(15);
+  expect(seen.forgotten).toBeGreaterThan(25);
+  expect(seen.spanning).toBeGreaterThan(15);
+  expect(seen.handles).toBeGreaterThan(10);
+  expect(seen.interrupted).toBeGreaterThan(5);
 }, 120_000);
 
 /**
@@ -269,6 +269,6 @@ test("subjects do not know what was forgotten", async () => {
     { numRuns: runs(15) },
   );
   if (!TESTS_ALL) return; // a few runs need not meet each
-  expect(compared.subjects).toBeGreaterThan(20);
-  expect(compared.forgotten).toBeGreaterThan(30);
+  expect(compared.subjects).toBeGreaterThan(10);
+  expect(compared.forgotten).toBeGreaterThan(15);
 }, 120_000);

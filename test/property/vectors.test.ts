@@ -139,7 +139,7 @@ test("any history with a remote embedder leaves a store that is whole", async ()
     { numRuns: runs(15) },
   );
   if (!TESTS_ALL) return; // a few runs need not meet each
-  for (const [what, count] of Object.entries(seen)) expect([what, count > 5]).toEqual([what, true]);
+  for (const [what, count] of Object.entries(seen)) expect([what, count > 2]).toEqual([what, true]);
 }, 120_000);
 
 function expectWhole(store: Store): void {

@@ -219,6 +219,7 @@ test("names more files with less room: the second half without folders, each nam
   expect(filesOf(1_000)).toBe(
     "long/folder/4/file4.go, long/folder/3/file3.go, long/folder/2/file2.go, long/folder/1/file1.go, other/file2.go",
   );
+  expect(filesOf(68)).toBe("long/folder/4/file4.go, long/folder/3/file3.go, long/folder/2/file2.go, file1.go");
   expect(filesOf(50)).toBe("long/folder/4/file4.go, long/folder/3/file3.go, file2.go");
 });
 
