@@ -2,14 +2,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type LogRow, replay } from "../../src/forest/forest.ts";
-import {
-  type MessageInput,
-  openStore,
-  type RenderResult,
-  type Session,
-  type Store,
-  StoreError,
-} from "../../src/index.ts";
+import { type MessageInput, type RenderResult, type Session, type Store, StoreError } from "../../src/index.ts";
 import { claimFaults, idsOf } from "../support/claims.ts";
 import { runs } from "../support/effort.ts";
 import { rootsOf } from "../support/forest-steps.ts";
@@ -17,7 +10,7 @@ import { nastyMessage } from "../support/message-arbitraries.ts";
 import { derivedRows, inDatabase } from "../support/rows.ts";
 import { assistant, calls, inputOf, results, user } from "../support/said.ts";
 import { type Behavior, scriptedSummarizer } from "../support/scripted-summarizer.ts";
-import { inFolderAsync, tickingClock } from "../support/temporary-store.ts";
+import { inFolderAsync, openFresh, tickingClock } from "../support/temporary-store.ts";
 
 type Event =
   | { kind: "append"; messages: MessageInput[] }
@@ -114,7 +107,7 @@ test("promise 5 and promise 2: agrees with itself after any history", async () =
           let slept = 0;
           const clock = (): number => ticks() + slept;
           const summarizer = scriptedSummarizer(...behaviors);
-          const open = (): Store => openStore(path, { clock, summarizer });
+          const open = (): Store => openFresh(path, { clock, summarizer });
           const stores = [open(), open()];
           const said: MessageInput[] = [];
           stores[0]!.session("s", options);
@@ -163,7 +156,7 @@ test("promise 5 and promise 2: agrees with itself after any history", async () =
           const store = stores[writer]!;
           const session = store.session("s");
           expect(store.verify()).toMatchObject({ ok: true, problems: [] });
-          const fresh = openStore(path, { readonly: true });
+          const fresh = openFresh(path, { readonly: true });
           expect(rendersOf(session)).toEqual(rendersOf(fresh.resume("s")));
           expect(rendersOf(session)).toEqual(rendersOf(stores[1 - writer]!.session("s")));
           expectAllThere(fresh, fresh.resume("s"), said);

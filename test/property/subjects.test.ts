@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { estimatingTokenCounter } from "../../src/core/tokens.ts";
-import { openStore, type Store } from "../../src/index.ts";
+import type { Store } from "../../src/index.ts";
 import { moveIdleSessions } from "../../src/ingest/frontier.ts";
 import { SubjectPlacer } from "../../src/ingest/subjects.ts";
 import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
@@ -13,7 +13,7 @@ import { openDatabase } from "../../src/store/open.ts";
 import { makeRepositories } from "../../src/store/repositories.ts";
 import { runs, TESTS_ALL } from "../support/effort.ts";
 import { inDatabase } from "../support/rows.ts";
-import { inFolderAsync } from "../support/temporary-store.ts";
+import { inFolderAsync, openFresh } from "../support/temporary-store.ts";
 
 const HOUR_MS = 3_600_000;
 const THINGS = [
@@ -79,7 +79,7 @@ async function lived(
   beforeForgetting: (store: Store) => void = () => {},
 ): Promise<Store> {
   let now = Date.UTC(2026, 0, 1);
-  const open = (): Store => openStore(path, { clock: () => now });
+  const open = (): Store => openFresh(path, { clock: () => now });
   const store = open();
   const other = open();
   const database = openDatabase(path, { readonly: false, durability: "process", busyTimeoutMs: 5_000 });
@@ -164,7 +164,7 @@ async function partitionPlacedAnew(path: string): Promise<string[]> {
   inDatabase(copy, (database) =>
     database.exec("DELETE FROM unions WHERE level = 'subject'; UPDATE clusters SET subject_parent_id = NULL"),
   );
-  const store = openStore(copy);
+  const store = openFresh(copy);
   await store.upkeep();
   const found = partition(store);
   store.close();

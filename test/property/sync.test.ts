@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type MessageInput, openStore } from "../../src/index.ts";
+import type { MessageInput } from "../../src/index.ts";
 import { runs } from "../support/effort.ts";
 import { inputOf } from "../support/said.ts";
-import { inFolder, tickingClock } from "../support/temporary-store.ts";
+import { inFolder, openFresh, tickingClock } from "../support/temporary-store.ts";
 
 /** What a host does between two of its syncs. */
 type Deed =
@@ -63,7 +63,7 @@ test("holds what a host has said once and in order, whatever it keeps of it", ()
   fc.assert(
     fc.property(fc.boolean(), fc.array(deed, { minLength: 10, maxLength: 60, size: "max" }), (withIds, deeds) => {
       inFolder((folder) => {
-        const open = () => openStore(join(folder, "agent.db"), { clock });
+        const open = () => openFresh(join(folder, "agent.db"), { clock });
         const clock = tickingClock();
         let store = open();
         let session = store.session("s");
