@@ -139,35 +139,12 @@ describe("import", () => {
     // The third one is the tables from which a test makes a database of opencode.
     expect(report).toMatchObject({ passedOverCount: 3, warningCount: 0, isDryRun: false });
     expect(new Set(report.files.map(({ format }: { format: string }) => format))).toEqual(
-      new Set([
-        "claude-code",
-        "claude-history",
-        "gemini-cli",
-        "qwen-code",
-        "codex",
-        "codex-exec",
-        "llxprt",
-        "opencode",
-        "pi",
-        "copilot-cli",
-        "aider",
-        "chatgpt",
-        "claude-ai",
-        "cline",
-        "cline-cli",
-        "continue",
-        "copilot-chat",
-        "goose",
-        "droid",
-        "kimi",
-        "amp",
-        "omp",
-        "cursor-agent",
-        "ai-sdk",
-        "gemini",
-        "openai",
-        "jsonl",
-      ]),
+      new Set(
+        [
+          "claude-code claude-history gemini-cli qwen-code codex codex-exec llxprt opencode pi copilot-cli aider chatgpt claude-ai",
+          "cline cline-cli continue copilot-chat goose droid kimi amp omp cursor-agent ai-sdk gemini openai jsonl",
+        ].flatMap((line) => line.split(" ")),
+      ),
     );
     const before = digest(db);
     expect(await folder.json("import", home, "--db", db)).toMatchObject({ newCount: 0, knownCount: report.newCount });
