@@ -1,12 +1,11 @@
 import { expect, test } from "vitest";
 import { internalsOf } from "../../../src/session/opened-store.ts";
-import type { Costs } from "../../../src/store/costs.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
 
 test("what was paid for in vain adds up, and what is not reported leaves the sums", () => {
   const store = temporaryStore();
   store.session("s");
-  const after = (costs: Partial<Costs>): unknown[] => {
+  const after = (costs: { inputTokens?: number | null; outputTokens?: number; costUsd?: number | null }): unknown[] => {
     internalsOf(store).repositories.costs.discard("s", "m", costs);
     return store.query("SELECT input_tokens, output_tokens, cost_usd FROM discarded_costs").map(Object.values);
   };
