@@ -174,7 +174,12 @@ test("a text shows what may answer", () => {
     capitals: 0,
     selves: 0,
   });
-  expect(shapeOf("").hasTime).toBe(false);
+  expect(shapeOf("")).toMatchObject({ hasTime: false, hasNumber: false });
+  expect(shapeOf("we met Ann and Zoe in Athens, 0 of us slept")).toMatchObject({
+    capitals: 3,
+    hasPlace: true,
+    hasNumber: true,
+  });
 });
 
 test("a question shows what it asks for", () => {
