@@ -93,7 +93,7 @@ class Habitat {
     rmSync(report, { force: true });
     const bail = values.every ? [] : ["--bail", "1"];
     const reporting = ["--reporter=json", `--outputFile=${report}`];
-    const code = await this.#run("vitest", ["run", "--maxWorkers", "1", ...filters, ...bail, ...reporting]);
+    const code = await this.#run("vitest", ["run", ...filters, ...bail, ...reporting]);
     if (code === 0) return [];
     try {
       const { testResults } = REPORT.parse(JSON.parse(readFileSync(report, "utf8")));
@@ -107,6 +107,7 @@ class Habitat {
   async #run(program: string, args: readonly string[]): Promise<number | null> {
     const child: ChildProcess = spawn(join(ROOT, "node_modules/.bin", program), args, {
       cwd: this.#folder,
+      env: { ...process.env, VITEST_MAX_WORKERS: "1" }, // the projects do not take it from the command line
       stdio: "ignore",
       detached: true,
     });
