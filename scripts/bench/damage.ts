@@ -37,17 +37,23 @@ export interface DamageFigures extends Record<string, number> {
  * Reads damaged copies of a store in every way that programs can, and compares the answers with those of the original.
  *
  * @param isByColumn  Hits all columns equally often. Most bytes are text, so random bits seldom hit a column of small numbers.
+ * @param source  A file that `writeStore` has written; by default a new one.
  */
 export async function benchDamage(
   copies = COPIES,
-  { seed = 0, isByColumn = false, onFault = (fault: string) => console.error(fault) } = {},
+  {
+    seed = 0,
+    isByColumn = false,
+    source = "",
+    onFault = (fault: string) => console.error(fault),
+  }: { seed?: number | undefined; isByColumn?: boolean; source?: string; onFault?: (fault: string) => void } = {},
 ): Promise<{ name: "damage"; figures: DamageFigures }> {
   const folder = mkdtempSync(join(tmpdir(), "coppice-damage-"));
   const figures: DamageFigures = {
     ...{ copies: 0, wrongShown: 0, missing: 0, found: 0, unfound: 0 },
     ...{ untyped: 0, crashes: 0, notHealed: 0, refusedReads: 0 },
   };
-  const work = { source: join(folder, "own.db"), target: join(folder, "copy.db") };
+  const work = { source: source || join(folder, "own.db"), target: join(folder, "copy.db") };
   const progress = new Progress("copies", copies);
   const count = (outcome: Outcome): void => {
     figures.copies += 1;
@@ -67,7 +73,7 @@ export async function benchDamage(
     }
   };
   try {
-    await writeStore(work.source);
+    if (source === "") await writeStore(work.source);
     for (let next = seed; next < seed + copies; ) {
       next = await readCopies({ ...work, isByColumn, seedFrom: next, seedTo: seed + copies }, count);
       if (next === seed + copies) break;

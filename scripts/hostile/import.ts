@@ -25,8 +25,12 @@ const GOOD_FILES = [
 ] as const;
 
 /** Imports `files` files of which `hostile` are hostile, between the good ones, and looks for the words of each good one. */
-export async function importHostile(folder: string, files: number, hostile: number): Promise<HostileFigures> {
-  const kinds = Object.entries(HOSTILE_FILES);
+export async function importHostile(
+  folder: string,
+  files: number,
+  hostile: number,
+  kinds: readonly string[] = Object.keys(HOSTILE_FILES),
+): Promise<HostileFigures> {
   const every = Math.floor(files / hostile);
   const said: string[] = [];
   for (let index = 0; index < files; index++) {
@@ -35,7 +39,7 @@ export async function importHostile(folder: string, files: number, hostile: numb
     mkdirSync(below, { recursive: true });
     const place = Math.floor(index / every);
     if (index % every === 0 && place < hostile) {
-      kinds[place % kinds.length]![1](below, name);
+      HOSTILE_FILES[kinds[place % kinds.length]!]!(below, name);
       continue;
     }
     const text = `lamp ${index} is lit`;

@@ -94,7 +94,7 @@ export function describeAdapter<T>({
           expect(to(stored)).toEqual(sent(conversation));
           sizeMax = Math.max(sizeMax, stored.length);
         }),
-        { numRuns: runs(200) },
+        { numRuns: runs(100) },
       );
       expect(sizeMax).toBeGreaterThan(5);
     });
@@ -111,7 +111,7 @@ export function describeAdapter<T>({
           const { messages } = session.render({ strategy: "full", tokensMax: 10_000_000 });
           expect(to(messages)).toEqual(sent(conversation));
         }),
-        { numRuns: runs(50) },
+        { numRuns: runs(25) },
       );
     });
 
@@ -127,7 +127,7 @@ export function describeAdapter<T>({
           expect(back.map(plain)).toEqual(wellFormed(conversation.map(plain)));
           sizeMax = Math.max(sizeMax, conversation.length);
         }),
-        { numRuns: runs(200) },
+        { numRuns: runs(100) },
       );
       expect(sizeMax).toBeGreaterThan(8);
     });
@@ -155,7 +155,7 @@ export function describeAdapter<T>({
             expect(part.slice(0, -1)).toEqual(whole.slice(0, Math.max(0, part.length - 1)));
           }
         }),
-        { numRuns: runs(50) },
+        { numRuns: runs(25) },
       );
     });
 
@@ -180,7 +180,7 @@ export function describeAdapter<T>({
           expect(pairsOf(back).length).toBe(pairsOf(context.messages).length);
           callsMax = Math.max(callsMax, pairsOf(back).length);
         }),
-        { numRuns: runs(100) },
+        { numRuns: runs(50) },
       );
       expect(callsMax).toBeGreaterThan(1);
     });

@@ -231,7 +231,7 @@ export function describeImporter({ importer, sample, foreign, isDocument, isText
           for (const message of messagesIn(events)) parseMessage(message);
           readMax = Math.max(readMax, events.length);
         }),
-        { numRuns: runs(200) },
+        { numRuns: runs(100) },
       );
       expect(readMax).toBeGreaterThan(5);
     });

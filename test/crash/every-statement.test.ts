@@ -10,8 +10,8 @@ import { FORGET_EVENTS, openForEvent, STORE_EVENTS } from "../support/store-even
 import { copyStore } from "../support/store-files.ts";
 import { temporaryFolder } from "../support/temporary-store.ts";
 
-/** How many of the statements of an event are tried in `npm test`. */
-const SOME = 4;
+/** How many of the statements of an event are tried in `npm test`, and in `npm run test:all`. */
+const SOME = [4, 24] as const;
 
 /** What is in the file if something happens before a statement of that number. */
 interface State {
@@ -47,7 +47,7 @@ describe.each(Object.entries({ ...STORE_EVENTS, ...FORGET_EVENTS }))("when %s", 
   test("a failure or a death before any statement leaves the file as before or as after, and a store that goes on", async () => {
     const { folder, path, before, after, count } = await prepared(event);
     const failed: State[] = [];
-    for (const number of someTo(count, SOME)) {
+    for (const number of someTo(count, ...SOME)) {
       const file = copyStore(path, join(folder, `${number}.db`));
       const store = openForEvent(file, options);
       const disk = new Error("the disk is gone");
@@ -74,7 +74,7 @@ describe.each(Object.entries({ ...STORE_EVENTS, ...FORGET_EVENTS }))("when %s", 
     copyAt(dying.count + 1);
     store.close();
     const dead: State[] = [];
-    for (const at of someTo(dying.count + 1, SOME)) {
+    for (const at of someTo(dying.count + 1, ...SOME)) {
       const copy = join(folder, "dead", `${at}.db`);
       const survivor = openForEvent(copy, options);
       expect(survivor.verify().problems.filter(({ rebuildable }) => !rebuildable)).toEqual([]);

@@ -71,7 +71,7 @@ test("a death before any statement leaves the old forest or the new one, and the
   const after = derivedRows(path);
   expect(after).not.toEqual(before);
   const ids: { at: number; id: string }[] = [];
-  for (const at of someTo(count, 10)) {
+  for (const at of someTo(count, 10, 40)) {
     const copy = join(folder, "dead", `${at}.db`);
     const survivor = opened(copy);
     const id = expectWhole(survivor);
@@ -95,7 +95,7 @@ test("a failure before any statement leaves the old forest or the new one in fil
   const path = join(folder, "agent.db");
   await fill(path, 12);
   const disk = new Error("the disk is gone");
-  for (let at = 1; ; at += TESTS_ALL ? 3 : 20) {
+  for (let at = 1; ; at += TESTS_ALL ? 9 : 20) {
     const copy = copyStore(path, join(folder, `${at}.db`));
     const store = opened(copy);
     const { error, count } = await watchingStatements(

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { CliFolder } from "../support/cli.ts";
 
-const folder = new CliFolder();
+const folder = new CliFolder({ isHere: true });
 
 test("forget deletes messages, then the session, and no byte of them stays in the file", async () => {
   const say = (id: string, content: string) => ({ session: "s", role: "user", id, content });
@@ -85,7 +85,7 @@ test("forget lists copies and takes them, and several sessions, a project and a 
       say("three", "d", 3, "the canary was quoted: canary-77d1 sings at noon"),
     ],
   ];
-  const own = new CliFolder();
+  const own = new CliFolder({ isHere: true });
   await own.run(["import", own.jsonl("days.jsonl", lines)]);
   const shown = await own.run(["forget", "one", "--dry-run"]);
   expect(shown.stdout).toContain("These stay, without --related:\n  1 message of two (copies)\n");

@@ -3,7 +3,7 @@ import { delimiter, join } from "node:path";
 import { expect, test } from "vitest";
 import { CliFolder, longSession } from "../support/cli.ts";
 
-const folder = new CliFolder();
+const folder = new CliFolder({ isHere: true });
 const bin = join(folder.path, "bin");
 const project = join(folder.path, "shop");
 const seen = join(folder.path, "seen.json");

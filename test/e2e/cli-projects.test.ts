@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { CliFolder } from "../support/cli.ts";
 
-const folder = new CliFolder();
+const folder = new CliFolder({ isHere: true });
 const [work, client, fox] = ["work/shop", "client/shop", "work/shop/.claude/worktrees/fox"].map((name) =>
   join(folder.path, name),
 ) as [string, string, string];

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { CliFolder, longSession } from "../support/cli.ts";
 
-const folder = new CliFolder();
+const folder = new CliFolder({ isHere: true });
 
 /** A session of 120 messages about two subjects, and a short one whose id begins alike. */
 beforeAll(async () => {
@@ -324,7 +324,7 @@ describe("names, tags and hidden sessions", () => {
 });
 
 describe("lost", () => {
-  const folder = new CliFolder();
+  const folder = new CliFolder({ isHere: true });
   const wish = "Paint the village oven in the color of the lighthouse.";
   const lines = [
     { role: "user", content: wish },

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { CliFolder, longSession } from "../support/cli.ts";
 
-const folder = new CliFolder();
+const folder = new CliFolder({ isHere: true });
 
 /** A long session, mostly in the forest (messages 1 to 120), and a short one in a project (121 to 123). */
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { openStore } from "../../src/index.ts";
 import { CliFolder, longSession } from "../support/cli.ts";
 import { letterEmbedder } from "../support/other-embedders.ts";
 
-const folder = new CliFolder();
+const folder = new CliFolder({ isHere: true });
 
 const EMBEDDER = "SELECT embedder_id FROM generations ORDER BY id DESC LIMIT 1";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { CliFolder } from "../support/cli.ts";
 
-const folder = new CliFolder();
+const folder = new CliFolder({ isHere: true });
 
 const say = (id: string, content: string) => ({ session: "s", role: "user", id, content });
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { CliFolder, longSession } from "../support/cli.ts";
 
-const folder = new CliFolder();
+const folder = new CliFolder({ isHere: true });
 const inFolder = (name: string): string => join(folder.path, name);
 
 test("a session moves to another store by a file, and renders the same there", async () => {

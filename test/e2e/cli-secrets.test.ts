@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { CliFolder } from "../support/cli.ts";
 import { SECRETS } from "../support/secrets.ts";
 
-const folder = new CliFolder();
+const folder = new CliFolder({ isHere: true });
 const KEY = SECRETS["aws-access-key"]!;
 
 test("import replaces secrets, secrets finds those that were kept, and forgets them", async () => {

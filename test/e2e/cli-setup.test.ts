@@ -7,7 +7,7 @@ const CONFIG = 'model = "x" # mine\n';
 
 /** A home in which Codex and Gemini CLI are used. */
 function home(): CliFolder {
-  const folder = new CliFolder();
+  const folder = new CliFolder({ isHere: true });
   for (const name of [".codex", ".gemini"]) mkdirSync(join(folder.path, name));
   writeFileSync(join(folder.path, ".codex", "config.toml"), CONFIG);
   return folder;
@@ -82,7 +82,7 @@ describe("coppice setup", () => {
     ['{"cleanupPeriodDays":1}', 1],
     ['{"cleanupPeriodDays":99999}', undefined],
   ])("doctor says when an agent deletes its transcripts: %s", async (settings, days) => {
-    const folder = new CliFolder();
+    const folder = new CliFolder({ isHere: true });
     const agent = join(folder.path, ".claude");
     mkdirSync(join(agent, "projects", "p"), { recursive: true });
     writeFileSync(join(agent, "settings.json"), settings);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { CliFolder, longSession } from "../support/cli.ts";
 
-const folder = new CliFolder();
+const folder = new CliFolder({ isHere: true });
 
 beforeAll(async () => {
   await folder.json("import", folder.jsonl("sql.jsonl", longSession("sql", 3)));
@@ -50,50 +50,26 @@ describe("sql", () => {
     expect(stdout).toBe("name   n\n灯台   1\npier  22\n");
   });
 
-  test("queries the views", async () => {
-    expect(await folder.json("sql", "SELECT message_count, hot_count FROM session_stats")).toEqual([
-      { message_count: 3, hot_count: 3 },
-    ]);
-  });
-
-  const WRITES = [
-    "INSERT INTO sessions (id, settings, created_at_ms) VALUES ('x', '{}', 0)",
-    "DELETE FROM messages RETURNING id",
-    "WITH old AS (SELECT id FROM messages) DELETE FROM messages WHERE id IN old RETURNING id",
-    "DROP TABLE messages",
-    "CREATE TEMP TABLE x (y)",
-    "ATTACH DATABASE 'other.db' AS other",
-    "PRAGMA user_version = 7",
-    "PRAGMA table_info(messages)",
-    "VACUUM INTO 'copy.db'",
-    "BEGIN IMMEDIATE",
-    "SELECT 1; DELETE FROM messages",
-    "/* SELECT */ DELETE FROM messages",
-  ];
-
-  test.each(WRITES)("refuses %s, and writes nothing", async (query) => {
-    const before = digest(folder.db);
-    const { exitCode, stdout, stderr } = await folder.run(["sql", query, "--json"]);
-    expect(exitCode).toBe(1);
-    expect(stdout).toBe("");
-    expect(JSON.parse(stderr).error.code).toBe("QUERY_REFUSED");
-    expect(digest(folder.db)).toBe(before);
-    for (const name of ["other.db", "copy.db"]) expect(existsSync(join(folder.path, name))).toBe(false);
-  });
+  test.each(["DELETE FROM messages RETURNING id", "VACUUM INTO 'copy.db'"])(
+    "refuses %s, and writes nothing",
+    async (query) => {
+      const before = digest(folder.db);
+      const { exitCode, stdout, stderr } = await folder.run(["sql", query, "--json"]);
+      expect([exitCode, stdout]).toEqual([1, ""]);
+      expect(JSON.parse(stderr).error.code).toBe("QUERY_REFUSED");
+      expect(digest(folder.db)).toBe(before);
+      expect(existsSync(join(folder.path, "copy.db"))).toBe(false);
+    },
+  );
 
   test.each([
     ["SELECT * FROM message", "The tables and views: cluster_members, message_zones, "],
     ["SELECT titel FROM sessions", "sessions has id, project, title,"],
     ["SELECT s.proj FROM sessions s", "sessions has id, project, title,"],
+    ["SELEC 1", 'near "SELEC": syntax error'],
   ])("%s: says what there is", async (query, hint) => {
     const { exitCode, stderr } = await folder.run(["sql", query]);
     expect([exitCode, stderr]).toEqual([1, expect.stringContaining(hint)]);
-  });
-
-  test("reports a query that does not parse", async () => {
-    const { exitCode, stderr } = await folder.run(["sql", "SELEC 1"]);
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain('near "SELEC": syntax error');
   });
 });
 

@@ -5,7 +5,7 @@ import { CliFolder, longSession } from "../support/cli.ts";
 /** `Date` cannot hold it. Earlier versions took any integer as a time. */
 const NO_TIME = 9e15;
 
-const folder = new CliFolder();
+const folder = new CliFolder({ isHere: true });
 
 beforeAll(() => {
   const store = openStore(folder.db, { clock: () => NO_TIME });
@@ -39,7 +39,7 @@ describe("a store with a time that Date cannot hold is read by", () => {
     const { stdout } = await folder.run(["export"]);
     const lines = stdout.trimEnd().split("\n");
     expect(lines.map((line) => JSON.parse(line).createdAt)).toEqual(Array(4).fill(8.64e15));
-    const other = new CliFolder();
+    const other = new CliFolder({ isHere: true });
     const report = await other.json(
       "import",
       other.jsonl(

@@ -4,7 +4,7 @@ import { edits, fails, runs } from "../support/acts.ts";
 import { CliFolder } from "../support/cli.ts";
 import { assistant, user } from "../support/said.ts";
 
-const folder = new CliFolder();
+const folder = new CliFolder({ isHere: true });
 const ERROR = "TypeError: lease.until is not a function";
 
 beforeAll(async () => {

@@ -48,14 +48,6 @@ describe("a database in which SQLite gets stuck", () => {
     },
   );
 
-  test.concurrent("is named by watch --once, which reads the other files", async ({ expect }) => {
-    const folder = hostileFolder();
-    const { exitCode, stderr } = await folder.run(["watch", "--once", folder.path]);
-    expect(exitCode).toBe(0);
-    expect(stderr).toContain("b.db: Cannot import");
-    expect((await folder.json("doctor")).stats.messageCount).toBe(4);
-  });
-
   test.concurrent("is named by watch, which goes on", async (context) => {
     const { expect } = context;
     const folder = hostileFolder();

@@ -11,7 +11,6 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { Worker } from "node:worker_threads";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { chunksOf, newestFirst, walkFiles } from "../../src/importers/files.ts";
@@ -20,7 +19,7 @@ import { importFiles } from "../../src/imports/import-files.ts";
 import { ImportRun } from "../../src/imports/import-run.ts";
 import { WatchRun } from "../../src/imports/watch/watch-run.ts";
 import { openStore, type Store } from "../../src/index.ts";
-import { samplesBut } from "../contract/importer-samples.ts";
+import { sampleOf, samplesByFormat } from "../contract/importer-samples.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "coppice-thread-"));
 const threads: Worker[] = [];
@@ -107,20 +106,21 @@ describe("a large file", () => {
     ]);
   });
 
-  test.each(samplesBut("").map((url) => [basename(url.pathname), fileURLToPath(url)] as const))(
-    "such as %s gives the same rows",
-    async (name, sample) => {
-      const path = join(folder, name);
-      // White space at the end makes the file large.
-      const content = Buffer.concat([readFileSync(sample), Buffer.alloc(1024 * 1024, " ")]);
-      writeFileSync(path, content);
-      utimesSync(path, 0, 0); // nothing will be written to it any more
-      const there = await imported(path, true);
-      expect(threads).toHaveLength(1);
-      expect(there).toEqual(await imported(path, false));
-      expect(there.reports[0]).toMatchObject({ warnings: [], error: null, knownCount: 0 });
-    },
-  );
+  // A line, a document, a text, a tree of branches, calls with results, subagents: a thread does the same for every format.
+  test.each(
+    ["claude-code", "codex", "gemini-cli", "chatgpt", "cline", "aider"].flatMap((format) => samplesByFormat[format]!),
+  )("such as %s gives the same rows", async (name) => {
+    const sample = sampleOf(name);
+    const path = join(folder, basename(name));
+    // White space at the end makes the file large.
+    const content = Buffer.concat([readFileSync(sample), Buffer.alloc(1024 * 1024, " ")]);
+    writeFileSync(path, content);
+    utimesSync(path, 0, 0); // nothing will be written to it any more
+    const there = await imported(path, true);
+    expect(threads).toHaveLength(1);
+    expect(there).toEqual(await imported(path, false));
+    expect(there.reports[0]).toMatchObject({ warnings: [], error: null, knownCount: 0 });
+  });
 
   test("is imported completely even if its thread dies", async () => {
     const path = writeSession("interrupted.jsonl");

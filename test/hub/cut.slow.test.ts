@@ -3,7 +3,7 @@ import { cutEverywhere, WORKS } from "../../scripts/hub/cuts.ts";
 import { readyDatabase, test } from "../support/hub.ts";
 
 /** There are about two hundred cuts. `npm run bench -- hub` makes all of them, three times. */
-const EVERY = 3;
+const EVERY = 6;
 
 // After most of the cuts a client waits before it tries again, so all kinds of work run at once.
 test("a push or a pull is whole wherever the connection breaks", { timeout: 300_000 }, async () => {

@@ -11,14 +11,14 @@ const projects = { projects: ["web"] };
 test("after any schedule of pushes, pulls, copies and changes, the stores and the hub are as they should be", {
   timeout: 600_000,
 }, async () => {
-  const to = runs(8);
+  const to = runs(4);
   const { schedules, outcomes } = await hubSchedules(await readyDatabase(), { to, seed: SEED });
   expect(schedules).toBe(to);
   for (const outcome of ["push sent", "push moved", "pull new"]) expect(outcomes[outcome], outcome).toBeGreaterThan(0);
 });
 
 test("what is forgotten while a copy is pushed is left nowhere", { timeout: 600_000 }, async () => {
-  const { rowsLeft, wordsLeft, wordsInStores } = await forgetAgainstPushes(await readyDatabase(), runs(20));
+  const { rowsLeft, wordsLeft, wordsInStores } = await forgetAgainstPushes(await readyDatabase(), runs(10));
   expect({ rowsLeft, wordsLeft, wordsInStores }).toEqual({ rowsLeft: 0, wordsLeft: 0, wordsInStores: 0 });
 });
 

@@ -73,9 +73,9 @@ test("a damaged log costs the newest messages and nothing else", () => {
         store.close();
       }
     }),
-    { numRuns: runs(60) },
+    { numRuns: runs(30) },
   );
-  expect(counts.size).toBeGreaterThan(seenIn(5)); // of the sixteen that are possible
+  expect(counts.size).toBeGreaterThan(seenIn(2)); // of the sixteen that are possible
 });
 
 test("the log of another program's database is refused, and not written into the store", () => {

@@ -23,7 +23,7 @@ function seqsOf(outcomes: readonly Outcome[]): number[] {
 describe("processes on one file", () => {
   test("make it at the same moment, and all have it", async () => {
     const folder = temporaryFolder();
-    for (let file = 0; file < runs(15); file++) {
+    for (let file = 0; file < runs(8); file++) {
       const path = join(folder, `${file}.db`);
       const workers = await pool.on(path, 4);
       const appends = workers.map((worker) => worker.do({ do: "append", session: "s", messages: [user("hello")] }));

@@ -5,7 +5,7 @@ import { COUNT_WHOLE } from "../support/framework-checks.ts";
 import { workElsewhere } from "../support/framework-process.ts";
 import { openedStore, temporaryPath } from "../support/temporary-store.ts";
 
-const COUNT = 60;
+const COUNT = 30;
 
 const FRAMEWORKS = [
   { framework: "langgraph", dyingStatements: [2, 6] },

@@ -2,19 +2,12 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import {
-  type MessageInput,
-  openStore,
-  type Session,
-  type SessionOptions,
-  type Store,
-  StoreError,
-} from "../../src/index.ts";
+import { type MessageInput, type Session, type SessionOptions, type Store, StoreError } from "../../src/index.ts";
 import { claimFaults, idsOf } from "../support/claims.ts";
 import { runs, TESTS_ALL } from "../support/effort.ts";
 import { assistant, calls, results, user } from "../support/said.ts";
 import { scriptedSummarizer } from "../support/scripted-summarizer.ts";
-import { inFolderAsync, tickingClock } from "../support/temporary-store.ts";
+import { inFolderAsync, openFresh, tickingClock } from "../support/temporary-store.ts";
 
 const settings = fc.record({
   project: fc.constant("p"),
@@ -130,8 +123,8 @@ class Run {
     const ticks = tickingClock();
     const clock = (): number => ticks() + this.#sleptMs;
     const options = { clock, summarizer: scriptedSummarizer("good") };
-    this.#store = openStore(join(folder, "agent.db"), options);
-    this.#other = openStore(join(folder, "other.db"), options);
+    this.#store = openFresh(join(folder, "agent.db"), options);
+    this.#other = openFresh(join(folder, "other.db"), options);
     this.#begin();
   }
 

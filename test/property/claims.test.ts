@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import "../support/seed.ts";
-import { openStore, type Session, type Store, type SummarizeRequest, type Summarizer } from "../../src/index.ts";
+import type { Session, Store, SummarizeRequest, Summarizer } from "../../src/index.ts";
 import { claimFaults } from "../support/claims.ts";
 import { runs, TESTS_ALL } from "../support/effort.ts";
 import { talk } from "../support/said.ts";
-import { inFolderAsync } from "../support/temporary-store.ts";
+import { inFolderAsync, openFresh } from "../support/temporary-store.ts";
 
 const SETTINGS = { hotSize: 2, overlap: 0, evictBatch: 4, maxThemes: 2, resolveTokensMin: 20, summaryTokensMax: 60 };
 /** A claim lasts 45 seconds, and ten minutes more while its process lives. */
@@ -33,7 +33,7 @@ class World {
 
   constructor(path: string) {
     this.stores = Array.from({ length: STORES }, () =>
-      openStore(path, { summarizer: this.#summarizer(), clock: () => this.nowMs }),
+      openFresh(path, { summarizer: this.#summarizer(), clock: () => this.nowMs }),
     );
   }
 
@@ -192,10 +192,10 @@ test("random runs of several stores never pay for the same, and never keep two o
         }
       }),
     ),
-    { numRuns: runs(40) },
+    { numRuns: runs(20) },
   );
   if (!TESTS_ALL) return; // a few runs need not meet each
-  expect(seen.calls).toBeGreaterThan(100);
-  expect(seen.overtaken).toBeGreaterThan(2);
-  expect(seen.done).toBeGreaterThan(60);
+  expect(seen.calls).toBeGreaterThan(50);
+  expect(seen.overtaken).toBeGreaterThan(1);
+  expect(seen.done).toBeGreaterThan(30);
 }, 120_000);

@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import { importFiles } from "../../src/imports/index.ts";
-import { type OpenOptions, openStore, type Store } from "../../src/index.ts";
+import type { OpenOptions, Store } from "../../src/index.ts";
 import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
 import { threadProgram } from "../support/children.ts";
 import { acknowledgedBy, CALL_NAMES, CALLS, type Disguise, isTyped } from "../support/disorderly-calls.ts";
@@ -11,7 +11,7 @@ import { runs } from "../support/effort.ts";
 import { inDatabase } from "../support/rows.ts";
 import { user } from "../support/said.ts";
 import { scriptedSummarizer } from "../support/scripted-summarizer.ts";
-import { inFolderAsync, temporaryStore } from "../support/temporary-store.ts";
+import { inFolderAsync, openFresh, temporaryStore } from "../support/temporary-store.ts";
 
 const THREAD = await threadProgram(new URL("../support/disorderly-thread.ts", import.meta.url));
 
@@ -59,7 +59,7 @@ test("calls out of order, in callbacks, aborted, and with proxies work or are re
           embedder: { ...hashingEmbedder, embed: (texts) => calledBack(hashingEmbedder.embed(texts)) },
           busyTimeoutMs: 50,
         };
-        let store = openStore(path, options);
+        let store = openFresh(path, options);
         const errors: unknown[] = [];
         const acknowledged = new Set<number>();
         const pending: Promise<unknown>[] = [];
@@ -99,13 +99,13 @@ test("calls out of order, in callbacks, aborted, and with proxies work or are re
             judge(error);
           }
           inner = undefined;
-          if (name === "close" && n % 3 === 0) store = openStore(path, options);
+          if (name === "close" && n % 3 === 0) store = openFresh(path, options);
         }
         inner = undefined;
         await Promise.all(pending);
         store.close();
         expect(errors).toEqual([]);
-        const again = openStore(path, { tokenCounter: { name: "odd", count: (text) => Math.ceil(text.length / 4) } });
+        const again = openFresh(path, { tokenCounter: { name: "odd", count: (text) => Math.ceil(text.length / 4) } });
         try {
           expect(again.verify()).toMatchObject({ ok: true });
           const held = inDatabase(path, (database) => database.prepare("SELECT id FROM messages").pluck().all());
@@ -115,9 +115,9 @@ test("calls out of order, in callbacks, aborted, and with proxies work or are re
         }
       });
     }),
-    { numRuns: runs(200) },
+    { numRuns: runs(100) },
   );
-  expect(doneCount).toBeGreaterThan(runs(200));
+  expect(doneCount).toBeGreaterThan(runs(100));
   expect(refusedCount).toBeGreaterThan(0);
 });
 
@@ -166,13 +166,13 @@ test("calls of worker threads on one file work or are refused", {
     fc.asyncProperty(threadLists, ({ lists, isForgetting }) =>
       inFolderAsync(async (folder) => {
         const path = `${folder}/agent.db`;
-        openStore(path).close();
+        openFresh(path).close();
         const told = lists.map((list, index) => {
           const kept = list.filter(({ name }) => isForgetting || name !== "forget");
           return run(index, { path, list: kept });
         });
         const acknowledged = (await Promise.all(told)).flat();
-        const store = openStore(path);
+        const store = openFresh(path);
         try {
           expect(store.verify()).toMatchObject({ ok: true });
           const held = inDatabase(path, (database) => database.prepare("SELECT id FROM messages").pluck().all());
@@ -182,9 +182,9 @@ test("calls of worker threads on one file work or are refused", {
         }
       }),
     ),
-    { numRuns: runs(100) },
+    { numRuns: runs(50) },
   );
-  expect(doneCount).toBeGreaterThan(runs(100));
+  expect(doneCount).toBeGreaterThan(runs(50));
 });
 
 test("a store or a session that would be passed to a thread is refused, and a clone is no store", async () => {

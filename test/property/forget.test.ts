@@ -42,11 +42,11 @@ test("parts what is left exactly as it was", () => {
         seen.unites += left.filter(({ kind }) => kind === "unite").length;
       },
     ),
-    { numRuns: runs(300) },
+    { numRuns: runs(150) },
   );
-  expect(seen.emptied).toBeGreaterThan(runs(300));
-  expect(seen.renamed).toBeGreaterThan(runs(300));
-  expect(seen.unites).toBeGreaterThan(runs(300));
+  expect(seen.emptied).toBeGreaterThan(runs(150));
+  expect(seen.renamed).toBeGreaterThan(runs(150));
+  expect(seen.unites).toBeGreaterThan(runs(150));
 });
 
 function grownLog(deeds: readonly { kind: number; which: number; other: number }[]): DecidedRow[] {

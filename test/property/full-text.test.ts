@@ -2,7 +2,6 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { estimatingTokenCounter } from "../../src/core/tokens.ts";
-import { openStore } from "../../src/index.ts";
 import { searchStem, searchWords } from "../../src/models/search-words.ts";
 import { TITLES } from "../../src/models/title.ts";
 import { searchFullText } from "../../src/recall/full-text-search.ts";
@@ -15,7 +14,7 @@ import { makeRepositories } from "../../src/store/repositories.ts";
 import { runs } from "../support/effort.ts";
 import { nastyMessage } from "../support/message-arbitraries.ts";
 import { user } from "../support/said.ts";
-import { inFolder } from "../support/temporary-store.ts";
+import { inFolder, openFresh } from "../support/temporary-store.ts";
 
 const WORDS =
   "lock locks locking region regions deploy deployed café cafe src/fooBar.ts fooBar retry retries session ok it the セッション naïve 404 v2.1 src/文件.ts eyed fileLock".split(
@@ -65,7 +64,7 @@ test("a search finds the same before and after indexing, and what reading every 
     fc.property(texts, texts, fc.array(nastyMessage, { maxLength: 3 }), query, (early, late, nasty, query) =>
       inFolder((folder) => {
         const path = join(folder, "agent.db");
-        const store = openStore(path);
+        const store = openFresh(path);
         const session = store.session("s");
         session.append(early.map((content) => user(content)));
         store.verify({ rebuild: true });
@@ -101,9 +100,9 @@ test("a search finds the same before and after indexing, and what reading every 
         store.close();
       }),
     ),
-    { numRuns: runs(100) },
+    { numRuns: runs(50) },
   );
-  expect(seen.tailHits).toBeGreaterThan(runs(400));
-  expect(seen.indexedHits).toBeGreaterThan(runs(400));
-  expect(seen.nasty).toBeGreaterThan(runs(20));
-}, 60_000);
+  expect(seen.tailHits).toBeGreaterThan(runs(200));
+  expect(seen.indexedHits).toBeGreaterThan(runs(200));
+  expect(seen.nasty).toBeGreaterThan(runs(10));
+});

@@ -43,7 +43,7 @@ interface Line {
 }
 
 /** `HEAD_RUNS=1000 COPPICE_SEED=random npx vitest run test/property/head.test.ts` takes a quarter of an hour. */
-const RUNS = Number(process.env.HEAD_RUNS ?? Math.max(5, runs(25)));
+const RUNS = Number(process.env.HEAD_RUNS ?? Math.max(5, runs(13)));
 
 const SUBJECTS = [
   "deploy pipeline region lock bucket rollout cluster",

@@ -72,12 +72,12 @@ test("finds what a sorted list of all clusters begins with", async () => {
           }
         }),
     ),
-    { numRuns: Math.max(8, runs(25)) },
+    { numRuns: Math.max(8, runs(13)) },
   );
   if (!TESTS_ALL) return; // a few runs need not meet each
-  expect(seen.indexed).toBeGreaterThan(200);
-  expect(seen.indexedAndCompared).toBeGreaterThan(100);
-  expect(seen.refused).toBeGreaterThan(10);
+  expect(seen.indexed).toBeGreaterThan(100);
+  expect(seen.indexedAndCompared).toBeGreaterThan(50);
+  expect(seen.refused).toBeGreaterThan(5);
   expect(seen.found / seen.wanted).toBeGreaterThan(0.999);
 }, 120_000);
 

@@ -99,8 +99,8 @@ test("brings any history in order, once, and reports what it did", () => {
       reached.changed += changed.length;
       if (messages.some(({ role }) => role === "tool")) reached.kept++;
     }),
-    { numRuns: runs(2_000) },
+    { numRuns: runs(1_000) },
   );
-  expect(inOrder).toBeGreaterThan(runs(50));
-  for (const count of Object.values(reached)) expect(count).toBeGreaterThan(runs(200));
+  expect(inOrder).toBeGreaterThan(runs(25));
+  for (const count of Object.values(reached)) expect(count).toBeGreaterThan(runs(100));
 });

@@ -45,7 +45,11 @@ export class CliFolder {
   readonly path = mkdtempSync(join(tmpdir(), "coppice-cli-"));
   readonly db = join(this.path, "agent.db");
 
-  constructor() {
+  readonly #isHere: boolean;
+
+  /** @param isHere  True to run commands within this process in `npm run test:all`, too: some files of tests run each as a process. */
+  constructor({ isHere = !TESTS_ALL } = {}) {
+    this.#isHere = isHere;
     afterAll(() => rmSync(this.path, { recursive: true, force: true }));
   }
 
@@ -64,7 +68,7 @@ export class CliFolder {
 
   /** Run `coppice …` to its end: within this process, or in a process of its own in `npm run test:all`. */
   async run(args: readonly string[], { env, stdin = "" }: CliOptions = {}): Promise<CliResult> {
-    if (!TESTS_ALL) {
+    if (this.#isHere) {
       const input = Readable.from(stdin === "" ? [] : [Buffer.from(stdin)]);
       return inThisProcess(args, { cwd: this.path, env: this.env(env), stdin: input });
     }

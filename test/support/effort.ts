@@ -1,29 +1,31 @@
 /** True in `npm run test:all`, which runs every test in full. */
 export const TESTS_ALL = process.env.COPPICE_TESTS === "all";
 
-/** How often a test that draws its cases runs: `count` times in `npm run test:all`, a tenth as often in `npm test`. */
+/** How often a test that draws its cases runs: `count` times in `npm run test:all`, a fifth as often in `npm test`. */
 export function runs(count: number): number {
-  return TESTS_ALL ? count : Math.ceil(count / 10);
+  return TESTS_ALL ? count : Math.ceil(count / 5);
 }
 
-/** A test must have met more cases of a kind than this: `count` in `npm run test:all`. A tenth of the runs may meet none. */
+/** A test must have met more cases of a kind than this: `count` in `npm run test:all`. A fifth of the runs may meet none. */
 export function seenIn(count: number): number {
   return TESTS_ALL ? count : -1;
 }
 
 /** All of a list in `npm run test:all`; in `npm test` only `count` of it, evenly, with the first and the last. */
 export function someOf<T>(all: readonly T[], count: number): readonly T[] {
-  if (TESTS_ALL || all.length <= count) return all;
+  return TESTS_ALL ? all : evenly(all, count);
+}
+
+function evenly<T>(all: readonly T[], count: number): readonly T[] {
+  if (all.length <= count) return all;
   const step = (all.length - 1) / Math.max(1, count - 1);
   return Array.from({ length: count }, (_, index) => all[Math.round(index * step)]!);
 }
 
-/** The numbers from 1 to `last`, or some of them. */
-export function someTo(last: number, count: number): readonly number[] {
-  return someOf(
-    Array.from({ length: last }, (_, index) => index + 1),
-    count,
-  );
+/** The numbers from 1 to `last`: `countAll` of them in `npm run test:all`, evenly, and `count` in `npm test`. */
+export function someTo(last: number, count: number, countAll: number): readonly number[] {
+  const numbers = Array.from({ length: last }, (_, index) => index + 1);
+  return evenly(numbers, TESTS_ALL ? countAll : count);
 }
 
 /** `slow(test)` registers a test in `npm run test:all` only. A file of nothing but such tests is a `*.slow.test.ts`. */

@@ -85,15 +85,6 @@ test("Ctrl-C ends a reply and keeps what arrived; at the prompt it ends the chat
   expect(talk.lines()).toEqual(["user: Go.", "assistant: half", "user: Again.", "assistant: Whole."]);
 });
 
-test("SIGTERM during a reply keeps what arrived and ends the chat", async () => {
-  const talk = await begin([{ pieces: [words("half"), "hang"] }]);
-  talk.type("Go.", "Never said.");
-  await expect.poll(() => talk.shown).toBe("half");
-  talk.signals.emit("SIGTERM");
-  await talk.ended;
-  expect(talk.lines()).toEqual(["user: Go.", "assistant: half"]);
-});
-
 test("a failure is shown with its hint, and an empty line tries again", async () => {
   const talk = await begin([failure(429, "RESOURCE_EXHAUSTED", "Quota exceeded.", retryIn("7s")), streamed("Here.")]);
   talk.type("Go.");

@@ -250,7 +250,7 @@ test("refuses every message that the schema refuses", () => {
       if (isRefused) expect(() => parseMessage(input)).toThrow(expect.objectContaining({ code: "MESSAGE_INVALID" }));
       else acceptedCount += 1;
     }),
-    { numRuns: runs(6_000) },
+    { numRuns: runs(3_000) },
   );
-  expect(acceptedCount).toBeGreaterThan(runs(100));
+  expect(acceptedCount).toBeGreaterThan(runs(50));
 });

@@ -199,6 +199,9 @@ describe("a window that waits for vectors", () => {
       }
     }
     expect(heldCount).toBeGreaterThan(100);
+    // The newest message that would go is the one that waits.
+    const window = ones(7).map((_, seq) => ({ seq, stepId: seq }));
+    expect([1, 2, 3].map((dueFrom) => isHeld(window, at(0, 0), OPTIONS, dueFrom))).toEqual([true, true, false]);
   });
 
   test("is compacted up to the step that waits, and no further", () => {

@@ -83,7 +83,7 @@ test("no text can end the element in which a hook quotes it", () => {
       expectWhole(whole, harmless);
       expect(whole.endsWith(`</${HOOK_ELEMENT}>`)).toBe(true);
     }),
-    { numRuns: runs(5_000) },
+    { numRuns: runs(2_500) },
   );
 });
 
@@ -98,12 +98,17 @@ test("no text can end the element in which a tool quotes it", { timeout: 120_000
     const calls = [
       ["recall", { query: "lamp" }],
       ["expand", { target: "1" }],
+      ["expand", { target: "1", from: 0 }],
       ["expand", { target: "s", seqFrom: 0 }],
       ["get_context", { sessionId: "s" }],
       ["list_sessions", {}],
     ] as const;
     const texts: string[] = [];
-    for (const [name, args] of calls) texts.push((await client.call(name, args)).content[0].text);
+    for (const [name, args] of calls) {
+      const result = await client.call(name, args);
+      expect(JSON.stringify(result)).not.toMatch(/[\u202e\x1b]|\\u001b/);
+      texts.push(result.content[0].text);
+    }
     return texts;
   };
   const harmless = await answersTo("x");
@@ -111,6 +116,6 @@ test("no text can end the element in which a tool quotes it", { timeout: 120_000
     fc.asyncProperty(hostile, async (text) => {
       for (const [index, answer] of (await answersTo(text)).entries()) expectWhole(answer, harmless[index]!);
     }),
-    { numRuns: runs(200) },
+    { numRuns: runs(100) },
   );
 });

@@ -249,6 +249,6 @@ test("makes messages or warnings of whatever a message holds", async () => {
         expect(events.length).toBeGreaterThan(0);
       },
     ),
-    { numRuns: runs(300) },
+    { numRuns: runs(150) },
   );
 });

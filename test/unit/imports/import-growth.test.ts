@@ -54,7 +54,7 @@ describe("a file that grows while it is imported again and again", () => {
         expect((await importBytes(grown, path, bytes, true)).newCount).toBe(0);
         grown.close();
       }),
-      { numRuns: runs(10) },
+      { numRuns: runs(5) },
     );
     expect(readEarly).toBeGreaterThan(seenIn(0));
   });

@@ -536,8 +536,8 @@ test("any tree, grown in any steps, read by two stores of one file", async () =>
         });
       },
     ),
-    { numRuns: runs(80) },
+    { numRuns: runs(40) },
   );
-  expect(counts.branches).toBeGreaterThan(runs(80));
+  expect(counts.branches).toBeGreaterThan(runs(40));
   expect(counts.returns).toBeGreaterThan(0);
 });

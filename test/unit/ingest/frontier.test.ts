@@ -93,11 +93,6 @@ describe("the frontier", () => {
     const zones = zonesAfterEach(["a", "b", "c", "d", "e"].map(long), { ...SMALL, hotTokensMax: 150 });
     expect(zones).toEqual(["H", "HH", "ooH", "ccoH", "cccoH"]);
   });
-
-  test("keeps the newest step, however long it is", () => {
-    const long = user("word ".repeat(1_000));
-    expect(zonesAfterEach([user("a"), long, user("b")], { ...SMALL, hotTokensMax: 100 })).toEqual(["H", "oH", "coH"]);
-  });
 });
 
 describe("compact", () => {
@@ -119,15 +114,6 @@ describe("compact", () => {
     const before = session.info();
     session.compact();
     expect(session.info()).toEqual(before);
-  });
-
-  test("does nothing in an empty session", () => {
-    expect(compacted(0).zones).toBe("");
-  });
-
-  test("deletes nothing", () => {
-    const { session } = compacted(12);
-    expect(session.messages()).toHaveLength(12);
   });
 });
 

@@ -193,6 +193,20 @@ describe("what fails", () => {
     expect(store.verify()).toMatchObject({ ok: true });
   });
 
+  test("three times in a row ends the run, whatever the texts, and a batch that comes between begins the count anew", async () => {
+    const invalid = new StoreError("MODEL_ANSWER_INVALID", { model: "scripted", reason: "it is empty" });
+    const failing = async (isFailing: (request: number) => boolean): Promise<[requests: number, error: unknown]> => {
+      const { store, embedder } = waitingStore(100);
+      embedder.before = () => {
+        if (isFailing(embedder.requests.length)) throw invalid;
+      };
+      const { error } = await store.embedPending({ concurrency: 1 });
+      return [embedder.requests.length, error];
+    };
+    expect(await failing(() => true)).toEqual([3, invalid]);
+    expect(await failing((request) => request % 3 !== 0)).toEqual([10, undefined]);
+  });
+
   test("for all of us is no text's fault: it ends the run, and a store opened anew tries again", async () => {
     const path = temporaryPath();
     const { store, embedder } = waitingStore(64, { textsMax: 64, path });

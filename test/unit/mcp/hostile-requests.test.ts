@@ -22,96 +22,23 @@ const grown = once(() => {
 });
 
 const TOOLS = [
-  "recall",
-  "expand",
-  "get_context",
-  "list_sessions",
-  "list_subjects",
-  "recap",
-  "past_work",
-  "lost",
-  "append",
+  ...["recall", "expand", "get_context", "list_sessions", "list_subjects", "recap", "past_work", "lost", "append"],
   "no_such_tool",
 ];
 const METHODS = [
-  ...[
-    "tools/call",
-    "tools/list",
-    "resources/list",
-    "resources/read",
-    "resources/templates/list",
-    "completion/complete",
-  ],
-  ...[
-    "ping",
-    "initialize",
-    "logging/setLevel",
-    "prompts/get",
-    "notifications/cancelled",
-    "server/discover",
-    "no/such",
-    "",
-  ],
-];
+  "tools/call tools/list resources/list resources/read resources/templates/list completion/complete ping initialize",
+  "logging/setLevel prompts/get notifications/cancelled server/discover no/such ",
+].flatMap((line) => line.split(" "));
 const WORDS = [
-  ...[
-    "api-1",
-    "web-1",
-    "api",
-    "1",
-    "41",
-    "-1",
-    "1e9",
-    "theme:1@1",
-    "cluster:41",
-    "span:1@41",
-    "subject:1@1",
-    "message:41",
-  ],
-  ...["coppice://session/api-1", "coppice://root/41", "coppice://session/..%2f", "vault", "'; DROP TABLE messages; --"],
-  ...[
-    "\0",
-    "\ud800",
-    "\u202e\u200b",
-    "../../etc/passwd",
-    "%",
-    "*",
-    '"vault opens"',
-    "NEAR(vault opens)",
-    "x".repeat(5_000),
-  ],
+  ..."api-1 web-1 api 1 41 -1 1e9 theme:1@1 cluster:41 span:1@41 subject:1@1 message:41".split(" "),
+  ...["vault", "%", "*", "../../etc/passwd"],
+  ...["coppice://session/api-1", "coppice://root/41", "coppice://session/..%2f", "'; DROP TABLE messages; --"],
+  ...["\0", "\ud800", "\u202e\u200b", '"vault opens"', "NEAR(vault opens)", "x".repeat(5_000)],
 ];
 const KEYS = [
-  ...[
-    "query",
-    "target",
-    "sessionId",
-    "sessionIds",
-    "project",
-    "limit",
-    "offset",
-    "from",
-    "seqFrom",
-    "tokensMax",
-    "since",
-  ],
-  ...[
-    "level",
-    "by",
-    "roles",
-    "strategy",
-    "cursor",
-    "uri",
-    "ref",
-    "argument",
-    "name",
-    "arguments",
-    "content",
-    "role",
-    "id",
-  ],
-  ...["__proto__", "constructor", "toString", "_meta", "progressToken", "requestId"],
-];
+  "query target sessionId sessionIds project limit offset from seqFrom tokensMax since level by roles strategy cursor uri",
+  "ref argument name arguments content role id __proto__ constructor toString _meta progressToken requestId",
+].flatMap((line) => line.split(" "));
 
 const odd: fc.Arbitrary<unknown> = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(

@@ -74,3 +74,11 @@ test("the confidence rises with the words that a message has, and is the same fo
   expect(confidences).toEqual(confidences.toSorted((left, right) => left - right));
   expect(new Set(confidences).size).toBe(3);
 });
+
+test("a word that was corrected has half of its weight, and is wanted in full", async () => {
+  const [typed] = await hitsOf("distributes");
+  const [corrected] = await hitsOf("distribtes");
+  expect(corrected!.text).toBe(typed!.text);
+  expect(typed!.confidence).toBeGreaterThan(0.9);
+  expect(corrected!.confidence).toBeLessThan(0.7);
+});

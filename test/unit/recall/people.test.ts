@@ -123,6 +123,36 @@ test("a message's share of the words of a question is by their weights", () => {
   expect(shareOf([1], [0], "Did they go?", "We go.")).toBeCloseTo(0.409384, 6);
 });
 
+describe("the features of a message", () => {
+  const TEXT = "I saw the two of them in Paris last week.";
+  /** Those of the third and the fourth message of a session, which say the same; only the first has the words of the question. */
+  const featuresOf = (question: string, text = TEXT, isNamed = false) => {
+    const candidates = [0, 1, 2, 3].map((seq) => ({
+      ...rankedMessage(seq, Number(seq === 0)).candidate,
+      isNamed,
+      seq,
+    }));
+    const texts = new Map(candidates.map(({ messageId }) => [messageId, text]));
+    const rows = peopleFeatures(candidates, [1], question, texts);
+    return rows.slice(2).map((row) => Object.fromEntries(FEATURES.map((feature, index) => [feature, row[index]])));
+  };
+
+  test.each([
+    ["How many were there?", { numberWanted: 1, placeWanted: 0, timeWanted: 0 }],
+    ["Which city was it?", { numberWanted: 0, placeWanted: 1, timeWanted: 0 }],
+    ["When was it?", { numberWanted: 0, placeWanted: 0, timeWanted: 1 }],
+  ])("tell whether it has what is asked for: %s", (question, wanted) => {
+    expect(featuresOf(question)[0]).toMatchObject(wanted);
+    expect(featuresOf(question, "Nobody knows.")[0]).toMatchObject({ numberWanted: 0, placeWanted: 0, timeWanted: 0 });
+  });
+
+  test("tell whether it is one of the first three, and what a speaker that is named says of itself", () => {
+    expect(featuresOf("Who?").map(({ opening }) => opening)).toEqual([1, 0]);
+    expect(featuresOf("Who?")[0]).toMatchObject({ named: 0, beforeNamed: 0, selfNamed: 0, sessionRank: 1 });
+    expect(featuresOf("Who?", TEXT, true)[0]).toMatchObject({ named: 1, beforeNamed: 1, selfNamed: 1 });
+  });
+});
+
 test("a text shows what may answer", () => {
   expect(shapeOf("Wow, I saw the two of them in Paris last week. Did you?")).toEqual({
     endsInQuestion: true,
@@ -144,7 +174,12 @@ test("a text shows what may answer", () => {
     capitals: 0,
     selves: 0,
   });
-  expect(shapeOf("").hasTime).toBe(false);
+  expect(shapeOf("")).toMatchObject({ hasTime: false, hasNumber: false });
+  expect(shapeOf("we met Ann and Zoe in Athens, 0 of us slept")).toMatchObject({
+    capitals: 3,
+    hasPlace: true,
+    hasNumber: true,
+  });
 });
 
 test("a question shows what it asks for", () => {

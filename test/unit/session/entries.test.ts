@@ -17,7 +17,7 @@ test("entries come back as they were written, in order, from another process too
       const entries = openedStore(path).session("s").entries.list();
       expect(entries.map(({ value }) => value)).toEqual(values);
     }),
-    { numRuns: runs(15) },
+    { numRuns: runs(8) },
   );
 });
 

@@ -23,7 +23,7 @@ describe("a value", () => {
         expect(items.delete(namespace, key)).toBe(true);
         expect(items.delete(namespace, key)).toBe(false);
       }),
-      { numRuns: runs(15) },
+      { numRuns: runs(8) },
     );
   });
 
@@ -94,7 +94,7 @@ describe("a namespace", () => {
           expect(items.get([], text)?.value).toBe(text);
         }
       }),
-      { numRuns: runs(20) },
+      { numRuns: runs(10) },
     );
   });
 

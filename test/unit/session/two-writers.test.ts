@@ -1,34 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { Session } from "../../../src/index.ts";
-import { derivedRows } from "../../support/rows.ts";
 import { calls, results, talk, user } from "../../support/said.ts";
 import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
 
 const SMALL = { hotSize: 4, overlap: 2, evictBatch: 3, maxThemes: 3 };
 
 describe("two stores on one file", () => {
-  test("write the same forest as one store alone", () => {
-    const [shared, single] = [temporaryPath(), temporaryPath()];
-    const sessions = [openedStore(shared), openedStore(shared)].map((store) => store.session("s", SMALL));
-    const alone = openedStore(single).session("s", SMALL);
-    for (const [index, message] of talk(60).entries()) {
-      const input = { ...message, createdAt: index };
-      sessions[index % 2]!.append(input);
-      alone.append(input);
-    }
-    expect(derivedRows(shared)).toEqual(derivedRows(single));
-  });
-
-  test("tell the one who expected a place that the other was faster", () => {
-    const path = temporaryPath();
-    const [one, other] = [openedStore(path).session("s"), openedStore(path).session("s")];
-    one.append(user("a"), { seq: 0 });
-    expect(() => other.append(user("b"), { seq: 0 })).toThrow(
-      expect.objectContaining({ code: "SESSION_CHANGED", details: { sessionId: "s", seqExpected: 0, seqFound: 1 } }),
-    );
-    expect(other.append(user("b"), { seq: 1 })).toMatchObject({ messageId: 2 });
-  });
-
   test("answer each other's calls", () => {
     const path = temporaryPath();
     const [one, other] = [openedStore(path).session("s"), openedStore(path).session("s")];

@@ -1,4 +1,5 @@
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { once } from "../../../src/core/once.ts";
 import { estimatingTokenCounter } from "../../../src/core/tokens.ts";
 import { TITLES } from "../../../src/models/title.ts";
 import { Coverage } from "../../../src/store/derived/coverage.ts";
@@ -9,9 +10,8 @@ import { makeRepositories } from "../../../src/store/repositories.ts";
  * Clusters 1, 2 and 3 start at positions 1, 2 and 3. Cluster 2 is absorbed by 1 at 5, cluster 3 by 1 at 8. Steps join 1 at
  * 4, 2 at 6 and 3 at 7.
  */
-function coverage(damage = ""): Coverage {
+function coverageAfter(damage: string): Coverage {
   const database = openDatabase(":memory:", { readonly: false, durability: "process", busyTimeoutMs: 0 });
-  onTestFinished(() => void database.client.close());
   database.client.exec(`
     INSERT INTO generations VALUES (1, 'e', 2, 0, 0, 0, -1);
     INSERT INTO sessions (id, settings, created_at_ms) VALUES ('s', '{}', 0);
@@ -24,6 +24,8 @@ function coverage(damage = ""): Coverage {
     ${damage}`);
   return new Coverage(makeRepositories(database, estimatingTokenCounter, TITLES).themes, "s");
 }
+
+const coverage = once(() => coverageAfter(""));
 
 const of = (rootId: number, logPosition: number) => ({ level: "theme" as const, rootId, logPosition });
 
@@ -49,6 +51,8 @@ test("a summary is maximal that no other covers; of equal ones the newest", () =
   const summaries = [of(2, 4), of(3, 7), of(1, 4), of(1, 7), of(1, 7)];
   // 1 at 7 holds 2 as it was at 4, but 3 only from 8 on.
   expect(coverage().maximalThemes(summaries)).toEqual([summaries[1], summaries[4]]);
+  const reversed = summaries.toReversed();
+  expect(coverage().maximalThemes(reversed)).toEqual([reversed[1], reversed[3]]);
   expect(coverage().maximalThemes([...summaries, of(1, 8)])).toEqual([of(1, 8)]);
   expect(coverage().maximalThemes([])).toEqual([]);
 });
@@ -60,7 +64,7 @@ test("the theme that holds a root is at the end of its unites", () => {
 test.each(["node = 1, root = 2", "node = 1, root = 1"])(
   "a circle of unites is damage, and no reader walks it forever: %s",
   (circle) => {
-    const damaged = coverage(`UPDATE unions SET ${circle}, checksum = -1 WHERE id = 8`);
+    const damaged = coverageAfter(`UPDATE unions SET ${circle}, checksum = -1 WHERE id = 8`);
     const found = expect.objectContaining({ code: "STORE_CORRUPT", message: expect.stringContaining("absorbed") });
     expect(() => damaged.themeOf(1)).toThrow(found);
     expect(() => damaged.covers(of(3, 99), 1, 1)).toThrow(found);

@@ -26,6 +26,8 @@ describe("query", () => {
     "ALTER TABLE messages ADD COLUMN a",
     "PRAGMA journal_mode = DELETE",
     "PRAGMA user_version",
+    "PRAGMA table_info(messages)",
+    "/* SELECT */ DELETE FROM messages",
     "ATTACH '/tmp/other.db' AS other",
     "DETACH main",
     "VACUUM",

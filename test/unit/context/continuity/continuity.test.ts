@@ -185,6 +185,20 @@ test("lists the identifiers that nothing shows, those of calls and of late first
   expect(beside.text).toContain('<files seq="1">src/store.ts</files>\n<names seq="2">writePage</names>');
 });
 
+test("a mention of an identifier loses half its weight in 120 messages", () => {
+  const rankedAfter = (seq: number): string[] => {
+    const blocks = new BlockCache();
+    const messages = [
+      messageOf(0, "assistant", [call("c", "Grep", { pattern: "readPage" })]),
+      messageOf(seq, "user", [{ type: "text", text: "And openStore?" }]),
+    ].map((message) => blocks.of(message));
+    return textsOf([...new NameRanks(indexOf(messages, quarterCounter)).ranked()]);
+  };
+  // A call weighs 3, a text 2: as much as the call after 70 messages.
+  expect(rankedAfter(66)).toEqual(["readPage", "openStore"]);
+  expect(rankedAfter(74)).toEqual(["openStore", "readPage"]);
+});
+
 test("lists no name that another line shows, and lists a file for which the line of files has no room", () => {
   const blocks = new BlockCache();
   const text = "open_store reads src/open_store.ts and src/shop_page.ts for saleRows.";
@@ -205,6 +219,7 @@ test("names more files with less room: the second half without folders, each nam
   expect(filesOf(1_000)).toBe(
     "long/folder/4/file4.go, long/folder/3/file3.go, long/folder/2/file2.go, long/folder/1/file1.go, other/file2.go",
   );
+  expect(filesOf(68)).toBe("long/folder/4/file4.go, long/folder/3/file3.go, long/folder/2/file2.go, file1.go");
   expect(filesOf(50)).toBe("long/folder/4/file4.go, long/folder/3/file3.go, file2.go");
 });
 

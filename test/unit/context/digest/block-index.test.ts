@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { type BlockIndex, indexOf } from "../../../../src/context/digest/block-index.ts";
 import { BlockCache } from "../../../../src/context/digest/blocks.ts";
 import { DigestChoice } from "../../../../src/context/digest/choice.ts";
-import { messageOf } from "../../../support/render-message.ts";
+import { call, messageOf, result } from "../../../support/render-message.ts";
 import { quarterCounter } from "../../../support/render-model.ts";
 
 /** The messages before the window, those in it, and those that leave it at a time. */
@@ -36,6 +36,19 @@ test("an index that keeps the numbers of the one before it chooses as if it were
   for (let from = PAST; from + SHOWN <= messages.length; from += MOVE) {
     expect(choose(blocks, from).text).toBe(choose(new BlockCache(), from).text);
   }
+});
+
+test("what comes before a seq is split anew, and a call that stays tells what its result is", () => {
+  const blocks = new BlockCache();
+  const [old, read] = [messages[0]!, messageOf(1, "assistant", [call("c", "Read", { file_path: "tide.ts" })])];
+  const [dropped, kept] = [blocks.of(old), blocks.of(read)];
+  blocks.dropBefore(1);
+  expect(blocks.of(old)).not.toBe(dropped);
+  expect(blocks.of(read)).toBe(kept);
+  const weightOf = (cache: BlockCache) =>
+    cache.of(messageOf(2, "tool", [result("c", "The tide is low.")], 1)).kindWeight;
+  expect(weightOf(blocks)).toBe(1.3); // lines of a file that was read
+  expect(weightOf(new BlockCache())).toBe(0.5);
 });
 
 test("numbers do not pile up with the length of a session", () => {
