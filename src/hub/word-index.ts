@@ -1,15 +1,11 @@
 import type { PoolClient } from "pg";
 import { DamageError } from "../core/damage.ts";
 import { StoreError } from "../core/errors.ts";
-import type { QueryVector } from "../recall/query-vector.ts";
 import type { HubConnection } from "./connection.ts";
-import type { HubSource, Missing } from "./hub-source.ts";
 import { indexedMessage } from "./indexed-message.ts";
 import { LoadedSegment } from "./loaded-segment.ts";
-import { nearMembers, vectorsOfMessages } from "./near.ts";
 import { type HubPlace, insertRows } from "./places.ts";
-import type { HubIndex, HubReader, HubSessionName } from "./recall.ts";
-import { ROLES, textOf, wordsOf } from "./rows.ts";
+import { ROLES, wordsOf } from "./rows.ts";
 import {
   decodeSegment,
   type EncodedSegment,
@@ -54,28 +50,17 @@ function levelOf(messageCount: number): number {
   return Math.floor(Math.log(Math.max(1, messageCount)) / Math.log(MERGED));
 }
 
-/** Reads the index. Segments never change, so they stay in memory. */
-export class WordIndexReader implements HubIndex {
-  readonly #connection: HubConnection;
-  readonly #keptMax: number;
+/** The segments that searches have read. They never change, so they stay in memory. */
+export class KeptSegments {
+  readonly #messagesMax: number;
   readonly #kept = new Map<number, LoadedSegment>();
 
-  constructor(connection: HubConnection, keptMax = KEPT_MESSAGES_MAX) {
-    this.#connection = connection;
-    this.#keptMax = keptMax;
+  constructor(messagesMax = KEPT_MESSAGES_MAX) {
+    this.#messagesMax = messagesMax;
   }
 
-  reading<T>(search: (reader: HubReader) => Promise<T>, signal?: AbortSignal): Promise<T> {
-    const run = (client: PoolClient): Promise<T> =>
-      search({
-        segments: (project, damaged) => this.#segments(client, project, damaged),
-        near: (project, vector) => nearMembers(client, project, vector),
-        fetch: (missing, source, vector) => fetchMissing(client, missing, source, vector),
-      });
-    return this.#connection.transaction(run, signal, "REPEATABLE READ");
-  }
-
-  async #segments(client: PoolClient, project: string | undefined, damaged: Set<number>): Promise<LoadedSegment[]> {
+  /** Returns the segments of a project, or of all. @param damaged  Gets the numbers of those that cannot be read. They are left out. */
+  async of(client: PoolClient, project: string | undefined, damaged: Set<number>): Promise<LoadedSegment[]> {
     const kept = new Map(this.#kept); // another search may empty the other map meanwhile
     const { rows } = await client.query<{ place: number; segment: number; head: Buffer | null }>(
       `SELECT s.place, s.segment, CASE WHEN s.segment = ANY ($2::bigint[]) THEN NULL ELSE s.head END AS head
@@ -84,14 +69,15 @@ export class WordIndexReader implements HubIndex {
       [project ?? null, [...kept.keys()]],
     );
     const loaded = rows.flatMap(({ place, segment, head }) => {
+      if (damaged.has(segment)) return [];
       if (head === null) return kept.get(segment)!;
       const decoded = unlessDamaged(() => decodeSegment(head));
       if (decoded === undefined) damaged.add(segment);
       return decoded === undefined ? [] : new LoadedSegment(place, segment, decoded);
     });
     const own = new Map(loaded.map((segment) => [segment.number, segment]));
-    if (messageCountOf(new Map([...this.#kept, ...own])) > this.#keptMax) this.#kept.clear();
-    if (messageCountOf(own) <= this.#keptMax) for (const [number, segment] of own) this.#kept.set(number, segment);
+    if (messageCountOf(new Map([...this.#kept, ...own])) > this.#messagesMax) this.#kept.clear();
+    if (messageCountOf(own) <= this.#messagesMax) for (const [number, segment] of own) this.#kept.set(number, segment);
     return loaded;
   }
 }
@@ -102,38 +88,26 @@ function messageCountOf(segments: ReadonlyMap<number, LoadedSegment>): number {
   return count;
 }
 
-async function fetchMissing(
-  client: PoolClient,
-  { buckets, texts, vectors }: Missing,
-  source: HubSource,
-  vector: QueryVector | undefined,
-): Promise<(readonly [number, HubSessionName])[]> {
-  if (vectors.length > 0) {
-    for (const { id, vector: own } of await vectorsOfMessages(client, vectors, vector!)) source.addVector(id, own);
-  }
-  if (buckets.length > 0) {
-    const { rows } = await client.query<{ segment: number; bucket: number; body: Buffer }>(BUCKETS, [
-      buckets.map(({ place }) => place),
-      buckets.map(({ segment }) => segment),
-      buckets.map(({ bucket }) => bucket),
-    ]);
-    if (rows.length < buckets.length) throw new IndexChanged();
-    for (const { body, ...key } of rows) source.addBucket(key, body);
-  }
-  if (texts.length === 0) return [];
-  const { rows } = await client.query<
-    { place: number; sessionNo: number; messageId: number; body: Buffer } & HubSessionName
-  >(TEXTS, [
-    texts.map(({ place }) => place),
-    texts.map(({ sessionNo }) => sessionNo),
-    texts.map(({ messageId }) => messageId),
+/** All conditions are on numbers: under row-level security, Postgres uses an index for no others. */
+export const BUCKETS = `SELECT b.segment, b.bucket, b.body
+  FROM unnest($1::bigint[], $2::bigint[], $3::integer[]) AS wanted (place, segment, bucket)
+  JOIN coppice.buckets b ON b.place = wanted.place AND b.segment = wanted.segment AND b.bucket = wanted.bucket`;
+
+export interface BucketKey {
+  place: number;
+  segment: number;
+  bucket: number;
+}
+
+type BucketRow = Omit<BucketKey, "place"> & { body: Buffer };
+
+export async function bucketsNamed(client: PoolClient, keys: readonly BucketKey[]): Promise<BucketRow[]> {
+  const { rows } = await client.query<BucketRow>(BUCKETS, [
+    keys.map(({ place }) => place),
+    keys.map(({ segment }) => segment),
+    keys.map(({ bucket }) => bucket),
   ]);
-  if (rows.length < texts.length) throw new IndexChanged();
-  const ids = new Map(texts.map(({ id, sessionNo, messageId }) => [`${sessionNo} ${messageId}`, id]));
-  return rows.map(({ sessionNo, messageId, body, sessionId, store }) => {
-    source.addText(ids.get(`${sessionNo} ${messageId}`)!, textOf(body));
-    return [sessionNo, { sessionId, store }] as const;
-  });
+  return rows;
 }
 
 /** Returns what `read` returns; undefined if it finds bytes that are damaged. */
@@ -145,19 +119,6 @@ function unlessDamaged<T>(read: () => T): T | undefined {
     return undefined;
   }
 }
-
-/** Segments were merged or messages were forgotten since the segments were listed. The search begins again. */
-export class IndexChanged extends Error {}
-
-/** All conditions are on numbers: under row-level security, Postgres uses an index for no others. */
-export const BUCKETS = `SELECT b.segment, b.bucket, b.body
-  FROM unnest($1::bigint[], $2::bigint[], $3::integer[]) AS wanted (place, segment, bucket)
-  JOIN coppice.buckets b ON b.place = wanted.place AND b.segment = wanted.segment AND b.bucket = wanted.bucket`;
-
-const TEXTS = `SELECT m.session_no AS "sessionNo", m.message_id AS "messageId", m.body, s.session_id AS "sessionId", s.origin AS store
-  FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS wanted (place, session_no, message_id)
-  JOIN coppice.messages m ON m.place = wanted.place AND m.session_no = wanted.session_no AND m.message_id = wanted.message_id
-  JOIN coppice.sessions s ON s.place = m.place AND s.session_no = m.session_no`;
 
 export interface MergeReport {
   /** Segments that were merged, and those that they have become. */
