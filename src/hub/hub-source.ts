@@ -201,7 +201,7 @@ export class HubSource implements Source {
   /** Returns the id that the source has given a message; undefined if the message is not in the index. */
   idOf(sessionNo: number, messageId: number): number | undefined {
     for (const loaded of this.#segments) {
-      const message = loaded.find(sessionNo, messageId);
+      const message = loaded.find({ sessionNo, messageId });
       if (message !== undefined && this.#removed.isThere(loaded, message)) return this.#idOf({ loaded, message });
     }
     return undefined;
@@ -556,34 +556,27 @@ function removedIn(segments: readonly LoadedSegment[]): Removed {
       wordCount += own.wordCount;
     }
   }
-  const takenBack = segments.flatMap((loaded) => loaded.uncommon.map((message) => ({ loaded, message })));
-  if (takenBack.length === 0) {
-    const hasAny = forgotten.size > 0;
-    return { messageCount, wordCount, hasAny, isThere: (loaded, { sessionNo }) => !isForgotten(loaded, sessionNo) };
-  }
-  const ids = new Set(takenBack.map(({ message }) => message.messageId));
-  const nets = new Map(takenBack.map((entry) => [keyOf(entry), { net: 0, wordCount: 0 }]));
+  const removals = new Map<string, Entry & { net: number }>();
   for (const loaded of segments) {
-    for (const message of loaded.segment.messages) {
-      const sum = ids.has(message.messageId) ? nets.get(keyOf({ loaded, message })) : undefined;
-      if (sum === undefined || isForgotten(loaded, message.sessionNo)) continue;
-      sum.net += message.net;
-      if (message.net <= 0) continue;
-      sum.wordCount = message.wordCount;
-      messageCount -= 1;
-      wordCount -= message.wordCount;
+    for (const message of loaded.removals) {
+      const key = keyOf({ loaded, message });
+      removals.set(key, { loaded, message, net: (removals.get(key)?.net ?? 0) + message.net });
     }
   }
-  for (const sum of nets.values()) {
-    if (sum.net <= 0) continue;
-    messageCount += 1;
-    wordCount += sum.wordCount;
+  for (const removal of removals.values()) {
+    const { loaded, message } = removal;
+    const added = segments.flatMap((other) => (other.place === loaded.place ? (other.find(message) ?? []) : []));
+    removal.net += added.length;
+    if (isForgotten(loaded, message.sessionNo)) continue;
+    const surplus = added.length - (removal.net > 0 ? 1 : 0);
+    messageCount -= surplus;
+    wordCount -= surplus * (added[0]?.wordCount ?? 0);
   }
   const isThere = (loaded: LoadedSegment, message: IndexedMessage): boolean =>
     message.net > 0 &&
     !isForgotten(loaded, message.sessionNo) &&
-    (!ids.has(message.messageId) || (nets.get(keyOf({ loaded, message }))?.net ?? 1) > 0);
-  return { messageCount, wordCount, hasAny: true, isThere };
+    (removals.size === 0 || (removals.get(keyOf({ loaded, message }))?.net ?? 1) > 0);
+  return { messageCount, wordCount, hasAny: forgotten.size + removals.size > 0, isThere };
 }
 
 function keyOf({ loaded, message }: Entry): string {

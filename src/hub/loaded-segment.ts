@@ -8,8 +8,8 @@ export class LoadedSegment {
   readonly segment: Segment;
   /** The messages and words of each session. */
   readonly sums = new Map<number, { messageCount: number; wordCount: number }>();
-  /** Messages that the segment removes, or has more than once. */
-  readonly uncommon: readonly IndexedMessage[];
+  /** Messages that the segment removes. */
+  readonly removals: readonly IndexedMessage[];
   /** The messages of each session, in order of seq. */
   readonly #bySession = new Map<number, IndexedMessage[]>();
   #sampled: readonly IndexedMessage[] | undefined;
@@ -19,7 +19,7 @@ export class LoadedSegment {
     this.place = place;
     this.number = number;
     this.segment = segment;
-    this.uncommon = segment.messages.filter(({ net }) => net !== 1);
+    this.removals = segment.messages.filter(({ net }) => net < 0);
     for (const message of segment.messages) {
       if (message.net < 0) continue;
       const { sessionNo, wordCount } = message;
@@ -37,10 +37,9 @@ export class LoadedSegment {
   }
 
   /** Returns a message; undefined if the segment does not have it. */
-  find(sessionNo: number, messageId: number): IndexedMessage | undefined {
-    if (!this.sums.has(sessionNo)) return undefined;
+  find(wanted: Pick<IndexedMessage, "sessionNo" | "messageId">): IndexedMessage | undefined {
+    if (!this.sums.has(wanted.sessionNo)) return undefined;
     const { messages } = this.segment;
-    const wanted = { sessionNo, messageId };
     let [from, to] = [0, messages.length];
     while (from < to) {
       const middle = (from + to) >> 1;
