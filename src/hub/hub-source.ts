@@ -230,11 +230,7 @@ export class HubSource implements Source {
   }
 
   holdingLetters(phrases: readonly Phrase[], scope: SearchScope, limit: number): number[] {
-    const entries = this.#segments.flatMap((loaded) => {
-      const there = loaded.segment.messages.filter((message) => this.#removed.isThere(loaded, message));
-      return there.map((message) => this.#idOf({ loaded, message }));
-    });
-    const texts = this.#searchTexts(this.#newestOf([...new Set(entries)], scope));
+    const texts = this.#searchTexts(this.#newestOf(this.ids(), scope));
     const holding = [...texts].filter(([, text]) => holdsLetters(text, phrases));
     return holding.map(([id]) => id).slice(0, limit);
   }

@@ -13,6 +13,22 @@ export interface SessionKey extends HubPlace {
   sessionNo: number;
 }
 
+/** A session, without its team. */
+export type SessionAt = Pick<SessionKey, "place" | "sessionNo">;
+
+/** Changes columns of a session's row. @param others  Further changes, as SQL. */
+export async function updateSession(
+  client: PoolClient,
+  { place, sessionNo }: SessionAt,
+  values: Record<string, unknown>,
+  ...others: string[]
+): Promise<void> {
+  const changes = [...Object.keys(values).map((column, index) => `${column} = $${index + 3}`), ...others];
+  await client.query(`UPDATE coppice.sessions SET ${changes.join(", ")} WHERE place = $1 AND session_no = $2`, [
+    ...[place, sessionNo, ...Object.values(values)],
+  ]);
+}
+
 /** The most parameters of a statement is 65,535. */
 const PARAMETERS_MAX = 60_000;
 /** The most bytes that a statement sends, apart from a single row that is longer. */

@@ -12,7 +12,7 @@ import { buryMessages, burySession } from "./forgetting.ts";
 import { leaveSharedBlock } from "./id-block.ts";
 import { indexedMessage } from "./indexed-message.ts";
 import { OwnPlaces } from "./own-places.ts";
-import { type HubPlace, insertRows, type SessionKey } from "./places.ts";
+import { type HubPlace, insertRows, type SessionAt, type SessionKey, updateSession } from "./places.ts";
 import {
   chunksOf,
   decodeRows,
@@ -176,10 +176,7 @@ export async function forgetOnHub(
     if (row.is_forgotten) return true;
     const key = { ...place, sessionNo: row.session_no };
     await burySession(client, key);
-    await client.query(
-      "UPDATE coppice.sessions SET created_at_ms = coalesce(created_at_ms, $3) WHERE place = $1 AND session_no = $2",
-      [key.place, key.sessionNo, createdAtMs ?? null],
-    );
+    await updateSession(client, key, { created_at_ms: row.created_at_ms ?? createdAtMs ?? null });
     return true;
   }, signal);
 }
@@ -362,38 +359,45 @@ export function beginsWith(
 /** What the hub has and the store does not have, or the other way round. */
 async function differenceOf(
   client: PoolClient,
-  { place, sessionNo }: Pick<SessionKey, "place" | "sessionNo">,
+  key: SessionAt,
   row: SessionRow,
   { places, known, reader }: { places: readonly MessagePlace[]; known: readonly KnownChunk[]; reader: SnapshotReader },
 ): Promise<Step | { forgottenHereIds: number[] }> {
-  const forgottenIds = await buriedIn(client, { place, sessionNo }, row, places);
+  const forgottenIds = await buriedIn(client, key, row, places);
   if (forgottenIds.length > 0) return { isDone: true, outcome: "unchanged", forgottenIds };
-
-  const { rows } = await client.query<{ message_id: number; digest: Buffer }>(
-    "SELECT message_id, digest FROM coppice.messages WHERE place = $1 AND session_no = $2",
-    [place, sessionNo],
-  );
-  const digests = new Map(rows.map(({ message_id, digest }) => [message_id, digest]));
+  const digests = await digestsOnHub(client, key);
   const { last_id } = row;
   const isAsOnHub = places.every(({ id, digest }) => id > last_id || digests.get(id)?.equals(digest));
   const own = new Set(places.map(({ id }) => id));
-  const missing = rows.filter(({ message_id }) => !own.has(message_id));
+  const missing = [...digests].filter(([id]) => !own.has(id));
   const forgottenHere = reader.forgotten();
   // The store has had what it saw. If it was forgotten here and restored since, it has no tombstone.
   const seenId = reader.seen()?.includes(factsDigestOf(known)) ? row.marked_id : 0;
-  const isForgotten = ({ message_id, digest }: (typeof missing)[number]): boolean =>
-    message_id <= seenId || forgottenHere.has(message_id, digest) === true;
-  if (isAsOnHub && missing.every(isForgotten)) {
-    return { forgottenHereIds: missing.map(({ message_id }) => message_id) };
-  }
+  const isForgotten = ([id, digest]: (typeof missing)[number]): boolean =>
+    id <= seenId || forgottenHere.has(id, digest) === true;
+  if (isAsOnHub && missing.every(isForgotten)) return { forgottenHereIds: missing.map(([id]) => id) };
   const isOlder = isAsOnHub && !places.some(({ id }) => id > last_id);
   return { isDone: true, outcome: isOlder ? "behind" : "diverged" };
+}
+
+/** The digests of a session's messages on the hub, in order of their ids. @param ids  By default those of all. */
+export async function digestsOnHub(
+  client: PoolClient,
+  { place, sessionNo }: SessionAt,
+  ids?: readonly number[],
+): Promise<Map<number, Buffer>> {
+  const { rows } = await client.query<{ id: number; digest: Buffer }>(
+    `SELECT message_id AS id, digest FROM coppice.messages WHERE place = $1 AND session_no = $2
+       AND ($3::bigint[] IS NULL OR message_id = ANY ($3)) ORDER BY message_id`,
+    [place, sessionNo, ids ?? null],
+  );
+  return new Map(rows.map(({ id, digest }) => [id, digest]));
 }
 
 /** Returns the ids of the store's messages that were forgotten on the hub, or by a copy of this file before the hub had them. */
 async function buriedIn(
   client: PoolClient,
-  { place, sessionNo }: Pick<SessionKey, "place" | "sessionNo">,
+  { place, sessionNo }: SessionAt,
   { last_id }: SessionRow,
   places: readonly MessagePlace[],
 ): Promise<number[]> {
@@ -410,19 +414,12 @@ async function buriedIn(
   if (found.length === 0) return found;
   const others = places.filter(({ id, digest }) => id <= last_id && !found.includes(id) && forgotten.hasText(digest));
   const ids = others.map(({ id }) => id);
-  const onHub = await client.query<{ message_id: number }>(
-    "SELECT message_id FROM coppice.messages WHERE place = $1 AND session_no = $2 AND message_id = ANY ($3)",
-    [place, sessionNo, ids],
-  );
-  const kept = new Set(onHub.rows.map(({ message_id }) => message_id));
+  const kept = await digestsOnHub(client, { place, sessionNo }, ids);
   return [...found, ...ids.filter((id) => !kept.has(id))];
 }
 
 /** Reads the tombstones of the store that pushed the session last. */
-async function forgottenOnHub(
-  client: PoolClient,
-  { place, sessionNo }: Pick<SessionKey, "place" | "sessionNo">,
-): Promise<ForgottenMessages> {
+async function forgottenOnHub(client: PoolClient, { place, sessionNo }: SessionAt): Promise<ForgottenMessages> {
   const { rows } = await client.query<{ body: Buffer }>(
     `SELECT body FROM coppice.facts WHERE place = $1 AND session_no = $2 AND kind IN ('origin', 'tombstones')
      ORDER BY kind, chunk`,
@@ -437,18 +434,10 @@ async function forgottenOnHub(
 }
 
 /** True if the hub lacks the newest message of the store. New messages of a store have the highest ids in it. */
-async function lacksNewest(
-  client: PoolClient,
-  { place, sessionNo }: Pick<SessionKey, "place" | "sessionNo">,
-  places: readonly MessagePlace[],
-): Promise<boolean> {
+async function lacksNewest(client: PoolClient, key: SessionAt, places: readonly MessagePlace[]): Promise<boolean> {
   const newest = places.at(-1);
   if (newest === undefined) return false;
-  const { rows } = await client.query<{ digest: Buffer }>(
-    "SELECT digest FROM coppice.messages WHERE place = $1 AND session_no = $2 AND message_id = $3",
-    [place, sessionNo, newest.id],
-  );
-  return !rows[0]?.digest.equals(newest.digest);
+  return !(await digestsOnHub(client, key, [newest.id])).get(newest.id)?.equals(newest.digest);
 }
 
 async function insertMessages(
@@ -557,7 +546,7 @@ async function putFacts(
 /** Deletes long strings that no message has. @param facts  All facts of the session. */
 export async function deleteUnusedArtifacts(
   client: PoolClient,
-  { place, sessionNo }: SessionKey,
+  { place, sessionNo }: SessionAt,
   facts: Iterable<FactRow>,
 ): Promise<void> {
   const used: Buffer[] = [];
@@ -572,32 +561,34 @@ export async function deleteUnusedArtifacts(
  */
 async function mark(
   client: PoolClient,
-  { place, sessionNo }: SessionKey,
+  key: SessionKey,
   local: Snapshot,
   lastIdBefore: number,
   sessionId: string,
 ): Promise<number> {
-  const lastId = local.batch.messages.at(-1)?.id ?? lastIdBefore;
-  const sentCount = local.places.countUpTo(lastId);
-  await client.query(
-    `UPDATE coppice.sessions SET message_count = $3, last_id = $4, head = $5, pushed_at = now(), pushed_by = session_user
-     WHERE place = $1 AND session_no = $2`,
-    [place, sessionNo, sentCount, lastId, local.places.headUpTo(lastId)],
-  );
-  if (local.facts === undefined) return sentCount;
-  const sent = local.places.upTo(lastId);
-  const { embedderId, dimension, newestId } = factOf(local.facts, "origin");
-  const { title, createdAtMs } = factOf(local.facts, "sessions");
-  const lastAtMs = sent.at(-1)?.createdAtMs ?? createdAtMs;
-  await client.query(
-    `UPDATE coppice.sessions SET marked_id = $3, marked_count = $4, title = $5, created_at_ms = $6, last_at_ms = $7,
-       embedder_id = $8, dimension = $9, newest_id = $10, shape = $11 WHERE place = $1 AND session_no = $2`,
-    [
-      ...[place, sessionNo, lastId, sentCount, shownText(title), createdAtMs, lastAtMs],
-      ...[embedderId, dimension, newestId, shapeOf(sent, sessionId)],
-    ],
-  );
-  return sentCount;
+  const last_id = local.batch.messages.at(-1)?.id ?? lastIdBefore;
+  const message_count = local.places.countUpTo(last_id);
+  const far = { message_count, last_id, head: local.places.headUpTo(last_id) };
+  const shown = local.facts && shownOf(local.facts, local, last_id, sessionId);
+  await updateSession(client, key, { ...far, ...shown }, "pushed_at = now(), pushed_by = session_user");
+  return message_count;
+}
+
+/** What readers see of a session that was sent whole. */
+function shownOf(
+  facts: readonly FactRow[],
+  { places }: Snapshot,
+  markedId: number,
+  sessionId: string,
+): Record<string, unknown> {
+  const sent = places.upTo(markedId);
+  const { embedderId, dimension, newestId } = factOf(facts, "origin");
+  const { title, createdAtMs } = factOf(facts, "sessions");
+  return {
+    ...{ marked_id: markedId, marked_count: sent.length, title: shownText(title), created_at_ms: createdAtMs },
+    ...{ last_at_ms: sent.at(-1)?.createdAtMs ?? createdAtMs, embedder_id: embedderId, dimension },
+    ...{ newest_id: newestId, shape: shapeOf(sent, sessionId) },
+  };
 }
 
 /** The first row of a table. The session comes before its branches. */

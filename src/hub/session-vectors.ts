@@ -6,7 +6,7 @@ import type { Repositories } from "../store/repositories.ts";
 import { decodeEmbedding } from "../vector/codec.ts";
 import { addInto, isUsable, normalize } from "../vector/vector.ts";
 import { CENTROID_DIMENSION_MAX, hasCentroids, vectorText } from "./pgvector.ts";
-import { insertRows, type SessionKey } from "./places.ts";
+import { insertRows, type SessionKey, updateSession } from "./places.ts";
 import { digestOf } from "./rows.ts";
 
 /** A statement changes the vectors of at most this many messages. */
@@ -81,9 +81,7 @@ export async function putVectors(
   if (now === null ? known === null : known?.equals(now)) return false;
   await putEmbeddings(client, key, messages);
   await putClusters(client, key, vectors, digested);
-  await client.query("UPDATE coppice.sessions SET vectors = $3 WHERE place = $1 AND session_no = $2", [
-    ...[key.place, key.sessionNo, now],
-  ]);
+  await updateSession(client, key, { vectors: now });
   return true;
 }
 
