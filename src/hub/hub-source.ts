@@ -376,9 +376,8 @@ export class HubSource implements Source {
   #span(): number {
     const ends = new Map<number, [first: number, last: number]>();
     for (const loaded of this.#segments) {
-      for (const sessionNo of loaded.sums.keys()) {
+      for (const [sessionNo, { messages }] of loaded.sessions) {
         const isThere = (message: IndexedMessage): boolean => this.#removed.isThere(loaded, message);
-        const messages = loaded.inSession(sessionNo);
         const [first, last] = [messages.find(isThere), messages.findLast(isThere)];
         if (first === undefined) continue;
         const [least, most] = ends.get(sessionNo) ?? [first.seq, first.seq];
@@ -546,9 +545,9 @@ function removedIn(segments: readonly LoadedSegment[]): Removed {
     forgotten.get(place)?.has(session) === true;
   let [messageCount, wordCount] = [0, 0];
   for (const loaded of segments) {
-    for (const [session, own] of loaded.sums) {
+    for (const [session, own] of loaded.sessions) {
       if (isForgotten(loaded, session)) continue;
-      messageCount += own.messageCount;
+      messageCount += own.messages.length;
       wordCount += own.wordCount;
     }
   }
