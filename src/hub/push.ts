@@ -81,8 +81,6 @@ interface SessionRow {
 interface Snapshot {
   places: OwnPlaces;
   batch: MessageBatch;
-  /** The texts of the batch. */
-  indexed: IndexedRow[];
   facts: FactRow[] | undefined;
   vectors: SessionVectors | undefined;
 }
@@ -246,10 +244,10 @@ async function advance(client: PoolClient, key: SessionKey, row: SessionRow, rea
   const isMoved = sent !== undefined && !shapeOf(sent, id).equals(row.shape ?? shapeOf([], id));
   const { removed, returned } = isMoved ? await movePlaces(client, key, sent, id) : UNMOVED;
   await insertMessages(client, key, id, local);
-  const isOnPath = ({ sessionId }: IndexedRow): boolean => sessionId === id;
+  const isOnPath = ({ sessionId }: Pick<IndexedRow, "sessionId">): boolean => sessionId === id;
   const back = reader.indexed(returned).filter(isOnPath);
   if (back.length < returned.length) throw new ChangedMeanwhile(); // they are on the path in the snapshot
-  const onPath = [...local.indexed.filter(isOnPath), ...back];
+  const onPath = [...local.batch.messages.filter(isOnPath), ...back];
   await changeIndex(client, key, {
     added: onPath.map((row) => indexedMessage(key.sessionNo, row)),
     removed: removed.map((messageId) => ({ sessionNo: key.sessionNo, messageId })),
@@ -279,19 +277,18 @@ class SnapshotReader {
     const { database, pushedRows } = this.#repositories;
     const { id, storeId } = this.name;
     return database.read(() => {
-      this.#createdAtMs();
-      const places = this.#places();
+      this.createdAtMs();
+      const places = this.places();
       const batch = pushedRows.batch(places.idsAfter(afterId, most.count), most.bytes);
       const isLast = (batch.messages.at(-1)?.id ?? afterId) >= (places.all.at(-1)?.id ?? 0);
-      const indexed = pushedRows.indexed(batch.messages.map((row) => row.id));
-      if (!isLast) return { places, batch, indexed, facts: undefined, vectors: undefined };
+      if (!isLast) return { places, batch, facts: undefined, vectors: undefined };
       const facts: FactRow[] = [];
       for (const fact of sessionRows(this.#repositories, id, storeId, WITHOUT_PATH)) {
         if (!OF_MESSAGES.has(fact.table)) facts.push(fact);
       }
       for (const row of pushedRows.artifactsOf(id)) facts.push({ table: "messageArtifacts", row });
       const vectors = vectorsOf(this.#repositories, id, factOf(facts, "origin"));
-      return { places, batch, indexed, facts, vectors };
+      return { places, batch, facts, vectors };
     });
   }
 
@@ -300,43 +297,44 @@ class SnapshotReader {
     return database.read(() => pushedRows.indexed(ids));
   }
 
+  #notes(): HubNotes {
+    return this.#repositories.database.read(() => hubNotesOf(this.#repositories, this.name.id));
+  }
+
+  #note(changes: HubNotes): void {
+    this.#repositories.database.write("push", () => noteOnHub(this.#repositories, this.name.id, changes));
+  }
+
   /** Undefined if nothing is noted. */
   seen(): readonly string[] | undefined {
-    return this.#repositories.database.read(() => hubNotesOf(this.#repositories, this.name.id)).seen;
+    return this.#notes().seen;
   }
 
   noteSeen(digests: readonly string[]): void {
     const [seen, known] = [[...new Set(digests)], this.seen()];
-    if (seen.every((digest) => known?.includes(digest))) return;
-    this.#repositories.database.write("push", () => noteOnHub(this.#repositories, this.name.id, { seen }));
+    if (!seen.every((digest) => known?.includes(digest))) this.#note({ seen });
   }
 
   /** Notes the title and items that a push has sent. Call it when the hub has them. */
-  noteAgreed(agreed: HubNotes["agreed"]): void {
-    const { database } = this.#repositories;
-    const isNoted = isDeepStrictEqual(database.read(() => hubNotesOf(this.#repositories, this.name.id)).agreed, agreed);
-    if (!isNoted) database.write("push", () => noteOnHub(this.#repositories, this.name.id, { agreed }));
+  noteAgreed(agreed: NonNullable<HubNotes["agreed"]>): void {
+    if (!isDeepStrictEqual(this.#notes().agreed, agreed)) this.#note({ agreed });
   }
 
   places(): OwnPlaces {
-    return this.#repositories.database.read(() => this.#places());
+    const { database, pushedRows } = this.#repositories;
+    return database.read(() => {
+      const state = pushedRows.state();
+      if (this.#known?.state !== state) {
+        this.#known = { state, places: new OwnPlaces(pushedRows.places({ id: this.name.id })) };
+      }
+      return this.#known.places;
+    });
   }
 
-  #places(): OwnPlaces {
-    const { pushedRows } = this.#repositories;
-    const state = pushedRows.state();
-    if (this.#known?.state !== state) {
-      this.#known = { state, places: new OwnPlaces(pushedRows.places({ id: this.name.id })) };
-    }
-    return this.#known.places;
-  }
-
+  /** @throws {NoLongerHere} */
   createdAtMs(): number {
-    return this.#repositories.database.read(() => this.#createdAtMs());
-  }
-
-  #createdAtMs(): number {
-    const session = this.#repositories.sessions.byId(this.name.id);
+    const { database, sessions } = this.#repositories;
+    const session = database.read(() => sessions.byId(this.name.id));
     if (session === undefined) throw new NoLongerHere();
     return session.createdAtMs;
   }
@@ -444,14 +442,13 @@ async function insertMessages(
   client: PoolClient,
   { place, team, sessionNo }: SessionKey,
   sessionId: string,
-  { batch: { messages, artifacts }, indexed }: Snapshot,
+  { batch: { messages, artifacts } }: Snapshot,
 ): Promise<void> {
   const key = { place, session_no: sessionNo, team };
-  const texts = new Map(indexed.map(({ id, text }) => [id, text]));
   await insertRows(
     client,
     "messages",
-    messages.map((row) => ({ ...key, ...encodeMessage(row, sessionId, texts.get(row.id)!) })),
+    messages.map((row) => ({ ...key, ...encodeMessage(row, sessionId) })),
   );
   const bodies = artifacts.map((row) => {
     return { ...key, sha256: Buffer.from(row.sha256, "hex"), body: encodeRows([{ table: "artifacts", row }]) };
