@@ -1,4 +1,4 @@
-import type { PoolClient } from "pg";
+import type { PoolClient, QueryResultRow } from "pg";
 import { StoreError } from "../core/errors.ts";
 import { TEAM_PREFIX, teamRoleOf } from "./administration.ts";
 import type { HubConnection } from "./connection.ts";
@@ -15,6 +15,23 @@ export interface SessionKey extends HubPlace {
 
 /** A session, without its team. */
 export type SessionAt = Pick<SessionKey, "place" | "sessionNo">;
+
+/**
+ * Reads the rows that a session has in a table.
+ *
+ * @param more  SQL after the conditions. Its values begin with $3.
+ */
+export async function rowsOfSession<Row extends QueryResultRow>(
+  client: PoolClient,
+  { place, sessionNo }: SessionAt,
+  table: string,
+  columns: string,
+  more = "",
+  ...values: unknown[]
+): Promise<Row[]> {
+  const sql = `SELECT ${columns} FROM coppice.${table} WHERE place = $1 AND session_no = $2 ${more}`;
+  return (await client.query<Row>(sql, [place, sessionNo, ...values])).rows;
+}
 
 /** Changes columns of a session's row. @param others  Further changes, as SQL. */
 export async function updateSession(

@@ -8,11 +8,11 @@ import type { Repositories } from "../store/repositories.ts";
 import { sessionRows } from "../store/session-rows.ts";
 import { ForgottenMessages } from "../store/tombstones.ts";
 import type { HubConnection } from "./connection.ts";
-import { buryMessages, burySession } from "./forgetting.ts";
+import { buriedOnHub, buryMessages, burySession } from "./forgetting.ts";
 import { leaveSharedBlock } from "./id-block.ts";
 import { indexedMessage } from "./indexed-message.ts";
 import { OwnPlaces } from "./own-places.ts";
-import { type HubPlace, insertRows, type SessionAt, type SessionKey, updateSession } from "./places.ts";
+import { type HubPlace, insertRows, rowsOfSession, type SessionAt, type SessionKey, updateSession } from "./places.ts";
 import {
   chunksOf,
   decodeRows,
@@ -219,7 +219,7 @@ async function advance(client: PoolClient, key: SessionKey, row: SessionRow, rea
   }
 
   let local = reader.read(row.last_id, BATCH);
-  const known = await factsOf(client, key);
+  const known = await rowsOfSession<KnownChunk>(client, key, "facts", "kind, chunk, digest");
   let forgottenCount = 0;
   if (beginsWith(local, row)) {
     const isOfOthers = known.length > 0 && !reader.seen()?.includes(factsDigestOf(known));
@@ -378,33 +378,31 @@ async function differenceOf(
   return { isDone: true, outcome: isOlder ? "behind" : "diverged" };
 }
 
+interface DigestRow {
+  id: number;
+  digest: Buffer;
+}
+
 /** The digests of a session's messages on the hub, in order of their ids. @param ids  By default those of all. */
 export async function digestsOnHub(
   client: PoolClient,
-  { place, sessionNo }: SessionAt,
+  key: SessionAt,
   ids?: readonly number[],
 ): Promise<Map<number, Buffer>> {
-  const { rows } = await client.query<{ id: number; digest: Buffer }>(
-    `SELECT message_id AS id, digest FROM coppice.messages WHERE place = $1 AND session_no = $2
-       AND ($3::bigint[] IS NULL OR message_id = ANY ($3)) ORDER BY message_id`,
-    [place, sessionNo, ids ?? null],
-  );
+  const those = "AND ($3::bigint[] IS NULL OR message_id = ANY ($3)) ORDER BY message_id";
+  const rows = await rowsOfSession<DigestRow>(client, key, "messages", "message_id AS id, digest", those, ids ?? null);
   return new Map(rows.map(({ id, digest }) => [id, digest]));
 }
 
 /** Returns the ids of the store's messages that were forgotten on the hub, or by a copy of this file before the hub had them. */
 async function buriedIn(
   client: PoolClient,
-  { place, sessionNo }: SessionAt,
+  key: SessionAt,
   { last_id }: SessionRow,
   places: readonly MessagePlace[],
 ): Promise<number[]> {
-  const { rows } = await client.query<{ message_id: number }>(
-    "SELECT message_id FROM coppice.tombstones WHERE place = $1 AND session_no = $2 AND message_id IS NOT NULL",
-    [place, sessionNo],
-  );
-  const buried = new Set(rows.map(({ message_id }) => message_id));
-  const forgotten = await forgottenOnHub(client, { place, sessionNo });
+  const buried = await buriedOnHub(client, key);
+  const forgotten = await forgottenOnHub(client, key);
   // The hub has had no message above `last_id`.
   const isBuried = ({ id, digest }: MessagePlace): boolean =>
     id <= last_id && buried.has(id) && (forgotten.has(id, digest) ?? true);
@@ -412,17 +410,14 @@ async function buriedIn(
   if (found.length === 0) return found;
   const others = places.filter(({ id, digest }) => id <= last_id && !found.includes(id) && forgotten.hasText(digest));
   const ids = others.map(({ id }) => id);
-  const kept = await digestsOnHub(client, { place, sessionNo }, ids);
+  const kept = await digestsOnHub(client, key, ids);
   return [...found, ...ids.filter((id) => !kept.has(id))];
 }
 
 /** Reads the tombstones of the store that pushed the session last. */
-async function forgottenOnHub(client: PoolClient, { place, sessionNo }: SessionAt): Promise<ForgottenMessages> {
-  const { rows } = await client.query<{ body: Buffer }>(
-    `SELECT body FROM coppice.facts WHERE place = $1 AND session_no = $2 AND kind IN ('origin', 'tombstones')
-     ORDER BY kind, chunk`,
-    [place, sessionNo],
-  );
+async function forgottenOnHub(client: PoolClient, key: SessionAt): Promise<ForgottenMessages> {
+  const those = "AND kind IN ('origin', 'tombstones') ORDER BY kind, chunk";
+  const rows = await rowsOfSession<{ body: Buffer }>(client, key, "facts", "body", those);
   let forgotten = new ForgottenMessages(null);
   for (const fact of rows.flatMap(({ body }) => decodeRows(body))) {
     if (fact.table === "origin") forgotten = new ForgottenMessages(fact.row.tombstoneKey);
@@ -464,6 +459,8 @@ interface Moved {
 
 const UNMOVED: Moved = { removed: [], returned: [] };
 
+type PlaceRow = ReturnType<typeof placeOf> & { message_id: number };
+
 /** A rewind moved messages to a branch, or divided a step. */
 async function movePlaces(
   client: PoolClient,
@@ -471,11 +468,8 @@ async function movePlaces(
   sent: readonly MessagePlace[],
   sessionId: string,
 ): Promise<Moved> {
-  const { rows } = await client.query<ReturnType<typeof placeOf> & { message_id: number }>(
-    `SELECT message_id, branch, seq, step_id, turn_seq, checksum FROM coppice.messages
-     WHERE place = $1 AND session_no = $2`,
-    [place, sessionNo],
-  );
+  const columns = "message_id, branch, seq, step_id, turn_seq, checksum";
+  const rows = await rowsOfSession<PlaceRow>(client, { place, sessionNo }, "messages", columns);
   const onPath = new Set(rows.filter(({ branch }) => branch === null).map(({ message_id }) => message_id));
   const known = new Map(rows.map(({ message_id, ...at }) => [message_id, JSON.stringify(Object.values(at))]));
   for (const message of sent) {
@@ -502,14 +496,6 @@ function isNewer(local: Snapshot, known: readonly KnownChunk[], reader: Snapshot
   const digest = factsDigestOf(known);
   if (known.length === 0 || reader.seen()?.includes(digest)) return true;
   return local.facts !== undefined && factsDigestOf(chunksOf(local.facts)) === digest;
-}
-
-async function factsOf(client: PoolClient, { place, sessionNo }: SessionKey): Promise<KnownChunk[]> {
-  const { rows } = await client.query<KnownChunk>(
-    "SELECT kind, chunk, digest FROM coppice.facts WHERE place = $1 AND session_no = $2",
-    [place, sessionNo],
-  );
-  return rows;
 }
 
 /** Sends the chunks that the hub lacks, and deletes those that are no more. @returns false if nothing had changed. */
