@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { grantTeam, initHub } from "../../src/hub/administration.ts";
+import { grantTeam } from "../../src/hub/administration.ts";
 import { HubConnection } from "../../src/hub/connection.ts";
 import { type Hub, openHub } from "../../src/hub/index.ts";
 import { openStore, type RecallHit, type Store } from "../../src/index.ts";
-import { type PostgresServer, startPostgres } from "../../test/support/postgres.ts";
+import type { PostgresServer } from "../../test/support/postgres.ts";
+import { startHub } from "../hub/server.ts";
 import { median, quantile, take } from "./messages.ts";
 import { questions } from "./recall-questions.ts";
 import { projectOf, SESSIONS, sessionOf } from "./recall-store.ts";
@@ -29,11 +30,9 @@ const TICK_MS = 10;
  */
 export async function measureHubRecall(folder: string, messageCount = MESSAGES): Promise<Record<string, number>> {
   const store = storeOf(join(folder, "recall.db"), messageCount);
-  const server = await startPostgres({ isDurable: false });
+  const server = await startHub({ isDurable: false });
   try {
     const admin = await HubConnection.to(server.url);
-    await initHub(admin);
-    await grantTeam(admin, "postgres", "web", "write");
     await admin.transaction((client) => client.query("CREATE ROLE reader LOGIN"));
     await grantTeam(admin, "reader", "web", "read");
     const keeper = await openHub(server.url);

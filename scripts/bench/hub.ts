@@ -2,15 +2,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
-import { grantTeam, initHub } from "../../src/hub/administration.ts";
-import { HubConnection } from "../../src/hub/connection.ts";
 import { openHub } from "../../src/hub/index.ts";
 import { openStore } from "../../src/index.ts";
-import { startPostgres } from "../../test/support/postgres.ts";
 import { cutEverywhere, WORKS } from "../hub/cuts.ts";
 import { hubFaults } from "../hub/faults.ts";
 import { forgetAgainstPushes } from "../hub/forget-race.ts";
 import { hubSchedules } from "../hub/schedules.ts";
+import { startHub } from "../hub/server.ts";
 import { measurePull } from "./hub-pull.ts";
 import { measureHubRecall } from "./hub-recall.ts";
 import { measureHubVectors } from "./hub-vectors.ts";
@@ -113,12 +111,8 @@ async function inFolder<T>(run: (folder: string) => Promise<T>): Promise<T> {
 }
 
 async function onServer<T>(run: (url: string) => Promise<T>): Promise<T> {
-  const server = await startPostgres({ isDurable: false });
+  const server = await startHub({ isDurable: false });
   try {
-    const connection = await HubConnection.to(server.url);
-    await initHub(connection);
-    await grantTeam(connection, "postgres", "web", "write");
-    await connection.close();
     return await run(server.url);
   } finally {
     await server.remove();
@@ -127,13 +121,9 @@ async function onServer<T>(run: (url: string) => Promise<T>): Promise<T> {
 
 async function measureIngest(): Promise<Record<string, number>> {
   const folder = mkdtempSync(join(tmpdir(), "coppice-bench-hub-"));
-  const server = await startPostgres({ isDurable: true });
+  const server = await startHub({ isDurable: true });
   const store = openStore(join(folder, "agent.db"));
   try {
-    const connection = await HubConnection.to(server.url);
-    await initHub(connection);
-    await grantTeam(connection, "postgres", "web", "write");
-    await connection.close();
     for (let number = 0; number < SESSIONS; number++) {
       const session = store.session(`session-${number}`, { project: "web" });
       for (let seq = 0; seq < MESSAGES / SESSIONS; seq += 50) {

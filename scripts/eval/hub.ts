@@ -1,6 +1,4 @@
-import { grantTeam, initHub } from "../../src/hub/administration.ts";
-import { HubConnection } from "../../src/hub/connection.ts";
-import { startPostgres } from "../../test/support/postgres.ts";
+import { startHub } from "../hub/server.ts";
 import { installPackages } from "../install.ts";
 import { PACKAGES, wordVectors } from "./embedders.ts";
 import { compareByMeaning, compareSearches } from "./hub-recall.ts";
@@ -16,12 +14,8 @@ export async function evaluateHub(
   dataFolder: string,
   { cache }: { cache?: string | undefined },
 ): Promise<{ name: "hub"; figures: Record<string, number> }> {
-  const server = await startPostgres({ isDurable: false });
+  const server = await startHub({ isDurable: false });
   try {
-    const connection = await HubConnection.to(server.url);
-    await initHub(connection);
-    await grantTeam(connection, "postgres", "eval", "write");
-    await connection.close();
     if (cache !== undefined) installPackages(cache, PACKAGES);
     const meaning = cache === undefined ? {} : await compareByMeaning(server.url, dataFolder, wordVectors(cache));
     const searches = await compareSearches(server.url, dataFolder);

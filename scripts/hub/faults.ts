@@ -6,14 +6,13 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
-import { grantTeam, initHub } from "../../src/hub/administration.ts";
-import { HubConnection } from "../../src/hub/connection.ts";
 import { openHub } from "../../src/hub/index.ts";
 import { openStore, type Store } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
 import { storeIdOf } from "../../src/store/changes/id-blocks.ts";
 import { factsInStore, factsOnHub } from "../../test/support/hub-facts.ts";
-import { type PostgresServer, startPostgres } from "../../test/support/postgres.ts";
+import type { PostgresServer } from "../../test/support/postgres.ts";
+import { startHub } from "./server.ts";
 
 const CHILD = fileURLToPath(new URL("./pusher-child.ts", import.meta.url));
 const SESSIONS = 12;
@@ -45,11 +44,10 @@ export async function hubFaults(wanted: FaultCounts): Promise<FaultFigures> {
   const startedAt = performance.now();
   const folder = mkdtempSync(join(tmpdir(), "coppice-hub-faults-"));
   const path = join(folder, "agent.db");
-  const server = await startPostgres({ isDurable: true });
+  const server = await startHub({ isDurable: true });
   const store = openStore(path, { busyTimeoutMs: 60_000 });
   const pushers = new Set<ChildProcess>();
   try {
-    await prepare(server);
     const done: FaultCounts = { backends: 0, crashes: 0, pushers: 0 };
     const start = (): void => {
       const child = spawn(process.execPath, [...process.execArgv, CHILD, path, server.url], {
@@ -99,13 +97,6 @@ export async function hubFaults(wanted: FaultCounts): Promise<FaultFigures> {
     store.close();
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-async function prepare(server: PostgresServer): Promise<void> {
-  const hub = await HubConnection.to(server.url);
-  await initHub(hub);
-  await grantTeam(hub, "postgres", "web", "write");
-  await hub.close();
 }
 
 function append(store: Store, round: number): void {

@@ -7,6 +7,7 @@ import { type JsonValue, type Message, messageSchemas, type Part, type Role } fr
 import { once } from "../core/once.ts";
 import { type FieldsOf, parseOptions, text, whole } from "../core/schema.ts";
 import type { FactRow, FactTables } from "../store/index.ts";
+import { rowsOfSession, type SessionAt } from "./places.ts";
 import { decodeMessage, decodeRows, type HubMessage, textOf } from "./rows.ts";
 
 export interface HubExpandOptions {
@@ -79,7 +80,8 @@ export async function expandOnHub(
     text: textOf(row.body),
   }));
   const long = decoded.flatMap(({ row }) => (mayHaveArtifacts(String(row.parts)) ? row.id : []));
-  const strings = long.length > 0 ? await longStringsOf(client, place, hubSession, new Set(long)) : new Map();
+  const strings =
+    long.length > 0 ? await longStringsOf(client, { place, sessionNo: hubSession }, new Set(long)) : new Map();
   const members = decoded.map(({ row, text }) => messageOf(row, text, strings));
   return { sessionId, store, members, memberCount, offset };
 }
@@ -89,22 +91,17 @@ type LongString = FactTables["artifacts"] & { pointer: string };
 /** The long strings of messages of a session, by their ids. */
 async function longStringsOf(
   client: PoolClient,
-  place: number,
-  hubSession: number,
+  key: SessionAt,
   messageIds: ReadonlySet<number>,
 ): Promise<Map<number, LongString[]>> {
-  const select = async (sql: string, ...values: unknown[]): Promise<FactRow["row"][]> => {
-    const { rows } = await client.query<{ body: Buffer }>(sql, [place, hubSession, ...values]);
+  const bodies = async (table: string, condition: string, ...values: unknown[]): Promise<FactRow["row"][]> => {
+    const rows = await rowsOfSession<{ body: Buffer }>(client, key, table, "body", `AND ${condition}`, ...values);
     return rows.flatMap(({ body }) => decodeRows(body).map(({ row }) => row));
   };
-  const all = (await select(
-    "SELECT body FROM coppice.facts WHERE place = $1 AND session_no = $2 AND kind = 'messageArtifacts'",
-  )) as FactTables["messageArtifacts"][];
+  const all = (await bodies("facts", "kind = 'messageArtifacts'")) as FactTables["messageArtifacts"][];
   const links = all.filter(({ messageId }) => messageIds.has(messageId));
-  const contents = (await select(
-    "SELECT body FROM coppice.artifacts WHERE place = $1 AND session_no = $2 AND sha256 = ANY ($3::bytea[])",
-    links.map(({ sha256 }) => Buffer.from(String(sha256), "hex")),
-  )) as FactTables["artifacts"][];
+  const digests = links.map(({ sha256 }) => Buffer.from(String(sha256), "hex"));
+  const contents = (await bodies("artifacts", "sha256 = ANY ($3::bytea[])", digests)) as FactTables["artifacts"][];
   const bySha256 = new Map(contents.map((row) => [row.sha256, row]));
   const found = new Map<number, LongString[]>();
   for (const { messageId, pointer, sha256 } of links) {

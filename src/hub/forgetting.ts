@@ -1,7 +1,7 @@
 import type { PoolClient } from "pg";
 import { RETENTION_DAYS_MAX } from "./administration.ts";
 import type { HubConnection } from "./connection.ts";
-import { insertRows, type SessionKey } from "./places.ts";
+import { insertRows, rowsOfSession, type SessionAt, type SessionKey, updateSession } from "./places.ts";
 import { changeIndex } from "./word-index.ts";
 
 // Tombstones record what was forgotten, so that no copy brings it back. They hold ids and no text. All of this runs while the row of
@@ -62,18 +62,31 @@ export async function expireSessions(connection: HubConnection, signal?: AbortSi
 }
 
 async function emptySession(client: PoolClient, key: SessionKey, since: "forgotten_at" | "expired_at"): Promise<void> {
-  await deleteFacts(client, key);
-  await client.query(
-    `UPDATE coppice.sessions SET ${since} = now(), title = NULL, message_count = 0, last_id = 0, head = NULL, shape = NULL,
-       vectors = NULL, marked_id = 0, marked_count = 0 WHERE place = $1 AND session_no = $2`,
-    [key.place, key.sessionNo],
-  );
-}
-
-export async function deleteFacts(client: PoolClient, key: SessionKey): Promise<void> {
   const { place, sessionNo } = key;
   await changeIndex(client, key, { added: [], forgottenSessions: [sessionNo] });
   await client.query("SELECT coppice.delete_session($1, $2)", [place, sessionNo]);
+  const nothing = {
+    message_count: 0,
+    last_id: 0,
+    head: null,
+    shape: null,
+    vectors: null,
+    marked_id: 0,
+    marked_count: 0,
+  };
+  await updateSession(client, key, { title: null, ...nothing }, `${since} = now()`);
+}
+
+/** The ids of a session's messages that were forgotten. */
+export async function buriedOnHub(client: PoolClient, key: SessionAt): Promise<Set<number>> {
+  const rows = await rowsOfSession<{ id: number }>(
+    client,
+    key,
+    "tombstones",
+    "message_id AS id",
+    "AND message_id IS NOT NULL",
+  );
+  return new Set(rows.map(({ id }) => id));
 }
 
 /** Numbers are given in the order in which transactions end, because each holds the row of the place until then. */

@@ -1,19 +1,25 @@
+import type { PoolClient } from "pg";
 import type { Action } from "../core/action.ts";
 import { DamageError } from "../core/damage.ts";
 import { StoreError } from "../core/errors.ts";
 import { ROLES } from "../core/message-words.ts";
-import type { LocalEmbedder } from "../models/embedder.ts";
+import { hashingEmbedder } from "../models/hashing-embedder.ts";
 import { searchStem } from "../models/search-words.ts";
 import { saturate } from "../recall/bm25.ts";
 import { holdsLetters, holdsPhrases, type Phrase, type RunWords } from "../recall/phrase.ts";
 import type { Query } from "../recall/query.ts";
 import { affordable, POSTINGS_MAX, POSTINGS_MAX_AMONG, type QueryTerm, rarest } from "../recall/query-terms.ts";
+import type { QueryVector } from "../recall/query-vector.ts";
 import type { Found, FoundTerm, Lookup, Source } from "../recall/source.ts";
 import { sampleBy } from "../recall/vector-source.ts";
 import { type EvidenceRow, type SearchScope, sampleStep, type TextRow } from "../store/index.ts";
 import { decodeEmbedding, encodeEmbedding } from "../vector/codec.ts";
+import { damaged } from "./bytes.ts";
 import type { LoadedSegment } from "./loaded-segment.ts";
+import { type MessageKey, vectorsOfMessages } from "./near.ts";
+import { textOf } from "./rows.ts";
 import { bucketOf, byId, findWord, type IndexedMessage, type WordEntry, wordsIn } from "./segment.ts";
+import { type BucketKey, bucketsNamed } from "./word-index.ts";
 
 /** In a project of at most this many messages, a search reads more of the index, as it does in a small scope of a store. */
 const SMALL_MAX = 5_000;
@@ -27,25 +33,10 @@ const STEMS_MAX = 20_000;
 /** Messages of several stores may have the same id. A fraction is added to the ids of all but the first. */
 const SAME_ID_STEP = 1 / 1_024;
 
-export interface BucketKey {
-  place: number;
-  segment: number;
-  bucket: number;
-}
-
-export interface MessageKey {
-  place: number;
-  sessionNo: number;
-  messageId: number;
-}
-
-/** The parts of the index, the texts and the vectors that must be fetched before a question can be answered. */
-export interface Missing {
-  buckets: readonly BucketKey[];
-  /** The texts of messages, with the ids that the source has given them. */
-  texts: readonly ({ id: number } & MessageKey)[];
-  /** The messages whose vectors are missing. Some messages have none. */
-  vectors: readonly ({ id: number } & MessageKey)[];
+/** How a session is called in its store, and which store it is. */
+export interface HubSessionName {
+  sessionId: string;
+  store: string;
 }
 
 /** A source lacks something that must be fetched before the question is asked again. */
@@ -69,6 +60,18 @@ function readOf<T>({ number }: LoadedSegment, read: () => T): T {
   }
 }
 
+/** Takes all values, and empties what they were in. */
+function taken<T>(values: Iterable<T>, from: { clear(): void }): T[] {
+  const all = [...values];
+  from.clear();
+  return all;
+}
+
+const TEXTS = `SELECT wanted.at, s.session_no AS "sessionNo", m.body, s.session_id AS "sessionId", s.origin AS store
+  FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS wanted (place, session_no, message_id, at)
+  JOIN coppice.messages m ON m.place = wanted.place AND m.session_no = wanted.session_no AND m.message_id = wanted.message_id
+  JOIN coppice.sessions s ON s.place = m.place AND s.session_no = m.session_no`;
+
 /** A message, and its position in the index. */
 interface Entry {
   loaded: LoadedSegment;
@@ -82,16 +85,19 @@ interface Posting extends Entry {
 
 /**
  * The messages of a project on the hub, as a search reads them. It answers from what was fetched. It notes what it lacks, and throws
- * `NotFetched`.
+ * `NotFetched`, so questions are asked with `answer`.
  *
  * The ids that it gives are those of the messages in their stores, unless several stores have the same.
  */
 export class HubSource implements Source {
+  readonly #hub: { client: PoolClient; name: string };
   readonly #segments: readonly LoadedSegment[];
-  readonly #embedder: LocalEmbedder;
+  readonly #meaning: QueryVector | undefined;
   readonly #removed: Removed;
   readonly #buckets = new Map<string, Buffer>();
   readonly #texts = new Map<number, string>();
+  /** By the numbers of the sessions, of messages whose texts were fetched. */
+  readonly #names = new Map<number, HubSessionName>();
   /** The words of segments by number and stem, and their postings by stem. */
   readonly #words = new Map<string, WordEntry | undefined>();
   readonly #postings = new Map<string, readonly Posting[]>();
@@ -100,39 +106,72 @@ export class HubSource implements Source {
   readonly #embeddings = new Map<number, Float32Array | undefined>();
   readonly #missingBuckets = new Map<string, BucketKey>();
   readonly #missingTexts = new Set<number>();
+  /** Some messages have none. */
   readonly #missingVectors = new Set<number>();
 
-  constructor(segments: readonly LoadedSegment[], embedder: LocalEmbedder) {
+  /** @param meaning  The vector of the query, if messages are also compared by their meaning. */
+  constructor(
+    hub: { client: PoolClient; name: string },
+    segments: readonly LoadedSegment[],
+    meaning: QueryVector | undefined,
+  ) {
+    this.#hub = hub;
     this.#segments = segments;
-    this.#embedder = embedder;
+    this.#meaning = meaning;
     this.#removed = removedIn(segments);
   }
 
-  /** Answers a question. What it lacks is fetched first, with as many calls as it takes. */
-  async answer<T>(ask: () => T, fetch: (missing: Missing) => Promise<void>): Promise<T> {
+  /** Answers a question. What it lacks is fetched first, as often as it takes. */
+  async answer<T>(ask: () => T, signal: AbortSignal | undefined): Promise<T> {
     for (;;) {
       try {
         return ask();
       } catch (error) {
         if (!(error instanceof NotFetched)) throw error;
       }
-      const keyed = (ids: Iterable<number>) => Array.from(ids, (id) => ({ id, ...this.keyOf(id) }));
-      const [texts, vectors] = [keyed(this.#missingTexts), keyed(this.#missingVectors)];
-      const buckets = [...this.#missingBuckets.values()];
-      this.#missingBuckets.clear();
-      this.#missingTexts.clear();
-      this.#missingVectors.clear();
-      await fetch({ buckets, texts, vectors });
-      for (const { id } of vectors) if (!this.#embeddings.has(id)) this.#embeddings.set(id, undefined);
+      signal?.throwIfAborted();
+      await this.#fetchBuckets();
+      await this.#fetchTexts();
+      await this.#fetchVectors();
     }
   }
 
-  addBucket({ segment, bucket }: Pick<BucketKey, "segment" | "bucket">, bytes: Buffer): void {
-    this.#buckets.set(`${segment} ${bucket}`, bytes);
+  async #fetchBuckets(): Promise<void> {
+    const keys = taken(this.#missingBuckets.values(), this.#missingBuckets);
+    if (keys.length === 0) return;
+    const found = await bucketsNamed(this.#hub.client, keys);
+    for (const { segment, bucket, body } of found) this.#buckets.set(`${segment} ${bucket}`, body);
+    const missing = keys.find(({ segment, bucket }) => !this.#buckets.has(`${segment} ${bucket}`));
+    if (missing !== undefined) throw new SegmentDamaged(missing.segment, damaged("it lacks a bucket"));
   }
 
-  addText(id: number, text: string): void {
-    this.#texts.set(id, text);
+  async #fetchTexts(): Promise<void> {
+    const ids = taken(this.#missingTexts, this.#missingTexts);
+    if (ids.length === 0) return;
+    const keys = ids.map((id) => this.keyOf(id));
+    const { rows } = await this.#hub.client.query<{ at: number; sessionNo: number; body: Buffer } & HubSessionName>(
+      TEXTS,
+      [keys.map(({ place }) => place), keys.map(({ sessionNo }) => sessionNo), keys.map(({ messageId }) => messageId)],
+    );
+    if (rows.length < ids.length) {
+      throw new StoreError("HUB_REFUSED", {
+        hub: this.#hub.name,
+        reason: "its word index names messages that it does not have",
+      });
+    }
+    for (const { at, sessionNo, body, sessionId, store } of rows) {
+      this.#texts.set(ids[at - 1]!, textOf(body));
+      this.#names.set(sessionNo, { sessionId, store });
+    }
+  }
+
+  async #fetchVectors(): Promise<void> {
+    const ids = taken(this.#missingVectors, this.#missingVectors);
+    if (ids.length === 0) return;
+    for (const id of ids) this.#embeddings.set(id, undefined);
+    const wanted = ids.map((id) => ({ id, ...this.keyOf(id) }));
+    for (const { id, vector } of await vectorsOfMessages(this.#hub.client, wanted, this.#meaning!))
+      this.addVector(id, vector);
   }
 
   /** @param vector  A vector of the embedder that the search uses. */
@@ -161,10 +200,16 @@ export class HubSource implements Source {
   /** Returns the id that the source has given a message; undefined if the message is not in the index. */
   idOf(sessionNo: number, messageId: number): number | undefined {
     for (const loaded of this.#segments) {
-      const message = loaded.find(sessionNo, messageId);
+      const message = loaded.find({ sessionNo, messageId });
       if (message !== undefined && this.#removed.isThere(loaded, message)) return this.#idOf({ loaded, message });
     }
     return undefined;
+  }
+
+  /** Returns how a message and its session are named. Its text must have been fetched. */
+  nameOf(id: number): HubSessionName & { messageId: number } {
+    const { sessionNo, messageId } = this.keyOf(id);
+    return { messageId, ...this.#names.get(sessionNo)! };
   }
 
   keyOf(id: number): MessageKey {
@@ -184,11 +229,7 @@ export class HubSource implements Source {
   }
 
   holdingLetters(phrases: readonly Phrase[], scope: SearchScope, limit: number): number[] {
-    const entries = this.#segments.flatMap((loaded) => {
-      const there = loaded.segment.messages.filter((message) => this.#removed.isThere(loaded, message));
-      return there.map((message) => this.#idOf({ loaded, message }));
-    });
-    const texts = this.#searchTexts(this.#newestOf([...new Set(entries)], scope));
+    const texts = this.#searchTexts(this.#newestOf(this.ids(), scope));
     const holding = [...texts].filter(([, text]) => holdsLetters(text, phrases));
     return holding.map(([id]) => id).slice(0, limit);
   }
@@ -247,9 +288,9 @@ export class HubSource implements Source {
   /** Computes the vectors of the local embedder from the texts, as the stores did. Other vectors are fetched. */
   embeddings(ids: readonly number[], embedderId: string): Map<number, Float32Array> {
     const unknown = ids.filter((id) => !this.#embeddings.has(id));
-    if (embedderId === this.#embedder.id) {
+    if (embedderId === hashingEmbedder.id) {
       for (const [id, text] of this.textsOf(unknown)) {
-        const vector = this.#embedder.embed(text);
+        const vector = hashingEmbedder.embed(text);
         this.#embeddings.set(id, vector && decodeEmbedding(encodeEmbedding(vector)));
       }
     } else if (unknown.length > 0) {
@@ -334,9 +375,8 @@ export class HubSource implements Source {
   #span(): number {
     const ends = new Map<number, [first: number, last: number]>();
     for (const loaded of this.#segments) {
-      for (const sessionNo of loaded.sums.keys()) {
+      for (const [sessionNo, { messages }] of loaded.sessions) {
         const isThere = (message: IndexedMessage): boolean => this.#removed.isThere(loaded, message);
-        const messages = loaded.inSession(sessionNo);
         const [first, last] = [messages.find(isThere), messages.findLast(isThere)];
         if (first === undefined) continue;
         const [least, most] = ends.get(sessionNo) ?? [first.seq, first.seq];
@@ -504,40 +544,33 @@ function removedIn(segments: readonly LoadedSegment[]): Removed {
     forgotten.get(place)?.has(session) === true;
   let [messageCount, wordCount] = [0, 0];
   for (const loaded of segments) {
-    for (const [session, own] of loaded.sums) {
+    for (const [session, own] of loaded.sessions) {
       if (isForgotten(loaded, session)) continue;
-      messageCount += own.messageCount;
+      messageCount += own.messages.length;
       wordCount += own.wordCount;
     }
   }
-  const takenBack = segments.flatMap((loaded) => loaded.uncommon.map((message) => ({ loaded, message })));
-  if (takenBack.length === 0) {
-    const hasAny = forgotten.size > 0;
-    return { messageCount, wordCount, hasAny, isThere: (loaded, { sessionNo }) => !isForgotten(loaded, sessionNo) };
-  }
-  const ids = new Set(takenBack.map(({ message }) => message.messageId));
-  const nets = new Map(takenBack.map((entry) => [keyOf(entry), { net: 0, wordCount: 0 }]));
+  const removals = new Map<string, Entry & { net: number }>();
   for (const loaded of segments) {
-    for (const message of loaded.segment.messages) {
-      const sum = ids.has(message.messageId) ? nets.get(keyOf({ loaded, message })) : undefined;
-      if (sum === undefined || isForgotten(loaded, message.sessionNo)) continue;
-      sum.net += message.net;
-      if (message.net <= 0) continue;
-      sum.wordCount = message.wordCount;
-      messageCount -= 1;
-      wordCount -= message.wordCount;
+    for (const message of loaded.removals) {
+      const key = keyOf({ loaded, message });
+      removals.set(key, { loaded, message, net: (removals.get(key)?.net ?? 0) + message.net });
     }
   }
-  for (const sum of nets.values()) {
-    if (sum.net <= 0) continue;
-    messageCount += 1;
-    wordCount += sum.wordCount;
+  for (const removal of removals.values()) {
+    const { loaded, message } = removal;
+    const added = segments.flatMap((other) => (other.place === loaded.place ? (other.find(message) ?? []) : []));
+    removal.net += added.length;
+    if (isForgotten(loaded, message.sessionNo)) continue;
+    const surplus = added.length - (removal.net > 0 ? 1 : 0);
+    messageCount -= surplus;
+    wordCount -= surplus * (added[0]?.wordCount ?? 0);
   }
   const isThere = (loaded: LoadedSegment, message: IndexedMessage): boolean =>
     message.net > 0 &&
     !isForgotten(loaded, message.sessionNo) &&
-    (!ids.has(message.messageId) || (nets.get(keyOf({ loaded, message }))?.net ?? 1) > 0);
-  return { messageCount, wordCount, hasAny: true, isThere };
+    (removals.size === 0 || (removals.get(keyOf({ loaded, message }))?.net ?? 1) > 0);
+  return { messageCount, wordCount, hasAny: forgotten.size + removals.size > 0, isThere };
 }
 
 function keyOf({ loaded, message }: Entry): string {

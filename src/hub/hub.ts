@@ -18,12 +18,11 @@ import {
 import { HubConnection } from "./connection.ts";
 import { expandOnHub, type HubExpandOptions, type HubExpansion } from "./expand.ts";
 import { expireSessions } from "./forgetting.ts";
-import { SegmentDamaged } from "./hub-source.ts";
 import { findPlace, type HubPlace, placeOfProject } from "./places.ts";
 import { type PulledSession, type PullOptions, pullSession, takeOutUnsent } from "./pull.ts";
 import { forgetOnHub, type PushedName, type PushedSession, type PushOutcome, pushSession } from "./push.ts";
 import { type HubHit, type HubRecallOptions, recallOnHub } from "./recall.ts";
-import { IndexChanged, keepIndex, type MergeReport, WordIndexReader } from "./word-index.ts";
+import { KeptSegments, keepIndex, type MergeReport } from "./word-index.ts";
 
 export interface PushProgress {
   sessionId: string;
@@ -170,18 +169,14 @@ export async function openHub(url: string, { signal }: { signal?: AbortSignal } 
 
 const SESSIONS_DEFAULT = 100;
 
-/** A search begins again if its segments were merged during it. Merges are rare. */
-const RECALL_TRIES_MAX = 10;
-
 class OpenedHub implements Hub {
   readonly #connection: HubConnection;
-  readonly #index: WordIndexReader;
+  readonly #segments = new KeptSegments();
   /** The numbers of segments that were checked and are not damaged. */
   readonly #checked = new Set<number>();
 
   constructor(connection: HubConnection) {
     this.#connection = connection;
-    this.#index = new WordIndexReader(connection);
   }
 
   get name(): string {
@@ -325,25 +320,8 @@ class OpenedHub implements Hub {
     });
   }
 
-  async recall(query: string, options: HubRecallOptions = {}): Promise<HubHit[]> {
-    const damaged = new Set<number>();
-    for (let tryCount = 1; ; ) {
-      try {
-        const hits = await recallOnHub(this.#index, query, options, damaged);
-        if (hits.length > 0 || damaged.size === 0) return hits;
-        const reason = "parts of its word index are damaged, and `coppice hub keep` makes them again";
-        throw new StoreError("HUB_REFUSED", { hub: this.name, reason });
-      } catch (error) {
-        if (error instanceof SegmentDamaged) damaged.add(error.segment);
-        else if (!(error instanceof IndexChanged)) throw error;
-        else if (++tryCount > RECALL_TRIES_MAX) {
-          throw new StoreError("HUB_REFUSED", {
-            hub: this.name,
-            reason: "its word index names messages that it does not have",
-          });
-        }
-      }
-    }
+  recall(query: string, options: HubRecallOptions = {}): Promise<HubHit[]> {
+    return recallOnHub(this.#connection, this.#segments, query, options);
   }
 
   expand(hit: Pick<HubHit, "hubSession" | "messageId">, options: HubExpandOptions = {}): Promise<HubExpansion> {

@@ -6,12 +6,10 @@ export class LoadedSegment {
   readonly place: number;
   readonly number: number;
   readonly segment: Segment;
-  /** The messages and words of each session. */
-  readonly sums = new Map<number, { messageCount: number; wordCount: number }>();
-  /** Messages that the segment removes, or has more than once. */
-  readonly uncommon: readonly IndexedMessage[];
-  /** The messages of each session, in order of seq. */
-  readonly #bySession = new Map<number, IndexedMessage[]>();
+  /** Of each session its messages, in order of seq, and the number of their words. */
+  readonly sessions = new Map<number, { messages: IndexedMessage[]; wordCount: number }>();
+  /** Messages that the segment removes. */
+  readonly removals: readonly IndexedMessage[];
   #sampled: readonly IndexedMessage[] | undefined;
   #multiples: { step: number; messages: readonly IndexedMessage[] } | undefined;
 
@@ -19,28 +17,21 @@ export class LoadedSegment {
     this.place = place;
     this.number = number;
     this.segment = segment;
-    this.uncommon = segment.messages.filter(({ net }) => net !== 1);
+    this.removals = segment.messages.filter(({ net }) => net < 0);
     for (const message of segment.messages) {
       if (message.net < 0) continue;
-      const { sessionNo, wordCount } = message;
-      const sum = this.sums.get(sessionNo);
-      if (sum === undefined) {
-        this.sums.set(sessionNo, { messageCount: 1, wordCount });
-        this.#bySession.set(sessionNo, [message]);
-      } else {
-        sum.messageCount += 1;
-        sum.wordCount += wordCount;
-        this.#bySession.get(sessionNo)!.push(message);
-      }
+      const known = this.sessions.get(message.sessionNo) ?? { messages: [], wordCount: 0 };
+      known.messages.push(message);
+      known.wordCount += message.wordCount;
+      this.sessions.set(message.sessionNo, known);
     }
-    for (const messages of this.#bySession.values()) messages.sort((left, right) => left.seq - right.seq);
+    for (const { messages } of this.sessions.values()) messages.sort((left, right) => left.seq - right.seq);
   }
 
   /** Returns a message; undefined if the segment does not have it. */
-  find(sessionNo: number, messageId: number): IndexedMessage | undefined {
-    if (!this.sums.has(sessionNo)) return undefined;
+  find(wanted: Pick<IndexedMessage, "sessionNo" | "messageId">): IndexedMessage | undefined {
+    if (!this.sessions.has(wanted.sessionNo)) return undefined;
     const { messages } = this.segment;
-    const wanted = { sessionNo, messageId };
     let [from, to] = [0, messages.length];
     while (from < to) {
       const middle = (from + to) >> 1;
@@ -69,14 +60,9 @@ export class LoadedSegment {
     return this.#multiples.messages;
   }
 
-  /** Returns the messages of a session, in order of seq. */
-  inSession(sessionNo: number): readonly IndexedMessage[] {
-    return this.#bySession.get(sessionNo) ?? [];
-  }
-
   /** Returns the messages of a session that are at most `radius` seqs away. */
   near(sessionNo: number, seq: number, radius: number): IndexedMessage[] {
-    const messages = this.inSession(sessionNo);
+    const { messages } = this.sessions.get(sessionNo) ?? { messages: [] };
     let [from, to] = [0, messages.length];
     while (from < to) {
       const middle = (from + to) >> 1;

@@ -336,8 +336,8 @@ REVOKE ALL ON FUNCTION coppice.${name} FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION coppice.${name} TO coppice_writer;`;
 }
 
-/** SQL that shows a table's rows only to members of their teams. Later versions use it for their tables, too. */
-export function teamTable(name: string): string {
+/** SQL that shows a table's rows only to members of their teams. */
+function teamTable(name: string): string {
   return `ALTER TABLE coppice.${name} ENABLE ROW LEVEL SECURITY;
 CREATE POLICY ${name}_of_team ON coppice.${name} USING (pg_has_role(team::name, 'member'));`;
 }

@@ -3,11 +3,16 @@ import type { QueryVector } from "../recall/query-vector.ts";
 import { PROBED_CLUSTERS } from "../recall/vector-source.ts";
 import { decodeEmbedding } from "../vector/codec.ts";
 import { squaredLength } from "../vector/vector.ts";
-import type { MessageKey } from "./hub-source.ts";
 import { CENTROID_DIMENSION_MAX, hasCentroids, vectorText } from "./pgvector.ts";
 
 /** Vectors of stores have unit length. Rounding changes the squared length by less than this. */
 const LENGTH_ERROR_MAX = 0.01;
+
+export interface MessageKey {
+  place: number;
+  sessionNo: number;
+  messageId: number;
+}
 
 /** A message of a near cluster. */
 export interface NearMember extends Pick<MessageKey, "sessionNo" | "messageId"> {

@@ -1,4 +1,4 @@
-import type { PoolClient } from "pg";
+import type { PoolClient, QueryResultRow } from "pg";
 import { StoreError } from "../core/errors.ts";
 import { TEAM_PREFIX, teamRoleOf } from "./administration.ts";
 import type { HubConnection } from "./connection.ts";
@@ -11,6 +11,39 @@ export interface HubPlace {
 
 export interface SessionKey extends HubPlace {
   sessionNo: number;
+}
+
+/** A session, without its team. */
+export type SessionAt = Pick<SessionKey, "place" | "sessionNo">;
+
+/**
+ * Reads the rows that a session has in a table.
+ *
+ * @param more  SQL after the conditions. Its values begin with $3.
+ */
+export async function rowsOfSession<Row extends QueryResultRow>(
+  client: PoolClient,
+  { place, sessionNo }: SessionAt,
+  table: string,
+  columns: string,
+  more = "",
+  ...values: unknown[]
+): Promise<Row[]> {
+  const sql = `SELECT ${columns} FROM coppice.${table} WHERE place = $1 AND session_no = $2 ${more}`;
+  return (await client.query<Row>(sql, [place, sessionNo, ...values])).rows;
+}
+
+/** Changes columns of a session's row. @param others  Further changes, as SQL. */
+export async function updateSession(
+  client: PoolClient,
+  { place, sessionNo }: SessionAt,
+  values: Record<string, unknown>,
+  ...others: string[]
+): Promise<void> {
+  const changes = [...Object.keys(values).map((column, index) => `${column} = $${index + 3}`), ...others];
+  await client.query(`UPDATE coppice.sessions SET ${changes.join(", ")} WHERE place = $1 AND session_no = $2`, [
+    ...[place, sessionNo, ...Object.values(values)],
+  ]);
 }
 
 /** The most parameters of a statement is 65,535. */

@@ -29,8 +29,8 @@ import type { HubConnection } from "./connection.ts";
 import { hasSaidMore, ownOf, writeForked } from "./fork.ts";
 import { grantedBlock, isInOwnBlock, leaveSharedBlock } from "./id-block.ts";
 import { OwnPlaces } from "./own-places.ts";
-import type { SessionKey } from "./places.ts";
-import { beginsWith, deleteUnusedArtifacts } from "./push.ts";
+import { type SessionKey, updateSession } from "./places.ts";
+import { beginsWith, deleteUnusedArtifacts, digestsOnHub } from "./push.ts";
 import { fetchSession, type SessionOnHub } from "./read-session.ts";
 import { headOf } from "./rows.ts";
 import { Spool } from "./spool.ts";
@@ -135,10 +135,7 @@ export async function pullSession(
     result = added(result, written);
     if (!take || isHolder) return isHolder;
     if (row.lastId > row.markedId) await takeBackUnfinished(client, row, onHub);
-    await client.query(
-      "UPDATE coppice.sessions SET holder = $3, epoch = epoch + 1 WHERE place = $1 AND session_no = $2",
-      [row.place, row.sessionNo, storeId],
-    );
+    await updateSession(client, row, { holder: storeId }, "epoch = epoch + 1");
     return true;
   };
   // The lock keeps pushes out. Whoever may only read cannot lock.
@@ -250,14 +247,8 @@ async function takeBackUnfinished(client: PoolClient, row: HubRow, onHub: Sessio
   const removed = deleted.rows.filter(({ branch }) => branch === null);
   await changeIndex(client, row, { added: [], removed: removed.map(({ messageId }) => ({ sessionNo, messageId })) });
   await deleteUnusedArtifacts(client, row, onHub.rows());
-  const left = await client.query<{ id: number; digest: Buffer }>(
-    "SELECT message_id AS id, digest FROM coppice.messages WHERE place = $1 AND session_no = $2 ORDER BY message_id",
-    [place, sessionNo],
-  );
-  await client.query(
-    "UPDATE coppice.sessions SET message_count = $3, last_id = $4, head = $5 WHERE place = $1 AND session_no = $2",
-    [place, sessionNo, left.rows.length, markedId, headOf(left.rows)],
-  );
+  const left = Array.from(await digestsOnHub(client, row), ([id, digest]) => ({ id, digest }));
+  await updateSession(client, row, { message_count: left.length, last_id: markedId, head: headOf(left) });
 }
 
 type WrittenIn = WrittenSession & { forkId: string | null };

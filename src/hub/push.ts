@@ -17,11 +17,11 @@ import {
   WITHOUT_PATH,
 } from "../store/index.ts";
 import type { HubConnection } from "./connection.ts";
-import { buryMessages, burySession } from "./forgetting.ts";
+import { buriedOnHub, buryMessages, burySession } from "./forgetting.ts";
 import { leaveSharedBlock } from "./id-block.ts";
 import { indexedMessage } from "./indexed-message.ts";
 import { OwnPlaces } from "./own-places.ts";
-import { type HubPlace, insertRows, type SessionKey } from "./places.ts";
+import { type HubPlace, insertRows, rowsOfSession, type SessionAt, type SessionKey, updateSession } from "./places.ts";
 import {
   chunksOf,
   decodeRows,
@@ -90,8 +90,6 @@ interface SessionRow {
 interface Snapshot {
   places: OwnPlaces;
   batch: MessageBatch;
-  /** The texts of the batch. */
-  indexed: IndexedRow[];
   facts: FactRow[] | undefined;
   vectors: SessionVectors | undefined;
 }
@@ -185,10 +183,7 @@ export async function forgetOnHub(
     if (row.is_forgotten) return true;
     const key = { ...place, sessionNo: row.session_no };
     await burySession(client, key);
-    await client.query(
-      "UPDATE coppice.sessions SET created_at_ms = coalesce(created_at_ms, $3) WHERE place = $1 AND session_no = $2",
-      [key.place, key.sessionNo, createdAtMs ?? null],
-    );
+    await updateSession(client, key, { created_at_ms: row.created_at_ms ?? createdAtMs ?? null });
     return true;
   }, signal);
 }
@@ -233,7 +228,7 @@ async function advance(client: PoolClient, key: SessionKey, row: SessionRow, rea
   }
 
   let local = reader.read(row.last_id, BATCH);
-  const known = await factsOf(client, key);
+  const known = await rowsOfSession<KnownChunk>(client, key, "facts", "kind, chunk, digest");
   let forgottenCount = 0;
   if (beginsWith(local, row)) {
     const isOfOthers = known.length > 0 && !reader.seen()?.includes(factsDigestOf(known));
@@ -258,10 +253,10 @@ async function advance(client: PoolClient, key: SessionKey, row: SessionRow, rea
   const isMoved = sent !== undefined && !shapeOf(sent, id).equals(row.shape ?? shapeOf([], id));
   const { removed, returned } = isMoved ? await movePlaces(client, key, sent, id) : UNMOVED;
   await insertMessages(client, key, id, local);
-  const isOnPath = ({ sessionId }: IndexedRow): boolean => sessionId === id;
+  const isOnPath = ({ sessionId }: Pick<IndexedRow, "sessionId">): boolean => sessionId === id;
   const back = reader.indexed(returned).filter(isOnPath);
   if (back.length < returned.length) throw new ChangedMeanwhile(); // they are on the path in the snapshot
-  const onPath = [...local.indexed.filter(isOnPath), ...back];
+  const onPath = [...local.batch.messages.filter(isOnPath), ...back];
   await changeIndex(client, key, {
     added: onPath.map((row) => indexedMessage(key.sessionNo, row)),
     removed: removed.map((messageId) => ({ sessionNo: key.sessionNo, messageId })),
@@ -291,19 +286,18 @@ class SnapshotReader {
     const { database, pushedRows } = this.#repositories;
     const { id, storeId } = this.name;
     return database.read(() => {
-      this.#createdAtMs();
-      const places = this.#places();
+      this.createdAtMs();
+      const places = this.places();
       const batch = pushedRows.batch(places.idsAfter(afterId, most.count), most.bytes);
       const isLast = (batch.messages.at(-1)?.id ?? afterId) >= (places.all.at(-1)?.id ?? 0);
-      const indexed = pushedRows.indexed(batch.messages.map((row) => row.id));
-      if (!isLast) return { places, batch, indexed, facts: undefined, vectors: undefined };
+      if (!isLast) return { places, batch, facts: undefined, vectors: undefined };
       const facts: FactRow[] = [];
       for (const fact of sessionRows(this.#repositories, id, storeId, WITHOUT_PATH)) {
         if (!OF_MESSAGES.has(fact.table)) facts.push(fact);
       }
       for (const row of pushedRows.artifactsOf(id)) facts.push({ table: "messageArtifacts", row });
       const vectors = vectorsOf(this.#repositories, id, factOf(facts, "origin"));
-      return { places, batch, indexed, facts, vectors };
+      return { places, batch, facts, vectors };
     });
   }
 
@@ -312,43 +306,44 @@ class SnapshotReader {
     return database.read(() => pushedRows.indexed(ids));
   }
 
+  #notes(): HubNotes {
+    return this.#repositories.database.read(() => hubNotesOf(this.#repositories, this.name.id));
+  }
+
+  #note(changes: HubNotes): void {
+    this.#repositories.database.write("push", () => noteOnHub(this.#repositories, this.name.id, changes));
+  }
+
   /** Undefined if nothing is noted. */
   seen(): readonly string[] | undefined {
-    return this.#repositories.database.read(() => hubNotesOf(this.#repositories, this.name.id)).seen;
+    return this.#notes().seen;
   }
 
   noteSeen(digests: readonly string[]): void {
     const [seen, known] = [[...new Set(digests)], this.seen()];
-    if (seen.every((digest) => known?.includes(digest))) return;
-    this.#repositories.database.write("push", () => noteOnHub(this.#repositories, this.name.id, { seen }));
+    if (!seen.every((digest) => known?.includes(digest))) this.#note({ seen });
   }
 
   /** Notes the title and items that a push has sent. Call it when the hub has them. */
-  noteAgreed(agreed: HubNotes["agreed"]): void {
-    const { database } = this.#repositories;
-    const isNoted = isDeepStrictEqual(database.read(() => hubNotesOf(this.#repositories, this.name.id)).agreed, agreed);
-    if (!isNoted) database.write("push", () => noteOnHub(this.#repositories, this.name.id, { agreed }));
+  noteAgreed(agreed: NonNullable<HubNotes["agreed"]>): void {
+    if (!isDeepStrictEqual(this.#notes().agreed, agreed)) this.#note({ agreed });
   }
 
   places(): OwnPlaces {
-    return this.#repositories.database.read(() => this.#places());
+    const { database, pushedRows } = this.#repositories;
+    return database.read(() => {
+      const state = pushedRows.state();
+      if (this.#known?.state !== state) {
+        this.#known = { state, places: new OwnPlaces(pushedRows.places({ id: this.name.id })) };
+      }
+      return this.#known.places;
+    });
   }
 
-  #places(): OwnPlaces {
-    const { pushedRows } = this.#repositories;
-    const state = pushedRows.state();
-    if (this.#known?.state !== state) {
-      this.#known = { state, places: new OwnPlaces(pushedRows.places({ id: this.name.id })) };
-    }
-    return this.#known.places;
-  }
-
+  /** @throws {NoLongerHere} */
   createdAtMs(): number {
-    return this.#repositories.database.read(() => this.#createdAtMs());
-  }
-
-  #createdAtMs(): number {
-    const session = this.#repositories.sessions.byId(this.name.id);
+    const { database, sessions } = this.#repositories;
+    const session = database.read(() => sessions.byId(this.name.id));
     if (session === undefined) throw new NoLongerHere();
     return session.createdAtMs;
   }
@@ -371,47 +366,52 @@ export function beginsWith(
 /** What the hub has and the store does not have, or the other way round. */
 async function differenceOf(
   client: PoolClient,
-  { place, sessionNo }: Pick<SessionKey, "place" | "sessionNo">,
+  key: SessionAt,
   row: SessionRow,
   { places, known, reader }: { places: readonly MessagePlace[]; known: readonly KnownChunk[]; reader: SnapshotReader },
 ): Promise<Step | { forgottenHereIds: number[] }> {
-  const forgottenIds = await buriedIn(client, { place, sessionNo }, row, places);
+  const forgottenIds = await buriedIn(client, key, row, places);
   if (forgottenIds.length > 0) return { isDone: true, outcome: "unchanged", forgottenIds };
-
-  const { rows } = await client.query<{ message_id: number; digest: Buffer }>(
-    "SELECT message_id, digest FROM coppice.messages WHERE place = $1 AND session_no = $2",
-    [place, sessionNo],
-  );
-  const digests = new Map(rows.map(({ message_id, digest }) => [message_id, digest]));
+  const digests = await digestsOnHub(client, key);
   const { last_id } = row;
   const isAsOnHub = places.every(({ id, digest }) => id > last_id || digests.get(id)?.equals(digest));
   const own = new Set(places.map(({ id }) => id));
-  const missing = rows.filter(({ message_id }) => !own.has(message_id));
+  const missing = [...digests].filter(([id]) => !own.has(id));
   const forgottenHere = reader.forgotten();
   // The store has had what it saw. If it was forgotten here and restored since, it has no tombstone.
   const seenId = reader.seen()?.includes(factsDigestOf(known)) ? row.marked_id : 0;
-  const isForgotten = ({ message_id, digest }: (typeof missing)[number]): boolean =>
-    message_id <= seenId || forgottenHere.has(message_id, digest) === true;
-  if (isAsOnHub && missing.every(isForgotten)) {
-    return { forgottenHereIds: missing.map(({ message_id }) => message_id) };
-  }
+  const isForgotten = ([id, digest]: (typeof missing)[number]): boolean =>
+    id <= seenId || forgottenHere.has(id, digest) === true;
+  if (isAsOnHub && missing.every(isForgotten)) return { forgottenHereIds: missing.map(([id]) => id) };
   const isOlder = isAsOnHub && !places.some(({ id }) => id > last_id);
   return { isDone: true, outcome: isOlder ? "behind" : "diverged" };
+}
+
+interface DigestRow {
+  id: number;
+  digest: Buffer;
+}
+
+/** The digests of a session's messages on the hub, in order of their ids. @param ids  By default those of all. */
+export async function digestsOnHub(
+  client: PoolClient,
+  key: SessionAt,
+  ids?: readonly number[],
+): Promise<Map<number, Buffer>> {
+  const those = "AND ($3::bigint[] IS NULL OR message_id = ANY ($3)) ORDER BY message_id";
+  const rows = await rowsOfSession<DigestRow>(client, key, "messages", "message_id AS id, digest", those, ids ?? null);
+  return new Map(rows.map(({ id, digest }) => [id, digest]));
 }
 
 /** Returns the ids of the store's messages that were forgotten on the hub, or by a copy of this file before the hub had them. */
 async function buriedIn(
   client: PoolClient,
-  { place, sessionNo }: Pick<SessionKey, "place" | "sessionNo">,
+  key: SessionAt,
   { last_id }: SessionRow,
   places: readonly MessagePlace[],
 ): Promise<number[]> {
-  const { rows } = await client.query<{ message_id: number }>(
-    "SELECT message_id FROM coppice.tombstones WHERE place = $1 AND session_no = $2 AND message_id IS NOT NULL",
-    [place, sessionNo],
-  );
-  const buried = new Set(rows.map(({ message_id }) => message_id));
-  const forgotten = await forgottenOnHub(client, { place, sessionNo });
+  const buried = await buriedOnHub(client, key);
+  const forgotten = await forgottenOnHub(client, key);
   // The hub has had no message above `last_id`.
   const isBuried = ({ id, digest }: MessagePlace): boolean =>
     id <= last_id && buried.has(id) && (forgotten.has(id, digest) ?? true);
@@ -419,24 +419,14 @@ async function buriedIn(
   if (found.length === 0) return found;
   const others = places.filter(({ id, digest }) => id <= last_id && !found.includes(id) && forgotten.hasText(digest));
   const ids = others.map(({ id }) => id);
-  const onHub = await client.query<{ message_id: number }>(
-    "SELECT message_id FROM coppice.messages WHERE place = $1 AND session_no = $2 AND message_id = ANY ($3)",
-    [place, sessionNo, ids],
-  );
-  const kept = new Set(onHub.rows.map(({ message_id }) => message_id));
+  const kept = await digestsOnHub(client, key, ids);
   return [...found, ...ids.filter((id) => !kept.has(id))];
 }
 
 /** Reads the tombstones of the store that pushed the session last. */
-async function forgottenOnHub(
-  client: PoolClient,
-  { place, sessionNo }: Pick<SessionKey, "place" | "sessionNo">,
-): Promise<ForgottenMessages> {
-  const { rows } = await client.query<{ body: Buffer }>(
-    `SELECT body FROM coppice.facts WHERE place = $1 AND session_no = $2 AND kind IN ('origin', 'tombstones')
-     ORDER BY kind, chunk`,
-    [place, sessionNo],
-  );
+async function forgottenOnHub(client: PoolClient, key: SessionAt): Promise<ForgottenMessages> {
+  const those = "AND kind IN ('origin', 'tombstones') ORDER BY kind, chunk";
+  const rows = await rowsOfSession<{ body: Buffer }>(client, key, "facts", "body", those);
   let forgotten = new ForgottenMessages(null);
   for (const fact of rows.flatMap(({ body }) => decodeRows(body))) {
     if (fact.table === "origin") forgotten = new ForgottenMessages(fact.row.tombstoneKey);
@@ -446,32 +436,23 @@ async function forgottenOnHub(
 }
 
 /** True if the hub lacks the newest message of the store. New messages of a store have the highest ids in it. */
-async function lacksNewest(
-  client: PoolClient,
-  { place, sessionNo }: Pick<SessionKey, "place" | "sessionNo">,
-  places: readonly MessagePlace[],
-): Promise<boolean> {
+async function lacksNewest(client: PoolClient, key: SessionAt, places: readonly MessagePlace[]): Promise<boolean> {
   const newest = places.at(-1);
   if (newest === undefined) return false;
-  const { rows } = await client.query<{ digest: Buffer }>(
-    "SELECT digest FROM coppice.messages WHERE place = $1 AND session_no = $2 AND message_id = $3",
-    [place, sessionNo, newest.id],
-  );
-  return !rows[0]?.digest.equals(newest.digest);
+  return !(await digestsOnHub(client, key, [newest.id])).get(newest.id)?.equals(newest.digest);
 }
 
 async function insertMessages(
   client: PoolClient,
   { place, team, sessionNo }: SessionKey,
   sessionId: string,
-  { batch: { messages, artifacts }, indexed }: Snapshot,
+  { batch: { messages, artifacts } }: Snapshot,
 ): Promise<void> {
   const key = { place, session_no: sessionNo, team };
-  const texts = new Map(indexed.map(({ id, text }) => [id, text]));
   await insertRows(
     client,
     "messages",
-    messages.map((row) => ({ ...key, ...encodeMessage(row, sessionId, texts.get(row.id)!) })),
+    messages.map((row) => ({ ...key, ...encodeMessage(row, sessionId) })),
   );
   const bodies = artifacts.map((row) => {
     return { ...key, sha256: Buffer.from(row.sha256, "hex"), body: encodeRows([{ table: "artifacts", row }]) };
@@ -487,6 +468,8 @@ interface Moved {
 
 const UNMOVED: Moved = { removed: [], returned: [] };
 
+type PlaceRow = ReturnType<typeof placeOf> & { message_id: number };
+
 /** A rewind moved messages to a branch, or divided a step. */
 async function movePlaces(
   client: PoolClient,
@@ -494,11 +477,8 @@ async function movePlaces(
   sent: readonly MessagePlace[],
   sessionId: string,
 ): Promise<Moved> {
-  const { rows } = await client.query<ReturnType<typeof placeOf> & { message_id: number }>(
-    `SELECT message_id, branch, seq, step_id, turn_seq, checksum FROM coppice.messages
-     WHERE place = $1 AND session_no = $2`,
-    [place, sessionNo],
-  );
+  const columns = "message_id, branch, seq, step_id, turn_seq, checksum";
+  const rows = await rowsOfSession<PlaceRow>(client, { place, sessionNo }, "messages", columns);
   const onPath = new Set(rows.filter(({ branch }) => branch === null).map(({ message_id }) => message_id));
   const known = new Map(rows.map(({ message_id, ...at }) => [message_id, JSON.stringify(Object.values(at))]));
   for (const message of sent) {
@@ -525,14 +505,6 @@ function isNewer(local: Snapshot, known: readonly KnownChunk[], reader: Snapshot
   const digest = factsDigestOf(known);
   if (known.length === 0 || reader.seen()?.includes(digest)) return true;
   return local.facts !== undefined && factsDigestOf(chunksOf(local.facts)) === digest;
-}
-
-async function factsOf(client: PoolClient, { place, sessionNo }: SessionKey): Promise<KnownChunk[]> {
-  const { rows } = await client.query<KnownChunk>(
-    "SELECT kind, chunk, digest FROM coppice.facts WHERE place = $1 AND session_no = $2",
-    [place, sessionNo],
-  );
-  return rows;
 }
 
 /** Sends the chunks that the hub lacks, and deletes those that are no more. @returns false if nothing had changed. */
@@ -566,7 +538,7 @@ async function putFacts(
 /** Deletes long strings that no message has. @param facts  All facts of the session. */
 export async function deleteUnusedArtifacts(
   client: PoolClient,
-  { place, sessionNo }: SessionKey,
+  { place, sessionNo }: SessionAt,
   facts: Iterable<FactRow>,
 ): Promise<void> {
   const used: Buffer[] = [];
@@ -581,32 +553,34 @@ export async function deleteUnusedArtifacts(
  */
 async function mark(
   client: PoolClient,
-  { place, sessionNo }: SessionKey,
+  key: SessionKey,
   local: Snapshot,
   lastIdBefore: number,
   sessionId: string,
 ): Promise<number> {
-  const lastId = local.batch.messages.at(-1)?.id ?? lastIdBefore;
-  const sentCount = local.places.countUpTo(lastId);
-  await client.query(
-    `UPDATE coppice.sessions SET message_count = $3, last_id = $4, head = $5, pushed_at = now(), pushed_by = session_user
-     WHERE place = $1 AND session_no = $2`,
-    [place, sessionNo, sentCount, lastId, local.places.headUpTo(lastId)],
-  );
-  if (local.facts === undefined) return sentCount;
-  const sent = local.places.upTo(lastId);
-  const { embedderId, dimension, newestId } = factOf(local.facts, "origin");
-  const { title, createdAtMs } = factOf(local.facts, "sessions");
-  const lastAtMs = sent.at(-1)?.createdAtMs ?? createdAtMs;
-  await client.query(
-    `UPDATE coppice.sessions SET marked_id = $3, marked_count = $4, title = $5, created_at_ms = $6, last_at_ms = $7,
-       embedder_id = $8, dimension = $9, newest_id = $10, shape = $11 WHERE place = $1 AND session_no = $2`,
-    [
-      ...[place, sessionNo, lastId, sentCount, shownText(title), createdAtMs, lastAtMs],
-      ...[embedderId, dimension, newestId, shapeOf(sent, sessionId)],
-    ],
-  );
-  return sentCount;
+  const last_id = local.batch.messages.at(-1)?.id ?? lastIdBefore;
+  const message_count = local.places.countUpTo(last_id);
+  const far = { message_count, last_id, head: local.places.headUpTo(last_id) };
+  const shown = local.facts && shownOf(local.facts, local, last_id, sessionId);
+  await updateSession(client, key, { ...far, ...shown }, "pushed_at = now(), pushed_by = session_user");
+  return message_count;
+}
+
+/** What readers see of a session that was sent whole. */
+function shownOf(
+  facts: readonly FactRow[],
+  { places }: Snapshot,
+  markedId: number,
+  sessionId: string,
+): Record<string, unknown> {
+  const sent = places.upTo(markedId);
+  const { embedderId, dimension, newestId } = factOf(facts, "origin");
+  const { title, createdAtMs } = factOf(facts, "sessions");
+  return {
+    ...{ marked_id: markedId, marked_count: sent.length, title: shownText(title), created_at_ms: createdAtMs },
+    ...{ last_at_ms: sent.at(-1)?.createdAtMs ?? createdAtMs, embedder_id: embedderId, dimension },
+    ...{ newest_id: newestId, shape: shapeOf(sent, sessionId) },
+  };
 }
 
 /** The first row of a table. The session comes before its branches. */

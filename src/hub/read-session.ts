@@ -2,7 +2,8 @@ import type { PoolClient } from "pg";
 import { StoreError } from "../core/errors.ts";
 import { HUB_BODY_BYTES_MAX } from "../core/limits.ts";
 import type { Changeable, FactRow, FactTables, RowsOrigin } from "../store/index.ts";
-import type { SessionKey } from "./places.ts";
+import { buriedOnHub } from "./forgetting.ts";
+import type { SessionAt } from "./places.ts";
 import { decodeMessage, decodeRows, factsDigestOf, type HubMessage } from "./rows.ts";
 import type { Spool } from "./spool.ts";
 
@@ -32,7 +33,7 @@ export interface SessionOnHub {
  */
 export async function fetchSession(
   client: PoolClient,
-  key: Pick<SessionKey, "place" | "sessionNo">,
+  key: SessionAt,
   sessionId: string,
   spool: Spool,
 ): Promise<SessionOnHub> {
@@ -60,13 +61,10 @@ export async function fetchSession(
   }
   const artifacts = pages<{ sha256: Buffer }>(client, key, { table: "artifacts", keys: ["sha256"], values: [] });
   for await (const { body } of artifacts) spool.add("artifacts", {}, body);
-  const forgotten = await client.query<{ id: number }>(
-    "SELECT message_id AS id FROM coppice.tombstones WHERE place = $1 AND session_no = $2 AND message_id IS NOT NULL",
-    [key.place, key.sessionNo],
-  );
+  const forgottenIds = await buriedOnHub(client, key);
   return {
     factsDigest: factsDigestOf(chunks),
-    forgottenIds: new Set(forgotten.rows.map(({ id }) => id)),
+    forgottenIds,
     changeable() {
       const [session] = factsOf(spool, "sessions");
       const items = Array.from(factsOf(spool, "items"), ({ row }) => row as FactTables["items"]);
@@ -88,7 +86,7 @@ interface PagedTable {
 /** Yields the rows of a table that a session has, by their keys. */
 async function* pages<Row extends object>(
   client: PoolClient,
-  { place, sessionNo }: Pick<SessionKey, "place" | "sessionNo">,
+  { place, sessionNo }: SessionAt,
   { table, keys, values, vector, condition = "true" }: PagedTable,
 ): AsyncGenerator<Row & { body: Buffer }> {
   const columns = [...keys, ...values, ...(vector === undefined ? [] : [vector])].join(", ");

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { systemClock } from "../core/clock.ts";
+import { StoreError } from "../core/errors.ts";
 import { once } from "../core/once.ts";
 import { parseOptions } from "../core/schema.ts";
 import { estimatingTokenCounter } from "../core/tokens.ts";
@@ -13,9 +14,11 @@ import { search } from "../recall/search.ts";
 import { internalsOf } from "../session/opened-store.ts";
 import type { Store } from "../session/store.ts";
 import type { SearchScope } from "../store/index.ts";
-import { HubSource, type MessageKey, type Missing } from "./hub-source.ts";
+import type { HubConnection } from "./connection.ts";
+import { HubSource, SegmentDamaged } from "./hub-source.ts";
 import { HubVectors } from "./hub-vectors.ts";
-import type { LoadedSegment } from "./loaded-segment.ts";
+import { type NearMember, nearMembers } from "./near.ts";
+import type { KeptSegments } from "./word-index.ts";
 
 const ASKED = {
   project: true,
@@ -53,73 +56,61 @@ export interface HubHit extends RecallHit {
 
 const hubRecallSchema = once(() => z.pick(recallSchema(), ASKED));
 
-export type HubSessionName = Pick<HubHit, "sessionId" | "store">;
-
-/** Where searches read. */
-export interface HubIndex {
-  /** All that `search` reads is of one moment. It may run again. */
-  reading<T>(search: (reader: HubReader) => Promise<T>, signal?: AbortSignal): Promise<T>;
-}
-
-/** Fetches what a search lacks. */
-export interface HubReader {
-  /** Returns the segments of a project, or of all. @param damaged  Gets the numbers of those that cannot be read. */
-  segments(project: string | undefined, damaged: Set<number>): Promise<LoadedSegment[]>;
-  /**
-   * Returns messages of the clusters of a project that are nearest to a vector, and the vectors of the messages. Clusters of other
-   * embedders are left out.
-   */
-  near(
-    project: string | undefined,
-    vector: QueryVector,
-  ): Promise<(Pick<MessageKey, "sessionNo" | "messageId"> & { vector: Float32Array })[]>;
-  /** Puts what is missing into the source. Returns the names of the messages' sessions by their numbers. */
-  fetch(
-    missing: Missing,
-    source: HubSource,
-    vector: QueryVector | undefined,
-  ): Promise<Iterable<readonly [sessionNo: number, HubSessionName]>>;
-}
-
 /**
  * Finds the messages that answer a query, as `recall` of a store that has the same messages would: in the same order and with the
  * same scores.
  *
- * @param damaged  The numbers of segments that are left out. It gets those that cannot be read.
- * @throws {StoreError} `QUERY_EMPTY`, `OPTION_INVALID`, and what the reader throws.
- * @throws {SegmentDamaged} if that is found later. The caller begins again without the segment.
+ * @throws {StoreError} `QUERY_EMPTY`, `OPTION_INVALID`, `HUB_REFUSED`, and what a transaction throws.
  */
 export async function recallOnHub(
-  index: HubIndex,
+  hub: HubConnection,
+  kept: KeptSegments,
   text: string,
   options: HubRecallOptions = {},
-  damaged = new Set<number>(),
 ): Promise<HubHit[]> {
   const { store, ...others } = options;
-  const { signal, near, vectorMsMax, ...parsed } = parsedOptions(others);
+  const { signal, near, vectorMsMax, ...parsed } = parseOptions("hub.recall", hubRecallSchema(), others);
   const query = { ...parseQuery(text), ...(near && { near }) };
   signal?.throwIfAborted();
   const meaning = store && (await internalsOf(store).meaningOf(text, vectorMsMax, signal));
-  return index.reading((reader) => searchOnHub(reader, query, parsed, { meaning, damaged, signal }), signal);
+  const damaged = new Set<number>();
+  for (;;) {
+    try {
+      const hits = await hub.transaction(
+        async (client) => {
+          const segments = await kept.of(client, parsed.project, damaged);
+          const source = new HubSource({ client, name: hub.name }, segments, meaning);
+          const members = meaning === undefined ? [] : await nearMembers(client, parsed.project, meaning);
+          return hitsIn(source, query, parsed, { meaning, members, signal });
+        },
+        signal,
+        "REPEATABLE READ", // all of it is of one moment
+      );
+      if (damaged.size === 0) return hits;
+      if (hits.length > 0) return hits.map((hit) => ({ ...hit, partsMissing: true }));
+      const reason = "parts of its word index are damaged, and `coppice hub keep` makes them again";
+      throw new StoreError("HUB_REFUSED", { hub: hub.name, reason });
+    } catch (error) {
+      if (!(error instanceof SegmentDamaged)) throw error;
+      damaged.add(error.segment);
+    }
+  }
 }
 
 interface SearchTerms {
   /** The vector of the query if messages are also compared by their meaning. */
   meaning: QueryVector | undefined;
-  damaged: Set<number>;
+  /** Messages of the nearest clusters. */
+  members: readonly NearMember[];
   signal: AbortSignal | undefined;
 }
 
-async function searchOnHub(
-  reader: HubReader,
+async function hitsIn(
+  source: HubSource,
   query: Query,
-  parsed: Omit<ReturnType<typeof parsedOptions>, "signal" | "near" | "vectorMsMax">,
-  { meaning, damaged, signal }: SearchTerms,
+  parsed: Omit<z.infer<ReturnType<typeof hubRecallSchema>>, "signal" | "near" | "vectorMsMax">,
+  { meaning, members, signal }: SearchTerms,
 ): Promise<HubHit[]> {
-  const segments = await reader.segments(parsed.project, damaged);
-  const members = meaning === undefined ? [] : await reader.near(parsed.project, meaning);
-  const sound = segments.filter(({ number }) => !damaged.has(number));
-  const source = new HubSource(sound, hashingEmbedder);
   const nearIds: number[] = [];
   for (const { sessionNo, messageId, vector } of members) {
     const id = source.idOf(sessionNo, messageId);
@@ -129,35 +120,24 @@ async function searchOnHub(
   }
   const isByMeaning = nearIds.length > 0;
   const vector = isByMeaning ? meaning : lexicalVector(query.text);
-  const names = new Map<number, HubSessionName>();
-  const fetch = async (missing: Missing): Promise<void> => {
-    signal?.throwIfAborted();
-    for (const [sessionNo, name] of await reader.fetch(missing, source, vector)) names.set(sessionNo, name);
-  };
   const ports = { source, clock: systemClock, ...(isByMeaning && { messageVectors: new HubVectors(source, nearIds) }) };
   const ranking = await source.answer(
     () => search(ports, query, vector, parsed as SearchScope, { limit: rankedCount(query, parsed), by: parsed.by }),
-    fetch,
+    signal,
   );
   const wanted = { ...parsed, tokenCounter: estimatingTokenCounter };
-  const hits = await source.answer(() => hitsOf(source, query, ranking, wanted), fetch);
+  const hits = await source.answer(() => hitsOf(source, query, ranking, wanted), signal);
   return hits.map((hit): HubHit => {
-    const named = <Message extends { messageId: number }>(message: Message): Message => {
-      return { ...message, messageId: source.keyOf(message.messageId).messageId };
-    };
+    const { messageId, ...name } = source.nameOf(hit.messageId);
     return {
-      ...named(hit),
-      ...names.get(Number(hit.sessionId))!,
+      ...hit,
+      ...name,
+      messageId,
       hubSession: Number(hit.sessionId),
-      ...(damaged.size > 0 && { partsMissing: true }),
-      neighbors: hit.neighbors.map(named),
-      copies: hit.copies.map((copy) => ({ ...named(copy), ...names.get(Number(copy.sessionId)) })),
+      neighbors: hit.neighbors.map((one) => ({ ...one, messageId: source.keyOf(one.messageId).messageId })),
+      copies: hit.copies.map((copy) => ({ ...copy, ...source.nameOf(copy.messageId) })),
     };
   });
-}
-
-function parsedOptions(options: Omit<HubRecallOptions, "store">) {
-  return parseOptions("hub.recall", hubRecallSchema(), options);
 }
 
 function lexicalVector(text: string): QueryVector | undefined {

@@ -41,12 +41,11 @@ export interface HubMessage {
 }
 
 /**
- * The vector of the local embedder is not sent, because the embedder makes it again.
- *
- * @param text  What searches show. Whoever pulls the message derives it from its parts; deflated beside them, it takes few bytes.
+ * The vector of the local embedder is not sent, because the embedder makes it again. The text is what searches show. Whoever pulls the
+ * message derives it from its parts; deflated beside them, it takes few bytes.
  */
-export function encodeMessage(row: MessageRow, sessionId: string, text: string): HubMessage {
-  const { embedding, ...content } = row;
+export function encodeMessage(row: MessageRow & { text: string }, sessionId: string): HubMessage {
+  const { embedding, text, ...content } = row;
   const isMadeAgain = row.embedderId === hashingEmbedder.id;
   const vectorCrc = embedding && isMadeAgain ? crc32(embedding) : undefined;
   for (const column of PLACE_COLUMNS) delete (content as Partial<MessageRow>)[column];

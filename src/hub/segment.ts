@@ -87,15 +87,12 @@ export function segmentOf({ added, removed = [], forgottenSessions = [] }: Index
 const NOTHING = { seq: 0, role: 0, isCall: false, name: null, tokenCount: 0, createdAtMs: 0, wordCount: 0 };
 
 /**
- * Makes one segment of several. Messages that one of them removes are left out with their words, and so are forgotten sessions.
+ * Makes one segment of several. Messages that one of them removes are left out with their words, and so are forgotten sessions. No
+ * other segment may have any of these.
  *
  * @param segments  Each with all of its buckets.
- * @param isComplete  True if no other segment holds messages or sessions that these remove. The removals are then left out, too.
  */
-export function mergeSegments(
-  segments: readonly { segment: Segment; buckets: readonly Buffer[] }[],
-  isComplete: boolean,
-): EncodedSegment {
+export function mergeSegments(segments: readonly { segment: Segment; buckets: readonly Buffer[] }[]): EncodedSegment {
   const forgotten = new Set(segments.flatMap(({ segment }) => segment.forgottenSessions));
   const all = segments.flatMap(({ segment }, at) => {
     return segment.messages.map((message, index) => ({ message, at, index }));
@@ -107,11 +104,9 @@ export function mergeSegments(
     const { message } = all[from]!;
     let net = 0;
     for (; to < all.length && byId(all[to]!.message, message) === 0; to++) net += all[to]!.message.net;
-    if (net === 0 || (net < 0 && isComplete) || forgotten.has(message.sessionNo)) continue;
+    if (net <= 0 || forgotten.has(message.sessionNo)) continue;
     for (const { at, index } of all.slice(from, to)) places[at]![index] = messages.length;
-    const { sessionNo, messageId } = message;
-    if (net < 0) messages.push({ ...NOTHING, sessionNo, messageId, net });
-    else messages.push({ ...message, net: isComplete ? 1 : net });
+    messages.push({ ...message, net: 1 });
   }
   const lists = new Map<string, WordList>();
   segments.forEach(({ segment, buckets }, at) => {
@@ -121,7 +116,7 @@ export function mergeSegments(
         const merged = lists.get(word) ?? { messages: [], counts: [] };
         list.messages.forEach((index, position) => {
           const place = of[index]!;
-          if (place < 0 || messages[place]!.net <= 0) return;
+          if (place < 0) return;
           merged.messages.push(place);
           merged.counts.push(list.counts[position]!);
         });
@@ -130,7 +125,7 @@ export function mergeSegments(
     }
   });
   for (const [word, list] of lists) lists.set(word, inOrder(list));
-  return encodeSegment(messages, isComplete ? [] : [...forgotten], lists);
+  return encodeSegment(messages, [], lists);
 }
 
 /** Sorts a list. A message that was removed and added again may be in it twice, with the same words. */

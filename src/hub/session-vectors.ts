@@ -5,7 +5,7 @@ import type { Repositories, RowsOrigin } from "../store/index.ts";
 import { decodeEmbedding } from "../vector/codec.ts";
 import { addInto, isUsable, normalize } from "../vector/vector.ts";
 import { CENTROID_DIMENSION_MAX, hasCentroids, vectorText } from "./pgvector.ts";
-import { insertRows, type SessionKey } from "./places.ts";
+import { insertRows, rowsOfSession, type SessionKey, updateSession } from "./places.ts";
 import { digestOf } from "./rows.ts";
 
 /** A statement changes the vectors of at most this many messages. */
@@ -80,22 +80,17 @@ export async function putVectors(
   if (now === null ? known === null : known?.equals(now)) return false;
   await putEmbeddings(client, key, messages);
   await putClusters(client, key, vectors, digested);
-  await client.query("UPDATE coppice.sessions SET vectors = $3 WHERE place = $1 AND session_no = $2", [
-    ...[key.place, key.sessionNo, now],
-  ]);
+  await updateSession(client, key, { vectors: now });
   return true;
 }
 
 async function putEmbeddings(
   client: PoolClient,
-  { place, sessionNo }: SessionKey,
+  key: SessionKey,
   messages: ReadonlyMap<number, Buffer>,
 ): Promise<void> {
-  const { rows } = await client.query<{ id: number; hash: string | null }>(
-    `SELECT message_id AS id, encode(sha256(embedding), 'hex') AS hash FROM coppice.messages
-     WHERE place = $1 AND session_no = $2`,
-    [place, sessionNo],
-  );
+  const columns = "message_id AS id, encode(sha256(embedding), 'hex') AS hash";
+  const rows = await rowsOfSession<{ id: number; hash: string | null }>(client, key, "messages", columns);
   const hashOf = (embedding: Buffer): string => createHash("sha256").update(embedding).digest("hex");
   const changed = rows.flatMap(({ id, hash }) => {
     const embedding = messages.get(id) ?? null;
@@ -107,21 +102,19 @@ async function putEmbeddings(
     await client.query(
       `UPDATE coppice.messages m SET embedding = v.embedding FROM (VALUES ${tuples.join(",")}) v (id, embedding)
        WHERE m.place = $1 AND m.session_no = $2 AND m.message_id = v.id`,
-      [place, sessionNo, ...some.flatMap(({ id, embedding }) => [id, embedding])],
+      [key.place, key.sessionNo, ...some.flatMap(({ id, embedding }) => [id, embedding])],
     );
   }
 }
 
 async function putClusters(
   client: PoolClient,
-  { place, team, sessionNo }: SessionKey,
+  key: SessionKey,
   { embedderId, dimension }: SessionVectors,
   clusters: readonly (PushedCluster & { digest: Buffer })[],
 ): Promise<void> {
-  const { rows } = await client.query<{ root: number; digest: Buffer }>(
-    "SELECT root, digest FROM coppice.clusters WHERE place = $1 AND session_no = $2",
-    [place, sessionNo],
-  );
+  const { place, team, sessionNo } = key;
+  const rows = await rowsOfSession<{ root: number; digest: Buffer }>(client, key, "clusters", "root, digest");
   const wanted = new Map(clusters.map(({ root, digest }) => [root, digest]));
   const ended = rows.filter(({ root, digest }) => !wanted.get(root)?.equals(digest)).map(({ root }) => root);
   await client.query("SELECT coppice.delete_clusters($1, $2, $3)", [place, sessionNo, ended]);

@@ -1,25 +1,12 @@
 import type { PoolClient } from "pg";
 import { DamageError } from "../core/damage.ts";
 import { StoreError } from "../core/errors.ts";
-import type { QueryVector } from "../recall/query-vector.ts";
 import type { HubConnection } from "./connection.ts";
-import type { HubSource, Missing } from "./hub-source.ts";
 import { indexedMessage } from "./indexed-message.ts";
 import { LoadedSegment } from "./loaded-segment.ts";
-import { nearMembers, vectorsOfMessages } from "./near.ts";
 import { type HubPlace, insertRows } from "./places.ts";
-import type { HubIndex, HubReader, HubSessionName } from "./recall.ts";
-import { ROLES, textOf, wordsOf } from "./rows.ts";
-import {
-  decodeSegment,
-  type EncodedSegment,
-  type IndexChange,
-  type IndexedMessage,
-  mergeSegments,
-  type Segment,
-  segmentOf,
-  wordsIn,
-} from "./segment.ts";
+import { ROLES, wordsOf } from "./rows.ts";
+import { decodeSegment, type EncodedSegment, type IndexChange, mergeSegments, segmentOf, wordsIn } from "./segment.ts";
 
 /** This many segments of a level become one. */
 const MERGED = 32;
@@ -54,28 +41,17 @@ function levelOf(messageCount: number): number {
   return Math.floor(Math.log(Math.max(1, messageCount)) / Math.log(MERGED));
 }
 
-/** Reads the index. Segments never change, so they stay in memory. */
-export class WordIndexReader implements HubIndex {
-  readonly #connection: HubConnection;
-  readonly #keptMax: number;
+/** The segments that searches have read. They never change, so they stay in memory. */
+export class KeptSegments {
+  readonly #messagesMax: number;
   readonly #kept = new Map<number, LoadedSegment>();
 
-  constructor(connection: HubConnection, keptMax = KEPT_MESSAGES_MAX) {
-    this.#connection = connection;
-    this.#keptMax = keptMax;
+  constructor(messagesMax = KEPT_MESSAGES_MAX) {
+    this.#messagesMax = messagesMax;
   }
 
-  reading<T>(search: (reader: HubReader) => Promise<T>, signal?: AbortSignal): Promise<T> {
-    const run = (client: PoolClient): Promise<T> =>
-      search({
-        segments: (project, damaged) => this.#segments(client, project, damaged),
-        near: (project, vector) => nearMembers(client, project, vector),
-        fetch: (missing, source, vector) => fetchMissing(client, missing, source, vector),
-      });
-    return this.#connection.transaction(run, signal, "REPEATABLE READ");
-  }
-
-  async #segments(client: PoolClient, project: string | undefined, damaged: Set<number>): Promise<LoadedSegment[]> {
+  /** Returns the segments of a project, or of all. @param damaged  Gets the numbers of those that cannot be read. They are left out. */
+  async of(client: PoolClient, project: string | undefined, damaged: Set<number>): Promise<LoadedSegment[]> {
     const kept = new Map(this.#kept); // another search may empty the other map meanwhile
     const { rows } = await client.query<{ place: number; segment: number; head: Buffer | null }>(
       `SELECT s.place, s.segment, CASE WHEN s.segment = ANY ($2::bigint[]) THEN NULL ELSE s.head END AS head
@@ -84,14 +60,15 @@ export class WordIndexReader implements HubIndex {
       [project ?? null, [...kept.keys()]],
     );
     const loaded = rows.flatMap(({ place, segment, head }) => {
+      if (damaged.has(segment)) return [];
       if (head === null) return kept.get(segment)!;
       const decoded = unlessDamaged(() => decodeSegment(head));
       if (decoded === undefined) damaged.add(segment);
       return decoded === undefined ? [] : new LoadedSegment(place, segment, decoded);
     });
     const own = new Map(loaded.map((segment) => [segment.number, segment]));
-    if (messageCountOf(new Map([...this.#kept, ...own])) > this.#keptMax) this.#kept.clear();
-    if (messageCountOf(own) <= this.#keptMax) for (const [number, segment] of own) this.#kept.set(number, segment);
+    if (messageCountOf(new Map([...this.#kept, ...own])) > this.#messagesMax) this.#kept.clear();
+    if (messageCountOf(own) <= this.#messagesMax) for (const [number, segment] of own) this.#kept.set(number, segment);
     return loaded;
   }
 }
@@ -102,38 +79,26 @@ function messageCountOf(segments: ReadonlyMap<number, LoadedSegment>): number {
   return count;
 }
 
-async function fetchMissing(
-  client: PoolClient,
-  { buckets, texts, vectors }: Missing,
-  source: HubSource,
-  vector: QueryVector | undefined,
-): Promise<(readonly [number, HubSessionName])[]> {
-  if (vectors.length > 0) {
-    for (const { id, vector: own } of await vectorsOfMessages(client, vectors, vector!)) source.addVector(id, own);
-  }
-  if (buckets.length > 0) {
-    const { rows } = await client.query<{ segment: number; bucket: number; body: Buffer }>(BUCKETS, [
-      buckets.map(({ place }) => place),
-      buckets.map(({ segment }) => segment),
-      buckets.map(({ bucket }) => bucket),
-    ]);
-    if (rows.length < buckets.length) throw new IndexChanged();
-    for (const { body, ...key } of rows) source.addBucket(key, body);
-  }
-  if (texts.length === 0) return [];
-  const { rows } = await client.query<
-    { place: number; sessionNo: number; messageId: number; body: Buffer } & HubSessionName
-  >(TEXTS, [
-    texts.map(({ place }) => place),
-    texts.map(({ sessionNo }) => sessionNo),
-    texts.map(({ messageId }) => messageId),
+/** All conditions are on numbers: under row-level security, Postgres uses an index for no others. */
+export const BUCKETS = `SELECT b.segment, b.bucket, b.body
+  FROM unnest($1::bigint[], $2::bigint[], $3::integer[]) AS wanted (place, segment, bucket)
+  JOIN coppice.buckets b ON b.place = wanted.place AND b.segment = wanted.segment AND b.bucket = wanted.bucket`;
+
+export interface BucketKey {
+  place: number;
+  segment: number;
+  bucket: number;
+}
+
+type BucketRow = Omit<BucketKey, "place"> & { body: Buffer };
+
+export async function bucketsNamed(client: PoolClient, keys: readonly BucketKey[]): Promise<BucketRow[]> {
+  const { rows } = await client.query<BucketRow>(BUCKETS, [
+    keys.map(({ place }) => place),
+    keys.map(({ segment }) => segment),
+    keys.map(({ bucket }) => bucket),
   ]);
-  if (rows.length < texts.length) throw new IndexChanged();
-  const ids = new Map(texts.map(({ id, sessionNo, messageId }) => [`${sessionNo} ${messageId}`, id]));
-  return rows.map(({ sessionNo, messageId, body, sessionId, store }) => {
-    source.addText(ids.get(`${sessionNo} ${messageId}`)!, textOf(body));
-    return [sessionNo, { sessionId, store }] as const;
-  });
+  return rows;
 }
 
 /** Returns what `read` returns; undefined if it finds bytes that are damaged. */
@@ -145,19 +110,6 @@ function unlessDamaged<T>(read: () => T): T | undefined {
     return undefined;
   }
 }
-
-/** Segments were merged or messages were forgotten since the segments were listed. The search begins again. */
-export class IndexChanged extends Error {}
-
-/** All conditions are on numbers: under row-level security, Postgres uses an index for no others. */
-export const BUCKETS = `SELECT b.segment, b.bucket, b.body
-  FROM unnest($1::bigint[], $2::bigint[], $3::integer[]) AS wanted (place, segment, bucket)
-  JOIN coppice.buckets b ON b.place = wanted.place AND b.segment = wanted.segment AND b.bucket = wanted.bucket`;
-
-const TEXTS = `SELECT m.session_no AS "sessionNo", m.message_id AS "messageId", m.body, s.session_id AS "sessionId", s.origin AS store
-  FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS wanted (place, session_no, message_id)
-  JOIN coppice.messages m ON m.place = wanted.place AND m.session_no = wanted.session_no AND m.message_id = wanted.message_id
-  JOIN coppice.sessions s ON s.place = m.place AND s.session_no = m.session_no`;
 
 export interface MergeReport {
   /** Segments that were merged, and those that they have become. */
@@ -183,12 +135,14 @@ export async function keepIndex(
     client.query<HubPlace>("SELECT place, team FROM coppice.places ORDER BY place"),
   );
   for (const place of places) {
-    // One snapshot: it has a concurrent push either in both the segments and the messages, or in neither.
-    const repair = async (): Promise<void> => {
-      const repairing = (client: PoolClient): Promise<number> => makeDamagedAgain(client, place);
-      report.damagedCount += await connection.transaction(repairing, signal, "REPEATABLE READ");
+    const repair = async (sound: Set<number>): Promise<void> => {
+      const damaged = await damagedIn(connection, place, sound, signal);
+      if (damaged.length === 0) return;
+      // One snapshot: it has a concurrent push either in both the segments and the messages, or in neither.
+      const again = (client: PoolClient): Promise<number> => indexAgain(client, place, damaged);
+      report.damagedCount += await connection.transaction(again, signal, "REPEATABLE READ");
     };
-    if (!(await areSound(connection, place, checked, signal))) await repair();
+    await repair(checked);
     for (;;) {
       try {
         const count = await connection.transaction((client) => mergeSome(client, place), signal);
@@ -197,139 +151,91 @@ export async function keepIndex(
         report.madeCount += 1;
       } catch (error) {
         if (!(error instanceof DamageError)) throw error;
-        await repair();
+        await repair(new Set());
       }
     }
   }
   return report;
 }
 
-/** Reads the segments of a place that are new. @returns false at the first that is damaged. */
-async function areSound(
+/** Reads the segments of a place, except those that are known to be sound. @returns the numbers of damaged ones. */
+async function damagedIn(
   connection: HubConnection,
-  place: HubPlace,
-  checked: Set<number>,
+  { place }: HubPlace,
+  sound: Set<number>,
   signal: AbortSignal | undefined,
-): Promise<boolean> {
-  const { rows } = await connection.transaction(
-    (client) =>
-      client.query<{ segment: number }>("SELECT segment FROM coppice.segments WHERE place = $1", [place.place]),
-    signal,
-  );
+): Promise<number[]> {
+  const numbers = (client: PoolClient) =>
+    client.query<{ segment: number }>("SELECT segment FROM coppice.segments WHERE place = $1", [place]);
+  const { rows } = await connection.transaction(numbers, signal);
+  const damaged: number[] = [];
   for (const { segment } of rows) {
-    if (checked.has(segment)) continue;
-    const sound = await connection.transaction(
-      (client) => soundSegment(client, place, segment),
-      signal,
-      "REPEATABLE READ",
-    );
-    if (sound === undefined) return false;
-    checked.add(segment);
+    if (sound.has(segment)) continue;
+    const check = (client: PoolClient): Promise<boolean> => isSound(client, place, segment);
+    if (await connection.transaction(check, signal, "REPEATABLE READ")) sound.add(segment);
+    else damaged.push(segment);
   }
-  return true;
+  return damaged;
+}
+
+/** Returns false if any bytes of a segment are damaged. It may have been merged meanwhile. */
+async function isSound(client: PoolClient, place: number, number: number): Promise<boolean> {
+  const { rows } = await client.query<{ head: Buffer }>(
+    "SELECT head FROM coppice.segments WHERE place = $1 AND segment = $2",
+    [place, number],
+  );
+  if (rows.length === 0) return true;
+  const segment = unlessDamaged(() => decodeSegment(rows[0]!.head));
+  if (segment === undefined) return false;
+  const buckets = segment.buckets ?? (await bucketsOf(client, place, number));
+  const lists = unlessDamaged(() =>
+    // Lists are checked when they are read.
+    buckets.map((bucket) => Array.from(wordsIn(bucket, segment.messages.length), ({ list }) => list.counts)),
+  );
+  return lists?.length === segment.firstWords.length;
 }
 
 /** Messages that are read at once to be indexed again. */
-const REPAIRED_AT_ONCE = 500;
+const INDEXED_AT_ONCE = 500;
 
-/** Deletes damaged segments, and adds a segment of the messages that no other segment has. @returns how many were damaged. */
-async function makeDamagedAgain(client: PoolClient, place: HubPlace): Promise<number> {
+/**
+ * Makes the index of a place again, from its messages. Messages that cannot be read have no words.
+ *
+ * @returns how many of the damaged segments were still there.
+ */
+async function indexAgain(client: PoolClient, place: HubPlace, damaged: readonly number[]): Promise<number> {
   const { rows: segments } = await client.query<{ segment: number }>(
     "SELECT segment FROM coppice.segments WHERE place = $1 ORDER BY segment FOR UPDATE",
     [place.place],
   );
-  const damaged: number[] = [];
-  const nets = new Map<string, IndexedMessage>();
-  const forgotten = new Set<number>();
-  for (const { segment } of segments) {
-    const sound = await soundSegment(client, place, segment);
-    if (sound === undefined) damaged.push(segment);
-    for (const session of sound?.forgottenSessions ?? []) forgotten.add(session);
-    for (const message of sound?.messages ?? []) {
-      const key = `${message.sessionNo} ${message.messageId}`;
-      nets.set(key, { ...message, net: message.net + (nets.get(key)?.net ?? 0) });
-    }
-  }
-  const { rows } = await client.query<{ sessionNo: number; messageId: number; isOnPath: boolean }>(
-    `SELECT session_no AS "sessionNo", message_id AS "messageId", branch IS NULL AS "isOnPath"
-     FROM coppice.messages WHERE place = $1 ORDER BY message_id, session_no`,
-    [place.place],
-  );
-  const lacking: MessageName[] = [];
-  const removed: MessageName[] = [];
-  for (const { sessionNo, messageId, isOnPath } of rows) {
-    const key = `${sessionNo} ${messageId}`;
-    let net = nets.get(key)?.net ?? 0;
-    nets.delete(key);
-    for (; net < Number(isOnPath); net++) lacking.push({ sessionNo, messageId });
-    for (; net > Number(isOnPath); net--) removed.push({ sessionNo, messageId });
-  }
-  // The hub does not have the remaining messages any more.
-  for (const { sessionNo, messageId, net } of nets.values()) {
-    if (net > 0 && !forgotten.has(sessionNo)) removed.push({ sessionNo, messageId });
-  }
-  await client.query("SELECT coppice.delete_segments($1, $2)", [place.place, damaged]);
-  await changeIndex(client, place, { added: [], removed });
-  for (let from = 0; from < lacking.length; from += REPAIRED_AT_ONCE) {
-    await indexAgain(client, place, lacking.slice(from, from + REPAIRED_AT_ONCE));
-  }
-  return damaged.length;
-}
-
-interface MessageName {
-  sessionNo: number;
-  messageId: number;
-}
-
-/** Reads a segment. Returns undefined if any of its bytes are damaged, and an empty segment if it was merged meanwhile. */
-async function soundSegment(client: PoolClient, place: HubPlace, number: number): Promise<Segment | undefined> {
-  const { rows } = await client.query<{ head: Buffer }>(
-    "SELECT head FROM coppice.segments WHERE place = $1 AND segment = $2",
-    [place.place, number],
-  );
-  if (rows.length === 0) return { messages: [], forgottenSessions: [], firstWords: [], buckets: [] };
-  const segment = unlessDamaged(() => decodeSegment(rows[0]!.head));
-  if (segment === undefined) return undefined;
-  const buckets = segment.buckets ?? (await bucketsOf(client, place, number));
-  return unlessDamaged(() => {
-    // Lists are checked when they are read.
-    const lists = buckets.map((bucket) =>
-      Array.from(wordsIn(bucket, segment.messages.length), ({ list }) => list.counts),
+  const numbers = segments.map(({ segment }) => segment);
+  const count = damaged.filter((segment) => numbers.includes(segment)).length;
+  if (count === 0) return 0;
+  await client.query("SELECT coppice.delete_segments($1, $2)", [place.place, numbers]);
+  for (let after = [0, 0]; ; ) {
+    const { rows } = await client.query<MessageRow>(
+      `SELECT session_no AS "sessionNo", message_id AS id, seq, role, token_count AS "tokenCount",
+         created_at_ms AS "createdAtMs", body
+       FROM coppice.messages WHERE place = $1 AND branch IS NULL AND (session_no, message_id) > ($2, $3)
+       ORDER BY session_no, message_id LIMIT ${INDEXED_AT_ONCE}`,
+      [place.place, ...after],
     );
-    return lists.length === segment.firstWords.length ? segment : undefined;
-  });
-}
-
-/** A message that cannot be read has no words. */
-async function indexAgain(client: PoolClient, place: HubPlace, names: readonly MessageName[]): Promise<void> {
-  const { rows } = await client.query<RepairedRow>(
-    `SELECT m.session_no AS "sessionNo", m.message_id AS id, m.seq, m.role, m.token_count AS "tokenCount",
-       m.created_at_ms AS "createdAtMs", m.body
-     FROM unnest($2::bigint[], $3::bigint[]) AS wanted (session_no, message_id)
-     JOIN coppice.messages m ON m.place = $1 AND m.session_no = wanted.session_no AND m.message_id = wanted.message_id`,
-    [place.place, names.map(({ sessionNo }) => sessionNo), names.map(({ messageId }) => messageId)],
-  );
-  const added = rows.flatMap(({ body, role, sessionNo, ...row }) => {
-    try {
-      const { name, parts, text } = wordsOf(body);
-      return indexedMessage(sessionNo, { ...row, role: ROLES[role]!, name, parts, text });
-    } catch (error) {
-      if (!StoreError.is(error, "ROWS_INVALID")) throw error;
-      return [];
-    }
-  });
-  // A segment has a message once.
-  const seen = new Set<string>();
-  const [once, again] = [[], []] as [typeof added, typeof added];
-  for (const message of added) {
-    const key = `${message.sessionNo} ${message.messageId}`;
-    (seen.has(key) ? again : once).push(message);
-    seen.add(key);
+    const last = rows.at(-1);
+    if (last === undefined) return count;
+    const added = rows.flatMap(({ body, role, sessionNo, ...row }) => {
+      try {
+        return indexedMessage(sessionNo, { ...row, role: ROLES[role]!, ...wordsOf(body) });
+      } catch (error) {
+        if (!StoreError.is(error, "ROWS_INVALID")) throw error;
+        return [];
+      }
+    });
+    await changeIndex(client, place, { added });
+    after = [last.sessionNo, last.id];
   }
-  for (const part of [once, again]) await changeIndex(client, place, { added: part });
 }
 
-interface RepairedRow {
+interface MessageRow {
   sessionNo: number;
   id: number;
   seq: number;
@@ -364,10 +270,9 @@ async function mergeSome(client: PoolClient, place: HubPlace): Promise<number> {
   const inputs = [];
   for (const { segment: number, head } of locked.rows) {
     const segment = decodeSegment(head);
-    inputs.push({ segment, buckets: segment.buckets ?? (await bucketsOf(client, place, number)) });
+    inputs.push({ segment, buckets: segment.buckets ?? (await bucketsOf(client, place.place, number)) });
   }
-  // A segment that removes messages is only merged with all segments that may have added them.
-  await insertSegment(client, place, mergeSegments(inputs, true));
+  await insertSegment(client, place, mergeSegments(inputs));
   await client.query("SELECT coppice.delete_segments($1, $2)", [place.place, chosen]);
   return chosen.length;
 }
@@ -404,7 +309,7 @@ async function segmentsWithGone(client: PoolClient, place: HubPlace, rows: reado
   return [...new Set([...gone, ...others.map(({ segment }) => segment)])];
 }
 
-async function bucketsOf(client: PoolClient, { place }: HubPlace, segment: number): Promise<Buffer[]> {
+async function bucketsOf(client: PoolClient, place: number, segment: number): Promise<Buffer[]> {
   const { rows } = await client.query<{ body: Buffer }>(
     "SELECT body FROM coppice.buckets WHERE place = $1 AND segment = $2 ORDER BY bucket",
     [place, segment],

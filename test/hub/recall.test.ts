@@ -3,7 +3,7 @@ import { beforeAll, describe, expect } from "vitest";
 import { burySession } from "../../src/hub/forgetting.ts";
 import type { SessionKey } from "../../src/hub/places.ts";
 import { recallOnHub } from "../../src/hub/recall.ts";
-import { BUCKETS, WordIndexReader } from "../../src/hub/word-index.ts";
+import { BUCKETS, KeptSegments } from "../../src/hub/word-index.ts";
 import type { MessageInput, Store } from "../../src/index.ts";
 import { runs, seenIn, slow } from "../support/effort.ts";
 import {
@@ -61,6 +61,7 @@ const step = fc.oneof(
   },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("undo" as const), session }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("forgetMessage" as const), session, seq: fc.nat(20) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("forgetSession" as const), session }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("keep" as const) }) },
 );
 
@@ -73,7 +74,12 @@ const QUERIES = [
   "regoin deploi",
   "when did Ann deploy the session?",
   "src/fooBar.ts 404 セッション",
+  '"session lock" retry',
 ];
+const query = fc.oneof(
+  words,
+  words.map((text) => `"${text}"`),
+);
 
 /**
  * Goal: a search of the hub gives what a search of the store gives, whatever was said, rewound, taken back, forgotten, pushed and
@@ -83,39 +89,45 @@ const QUERIES = [
 test("a search of the hub gives the order and the scores of the store", async () => {
   const hub = await openedHub(asRole(url, WRITER));
   let projectCount = 0;
-  let [askedCount, hitCount, rewindCount, forgottenCount, mergedCount] = [0, 0, 0, 0, 0];
+  let [askedCount, hitCount, rewindCount, forgottenCount, forgottenSessionCount, mergedCount] = [0, 0, 0, 0, 0, 0];
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 14, size: "max" }), async (steps) => {
+    fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 14, size: "max" }), query, async (steps, drawn) => {
       const project = `p${projectCount++}`;
+      const queries = [...QUERIES, drawn];
+      const gone = new Set<string>(); // the hub takes no session with the id of one that was forgotten
       const store = temporaryStore();
       const elsewhere = store.session("elsewhere", { project: "another" });
       for (const done of steps) {
         elsewhere.append(ELSEWHERE.map((content) => ({ role: "user", content })));
+        if (done.kind !== "keep" && gone.has(done.session)) continue;
         if (done.kind === "keep") mergedCount += (await hub.keep()).mergedCount;
         else if (done.kind === "say") {
           store.session(done.session, { project }).append(done.messages as MessageInput[]);
         } else if (changed(store, done)) {
           if (done.kind === "forgetMessage") forgottenCount += 1;
+          else if (done.kind === "forgetSession") gone.add(done.session);
           else rewindCount += 1;
         } else continue;
         await hub.push(store, { projects: [project] });
-        hitCount += await expectSameAnswers(hub, store, project, [QUERIES[askedCount++ % QUERIES.length]!]);
+        hitCount += await expectSameAnswers(hub, store, project, [queries[askedCount++ % queries.length]!]);
       }
-      hitCount += await expectSameAnswers(hub, store, project, QUERIES);
+      forgottenSessionCount += gone.size;
+      hitCount += await expectSameAnswers(hub, store, project, queries);
       await hub.keep();
-      hitCount += await expectSameAnswers(hub, store, project, QUERIES);
+      hitCount += await expectSameAnswers(hub, store, project, queries);
     }),
-    { numRuns: runs(5) },
+    { numRuns: runs(10) },
   );
   expect(hitCount).toBeGreaterThan(seenIn(10));
   expect(rewindCount).toBeGreaterThan(seenIn(0));
   expect(forgottenCount).toBeGreaterThan(seenIn(0));
+  expect(forgottenSessionCount).toBeGreaterThan(seenIn(0));
   expect(mergedCount).toBeGreaterThan(seenIn(0));
 });
 
 function changed(
   store: Store,
-  done: { kind: "rewind" | "undo" | "forgetMessage"; session: string; seq?: number; count?: number },
+  done: { kind: "rewind" | "undo" | "forgetMessage" | "forgetSession"; session: string; seq?: number; count?: number },
 ): boolean {
   if (!store.sessionIds({ prefix: "" }).includes(done.session)) return false;
   const opened = store.resume(done.session);
@@ -126,6 +138,7 @@ function changed(
       );
       opened.rewind({ toMessageId: ids.at(-1)!.id as number });
     } else if (done.kind === "undo") opened.undo();
+    else if (done.kind === "forgetSession") store.forget(done.session);
     else {
       const [row] = store.query(`SELECT id FROM messages WHERE session_id = '${done.session}' AND seq = ${done.seq}`);
       if (row === undefined) return false;
@@ -210,8 +223,9 @@ describe("projects in memory", () => {
   }
 
   test("that fit into it together stay there", async () => {
-    const index = new WordIndexReader(await pushedProjects(), 25);
-    const loaded = (project: string) => index.reading(({ segments }) => segments(project, new Set()));
+    const connection = await pushedProjects();
+    const kept = new KeptSegments(25);
+    const loaded = (project: string) => connection.transaction((client) => kept.of(client, project, new Set()));
     const [web, api] = [await loaded("web"), await loaded("api")];
     for (let round = 0; round < 3; round++) {
       expect((await loaded("web"))[0]).toBe(web[0]);
@@ -220,10 +234,11 @@ describe("projects in memory", () => {
   });
 
   test("that do not fit into it together are read by searches at once", async () => {
-    const index = new WordIndexReader(await pushedProjects(), 12);
+    const connection = await pushedProjects();
+    const kept = new KeptSegments(12);
     for (let round = 0; round < 5; round++) {
       const found = await Promise.all(
-        [...projects, ...projects].map((project) => recallOnHub(index, "deploy pipeline", { project })),
+        [...projects, ...projects].map((project) => recallOnHub(connection, kept, "deploy pipeline", { project })),
       );
       expect(found.map((hits) => hits[0]?.sessionId)).toEqual([...projects, ...projects].map((one) => `s of ${one}`));
     }

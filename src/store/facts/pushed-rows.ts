@@ -25,7 +25,7 @@ export type IndexedRow = RowOf<typeof INDEXED> & { parts: string };
 
 /** Messages of a session, in order of their ids, with the long strings that they need. */
 export interface MessageBatch {
-  messages: FactTables["messages"][];
+  messages: (FactTables["messages"] & { text: string })[];
   artifacts: FactTables["artifacts"][];
 }
 
@@ -71,8 +71,7 @@ export class PushedRowRepository extends Repository {
       bytes += (row.parts as string).length + String(row.text).length;
       if (batch.messages.length > 0 && bytes > bytesMax) break;
       delete row.parentId;
-      delete row.text;
-      batch.messages.push(row as unknown as FactTables["messages"]);
+      batch.messages.push(row as unknown as MessageBatch["messages"][number]);
     }
     const used = `WHERE sha256 IN (SELECT sha256 FROM message_artifacts WHERE message_id IN (SELECT value FROM json_each(@ids)))`;
     const ids = JSON.stringify(batch.messages.map(({ id }) => id));

@@ -175,6 +175,11 @@ class SessionWriter {
       return { sessionId, outcome: "known", newCount: 0, forgottenCount: 0, notes: [] };
     if (!this.#terms.replaces) this.#refuseDiverged(came);
     const outcome = this.#known === undefined ? "new" : "continued";
+    // They are long, and what follows takes memory, too.
+    for (const { rows, messages } of [came, this.#known ?? came]) {
+      rows.clear();
+      messages.clear();
+    }
     this.#check();
     this.#embed();
     this.#derive();

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { internalsOf } from "../../../src/session/opened-store.ts";
-import { agreedOn, type Changeable, changeableIn, mergedOf } from "../../../src/store/moves/changeable.ts";
 import { takeForgottenCopy } from "../../../src/store/changes/hub-notes.ts";
+import { agreedOn, type Changeable, changeableIn, mergedOf } from "../../../src/store/moves/changeable.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
 
 /** What a session with this title and these items has. */
