@@ -23,7 +23,7 @@ const SESSION =
 
 /** A trial for each command; null if the command does not end by itself, or is tried elsewhere. */
 const TRIALS: Readonly<Record<string, Trial | null>> = {
-  home: { args: [], keys: "store sessionCount last open" },
+  home: { args: [], keys: "store sessionCount last open recurring" },
   demo: { args: [], keys: "store acknowledgedCount lostCount" },
   setup: { args: ["--dry-run"], keys: "changes next" },
   import: {

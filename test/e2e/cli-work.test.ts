@@ -63,5 +63,6 @@ test("friction shows errors of three sessions with what made them go", async () 
   });
   const { stdout } = await folder.run(["friction"]);
   expect(stdout).toContain("3 times in 3 sessions");
+  expect((await folder.run([])).stdout).toContain(`comes back    in 3 sessions: ${ERROR} · coppice fix`);
   expect((await folder.run(["friction", "--project", "gone"])).stderr).toContain("No session is of a project");
 });

@@ -11,7 +11,7 @@ const OPEN_ENDS_MAX = 3;
 export const homeCommand: Command = {
   usage: "home",
   isHidden: true,
-  summary: "Show the last session, what was left open, and what to do next.",
+  summary: "Show the last session, what was left open, an error that keeps coming back, and what to do next.",
   examples: [""],
 
   async run({ loadStores, storePath, terminal }) {
@@ -24,7 +24,7 @@ export const homeCommand: Command = {
         "  coppice demo            see what Coppice does, on the sessions of an invented project",
         "  coppice help            all commands",
       ];
-      return { value: { store: storePath, sessionCount: 0, last: null, open: [] }, lines };
+      return { value: { store: storePath, sessionCount: 0, last: null, open: [], recurring: [] }, lines };
     }
     const { RECAP_MS_DEFAULT } = await import("../../session/aids/recap.ts");
     const store = (await loadStores()).openToRead();
@@ -33,6 +33,7 @@ export const homeCommand: Command = {
     const sinceMs = (last?.updatedAtMs ?? 0) - RECAP_MS_DEFAULT;
     const topics = last === undefined ? [] : store.recap({ sinceMs, limit: OPEN_ENDS_MAX, linesMax: 1 }).topics;
     const open = topics.flatMap((topic) => topic.open).slice(0, OPEN_ENDS_MAX);
+    const recurring = store.work.friction({ limit: 1 });
     const row = (name: string, text: string): string => {
       const line = `  ${name.padEnd(14)}${oneLine(text)}`;
       return terminal.width === undefined ? line : cutToWidth(line, terminal.width);
@@ -45,11 +46,14 @@ export const homeCommand: Command = {
         : [row("last", `${formatMoment(last.updatedAtMs, Date.now())} · ${sessionName(last) ?? last.id}`)]),
       ...(goOn === undefined ? [] : [row("go on", goOn)]),
       ...open.map(({ text, messageId }) => row("left open", `message:${messageId} · ${text}`)),
+      ...recurring.map(({ error, sessionCount }) =>
+        row("comes back", `in ${formatCount(sessionCount, "session")}: ${error} · coppice fix`),
+      ),
       row("ask", "coppice recall what did we decide about …"),
       row("this week", "coppice recap"),
       row("look around", "coppice view"),
       row("all commands", "coppice help"),
     ];
-    return { value: { store: storePath, sessionCount, last: last ?? null, open }, lines };
+    return { value: { store: storePath, sessionCount, last: last ?? null, open, recurring }, lines };
   },
 };
