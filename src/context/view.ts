@@ -1,4 +1,4 @@
-import { IMPORTANT, takeCitations } from "../core/citations.ts";
+import { IMPORTANT, takeCitations, withShortCitations } from "../core/citations.ts";
 import { StoreError } from "../core/errors.ts";
 import { formatHandle } from "../core/handle.ts";
 import type { Message } from "../core/message.ts";
@@ -10,7 +10,7 @@ import type { BlockedMessage } from "./digest/blocks.ts";
 
 /** A line of a summary. */
 export interface Statement {
-  /** With its citations. */
+  /** With its citations, shortened. */
   text: string;
   isImportant: boolean;
   /** The first seq that it cites; without citations, the first one that its summary covers. */
@@ -222,7 +222,7 @@ export function statementsOf({
     const isImportant = line.startsWith(IMPORTANT);
     const seq = Math.min(...takeCitations(line).seqs);
     return {
-      text: isImportant ? line.slice(IMPORTANT.length) : line,
+      text: withShortCitations(isImportant ? line.slice(IMPORTANT.length) : line),
       isImportant,
       seq: Number.isFinite(seq) ? seq : seqFirst,
       shownFrom: shownFrom ?? 0,

@@ -131,11 +131,12 @@ export function continuityWriter(cold: ColdNotes, tokenCounter: TokenCounter, bl
   return {
     share: continuityShare(old),
     keptTokens: keptTokens(kept, tokenCounter),
-    write: (hidden, tokensMax, { inWindow, inDigest }, roomMax) => {
+    write: (hidden, tokensMax, { inWindow, inDigest, isTold }, roomMax) => {
       if (last?.hidden !== hidden || last.topics.inWindow !== inWindow)
         last = { hidden, topics: topicsOf(hidden, inWindow) };
       const rankedNames = nameRanks.ranked(hidden.map((message) => blocks.of(message)));
-      return buildContinuity(last.topics, rankedNames, inDigest, tokensMax, tokenCounter, roomMax);
+      const topics = isTold ? { ...last.topics, said: [] } : last.topics;
+      return buildContinuity(topics, rankedNames, inDigest, tokensMax, tokenCounter, roomMax);
     },
   };
 }

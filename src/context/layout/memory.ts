@@ -2,12 +2,12 @@ import { assert } from "../../core/assert.ts";
 import { element, escapeText } from "../../core/markup.ts";
 import type { TokenCounter } from "../../core/tokens.ts";
 import { lineTokens, tokenSum } from "../costs.ts";
-import { type BlockIndex, indexOf } from "../digest/block-index.ts";
+import { indexOf } from "../digest/block-index.ts";
 import { DigestChoice } from "../digest/choice.ts";
 import type { DigestMessage } from "../digest/digest-message.ts";
 import type { Continuity, RenderOptions } from "../result.ts";
 import type { RenderView, Statement, SummaryView, ThemePlace, ThemeView } from "../view.ts";
-import { type FittedWindow, gapTokensMax } from "./fit-window.ts";
+import { type FittedWindow, gapTokensMax, UNCACHED_TOKENS_MAX } from "./fit-window.ts";
 import type { PreparedView } from "./prepare.ts";
 import { chooseStatements, listStatements, type PricedStatement } from "./statements.ts";
 
@@ -19,9 +19,6 @@ const STATEMENTS_SHARE = { talk: 0.9, work: 0.06, span: 0.35 };
 
 /** The lines of the themes may take this share of what the statements leave. Otherwise one pointer line stands for all themes. */
 const THEMES_SHARE = 0.15;
-
-/** The tags, the note and a pointer line take fewer tokens. */
-const FRAME_TOKENS_MAX = 150;
 
 /** A smaller digest would be mostly frame. */
 const DIGEST_TOKENS_MIN = 40;
@@ -90,15 +87,24 @@ export function buildMemory(view: PreparedView, options: RenderOptions, window: 
   if (!hasPast) return none;
   const index = indexOf(view.past, tokenCounter);
   const coldCounts = coldCountsOf(view);
-  const saidTokensMax = saidTokens(view, index, window);
-  const overview = overviewLines(view, saidTokensMax, tokenCounter);
-  const statements = shownStatements(view, coldCounts, saidTokensMax - tokenSum(overview), tokenCounter);
-  const said: Said = { overview: textsOf(overview), notes: textsOf(statements) };
-
+  const kind = view.isSpan ? "span" : index.hasCalls ? "work" : "talk";
+  const isTold = kind === "talk" && view.themes.some(({ summaries }) => summaries.length > 0);
   const writeContinuity = (inDigest: ReadonlySet<string>, roomMax?: number) =>
-    options.continuity?.write(window.hidden, window.continuityTokensMax, { inWindow, inDigest }, roomMax);
+    options.continuity?.write(window.hidden, window.continuityTokensMax, { inWindow, inDigest, isTold }, roomMax);
   const continuity = writeContinuity(new Set());
   const tokensMax = window.memoryTokensMax - (continuity?.tokenCount ?? 0);
+
+  const saidFrame = memoryText(view, { overview: [""], notes: [""] }, [], []);
+  const saidTokensMax = Math.min(
+    tokensMax - tokenCounter.count(saidFrame) - gapTokensMax(tokenCounter),
+    STATEMENTS_SHARE[kind] * tokensMax,
+  );
+  const overview = overviewLines(view, saidTokensMax, tokenCounter);
+  const offered = offeredStatements(view, coldCounts, tokenCounter);
+  const choose = options.tokensMax > UNCACHED_TOKENS_MAX ? listStatements : chooseStatements;
+  const overviewTexts = textsOf(view.overview?.statements ?? []);
+  const statements = choose(offered, saidTokensMax - tokenSum(overview), overviewTexts);
+  const said: Said = { overview: textsOf(overview), notes: textsOf(statements) };
   const themes = themeBlocks(view, coldCounts, tokensMax - tokenSum(overview) - tokenSum(statements), tokenCounter);
   // A pointer line names what is hidden, and everything else if the themes have no lines.
   const needsPointer = window.hidden.length > 0 || (view.coldCount > 0 && themes.length === 0);
@@ -178,19 +184,10 @@ function coldCountsOf(view: RenderView): ColdCounts {
   return { members, covered };
 }
 
-/** Returns the tokens for what a model wrote. */
-function saidTokens(view: RenderView, { hasCalls }: BlockIndex, window: FittedWindow): number {
-  const tokensMax = window.memoryTokensMax - window.continuityTokensMax;
-  return Math.min(
-    tokensMax - FRAME_TOKENS_MAX,
-    STATEMENTS_SHARE[view.isSpan ? "span" : hasCalls ? "work" : "talk"] * tokensMax,
-  );
-}
-
 /** Returns the lines of the overview, or those for which there is room. */
 function overviewLines({ overview }: RenderView, tokensMax: number, tokenCounter: TokenCounter): PricedStatement[] {
   const lines = (overview?.statements ?? []).map((line) => priced(line, tokenCounter));
-  return tokenSum(lines) <= tokensMax ? lines : chooseStatements(lines, tokensMax);
+  return chooseStatements(lines, tokensMax);
 }
 
 function textsOf(statements: readonly Statement[]): string[] {
@@ -201,11 +198,10 @@ function priced<S extends Statement>(statement: S, tokenCounter: TokenCounter): 
   return { ...statement, tokenCount: lineTokens(escapeText(statement.text), tokenCounter) };
 }
 
-/** Returns the statements for which there is room, each with its summary. */
-function shownStatements(
+/** Returns the statements of all summaries by time, each with its summary. */
+function offeredStatements(
   view: RenderView,
   { covered }: ColdCounts,
-  tokensMax: number,
   tokenCounter: TokenCounter,
 ): (PricedStatement & { of: ShownSummary })[] {
   const offered = view.themes.flatMap(({ summaries }, theme) =>
@@ -215,7 +211,7 @@ function shownStatements(
       return summaryView.statements.map((statement) => ({ ...priced(statement, tokenCounter), of }));
     }),
   );
-  return listStatements(offered, tokensMax, textsOf(view.overview?.statements ?? []));
+  return offered.sort((left, right) => left.seq - right.seq);
 }
 
 /** Returns the themes with cold members; no themes if their lines have no room. */
