@@ -13,11 +13,15 @@ import { chooseStatements, listStatements, type PricedStatement } from "./statem
 
 /**
  * Statements of summaries may take this share of the memory message. In a conversation without tools, they hold more than the words
- * that they replace. Work with tools uses lines again, which only a digest has.
+ * that they replace. Work with tools uses lines again, which only a digest has, so statements take the room of the themes' lines, and
+ * this share where those have none.
  */
-const STATEMENTS_SHARE = { talk: 0.9, work: 0.06, span: 0.35 };
+const STATEMENTS_SHARE = { talk: 0.9, work: 0.03, span: 0.35 };
 
-/** The lines of the themes may take this share of what the statements leave. Otherwise one pointer line stands for all themes. */
+/**
+ * The lines of the themes may take this share of what the statements leave. Otherwise, and in work if there are statements, one pointer
+ * line stands for all themes.
+ */
 const THEMES_SHARE = 0.15;
 
 /** A smaller digest would be mostly frame. */
@@ -95,9 +99,14 @@ export function buildMemory(view: PreparedView, options: RenderOptions, window: 
   const tokensMax = window.memoryTokensMax - (continuity?.tokenCount ?? 0);
 
   const saidFrame = memoryText(view, { overview: [""], notes: [""] }, [], []);
+  const gapTokens = gapTokensMax(tokenCounter);
+  const insteadOfThemes =
+    kind === "work"
+      ? themesTokens(themeBlocks(view, coldCounts, tokensMax, tokenCounter), tokenCounter) - gapTokens
+      : 0;
   const saidTokensMax = Math.min(
-    tokensMax - tokenCounter.count(saidFrame) - gapTokensMax(tokenCounter),
-    STATEMENTS_SHARE[kind] * tokensMax,
+    tokensMax - tokenCounter.count(saidFrame) - gapTokens,
+    Math.max(STATEMENTS_SHARE[kind] * tokensMax, insteadOfThemes),
   );
   const overview = overviewLines(view, saidTokensMax, tokenCounter);
   const offered = offeredStatements(view, coldCounts, tokenCounter);
@@ -105,13 +114,15 @@ export function buildMemory(view: PreparedView, options: RenderOptions, window: 
   const overviewTexts = textsOf(view.overview?.statements ?? []);
   const statements = choose(offered, saidTokensMax - tokenSum(overview), overviewTexts);
   const said: Said = { overview: textsOf(overview), notes: textsOf(statements) };
-  const themes = themeBlocks(view, coldCounts, tokensMax - tokenSum(overview) - tokenSum(statements), tokenCounter);
+  const themesMax = tokensMax - tokenSum(overview) - tokenSum(statements);
+  const isSaid = overview.length + statements.length > 0;
+  const themes = kind === "work" && isSaid ? [] : themeBlocks(view, coldCounts, themesMax, tokenCounter);
   // A pointer line names what is hidden, and everything else if the themes have no lines.
   const needsPointer = window.hidden.length > 0 || (view.coldCount > 0 && themes.length === 0);
-  const textTokensMax = tokensMax - (needsPointer ? gapTokensMax(tokenCounter) : 0);
+  const textTokensMax = tokensMax - (needsPointer ? gapTokens : 0);
   const textOf = (messages: readonly DigestMessage[]) => memoryText(view, said, themes, messages);
   const frameTokens = tokenCounter.count(textOf([]));
-  const isBare = themes.length + overview.length + statements.length === 0;
+  const isBare = themes.length === 0 && !isSaid;
   if (frameTokens + (isBare ? DIGEST_TOKENS_MIN : 0) > textTokensMax) return { ...none, continuity };
 
   const pinned = view.pinned.map(view.blocksOf);
@@ -225,8 +236,11 @@ function themeBlocks(
     .map((themeView, theme): ThemeBlock => ({ theme, view: themeView, coldCount: members[theme]! }))
     .filter(({ coldCount }) => coldCount > 0)
     .sort((left, right) => left.view.seqLast - right.view.seqLast);
-  const cost = blocks.reduce((sum, block) => sum + lineTokens(themeText(block), tokenCounter), 0);
-  return cost > THEMES_SHARE * tokensMax ? [] : blocks;
+  return themesTokens(blocks, tokenCounter) > THEMES_SHARE * tokensMax ? [] : blocks;
+}
+
+function themesTokens(blocks: readonly ThemeBlock[], tokenCounter: TokenCounter): number {
+  return blocks.reduce((sum, block) => sum + lineTokens(themeText(block), tokenCounter), 0);
 }
 
 function themeText({ view }: ThemeBlock): string {
