@@ -71,6 +71,8 @@ export interface RenderView {
   filledUntil?: number;
   /** The tokens at which messages leave the window. */
   windowTokensMax: number;
+  /** The tokens that the window will probably have when messages leave it. */
+  expectedTokens?: number;
   /** The first seq of the step that was the newest when the start of the window last moved. */
   anchorSeq: number;
   /** The first seq that has not left the window. Each message before it is pinned or in a theme. */
@@ -87,6 +89,8 @@ export interface RenderView {
   firstColdId: number | undefined;
   /** The newest messages before the window that are not pinned, in order. */
   past: readonly BlockedMessage[];
+  /** Older ones of them, of which a context that keeps its prefix quotes the same while the frontier moves on. */
+  lastingPast?: readonly BlockedMessage[];
   /** Returns a message of the window in blocks. */
   blocksOf: (message: Message) => BlockedMessage;
   /** Returns the theme that holds a message of the past. */

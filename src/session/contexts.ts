@@ -1,7 +1,7 @@
 import { BlockCache, type BlockedMessage } from "../context/digest/blocks.ts";
 import { loadEvidence } from "../context/evidence/evidence.ts";
-import { filledView } from "../context/layout/fill.ts";
-import { stableTokensMax } from "../context/layout/fit-window.ts";
+import { expectedTokens, filledView, wholeView } from "../context/layout/fill.ts";
+import { stableTokensMax, UNCACHED_TOKENS_MAX } from "../context/layout/fit-window.ts";
 import { type PreparedView, prepareView } from "../context/layout/prepare.ts";
 import { type Findings, type MemoryPart, renderContext } from "../context/render.ts";
 import type { ContinuityWriter, RenderResult } from "../context/result.ts";
@@ -20,7 +20,7 @@ import { messageCountOf, type SessionState } from "../store/session-state.ts";
 import type { SummaryContext } from "../summaries/resolve-run.ts";
 import { askedSplit } from "../summaries/span.ts";
 import { CONTEXT_OPTIONS, type ContextOptions, RENDER_OPTIONS, type RenderOptions } from "./context-options.ts";
-import { type ColdNotes, continuityWriter, loadColdNotes } from "./continuity.ts";
+import { type ColdNotes, continuityWriter, lastingPast, loadColdNotes } from "./continuity.ts";
 import type { SessionPorts } from "./ports.ts";
 import { type Pressure, pressureOf } from "./pressure.ts";
 
@@ -28,6 +28,9 @@ import { type Pressure, pressureOf } from "./pressure.ts";
 const HITS_MIN = 20;
 const HITS_MAX = 200;
 const HIT_TOKENS = 25;
+
+/** The lasting digest of a session is chosen again each time that so many messages have left the window. */
+const LASTING_MESSAGES = 72;
 
 /** Messages with so many characters for each token of a budget are read to fill it. */
 const FILL_CHARS_MAX = 6;
@@ -59,6 +62,7 @@ export class Contexts {
   #beforeWindow: { key: string; messages: Message[] } | undefined;
   #notes: ColdNotes | undefined;
   #blocks = new BlockCache();
+  #lasting: readonly BlockedMessage[] = [];
   #rendered: { key: string; settings: SessionSettings; result: RenderResult } | undefined;
 
   constructor(ports: SessionPorts, sessionId: string, access: SessionAccess) {
@@ -193,12 +197,24 @@ export class Contexts {
   }
 
   /**
-   * Returns the view with messages before the frontier that fill the budget. Work with tools is left as it is: each of its messages is
-   * long, so that the start of the window would move too often, and the digest holds more of what it uses again.
+   * Returns the view with messages before the frontier that fill the budget. In work with tools, they are long, so that the start of the
+   * window would move too often, and the digest holds more of what is used again. So the memory message gets the room that the window
+   * will probably not need.
    */
   #filledView(state: SessionState, source: StrategySource, tokensMax: number): RenderView {
     const hasCalls = ({ parts }: Message): boolean => parts.some(({ type }) => type === "tool_call");
-    if (this.#notes!.blocked.some(({ isCall }) => isCall) || state.window.some(hasCalls)) return source.themesView();
+    if (this.#notes!.blocked.some(({ isCall }) => isCall) || state.window.some(hasCalls)) {
+      const view = source.themesView();
+      const unpinned = () =>
+        normalWindow(this.#unpinnedFrom(state, 0), state.graduatedSeq, state.settings, this.#ports.tokenCounter);
+      const whole = wholeView(view, tokensMax, unpinned, (seq) => source.past(0, seq));
+      if (whole !== undefined) return whole;
+      return {
+        ...view,
+        expectedTokens: expectedTokens(view, state.settings),
+        ...(tokensMax > UNCACHED_TOKENS_MAX && { lastingPast: this.#lastingPast(state) }),
+      };
+    }
     const before = (tokens: number): readonly Message[] => {
       let chars = 0;
       const { blocked } = this.#notes!;
@@ -240,6 +256,15 @@ export class Contexts {
         openStepId: state.openStep?.id,
       }),
     };
+  }
+
+  /** Returns the messages for the lasting digest. The list is kept, because the digest is kept as long. */
+  #lastingPast({ evictedSeq }: SessionState): readonly BlockedMessage[] {
+    const seqEnd = evictedSeq - (evictedSeq % LASTING_MESSAGES);
+    const past = lastingPast(this.#notes!.blocked, seqEnd);
+    const isSame = past.length === this.#lasting.length && past.every((message, at) => message === this.#lasting[at]);
+    if (!isSame) this.#lasting = past;
+    return this.#lasting;
   }
 
   /** Returns the messages of a range in blocks. The list is kept, because a digest prepares its messages. */
