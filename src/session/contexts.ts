@@ -50,6 +50,7 @@ interface ColdPart {
   memories: Map<string, MemoryPart>;
   /** The messages before the window of another strategy. */
   past?: { key: string; messages: readonly BlockedMessage[] };
+  lastingPast?: readonly BlockedMessage[];
   continuity: ContinuityWriter;
 }
 
@@ -76,6 +77,7 @@ export class Contexts {
     this.#beforeWindow = undefined;
     this.#notes = undefined;
     this.#blocks = new BlockCache();
+    this.#lasting = [];
     this.#rendered = undefined;
   }
 
@@ -150,7 +152,11 @@ export class Contexts {
         const source = this.#source(state, cold);
         const result =
           strategy === "union-find"
-            ? this.#renderThemes(prepareView(this.#filledView(state, source, tokensMax), tokenCounter), cold, tokensMax)
+            ? this.#renderThemes(
+                prepareView(this.#filledView(state, cold, source, tokensMax), tokenCounter),
+                cold,
+                tokensMax,
+              )
             : renderStrategy(strategy, source, { tokensMax, tokenCounter, continuity: cold.continuity });
         this.#rendered = { key: keyOf(state), settings: state.settings, result };
         return result;
@@ -201,7 +207,7 @@ export class Contexts {
    * window would move too often, and the digest holds more of what is used again. So the memory message gets the room that the window
    * will probably not need.
    */
-  #filledView(state: SessionState, source: StrategySource, tokensMax: number): RenderView {
+  #filledView(state: SessionState, cold: ColdPart, source: StrategySource, tokensMax: number): RenderView {
     const hasCalls = ({ parts }: Message): boolean => parts.some(({ type }) => type === "tool_call");
     if (this.#notes!.blocked.some(({ isCall }) => isCall) || state.window.some(hasCalls)) {
       const view = source.themesView();
@@ -212,7 +218,7 @@ export class Contexts {
       return {
         ...view,
         expectedTokens: expectedTokens(view, state.settings),
-        ...(tokensMax > UNCACHED_TOKENS_MAX && { lastingPast: this.#lastingPast(state) }),
+        ...(tokensMax > UNCACHED_TOKENS_MAX && { lastingPast: this.#lastingPast(state, cold) }),
       };
     }
     const before = (tokens: number): readonly Message[] => {
@@ -259,12 +265,15 @@ export class Contexts {
   }
 
   /** Returns the messages for the lasting digest. The list is kept, because the digest is kept as long. */
-  #lastingPast({ evictedSeq }: SessionState): readonly BlockedMessage[] {
-    const seqEnd = evictedSeq - (evictedSeq % LASTING_MESSAGES);
-    const past = lastingPast(this.#notes!.blocked, seqEnd);
-    const isSame = past.length === this.#lasting.length && past.every((message, at) => message === this.#lasting[at]);
-    if (!isSame) this.#lasting = past;
-    return this.#lasting;
+  #lastingPast({ evictedSeq }: SessionState, cold: ColdPart): readonly BlockedMessage[] {
+    if (cold.lastingPast === undefined) {
+      const past = lastingPast(this.#notes!.blocked, evictedSeq - (evictedSeq % LASTING_MESSAGES));
+      const known = this.#lasting;
+      const isSame = past.length === known.length && past.every((message, at) => message === known[at]);
+      if (!isSame) this.#lasting = past;
+      cold.lastingPast = this.#lasting;
+    }
+    return cold.lastingPast;
   }
 
   /** Returns the messages of a range in blocks. The list is kept, because a digest prepares its messages. */
