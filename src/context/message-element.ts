@@ -1,7 +1,7 @@
 import { withoutBytes } from "../core/bytes-in-text.ts";
 import { element, escapeText } from "../core/markup.ts";
-import type { Message, Part, ToolResultPart } from "../core/message.ts";
-import { describeFile } from "../core/text.ts";
+import type { Message, Part, ToolCallPart, ToolResultPart } from "../core/message.ts";
+import { describeFile, textOf } from "../core/text.ts";
 import { distill } from "./tool-output/distill.ts";
 import { sharesOf, shorten } from "./tool-output/shorten.ts";
 
@@ -41,6 +41,24 @@ export function cutMessage({ id, parts }: Message, charsMax: number): MessageEle
 
 export function messageText({ parts }: Pick<Message, "parts">): MessageElement {
   return joined(parts.map(partText));
+}
+
+/**
+ * Writes a message as a digest and a snippet have it: a call by its name and the strings in its arguments, a result by its content.
+ * Reasoning is only named if there is nothing else.
+ */
+export function plainMessageText({ parts }: Pick<Message, "parts">): MessageElement {
+  const said = parts.filter(({ type }) => type !== "reasoning");
+  const texts = (said.length > 0 ? said : parts).map((part) => {
+    if (part.type === "tool_call") return { text: callText(part), whole: false };
+    return part.type === "tool_result" ? resultText(part) : partText(part);
+  });
+  const { text, whole } = joined(texts);
+  return { text, whole: whole && said.length === parts.length };
+}
+
+function callText(part: ToolCallPart): string {
+  return (textOf([part]) || part.name).replace("\n", " ");
 }
 
 function joined(texts: readonly MessageElement[]): MessageElement {

@@ -21,16 +21,18 @@ export interface Findings {
  * Renders a context: pinned messages, one memory message, the end of the window, and with a query, evidence.
  *
  *     pinned, system   as appended
- *     memory           role user: the themes and the digest, continuity, then a pointer line for everything else left out
+ *     memory           role user: the lasting digest; statements, themes and the digest; continuity; then a pointer line for all else
  *     window           as appended, except for cut tool results, from some step on
  *     evidence         role user: messages that answer a query, word for word
  *     newest step      as appended
  *
  * **Budget.** The memory message gets a fixed share of what the pinned messages leave, and the window gets the rest. If the
- * newest step needs more, the memory message shrinks. Up to `UNCACHED_TOKENS_MAX`, it takes all that the window leaves.
+ * newest step needs more, the memory message shrinks. Up to `UNCACHED_TOKENS_MAX`, it takes all that the window leaves, and in a larger
+ * budget all that the window is not expected to need.
  *
  * **Prefix.** In a larger budget, and until the frontier moves, each context begins with the bytes of the one before it, so that
- * prompt caches hit. The prefix also breaks when the start of the window moves: see `placeHotStart`.
+ * prompt caches hit. The prefix also breaks when the start of the window moves, see `placeHotStart`, and when the window outgrows what was
+ * expected. The lasting digest stays.
  *
  * **Legality.** Every provider accepts the messages: see `renderStep` and `prepareView`. Only calls of the newest step may
  * still wait for results.
@@ -151,6 +153,7 @@ function memoryPart(
   const gapQuoted = memory.messages.filter(({ cold }) => cold === undefined || memory.themes.length === 0).length;
   const gapText = gap && gapElement({ ...gap, messageCount: gap.messageCount - gapQuoted });
   const message = composedMessage([
+    memory.lasting,
     memory, // not counted again, because it may be long
     memory.continuity,
     gapText === undefined ? undefined : { text: gapText, tokenCount: tokenCounter.count(gapText) },

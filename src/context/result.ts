@@ -51,13 +51,16 @@ export interface ContinuityWriter {
    * @param tokensMax  The number of tokens from which the shares of the lines are computed.
    * @param roomMax  Most tokens of the block; by default `tokensMax`.
    */
-  write(hidden: readonly Message[], tokensMax: number, shown: ShownNames, roomMax?: number): Continuity | undefined;
+  write(hidden: readonly Message[], tokensMax: number, shown: ShownBeside, roomMax?: number): Continuity | undefined;
 }
 
-/** Identifiers and base names of files that a context shows. Files in the digest are still listed, because it may omit folders. */
-export interface ShownNames {
+/** What a context shows beside continuity. */
+export interface ShownBeside {
+  /** Identifiers and base names of files. Files in the digest are still listed, because it may omit folders. */
   inWindow: ReadonlySet<string>;
   inDigest: ReadonlySet<string>;
+  /** True if statements of summaries say what was asked and decided. Only what the user asked to be kept is then listed, and names. */
+  isTold: boolean;
 }
 
 /**

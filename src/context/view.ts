@@ -1,4 +1,4 @@
-import { IMPORTANT, takeCitations } from "../core/citations.ts";
+import { IMPORTANT, takeCitations, withShortCitations } from "../core/citations.ts";
 import { StoreError } from "../core/errors.ts";
 import { formatHandle } from "../core/handle.ts";
 import type { Message } from "../core/message.ts";
@@ -7,7 +7,7 @@ import type { BlockedMessage } from "./digest/blocks.ts";
 
 /** A line of a summary. */
 export interface Statement {
-  /** With its citations. */
+  /** With its citations, shortened. */
   text: string;
   isImportant: boolean;
   /** The first seq that it cites; without citations, the first one that its summary covers. */
@@ -68,6 +68,8 @@ export interface RenderView {
   filledUntil?: number;
   /** The tokens at which messages leave the window. */
   windowTokensMax: number;
+  /** The tokens that the window will probably have when messages leave it. */
+  expectedTokens?: number;
   /** The first seq of the step that was the newest when the start of the window last moved. */
   anchorSeq: number;
   /** The first seq that has not left the window. Each message before it is pinned or in a theme. */
@@ -84,6 +86,8 @@ export interface RenderView {
   firstColdId: number | undefined;
   /** The newest messages before the window that are not pinned, in order. */
   past: readonly BlockedMessage[];
+  /** Older ones of them, of which a context that keeps its prefix quotes the same while the frontier moves on. */
+  lastingPast?: readonly BlockedMessage[];
   /** Returns a message of the window in blocks. */
   blocksOf: (message: Message) => BlockedMessage;
   /** Returns the theme that holds a message of the past. */
@@ -219,7 +223,7 @@ export function statementsOf({
     const isImportant = line.startsWith(IMPORTANT);
     const seq = Math.min(...takeCitations(line).seqs);
     return {
-      text: isImportant ? line.slice(IMPORTANT.length) : line,
+      text: withShortCitations(isImportant ? line.slice(IMPORTANT.length) : line),
       isImportant,
       seq: Number.isFinite(seq) ? seq : seqFirst,
       shownFrom: shownFrom ?? 0,

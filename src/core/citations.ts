@@ -13,15 +13,26 @@ const SEQS_MAX = 10_000;
 const CITATION = /(?<!\s)\s*\[(?:seqs?:? ?)?(\d{1,15}(?:-\d{1,15})?(?:, ?\d{1,15}(?:-\d{1,15})?)*)\]/g;
 const MARK = /(?<!\s)\s*\[unverified\]/g;
 
-/** Returns a citation such as `[3,7-9]`, ascending and each seq once, or "" if there are no seqs. */
-export function citation(seqs: Iterable<number>): string {
+/**
+ * Returns a citation such as `[3,7-9]`, ascending and each seq once, or "" if there are no seqs.
+ * @param stepMax  Seqs that are no farther apart are written as a range.
+ */
+export function citation(seqs: Iterable<number>, stepMax = 1): string {
   const sorted = [...new Set(seqs)].sort((left, right) => left - right);
   const ranges: string[] = [];
   for (let from = 0, to = 0; from < sorted.length; from = to + 1) {
-    for (to = from; sorted[to + 1] === sorted[to]! + 1; ) to++;
+    for (to = from; sorted[to + 1]! - sorted[to]! <= stepMax; ) to++;
     ranges.push(from === to ? `${sorted[from]}` : `${sorted[from]}-${sorted[to]}`);
   }
   return ranges.length === 0 ? "" : `[${ranges.join(",")}]`;
+}
+
+/** Writes the citations in a text with ranges that bridge single messages, such as what the other side of a dialogue said. */
+export function withShortCitations(text: string): string {
+  return text.replace(CITATION, (cited) => {
+    const { seqs } = takeCitations(cited);
+    return seqs.length === 0 ? cited : ` ${citation(seqs, 2)}`;
+  });
 }
 
 /** Splits a line of a summary into statements. In a list, each entry is a statement. */

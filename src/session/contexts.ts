@@ -1,7 +1,7 @@
 import { BlockCache, type BlockedMessage } from "../context/digest/blocks.ts";
 import { loadEvidence } from "../context/evidence/evidence.ts";
-import { filledView } from "../context/layout/fill.ts";
-import { stableTokensMax } from "../context/layout/fit-window.ts";
+import { expectedTokens, filledView, wholeView } from "../context/layout/fill.ts";
+import { stableTokensMax, UNCACHED_TOKENS_MAX } from "../context/layout/fit-window.ts";
 import { type PreparedView, prepareView } from "../context/layout/prepare.ts";
 import { type Findings, type MemoryPart, renderContext } from "../context/render.ts";
 import type { ContinuityWriter, RenderResult } from "../context/result.ts";
@@ -19,7 +19,7 @@ import type { RecallQuery } from "../recall/search.ts";
 import { messageCountOf, type SessionState } from "../store/index.ts";
 import type { SummaryContext } from "../summaries/resolve-run.ts";
 import { askedSplit } from "../summaries/span.ts";
-import { type ColdNotes, continuityWriter, loadColdNotes } from "./aids/continuity.ts";
+import { type ColdNotes, continuityWriter, lastingPast, loadColdNotes } from "./aids/continuity.ts";
 import { CONTEXT_OPTIONS, type ContextOptions, RENDER_OPTIONS, type RenderOptions } from "./context-options.ts";
 import type { SessionPorts } from "./ports.ts";
 import { type Pressure, pressureOf } from "./pressure.ts";
@@ -28,6 +28,9 @@ import { type Pressure, pressureOf } from "./pressure.ts";
 const HITS_MIN = 20;
 const HITS_MAX = 200;
 const HIT_TOKENS = 25;
+
+/** The lasting digest of a session is chosen again each time that so many messages have left the window. */
+const LASTING_MESSAGES = 72;
 
 /** Messages with so many characters for each token of a budget are read to fill it. */
 const FILL_CHARS_MAX = 6;
@@ -47,6 +50,7 @@ interface ColdPart {
   memories: Map<string, MemoryPart>;
   /** The messages before the window of another strategy. */
   past?: { key: string; messages: readonly BlockedMessage[] };
+  lastingPast?: readonly BlockedMessage[];
   continuity: ContinuityWriter;
 }
 
@@ -59,6 +63,7 @@ export class Contexts {
   #beforeWindow: { key: string; messages: Message[] } | undefined;
   #notes: ColdNotes | undefined;
   #blocks = new BlockCache();
+  #lasting: readonly BlockedMessage[] = [];
   #rendered: { key: string; settings: SessionSettings; result: RenderResult } | undefined;
 
   constructor(ports: SessionPorts, sessionId: string, access: SessionAccess) {
@@ -72,6 +77,7 @@ export class Contexts {
     this.#beforeWindow = undefined;
     this.#notes = undefined;
     this.#blocks = new BlockCache();
+    this.#lasting = [];
     this.#rendered = undefined;
   }
 
@@ -146,7 +152,11 @@ export class Contexts {
         const source = this.#source(state, cold);
         const result =
           strategy === "union-find"
-            ? this.#renderThemes(prepareView(this.#filledView(state, source, tokensMax), tokenCounter), cold, tokensMax)
+            ? this.#renderThemes(
+                prepareView(this.#filledView(state, cold, source, tokensMax), tokenCounter),
+                cold,
+                tokensMax,
+              )
             : renderStrategy(strategy, source, { tokensMax, tokenCounter, continuity: cold.continuity });
         this.#rendered = { key: keyOf(state), settings: state.settings, result };
         return result;
@@ -193,12 +203,24 @@ export class Contexts {
   }
 
   /**
-   * Returns the view with messages before the frontier that fill the budget. Work with tools is left as it is: each of its messages is
-   * long, so that the start of the window would move too often, and the digest holds more of what it uses again.
+   * Returns the view with messages before the frontier that fill the budget. In work with tools, they are long, so that the start of the
+   * window would move too often, and the digest holds more of what is used again. So the memory message gets the room that the window
+   * will probably not need.
    */
-  #filledView(state: SessionState, source: StrategySource, tokensMax: number): RenderView {
+  #filledView(state: SessionState, cold: ColdPart, source: StrategySource, tokensMax: number): RenderView {
     const hasCalls = ({ parts }: Message): boolean => parts.some(({ type }) => type === "tool_call");
-    if (this.#notes!.blocked.some(({ isCall }) => isCall) || state.window.some(hasCalls)) return source.themesView();
+    if (this.#notes!.blocked.some(({ isCall }) => isCall) || state.window.some(hasCalls)) {
+      const view = source.themesView();
+      const unpinned = () =>
+        normalWindow(this.#unpinnedFrom(state, 0), state.graduatedSeq, state.settings, this.#ports.tokenCounter);
+      const whole = wholeView(view, tokensMax, unpinned, (seq) => source.past(0, seq));
+      if (whole !== undefined) return whole;
+      return {
+        ...view,
+        expectedTokens: expectedTokens(view, state.settings),
+        ...(tokensMax > UNCACHED_TOKENS_MAX && { lastingPast: this.#lastingPast(state, cold) }),
+      };
+    }
     const before = (tokens: number): readonly Message[] => {
       let chars = 0;
       const { blocked } = this.#notes!;
@@ -240,6 +262,18 @@ export class Contexts {
         openStepId: state.openStep?.id,
       }),
     };
+  }
+
+  /** Returns the messages for the lasting digest. The list is kept, because the digest is kept as long. */
+  #lastingPast({ evictedSeq }: SessionState, cold: ColdPart): readonly BlockedMessage[] {
+    if (cold.lastingPast === undefined) {
+      const past = lastingPast(this.#notes!.blocked, evictedSeq - (evictedSeq % LASTING_MESSAGES));
+      const known = this.#lasting;
+      const isSame = past.length === known.length && past.every((message, at) => message === known[at]);
+      if (!isSame) this.#lasting = past;
+      cold.lastingPast = this.#lasting;
+    }
+    return cold.lastingPast;
   }
 
   /** Returns the messages of a range in blocks. The list is kept, because a digest prepares its messages. */

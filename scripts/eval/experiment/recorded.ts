@@ -37,6 +37,8 @@ export interface RecordedResult {
   calls: number;
 }
 
+/** A model also writes dates and conclusions, so questions about times and open ones count as well. */
+const ANSWERED = new Set(["1", "2", "3", "4"]);
 const QUERY_BUDGETS = [500, ...BUDGETS];
 /** Providers ask about five times as much for a token that a model writes. */
 const OUTPUT_PRICE = 5;
@@ -141,7 +143,7 @@ function judgeTalk(
   recorded: RecordedSummarizer,
   every: number,
 ): RecordedOutcome[] {
-  const questions = questionsOf(corpus);
+  const questions = questionsOf(corpus, ANSWERED);
   const messages = plain.messages().map((message) => ({ message, text: message.text }));
   const outcomes: RecordedOutcome[] = [];
   const add = (budget: number, arm: string, text: string, asked: Iterable<[number, (typeof questions)[number]]>) => {

@@ -81,7 +81,7 @@ async function judge(
   const textOf = new Map(turns.map(({ id, input }) => [id, input.content as string]));
   const messages = session.messages().map((message, seq) => ({ message, text: turns[seq]!.input.content as string }));
   const messageOf = new Map(turns.map(({ id }, seq) => [id, messages[seq]!]));
-  const questions = questionsOf(corpus);
+  const questions = questionsOf(corpus, ANSWERED);
   const search = plainFts5(corpus);
   const outcomes: Outcome<TalkMeasure>[] = [];
   const add = (budget: number, arm: string, text: string, judged: Iterable<[number, (typeof questions)[number]]>) => {
@@ -112,10 +112,10 @@ async function judge(
   return outcomes;
 }
 
-/** The questions of a conversation, and the stems of the answers that are words of the conversation. */
-export function questionsOf({ questions }: Corpus) {
+/** The questions of a conversation, and the stems of the answers of some categories. */
+export function questionsOf({ questions }: Corpus, answered: ReadonlySet<string>) {
   return questions.map((question) => {
-    return { ...question, stems: new Set(ANSWERED.has(question.category) ? stemsOf(question.answer!) : []) };
+    return { ...question, stems: new Set(answered.has(question.category) ? stemsOf(question.answer!) : []) };
   });
 }
 

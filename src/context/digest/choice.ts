@@ -20,6 +20,9 @@ const FILL_ROUNDS = 3;
 /** When this many blocks do not fit, one after the other, the choice ends. */
 const MISSES_MAX = 64;
 
+/** The indexes of blocks, by message. */
+export type ChosenOf = ReadonlyMap<BlockedMessage, ReadonlySet<number>>;
+
 interface ChosenBlocks {
   blocks: Set<number>;
   /** Undefined after a change. */
@@ -46,19 +49,31 @@ export class DigestChoice {
   readonly #heap: MaxHeap;
   readonly #chosen = new Map<IndexedMessage, ChosenBlocks>();
   readonly #order: IndexedBlock[] = [];
+  /** Blocks that another digest in the context shows. */
+  readonly #elsewhere: ReadonlySet<IndexedBlock>;
 
   /**
    * @param index  The index of the messages before the window, which are not shown.
    * @param hidden  More messages that are not shown, in order of seq.
    * @param shown  The messages that the context shows word for word.
    * @param seqNow  The seq from which ages are counted.
+   * @param before  What the context shows of the messages of the index, as `chosen` returns it.
    */
-  constructor(index: BlockIndex, hidden: readonly BlockedMessage[], shown: readonly BlockedMessage[], seqNow: number) {
+  constructor(
+    index: BlockIndex,
+    hidden: readonly BlockedMessage[],
+    shown: readonly BlockedMessage[],
+    seqNow: number,
+    before: ChosenOf = new Map(),
+  ) {
     this.#index = index;
+    this.#elsewhere = new Set(
+      [...before].flatMap(([source, blocks]) => Array.from(blocks, (block) => index.of(source).blocks[block]!)),
+    );
     const indexed = hidden.map((message) => index.of(message));
     this.#messages = [...index.past, ...indexed];
     this.#isTalk = !index.hasCalls && ![...hidden, ...shown].some(({ isCall }) => isCall);
-    const shownBlocks = shown.flatMap((message) => index.of(message).blocks);
+    const shownBlocks = [...shown.flatMap((message) => index.of(message).blocks), ...this.#elsewhere];
     if (this.#isTalk) {
       // Without tools there are no files to take up again. Each word is worth the same, however old it is.
       for (const { blocks } of this.#messages) for (const block of blocks) block.words;
@@ -160,10 +175,15 @@ export class DigestChoice {
     this.#fillWithNewest(room);
   }
 
-  /** The names in the chosen blocks. */
+  /** The indexes of the chosen blocks, by message. */
+  get chosen(): ChosenOf {
+    return new Map([...this.#chosen].map(([message, { blocks }]) => [message.source, blocks]));
+  }
+
+  /** The names in the chosen blocks, and in those that another digest shows. */
   get names(): Set<string> {
     const names = new Set<string>();
-    for (const { message, block } of this.#order)
+    for (const { message, block } of [...this.#elsewhere, ...this.#order])
       for (const name of message.source.blocks[block]!.names) names.add(name);
     return names;
   }
@@ -198,7 +218,7 @@ export class DigestChoice {
         const message = this.#messages[index]!;
         if (this.#chosen.has(message) !== isPartly) continue;
         for (const block of message.blocks) {
-          if (this.#chosen.get(message)?.blocks.has(block.block)) continue;
+          if (this.#chosen.get(message)?.blocks.has(block.block) || this.#elsewhere.has(block)) continue;
           const cost = this.#costOf(block);
           if (cost > room) misses++;
           else {

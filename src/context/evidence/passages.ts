@@ -2,7 +2,7 @@ import { element, escapeText } from "../../core/markup.ts";
 import type { Message } from "../../core/message.ts";
 import { cutAtGrapheme } from "../../core/text.ts";
 import { minuteOf } from "../../core/times.ts";
-import { messageText } from "../message-element.ts";
+import { plainMessageText } from "../message-element.ts";
 import type { EvidenceMessage, EvidenceStep } from "./evidence.ts";
 
 /** Characters that a shortened step keeps of a message that was not found itself. */
@@ -18,13 +18,13 @@ export interface ShownStep {
 }
 
 export function showWhole(step: EvidenceStep): ShownStep {
-  return showStep(step, messageText);
+  return showStep(step, plainMessageText);
 }
 
 /** Shows the snippet of each message that was found, and the beginning of each other message. */
 export function showShortened(step: EvidenceStep): ShownStep {
   return showStep(step, (message) => {
-    const { text, whole } = messageText(message);
+    const { text, whole } = plainMessageText(message);
     const short = step.snippets.get(message.id)?.() ?? `${cutAtGrapheme(text, NEIGHBOR_CHARS_MAX)} …`;
     return short.length < text.length ? { text: short, whole: false } : { text, whole };
   });

@@ -1,4 +1,5 @@
 import type { Message } from "../../core/message.ts";
+import type { SessionSettings } from "../../core/options.ts";
 import { countWithin, windowSteps } from "../../forest/window.ts";
 import { tokenSum } from "../costs.ts";
 import type { RenderView } from "../view.ts";
@@ -41,6 +42,26 @@ export function filledView(
   return withMessages(view, filling(own), atMove, pastBefore);
 }
 
+/**
+ * Returns the view with all messages before the frontier in its window; undefined if they do not fit.
+ *
+ * @param unpinned  Returns all messages that are not pinned, in order.
+ */
+export function wholeView(
+  view: RenderView,
+  tokensMax: number,
+  unpinned: () => Pick<RenderView, "window" | "shortened">,
+  pastBefore: (seq: number) => RenderView["past"],
+): RenderView | undefined {
+  if (tokensMax <= UNCACHED_TOKENS_MAX) return undefined;
+  const free = (1 - MARGIN_SHARE) * (tokensMax - tokenSum(view.pinned));
+  const inOverlap = view.window.filter(({ id }) => view.overlap.has(id));
+  if (tokenSum(view.themes) - tokenSum(inOverlap) + tokenSum(view.window) > free) return undefined;
+  const { window, shortened } = unpinned();
+  const before = window.filter(({ seq }) => seq < view.evictedSeq);
+  return { ...withMessages(view, before, before, pastBefore), ...(shortened && { shortened }) };
+}
+
 function withMessages(
   view: RenderView,
   filling: readonly Message[],
@@ -65,4 +86,19 @@ function withMessages(
     filledAtMove: atMove,
     filledUntil: view.evictedSeq,
   };
+}
+
+/** The message that fills the window passes its limit. */
+const LIMIT_MARGIN = 1.02;
+
+/** Returns the tokens that the window will probably have when the frontier moves next. They are the same until it does. */
+export function expectedTokens(
+  { window, overlap, anchorSeq, windowTokensMax }: RenderView,
+  { hotSize, evictBatch }: Pick<SessionSettings, "hotSize" | "evictBatch">,
+): number {
+  const atMove = window.filter(({ seq }) => seq <= anchorSeq);
+  const waiting = atMove.filter(({ id }) => !overlap.has(id));
+  const perMessage = tokenSum(atMove) / Math.max(1, atMove.length);
+  const toCome = Math.max(0, hotSize + evictBatch - waiting.length);
+  return Math.min(LIMIT_MARGIN * windowTokensMax, (atMove.length + toCome) * perMessage);
 }

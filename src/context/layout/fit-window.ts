@@ -60,7 +60,7 @@ export function fitWindow(view: PreparedView, options: RenderOptions): FittedWin
   const isCold = view.coldCount > 0;
   const free = tokensMax - pinnedTokens;
   const isCached = tokensMax > UNCACHED_TOKENS_MAX;
-  const cachedSize = cachedMemoryTokens(free, view.windowTokensMax);
+  const cachedSize = isCached ? keptMemoryTokens(view, free, tokenCounter) : 0;
   const sizes = memorySizes(Math.floor(isCached ? cachedSize : free - windowTokens(free)), gapTokens);
   // A short past does not fill the share.
   const wholeSize = Math.min(sizes[0]!, Math.ceil(view.coldTokens * PAST_SHARE) + continuityTokensMax(free, options));
@@ -73,9 +73,8 @@ export function fitWindow(view: PreparedView, options: RenderOptions): FittedWin
   const fitted = steps.map((step, index) => {
     const isLast = index === steps.length - 1;
     const isWhole = isLast && step.messages[0]!.role === "user";
-    const isOpen = isLast && step.messages[0]!.stepId === view.openStepId;
     const aloneTokensMax = isWhole ? Number.POSITIVE_INFINITY : limitAt(limits.at(-1)!, index);
-    return fitStep(step, isOpen, aloneTokensMax, limits[0]!.cut / 2, tokenCounter);
+    return fitStep(step, isOpenIn(view, step), aloneTokensMax, limits[0]!.cut / 2, tokenCounter);
   });
   const { start, level, tokenCount, movedAt } = placeHotStart(
     fitted.map((step) => step.costs),
@@ -111,6 +110,20 @@ export function fitWindow(view: PreparedView, options: RenderOptions): FittedWin
     memoryTokensMax: isCached ? Math.min(room, Math.max(size, gapTokens)) : room,
     continuityTokensMax: Math.floor((continuityTokensMax(free, options) * sizes[level]!) / Math.max(1, sizes[0]!)),
   };
+}
+
+/** Returns `cachedMemoryTokens`, or more: what the window is not expected to need, until it does. */
+function keptMemoryTokens(view: PreparedView, free: number, tokenCounter: TokenCounter): number {
+  const { steps, expectedTokens, windowTokensMax } = view;
+  const least = cachedMemoryTokens(free, windowTokensMax);
+  if (expectedTokens === undefined) return least;
+  const closed = steps.map((step) => stepAsIs(step, isOpenIn(view, step), tokenCounter).closedTokens);
+  const tokens = closed.reduce((sum, tokens) => sum + tokens, 0);
+  return tokens > expectedTokens ? least : Math.max(least, free - MESSAGE_TOKENS - expectedTokens);
+}
+
+function isOpenIn({ steps, openStepId }: PreparedView, step: Step): boolean {
+  return step === steps.at(-1) && step.messages[0]!.stepId === openStepId;
 }
 
 function windowTokens(free: number): number {

@@ -44,7 +44,7 @@ function byAcceptance(left: Statement, right: Statement): number {
 }
 
 /**
- * Returns the statements for which there is room, in order: the important ones first, then those that add the most new words per
+ * Returns all statements, or those for which there is room, in order: the important ones first, then those that add the most new words per
  * token. Words of the texts `said` are not new. Of equal ones, the later one is chosen. Worths only fall, so most need not be computed again (Minoux, 1978).
  */
 export function chooseStatements<S extends PricedStatement>(
@@ -52,6 +52,7 @@ export function chooseStatements<S extends PricedStatement>(
   tokensMax: number,
   said: readonly string[] = [],
 ): S[] {
+  if (tokenSum(statements) <= tokensMax) return [...statements];
   const words = statements.map(({ text }) => new Set(text.toLowerCase().match(WORD)));
   const told = new Set<string>(said.flatMap((text) => text.toLowerCase().match(WORD) ?? []));
   const worthOf = (index: number): number => {

@@ -24,6 +24,9 @@ const BLOCKED_MAX = 800;
 /** The most characters of their texts. A choice compares them all, and this is eight times the default context. */
 const BLOCKED_CHARS_MAX = 512_000;
 
+/** The share of both for a lasting digest. */
+const LASTING_SHARE = 0.75;
+
 /** The user messages of this many newest turns are read, however old they are, because a user's rule stays valid. */
 const TURNS_MAX = 24;
 
@@ -90,14 +93,22 @@ function readBefore(
   return rows;
 }
 
-function newestWithin(messages: readonly BlockedMessage[]): BlockedMessage[] {
-  const newest = messages.slice(-BLOCKED_MAX);
+function newestWithin(messages: readonly BlockedMessage[], share = 1): BlockedMessage[] {
+  const newest = messages.slice(-share * BLOCKED_MAX);
   let chars = 0;
   const last = newest.findLastIndex(({ text }) => {
     chars += text.length;
-    return chars > BLOCKED_CHARS_MAX;
+    return chars > share * BLOCKED_CHARS_MAX;
   });
   return newest.slice(last + 1);
+}
+
+/** Returns the newest messages before a seq, and so few of them that the next moves of the frontier give the same ones. */
+export function lastingPast(blocked: readonly BlockedMessage[], seqEnd: number): BlockedMessage[] {
+  return newestWithin(
+    blocked.filter(({ seq }) => seq < seqEnd),
+    LASTING_SHARE,
+  );
 }
 
 /** Leaves out the rest of steps that begin earlier, because a result is judged by its call. */
@@ -130,11 +141,12 @@ export function continuityWriter(cold: ColdNotes, tokenCounter: TokenCounter, bl
   return {
     share: continuityShare(old),
     keptTokens: keptTokens(kept, tokenCounter),
-    write: (hidden, tokensMax, { inWindow, inDigest }, roomMax) => {
+    write: (hidden, tokensMax, { inWindow, inDigest, isTold }, roomMax) => {
       if (last?.hidden !== hidden || last.topics.inWindow !== inWindow)
         last = { hidden, topics: topicsOf(hidden, inWindow) };
       const rankedNames = nameRanks.ranked(hidden.map((message) => blocks.of(message)));
-      return buildContinuity(last.topics, rankedNames, inDigest, tokensMax, tokenCounter, roomMax);
+      const topics = isTold ? { ...last.topics, said: [] } : last.topics;
+      return buildContinuity(topics, rankedNames, inDigest, tokensMax, tokenCounter, roomMax);
     },
   };
 }

@@ -134,7 +134,7 @@ describe("a newest step that is too large", () => {
   const output = (tokens: number): Message => messageOf(32, "tool", [result("c1", "line\n".repeat(tokens))], 31);
 
   test("takes the room of the memory block and stays whole", () => {
-    const summaries = [summaryOf(0, 20, "word ".repeat(200))];
+    const summaries = [summaryOf(0, 20, "word ".repeat(240))];
     const themes = [themeOf(0, 30, { tokenCount: 3_000, summaries })];
     const answer = output(500); // 647 tokens
     const view = viewOf({ window: [question, asks, answer], evictedSeq: 30, themes });

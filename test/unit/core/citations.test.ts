@@ -1,11 +1,18 @@
 import { expect, test } from "vitest";
-import { citation, statementsIn, takeCitations } from "../../../src/core/citations.ts";
+import { citation, statementsIn, takeCitations, withShortCitations } from "../../../src/core/citations.ts";
 
 test("seqs are ascending, each once, neighbors as a range", () => {
   expect(citation([9, 3, 7, 8, 3])).toBe("[3,7-9]");
   expect(citation([1, 2])).toBe("[1-2]");
   expect(citation([0])).toBe("[0]");
   expect(citation([])).toBe("");
+});
+
+test("a short citation bridges single messages, and what cannot be read stays", () => {
+  expect(withShortCitations("Keep the host [3, 5,7]. It is old. [9,20-22,24]")).toBe(
+    "Keep the host [3-7]. It is old. [9,20-24]",
+  );
+  expect(withShortCitations("a [9-7]")).toBe("a [9-7]");
 });
 
 test("a citation is read back as it was written", () => {

@@ -51,6 +51,20 @@ const rowsOf = (store: Store) =>
     "SELECT seq_last AS seqLast, text, shown_until IS NULL AS stands FROM summaries WHERE level = 'overview'",
   );
 
+test("where statements say what was asked, continuity lists only what the user asked to be kept", async () => {
+  const { session } = opened();
+  const plain = temporaryStore().session("s", SETTINGS);
+  for (const one of [session, plain]) {
+    one.append({ role: "user", content: "Please remember that the port of staging is 4417." });
+    await go(one, 60);
+  }
+  const [told, untold] = [session, plain].map((one) => JSON.stringify(one.render({ tokensMax: 2_000 }).messages));
+  expect(told).toContain("the port of staging is 4417. [0]");
+  expect(told).not.toContain("<asked");
+  expect(untold).toContain("the port of staging is 4417. [0]");
+  expect(untold).toContain("<asked");
+});
+
 describe("the overview of a session", () => {
   test("is made of the last one and the statements since, once there are enough of them", async () => {
     const { store, session, summarizer } = opened();

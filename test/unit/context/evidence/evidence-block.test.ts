@@ -112,13 +112,15 @@ test("shows a long message by what was found of it, and all of it where there is
   expect(block([long, short], 2_000)!.messages.map(({ how }) => how)).toEqual(["verbatim", "verbatim"]);
 });
 
-test("shows a result with its call, each as text", () => {
+test("shows a call and its result as a digest and a snippet do", () => {
   const calling = messageOf(4, "assistant", [call("c1", "read_file", { path: "ci.yml" })]);
   const answer = messageOf(5, "tool", [result("c1", "region: oslo")], 4);
   expect(passages([step([calling, answer])]).slice(1, 3)).toEqual([
-    '<m by="assistant"/>[call read_file] {"path":"ci.yml"}',
-    '<m by="tool"/>[result] region: oslo',
+    '<m by="assistant" shortened="4"/>read_file ci.yml',
+    '<m by="tool"/>region: oslo',
   ]);
+  const found = step([calling, answer], { snippets: new Map([[4, () => "read_file ci.yml"]]) });
+  expect(passages([found])).toEqual(passages([step([calling, answer])]));
 });
 
 test("counts as shortened what it cannot write out", () => {
