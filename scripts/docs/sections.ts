@@ -64,7 +64,7 @@ export const ERROR_EXAMPLES: { [C in ErrorCode]: ErrorDetails[C] } = {
   HUB_PASSWORD_UNSAFE: { hub: "hub.example/agents", method: "in clear text" },
   HUB_NOT_READY: { hub: "hub.example/agents", command: "coppice hub init" },
   HUB_NEWER: { hub: "hub.example/agents", version: 3, known: 1 },
-  HUB_DRIVER_MISSING: { package: "pg" },
+  PACKAGE_MISSING: { package: "pg", user: "The hub" },
   ID_TAKEN: { sessionId: "support-42", what: "message 12", holder: "support-43" },
   SESSION_DIVERGED: { sessionId: "support-42", what: "message 12" },
   SESSION_FORGOTTEN: { sessionId: "support-42" },

@@ -58,7 +58,8 @@ export interface ErrorDetails {
   HUB_PASSWORD_UNSAFE: { hub: string; method: string };
   HUB_NOT_READY: { hub: string; command: string };
   HUB_NEWER: { hub: string; version: number; known: number };
-  HUB_DRIVER_MISSING: { package: string };
+  /** `user` is what needs the package. */
+  PACKAGE_MISSING: { package: string; user: string };
   /** `holder` is the session that has what is taken; null if it is forgotten. */
   ID_TAKEN: { sessionId: string; what: string; holder: string | null };
   SESSION_DIVERGED: { sessionId: string; what: string };
@@ -273,9 +274,9 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
     message: `The hub ${hub} has version ${version} of the tables, and this version of Coppice knows ${known}.`,
     hint: "Nothing was changed. Install a newer Coppice.",
   }),
-  HUB_DRIVER_MISSING: ({ package: name }) => ({
-    message: `The hub needs the package \`${name}\`, which is not installed.`,
-    hint: `Run \`npm install ${name}\`.`,
+  PACKAGE_MISSING: ({ package: name, user }) => ({
+    message: `${user} needs the package \`${name}\`, which is not installed.`,
+    hint: `Run \`npm install ${name}\`, with -g if Coppice was installed so.`,
   }),
   ID_TAKEN: ({ sessionId, what, holder }) => ({
     message: `Session "${sessionId}" cannot be taken into this store, because ${what} ${holder === null ? "was given to a message that is forgotten" : `belongs to session "${holder}"`}.`,

@@ -58,7 +58,7 @@ export class HubConnection {
   /**
    * Opens no connection yet. Passwords come from `PGPASSWORD` and `.pgpass`, as psql takes them.
    *
-   * @throws {StoreError} `HUB_DRIVER_MISSING`, `OPTION_INVALID`, `FILE_NOT_USABLE`.
+   * @throws {StoreError} `PACKAGE_MISSING`, `OPTION_INVALID`, `FILE_NOT_USABLE`.
    */
   static async to(url: string): Promise<HubConnection> {
     const address = hubAddressOf(url);
@@ -157,7 +157,7 @@ async function loadDriver(): Promise<typeof import("pg")> {
     return await import("pg");
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw cause;
-    throw new StoreError("HUB_DRIVER_MISSING", { package: "pg" });
+    throw new StoreError("PACKAGE_MISSING", { package: "pg", user: "The hub" });
   }
 }
 

@@ -153,7 +153,7 @@ export interface Hub {
  * @param url  `postgres://hub.example/agents`. The user, unless it is before an `@`, and the password come from `PGUSER`, `PGPASSWORD`
  *   and `.pgpass`, as psql takes them. The connection is encrypted, unless the server is on this machine.
  * @param options.signal  Gives up before the next try to connect.
- * @throws {StoreError} `HUB_DRIVER_MISSING`, `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_NOT_READY`, `HUB_NEWER`, `HUB_WITHOUT_TLS`,
+ * @throws {StoreError} `PACKAGE_MISSING`, `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_NOT_READY`, `HUB_NEWER`, `HUB_WITHOUT_TLS`,
  *   `HUB_UNTRUSTED`, `HUB_NAME_WRONG`, `HUB_PASSWORD_UNSAFE`, `OPTION_INVALID`, `FILE_NOT_USABLE`.
  */
 export async function openHub(url: string, { signal }: { signal?: AbortSignal } = {}): Promise<Hub> {

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { basename, dirname, join, posix, win32 } from "node:path";
 import type { JsonValue, Part } from "../core/message.ts";
 import type { Branch } from "./branch.ts";
@@ -14,7 +14,7 @@ import { derivedId, listOf, millisecondsOf, objectOf, saidOf, stringOf } from ".
 
 /**
  * Reads the conversations of Antigravity, `~/.gemini/antigravity*\/brain/<id>/.system_generated/logs/transcript_full.jsonl`. In
- * `transcript.jsonl` beside it, long texts are cut; it gives nothing if the whole one is there.
+ * `transcript.jsonl` beside it, long texts are cut; it is only read if the whole one is missing or empty.
  */
 export const antigravity: Importer = {
   name: "antigravity",
@@ -22,15 +22,17 @@ export const antigravity: Importer = {
 
   detect: (head) =>
     headObjects(head).some(
-      ({ step_index, source, type, status }) =>
+      ({ step_index, source, type, status, role }) =>
         typeof step_index === "number" &&
+        role === undefined &&
         [source, type, status].every((word) => /^[A-Z_]+$/.test(stringOf(word) ?? "")),
     ),
 
   async *read(file) {
     const { chunks, close } = await peek(file.chunks, 1);
     const isCut = basename(file.path) === "transcript.jsonl";
-    if (isCut && existsSync(join(dirname(file.path), "transcript_full.jsonl"))) await close();
+    const whole = isCut && statSync(join(dirname(file.path), "transcript_full.jsonl"), { throwIfNoEntry: false });
+    if (whole && whole.size > 0) await close();
     else yield* new StepTranslator(file).translate(readJsonLines({ ...file, chunks }));
   },
 };
@@ -96,7 +98,7 @@ function textsOf(content: JsonValue | undefined): Part[] {
   return listOf(content).map(dataPartOf);
 }
 
-/** Returns a call. Each of its arguments is JSON in a text, but for what is no JSON. */
+/** Returns a call. Antigravity writes each argument as JSON in a text. What is no JSON stays a text. */
 function callOf(call: JsonValue, toolCallId: string): Part {
   const { name, args, ...rest } = objectOf(call);
   if (!stringOf(name) || Object.keys(rest).length > 0) return dataPartOf(call);

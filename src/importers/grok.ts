@@ -26,8 +26,9 @@ export const grok: Importer = {
 
   detect: (head) =>
     headObjects(head).some(
-      ({ type, content, message, uuid, synthetic_reason, prompt_index, model_id, tool_call_id }) => {
-        if (message !== undefined || uuid !== undefined) return false;
+      ({ type, content, message, uuid, role, session, synthetic_reason, prompt_index, model_id, tool_call_id }) => {
+        // Of Claude Code, of programs with messages of OpenAI, and neutral lines.
+        if ([message, uuid, role, session].some((value) => value !== undefined)) return false;
         if (type === "assistant") return typeof content === "string" && stringOf(model_id) !== undefined;
         if (type === "tool_result") return typeof content === "string" && stringOf(tool_call_id) !== undefined;
         if (type !== "user") return false;
@@ -41,7 +42,7 @@ export const grok: Importer = {
 
 /** Translates items. What the program told the model is marked as injected. */
 class GrokTranslator extends Translator<JsonLine> {
-  readonly #times = new UpdateLog(join(dirname(this.file.path), "updates.jsonl"));
+  readonly #times = new UpdateLog(this.#beside("updates.jsonl"));
   /** The prompt that the items answer. Items have no ids, and the same one may come again in another turn. */
   #turn: JsonValue = null;
   #reply: object = {};
@@ -107,10 +108,14 @@ class GrokTranslator extends Translator<JsonLine> {
     }
   }
 
-  /** Returns what the folder of the session tells; nothing for a file that was put elsewhere. */
   #summary(): JsonObject {
+    return objectOf(jsonAt(this.#beside("summary.json")));
+  }
+
+  /** Returns the path of a file of the session's folder; "" for a transcript that was put elsewhere. */
+  #beside(name: string): string {
     const { path } = this.file;
-    return basename(path) === "chat_history.jsonl" ? objectOf(jsonAt(join(dirname(path), "summary.json"))) : {};
+    return basename(path) === "chat_history.jsonl" ? join(dirname(path), name) : "";
   }
 
   #session(): ImportedSession {
@@ -167,7 +172,7 @@ const UPDATE_CHARS_MAX = 1024 * 1024;
 
 const UPDATE_CHUNK_BYTES = 1024 * 1024;
 
-/** The log of what was shown, which tells when. It grows with the conversation, and is read as far as a time is missing. */
+/** The log of what was shown, which tells when. It grows with the conversation, and is read on when a time is missing. */
 class UpdateLog {
   readonly failed = new Set<string>();
   readonly #path: string;

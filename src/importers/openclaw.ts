@@ -10,15 +10,15 @@ import { objectOf, objectsOf, stringOf } from "./values.ts";
 
 /** What the gateway writes before the words of a user: events, facts about the chat as JSON, and the sender with the time. */
 const BEFORE = [
-  /System: \[[^\n]*(?:\n+|$)/y,
+  /System: \[\d{4}-\d\d-\d\d[^\n]*(?:\n+|$)/y,
   /[A-Z][^\n(]* \(untrusted[^)\n]*\):\n```json\n[\s\S]*?\n```\s*/y,
-  /\[(?=[^\]\n]{0,200}\d{4}-\d\d-\d\d \d\d:\d\d)[^\]\n]{0,300}\] /y,
+  /\[[^\]\n]{0,200}\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)? (?:[A-Z]{2,4}|(?:GMT|UTC)[+-]\d{1,2}(?::?\d\d)?)\] /y,
 ];
 
 const AFTER = "\n[message_id: ";
 
 /** The prompt with which the gateway wakes the agent now and then. */
-const WAKING = /^\s*Read HEARTBEAT\.md /;
+const WAKING = /^\s*Read HEARTBEAT\.md if it exists\b/;
 
 /** Reads the sessions of OpenClaw, `~/.openclaw/agents/<agent>/sessions/<session>.jsonl`: those of pi, listed in `sessions.json`. */
 export const openclaw: Importer = {

@@ -73,7 +73,8 @@ export const omp: Importer = {
 
 /** Returns true for the beginning of a session of OpenClaw, which notes its model at once and works in a folder of its own. */
 export function isOfOpenclaw(head: string): boolean {
-  return headObjects(head).some(({ type, cwd, customType, message }) => {
+  return headObjects(head).some(({ type, cwd, customType, message, role }) => {
+    if (role !== undefined) return false;
     if (type === "session") return /[\\/]\.openclaw(?:[\\/]|$)/.test(stringOf(cwd) ?? "");
     if (type === "message") return objectOf(message).provider === "openclaw";
     return type === "custom" && /^(?:model-snapshot$|openclaw[.:])/.test(stringOf(customType) ?? "");

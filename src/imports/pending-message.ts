@@ -24,15 +24,15 @@ export function withoutSecrets(parts: readonly Part[]): readonly Part[] {
 
 /**
  * Returns true if the parts differ at most in secrets, in the marks of injected text, which older versions did not set, and in
- * what only one of them tells of the output of a tool: it may be in another file, which older versions did not read, which the
- * agent deletes, or which it writes later.
+ * what only one of them tells of the output of a tool: the agent may keep it in another file, which it writes later or
+ * deletes, and older versions did not read such files.
  */
 export function haveSameContent(stored: readonly Part[], parts: readonly Part[]): boolean {
   const [ours, theirs] = [stored, parts].map((some) => withoutSecrets(unmarkedParts(some))) as [Part[], Part[]];
   return isDeepStrictEqual(asFarAs(ours, theirs), asFarAs(theirs, ours));
 }
 
-/** Cuts each result to the blocks that the result in its place has too, and takes from that one if the tool failed. */
+/** Cuts each result to the blocks that the result in its place has too, and takes over from that one whether the tool failed. */
 function asFarAs(parts: readonly Part[], others: readonly Part[]): readonly Part[] {
   return parts.map((part, index) => {
     const other = others[index];

@@ -35,15 +35,18 @@ const TYPED_COMMAND = /<(?:command-name|bash-input)>([^<\n]+)</;
 const CONTINUED = /^This session is being continued from a previous conversation/;
 /** `[Request interrupted by user]` */
 const PLACEHOLDER = /^\s*\[([^\]]*)\]\s*$/;
-/** A line of a terminal: a prompt, what an agent shows below a call, or the verdict of a program. */
-const TERMINAL_LINE = /^(?:[❯$%#>]\s|[⎿⏺●✓✔✗✘])/;
+/** A line of a terminal: a prompt, a call as an agent shows it, or what is shown below one. */
+const TERMINAL_LINE = /^(?:[❯$%#>]\s|⎿|[⏺●]\s*\w+\()/;
+/** The verdict of a program, if it was pasted. */
+const VERDICT = /^[✓✔✗✘]/;
 /** `state, err = s.open(path)` */
-const ASSIGNMENT = /^[\w.]+(?:, ?[\w.]+)* :?= \S/;
+const ASSIGNMENT = /^[\w.]+(?:, ?[\w.]+)* :?= (?:await )?[\w.]+\(/;
 const ANNOUNCEMENT = /[:：]$/;
 const COMMIT = /\bgit commit\b[^\n]*?\s-[a-z]*m\s+(?:"\$\(cat <<-?\s*['"]?\w+['"]?\s*|["'])([^\n"]+)/;
 
 const SENTENCE_END = /(?<=[.!?…]["'”’)]?)\s+(?=\S)|(?<=[。！？])/u;
-const MARKS = /^(?:[#>*•…\s-]|\.{3,}|[a-z\d]{1,2}\)\s|\p{Extended_Pictographic}\ufe0f?)+|\*\*|__|`/gu;
+const MARKS =
+  /^(?:[#>*•●…✓✔✗✘\s-]|\.{3,}|[a-z\d]{1,2}\)\s|(?:\p{Emoji_Presentation}|\p{Extended_Pictographic}\ufe0f)(?:\p{Emoji_Modifier}|\p{Extended_Pictographic}|\u200d|\ufe0f)*)+|\*\*|__|`/gu;
 /** `[the page](https://…)` */
 const LINK = /\[([^\]]+)\]\([^)\s]*\)/g;
 /** A folder and its name: `/home/ana/work/shop` is `shop`. */
@@ -51,10 +54,10 @@ const FOLDERS = /(?<![\w./~:-])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\]+[/\\]){2,}(?=[\w
 const GREETING =
   /^(?:hi|hey|hello|thanks?(?: you)?(?: so much)?|yes|yeah|yep|no|well|right|good|great|nice|cool|perfect|excellent|wow|oh|ah|sure|wait|actually|alright|hm+|(?:one |quick )?question)(?: [\p{Lu}][\p{L}]*)?\s*[,.!:;–—-]+\s*/iu;
 const FILLER =
-  /^(?:ok(?:ay)?|yeah|yep|ah|oh|hmm?|well|right now|so|now|then|next|first|also|and|but|please|apparently|@[\w-]+)\b[,.!:;]*\s+/i;
+  /^(?:ok(?:ay)?|yeah|yep|ah|hmm?|right now|so|now|then|next|first|also|and|but|please|apparently|@[\w-]+)\b[,.!:;]*\s+/i;
 /** What a person says of a statement before making it: `I think the issue is that …`, `I've just …` */
 const OPINION =
-  /^(?:i (?:also |still |just |now )*(?:think|guess|believe|wonder|remember)(?: now)?,?(?: that| if| whether)?|i (?:see|noticed|found|realized) (?:now )?that|(?:the|my) (?:issue|problem|question|idea) (?:is|was)(?: that)?|it (?:seems|appears|looks)(?: like| as if| that)?|basically(?: that)?)\s+(?=\S+\s+\S+\s+\S)|^i(?:['’]ve| have) (?:just |now |also |successfully )*(?=\w+ed\b)/i;
+  /^(?:i (?:also |still |just |now )*(?:think|guess|believe|remember|see|noticed|found|realized)(?: now)?,?(?: that)?\s+(?=(?:we|it|this|there|you|they|the|our|my|an?)\b\s)|basically(?: that)?\s+(?=(?:we|it|you|they|the)\b\s)|(?:the|my) (?:issue|problem|question|idea) (?:is|was) that\s+|it (?:seems|appears|looks) (?:like|as if|that)\s+|i['’]ve (?:just |now |also |successfully )*(?=\w+ed\b))(?=\S+\s+\S+\s+\S)/i;
 const POLITE =
   /^(?:(?:can|could|would|will) (?:you|we)(?: please| also| now| just| maybe| again)*(?: help me)?(?: to)?|i(?:['’]d| would) (?:like|love)(?: you)? to|i (?:want|need)(?: you)? to|let me|let['’]?s|let us|i['’]?ll|i will|i['’]m going to|i should|we (?:need|should|have) to|we should|you (?:need|should) to|help me(?: to)?|go ahead and|try to)(?: (?:now|also|first|just|then|quickly|please))*\s+(?=\S)/i;
 /** `When the lock is stale, …` */
@@ -83,7 +86,8 @@ function linesOfUser(text: string): TitleLine[] {
   const lines: TitleLine[] = [];
   for (const sentence of shortSentences(withoutHarness(text).replace(HARNESS_BLOCK, " "), isSaid)) {
     if (isShown(sentence)) continue;
-    const factor = (ANNOUNCEMENT.test(sentence) ? ANNOUNCEMENT_FACTOR : 1) * (isProse(sentence) ? 1 : NOT_PROSE_FACTOR);
+    const isSpoken = isProse(sentence) && !VERDICT.test(sentence);
+    const factor = (ANNOUNCEMENT.test(sentence) ? ANNOUNCEMENT_FACTOR : 1) * (isSpoken ? 1 : NOT_PROSE_FACTOR);
     lines.push(...titleLine(sentence, (VALUE.asked * factor) / (1 + lines.length / HALVING_SENTENCES)));
     if (lines.length === SENTENCES_MAX) break;
   }

@@ -157,7 +157,8 @@ function knownReadingOf(message: TitledMessage): Reading {
 
 function readingOf({ role, text: whole }: TitledMessage): Reading {
   // The last word may be cut, here or where the text was read.
-  const text = whole.length < TITLE_TEXT_CHARS ? whole : whole.slice(0, TITLE_TEXT_CHARS).replace(/\S+$/, "");
+  const text =
+    whole.length < TITLE_TEXT_CHARS ? whole : whole.slice(0, TITLE_TEXT_CHARS).replace(/(?<=\s)[!-~]{1,40}$/, "");
   const lines = titleLines(role, text).map((line) => ({ ...line, words: weightsIn(line.text) }));
   return { words: [...new Set(words(text))], lines, isRequest: role === "user" && lines.length > 0 };
 }

@@ -4,6 +4,7 @@ import { tokensMaxOf } from "../core/token-budget.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import type { ChatMessage, ChatModel, ChatReply } from "../models/chat-model.ts";
 import { geminiChat } from "../models/gemini/chat.ts";
+import { assertGeminiInstalled } from "../models/gemini/options.ts";
 import { geminiSummarizer } from "../models/gemini/summarizer.ts";
 import type { ModelUsage } from "../models/usage.ts";
 import { QUERY_VECTOR_MS_DEFAULT } from "../recall/query-vector.ts";
@@ -45,10 +46,12 @@ export interface ChatOptions {
 /**
  * Returns Gemini's model for a chat, by default that of `geminiChat`, and its summarizer.
  *
- * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`, before anything is loaded or sent.
+ * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`, `PACKAGE_MISSING`, before anything is loaded or sent.
  */
 export function chatModels(model: string | undefined) {
-  return { model: geminiChat(model === undefined ? {} : { model }), summarizer: geminiSummarizer() };
+  const models = { model: geminiChat(model === undefined ? {} : { model }), summarizer: geminiSummarizer() };
+  assertGeminiInstalled();
+  return models;
 }
 
 /**

@@ -70,7 +70,7 @@ function indexFinding(state: IndexState): Finding {
     return advice(
       "index",
       text,
-      "With a C++ toolchain, run: npm install hnswlib-node (with -g if Coppice was installed so)",
+      "With a C++ toolchain, run: npm install --allow-scripts=hnswlib-node hnswlib-node (with -g if Coppice was installed so)",
     );
   }
   if (saveFailure !== undefined) {

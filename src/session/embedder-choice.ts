@@ -2,6 +2,7 @@ import { StoreError } from "../core/errors.ts";
 import { type Embedder, isRemote, type LocalEmbedder } from "../models/embedder.ts";
 import { embedderById } from "../models/embedders.ts";
 import { geminiEmbedder } from "../models/gemini/embedder.ts";
+import { assertGeminiInstalled } from "../models/gemini/options.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
 import { openaiEmbedder } from "../models/openai/embedder.ts";
 import { knownModel, SERVERS } from "../models/openai/servers.ts";
@@ -16,7 +17,7 @@ const FOLDER = "folder:";
  *
  * @param dimension  The dimension of the vectors of `gemini` or of a server's model; by default the model's own.
  * @param keyless  True if the key may be missing. Without a key, the embedder's calls fail.
- * @throws {StoreError} `EMBEDDER_UNKNOWN`, `OPTION_INVALID`, `MODEL_KEY_MISSING`.
+ * @throws {StoreError} `EMBEDDER_UNKNOWN`, `OPTION_INVALID`, `MODEL_KEY_MISSING`, `PACKAGE_MISSING`.
  */
 export function embedderNamed(name: string, dimension: number | undefined, { keyless = false } = {}): Embedder {
   const [, server = "", model = ""] = /^([a-z]+):(.+)$/.exec(name) ?? [];
@@ -28,7 +29,10 @@ export function embedderNamed(name: string, dimension: number | undefined, { key
   const make: MakeEmbedder = (options) => {
     if (name === "hashing") return hashingEmbedder;
     if (name.startsWith(FOLDER)) return staticEmbedder({ folder: name.slice(FOLDER.length) });
-    if (name === "gemini") return geminiEmbedder(dimension === undefined ? options : { ...options, dimension });
+    if (name === "gemini") {
+      assertGeminiInstalled();
+      return geminiEmbedder(dimension === undefined ? options : { ...options, dimension });
+    }
     if (baseUrl === undefined || (dimension === undefined && endsWithDimension(model)))
       return embedderById(name, options);
     return openaiEmbedder({ ...options, baseUrl, model, ...(dimension !== undefined && { dimension }) });

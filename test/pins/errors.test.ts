@@ -221,10 +221,10 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
     "The hub h/d has version 3 of the tables, and this version of Coppice knows 1.",
     "Nothing was changed. Install a newer Coppice.",
   ],
-  HUB_DRIVER_MISSING: [
-    { package: "pg" },
+  PACKAGE_MISSING: [
+    { package: "pg", user: "The hub" },
     "The hub needs the package `pg`, which is not installed.",
-    "Run `npm install pg`.",
+    "Run `npm install pg`, with -g if Coppice was installed so.",
   ],
   ID_TAKEN: [
     { sessionId: "s", what: "message 7", holder: "t" },

@@ -1,3 +1,4 @@
+import { createRequire } from "node:module";
 import { StoreError } from "../../core/errors.ts";
 import { wholeNumber } from "../../core/options.ts";
 import { checkBaseUrl, checkedKey, invalid } from "../options.ts";
@@ -77,4 +78,13 @@ function keyOf({ apiKey }: GeminiOptions, model: string): string {
   if (key === undefined)
     throw new StoreError("MODEL_KEY_MISSING", { model, variable: "GEMINI_API_KEY or GOOGLE_API_KEY" });
   return key;
+}
+
+/** @throws {StoreError} `PACKAGE_MISSING` if the SDK is not installed. Without this, calls would fail as if Gemini did not answer. */
+export function assertGeminiInstalled(): void {
+  try {
+    createRequire(import.meta.url).resolve("@google/genai");
+  } catch {
+    throw new StoreError("PACKAGE_MISSING", { package: "@google/genai", user: "Gemini" });
+  }
 }

@@ -43,14 +43,18 @@ const TOOLS: ReadonlySet<string> = new Set<ActionKind>(["read", "edit", "write",
 const ASKS_ONLY = / (?:--?help|-h|--version|-V|--dry-run\S*)(?: |$)/;
 const SHARED_WORDS_MIN = 2;
 
-/** A choice, or what was found to be the cause. That something is fixed or verified is news of the day. */
+/** A choice, or what was found to be the cause and the cure. */
 const CHOICE =
-  /\b(?:decid\w+|decision|agreed?|concluded?|root cause|turns? out|(?:problem|issue|bug|cause|reason|solution|fix) (?:is|was)|instead of|rather than|(?:works?|fails?) because)\b/i;
+  /\b(?:decid\w+|decision|agreed?|concluded?|chose|root cause|turns? out|(?:problem|issue|bug|cause|reason|solution) (?:is|was)|the (?:cause|reason|fix)\b[^.]{0,40}(?::|\b(?:is|was))|instead of|rather than|(?:works?|fails?) because|(?:fixed|resolved|solved)\b[^.]{0,80}\bby\b|(?:confirmed|verified)\b.*\b(?:so|because))\b/i;
+/** That something is done, or open. */
+const STATE =
+  /\b(?:is|was|are|were) (?:now |still |already )*(?:(?:fixed|resolved|solved)(?! by)|open|unknown|verified|complete|gone|green)\b|\bno decision\b|(?:\bnot|n['’]t) (?:yet )?(?:decided|found)\b/i;
 const ANNOUNCEMENT = /^(?:now|next|first|let me|let['’]s|i['’]ll|i will|i need|continuing)\b/i;
 const SENTENCE_END = /(?<=[.!?]["'”’)*_]*)\s+/;
-/** A rule for the next answer alone. */
+/** A rule for the next answer alone. One that is to last says so. */
 const FOR_NOW =
-  /\b(?:don['’]?t|do not) (?:change|do|edit|touch|write|implement|fix|run|commit|push)\b(?:\W+\w+){0,2}?\W+(?:anything|yet|now|code|it)\b|\bjust (?:let me know|tell me|answer)\b/i;
+  /\b(?:don['’]?t|do not) (?:change|make|modify|start|do|edit|touch|write|implement|fix|run|commit|push)\b[^.,;]*?\b(?:yet|for now|right now|code now|any changes|anything)\b(?=\s*(?:[.,;:!–—(-]|$))|\bjust (?:let me know|tell me|answer)\b/i;
+const LASTING = /\b(?:always|never|ever|without|unless|before you|by hand)\b/i;
 
 /** A question may be followed by a polite sentence. */
 const LAST_SENTENCES = 2;
@@ -70,7 +74,7 @@ export function workIn(
   const lineOf = sourcesIn(sorted);
   const { rules, decided } = saidLines(notes);
   const decisions: Decision[] = [];
-  const lasting = [...rules.filter(({ text }) => !FOR_NOW.test(text)), ...decided.filter(({ text }) => isChoice(text))];
+  const lasting = [...rules.filter(({ text }) => isLasting(text)), ...decided.filter(({ text }) => isChoice(text))];
   for (const line of lasting.sort((left, right) => right.seq - left.seq)) {
     const newer = decisions.find((one) => one.messageId !== line.messageId && isSameMatter(one.text, line.text));
     if (newer === undefined) decisions.push({ ...lineOf(line), replaces: [] });
@@ -85,8 +89,14 @@ export function workIn(
   return { decided: decisions, files: [...files.values()] };
 }
 
+function isLasting(text: string): boolean {
+  return LASTING.test(text) || !text.split(SENTENCE_END).some((sentence) => FOR_NOW.test(sentence));
+}
+
 function isChoice(text: string): boolean {
-  return text.split(SENTENCE_END).some((sentence) => CHOICE.test(sentence) && !ANNOUNCEMENT.test(sentence));
+  return text
+    .split(SENTENCE_END)
+    .some((sentence) => CHOICE.test(sentence) && !STATE.test(sentence) && !ANNOUNCEMENT.test(sentence));
 }
 
 /** Returns the open ends of a session, newest first. */

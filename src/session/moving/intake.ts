@@ -93,8 +93,8 @@ export class Intake {
   }
 
   /**
-   * Takes messages into a session, without those that were forgotten, in one transaction. A message that was superseded stays where
-   * it is, and what it has grown by goes to its branch.
+   * Takes messages into a session, without those that were forgotten, in one transaction. A superseded message stays where it is. If it
+   * has grown, the new part goes to its branch.
    *
    * @returns the place of each message, and whether it is new; undefined for those that were forgotten.
    * @throws {StoreError} the errors of `append`; also `MESSAGE_CONFLICT` for a superseded message with other content.
@@ -153,7 +153,7 @@ export class Intake {
 
   /**
    * Exported messages keep their order, but not their seqs if some are missing. If a message with the same seq is already here, the two
-   * are compared and nothing is appended, so the same export can be imported twice.
+   * are compared and nothing is appended, so the same export can be imported twice. One that was forgotten comes back at the end.
    *
    * @throws {StoreError} `MESSAGE_INVALID` if a different message has the seq.
    */
@@ -162,26 +162,29 @@ export class Intake {
       return session.appendPrepared(messages.map((message) => this.#prepared(message)));
     }
     const nextSeq = this.#ports.repositories.messages.nextSeq({ sessionId: session.id });
-    const known = messages.filter(({ seq }) => seq! < nextSeq);
-    const stored = known.length === 0 ? [] : session.messages({ seqFrom: known[0]!.seq!, seqTo: known.at(-1)!.seq! });
+    const isPast = ({ seq }: IncomingMessage): boolean => seq !== undefined && seq < nextSeq;
+    const seqs = messages.filter(isPast).map(({ seq }) => seq!);
+    const range = { seqFrom: Math.min(...seqs), seqTo: Math.max(...seqs) };
+    const stored = seqs.length === 0 ? [] : session.messages(range);
     const bySeq = new Map(stored.map((message) => [message.seq, message]));
-    const results = known.map(({ seq, message, digest }) => {
-      const found = bySeq.get(seq!);
-      if (found === undefined) return undefined;
-      if (found.externalId !== message.id || !digestOf(found).equals(digest())) {
-        const reason = `session "${session.id}" has another message with seq ${seq}`;
+    const results = new Map<IncomingMessage, AppendResult>();
+    for (const one of messages) {
+      const found = isPast(one) ? bySeq.get(one.seq!) : undefined;
+      if (found === undefined) continue;
+      if (found.externalId !== one.message.id || !digestOf(found).equals(one.digest())) {
+        const reason = `session "${session.id}" has another message with seq ${one.seq}`;
         throw new StoreError("MESSAGE_INVALID", { path: "seq", reason });
       }
-      return { messageId: found.id, seq: seq!, appended: false };
-    });
+      results.set(one, { messageId: found.id, seq: found.seq, appended: false });
+    }
+    const others = messages.filter((one) => !results.has(one));
     // The seq of a forgotten message is not given again, so the next import must find the message by an id.
-    const forgotten = known.filter((_, index) => results[index] === undefined);
-    const rows = [
-      ...forgotten.map((one) => ({ ...this.#prepared(one), externalId: one.name })),
-      ...messages.slice(known.length).map((message) => this.#prepared(message)),
-    ];
-    const appended = session.appendPrepared(rows, nextSeq);
-    return [...results.map((result) => result ?? appended.shift()!), ...appended];
+    const ordered = [...others.filter(isPast), ...others.filter((one) => !isPast(one))];
+    const rows = ordered.map((one) =>
+      isPast(one) ? { ...this.#prepared(one), externalId: one.name } : this.#prepared(one),
+    );
+    for (const [index, result] of session.appendPrepared(rows, nextSeq).entries()) results.set(ordered[index]!, result);
+    return messages.map((one) => results.get(one)!);
   }
 
   #prepared({ message, prepared }: IncomingMessage): PreparedMessage {

@@ -301,8 +301,8 @@ const tools = {
   }),
 };
 
-const SETTINGS = { hotSize: 6, overlap: 2, evictBatch: 8, contextTokensMax: 12_000 };
-const BUDGET = { tokensMax: 12_000 };
+const SETTINGS = { hotSize: 6, overlap: 2, evictBatch: 8, contextTokensMax: 10_000 };
+const BUDGET = { tokensMax: 10_000 };
 
 /** Fails unless contexts repeat no block, answer each call, and begin as the one before except where the frontier has moved. */
 function checkPrompts(prompts: readonly (readonly { role: string; content: unknown }[])[]): void {
@@ -320,8 +320,8 @@ function checkPrompts(prompts: readonly (readonly { role: string; content: unkno
     const before = prompts[index - 1];
     if (before !== undefined && !words.startsWith(JSON.stringify(before).slice(0, -1))) changes += 1;
   });
-  // A step is two messages.
-  expect(changes).toBeLessThanOrEqual(Math.ceil((prompts.length * 2) / SETTINGS.evictBatch));
+  // A step is two messages. Once, the session no longer fits.
+  expect(changes).toBeLessThanOrEqual(1 + Math.ceil((prompts.length * 2) / SETTINGS.evictBatch));
 }
 
 describe("a run", () => {

@@ -57,10 +57,20 @@ test("what the gateway writes around the words of a user is the program's", asyn
   ]);
 });
 
+test("what a person typed is the person's, though it looks like the gateway's", async () => {
+  for (const text of [
+    "Read HEARTBEAT.md and add the tide table",
+    "System: [ERROR] the pump is full, why?",
+    "[2025-01-02 10:00:00 ERROR] the pump refused, why?",
+  ]) {
+    expect(await textsOf([said("1", text)])).toEqual([[text]]);
+  }
+});
+
 test("a text of any form is read in time that grows with it, however long it is", async () => {
   const blocks = [
-    "System: [a\n",
-    "[x 2026-01-01 10:00] ",
+    "System: [2026-01-01\n",
+    "[x 2026-01-01 10:00 UTC] ",
     "A (untrusted x):\n```json\n\n```\n",
     "[2026-01-01 10:00",
     "\n[message_id: x]",
@@ -69,5 +79,7 @@ test("a text of any form is read in time that grows with it, however long it is"
     const textOf = (count: number) => `${block.repeat(count)}y`;
     await expectLinearTime(1_000, textOf, (text) => eventsOfLines(openclaw, [said("1", text)]));
   }
-  expect(await textsOf([said("1", `${"System: [a\n".repeat(1_000_000)}y`)])).toEqual([[expect.any(String), "y"]]);
+  expect(await textsOf([said("1", `${"System: [2026-01-01\n".repeat(500_000)}y`)])).toEqual([
+    [expect.any(String), "y"],
+  ]);
 });

@@ -80,6 +80,13 @@ describe("detectImporter", () => {
     ["openai", '[{"role":"user","content":"hi"}]'],
     ["openai", '{"role":"user","content":"hi"}\n{"role":"assistant","content":"ho"}\n'],
     ["openai", '{"model":"m","messages":[{"role":"assistant","content":null,"tool_calls":[]}]}'],
+    ["jsonl", '{"session":"a","role":"user","type":"user","content":"hi","prompt_index":3}\n'],
+    ["jsonl", '{"session":"a","role":"user","content":"hi","step_index":1,"source":"A","type":"B","status":"C"}\n'],
+    ["jsonl", '{"session":"a","role":"user","content":"hi","type":"custom","customType":"openclaw.x"}\n'],
+    [
+      "openai",
+      '{"role":"user","content":"hi"}\n{"role":"tool","type":"tool_result","tool_call_id":"c","content":"x"}\n',
+    ],
     ["claude-history", '{"display":"hi","pastedContents":{},"timestamp":1790000000000,"project":"/w"}\n'],
     [undefined, '{"display":"hi","timestamp":1790000000000,"project":"/w"}\n'],
     ["gemini", '[{"role":"user","parts":[{"text":"hi"}]},{"role":"mod'],

@@ -74,11 +74,31 @@ describe("titleOf", () => {
   });
 
   test.each([
+    "I wonder whether the sluice is full",
+    "I think if we split the gate, it gets lighter",
+    "It looks for the lamp in the wrong shed",
+    "It seems to me that the pump is idle",
+    "The problem is not reproducible on my pier",
+    "I have limited time for the failing pump",
+    "I see that in the logs of the pump too",
+    "Well known lamps of the pier are missing",
+    "™ is shown as a box on the sign",
+    "timeout = 30 seconds is too short for the pump",
+  ])("keeps what carries its meaning: %s", (said) => {
+    expect(titled([["user", said]])).toBe(said[0]!.toUpperCase() + said.slice(1));
+  });
+
+  test("keeps a list with round bullets, and a text without spaces that is read in part", () => {
+    expect(titled([["user", "Please do:\n● Add a lamp to the pier\n● Oil the pump"]])).toBe("Add a lamp to the pier");
+    expect(titled([["user", "请修理码头的灯。".repeat(70)]])).toBe("请修理码头的灯。");
+  });
+
+  test.each([
     ["Ah I think the issue is that the lease is never renewed", "The lease is never renewed"],
-    ["I also wonder if we want a second lamp at the pier", "We want a second lamp at the pier"],
     ["I've successfully fixed the tide table of the lock gate", "Fixed the tide table of the lock gate"],
     ["✅ Core fix: whole logs are stored now", "Core fix: whole logs are stored now"],
     ["Yeah but it should list the steps of the crane", "It should list the steps of the crane"],
+    ["👍🏽 the gate opens at noon", "The gate opens at noon"],
   ])("begins with the matter: %s", (said, title) => {
     expect(titled([["user", said]])).toBe(title);
   });

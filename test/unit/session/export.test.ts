@@ -20,6 +20,9 @@ import {
   temporaryStore,
 } from "../../support/temporary-store.ts";
 
+/** A line of no export, for the same session. */
+const PLAIN = JSON.stringify({ session: "a", role: "user", content: "plain" });
+
 /** Import an export of `store` into a store of its own, as the command line does. Returns the number of new messages. */
 async function carryOver(
   store: Store,
@@ -279,6 +282,32 @@ describe("an export that is imported into an empty store", () => {
         .messages()
         .map(({ text }) => text),
     ).toEqual(["one", "two", "three", "something else"]);
+  });
+
+  test.each([
+    ["a line that was added without a seq", (lines: string[]) => [...lines.slice(0, 3), PLAIN, ...lines.slice(3)]],
+    ["lines in another order", (lines: string[]) => [lines[0]!, ...lines.slice(1).reverse()]],
+  ])("loses and doubles nothing of %s", async (_, change) => {
+    const store = temporaryStore();
+    const session = store.session("a");
+    session.append(["m0", "m1", "m2", "m3"].map((content) => ({ role: "user" as const, content })));
+    const exported = () => [...store.export()].map((line) => JSON.stringify(line));
+    const target = temporaryStore();
+    const path = join(temporaryFolder(), "export.jsonl");
+    const read = async (lines: readonly string[]) => {
+      writeFileSync(path, lines.map((line) => `${line}\n`).join(""));
+      return await new ImportRun(target).read({ path, chunks: chunksOf(path) });
+    };
+    await read(exported());
+    session.append([{ role: "user", content: "m4" }]);
+    const changed = change(exported());
+    expect((await read(changed)).warnings).toHaveLength(1); // the file was rewritten
+    const texts = target
+      .resume("a")
+      .messages()
+      .map(({ text }) => text);
+    const isAdded = changed.includes(PLAIN);
+    expect(texts.toSorted()).toEqual(["m0", "m1", "m2", "m3", "m4", ...(isAdded ? ["plain"] : [])]);
   });
 
   test("stands beside a session that only has the same id", async () => {

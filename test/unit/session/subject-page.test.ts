@@ -227,6 +227,28 @@ describe("subject", () => {
 });
 
 describe("recap", () => {
+  test.each([
+    "Don't commit anything to the harbor's main branch without a review.",
+    "Do not edit the tide table by hand, it is generated from the almanac.",
+    "Don't touch anything in the vendor shed, it is generated.",
+    "The fix for the leak of the sluice is to glue the seal before the flood.",
+    "The leak was resolved by a rubber seal, because leather shrinks in salt.",
+  ])("tells what lasts as decided: %s", (text) => {
+    const isRule = text.startsWith("Do");
+    const messages = [user("Why does the sluice leak?"), isRule ? user(text) : assistant(text)];
+    say("dam", [...messages, assistant("Understood, thank you.")]);
+    expect(store.recap({ sinceMs: START_MS }).topics[0]!.decided).toMatchObject([{ text }]);
+  });
+
+  test.each([
+    "The leak of the sluice is fixed now, and all the pumps are green again.",
+    "The cause of the leak is still unknown, and the pumps are slow instead of idle.",
+    "No decision was made about the leak of the sluice in this meeting.",
+  ])("does not tell the state of things as decided: %s", (text) => {
+    say("dam", [user("Why does the sluice leak?"), assistant(text), assistant("Understood, thank you.")]);
+    expect(store.recap({ sinceMs: START_MS }).topics[0]!.decided).toEqual([]);
+  });
+
   test("tells choices and causes as decided, and neither news of the day nor rules for the next answer", () => {
     say("dam", [
       user("Why does the sluice of the upper dam leak? Don't change anything yet."),
