@@ -182,6 +182,17 @@ test("a signature is put where there is none, if one is given, on the first call
   ]);
 });
 
+test("a response with an image and a text without words is the image alone, and goes back as it came", () => {
+  const parts = [{ inlineData: { mimeType: "image/png", data: "aGk=" } }];
+  const contents = [
+    { role: "model", parts: [{ functionCall: { id: "c1", name: "f", args: {} } }] },
+    { role: "user", parts: [{ functionResponse: { id: "c1", name: "f", response: { output: "" }, parts } }] },
+  ];
+  const [, answer] = fromGemini(contents as Content[]);
+  expect(answer!.parts).toMatchObject([{ content: [{ type: "file", mediaType: "image/png" }] }]);
+  expect(toGemini(fromGemini(contents as Content[])).contents).toEqual(contents);
+});
+
 test("thoughts of others are left out, and a message that is nothing else with them", () => {
   const thought = { type: "reasoning" as const, text: "Hm.", anthropic: { signature: "c2ln" } };
   expect(toGemini([asks(thought), asks(thought, { type: "text", text: "Yes." })]).contents).toEqual([

@@ -15,13 +15,18 @@ export function readResult(part: Fields, idFor: (name: string) => string): ToolR
   const files = filesIn(parts);
   if (files === undefined) inner.parts = parts;
   const { content, isError } = responseContent(response);
-  const form = { id: id === undefined ? "absent" : undefined, response: response === undefined ? "absent" : undefined };
   const isEmpty = response !== undefined && Object.keys(response).length === 0;
+  // Other providers refuse a text without words beside files.
+  const isBlank = files !== undefined && response !== undefined && content === "" && isError === undefined;
+  const form = {
+    id: id === undefined ? "absent" : undefined,
+    response: response === undefined ? "absent" : isBlank ? "blank" : undefined,
+  };
   const result: ToolResultPart = {
     type: "tool_result",
     toolCallId: id ?? idFor(name),
     name,
-    content: files === undefined ? content : [...(isEmpty ? [] : listOf(content)), ...files],
+    content: files === undefined ? content : [...(isEmpty || isBlank ? [] : listOf(content)), ...files],
     isError,
   };
   return { ...defined(result), ...keep("gemini", { ...fields, ...nested("functionResponse", inner) }, form) };
@@ -66,7 +71,8 @@ export function partsOfResult(part: ToolResultPart, name: string, hasId: boolean
   const inside = files.filter((file) => !isAfter(file));
   const isOnlyFiles = others.length === 0 && inside.length > 0;
   // An error needs a text even if it has only files.
-  const response = isOnlyFiles && !isError ? {} : responseOf(isOnlyFiles ? inside : others, isError);
+  const none = form.response === "blank" ? { output: "" } : {};
+  const response = isOnlyFiles && !isError ? none : responseOf(isOnlyFiles ? inside : others, isError);
   const isAbsent = form.response === "absent" && response.output === "";
   const functionResponse = {
     ...asObject(fields.functionResponse),

@@ -100,7 +100,7 @@ export function agentTools(store: Store, options: AgentToolsOptions = {}): Agent
   const tools = READING_TOOLS.map(({ name, description, schema }) => ({
     name,
     description,
-    parameters: schema as JsonSchema,
+    parameters: structuredClone(schema) as JsonSchema, // SDKs change the schemas that they are given
   }));
   const aiSdkTools = READING_TOOLS.map((tool) => {
     const execute = async (args: unknown, call?: { abortSignal?: AbortSignal }): Promise<string> => {
@@ -136,7 +136,7 @@ function parsedJson(args: unknown): unknown {
 }
 
 function argumentsSchema({ schema }: ReadingTool): ArgumentsSchema {
-  const jsonSchema = (): JsonSchema => schema as JsonSchema;
+  const jsonSchema = (): JsonSchema => structuredClone(schema) as JsonSchema;
   return {
     "~standard": {
       version: 1,

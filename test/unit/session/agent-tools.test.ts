@@ -110,6 +110,12 @@ test("the AI SDK declares and runs the tools", async () => {
   expect(steps[0]!.toolResults[0]!.output).toContain("The lamp of the lighthouse is green.");
 });
 
+test("an SDK that changes the schema of a tool changes no other tools", () => {
+  const [first] = agentTools(harbor()).tools;
+  first!.parameters.additionalProperties = false;
+  expect(agentTools(harbor()).tools[0]!.parameters).not.toHaveProperty("additionalProperties");
+});
+
 test("options are checked", () => {
   expect(() => agentTools(harbor(), { tokensMax: 1 })).toThrow("tokensMax");
 });
