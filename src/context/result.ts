@@ -54,7 +54,7 @@ export interface ContinuityWriter {
   write(hidden: readonly Message[], tokensMax: number, shown: ShownBeside, roomMax?: number): Continuity | undefined;
 }
 
-/** What a context shows beside continuity. */
+/** Tells what else a context shows, so that continuity does not repeat it. */
 export interface ShownBeside {
   /** Identifiers and base names of files. Files in the digest are still listed, because it may omit folders. */
   inWindow: ReadonlySet<string>;

@@ -96,7 +96,7 @@ export class HubSource implements Source {
   readonly #removed: Removed;
   readonly #buckets = new Map<string, Buffer>();
   readonly #texts = new Map<number, string>();
-  /** By the numbers of the sessions, of messages whose texts were fetched. */
+  /** The names of sessions by number. A session has one here when a text of it was fetched. */
   readonly #names = new Map<number, HubSessionName>();
   /** The words of segments by number and stem, and their postings by stem. */
   readonly #words = new Map<string, WordEntry | undefined>();

@@ -6,7 +6,7 @@ export class LoadedSegment {
   readonly place: number;
   readonly number: number;
   readonly segment: Segment;
-  /** Of each session its messages, in order of seq, and the number of their words. */
+  /** The messages of each session, in order of seq, and how many words they have together. */
   readonly sessions = new Map<number, { messages: IndexedMessage[]; wordCount: number }>();
   /** Messages that the segment removes. */
   readonly removals: readonly IndexedMessage[];

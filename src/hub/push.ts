@@ -566,7 +566,7 @@ async function mark(
   return message_count;
 }
 
-/** What readers see of a session that was sent whole. */
+/** Returns the columns that readers see of a session, once all of it was sent. */
 function shownOf(
   facts: readonly FactRow[],
   { places }: Snapshot,

@@ -13,13 +13,13 @@ const TRANSCRIPT_NAME = /\.jsonl(\.zst)?$/;
 /** Names of possible transcripts. They may also be settings, caches or databases of other programs. */
 const POSSIBLE_NAME = /\.(json|db|vscdb)$|(^|[\\/])\.aider\.chat\.history\.md$/;
 
-/** What programs keep beside their transcripts. */
+/** Files that agents keep beside their transcripts, and that hold no conversation. */
 const PASSED_OVER = [
   /[\\/]workspaceStorage[\\/][^\\/]+[\\/](?!chatSessions(?:[\\/]|$))/,
-  /[\\/]antigravity[\w-]*[\\/]brain[\\/][^\\/]+[\\/](?!\.system_generated(?:[\\/]logs(?:[\\/]|$)|$))/,
+  /[\\/]\.gemini[\\/]antigravity[\w-]*[\\/]brain[\\/][^\\/]+[\\/](?!\.system_generated(?:[\\/]logs(?:[\\/]|$)|$))/,
   /[\\/](?:\.grok[\\/]sessions|sessions[\\/](?:%2F|\w%3A)[^\\/]*)[\\/](?:.*[\\/])?(?!chat_history\.)[^\\/]*\.jsonl?$/i,
   /[\\/]\.openclaw[\\/]agents[\\/][^\\/]+[\\/](?!sessions(?:[\\/]|$))/,
-  /\.(?:trajectory|checkpoint\.[^\\/]*)\.jsonl$/,
+  /[\\/]agents[\\/][^\\/]+[\\/]sessions[\\/][^\\/]*\.(?:trajectory|checkpoint\.[^\\/]*)\.jsonl$/,
 ];
 
 /** A file to which nobody wrote for ten minutes counts as finished. An agent that still runs writes more often. */

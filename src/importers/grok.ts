@@ -11,7 +11,7 @@ import { headObjects, isObject, type JsonLine, type JsonObject, parseJson, readJ
 import { Translator } from "./translator.ts";
 import { derivedId, listOf, millisecondsOf, objectOf, saidOf, stringOf } from "./values.ts";
 
-/** What the program writes at the beginning, without saying so. */
+/** Grok itself writes these elements at the beginning of a user's text, and marks them in no other way. */
 const OF_PROGRAM = /^\s*<(?:user_info|system-reminder)>/;
 
 const SUMMARY = /^\s*This session is being continued from /;
@@ -27,7 +27,7 @@ export const grok: Importer = {
   detect: (head) =>
     headObjects(head).some(
       ({ type, content, message, uuid, role, session, synthetic_reason, prompt_index, model_id, tool_call_id }) => {
-        // Of Claude Code, of programs with messages of OpenAI, and neutral lines.
+        // Lines of Claude Code, of OpenAI's messages and of neutral files look alike otherwise.
         if ([message, uuid, role, session].some((value) => value !== undefined)) return false;
         if (type === "assistant") return typeof content === "string" && stringOf(model_id) !== undefined;
         if (type === "tool_result") return typeof content === "string" && stringOf(tool_call_id) !== undefined;

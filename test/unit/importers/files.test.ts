@@ -69,10 +69,12 @@ describe("walkFiles", () => {
 
   test("passes over what agents keep beside their transcripts, unless it is named", async () => {
     const kept = [
+      ".gemini/antigravity-ide/brain/9e77/.system_generated/logs/transcript.jsonl",
       ".grok/sessions/%2Fwork/0199/chat_history.jsonl",
       ".openclaw/agents/main/sessions/a.jsonl",
-      "antigravity-ide/brain/9e77/.system_generated/logs/transcript.jsonl",
+      "antigravity/brain/src/chat.jsonl",
       "moved/sessions/C%3A%5Cwork/0199/chat_history.jsonl",
+      "runs/a.trajectory.jsonl",
     ];
     const others = [
       ".grok/sessions/%2Fwork/prompt_history.jsonl",
@@ -81,8 +83,8 @@ describe("walkFiles", () => {
       ".openclaw/agents/main/agent/models.json",
       ".openclaw/agents/main/sessions/a.trajectory.jsonl",
       ".openclaw/agents/main/sessions/a.checkpoint.1.jsonl",
-      "antigravity-ide/brain/9e77/data.jsonl",
-      "antigravity-ide/brain/9e77/.system_generated/messages/1.json",
+      ".gemini/antigravity-ide/brain/9e77/data.jsonl",
+      ".gemini/antigravity-ide/brain/9e77/.system_generated/messages/1.json",
       "moved/sessions/C%3A%5Cwork/0199/summary.json",
     ];
     for (const name of [...kept, ...others]) put(name);
