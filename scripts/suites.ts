@@ -17,7 +17,13 @@ if (asked.length === 0) {
 }
 let isGreen = true;
 for (const [suite, checkout] of asked) {
-  const { passed, failed, excused, idle } = await runSuite(suite, checkout);
+  const result = await runSuite(suite, checkout).catch(({ message }: Error) => message);
+  if (typeof result === "string") {
+    console.error(result);
+    isGreen = false;
+    continue;
+  }
+  const { passed, failed, excused, idle } = result;
   console.log(`${suite.option}: ${passed.length} passed, ${failed.length} failed, ${excused.length} excused`);
   for (const name of excused) console.log(`  excused: ${name}: ${suite.excused?.[name]}`);
   for (const name of idle) console.log(`  excused without need: ${name}`);

@@ -1,5 +1,14 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,6 +19,8 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 export interface Suite {
   /** The option that gives the checkout. */
   option: string;
+  /** The versions of the project whose layout is known, such as `0.17 to 0.20`. */
+  versions: string;
   /** The folder of the checkout that is copied. The copy is deleted at the end. */
   folder: string;
   /** Files that are written into the copy, by path. `SOURCE` in their text is our folder of sources. */
@@ -38,7 +49,16 @@ interface Report {
   }[];
 }
 
-export async function runSuite({ folder, files, tests, aliases = {}, excused = {} }: Suite, checkout: string) {
+/** @throws {Error} if the checkout lacks what the suite runs. */
+export async function runSuite(suite: Suite, checkout: string): Promise<SuiteResult> {
+  const { folder, files, tests, aliases = {}, excused = {} } = suite;
+  const theirs = tests.filter((test) => !Object.hasOwn(files, test)).map((test) => join(folder, test));
+  const missing = [folder, ...theirs].filter((path) => !existsSync(join(checkout, path)));
+  if (missing.length > 0) {
+    throw new Error(
+      `${checkout} has no ${missing.join(", no ")}. --${suite.option} wants a checkout of the project, version ${suite.versions}.`,
+    );
+  }
   const copy = realpathSync(mkdtempSync(join(tmpdir(), "coppice-suite-")));
   try {
     cpSync(join(checkout, folder), copy, { recursive: true });

@@ -5,6 +5,7 @@ export const SUITES: readonly Suite[] = [
   {
     // https://github.com/openai/openai-agents-js
     option: "openai-agents",
+    versions: "0.17",
     folder: "packages/agents-core",
     tests: ["test/memorySession.test.ts", "test/hitlMemorySessionScenario.test.ts"],
     files: {
@@ -27,6 +28,7 @@ export const SUITES: readonly Suite[] = [
   {
     // https://github.com/anthropics/claude-agent-sdk-typescript
     option: "claude-agent-sdk",
+    versions: "0.3",
     folder: "examples/session-stores/shared",
     tests: ["coppice.test.ts"],
     files: {
@@ -41,6 +43,7 @@ export const SUITES: readonly Suite[] = [
   {
     // https://github.com/google/adk-js
     option: "adk",
+    versions: "2.0",
     folder: "core",
     tests: ["test/sessions/database_session_service_test.ts", "test/memory/in_memory_memory_service_test.ts"],
     files: {

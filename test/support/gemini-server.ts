@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { onTestFinished } from "vitest";
+import { estimateTokens } from "../../src/core/token-estimate.ts";
 import { answerTo, vectorOf } from "./gemini-model.ts";
 import { type StreamPiece, sendPieces } from "./gemini-stream.ts";
 
@@ -186,7 +187,7 @@ function embeddingsOf(requests: NonNullable<GeminiBody["requests"]>): object {
     embeddings: requests.map(({ outputDimensionality }, index) => ({
       values: vectorOf(texts[index]!, outputDimensionality),
     })),
-    usageMetadata: { promptTokenCount: texts.reduce((tokens, text) => tokens + Math.ceil(text.length / 4), 0) },
+    usageMetadata: { promptTokenCount: texts.reduce((tokens, text) => tokens + estimateTokens(text), 0) },
   };
 }
 

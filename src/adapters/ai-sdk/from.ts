@@ -10,7 +10,7 @@ import { readResult } from "./outputs.ts";
  * or in `metadata`, and `toAiSdk` restores them. Bytes and `URL` objects become strings, which the SDK also accepts. Calls that
  * the provider runs itself become `data` parts, together with their results.
  *
- * @param messages  The messages of a prompt, or `response.messages` of a result.
+ * @param messages  The messages of a prompt, or what a result adds: `response.messages` in version 6, `responseMessages` in version 7.
  * @throws {StoreError} `MESSAGE_INVALID` for an unknown role, for content that is neither a string nor an array, and for
  *   a part of a tool message that is not a result.
  */

@@ -186,7 +186,9 @@ export type StreamParameters = Omit<Parameters<GoogleGenAI["models"]["generateCo
 async function loadSdk({ apiKey, baseUrl }: GeminiSettings): Promise<GoogleGenAI> {
   const { GoogleGenAI: Sdk } = await import("@google/genai");
   // Without `vertexai: false`, environment variables could make the SDK send the key and the text to another service.
-  return new Sdk({ apiKey, vertexai: false, httpOptions: baseUrl === undefined ? {} : { baseUrl } });
+  // Version 3 of the SDK would ask `v1`, with which these requests were not tried.
+  const httpOptions = { apiVersion: "v1beta", ...(baseUrl !== undefined && { baseUrl }) };
+  return new Sdk({ apiKey, vertexai: false, httpOptions });
 }
 
 /** Returns the least thinking that a model allows. Thinking costs as much as output, and a summary needs none. */

@@ -39,7 +39,7 @@ export function tokensIn(usage: NonNullable<z.infer<ReturnType<typeof usageSchem
   return { inputTokens: promptTokenCount ?? 0, outputTokens: (candidatesTokenCount ?? 0) + (thoughtsTokenCount ?? 0) };
 }
 
-/** Returns the cost of a reply of any shape. The SDK (2.32) leaves out the input of embeddings, so `sent` is estimated. */
+/** Returns the cost of a reply of any shape. Version 2 of the SDK leaves out the input of embeddings, so `sent` is estimated. */
 export function usageOf(response: unknown, sent: readonly string[], prices: TokenPrices | undefined): ModelUsage {
   const counted = z.safeParse(replySchema(), response).data?.usageMetadata ?? {};
   const estimate = (): number => sent.reduce((tokens, text) => tokens + estimateTokens(text), 0);
