@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { openStore, type Store } from "../../src/index.ts";
 import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
-import { someOf, someTo, TESTS_ALL } from "../support/effort.ts";
+import { slow, someOf, someTo, TESTS_ALL } from "../support/effort.ts";
 import { letterEmbedder } from "../support/other-embedders.ts";
 import { derivedRows } from "../support/rows.ts";
 import { talk, user } from "../support/said.ts";
@@ -122,34 +122,38 @@ test("a failure before any statement leaves the old forest or the new one in fil
  * Goal: kills at random moments lose nothing, and each run takes up the work of those before.
  * Method: real processes, killed after so many lines of progress, which stand at other moments each time.
  */
-test("runs that are killed come to their end together", async () => {
-  const path = temporaryPath();
-  await fill(path, 300);
-  const ends: string[] = [];
-  for (const lines of someOf([1, 3, 6, 8, 11, 13, 1_000], 4)) {
-    const child = spawn(process.execPath, [...process.execArgv, REEMBEDDING, path], {
-      stdio: ["ignore", "pipe", "ignore"],
-    });
-    let count = 0;
-    let last = "";
-    for await (const line of createInterface({ input: child.stdout! })) {
-      last = line;
-      count += 1;
-      if (count === lines) child.kill("SIGKILL");
+slow(test)(
+  "runs that are killed come to their end together",
+  async () => {
+    const path = temporaryPath();
+    await fill(path, 300);
+    const ends: string[] = [];
+    for (const lines of someOf([1, 3, 6, 8, 11, 13, 1_000], 4)) {
+      const child = spawn(process.execPath, [...process.execArgv, REEMBEDDING, path], {
+        stdio: ["ignore", "pipe", "ignore"],
+      });
+      let count = 0;
+      let last = "";
+      for await (const line of createInterface({ input: child.stdout! })) {
+        last = line;
+        count += 1;
+        if (count === lines) child.kill("SIGKILL");
+      }
+      ends.push(last);
+      const store = opened(path);
+      expectWhole(store);
+      store.close();
+      if (last === "done") break;
     }
-    ends.push(last);
     const store = opened(path);
-    expectWhole(store);
+    await store.reembed({ embedder: letterEmbedder });
+    expect(expectWhole(store)).toBe(letterEmbedder.id);
+    expect(store.query("SELECT count(*) AS n FROM generations")).toEqual([{ n: 2 }]);
     store.close();
-    if (last === "done") break;
-  }
-  const store = opened(path);
-  await store.reembed({ embedder: letterEmbedder });
-  expect(expectWhole(store)).toBe(letterEmbedder.id);
-  expect(store.query("SELECT count(*) AS n FROM generations")).toEqual([{ n: 2 }]);
-  store.close();
-  expect(ends.length).toBeGreaterThan(2);
-}, 120_000);
+    expect(ends.length).toBeGreaterThan(2);
+  },
+  120_000,
+);
 
 /**
  * Goal: what another process appends while the forest is grown again is acknowledged and kept, or refused.

@@ -32,7 +32,7 @@ describe("backup", () => {
     expect(await folder.json("backup", path, "--overwrite")).toMatchObject({ path, messageCount: 123 });
   });
 
-  test("leaves nothing behind if the disk is full", async () => {
+  slow(test)("leaves nothing behind if the disk is full", async () => {
     const before = readdirSync(folder.path).sort();
     // A limit of 100 kB for files, which looks like a full disk. The first run makes what Node needs to run the source.
     const { stderr, ended } = folder.start(["backup", "full.db", "--json"], {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { beforeAll, expect, test } from "vitest";
 import { openStore } from "../../src/index.ts";
 import { CliFolder } from "../support/cli.ts";
-import { slow } from "../support/effort.ts";
+import { slow, someOf } from "../support/effort.ts";
 import { RawClient, served } from "../support/mcp.ts";
 import { PROGRAM } from "../support/program.ts";
 import { talk } from "../support/said.ts";
@@ -96,26 +96,29 @@ test("a client that leaves in the middle of a call takes the server with it", as
   expect(stderr()).toBe("");
 });
 
-test.each(["stops reading", "ends its input"])("3,000 calls of a client that %s are given up", async (how) => {
-  const { child, client, ended, stderr } = start();
-  await client.initialize();
-  await client.call("list_sessions");
-  let answeredCount = 0;
-  for (let index = 0; index < 3_000; index++) {
-    void client
-      .request("tools/call", { name: "get_context", arguments: { sessionId: "s", tokensMax: 8_000 } })
-      .then(() => {
-        answeredCount += 1;
-      });
-  }
-  const sinceMs = performance.now();
-  if (how === "stops reading") child.stdout.destroy();
-  else client.end();
-  expect(await ended).toBe(0);
-  expect(stderr()).toBe("");
-  expect(answeredCount).toBeLessThan(3_000);
-  expect(performance.now() - sinceMs).toBeLessThan(10_000);
-});
+test.each(someOf(["stops reading", "ends its input"], 1))(
+  "3,000 calls of a client that %s are given up",
+  async (how) => {
+    const { child, client, ended, stderr } = start();
+    await client.initialize();
+    await client.call("list_sessions");
+    let answeredCount = 0;
+    for (let index = 0; index < 3_000; index++) {
+      void client
+        .request("tools/call", { name: "get_context", arguments: { sessionId: "s", tokensMax: 8_000 } })
+        .then(() => {
+          answeredCount += 1;
+        });
+    }
+    const sinceMs = performance.now();
+    if (how === "stops reading") child.stdout.destroy();
+    else client.end();
+    expect(await ended).toBe(0);
+    expect(stderr()).toBe("");
+    expect(answeredCount).toBeLessThan(3_000);
+    expect(performance.now() - sinceMs).toBeLessThan(10_000);
+  },
+);
 
 slow(test)("it ends with a parent that is killed", async () => {
   // A shell that waits for it, with its stdin: when that is killed, nobody holds the other end.

@@ -45,6 +45,11 @@ async function timesToMeasure(run: () => unknown): Promise<number> {
 async function processorMs(run: () => unknown, times: number): Promise<number> {
   const from = process.cpuUsage();
   for (let index = 0; index < times; index++) await run();
+  return processorMsSince(from);
+}
+
+/** @param from  What `process.cpuUsage()` said. */
+export function processorMsSince(from: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(from);
   return (user + system) / 1_000;
 }

@@ -3,6 +3,7 @@ import { chownSync, mkdirSync, realpathSync, renameSync, rmSync, symlinkSync, wr
 import { join } from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { baseNameOf, projectAt, projectNamed, projectNames, remoteAt } from "../../../src/core/project.ts";
+import { processorMsSince } from "../../support/processor-time.ts";
 import { temporaryFolder } from "../../support/temporary-store.ts";
 
 /** The home folder, which everything else is in. */
@@ -290,9 +291,9 @@ test.each([
 ])("a configuration of %j, repeated, is soon read", (text, count) => {
   const shop = repository("work", "shop");
   writeFileSync(join(shop, ".git", "config"), `[remote "origin"]\n\turl = ${text.repeat(count)}\n`);
-  const fromMs = performance.now();
+  const from = process.cpuUsage();
   remoteAt(shop);
-  expect(performance.now() - fromMs).toBeLessThan(1_000);
+  expect(processorMsSince(from)).toBeLessThan(1_000);
 });
 
 test("a remote is that of its section, which a configuration may have twice", () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { chatgpt } from "../../../src/importers/chatgpt.ts";
 import { claudeAi } from "../../../src/importers/claude-ai.ts";
 import type { ImportEvent, Importer } from "../../../src/importers/importer.ts";
+import { slow } from "../../support/effort.ts";
 import { eventsOf, messagesIn, sessionsIn, warningsIn } from "./read.ts";
 
 const read = (importer: Importer, ...conversations: object[]) => eventsOf(importer, JSON.stringify(conversations));
@@ -66,7 +67,7 @@ describe("the tree of ChatGPT", () => {
     expect(messagesIn(events).map(({ id }) => id)).toEqual(["a", "b", "y", "x"]);
   });
 
-  test("may have 20,000 messages", async () => {
+  slow(test)("may have 20,000 messages", async () => {
     const nodes = Array.from({ length: 20_000 }, (_, at) => node(`m${at}`, at === 0 ? null : `m${at - 1}`, "user"));
     expect(messagesIn(await read(chatgpt, chat(...nodes)))).toHaveLength(20_000);
   });

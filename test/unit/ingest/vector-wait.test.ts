@@ -3,6 +3,7 @@ import { breachesOf } from "../../../scripts/eval/provider-rules.ts";
 import type { Session, Store } from "../../../src/index.ts";
 import { MessageRepository } from "../../../src/store/facts/messages.ts";
 import { claimFaults } from "../../support/claims.ts";
+import { slow } from "../../support/effort.ts";
 import { calls, results, talk, user } from "../../support/said.ts";
 import { type ScriptedEmbedder, scriptedEmbedder } from "../../support/scripted-embedder.ts";
 import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
@@ -102,7 +103,7 @@ describe("a window whose vectors are due", () => {
     expectWhole(store);
   });
 
-  test("lets a step go without its vector after 5,000 newer messages", () => {
+  slow(test)("lets a step go without its vector after 5,000 newer messages", () => {
     const { store, session } = timed();
     session.append(talk(5_002));
     expect(store.query("SELECT cold_count FROM session_stats")).toEqual([{ cold_count: 0 }]);

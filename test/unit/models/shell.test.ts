@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { commandLineOf, commandsIn } from "../../../src/models/shell.ts";
+import { processorMsSince } from "../../support/processor-time.ts";
 
 function startedBy(line: string): string[] {
   return commandsIn(line).map(({ words }) => words.join(" "));
@@ -54,9 +55,9 @@ test("a long line of signs takes no long time", () => {
     "<".repeat(20_000),
     `${"a".repeat(20_000)}\0`,
   ]) {
-    const fromMs = performance.now();
+    const from = process.cpuUsage();
     commandsIn(line);
-    expect(performance.now() - fromMs).toBeLessThan(500);
+    expect(processorMsSince(from)).toBeLessThan(500);
   }
 });
 

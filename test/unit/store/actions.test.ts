@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import type { PartInput, Session, Store } from "../../../src/index.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
 import { acts, edits, fails, runs } from "../../support/acts.ts";
+import { processorMsSince } from "../../support/processor-time.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { user } from "../../support/said.ts";
 import { openedStore, temporaryFolder, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
@@ -162,11 +163,11 @@ test("a step of many calls is read once", async () => {
   const store = temporaryStore();
   const calls = Array.from({ length: 1_500 }, (_, index) => runs(`make ${index}`, "made"));
   const parts = calls.flatMap(([call]) => call!.parts as PartInput[]);
-  const fromMs = performance.now();
+  const from = process.cpuUsage();
   store.session("s").append([{ role: "assistant", parts }, ...calls.map(([, result]) => result!)]);
   await store.upkeep();
   expect(store.query("SELECT count(*) AS count FROM actions WHERE outcome = 'ok'")).toEqual([{ count: 1_500 }]);
-  expect(performance.now() - fromMs).toBeLessThan(8_000);
+  expect(processorMsSince(from)).toBeLessThan(8_000);
 });
 
 test("a call of an invented tool and a part without arguments are no harm", async () => {
