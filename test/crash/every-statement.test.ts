@@ -34,7 +34,7 @@ function expectWhole(states: readonly State[], before: string[], after: string[]
   expect(states.map(({ rows }) => JSON.stringify(rows))).toContain(JSON.stringify(before));
 }
 
-describe.each(Object.entries({ ...STORE_EVENTS, ...FORGET_EVENTS }))("when %s", (_, event) => {
+describe.each(someOf(Object.entries({ ...STORE_EVENTS, ...FORGET_EVENTS }), 14))("when %s", (_, event) => {
   const { happen, options, rowsOf = allRows, isUpkeep = false } = event;
 
   /**
