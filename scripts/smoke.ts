@@ -21,7 +21,7 @@ const majors = process.argv.length > 2 ? process.argv.slice(2) : [OWN_MAJOR, "22
 const scratch = mkdtempSync(join(realpathSync(tmpdir()), "coppice-smoke-"));
 try {
   const tarball = pack();
-  await checkTypes(tarball, join(scratch, "typed"));
+  checkTypes(tarball, join(scratch, "typed"));
   for (const major of majors) {
     const node = major === OWN_MAJOR ? process.execPath : installNode(major);
     const project = join(scratch, `project-${major}`);

@@ -1,14 +1,14 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { publint } from "publint";
-import { formatMessage } from "publint/utils";
+import { installPackages } from "../install.ts";
 import { installed } from "./packed.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const require = createRequire(import.meta.url);
+/** What checks the types. Nothing else needs it, so it is installed when it is used, into the folder of caches. */
+const CHECKERS = { "@arethetypeswrong/cli": "0.18.5", publint: "0.3.25" };
+const CHECKERS_FOLDER = join(ROOT, "node_modules", ".cache", "coppice-type-checkers");
 const { exports: entries } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
 /** What users import: `coppice`, `coppice/import`, `coppice/adapters/openai` and so on. */
 const SPECIFIERS = Object.keys(entries).flatMap((path) => (path === "./package.json" ? [] : [join("coppice", path)]));
@@ -43,15 +43,18 @@ try {
  *
  * @throws {Error} with what is wrong.
  */
-export async function checkTypes(tarball: string, project: string): Promise<void> {
+export function checkTypes(tarball: string, project: string): void {
   const pkgDir = installed(tarball, project, TYPED);
-  const { messages, pkg } = await publint({ pkgDir, pack: false, strict: true });
-  const problems = messages.map((message) => formatMessage(message, pkg) ?? message.code);
-  const { attw } = require("@arethetypeswrong/cli/package.json").bin;
-  const cli = join(dirname(require.resolve("@arethetypeswrong/cli/package.json")), attw);
-  // Node 20.19 can require ES modules, so an entry without a CommonJS version resolves.
-  const resolved = spawnSync(process.execPath, [cli, tarball, "--profile", "esm-only"], { encoding: "utf8" });
-  if (resolved.status !== 0) problems.push(resolved.stdout + resolved.stderr);
+  installPackages(CHECKERS_FOLDER, CHECKERS);
+  const problems = [
+    ["publint", "run", pkgDir, "--pack", "false", "--strict"],
+    // Node 20.19 can require ES modules, so an entry without a CommonJS version resolves.
+    ["attw", tarball, "--profile", "esm-only"],
+  ].flatMap(([checker, ...args]) => {
+    const program = join(CHECKERS_FOLDER, "node_modules", ".bin", checker!);
+    const { status, stdout, stderr } = spawnSync(program, args, { encoding: "utf8" });
+    return status === 0 ? [] : [stdout + stderr];
+  });
   writeFileSync(join(project, "main.ts"), PROGRAM);
   const settings = {
     target: "es2023",
