@@ -62,6 +62,7 @@ export function renderContext(
     message: memoryMessage,
     gap,
     sources: digestSources,
+    continuity,
     coverage,
   } = memoryPart(view, options, window, memories);
   const stable = [...view.pinnedMessages, ...memoryMessage, ...window.earlier];
@@ -123,7 +124,7 @@ export function renderContext(
     recalled: evidence.map(({ message: { id, sessionId, seq }, how }) => {
       return { messageId: id, sessionId, seq, messageIndex: evidenceIndex, how };
     }),
-    continuity: (memory.continuity?.messages ?? []).map((from) => ({ ...from, messageIndex: memoryIndex })),
+    continuity,
   };
 }
 
@@ -135,6 +136,7 @@ export interface MemoryPart {
   gap: Gap | undefined;
   /** The messages of the digest. */
   sources: readonly MessageSource[];
+  continuity: RenderResult["continuity"];
   coverage: Coverage;
 }
 
@@ -173,8 +175,9 @@ function memoryPart(
   ]);
   const index = view.pinnedMessages.length;
   const sources = memory.messages.map((source) => sourceOf(source, source.how, index));
+  const continuity = (memory.continuity?.messages ?? []).map((from) => ({ ...from, messageIndex: index }));
   const coverage = coverageSources(view, window, memory, gap, index, memory.messages);
-  const part = { memory, message, gap, sources, coverage };
+  const part = { memory, message, gap, sources, continuity, coverage };
   if (memories?.size === MEMORIES_KEPT) memories.clear();
   memories?.set(key, part);
   return part;
