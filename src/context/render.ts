@@ -3,8 +3,9 @@ import { MESSAGE_TOKENS } from "../core/tokens.ts";
 import { tokenSum } from "./costs.ts";
 import type { EvidenceStep } from "./evidence/evidence.ts";
 import { buildEvidenceBlock } from "./evidence/evidence-block.ts";
+import { foundStatements } from "./evidence/found-statements.ts";
 import { type FittedWindow, fitWindow, type Gap, gapElement, gapOf } from "./layout/fit-window.ts";
-import { buildMemory, type Memory } from "./layout/memory.ts";
+import { buildMemory, kindOf, type Memory, type OfferedStatement } from "./layout/memory.ts";
 import type { PreparedView } from "./layout/prepare.ts";
 import type { PricedMessage } from "./layout/steps.ts";
 import type { MessageSource, Omission, RenderOptions, RenderResult, SummarySource } from "./result.ts";
@@ -61,6 +62,7 @@ export function renderContext(
     message: memoryMessage,
     gap,
     sources: digestSources,
+    continuity,
     coverage,
   } = memoryPart(view, options, window, memories);
   const stable = [...view.pinnedMessages, ...memoryMessage, ...window.earlier];
@@ -74,20 +76,32 @@ export function renderContext(
   const evidenceTokensMax = tokensMax - stableTokens - tokenSum(window.newest) - MESSAGE_TOKENS;
   const block =
     findings &&
-    buildEvidenceBlock(unshownSteps(findings, view, window, memory, shown), evidenceTokensMax, tokenCounter);
+    buildEvidenceBlock(unshownSteps(findings, view, window, memory, shown), evidenceTokensMax, tokenCounter, {
+      statements: foundStatements(view, findings.steps, memory.statements),
+      kind: kindOf(view, tokenCounter) === "talk" ? "talk" : "work",
+    });
   const evidenceMessage = composedMessage([block]);
   const evidenceIndex = stable.length;
 
   const evidence = block?.messages ?? [];
+  const statements = block?.statements ?? [];
   const own = evidence.filter(({ message }) => message.sessionId === view.sessionId);
   const ownIds = new Set(own.map(({ message }) => message.id));
   const { summaries, omitted } =
-    own.length === 0
+    own.length + statements.length === 0
       ? coverage
-      : coverageSources(view, window, memory, gap, memoryIndex, [
-          ...own.map(({ message, cold }) => ({ id: message.id, cold })),
-          ...memory.messages.filter(({ id }) => !ownIds.has(id)),
-        ]);
+      : coverageSources(
+          view,
+          window,
+          memory,
+          gap,
+          memoryIndex,
+          [
+            ...own.map(({ message, cold }) => ({ id: message.id, cold })),
+            ...memory.messages.filter(({ id }) => !ownIds.has(id)),
+          ],
+          { statements, messageIndex: evidenceIndex },
+        );
   const sources = [
     ...shown,
     ...(own.length === 0 ? digestSources : digestSources.filter(({ messageId }) => !ownIds.has(messageId))),
@@ -110,7 +124,7 @@ export function renderContext(
     recalled: evidence.map(({ message: { id, sessionId, seq }, how }) => {
       return { messageId: id, sessionId, seq, messageIndex: evidenceIndex, how };
     }),
-    continuity: (memory.continuity?.messages ?? []).map((from) => ({ ...from, messageIndex: memoryIndex })),
+    continuity,
   };
 }
 
@@ -122,6 +136,7 @@ export interface MemoryPart {
   gap: Gap | undefined;
   /** The messages of the digest. */
   sources: readonly MessageSource[];
+  continuity: RenderResult["continuity"];
   coverage: Coverage;
 }
 
@@ -160,8 +175,9 @@ function memoryPart(
   ]);
   const index = view.pinnedMessages.length;
   const sources = memory.messages.map((source) => sourceOf(source, source.how, index));
+  const continuity = (memory.continuity?.messages ?? []).map((from) => ({ ...from, messageIndex: index }));
   const coverage = coverageSources(view, window, memory, gap, index, memory.messages);
-  const part = { memory, message, gap, sources, coverage };
+  const part = { memory, message, gap, sources, continuity, coverage };
   if (memories?.size === MEMORIES_KEPT) memories.clear();
   memories?.set(key, part);
   return part;
@@ -220,6 +236,7 @@ interface Coverage {
 /**
  * Counts the messages that the context does not show: under the summary that covers them, else under a pointer line.
  * @param quoted  The messages of the rendered session that the digest or the evidence shows.
+ * @param found  The statements of the evidence.
  */
 function coverageSources(
   view: PreparedView,
@@ -228,6 +245,7 @@ function coverageSources(
   gap: Gap | undefined,
   messageIndex: number,
   quoted: readonly { id: number; cold: ThemePlace | undefined }[],
+  found: { statements: readonly OfferedStatement[]; messageIndex: number } = { statements: [], messageIndex },
 ): Coverage {
   const summaries = new Map<string, SummarySource>();
   const themeCounts = new Map(memory.themes.map(({ theme, coldCount }) => [theme, coldCount]));
@@ -238,18 +256,15 @@ function coverageSources(
     if (named === undefined) gapCount -= count;
     else themeCounts.set(theme!, named - count);
   };
-  for (const { theme, summary, view: shown, coldCount } of memory.summaries) {
-    const { handle, seqFirst, seqLast } = shown;
-    const source: SummarySource = {
-      how: "summary",
-      messageIndex,
-      handle,
-      seqFirst,
-      seqLast,
-      messageCount: coldCount,
-    };
-    summaries.set(keyOf({ theme, summary }), source);
-    leave(theme, coldCount);
+  for (const said of [{ statements: memory.statements, messageIndex }, found]) {
+    for (const { theme, summary, view: shown, coldCount } of said.statements.map(({ of }) => of)) {
+      const key = keyOf({ theme, summary });
+      if (summaries.has(key)) continue;
+      const { handle, seqFirst, seqLast } = shown;
+      const { messageIndex } = said;
+      summaries.set(key, { how: "summary", messageIndex, handle, seqFirst, seqLast, messageCount: coldCount });
+      leave(theme, coldCount);
+    }
   }
 
   const quotedIds = new Set(quoted.map(({ id }) => id));

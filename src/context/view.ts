@@ -10,7 +10,9 @@ export interface Statement {
   /** With its citations, shortened. */
   text: string;
   isImportant: boolean;
-  /** The first seq that it cites; without citations, the first one that its summary covers. */
+  /** The seqs that it cites. */
+  seqs: readonly number[];
+  /** The first of them; without citations, the first one that its summary covers. */
   seq: number;
   /** The log position of the frontier move that accepted it; 0 for a span. */
   shownFrom: number;
@@ -221,11 +223,12 @@ export function statementsOf({
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "");
   return lines.map((line) => {
     const isImportant = line.startsWith(IMPORTANT);
-    const seq = Math.min(...takeCitations(line).seqs);
+    const { seqs } = takeCitations(line);
     return {
       text: withShortCitations(isImportant ? line.slice(IMPORTANT.length) : line),
       isImportant,
-      seq: Number.isFinite(seq) ? seq : seqFirst,
+      seqs,
+      seq: seqs.length > 0 ? Math.min(...seqs) : seqFirst,
       shownFrom: shownFrom ?? 0,
     };
   });

@@ -1,5 +1,4 @@
 import { mean } from "../measures.ts";
-import { BUDGETS } from "./budgets.ts";
 import { compare } from "./compare.ts";
 
 /** What one arm's context contains at one place, in [0, 1]; undefined where there is nothing to find. */
@@ -29,7 +28,7 @@ export function measureFigures<M extends string>(
   { own = "shipped", rivals = RIVALS }: { own?: string; rivals?: readonly string[] } = {},
 ): Record<string, number> {
   const figures: Record<string, number> = {};
-  for (const budget of BUDGETS) {
+  for (const budget of new Set(outcomes.map(({ budget }) => budget))) {
     const byArm = new Map<string, Map<string, number>>();
     for (const { conversation, place, arm, shares, budget: at } of outcomes) {
       const share = shares[measure];

@@ -4,7 +4,7 @@ import { takeCitations } from "../../../src/core/citations.ts";
 import { openStore, type Session, type Summarizer } from "../../../src/index.ts";
 import { fourCharacters } from "../four-characters.ts";
 import { type Corpus, type EntireEntry, entireInput, readEntireSessions, readLocomo } from "../recall-data.ts";
-import { BUDGETS } from "./budgets.ts";
+import { BUDGETS, QUERY_BUDGETS } from "./budgets.ts";
 import { sharesOf } from "./contents.ts";
 import type { Outcome } from "./figures.ts";
 import { commonLines, futureGold } from "./gold.ts";
@@ -39,9 +39,10 @@ export interface RecordedResult {
 
 /** A model also writes dates and conclusions, so questions about times and open ones count as well. */
 const ANSWERED = new Set(["1", "2", "3", "4"]);
-const QUERY_BUDGETS = [500, ...BUDGETS];
 /** Providers ask about five times as much for a token that a model writes. */
 const OUTPUT_PRICE = 5;
+/** More hits than have room. */
+const RECALLED = 1_000;
 /** About the tokens of the instructions and the schema of one call. */
 const INSTRUCTION_TOKENS = 500;
 /** The lengths of the recorded running summaries. */
@@ -56,8 +57,8 @@ export function recordings(dataFolder: string): string[] {
 
 /**
  * Renders a conversation at its end, with the summaries that a model wrote of it before any question was read. `levels` has its
- * statements and an overview, `running` half of the newest messages and the longest of its running summaries that fits in a quarter, and
- * `shipped` no model.
+ * statements and an overview, `running` half of the newest messages and the longest of its running summaries that fits in half, and
+ * `shipped` no model. `recall-query` is the texts that recall finds for the question in as many tokens.
  */
 export async function runRecorded({ dataFolder, name, every }: RecordedTask): Promise<RecordedResult> {
   const [kind, number] = name.split("-");
@@ -71,7 +72,16 @@ export async function runRecorded({ dataFolder, name, every }: RecordedTask): Pr
     if (kind === "locomo") {
       const corpus = readLocomo(dataFolder)[Number(number)]!;
       for (const session of sessions) await growTalk(session, corpus);
-      outcomes = judgeTalk(corpus, sessions as [Session, Session], recorded, every);
+      const recall = async (question: string, tokensMax: number): Promise<string> => {
+        const hits = await stores[0]!.recall(question, {
+          sessionIds: [name],
+          tokensMax,
+          limit: RECALLED,
+          neighbors: 0,
+        });
+        return hits.map(({ text }) => text).join("\n");
+      };
+      outcomes = await judgeTalk(corpus, sessions as [Session, Session], recorded, recall, every);
     } else {
       const all = readEntireSessions(dataFolder);
       const entries = all[Number(number)]!.messages;
@@ -137,12 +147,13 @@ async function growTalk(session: Session, { sessions }: Corpus): Promise<void> {
   session.compact();
 }
 
-function judgeTalk(
+async function judgeTalk(
   corpus: Corpus,
   [plain, levels]: [Session, Session],
   recorded: RecordedSummarizer,
+  recall: (question: string, tokensMax: number) => Promise<string>,
   every: number,
-): RecordedOutcome[] {
+): Promise<RecordedOutcome[]> {
   const questions = questionsOf(corpus, ANSWERED);
   const messages = plain.messages().map((message) => ({ message, text: message.text }));
   const outcomes: RecordedOutcome[] = [];
@@ -160,12 +171,16 @@ function judgeTalk(
     ] as const) {
       add(budget, arm, contextText(session.render({ tokensMax: budget })), questions.entries());
     }
+  }
+  for (const budget of QUERY_BUDGETS) {
     const chars = 4 * budget;
     add(budget, "newest", newest(messages, chars).text, questions.entries());
     const running = recorded.running(budget / 2);
     add(budget, "running", `${running}\n${newest(messages, chars - running.length - 1).text}`, questions.entries());
-  }
-  for (const budget of QUERY_BUDGETS) {
+    for (const [place, question] of questions.entries()) {
+      if (place % every !== 0) continue;
+      add(budget, "recall-query", await recall(question.text, budget), [[place, question]]);
+    }
     for (const [arm, session] of [
       ["shipped-query", plain],
       ["levels-query", levels],

@@ -1,4 +1,4 @@
-import { BUDGETS } from "./budgets.ts";
+import { BUDGETS, QUERY_BUDGETS } from "./budgets.ts";
 import { CODING_MEASURES } from "./contents.ts";
 import { RIVALS } from "./figures.ts";
 import { RECORDED_MEASURES } from "./recorded.ts";
@@ -16,9 +16,10 @@ export function reportOf(
 ): string {
   const sections: string[] = [];
   for (const measure of [...CODING_MEASURES, ...TALK_MEASURES, ...RECORDED_MEASURES]) {
-    const means = byArm(figures, measure);
+    const budgets = measure.startsWith("recorded") ? QUERY_BUDGETS : BUDGETS;
+    const means = byArm(figures, measure, budgets);
     if (Object.keys(means).length === 0) continue;
-    sections.push(tableText(`${measure}, percent`, BUDGETS.map(String), means));
+    sections.push(tableText(`${measure}, percent`, budgets.map(String), means));
     if (byConversation[measure] === undefined) continue;
     sections.push(
       tableText(`${measure}: shipped over …, points [95 %], p`, BUDGETS.map(String), comparisons(figures, measure)),
@@ -30,7 +31,7 @@ export function reportOf(
     sections.push(tableText(`${measure} at 4,000, by conversation`, SHOWN_ARMS, Object.fromEntries(conversations)));
   }
   for (const name of ["tokens", "answerTokens"]) {
-    sections.push(tableText(`${name}, means`, BUDGETS.map(String), byArm(figures, name)));
+    sections.push(tableText(`${name}, means`, BUDGETS.map(String), byArm(figures, name, BUDGETS)));
   }
   const others = Object.entries(figures).filter(([name]) => !/^\w+@\d+\.(?!p95)/.test(name));
   sections.push(others.map(([name, figure]) => `${name.padEnd(NAME_WIDTH)}${figure}`).join("\n"));
@@ -39,9 +40,13 @@ export function reportOf(
 
 type Cell = number | string | undefined;
 
-function byArm(figures: Readonly<Record<string, number>>, measure: string): Record<string, Cell[]> {
+function byArm(
+  figures: Readonly<Record<string, number>>,
+  measure: string,
+  budgets: readonly number[],
+): Record<string, Cell[]> {
   const rows: Record<string, Cell[]> = {};
-  for (const [index, budget] of BUDGETS.entries()) {
+  for (const [index, budget] of budgets.entries()) {
     const prefix = `${measure}@${budget}.`;
     for (const [name, figure] of Object.entries(figures)) {
       if (!name.startsWith(prefix) || /\.(?:over|p)\./.test(name)) continue;

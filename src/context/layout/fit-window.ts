@@ -296,11 +296,17 @@ export function gapElement({ seqFirst, seqLast, handle, messageCount }: Gap): st
   return element("pointer", attributes, "Left out: expand(handle) reads them.");
 }
 
+const MESSAGES_MAX = 9_999_999;
+const LONGEST_GAP = gapElement({
+  seqFirst: MESSAGES_MAX,
+  seqLast: MESSAGES_MAX,
+  handle: formatHandle("span", Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
+  messageCount: MESSAGES_MAX,
+});
+
 /** Returns the most tokens of a pointer line. The number is fixed, so that a longer seq does not move the window's start. */
 export function gapTokensMax(tokenCounter: TokenCounter): number {
-  const large = 9_999_999; // a session of ten million messages
-  const handle = formatHandle("span", Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
-  return tokenCounter.count(gapElement({ seqFirst: large, seqLast: large, handle, messageCount: large }));
+  return tokenCounter.count(LONGEST_GAP);
 }
 
 /** Evidence gets this many tokens before the memory message and the earlier window get any. */

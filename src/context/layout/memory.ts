@@ -51,8 +51,8 @@ export interface Memory {
   tokenCount: number;
   /** It comes before `text`, and takes tokens of its own. */
   lasting: LastingDigest | undefined;
-  /** The summaries with a shown statement. */
-  summaries: readonly ShownSummary[];
+  /** The shown statements of summaries, in order. */
+  statements: readonly OfferedStatement[];
   /** Empty if there is no room for their lines. */
   themes: readonly ThemeBlock[];
   /** The messages of both digests, in order. */
@@ -84,17 +84,21 @@ export interface ShownSummary {
   coldCount: number;
 }
 
+export interface OfferedStatement extends Statement {
+  of: ShownSummary;
+}
+
 /** Writes the memory message for a window: statements of summaries, themes, continuity, and as much of the digest as fits. */
 export function buildMemory(view: PreparedView, options: RenderOptions, window: FittedWindow): Memory {
   const { tokenCounter } = options;
   const placed = window.placed.map((message) => view.blocksOf(message));
   const inWindow = new Set(placed.flatMap(({ blocks }) => blocks.flatMap(({ names }) => names)));
   const hasPast = view.coldCount + window.hidden.length > 0;
-  const none = { ...NO_TEXT, summaries: [], themes: [], messages: [], continuity: undefined };
+  const none = { ...NO_TEXT, statements: [], themes: [], messages: [], continuity: undefined };
   if (!hasPast) return none;
   const index = indexOf(view.past, tokenCounter);
   const coldCounts = coldCountsOf(view);
-  const kind = view.isSpan ? "span" : index.hasCalls ? "work" : "talk";
+  const kind = kindOf(view, tokenCounter);
   const isTold = kind === "talk" && view.themes.some(({ summaries }) => summaries.length > 0);
   const writeContinuity = (inDigest: ReadonlySet<string>, roomMax?: number) =>
     options.continuity?.write(window.hidden, window.continuityTokensMax, { inWindow, inDigest, isTold }, roomMax);
@@ -114,7 +118,7 @@ export function buildMemory(view: PreparedView, options: RenderOptions, window: 
     Math.max(STATEMENTS_SHARE[kind] * tokensMax, insteadOfThemes),
   );
   const overview = overviewLines(view, saidTokensMax, tokenCounter);
-  const offered = offeredStatements(view, coldCounts, tokenCounter);
+  const offered = offeredStatements(view, coldCounts).map((statement) => priced(statement, tokenCounter));
   const choose = options.tokensMax > UNCACHED_TOKENS_MAX ? listStatements : chooseStatements;
   const overviewTexts = textsOf(view.overview?.statements ?? []);
   const statements = choose(offered, saidTokensMax - tokenSum(overview), overviewTexts);
@@ -149,8 +153,13 @@ export function buildMemory(view: PreparedView, options: RenderOptions, window: 
   const messages = Array.from(shown.values(), (message): PlacedMessage => {
     return { ...message, cold: message.seq < view.evictedSeq ? view.placeOf(message) : undefined };
   }).sort((left, right) => left.seq - right.seq);
-  const summaries = [...new Set(statements.map(({ of }) => of))];
-  return { ...digest, lasting, messages, summaries, themes, continuity: continuityBeside };
+  return { ...digest, lasting, messages, statements, themes, continuity: continuityBeside };
+}
+
+/** Returns if a session is work with tools, talk without them, or has one running summary. */
+export function kindOf({ isSpan, past }: RenderView, tokenCounter: TokenCounter): "talk" | "work" | "span" {
+  if (isSpan) return "span";
+  return indexOf(past, tokenCounter).hasCalls ? "work" : "talk";
 }
 
 /** What a model wrote, line by line. */
@@ -176,7 +185,11 @@ function memoryText(
   return element("memory", { session }, `${lines.join("\n")}\n`);
 }
 
-function saidElement(name: string, attributes: Parameters<typeof element>[1], lines: readonly string[]): string[] {
+export function saidElement(
+  name: string,
+  attributes: Parameters<typeof element>[1],
+  lines: readonly string[],
+): string[] {
   return lines.length === 0 ? [] : [element(name, attributes, `\n${lines.map(escapeText).join("\n")}\n`)];
 }
 
@@ -215,17 +228,13 @@ function priced<S extends Statement>(statement: S, tokenCounter: TokenCounter): 
   return { ...statement, tokenCount: lineTokens(escapeText(statement.text), tokenCounter) };
 }
 
-/** Returns the statements of all summaries by time, each with its summary. */
-function offeredStatements(
-  view: RenderView,
-  { covered }: ColdCounts,
-  tokenCounter: TokenCounter,
-): (PricedStatement & { of: ShownSummary })[] {
+/** Returns the statements of all summaries by time. */
+export function offeredStatements(view: RenderView, { covered } = coldCountsOf(view)): OfferedStatement[] {
   const offered = view.themes.flatMap(({ summaries }, theme) =>
     summaries.flatMap((summaryView, summary) => {
       const of = { theme, summary, view: summaryView, coldCount: covered[theme]![summary]! };
       if (of.coldCount === 0) return [];
-      return summaryView.statements.map((statement) => ({ ...priced(statement, tokenCounter), of }));
+      return summaryView.statements.map((statement) => ({ ...statement, of }));
     }),
   );
   return offered.sort((left, right) => left.seq - right.seq);

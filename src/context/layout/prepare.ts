@@ -68,13 +68,22 @@ export function acceptableMessages(
 ): Pick<RenderView, "pinned" | "window"> {
   const callIds = new CallIds();
   const accept = (message: Message): Message => {
-    const said = wellFormedMessage(message);
-    const parts = callIds.separate(said, withoutBlanks(said));
+    let form = forms.get(message);
+    if (form === undefined) {
+      const said = wellFormedMessage(message);
+      form = { said, shown: withoutBlanks(said) };
+      forms.set(message, form);
+    }
+    const { said, shown } = form;
+    const parts = callIds.separate(said, shown);
     if (parts === message.parts) return said;
     return { ...said, parts, tokenCount: messageTokens({ ...said, parts }, tokenCounter) };
   };
   return { pinned: pinned.map(accept), window: window.map(accept) };
 }
+
+/** Each message without lone surrogates, and its parts without blanks. They are kept, because the window of each render has nearly the same. */
+const forms = new WeakMap<Message, { said: Message; shown: Part[] }>();
 
 function wellFormedMessage(message: Message): Message {
   const parts = wellFormed(message.parts);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { estimatingTokenCounter } from "../../../src/core/tokens.ts";
-import type { RenderResult, Session } from "../../../src/index.ts";
+import type { RenderResult, Session, Summarizer } from "../../../src/index.ts";
 import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
@@ -58,6 +58,36 @@ test("claims what a summary covers once, as shown", async () => {
   expect(context.recalled.map(({ seq }) => seq)).toContain(0);
   const claimed = [...context.sources, ...context.omitted].reduce((sum, { messageCount }) => sum + messageCount, 0);
   expect(claimed).toBe(801);
+});
+
+test("brings back what a model said of the messages that answer, and accounts for it", async () => {
+  const summarizer: Summarizer = {
+    id: "dating",
+    promptVersion: 1,
+    citesSources: true,
+    async summarize({ sources }) {
+      const lines = sources.map(({ seq, text }) =>
+        text.includes("office") ? `7 May 2023: the office moved to Lyon. [${seq}]` : `They saw boats. [${seq}]`,
+      );
+      return { title: "t", text: [...new Set(lines)].join("\n") };
+    },
+  };
+  const session = temporaryStore({ summarizer }).session("s", { resolveTokensMin: 50 });
+  session.append({ role: "user", content: "Yesterday we moved the office to Lyon." });
+  fill(session, 120);
+  session.compact();
+  await session.resolveDirty();
+  session.compact();
+  const context = session.render({ tokensMax: 500, query: "When did we move the office?" });
+  expect(textsOf(context)).toContain("<notes>\n7 May 2023: the office moved to Lyon. [0]");
+  expect(context.tokenCount).toBeLessThanOrEqual(500);
+  const { messageIndex } = context.recalled.find(({ seq }) => seq === 0)!;
+  expect(context.sources).toContainEqual(expect.objectContaining({ how: "summary", messageIndex }));
+  const claimed = [...context.sources, ...context.omitted].reduce((sum, { messageCount }) => sum + messageCount, 0);
+  expect(claimed).toBe(121);
+  expect(
+    textsOf(session.render({ tokensMax: 6_000, query: "office" })).match(/the office moved to Lyon/g),
+  ).toHaveLength(1);
 });
 
 test("leaves a session that fits as it is", () => {

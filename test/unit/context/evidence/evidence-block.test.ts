@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
 import type { EvidenceStep } from "../../../../src/context/evidence/evidence.ts";
 import { buildEvidenceBlock } from "../../../../src/context/evidence/evidence-block.ts";
+import { foundStatements } from "../../../../src/context/evidence/found-statements.ts";
 import type { Message, Role } from "../../../../src/core/message.ts";
 import { call, messageOf, result } from "../../../support/render-message.ts";
 import { quarterCounter } from "../../../support/render-model.ts";
+import { summaryOf, themeOf, viewOf } from "../../../support/render-view.ts";
 
 const MAY_8 = Date.UTC(2023, 4, 8, 13, 56);
 const MAY_25 = Date.UTC(2023, 4, 25, 13, 14);
@@ -129,4 +131,53 @@ test("counts as shortened what it cannot write out", () => {
     { type: "text", text: "Yes." },
   ]);
   expect(block([step(thought)])!.messages[0]!.how).toBe("shortened");
+});
+
+const summary = summaryOf(0, 40, "The office moved on 7 May 2023. [3]\nAnn likes <tea>. [30-32]\nNobody asked. [9]");
+const told = viewOf({ evictedSeq: 40, themes: [themeOf(0, 40, { summaries: [summary] })] });
+const TOLD = summary.statements.map(({ text }) => text);
+
+test("shows the statements that cite what was found, by time, before the messages", () => {
+  const steps = [step(said(31, "Tea, please."), { worth: 0.9 }), step(said(3, "We moved yesterday."), { worth: 0.5 })];
+  const found = (shown: readonly number[]) =>
+    foundStatements(
+      told,
+      steps,
+      shown.map((index) => summary.statements[index]!),
+    );
+  expect(found([]).map(({ text, worth }) => [text, worth])).toEqual([
+    [TOLD[0], 0.5],
+    [TOLD[1], 0.9],
+  ]);
+  expect(found([1]).map(({ text }) => text)).toEqual([TOLD[0]]);
+  const { text, statements } = buildEvidenceBlock(steps, 400, quarterCounter, { statements: found([]), kind: "talk" })!;
+  expect(text).toContain(
+    "\n<notes>\nThe office moved on 7 May 2023. [3]\nAnn likes &lt;tea&gt;. [30-32]\n</notes>\n<passage ",
+  );
+  expect(statements.map(({ of }) => of.view.handle)).toEqual(["cluster:0@50", "cluster:0@50"]);
+});
+
+test("takes a statement without citations for all that its summary covers", () => {
+  const bare = summaryOf(0, 40, "The office moved.");
+  const view = viewOf({ evictedSeq: 40, themes: [themeOf(0, 40, { summaries: [bare] })] });
+  const foundAt = (cold: EvidenceStep["cold"]) => foundStatements(view, [step(said(3, "Moved."), { cold })], []);
+  expect(foundAt({ theme: 0, summary: 0 }).map(({ worth }) => worth)).toEqual([1]);
+  expect(foundAt({ theme: 0, summary: undefined })).toEqual([]);
+});
+
+test("leaves most of the room to messages, and all of it to those that are worth more", () => {
+  const steps = Array.from({ length: 40 }, (_, index) => step(said(index, `${index} ${"x".repeat(80)}`)));
+  const facts = Array.from({ length: 20 }, (_, index) => `Fact ${index} ${"y".repeat(60)} [${index}]`).join("\n");
+  const view = viewOf({ evictedSeq: 40, themes: [themeOf(0, 40, { summaries: [summaryOf(0, 40, facts)] })] });
+  const shareOf = (kind: "talk" | "work", worth: number) => {
+    const statements = foundStatements(view, steps, []).map((statement) => ({ ...statement, worth }));
+    const found = buildEvidenceBlock(steps, 600, quarterCounter, { statements, kind })!;
+    expect(found.tokenCount).toBeGreaterThan(560);
+    return found.statements.reduce((sum, { text }) => sum + quarterCounter.count(text), 0) / 600;
+  };
+  expect(shareOf("talk", 1)).toBeGreaterThan(0.2);
+  expect(shareOf("talk", 1)).toBeLessThanOrEqual(0.3);
+  expect(shareOf("work", 1)).toBeGreaterThan(0.02);
+  expect(shareOf("work", 1)).toBeLessThanOrEqual(0.1);
+  expect(shareOf("talk", 0.1)).toBe(0);
 });

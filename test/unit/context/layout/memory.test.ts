@@ -150,8 +150,8 @@ test("keeps the themes first that nothing was added to for longest", () => {
 });
 
 test("shows as many statements as have room, the newest of those that say as much", () => {
-  const { text, summaries } = memoryOf(manyThemes, 1_500);
-  const shown = summaries.map(({ view }) => view.handle);
+  const { text, statements } = memoryOf(manyThemes, 1_500);
+  const shown = statements.map(({ of }) => of.view.handle);
   expect(shown.length).toBeGreaterThan(0);
   expect(shown.length).toBeLessThan(10);
   expect(shown.at(-1)).toBe("cluster:90@50");

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { chooseStatements, listStatements, type PricedStatement } from "../../../../src/context/layout/statements.ts";
 
 const statement = (text: string, tokenCount = 10, fields: Partial<PricedStatement> = {}): PricedStatement => {
-  return { text, tokenCount, isImportant: false, seq: 0, shownFrom: 1, ...fields };
+  return { text, tokenCount, isImportant: false, seqs: [], seq: 0, shownFrom: 1, ...fields };
 };
 
 test("all are shown if all have room, also those that say the same", () => {
