@@ -7,6 +7,7 @@ import { textOf } from "../core/text.ts";
 import {
   advanceOpenStep,
   changeSession,
+  type FrontierMove,
   loadSessionState,
   type MessageRow,
   type Repositories,
@@ -59,7 +60,8 @@ export function append(
     let idLast = repositories.messages.lastId();
     const hasNames = rows.some(({ externalId }) => externalId !== undefined);
     const forgottenMessage = hasNames ? forgottenMessagesOf(repositories, state) : () => undefined;
-    return rows.map((given, index) => {
+    const moves: FrontierMove[] = [];
+    const results = rows.map((given) => {
       const row = withoutInjectedResults(given, state);
       const known = knownMessage(repositories, state.sessionId, row) ?? forgottenMessage(row);
       if (known !== undefined) return { messageId: known.id, seq: known.seq, appended: false };
@@ -68,10 +70,16 @@ export function append(
       session.insert(message, row);
       follow(state, message);
       const move = planPressureMove(repositories, state, embedder.similarityMin, clock);
-      if (move !== undefined) session.move(move);
-      else if (index === rows.length - 1) prepareMove(repositories, state, embedder.similarityMin);
+      if (move !== undefined) {
+        session.log(move);
+        moves.push(move);
+      }
       return { messageId: message.id, seq: message.seq, appended: true };
     });
+    session.grow(moves);
+    const hasMovedLast = moves.at(-1)?.seqEnd === state.nextSeq;
+    if (results.at(-1)?.appended && !hasMovedLast) prepareMove(repositories, state, embedder.similarityMin);
+    return results;
   });
 }
 
