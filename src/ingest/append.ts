@@ -25,7 +25,9 @@ export interface AppendResult {
   appended: boolean;
 }
 
-export interface AppendOptions {
+export interface AppendOptions<Row = MessageRow> {
+  /** Called with each message that is new, and the row that was given for it. */
+  onInsert?: (message: Message, row: Row) => void;
   embedder: EmbedderTerms;
   clock: Clock;
   /** The seq that the first message must get; undefined if any will do. */
@@ -43,11 +45,11 @@ export interface AppendOptions {
  * session holds or has forgotten another message with an id; `MESSAGE_INVALID` for a pinned result whose call is not pinned;
  * `EMBEDDER_MISMATCH`.
  */
-export function append(
+export function append<Row extends MessageRow>(
   repositories: Repositories,
   state: SessionState,
-  rows: readonly MessageRow[],
-  { embedder, clock, seqExpected }: AppendOptions,
+  rows: readonly Row[],
+  { embedder, clock, seqExpected, onInsert }: AppendOptions<Row>,
 ): AppendResult[] {
   return changeSession(repositories, "append", (session) => {
     catchUp(repositories, state);
@@ -68,6 +70,7 @@ export function append(
       idLast += 1;
       const message = messageOf(state, row, idLast);
       session.insert(message, row);
+      onInsert?.(message, given);
       follow(state, message);
       const move = planPressureMove(repositories, state, embedder.similarityMin, clock);
       if (move !== undefined) {

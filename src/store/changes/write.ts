@@ -241,26 +241,42 @@ export function dissolveSubjects(
   subjects.dissolveFrom(project, settledFrom, generations.newest()!.id, unions.newestPosition() + 1);
 }
 
+/** A message that this process has just stored. */
+export interface FreshMessage {
+  message: Message;
+  /** The words of its text with spaces between them, if they are known. */
+  words: string | undefined;
+}
+
 interface IndexTextsOptions {
   /** Empties the index first. */
   fromScratch?: boolean;
   /** Notes what as many of the oldest unread messages did, too. */
   actionsOf?: ActionsOf;
+  /** Messages that need not be read, by id. */
+  fresh?: ReadonlyMap<number, FreshMessage>;
 }
 
 /** Adds the oldest messages of the tail to the full-text index, at most a hundred. @returns how many messages were read. */
 export function indexTexts(
   { database, fullText, actions }: Repositories,
   wordsOf: (text: string) => readonly string[],
-  { fromScratch = false, actionsOf }: IndexTextsOptions = {},
+  { fromScratch = false, actionsOf, fresh = new Map() }: IndexTextsOptions = {},
 ): number {
   const hasWork = (): boolean => fullText.tail(1).length > 0 || (actionsOf !== undefined && actions.isBehind());
   if (!fromScratch && !database.read(hasWork)) return 0;
   return database.write("index", () => {
     if (fromScratch) fullText.clear();
     const batch = fullText.tail(BATCH_MESSAGES_MAX);
-    for (const { id, text } of batch) fullText.insert(id, wordsOf(text));
-    const notedCount = actionsOf === undefined ? 0 : actions.note(BATCH_MESSAGES_MAX, actionsOf);
+    // The words of a message with a name are also those of the name.
+    const held = (id: number) => (fresh.get(id)?.message.name === undefined ? fresh.get(id) : undefined);
+    const read = fullText.texts(batch.filter((id) => held(id) === undefined));
+    const texts = new Map([...read].map(({ id, text }) => [id, text]));
+    for (const id of batch) {
+      const { words, message } = held(id) ?? {};
+      fullText.insert(id, words === undefined ? wordsOf(message?.text ?? texts.get(id)!) : [words]);
+    }
+    const notedCount = actionsOf === undefined ? 0 : actions.note(BATCH_MESSAGES_MAX, actionsOf, fresh);
     return Math.max(batch.length, notedCount);
   });
 }
