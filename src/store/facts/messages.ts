@@ -246,7 +246,8 @@ export class MessageRepository extends Repository {
     WHERE m.created_at_ms BETWEEN @sinceMs AND @untilMs`.pluck().all;
   /** With whether the row itself names the step: SQLite reads `m.step_id` from the index. */
   readonly #idsOfSteps = this.statement<[stepIds: string], { id: number; stepId: number; isOfStep: number }>`
-    SELECT m.id, step.value AS stepId, (SELECT step_id FROM messages WHERE id = m.id) = step.value AS isOfStep ${OF_STEPS}`.allOf;
+    SELECT m.id, step.value AS stepId, (SELECT step_id FROM messages WHERE id = m.id) = step.value AS isOfStep ${OF_STEPS}`
+    .allOf;
   readonly digestsOfSteps = this.statement<[stepIds: string], Buffer>`SELECT m.digest ${OF_STEPS}`.pluck().allOf;
   /** The tokens of each message, as stored. */
   readonly tokensOfSteps = this.statement<[stepIds: string], number>`SELECT m.token_count ${OF_STEPS}`.pluck().allOf;
