@@ -50,9 +50,21 @@ export function derivedId(...content: unknown[]): string {
   return hash("sha256", JSON.stringify(content)).slice(0, 32);
 }
 
+const contentIds = new WeakMap<object, string>();
+
+/** Returns an id of a content. Several rules ask for that of a line, and reading all of it takes long. */
+export function contentId(content: JsonValue): string {
+  if (typeof content !== "object" || content === null) return derivedId(content);
+  const id = contentIds.get(content) ?? derivedId(content);
+  contentIds.set(content, id);
+  return id;
+}
+
 /** Returns the fields whose JSON has at most `charsMax` UTF-16 units. Long ones repeat for display what is said elsewhere. */
 export function shortFieldsOf(object: JsonObject, charsMax = 300): JsonObject {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => JSON.stringify(value).length <= charsMax));
+  const isShort = (value: JsonValue): boolean =>
+    !(typeof value === "string" && value.length > charsMax) && JSON.stringify(value).length <= charsMax;
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => isShort(value)));
 }
 
 /** Returns the path that is given as a path or as the address of a file, which may be on another machine. */

@@ -7,6 +7,7 @@ import { textOf } from "../core/text.ts";
 import {
   advanceOpenStep,
   changeSession,
+  type FrontierMove,
   loadSessionState,
   type MessageRow,
   type Repositories,
@@ -24,7 +25,9 @@ export interface AppendResult {
   appended: boolean;
 }
 
-export interface AppendOptions {
+export interface AppendOptions<Row = MessageRow> {
+  /** Called with each message that is new, and the row that was given for it. */
+  onInsert?: (message: Message, row: Row) => void;
   embedder: EmbedderTerms;
   clock: Clock;
   /** The seq that the first message must get; undefined if any will do. */
@@ -42,11 +45,11 @@ export interface AppendOptions {
  * session holds or has forgotten another message with an id; `MESSAGE_INVALID` for a pinned result whose call is not pinned;
  * `EMBEDDER_MISMATCH`.
  */
-export function append(
+export function append<Row extends MessageRow>(
   repositories: Repositories,
   state: SessionState,
-  rows: readonly MessageRow[],
-  { embedder, clock, seqExpected }: AppendOptions,
+  rows: readonly Row[],
+  { embedder, clock, seqExpected, onInsert }: AppendOptions<Row>,
 ): AppendResult[] {
   return changeSession(repositories, "append", (session) => {
     catchUp(repositories, state);
@@ -59,19 +62,27 @@ export function append(
     let idLast = repositories.messages.lastId();
     const hasNames = rows.some(({ externalId }) => externalId !== undefined);
     const forgottenMessage = hasNames ? forgottenMessagesOf(repositories, state) : () => undefined;
-    return rows.map((given, index) => {
+    const moves: FrontierMove[] = [];
+    const results = rows.map((given) => {
       const row = withoutInjectedResults(given, state);
       const known = knownMessage(repositories, state.sessionId, row) ?? forgottenMessage(row);
       if (known !== undefined) return { messageId: known.id, seq: known.seq, appended: false };
       idLast += 1;
       const message = messageOf(state, row, idLast);
       session.insert(message, row);
+      onInsert?.(message, given);
       follow(state, message);
       const move = planPressureMove(repositories, state, embedder.similarityMin, clock);
-      if (move !== undefined) session.move(move);
-      else if (index === rows.length - 1) prepareMove(repositories, state, embedder.similarityMin);
+      if (move !== undefined) {
+        session.log(move);
+        moves.push(move);
+      }
       return { messageId: message.id, seq: message.seq, appended: true };
     });
+    session.grow(moves);
+    const hasMovedLast = moves.at(-1)?.seqEnd === state.nextSeq;
+    if (results.at(-1)?.appended && !hasMovedLast) prepareMove(repositories, state, embedder.similarityMin);
+    return results;
   });
 }
 

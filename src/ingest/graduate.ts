@@ -1,5 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import { VECTOR_WAIT_MESSAGES_MAX, VECTOR_WAIT_MS_MAX } from "../core/limits.ts";
+import { once } from "../core/once.ts";
 import type { OpenCluster } from "../forest/cluster.ts";
 import { GrowingForest } from "../forest/growing-forest.ts";
 import { StepPlacer } from "../forest/step-placer.ts";
@@ -119,6 +120,7 @@ export function prepareMove(repositories: Repositories, state: SessionState, sim
   const seqEnd = waitsFor === undefined ? seqEndMax : steps.find(({ seqLast }) => seqLast >= waitsFor.seq)!.seqFirst;
   const certain = graduating.filter(({ seq }) => seq < seqEnd);
   placeSteps(repositories, state.sessionId, next, certain, seqEnd);
+  for (const { label } of next.entered.values()) label();
 }
 
 function isVectorless({ embedding, text }: GraduatingMessage): boolean {
@@ -186,7 +188,7 @@ function placeSteps(
   next.seqEnd = Math.max(next.seqEnd, seqEnd);
   for (const cluster of entered) {
     const { messages: openings, asked } = next.titles.get(cluster.root)!;
-    next.entered.set(cluster.root, { cluster, label: titleOf(openings, asked) });
+    next.entered.set(cluster.root, { cluster, label: once(() => titleOf(openings, asked)) });
   }
   for (const root of next.titles.keys()) {
     if (next.titles.size <= TITLE_SOURCES_MAX) break;
@@ -249,13 +251,14 @@ function planMove(
     graduatedSeq,
     evictedSeq,
     unions: placer.log,
+    positionBefore: position,
     position: placer.position,
     clusters: [...entered.values()].map(({ cluster, label }) => ({
       cluster,
       label,
       logPosition: enteredAt.get(cluster.root)!,
     })),
-    themes: [...forest.themes.values()].filter(({ logPosition }) => logPosition > position),
+    themes: [...forest.themes.values()].sort((left, right) => left.theme.root - right.theme.root),
     vectorless,
   };
 }

@@ -3,7 +3,7 @@ import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import { actionsOfStep } from "../models/actions.ts";
 import { searchWords } from "../models/search-words.ts";
-import { indexTexts, type Repositories } from "../store/index.ts";
+import { type FreshMessage, indexTexts, type Repositories } from "../store/index.ts";
 
 const NOTING = { actionsOf: actionsOfStep };
 
@@ -25,7 +25,7 @@ export async function indexTail(repositories: Repositories, options: { signal?: 
 interface IndexNowOptions {
   countMax?: number;
   timeMsMax?: number;
-  wordsOf?: (text: string) => readonly string[];
+  fresh?: ReadonlyMap<number, FreshMessage>;
 }
 
 /** Adds missing messages synchronously. `countMax` is rounded up to a batch. No batch begins after `timeMsMax`. */
@@ -34,13 +34,13 @@ export function indexTailNow(
   {
     countMax = Number.POSITIVE_INFINITY,
     timeMsMax = Number.POSITIVE_INFINITY,
-    wordsOf = searchWords,
+    fresh = new Map(),
   }: IndexNowOptions = {},
 ): number {
   const begun = performance.now();
   let count = 0;
   while (count < countMax && performance.now() - begun < timeMsMax) {
-    const read = indexTexts(repositories, wordsOf, NOTING);
+    const read = indexTexts(repositories, searchWords, { ...NOTING, fresh });
     if (read === 0) break;
     count += read;
   }
@@ -53,8 +53,8 @@ export interface TextWithWords {
   searchWords?: string;
 }
 
-/** Texts whose words are kept until they are indexed. More may wait only while another process has the file. */
-const KNOWN_WORDS_MAX = 1_000;
+/** Messages that are kept until they are indexed. More may wait only while another process has the file. */
+const FRESH_MAX = 1_000;
 
 /** After this many transactions, the log has about half of the pages at which a commit writes it to the file. */
 const CHECKPOINT_TRANSACTIONS = 200;
@@ -69,22 +69,26 @@ export class TailIndexer {
   #appendedCount = 0;
   #transactionCount = 0;
   #isWaiting = false;
-  /** The words of each text. The keys are texts, because an append may still change the text of a message. */
-  readonly #knownWords = new Map<string, string>();
+  /** The messages that are not indexed yet, by id, and how many changes were undone before they were stored. */
+  readonly #fresh = new Map<number, FreshMessage>();
+  #rollbackCount = 0;
 
   constructor(repositories: Repositories) {
     this.#repositories = repositories;
   }
 
-  /** Call it after the transaction that appended these messages. It does not fail, because they are stored. */
-  appended(messages: readonly TextWithWords[]): void {
-    this.#appendedCount += messages.length;
+  /**
+   * Call it after the transaction that appended messages. It does not fail, because they are stored.
+   *
+   * @param fresh  Those that it need not read.
+   */
+  appended(count: number, fresh: readonly FreshMessage[]): void {
+    this.#appendedCount += count;
     this.#transactionCount += 1;
-    if (this.#knownWords.size > KNOWN_WORDS_MAX) this.#knownWords.clear();
-    for (const { text, searchWords } of messages) {
-      if (searchWords !== undefined) this.#knownWords.set(text, searchWords);
-    }
-    if (messages.length >= BATCH_MESSAGES_MAX) this.#index();
+    this.#dropUndone();
+    if (this.#fresh.size > FRESH_MAX) this.#fresh.clear();
+    for (const one of fresh) this.#fresh.set(one.message.id, one);
+    if (count >= BATCH_MESSAGES_MAX) this.#index();
     else if (this.#appendedCount >= BATCH_MESSAGES_MAX && !this.#isWaiting) {
       this.#isWaiting = true;
       setImmediate(() => {
@@ -98,17 +102,22 @@ export class TailIndexer {
   #index(): void {
     const countMax = this.#appendedCount;
     this.#appendedCount = 0;
-    const wordsOf = (text: string): readonly string[] => {
-      const known = this.#knownWords.get(text);
-      return known === undefined ? searchWords(text) : [known];
-    };
+    this.#dropUndone();
+    const fresh = this.#fresh;
     try {
-      this.#repositories.database.withoutWaiting(() => indexTailNow(this.#repositories, { countMax, wordsOf }));
-      this.#knownWords.clear();
+      this.#repositories.database.withoutWaiting(() => indexTailNow(this.#repositories, { countMax, fresh }));
+      fresh.clear();
     } catch (error) {
       if (StoreError.is(error, "STORE_BUSY")) this.#appendedCount = countMax; // the next append tries again
       // The store was closed, the disk is full, or the index is damaged: the next search or append says so.
     }
+  }
+
+  /** If a transaction was undone, its ids may be those of other messages now. */
+  #dropUndone(): void {
+    const { rollbackCount } = this.#repositories.database;
+    if (rollbackCount !== this.#rollbackCount) this.#fresh.clear();
+    this.#rollbackCount = rollbackCount;
   }
 
   #checkpoint(): void {

@@ -72,8 +72,8 @@ export function forEachWord(text: string, visit: (word: string, kind: WordKind) 
 /** Like `forEachWord`, but builds no strings for ASCII words. Regular expressions would take three times as long. */
 export function forEachWordRange(given: string, visit: RangeVisitor): void {
   const text = HAS_OTHERS.test(given) ? given.normalize("NFKC") : given;
-  const classes = classesOf(text, spareClasses);
-  spareClasses = undefined; // `visit` may read another text
+  const classes = spare?.text === text ? spare.classes : classesOf(text, spare?.classes);
+  spare = undefined; // `visit` may read another text
   for (let start = 0; start < text.length; ) {
     let seen = classes[start]!;
     let end = start + 1;
@@ -89,7 +89,7 @@ export function forEachWordRange(given: string, visit: RangeVisitor): void {
     }
     start = end;
   }
-  spareClasses = classes;
+  spare = { text, classes };
 }
 
 /** @param isAscii  True if the range is ASCII, which visitors accept in either case. */
@@ -193,8 +193,11 @@ function visitTelling(text: string, start: number, end: number, kind: WordKind, 
   if (length > 1 && length <= WORD_CHARS_MAX && !isStopWord(text, start, end)) visit(text, start, end, kind);
 }
 
-/** An array that is not in use. To allocate one takes longer than to fill it. */
-let spareClasses: Uint16Array | undefined;
+/**
+ * The classes of the last text: it is often read again, for its embedding and its words. Else the array is filled anew, because to
+ * allocate one takes longer.
+ */
+let spare: { text: string; classes: Uint16Array } | undefined;
 const CLASSES_MIN = 16_384;
 
 /** Returns the classes of each UTF-16 unit, and of none after the last. @param spare  An array to use, if it is long enough. */

@@ -26,6 +26,7 @@ import {
   deleteItem,
   type Entry,
   encodeValue,
+  type FreshMessage,
   fork,
   isOn,
   loadSessionState,
@@ -92,6 +93,9 @@ const PIN_OPTIONS = once(() => z.strictObject({ pinned: z._default(trueOrFalse()
 
 const ROOTS_OPTIONS = once(() => z.strictObject({ level: z._default(oneWordOf(["cluster", "theme"]), "theme") }));
 
+/** A longer message is read again when it is indexed, so that few bytes are kept. */
+const FRESH_CHARS_MAX = 64 * 1024;
+
 /** Another writer may change the session during `sync`. Then `sync` starts again, up to this many times. */
 const SYNC_ATTEMPTS_MAX = 10;
 
@@ -140,10 +144,16 @@ export class OpenedSession implements Session {
   appendPrepared(rows: readonly PreparedMessage[], seqExpected?: number): AppendResult[] {
     if (rows.length === 0) return [];
     const { repositories, placing, clock, tailIndexer } = this.#ports;
+    const fresh: FreshMessage[] = [];
+    // A row's words are not those of a text that an append changes.
+    const onInsert = (message: Message, { partsJson, text, searchWords }: PreparedMessage): void => {
+      if (partsJson.length > FRESH_CHARS_MAX) return;
+      fresh.push({ message, words: message.text === text ? searchWords : undefined });
+    };
     const appended = this.#change((state) =>
-      append(repositories, state, rows, { embedder: placing, clock, seqExpected }),
+      append(repositories, state, rows, { embedder: placing, clock, seqExpected, onInsert }),
     );
-    tailIndexer.appended(rows);
+    tailIndexer.appended(rows.length, fresh);
     return appended;
   }
 

@@ -50,6 +50,7 @@ export {
   claimVectors,
   completeSession,
   createSession,
+  type FreshMessage,
   type FrontierMove,
   indexTexts,
   noteImportedFiles,

@@ -8,7 +8,7 @@ import { injected } from "../injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
 import { callIdsOf } from "../order.ts";
 import { Translator } from "../translator.ts";
-import { derivedId, objectOf, objectsOf, stringOf } from "../values.ts";
+import { contentId, derivedId, objectOf, objectsOf, stringOf } from "../values.ts";
 import { attachmentPartsOf, messageOfRole, messagesOf, metadataOf } from "./content.ts";
 import {
   BOOKKEEPING_PROGRESS,
@@ -434,7 +434,7 @@ function isContent(content: JsonValue | undefined): boolean {
 function isRepeat({ contentByUuid }: BranchState, line: JsonObject, content: JsonValue): boolean {
   const uuid = stringOf(line.uuid);
   if (uuid === undefined) return false;
-  const digest = derivedId(content);
+  const digest = contentId(content);
   const earlier = contentByUuid.get(uuid);
   if (earlier === undefined) contentByUuid.set(uuid, digest);
   return earlier === digest;

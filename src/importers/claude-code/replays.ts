@@ -1,6 +1,6 @@
 import type { JsonValue } from "../../core/message.ts";
 import type { JsonObject } from "../lines.ts";
-import { derivedId, objectOf, stringOf } from "../values.ts";
+import { contentId, derivedId, objectOf, stringOf } from "../values.ts";
 
 const SAID_TYPES: ReadonlySet<unknown> = new Set(["user", "assistant", "attachment"]);
 
@@ -39,7 +39,7 @@ export class Replays {
     const parent = given === undefined ? undefined : (this.#originals.get(given) ?? given);
     const found = parent === given ? line : { ...line, parentUuid: parent! };
     if (!SAID_TYPES.has(line.type)) return found;
-    const digest = derivedId(line.type, contentOf(line));
+    const digest = `${line.type} ${contentId(contentOf(line))}`;
     const keys = this.#keysOf(line, digest, parent, parent !== given);
     const original = keys.known.map((key) => this.#uuids.get(key)).find((known) => known !== undefined);
     if (original !== undefined && original !== uuid) {

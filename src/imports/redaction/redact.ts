@@ -8,12 +8,18 @@ export type Replaced = Record<string, number>;
 export type RedactedEvent = ReadableEvent & { replaced?: Replaced };
 
 const PRIVATE_TAG = /<(\/?)private>/gi;
+const HAS_PRIVATE_TAG = /<\/?private>/i;
+
+/** Most strings are keys, types and names that come again and again. So many that are clean are known, up to this length. */
+const CLEAN_MAX = 4_096;
+const CLEAN_CHARS_MAX = 32;
 
 /** Replaces secrets, and what stands between `<private>` and `</private>`, by placeholders that name the kind. */
 export class Redactor {
   readonly #keepsSecrets: boolean;
   /** The replacements since the last call of `#takeReplaced`. */
   #replaced: Replaced | undefined;
+  readonly #clean = new Set<string>();
 
   constructor({ keepSecrets }: { keepSecrets: boolean }) {
     this.#keepsSecrets = keepSecrets;
@@ -76,8 +82,12 @@ export class Redactor {
   }
 
   #text(text: string): string {
+    const isShort = text.length <= CLEAN_CHARS_MAX;
+    if (isShort && this.#clean.has(text)) return text;
     const open = this.#without(text, privateIn(text));
-    return this.#keepsSecrets ? open : this.#without(open, secretsIn(open));
+    const clean = this.#keepsSecrets ? open : this.#without(open, secretsIn(open));
+    if (isShort && clean === text && this.#clean.size < CLEAN_MAX) this.#clean.add(text);
+    return clean;
   }
 
   #without(text: string, stretches: readonly Secret[]): string {
@@ -100,6 +110,7 @@ export class Redactor {
 
 /** Finds what stands between `<private>` and `</private>`, in order. Of nested stretches, only the outermost is returned. */
 function privateIn(text: string): Secret[] {
+  if (!HAS_PRIVATE_TAG.test(text)) return [];
   const found: Secret[] = [];
   const starts: number[] = [];
   for (const { 0: tag, 1: slash, index } of text.matchAll(PRIVATE_TAG)) {

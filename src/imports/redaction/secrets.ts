@@ -1,3 +1,5 @@
+import { once } from "../../core/once.ts";
+import { MarkerSearch } from "./marker-search.ts";
 import { SECRET_RULES, type SecretRule } from "./secret-rules.ts";
 
 export interface Secret {
@@ -20,32 +22,33 @@ const COMMON_MARKERS = [
   "://",
 ];
 
-/** Matches the markers of all rules. Almost every text has none, so it is searched only once. */
-const ANY_MARKER = new RegExp(
-  [
-    ...SECRET_RULES.flatMap(({ markers }) => markers)
-      .filter((marker) => !COMMON_MARKERS.includes(marker))
-      .map(escaped),
-    "SK[0-9a-f]{32}",
-    "://[^\\s:/@]{0,80}:[^\\s:/@]{6,200}@",
+/** What tells that a text may have a secret. Almost every text has none, so it is searched only once. */
+const ANY_MARKER = once(() => {
+  const words = (list: string, follows?: RegExp) => list.split(" ").map((literal) => ({ literal, follows }));
+  const markers = SECRET_RULES.flatMap((rule) => rule.markers).filter((marker) => !COMMON_MARKERS.includes(marker));
+  return new MarkerSearch([
+    ...markers.map((literal) => ({ literal })),
+    { literal: "SK", follows: /[0-9a-f]{32}/y },
+    { literal: "://", follows: /[^\s:/@]{0,80}:[^\s:/@]{6,200}@/y },
     // An assignment to a name in capitals, a value in quotes after a name in quotes, and the three parts of a token.
-    "(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|KEY|CREDENTIALS?)=",
-    `(?:assw|ecret|oken|[kK]ey|KEY|assphrase)[a-zA-Z]{0,8}\\\\{0,3}["']\\s{0,5}:`,
-    "[MNO][A-Za-z\\d_-]{22,27}\\.[\\w-]{6}\\.[\\w-]{27}",
-    "[xX]-[A-Za-z-]{0,60}(?:[kK]ey|KEY|[tT]oken)",
-  ].join("|"),
-);
+    ...words("PASSWORD= PASSWD= PASSPHRASE= SECRET= TOKEN= KEY= CREDENTIAL= CREDENTIALS="),
+    ...words("assw ecret oken key Key KEY assphrase", /[a-zA-Z]{0,8}\\{0,3}["']\s{0,5}:/y),
+    ...words("M N O", /[A-Za-z\d_-]{22,27}\.[\w-]{6}\.[\w-]{27}/y),
+    ...words("x- X-", /[A-Za-z-]{0,60}(?:[kK]ey|KEY|[tT]oken)/y),
+  ]);
+});
 
-function escaped(literal: string): string {
-  return literal.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&");
-}
+const ALL_MARKERS = once(
+  () => new MarkerSearch(SECRET_RULES.flatMap(({ markers }) => markers.map((literal) => ({ literal })))),
+);
 
 /** Finds the secrets in a text, in order. They do not overlap. */
 export function secretsIn(text: string): Secret[] {
-  if (!ANY_MARKER.test(text)) return [];
+  if (!ANY_MARKER().isIn(text)) return [];
   const candidates: Secret[] = [];
+  const found = ALL_MARKERS().literalsIn(text);
   for (const rule of SECRET_RULES) {
-    if (!rule.markers.some((marker) => text.includes(marker))) continue;
+    if (!rule.markers.some((marker) => found.has(marker))) continue;
     for (const match of text.matchAll(rule.pattern)) {
       const [start, end] = match.indices![1] ?? match.indices![0]!;
       if (isSecret(text.slice(start, end), rule)) candidates.push({ kind: rule.kind, start, end });

@@ -107,7 +107,7 @@ export class Intake {
     const { database, tombstones, sessions, messages: stored } = this.#ports.repositories;
     const session = this.#sessionOf(sessionId);
     try {
-      return database.write("append", () => {
+      return database.writeWhole("append", () => {
         const isForgotten = tombstones.recognizer(sessionId, opening);
         const results = new Map<M, AppendResult | undefined>();
         for (const message of messages) {

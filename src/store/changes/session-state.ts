@@ -34,8 +34,8 @@ export interface NextMove {
   seqEnd: number;
   /** The seq of the last message that entered the forest; -1 if none did. */
   seqLast: number;
-  /** The clusters that steps entered, by root. */
-  entered: Map<number, { cluster: OpenCluster; label: string }>;
+  /** The clusters that steps entered, by root. The title is that of the messages that are placed when it is first asked for. */
+  entered: Map<number, { cluster: OpenCluster; label: () => string }>;
   /** Messages that enter before their vectors came. */
   vectorless: number[];
   /** The open clusters that steps entered last, by root. */

@@ -26,10 +26,12 @@ export interface FrontierMove {
   graduatedSeq: number;
   evictedSeq: number;
   unions: readonly UnionRow[];
+  /** The log positions before and after the move. */
+  positionBefore: number;
   position: number;
-  /** Clusters that a step started or joined. */
-  clusters: readonly ClusterState[];
-  /** Themes that changed and were not absorbed. */
+  /** Clusters that a step started or joined. Their titles are made when their rows are written. */
+  clusters: readonly (Omit<ClusterState, "label"> & { label: () => string })[];
+  /** All themes after the move, oldest root first. */
   themes: readonly GrowingTheme[];
   /** Messages that enter the forest before their vectors came. */
   vectorless: readonly number[];
@@ -121,6 +123,10 @@ export interface SessionWrites {
   /** Writes the open clusters and the themes of a fork, so that other processes need not make them from the log. */
   keepForest(sessionId: string): void;
   move(move: FrontierMove): void;
+  /** Writes the log of a move. `grow` must follow in the same transaction. */
+  log(move: FrontierMove): void;
+  /** Writes what moves that are in the log have changed: each row once, however many moves have changed it. */
+  grow(moves: readonly FrontierMove[]): void;
 }
 
 /** Changes a session. `change` runs inside the transaction: it reads the session, decides, and writes. */
@@ -136,7 +142,12 @@ export function changeSession<T>(
       if (row.vectorDueSinceMs !== undefined) pendingVectors.add(row.vectorDueSinceMs, message.id);
     },
     keepForest: (sessionId) => keepForest(repositories, sessionId),
-    move: (move) => writeMove(repositories, move),
+    move(move) {
+      logMove(repositories, move);
+      growForest(repositories, [move]);
+    },
+    log: (move) => logMove(repositories, move),
+    grow: (moves) => growForest(repositories, moves),
   };
   return database.write(operation, () => change(writes));
 }
@@ -230,26 +241,42 @@ export function dissolveSubjects(
   subjects.dissolveFrom(project, settledFrom, generations.newest()!.id, unions.newestPosition() + 1);
 }
 
+/** A message that this process has just stored. */
+export interface FreshMessage {
+  message: Message;
+  /** The words of its text with spaces between them, if they are known. */
+  words: string | undefined;
+}
+
 interface IndexTextsOptions {
   /** Empties the index first. */
   fromScratch?: boolean;
   /** Notes what as many of the oldest unread messages did, too. */
   actionsOf?: ActionsOf;
+  /** Messages that need not be read, by id. */
+  fresh?: ReadonlyMap<number, FreshMessage>;
 }
 
 /** Adds the oldest messages of the tail to the full-text index, at most a hundred. @returns how many messages were read. */
 export function indexTexts(
   { database, fullText, actions }: Repositories,
   wordsOf: (text: string) => readonly string[],
-  { fromScratch = false, actionsOf }: IndexTextsOptions = {},
+  { fromScratch = false, actionsOf, fresh = new Map() }: IndexTextsOptions = {},
 ): number {
   const hasWork = (): boolean => fullText.tail(1).length > 0 || (actionsOf !== undefined && actions.isBehind());
   if (!fromScratch && !database.read(hasWork)) return 0;
   return database.write("index", () => {
     if (fromScratch) fullText.clear();
     const batch = fullText.tail(BATCH_MESSAGES_MAX);
-    for (const { id, text } of batch) fullText.insert(id, wordsOf(text));
-    const notedCount = actionsOf === undefined ? 0 : actions.note(BATCH_MESSAGES_MAX, actionsOf);
+    // The words of a message with a name are also those of the name.
+    const held = (id: number) => (fresh.get(id)?.message.name === undefined ? fresh.get(id) : undefined);
+    const read = fullText.texts(batch.filter((id) => held(id) === undefined));
+    const texts = new Map([...read].map(({ id, text }) => [id, text]));
+    for (const id of batch) {
+      const { words, message } = held(id) ?? {};
+      fullText.insert(id, words === undefined ? wordsOf(message?.text ?? texts.get(id)!) : [words]);
+    }
+    const notedCount = actionsOf === undefined ? 0 : actions.note(BATCH_MESSAGES_MAX, actionsOf, fresh);
     return Math.max(batch.length, notedCount);
   });
 }
@@ -285,33 +312,42 @@ function keepForest({ clusters, themes, paths }: Repositories, sessionId: string
   for (const state of shared.themes) themes.put(sessionId, state);
 }
 
-function writeMove(repositories: Repositories, move: FrontierMove): void {
-  const { sessions, messages, pendingVectors, unions, clusters, themes, summaries, generations } = repositories;
-  const { frontierMoves } = repositories;
-  const { sessionId, seqEnd, graduatedSeq, evictedSeq, position } = move;
+function logMove(repositories: Repositories, move: FrontierMove): void {
+  const { pendingVectors, unions, summaries, generations, frontierMoves } = repositories;
+  const { sessionId, seqEnd, graduatedBefore, graduatedSeq, evictedSeq, position } = move;
   const generation = generations.newest()!.id;
+  for (const union of move.unions) unions.add(sessionId, generation, union);
+  pendingVectors.delete(move.vectorless);
+  summaries.showWaiting(position, sessionId);
+  frontierMoves.note({ sessionId, seqEnd, graduatedSeq, evictedSeq, logPosition: position });
+  if (frontierMoves.isCheckpointDue(graduatedBefore, graduatedSeq)) {
+    frontierMoves.putCheckpoint(sessionId, position, graduatedSeq, move.themes);
+  }
+}
+
+function growForest(repositories: Repositories, moves: readonly FrontierMove[]): void {
+  const last = moves.at(-1);
+  if (last === undefined) return;
+  const { sessions, messages, clusters, themes } = repositories;
+  const { sessionId, graduatedSeq, evictedSeq } = last;
   keepForest(repositories, sessionId);
-  for (const state of move.clusters) clusters.put(sessionId, state);
-  const entries = move.unions.filter(({ kind }) => kind === "start" || kind === "join");
+  const grown = new Map(moves.flatMap((move) => move.clusters.map((state) => [state.cluster.root, state])));
+  for (const state of grown.values()) clusters.put(sessionId, { ...state, label: state.label() });
+  const log = moves.flatMap(({ unions }) => unions);
+  const entries = log.filter(({ kind }) => kind === "start" || kind === "join");
   messages.setParentsOfSteps(
     sessionId,
     entries.map(({ node, root }) => [node, root]),
   );
-  for (const union of move.unions) {
-    unions.add(sessionId, generation, union);
-    if (union.kind === "settle") clusters.settle(union.id, union.root, sessionId);
-    if (union.kind !== "unite") continue;
-    messages.setParent(union.root, union.node, sessionId);
-    themes.delete(union.node, sessionId);
+  for (const { id, kind, node, root } of log) {
+    if (kind === "settle") clusters.settle(id, root, sessionId);
+    if (kind !== "unite") continue;
+    messages.setParent(root, node, sessionId);
+    themes.delete(node, sessionId);
   }
-  for (const state of move.themes) themes.put(sessionId, state);
-  pendingVectors.delete(move.vectorless);
-  summaries.showWaiting(position, sessionId);
-  frontierMoves.note({ sessionId, seqEnd, graduatedSeq, evictedSeq, logPosition: position });
-  sessions.moveFrontier(graduatedSeq, evictedSeq, sessionId);
-  if (frontierMoves.isCheckpointDue(move.graduatedBefore, graduatedSeq)) {
-    frontierMoves.putCheckpoint(sessionId, position, graduatedSeq, themes.ofSession(sessionId));
-  }
+  const positionBefore = moves[0]!.positionBefore;
+  for (const state of last.themes) if (state.logPosition > positionBefore) themes.put(sessionId, state);
+  sessions.moveFrontier(graduatedSeq, evictedSeq, sessionId, moves.length);
 }
 
 /** Notes files that were imported completely. Nothing is written if anything was forgotten since `rewriteCount` was read. */

@@ -13,6 +13,9 @@ import { HAS_WORKED, IN_TURN_OF, type NamedScope, OF_TARGET } from "./action-sco
 /** Returns what the calls of a step did, in order. The first message of the step has the calls. */
 export type ActionsOf = (step: readonly Message[]) => StepAction[];
 
+/** Messages that need not be read, by id. */
+type Fresh = ReadonlyMap<number, { message: Message }>;
+
 type NamedValues = Record<"project" | "target" | "path", string | null> & { name: string; limit: number };
 
 const ACTION = columns(actions);
@@ -113,8 +116,8 @@ export class ActionRepository extends Repository {
     return this.#messages.lastId() > this.notedTo();
   }
 
-  /** Reads the next `limit` messages, in the transaction of the caller. @returns how many it read. */
-  note(limit: number, actionsOf: ActionsOf): number {
+  /** Reads the next `limit` messages, in the transaction of the caller, except `fresh` ones. @returns how many these are. */
+  note(limit: number, actionsOf: ActionsOf, fresh?: Fresh): number {
     const next = this.#nextIds(this.notedTo(), limit);
     if (next.length === 0) {
       if (this.isBehind()) this.#setNotedTo(this.#messages.lastId()); // the newest messages were forgotten
@@ -123,7 +126,7 @@ export class ActionRepository extends Repository {
     const last = next.at(-1)!.id;
     const acting = new Set(next.flatMap(({ stepId, isActing }) => (isActing ? [stepId] : [])));
     // A later batch reads a step that goes on there.
-    this.#noteSteps(new Set(this.#endedOf({ stepIds: JSON.stringify([...acting]), last })), actionsOf);
+    this.#noteSteps(new Set(this.#endedOf({ stepIds: JSON.stringify([...acting]), last })), actionsOf, fresh);
     this.#setNotedTo(last);
     return next.length;
   }
@@ -155,12 +158,12 @@ export class ActionRepository extends Repository {
     this.#noteSteps(new Set(this.#stepsOfSession({ sessionId, to: this.notedTo() })), actionsOf);
   }
 
-  #noteSteps(stepIds: ReadonlySet<number>, actionsOf: ActionsOf): void {
+  #noteSteps(stepIds: ReadonlySet<number>, actionsOf: ActionsOf, fresh?: Fresh): void {
     const ids = [...stepIds];
     for (let from = 0; from < ids.length; from += BATCH_MESSAGES_MAX) {
       const batch = ids.slice(from, from + BATCH_MESSAGES_MAX);
       this.#deleteOf(JSON.stringify(batch));
-      for (const action of this.#read(batch, actionsOf)) this.#insert(action);
+      for (const action of this.#read(batch, actionsOf, fresh)) this.#insert(action);
     }
   }
 
@@ -172,9 +175,9 @@ export class ActionRepository extends Repository {
   }
 
   /** Steps that are damaged have no actions: `verify` says that they are. */
-  #read(stepIds: readonly number[], actionsOf: ActionsOf): Omit<PlacedAction, "project">[] {
+  #read(stepIds: readonly number[], actionsOf: ActionsOf, fresh?: Fresh): Omit<PlacedAction, "project">[] {
     const byStep = new Map<number, Message[]>();
-    for (const message of this.#messages.intactOfSteps(stepIds)) {
+    for (const message of this.#messages.intactOfSteps(stepIds, fresh)) {
       const step = byStep.get(message.stepId);
       if (step === undefined) byStep.set(message.stepId, [message]);
       else step.push(message);

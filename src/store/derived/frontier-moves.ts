@@ -85,13 +85,11 @@ export class FrontierMoveRepository extends Repository {
    * back replays the log from there.
    */
   putCheckpoint(sessionId: string, logPosition: number, graduatedSeq: number, themes: readonly GrowingTheme[]): void {
-    const kept = themes.map(
-      ({ theme: { sum, ...counts }, logPosition }): ThemeCheckpoint => ({
-        ...counts,
-        sum: encodeVector(sum).toString("base64"),
-        logPosition,
-      }),
-    );
+    const kept = themes.map(({ theme, logPosition }): ThemeCheckpoint => {
+      const { root, messageCount, tokenCount, vectorCount, seqFirst, seqLast, clusterCount } = theme;
+      const sum = encodeVector(theme.sum).toString("base64");
+      return { root, messageCount, tokenCount, vectorCount, seqFirst, seqLast, clusterCount, sum, logPosition };
+    });
     this.#deleteCheckpoint.run(sessionId, graduatedSeq);
     this.#putCheckpoint.run({ sessionId, logPosition, graduatedSeq, themes: JSON.stringify(kept) });
     const newest = ordinalOf(graduatedSeq);

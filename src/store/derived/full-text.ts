@@ -67,7 +67,7 @@ export class FullTextRepository extends Repository {
   readonly newestId = this.statement<[], number>`${NEWEST_ID}`.pluck().one;
   readonly tailCount = this.statement<[], number>`
     SELECT count(*) FROM messages m WHERE id > (${NEWEST_ID}) AND ${IS_ON_PATH}`.pluck().one;
-  readonly #tail = this.statement<[limit: number], SearchText>`SELECT m.id, ${SEARCH_TEXT} AS text ${TAIL} LIMIT ?`;
+  readonly #tail = this.statement<[limit: number], { id: number }>`SELECT m.id ${TAIL} LIMIT ?`;
   /** The whole tail as pairs of id and text, in order. */
   readonly eachOfTail = this.statement<[], [number, string]>`SELECT m.id, ${SEARCH_TEXT} ${TAIL}`.raw().iterate;
   readonly #insert = this.statement<[id: number, words: string]>`INSERT INTO messages_fts (rowid, words) VALUES (?, ?)`;
@@ -122,9 +122,9 @@ export class FullTextRepository extends Repository {
     this.#database = database;
   }
 
-  /** Returns the oldest messages of the tail. @throws {DamageError} if a damaged table returns them in another order. */
-  tail(limit: number): SearchText[] {
-    return rising(this.newestId(), this.#tail.all(limit));
+  /** Returns the ids of the oldest messages of the tail. @throws {DamageError} if a damaged table has them in another order. */
+  tail(limit: number): number[] {
+    return rising(this.newestId(), this.#tail.all(limit)).map(({ id }) => id);
   }
 
   /** Returns indexed messages after `afterId`, with their numbers of words. @throws {DamageError} as `tail` does. */

@@ -245,8 +245,9 @@ export class MessageRepository extends Repository {
     SELECT m.id FROM json_each(@ids) given CROSS JOIN messages m ON m.id = given.value
     WHERE m.created_at_ms BETWEEN @sinceMs AND @untilMs`.pluck().all;
   /** With whether the row itself names the step: SQLite reads `m.step_id` from the index. */
-  readonly #idsOfSteps = this.statement<[stepIds: string], { id: number; isOfStep: number }>`
-    SELECT m.id, (SELECT step_id FROM messages WHERE id = m.id) = step.value AS isOfStep ${OF_STEPS}`.allOf;
+  readonly #idsOfSteps = this.statement<[stepIds: string], { id: number; stepId: number; isOfStep: number }>`
+    SELECT m.id, step.value AS stepId, (SELECT step_id FROM messages WHERE id = m.id) = step.value AS isOfStep ${OF_STEPS}`
+    .allOf;
   readonly digestsOfSteps = this.statement<[stepIds: string], Buffer>`SELECT m.digest ${OF_STEPS}`.pluck().allOf;
   /** The tokens of each message, as stored. */
   readonly tokensOfSteps = this.statement<[stepIds: string], number>`SELECT m.token_count ${OF_STEPS}`.pluck().allOf;
@@ -419,9 +420,15 @@ export class MessageRepository extends Repository {
     return this.#openingsOf.all(charsMax, JSON.stringify(stepIds));
   }
 
-  /** Returns those of the messages of these steps that can be read, in order of seq. */
-  intactOfSteps(stepIds: readonly number[]): Message[] {
-    const ids = this.#idsOfSteps(stepIds).map(({ id }) => id);
+  /** Returns those of the messages of these steps that can be read, in order of seq. @param fresh  Messages that need not be read. */
+  intactOfSteps(stepIds: readonly number[], fresh?: ReadonlyMap<number, { message: Message }>): Message[] {
+    const places = this.#idsOfSteps(stepIds);
+    const held = places.flatMap(({ id, stepId, isOfStep }) => {
+      const message = fresh?.get(id)?.message;
+      return message?.stepId === stepId && isOfStep === 1 ? [message] : [];
+    });
+    if (held.length === places.length) return held;
+    const ids = places.map(({ id }) => id);
     try {
       return this.byIds(ids);
     } catch (error) {

@@ -66,8 +66,8 @@ export class SessionRepository extends Repository {
   readonly #seal = this.sealing(sessions);
   readonly #raw = this.statement<[id: string], Record<string, unknown>>`
     SELECT ${String(SESSION)} FROM sessions WHERE id = ?`.get;
-  readonly #moveFrontier = this.statement<[graduatedSeq: number, evictedSeq: number, id: string]>`
-    UPDATE sessions SET graduated_seq = ?, evicted_seq = ?, frontier_version = frontier_version + 1 WHERE id = ?`.run;
+  readonly #moveFrontier = this.statement<[graduatedSeq: number, evictedSeq: number, moveCount: number, id: string]>`
+    UPDATE sessions SET graduated_seq = ?, evicted_seq = ?, frontier_version = frontier_version + ? WHERE id = ?`.run;
   readonly #children = this.statement<[id: string], string>`
     SELECT id FROM sessions WHERE parent_session_id = ?`.pluck().all;
   readonly #lastRewind = this.statement<[id: string], number>`
@@ -138,8 +138,8 @@ export class SessionRepository extends Repository {
     this.#change([id], () => {});
   }
 
-  moveFrontier(graduatedSeq: number, evictedSeq: number, id: string): void {
-    this.#change([id], () => this.#moveFrontier(graduatedSeq, evictedSeq, id));
+  moveFrontier(graduatedSeq: number, evictedSeq: number, id: string, moveCount = 1): void {
+    this.#change([id], () => this.#moveFrontier(graduatedSeq, evictedSeq, moveCount, id));
   }
 
   /** Keeps `undo` from taking back what a session superseded after a seq. */

@@ -68,6 +68,8 @@ export class StoreDatabase {
   #rollbackCount = 0;
   /** True while a caller's work runs in `atomically`. */
   #isAtomic = false;
+  /** True in `writeWhole`. */
+  #isWhole = false;
 
   constructor({ client, isCopy }: Connection, path: string, options: OpenDatabaseOptions) {
     this.client = client;
@@ -104,11 +106,28 @@ export class StoreDatabase {
   write<T>(operation: string, change: () => T): T {
     this.assertWritable(operation);
     try {
+      if (this.#isWhole) return this.guard(change);
       return this.guard(() => this.#patiently(() => this.#writeTransaction.immediate(change) as T));
     } catch (error) {
       this.#rollbackCount += 1;
       throw error;
     }
+  }
+
+  /**
+   * Like `write`, for a change that fails as soon as anything in it fails. So the writes that it calls get no savepoints, for which
+   * SQLite would copy each page that changes, mostly to a temporary file.
+   */
+  writeWhole<T>(operation: string, change: () => T): T {
+    return this.write(operation, () => {
+      const wasWhole = this.#isWhole;
+      this.#isWhole = true;
+      try {
+        return change();
+      } finally {
+        this.#isWhole = wasWhole;
+      }
+    });
   }
 
   /** How many changes of this connection were undone. What was read before may be of them. */

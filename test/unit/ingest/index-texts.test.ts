@@ -59,16 +59,25 @@ describe("indexing", () => {
     expect(openedStore(path).verify().problems).toEqual([]);
   });
 
-  test("takes the words that came with a text, and finds those of a text that changed", () => {
+  test("takes the words that came with a message, unless a transaction was undone meanwhile", async () => {
     const path = temporaryPath();
-    openedStore(path)
-      .session("s")
-      .append(Array.from({ length: 100 }, (_, index) => user(`lock ${index}`)));
+    const session = openedStore(path).session("s");
+    session.append(Array.from({ length: 100 }, (_, index) => user(`lock ${index}`)));
     const repositories = repositoriesOf(path, { readonly: false });
     repositories.database.write("test", () => repositories.fullText.clear());
-    const changed = { text: "lock 0 as it was before", searchWords: "before" };
-    const others = Array.from({ length: 99 }, (_, index) => ({ text: `lock ${index + 1}`, searchWords: "key" }));
-    new TailIndexer(repositories).appended([changed, ...others]);
+    const [first, ...others] = session.messages();
+    const indexer = new TailIndexer(repositories);
+    indexer.appended(1, [{ message: first!, words: "before" }]);
+    const undone = () =>
+      repositories.database.write("test", () => {
+        throw new Error("undone");
+      });
+    expect(undone).toThrow("undone");
+    indexer.appended(
+      99,
+      others.map((message) => ({ message, words: "key" })),
+    );
+    await nextTurn();
     const found = (word: string) =>
       inDatabase(path, (database) =>
         database.prepare("SELECT rowid FROM messages_fts WHERE messages_fts MATCH ?").pluck().all(word),
