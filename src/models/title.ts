@@ -37,12 +37,29 @@ export function titleOf(messages: readonly TitledMessage[], asked?: TitledMessag
   return titleBy(knownReadingOf, messages, asked);
 }
 
+/** Returns the line of a request that says most of what it is about; "" if none says anything. */
+export function titleOfRequest(text: string): string {
+  return bestLine(readingOf, [{ role: "user", text }], undefined);
+}
+
 function titleBy(
   readingOf: (message: TitledMessage) => Reading,
   messages: readonly TitledMessage[],
   asked: TitledMessage | undefined,
 ): string {
   const said = messages.filter(({ role }) => role !== "tool");
+  return (
+    bestLine(readingOf, said, asked) ||
+    listThatFits(mostNamedFiles(said)) ||
+    listThatFits(labelOf(messages.map(({ text }) => text)).split(", "))
+  );
+}
+
+function bestLine(
+  readingOf: (message: TitledMessage) => Reading,
+  said: readonly TitledMessage[],
+  asked: TitledMessage | undefined,
+): string {
   const chosen = evenlySpaced(said, MESSAGES_MAX).map(readingOf);
   const first = chosen.find(({ isRequest }) => isRequest);
   const candidates = chosen.map(({ lines }, index) => {
@@ -64,9 +81,7 @@ function titleBy(
       if (score > scoreMax) [title, scoreMax] = [line.text, score];
     }
   }
-  return (
-    title || listThatFits(mostNamedFiles(said)) || listThatFits(labelOf(messages.map(({ text }) => text)).split(", "))
-  );
+  return title;
 }
 
 /** How the store makes titles of clusters: see `DeriveOptions`. It makes each once, so it keeps no lines. */

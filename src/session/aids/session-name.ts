@@ -1,6 +1,5 @@
 import { StoreError } from "../../core/errors.ts";
-import { titleOf } from "../../models/title.ts";
-import { titleLines } from "../../models/title-lines.ts";
+import { titleOfRequest } from "../../models/title.ts";
 import type { SessionOverview } from "../../store/index.ts";
 import type { Store } from "../store.ts";
 
@@ -9,8 +8,7 @@ const TAG = /<\/?[a-z][\w:.-]*(?:\s[^<>]*)?\/?>/gi;
 /** Returns the title of a session, or one made of the first words of its user; undefined if there are none. */
 export function sessionName({ title, opening }: Pick<SessionOverview, "title" | "opening">): string | undefined {
   if (title || !opening) return title || undefined;
-  const said = titleLines("user", opening).length > 0 ? titleOf([{ role: "user", text: opening }]) : "";
-  return said || opening.replace(TAG, " ").replace(/\s+/g, " ").trim() || undefined;
+  return titleOfRequest(opening) || opening.replace(TAG, " ").replace(/\s+/g, " ").trim() || undefined;
 }
 
 /** Returns the names of sessions by id. A damaged session has none. */
