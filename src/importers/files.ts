@@ -17,7 +17,9 @@ const POSSIBLE_NAME = /\.(json|db|vscdb)$|(^|[\\/])\.aider\.chat\.history\.md$/;
 const PASSED_OVER = [
   /[\\/]workspaceStorage[\\/][^\\/]+[\\/](?!chatSessions(?:[\\/]|$))/,
   /[\\/]\.gemini[\\/]antigravity[\w-]*[\\/]brain[\\/][^\\/]+[\\/](?!\.system_generated(?:[\\/]logs(?:[\\/]|$)|$))/,
-  /[\\/](?:\.grok[\\/]sessions|sessions[\\/](?:%2F|\w%3A)[^\\/]*)[\\/](?:.*[\\/])?(?!chat_history\.)[^\\/]*\.jsonl?$/i,
+  /[\\/]\.grok[\\/]sessions[\\/](?:.*[\\/])?(?!chat_history\.)[^\\/]*\.jsonl?$/,
+  // Of Grok, too, if it was moved: `sessions/%2Fwork/<session>/summary.json`.
+  /[\\/]sessions[\\/](?:%2F|\w%3A)[^\\/]*[\\/](?:prompt_history\.jsonl$|[^\\/]+[\\/](?!chat_history\.)[^\\/]*\.jsonl?$)/i,
   /[\\/]\.openclaw[\\/]agents[\\/][^\\/]+[\\/](?!sessions(?:[\\/]|$))/,
   /[\\/]agents[\\/][^\\/]+[\\/]sessions[\\/][^\\/]*\.(?:trajectory|checkpoint\.[^\\/]*)\.jsonl$/,
 ];

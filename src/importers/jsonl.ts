@@ -2,7 +2,7 @@ import { ID_CHARS_MAX, TIME_MS_MAX } from "../core/limits.ts";
 import type { JsonValue } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
 import { sessionSettings } from "../core/settings.ts";
-import type { ExportedOrigin, ImportedSession, Importer } from "./importer.ts";
+import type { ExportedOrigin, ImportEvent, ImportedSession, Importer } from "./importer.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
 import { checkedEvent } from "./message-event.ts";
 import { Translator } from "./translator.ts";
@@ -54,8 +54,8 @@ interface SessionSoFar {
   /** The JSON of the line that describes the session. */
   introduction?: string;
   isExported: boolean;
-  /** The line and a digest of each message, by id. */
-  idLines: Map<string, { line: number; content: string }>;
+  /** The line and a digest of each message, by its `id` or `seq`. */
+  named: Map<string, { line: number; content: string }>;
 }
 
 /** Emits each message at once, because the file has the final order and ids. */
@@ -75,7 +75,7 @@ class JsonlTranslator extends Translator<JsonLine> {
     }
     let session = this.#sessions.get(name);
     if (session === undefined) {
-      session = { name, lineCount: 0, isAnnounced: false, isExported: false, idLines: new Map() };
+      session = { name, lineCount: 0, isAnnounced: false, isExported: false, named: new Map() };
       this.#sessions.set(name, session);
     }
     if (typeof project === "string") session.project ??= project;
@@ -84,8 +84,11 @@ class JsonlTranslator extends Translator<JsonLine> {
     else if (isEntryLine(fields)) this.#addEntry(session, fields, line, warn);
     else if (session.isExported && Number.isSafeInteger(fields.seq)) {
       const { seq, ...message } = fields;
-      const restored = message as JsonObject & { role: "user" };
-      this.emit(checkedEvent({ kind: "restored", session: name, seq: seq as number, message: restored, line }));
+      // The file may be two exports of a session, one after the other.
+      this.#emitOnce(session, `seq: ${seq}`, message, warn, () => {
+        const restored = message as JsonObject & { role: "user" };
+        return checkedEvent({ kind: "restored", session: name, seq: seq as number, message: restored, line });
+      });
     } else this.#addMessage(session, fields, line, warn);
   }
 
@@ -96,22 +99,34 @@ class JsonlTranslator extends Translator<JsonLine> {
       warn(`id: expected a string, got ${JSON.stringify(id)}`);
       return;
     }
-    const content = derivedId(fields);
-    const earlier = session.idLines.get(id);
-    if (earlier !== undefined) {
-      if (earlier.content !== content) {
-        warn(`id: ${JSON.stringify(id)} names another message, on line ${earlier.line}`);
+    this.#emitOnce(session, `id: ${JSON.stringify(id)}`, fields, warn, () => {
+      // `checkedEvent` checks the types of the fields.
+      const message = { ...(fields as JsonObject & { role: "user" }), id };
+      const event = checkedEvent({ kind: "message", session: session.name, message, line });
+      if (event.kind === "message" && !session.isAnnounced) {
+        const { createdAt } = event.message;
+        this.#announce(session, createdAt === undefined ? {} : { createdAt });
       }
+      return event;
+    });
+  }
+
+  /** Passes over a message whose name an earlier line has, with a warning if that is another message. */
+  #emitOnce(
+    session: SessionSoFar,
+    name: string,
+    fields: JsonObject,
+    warn: (reason: string) => void,
+    eventOf: () => ImportEvent,
+  ): void {
+    const content = derivedId(fields);
+    const earlier = session.named.get(name);
+    if (earlier !== undefined) {
+      if (earlier.content !== content) warn(`${name} names another message, on line ${earlier.line}`);
       return;
     }
-    // `checkedEvent` checks the types of the fields.
-    const message = { ...(fields as JsonObject & { role: "user" }), id };
-    const event = checkedEvent({ kind: "message", session: session.name, message, line });
-    if (event.kind === "message") {
-      session.idLines.set(id, { line, content });
-      const { createdAt } = event.message;
-      if (!session.isAnnounced) this.#announce(session, createdAt === undefined ? {} : { createdAt });
-    }
+    const event = eventOf();
+    if (event.kind === "message" || event.kind === "restored") session.named.set(name, { line: event.line, content });
     this.emit(event);
   }
 

@@ -12,7 +12,7 @@ const CODE = anyOf("", [
   // An array, but not a tag before a message: `[lint] 0 issues.`
   /^\s*\[(?![A-Za-z][^\]"',]*\] )/,
   /^[+-](?=[\s\w])/,
-  /^\s*(?:import|export|const|let|var|func|function|def|class|return|if|for|package|public|private)\b.*[({=;:]/,
+  /^\s*(?:import|export|const|let|var|func|function|def|class|return|if|for|package|public|private)\b(?!['’]).*[({=;:]/,
 ]);
 
 const ERROR = anyOf("u", [

@@ -19,7 +19,9 @@ export interface TitleLine {
 }
 
 /** A request names the work, and a commit's subject is already a title. Most descriptions of calls would fit any work. */
-const VALUE = { asked: 2.4, commit: 2.6, task: 1.6, decided: 1.3, intended: 1.2, described: 0.6, noted: 0.3 };
+const VALUE = { asked: 2.4, commit: 2.6, task: 1.6, decided: 1.3, intended: 1.2, described: 0.6 };
+/** A command of the agent's program, or a mark such as `[Request interrupted by user]`. It asks for nothing. */
+export const NOTED_VALUE = 0.05;
 /** The value of the first sentence is halved after this many sentences. */
 const HALVING_SENTENCES = 3;
 const SENTENCES_MAX = 6;
@@ -30,8 +32,8 @@ const NOT_PROSE_FACTOR = 0.4;
 const DESCRIPTION_CHARS_MAX = 80;
 
 /** An agent's program writes such blocks into a user's message: `<local-command-stdout>…</local-command-stdout>`. */
-const HARNESS_BLOCK = /<([a-z]+(?:[-_][a-z]+)+)>[\s\S]*?(?:<\/\1>|$)/g;
-const TYPED_COMMAND = /<(?:command-name|bash-input)>([^<\n]+)</;
+const HARNESS_BLOCK = /<([a-z]+(?:[-_][a-z]+)+)>[\s\S]*?<\/\1>|^\s*<[a-z]+(?:[-_][a-z]+)+>[\s\S]*(?![\s\S])/gm;
+const TYPED_COMMAND = /<(?:command-name|bash-input)>([^<\n]+)<(?:[\s\S]*<command-args>([^<]+)<)?/;
 const CONTINUED = /^This session is being continued from a previous conversation/;
 /** `[Request interrupted by user]` */
 const PLACEHOLDER = /^\s*\[([^\]]*)\]\s*$/;
@@ -44,7 +46,7 @@ const ASSIGNMENT = /^[\w.]+(?:, ?[\w.]+)* :?= (?:await )?[\w.]+\(/;
 const ANNOUNCEMENT = /[:：]$/;
 const COMMIT = /\bgit commit\b[^\n]*?\s-[a-z]*m\s+(?:"\$\(cat <<-?\s*['"]?\w+['"]?\s*|["'])([^\n"]+)/;
 
-const SENTENCE_END = /(?<=[.!?…]["'”’)]?)\s+(?=\S)|(?<=[。！？])/u;
+const SENTENCE_END = /(?<=[.!?…]["'”’)]?)\s+(?=\S)|(?<=\p{L}:)\s+(?=\p{Lu})|(?<=[。！？])/u;
 const MARKS =
   /^(?:[#>*•●…✓✔✗✘\s-]|\.{3,}|[a-z\d]{1,2}\)\s|(?:\p{Emoji_Presentation}|\p{Extended_Pictographic}\ufe0f)(?:\p{Emoji_Modifier}|\p{Extended_Pictographic}|\u200d|\ufe0f)*)+|\*\*|__|`/gu;
 /** `[the page](https://…)` */
@@ -53,13 +55,16 @@ const LINK = /\[([^\]]+)\]\([^)\s]*\)/g;
 const FOLDERS = /(?<![\w./~:-])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\]+[/\\]){2,}(?=[\w.-]*\w)/g;
 const GREETING =
   /^(?:hi|hey|hello|thanks?(?: you)?(?: so much)?|yes|yeah|yep|no|well|right|good|great|nice|cool|perfect|excellent|wow|oh|ah|sure|wait|actually|alright|hm+|(?:one |quick )?question)(?: [\p{Lu}][\p{L}]*)?\s*[,.!:;–—-]+\s*/iu;
+/** The kind of a text, before what it says: `Summary: …` */
+const KIND =
+  /^(?:(?:quick|first|next|last|final|implementation)\s+)?(?:summary|overview|plan|notes?|q|fyi|tl;?dr|task|todo|goal|problem|issue|bug|question|idea|suggestion|feedback|update|debug|brainstorm|review|follow[- ]?up)(?: of (?:the )?changes)?\s*[:：](?:\s+|$)/i;
 const FILLER =
   /^(?:ok(?:ay)?|yeah|yep|ah|hmm?|right now|so|now|then|next|first|also|and|but|please|apparently|@[\w-]+)\b[,.!:;]*\s+/i;
 /** What a person says of a statement before making it: `I think the issue is that …`, `I've just …` */
 const OPINION =
-  /^(?:i (?:also |still |just |now )*(?:think|guess|believe|remember|see|noticed|found|realized)(?: now)?,?(?: that)?\s+(?=(?:we|it|this|there|you|they|the|our|my|an?)\b\s)|basically(?: that)?\s+(?=(?:we|it|you|they|the)\b\s)|(?:the|my) (?:issue|problem|question|idea) (?:is|was) that\s+|it (?:seems|appears|looks) (?:like|as if|that)\s+|i['’]ve (?:just |now |also |successfully )*(?=\w+ed\b))(?=\S+\s+\S+\s+\S)/i;
+  /^(?:i (?:also |still |just |now )*(?:think|guess|believe|remember|see|noticed|found|realized)(?: now)?,?(?: that)?\s+(?=(?:we|it|this|there|you|they|the|our|my|an?)\b\s)|basically(?: that)?\s+(?=(?:we|it|you|they|the)\b\s)|(?:the|my) (?:issue|problem|question|idea) (?:is|was) that\s+|it (?:seems|appears|looks) (?:like|as if|that)\s+|i['’]ve (?:just |now |also |successfully )*(?:(?:noticed|realized)(?: that)?\s+|(?=\w+ed\b)))(?=\S+\s+\S+\s+\S)/i;
 const POLITE =
-  /^(?:(?:can|could|would|will) (?:you|we)(?: please| also| now| just| maybe| again)*(?: help me)?(?: to)?|i(?:['’]d| would) (?:like|love)(?: you)? to|i (?:want|need)(?: you)? to|let me|let['’]?s|let us|i['’]?ll|i will|i['’]m going to|i should|we (?:need|should|have) to|we should|you (?:need|should) to|help me(?: to)?|go ahead and|try to)(?: (?:now|also|first|just|then|quickly|please))*\s+(?=\S)/i;
+  /^(?:(?:can|could|would|will) (?:you|we)(?: please| also| now| just| maybe| again)*(?: help me)?(?: to)?|i(?:['’]d| would) (?:like|love)(?: you| us)? to|i (?:do )?(?:want|need)(?: you| us)? to|let me|let['’]?s|let us|i['’]?ll|i will|i['’]m going to|i should|we (?:need|should|have) to|we should|you (?:need|should) to|help me(?: to)?|go ahead and|try to)(?: (?:now|also|first|just|then|quickly|please))*\s+(?=\S)/i;
 /** `When the lock is stale, …` */
 const CONDITION =
   /^(?:if|when|as|since|because|while|after|before|although|though|for|in|on|with|at|unless|based on)\b[^,]*,\s+(?!(?:and|or|but)\b)/i;
@@ -68,7 +73,8 @@ const CLAUSE_END =
   /,(?=\s)|\s(?:so|because|but|and (?=(?:i|it|we|you|he|she|they|then)\b)|which|when|where|while|since|if|then|that|instead of|rather than|in order to)\b/giu;
 const TRAILING = /(?:[\s,;:.!(–—-]|\s(?:so|and|but|or|because|which|that|when|if|then)(?=[\s,;:.!(–—-]*$))+$/u;
 /** A verb without what it says: `… to understand`, `… where we parse` */
-const DANGLING = /\s(?:(?:and|to|and to)|(?:where|that|which|if|when|what|how) (?:we|you|it|i|they))\s\p{Ll}+$/u;
+const DANGLING =
+  /\s(?:(?:and|to|and to|that|which|who)|(?:where|that|which|if|when|what|how) (?:we|you|it|i|they))\s\p{Ll}+$/u;
 const QUOTES = /["“”]/g;
 const BRACKETS = /[([{)\]}]/g;
 const PLAIN_WORD = /^\p{Ll}[\p{Ll}'’-]*(?=\s|$)/u;
@@ -80,14 +86,13 @@ export function titleLines(role: Role, text: string): TitleLine[] {
 }
 
 function linesOfUser(text: string): TitleLine[] {
-  const noted = TYPED_COMMAND.exec(text)?.[1] ?? PLACEHOLDER.exec(text)?.[1];
-  if (noted !== undefined) return titleLine(noted, VALUE.noted);
+  const [, typed, args = ""] = TYPED_COMMAND.exec(text) ?? PLACEHOLDER.exec(text) ?? [];
+  if (typed !== undefined) return isProse(args) ? linesOfUser(args) : titleLine(`${typed} ${args}`, NOTED_VALUE);
   if (CONTINUED.test(text)) return [];
   const lines: TitleLine[] = [];
   for (const sentence of shortSentences(withoutHarness(text).replace(HARNESS_BLOCK, " "), isSaid)) {
     if (isShown(sentence)) continue;
-    const isSpoken = isProse(sentence) && !VERDICT.test(sentence);
-    const factor = (ANNOUNCEMENT.test(sentence) ? ANNOUNCEMENT_FACTOR : 1) * (isSpoken ? 1 : NOT_PROSE_FACTOR);
+    const factor = (ANNOUNCEMENT.test(sentence) ? ANNOUNCEMENT_FACTOR : 1) * (isProse(sentence) ? 1 : NOT_PROSE_FACTOR);
     lines.push(...titleLine(sentence, (VALUE.asked * factor) / (1 + lines.length / HALVING_SENTENCES)));
     if (lines.length === SENTENCES_MAX) break;
   }
@@ -96,7 +101,7 @@ function linesOfUser(text: string): TitleLine[] {
 
 /** Returns true for what a person pasted instead of saying it. */
 function isShown(sentence: string): boolean {
-  const isOutput = PLACEHOLDER.test(sentence) || TERMINAL_LINE.test(sentence) || isError(sentence);
+  const isOutput = [PLACEHOLDER, TERMINAL_LINE, VERDICT].some((pattern) => pattern.test(sentence)) || isError(sentence);
   return isOutput || ASSIGNMENT.test(sentence) || isCode(sentence);
 }
 
@@ -146,14 +151,14 @@ function withoutLead(sentence: string): string {
   let text = oneLine(sentence).replace(LINK, "$1").replace(MARKS, "").replace(FOLDERS, "");
   for (let before = ""; before !== text; ) {
     before = text;
-    text = text.replace(GREETING, "").replace(FILLER, "").replace(OPINION, "");
+    text = text.replace(GREETING, "").replace(KIND, "").replace(FILLER, "").replace(OPINION, "");
   }
   return text;
 }
 
 function atClause(sentence: string): string {
   if (sentence.length <= TITLE_CHARS_MAX) return sentence;
-  const main = sentence.replace(CONDITION, "");
+  const main = sentence.replace(CONDITION, "").replace(POLITE, "");
   const text = main.length >= CLAUSE_CHARS_MIN ? main : sentence;
   if (text.length <= TITLE_CHARS_MAX) return text;
   for (const pattern of [PHRASE_END, CLAUSE_END]) {

@@ -2,7 +2,7 @@ import type { Role } from "../core/message.ts";
 import { filesIn } from "../core/working-set.ts";
 import { evenlySpaced, labelOf } from "./label.ts";
 import { weightsIn } from "./same-matter.ts";
-import { TITLE_CHARS_MAX, titleLines } from "./title-lines.ts";
+import { NOTED_VALUE, TITLE_CHARS_MAX, titleLines } from "./title-lines.ts";
 import { words } from "./words.ts";
 
 export interface TitledMessage {
@@ -37,22 +37,41 @@ export function titleOf(messages: readonly TitledMessage[], asked?: TitledMessag
   return titleBy(knownReadingOf, messages, asked);
 }
 
+/** Returns the line of a request that says most of what it is about; "" if none says anything. */
+export function titleOfRequest(text: string): string {
+  return bestLine(readingOf, [{ role: "user", text }], undefined);
+}
+
 function titleBy(
   readingOf: (message: TitledMessage) => Reading,
   messages: readonly TitledMessage[],
   asked: TitledMessage | undefined,
 ): string {
   const said = messages.filter(({ role }) => role !== "tool");
+  return (
+    bestLine(readingOf, said, asked) ||
+    listThatFits(mostNamedFiles(said)) ||
+    listThatFits(labelOf(messages.map(({ text }) => text)).split(", "))
+  );
+}
+
+function bestLine(
+  readingOf: (message: TitledMessage) => Reading,
+  said: readonly TitledMessage[],
+  asked: TitledMessage | undefined,
+): string {
   const chosen = evenlySpaced(said, MESSAGES_MAX).map(readingOf);
   const first = chosen.find(({ isRequest }) => isRequest);
   const candidates = chosen.map(({ lines }, index) => {
     return { lines, factor: chosen[index] === first ? FIRST_FACTOR : 1 };
   });
-  if (first === undefined && asked !== undefined)
-    candidates.push({ lines: readingOf(asked).lines, factor: TURN_FACTOR });
+  const turn = first === undefined && asked !== undefined ? readingOf(asked) : undefined;
+  if (turn !== undefined) candidates.push({ lines: turn.lines, factor: TURN_FACTOR });
+  // Marks say nothing that the request could share words with.
+  const counted = turn !== undefined && chosen.every(({ isMark }) => isMark) ? [turn] : chosen;
   const counts = wordCounts(
     candidates.flatMap(({ lines }) => lines),
-    chosen.map(({ words }) => words),
+    counted.map(({ words }) => words),
   );
   let title = "";
   let scoreMax = 0;
@@ -62,9 +81,7 @@ function titleBy(
       if (score > scoreMax) [title, scoreMax] = [line.text, score];
     }
   }
-  return (
-    title || listThatFits(mostNamedFiles(said)) || listThatFits(labelOf(messages.map(({ text }) => text)).split(", "))
-  );
+  return title;
 }
 
 /** How the store makes titles of clusters: see `DeriveOptions`. It makes each once, so it keeps no lines. */
@@ -143,6 +160,8 @@ interface Reading {
   /** Lines that may be the title. */
   lines: readonly Line[];
   isRequest: boolean;
+  /** True for a user's message that asks for nothing, such as `[Request interrupted by user]`. */
+  isMark: boolean;
 }
 
 const readings = new WeakMap<TitledMessage, Reading>();
@@ -160,5 +179,11 @@ function readingOf({ role, text: whole }: TitledMessage): Reading {
   const text =
     whole.length < TITLE_TEXT_CHARS ? whole : whole.slice(0, TITLE_TEXT_CHARS).replace(/(?<=\s)[!-~]{1,40}$/, "");
   const lines = titleLines(role, text).map((line) => ({ ...line, words: weightsIn(line.text) }));
-  return { words: [...new Set(words(text))], lines, isRequest: role === "user" && lines.length > 0 };
+  const isRequest = role === "user" && lines.some(({ value }) => value > NOTED_VALUE);
+  return {
+    words: [...new Set(words(text))],
+    lines,
+    isRequest,
+    isMark: role === "user" && lines.length > 0 && !isRequest,
+  };
 }

@@ -320,11 +320,11 @@ export class OpenedStore implements Store {
   }
 
   recap(options: RecapOptions = {}): Recap {
-    const { sinceMs = this.#ports.clock() - RECAP_MS_DEFAULT, ...wanted } = this.#scoped(
-      parseOptions("recap", RECAP_OPTIONS(), options),
-    );
+    const wanted = this.#scoped(parseOptions("recap", RECAP_OPTIONS(), options));
+    const untilMs = wanted.untilMs ?? this.#ports.clock();
+    const sinceMs = wanted.sinceMs ?? untilMs - RECAP_MS_DEFAULT;
     const reader = tolerantReader(this.#repositories, wanted);
-    return this.#database.read(() => recapOf(this.#repositories, { sinceMs, ...wanted }, reader));
+    return this.#database.read(() => recapOf(this.#repositories, { ...wanted, sinceMs }, reader));
   }
 
   lost(options: LostOptions = {}): Lost | undefined {

@@ -112,6 +112,7 @@ export const SUBJECT_OPTIONS = once(() =>
 export const RECAP_OPTIONS = once(() =>
   z.strictObject({
     sinceMs: z.optional(whole(0)),
+    untilMs: z.optional(whole(0)),
     project: z.optional(identifier()),
     limit: z._default(whole(0, PAGE_LIMIT_MAX), RECAP_LIMIT_DEFAULT),
     linesMax: z._default(whole(0, PAGE_LIMIT_MAX), RECAP_LINES_DEFAULT),

@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { type Finding, openStore, StoreError, type VerifyReport } from "../index.ts";
 import { readingEmbedder } from "../session/embedder-choice.ts";
 import { internalsOf } from "../session/opened-store.ts";
-import type { ContextAnswer, Refusal, SqlAnswer } from "./api.ts";
+import type { ContextAnswer, Refusal, SqlAnswer, VerifyProgress } from "./api.ts";
 import { type PastContextRequest, pastContextAnswer } from "./past-context.ts";
 import { refusalOf, reportFailure } from "./refusal.ts";
 
@@ -18,9 +18,10 @@ export type ApartRequest = { path: string } & (
 /** @property folder  An empty folder for what the work writes. */
 export type ApartTask = ApartRequest & { folder: string };
 
-/** `ready` comes first. */
+/** `ready` comes first, and then how far a check of all sessions has come. */
 export type ApartReply =
   | "ready"
+  | { progress: VerifyProgress }
   | { value: Finding[] | VerifyReport | SqlAnswer | ContextAnswer }
   | { refusal: { status: number; body: Refusal } };
 
@@ -52,7 +53,9 @@ async function answer(task: ApartTask): Promise<ApartReply> {
       case "doctor":
         return { value: store.doctor() };
       case "verify":
-        return { value: store.verify() };
+        return {
+          value: store.verify({ onProgress: (progress) => void process.send!({ progress } satisfies ApartReply) }),
+        };
       case "sql":
         return { value: rowsOf(internalsOf(store).queryRows(task.query, { heapBytesMax: HEAP_BYTES_MAX })) };
       case "context":

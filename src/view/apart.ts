@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ApartReply, ApartRequest, ApartTask } from "./apart-process.ts";
+import type { VerifyProgress } from "./api.ts";
 import { RefusedRequest } from "./refusal.ts";
 
 /** The program of the process, as source or built. */
@@ -15,9 +16,13 @@ const WAITING_MAX = 8;
 const SQL_MS_MAX = 5_000;
 const CHECK_MS_MAX = 600_000;
 
+type LastReply = Exclude<ApartReply, "ready" | { progress: VerifyProgress }>;
+
 /** Does what may take long in a process that can be ended. */
 export class Apart {
   readonly #running = new Set<ChildProcess>();
+  /** How far the newest check of all sessions has come. */
+  progress: VerifyProgress = { sessionCount: 0, totalCount: 0 };
   /** Each is called when a process ends. */
   readonly #waiting = new Set<() => void>();
 
@@ -39,6 +44,7 @@ export class Apart {
     const msMax = request.kind === "sql" ? SQL_MS_MAX : CHECK_MS_MAX;
     let timer: NodeJS.Timeout | undefined;
     const begin = (): void => {
+      if (request.kind === "verify") this.progress = { sessionCount: 0, totalCount: 0 };
       timer = setTimeout(() => {
         isLate = true;
         kill();
@@ -46,8 +52,12 @@ export class Apart {
       child.send({ ...request, folder } satisfies ApartTask, () => {}); // a process that is gone does not reply
     };
     try {
-      const reply = await new Promise<Exclude<ApartReply, "ready"> | undefined>((resolve, reject) => {
-        child.on("message", (message: ApartReply) => (message === "ready" ? begin() : resolve(message)));
+      const reply = await new Promise<LastReply | undefined>((resolve, reject) => {
+        child.on("message", (message: ApartReply) => {
+          if (message === "ready") begin();
+          else if ("progress" in message) this.progress = message.progress;
+          else resolve(message);
+        });
         child.once("error", reject);
         child.once("exit", () => resolve(undefined));
       });

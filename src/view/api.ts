@@ -47,7 +47,14 @@ export interface GetRoutes {
   /** Both read the whole file in another process, and take seconds with a large store. */
   "/api/doctor": { request: NoParameters; answer: { findings: Finding[] } };
   "/api/verify": { request: NoParameters; answer: VerifyReport };
+  /** How far the newest check of \`verify\` has come. */
+  "/api/progress": { request: NoParameters; answer: VerifyProgress };
   "/api/sql": { request: { query: string }; answer: SqlAnswer };
+}
+
+export interface VerifyProgress {
+  sessionCount: number;
+  totalCount: number;
 }
 
 /** The routes that answer with something else than JSON. */

@@ -36,7 +36,11 @@ export function refusalOf(error: unknown): { status: number; body: Refusal } {
   }
   if (StoreError.is(error)) {
     const { code, message, hint } = error as StoreError;
-    return { status: STATUS[code] ?? 400, body: { error: { code, message: hint ? `${message} ${hint}` : message } } };
+    const isForPeople = hint !== undefined && !/\w\(/.test(hint); // most hints name a method to call
+    return {
+      status: STATUS[code] ?? 400,
+      body: { error: { code, message: isForPeople ? `${message} ${hint}` : message } },
+    };
   }
   return {
     status: 500,

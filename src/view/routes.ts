@@ -175,6 +175,7 @@ export class Routes {
       findings: await this.#apart.ask({ kind: "doctor", path: this.view.path }, signal),
     }),
     "/api/verify": (_parameters, signal) => this.#apart.ask({ kind: "verify", path: this.view.path }, signal),
+    "/api/progress": async () => this.#apart.progress,
     "/api/sql": withQuery({ query: text() }, ({ query }, signal) =>
       this.#apart.ask({ kind: "sql", path: this.view.path, query }, signal),
     ),

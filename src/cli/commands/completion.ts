@@ -7,27 +7,41 @@ const SHELLS = ["bash", "zsh", "fish"] as const;
 interface Completed {
   name: string;
   subcommands: readonly Completed[];
-  flags: readonly string[];
+  flags: readonly Flag[];
   summary: string;
 }
 
-const COMMON_FLAGS = ["--db", "--json", "--color", "--help"];
+interface Flag {
+  long: string;
+  /** True if the next word is its value, and no command. */
+  takesValue: boolean;
+}
+
+const COMMON_FLAGS: readonly Flag[] = [
+  { long: "--db", takesValue: true },
+  { long: "--json", takesValue: false },
+  { long: "--color", takesValue: true },
+  { long: "--help", takesValue: false },
+];
 
 /** Each script first finds the command and its subcommand among the words, whatever flags stand between them. */
 const SCRIPTS: Record<(typeof SHELLS)[number], (commands: readonly Completed[]) => string[]> = {
   bash: (commands) => [
     "_coppice() {",
-    '  local word="$' + '{COMP_WORDS[COMP_CWORD]}" path="" names="" flags="" one',
+    '  local word="$' + '{COMP_WORDS[COMP_CWORD]}" path="" names="" flags="" one isValue=""',
     '  for one in "$' + '{COMP_WORDS[@]:1:COMP_CWORD-1}"; do',
+    '    if [ -n "$isValue" ]; then isValue=""; continue; fi',
+    `    case "$one" in ${withValues(commands)}) isValue=1; continue ;; esac`,
     '    case "$path $one" in',
     `      ${pathsOf(commands).join("|")}) path="$path $one" ;;`,
     "    esac",
     "  done",
+    '  if [ -n "$isValue" ]; then COMPREPLY=(); return; fi',
     '  case "$path" in',
     `    "") names="${namesOf(commands).join(" ")}" ;;`,
     ...everyOf(commands).map(
       ([path, { subcommands, flags }]) =>
-        `    " ${path}") names="${namesOf(subcommands).join(" ")}" flags="${flags.join(" ")}" ;;`,
+        `    " ${path}") names="${namesOf(subcommands).join(" ")}" flags="${longsOf(flags).join(" ")}" ;;`,
     ),
     "  esac",
     '  case "$word" in -*) names="$flags" ;; esac',
@@ -39,8 +53,10 @@ const SCRIPTS: Record<(typeof SHELLS)[number], (commands: readonly Completed[]) 
     "#compdef coppice",
     "_coppice() {",
     "  local -a names flags",
-    '  local path_="" one',
+    '  local path_="" one isValue=""',
     '  for one in "$' + '{(@)words[2,CURRENT-1]}"; do',
+    '    if [[ -n "$isValue" ]]; then isValue=""; continue; fi',
+    `    case "$one" in ${withValues(commands)}) isValue=1; continue ;; esac`,
     '    case "$path_ $one" in',
     `      ${pathsOf(commands).join("|")}) path_="$path_ $one" ;;`,
     "    esac",
@@ -49,9 +65,10 @@ const SCRIPTS: Record<(typeof SHELLS)[number], (commands: readonly Completed[]) 
     `    "") names=(${described(commands)}) ;;`,
     ...everyOf(commands).map(
       ([path, { subcommands, flags }]) =>
-        `    " ${path}") names=(${described(subcommands)}) flags=(${flags.join(" ")}) ;;`,
+        `    " ${path}") names=(${described(subcommands)}) flags=(${longsOf(flags).join(" ")}) ;;`,
     ),
     "  esac",
+    '  if [[ -n "$isValue" ]]; then _files; return; fi',
     '  if [[ "$words[CURRENT]" == -* ]]; then compadd -- $flags; return; fi',
     "  if (( $#names )); then _describe command names; else _files; fi",
     "}",
@@ -66,9 +83,9 @@ const SCRIPTS: Record<(typeof SHELLS)[number], (commands: readonly Completed[]) 
       const isAlone = subcommands.length === 0 ? isHere : `${isHere}; and not ${seen(...namesOf(subcommands))}`;
       return [
         ...subcommands.map((one) => `complete -c coppice -n '${isAlone}' -f -a ${one.name} -d ${quoted(one.summary)}`),
-        ...flags.map((flag) => `complete -c coppice -n '${isAlone}' -l ${flag.slice(2)}`),
+        ...flags.map((flag) => `complete -c coppice -n '${isAlone}' ${fishOf(flag)}`),
         ...subcommands.flatMap((one) =>
-          one.flags.map((flag) => `complete -c coppice -n '${isHere}; and ${seen(one.name)}' -l ${flag.slice(2)}`),
+          one.flags.map((flag) => `complete -c coppice -n '${isHere}; and ${seen(one.name)}' ${fishOf(flag)}`),
         ),
       ];
     }),
@@ -105,7 +122,10 @@ function completed({ usage, subcommands = [], options = [], summary }: AnyComman
   return {
     name: usage.split(" ")[0]!,
     subcommands: subcommands.map(completed),
-    flags: [...options.flatMap(({ long }) => long ?? []), ...COMMON_FLAGS],
+    flags: [
+      ...options.flatMap(({ long, required, optional }) => (long ? [{ long, takesValue: required || optional }] : [])),
+      ...COMMON_FLAGS,
+    ],
     summary,
   };
 }
@@ -120,6 +140,20 @@ function everyOf(commands: readonly Completed[]): [path: string, command: Comple
     [command.name, command] as [string, Completed],
     ...command.subcommands.map((one): [string, Completed] => [`${command.name} ${one.name}`, one]),
   ]);
+}
+
+function longsOf(flags: readonly Flag[]): string[] {
+  return flags.map(({ long }) => long);
+}
+
+/** Returns the pattern of a shell's `case` for the options whose value is the next word. */
+function withValues(commands: readonly Completed[]): string {
+  const flags = everyOf(commands).flatMap(([, command]) => command.flags);
+  return [...new Set(longsOf(flags.filter(({ takesValue }) => takesValue)))].join("|");
+}
+
+function fishOf({ long, takesValue }: Flag): string {
+  return `-l ${long.slice(2)}${takesValue ? " -r" : ""}`;
 }
 
 /** Returns the patterns of a shell's `case` for the full names. */

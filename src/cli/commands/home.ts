@@ -3,7 +3,8 @@ import { sessionName } from "../../session/aids/session-name.ts";
 import { agentCommand } from "../agent-command.ts";
 import type { Command } from "../command.ts";
 import { cutToWidth } from "../screen/display-width.ts";
-import { formatCount, formatMoment, oneLine } from "../screen/text.ts";
+import { formatCount, formatMoment, formatTime, oneLine } from "../screen/text.ts";
+import { lastSessions } from "../stores/find-session.ts";
 
 const OPEN_ENDS_MAX = 3;
 
@@ -29,7 +30,7 @@ export const homeCommand: Command = {
     const { RECAP_MS_DEFAULT } = await import("../../session/aids/recap.ts");
     const store = (await loadStores()).openToRead();
     const sessionCount = store.sessionIds({ prefix: "" }).length;
-    const [last] = store.sessions({ limit: 1, hidden: false });
+    const [last] = lastSessions(store);
     const sinceMs = (last?.updatedAtMs ?? 0) - RECAP_MS_DEFAULT;
     const topics = last === undefined ? [] : store.recap({ sinceMs, limit: OPEN_ENDS_MAX, linesMax: 1 }).topics;
     const open = topics.flatMap((topic) => topic.open).slice(0, OPEN_ENDS_MAX);
@@ -50,7 +51,12 @@ export const homeCommand: Command = {
         row("comes back", `in ${formatCount(sessionCount, "session")}: ${error} · coppice fix`),
       ),
       row("ask", "coppice recall what did we decide about …"),
-      row("this week", "coppice recap"),
+      row(
+        "recap",
+        sinceMs < Date.now() - 2 * RECAP_MS_DEFAULT && last !== undefined
+          ? `coppice recap --since ${formatTime(sinceMs).split(" ")[0]}`
+          : "coppice recap",
+      ),
       row("look around", "coppice view"),
       row("all commands", "coppice help"),
     ];

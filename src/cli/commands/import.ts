@@ -181,7 +181,12 @@ function* resultLines(
   const { passedOverCount, warningCount, summaries } = result;
   if (passedOverCount > 0)
     terminal.note(`${formatCount(passedOverCount, "file")} skipped, because the format is unknown.`);
-  if (files.length === 0) return terminal.note("No transcripts found.");
+  if (files.length === 0) {
+    terminal.note("No transcripts found.");
+    return terminal.hint("A file is read whatever its name if you name it. Unpack archives first.");
+  }
+  // The failure says why.
+  if (files.every(({ error, sessionIds }) => error !== null && sessionIds.length === 0)) return;
   // An agent's folder has thousands of files, most of them known. A person wants to see the rest.
   const shown = terminal.width === undefined ? files : files.filter((file) => file.newCount + warningCountOf(file) > 0);
   if (terminal.width !== undefined && shown.length > FILES_SHOWN_MAX) {
@@ -219,7 +224,9 @@ function importFailure(
   const errors = files.filter(({ path }) => paths.includes(path)).flatMap(({ error }) => error ?? []);
   if (errors.length > 0) {
     const code = errors.length === 1 ? errors[0]!.code : "IMPORT_INCOMPLETE";
-    const hint = files.length > errors.length ? "The other files were imported." : "Check the path.";
+    const isMissing = errors.some(({ code }) => code === "FILE_NOT_FOUND");
+    const hint =
+      files.length > errors.length ? "The other files were imported." : isMissing ? "Check the path." : undefined;
     return new Failure(code, errors.map(({ message }) => message).join(" "), { hint });
   }
   if (!strict || warningCount === 0) return undefined;

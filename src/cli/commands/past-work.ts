@@ -9,6 +9,7 @@ import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { wholeNumberOption } from "../options.ts";
 import { messageHandle } from "../screen/message-lines.ts";
+import { idsShown } from "../screen/short-ids.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { formatCount } from "../screen/text.ts";
 import { sectionLines, timeFor, titleLine } from "../screen/topic-lines.ts";
@@ -80,8 +81,9 @@ function* fileLines(
     store,
     sessions.map(({ sessionId }) => sessionId),
   );
+  const idOf = idsShown(store, terminal);
   for (const { sessionId, lastAtMs, readCount, changeCount, changes, decided } of sessions) {
-    yield titleLine(names.get(sessionId) ?? "", `session ${sessionId}`, terminal);
+    yield titleLine(names.get(sessionId) ?? "", `session ${idOf(sessionId)}`, terminal);
     const counts = [
       timeFor(terminal, lastAtMs),
       ...(changeCount > 0 ? [formatCount(changeCount, "change")] : []),
@@ -118,22 +120,23 @@ export const fixCommand: Command<Flags> = {
       return { value: { errors }, lines: frictionLines(errors, terminal) };
     }
     const fixes = store.work.fixes(error, scoped(store, options));
-    return { value: { fixes }, lines: fixLines(fixes, terminal) };
+    return { value: { fixes }, lines: fixLines(fixes, store, terminal) };
   },
 };
 
-function* fixLines(fixes: readonly Fix[], terminal: Terminal): Generator<string> {
+function* fixLines(fixes: readonly Fix[], store: Store, terminal: Terminal): Generator<string> {
   if (fixes.length === 0) {
     terminal.note("No stored session had this error and got rid of it.");
     terminal.hint("Next: coppice recall '<words of the error>', for messages that speak of it");
     return;
   }
-  for (const fix of fixes) yield* linesOfFix(fix, terminal);
+  const idOf = idsShown(store, terminal);
+  for (const fix of fixes) yield* linesOfFix(fix, idOf(fix.sessionId), terminal);
 }
 
-function* linesOfFix(fix: Fix, terminal: Terminal): Generator<string> {
-  const { error, sessionId, atMs, failedMessageId, curedMessageId, succeeded, steps, said } = fix;
-  yield titleLine(error, `session ${sessionId}`, terminal);
+function* linesOfFix(fix: Fix, shownId: string, terminal: Terminal): Generator<string> {
+  const { error, atMs, failedMessageId, curedMessageId, succeeded, steps, said } = fix;
+  yield titleLine(error, `session ${shownId}`, terminal);
   yield terminal.style("dim", `${timeFor(terminal, atMs)} · failed at ${messageHandle(failedMessageId)}`);
   if (said !== null)
     yield* sectionLines("said", [{ text: said.text, source: messageHandle(said.messageId) }], terminal);
@@ -192,7 +195,10 @@ function* wayLines(ways: readonly CommandWay[], command: string, terminal: Termi
 }
 
 function* frictionLines(friction: readonly Friction[], terminal: Terminal): Generator<string> {
-  if (friction.length === 0) terminal.note("No error came back in three sessions.");
+  if (friction.length === 0) {
+    terminal.note("No error came back in three sessions.");
+    terminal.hint("Next: coppice fix '<an error>', for what made it go before");
+  }
   for (const { error, sessionCount, count, lastAtMs, command, messageId, fix } of friction) {
     yield titleLine(error, messageHandle(messageId), terminal);
     const counts = `${formatCount(count, "time")} in ${formatCount(sessionCount, "session")}, last ${timeFor(terminal, lastAtMs)}`;

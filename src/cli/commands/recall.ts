@@ -14,7 +14,7 @@ import { storedRemote, withHub } from "../hub-words.ts";
 import { repeatableOption, timeOption, timeRangeOption, wholeNumberOption } from "../options.ts";
 import { cutToWidth, displayWidth } from "../screen/display-width.ts";
 import { messageHandle, speaker } from "../screen/message-lines.ts";
-import { shortIds } from "../screen/short-ids.ts";
+import { idsShown } from "../screen/short-ids.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, formatTime, oneLine } from "../screen/text.ts";
 import { wrapped } from "../screen/wrap.ts";
@@ -127,7 +127,7 @@ function* hubLines(hits: readonly RecallHit[], query: string, terminal: Terminal
 function* recallLines(hits: readonly RecallHit[], query: string, store: Store, terminal: Terminal): Generator<string> {
   const note = noteOnHits(hits);
   if (note !== undefined) terminal.note(note);
-  const idOf = terminal.width === undefined ? (id: string) => id : shortIds(store.sessionIds({ prefix: "" }));
+  const idOf = idsShown(store, terminal);
   const names = sessionNames(
     store,
     hits.map(({ sessionId }) => sessionId),

@@ -6,7 +6,7 @@ import type { Unreadable } from "../../session/moving/export.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { timeOption, wholeNumberOption } from "../options.ts";
-import { shortIds } from "../screen/short-ids.ts";
+import { idsShown } from "../screen/short-ids.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, formatNumber, formatTime, oneLine } from "../screen/text.ts";
 import {
@@ -20,12 +20,14 @@ import {
   workedRows,
 } from "../screen/topic-lines.ts";
 import { findProject } from "../stores/find-project.ts";
+import { lastSessions } from "../stores/find-session.ts";
 import { LEFT_OUT_HINT, unreadableFailure } from "../unreadable.ts";
 
 type Recap = ReturnType<Store["recap"]>;
 
 interface RecapFlags {
   since?: number;
+  until?: number;
   project?: string;
   limit: number;
   lines: number;
@@ -49,14 +51,20 @@ export const recapCommand: Command<RecapFlags> = {
       "only messages from this time on: 2026-11-01, yesterday, last week, 36h, 7d (default: 7d)",
       "first",
     ),
+    timeOption("until", "only messages up to this day or time", "last"),
     new Option("--project <project>", "by name or path: only the sessions of this project"),
     wholeNumberOption("limit", "most topics", 0, PAGE_LIMIT_MAX).default(LIMIT_DEFAULT),
     wholeNumberOption("lines", "most lines of each kind in a topic", 0, PAGE_LIMIT_MAX).default(LINES_DEFAULT),
   ],
   paged: true,
-  examples: ["", "--since yesterday --project web", "--since 2026-11-01 --limit 20 --lines 5 --json"],
+  examples: [
+    "",
+    "--since yesterday --project web",
+    "--since 2026-10-19 --until 2026-10-25",
+    "--since 2026-11-01 --limit 20 --lines 5 --json",
+  ],
 
-  async run({ options: { since, lines: linesMax, project, ...sameNames }, loadStores, terminal }) {
+  async run({ options: { since, until, lines: linesMax, project, ...sameNames }, loadStores, terminal }) {
     const store = (await loadStores()).openToRead();
     const unreadable: Unreadable[] = [];
     const recap = store.recap({
@@ -64,29 +72,34 @@ export const recapCommand: Command<RecapFlags> = {
       linesMax,
       ...(project !== undefined && { project: findProject(store, project) }),
       ...(since !== undefined && { sinceMs: since }),
+      ...(until !== undefined && { untilMs: until }),
       onUnreadable: (damaged) => void unreadable.push(damaged),
     });
     const failure = unreadableFailure("STORE_CORRUPT", unreadable, LEFT_OUT_HINT);
-    return { value: recap, lines: recapLines(recap, store, terminal), failure };
+    return { value: recap, lines: recapLines(recap, until, store, terminal), failure };
   },
 };
 
-function* recapLines(recap: Recap, store: Store, terminal: Terminal): Generator<string> {
+function* recapLines(recap: Recap, untilMs: number | undefined, store: Store, terminal: Terminal): Generator<string> {
   const { sinceMs, topics, topicCount } = recap;
+  const timeShown = [
+    `since ${timeFor(terminal, sinceMs)}`,
+    ...(untilMs === undefined ? [] : [`until ${timeFor(terminal, untilMs)}`]),
+  ].join(" ");
   if (topicCount === 0) {
-    const [newest] = store.sessions({ limit: 1, hidden: false });
+    const [newest] = lastSessions(store);
     const last = newest === undefined ? "" : ` The newest message is from ${timeFor(terminal, newest.updatedAtMs)}.`;
-    terminal.note(`Nothing since ${timeFor(terminal, sinceMs)}.${last}`);
+    terminal.note(`Nothing ${timeShown}.${last}`);
     if (newest !== undefined)
       terminal.hint(`Next: coppice recap --since ${formatTime(newest.updatedAtMs).split(" ")[0]}`);
     return;
   }
-  yield factsLine([`since ${timeFor(terminal, sinceMs)}`, ...countsOf(recap)]);
+  yield factsLine([timeShown, ...countsOf(recap)]);
   const names = sessionNames(
     store,
     topics.flatMap(({ sessionIds }) => sessionIds),
   );
-  const idOf = terminal.width === undefined ? (id: string) => id : shortIds(store.sessionIds({ prefix: "" }));
+  const idOf = idsShown(store, terminal);
   const projectOf = projectNamer(store);
   for (const topic of topics) yield* topicLines({ ...topic, project: projectOf(topic.project) }, names, idOf, terminal);
   yield "";
@@ -106,7 +119,7 @@ function* topicLines(
 ): Generator<string> {
   const { root, title, sessionIds, messageCount, worked, workedCount } = topic;
   yield "";
-  const source = root ?? `session ${oneLine(sessionIds[0]!)}`;
+  const source = root ?? `session ${oneLine(idOf(sessionIds[0]!))}`;
   yield titleLine(title, source, terminal);
   const counts = countsOf({ sessionCount: sessionIds.length, messageCount });
   yield terminal.style("dim", extentLine(topic, counts, terminal));

@@ -5,7 +5,7 @@ import type { Unreadable } from "../../session/moving/export.ts";
 import type { Session } from "../../session/session.ts";
 import type { Command } from "../command.ts";
 import { timeOption, wholeNumberOption } from "../options.ts";
-import { shortIds } from "../screen/short-ids.ts";
+import { idsShown } from "../screen/short-ids.ts";
 import { type Column, tableLines } from "../screen/table.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { oneLine } from "../screen/text.ts";
@@ -55,7 +55,6 @@ export const sessionsCommand: Command<SessionsFlags> = {
   async run({ options, loadStores, terminal, json }) {
     const { project, since, tag, hidden = false, limit, offset } = options;
     const store = (await loadStores()).openToRead();
-    const isOnScreen = terminal.width !== undefined && !json;
     const unreadable: Unreadable[] = [];
     const found = store.sessions({
       onUnreadable: (damaged) => void unreadable.push(damaged),
@@ -69,13 +68,12 @@ export const sessionsCommand: Command<SessionsFlags> = {
     const shown = found.slice(0, limit);
     const isMore = found.length > limit;
     if (isMore && json) terminal.note(nextPage(options));
-    const idOf = isOnScreen ? shortIds(store.sessionIds({ prefix: "" })) : (id: string): string => id;
     return {
       value: shown,
       lines: sessionLines(
         shown,
         isMore ? nextPage(options) : undefined,
-        { idOf, projectOf: projectNamer(store) },
+        { idOf: idsShown(store, terminal), projectOf: projectNamer(store) },
         terminal,
       ),
       failure: unreadableFailure("STORE_CORRUPT", unreadable, HINT),
@@ -108,7 +106,9 @@ function columnsOf({ idOf, projectOf }: Names, terminal: Terminal): Column<Sessi
 function titleOf(session: SessionOverview): string {
   const arrow = session.parentSessionId === null ? [] : ["↳"];
   const tags = session.tags.map((tag) => `#${oneLine(tag)}`);
-  return [...arrow, oneLine(sessionName(session) ?? ""), ...tags].join(" ");
+  return [...arrow, oneLine(sessionName(session) ?? (session.messageCount === 0 ? "(no messages)" : "")), ...tags].join(
+    " ",
+  );
 }
 
 function nextPage({ limit, offset }: SessionsFlags): string {
@@ -125,6 +125,7 @@ function* sessionLines(
   if (first === undefined) return terminal.note("No sessions.");
   yield* tableLines(columnsOf(names, terminal), shown, terminal);
   if (more !== undefined) terminal.note(more);
-  const id = oneLine(names.idOf(first.id));
+  const { id: newest } = shown.find(({ messageCount }) => messageCount > 0) ?? first;
+  const id = oneLine(names.idOf(newest));
   terminal.hint(`Next: coppice show ${id}, or coppice resume ${id}`);
 }

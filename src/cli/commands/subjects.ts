@@ -1,20 +1,20 @@
 import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
 import { projectNamer } from "../../session/aids/project-meant.ts";
+import { sessionNames } from "../../session/aids/session-name.ts";
 import type { Unreadable } from "../../session/moving/export.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command, Output } from "../command.ts";
 import { wholeNumberOption } from "../options.ts";
-import { cutToWidth } from "../screen/display-width.ts";
-import { shortIds } from "../screen/short-ids.ts";
+import { idsShown } from "../screen/short-ids.ts";
 import type { Terminal } from "../screen/terminal.ts";
-import { formatCount, oneLine } from "../screen/text.ts";
+import { formatAge, formatCount, formatTime, oneLine } from "../screen/text.ts";
 import {
   countsOf,
   extentLine,
   outcomeLines,
+  type Row,
   sectionLines,
-  timesFor,
   titleLine,
   workedRows,
 } from "../screen/topic-lines.ts";
@@ -32,12 +32,15 @@ interface SubjectsFlags {
 /** The most subjects, and the most lines of each kind of one. */
 const SUBJECTS_DEFAULT = 20;
 const LINES_DEFAULT = 10;
+/** The most sessions that the list names for each subject. */
+const PARTS_MAX = 3;
+const DAY_WIDTH = "2026-01-15".length;
 
 export const subjectsCommand: Command<SubjectsFlags> = {
   usage: "subjects [handle]",
   summary: "List the subjects that came up in several sessions, or show what came of one.",
   details:
-    "The largest subject comes first, and each is listed with its sessions and their times. Clusters get subjects when " +
+    "The largest subject comes first, and each is listed with its sessions: a terminal shows the newest three, a pipe all. Clusters get subjects when " +
     "they are settled. All clusters of a session are settled at the latest when it has been idle for longer than it was " +
     "active, or for thirty days. `expand` accepts each handle.\n" +
     "With a handle: its clusters over time, its decisions, its open ends and its files. Every line is quoted from a message, and ends " +
@@ -92,6 +95,24 @@ function* pageLines(details: SubjectPage, terminal: Terminal): Generator<string>
   if (newest !== undefined) terminal.hint(`Next: coppice expand ${newest.cluster}, for its messages word for word`);
 }
 
+/** A terminal shows the newest parts, for skimming. A pipe gets all of them. */
+function partRows(
+  { label: ofAll, sessions }: SubjectInfo,
+  store: Store,
+  { width }: Terminal,
+  idOf: (id: string) => string,
+): Row[] {
+  const parts = width === undefined ? sessions : sessions.slice(-PARTS_MAX);
+  const names = sessionNames(
+    store,
+    parts.flatMap(({ sessionId, label }) => (label === ofAll ? [sessionId] : [])),
+  );
+  return parts.map(({ sessionId, label, lastAtMs }) => {
+    const day = width === undefined ? formatTime(lastAtMs) : formatAge(lastAtMs, Date.now()).padEnd(DAY_WIDTH);
+    return { text: `${day}  ${names.get(sessionId) ?? label}`, source: `session ${oneLine(idOf(sessionId))}` };
+  });
+}
+
 function* subjectLines(
   subjects: readonly SubjectInfo[],
   limit: number,
@@ -99,16 +120,12 @@ function* subjectLines(
   terminal: Terminal,
 ): Generator<string> {
   const projectOf = projectNamer(store);
-  const idOf = terminal.width === undefined ? (id: string) => id : shortIds(store.sessionIds({ prefix: "" }));
+  const idOf = idsShown(store, terminal);
   for (const [index, info] of subjects.entries()) {
     if (index > 0) yield "";
     yield titleLine(info.label, info.subject, terminal);
-    yield extentLine({ ...info, project: projectOf(info.project) }, countsOf(info), terminal);
-    for (const { sessionId, messageCount, label, ...extent } of info.sessions) {
-      const name = [oneLine(idOf(sessionId)), oneLine(label)].filter(Boolean).join(" ");
-      const line = `  ${timesFor(terminal, extent)}  ${formatCount(messageCount, "message")}  ${name}`;
-      yield terminal.width === undefined ? line : cutToWidth(line, terminal.width);
-    }
+    yield terminal.style("dim", extentLine({ ...info, project: projectOf(info.project) }, countsOf(info), terminal));
+    yield* sectionLines("", partRows(info, store, terminal, idOf), terminal);
   }
   const [largest] = subjects;
   if (largest === undefined && limit === 0) return;

@@ -24,12 +24,16 @@ function graphemeWidth(grapheme: string): number {
 /** The longest ordinary grapheme, in UTF-16 units. */
 const GRAPHEME_CHARS_MAX = 16;
 
-/** Cuts the text to `width` columns (at least 1), with `…` in place of the rest. */
+/** The first folders of a long path: its last folder and the file are what tells it from others. */
+const FIRST_FOLDERS = /(?<![\w./~:…-])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\]+[/\\]){2,}(?=[^\s/\\]+[/\\][^\s/\\])/g;
+
+/** Cuts the text to `width` columns (at least 1), with `…` in place of the rest. If that is its end, long paths lose their first folders before. */
 export function cutToWidth(text: string, width: number, cut: "end" | "start" = "end"): string {
   const charsMax = width * GRAPHEME_CHARS_MAX;
   if (text.length <= charsMax && displayWidth(text) <= width) return text;
   // A cell may hold a whole message, and segmenting all of it would be slow.
-  const near = cut === "end" ? text.slice(0, charsMax) : text.slice(-charsMax);
+  const near = cut === "end" ? text.slice(0, charsMax).replace(FIRST_FOLDERS, "…/") : text.slice(-charsMax);
+  if (text.length <= charsMax && displayWidth(near) <= width) return near;
   const pieces = Array.from(graphemesIn(near), ({ segment }) => segment);
   if (cut === "start") pieces.reverse();
   let used = 0;

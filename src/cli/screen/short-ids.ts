@@ -1,4 +1,8 @@
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+import type { Store } from "../../session/store.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Also with something before it, such as a date: `2026-01-15-<UUID>`. */
+const UUID = /^(.*-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** `fork-<hash>` or `agent-<hash>`. */
 const HASH = /^([a-z]+-)[0-9a-f]{16,}$/;
@@ -18,11 +22,16 @@ export function shortIds(ids: readonly string[]): (id: string) => string {
   return (id) => LENGTHS.map((length) => cutId(id, length)).find((short) => counts.get(short) === 1) ?? id;
 }
 
+/** Returns how a terminal shows the ids of the store's sessions. A pipe gets them whole. */
+export function idsShown(store: Store, terminal: Terminal): (id: string) => string {
+  return terminal.width === undefined ? (id) => id : shortIds(store.sessionIds({ prefix: "" }));
+}
+
 /** Cuts each name of an id such as `<UUID>/fork-<hash>`. */
 function cutId(id: string, length: number): string {
   const cutName = (name: string): string => {
-    const prefix = UUID.test(name) ? "" : HASH.exec(name)?.[1];
-    return prefix === undefined ? name : name.slice(0, prefix.length + length);
+    const match = UUID.exec(name) ?? HASH.exec(name);
+    return match === null ? name : name.slice(0, (match[1] ?? "").length + length);
   };
   return id.split("/").map(cutName).join("/");
 }

@@ -8,7 +8,7 @@ type Topic = ReturnType<Store["recap"]>["topics"][number];
 type SubjectDetails = ReturnType<Store["subject"]>;
 
 /** A line of a section, with the message or handle to type after `coppice expand`. */
-interface Row {
+export interface Row {
   text: string;
   source: string;
 }
@@ -18,7 +18,7 @@ const GAP = "  ";
 /** A text is not cut below this width, in columns. In a very narrow terminal, its line wraps instead. */
 const TEXT_WIDTH_MIN = 20;
 
-/** Yields the rows of a section, the first with the section's name. A terminal shows what fits; a pipe gets all of it. */
+/** Yields the rows of a section, the first with the section's name, if it has one. A terminal shows what fits; a pipe gets all of it. */
 export function* sectionLines(
   name: string,
   rows: readonly Row[],
@@ -26,7 +26,7 @@ export function* sectionLines(
   cut: "end" | "start" = "end",
 ): Generator<string> {
   for (const [index, { text, source }] of rows.entries()) {
-    const start = GAP + (index === 0 ? name : "").padEnd(NAME_WIDTH);
+    const start = GAP + (index === 0 ? name : "").padEnd(name === "" ? 0 : NAME_WIDTH);
     const line = oneLine(text);
     if (terminal.width === undefined) {
       yield `${start}${line}\t${source}`;

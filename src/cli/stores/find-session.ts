@@ -10,8 +10,9 @@ import { nearest } from "../suggestion.ts";
 
 export const SESSION_MEANING = "its id, the beginning of its id, or @last";
 
-/** The session that `coppice sessions` lists first. */
 const LAST = "@last";
+/** Programs may have begun sessions and said nothing yet. */
+const EMPTY_MAX = 20;
 
 const CANDIDATES_MAX = 8;
 
@@ -34,14 +35,18 @@ export function findSession(store: Store, typed: string): Session {
     return store.resume(typed);
   } catch (error) {
     if (!StoreError.is(error, "SESSION_NOT_FOUND")) throw error;
-    const candidates =
-      typed === LAST
-        ? store.sessions({ limit: 1, hidden: false }).map(({ id }) => id)
-        : sessionIdsWithPrefix(store, typed);
+    const candidates = typed === LAST ? lastSessions(store).map(({ id }) => id) : sessionIdsWithPrefix(store, typed);
     if (candidates.length === 0) throw notFound(store, typed, error);
     if (candidates.length > 1) throw ambiguous(store, typed, candidates);
     return store.resume(candidates[0]!);
   }
+}
+
+/** Returns the session that was used last, or none. One with messages goes before those without. */
+export function lastSessions(store: Store): ReturnType<Session["info"]>[] {
+  const newest = store.sessions({ limit: EMPTY_MAX, hidden: false });
+  const said = newest.find(({ messageCount }) => messageCount > 0);
+  return said === undefined ? newest.slice(0, 1) : [said];
 }
 
 function notFound(store: Store, typed: string, cause: StoreError): Failure {

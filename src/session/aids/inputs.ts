@@ -107,6 +107,7 @@ export const RECAP_INPUT = z.strictObject({
   since: z
     .exactOptional(text())
     .check(z.describe("Only from then on: yesterday, last week, 36h, 2w or 2026-11-01; 7d if left out")),
+  until: z.exactOptional(text()).check(z.describe("Only up to this time, or up to the end of this day")),
   project,
   limit: limitOf("topics", RECAP_LIMIT_DEFAULT, PAGE_LIMIT_MAX),
 });

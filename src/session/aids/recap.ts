@@ -20,8 +20,10 @@ const MESSAGES_MAX = 120;
 const END_MESSAGES = 20;
 
 export interface RecapOptions extends UnreadableOption {
-  /** Only messages of this time or later, in Unix milliseconds; by default those of the last seven days. */
+  /** Only messages of this time or later, in Unix milliseconds; by default those of the seven days before `untilMs`. */
   sinceMs?: number;
+  /** Only messages of this time or earlier, in Unix milliseconds; by default all. */
+  untilMs?: number;
   project?: string;
   /** The most topics: 0 to 10,000, by default 8. Those with most messages and open ends are chosen. */
   limit?: number;
@@ -67,20 +69,30 @@ interface Group {
   open: OpenEnd[];
 }
 
-type RecapSettings = Required<Omit<RecapOptions, "project" | "onUnreadable">> & { project?: string | undefined };
+type RecapSettings = Required<Pick<RecapOptions, "sinceMs" | "limit" | "linesMax">> & {
+  untilMs?: number | undefined;
+  project?: string | undefined;
+};
 
-/** Returns what was worked on, decided and left open since a time, by subject. */
+/** A time of a recap, both ends included. */
+interface Span {
+  sinceMs: number;
+  untilMs: number;
+}
+
+/** Returns what was worked on, decided and left open in a time, by subject. */
 export function recapOf(repositories: Repositories, options: RecapSettings, reader: TolerantReader): Recap {
-  const { sinceMs, project, limit, linesMax } = options;
-  const sessionIds = repositories.overviews.idsSince({ project, sinceMs, limit: SESSIONS_MAX });
+  const { sinceMs, untilMs = Number.MAX_SAFE_INTEGER, project, limit, linesMax } = options;
+  const span = { sinceMs, untilMs };
+  const sessionIds = repositories.overviews.idsSince({ project, ...span, limit: SESSIONS_MAX });
   const oldestFirst = sessionIds.toReversed();
   const repeated = reader("", () => repositories.origins.repeatedIn(oldestFirst), new Map<string, Set<number>>());
-  const groups = new Groups(repositories, sinceMs, repeated);
+  const groups = new Groups(repositories, span, repeated);
   for (const id of oldestFirst) reader(id, () => groups.addSession(id), undefined);
   for (const id of sessionIds.slice(0, ENDING_SESSIONS_MAX)) {
     const ends = reader(id, () => openEnds(repositories, id).map((end) => ({ end, group: groups.ofLine(end) })), []);
     for (const { end, group } of ends) {
-      if (end.atMs >= sinceMs && end.sessionId === id && !groups.isRepeated(end.sessionId, end.messageId)) {
+      if (isIn(span, end.atMs) && end.sessionId === id && !groups.isRepeated(end.sessionId, end.messageId)) {
         group?.open.push(end);
       }
     }
@@ -89,11 +101,11 @@ export function recapOf(repositories: Repositories, options: RecapSettings, read
   const topics = sized
     .sort((left, right) => right.size - left.size)
     .slice(0, limit)
-    .map(({ group }) => topicOf(repositories, group, { sinceMs, linesMax, groups }, reader))
+    .map(({ group }) => topicOf(repositories, group, { span, linesMax, groups }, reader))
     .sort((left, right) => right.lastAtMs - left.lastAtMs);
   return {
     sinceMs,
-    sessionCount: sessionIds.length - groups.copyCount,
+    sessionCount: sessionIds.length - groups.emptyCount,
     messageCount: groups.all.reduce((sum, group) => sum + messageCountOf(group), 0),
     topics,
     topicCount: groups.all.length,
@@ -103,7 +115,7 @@ export function recapOf(repositories: Repositories, options: RecapSettings, read
 /** Clusters by subject. A cluster that has none yet is with its theme. */
 class Groups {
   readonly #repositories: Repositories;
-  readonly #sinceMs: number;
+  readonly #span: Span;
   /** The messages of each session that an earlier session has, too, because it was resumed or copied under another id. */
   readonly #repeated: ReadonlyMap<string, ReadonlySet<number>>;
   readonly #position: number;
@@ -112,12 +124,12 @@ class Groups {
   /** For each session, the group of its messages that are in no cluster. */
   readonly #ofHot = new Map<string, Group>();
 
-  /** The sessions that have nothing of their own. */
-  copyCount = 0;
+  /** The sessions that have nothing of their own in this time. */
+  emptyCount = 0;
 
-  constructor(repositories: Repositories, sinceMs: number, repeated: ReadonlyMap<string, ReadonlySet<number>>) {
+  constructor(repositories: Repositories, span: Span, repeated: ReadonlyMap<string, ReadonlySet<number>>) {
     this.#repositories = repositories;
-    this.#sinceMs = sinceMs;
+    this.#span = span;
     this.#repeated = repeated;
     this.#position = repositories.unions.newestPosition();
   }
@@ -130,14 +142,16 @@ class Groups {
     const { clusters, messages, sessions, subjects } = this.#repositories;
     const { project, graduatedSeq: seqFrom } = sessions.known(id);
     const repeated = this.#repeated.get(id);
-    const worked = clusters.workedSince(id, this.#sinceMs);
+    const worked = clusters
+      .workedSince(id, this.#span.sinceMs)
+      .filter(({ firstAtMs }) => firstAtMs <= this.#span.untilMs);
     const rows = repeated === undefined ? worked : this.#withoutRepeated(worked, repeated);
     const window = { seqFrom, seqEnd: Number.MAX_SAFE_INTEGER, limit: MESSAGES_MAX };
     // What a fork shares was worked on in the session that holds it.
     const hot = messages.notableBefore(id, window).filter(({ id: messageId, createdAtMs, sessionId }) => {
-      return createdAtMs >= this.#sinceMs && sessionId === id && repeated?.has(messageId) !== true;
+      return isIn(this.#span, createdAtMs) && sessionId === id && repeated?.has(messageId) !== true;
     });
-    if (repeated !== undefined && rows.length + hot.length === 0) this.copyCount += 1;
+    if (rows.length + hot.length === 0) this.emptyCount += 1;
     // All are looked up before one is added, so that a damaged one does not leave half a session.
     const placed = rows.map((cluster) => ({ cluster, subject: subjects.subjectOf(cluster, this.#position) }));
     for (const { cluster, subject } of placed) {
@@ -181,6 +195,10 @@ class Groups {
   }
 }
 
+function isIn({ sinceMs, untilMs }: Span, atMs: number): boolean {
+  return atMs >= sinceMs && atMs <= untilMs;
+}
+
 function messageCountOf({ clusters, hot }: Group): number {
   return clusters.reduce((sum, { ownCount }) => sum + ownCount, hot.length);
 }
@@ -188,7 +206,7 @@ function messageCountOf({ clusters, hot }: Group): number {
 function topicOf(
   repositories: Repositories,
   group: Group,
-  { sinceMs, linesMax, groups }: { sinceMs: number; linesMax: number; groups: Groups },
+  { span, linesMax, groups }: { span: Span; linesMax: number; groups: Groups },
   reader: TolerantReader,
 ): RecapTopic {
   const { messages } = repositories;
@@ -201,7 +219,7 @@ function topicOf(
   }
   const said = [...notableOf(repositories, clusters, MESSAGES_MAX, reader), ...hot];
   const isOwn = ({ id, sessionId, createdAtMs }: NotableMessage): boolean =>
-    createdAtMs >= sinceMs && !groups.isRepeated(sessionId, id);
+    isIn(span, createdAtMs) && !groups.isRepeated(sessionId, id);
   const { decided, files } = workIn(said.filter(isOwn), project);
   const atMs = hot.map(({ createdAtMs }) => createdAtMs);
   const sessionIds = [...clusters, ...hot].map(({ sessionId }) => sessionId);
@@ -211,8 +229,8 @@ function topicOf(
     title: titleAmong(titles),
     sessionIds: [...new Set(sessionIds)],
     messageCount: messageCountOf(group),
-    firstAtMs: Math.max(sinceMs, Math.min(...atMs, ...clusters.map(({ firstAtMs }) => firstAtMs))),
-    lastAtMs: Math.max(...atMs, ...clusters.map(({ atMsLast }) => atMsLast)),
+    firstAtMs: Math.max(span.sinceMs, Math.min(...atMs, ...clusters.map(({ firstAtMs }) => firstAtMs))),
+    lastAtMs: Math.min(span.untilMs, Math.max(...atMs, ...clusters.map(({ atMsLast }) => atMsLast))),
     worked: clusters.slice(0, linesMax).map((row) => workedOn({ ...row, messageCount: row.ownCount })),
     workedCount: clusters.length,
     decided: decided.slice(0, linesMax),

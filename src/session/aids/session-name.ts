@@ -1,12 +1,14 @@
 import { StoreError } from "../../core/errors.ts";
+import { titleOfRequest } from "../../models/title.ts";
 import type { SessionOverview } from "../../store/index.ts";
 import type { Store } from "../store.ts";
 
 const TAG = /<\/?[a-z][\w:.-]*(?:\s[^<>]*)?\/?>/gi;
 
-/** Returns the title of a session, or the first words of its user without tags and line ends; undefined if there are none. */
+/** Returns the title of a session, or one made of the first words of its user; undefined if there are none. */
 export function sessionName({ title, opening }: Pick<SessionOverview, "title" | "opening">): string | undefined {
-  return title || opening?.replace(TAG, " ").replace(/\s+/g, " ").trim() || undefined;
+  if (title || !opening) return title || undefined;
+  return titleOfRequest(opening) || opening.replace(TAG, " ").replace(/\s+/g, " ").trim() || undefined;
 }
 
 /** Returns the names of sessions by id. A damaged session has none. */

@@ -68,6 +68,8 @@ export interface Unreadable {
   reason: string;
 }
 
+type SinceOptions = { project?: string | undefined; sinceMs: number; untilMs?: number | undefined; limit: number };
+
 type Sizes = { tokenCount: number; themeCount: number };
 
 const ALL = -1;
@@ -78,6 +80,7 @@ type Page = {
   project: string | null;
   id: string | null;
   sinceMs: number | null;
+  untilMs: number | null;
   /** The namespaces of a tag that sessions must have, and of one that they must not have, as JSON. */
   tag: string | null;
   notTag: string | null;
@@ -88,7 +91,8 @@ type Page = {
 const PAGE = `page AS MATERIALIZED (
   SELECT s.*, coalesce(${timeOf("DESC")}, s.created_at_ms) AS updated_at_ms FROM sessions s
   WHERE (@project IS NULL OR s.project = @project) AND (@id IS NULL OR s.id = @id)
-    AND (@sinceMs IS NULL OR updated_at_ms >= @sinceMs) AND s.superseded_at_ms IS NULL
+    AND (@sinceMs IS NULL OR updated_at_ms >= @sinceMs)
+    AND (@untilMs IS NULL OR coalesce(${timeOf("ASC")}, s.created_at_ms) <= @untilMs) AND s.superseded_at_ms IS NULL
     AND (@tag IS NULL OR EXISTS (SELECT 1 FROM items WHERE namespace = @tag AND key = s.id))
     AND (@notTag IS NULL OR NOT EXISTS (SELECT 1 FROM items WHERE namespace = @notTag AND key = s.id))
   ORDER BY updated_at_ms DESC, s.id LIMIT @limit OFFSET @offset)`;
@@ -132,9 +136,10 @@ export class SessionOverviewRepository extends Repository {
     this.#items = items;
   }
 
-  /** The ids of sessions whose newest message is of this time or later, newest first. */
-  idsSince({ project, ...page }: { project?: string | undefined; sinceMs: number; limit: number }): string[] {
-    return this.#pageIds(pageOf({ ...page, ...(project !== undefined && { project }), hidden: false }));
+  /** The ids of sessions with a message of this time or later, and one of `untilMs` or earlier, newest first. */
+  idsSince({ project, untilMs, ...page }: SinceOptions): string[] {
+    const wanted = pageOf({ ...page, ...(project !== undefined && { project }), hidden: false });
+    return this.#pageIds({ ...wanted, untilMs: untilMs ?? null });
   }
 
   /** Newest first. @throws {DamageError} if a session, or a message that is shown of one, is damaged. */
@@ -219,5 +224,5 @@ function pageOf({ project, sinceMs, tag, hidden = true, limit = ALL, offset = 0 
     tag: tag === undefined ? null : JSON.stringify(tagNamespace(tag)),
     notTag: hidden ? null : JSON.stringify(tagNamespace(HIDDEN)),
   };
-  return { project: project ?? null, id: null, sinceMs: sinceMs ?? null, ...tags, limit, offset };
+  return { project: project ?? null, id: null, sinceMs: sinceMs ?? null, untilMs: null, ...tags, limit, offset };
 }

@@ -291,14 +291,18 @@ export class MessageRepository extends Repository {
   readonly #openingsOf = this.statement<[charsMax: number, stepIds: string], TitledMessage>`
     SELECT CASE WHEN ${isSummary("m")} THEN 'tool' ELSE m.role END AS role, substr(m.text, 1, ?) AS text
     ${STEPS} ORDER BY step.key, m.seq`;
-  /** The first characters of the user's message that began the turn of a message. An agent's summary is none. */
+  /**
+   * The first characters of the user's message that began the turn of a message. An agent's summary is none, nor is `yes`, or a mark such as
+   * `[Request interrupted by user]`: what they are about was asked before.
+   */
   readonly askedBefore = this.statement<[charsMax: number, id: number], TitledMessage>`
     SELECT asked.role, substr(asked.text, 1, ?) AS text FROM messages m
-    JOIN messages asked ON asked.seq = m.turn_seq AND asked.role = 'user'
-      AND NOT ${isSummary("asked")} AND asked.session_id = coalesce((
+    JOIN messages asked ON asked.role = 'user' AND NOT ${isSummary("asked")}
+      AND asked.seq <= m.turn_seq AND asked.text NOT LIKE '[%]' AND length(asked.text) > 12
+      AND asked.session_id = coalesce((
       SELECT holder_id FROM shared_pasts
       WHERE session_id = m.session_id AND m.turn_seq BETWEEN seq_first AND seq_last), m.session_id)
-    WHERE m.id = ?`.get;
+    WHERE m.id = ? ORDER BY asked.seq DESC LIMIT 1`.get;
   /** The seqs of messages that are missing and were not forgotten. */
   readonly lostSeqs = this.statement<{ sessionId: string; limit: number }, number>`
     WITH RECURSIVE expected(seq) AS (

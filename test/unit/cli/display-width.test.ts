@@ -36,6 +36,14 @@ describe("cutToWidth", () => {
     expect(cutToWidth("lighthouse", 1)).toBe("…");
   });
 
+  test("shortens the folders of long paths before it cuts the end", () => {
+    expect(cutToWidth("edit /home/ana/work/shop/src/store/lease.ts: renew it", 38)).toBe(
+      "edit …/store/lease.ts: renew it",
+    );
+    expect(cutToWidth("edit /home/ana/work/shop/src/store/lease.ts: renew it", 20)).toBe("edit …/store/lease.…");
+    expect(cutToWidth("see https://example.org/a/b/c/d.html", 20)).toBe("see https://example…");
+  });
+
   test("does not cut a wide character in two", () => {
     expect(cutToWidth("灯台灯台", 6)).toBe("灯台…");
     expect(cutToWidth("灯台灯台", 5)).toBe("灯台…");

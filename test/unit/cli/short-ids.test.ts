@@ -10,6 +10,7 @@ describe("shortIds", () => {
   test.each([
     ["eight characters where that is enough", A, [A, B], "488c5296"],
     ["as many groups as tell it from others", B, [A, B, C], "0190f1c2-1111-7abc"],
+    ["what stands before a UUID, such as a date", `2026-01-15-${A}`, [`2026-01-15-${A}`, A], "2026-01-15-488c5296"],
     ["what it has started, under its own", `${A}/agent-a4cae29`, [A, `${A}/agent-a4cae29`], "488c5296/agent-a4cae29"],
     [
       "a fork by the beginning of its hash",

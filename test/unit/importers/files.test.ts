@@ -73,6 +73,7 @@ describe("walkFiles", () => {
       ".grok/sessions/%2Fwork/0199/chat_history.jsonl",
       ".openclaw/agents/main/sessions/a.jsonl",
       "antigravity/brain/src/chat.jsonl",
+      "moved/sessions/C%3A%5Cwork/notes.jsonl",
       "moved/sessions/C%3A%5Cwork/0199/chat_history.jsonl",
       "runs/a.trajectory.jsonl",
     ];

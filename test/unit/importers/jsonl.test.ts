@@ -156,4 +156,15 @@ describe("an id", () => {
     expect(messagesIn(events)).toHaveLength(2);
     expect(warningsIn(events)).toEqual([[3, 'id: "a" names another message, on line 1']]);
   });
+
+  test("is not needed to pass over what a second export of a session says again", async () => {
+    const [begin, ...said] = [
+      { session: "s", settings: {} },
+      { ...hi, seq: 0 },
+      { ...hi, content: "ho", seq: 1 },
+    ];
+    const events = await eventsOfLines(jsonl, [begin!, said[0]!, begin!, ...said, { ...hi, content: "he", seq: 1 }]);
+    expect(events.filter(({ kind }) => kind === "restored")).toHaveLength(2);
+    expect(warningsIn(events)).toEqual([[6, "seq: 1 names another message, on line 5"]]);
+  });
 });

@@ -27,6 +27,25 @@ describe("titleOf", () => {
     expect(titled([["user", "Why does the retry loop never stop?"]])).toBe("Why does the retry loop never stop?");
   });
 
+  test("is what a mark of the program interrupted", () => {
+    const mark = ["user", "[Request interrupted by user for tool use]"] as const;
+    expect(titled([mark], "Can you rename the lock of a session?")).toBe("Rename the lock of a session");
+    expect(titled([mark])).toBe("Request interrupted by user for tool use");
+  });
+
+  test.each([
+    ["Summary: Renamed the lock of a session", "Renamed the lock of a session"],
+    ["Implement the following plan:\n\n# Plan: Rename the lock of a session", "Rename the lock of a session"],
+    ["let's name the lock `Lock:` in the store and in the log", "Name the lock Lock: in the store and in the log"],
+    ["Put the lock into locks/<lock-name> of the store", "Put the lock into locks/<lock-name> of the store"],
+    [
+      "<command-name>/plan</command-name><command-args>rename the lock of a session</command-args>",
+      "Rename the lock of a session",
+    ],
+  ])("of %j is what it says", (text, title) => {
+    expect(titled([["user", text]])).toBe(title);
+  });
+
   test("is cut at a phrase, a clause or a word", () => {
     const cut = (text: string) => titled([["user", text]]);
     expect(cut("Move the clean command under session - it is the only command that nobody finds.")).toBe(

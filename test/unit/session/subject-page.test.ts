@@ -283,6 +283,14 @@ describe("recap", () => {
       [`${LOCK}. The fix is a lock with a lease.`, idOf("new", 1)],
     ]);
     expect(store.recap({ sinceMs: now }).topics).toEqual([]);
+    expect(store.recap({ sinceMs: START_MS, untilMs: START_MS + 2 * DAY_MS - 1 })).toMatchObject({
+      sessionCount: 1,
+      messageCount: 3,
+    });
+    expect(store.recap({ untilMs: START_MS - 1 })).toMatchObject({
+      sinceMs: START_MS - 1 - 7 * DAY_MS,
+      sessionCount: 0,
+    });
     expect(store.recap().topics).toHaveLength(2); // the last seven days
     expect(store.recap({ project: "api" })).toMatchObject({ sessionCount: 0, messageCount: 0, topics: [] });
   });

@@ -33,7 +33,7 @@ test("sessions are listed, filtered and paged, and their days counted", async ()
   const view = await ServedView.entered(store);
   const first = await view.get("/api/sessions", { limit: 4 });
   expect(first.sessions.map(({ id }) => id)).toEqual(["other", "s4", "s3", "s2"]);
-  expect(first.sessions[0]).toMatchObject({ title: "grain", project: "mill", messageCount: 1 });
+  expect(first.sessions[0]).toMatchObject({ title: "Grain", project: "mill", messageCount: 1 });
   const second = await view.get("/api/sessions", { limit: 4, offset: first.next! });
   expect([second.sessions.map(({ id }) => id), second.next]).toEqual([["s1", "s0"], null]);
   expect((await view.get("/api/sessions", { project: "mill" })).sessions).toHaveLength(1);
@@ -425,7 +425,9 @@ test("a session names its parent and its children", async () => {
     children: [],
     resume: "coppice resume parent",
   });
-  expect(await view.refusable("/api/session", { session: "nobody" })).toMatchObject({ status: 404 });
+  const nobody = await view.refusable("/api/session", { session: "nobody" });
+  expect(nobody).toMatchObject({ status: 404 });
+  expect(JSON.stringify(nobody)).not.toContain("store."); // a reader of the page calls no method
 });
 
 test.each(["another program", "the program that serves it"])(
@@ -519,6 +521,7 @@ test("health counts queues and costs, and checks run apart", async () => {
   const view = await ServedView.entered(path);
   expect(await view.get("/api/health", {})).toMatchObject({ stats: { messageCount: 40 }, queues: [], costsByDay: [] });
   expect(await view.get("/api/verify", {})).toMatchObject({ ok: true, messageCount: 40 });
+  expect(await view.get("/api/progress", {})).toMatchObject({ totalCount: 1 });
   const { findings } = await view.get("/api/doctor", {});
   expect(findings.map(({ check }) => check)).toContain("integrity");
 });

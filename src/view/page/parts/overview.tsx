@@ -33,7 +33,7 @@ function deedAt({ roles, deeds }: Outline, index: number): number {
 export function DeedLegend({ outline }: { outline: Outline }) {
   const isThere = new Set(Array.from({ length: outline.count }, (_, index) => deedAt(outline, index)));
   return (
-    <ul class="legend fact-wide" aria-label="Colors of the strip">
+    <ul class="legend" aria-label="Colors of the strip">
       {DEEDS.map(
         ({ color, name }, index) =>
           isThere.has(index) && (

@@ -66,7 +66,8 @@ export function SessionFrame({
             source,
             count(messageCount, "message"),
             tokens(tokenCount),
-            `${dateTime(createdAtMs)} – ${dateTime(updatedAtMs)}`,
+            // A session may have been created after its messages were written.
+            createdAtMs < updatedAtMs ? `${dateTime(createdAtMs)} – ${dateTime(updatedAtMs)}` : dateTime(updatedAtMs),
           ]
             .filter((fact) => fact !== null)
             .map((fact) => (

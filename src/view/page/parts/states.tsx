@@ -10,6 +10,11 @@ export function Failure({ error, onRetry }: { error: Refused; onRetry?: () => vo
       <p class="muted small">
         <code>{error.code}</code>
       </p>
+      {error.code.endsWith("_NOT_FOUND") && (
+        <p>
+          <a href="/">Show all sessions</a>
+        </p>
+      )}
       {onRetry && (
         <button type="button" onClick={onRetry}>
           Try again

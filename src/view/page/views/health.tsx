@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { Cost, GetRoutes } from "../../api.ts";
 import { get, type Refused, useGet } from "../client.ts";
 import { bytes, compact, count, dateTime, number, usd, visible } from "../format.ts";
@@ -222,6 +222,24 @@ function Doctor() {
   );
 }
 
+const PROGRESS_MS = 500;
+
+/** How far `verify` has come. */
+function Progress() {
+  const [{ sessionCount, totalCount }, setProgress] = useState({ sessionCount: 0, totalCount: 0 });
+  useEffect(() => {
+    const look = () => get("/api/progress", {}).then(setProgress, () => undefined);
+    const timer = setInterval(look, PROGRESS_MS);
+    return () => clearInterval(timer);
+  }, []);
+  if (totalCount === 0) return null;
+  return (
+    <p class="muted small" role="status">
+      <progress value={sessionCount} max={totalCount} /> {number(sessionCount)} of {count(totalCount, "session")}
+    </p>
+  );
+}
+
 function Verify() {
   const { isRunning, answer, error, run } = useCheck("/api/verify");
   return (
@@ -231,6 +249,7 @@ function Verify() {
       <button type="button" onClick={() => run()} disabled={isRunning}>
         {isRunning ? "Reading…" : "Verify the store"}
       </button>
+      {isRunning && <Progress />}
       {error && <Failure error={error} />}
       {answer && (
         <div aria-live="polite">

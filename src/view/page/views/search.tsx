@@ -142,9 +142,19 @@ function Hit({ hit, best }: { hit: SearchHit; best: number }) {
             <span>{dateTime(hit.createdAtMs)}</span>
           </span>
         </span>
+        {hit.neighbors
+          .filter(({ seq }) => seq < hit.seq)
+          .map((neighbor) => (
+            <NeighborLine key={neighbor.seq} neighbor={neighbor} />
+          ))}
         <span class="snippet" dir="auto">
           <Marked {...hit} />
         </span>
+        {hit.neighbors
+          .filter(({ seq }) => seq > hit.seq)
+          .map((neighbor) => (
+            <NeighborLine key={neighbor.seq} neighbor={neighbor} />
+          ))}
         {hit.supersededBy !== undefined && (
           <span class="muted small">A newer message above says something else of the same.</span>
         )}
@@ -156,6 +166,14 @@ function Hit({ hit, best }: { hit: SearchHit; best: number }) {
       </a>
       {hit.parts && <Parts parts={hit.parts} score={hit.score} best={best} />}
     </li>
+  );
+}
+
+function NeighborLine({ neighbor: { name, role, snippet } }: { neighbor: SearchHit["neighbors"][number] }) {
+  return (
+    <span class="neighbor muted small" dir="auto">
+      {visible(name ?? role)}: {visible(snippet)}
+    </span>
   );
 }
 

@@ -179,9 +179,9 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
             value={outline.seqs[shown[0]]}
             onChange={(event) => jump(indexOfSeq(outline, Number(event.currentTarget.value)))}
           />{" "}
-          <span class="place-whole">of {number(outline.seqs[outline.count - 1]!)}</span>
+          of {number(outline.seqs[outline.count - 1]!)}
         </label>
-        <span class="muted fact-wide">
+        <span class="muted">
           turn {number(turn + 1)} of {number(outline.turns.length)}
         </span>
         {outline.count >= OVERVIEW_MESSAGES_MIN && <DeedLegend outline={outline} />}
@@ -203,7 +203,7 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
         <button type="button" class="plain" onClick={() => jump(outline.count - 1)}>
           Newest
         </button>
-        <a class="plain place-whole" href={href({ view: "search", session })}>
+        <a class="plain" href={href({ view: "search", session })}>
           Search it
         </a>
       </div>

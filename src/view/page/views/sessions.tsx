@@ -270,6 +270,7 @@ function SessionRow({
   session: SessionOverview;
   news: { messageCount: number; seqFirst: number } | undefined;
 }) {
+  const isEmpty = session.messageCount === 0 && session.title === null;
   const title = sessionTitle(session);
   const opening = visible(session.opening ?? "")
     .replace(/\s+/g, " ")
@@ -284,7 +285,7 @@ function SessionRow({
                 ↳{" "}
               </span>
             )}
-            {title}
+            {isEmpty ? <span class="muted">No messages yet</span> : title}
             {session.tags.map((tag) => (
               <span key={tag} class="muted">
                 {" "}
@@ -293,10 +294,15 @@ function SessionRow({
             ))}
             {news && <span class="badge">{news.messageCount} new</span>}
           </span>
-          {opening && opening !== title && (
-            <span class="row-sub" dir="auto">
-              {opening}
-            </span>
+          {isEmpty ? (
+            <span class="row-sub">{title}</span>
+          ) : (
+            opening &&
+            !opening.toLowerCase().startsWith(title.replace(/…$/, "").toLowerCase()) && (
+              <span class="row-sub" dir="auto">
+                {opening}
+              </span>
+            )
           )}
         </span>
         <span class="row-facts">

@@ -95,7 +95,7 @@ function Item({ item }: { item: WorkAnswer["items"][number] }) {
           <li key={`${messageId} ${kind} ${text}`}>
             <span class="muted small">{kind}</span>{" "}
             <a href={href({ view: "session", session: item.sessionId, seq })} dir="auto">
-              {visible(text)}
+              {visible(text) || "(nothing was said)"}
             </a>
           </li>
         ))}
