@@ -104,7 +104,7 @@ export interface Hub {
   /**
    * Sends what the hub lacks: new messages, and whatever else has changed in the sessions. It can be stopped at any time and called again.
    *
-   * @throws {StoreError} `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_NOT_READY`, `HUB_NEWER`, `SESSION_NOT_FOUND`, `STORE_READONLY`,
+   * @throws {StoreError} `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_NOT_READY`, `FORMAT_UNSUPPORTED`, `SESSION_NOT_FOUND`, `STORE_READONLY`,
    *   `OPTION_INVALID`; `SESSION_SHARED`, after all others were pushed, if the hub has forgotten what a fork in the store shares. What
    *   was sent before stays.
    */
@@ -153,8 +153,8 @@ export interface Hub {
  * @param url  `postgres://hub.example/agents`. The user, unless it is before an `@`, and the password come from `PGUSER`, `PGPASSWORD`
  *   and `.pgpass`, as psql takes them. The connection is encrypted, unless the server is on this machine.
  * @param options.signal  Gives up before the next try to connect.
- * @throws {StoreError} `PACKAGE_MISSING`, `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_NOT_READY`, `HUB_NEWER`, `HUB_WITHOUT_TLS`,
- *   `HUB_UNTRUSTED`, `HUB_NAME_WRONG`, `HUB_PASSWORD_UNSAFE`, `OPTION_INVALID`, `FILE_NOT_USABLE`.
+ * @throws {StoreError} `PACKAGE_MISSING`, `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_NOT_READY`, `FORMAT_UNSUPPORTED`, `HUB_UNSAFE`,
+ *   `OPTION_INVALID`, `FILE_NOT_USABLE`.
  */
 export async function openHub(url: string, { signal }: { signal?: AbortSignal } = {}): Promise<Hub> {
   const connection = await HubConnection.to(url);

@@ -257,8 +257,8 @@ export class SessionRepository extends Repository {
   }
 }
 
-/** @throws {StoreError} `SESSION_SUPERSEDED` for the row of a branch. */
+/** @throws {StoreError} `SESSION_NOT_FOUND` for the row of a branch. */
 export function assertOnPath(row: Pick<SessionRow, "id" | "supersededAtMs" | "parentSessionId"> | undefined): void {
   if (row === undefined || row.supersededAtMs === null) return;
-  throw new StoreError("SESSION_SUPERSEDED", { sessionId: row.id, parentSessionId: row.parentSessionId ?? "" });
+  throw new StoreError("SESSION_NOT_FOUND", { sessionId: row.id, parentSessionId: row.parentSessionId ?? "" });
 }

@@ -12,7 +12,7 @@ import type { Repositories } from "../repositories.ts";
  * a store, and claims, which belong to a process.
  *
  * @param from  Leaves out earlier messages of the path, and earlier rows of the log. Everything else is whole.
- * @throws {StoreError} `SESSION_NOT_FOUND`, `SESSION_SUPERSEDED`, `STORE_CORRUPT`; `SESSION_SHARED` for a fork, whose past is in rows
+ * @throws {StoreError} `SESSION_NOT_FOUND`, `STORE_CORRUPT`; `SESSION_SHARED` for a fork, whose past is in rows
  *   of other sessions.
  */
 export function* sessionRows(
