@@ -4,7 +4,6 @@ import { baseNameOf } from "../core/project.ts";
 import { internalsOf } from "../session/opened-store.ts";
 import type { Store } from "../session/store.ts";
 import {
-  assertWhole,
   hubNameOf,
   hubNotesOf,
   keepNotes,
@@ -22,6 +21,7 @@ import { findPlace, type HubPlace, placeOfProject } from "./places.ts";
 import { type PulledSession, type PullOptions, pullSession, takeOutUnsent } from "./pull.ts";
 import { forgetOnHub, type PushedName, type PushedSession, type PushOutcome, pushSession } from "./push.ts";
 import { type HubHit, type HubRecallOptions, recallOnHub } from "./recall.ts";
+import { sessionsToPush } from "./remote.ts";
 import { KeptSegments, keepIndex, type MergeReport } from "./word-index.ts";
 
 export interface PushProgress {
@@ -336,25 +336,6 @@ class OpenedHub implements Hub {
   close(): Promise<void> {
     return this.#connection.close();
   }
-}
-
-/** @throws {StoreError} `SESSION_NOT_FOUND`, `OPTION_INVALID`. */
-function sessionsToPush(
-  store: Store,
-  ids: readonly string[] | undefined,
-  projects: readonly string[],
-): { id: string; project: string | null }[] {
-  const { database, sessions, paths } = internalsOf(store).repositories;
-  // A fork's own rows are not the whole session.
-  const isWhole = ({ id }: { id: string }): boolean => database.read(() => paths.of(id)).length === 1;
-  if (ids === undefined) return projects.flatMap((project) => store.sessions({ project })).filter(isWhole);
-  return ids.map((sessionId) => {
-    const session = database.read(() => sessions.byId(sessionId));
-    if (session === undefined || session.supersededAtMs !== null)
-      throw new StoreError("SESSION_NOT_FOUND", { sessionId });
-    database.read(() => assertWhole(paths, sessionId));
-    return session;
-  });
 }
 
 /** Forgets what the hub has forgotten, unless another process has just done it. */

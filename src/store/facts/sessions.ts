@@ -105,6 +105,14 @@ export class SessionRepository extends Repository {
     return this.#idsWhere(and(eq(sessions.source, source), eq(sessions.externalId, externalId)))[0];
   }
 
+  /** @throws {StoreError} `SESSION_NOT_FOUND`, also for a branch. */
+  existing(id: string): SessionRow {
+    const row = this.byId(id);
+    if (row === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: id });
+    assertOnPath(row);
+    return row;
+  }
+
   /** @throws {DamageError} if there is no such session, although another row names it. */
   known(id: string): SessionRow {
     const row = this.byId(id);
@@ -233,6 +241,11 @@ export class SessionRepository extends Repository {
   branchIds(parentSessionId: string): string[] {
     const isBranch = and(eq(sessions.parentSessionId, parentSessionId), isNotNull(sessions.supersededAtMs));
     return this.#idsWhere(isBranch, sessions.supersededAtMs, sessions.id);
+  }
+
+  /** The ids of the rows that hold the messages of a session: its own, and those of its branches. */
+  holdersOf(id: string): string[] {
+    return [id, ...this.branchIds(id)];
   }
 
   /** Branches that `undo` can bring back come last, with the next one at the end. @throws {DamageError} if one is damaged. */
