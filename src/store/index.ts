@@ -108,7 +108,7 @@ export type { GraduatingMessage, MessageRow, NotableMessage, TitledMessage } fro
 export { areCopies, type KnownOrigin } from "./facts/origins.ts";
 export type { Path } from "./facts/paths.ts";
 export type { IndexedRow, MessageBatch, MessagePlace } from "./facts/pushed-rows.ts";
-export { assertOnPath, type Branch, type SessionRow } from "./facts/sessions.ts";
+export { assertOnPath, type Branch, isSession, type SessionRow } from "./facts/sessions.ts";
 export { sourceDigestOf } from "./facts/spans.ts";
 export { ForgottenMessages } from "./facts/tombstones.ts";
 export { fileHas } from "./facts/traces.ts";

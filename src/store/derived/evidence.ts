@@ -2,7 +2,7 @@ import { DamageError } from "../../core/damage.ts";
 import { ROLES } from "../../core/message.ts";
 import { decodeEmbedding } from "../../vector/codec.ts";
 import { GENERATION_NOW, vectorNow } from "../facts/generations.ts";
-import { BRANCHES, IS_SESSION, PathReader, pastOf } from "../facts/paths.ts";
+import { BRANCHES, IS_SESSION, PathReader } from "../facts/paths.ts";
 import { isOfStep, MESSAGE } from "../sql/message-columns.ts";
 import { sessions } from "../sql/schema.ts";
 import { columns, type RowOf } from "../sql/statement.ts";
@@ -100,7 +100,7 @@ export class EvidenceRepository extends PathReader {
 
   /** The scope of a search as the other methods read it. */
   scopeOf(given: SearchScope): SearchScope {
-    const shared = (given.sessionIds ?? []).flatMap((id) => pastOf(this.paths.of(id)));
+    const shared = (given.sessionIds ?? []).flatMap((id) => this.paths.past(id));
     return shared.length === 0 ? given : { ...given, shared };
   }
 

@@ -4,7 +4,7 @@ import type { GrowingTheme } from "../../forest/growing-forest.ts";
 import { ThemeReplay } from "../../forest/theme-replay.ts";
 import type { GenerationRepository } from "../facts/generations.ts";
 import type { MessageRepository } from "../facts/messages.ts";
-import { type Path, PathReader, type PathRepository, pastOf } from "../facts/paths.ts";
+import { type Path, PathReader, type PathRepository } from "../facts/paths.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import type { RowOf } from "../sql/statement.ts";
 import { CLUSTER, type ClusterState, type StoredCluster, storedCluster } from "./cluster-rows.ts";
@@ -73,7 +73,7 @@ export class PastForests extends PathReader {
   }
 
   #make(sessionId: string): PastForest {
-    const past = pastOf(this.paths.of(sessionId));
+    const past = this.paths.past(sessionId);
     const at = { sessionId, position: past.at(-1)!.logPosition };
     return new PastForest(
       () => this.#open(at, past),

@@ -171,7 +171,7 @@ export class SessionOverviewRepository extends PathReader {
 
   /** Counts the messages that a fork shares, too. */
   #withPast(row: ListedSession): ListedSession {
-    const past = this.paths.of(row.id).slice(0, -1);
+    const past = this.paths.past(row.id);
     const messageCount = past.reduce((count, piece) => count + this.#countIn(piece), row.messageCount);
     const openings = past.map(({ sessionId, seqLast }) => this.#openingIn.get(sessionId, seqLast));
     const openingId = openings.find((id) => id !== undefined) ?? row.openingId;

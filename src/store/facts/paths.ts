@@ -76,12 +76,6 @@ export class PathRepository extends Repository {
     return this.#sharing.all(holderId, seq);
   }
 
-  /** The forks that share a session's log up to a position, or further. @throws {DamageError} if an index may hide one. */
-  sharingLog(holderId: string, position: number): string[] {
-    this.rowCheck.assertWhole(sharedPasts);
-    return this.#sharingLog.all(holderId, position);
-  }
-
   /**
    * The session whose rows are the open clusters and themes of a session. Until the frontier of a fork moves, it is another one;
    * undefined if that one has moved since the fork.
@@ -128,9 +122,20 @@ export class PathRepository extends Repository {
     return message.sessionId === sessionId || isOn(this.of(sessionId), message);
   }
 
+  /** What a fork shares; empty for other sessions. @throws {DamageError} like `of`. */
+  past(sessionId: string): Path {
+    return this.of(sessionId).slice(0, -1);
+  }
+
   /** The log position up to which a session shares the log of others; 0 if it shares nothing. */
   sharedTo(sessionId: string): number {
-    return this.of(sessionId).at(-2)?.logPosition ?? 0;
+    return this.past(sessionId).at(-1)?.logPosition ?? 0;
+  }
+
+  /** The sessions whose log has a row: the one that holds it, and the forks that share it. @throws {DamageError} like `sharing`. */
+  withRow(holderId: string, position: number): string[] {
+    this.rowCheck.assertWhole(sharedPasts);
+    return [holderId, ...this.#sharingLog.all(holderId, position)];
   }
 
   /**
@@ -227,14 +232,9 @@ export function assertUnshared(
   if (forkId !== undefined) throw new StoreError("SESSION_SHARED", { sessionId, forkId, operation });
 }
 
-/** What a fork shares; empty for other sessions. */
-export function pastOf(path: Path): Path {
-  return path.slice(0, -1);
-}
-
 /** @throws {StoreError} `SESSION_SHARED` for a fork, whose rows are not the whole session. */
 export function assertWhole(paths: PathRepository, sessionId: string): void {
-  const [holder] = pastOf(paths.of(sessionId));
+  const [holder] = paths.past(sessionId);
   if (holder === undefined) return;
   throw new StoreError("SESSION_SHARED", { sessionId: holder.sessionId, forkId: sessionId, operation: "move" });
 }

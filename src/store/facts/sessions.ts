@@ -270,8 +270,13 @@ export class SessionRepository extends Repository {
   }
 }
 
+/** Returns true for the row of a session, and false for that of a branch. */
+export function isSession({ supersededAtMs }: Pick<SessionRow, "supersededAtMs">): boolean {
+  return supersededAtMs === null;
+}
+
 /** @throws {StoreError} `SESSION_NOT_FOUND` for the row of a branch. */
 export function assertOnPath(row: Pick<SessionRow, "id" | "supersededAtMs" | "parentSessionId"> | undefined): void {
-  if (row === undefined || row.supersededAtMs === null) return;
+  if (row === undefined || isSession(row)) return;
   throw new StoreError("SESSION_NOT_FOUND", { sessionId: row.id, parentSessionId: row.parentSessionId ?? "" });
 }
