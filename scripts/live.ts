@@ -33,7 +33,7 @@ try {
   await chat();
 } catch (error) {
   if (!StoreError.is(error)) throw error;
-  if (error.code === "MODEL_KEY_MISSING") {
+  if (StoreError.is(error, "MODEL_REFUSED") && error.details.concerns === "key") {
     console.log("There is no key: set GEMINI_API_KEY or GOOGLE_API_KEY. Nothing was sent.");
   } else {
     console.error(`${error.code}: ${error.message} ${error.hint ?? ""}`);

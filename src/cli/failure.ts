@@ -14,13 +14,14 @@ const MISUSE_CODES: ReadonlySet<string> = new Set([
 ]);
 
 /** These replace the library's hints, which address programmers. */
-const HINTS: { [C in ErrorCode]?: (details: ErrorDetails[C]) => string } = {
+const HINTS: { [C in ErrorCode]?: (details: ErrorDetails[C]) => string | undefined } = {
   MESSAGE_CONFLICT: () => "Stored messages are never altered. Give the new version another id.",
-  SESSION_NOT_FOUND: () => "`coppice sessions` lists the sessions.",
+  SESSION_NOT_FOUND: ({ parentSessionId: id }) =>
+    id === undefined
+      ? "`coppice sessions` lists the sessions."
+      : `\`coppice show ${id}\` shows the session that goes on, and \`coppice rewind ${id} --undo\` takes its last rewind back.`,
   SESSION_CONFLICT: () => "Give another session id.",
   SESSION_CHANGED: () => "Run the command again.",
-  SESSION_SUPERSEDED: ({ parentSessionId: id }) =>
-    `\`coppice show ${id}\` shows the session that goes on, and \`coppice rewind ${id} --undo\` takes its last rewind back.`,
   SESSION_SHARED: ({ sessionId, forkId, operation }) =>
     ({
       rewind: `\`coppice sessions fork ${sessionId}\` at an earlier message, and continue there.`,
@@ -38,8 +39,11 @@ const HINTS: { [C in ErrorCode]?: (details: ErrorDetails[C]) => string } = {
   STORE_READONLY: () => "Name a store with --db that you may write to.",
   STORE_BUSY: () => "Nothing was written. Try again in a few seconds.",
   FILE_EXISTS: () => "Nothing was written. Give another path, or --overwrite.",
-  FILE_REPLACED: () => "Nothing was written. Put the file back with the file beside it that ends in -wal.",
-  MODEL_KEY_MISSING: ({ variable = "the variable that holds it" }) => `Set ${variable}. Nothing was sent.`,
+  STORE_CLOSED: () => "Nothing was written. Put the file back with the file beside it that ends in -wal.",
+  MODEL_REFUSED: (refusal) =>
+    refusal.concerns === "key"
+      ? `Set ${refusal.variable ?? "the variable that holds it"}. Nothing was sent.`
+      : undefined,
 };
 
 interface FailureDetails {
@@ -75,7 +79,7 @@ export class Failure extends Error {
 export function failureFrom(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof StoreError) {
-    const hintOf = HINTS[error.code as ErrorCode] as ((details: object) => string) | undefined;
+    const hintOf = HINTS[error.code as ErrorCode] as ((details: object) => string | undefined) | undefined;
     const hint = [suggestionFor(error), hintOf?.(error.details) ?? error.hint].filter(Boolean).join(" ");
     return new Failure(error.code, error.message, { hint: hint || undefined, cause: error });
   }

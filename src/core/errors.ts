@@ -7,7 +7,8 @@ import { type RawShape, wayOf } from "./raw-shape.ts";
  * freely, but never rename or reuse one.
  */
 export interface ErrorDetails {
-  OPTION_INVALID: { option: string; expected: string; actual: unknown };
+  /** `fix` says how to get what is expected. */
+  OPTION_INVALID: { option: string; expected: string; actual: unknown; fix?: string };
   MESSAGE_INVALID: { path: string; reason: string; shape?: RawShape };
   MESSAGE_CONFLICT: { sessionId: string; externalId: string; messageId: number; isForgotten?: boolean };
   MESSAGE_NOT_FOUND: { messageId: number };
@@ -15,51 +16,52 @@ export interface ErrorDetails {
   VALUE_INVALID: { path: string; reason: string };
   /** A call that cannot be undone was made inside `store.atomically`. */
   NOT_ATOMIC: { operation: string };
-  SESSION_NOT_FOUND: { sessionId: string };
+  /** With `parentSessionId`, the id is that of messages which this session has superseded. */
+  SESSION_NOT_FOUND: { sessionId: string; parentSessionId?: string };
   SESSION_CONFLICT: { sessionId: string; field: string; stored: unknown; given: unknown };
   SESSION_CHANGED: { sessionId: string; seqExpected: number; seqFound: number };
-  SESSION_SUPERSEDED: { sessionId: string; parentSessionId: string };
   /** The call would change messages that a fork shares, or move the rows of a fork. */
   SESSION_SHARED: { sessionId: string; forkId: string; operation: "rewind" | "forget" | "change" | "move" };
   HANDLE_INVALID: { handle: string; reason: string };
   ROOT_NOT_FOUND: { handle: string };
   BUDGET_TOO_SMALL: { tokensMax: number; tokensNeeded: number; strategy?: "full" };
-  STORE_CLOSED: { path: string };
+  /** `isReplaced`: its file was deleted, moved or replaced while it was open. */
+  STORE_CLOSED: { path: string; isReplaced?: true };
   STORE_READONLY: { path: string; operation: string };
   STORE_BUSY: { path: string };
   STORE_CORRUPT: { path: string; reason: string };
   FILE_NOT_FOUND: { path: string; folder?: string };
   FILE_EXISTS: { path: string };
   FILE_NOT_USABLE: { path: string; reason: string; fix?: string };
-  FILE_REPLACED: { path: string };
-  /** `solution` replaces the usual hint, which is about a missing binary. */
-  DRIVER_NOT_BUILT: { reason: string; solution?: string };
   NOT_A_STORE: { path: string; reason: string };
-  FORMAT_UNSUPPORTED: { path: string; reason: string };
+  /** Of a store, of exported rows, or of the tables of a hub. */
+  FORMAT_UNSUPPORTED: { path: string; reason: string } | { hub: string; version: number; known: number };
   EMBEDDER_MISMATCH: { stored: string; given: string };
-  EMBEDDER_ASYNC: { embedder: string };
-  EMBEDDER_UNKNOWN: { id: string; known: readonly string[] };
   VECTOR_INVALID: { reason: string; expected: number; actual: number };
   QUERY_REFUSED: { reason: string };
   QUERY_EMPTY: Record<string, never>;
   IMPORT_UNREADABLE: { path: string; reason: string };
-  MODEL_KEY_MISSING: { model: string; variable?: string };
-  /** `concerns` is set if the key, the model's name or the account was refused. Every other request would then fail too. */
-  MODEL_REFUSED: { model: string; reason: string; status?: number; concerns?: "account" };
+  /**
+   * `concerns` is set if every other request would fail too: the key, the model's name or the account was refused, or there is no
+   * key, which is read from `variable`.
+   */
+  MODEL_REFUSED:
+    | { model: string; reason: string; status?: number; concerns?: "account" }
+    | { model: string; concerns: "key"; variable?: string };
   MODEL_UNAVAILABLE: { model: string; reason: string; status?: number; retryAfterMs?: number };
   MODEL_ANSWER_INVALID: { model: string; reason: string };
   REDACT_FAILED: { reason: string };
   /** `hub` is the server and its database, without user and password. */
   HUB_UNREACHABLE: { hub: string; reason: string };
   HUB_REFUSED: { hub: string; reason: string };
-  HUB_WITHOUT_TLS: { hub: string };
-  HUB_UNTRUSTED: { hub: string; reason: string };
-  HUB_NAME_WRONG: { hub: string };
-  HUB_PASSWORD_UNSAFE: { hub: string; method: string };
+  /** Nothing was sent. `found` is what is wrong with the certificate, or how the hub asks for the password. */
+  HUB_UNSAFE: { hub: string } & (
+    | { reason: "no TLS" | "other name" }
+    | { reason: "untrusted" | "password"; found: string }
+  );
   HUB_NOT_READY: { hub: string; command: string };
-  HUB_NEWER: { hub: string; version: number; known: number };
-  /** `user` is what needs the package. */
-  PACKAGE_MISSING: { package: string; user: string };
+  /** `user` is what needs the package. `reason` is why it cannot be loaded although it is installed, and `solution` its remedy. */
+  PACKAGE_MISSING: { package: string; user: string; reason?: string; solution?: string };
   /** `holder` is the session that has what is taken; null if it is forgotten. */
   ID_TAKEN: { sessionId: string; what: string; holder: string | null };
   SESSION_DIVERGED: { sessionId: string; what: string };
@@ -75,8 +77,9 @@ interface ErrorText {
 }
 
 const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
-  OPTION_INVALID: ({ option, expected, actual }) => ({
+  OPTION_INVALID: ({ option, expected, actual, fix }) => ({
     message: `Expected ${option} to be ${expected}, got ${show(actual)}.`,
+    ...(fix !== undefined && { hint: fix }),
   }),
   MESSAGE_INVALID: ({ path, reason, shape }) => ({
     message: `The message cannot be stored as it is: ${path}: ${reason}.`,
@@ -103,10 +106,16 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
     message: `${operation} cannot run inside \`store.atomically\`.`,
     hint: "Call it before or after. The work may append, write entries and items, and read them, without awaiting anything.",
   }),
-  SESSION_NOT_FOUND: ({ sessionId }) => ({
-    message: `No session with id "${sessionId}".`,
-    hint: "List the sessions with `store.sessions()`, or create this one with `store.session(id)`.",
-  }),
+  SESSION_NOT_FOUND: ({ sessionId, parentSessionId }) =>
+    parentSessionId === undefined
+      ? {
+          message: `No session with id "${sessionId}".`,
+          hint: "List the sessions with `store.sessions()`, or create this one with `store.session(id)`.",
+        }
+      : {
+          message: `"${sessionId}" holds messages that session "${parentSessionId}" has superseded. It is no session of its own.`,
+          hint: `Open session "${parentSessionId}". \`expand\` shows its superseded messages, and \`undo\` brings them back. \`forget\` with \`messageIds\` deletes them.`,
+        },
   SESSION_CONFLICT: ({ sessionId, field, stored, given }) => ({
     message: `Session "${sessionId}" has ${field} ${show(stored)}, not ${show(given)}.`,
     hint: `Leave \`${field}\` out to resume the session as it is, or use another session id.`,
@@ -114,10 +123,6 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   SESSION_CHANGED: ({ sessionId, seqExpected, seqFound }) => ({
     message: `Another writer has appended to session "${sessionId}": expected its next seq to be ${seqExpected}, found ${seqFound}.`,
     hint: "Read the new messages with `session.messages()`, then decide whether to append.",
-  }),
-  SESSION_SUPERSEDED: ({ sessionId, parentSessionId }) => ({
-    message: `"${sessionId}" holds messages that session "${parentSessionId}" has superseded. It is no session of its own.`,
-    hint: `Open session "${parentSessionId}". \`expand\` shows its superseded messages, and \`undo\` brings them back. \`forget\` with \`messageIds\` deletes them.`,
   }),
   SESSION_SHARED: ({ sessionId, forkId, operation }) => {
     const { consequence, hint } = {
@@ -155,7 +160,13 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
     message: `A context of ${tokensMax} tokens cannot hold ${strategy === "full" ? "every message" : "the pinned messages and the newest step"}: they need ${tokensNeeded}.`,
     hint: `Render with tokensMax of at least ${tokensNeeded}, or ${strategy === "full" ? "with another strategy" : "pin less"}.`,
   }),
-  STORE_CLOSED: ({ path }) => ({ message: `The store ${path} is closed.`, hint: "Open it again with `openStore`." }),
+  STORE_CLOSED: ({ path, isReplaced = false }) =>
+    isReplaced
+      ? {
+          message: `${path} was deleted, moved or replaced while the store was open.`,
+          hint: "Nothing was written. Put the file back with its `-wal` beside it, or close the store and open it again.",
+        }
+      : { message: `The store ${path} is closed.`, hint: "Open it again with `openStore`." },
   STORE_READONLY: ({ path, operation }) => ({
     message: `The store ${path} was opened read-only, so ${operation} cannot write to it.`,
     hint: "Open it without `readonly` to write.",
@@ -180,35 +191,23 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
     message: `Cannot use ${path}: ${reason}.`,
     ...(fix !== undefined && { hint: fix }),
   }),
-  FILE_REPLACED: ({ path }) => ({
-    message: `${path} was deleted, moved or replaced while the store was open.`,
-    hint: "Nothing was written. Put the file back with its `-wal` beside it, or close the store and open it again.",
-  }),
-  DRIVER_NOT_BUILT: ({ reason, solution }) => ({
-    message: `The SQLite driver has no binary that can be loaded here: ${reason}.`,
-    hint:
-      solution ??
-      "npm skipped its install script, or ran it for another Node. For a global installation: `npm rebuild -g --allow-scripts=better-sqlite3 better-sqlite3`. In a project: `npm rebuild better-sqlite3`, and with npm 12 `npm install-scripts approve better-sqlite3` before it.",
-  }),
   NOT_A_STORE: ({ path, reason }) => ({
     message: `${path} is not a Coppice store: ${reason}.`,
     hint: "Give the path of a store, or of a file that does not exist yet.",
   }),
-  FORMAT_UNSUPPORTED: ({ path, reason }) => ({
-    message: `The store ${path} has a format that this version cannot read: ${reason}.`,
-    hint: "Open it with the version that wrote it, or with a newer one. The file was not changed.",
-  }),
+  FORMAT_UNSUPPORTED: (found) =>
+    "hub" in found
+      ? {
+          message: `The hub ${found.hub} has version ${found.version} of the tables, and this version of Coppice knows ${found.known}.`,
+          hint: "Nothing was changed. Install a newer Coppice.",
+        }
+      : {
+          message: `The store ${found.path} has a format that this version cannot read: ${found.reason}.`,
+          hint: "Open it with the version that wrote it, or with a newer one. The file was not changed.",
+        },
   EMBEDDER_MISMATCH: ({ stored, given }) => ({
     message: `This store's forest was grown with the embedder "${stored}"; it was opened with "${given}".`,
     hint: "Vectors of different embedders cannot be compared. Open the store with its own embedder, or change the embedder with `coppice reembed`.",
-  }),
-  EMBEDDER_ASYNC: ({ embedder }) => ({
-    message: `The embedder "${embedder}" is remote, but this call cannot wait for a vector.`,
-    hint: "Pass a vector instead of the text: `await store.embedQuery(text)`.",
-  }),
-  EMBEDDER_UNKNOWN: ({ id, known }) => ({
-    message: `There is no embedder "${id}" here.`,
-    hint: `Examples are ${known.join(", ")}. Models and dimensions may differ. Programs can pass any other embedder as an object.`,
   }),
   VECTOR_INVALID: ({ reason, expected, actual }) => ({
     message: `The vector cannot be used: ${reason} (expected ${expected}, got ${actual}).`,
@@ -222,14 +221,16 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
     hint: "Give the words to look for. A phrase in double quotes is looked for exactly.",
   }),
   IMPORT_UNREADABLE: ({ path, reason }) => ({ message: `Cannot import ${path}: ${reason}.` }),
-  MODEL_KEY_MISSING: ({ model, variable }) => ({
-    message: `There is no key for ${model}.`,
-    hint: `Pass \`apiKey\`${variable === undefined ? "" : `, or set ${variable}`}. Nothing was sent.`,
-  }),
-  MODEL_REFUSED: ({ model, reason, status }) => ({
-    message: `${model} refused the request${inBrackets(status)}: ${reason}.`,
-    hint: "The same request will be refused again. Check the key, the model's name and the texts that were sent.",
-  }),
+  MODEL_REFUSED: (refusal) =>
+    refusal.concerns === "key"
+      ? {
+          message: `There is no key for ${refusal.model}.`,
+          hint: `Pass \`apiKey\`${refusal.variable === undefined ? "" : `, or set ${refusal.variable}`}. Nothing was sent.`,
+        }
+      : {
+          message: `${refusal.model} refused the request${inBrackets(refusal.status)}: ${refusal.reason}.`,
+          hint: "The same request will be refused again. Check the key, the model's name and the texts that were sent.",
+        },
   MODEL_UNAVAILABLE: ({ model, reason, status, retryAfterMs }) => ({
     message: `${model} did not answer${inBrackets(status)}: ${reason}.`,
     hint: retryAfterMs === undefined ? "Try again later." : `Try again in ${Math.ceil(retryAfterMs / 1_000)} seconds.`,
@@ -250,34 +251,47 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
     message: `The hub ${hub} refused: ${reason}.`,
     hint: "Check the user, the password and the team: `coppice hub grant <role> --team T` gives rights.",
   }),
-  HUB_WITHOUT_TLS: ({ hub }) => ({
-    message: `The hub ${hub} does not encrypt connections.`,
-    hint: "Nothing was sent. Its administrator turns TLS on. If nobody can listen on the way to it, add sslmode=disable to the URL.",
-  }),
-  HUB_UNTRUSTED: ({ hub, reason }) => ({
-    message: `The certificate of the hub ${hub} is not trusted: ${reason}.`,
-    hint: "Nothing was sent. Get the certificate of its authority from the administrator, and add sslrootcert=/path/to/it.pem to the URL.",
-  }),
-  HUB_NAME_WRONG: ({ hub }) => ({
-    message: `The certificate of the hub ${hub} is for another name.`,
-    hint: "Nothing was sent. Put the name in the certificate into the URL, or ask the administrator for a certificate with this name.",
-  }),
-  HUB_PASSWORD_UNSAFE: ({ hub, method }) => ({
-    message: `The hub ${hub} wants the password ${method}, and the connection is not encrypted.`,
-    hint: "The password was not sent. Use TLS, or let the administrator set scram-sha-256 in pg_hba.conf.",
-  }),
+  HUB_UNSAFE: (details) => {
+    const { hub } = details;
+    switch (details.reason) {
+      case "no TLS":
+        return {
+          message: `The hub ${hub} does not encrypt connections.`,
+          hint: "Nothing was sent. Its administrator turns TLS on. If nobody can listen on the way to it, add sslmode=disable to the URL.",
+        };
+      case "untrusted":
+        return {
+          message: `The certificate of the hub ${hub} is not trusted: ${details.found}.`,
+          hint: "Nothing was sent. Get the certificate of its authority from the administrator, and add sslrootcert=/path/to/it.pem to the URL.",
+        };
+      case "other name":
+        return {
+          message: `The certificate of the hub ${hub} is for another name.`,
+          hint: "Nothing was sent. Put the name in the certificate into the URL, or ask the administrator for a certificate with this name.",
+        };
+      case "password":
+        return {
+          message: `The hub ${hub} wants the password ${details.found}, and the connection is not encrypted.`,
+          hint: "The password was not sent. Use TLS, or let the administrator set scram-sha-256 in pg_hba.conf.",
+        };
+    }
+  },
   HUB_NOT_READY: ({ hub, command }) => ({
     message: `The database ${hub} lacks tables that this version needs.`,
     hint: `An administrator of the database runs \`${command}\` once.`,
   }),
-  HUB_NEWER: ({ hub, version, known }) => ({
-    message: `The hub ${hub} has version ${version} of the tables, and this version of Coppice knows ${known}.`,
-    hint: "Nothing was changed. Install a newer Coppice.",
-  }),
-  PACKAGE_MISSING: ({ package: name, user }) => ({
-    message: `${user} needs the package \`${name}\`, which is not installed.`,
-    hint: `Run \`npm install ${name}\`, with -g if Coppice was installed so.`,
-  }),
+  PACKAGE_MISSING: ({ package: name, user, reason, solution }) =>
+    reason === undefined
+      ? {
+          message: `${user} needs the package \`${name}\`, which is not installed.`,
+          hint: `Run \`npm install ${name}\`, with -g if Coppice was installed so.`,
+        }
+      : {
+          message: `${user} needs the package \`${name}\`, which cannot be loaded here: ${reason}.`,
+          hint:
+            solution ??
+            `npm skipped its install script, or ran it for another Node. For a global installation: \`npm rebuild -g --allow-scripts=${name} ${name}\`. In a project: \`npm rebuild ${name}\`, and with npm 12 \`npm install-scripts approve ${name}\` before it.`,
+        },
   ID_TAKEN: ({ sessionId, what, holder }) => ({
     message: `Session "${sessionId}" cannot be taken into this store, because ${what} ${holder === null ? "was given to a message that is forgotten" : `belongs to session "${holder}"`}.`,
     hint: "Import the rows into a new file. Sessions that begin after `coppice export --rows --own-ids`, run once where they come from, do not collide.",

@@ -34,7 +34,7 @@ export function initHub(hub: HubConnection): Promise<HubUpgrade> {
   });
 }
 
-/** Brings the tables of the hub to this version. @throws {StoreError} `HUB_NOT_READY`, `HUB_NEWER`. */
+/** Brings the tables of the hub to this version. @throws {StoreError} `HUB_NOT_READY`, `FORMAT_UNSUPPORTED`. */
 export function upgradeHub(hub: HubConnection): Promise<HubUpgrade> {
   return hub.administer(async (client) => {
     await awaitOthers(client);
@@ -57,7 +57,7 @@ async function migrate(hub: HubConnection, client: PoolClient): Promise<HubUpgra
   // It waits for the transactions of all clients and for other upgrades, and they then see the new version.
   await client.query("LOCK TABLE coppice.hub IN ACCESS EXCLUSIVE MODE");
   const { version } = (await versionOf(client))!;
-  if (version > known) throw new StoreError("HUB_NEWER", { hub: hub.name, version, known });
+  if (version > known) throw new StoreError("FORMAT_UNSUPPORTED", { hub: hub.name, version, known });
   await client.query("SET LOCAL statement_timeout = 0");
   for (const { sql } of MIGRATIONS.slice(version)) {
     await client.query({ text: sql, query_timeout: MIGRATION_MS_MAX } as QueryConfig);

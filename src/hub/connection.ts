@@ -92,7 +92,7 @@ export class HubConnection {
    * Each transaction begins by reading the version of the tables. So a newer one is noticed, and `upgrade` waits until the transaction
    * ends.
    *
-   * @throws {StoreError} `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_NOT_READY`, `HUB_NEWER`, and what `work` throws.
+   * @throws {StoreError} `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_NOT_READY`, `FORMAT_UNSUPPORTED`, and what `work` throws.
    */
   async transaction<T>(
     work: (client: PoolClient) => Promise<T>,
@@ -176,7 +176,7 @@ function clientThatKeepsPasswords(Base: typeof Client, hub: string): NonNullable
         // The driver listens when it connects, so it answers after this and finds no connection.
         this.connection.on(event, () => {
           this.connection.stream.destroy();
-          this.connection.emit("error", new StoreError("HUB_PASSWORD_UNSAFE", { hub, method }));
+          this.connection.emit("error", new StoreError("HUB_UNSAFE", { hub, reason: "password", found: method }));
         });
       }
     }
@@ -212,11 +212,11 @@ export async function versionOf(client: PoolClient): Promise<HubVersion | undefi
   return rows[0];
 }
 
-/** @throws {StoreError} `HUB_NOT_READY`, `HUB_NEWER`. */
+/** @throws {StoreError} `HUB_NOT_READY`, `FORMAT_UNSUPPORTED`. */
 export function checkVersion(hub: string, found: HubVersion | undefined): void {
   if (found === undefined) throw new StoreError("HUB_NOT_READY", { hub, command: "coppice hub init" });
   if (found.clientMin > MIGRATIONS.length) {
-    throw new StoreError("HUB_NEWER", { hub, version: found.version, known: MIGRATIONS.length });
+    throw new StoreError("FORMAT_UNSUPPORTED", { hub, version: found.version, known: MIGRATIONS.length });
   }
   if (found.version < VERSION_MIN) throw new StoreError("HUB_NOT_READY", { hub, command: "coppice hub upgrade" });
 }
@@ -243,10 +243,10 @@ function hubErrorOf(error: unknown, hub: string): unknown {
   const code = codeOf(error);
   if (isTransient(error)) return new StoreError("HUB_UNREACHABLE", { hub, reason: code || "the connection ended" });
   const { message } = error as Error;
-  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return new StoreError("HUB_NAME_WRONG", { hub });
-  if (UNTRUSTED.test(code)) return new StoreError("HUB_UNTRUSTED", { hub, reason: message });
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return new StoreError("HUB_UNSAFE", { hub, reason: "other name" });
+  if (UNTRUSTED.test(code)) return new StoreError("HUB_UNSAFE", { hub, reason: "untrusted", found: message });
   if (!/^[0-9A-Z]{5}$/.test(code)) {
-    if (/SSL connection/.test(message)) return new StoreError("HUB_WITHOUT_TLS", { hub });
+    if (/SSL connection/.test(message)) return new StoreError("HUB_UNSAFE", { hub, reason: "no TLS" });
     if (/password|SCRAM|SASL|SSL|certificate/i.test(message)) {
       return new StoreError("HUB_REFUSED", { hub, reason: "the password or the certificate is not accepted" });
     }

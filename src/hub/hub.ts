@@ -4,7 +4,6 @@ import { baseNameOf } from "../core/project.ts";
 import { internalsOf } from "../session/opened-store.ts";
 import type { Store } from "../session/store.ts";
 import {
-  assertWhole,
   hubNameOf,
   hubNotesOf,
   keepNotes,
@@ -22,6 +21,7 @@ import { findPlace, type HubPlace, placeOfProject } from "./places.ts";
 import { type PulledSession, type PullOptions, pullSession, takeOutUnsent } from "./pull.ts";
 import { forgetOnHub, type PushedName, type PushedSession, type PushOutcome, pushSession } from "./push.ts";
 import { type HubHit, type HubRecallOptions, recallOnHub } from "./recall.ts";
+import { sessionsToPush } from "./remote.ts";
 import { KeptSegments, keepIndex, type MergeReport } from "./word-index.ts";
 
 export interface PushProgress {
@@ -104,7 +104,7 @@ export interface Hub {
   /**
    * Sends what the hub lacks: new messages, and whatever else has changed in the sessions. It can be stopped at any time and called again.
    *
-   * @throws {StoreError} `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_NOT_READY`, `HUB_NEWER`, `SESSION_NOT_FOUND`, `STORE_READONLY`,
+   * @throws {StoreError} `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_NOT_READY`, `FORMAT_UNSUPPORTED`, `SESSION_NOT_FOUND`, `STORE_READONLY`,
    *   `OPTION_INVALID`; `SESSION_SHARED`, after all others were pushed, if the hub has forgotten what a fork in the store shares. What
    *   was sent before stays.
    */
@@ -153,8 +153,8 @@ export interface Hub {
  * @param url  `postgres://hub.example/agents`. The user, unless it is before an `@`, and the password come from `PGUSER`, `PGPASSWORD`
  *   and `.pgpass`, as psql takes them. The connection is encrypted, unless the server is on this machine.
  * @param options.signal  Gives up before the next try to connect.
- * @throws {StoreError} `PACKAGE_MISSING`, `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_NOT_READY`, `HUB_NEWER`, `HUB_WITHOUT_TLS`,
- *   `HUB_UNTRUSTED`, `HUB_NAME_WRONG`, `HUB_PASSWORD_UNSAFE`, `OPTION_INVALID`, `FILE_NOT_USABLE`.
+ * @throws {StoreError} `PACKAGE_MISSING`, `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_NOT_READY`, `FORMAT_UNSUPPORTED`, `HUB_UNSAFE`,
+ *   `OPTION_INVALID`, `FILE_NOT_USABLE`.
  */
 export async function openHub(url: string, { signal }: { signal?: AbortSignal } = {}): Promise<Hub> {
   const connection = await HubConnection.to(url);
@@ -336,25 +336,6 @@ class OpenedHub implements Hub {
   close(): Promise<void> {
     return this.#connection.close();
   }
-}
-
-/** @throws {StoreError} `SESSION_NOT_FOUND`, `OPTION_INVALID`. */
-function sessionsToPush(
-  store: Store,
-  ids: readonly string[] | undefined,
-  projects: readonly string[],
-): { id: string; project: string | null }[] {
-  const { database, sessions, paths } = internalsOf(store).repositories;
-  // A fork's own rows are not the whole session.
-  const isWhole = ({ id }: { id: string }): boolean => database.read(() => paths.of(id)).length === 1;
-  if (ids === undefined) return projects.flatMap((project) => store.sessions({ project })).filter(isWhole);
-  return ids.map((sessionId) => {
-    const session = database.read(() => sessions.byId(sessionId));
-    if (session === undefined || session.supersededAtMs !== null)
-      throw new StoreError("SESSION_NOT_FOUND", { sessionId });
-    database.read(() => assertWhole(paths, sessionId));
-    return session;
-  });
 }
 
 /** Forgets what the hub has forgotten, unless another process has just done it. */

@@ -1,6 +1,6 @@
 import { internalsOf } from "../session/opened-store.ts";
 import type { Store } from "../session/store.ts";
-import { hubNameOf, projectNotesOf, REMOTE } from "../store/index.ts";
+import { hubNameOf, movable, projectNotesOf, REMOTE } from "../store/index.ts";
 import { hubAddressOf } from "./address.ts";
 
 /** The hub of a store, and what of the store may leave the machine. */
@@ -44,4 +44,22 @@ export function removeRemote(store: Store): void {
 export function namesOnHub(store: Store): ReadonlyMap<string, string> {
   const { repositories } = internalsOf(store);
   return repositories.database.read(() => projectNotesOf(repositories).onHub);
+}
+
+/**
+ * Returns the sessions that a push sends.
+ *
+ * @param ids  By default the sessions of `projects` that can move.
+ * @throws {StoreError} `SESSION_NOT_FOUND`, `SESSION_SHARED`.
+ */
+export function sessionsToPush(
+  store: Store,
+  ids: readonly string[] | undefined,
+  projects: readonly string[],
+): { id: string; project: string | null }[] {
+  const { repositories } = internalsOf(store);
+  const { database, paths } = repositories;
+  if (ids !== undefined) return database.read(() => ids.map((id) => movable(repositories, id)));
+  const found = projects.flatMap((project) => store.sessions({ project }));
+  return database.read(() => found.filter(({ id }) => !paths.isFork(id)));
 }

@@ -37,7 +37,7 @@ const OPTIONS = once(() =>
  *
  * @param paths  Files and folders, such as those of `findAgentLocations()`.
  * @returns when the signal was aborted; with `once`, when everything that exists is imported and summarized.
- * @throws {StoreError} errors that trying again cannot solve: `OPTION_INVALID`, `STORE_READONLY`, `STORE_CORRUPT`, `FILE_REPLACED`.
+ * @throws {StoreError} errors that trying again cannot solve: `OPTION_INVALID`, `STORE_READONLY`, `STORE_CORRUPT`, `STORE_CLOSED`.
  */
 export async function watchFiles(
   store: Store,

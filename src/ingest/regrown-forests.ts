@@ -57,24 +57,20 @@ export class RegrownForests {
 
   /** Call it inside a transaction. */
   follow(): Followed {
-    const { reembedding } = this.#repositories;
+    const { reembedding, paths, sessions } = this.#repositories;
     if (this.#stampNow() !== this.#stamp) return "stale";
     if (this.#followLateFork()) return "more";
     const rows = reembedding.followed(this.#followedTo, PAGE_ROWS);
     const steps = this.#stepsOf(rows);
     const settings = new Map<string, SessionSettings>();
     for (const row of rows) {
-      const { sessionId, position } = row;
-      const known = settings.get(sessionId) ?? this.#repositories.sessions.byId(sessionId)!.settings;
-      settings.set(sessionId, known);
-      if (!this.#followRow(row, steps, known)) return "unstaged";
       // Each fork gets a log of its own in the new generation, because its past may be placed in another way later.
-      for (const forkId of this.#repositories.paths.sharingLog(sessionId, position)) {
-        const own = settings.get(forkId) ?? this.#repositories.sessions.byId(forkId)!.settings;
-        settings.set(forkId, own);
-        this.#followRow({ ...row, sessionId: forkId }, steps, own);
+      for (const sessionId of paths.withRow(row.sessionId, row.position)) {
+        const known = settings.get(sessionId) ?? sessions.byId(sessionId)!.settings;
+        settings.set(sessionId, known);
+        if (!this.#followRow({ ...row, sessionId }, steps, known)) return "unstaged";
       }
-      this.#followedTo = position;
+      this.#followedTo = row.position;
     }
     return rows.length < PAGE_ROWS ? "current" : "more";
   }

@@ -1,5 +1,4 @@
 import type { Clock } from "../core/clock.ts";
-import { StoreError } from "../core/errors.ts";
 import { actionsOfStep } from "../models/actions.ts";
 import { searchWords } from "../models/search-words.ts";
 import {
@@ -35,8 +34,7 @@ export interface Undone {
 export function undo(repositories: Repositories, sessionId: string, { embedder, clock, terms }: UndoOptions): Undone {
   const { sessions } = repositories;
   return changeSession(repositories, "append", (session) => {
-    const row = sessions.byId(sessionId);
-    if (row === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
+    const row = sessions.existing(sessionId);
     const branch = sessions.newestRewind(sessionId);
     if (branch === undefined) return { restoredCount: 0, supersededCount: 0 };
     const { supersededCount } = rewindSession(repositories, row, branch.forkSeq, { ...terms, isUndoable: false });

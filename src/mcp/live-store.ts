@@ -18,7 +18,7 @@ export interface StoreOfCall {
 }
 
 /** After these errors, the file may have been replaced or upgraded, so it is opened again. */
-const REOPEN_AFTER = ["FILE_REPLACED", "STORE_CORRUPT", "STORE_CLOSED"] as const;
+const REOPEN_AFTER = ["STORE_CORRUPT", "STORE_CLOSED"] as const;
 
 /**
  * The store of a server that runs for days. It is opened when it is first needed, because the server may start before the first

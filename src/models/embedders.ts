@@ -11,7 +11,7 @@ const GEMINI_ID = /^(gemini-embedding-.+)-(\d+)$/;
  * Returns the embedder with an id, such as `gemini-embedding-2-768` or `ollama:nomic-embed-text-768`. A static model is read from the
  * folder in `COPPICE_STATIC_MODEL`.
  *
- * @throws {StoreError} `EMBEDDER_UNKNOWN`, `MODEL_KEY_MISSING`, `OPTION_INVALID`.
+ * @throws {StoreError} `MODEL_REFUSED`, `OPTION_INVALID`.
  */
 export function embedderById(id: string, options: { apiKey?: string } = {}): Embedder {
   if (id === hashingEmbedder.id) return hashingEmbedder;
@@ -28,8 +28,7 @@ export function embedderById(id: string, options: { apiKey?: string } = {}): Emb
     const embedder = staticEmbedder({ folder });
     if (embedder.id === id) return embedder;
   }
-  throw new StoreError("EMBEDDER_UNKNOWN", {
-    id,
-    known: [hashingEmbedder.id, "gemini-embedding-2-768", "ollama:nomic-embed-text-768"],
-  });
+  const examples = `${hashingEmbedder.id}, gemini-embedding-2-768 and ollama:nomic-embed-text-768`;
+  const fix = `Examples are ${examples}. Models and dimensions may differ. Programs can pass any other embedder as an object.`;
+  throw new StoreError("OPTION_INVALID", { option: "the embedder", expected: "one that Coppice has", actual: id, fix });
 }

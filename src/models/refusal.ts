@@ -5,8 +5,8 @@ export const OF_ACCOUNT: readonly number[] = [401, 402, 403, 404];
 
 /** Returns true if an error is about the key, the account or the settings, so that any request would fail. */
 export function isOfAccount(error: unknown): boolean {
-  if (StoreError.is(error, "MODEL_KEY_MISSING") || StoreError.is(error, "EMBEDDER_MISMATCH")) return true;
+  if (StoreError.is(error, "EMBEDDER_MISMATCH")) return true;
   if (!StoreError.is(error, "MODEL_REFUSED")) return false;
-  const { concerns, status = 0 } = error.details;
-  return concerns === "account" || OF_ACCOUNT.includes(status);
+  const { details } = error;
+  return details.concerns !== undefined || OF_ACCOUNT.includes(details.status ?? 0);
 }

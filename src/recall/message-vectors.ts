@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { CentroidStamp } from "../ann/centroid-source.ts";
 import type { NearestClusters } from "../ann/nearest-clusters.ts";
-import { idAt, placeCountOf, type Repositories, type SearchScope, withinSessions } from "../store/index.ts";
+import { idAt, placeCountOf, type Repositories, type SearchScope } from "../store/index.ts";
 import { dot } from "../vector/vector.ts";
 import { meaningWeight } from "./meaning-weight.ts";
 import type { QueryVector } from "./query-vector.ts";
@@ -59,7 +59,7 @@ export class MessageVectors implements VectorSource {
     const { fullText } = this.#repositories;
     const few = this.#few(scope);
     const near = this.#compared(few ?? this.#inLargeScope(query, scope), query);
-    return nearestInScope(near, (ids) => fullText.inScope(ids, withinSessions(scope)));
+    return nearestInScope(near, (ids) => fullText.inScope(ids, scope));
   }
 
   /** Returns the cosines of messages with a query, by message id. Messages without a vector are missing. */

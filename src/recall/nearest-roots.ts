@@ -41,8 +41,7 @@ export interface NearRoot {
  * @param target  A text, or a vector of the embedder's dimension and any length above 0.
  * @returns at most `k` clusters; none for a text without words.
  * @throws {StoreError} `VECTOR_INVALID` for another dimension, for numbers that are not finite, and if all are zero;
- *   `EMBEDDER_ASYNC` for a text if the embedder is remote; `EMBEDDER_MISMATCH` for a text if the store has another embedder;
- *   `OPTION_INVALID`.
+ *   `OPTION_INVALID`, also for a text if the embedder is remote; `EMBEDDER_MISMATCH` for a text if the store has another embedder.
  */
 export function nearestRoots(
   { repositories, embedder, nearest }: RecallPorts,
@@ -56,7 +55,11 @@ export function nearestRoots(
     const embed = (text: string): Float32Array | undefined => {
       const stored = generation?.embedderId ?? embedder.id;
       if (stored !== embedder.id) throw new StoreError("EMBEDDER_MISMATCH", { stored, given: embedder.id });
-      if (isRemote(embedder)) throw new StoreError("EMBEDDER_ASYNC", { embedder: embedder.id });
+      if (isRemote(embedder)) {
+        const expected = `a vector, because the embedder "${embedder.id}" is remote, and this call cannot wait`;
+        const fix = "Pass a vector instead of the text: `await store.embedQuery(text)`.";
+        throw new StoreError("OPTION_INVALID", { option: "the target", expected, actual: text, fix });
+      }
       return embedder.embed(text);
     };
     const embedding = typeof target === "string" ? embed(target) : target;

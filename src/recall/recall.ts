@@ -20,7 +20,7 @@ import {
 } from "../core/schema.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import { type Embedder, isRemote } from "../models/embedder.ts";
-import { type Repositories, type SearchScope, withPasts } from "../store/index.ts";
+import type { Repositories, SearchScope } from "../store/index.ts";
 import { hitsOf } from "./answer.ts";
 import { foldCopies } from "./copies.ts";
 import { HitReader, type RecallHit } from "./hits.ts";
@@ -128,7 +128,7 @@ export async function recall(
   const query = { ...parseQuery(text), ...(near && { near }) };
   const { repositories, tokenCounter } = ports;
   repositories.database.assertOpen();
-  const scope = repositories.database.read(() => withPasts(repositories.paths, parsed as SearchScope));
+  const scope = repositories.database.read(() => repositories.evidence.scopeOf(parsed as SearchScope));
   const isAsked = given === undefined && isRemote(ports.embedder);
   const embedding = isAsked ? await remoteQueryVector(ports, text, vectorMsMax, options.signal) : given;
   await repositories.database.turnToRead();
@@ -138,7 +138,7 @@ export async function recall(
   const scores = rerank && (await rerankScores(rerank, text, firstTexts(ports, source, find), options.signal));
   return repositories.database.read(() => {
     const ranking = find();
-    const others = superseded ? rankSuperseded(repositories, query, scope) : undefined;
+    const others = superseded ? rankSuperseded(repositories, query, parsed as SearchScope) : undefined;
     return hitsOf(source, query, ranking, { ...parsed, tokenCounter, scores, superseded: others });
   });
 }
@@ -180,7 +180,7 @@ export function recallForContext(
   const { text, embedding } = textAndEmbedding(asked);
   const query = { ...parseQuery(text), phrases: [] };
   return ports.repositories.database.read(() => {
-    const scope = withPasts(ports.repositories.paths, scopeGiven);
+    const scope = ports.repositories.evidence.scopeOf(scopeGiven);
     const source = storeSource(ports.repositories, scope);
     const vector = queryVector(ports, text, embedding);
     const { ranking, weights } = search(searchPorts(ports, source), query, vector, scope, { limit }, shownIds);

@@ -6,7 +6,6 @@ import {
   type KnownOrigin,
   type Repositories,
   type SearchScope,
-  withinSessions,
 } from "../store/index.ts";
 import { idfOf, saturate } from "./bm25.ts";
 import { countStems, postingsIn } from "./counted-messages.ts";
@@ -42,8 +41,7 @@ export function storeSource(
   { fullText, evidence, unions, origins, actions }: Repositories,
   scope: SearchScope = {},
 ): Source {
-  // In a search of one fork, what it shares counts as its own.
-  const forkId = scope.shared !== undefined && scope.sessionIds?.length === 1 ? scope.sessionIds[0] : undefined;
+  const asked = scope.sessionIds?.length === 1 ? scope.sessionIds[0] : undefined;
   const knownOrigins = new Map<number, KnownOrigin>();
   const linesOf = new Map<string, readonly string[]>();
   const originOf = (id: number): KnownOrigin => {
@@ -61,11 +59,9 @@ export function storeSource(
       }
       return ids;
     },
-    inScope: (ids, scope) => fullText.inScope(ids, withinSessions(scope)),
-    around: (ids, radius) =>
-      forkId === undefined ? evidence.around(ids, radius) : evidence.aroundIn(forkId, ids, radius),
-    rows: (ids) =>
-      forkId === undefined ? evidence.rows(ids) : evidence.rows(ids).map((row) => ({ ...row, sessionId: forkId })),
+    inScope: (ids, scope) => fullText.inScope(ids, scope),
+    around: (ids, radius) => evidence.around(ids, radius, asked),
+    rows: (ids) => evidence.rows(ids, asked),
     texts: (ids) => evidence.texts(ids),
     actions: (ids) => actions.shownWith(ids),
     textsOf: (ids) => evidence.textsOf(ids),

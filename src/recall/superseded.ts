@@ -1,4 +1,4 @@
-import { type Repositories, type SearchScope, withinSessions } from "../store/index.ts";
+import type { Repositories, SearchScope } from "../store/index.ts";
 import { holdsPhrases } from "./phrase.ts";
 import { isQuotingQuestion, type Query } from "./query.ts";
 import { rankTexts } from "./rank-texts.ts";
@@ -11,8 +11,7 @@ export function rankSuperseded({ evidence, fullText }: Repositories, query: Quer
   const phrases = isQuotingQuestion(query) ? [] : query.phrases;
   const held = evidence.superseded(scope).filter(({ text }) => holdsPhrases(text, phrases));
   const ids = held.map(({ id }) => id);
-  const { shared: _, ...own } = scope; // forks share no superseded messages
-  const inScope = new Set(fullText.inScope(ids, withinSessions(own)));
+  const inScope = new Set(fullText.inScope(ids, scope));
   const rows = held.filter(({ id }) => inScope.has(id));
   const ranked = rankTexts(
     query.text,

@@ -46,7 +46,7 @@ export interface ChatOptions {
 /**
  * Returns Gemini's model for a chat, by default that of `geminiChat`, and its summarizer.
  *
- * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`, `PACKAGE_MISSING`, before anything is loaded or sent.
+ * @throws {StoreError} `MODEL_REFUSED`, `OPTION_INVALID`, `PACKAGE_MISSING`, before anything is loaded or sent.
  */
 export function chatModels(model: string | undefined) {
   const models = { model: geminiChat(model === undefined ? {} : { model }), summarizer: geminiSummarizer() };

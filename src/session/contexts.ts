@@ -169,8 +169,7 @@ export class Contexts {
     const { repositories, tokenCounter } = this.#ports;
     repositories.database.assertOpen();
     return repositories.database.read(() => {
-      const row = repositories.sessions.byId(this.#sessionId);
-      if (row === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: this.#sessionId });
+      const row = repositories.sessions.existing(this.#sessionId);
       if (scope === "project" && row.project === null) {
         const expected = `"session", because this session has no project; store.session(id, { project }) sets it`;
         throw new StoreError("OPTION_INVALID", { option: "scope", expected, actual: scope });

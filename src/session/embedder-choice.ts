@@ -17,7 +17,7 @@ const FOLDER = "folder:";
  *
  * @param dimension  The dimension of the vectors of `gemini` or of a server's model; by default the model's own.
  * @param keyless  True if the key may be missing. Without a key, the embedder's calls fail.
- * @throws {StoreError} `EMBEDDER_UNKNOWN`, `OPTION_INVALID`, `MODEL_KEY_MISSING`, `PACKAGE_MISSING`.
+ * @throws {StoreError} `OPTION_INVALID`, `MODEL_REFUSED`, `PACKAGE_MISSING`.
  */
 export function embedderNamed(name: string, dimension: number | undefined, { keyless = false } = {}): Embedder {
   const [, server = "", model = ""] = /^([a-z]+):(.+)$/.exec(name) ?? [];
@@ -47,7 +47,7 @@ export function embedderWithId(id: string, { keyless = false } = {}): Embedder {
 
 /**
  * Returns the embedder that a store was written with. Its calls fail if the key is missing: searches then use words only, and
- * appended messages wait for their vectors. @throws {StoreError} `EMBEDDER_UNKNOWN` if Coppice does not have this embedder.
+ * appended messages wait for their vectors. @throws {StoreError} `OPTION_INVALID` if Coppice does not have this embedder.
  */
 export function storedEmbedder(id: string): Embedder {
   return orKeyless((options) => embedderById(id, options));
@@ -59,7 +59,7 @@ export function readingEmbedder(id: string): Embedder {
     return storedEmbedder(id);
   } catch (error) {
     // A folder of a static model may be gone.
-    if (!StoreError.is(error, "EMBEDDER_UNKNOWN") && !StoreError.is(error, "OPTION_INVALID")) throw error;
+    if (!StoreError.is(error, "OPTION_INVALID")) throw error;
     return hashingEmbedder;
   }
 }
@@ -82,7 +82,7 @@ function orKeyless(make: MakeEmbedder): Embedder {
   try {
     return make({});
   } catch (error) {
-    if (!StoreError.is(error, "MODEL_KEY_MISSING")) throw error;
+    if (!StoreError.is(error, "MODEL_REFUSED")) throw error;
     const embedder = make({ apiKey: "none" });
     return isRemote(embedder) ? { ...embedder, embedAll: () => Promise.reject(error) } : embedder;
   }

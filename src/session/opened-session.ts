@@ -28,7 +28,6 @@ import {
   encodeValue,
   type FreshMessage,
   fork,
-  isOn,
   loadSessionState,
   pinStep,
   putItem,
@@ -173,7 +172,7 @@ export class OpenedSession implements Session {
     const digests = parsed.map(digestOf);
     const { nextSeq } = this.#current();
     const { database, messages, sessions } = this.#ports.repositories;
-    const branches = database.read(() => sessions.branchIds(this.id)).join();
+    const branches = database.read(() => sessions.holdersOf(this.id)).join();
     const isLastStored = this.#lastHistory?.branches === branches && nextSeq > 0;
     const last = isLastStored ? this.#lastHistory!.keys : [];
     this.#syncKeys ??= { keys: [], nextSeq: 0 };
@@ -347,13 +346,10 @@ export class OpenedSession implements Session {
 
   edit(messageId: number, message: MessageInput): AppendResult {
     wholeNumber("messageId", messageId, 1, Number.MAX_SAFE_INTEGER);
-    const { database, messages, paths } = this.#ports.repositories;
+    const { database, messages } = this.#ports.repositories;
     return this.#goBack(() =>
       database.write("edit", () => {
-        const edited = messages.byId(messageId);
-        if (edited === undefined || !isOn(paths.of(this.id), edited))
-          throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
-        this.rewind({ toSeq: edited.seq - 1 });
+        this.rewind({ toSeq: messages.existing(this.id, messageId).seq - 1 });
         return this.append(message);
       }),
     );
@@ -406,9 +402,8 @@ export class OpenedSession implements Session {
   /** Yields all messages in pages: those of the path, then those of each branch. */
   *everyPage(): Generator<Message[]> {
     const { database, sessions, messages } = this.#ports.repositories;
-    for (const id of database.read(() => [this.id, ...sessions.branchIds(this.id)])) {
-      const isPath = id === this.id;
-      for (let first = isPath ? 0 : database.read(() => sessions.known(id).forkSeq!) + 1; ; ) {
+    for (const id of database.read(() => sessions.holdersOf(this.id))) {
+      for (let first = 0; ; ) {
         const page = database.read(() => messages.range(id, first, Number.MAX_SAFE_INTEGER, PAGE_LIMIT_MAX));
         yield page;
         if (page.length < PAGE_LIMIT_MAX) break;
@@ -420,7 +415,7 @@ export class OpenedSession implements Session {
   /** Yields all entries in pages: those of the path, then those of each branch. */
   *everyEntry(): Generator<Entry[]> {
     const { database, sessions, entries } = this.#ports.repositories;
-    for (const id of database.read(() => [this.id, ...sessions.branchIds(this.id)])) {
+    for (const id of database.read(() => sessions.holdersOf(this.id))) {
       for (let after = 0; ; ) {
         const page = database.read(() => entries.after(id, after, BATCH_MESSAGES_MAX));
         yield page;

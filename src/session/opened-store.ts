@@ -25,7 +25,6 @@ import { askQueryVector, type QueryVector, semanticVector } from "../recall/quer
 import { type RecallOptions, recall } from "../recall/recall.ts";
 import type { RecallQuery } from "../recall/search.ts";
 import {
-  assertOnPath,
   type BackupOptions,
   type BackupReport,
   backupStore,
@@ -240,9 +239,7 @@ export class OpenedStore implements Store {
 
   resume(id: string): OpenedSession {
     textValue("session id", id);
-    const row = this.#database.read(() => this.#repositories.sessions.byId(id));
-    if (row === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: id });
-    assertOnPath(row);
+    this.#database.read(() => this.#repositories.sessions.existing(id));
     return this.#sessionObject(id);
   }
 

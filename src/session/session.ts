@@ -80,7 +80,7 @@ export interface Session {
    * @returns the message's id and seq; for several messages, a list of these. If a message with the same `id` and content is already
    *   stored, or was forgotten, nothing is appended.
    * @throws {StoreError} `MESSAGE_INVALID`, `MESSAGE_CONFLICT`, `SESSION_CHANGED`, `STORE_READONLY`, `STORE_CLOSED`,
-   *   `STORE_BUSY`, `FILE_NOT_USABLE`, `FILE_REPLACED`, `STORE_CORRUPT`. Then nothing was written.
+   *   `STORE_BUSY`, `FILE_NOT_USABLE`, `STORE_CORRUPT`. Then nothing was written.
    */
   append<M extends MessageInput | readonly MessageInput[]>(
     messages: M,

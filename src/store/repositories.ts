@@ -71,7 +71,7 @@ export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCou
     summaries: new SummaryRepository(database, costs),
     spans: new SpanRepository(database, paths),
     costs,
-    evidence: new EvidenceRepository(database),
+    evidence: new EvidenceRepository(database, paths),
     fullText: new FullTextRepository(database),
     reembedding: new ReembeddingRepository(database),
     importedFiles: new ImportedFileRepository(database),

@@ -2,10 +2,11 @@ import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { openStore, type Store, StoreError } from "../index.ts";
 import { readingEmbedder, silentEmbedder } from "../session/embedder-choice.ts";
+import { internalsOf } from "../session/opened-store.ts";
 import type { ContextAnswer, ContextRequest } from "./api.ts";
 import { contextAnswer } from "./context.ts";
-import { isOfSession } from "./path.ts";
-import { type Row, sql } from "./sql.ts";
+import { isOfSession, sharedBy } from "./path.ts";
+import { sql } from "./sql.ts";
 
 export type PastContextRequest = ContextRequest & Required<Pick<ContextRequest, "at">>;
 
@@ -33,40 +34,27 @@ export async function pastContextAnswer(
       actual: options.scope,
     });
   }
-  const shared = sharedBy(store, session);
-  if (shared.isFork === 1 && toSeq < Number(shared.seqLast)) {
-    const expected = `a moment from seq ${shared.seqLast} on; earlier ones are those of session "${shared.holder}"`;
+  const shared = sharedBy(store, session).at(-1);
+  if (shared !== undefined && toSeq < shared.seqLast) {
+    const expected = `a moment from seq ${shared.seqLast} on; earlier ones are those of session "${shared.sessionId}"`;
     throw new StoreError("OPTION_INVALID", { option: "at", expected, actual: at });
   }
   const path = join(folder, "copy.db");
   const [counts] = store.query("SELECT count(*) AS messages FROM messages");
   const isMuchOfStore = store.resume(session).info().messageCount * BACKUP_FACTOR > Number(counts!.messages);
-  if (shared.isFork === 1 || isMuchOfStore) await store.backup(path);
+  if (shared !== undefined || isMuchOfStore) await store.backup(path);
   else copySession(store, session, path, join(folder, "session.rows"));
   const copy = openStore(path, { embedder: embedderOf(store) });
   try {
-    forgetForks(copy, session);
+    const { database, paths } = internalsOf(copy).repositories;
+    // So that it can go back to before they began.
+    const forkIds = database.read(() => paths.sharing(session, -1));
+    if (forkIds.length > 0) copy.forget(forkIds);
     copy.resume(session).rewind({ toSeq });
     return contextAnswer(copy, { session, ...options });
   } finally {
     copy.close();
   }
-}
-
-/** Returns what a session shares as a fork. */
-function sharedBy(store: Store, session: string): Row {
-  const [row] = store.query(sql`
-    SELECT count(*) > 0 AS isFork, max(seq_last) AS seqLast, holder_id AS holder
-    FROM shared_pasts WHERE session_id = ${session}`);
-  return row!;
-}
-
-/** Forgets the forks of a session, so that it can go back to before they began. Forks of forks come first. */
-function forgetForks(copy: Store, session: string): void {
-  const forks = copy.query(sql`
-    SELECT session_id AS id, (SELECT count(*) FROM shared_pasts p WHERE p.session_id = f.session_id) AS depth
-    FROM shared_pasts f WHERE holder_id = ${session} ORDER BY depth DESC`);
-  for (const { id } of forks) copy.forget(String(id));
 }
 
 function copySession(store: Store, session: string, path: string, rowsPath: string): void {

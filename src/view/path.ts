@@ -1,10 +1,11 @@
 import type { Store } from "../index.ts";
+import { internalsOf } from "../session/opened-store.ts";
 import { Fragment, sql } from "./sql.ts";
 
 /** SQL: a row with `session_id` and `seq` is of a session. A fork shares the first messages of others. */
 export function isOfSession(store: Store, session: string): Fragment {
-  return anyOf(session, pastOf(store, session), ({ holder, seqFirst, seqLast }) => {
-    return sql`session_id = ${holder} AND seq BETWEEN ${seqFirst} AND ${seqLast}`;
+  return anyOf(session, sharedBy(store, session), ({ sessionId, seqFirst, seqLast }) => {
+    return sql`session_id = ${sessionId} AND seq BETWEEN ${seqFirst} AND ${seqLast}`;
   });
 }
 
@@ -14,32 +15,26 @@ export function isOfForest(store: Store, session: string, table: "u" | "c", posi
   const at = new Fragment(`${table}.${position}`);
   return anyOf(
     session,
-    pastOf(store, session),
-    ({ holder, logPosition }) => {
-      return sql`${column} = ${holder} AND ${at} <= ${logPosition}`;
+    sharedBy(store, session),
+    ({ sessionId, logPosition }) => {
+      return sql`${column} = ${sessionId} AND ${at} <= ${logPosition}`;
     },
     column,
   );
 }
 
-interface SharedPiece {
-  holder: string;
-  seqFirst: number;
-  seqLast: number;
-  logPosition: number;
-}
+type Past = ReturnType<typeof sharedBy>;
 
-function pastOf(store: Store, session: string): SharedPiece[] {
-  const rows = store.query(sql`
-    SELECT holder_id AS holder, seq_first AS seqFirst, seq_last AS seqLast, log_position AS logPosition
-    FROM shared_pasts WHERE session_id = ${session} ORDER BY seq_first`);
-  return rows as unknown as SharedPiece[];
+/** What a session shares as a fork, oldest first. */
+export function sharedBy(store: Store, session: string) {
+  const { database, paths } = internalsOf(store).repositories;
+  return database.read(() => paths.past(session));
 }
 
 function anyOf(
   session: string,
-  past: readonly SharedPiece[],
-  written: (piece: SharedPiece) => string,
+  past: Past,
+  written: (piece: Past[number]) => string,
   column = new Fragment("session_id"),
 ): Fragment {
   const conditions = [sql`${column} = ${session}`, ...past.map(written)];

@@ -23,7 +23,6 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
   STORE_READONLY: 403,
   STORE_BUSY: 503,
   STORE_CLOSED: 503,
-  FILE_REPLACED: 503,
   FILE_NOT_USABLE: 503,
   STORE_CORRUPT: 500,
 };

@@ -12,7 +12,7 @@ import type {
   SessionsAnswer,
   SessionsRequest,
 } from "./api.ts";
-import { isOfSession } from "./path.ts";
+import { isOfSession, sharedBy } from "./path.ts";
 import { Fragment, sql } from "./sql.ts";
 import type { ViewStore } from "./view-store.ts";
 
@@ -216,7 +216,7 @@ export function sessionPage(store: Store, id: string): SessionAnswer {
     evictedSeq: Number(row?.evicted_seq ?? 0),
     graduatedSeq: Number(row?.graduated_seq ?? 0),
     supersededAtMs: row?.newest_superseded_at_ms === null ? null : Number(row?.newest_superseded_at_ms),
-    sharedSeqLast: sharedSeqLastOf(store, id),
+    sharedSeqLast: sharedBy(store, id).at(-1)?.seqLast ?? null,
     parent: parentSessionId === null ? null : linkOf(store, parentSessionId, row?.fork_seq),
     children: childRows.map((child) => linkOf(store, String(child.id), child.fork_seq)),
     settings: JSON.parse(String(row?.settings ?? "{}")),
@@ -233,11 +233,6 @@ function linkOf(store: Store, id: string, forkSeq: unknown): SessionLink {
     messageCount,
     createdAtMs,
     forkSeq: typeof forkSeq === "number" ? forkSeq : null,
-    sharedSeqLast: sharedSeqLastOf(store, id),
+    sharedSeqLast: sharedBy(store, id).at(-1)?.seqLast ?? null,
   };
-}
-
-function sharedSeqLastOf(store: Store, session: string): number | null {
-  const [row] = store.query(sql`SELECT max(seq_last) AS seq FROM shared_pasts WHERE session_id = ${session}`);
-  return typeof row?.seq === "number" ? row.seq : null;
 }

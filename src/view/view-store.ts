@@ -4,7 +4,7 @@ import { internalsOf } from "../session/opened-store.ts";
 import type { Change } from "./api.ts";
 
 /** After these errors, the file may have been replaced or upgraded, so it is opened again. */
-const REOPEN_AFTER = ["FILE_REPLACED", "STORE_CORRUPT", "STORE_CLOSED"] as const;
+const REOPEN_AFTER = ["STORE_CORRUPT", "STORE_CLOSED"] as const;
 
 /** The store that is shown. */
 export class ViewStore {

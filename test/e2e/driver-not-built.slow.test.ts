@@ -54,5 +54,5 @@ test("and so is whoever has one that was made for something else", () => {
   mkdirSync(dirname(binary), { recursive: true });
   writeFileSync(binary, "no shared object");
   const { status, stderr } = coppice("import", "chat.jsonl", "--json");
-  expect([status, JSON.parse(stderr).error]).toMatchObject([1, { code: "DRIVER_NOT_BUILT" }]);
+  expect([status, JSON.parse(stderr).error]).toMatchObject([1, { code: "PACKAGE_MISSING" }]);
 });

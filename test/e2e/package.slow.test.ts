@@ -125,7 +125,7 @@ test("whoever runs it on Bun is told to use Node", () => {
   const program = `Object.defineProperty(process, "versions", { value: { ...process.versions, bun: "1.3.0" } });
 const { openStore } = await import("coppice");
 try { openStore(":memory:"); } catch (error) { console.log(error.code, error.message, error.hint); }`;
-  expect(run(program)).toMatch(/^DRIVER_NOT_BUILT .*Bun.*Run your program with Node/s);
+  expect(run(program)).toMatch(/^PACKAGE_MISSING .*Bun.*Run your program with Node/s);
 });
 
 test("esbuild can bundle it, with native packages external", async () => {

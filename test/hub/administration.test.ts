@@ -38,7 +38,7 @@ test("newer tables are refused if they need a newer client, and nothing is chang
   const hub = await openedConnection(url);
   expect(await hub.transaction(async () => "used")).toBe("used");
   await run(url, "UPDATE coppice.hub SET client_min = 99");
-  const refused = { code: "HUB_NEWER", details: { version: 99, known: VERSION } };
+  const refused = { code: "FORMAT_UNSUPPORTED", details: { version: 99, known: VERSION } };
   const work = vi.fn();
   await expect(hub.transaction(work)).rejects.toMatchObject(refused);
   expect(work).not.toHaveBeenCalled();

@@ -68,7 +68,7 @@ test("a reader in such a folder notices when somebody who may has written", () =
   const writer = openedStore(path);
   writer.session("s").append(user("new"));
   writer.close();
-  expect(() => reader.sessions()).toThrow(expect.objectContaining({ code: "FILE_REPLACED" }));
+  expect(() => reader.sessions()).toThrow(expect.objectContaining({ code: "STORE_CLOSED" }));
 });
 
 test("a log left behind in such a folder is not passed over in silence", () => {

@@ -26,7 +26,7 @@ function openStoreWithTen(path = temporaryPath()): { path: string; store: Store 
 
 const replaced = (path: string) =>
   expect.objectContaining({
-    code: "FILE_REPLACED",
+    code: "STORE_CLOSED",
     message: `${path} was deleted, moved or replaced while the store was open.`,
   });
 

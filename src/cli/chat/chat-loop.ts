@@ -180,7 +180,7 @@ export class ChatLoop {
 
 /** Returns true if another try with the same message would fail too. */
 function wouldRecur({ code, cause }: Failure): boolean {
-  if (code === "MODEL_REFUSED") return !(StoreError.is(cause, code) && cause.details.concerns === "account");
+  if (code === "MODEL_REFUSED") return !(StoreError.is(cause, code) && cause.details.concerns !== undefined);
   return code === "MODEL_ANSWER_INVALID" || code === "BUDGET_TOO_SMALL";
 }
 

@@ -22,9 +22,8 @@ export const pushCommand: Command<{ dryRun?: true }> = {
     const remote = await (named.length > 0 ? storedRemote : remoteWithProjects)(store);
     const { projects } = remote;
     if (dryRun) {
-      const forks = new Set(store.query("SELECT session_id FROM shared_pasts").map(({ session_id }) => session_id));
-      const ofProjects = () => projects.flatMap((project) => store.sessions({ project }).map(({ id }) => id));
-      const ids = named.length > 0 ? named : ofProjects().filter((id) => !forks.has(id));
+      const { sessionsToPush } = await import("../../hub/remote.ts");
+      const ids = sessionsToPush(store, named.length > 0 ? named : undefined, projects).map(({ id }) => id);
       return {
         value: { sessions: ids },
         lines: [...ids.map(oneLine), `${formatCount(ids.length, "session")}. Nothing was sent.`],

@@ -1,6 +1,6 @@
 import { formatHandle } from "../../core/handle.ts";
 import type { Message } from "../../core/message.ts";
-import { isOn, type Repositories } from "../../store/index.ts";
+import type { Repositories } from "../../store/index.ts";
 import { groupSteps } from "../layout/steps.ts";
 import type { RenderView, ThemePlace } from "../view.ts";
 
@@ -47,23 +47,15 @@ export function loadEvidence(
   hits: readonly EvidenceHit[],
   view: RenderView,
 ): EvidenceStep[] {
-  const { evidence, messages, unions, paths } = repositories;
-  const path = paths.of(view.sessionId);
-  // Messages that a fork shares count as its own here.
-  const sessionOf = (message: Message): string => (isOn(path, message) ? view.sessionId : message.sessionId);
+  const { evidence, messages, unions } = repositories;
+  const read = (ids: readonly number[]): Message[] => messages.byIdsIn(view.sessionId, ids);
   const found = new Map(hits.filter(({ worth }) => worth > 0).map((hit) => [hit.messageId, hit]));
   const neighbored = new Set([...found.keys()].slice(0, NEIGHBORED_MAX));
-  const beside = messages.byIds([...neighbored]).flatMap((message) => {
-    return sessionOf(message) === view.sessionId
-      ? evidence.aroundIn(view.sessionId, [message.id], 1)
-      : evidence.around([message.id], 1);
-  });
-  const loaded = messages.byIds([...new Set([...found.keys(), ...beside])]);
+  const beside = read([...neighbored]).flatMap(({ id, sessionId }) => evidence.around([id], 1, sessionId));
+  const loaded = read([...new Set([...found.keys(), ...beside])]);
   const known = new Set(loaded.map(({ id }) => id));
   const others = messages.idsOfSteps([...new Set(loaded.map(({ stepId }) => stepId))]).filter((id) => !known.has(id));
-  const all = [...loaded, ...messages.byIds(others)]
-    .map((message) => ({ ...message, sessionId: sessionOf(message) }))
-    .sort((left, right) => left.seq - right.seq);
+  const all = [...loaded, ...read(others)].sort((left, right) => left.seq - right.seq);
 
   const hitWorth = ({ id, role, text }: Message): number => {
     const hit = found.get(id);

@@ -121,7 +121,7 @@ export class WatchRun {
 
   /**
    * Imports the existing files, and then what is written, until the signal.
-   * @throws errors that trying again cannot solve: `STORE_CORRUPT`, `FILE_REPLACED`, `OPTION_INVALID` for the project and the like.
+   * @throws errors that trying again cannot solve: `STORE_CORRUPT`, `STORE_CLOSED`, `OPTION_INVALID` for the project and the like.
    */
   async follow(): Promise<void> {
     const clock = this.#watchClock();

@@ -21,7 +21,7 @@ export interface GeminiChatOptions extends GeminiOptions {
  * Streams replies of Gemini. A reply is one request, without retries. `timeoutMs` limits the wait for each chunk. The texts of
  * the context leave the machine, each after `redact`: see `contentsOf`.
  *
- * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`. No error of a reply contains the key.
+ * @throws {StoreError} `MODEL_REFUSED`, `OPTION_INVALID`. No error of a reply contains the key.
  */
 export function geminiChat(options: GeminiChatOptions = {}): ChatModel {
   const { outputTokensMax = 8_192, contextWindow = 1_048_576, ...shared } = options;

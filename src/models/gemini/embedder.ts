@@ -43,7 +43,7 @@ const TASK_PREFIX = { document: "title: none | text: ", query: "task: search res
  * characters, for `gemini-embedding-001` about 1,500 tokens. Many texts are sent in several requests, one after another. Nothing
  * is retried here. Queries are sent before waiting documents.
  *
- * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`. `embedAll` rejects with the signal's reason if aborted; with
+ * @throws {StoreError} `MODEL_REFUSED`, `OPTION_INVALID`. `embedAll` rejects with the signal's reason if aborted; with
  *   `MODEL_REFUSED` if another try is useless; with `MODEL_UNAVAILABLE`, and `retryAfterMs` if the service names a delay; with
  *   `MODEL_ANSWER_INVALID`; or with `REDACT_FAILED`. No error contains the key.
  */

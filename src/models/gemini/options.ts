@@ -42,7 +42,7 @@ const MODEL = "gemini-3.1-flash-lite";
 /**
  * Checks the options before the SDK is loaded. Without a key, the SDK would look for credentials in files and on the network.
  *
- * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`. Neither error shows a key.
+ * @throws {StoreError} `MODEL_REFUSED`, `OPTION_INVALID`. Neither error shows a key.
  */
 export function geminiSettings(options: GeminiOptions, modelByDefault = MODEL): GeminiSettings {
   const { model: name = modelByDefault, baseUrl, timeoutMs = 60_000, redact } = options;
@@ -76,7 +76,7 @@ function keyOf({ apiKey }: GeminiOptions, model: string): string {
   const given: unknown = apiKey ?? (GOOGLE_API_KEY || GEMINI_API_KEY);
   const key = checkedKey(given);
   if (key === undefined)
-    throw new StoreError("MODEL_KEY_MISSING", { model, variable: "GEMINI_API_KEY or GOOGLE_API_KEY" });
+    throw new StoreError("MODEL_REFUSED", { model, concerns: "key", variable: "GEMINI_API_KEY or GOOGLE_API_KEY" });
   return key;
 }
 

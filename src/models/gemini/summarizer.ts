@@ -28,7 +28,7 @@ export interface GeminiSummarizerOptions extends GeminiOptions {
  * The text costs at most `tokensMax` by `countTokens`, and never more than its sources. Messages without words are only counted,
  * and nothing is sent for them.
  *
- * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`. `summarize` rejects with the signal's reason if aborted; with
+ * @throws {StoreError} `MODEL_REFUSED`, `OPTION_INVALID`. `summarize` rejects with the signal's reason if aborted; with
  *   `MODEL_REFUSED` if another try is useless; with `MODEL_UNAVAILABLE`, and `retryAfterMs` if the service names a delay; with
  *   `MODEL_ANSWER_INVALID`; or with `REDACT_FAILED`. No error contains the key.
  */

@@ -52,7 +52,7 @@ const MODEL_NAME = /^[\w@./:+-]{1,200}$/;
  * through `redact`, and is cut to its beginning and end, 8,000 characters. Nothing is retried here. Queries are sent before
  * waiting documents.
  *
- * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`. `embedAll` rejects with the signal's reason if aborted; with
+ * @throws {StoreError} `MODEL_REFUSED`, `OPTION_INVALID`. `embedAll` rejects with the signal's reason if aborted; with
  *   `MODEL_REFUSED` if another try is useless; with `MODEL_UNAVAILABLE`, and `retryAfterMs` if the server names a delay; with
  *   `MODEL_ANSWER_INVALID`; or with `REDACT_FAILED`. No error contains the key.
  */
@@ -149,7 +149,8 @@ function keyOf({ apiKey, model }: OpenaiEmbedderOptions, baseUrl: string): strin
   const given: unknown = apiKey ?? (keyVariable === undefined ? undefined : process.env[keyVariable]);
   const key = checkedKey(given);
   if (key === undefined && !isLoopback(baseUrl)) {
-    throw new StoreError("MODEL_KEY_MISSING", { model, ...(keyVariable !== undefined && { variable: keyVariable }) });
+    const variable = keyVariable === undefined ? {} : { variable: keyVariable };
+    throw new StoreError("MODEL_REFUSED", { model, concerns: "key", ...variable });
   }
   return key;
 }

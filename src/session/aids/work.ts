@@ -5,7 +5,7 @@ import { once } from "../../core/once.ts";
 import { textValue } from "../../core/options.ts";
 import { type FieldsOf, identifier, parseOptions, whole } from "../../core/schema.ts";
 import { actionsOfStep, isChange, replacedBy } from "../../models/actions.ts";
-import { projectNow, type Repositories } from "../../store/index.ts";
+import { isSession, projectNow, type Repositories } from "../../store/index.ts";
 import {
   type CommandWay,
   changesOf,
@@ -118,8 +118,8 @@ function hasWorked({ kind, outcome }: PlacedAction): boolean {
 /** Reads the table of actions, and the messages that it lacks. */
 function workReader({ actions, sessions, messages }: Repositories): WorkReader {
   const unnoted = actions.unnoted(UNNOTED_MAX, actionsOfStep).flatMap((action): PlacedAction[] => {
-    const { supersededAtMs, project } = sessions.known(action.sessionId);
-    return supersededAtMs === null ? [{ ...action, project }] : [];
+    const session = sessions.known(action.sessionId);
+    return isSession(session) ? [{ ...action, project: session.project }] : [];
   });
   // The table may have an earlier state of a step.
   const ids = new Set(unnoted.map(({ messageId }) => messageId));

@@ -6,10 +6,10 @@ import { hashingEmbedder } from "../../models/hashing-embedder.ts";
 import { searchWords } from "../../models/search-words.ts";
 import { TITLES } from "../../models/title.ts";
 import {
-  assertWhole,
   type FactRow,
   freeIdBlock,
   idBlockOf,
+  movable,
   type Repositories,
   rowOfText,
   rowText,
@@ -78,7 +78,7 @@ export function* rowLines(repositories: Repositories, options: ExportRowsOptions
   const asked = sessionsInOrder(repositories, options).map(({ id }) => id);
   database.read(() => {
     repositories.factRows.assertWhole();
-    for (const id of asked) assertWhole(repositories.paths, id);
+    for (const id of asked) movable(repositories, id);
   });
   const storeId = storeIdOf(repositories);
   if (options.ownIds) database.write("exportRows", () => useOwnIds(repositories));
@@ -133,7 +133,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
   "ID_TAKEN",
   "SESSION_DIVERGED",
   "SESSION_FORGOTTEN",
-  "SESSION_SUPERSEDED",
+  "SESSION_NOT_FOUND",
   "SESSION_SHARED",
   "EMBEDDER_MISMATCH",
   "ROWS_INVALID",

@@ -35,7 +35,7 @@ export function derive(
   const dimension = generation?.dimension ?? 0;
   const derived = applyLog({ log, subjectLog, steps, dimension, titleOf }, note);
   // Clusters that had settled before a fork are rows of the sessions that it shares.
-  const sharedTo = paths.of(session.id).at(-2)?.logPosition ?? 0;
+  const sharedTo = paths.sharedTo(session.id);
   const clusters = derived?.clusters.filter(({ settledAt }) => settledAt === null || settledAt > sharedTo);
   const unionCount = log.filter(({ id }) => id > sharedTo).length + subjectLog.length;
   return { unionCount, derived: derived && { ...derived, clusters: clusters! } };

@@ -121,8 +121,8 @@ function forgetSession(repositories: Repositories, sessionId: string, terms: For
   if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
   assertOnPath(session);
   assertUnshared(paths, sessionId, -1, "forget");
-  let tokenCount = messages.tokensOf(sessionId);
-  for (const branch of sessions.branchIds(sessionId)) tokenCount += messages.tokensOf(branch);
+  const holders = sessions.holdersOf(sessionId);
+  const tokenCount = holders.reduce((sum, id) => sum + messages.tokensOf(id), 0);
   const clusterCount = clusters.countOf(sessionId);
   burySession(repositories, session, terms.forgottenAtMs);
   noteForgotten(repositories, session);
@@ -132,13 +132,12 @@ function forgetSession(repositories: Repositories, sessionId: string, terms: For
     const named = subjects.ofSession(sessionId, generation).map(({ node }) => node);
     subjects.forget(generation, named);
   }
-  const branches = sessions.branchIds(sessionId);
   const ids = idsHeldBy(repositories, sessionId);
   buryCopies(repositories, sessionId, ids, () => ({ forgottenAtMs: terms.forgottenAtMs }));
   buryInParent(repositories, session, ids, terms.forgottenAtMs);
   const summaryCount = summaries.done(sessionId).length;
   unlessDamaged(fullText, () => fullText.delete(ids));
-  for (const id of [...branches, sessionId]) sessions.delete(id);
+  for (const id of holders.reverse()) sessions.delete(id);
   repositories.importedFiles.clear();
   generations.countRewrite();
   const counts = { messageCount: ids.length, tokenCount, clusterCount, summaryCount };
@@ -157,10 +156,8 @@ function forgetMessages(
 ): Counts {
   const { database, sessions, messages, unions, summaries, artifacts, generations, fullText, paths, tombstones } =
     repositories;
-  const session = sessions.byId(sessionId);
-  if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
-  assertOnPath(session);
-  const own = [sessionId, ...sessions.branchIds(sessionId)];
+  const session = sessions.existing(sessionId);
+  const own = sessions.holdersOf(sessionId);
   const steps = new Set(
     messageIds.map((messageId) => {
       const found = messages.stepOf(messageId);

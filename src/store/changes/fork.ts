@@ -1,5 +1,4 @@
 import { StoreError } from "../../core/errors.ts";
-import { piecesIn } from "../facts/paths.ts";
 import type { Repositories } from "../repositories.ts";
 import { frontierAt, type RewindTarget, seqOf } from "./rewind.ts";
 
@@ -29,8 +28,7 @@ export function fork(
 ): void {
   const { database, sessions, messages, unions, paths, generations, frontierMoves, tombstones } = repositories;
   database.write("fork", () => {
-    const session = sessions.byId(sessionId);
-    if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
+    const session = sessions.existing(sessionId);
     if (sessions.byId(terms.id) !== undefined) {
       throw new StoreError("OPTION_INVALID", { option: "id", expected: "an id that no session has", actual: terms.id });
     }
@@ -38,7 +36,7 @@ export function fork(
     if (seqLast < 0) refuse("a session and a message of it; `store.session` begins an empty session", seqLast);
     assertStepEnds(repositories, sessionId, seqLast);
 
-    const past = piecesIn(paths.of(sessionId), 0, seqLast);
+    const past = paths.pieces(sessionId, 0, seqLast);
     const newest = past.at(-1)!;
     const holder = sessions.known(newest.sessionId);
     const { frontier, position } = frontierAt(repositories, holder, seqLast, generations.newest()!);

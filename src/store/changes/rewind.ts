@@ -7,7 +7,7 @@ import { clusterAt, themesAt } from "../derived/past-forests.ts";
 import { isSpan, type SummaryRepository, type SummaryRow } from "../derived/summaries.ts";
 import type { UnionRow } from "../derived/unions.ts";
 import type { GenerationRow } from "../facts/generations.ts";
-import { assertOwn, assertUnshared, isOn } from "../facts/paths.ts";
+import { assertOwn, assertUnshared } from "../facts/paths.ts";
 import type { SessionRow } from "../facts/sessions.ts";
 import type { Repositories } from "../repositories.ts";
 import { derive } from "./derive.ts";
@@ -38,8 +38,7 @@ export interface Rewound {
 /** Makes a session go back. @throws {StoreError} `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `OPTION_INVALID`. */
 export function rewind(repositories: Repositories, sessionId: string, to: RewindTarget, terms: RewindTerms): Rewound {
   return repositories.database.write("rewind", () => {
-    const session = repositories.sessions.byId(sessionId);
-    if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
+    const session = repositories.sessions.existing(sessionId);
     return rewindSession(repositories, session, seqOf(repositories, sessionId, to), terms);
   });
 }
@@ -275,14 +274,8 @@ function leaveOrDiscard(
 }
 
 /** Returns the seq of the last message that stays. @throws {StoreError} `MESSAGE_NOT_FOUND`, `OPTION_INVALID`. */
-export function seqOf({ messages, paths }: Repositories, sessionId: string, to: RewindTarget): number {
-  if ("toMessageId" in to) {
-    const message = messages.byId(to.toMessageId);
-    if (message === undefined || !isOn(paths.of(sessionId), message)) {
-      throw new StoreError("MESSAGE_NOT_FOUND", { messageId: to.toMessageId });
-    }
-    return message.seq;
-  }
+export function seqOf({ messages }: Repositories, sessionId: string, to: RewindTarget): number {
+  if ("toMessageId" in to) return messages.existing(sessionId, to.toMessageId).seq;
   const nextSeq = messages.nextSeq({ sessionId });
   if (to.toSeq < nextSeq) return to.toSeq;
   const expected = `a seq from -1 to ${nextSeq - 1}, the last of session "${sessionId}"`;

@@ -1,5 +1,6 @@
 import { byteLengthOf } from "../../core/files.ts";
 import type { VectorStats } from "../derived/pending-vectors.ts";
+import { IS_SESSION } from "../facts/paths.ts";
 import type { Repositories } from "../repositories.ts";
 
 type StoreCounts = Omit<
@@ -45,7 +46,7 @@ export function storeStats({ database, unions, generations, pendingVectors, full
       `WITH paid AS (
          SELECT input_tokens, output_tokens, cost_usd FROM summaries
          UNION ALL SELECT input_tokens, output_tokens, cost_usd FROM discarded_costs)
-       SELECT (SELECT count(*) FROM sessions WHERE superseded_at_ms IS NULL) AS sessionCount,
+       SELECT (SELECT count(*) FROM sessions WHERE ${IS_SESSION}) AS sessionCount,
               (SELECT count(*) FROM messages) AS messageCount,
               (SELECT count(*) FROM sessions s JOIN messages m ON m.session_id = s.id
                WHERE s.superseded_at_ms IS NOT NULL) AS supersededCount,

@@ -10,6 +10,7 @@ import { wrongSpans } from "../changes/write-summaries.ts";
 import type { ActionsOf } from "../derived/actions.ts";
 import type { DeriveOptions } from "../derived/features.ts";
 import type { LocalEmbedding, RightVector } from "../facts/messages.ts";
+import { isSession } from "../facts/sessions.ts";
 import { isOfPages } from "../file/integrity-faults.ts";
 import { schemaProblems } from "../file/migrate.ts";
 import { sealOldRows } from "../file/repository.ts";
@@ -177,7 +178,7 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
       const row = sessions.byId(id);
       if (row === undefined) return []; // forgotten meanwhile
       report.messageCount += messageCount;
-      if (row.supersededAtMs !== null) return []; // a branch has no forest
+      if (!isSession(row)) return []; // a branch has no forest
       report.sessionCount += 1;
       const { unionCount, derived } = derive(repositories, row, options, noteHere);
       report.unionCount += unionCount + checkHistory(repositories, id, noteHere);
@@ -202,7 +203,7 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
     });
   };
   noting(null, () => {
-    const ids = database.read(() => sessions.ids().flatMap((id) => [id, ...sessions.branchIds(id)]));
+    const ids = database.read(() => sessions.ids().flatMap((id) => sessions.holdersOf(id)));
     for (const [sessionCount, id] of ids.entries()) {
       options.onProgress({ sessionCount, totalCount: ids.length });
       const { problemCount } = report;

@@ -3,6 +3,7 @@ import { DamageError } from "../../core/damage.ts";
 import { BATCH_MESSAGES_MAX } from "../../core/limits.ts";
 import type { Message } from "../../core/message.ts";
 import type { MessageRepository } from "../facts/messages.ts";
+import { IS_SESSION } from "../facts/paths.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import { Repository } from "../file/repository.ts";
 import type { StoreSettingRepository } from "../file/store-settings.ts";
@@ -33,7 +34,7 @@ const PLACE = columns(messages, "sessionId", "seq", "createdAtMs").of("m");
 const OF = columns(sessions, "project").of("s");
 const FROM = "FROM actions a JOIN messages m ON m.id = a.message_id JOIN sessions s ON s.id = m.session_id";
 /** SQL: the session is on its path, and of the project. */
-const IN_PROJECT = "s.superseded_at_ms IS NULL AND (@project IS NULL OR s.project = @project)";
+const IN_PROJECT = `s.${IS_SESSION} AND (@project IS NULL OR s.project = @project)`;
 
 /**
  * Rows of `actions`, up to the newest message that was read. Like the full-text index, they are made after the append. What a step did

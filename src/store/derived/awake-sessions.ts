@@ -1,4 +1,5 @@
 import { IDLE_AFTER_MS, SETTLE_AFTER_MS_MAX, VECTOR_WAIT_IDLE_MS_MAX } from "../../core/limits.ts";
+import { IS_SESSION } from "../facts/paths.ts";
 import { timeOf } from "../facts/sessions.ts";
 import { Repository } from "../file/repository.ts";
 
@@ -20,7 +21,7 @@ const HAS_UNGRADUATED = `EXISTS (
     SELECT first.seq FROM messages last JOIN messages first ON first.id = last.step_id
     WHERE last.session_id = s.id AND last.pinned = 0 ORDER BY last.seq DESC LIMIT 1))`;
 /** A branch has no forest of its own. */
-const HAS_WORK = `(s.superseded_at_ms IS NULL AND (${HAS_OPEN_CLUSTER} OR ${HAS_UNGRADUATED}))`;
+const HAS_WORK = `(s.${IS_SESSION} AND (${HAS_OPEN_CLUSTER} OR ${HAS_UNGRADUATED}))`;
 const IS_AWAKE = "EXISTS (SELECT 1 FROM awake_sessions WHERE session_id = s.id)";
 
 /** Which sessions upkeep has work for. A trigger wakes a session when a message comes. */

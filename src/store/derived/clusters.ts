@@ -2,9 +2,8 @@ import { eq } from "drizzle-orm";
 import { DamageError } from "../../core/damage.ts";
 import { encodeVector } from "../../vector/codec.ts";
 import { GENERATION_NOW } from "../facts/generations.ts";
-import { isOnPathOf, type PathRepository } from "../facts/paths.ts";
+import { isOnPathOf, PathReader, type PathRepository } from "../facts/paths.ts";
 import type { StoreDatabase } from "../file/open.ts";
-import { Repository } from "../file/repository.ts";
 import { isOfStep, MESSAGE } from "../sql/message-columns.ts";
 import { clusters } from "../sql/schema.ts";
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
@@ -55,7 +54,7 @@ const WITH_THEME = `own
     JOIN up ON up.cluster = c.root_id
     JOIN themes t ON t.root_id = up.root AND t.session_id = @growerId`;
 
-export class ClusterRepository extends Repository {
+export class ClusterRepository extends PathReader {
   // Moves of the frontier, resumes and renders run these.
   readonly #put = this.statement<
     Omit<InsertOf<typeof CLUSTER>, "centroidSum" | "speakers"> & { centroidSum: Buffer; speakers: string }
@@ -100,18 +99,16 @@ export class ClusterRepository extends Repository {
     WHERE m.session_id = @sessionId AND u.root = @root AND u.level = 'cluster' AND u.kind IN ('start', 'join') AND u.generation = ${GENERATION_NOW}
       AND ${isOnPathOf("@sessionId", "u")}`.one;
   readonly #message = this.statement<[id: number], RowOf<typeof MESSAGE>>`SELECT ${MESSAGE} FROM messages WHERE id = ?`;
-  readonly #paths: PathRepository;
   readonly #pastForests: PastForests;
 
   constructor(database: StoreDatabase, paths: PathRepository, pastForests: PastForests) {
-    super(database);
-    this.#paths = paths;
+    super(database, paths);
     this.#pastForests = pastForests;
   }
 
   /** Undefined if no session has rows for what is open: see `PathRepository.grower`. */
   #grown(sessionId: string): Grown | undefined {
-    const grower = this.#paths.grower(sessionId);
+    const grower = this.paths.grower(sessionId);
     return grower && { sessionId, growerId: grower.sessionId, position: grower.logPosition };
   }
 
@@ -148,7 +145,7 @@ export class ClusterRepository extends Repository {
     const grown = this.#grown(sessionId);
     if (grown === undefined) return []; // a fork to which nothing was appended
     const rows = this.#withThemes.all(grown);
-    const sharedTo = this.#paths.of(sessionId).at(-1)!.seqFirst - 1;
+    const sharedTo = this.paths.of(sessionId).at(-1)!.seqFirst - 1;
     const worked = rows.filter(
       (row) => row.sessionId === sessionId && row.atMsLast >= sinceMs && row.seqLast > sharedTo,
     );

@@ -2,7 +2,7 @@ import { DamageError } from "../../core/damage.ts";
 import { ROLES } from "../../core/message.ts";
 import { decodeEmbedding } from "../../vector/codec.ts";
 import { GENERATION_NOW, vectorNow } from "../facts/generations.ts";
-import { Repository } from "../file/repository.ts";
+import { BRANCHES, IS_SESSION, PathReader } from "../facts/paths.ts";
 import { isOfStep, MESSAGE } from "../sql/message-columns.ts";
 import { sessions } from "../sql/schema.ts";
 import { columns, type RowOf } from "../sql/statement.ts";
@@ -35,31 +35,10 @@ export interface TextRow
   messageId: number;
 }
 
-const IS_ON_PATH = "session_id NOT IN (SELECT id FROM sessions WHERE superseded_at_ms IS NOT NULL)";
 const GIVEN = "FROM json_each(?) given CROSS JOIN messages m ON m.id = given.value";
 
-interface Around {
-  ids: string;
-  radius: number;
-  sessionId?: string;
-}
-
-/** SQL: one piece that is the whole session of the message `m`. */
-const OWN_SESSION = `(SELECT NULL AS holder_id, 0 AS seq_first, ${Number.MAX_SAFE_INTEGER} AS seq_last)`;
-/** SQL: the pieces of a fork. */
-const FORK = `(
-  SELECT holder_id, seq_first, seq_last FROM shared_pasts WHERE session_id = @sessionId
-  UNION ALL SELECT @sessionId, 0, ${Number.MAX_SAFE_INTEGER})`;
-const HOLDER = "coalesce(piece.holder_id, m.session_id)";
-
-const around = (pieces: string): string => `
-  SELECT json_group_array(DISTINCT n.id)
-  ${GIVEN.replace("?", "@ids")} CROSS JOIN ${pieces} piece
-  CROSS JOIN messages n ON n.session_id = ${HOLDER}
-    AND n.seq BETWEEN max(m.seq - @radius, seq_first) AND min(m.seq + @radius, seq_last)`;
-
 /** Reads `messages` for recall: many at once, in no order. */
-export class EvidenceRepository extends Repository {
+export class EvidenceRepository extends PathReader {
   // Recalls run these, each with a list of messages as JSON.
   // As rows, a thousand would take twice as long as one JSON text. Parts are only parsed if one may be a text.
   readonly #rows = this.statement<[ids: string], string>`
@@ -83,15 +62,20 @@ export class EvidenceRepository extends Repository {
     ORDER BY m.id DESC LIMIT ?`.pluck().all;
   /** The lowest message ids, in order. */
   readonly firstIds = this.statement<[limit: number], number>`
-    SELECT id FROM messages WHERE ${IS_ON_PATH} ORDER BY id LIMIT ?`.pluck().all;
+    SELECT id FROM messages WHERE session_id NOT IN ${BRANCHES} ORDER BY id LIMIT ?`.pluck().all;
   /** For each given id the lowest message id that is not below it. */
   readonly firstIdsFrom = this.statement<[ids: string], number>`
     SELECT DISTINCT (SELECT min(id) FROM messages WHERE id >= given.value) FROM json_each(?) given`.pluck().all;
   /** The first id from an id on, and the last before another; NULL if there is none. */
   readonly #ends = this.statement<{ from: number; to: number }, { first: number | null; last: number | null }>`
     SELECT (SELECT min(id) FROM messages WHERE id >= @from) AS first, (SELECT max(id) FROM messages WHERE id < @to) AS last`;
-  readonly #around = this.statement<[Around], string>`${around(OWN_SESSION)}`.pluck().one;
-  readonly #aroundIn = this.statement<[Around], string>`${around(FORK)}`.pluck().one;
+  /** Without a session, each message has that of its row. */
+  readonly #around = this.statement<{ ids: string; radius: number; sessionId: string | null }, string>`
+    SELECT json_group_array(DISTINCT n.id) ${GIVEN.replace("?", "@ids")}
+    CROSS JOIN (SELECT holder_id, seq_first, seq_last FROM shared_pasts WHERE session_id = @sessionId
+      UNION ALL SELECT @sessionId, 0, ${Number.MAX_SAFE_INTEGER}) piece
+    CROSS JOIN messages n ON n.session_id = coalesce(piece.holder_id, m.session_id)
+      AND n.seq BETWEEN max(m.seq - @radius, seq_first) AND min(m.seq + @radius, seq_last)`.pluck().one;
   readonly #textsOf = this.statement<
     [ids: string],
     [messageId: number, text: string]
@@ -102,7 +86,7 @@ export class EvidenceRepository extends Repository {
   >`
     SELECT ${MESSAGE.of("m")}, ${columns(sessions, "parentSessionId").of("s")}
     FROM sessions s CROSS JOIN messages m ON m.session_id = s.id
-    WHERE s.superseded_at_ms IS NOT NULL AND (@project IS NULL OR s.project = @project)
+    WHERE NOT (s.${IS_SESSION}) AND (@project IS NULL OR s.project = @project)
       AND (@ids IS NULL OR s.parent_session_id IN (SELECT value FROM json_each(@ids)))`;
   readonly #texts = this.statement<[ids: string], TextRow>`
     SELECT m.id AS messageId, ${MESSAGE.of("m")} ${GIVEN}`;
@@ -114,12 +98,22 @@ export class EvidenceRepository extends Repository {
     return rows.map(({ parentSessionId: sessionId, ...row }) => ({ ...row, sessionId }));
   }
 
-  /** @throws {DamageError} if one is missing, although an index names it. */
-  rows(ids: readonly number[]): EvidenceRow[] {
+  /** The scope of a search as the other methods read it. */
+  scopeOf(given: SearchScope): SearchScope {
+    const shared = (given.sessionIds ?? []).flatMap((id) => this.paths.past(id));
+    return shared.length === 0 ? given : { ...given, shared };
+  }
+
+  /**
+   * @param asked  The session that the search is of, if it is one. What it shares counts as its own.
+   * @throws {DamageError} if one is missing, although an index names it.
+   */
+  rows(ids: readonly number[], asked?: string): EvidenceRow[] {
     const rows = (JSON.parse(this.#rows.one(JSON.stringify(ids))) as RankedColumns[]).map(
-      ([messageId, sessionId, seq, role, name, tokenCount, createdAtMs, isCall]) => {
+      ([messageId, heldBy, seq, role, name, tokenCount, createdAtMs, isCall]) => {
         // Checksums are of whole rows, which ranking does not read.
         if (!ROLES.includes(role)) throw new DamageError(`message ${messageId} has an unknown role`);
+        const sessionId = asked ?? heldBy;
         return { messageId, sessionId, seq, role, name, tokenCount, createdAtMs, isCall: isCall === 1 };
       },
     );
@@ -163,14 +157,9 @@ export class EvidenceRepository extends Repository {
     return new Map(ids.length === 0 ? [] : this.#textsOf.all(JSON.stringify(ids)));
   }
 
-  /** Returns these messages, and those at most `radius` seqs before or after one of them. */
-  around(ids: readonly number[], radius: number): number[] {
-    return JSON.parse(this.#around({ ids: JSON.stringify(ids), radius })) as number[];
-  }
-
-  /** Like `around`, for messages of a session, with those that it shares. */
-  aroundIn(sessionId: string, ids: readonly number[], radius: number): number[] {
-    return JSON.parse(this.#aroundIn({ ids: JSON.stringify(ids), radius, sessionId })) as number[];
+  /** Returns these messages, and those at most `radius` seqs before or after one of them. @param asked  Like in `rows`. */
+  around(ids: readonly number[], radius: number, asked?: string): number[] {
+    return JSON.parse(this.#around({ ids: JSON.stringify(ids), radius, sessionId: asked ?? null })) as number[];
   }
 }
 

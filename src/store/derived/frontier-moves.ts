@@ -1,8 +1,6 @@
 import type { GrowingTheme } from "../../forest/growing-forest.ts";
 import { decodeVector, encodeVector } from "../../vector/codec.ts";
-import type { PathRepository } from "../facts/paths.ts";
-import type { StoreDatabase } from "../file/open.ts";
-import { Repository } from "../file/repository.ts";
+import { PathReader } from "../facts/paths.ts";
 import { frontierMoves, type ThemeCheckpoint, themeCheckpoints } from "../sql/schema.ts";
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
 
@@ -18,7 +16,7 @@ const CHECKPOINT = columns(themeCheckpoints).without("id");
 export type FrontierMove = InsertOf<typeof MOVE>;
 
 /** Where frontiers stood, and checkpoints of themes. Rewinds read them. */
-export class FrontierMoveRepository extends Repository {
+export class FrontierMoveRepository extends PathReader {
   // Moves of the frontier and rewinds run these.
   readonly #put = this.statement<FrontierMove>`${MOVE.upsert()}`;
   readonly #putFirst = this.statement<FrontierMove>`${MOVE.insert()} ON CONFLICT DO NOTHING`;
@@ -44,22 +42,12 @@ export class FrontierMoveRepository extends Repository {
     SELECT graduated_seq FROM theme_checkpoints WHERE session_id = ? ORDER BY log_position`.pluck();
   readonly #putCheckpoint = this.statement<Omit<InsertOf<typeof CHECKPOINT>, "themes"> & { themes: string }>`
     ${CHECKPOINT.insert()}`;
-  readonly #paths: PathRepository;
-
-  constructor(database: StoreDatabase, paths: PathRepository) {
-    super(database);
-    this.#paths = paths;
-  }
-
   /** The newest move when a session had at most this many messages; undefined if it was not noted. */
   at(sessionId: string, seqEnd: number): FrontierMove | undefined {
     // A fork may have moved before its first message, and what it shares after the fork began.
-    for (const { sessionId: id, seqFirst, seqLast, logPosition } of this.#paths.of(sessionId).toReversed()) {
-      if (seqFirst > seqEnd) continue;
-      const found = this.#at.get(id, Math.min(seqLast + 1, seqEnd), logPosition);
-      if (found !== undefined) return found;
-    }
-    return undefined;
+    return this.paths.newest(sessionId, ({ sessionId, seqFirst, seqLast, logPosition }) => {
+      return seqFirst > seqEnd ? undefined : this.#at.get(sessionId, Math.min(seqLast + 1, seqEnd), logPosition);
+    });
   }
 
   /** Notes the frontier with which a fork begins. */
@@ -103,10 +91,9 @@ export class FrontierMoveRepository extends Repository {
 
   /** The newest checkpoint up to a log position, in the generation in use. */
   checkpoint(sessionId: string, position: number): { logPosition: number; themes: GrowingTheme[] } | undefined {
-    let row: RowOf<typeof CHECKPOINT> | undefined;
-    for (const piece of this.#paths.of(sessionId).toReversed()) {
-      row ??= this.#checkpoint.get(piece.sessionId, Math.min(position, piece.logPosition));
-    }
+    const row = this.paths.newest(sessionId, (piece) => {
+      return this.#checkpoint.get(piece.sessionId, Math.min(position, piece.logPosition));
+    });
     if (row === undefined) return undefined;
     const themes = row.themes.map(({ sum, logPosition, ...counts }): GrowingTheme => {
       const bytes = Buffer.from(sum, "base64");

@@ -1,11 +1,19 @@
 import type Database from "better-sqlite3";
 import { DamageError } from "../../core/damage.ts";
 import { StoreError } from "../../core/errors.ts";
+import { BRANCHES } from "../facts/paths.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import { Repository } from "../file/repository.ts";
 import type { Statement } from "../sql/statement.ts";
 import { blobOf } from "../sql/stored-value.ts";
-import { type SearchScope, SessionMessages, sampleStep, scopeCondition, sessionCondition } from "./search-scope.ts";
+import {
+  type SearchScope,
+  SessionMessages,
+  sampleStep,
+  scopeCondition,
+  sessionCondition,
+  withinSessions,
+} from "./search-scope.ts";
 
 /** `idsOf` returns the messages of a scope if there are at most this many. Each takes 0.1 µs. */
 const SCOPE_IDS_MAX = 5_000;
@@ -52,7 +60,7 @@ export interface IndexTotals {
 const SEARCH_TEXT = "CASE WHEN m.name IS NULL THEN m.text ELSE m.name || char(10) || m.text END";
 const NEWEST_ID = "SELECT coalesce(max(id), 0) FROM messages_fts_docsize";
 /** SQL: the message `m` is on the path of its session. Superseded messages are not in the index. */
-const IS_ON_PATH = "m.session_id NOT IN (SELECT id FROM sessions WHERE superseded_at_ms IS NOT NULL)";
+const IS_ON_PATH = `m.session_id NOT IN ${BRANCHES}`;
 const TAIL = `FROM messages m WHERE m.id > (${NEWEST_ID}) AND ${IS_ON_PATH} ORDER BY m.id`;
 const GIVEN = "FROM json_each(?) given CROSS JOIN messages m ON m.id = given.value";
 const SIZES = "coalesce(group_concat(hex(sz), ''), '') FROM messages_fts_docsize";
@@ -280,9 +288,12 @@ export class FullTextRepository extends Repository {
     ).iterate(...values, limit);
   }
 
-  /** Returns those of some messages that are in a scope, in the given order. Ids that have no message stay: reading them fails. */
+  /**
+   * Returns those of some messages of a scope's sessions that are in the scope, in the given order. Ids that have no message stay:
+   * reading them fails.
+   */
   inScope(ids: readonly number[], scope: SearchScope): number[] {
-    const { sql, values } = scopeCondition(scope);
+    const { sql, values } = scopeCondition(withinSessions(scope));
     if (sql === "" || ids.length === 0) return [...ids];
     const inScope = this.#scopedStatement<[number]>(
       `SELECT given.value FROM json_each(?) given LEFT JOIN messages m ON m.id = given.value

@@ -4,9 +4,8 @@ import type { GrowingTheme } from "../../forest/growing-forest.ts";
 import { ThemeReplay } from "../../forest/theme-replay.ts";
 import type { GenerationRepository } from "../facts/generations.ts";
 import type { MessageRepository } from "../facts/messages.ts";
-import { type Path, type PathRepository, pastOf } from "../facts/paths.ts";
+import { type Path, PathReader, type PathRepository } from "../facts/paths.ts";
 import type { StoreDatabase } from "../file/open.ts";
-import { Repository } from "../file/repository.ts";
 import type { RowOf } from "../sql/statement.ts";
 import { CLUSTER, type ClusterState, type StoredCluster, storedCluster } from "./cluster-rows.ts";
 import type { DeriveOptions } from "./features.ts";
@@ -35,7 +34,7 @@ interface Place {
 }
 
 /** The forests of forks that have no rows of their own yet, while the sessions that they share have moved on. */
-export class PastForests extends Repository {
+export class PastForests extends PathReader {
   // Every read of such a fork runs these.
   readonly #graduatedSeq = this.statement<[sessionId: string], number>`
     SELECT graduated_seq FROM sessions WHERE id = ?`.pluck().one;
@@ -47,23 +46,21 @@ export class PastForests extends Repository {
   readonly #hasClusters = this.statement<[sessionId: string], number>`
     SELECT EXISTS (SELECT 1 FROM clusters WHERE session_id = ?)`.pluck().one;
   readonly #database: StoreDatabase;
-  readonly #paths: PathRepository;
   readonly #sources: LogSources;
   readonly #titles: DeriveOptions;
   /** The least recently used first. */
   readonly #known = new Map<string, { stamp: string; forest: PastForest }>();
 
   constructor(database: StoreDatabase, paths: PathRepository, sources: LogSources, titles: DeriveOptions) {
-    super(database);
+    super(database, paths);
     this.#database = database;
-    this.#paths = paths;
     this.#sources = sources;
     this.#titles = titles;
   }
 
   /** Undefined for a session whose open clusters and themes are rows: see `PathRepository.grower`. */
   of(sessionId: string): PastForest | undefined {
-    if (this.#paths.grower(sessionId) !== undefined) return undefined;
+    if (this.paths.grower(sessionId) !== undefined) return undefined;
     const { id, rewriteCount } = this.#sources.generations.newest()!;
     const stamp = `${id} ${rewriteCount} ${this.#database.rollbackCount}`;
     const known = this.#known.get(sessionId);
@@ -76,7 +73,7 @@ export class PastForests extends Repository {
   }
 
   #make(sessionId: string): PastForest {
-    const past = pastOf(this.#paths.of(sessionId));
+    const past = this.paths.past(sessionId);
     const at = { sessionId, position: past.at(-1)!.logPosition };
     return new PastForest(
       () => this.#open(at, past),

@@ -14,9 +14,7 @@ import {
   type SQL,
   sql,
 } from "drizzle-orm";
-import type { PathRepository } from "../facts/paths.ts";
-import type { StoreDatabase } from "../file/open.ts";
-import { Repository } from "../file/repository.ts";
+import { PathReader } from "../facts/paths.ts";
 import { messages, pendingVectors } from "../sql/schema.ts";
 import { heldUntilMs, type Lease } from "./claimant.ts";
 
@@ -48,7 +46,7 @@ const OUTAGE_ATTEMPTS_MAX = 3;
 
 const IS_DUE = eq(pendingVectors.status, "due");
 
-export class PendingVectorRepository extends Repository {
+export class PendingVectorRepository extends PathReader {
   // Appends run these, and arriving vectors. A window finds its first message by id, because ids rise with seq.
   readonly add = this.statement<[dueSinceMs: number, messageId: number]>`
     INSERT INTO pending_vectors (message_id, session_id, due_since_ms)
@@ -67,20 +65,9 @@ export class PendingVectorRepository extends Repository {
     UPDATE pending_vectors SET session_id = @to WHERE session_id = @from AND message_id IN (
       SELECT id FROM messages WHERE session_id = @to)`.run;
 
-  readonly #paths: PathRepository;
-
-  constructor(database: StoreDatabase, paths: PathRepository) {
-    super(database);
-    this.#paths = paths;
-  }
-
   /** The seq of the first message whose vector became due after `sinceMs`. Pinned messages are ignored. */
   firstDue(sessionId: string, sinceMs: number): number | undefined {
-    for (const piece of this.#paths.of(sessionId)) {
-      const seq = this.#firstDue.get(piece.sessionId, sinceMs, piece.seqLast);
-      if (seq !== undefined) return seq;
-    }
-    return undefined;
+    return this.paths.oldest(sessionId, (piece) => this.#firstDue.get(piece.sessionId, sinceMs, piece.seqLast));
   }
 
   deleteAll(): void {

@@ -2,6 +2,7 @@ import { count, lte, sql } from "drizzle-orm";
 import { encodeEmbedding } from "../../vector/codec.ts";
 import { GENERATION_NOW, IS_UNMOVED } from "../facts/generations.ts";
 import { GRADUATING, type GraduatingMessage, isSummary } from "../facts/messages.ts";
+import { IS_SESSION } from "../facts/paths.ts";
 import { Repository } from "../file/repository.ts";
 import { isOfStep } from "../sql/message-columns.ts";
 import { messages, reembeddedVectors, unions } from "../sql/schema.ts";
@@ -31,7 +32,7 @@ const MESSAGE = GRADUATING.of("m");
 type StagedRow = RowOf<typeof MESSAGE> & RowOf<typeof STAGED> & { isMissing: number; isSummary: number };
 type TargetMessage = Target & { messageId: number };
 
-const IS_GRADUATED = "(m.pinned = 0 AND m.seq < s.graduated_seq AND s.superseded_at_ms IS NULL)";
+const IS_GRADUATED = `(m.pinned = 0 AND m.seq < s.graduated_seq AND s.${IS_SESSION})`;
 const IS_OF_TARGET = "r.generation = @generation AND r.embedder_id = @embedderId";
 const IS_UNSTAGED = `m.text <> '' AND NOT EXISTS (
   SELECT 1 FROM reembedded_vectors r WHERE ${IS_OF_TARGET} AND r.message_id = m.id)`;

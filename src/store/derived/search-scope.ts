@@ -1,5 +1,5 @@
 import type { Part, Role } from "../../core/message.ts";
-import { type PathRepository, type Piece, pastOf } from "../facts/paths.ts";
+import { IS_SESSION, type Piece } from "../facts/paths.ts";
 
 /** At least this many messages of a large scope are sampled, and at most twice as many. */
 const SAMPLED_MIN = 256;
@@ -8,7 +8,7 @@ const SAMPLED_MIN = 256;
 export interface SearchScope {
   project?: string;
   sessionIds?: readonly string[];
-  /** What these sessions share: see `withPasts`. */
+  /** What these sessions share: see `scopeOf` of the evidence. */
   shared?: readonly Piece[];
   roles?: readonly Role[];
   /** Only messages with a part of one of these types. */
@@ -16,12 +16,6 @@ export interface SearchScope {
   /** Only messages created from `sinceMs` to `untilMs`, in Unix milliseconds, both included. */
   sinceMs?: number;
   untilMs?: number;
-}
-
-/** Adds what the sessions of a scope share, if some of them are forks. */
-export function withPasts(paths: PathRepository, scope: SearchScope): SearchScope {
-  const shared = (scope.sessionIds ?? []).flatMap((id) => pastOf(paths.of(id)));
-  return shared.length === 0 ? scope : { ...scope, shared };
 }
 
 /** Part of a WHERE clause, with the values of its placeholders in order. */
@@ -52,7 +46,7 @@ export function sessionCondition({ project, sessionIds, shared = [] }: SearchSco
   }
   if (project !== undefined) {
     conditions.push({
-      sql: "m.session_id IN (SELECT id FROM sessions WHERE project = ? AND superseded_at_ms IS NULL)",
+      sql: `m.session_id IN (SELECT id FROM sessions WHERE project = ? AND ${IS_SESSION})`,
       values: [project],
     });
   }

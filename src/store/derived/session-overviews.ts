@@ -2,10 +2,9 @@ import { DamageError } from "../../core/damage.ts";
 import { HIDDEN, tagNamespace } from "../../core/tags.ts";
 import type { GrowingTheme } from "../../forest/growing-forest.ts";
 import type { ItemRepository } from "../facts/items.ts";
-import type { PathRepository, Piece } from "../facts/paths.ts";
+import { IS_SESSION, PathReader, type PathRepository, type Piece } from "../facts/paths.ts";
 import { SESSION, type SessionRow, timeOf } from "../facts/sessions.ts";
 import type { StoreDatabase } from "../file/open.ts";
-import { Repository } from "../file/repository.ts";
 import { MESSAGE } from "../sql/message-columns.ts";
 import type { RowOf } from "../sql/statement.ts";
 import type { ThemeRepository } from "./themes.ts";
@@ -92,13 +91,13 @@ const PAGE = `page AS MATERIALIZED (
   SELECT s.*, coalesce(${timeOf("DESC")}, s.created_at_ms) AS updated_at_ms FROM sessions s
   WHERE (@project IS NULL OR s.project = @project) AND (@id IS NULL OR s.id = @id)
     AND (@sinceMs IS NULL OR updated_at_ms >= @sinceMs)
-    AND (@untilMs IS NULL OR coalesce(${timeOf("ASC")}, s.created_at_ms) <= @untilMs) AND s.superseded_at_ms IS NULL
+    AND (@untilMs IS NULL OR coalesce(${timeOf("ASC")}, s.created_at_ms) <= @untilMs) AND s.${IS_SESSION}
     AND (@tag IS NULL OR EXISTS (SELECT 1 FROM items WHERE namespace = @tag AND key = s.id))
     AND (@notTag IS NULL OR NOT EXISTS (SELECT 1 FROM items WHERE namespace = @notTag AND key = s.id))
   ORDER BY updated_at_ms DESC, s.id LIMIT @limit OFFSET @offset)`;
 
 /** The pages that `Store.sessions` returns. */
-export class SessionOverviewRepository extends Repository {
+export class SessionOverviewRepository extends PathReader {
   // Subqueries for each row of a page. They read only a few messages of each session.
   readonly #pageIds = this.statement<Page, string>`
     WITH ${PAGE} SELECT id FROM page ORDER BY updated_at_ms DESC, id`.pluck().all;
@@ -125,13 +124,11 @@ export class SessionOverviewRepository extends Repository {
   readonly #openingIn = this.statement<[sessionId: string, seqLast: number], number>`
     SELECT id FROM messages
     WHERE session_id = ? AND role = 'user' AND text <> '' AND seq <= ? ORDER BY seq LIMIT 1`.pluck();
-  readonly #paths: PathRepository;
   readonly #themes: ThemeRepository;
   readonly #items: ItemRepository;
 
   constructor(database: StoreDatabase, paths: PathRepository, themes: ThemeRepository, items: ItemRepository) {
-    super(database);
-    this.#paths = paths;
+    super(database, paths);
     this.#themes = themes;
     this.#items = items;
   }
@@ -179,7 +176,7 @@ export class SessionOverviewRepository extends Repository {
 
   /** Counts the messages that a fork shares, too. */
   #withPast(row: ListedSession): ListedSession {
-    const past = this.#paths.of(row.id).slice(0, -1);
+    const past = this.paths.past(row.id);
     const messageCount = past.reduce((count, piece) => count + this.#countIn(piece), row.messageCount);
     const openings = past.map(({ sessionId, seqLast }) => this.#openingIn.get(sessionId, seqLast));
     const openingId = openings.find((id) => id !== undefined) ?? row.openingId;
@@ -190,7 +187,7 @@ export class SessionOverviewRepository extends Repository {
   /** Adds up the themes and the messages outside them. */
   #sizesOf({ id, graduatedSeq }: ListedSession): Sizes {
     const themes = this.#themesOf(id);
-    const outside = this.#paths.of(id).map(({ sessionId, seqLast }) => {
+    const outside = this.paths.of(id).map(({ sessionId, seqLast }) => {
       return this.#outside({ id: sessionId, graduatedSeq, seqLast });
     });
     const tokenCount = outside.reduce((sum, tokens) => sum + tokens, sumOf(themes, "tokenCount"));

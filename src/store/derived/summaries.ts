@@ -1,7 +1,7 @@
 import { and, desc, eq, inArray, isNull, lte, max, ne, notInArray, or, type SQL, sql } from "drizzle-orm";
 import type { SpanStrategy } from "../../core/options.ts";
 import { GENERATION_NOW } from "../facts/generations.ts";
-import { isOnPathOf } from "../facts/paths.ts";
+import { holdersOf, isOnPathOf } from "../facts/paths.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import { Repository } from "../file/repository.ts";
 import { summaries } from "../sql/schema.ts";
@@ -61,10 +61,9 @@ const ofPath = (isOwn: string): string => `(session_id = @sessionId AND ${isOwn}
     AND ${IS_OF_FOREST} AND status = 'done' AND summaries.log_position > (SELECT max(log_position) FROM generations)
     AND summaries.log_position <= p.log_position AND shown_from <= p.log_position
     AND (shown_until IS NULL OR shown_until > p.log_position)))`;
-const SESSIONS = `session_id IN (SELECT @sessionId UNION ALL SELECT holder_id FROM shared_pasts WHERE session_id = @sessionId)`;
 /** A move of the frontier lets contexts show it. */
 const AWAITS_MOVE = `(${IS_STANDING} OR level = 'overview' AND status = 'done' AND shown_until IS NULL)`;
-const IS_STANDING_OF_PATH = `${SESSIONS} AND ${ofPath(IS_STANDING)}`;
+const IS_STANDING_OF_PATH = `session_id IN ${holdersOf("@sessionId")} AND ${ofPath(IS_STANDING)}`;
 
 export class SummaryRepository extends Repository {
   // Moves of the frontier and renders run these.

@@ -1,9 +1,8 @@
 import { eq } from "drizzle-orm";
 import type { GrowingTheme } from "../../forest/growing-forest.ts";
 import { encodeVector } from "../../vector/codec.ts";
-import type { PathRepository } from "../facts/paths.ts";
+import { PathReader, type PathRepository } from "../facts/paths.ts";
 import type { StoreDatabase } from "../file/open.ts";
-import { Repository } from "../file/repository.ts";
 import { themes } from "../sql/schema.ts";
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
 import type { PastForests } from "./past-forests.ts";
@@ -12,7 +11,7 @@ import type { UnionRepository } from "./unions.ts";
 export const THEME = columns(themes);
 type ThemeRow = RowOf<typeof THEME>;
 
-export class ThemeRepository extends Repository {
+export class ThemeRepository extends PathReader {
   // Moves of the frontier and resumes run these.
   readonly #put = this.statement<
     Omit<InsertOf<typeof THEME>, "centroidSum"> & { centroidSum: Buffer }
@@ -24,25 +23,23 @@ export class ThemeRepository extends Repository {
   /** The rows of a session itself, oldest root first. */
   readonly own = this.statement<[sessionId: string], ThemeRow>`
     SELECT ${THEME} FROM themes WHERE session_id = ? ORDER BY root_id`.map(growingTheme).all;
-  readonly #paths: PathRepository;
   readonly #unions: UnionRepository;
   readonly #pastForests: PastForests;
 
   constructor(database: StoreDatabase, paths: PathRepository, unions: UnionRepository, pastForests: PastForests) {
-    super(database);
-    this.#paths = paths;
+    super(database, paths);
     this.#unions = unions;
     this.#pastForests = pastForests;
   }
 
   /** Oldest root first. */
   ofSession(sessionId: string): readonly GrowingTheme[] {
-    const grower = this.#paths.grower(sessionId);
+    const grower = this.paths.grower(sessionId);
     return grower === undefined ? this.#pastForests.of(sessionId)!.themes : this.own(grower.sessionId);
   }
 
   byRoot(sessionId: string, root: number): GrowingTheme | undefined {
-    const grower = this.#paths.grower(sessionId);
+    const grower = this.paths.grower(sessionId);
     if (grower !== undefined) return this.#byRoot.get(root, grower.sessionId);
     return this.#pastForests.of(sessionId)!.themes.find(({ theme }) => theme.root === root);
   }

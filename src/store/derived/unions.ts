@@ -2,9 +2,7 @@ import { and, eq, ne } from "drizzle-orm";
 import { parseStored } from "../../core/damage.ts";
 import type { SessionLevel } from "../../core/handle.ts";
 import { GENERATION_AT, GENERATION_NOW } from "../facts/generations.ts";
-import { isOnPathOf, type Path, type PathRepository, piecesIn } from "../facts/paths.ts";
-import type { StoreDatabase } from "../file/open.ts";
-import { Repository } from "../file/repository.ts";
+import { holdersOf, isOnPathOf, type Path, PathReader, type Piece, rowsIn } from "../facts/paths.ts";
 import { isOfStep } from "../sql/message-columns.ts";
 import { undoneUnions, unions } from "../sql/schema.ts";
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
@@ -49,7 +47,7 @@ export const NEWEST_POSITION = `SELECT max(coalesce((SELECT seq FROM sqlite_sequ
   coalesce((SELECT max(id) FROM unions), 0))`;
 
 /** Rows of the log, and the trees that they make, in the generation in use or that of a given log position. */
-export class UnionRepository extends Repository {
+export class UnionRepository extends PathReader {
   // Moves of the frontier, resumes, renders and recalls run these.
   readonly #insert = this.statement<InsertOf<typeof UNION>>`${UNION.insert()}`;
   readonly #newest = this.statement<[sessionId: string, position: number], number>`
@@ -151,8 +149,8 @@ export class UnionRepository extends Repository {
   /** True if rows of a session's log that held at a log position have been undone. */
   readonly #isRewound = this.statement<{ sessionId: string; position: number }, number>`
     SELECT EXISTS (
-      SELECT 1 FROM undone_unions WHERE id <= @position AND undone_at > @position AND session_id IN (
-        SELECT @sessionId UNION ALL SELECT holder_id FROM shared_pasts WHERE session_id = @sessionId))`.pluck().one;
+      SELECT 1 FROM undone_unions WHERE id <= @position AND undone_at > @position
+        AND session_id IN ${holdersOf("@sessionId")})`.pluck().one;
   // A table of SQLite's own.
   readonly newestPosition = this.statement<[], number>`${NEWEST_POSITION}`.pluck().one;
   /** Gives the log position of a rewind to no row, so that the position before the next row is after the rewind. */
@@ -169,12 +167,6 @@ export class UnionRepository extends Repository {
     )
     SELECT ${UNION.of("u")} FROM tree JOIN unions u ON u.root = tree.root
     WHERE u.id <= @position AND u.generation = ${GENERATION_AT} AND ${IS_OF_LOG}`;
-  readonly #paths: PathRepository;
-
-  constructor(database: StoreDatabase, paths: PathRepository) {
-    super(database);
-    this.#paths = paths;
-  }
 
   /** When a step entered the forest, and its cluster; undefined if it has not entered. */
   entered(sessionId: string, stepId: number): EnteredStep | undefined {
@@ -183,33 +175,24 @@ export class UnionRepository extends Repository {
 
   /** 0 before the first row. */
   lastPosition(sessionId: string): number {
-    for (const piece of this.#paths.of(sessionId).toReversed()) {
-      const newest = this.#newest.get(piece.sessionId, piece.logPosition);
-      if (newest !== undefined) return newest;
-    }
-    return 0;
+    return this.paths.newest(sessionId, (piece) => this.#newest.get(piece.sessionId, piece.logPosition)) ?? 0;
   }
 
   /** The steps that entered the forest last, newest first. */
   newestEntered(sessionId: string, limit: number): EnteredStep[] {
-    const found: EnteredStep[] = [];
-    for (const piece of this.#paths.of(sessionId).toReversed()) {
-      if (found.length >= limit) break;
-      const rows = this.#newestEntered.all(piece.sessionId, piece.logPosition, limit - found.length);
-      found.push(...rows.map(enteredStep));
-    }
-    return found;
+    const path = this.paths.of(sessionId).toReversed();
+    const rows = rowsIn(path, limit, ({ sessionId, logPosition }, left) => {
+      return this.#newestEntered.all(sessionId, logPosition, left);
+    });
+    return rows.map(enteredStep);
   }
 
   /** The rows of a session's clusters and themes after one log position and up to another, in the generation in use. */
   between(range: { sessionId: string; from: number; position: number; limit: number }): UnionRow[] {
-    const found: UnionRow[] = [];
-    for (const { sessionId, logPosition } of this.#paths.of(range.sessionId)) {
-      const limit = range.limit - found.length;
+    return rowsIn(this.paths.of(range.sessionId), range.limit, ({ sessionId, logPosition }, limit) => {
       const position = Math.min(range.position, logPosition);
-      if (limit > 0) found.push(...(this.#between.all({ sessionId, from: range.from, position, limit }) as UnionRow[]));
-    }
-    return found;
+      return this.#between.all({ sessionId, from: range.from, position, limit }) as UnionRow[];
+    });
   }
 
   add(sessionId: string, generation: number, { id, level, kind, node, root, score }: UnionRow): void {
@@ -227,14 +210,14 @@ export class UnionRepository extends Repository {
 
   /** Replaces the log of a session. Rows that it shares stay as they are. */
   replace(sessionId: string, generation: number, rows: readonly UnionRow[]): void {
-    const sharedTo = this.#paths.of(sessionId).at(-2)?.logPosition ?? 0;
+    const sharedTo = this.paths.sharedTo(sessionId);
     this.orm.delete(unions).where(isLog(sessionId, generation)).run();
     for (const row of rows) if (row.id > sharedTo) this.add(sessionId, generation, row);
   }
 
   /** The whole log of a session, with the rows that it shares. */
   ofSession(sessionId: string, generation: number): UnionRow[] {
-    return this.#paths.of(sessionId).flatMap((piece) => {
+    return this.paths.of(sessionId).flatMap((piece) => {
       return this.#ofSession.all(piece.sessionId, piece.logPosition, generation);
     });
   }
@@ -249,7 +232,7 @@ export class UnionRepository extends Repository {
     const holderId = (this.at(at.position) ?? this.#undoneAt.get(at.position))?.sessionId;
     const own = starts.find(({ sessionId }) => sessionId === holderId);
     if (own !== undefined || holderId === undefined) return own ?? starts[0];
-    const path = this.#paths.of(holderId);
+    const path = this.paths.of(holderId);
     const shared = starts.find((start) => {
       return path.some(({ sessionId, logPosition }) => sessionId === start.sessionId && start.position <= logPosition);
     });
@@ -266,7 +249,7 @@ export class UnionRepository extends Repository {
 
   /** The rows of a root at a log position: those that still hold, and those taken back since. */
   #rewoundRows(level: SessionLevel, at: RootIn): { held: RowOf<typeof UNION>[]; undone: RowOf<typeof UNDONE>[] } {
-    const path = this.#paths.of(at.sessionId);
+    const path = this.paths.of(at.sessionId);
     const held: RowOf<typeof UNION>[] = [];
     const undone: RowOf<typeof UNDONE>[] = [];
     const roots = new Set([at.root]);
@@ -322,11 +305,9 @@ export class UnionRepository extends Repository {
 
   /** The log position before the first step from a seq on entered the forest; undefined if none has. */
   positionBefore(sessionId: string, seq: number): number | undefined {
-    let entry: number | null = null;
-    for (const piece of piecesIn(this.#paths.of(sessionId), 0, seq - 1).toReversed()) {
-      entry ??= this.#entryUpTo({ sessionId, holderId: piece.sessionId, seq: piece.seqLast });
-    }
-    const next = this.#entryAfter(sessionId, entry ?? 0);
+    const entryIn = ({ sessionId: holderId, seqLast }: Piece): number | undefined =>
+      this.#entryUpTo({ sessionId, holderId, seq: seqLast }) ?? undefined;
+    const next = this.#entryAfter(sessionId, this.paths.newest(sessionId, entryIn, seq - 1) ?? 0);
     return next === undefined ? undefined : next - 1;
   }
 

@@ -1,17 +1,12 @@
 import { DamageError } from "../../core/damage.ts";
 import type { JsonValue } from "../../core/json.ts";
-import type { StoreDatabase } from "../file/open.ts";
-import { Repository } from "../file/repository.ts";
 import { entries } from "../sql/schema.ts";
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
 import { decodeValue } from "../sql/stored-value.ts";
-import type { PathRepository } from "./paths.ts";
+import { heldBy, PathReader, type Piece, rowsIn } from "./paths.ts";
 
 const ENTRY = columns(entries);
 const KNOWN = columns(entries, "id", "beforeSeq", "createdAtMs");
-
-const PATH_AND_BRANCHES = `(
-  SELECT id FROM sessions WHERE id = @sessionId OR (parent_session_id = @sessionId AND superseded_at_ms IS NOT NULL))`;
 
 const TIME = columns(entries, "createdAtMs");
 
@@ -29,7 +24,8 @@ export interface Entry {
   createdAtMs: number;
 }
 
-export class EntryRepository extends Repository {
+/** A fork shares the entries before the last message that it shares. The sessions of its past may append more after that. */
+export class EntryRepository extends PathReader {
   // Appends and reads of entries run these.
   readonly #put = this.statement<InsertOf<typeof ENTRY>>`${ENTRY.upsert()}`;
   readonly #insert = this.statement<NewEntry & { id: null }>`${ENTRY.insert()}`;
@@ -56,29 +52,21 @@ export class EntryRepository extends Repository {
   /** How many entries without an id a session and its branches have, by time. A fork has those that it shares, too. */
   readonly timesOf = this.statement<{ sessionId: string }, { createdAtMs: number; count: number }>`
     SELECT createdAtMs, count(*) AS count FROM (
-      SELECT ${TIME} FROM entries WHERE external_id IS NULL AND session_id IN ${PATH_AND_BRANCHES}
+      SELECT ${TIME} FROM entries WHERE external_id IS NULL AND session_id IN ${heldBy("@sessionId")}
       UNION ALL
       SELECT ${TIME.of("e")} FROM shared_pasts p JOIN entries e ON e.session_id = p.holder_id AND e.before_seq <= p.seq_last
       WHERE p.session_id = @sessionId AND e.external_id IS NULL)
     GROUP BY createdAtMs`.all;
   readonly #isHeld = this.statement<{ sessionId: string; externalId: string }, number>`
-    SELECT 1 FROM entries WHERE external_id = @externalId AND session_id IN ${PATH_AND_BRANCHES} LIMIT 1`.pluck();
+    SELECT 1 FROM entries WHERE external_id = @externalId AND session_id IN ${heldBy("@sessionId")} LIMIT 1`.pluck();
   readonly count = this.statement<[], number>`SELECT count(*) FROM entries`.pluck().one;
-
-  readonly #paths: PathRepository;
-
-  constructor(database: StoreDatabase, paths: PathRepository) {
-    super(database);
-    this.#paths = paths;
-  }
 
   /** The entry of a session, shared ones included, that has an external id, and the session that holds it. */
   byExternalId(sessionId: string, externalId: string): (RowOf<typeof KNOWN> & { holderId: string }) | undefined {
-    for (const { sessionId: holderId, seqEnd } of this.#pieces(sessionId)) {
-      const found = this.#withName.get(holderId, externalId, seqEnd);
-      if (found !== undefined) return { ...found, holderId };
-    }
-    return undefined;
+    return this.paths.oldest(sessionId, ({ sessionId: holderId, seqLast }) => {
+      const found = this.#withName.get(holderId, externalId, seqLast);
+      return found && { ...found, holderId };
+    });
   }
 
   /** Returns the new entry's position. */
@@ -120,25 +108,16 @@ export class EntryRepository extends Repository {
   }
 
   after(sessionId: string, after: number, limit: number): Entry[] {
-    const found: Entry[] = [];
-    for (const piece of this.#pieces(sessionId)) {
-      found.push(...this.#after.all({ ...piece, after, limit: limit - found.length }).map(entryOf));
-    }
-    return found;
+    const read = ({ sessionId, seqLast }: Piece, limit: number) =>
+      this.#after.all({ sessionId, seqEnd: seqLast, after, limit });
+    return rowsIn(this.paths.of(sessionId), limit, read).map(entryOf);
   }
 
   /** Newest first. */
   before(sessionId: string, before: number, limit: number): Entry[] {
-    const found: Entry[] = [];
-    for (const piece of this.#pieces(sessionId).reverse()) {
-      found.push(...this.#before.all({ ...piece, before, limit: limit - found.length }).map(entryOf));
-    }
-    return found;
-  }
-
-  /** A fork shares the entries before the last message that it shares. The sessions of its past may append more after that. */
-  #pieces(sessionId: string): { sessionId: string; seqEnd: number }[] {
-    return this.#paths.of(sessionId).map(({ sessionId, seqLast }) => ({ sessionId, seqEnd: seqLast }));
+    const read = ({ sessionId, seqLast }: Piece, limit: number) =>
+      this.#before.all({ sessionId, seqEnd: seqLast, before, limit });
+    return rowsIn(this.paths.of(sessionId).toReversed(), limit, read).map(entryOf);
   }
 }
 

@@ -7,7 +7,6 @@ import type { JsonValue, Message, Part, Role } from "../../core/message.ts";
 import { messageTokens, type TokenCounter } from "../../core/tokens.ts";
 import { decodeEmbedding, encodeEmbedding, encodeVector, isOldEmbedding } from "../../vector/codec.ts";
 import type { StoreDatabase } from "../file/open.ts";
-import { Repository } from "../file/repository.ts";
 import { NO_CHECKSUM } from "../sql/checksum.ts";
 import {
   isOfStep,
@@ -23,7 +22,7 @@ import { forgottenMessages, messages } from "../sql/schema.ts";
 import { columns, type InsertOf, isAnyOf, type RowOf } from "../sql/statement.ts";
 import type { ArtifactRepository } from "./artifacts.ts";
 import { GENERATION_NOW, vectorNow } from "./generations.ts";
-import { type PathRepository, piecesIn } from "./paths.ts";
+import { heldBy, PathReader, type PathRepository, rowsIn, sharedSeqOf } from "./paths.ts";
 
 const EACH_PAGE = 500;
 
@@ -118,14 +117,14 @@ const STEPS = `FROM json_each(?) step JOIN messages m ON ${isOfStep("step.value"
 const OF_STEPS = `${STEPS} ORDER BY m.seq`;
 
 /** Rows of `messages`. This file is long, because all statements share the shape of a row and its checks. */
-export class MessageRepository extends Repository {
+export class MessageRepository extends PathReader {
   // Appends and moves of the frontier run these.
   readonly #insert = this.statement<InsertedRow>`${columns(messages).insert()}`;
   /** The seq of the session's next message. Seqs of forgotten messages are not used again. */
   readonly nextSeq = this.statement<{ sessionId: string }, number>`
     SELECT max(coalesce((SELECT max(seq) FROM messages WHERE session_id = @sessionId), -1),
                coalesce((SELECT max(seq) FROM forgotten_messages WHERE session_id = @sessionId), -1),
-               coalesce((SELECT max(seq_last) FROM shared_pasts WHERE session_id = @sessionId), -1)) + 1`.pluck().one;
+               ${sharedSeqOf("@sessionId")}) + 1`.pluck().one;
   readonly #withName = this.statement<[sessionId: string, externalId: string], RowOf<typeof KEYS>>`
     SELECT ${KEYS} FROM messages WHERE session_id = ? AND external_id = ?`;
   readonly #window = this.statement<SeqsOfSession, RowOf<typeof WINDOW>>`
@@ -219,8 +218,8 @@ export class MessageRepository extends Repository {
     { seq: number; forgottenAtMs: number }
   >`
     SELECT f.seq, max(f.forgotten_at_ms) AS forgottenAtMs
-    FROM sessions s JOIN forgotten_messages f ON f.session_id = s.id
-    WHERE s.parent_session_id = @sessionId AND s.superseded_at_ms IS NOT NULL AND f.seq BETWEEN @seqFirst AND @seqLast
+    FROM forgotten_messages f
+    WHERE f.session_id IN ${heldBy("@sessionId")} AND f.session_id <> @sessionId AND f.seq BETWEEN @seqFirst AND @seqLast
     GROUP BY f.seq`.all;
   readonly #addForgotten = this.statement<InsertOf<typeof FORGOTTEN>>`${FORGOTTEN.insert()}`.run;
   // Without the plus, SQLite would read all messages of the session.
@@ -307,7 +306,7 @@ export class MessageRepository extends Repository {
   readonly lostSeqs = this.statement<{ sessionId: string; limit: number }, number>`
     WITH RECURSIVE expected(seq) AS (
       SELECT CASE WHEN superseded_at_ms IS NULL
-        THEN coalesce((SELECT max(seq_last) + 1 FROM shared_pasts WHERE session_id = @sessionId), 0)
+        THEN ${sharedSeqOf("@sessionId")} + 1
         ELSE fork_seq + 1 END FROM sessions WHERE id = @sessionId
       UNION ALL
       SELECT seq + 1 FROM expected WHERE seq < (SELECT max(seq) FROM messages WHERE session_id = @sessionId)
@@ -320,7 +319,6 @@ export class MessageRepository extends Repository {
 
   readonly #artifacts: ArtifactRepository;
   readonly #tokenCounter: TokenCounter;
-  readonly #paths: PathRepository;
 
   constructor(
     database: StoreDatabase,
@@ -328,8 +326,7 @@ export class MessageRepository extends Repository {
     tokenCounter: TokenCounter,
     paths: PathRepository,
   ) {
-    super(database);
-    this.#paths = paths;
+    super(database, paths);
     this.#artifacts = artifacts;
     this.#tokenCounter = tokenCounter;
   }
@@ -363,11 +360,10 @@ export class MessageRepository extends Repository {
 
   /** The message of a session, shared ones included, that has an external id. */
   byExternalId(sessionId: string, externalId: string): RowOf<typeof KEYS> | undefined {
-    for (const piece of this.#paths.of(sessionId).toReversed()) {
+    return this.paths.newest(sessionId, (piece) => {
       const found = this.#withName.get(piece.sessionId, externalId);
-      if (found !== undefined && found.seq <= piece.seqLast) return found;
-    }
-    return undefined;
+      return found !== undefined && found.seq <= piece.seqLast ? found : undefined;
+    });
   }
 
   /** Like `unpinnedFrom`, with only the columns that make steps. */
@@ -382,15 +378,14 @@ export class MessageRepository extends Repository {
 
   /** The messages of `graduating`, without what they say. */
   *graduatingPlaces(sessionId: string, seqFirst: number, seqLast: number): Generator<RowOf<typeof PLACES>> {
-    for (const piece of piecesIn(this.#paths.of(sessionId), seqFirst, seqLast)) {
+    for (const piece of this.paths.pieces(sessionId, seqFirst, seqLast)) {
       yield* this.#graduatingPlaces.iterate(piece.sessionId, piece.seqFirst, piece.seqLast);
     }
   }
 
   #inPieces<Row>(sessionId: string, first: number, last: number, read: (...range: SeqsOfSession) => Row[]): Row[] {
-    const pieces = piecesIn(this.#paths.of(sessionId), first, last);
-    if (pieces.length === 1) return read(pieces[0]!.sessionId, pieces[0]!.seqFirst, pieces[0]!.seqLast);
-    return pieces.flatMap((piece) => read(piece.sessionId, piece.seqFirst, piece.seqLast));
+    const pieces = this.paths.pieces(sessionId, first, last);
+    return rowsIn(pieces, LAST, ({ sessionId, seqFirst, seqLast }) => read(sessionId, seqFirst, seqLast));
   }
 
   /** Returns what `read` finds in the newest piece in which it finds anything. */
@@ -399,11 +394,7 @@ export class MessageRepository extends Repository {
     seqLast: number,
     read: (id: string, seq: number) => Row | undefined,
   ): Row | undefined {
-    for (const piece of piecesIn(this.#paths.of(sessionId), 0, seqLast).toReversed()) {
-      const found = read(piece.sessionId, piece.seqLast);
-      if (found !== undefined) return found;
-    }
-    return undefined;
+    return this.paths.newest(sessionId, ({ sessionId, seqLast }) => read(sessionId, seqLast), seqLast);
   }
 
   /** The seq of the newest message before `seq` that is not pinned; -1 if there is none. */
@@ -499,15 +490,12 @@ export class MessageRepository extends Repository {
 
   /** Returns the newest `limit` messages from `seqFrom` to before `seqEnd`, in order and without pinned ones. */
   notableBefore(sessionId: string, range: { seqFrom: number; seqEnd: number; limit: number }): NotableMessage[] {
-    const found: NotableMessage[] = [];
-    for (const piece of piecesIn(this.#paths.of(sessionId), range.seqFrom, range.seqEnd - 1).toReversed()) {
-      const limit = range.limit - found.length;
-      if (limit <= 0) break;
-      const { sessionId: id, seqFirst, seqLast } = piece;
-      const rows = this.#notableBefore.all({ sessionId: id, seqFrom: seqFirst, seqEnd: seqLast + 1, limit }).reverse();
-      found.unshift(...inPlace([id, seqFirst, seqLast], rows).map(notableMessage));
-    }
-    return found;
+    const pieces = this.paths.pieces(sessionId, range.seqFrom, range.seqEnd - 1).reverse();
+    const rows = rowsIn(pieces, range.limit, ({ sessionId, seqFirst, seqLast }, limit) => {
+      const found = this.#notableBefore.all({ sessionId, seqFrom: seqFirst, seqEnd: seqLast + 1, limit });
+      return inPlace([sessionId, seqFirst, seqLast], found.reverse()).reverse();
+    });
+    return rows.reverse().map(notableMessage);
   }
 
   /** Returns the seqs of the user messages that began the newest `limit` turns before `seqEnd`, newest first. */
@@ -527,8 +515,24 @@ export class MessageRepository extends Repository {
     return this.#byIds.allOf(ids).map((row) => this.#checked(row));
   }
 
+  /** A message that a session holds or shares. @throws {StoreError} `MESSAGE_NOT_FOUND`. */
+  existing(sessionId: string, messageId: number): Message {
+    const message = this.byId(messageId);
+    if (message === undefined || !this.paths.has(sessionId, message)) {
+      throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
+    }
+    return message;
+  }
+
+  /** Like `byIds`, as a session reads them: the messages that it shares are its own. */
+  byIdsIn(sessionId: string, ids: readonly number[]): Message[] {
+    const messages = this.byIds(ids);
+    for (const message of messages) if (this.paths.has(sessionId, message)) message.sessionId = sessionId;
+    return messages;
+  }
+
   pinnedTokensOf(sessionId: string): number {
-    return this.#paths.of(sessionId).reduce((sum, piece) => {
+    return this.paths.of(sessionId).reduce((sum, piece) => {
       const isOfPiece = and(eq(messages.sessionId, piece.sessionId), lte(messages.seq, piece.seqLast));
       return sum + this.#tokensWhere(and(isOfPiece, sql`${messages.pinned} = 1`));
     }, 0);
@@ -547,21 +551,16 @@ export class MessageRepository extends Repository {
 
   /** Returns the messages from one seq to another, both included. */
   range(sessionId: string, seqFirst: number, seqLast: number, limit = Number.MAX_SAFE_INTEGER): Message[] {
-    let messages: Message[] = [];
-    for (const piece of piecesIn(this.#paths.of(sessionId), seqFirst, seqLast)) {
-      const left = limit - messages.length;
-      if (left <= 0) break;
+    return rowsIn(this.paths.pieces(sessionId, seqFirst, seqLast), limit, (piece, left) => {
       const range: SeqsOfSession = [piece.sessionId, piece.seqFirst, piece.seqLast];
-      const found = inPlace(range, this.#range.all(...range, left));
-      messages = messages.length === 0 ? found : messages.concat(found);
-    }
-    return messages;
+      return inPlace(range, this.#range.all(...range, left));
+    });
   }
 
   /** @param count  How many messages the themes have. @throws {DamageError} if these are not all messages before `seqEnd`. */
   assertInThemes(sessionId: string, seqEnd: number, count: number): void {
     let missingCount = -count;
-    for (const { sessionId: id, seqFirst, seqLast } of piecesIn(this.#paths.of(sessionId), 0, seqEnd - 1)) {
+    for (const { sessionId: id, seqFirst, seqLast } of this.paths.pieces(sessionId, 0, seqEnd - 1)) {
       missingCount += seqLast - seqFirst + 1 - this.#forgottenCount(id, seqFirst, seqLast);
       missingCount -= this.#pinnedCount(id, seqFirst, seqLast);
     }

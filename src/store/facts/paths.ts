@@ -1,5 +1,6 @@
 import { DamageError } from "../../core/damage.ts";
 import { StoreError } from "../../core/errors.ts";
+import type { StoreDatabase } from "../file/open.ts";
 import { Repository } from "../file/repository.ts";
 import { NO_CHECKSUM } from "../sql/checksum.ts";
 import { sessions, sharedPasts } from "../sql/schema.ts";
@@ -17,8 +18,30 @@ export interface Piece {
 /** What makes a session, oldest first: the parts of other sessions that a fork shares, and what the session holds itself. */
 export type Path = readonly Piece[];
 
+const LAST = Number.MAX_SAFE_INTEGER;
+
 const PAST = columns(sharedPasts);
 const ORIGIN = columns(sessions, "id", "parentSessionId", "forkSeq", "supersededAtMs");
+
+/** SQL: a row of `sessions` is a session. The others hold messages that a session has superseded. */
+export const IS_SESSION = "superseded_at_ms IS NULL";
+/** SQL: the ids of the rows that hold superseded messages. They are few. */
+export const BRANCHES = "(SELECT id FROM sessions WHERE superseded_at_ms IS NOT NULL)";
+
+/** SQL: the ids of a session and of its branches. */
+export function heldBy(session: string): string {
+  return `(SELECT id FROM sessions WHERE id = ${session} OR (parent_session_id = ${session} AND superseded_at_ms IS NOT NULL))`;
+}
+
+/** SQL: the ids of a session and of those that it shares. */
+export function holdersOf(session: string): string {
+  return `(SELECT ${session} UNION ALL SELECT holder_id FROM shared_pasts WHERE session_id = ${session})`;
+}
+
+/** SQL: the last seq that a session shares, or -1. */
+export function sharedSeqOf(session: string): string {
+  return `coalesce((SELECT max(seq_last) FROM shared_pasts WHERE session_id = ${session}), -1)`;
+}
 
 /** SQL: the session `session` holds or shares the row `table`, which is at the log position `position`. */
 export function isOnPathOf(session: string, table: string, position = `${table}.id`): string {
@@ -53,12 +76,6 @@ export class PathRepository extends Repository {
     return this.#sharing.all(holderId, seq);
   }
 
-  /** The forks that share a session's log up to a position, or further. @throws {DamageError} if an index may hide one. */
-  sharingLog(holderId: string, position: number): string[] {
-    this.rowCheck.assertWhole(sharedPasts);
-    return this.#sharingLog.all(holderId, position);
-  }
-
   /**
    * The session whose rows are the open clusters and themes of a session. Until the frontier of a fork moves, it is another one;
    * undefined if that one has moved since the fork.
@@ -73,12 +90,52 @@ export class PathRepository extends Repository {
     return path.at(-1)!;
   }
 
+  isFork(sessionId: string): boolean {
+    return this.sharedCount(sessionId) > 0;
+  }
+
   /** @throws {DamageError} if a row about what a fork shares is damaged. */
   of(sessionId: string): Path {
     const past = this.#past(sessionId);
     // Rows of older versions have no checksums.
     if (past.some(({ checksum }) => checksum === NO_CHECKSUM)) this.assertPast(sessionId);
     return withOwn(sessionId, past.map(pieceOf));
+  }
+
+  /** The parts of a session from one seq to another, both included, oldest first. */
+  pieces(sessionId: string, seqFirst = 0, seqLast = LAST): Piece[] {
+    return piecesIn(this.of(sessionId), seqFirst, seqLast);
+  }
+
+  /** What `read` finds in the newest part in which it finds anything. */
+  newest<Found>(sessionId: string, read: (piece: Piece) => Found | undefined, seqLast = LAST): Found | undefined {
+    return firstIn(this.pieces(sessionId, 0, seqLast).reverse(), read);
+  }
+
+  /** What `read` finds in the oldest part in which it finds anything. */
+  oldest<Found>(sessionId: string, read: (piece: Piece) => Found | undefined): Found | undefined {
+    return firstIn(this.of(sessionId), read);
+  }
+
+  /** True if a message is one of a session, which may share it. */
+  has(sessionId: string, message: { sessionId: string; seq: number }): boolean {
+    return message.sessionId === sessionId || isOn(this.of(sessionId), message);
+  }
+
+  /** What a fork shares; empty for other sessions. @throws {DamageError} like `of`. */
+  past(sessionId: string): Path {
+    return this.of(sessionId).slice(0, -1);
+  }
+
+  /** The log position up to which a session shares the log of others; 0 if it shares nothing. */
+  sharedTo(sessionId: string): number {
+    return this.past(sessionId).at(-1)?.logPosition ?? 0;
+  }
+
+  /** The sessions whose log has a row: the one that holds it, and the forks that share it. @throws {DamageError} like `sharing`. */
+  withRow(holderId: string, position: number): string[] {
+    this.rowCheck.assertWhole(sharedPasts);
+    return [holderId, ...this.#sharingLog.all(holderId, position)];
   }
 
   /**
@@ -119,8 +176,7 @@ function pieceOf({ holderId, seqFirst, seqLast, logPosition }: RowOf<typeof PAST
 
 function withOwn(sessionId: string, past: readonly Piece[]): Piece[] {
   const seqFirst = past.length === 0 ? 0 : past.at(-1)!.seqLast + 1;
-  const [seqLast, logPosition] = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
-  return [...past, { sessionId, seqFirst, seqLast, logPosition }];
+  return [...past, { sessionId, seqFirst, seqLast: LAST, logPosition: LAST }];
 }
 
 /** SQL: the session of the cluster `c` began it. A fork has rows for clusters of its past, too. */
@@ -136,6 +192,35 @@ export function piecesIn(path: Path, seqFirst: number, seqLast: number): Piece[]
   });
 }
 
+function firstIn<Found>(path: Path, read: (piece: Piece) => Found | undefined): Found | undefined {
+  for (const piece of path) {
+    const found = read(piece);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Returns the first `limit` rows of some pieces. @param read  Is told how many are still wanted. */
+export function rowsIn<Row>(path: Path, limit: number, read: (piece: Piece, limit: number) => Row[]): Row[] {
+  let rows: Row[] = [];
+  for (const piece of path) {
+    if (rows.length >= limit) break;
+    const found = read(piece, limit - rows.length);
+    rows = rows.length === 0 ? found : rows.concat(found);
+  }
+  return rows;
+}
+
+/** A repository that reads sessions part by part. */
+export abstract class PathReader extends Repository {
+  protected readonly paths: PathRepository;
+
+  constructor(database: StoreDatabase, paths: PathRepository) {
+    super(database);
+    this.paths = paths;
+  }
+}
+
 /** @throws {StoreError} `SESSION_SHARED` if a fork shares a message of the session after this seq. */
 export function assertUnshared(
   paths: PathRepository,
@@ -147,14 +232,9 @@ export function assertUnshared(
   if (forkId !== undefined) throw new StoreError("SESSION_SHARED", { sessionId, forkId, operation });
 }
 
-/** What a fork shares; empty for other sessions. */
-export function pastOf(path: Path): Path {
-  return path.slice(0, -1);
-}
-
 /** @throws {StoreError} `SESSION_SHARED` for a fork, whose rows are not the whole session. */
 export function assertWhole(paths: PathRepository, sessionId: string): void {
-  const [holder] = pastOf(paths.of(sessionId));
+  const [holder] = paths.past(sessionId);
   if (holder === undefined) return;
   throw new StoreError("SESSION_SHARED", { sessionId: holder.sessionId, forkId: sessionId, operation: "move" });
 }
@@ -167,13 +247,12 @@ export function assertUnsharedMessage(
   operation: "forget" | "change",
 ): void {
   if (message.sessionId === sessionId) assertUnshared(paths, sessionId, message.seq - 1, operation);
-  else if (isOn(paths.of(sessionId), message)) {
+  else if (paths.has(sessionId, message)) {
     throw new StoreError("SESSION_SHARED", { sessionId: message.sessionId, forkId: sessionId, operation });
   }
 }
 
-/** Returns true if a message is on a path. */
-export function isOn(path: Path, message: { sessionId: string; seq: number }): boolean {
+function isOn(path: Path, message: { sessionId: string; seq: number }): boolean {
   return path.some(({ sessionId, seqLast }) => sessionId === message.sessionId && message.seq <= seqLast);
 }
 

@@ -105,6 +105,14 @@ export class SessionRepository extends Repository {
     return this.#idsWhere(and(eq(sessions.source, source), eq(sessions.externalId, externalId)))[0];
   }
 
+  /** @throws {StoreError} `SESSION_NOT_FOUND`, also for a branch. */
+  existing(id: string): SessionRow {
+    const row = this.byId(id);
+    if (row === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: id });
+    assertOnPath(row);
+    return row;
+  }
+
   /** @throws {DamageError} if there is no such session, although another row names it. */
   known(id: string): SessionRow {
     const row = this.byId(id);
@@ -235,6 +243,11 @@ export class SessionRepository extends Repository {
     return this.#idsWhere(isBranch, sessions.supersededAtMs, sessions.id);
   }
 
+  /** The ids of the rows that hold the messages of a session: its own, and those of its branches. */
+  holdersOf(id: string): string[] {
+    return [id, ...this.branchIds(id)];
+  }
+
   /** Branches that `undo` can bring back come last, with the next one at the end. @throws {DamageError} if one is damaged. */
   branches(parentSessionId: string): Branch[] {
     return this.#branches(parentSessionId).map((row) => {
@@ -257,8 +270,13 @@ export class SessionRepository extends Repository {
   }
 }
 
-/** @throws {StoreError} `SESSION_SUPERSEDED` for the row of a branch. */
+/** Returns true for the row of a session, and false for that of a branch. */
+export function isSession({ supersededAtMs }: Pick<SessionRow, "supersededAtMs">): boolean {
+  return supersededAtMs === null;
+}
+
+/** @throws {StoreError} `SESSION_NOT_FOUND` for the row of a branch. */
 export function assertOnPath(row: Pick<SessionRow, "id" | "supersededAtMs" | "parentSessionId"> | undefined): void {
-  if (row === undefined || row.supersededAtMs === null) return;
-  throw new StoreError("SESSION_SUPERSEDED", { sessionId: row.id, parentSessionId: row.parentSessionId ?? "" });
+  if (row === undefined || isSession(row)) return;
+  throw new StoreError("SESSION_NOT_FOUND", { sessionId: row.id, parentSessionId: row.parentSessionId ?? "" });
 }

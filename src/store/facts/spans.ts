@@ -1,10 +1,8 @@
 import { createHash } from "node:crypto";
 import { and, between, eq } from "drizzle-orm";
-import type { StoreDatabase } from "../file/open.ts";
-import { Repository } from "../file/repository.ts";
 import { messages } from "../sql/schema.ts";
 import { blobOf } from "../sql/stored-value.ts";
-import { type PathRepository, piecesIn } from "./paths.ts";
+import { PathReader } from "./paths.ts";
 
 /** The messages of a span, without pinned ones. */
 export interface SpanContent {
@@ -16,7 +14,7 @@ export interface SpanContent {
 }
 
 /** Consecutive messages of a session, which one summary of `flat` or `sandwich` may cover. */
-export class SpanRepository extends Repository {
+export class SpanRepository extends PathReader {
   // Renders run it.
   readonly #boundsOf = this.statement<
     [id: string, seqFirst: number, seqLast: number],
@@ -44,16 +42,9 @@ export class SpanRepository extends Repository {
       AND NOT EXISTS (SELECT 1 FROM ends e WHERE NOT EXISTS (
         SELECT 1 FROM held h WHERE h.session_id = e.session_id AND e.seq <= h.seq_last))
     ORDER BY m.seq`.pluck().all;
-  readonly #paths: PathRepository;
-
-  constructor(database: StoreDatabase, paths: PathRepository) {
-    super(database);
-    this.#paths = paths;
-  }
-
   /** `contentOf` without the digest, which takes fewer pages. Undefined if all messages are pinned. */
   boundsOf(sessionId: string, seqFirst: number, seqLast: number): Omit<SpanContent, "sourceDigest"> | undefined {
-    const pieces = piecesIn(this.#paths.of(sessionId), seqFirst, seqLast);
+    const pieces = this.paths.pieces(sessionId, seqFirst, seqLast);
     const found = pieces.flatMap((piece) => this.#boundsOf.get(piece.sessionId, piece.seqFirst, piece.seqLast) ?? []);
     if (found.length < 2) return found[0];
     return {
@@ -66,17 +57,13 @@ export class SpanRepository extends Repository {
 
   /** The id of a session's first message that is not pinned. */
   firstOf(sessionId: string): number | undefined {
-    for (const piece of this.#paths.of(sessionId)) {
-      const id = this.#firstOf(piece.sessionId, piece.seqLast);
-      if (id !== undefined) return id;
-    }
-    return undefined;
+    return this.paths.oldest(sessionId, (piece) => this.#firstOf(piece.sessionId, piece.seqLast));
   }
 
   /** Returns the content between two seqs, both included. The ids are 0 if all messages are pinned. */
   contentOf(sessionId: string, seqFirst: number, seqLast: number): SpanContent {
     const { id, tokenCount, digest, seq, pinned } = messages;
-    const rows = piecesIn(this.#paths.of(sessionId), seqFirst, seqLast).flatMap((piece) => {
+    const rows = this.paths.pieces(sessionId, seqFirst, seqLast).flatMap((piece) => {
       const isOfPiece = and(eq(messages.sessionId, piece.sessionId), between(seq, piece.seqFirst, piece.seqLast));
       const isInside = and(isOfPiece, eq(pinned, false));
       return this.orm.select({ id, tokenCount, digest }).from(messages).where(isInside).orderBy(seq).all();

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { type BetterSQLite3Database, drizzle } from "drizzle-orm/better-sqlite3";
 import { DamageError } from "../../core/damage.ts";
-import { checkDriver } from "../../core/driver.ts";
+import { checkDriver, driverError } from "../../core/driver.ts";
 import { StoreError } from "../../core/errors.ts";
 import { lookAt } from "../../core/files.ts";
 import { RowCheck, SEALED } from "../sql/row-check.ts";
@@ -253,12 +253,12 @@ export class StoreDatabase {
     }
   }
 
-  /** @throws {StoreError} `FILE_REPLACED` if a path no longer leads to the file that was opened. */
+  /** @throws {StoreError} `STORE_CLOSED` if a path no longer leads to the file that was opened. */
   assertInPlace(): void {
     for (const { path, dev, ino, mtimeMs } of this.#files) {
       const found = lookAt(path);
       const isSame = found?.ino === ino && found.dev === dev && (mtimeMs === undefined || found.mtimeMs === mtimeMs);
-      if (!isSame) throw new StoreError("FILE_REPLACED", { path });
+      if (!isSame) throw new StoreError("STORE_CLOSED", { path, isReplaced: true });
     }
   }
 
@@ -323,8 +323,7 @@ function identitiesOf(path: string, options: { readonly: boolean; isCopy: boolea
 export function storeErrorOf(error: unknown, path: string): unknown {
   if (isOfDriver(error)) {
     const [reason = ""] = error.message.replace(/\s+/g, " ").split(/\. | Require stack/);
-    const details = isMissing(error) ? { reason, solution: COMPILE } : { reason };
-    return new StoreError("DRIVER_NOT_BUILT", details, { cause: error });
+    return driverError(reason, isMissing(error) ? COMPILE : undefined, error);
   }
   if (!(error instanceof Database.SqliteError)) return error;
   const options = { cause: error };
@@ -362,7 +361,7 @@ function ownErrorOf(error: unknown, path: string): unknown {
  * that is not a store is not changed.
  *
  * @throws {StoreError} `FILE_NOT_FOUND`, `FILE_NOT_USABLE`, `NOT_A_STORE`, `FORMAT_UNSUPPORTED`, `STORE_BUSY`,
- * `STORE_CORRUPT`, `DRIVER_NOT_BUILT`.
+ * `STORE_CORRUPT`, `PACKAGE_MISSING`.
  */
 export function openDatabase(path: string, options: OpenDatabaseOptions): StoreDatabase {
   checkDriver(Database);

@@ -1,8 +1,15 @@
 import { StoreError } from "../../core/errors.ts";
 import type { FactRow, RowsFrom } from "../facts/fact-rows.ts";
 import { assertWhole } from "../facts/paths.ts";
-import { assertOnPath } from "../facts/sessions.ts";
+import type { SessionRow } from "../facts/sessions.ts";
 import type { Repositories } from "../repositories.ts";
+
+/** @throws {StoreError} `SESSION_NOT_FOUND`; `SESSION_SHARED` for a fork, whose past is in rows of other sessions. */
+export function movable({ sessions, paths }: Repositories, sessionId: string): SessionRow {
+  const session = sessions.existing(sessionId);
+  assertWhole(paths, sessionId);
+  return session;
+}
 
 /**
  * Yields the facts of a session and of its branches, so that `writeSession` can write them into another store. Use it up inside one
@@ -12,20 +19,18 @@ import type { Repositories } from "../repositories.ts";
  * a store, and claims, which belong to a process.
  *
  * @param from  Leaves out earlier messages of the path, and earlier rows of the log. Everything else is whole.
- * @throws {StoreError} `SESSION_NOT_FOUND`, `SESSION_SUPERSEDED`, `STORE_CORRUPT`; `SESSION_SHARED` for a fork, whose past is in rows
- *   of other sessions.
+ * @throws {StoreError} those of `movable`; `STORE_CORRUPT`.
  */
 export function* sessionRows(
-  { generations, sessions, factRows: rows, tombstones, paths }: Repositories,
+  repositories: Repositories,
   sessionId: string,
   storeId: string | null,
   from: RowsFrom = { seq: 0, position: 0 },
 ): Generator<FactRow> {
-  const session = sessions.byId(sessionId);
+  const { generations, factRows: rows, tombstones } = repositories;
+  movable(repositories, sessionId);
   const generation = generations.newest();
-  if (session === undefined || generation === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
-  assertOnPath(session);
-  assertWhole(paths, sessionId);
+  if (generation === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
   const { embedderId, dimension } = generation;
   rows.assertWhole();
   const newestId = rows.newestId(sessionId);

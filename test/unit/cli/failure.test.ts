@@ -14,7 +14,6 @@ const OF_PROGRAMS = new Set<ErrorCode>([
   "VALUE_INVALID",
   "NOT_ATOMIC",
   "STORE_CLOSED",
-  "EMBEDDER_ASYNC",
   "REDACT_FAILED",
 ]);
 

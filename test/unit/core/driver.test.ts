@@ -20,6 +20,6 @@ test.each([
   if (reason === undefined) expect(check).not.toThrow();
   else
     expect(check).toThrow(
-      expect.objectContaining({ code: "DRIVER_NOT_BUILT", details: expect.objectContaining({ reason }) }),
+      expect.objectContaining({ code: "PACKAGE_MISSING", details: expect.objectContaining({ reason }) }),
     );
 });

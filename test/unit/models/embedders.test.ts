@@ -21,7 +21,7 @@ test("a key comes from the environment, and is missed where there is none", () =
 test.each(["", "hashing-v2-384", "gemini-embedding-2", "gemini-embedding-001", "text-embedding-3-small-1536"])(
   "%j is no embedder's",
   (id) => {
-    expect(() => embedderById(id, { apiKey: "k" })).toThrow(expect.objectContaining({ code: "EMBEDDER_UNKNOWN" }));
+    expect(() => embedderById(id, { apiKey: "k" })).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
   },
 );
 

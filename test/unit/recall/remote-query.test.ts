@@ -107,7 +107,7 @@ describe("calls that answer at once", () => {
   test("nearestRoots refuses a text and takes what embedQuery gives", async () => {
     const { store, embedder } = await remoteStore();
     expect(() => store.nearestRoots("harbor")).toThrow(
-      expect.objectContaining({ code: "EMBEDDER_ASYNC", details: { embedder: "scripted-384" } }),
+      expect.objectContaining({ code: "OPTION_INVALID", message: expect.stringContaining('"scripted-384" is remote') }),
     );
     const vector = await store.embedQuery("the harbor lens is cracked");
     expect(embedder.requests).toMatchObject([{ task: "query" }]);

@@ -59,7 +59,7 @@ describe("a failure", () => {
     [new StoreError("MODEL_REFUSED", { model, reason: "no", status: 400 }), null, false],
     [new StoreError("MODEL_REFUSED", { model, reason: "no", status: 401, concerns: "account" }), HOUR_MS, true],
     [new StoreError("MODEL_REFUSED", { model, reason: "no", status: 403 }), HOUR_MS, true],
-    [new StoreError("MODEL_KEY_MISSING", { model }), HOUR_MS, true],
+    [new StoreError("MODEL_REFUSED", { model, concerns: "key" }), HOUR_MS, true],
     [new StoreError("REDACT_FAILED", { reason: "it threw" }), HOUR_MS, false],
   ])("%o is parked until %s, and pauses all else: %s", (error, nextTryAtMs, pauses) => {
     expect(consequenceOf(error, 3, 0, 0.5)).toEqual({

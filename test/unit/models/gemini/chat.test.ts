@@ -287,5 +287,7 @@ test("options out of range and a missing key are refused at once", () => {
   const refusal = (options: GeminiChatOptions) => expect.objectContaining({ code: "OPTION_INVALID", ...options });
   expect(() => geminiChat({ apiKey: "k", outputTokensMax: 0 })).toThrow(refusal({}));
   expect(() => geminiChat({ apiKey: "k", contextWindow: 8_192 })).toThrow(refusal({}));
-  expect(() => geminiChat({ apiKey: " " })).toThrow(expect.objectContaining({ code: "MODEL_KEY_MISSING" }));
+  expect(() => geminiChat({ apiKey: " " })).toThrow(
+    expect.objectContaining({ code: "MODEL_REFUSED", details: expect.objectContaining({ concerns: "key" }) }),
+  );
 });

@@ -63,7 +63,7 @@ describe("an id", () => {
     vi.stubEnv("COPPICE_STATIC_MODEL", folder);
     expect(embedderById(id).id).toBe(id);
     vi.stubEnv("COPPICE_STATIC_MODEL", staticModel());
-    expect(() => embedderById(id)).toThrow(expect.objectContaining({ code: "EMBEDDER_UNKNOWN" }));
+    expect(() => embedderById(id)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
     vi.unstubAllEnvs();
   });
 });
