@@ -209,7 +209,7 @@ function parsedMessage(input: unknown): ParsedMessage {
   if (!isUsual(input)) {
     refuseHoles(input as MessageInput | undefined);
     const issue = firstIssue(messageSchemas().message, input);
-    if (issue !== undefined) invalid(pathOf(issue.path), issue.message);
+    if (issue !== undefined) refuse(issue);
   }
   // The input itself is used, because zod's copy lacks keys named `__proto__`.
   const message = input as z.infer<ReturnType<typeof messageSchemas>["message"]>;
@@ -313,6 +313,17 @@ export function parseMessages(messages: unknown): ParsedMessage[] {
   // `map` would skip holes. `Array.from` reads them as undefined, which `parseMessage` refuses.
   if (Array.isArray(messages)) return Array.from(messages, parseMessage);
   throw new StoreError("OPTION_INVALID", { option: "messages", expected: "a list of messages", actual: messages });
+}
+
+/** Says of a value that fits none of several shapes what is wrong with it in the shape that it comes nearest to. */
+function refuse({ path, message, ...issue }: z.core.$ZodIssue, before: PropertyKey[] = []): never {
+  const at = [...before, ...path];
+  if (issue.code !== "invalid_union" || issue.errors.length === 0) return invalid(pathOf(at), message);
+  const firsts = issue.errors.flatMap(([first]) => first ?? []);
+  const nearest = firsts.find((one) => one.path.length > 0);
+  if (nearest !== undefined) return refuse(nearest, at);
+  const expected = firsts.flatMap((one) => (one.code === "invalid_type" ? [one.expected] : []));
+  return invalid(pathOf(at), `${message}: expected ${expected.join(" or ")}`);
 }
 
 /** Refuses lists with holes. The schema would read them one by one, and a list may have millions. */

@@ -37,9 +37,16 @@ export function titleOf(messages: readonly TitledMessage[], asked?: TitledMessag
   return titleBy(knownReadingOf, messages, asked);
 }
 
-/** Returns the line of a request that says most of what it is about; "" if none says anything. */
-export function titleOfRequest(text: string): string {
-  return bestLine(readingOf, [{ role: "user", text }], undefined);
+const TAG = /<\/?[a-z][\w:.-]*(?:\s[^<>]*)?\/?>/gi;
+
+/**
+ * Returns the title that a session has, or else the line of its first request that says most of what it is about. If none says
+ * anything, it is all of the request, without tags and line ends.
+ */
+export function titleOfSession(title: string | null, request: string | null): string | null {
+  if (title || !request) return title || null;
+  const line = bestLine(readingOf, [{ role: "user", text: request }], undefined);
+  return line || request.replace(TAG, " ").replace(/\s+/g, " ").trim() || null;
 }
 
 function titleBy(
@@ -89,6 +96,7 @@ export const TITLES = {
   titleOf: (messages: readonly TitledMessage[], asked: TitledMessage | undefined) =>
     titleBy(readingOf, messages, asked),
   titleTextChars: TITLE_TEXT_CHARS,
+  titleOfSession,
 };
 
 /** Returns the title that shares most words with the others; "" if there are no titles. */

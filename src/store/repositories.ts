@@ -11,7 +11,7 @@ import { FullTextRepository } from "./derived/full-text.ts";
 import { PastForests } from "./derived/past-forests.ts";
 import { PendingVectorRepository } from "./derived/pending-vectors.ts";
 import { ReembeddingRepository } from "./derived/reembedding.ts";
-import { SessionOverviewRepository } from "./derived/session-overviews.ts";
+import { SessionOverviewRepository, type SessionTitles } from "./derived/session-overviews.ts";
 import { SubjectRepository } from "./derived/subjects.ts";
 import { SummaryRepository } from "./derived/summaries.ts";
 import { ThemeRepository } from "./derived/themes.ts";
@@ -38,9 +38,13 @@ export type Repositories = ReturnType<typeof makeRepositories>;
 
 /**
  * @param tokenCounter  Counts the tokens of messages when they are read.
- * @param titles  Makes the titles of clusters that are read and have no rows.
+ * @param titles  Makes the titles of sessions, and of clusters that are read and have no rows.
  */
-export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCounter, titles: DeriveOptions) {
+export function makeRepositories(
+  database: StoreDatabase,
+  tokenCounter: TokenCounter,
+  titles: DeriveOptions & SessionTitles,
+) {
   const artifacts = new ArtifactRepository(database);
   const costs = new CostRepository(database);
   const settings = new StoreSettingRepository(database);
@@ -58,7 +62,7 @@ export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCou
     database,
     ...sources,
     sessions: new SessionRepository(database),
-    overviews: new SessionOverviewRepository(database, paths, themes, items),
+    overviews: new SessionOverviewRepository(database, paths, themes, items, titles),
     awake: new AwakeSessionRepository(database),
     artifacts,
     actions: new ActionRepository(database, messages, settings),

@@ -1,5 +1,5 @@
 import type { RecallOptions, Store } from "../index.ts";
-import { sessionName } from "../session/aids/session-name.ts";
+import { sessionNames } from "../session/aids/session-name.ts";
 import type { SearchAnswer, SearchRequest } from "./api.ts";
 import { Fragment, sql } from "./sql.ts";
 
@@ -42,14 +42,11 @@ type Names = Pick<SearchAnswer["hits"][number], "sessionTitle" | "project" | "so
 function namesOf(store: Store, ids: readonly string[]): Map<string, Names> {
   if (ids.length === 0) return new Map();
   const rows = store.query(sql`
-    SELECT s.id, s.title, s.project, s.source, (
-      SELECT substr(m.text, 1, 200) FROM messages m
-      WHERE s.title IS NULL AND m.session_id = s.id AND m.role = 'user' AND m.text <> '' ORDER BY m.seq LIMIT 1) AS opening
-    FROM sessions s WHERE s.id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`);
+    SELECT id, project, source FROM sessions WHERE id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`);
+  const names = sessionNames(store, ids);
   return new Map(
-    (rows as Record<string, string | null>[]).map(({ id, title, opening, project, source }) => {
-      const sessionTitle = sessionName({ title: title ?? null, opening: opening ?? null }) ?? null;
-      return [id!, { sessionTitle, project: project ?? null, source: source ?? null }];
+    (rows as Record<string, string | null>[]).map(({ id, project, source }) => {
+      return [id!, { sessionTitle: names.get(id!) ?? null, project: project ?? null, source: source ?? null }];
     }),
   );
 }

@@ -2,7 +2,6 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { TIME_MS_MAX } from "../core/limits.ts";
 import { HIDDEN, tagNamespace } from "../core/tags.ts";
 import type { SessionOverview, Store } from "../index.ts";
-import { sessionName } from "../session/aids/session-name.ts";
 import type {
   DaysAnswer,
   DaysRequest,
@@ -164,7 +163,7 @@ function shapeOf(store: Store): string {
 }
 
 export function itemOf(overview: SessionOverview): SessionOverview {
-  return { ...overview, title: sessionName(overview) ?? null };
+  return { ...overview, title: overview.name };
 }
 
 function sessionsSql({ limit = 100, offset = 0, ...filters }: SessionsRequest): string {

@@ -76,6 +76,8 @@ test("an administrator sets the hub up, and a colleague names it and pushes", as
     isHolder: true,
     forkId: null,
   });
+  expect(await value("hub", "pull")).toMatchObject([{ sessionId: "three" }, { sessionId: "one" }]);
+  expect(await value("hub", "pull", "on")).toMatchObject({ sessionId: "one" });
   expect((await words("hub", "pull", "none")).status).toBe(1);
   expect(await value("hub", "upgrade")).toMatchObject({ versionBefore: MIGRATIONS.length });
   expect(await value("hub", "retain", "web", "--days", "90")).toEqual({ ok: true });

@@ -1,5 +1,4 @@
 import { projectNamer } from "../../session/aids/project-meant.ts";
-import { sessionName } from "../../session/aids/session-name.ts";
 import type { RootInfo } from "../../session/roots.ts";
 import type { Session } from "../../session/session.ts";
 import type { Command } from "../command.ts";
@@ -101,7 +100,7 @@ function forestView(session: Session): ForestView {
 
 export function* forestLines(view: ForestView, places: readonly MessagePlace[], terminal: Terminal): Generator<string> {
   const { id, project, messageCount, tokenCount } = view.session;
-  yield headline(sessionName(view.session) ?? id, terminal);
+  yield headline(view.session.name ?? id, terminal);
   const facts = [
     id,
     oneLine(project ?? ""),

@@ -1,5 +1,4 @@
 import { basename } from "node:path";
-import { sessionName } from "../../session/aids/session-name.ts";
 import { agentCommand } from "../agent-command.ts";
 import type { Command } from "../command.ts";
 import { cutToWidth } from "../screen/display-width.ts";
@@ -44,7 +43,7 @@ export const homeCommand: Command = {
       terminal.style("bold", `${basename(storePath)}: ${formatCount(sessionCount, "session")}`),
       ...(last === undefined
         ? []
-        : [row("last", `${formatMoment(last.updatedAtMs, Date.now())} · ${sessionName(last) ?? last.id}`)]),
+        : [row("last", `${formatMoment(last.updatedAtMs, Date.now())} · ${last.name ?? last.id}`)]),
       ...(goOn === undefined ? [] : [row("go on", goOn)]),
       ...open.map(({ text, messageId }) => row("left open", `message:${messageId} · ${text}`)),
       ...recurring.map(({ error, sessionCount }) =>

@@ -43,8 +43,9 @@ async function administering<T>(
 async function tablesMade(call: Call<{ url?: string }>, action: "initHub" | "upgradeHub"): Promise<Output> {
   return administering(call, async (hub, to) => {
     const value = await to[action](hub);
-    const was = value.versionBefore === null ? "made" : `of version ${value.versionBefore} before`;
-    const made = `The tables of the hub ${oneLine(hub.name)} have version ${value.version} (${was}).`;
+    const { version, versionBefore: before } = value;
+    const was = before === null ? "made" : before === version ? "as before" : `upgraded from ${before}`;
+    const made = `The tables of the hub ${oneLine(hub.name)} have version ${version} (${was}).`;
     return { value, lines: value.hasPgvector ? [made] : [made, ...WITHOUT_PGVECTOR] };
   });
 }

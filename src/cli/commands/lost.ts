@@ -2,7 +2,6 @@ import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
 import { projectAt } from "../../core/project.ts";
 import type { Lost } from "../../session/aids/lost.ts";
-import { sessionName } from "../../session/aids/session-name.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { messageTyped, wholeNumberOption } from "../options.ts";
@@ -69,7 +68,7 @@ function* lostLines(lost: Lost | undefined, store: Store, none: string, terminal
     return;
   }
   const { sessionId, atMs, earlierId, lines } = lost;
-  const name = sessionName(store.resume(sessionId).info());
+  const name = store.resume(sessionId).info().name;
   yield headline(name ?? sessionId, terminal);
   yield factsLine([`session ${sessionId}`, `compacted ${timeFor(terminal, atMs)}`]);
   if (lines.length === 0) {

@@ -1,8 +1,15 @@
 import { setFlagsFromString } from "node:v8";
 import { Option } from "commander";
+import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
+import type { Hub, HubSession } from "../../hub/hub.ts";
+import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
+import { Failure } from "../failure.ts";
 import { storedRemote, withHub } from "../hub-words.ts";
 import { interruptible } from "../interruption.ts";
+import { shortIds } from "../screen/short-ids.ts";
+import { type Column, tableLines } from "../screen/table.ts";
+import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, oneLine } from "../screen/text.ts";
 
 interface PullFlags {
@@ -19,15 +26,18 @@ interface PullFlags {
  */
 const SPARING = ["--semi-space-growth-factor=1", "--heap-growing-percent=40"];
 
+const CANDIDATES_MAX = 8;
+
 export const pullCommand: Command<PullFlags> = {
-  usage: "pull <session>",
-  summary: "Bring a session of the hub into this store, with all its ids.",
+  usage: "pull [session]",
+  summary: "Bring a session of the hub into this store, with all its ids; or list those of the hub.",
   details:
     "Contexts are the same here as where it was. Without --take it is a copy to read. With --take, this store goes on with the session, " +
     "and the store that had it before may not push it any more. If this store has messages that the hub lacks, the pull is refused; " +
     "with --fork they become a session of their own.\n" +
-    "With --json: {sessionId, outcome, messageCount, isHolder, forkId, notes}.",
-  argument: "the id that it has on the hub",
+    "With --json: {sessionId, outcome, messageCount, isHolder, forkId, notes}; without a session, an array of those of the hub.",
+  argument:
+    "the id that it has on the hub, or the beginning of the id; without it, the hub's sessions are listed, newest first",
   options: [
     new Option("--take", "go on with the session in this store"),
     new Option("--copy", "only read it here, as without --take").conflicts("take"),
@@ -35,20 +45,23 @@ export const pullCommand: Command<PullFlags> = {
     new Option("--project <name>", "its project, if several sessions have the id"),
     new Option("--origin <store>", "the store in which it began, if several sessions of the project have the id"),
   ],
-  examples: ["support-42", "support-42 --take"],
+  examples: ["", "support-42", "support-42 --take"],
 
-  async run({ args: [sessionId], options: { take = false, fork = false, project, origin }, loadStores, terminal }) {
+  async run({ args: [typed], options: { take = false, fork = false, project, origin }, loadStores, terminal }) {
     for (const flag of SPARING) setFlagsFromString(flag);
+    const only = project === undefined ? {} : { project };
+    if (typed === undefined) {
+      const { url } = await storedRemote((await loadStores()).openToRead());
+      const sessions = await withHub(url, (hub) => hub.sessions(only));
+      return { value: sessions, lines: listLines(sessions, terminal) };
+    }
     const store = (await loadStores()).openToWrite();
     const remote = await storedRemote(store);
     const pulled = await interruptible("Nothing was written.", (signal) =>
-      withHub(remote.url, (hub) =>
-        hub.pull(store, sessionId!, {
-          ...{ take, fork, signal },
-          ...(project !== undefined && { project }),
-          ...(origin !== undefined && { origin }),
-        }),
-      ),
+      withHub(remote.url, async (hub) => {
+        const options = { take, fork, signal, ...only, ...(origin !== undefined && { origin }) };
+        return hub.pull(store, await idOnHub(hub, store, typed, only), options);
+      }),
     );
     for (const note of pulled.notes) terminal.note(oneLine(note));
     const lines = [
@@ -58,3 +71,42 @@ export const pullCommand: Command<PullFlags> = {
     return { value: pulled, lines };
   },
 };
+
+/** Returns the id that begins as typed. An id that the hub or the store knows whole is meant as it is. */
+async function idOnHub(hub: Hub, store: Store, typed: string, only: { project?: string }): Promise<string> {
+  if (store.sessionIds({ prefix: typed }).includes(typed)) return typed;
+  const ids = (await hub.sessions({ ...only, limit: PAGE_LIMIT_MAX })).map(({ sessionId }) => sessionId);
+  const found = [...new Set(ids.filter((id) => id.startsWith(typed)))];
+  if (found.length === 1) return found[0]!;
+  if (found.length === 0) {
+    const hint = "`coppice hub pull` lists the sessions of the hub.";
+    throw new Failure("SESSION_NOT_FOUND", `The hub has no session with id "${oneLine(typed)}" that you may read.`, {
+      hint,
+    });
+  }
+  if (found.includes(typed)) return typed;
+  const hint = ["Type more of the id:", ...found.slice(0, CANDIDATES_MAX).map((id) => `  ${oneLine(id)}`)].join("\n");
+  throw new Failure("SESSION_AMBIGUOUS", `The ids of ${found.length} sessions of the hub begin with "${typed}".`, {
+    hint,
+  });
+}
+
+function columnsOf(idOf: (id: string) => string): readonly Column<HubSession>[] {
+  return [
+    { header: "Session", value: ({ sessionId }) => oneLine(idOf(sessionId)) },
+    { header: "Project", value: ({ project }) => oneLine(project ?? ""), widthMin: 8, expendable: true },
+    { header: "Title", value: ({ title }) => oneLine(title ?? ""), widthMin: 20 },
+    { header: "Messages", value: ({ messageCount }) => messageCount },
+    { header: "Pushed by", value: ({ pushedBy }) => oneLine(pushedBy), expendable: true },
+    { header: "Pushed", value: ({ pushedAtMs }) => new Date(pushedAtMs) },
+  ];
+}
+
+function* listLines(sessions: readonly HubSession[], terminal: Terminal): Generator<string> {
+  const [newest] = sessions;
+  if (newest === undefined) return terminal.note("The hub has no session that you may read.");
+  const ids = sessions.map(({ sessionId }) => sessionId);
+  const idOf = terminal.width === undefined ? (id: string): string => id : shortIds(ids);
+  yield* tableLines(columnsOf(idOf), sessions, terminal);
+  terminal.hint(`Next: coppice hub pull ${oneLine(idOf(newest.sessionId))}`);
+}

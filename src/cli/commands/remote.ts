@@ -24,10 +24,12 @@ export const addCommand: Command<RemoteFlags> = {
   ],
   examples: ["postgres://ada@hub.example/agents --project web"],
 
-  async run({ args: [url], options: { project: projects = [], team = null }, loadStores }) {
+  async run({ args: [url], options: { project: projects = [], team = null }, loadStores, terminal }) {
     const { addRemote, namesOnHub } = await import("../../hub/remote.ts");
     const store = (await loadStores()).openToWrite();
     const meant = projects.map((typed) => projectMeant(store, typed));
+    for (const project of meant.filter((one) => store.sessionIds({ prefix: "", project: one }).length === 0))
+      terminal.hint(`No session is of ${oneLine(project)} yet: \`coppice projects\` lists the projects.`);
     return remoteShown(addRemote(store, { url: url!, projects: meant, team }), namesOnHub(store));
   },
 };

@@ -1,6 +1,5 @@
 import { Option } from "commander";
 import { STRATEGIES } from "../../core/options.ts";
-import { sessionName } from "../../session/aids/session-name.ts";
 import type { Session } from "../../session/session.ts";
 import { START, type StartedAgent } from "../agent-command.ts";
 import type { Command } from "../command.ts";
@@ -63,7 +62,7 @@ export const resumeCommand: Command<ResumeFlags> = {
     const context = session.render(options);
     const { query: _query, scope: _scope, ...contextOptions } = options;
     const pressure = session.pressure(contextOptions);
-    const name = sessionName(session.info());
+    const name = session.info().name ?? undefined;
     return { value: { ...context, pressure }, lines: contextLines(session.id, name, context, pressure, terminal) };
   },
 };

@@ -1,6 +1,5 @@
 import { Option } from "commander";
 import { projectNamer } from "../../session/aids/project-meant.ts";
-import { sessionName } from "../../session/aids/session-name.ts";
 import type { Unreadable } from "../../session/moving/export.ts";
 import type { Session } from "../../session/session.ts";
 import type { Command } from "../command.ts";
@@ -106,9 +105,7 @@ function columnsOf({ idOf, projectOf }: Names, terminal: Terminal): Column<Sessi
 function titleOf(session: SessionOverview): string {
   const arrow = session.parentSessionId === null ? [] : ["↳"];
   const tags = session.tags.map((tag) => `#${oneLine(tag)}`);
-  return [...arrow, oneLine(sessionName(session) ?? (session.messageCount === 0 ? "(no messages)" : "")), ...tags].join(
-    " ",
-  );
+  return [...arrow, oneLine(session.name ?? (session.messageCount === 0 ? "(no messages)" : "")), ...tags].join(" ");
 }
 
 function nextPage({ limit, offset }: SessionsFlags): string {

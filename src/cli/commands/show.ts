@@ -2,7 +2,6 @@ import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
 import type { Message } from "../../core/message.ts";
 import { projectNamer } from "../../session/aids/project-meant.ts";
-import { sessionName } from "../../session/aids/session-name.ts";
 import type { Session } from "../../session/session.ts";
 import { agentCommand } from "../agent-command.ts";
 import type { Command } from "../command.ts";
@@ -100,7 +99,7 @@ function* sessionLines(
 ): Generator<string> {
   const { project, source, messageCount, tokenCount, createdAtMs, updatedAtMs } = overview;
   const id = oneLine(overview.id);
-  yield headline(sessionName(overview) ?? id, terminal);
+  yield headline(overview.name ?? id, terminal);
   const origin = [
     `session ${id}`,
     project ? `project ${oneLine(project)}` : "",

@@ -2,7 +2,6 @@ import { StoreError } from "../../core/errors.ts";
 import type { Message, Part } from "../../core/message.ts";
 import { describeFile } from "../../core/text.ts";
 import { Redactor } from "../../imports/redaction/redact.ts";
-import { sessionName } from "../../session/aids/session-name.ts";
 import type { Session } from "../../session/session.ts";
 import { formatCount, formatTime } from "./text.ts";
 
@@ -36,7 +35,7 @@ i.verbatim { border-color: #3a8f5c; } i.shortened { border-color: #c98f2b; }`;
 export function* htmlLines(session: Session): Generator<string> {
   const redactor = new Redactor({ keepSecrets: false });
   const info = session.info();
-  const name = escaped(redactor.redacted(sessionName(info) ?? info.id));
+  const name = escaped(redactor.redacted(info.name ?? info.id));
   const howOf = waysOf(session);
   const facts = [
     redactor.redacted(info.source),

@@ -1,4 +1,3 @@
-import { sessionName } from "../../session/aids/session-name.ts";
 import type { Session } from "../../session/session.ts";
 import type { Store } from "../../session/store.ts";
 import { cutToWidth } from "./display-width.ts";
@@ -48,7 +47,7 @@ export function* treeLines(store: Store, tree: SessionTree, terminal: Terminal, 
   const count = formatCount(session.messageCount, "message");
   const isTop = indent === "";
   const origin = isTop ? originOf(session) : session.forkSeq === null ? "" : "fork";
-  const facts = [oneLine(session.id), origin, count, oneLine(sessionName(session) ?? "")];
+  const facts = [oneLine(session.id), origin, count, oneLine(session.name ?? "")];
   yield cut(`${indent}${isTop ? "" : "↳ "}${facts.filter(Boolean).join(" · ")}`);
   const inner = `${indent}  `;
   for (const branch of branches) {

@@ -1,6 +1,5 @@
 import { StoreError } from "../../core/errors.ts";
 import { sessionIdsWithPrefix } from "../../session/aids/session-ids-with-prefix.ts";
-import { sessionName } from "../../session/aids/session-name.ts";
 import type { Session } from "../../session/session.ts";
 import type { Store } from "../../session/store.ts";
 import { Failure } from "../failure.ts";
@@ -66,7 +65,7 @@ function ambiguous(store: Store, typed: string, candidates: readonly string[]): 
   const lines = candidates.slice(0, CANDIDATES_MAX).map((id) => {
     const overview = store.resume(id).info();
     const { updatedAtMs } = overview;
-    const name = cutToWidth(oneLine(sessionName(overview) ?? ""), TITLE_WIDTH);
+    const name = cutToWidth(oneLine(overview.name ?? ""), TITLE_WIDTH);
     return `  ${[id, formatAge(updatedAtMs, now), name].filter(Boolean).join("  ")}`;
   });
   const moreCount = candidates.length - lines.length;

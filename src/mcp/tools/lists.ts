@@ -5,7 +5,6 @@ import { minuteOf } from "../../core/times.ts";
 import { SESSIONS_INPUT, SESSIONS_LIMIT_DEFAULT, SUBJECTS_INPUT } from "../../session/aids/inputs.ts";
 import { projectNamer } from "../../session/aids/project-meant.ts";
 import { type PageItem, pageLength, pageOf, RECORD_NOTE } from "../../session/aids/result-pages.ts";
-import { sessionName } from "../../session/aids/session-name.ts";
 import { SUBJECTS_LIMIT_DEFAULT } from "../../session/aids/subjects.ts";
 import type { Store } from "../../session/store.ts";
 import { PAGE, pageFacts, restOfList, type Tool } from "../tool.ts";
@@ -68,7 +67,7 @@ export const listSessions: Tool<z.infer<typeof SESSIONS_INPUT>, z.infer<typeof S
 };
 
 function sessionItem(session: ReturnType<Store["sessions"]>[number]): PageItem<z.infer<typeof SESSION>> {
-  const title = sessionName(session) ?? null;
+  const title = session.name ?? null;
   const { id, project, source, parentSessionId, messageCount, tokenCount } = session;
   const tags = session.tags.map(visibleText);
   const [createdAt, updatedAt] = [minuteOf(session.createdAtMs), minuteOf(session.updatedAtMs)];

@@ -22,6 +22,8 @@ export interface SessionOverview {
   id: string;
   project: string | null;
   title: string | null;
+  /** The title, or what the user's first words are about; null if there are neither. */
+  name: string | null;
   /** In order. Lists for people leave out a session with the tag `hidden`. */
   tags: string[];
   /** The first 200 characters that the user wrote, for lists of sessions without titles. Null if no user has written. */
@@ -68,6 +70,11 @@ export interface Unreadable {
 }
 
 type SinceOptions = { project?: string | undefined; sinceMs: number; untilMs?: number | undefined; limit: number };
+
+export interface SessionTitles {
+  /** Returns a title for a session from the one that it has and its first request; null if there are neither. */
+  titleOfSession: (title: string | null, request: string | null) => string | null;
+}
 
 type Sizes = { tokenCount: number; themeCount: number };
 
@@ -126,9 +133,17 @@ export class SessionOverviewRepository extends PathReader {
     WHERE session_id = ? AND role = 'user' AND text <> '' AND seq <= ? ORDER BY seq LIMIT 1`.pluck();
   readonly #themes: ThemeRepository;
   readonly #items: ItemRepository;
+  readonly #titleOf: SessionTitles["titleOfSession"];
 
-  constructor(database: StoreDatabase, paths: PathRepository, themes: ThemeRepository, items: ItemRepository) {
+  constructor(
+    database: StoreDatabase,
+    paths: PathRepository,
+    themes: ThemeRepository,
+    items: ItemRepository,
+    { titleOfSession }: SessionTitles,
+  ) {
     super(database, paths);
+    this.#titleOf = titleOfSession;
     this.#themes = themes;
     this.#items = items;
   }
@@ -164,8 +179,8 @@ export class SessionOverviewRepository extends PathReader {
     return rows.map((row) => {
       const { id, project, title, source, externalId, parentSessionId, forkSeq, newestId, openingId, ...counts } = row;
       const { messageCount, clusterCount, createdAtMs } = counts;
-      const names = { id, project, title, tags: tags.get(id) ?? [] };
       const opening = openingId === null ? null : beginningOf(known(shown, openingId).text);
+      const names = { id, project, title, name: this.#titleOf(title, opening), tags: tags.get(id) ?? [] };
       const updatedAtMs = newestId === null ? createdAtMs : known(shown, newestId).createdAtMs;
       return {
         ...{ ...names, opening, source, externalId, parentSessionId, forkSeq, messageCount },

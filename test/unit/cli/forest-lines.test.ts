@@ -14,6 +14,7 @@ const VIEW: ForestView = {
     id: "harbor-1",
     project: "lights",
     title: "The north light",
+    name: "The north light",
     tags: [],
     opening: null,
     source: null,

@@ -115,6 +115,11 @@ describe("parseMessage", () => {
     [{ role: "model", content: "a" }, 'role: Invalid option: expected one of "system"|"user"|"assistant"|"tool"'],
     [{ role: "user" }, "content: neither `content` nor `parts` was given"],
     [{ role: "user", content: "a", parts: [] }, "content: give `content` or `parts`, not both"],
+    [{ role: "user", content: 5 }, "content: Invalid input: expected string or array"],
+    [
+      { role: "user", content: [{ type: "text" }] },
+      "content[0].text: Invalid input: expected string, received undefined",
+    ],
     [user({ type: "text" }), "parts[0].text: Invalid input: expected string, received undefined"],
     [
       user({ type: "tool_call", toolCallId: "c", name: "f", args: {} }),

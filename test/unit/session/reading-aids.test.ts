@@ -1,20 +1,20 @@
 import { describe, expect, test } from "vitest";
 import { estimatingTokenCounter } from "../../../src/core/tokens.ts";
+import { titleOfSession } from "../../../src/models/title.ts";
 import { answersFirst } from "../../../src/session/aids/answers-first.ts";
 import { hitsPage, pageAround } from "../../../src/session/aids/result-pages.ts";
-import { sessionName, sessionNames } from "../../../src/session/aids/session-name.ts";
+import { sessionNames } from "../../../src/session/aids/session-name.ts";
 import { edits, fails, runs } from "../../support/acts.ts";
 import { assistant, calls, results, user } from "../../support/said.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
 
 describe("a session is named", () => {
-  test("by its title, or by the first words of its user without tags", () => {
-    expect(sessionName({ title: "Lamps", opening: "Which lamp?" })).toBe("Lamps");
-    expect(sessionName({ title: null, opening: "<task id='1'>Mend\nthe <b>lamp</b></task> if x < y" })).toBe(
-      "Mend the lamp if x < y",
-    );
-    expect(sessionName({ title: null, opening: "<empty/>" })).toBeUndefined();
-    expect(sessionName({ title: null, opening: null })).toBeUndefined();
+  test("by its title, by what its user asks first, or by all of these words without tags", () => {
+    expect(titleOfSession("Lamps", "Which lamp?")).toBe("Lamps");
+    expect(titleOfSession(null, "Hi, can you please mend the lamp of the harbor?")).toBe("Mend the lamp of the harbor");
+    expect(titleOfSession(null, "<task id='1'>ok\n<b>{}</b></task> = x < y;")).toBe("ok {} = x < y;");
+    expect(titleOfSession(null, "<empty/>")).toBeNull();
+    expect(titleOfSession(null, null)).toBeNull();
   });
 
   test("wherever several are named at once", () => {
@@ -23,7 +23,7 @@ describe("a session is named", () => {
     store.session("b", { title: "Boats" });
     store.session("c");
     expect([...sessionNames(store, ["a", "b", "c", "a", "none"])]).toEqual([
-      ["a", "Mend the lamp."],
+      ["a", "Mend the lamp"],
       ["b", "Boats"],
     ]);
   });
