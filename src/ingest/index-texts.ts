@@ -53,8 +53,8 @@ export interface TextWithWords {
   searchWords?: string;
 }
 
-/** Messages that are kept until they are indexed. More may wait only while another process has the file. */
-const FRESH_MAX = 1_000;
+/** The newest messages that are kept. More wait to be indexed only while another process has the file. */
+const FRESH_MAX = 2 * BATCH_MESSAGES_MAX;
 
 /** After this many transactions, the log has about half of the pages at which a commit writes it to the file. */
 const CHECKPOINT_TRANSACTIONS = 200;
@@ -69,7 +69,7 @@ export class TailIndexer {
   #appendedCount = 0;
   #transactionCount = 0;
   #isWaiting = false;
-  /** The messages that are not indexed yet, by id, and how many changes were undone before they were stored. */
+  /** The newest messages by id, and how many changes were undone before they were stored. A step may go on in the next batch. */
   readonly #fresh = new Map<number, FreshMessage>();
   #rollbackCount = 0;
 
@@ -86,8 +86,11 @@ export class TailIndexer {
     this.#appendedCount += count;
     this.#transactionCount += 1;
     this.#dropUndone();
-    if (this.#fresh.size > FRESH_MAX) this.#fresh.clear();
     for (const one of fresh) this.#fresh.set(one.message.id, one);
+    for (const id of this.#fresh.keys()) {
+      if (this.#fresh.size <= FRESH_MAX) break;
+      this.#fresh.delete(id);
+    }
     if (count >= BATCH_MESSAGES_MAX) this.#index();
     else if (this.#appendedCount >= BATCH_MESSAGES_MAX && !this.#isWaiting) {
       this.#isWaiting = true;
@@ -106,7 +109,6 @@ export class TailIndexer {
     const fresh = this.#fresh;
     try {
       this.#repositories.database.withoutWaiting(() => indexTailNow(this.#repositories, { countMax, fresh }));
-      fresh.clear();
     } catch (error) {
       if (StoreError.is(error, "STORE_BUSY")) this.#appendedCount = countMax; // the next append tries again
       // The store was closed, the disk is full, or the index is damaged: the next search or append says so.

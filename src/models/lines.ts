@@ -3,6 +3,8 @@ import { graphemesIn } from "../core/graphemes.ts";
 const ANSI = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])/g;
 const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]/g;
 const LONE_SURROGATE = /\p{Surrogate}/gu;
+/** White space except single spaces. To replace each of those by itself would take longest. */
+const BLANKS = /\s{2,}|[^\S ]/g;
 /** A text without these characters is plain. */
 const MAYBE_NOT_PLAIN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]/;
 
@@ -34,7 +36,7 @@ export function plainText(text: string): string {
 
 /** Returns `plainText` on one line, with single spaces and none at the ends. */
 export function oneLine(text: string): string {
-  return plainText(text).replace(/\s+/g, " ").trim();
+  return plainText(text).replace(BLANKS, " ").trim();
 }
 
 /**

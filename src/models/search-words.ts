@@ -48,9 +48,10 @@ export function everyWord(text: string): string[] {
 
 /** Calls `visit` with each of the `searchWords` of a text and its kind, except stop words. */
 export function forEachSearchWord(text: string, visit: (word: string, kind: WordKind) => void): void {
+  const isAscii = !NOT_ASCII.test(text);
   forEachWord(text, (word, kind) => {
     // The word is empty for a path whose last name is in a script without spaces.
-    if (word !== "") visit(withoutAccents(word), kind);
+    if (word !== "") visit(isAscii ? word : withoutAccents(word), kind);
   });
 }
 

@@ -66,7 +66,13 @@ export function words(text: string): string[] {
 
 /** Calls `visit` with each of the `words` of a text and its kind, without building a list. */
 export function forEachWord(text: string, visit: (word: string, kind: WordKind) => void): void {
-  forEachWordRange(text, (source, start, end, kind) => visit(source.slice(start, end).toLowerCase(), kind));
+  if (HAS_OTHERS.test(text)) {
+    forEachWordRange(text, (source, start, end, kind) => visit(source.slice(start, end).toLowerCase(), kind));
+    return;
+  }
+  // Letters beyond ASCII may have more or fewer characters in lower case.
+  const lower = text.toLowerCase();
+  forEachWordRange(text, (_, start, end, kind) => visit(lower.slice(start, end), kind));
 }
 
 /** Like `forEachWord`, but builds no strings for ASCII words. Regular expressions would take three times as long. */

@@ -50,5 +50,6 @@ export function metadataOf(line: JsonObject): JsonObject {
 }
 
 function withoutNulls(object: JsonObject): JsonObject {
+  if (!Object.values(object).includes(null)) return object;
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null));
 }

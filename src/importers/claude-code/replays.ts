@@ -24,6 +24,7 @@ export class Replays {
   /** The first line of each reply, and of each content under its time or under the line that it follows. */
   readonly #uuids = new Map<string, string>();
   readonly #replies = new Set<string>();
+  readonly #owners = new Map<string, number>();
   #reply: string | undefined;
   #isReplayed = false;
 
@@ -55,22 +56,30 @@ export class Replays {
   /** Returns the keys under which the line is found later, and those under which it may be known already. */
   #keysOf(line: JsonObject, digest: string, parent: string | undefined, isAfterRepeat: boolean) {
     const { type, sessionId, agentId, timestamp } = line;
-    const owner = [sessionId, agentId];
-    const atTime = timestamp === undefined ? [] : [derivedId(owner, timestamp, digest)];
+    const owner = this.#ownerOf(sessionId, agentId);
+    const atTime = timestamp === undefined ? [] : [JSON.stringify([owner, timestamp, digest])];
     if (type !== "assistant") {
       if (type === "user" && !isResult(line)) this.#reply = undefined;
-      const afterParent = parent === undefined ? [] : [derivedId(owner, "after", parent, digest)];
+      const afterParent = parent === undefined ? [] : [JSON.stringify([owner, "after", parent, digest])];
       const own = [...atTime, ...afterParent];
       return { own, known: isAfterRepeat ? own : atTime };
     }
     const { id } = objectOf(line.message);
     // Proxies for other models write no request id and repeat their message ids.
-    const reply = derivedId(owner, id, line.requestId ?? timestamp);
+    const reply = JSON.stringify([owner, id, line.requestId ?? timestamp]);
     if (reply !== this.#reply) this.#isReplayed = this.#replies.has(reply);
     this.#reply = reply;
     this.#replies.add(reply);
     const own = stringOf(id) ? [derivedId(reply, digest)] : [];
     return { own, known: this.#isReplayed ? own : [] };
+  }
+
+  /** Returns a number for the session and the agent, so that keys are short. */
+  #ownerOf(...names: unknown[]): number {
+    const name = JSON.stringify(names);
+    const owner = this.#owners.get(name) ?? this.#owners.size;
+    this.#owners.set(name, owner);
+    return owner;
   }
 
   /** Goes up from a repeated reply and its original, as long as the lines before them say the same. */
