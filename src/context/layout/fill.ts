@@ -91,14 +91,26 @@ function withMessages(
 /** The message that fills the window passes its limit. */
 const LIMIT_MARGIN = 1.02;
 
-/** Returns the tokens that the window will probably have when the frontier moves next. They are the same until it does. */
+/** When the window needs more than was expected, it gets this share of its limit at least. */
+const GROWTH_SHARE = 1 / 8;
+
+/**
+ * Returns the tokens that the window will probably have when the frontier moves next. The estimate is made when it moves, and again
+ * whenever the window has outgrown it. Later messages do not change an earlier estimate.
+ */
 export function expectedTokens(
   { window, overlap, anchorSeq, windowTokensMax }: RenderView,
   { hotSize, evictBatch }: Pick<SessionSettings, "hotSize" | "evictBatch">,
 ): number {
-  const atMove = window.filter(({ seq }) => seq <= anchorSeq);
-  const waiting = atMove.filter(({ id }) => !overlap.has(id));
-  const perMessage = tokenSum(atMove) / Math.max(1, atMove.length);
-  const toCome = Math.max(0, hotSize + evictBatch - waiting.length);
-  return Math.min(LIMIT_MARGIN * windowTokensMax, (atMove.length + toCome) * perMessage);
+  const tokensMax = LIMIT_MARGIN * windowTokensMax;
+  let [tokens, waiting, expected] = [0, 0, 0];
+  for (const [index, { id, seq, tokenCount }] of window.entries()) {
+    tokens += tokenCount;
+    if (!overlap.has(id)) waiting += 1;
+    if (seq < anchorSeq || tokens <= expected) continue;
+    const toCome = Math.max(0, hotSize + evictBatch - waiting);
+    const more = Math.max((toCome * tokens) / (index + 1), expected === 0 ? 0 : GROWTH_SHARE * windowTokensMax);
+    expected = Math.min(tokensMax, tokens + more);
+  }
+  return expected;
 }
