@@ -1,9 +1,11 @@
 import type { Message } from "../../core/message.ts";
 import type { SessionSettings } from "../../core/options.ts";
+import type { TokenCounter } from "../../core/tokens.ts";
 import { countWithin, windowSteps } from "../../forest/window.ts";
 import { tokenSum } from "../costs.ts";
 import type { RenderView } from "../view.ts";
-import { cachedMemoryTokens, UNCACHED_TOKENS_MAX } from "./fit-window.ts";
+import { cachedMemoryTokens, closedTokens, UNCACHED_TOKENS_MAX } from "./fit-window.ts";
+import { groupSteps } from "./steps.ts";
 
 /** Messages before the frontier leave a context in pieces of this share of its budget, so that its prefix changes seldom. */
 const PIECE_SHARE = 0.08;
@@ -52,12 +54,16 @@ export function wholeView(
   tokensMax: number,
   unpinned: () => Pick<RenderView, "window" | "shortened">,
   pastBefore: (seq: number) => RenderView["past"],
+  tokenCounter: TokenCounter,
 ): RenderView | undefined {
   if (tokensMax <= UNCACHED_TOKENS_MAX) return undefined;
   const free = (1 - MARGIN_SHARE) * (tokensMax - tokenSum(view.pinned));
   const inOverlap = view.window.filter(({ id }) => view.overlap.has(id));
   if (tokenSum(view.themes) - tokenSum(inOverlap) + tokenSum(view.window) > free) return undefined;
   const { window, shortened } = unpinned();
+  // Calls and results that do not stand together cost more than the messages.
+  const steps = groupSteps(window, shortened);
+  if (closedTokens({ steps, openStepId: view.openStepId }, tokenCounter) > free) return undefined;
   const before = window.filter(({ seq }) => seq < view.evictedSeq);
   return { ...withMessages(view, before, before, pastBefore), ...(shortened && { shortened }) };
 }
