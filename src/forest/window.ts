@@ -67,6 +67,9 @@ export function countWithin(steps: readonly { tokenCount: number }[], tokensMax:
   return end === -1 ? steps.length : end;
 }
 
+/** The share of `hotTokensMax` that stays in the window when it holds too many tokens. */
+const KEPT_SHARE = 5 / 8;
+
 /** Returns where the steps begin that `nextFrontier` keeps out of the forest. */
 export function hotFrom(
   steps: readonly WindowStep[],
@@ -83,7 +86,8 @@ export function hotFrom(
  *
  * All but the newest steps graduate: at most `hotSize` messages and a quarter of `hotTokensMax` stay out. A larger
  * share would need more moves, and each move invalidates a prompt cache. Messages that graduated in the previous move
- * are evicted, because their summaries had time to be made.
+ * are evicted, because their summaries had time to be made. If only the tokens are too many, the window stays full to five eighths, halfway
+ * between that quarter and its limit. Otherwise it would free much and little by turns, and a context would keep room for the former.
  *
  * A step whose vector is due stays out of the forest, and so do all later steps. Earlier steps graduate as soon as they
  * hold `evictBatch` messages.
@@ -102,13 +106,15 @@ export function nextFrontier(
   const waiting = steps.filter(({ seqFirst }) => seqFirst >= frontier.graduatedSeq);
   const isFullAfterIdle = frontier.graduatedSeq > from && messagesIn(steps) >= hotSize + 2 * evictBatch;
   const tokenCount = steps.reduce((sum, step) => sum + step.tokenCount, 0);
-  if (messagesIn(waiting) < hotSize + evictBatch && !isFullAfterIdle && tokenCount <= hotTokensMax) return undefined;
+  const isLong = messagesIn(waiting) >= hotSize + evictBatch || isFullAfterIdle;
+  if (!isLong && tokenCount <= hotTokensMax) return undefined;
   const due = startOf(steps, dueFrom);
   if (due < from && messagesIn(waiting.filter(({ seqFirst }) => seqFirst < due)) < evictBatch) return undefined;
+  const keptFrom = isLong ? from : startOfNewest(steps, Number.POSITIVE_INFINITY, KEPT_SHARE * hotTokensMax);
   return moved(frontier, {
     graduatedSeq: Math.max(frontier.graduatedSeq, Math.min(from, due)),
     // The newest messages of a session that was idle have graduated. They stay in the window.
-    evictedSeq: Math.min(frontier.graduatedSeq, from),
+    evictedSeq: Math.min(frontier.graduatedSeq, from, Math.max(frontier.evictedSeq, keptFrom)),
   });
 }
 

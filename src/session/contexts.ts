@@ -210,9 +210,10 @@ export class Contexts {
     const hasCalls = ({ parts }: Message): boolean => parts.some(({ type }) => type === "tool_call");
     if (this.#notes!.blocked.some(({ isCall }) => isCall) || state.window.some(hasCalls)) {
       const view = source.themesView();
+      const { tokenCounter } = this.#ports;
       const unpinned = () =>
-        normalWindow(this.#unpinnedFrom(state, 0), state.graduatedSeq, state.settings, this.#ports.tokenCounter);
-      const whole = wholeView(view, tokensMax, unpinned, (seq) => source.past(0, seq));
+        normalWindow(this.#unpinnedFrom(state, 0), state.graduatedSeq, state.settings, tokenCounter);
+      const whole = wholeView(view, tokensMax, unpinned, (seq) => source.past(0, seq), tokenCounter);
       if (whole !== undefined) return whole;
       return {
         ...view,

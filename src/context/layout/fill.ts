@@ -1,9 +1,11 @@
 import type { Message } from "../../core/message.ts";
 import type { SessionSettings } from "../../core/options.ts";
+import type { TokenCounter } from "../../core/tokens.ts";
 import { countWithin, windowSteps } from "../../forest/window.ts";
 import { tokenSum } from "../costs.ts";
 import type { RenderView } from "../view.ts";
-import { cachedMemoryTokens, UNCACHED_TOKENS_MAX } from "./fit-window.ts";
+import { cachedMemoryTokens, closedTokens, UNCACHED_TOKENS_MAX } from "./fit-window.ts";
+import { groupSteps } from "./steps.ts";
 
 /** Messages before the frontier leave a context in pieces of this share of its budget, so that its prefix changes seldom. */
 const PIECE_SHARE = 0.08;
@@ -52,12 +54,16 @@ export function wholeView(
   tokensMax: number,
   unpinned: () => Pick<RenderView, "window" | "shortened">,
   pastBefore: (seq: number) => RenderView["past"],
+  tokenCounter: TokenCounter,
 ): RenderView | undefined {
   if (tokensMax <= UNCACHED_TOKENS_MAX) return undefined;
   const free = (1 - MARGIN_SHARE) * (tokensMax - tokenSum(view.pinned));
   const inOverlap = view.window.filter(({ id }) => view.overlap.has(id));
   if (tokenSum(view.themes) - tokenSum(inOverlap) + tokenSum(view.window) > free) return undefined;
   const { window, shortened } = unpinned();
+  // Calls and results that do not stand together cost more than the messages.
+  const steps = groupSteps(window, shortened);
+  if (closedTokens({ steps, openStepId: view.openStepId }, tokenCounter) > free) return undefined;
   const before = window.filter(({ seq }) => seq < view.evictedSeq);
   return { ...withMessages(view, before, before, pastBefore), ...(shortened && { shortened }) };
 }
@@ -91,14 +97,26 @@ function withMessages(
 /** The message that fills the window passes its limit. */
 const LIMIT_MARGIN = 1.02;
 
-/** Returns the tokens that the window will probably have when the frontier moves next. They are the same until it does. */
+/** When the window needs more than was expected, it gets this share of its limit at least. */
+const GROWTH_SHARE = 1 / 8;
+
+/**
+ * Returns the tokens that the window will probably have when the frontier moves next. The estimate is made when it moves, and again
+ * whenever the window has outgrown it. Later messages do not change an earlier estimate.
+ */
 export function expectedTokens(
   { window, overlap, anchorSeq, windowTokensMax }: RenderView,
   { hotSize, evictBatch }: Pick<SessionSettings, "hotSize" | "evictBatch">,
 ): number {
-  const atMove = window.filter(({ seq }) => seq <= anchorSeq);
-  const waiting = atMove.filter(({ id }) => !overlap.has(id));
-  const perMessage = tokenSum(atMove) / Math.max(1, atMove.length);
-  const toCome = Math.max(0, hotSize + evictBatch - waiting.length);
-  return Math.min(LIMIT_MARGIN * windowTokensMax, (atMove.length + toCome) * perMessage);
+  const tokensMax = LIMIT_MARGIN * windowTokensMax;
+  let [tokens, waiting, expected] = [0, 0, 0];
+  for (const [index, { id, seq, tokenCount }] of window.entries()) {
+    tokens += tokenCount;
+    if (!overlap.has(id)) waiting += 1;
+    if (seq < anchorSeq || tokens <= expected) continue;
+    const toCome = Math.max(0, hotSize + evictBatch - waiting);
+    const more = Math.max((toCome * tokens) / (index + 1), expected === 0 ? 0 : GROWTH_SHARE * windowTokensMax);
+    expected = Math.min(tokensMax, tokens + more);
+  }
+  return expected;
 }

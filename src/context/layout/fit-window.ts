@@ -114,15 +114,22 @@ export function fitWindow(view: PreparedView, options: RenderOptions): FittedWin
 
 /** Returns `cachedMemoryTokens`, or more: what the window is not expected to need, until it does. */
 function keptMemoryTokens(view: PreparedView, free: number, tokenCounter: TokenCounter): number {
-  const { steps, expectedTokens, windowTokensMax } = view;
+  const { expectedTokens, windowTokensMax } = view;
   const least = cachedMemoryTokens(free, windowTokensMax);
-  if (expectedTokens === undefined) return least;
-  const closed = steps.map((step) => stepAsIs(step, isOpenIn(view, step), tokenCounter).closedTokens);
-  const tokens = closed.reduce((sum, tokens) => sum + tokens, 0);
-  return tokens > expectedTokens ? least : Math.max(least, free - MESSAGE_TOKENS - expectedTokens);
+  if (expectedTokens === undefined || closedTokens(view, tokenCounter) > expectedTokens) return least;
+  return Math.max(least, free - MESSAGE_TOKENS - expectedTokens);
 }
 
-function isOpenIn({ steps, openStepId }: PreparedView, step: Step): boolean {
+type Steps = Pick<PreparedView, "steps" | "openStepId">;
+
+/** Returns the tokens that all steps cost in a form that providers accept. */
+export function closedTokens(view: Steps, tokenCounter: TokenCounter): number {
+  return view.steps.reduce((sum, step) => {
+    return sum + stepAsIs(step, isOpenIn(view, step), tokenCounter).closedTokens;
+  }, 0);
+}
+
+function isOpenIn({ steps, openStepId }: Steps, step: Step): boolean {
   return step === steps.at(-1) && step.messages[0]!.stepId === openStepId;
 }
 
