@@ -223,10 +223,9 @@ function messageOf(
 }
 
 /** Returns the state after a message that was stored. */
-export function follow(before: SessionState, message: Message): SessionState {
+export function follow(state: SessionState, message: Message): SessionState {
   const { id: newestId, seq, turnSeq } = message;
-  const openStep = advanceOpenStep(before.openStep, message);
-  const state = { ...before, nextSeq: seq + 1, newestId, turnSeq, openStep };
-  if (message.pinned) return { ...state, pinned: [...before.pinned, message] };
-  return { ...state, window: [...before.window, message] };
+  const openStep = advanceOpenStep(state.openStep, message);
+  const list = message.pinned ? "pinned" : "window";
+  return { ...state, nextSeq: seq + 1, newestId, turnSeq, openStep, [list]: [...state[list], message] };
 }
