@@ -13,7 +13,7 @@ import {
   type Repositories,
   type SessionState,
 } from "../store/index.ts";
-import { type EmbedderTerms, planPressureMove, prepareMove } from "./graduate.ts";
+import { type Changed, type EmbedderTerms, planPressureMove, prepareMove } from "./graduate.ts";
 
 export interface AppendResult {
   messageId: number;
@@ -39,7 +39,7 @@ export interface AppendOptions<Row = MessageRow> {
  * pressure, the frontier moves. A message whose `id` the session holds is not appended again, so a caller may retry
  * after a crash.
  *
- * If this throws, load `state` again, because it may differ from the file.
+ * If this throws, load the session again, because steps may be placed that are not stored.
  *
  * @throws {StoreError} `SESSION_CHANGED` if the session's next seq is not `seqExpected`; `MESSAGE_CONFLICT` if the
  * session holds or has forgotten another message with an id; `MESSAGE_INVALID` for a pinned result whose call is not pinned;
@@ -47,23 +47,25 @@ export interface AppendOptions<Row = MessageRow> {
  */
 export function append<Row extends MessageRow>(
   repositories: Repositories,
-  state: SessionState,
+  known: SessionState,
   rows: readonly Row[],
   { embedder, clock, seqExpected, onInsert }: AppendOptions<Row>,
-): AppendResult[] {
+): Changed<AppendResult[]> {
   return changeSession(repositories, "append", (session) => {
-    catchUp(repositories, state);
+    let state = caughtUp(repositories, known);
     assertEmbedder(state, embedder);
     if (seqExpected !== undefined && seqExpected !== state.nextSeq) {
       throw new StoreError("SESSION_CHANGED", { sessionId: state.sessionId, seqExpected, seqFound: state.nextSeq });
     }
-    if (state.isForestUnwritten) session.keepForest(state.sessionId);
-    state.isForestUnwritten = false;
+    if (state.isForestUnwritten) {
+      session.keepForest(state.sessionId);
+      state = { ...state, isForestUnwritten: false };
+    }
     let idLast = repositories.messages.lastId();
     const hasNames = rows.some(({ externalId }) => externalId !== undefined);
     const forgottenMessage = hasNames ? forgottenMessagesOf(repositories, state) : () => undefined;
     const moves: FrontierMove[] = [];
-    const results = rows.map((given) => {
+    const result = rows.map((given) => {
       const row = withoutInjectedResults(given, state);
       const known = knownMessage(repositories, state.sessionId, row) ?? forgottenMessage(row);
       if (known !== undefined) return { messageId: known.id, seq: known.seq, appended: false };
@@ -71,18 +73,19 @@ export function append<Row extends MessageRow>(
       const message = messageOf(state, row, idLast);
       session.insert(message, row);
       onInsert?.(message, given);
-      follow(state, message);
-      const move = planPressureMove(repositories, state, embedder.similarityMin, clock);
-      if (move !== undefined) {
-        session.log(move);
-        moves.push(move);
+      state = follow(state, message);
+      const planned = planPressureMove(repositories, state, embedder.similarityMin, clock);
+      if (planned !== undefined) {
+        session.log(planned.result);
+        moves.push(planned.result);
+        state = planned.state;
       }
       return { messageId: message.id, seq: message.seq, appended: true };
     });
     session.grow(moves);
     const hasMovedLast = moves.at(-1)?.seqEnd === state.nextSeq;
-    if (results.at(-1)?.appended && !hasMovedLast) prepareMove(repositories, state, embedder.similarityMin);
-    return results;
+    if (result.at(-1)?.appended && !hasMovedLast) state = prepareMove(repositories, state, embedder.similarityMin);
+    return { state, result };
   });
 }
 
@@ -111,31 +114,30 @@ export function appendToBranch(
 }
 
 /**
- * Brings `state` up to date if another process has written to the session. Call it inside the transaction that will
+ * Returns the session as it is now, if another process may have written to it. Call it inside the transaction that will
  * write. Nothing is read unless `data_version` shows that another connection has committed.
  */
-export function catchUp(repositories: Repositories, state: SessionState): void {
+export function caughtUp(repositories: Repositories, state: SessionState): SessionState {
   const dataVersion = repositories.database.dataVersion();
-  if (dataVersion === state.dataVersion) return;
+  if (dataVersion === state.dataVersion) return state;
   const { messages, sessions } = repositories;
   const nextSeq = messages.nextSeq({ sessionId: state.sessionId });
   const newestId = messages.lastOf(state.sessionId)?.id ?? 0;
-  const session = sessions.byId(state.sessionId);
+  const row = sessions.byId(state.sessionId);
+  // Callers compare parts by identity, so equal settings must stay the same object.
+  const isSame = JSON.stringify(row?.settings) === JSON.stringify(state.settings);
+  const settings = row === undefined || isSame ? state.settings : row.settings;
   const { nextSeq: seqBefore, newestId: idBefore, frontierVersion: versionBefore } = state;
-  if (nextSeq === seqBefore && newestId === idBefore && session?.frontierVersion === versionBefore) {
-    // Callers compare this object by identity, so equal settings must stay the same object.
-    if (JSON.stringify(session.settings) !== JSON.stringify(state.settings)) state.settings = session.settings;
-    state.hasTombstones = repositories.tombstones.hasAny();
-    state.dataVersion = dataVersion;
-    return;
+  if (nextSeq === seqBefore && newestId === idBefore && row?.frontierVersion === versionBefore) {
+    return { ...state, settings, hasTombstones: repositories.tombstones.hasAny(), dataVersion };
   }
   const current = loadSessionState(repositories, state.sessionId);
   if (current === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: state.sessionId });
   // A session that was forgotten and has begun again may have the same numbers, but none of the messages.
   const isAnother = idBefore > 0 && !messages.isStored(idBefore);
-  const isMoved = isAnother || current.frontierVersion !== versionBefore;
-  const kept = isMoved ? {} : { nextMove: state.nextMove, loadedSeq: state.loadedSeq };
-  Object.assign(state, current, kept, { foreignMoves: state.foreignMoves + (isMoved ? 1 : 0) });
+  const { foreignMoves, nextMove, loadedSeq, openClusters, themes } = state;
+  if (isAnother || current.frontierVersion !== versionBefore) return { ...current, foreignMoves: foreignMoves + 1 };
+  return { ...current, settings, foreignMoves, nextMove, loadedSeq, openClusters, themes };
 }
 
 /**
@@ -230,11 +232,10 @@ function messageOf(
   return message;
 }
 
-/** Changes `state` as if the message was appended. */
-export function follow(state: SessionState, message: Message): void {
-  (message.pinned ? state.pinned : state.window).push(message);
-  state.nextSeq = message.seq + 1;
-  state.newestId = message.id;
-  state.turnSeq = message.turnSeq;
-  state.openStep = advanceOpenStep(state.openStep, message);
+/** Returns the state after a message that was stored. */
+export function follow(state: SessionState, message: Message): SessionState {
+  const { id: newestId, seq, turnSeq } = message;
+  const openStep = advanceOpenStep(state.openStep, message);
+  const list = message.pinned ? "pinned" : "window";
+  return { ...state, nextSeq: seq + 1, newestId, turnSeq, openStep, [list]: [...state[list], message] };
 }

@@ -3,21 +3,21 @@ import type { Clock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
 import { VECTOR_WAIT_IDLE_MS_MAX } from "../core/limits.ts";
 import { changeSession, loadSessionState, type Repositories, type SessionState } from "../store/index.ts";
-import { assertEmbedder, catchUp } from "./append.ts";
-import { type EmbedderTerms, planCompactMove, planIdleMove, planPressureMove } from "./graduate.ts";
+import { assertEmbedder, caughtUp } from "./append.ts";
+import { type Changed, type EmbedderTerms, planCompactMove, planIdleMove, planPressureMove } from "./graduate.ts";
 
 const PAGE_SESSIONS = 500;
 
-/** Moves the frontier as far as the window allows, and shows finished summaries. @returns false if nothing changed. */
-export function compact(repositories: Repositories, state: SessionState, embedder: EmbedderTerms): boolean {
+/** Moves the frontier as far as the window allows, and shows finished summaries. The result is false if nothing changed. */
+export function compact(repositories: Repositories, known: SessionState, embedder: EmbedderTerms): Changed<boolean> {
   return changeSession(repositories, "compact", (session) => {
-    catchUp(repositories, state);
+    const state = caughtUp(repositories, known);
     assertEmbedder(state, embedder);
-    const move = planCompactMove(repositories, state, embedder.similarityMin);
-    if (move === undefined) return false;
-    session.move(move);
+    const planned = planCompactMove(repositories, state, embedder.similarityMin);
+    if (planned === undefined) return { state, result: false };
+    session.move(planned.result);
     repositories.awake.sleep([state.sessionId]); // a move wakes it, although nothing may be left to do
-    return true;
+    return { state: planned.state, result: true };
   });
 }
 
@@ -35,9 +35,9 @@ export function moveAfterVectors(
     const state = loadSessionState(repositories, sessionId);
     if (state === undefined) return false;
     assertEmbedder(state, embedder);
-    const move = planPressureMove(repositories, state, embedder.similarityMin, clock);
-    if (move !== undefined) session.move(move);
-    return move !== undefined;
+    const planned = planPressureMove(repositories, state, embedder.similarityMin, clock);
+    if (planned !== undefined) session.move(planned.result);
+    return planned !== undefined;
   });
 }
 
@@ -98,9 +98,9 @@ function moveIdleSession(
     const state = isIdle && due === undefined ? loadSessionState(repositories, sessionId) : undefined;
     if (state === undefined) return false;
     assertEmbedder(state, embedder);
-    const move = planIdleMove(repositories, state, embedder.similarityMin, isOver);
-    if (move !== undefined) session.move(move);
+    const planned = planIdleMove(repositories, state, embedder.similarityMin, isOver);
+    if (planned !== undefined) session.move(planned.result);
     repositories.awake.sleep([sessionId]);
-    return move !== undefined;
+    return planned !== undefined;
   });
 }

@@ -29,13 +29,19 @@ import {
 
 export type EmbedderTerms = Pick<Embedder, "id" | "similarityMin">;
 
+/** What a change returns, and the session after it. */
+export interface Changed<T> {
+  state: SessionState;
+  result: T;
+}
+
 /** Returns the move that relieves the window; undefined without pressure, or if the window waits for a vector. */
 export function planPressureMove(
   repositories: Repositories,
   state: SessionState,
   similarityMin: number,
   clock: Clock,
-): FrontierMove | undefined {
+): Changed<FrontierMove> | undefined {
   if (!isUnderPressure(state)) return undefined;
   const dueFrom = awaitedFrom(repositories, state, clock);
   if (isHeld(state.window, state, state.settings, dueFrom)) return undefined;
@@ -48,7 +54,7 @@ export function planCompactMove(
   repositories: Repositories,
   state: SessionState,
   similarityMin: number,
-): FrontierMove | undefined {
+): Changed<FrontierMove> | undefined {
   const dueFrom = repositories.pendingVectors.firstDue(state.sessionId, 0);
   const next = compactFrontier(stepsOf(state), state, state.settings, dueFrom);
   if (next === undefined && !repositories.summaries.hasWaiting(state.sessionId)) return undefined;
@@ -61,7 +67,7 @@ export function planIdleMove(
   state: SessionState,
   similarityMin: number,
   isOver: boolean,
-): FrontierMove | undefined {
+): Changed<FrontierMove> | undefined {
   const next = idleFrontier(stepsOf(state), state);
   if (next === undefined && !(isOver && state.openClusters.length > 0)) return undefined;
   return planMove(repositories, state, similarityMin, next ?? state, isOver);
@@ -105,15 +111,15 @@ const PREPARE_STEPS_MAX = 8;
  * Places steps that the next move of the frontier will certainly contain, so that the move has less to do. A step with a message
  * that may still get a vector waits for the move, and so do all later steps.
  */
-export function prepareMove(repositories: Repositories, state: SessionState, similarityMin: number): void {
+export function prepareMove(repositories: Repositories, state: SessionState, similarityMin: number): SessionState {
   // Who appends less than that and goes back, or ends, would prepare in vain.
   const isDue = state.nextSeq % PREPARE_MESSAGES === 0 && state.nextSeq >= state.loadedSeq + PREPARE_MESSAGES;
-  if (!isDue) return;
+  if (!isDue) return state;
   const steps = stepsOf(state);
   const hotSeq = hotFrom(steps, state.settings);
   const next = nextMoveOf(repositories, state, similarityMin, hotSeq);
   const ahead = steps.filter(({ seqFirst }) => seqFirst >= next.seqEnd && seqFirst < hotSeq);
-  if (ahead.length === 0) return;
+  if (ahead.length === 0) return { ...state, nextMove: next };
   const seqEndMax = ahead[PREPARE_STEPS_MAX]?.seqFirst ?? hotSeq;
   const graduating = repositories.messages.graduating(state.sessionId, next.seqEnd, seqEndMax - 1);
   const waitsFor = graduating.find(isVectorless);
@@ -121,6 +127,7 @@ export function prepareMove(repositories: Repositories, state: SessionState, sim
   const certain = graduating.filter(({ seq }) => seq < seqEnd);
   placeSteps(repositories, state.sessionId, next, certain, seqEnd);
   for (const { label } of next.entered.values()) label();
+  return { ...state, nextMove: next };
 }
 
 function isVectorless({ embedding, text }: GraduatingMessage): boolean {
@@ -146,15 +153,17 @@ function nextMoveOf(
   const coverage = new Coverage(themes, sessionId);
   const themeOf = (root: number) => coverage.themeOf(root);
   const forest = new GrowingForest(dimension, state.openClusters, state.themes.values(), themeOf);
-  state.nextMove = {
-    placer: new StepPlacer(forest, unions.newestPosition(), { similarityMin, openClustersMax, maxThemes }),
-    seqEnd: graduatedSeq,
-    seqLast: messages.seqBefore(sessionId, graduatedSeq),
-    entered: new Map(),
-    vectorless: [],
-    titles: new Map(),
-  };
-  return state.nextMove;
+  const placer = new StepPlacer(forest, unions.newestPosition(), { similarityMin, openClustersMax, maxThemes });
+  return emptyMove(placer, graduatedSeq, messages.seqBefore(sessionId, graduatedSeq));
+}
+
+function emptyMove(
+  placer: StepPlacer,
+  seqEnd: number,
+  seqLast: number,
+  titles: NextMove["titles"] = new Map(),
+): NextMove {
+  return { placer, seqEnd, seqLast, entered: new Map(), vectorless: [], titles };
 }
 
 /** Decides which cluster each step enters, which clusters settle, and which themes unite. */
@@ -197,57 +206,50 @@ function placeSteps(
   next.vectorless.push(...graduating.filter(isVectorless).map(({ id }) => id));
 }
 
-/**
- * Decides what the frontier's move to `next` does. Changes `state` as if the move were already written. If `settlesAll`, all
- * clusters settle at the end.
- */
+/** Decides what the frontier's move to `next` does. If `settlesAll`, all clusters settle at the end. */
 function planMove(
   repositories: Repositories,
   state: SessionState,
   similarityMin: number,
   { graduatedSeq, evictedSeq }: Frontier,
   settlesAll = false,
-): FrontierMove {
+): Changed<FrontierMove> {
   const { sessionId } = state;
   const { messages, unions } = repositories;
-  const move = nextMoveOf(repositories, state, similarityMin, graduatedSeq);
-  const { placer, entered, vectorless } = move;
+  const next = nextMoveOf(repositories, state, similarityMin, graduatedSeq);
+  const { placer, entered, vectorless } = next;
   const position = unions.newestPosition();
   placer.renumber(position);
   placeSteps(
     repositories,
     sessionId,
-    move,
-    messages.graduating(sessionId, move.seqEnd, graduatedSeq - 1),
+    next,
+    messages.graduating(sessionId, next.seqEnd, graduatedSeq - 1),
     graduatedSeq,
   );
   if (settlesAll) placer.settleAll();
   const forest = placer.growth;
-  const graduatedBefore = state.graduatedSeq;
   const enteredAt = new Map<number, number>();
   for (const { kind, root, id } of placer.log) {
     if (kind === "start" || kind === "join") enteredAt.set(root, id);
-    else if (kind === "settle") move.titles.delete(root);
+    else if (kind === "settle") next.titles.delete(root);
   }
 
-  state.graduatedSeq = graduatedSeq;
-  state.evictedSeq = evictedSeq;
-  state.window = state.window.filter(({ seq }) => seq >= evictedSeq);
-  state.openClusters = [...forest.open.values()];
-  state.themes = forest.themes;
-  state.frontierVersion += 1;
-  state.nextMove = {
-    placer: new StepPlacer(forest.continued(), placer.position, placer.options),
-    seqEnd: graduatedSeq,
-    seqLast: move.seqLast,
-    entered: new Map(),
-    vectorless: [],
-    titles: move.titles,
+  const later = new StepPlacer(forest.continued(), placer.position, placer.options);
+  const after = {
+    ...state,
+    graduatedSeq,
+    evictedSeq,
+    window: state.window.filter(({ seq }) => seq >= evictedSeq),
+    openClusters: [...forest.open.values()],
+    themes: forest.themes,
+    frontierVersion: state.frontierVersion + 1,
+    nextMove: emptyMove(later, graduatedSeq, next.seqLast, next.titles),
   };
-  return {
+  const result = {
     sessionId,
     seqEnd: state.nextSeq,
-    graduatedBefore,
+    graduatedBefore: state.graduatedSeq,
     graduatedSeq,
     evictedSeq,
     unions: placer.log,
@@ -261,4 +263,5 @@ function planMove(
     themes: [...forest.themes.values()].sort((left, right) => left.theme.root - right.theme.root),
     vectorless,
   };
+  return { state: after, result };
 }

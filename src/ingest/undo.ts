@@ -57,17 +57,17 @@ export function bringBack(
   { embedder, clock, terms }: UndoOptions,
 ): number {
   const { messages, fullText } = repositories;
-  const state = loadSessionState(repositories, sessionId)!;
+  let state = loadSessionState(repositories, sessionId)!;
   assertEmbedder(state, embedder);
   const indexedTo = fullText.newestId();
   const ids = takeBack(repositories, branch, sessionId, terms, (id, stepId, calls) => {
-    const isAnswer = state.openStep !== undefined && calls.some((call) => state.openStep!.pendingCallIds.has(call));
-    messages.place(id, sessionId, isAnswer ? state.openStep!.id : stepId);
-    const message = messages.byId(id)!;
-    follow(state, message);
-    const move = planPressureMove(repositories, state, embedder.similarityMin, clock);
-    if (move !== undefined) session.move(move);
-    else prepareMove(repositories, state, embedder.similarityMin);
+    const { openStep } = state;
+    const isAnswer = openStep !== undefined && calls.some((call) => openStep.pendingCallIds.has(call));
+    messages.place(id, sessionId, isAnswer ? openStep.id : stepId);
+    state = follow(state, messages.byId(id)!);
+    const planned = planPressureMove(repositories, state, embedder.similarityMin, clock);
+    if (planned !== undefined) session.move(planned.result);
+    state = planned?.state ?? prepareMove(repositories, state, embedder.similarityMin);
   });
   restoreSummaries(repositories, sessionId);
   repositories.actions.noteLate(ids, actionsOfStep);

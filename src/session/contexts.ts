@@ -10,7 +10,7 @@ import { normalWindow } from "../context/tool-output/normalize.ts";
 import { type ColdView, loadColdView, type RenderView } from "../context/view.ts";
 import { StoreError } from "../core/errors.ts";
 import type { Message } from "../core/message.ts";
-import type { SessionSettings, Strategy } from "../core/options.ts";
+import type { Strategy } from "../core/options.ts";
 import { parseOptions } from "../core/schema.ts";
 import { tokensMaxOf } from "../core/token-budget.ts";
 import { compactFrontier, movedAtSeq, windowSteps } from "../forest/window.ts";
@@ -43,15 +43,40 @@ interface SessionAccess {
 
 /** The part of a context before the window. It is kept until the frontier moves. */
 interface ColdPart {
-  frontierVersion: number;
-  pinnedCount: number;
-  settings: SessionSettings;
   view: ColdView;
   memories: Map<string, MemoryPart>;
   /** The messages before the window of another strategy. */
-  past?: { key: string; messages: readonly BlockedMessage[] };
+  past: Kept<readonly BlockedMessage[]>;
   lastingPast?: readonly BlockedMessage[];
   continuity: ContinuityWriter;
+}
+
+/** What was made last. It is right as long as everything that it was made of is the same. */
+class Kept<T> {
+  #of: readonly unknown[] = [];
+  #value: T | undefined;
+
+  known(of: readonly unknown[]): T | undefined {
+    return of.every((part, at) => part === this.#of[at]) ? this.#value : undefined;
+  }
+
+  get(of: readonly unknown[], make: () => T): T {
+    const known = this.known(of);
+    if (known !== undefined) return known;
+    const value = make();
+    [this.#of, this.#value] = [of, value];
+    return value;
+  }
+}
+
+/** What a session keeps between renders. */
+class KeptParts {
+  readonly cold = new Kept<ColdPart>();
+  readonly beforeWindow = new Kept<readonly Message[]>();
+  readonly rendered = new Kept<RenderResult>();
+  readonly blocks = new BlockCache();
+  notes: ColdNotes | undefined;
+  lasting: readonly BlockedMessage[] = [];
 }
 
 /** Renders one session, and keeps what the next render can use again. */
@@ -59,12 +84,7 @@ export class Contexts {
   readonly #ports: SessionPorts;
   readonly #sessionId: string;
   readonly #access: SessionAccess;
-  #coldPart: ColdPart | undefined;
-  #beforeWindow: { key: string; messages: Message[] } | undefined;
-  #notes: ColdNotes | undefined;
-  #blocks = new BlockCache();
-  #lasting: readonly BlockedMessage[] = [];
-  #rendered: { key: string; settings: SessionSettings; result: RenderResult } | undefined;
+  #kept = new KeptParts();
 
   constructor(ports: SessionPorts, sessionId: string, access: SessionAccess) {
     this.#ports = ports;
@@ -73,12 +93,7 @@ export class Contexts {
   }
 
   release(): void {
-    this.#coldPart = undefined;
-    this.#beforeWindow = undefined;
-    this.#notes = undefined;
-    this.#blocks = new BlockCache();
-    this.#lasting = [];
-    this.#rendered = undefined;
+    this.#kept = new KeptParts();
   }
 
   asked(options: ContextOptions): SummaryContext & { strategy: Strategy } {
@@ -133,35 +148,27 @@ export class Contexts {
 
   /** Renders without a query. The result is kept until a message, a setting or a summary changes. */
   #renderPlain(strategy: Strategy, tokensMax: number): RenderResult {
-    const keyOf = ({ frontierVersion, nextSeq }: SessionState): string => {
-      const { database, summaries } = this.#ports.repositories;
+    const { repositories, tokenCounter } = this.#ports;
+    const { database, summaries } = repositories;
+    const madeOf = ({ themes, pinned, window, settings }: SessionState): unknown[] => {
       const isSpan = strategy === "flat" || strategy === "sandwich";
       const spanId = isSpan ? database.guard(() => summaries.shownSpan(this.#sessionId, strategy)?.id) : 0;
-      return `${strategy} ${spanId} ${tokensMax} ${frontierVersion} ${nextSeq}`;
+      return [strategy, tokensMax, spanId, themes, pinned, window, settings];
     };
-    const kept = (state: SessionState): RenderResult | undefined =>
-      this.#rendered?.settings === state.settings && this.#rendered.key === keyOf(state)
-        ? this.#rendered.result
-        : undefined;
-    const { repositories, tokenCounter } = this.#ports;
     // Only a new result needs a snapshot: it looks up steps that another process may move or forget meanwhile.
-    return (
-      kept(this.#access.current()) ??
-      repositories.database.read(() => {
-        const { state, cold } = this.#current();
+    const made = madeOf(this.#access.current());
+    const known = this.#kept.rendered.known(made);
+    if (known !== undefined) return known;
+    return database.read(() => {
+      const { state, cold } = this.#current();
+      return this.#kept.rendered.get(madeOf(state), () => {
         const source = this.#source(state, cold);
-        const result =
-          strategy === "union-find"
-            ? this.#renderThemes(
-                prepareView(this.#filledView(state, cold, source, tokensMax), tokenCounter),
-                cold,
-                tokensMax,
-              )
-            : renderStrategy(strategy, source, { tokensMax, tokenCounter, continuity: cold.continuity });
-        this.#rendered = { key: keyOf(state), settings: state.settings, result };
-        return result;
-      })
-    );
+        if (strategy !== "union-find")
+          return renderStrategy(strategy, source, { tokensMax, tokenCounter, continuity: cold.continuity });
+        const view = prepareView(this.#filledView(state, cold, source, tokensMax), tokenCounter);
+        return this.#renderThemes(view, cold, tokensMax);
+      });
+    });
   }
 
   /** Renders with a query. The result is not kept, because a new message in another session may change the hits. */
@@ -208,7 +215,7 @@ export class Contexts {
    */
   #filledView(state: SessionState, cold: ColdPart, source: StrategySource, tokensMax: number): RenderView {
     const hasCalls = ({ parts }: Message): boolean => parts.some(({ type }) => type === "tool_call");
-    if (this.#notes!.blocked.some(({ isCall }) => isCall) || state.window.some(hasCalls)) {
+    if (this.#kept.notes!.blocked.some(({ isCall }) => isCall) || state.window.some(hasCalls)) {
       const view = source.themesView();
       const { tokenCounter } = this.#ports;
       const unpinned = () =>
@@ -223,7 +230,7 @@ export class Contexts {
     }
     const before = (tokens: number): readonly Message[] => {
       let chars = 0;
-      const { blocked } = this.#notes!;
+      const { blocked } = this.#kept.notes!;
       const last = blocked.findLastIndex(({ text }) => {
         chars += text.length;
         return chars > FILL_CHARS_MAX * tokens;
@@ -240,7 +247,7 @@ export class Contexts {
   #source(state: SessionState, cold: ColdPart): StrategySource {
     const { repositories, tokenCounter } = this.#ports;
     const { window, graduatedSeq, settings } = state;
-    const blocksOf = (message: Message) => this.#blocks.of(message);
+    const blocksOf = (message: Message) => this.#kept.blocks.of(message);
     return {
       blocksOf,
       past: (seqFrom, seqEnd) => this.#past(state, cold, seqFrom, seqEnd),
@@ -257,7 +264,7 @@ export class Contexts {
         evictedSeq: state.evictedSeq,
         windowTokensMax: settings.hotTokensMax,
         anchorSeq: movedAtSeq(windowSteps(window, state.openStep?.id), graduatedSeq, settings),
-        past: this.#notes!.blocked,
+        past: this.#kept.notes!.blocked,
         blocksOf,
         openStepId: state.openStep?.id,
       }),
@@ -267,59 +274,53 @@ export class Contexts {
   /** Returns the messages for the lasting digest. The list is kept, because the digest is kept as long. */
   #lastingPast({ evictedSeq }: SessionState, cold: ColdPart): readonly BlockedMessage[] {
     if (cold.lastingPast === undefined) {
-      const past = lastingPast(this.#notes!.blocked, evictedSeq - (evictedSeq % LASTING_MESSAGES));
-      const known = this.#lasting;
+      const past = lastingPast(this.#kept.notes!.blocked, evictedSeq - (evictedSeq % LASTING_MESSAGES));
+      const known = this.#kept.lasting;
       const isSame = past.length === known.length && past.every((message, at) => message === known[at]);
-      if (!isSame) this.#lasting = past;
-      cold.lastingPast = this.#lasting;
+      if (!isSame) this.#kept.lasting = past;
+      cold.lastingPast = this.#kept.lasting;
     }
     return cold.lastingPast;
   }
 
   /** Returns the messages of a range in blocks. The list is kept, because a digest prepares its messages. */
   #past({ window }: SessionState, cold: ColdPart, seqFrom: number, seqEnd: number): readonly BlockedMessage[] {
-    const key = `${seqFrom} ${seqEnd}`;
-    if (cold.past?.key !== key) {
-      const inWindow = window.filter(({ seq }) => seq < seqEnd).map((message) => this.#blocks.of(message));
-      const messages = [...this.#notes!.blocked, ...inWindow].filter(({ seq }) => seq >= seqFrom && seq < seqEnd);
-      cold.past = { key, messages };
-    }
-    return cold.past.messages;
+    return cold.past.get([seqFrom, seqEnd], () => {
+      const inWindow = window.filter(({ seq }) => seq < seqEnd).map((message) => this.#kept.blocks.of(message));
+      return [...this.#kept.notes!.blocked, ...inWindow].filter(({ seq }) => seq >= seqFrom && seq < seqEnd);
+    });
   }
 
   /** Returns the unpinned messages from a seq on. Messages before the window are read once for each move of the frontier. */
-  #unpinnedFrom({ window, evictedSeq, frontierVersion }: SessionState, seq: number): Message[] {
+  #unpinnedFrom({ window, evictedSeq, themes }: SessionState, seq: number): Message[] {
     if (seq >= evictedSeq) return window.filter((message) => message.seq >= seq);
-    const key = `${seq} ${frontierVersion}`;
-    if (this.#beforeWindow?.key !== key) {
+    const before = this.#kept.beforeWindow.get([seq, themes], () => {
       const { messages } = this.#ports.repositories;
-      const before = messages.range(this.#sessionId, seq, evictedSeq - 1).filter(({ pinned }) => !pinned);
-      this.#beforeWindow = { key, messages: before };
-    }
-    return [...this.#beforeWindow.messages, ...window];
+      return messages.range(this.#sessionId, seq, evictedSeq - 1).filter(({ pinned }) => !pinned);
+    });
+    return [...before, ...window];
   }
 
   /** Returns the session and its cold part, both from one snapshot. */
   #current(): { state: SessionState; cold: ColdPart } {
-    const isFresh = (state: SessionState, cold: ColdPart | undefined): cold is ColdPart =>
-      cold?.frontierVersion === state.frontierVersion &&
-      cold.pinnedCount === state.pinned.length &&
-      cold.settings === state.settings;
+    const madeOf = ({ themes, pinned, settings }: SessionState): unknown[] => [themes, pinned.length, settings];
     const known = this.#access.current();
-    if (isFresh(known, this.#coldPart)) return { state: known, cold: this.#coldPart };
-    const { repositories, tokenCounter } = this.#ports;
-    return repositories.database.read(() => {
+    const cold = this.#kept.cold.known(madeOf(known));
+    if (cold !== undefined) return { state: known, cold };
+    return this.#ports.repositories.database.read(() => {
       const state = this.#access.reload();
-      if (!isFresh(state, this.#coldPart)) {
-        const { frontierVersion, pinned, settings } = state;
-        const view = loadColdView(repositories, state);
-        this.#notes = loadColdNotes(repositories, this.#sessionId, state.evictedSeq, this.#notes, this.#blocks);
-        const continuity = continuityWriter(this.#notes, tokenCounter, this.#blocks);
-        const pinnedCount = pinned.length;
-        this.#coldPart = { frontierVersion, pinnedCount, settings, view, memories: new Map(), continuity };
-      }
-      return { state, cold: this.#coldPart! };
+      return { state, cold: this.#kept.cold.get(madeOf(state), () => this.#coldPart(state)) };
     });
+  }
+
+  #coldPart(state: SessionState): ColdPart {
+    const { repositories, tokenCounter } = this.#ports;
+    const { blocks, notes: before } = this.#kept;
+    const view = loadColdView(repositories, state);
+    const notes = loadColdNotes(repositories, this.#sessionId, state.evictedSeq, before, blocks);
+    this.#kept.notes = notes;
+    const continuity = continuityWriter(notes, tokenCounter, blocks);
+    return { view, memories: new Map(), past: new Kept(), continuity };
   }
 }
 

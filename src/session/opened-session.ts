@@ -13,8 +13,9 @@ import { type FieldsOf, identifier, oneWordOf, parseOptions, trueOrFalse, whole 
 import { tagNamespace } from "../core/tags.ts";
 import { textOf } from "../core/text.ts";
 import type { TranscriptPoint } from "../core/transcript-point.ts";
-import { type AppendResult, append, catchUp } from "../ingest/append.ts";
+import { type AppendResult, append, caughtUp } from "../ingest/append.ts";
 import { compact } from "../ingest/frontier.ts";
+import type { Changed } from "../ingest/graduate.ts";
 import { prepareMessage } from "../ingest/prepare.ts";
 import { FORGOTTEN_PLACE, NAMED_FORGOTTEN_PLACE, newMessages, type SyncKey } from "../ingest/sync.ts";
 import { followTranscript } from "../ingest/transcript.ts";
@@ -108,7 +109,6 @@ export class OpenedSession implements Session {
   readonly #opened: (id: string) => Session;
   #state: SessionState | undefined;
   #changesSeen = 0;
-  #foreignMovesSeen = 0;
   #syncKeys: { keys: SyncKey[]; nextSeq: number } | undefined;
   /** The history that the last `sync` was given. After a rewind, which changes the branches, it is not used. */
   #lastHistory: { keys: SyncKey[]; branches: string } | undefined;
@@ -459,12 +459,13 @@ export class OpenedSession implements Session {
   };
 
   /** Changes the session. After an error, memory may differ from the file, so the session is loaded again at its next use. */
-  #change<T>(change: (state: SessionState) => T): T {
-    const state = this.#held ?? this.#current();
+  #change<T>(change: (state: SessionState) => Changed<T>): T {
+    const known = this.#held ?? this.#current();
     this.#ports.changedAtMs.set(this.id, this.#ports.clock());
     this.#ports.touch(this);
     try {
-      const result = change(state);
+      const { state, result } = change(known);
+      this.#take(state);
       this.#resolver.wake();
       return result;
     } catch (error) {
@@ -479,18 +480,14 @@ export class OpenedSession implements Session {
     database.assertOpen();
     // Usually nobody has written since the last call. Then no transaction is needed.
     const held = this.#held;
-    if (held?.dataVersion !== database.dataVersion()) return database.read(() => this.#reload());
-    this.#dropForgotten(held);
-    return held;
+    return held?.dataVersion === database.dataVersion() ? held : database.read(() => this.#reload());
   }
 
-  /** After another process has moved the frontier or forgotten messages, drops what may have become wrong. */
-  #dropForgotten({ foreignMoves }: SessionState): void {
-    if (foreignMoves === this.#foreignMovesSeen) return;
-    this.#foreignMovesSeen = foreignMoves;
-    this.#syncKeys = undefined;
-    this.#lastHistory = undefined;
-    this.#contexts.release();
+  /** Goes on with a state. If another process has moved the frontier or forgotten messages, drops what may have become wrong. */
+  #take(state: SessionState): SessionState {
+    if (this.#state !== undefined && this.#state.foreignMoves !== state.foreignMoves) this.rolledBack();
+    this.#state = state;
+    return state;
   }
 
   release(): void {
@@ -514,15 +511,11 @@ export class OpenedSession implements Session {
     const { repositories, changes } = this.#ports;
     if (this.#changesSeen !== changes.count) this.#state = undefined;
     this.#changesSeen = changes.count;
-    if (this.#state === undefined) {
-      this.release();
-      this.#state = loadSessionState(repositories, this.id);
-    } else {
-      catchUp(repositories, this.#state);
-      this.#dropForgotten(this.#state);
-    }
-    if (this.#state === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: this.id });
-    return this.#state;
+    if (this.#state !== undefined) return this.#take(caughtUp(repositories, this.#state));
+    this.release();
+    const state = loadSessionState(repositories, this.id);
+    if (state === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: this.id });
+    return this.#take(state);
   }
 }
 

@@ -90,7 +90,7 @@ export interface ExportOptions {
  */
 export function* exportLines(repositories: Repositories, options: ExportOptions): Generator<ExportLine> {
   const { database, sessions, messages, factRows } = repositories;
-  tolerating(repositories, options, () => factRows.assertWhole());
+  tolerating(repositories, options, "", () => factRows.assertWhole(), undefined);
   for (const { id, row } of sessionsInOrder(repositories, options)) {
     if (row !== undefined && database.read(() => sessions.byId(id)) === undefined) continue; // forgotten meanwhile
     const ends = database.read(() =>
@@ -122,58 +122,50 @@ export function* exportLines(repositories: Repositories, options: ExportOptions)
 }
 
 /** Returns the path of a session. If a fork does not say what it shares, the path is its own messages. */
-function readablePath({ database, paths }: Repositories, id: string, { onUnreadable }: ExportOptions): Path {
-  try {
-    return database.read(() => paths.of(id));
-  } catch (error) {
-    if (!StoreError.is(error, "STORE_CORRUPT") || onUnreadable === undefined) throw error;
-    onUnreadable({ sessionId: id, reason: error.details.reason });
-    const { MAX_SAFE_INTEGER: last } = Number;
-    return [{ sessionId: id, seqFirst: 0, seqLast: last, logPosition: last }];
-  }
+function readablePath(repositories: Repositories, id: string, options: ExportOptions): Path {
+  const { MAX_SAFE_INTEGER: last } = Number;
+  const own: Path = [{ sessionId: id, seqFirst: 0, seqLast: last, logPosition: last }];
+  return tolerating(repositories, options, id, () => repositories.paths.of(id), own);
 }
 
-/** Says that a check finds damage, or throws. */
-function tolerating({ database }: Repositories, { onUnreadable }: ExportOptions, check: () => void): void {
+/** Returns what is read. If it is damaged, says so and returns something else, or throws. @param what  What is damaged. */
+function tolerating<T>(
+  { database }: Repositories,
+  { onUnreadable }: ExportOptions,
+  sessionId: string,
+  read: () => T,
+  otherwise: T,
+  what = "",
+): T {
   try {
-    database.read(check);
+    return database.read(read);
   } catch (error) {
     if (!StoreError.is(error, "STORE_CORRUPT") || onUnreadable === undefined) throw error;
-    onUnreadable({ sessionId: "", reason: error.details.reason });
+    onUnreadable({ sessionId, reason: what + error.details.reason });
+    return otherwise;
   }
 }
 
 /** After a damaged entry, the other entries of the session are left out. */
 function* readableEntries(repositories: Repositories, sessionId: string, options: ExportOptions): Generator<Entry> {
-  const { database, entries } = repositories;
   for (let after = 0; ; ) {
-    let page: Entry[];
-    try {
-      page = database.read(() => entries.after(sessionId, after, PAGE_MESSAGES));
-    } catch (error) {
-      if (!StoreError.is(error, "STORE_CORRUPT") || options.onUnreadable === undefined) throw error;
-      options.onUnreadable({ sessionId, reason: error.details.reason });
-      return;
-    }
+    const read = (): Entry[] => repositories.entries.after(sessionId, after, PAGE_MESSAGES);
+    const page = tolerating(repositories, options, sessionId, read, []);
     yield* page;
     if (page.length < PAGE_MESSAGES) return;
     after = page.at(-1)!.position;
   }
 }
 
-function* itemLines({ database, items }: Repositories, options: ExportOptions): Generator<ExportedItem> {
+function* itemLines(repositories: Repositories, options: ExportOptions): Generator<ExportedItem> {
+  const { database, items } = repositories;
   const wanted = options.sessions && new Set(options.sessions);
   for (let offset = 0; ; offset += PAGE_LIMIT_MAX) {
     const ids = database.read(() => items.ids([], { limit: PAGE_LIMIT_MAX, offset, descending: false }));
     for (const id of ids) {
-      try {
-        const item = database.read(() => items.find(id));
-        const isWanted = item !== undefined && (wanted === undefined || wanted.has(item.session ?? ""));
-        if (isWanted) yield itemLine(item);
-      } catch (error) {
-        if (!StoreError.is(error, "STORE_CORRUPT") || options.onUnreadable === undefined) throw error;
-        options.onUnreadable({ sessionId: "", reason: `item ${id}: ${error.details.reason}` });
-      }
+      const item = tolerating(repositories, options, "", () => items.find(id), undefined, `item ${id}: `);
+      const isWanted = item !== undefined && (wanted === undefined || wanted.has(item.session ?? ""));
+      if (isWanted) yield itemLine(item);
     }
     if (ids.length < PAGE_LIMIT_MAX) return;
   }
@@ -188,25 +180,18 @@ interface AskedSession {
 /** Returns the sessions with these ids, oldest first, but parents before their children. */
 export function sessionsInOrder(repositories: Repositories, options: ExportOptions): AskedSession[] {
   const { database, sessions } = repositories;
-  const tolerating = <T>(sessionId: string, read: () => T, otherwise: T): T => {
-    try {
-      return database.read(read);
-    } catch (error) {
-      if (!StoreError.is(error, "STORE_CORRUPT") || options.onUnreadable === undefined) throw error;
-      options.onUnreadable({ sessionId, reason: error.details.reason });
-      return otherwise;
-    }
-  };
-  const named = (id: string): AskedSession => {
+  const named = (id: string): SessionRow => {
     const row = sessions.byId(id);
     if (row === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: id });
-    return { id, row };
+    return row;
   };
   // In one snapshot, a session that is listed and has no row is damaged, and not forgotten meanwhile.
-  const asked = database.read(() => {
-    if (options.sessions !== undefined) return options.sessions.map((id) => tolerating(id, () => named(id), { id }));
-    return sessions.ids().map((id) => tolerating(id, (): AskedSession => ({ id, row: sessions.known(id) }), { id }));
-  });
+  const rowOf = options.sessions === undefined ? (id: string) => sessions.known(id) : named;
+  const asked = database.read(() =>
+    (options.sessions ?? sessions.ids()).map((id) => {
+      return tolerating(repositories, options, id, (): AskedSession => ({ id, row: rowOf(id) }), { id });
+    }),
+  );
   const waiting = new Map(asked.map((session) => [session.id, session]));
   const ordered: AskedSession[] = [];
   const take = (session: AskedSession): void => {

@@ -6,7 +6,6 @@ import type { DeriveOptions } from "../derived/features.ts";
 import type { FullTextRepository } from "../derived/full-text.ts";
 import { isSpan } from "../derived/summaries.ts";
 import type { UnionRow } from "../derived/unions.ts";
-import { assertUnshared, assertUnsharedMessage } from "../facts/paths.ts";
 import { assertOnPath, type SessionRow } from "../facts/sessions.ts";
 import type { TombstoneRow } from "../facts/tombstones.ts";
 import type { HeldText } from "../facts/traces.ts";
@@ -120,7 +119,7 @@ function forgetSession(repositories: Repositories, sessionId: string, terms: For
   const session = sessions.unchecked(sessionId); // a damaged session can be forgotten, too
   if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
   assertOnPath(session);
-  assertUnshared(paths, sessionId, -1, "forget");
+  paths.assertUnshared(sessionId, -1, "forget");
   const holders = sessions.holdersOf(sessionId);
   const tokenCount = holders.reduce((sum, id) => sum + messages.tokensOf(id), 0);
   const clusterCount = clusters.countOf(sessionId);
@@ -161,7 +160,7 @@ function forgetMessages(
   const steps = new Set(
     messageIds.map((messageId) => {
       const found = messages.stepOf(messageId);
-      if (found !== undefined) assertUnsharedMessage(paths, sessionId, found, "forget");
+      if (found !== undefined) paths.assertUnsharedMessage(sessionId, found, "forget");
       if (found === undefined || !own.includes(found.sessionId)) {
         throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
       }

@@ -7,7 +7,6 @@ import { clusterAt, themesAt } from "../derived/past-forests.ts";
 import { isSpan, type SummaryRepository, type SummaryRow } from "../derived/summaries.ts";
 import type { UnionRow } from "../derived/unions.ts";
 import type { GenerationRow } from "../facts/generations.ts";
-import { assertOwn, assertUnshared } from "../facts/paths.ts";
 import type { SessionRow } from "../facts/sessions.ts";
 import type { Repositories } from "../repositories.ts";
 import { derive } from "./derive.ts";
@@ -93,8 +92,8 @@ export function rewindSession(
   const { id: sessionId } = session;
   const nextSeq = messages.nextSeq({ sessionId });
   if (seqLast >= nextSeq - 1) return { branchId: null, supersededCount: 0 };
-  assertOwn(paths.of(sessionId), seqLast);
-  assertUnshared(paths, sessionId, seqLast, "rewind");
+  paths.assertOwn(sessionId, seqLast);
+  paths.assertUnshared(sessionId, seqLast, "rewind");
 
   const generation = repositories.generations.newest()!;
   const { frontier, position } = frontierAt(repositories, session, seqLast, generation);

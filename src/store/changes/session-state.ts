@@ -45,39 +45,43 @@ export interface NextMove {
 /**
  * A session in memory: its window, open clusters and themes. It does not grow with the history. All of it comes from
  * rows, so a session continues in another process exactly as in this one.
+ *
+ * It is a snapshot: a change makes another one, and parts that stay are the same objects. So what was made of a part is right as
+ * long as the part is the same.
  */
 export interface SessionState {
-  sessionId: string;
+  readonly sessionId: string;
   /** The connection's `data_version` when this state was last known to be current. */
-  dataVersion: number;
-  settings: SessionSettings;
+  readonly dataVersion: number;
+  readonly settings: SessionSettings;
   /** True if anything was forgotten in the store. */
-  hasTombstones: boolean;
-  /** How often this state was reloaded because another process moved the frontier or forgot messages. */
-  foreignMoves: number;
-  dimension: number;
-  embedderId: string;
-  frontierVersion: number;
-  nextSeq: number;
+  readonly hasTombstones: boolean;
+  /** How often the session was loaded again because another process moved the frontier or forgot messages. */
+  readonly foreignMoves: number;
+  readonly dimension: number;
+  readonly embedderId: string;
+  readonly frontierVersion: number;
+  readonly nextSeq: number;
   /** The id of the newest message; 0 if there is none. */
-  newestId: number;
+  readonly newestId: number;
   /** The seq of the newest user message; -1 before the first. */
-  turnSeq: number;
-  openStep: OpenStep | undefined;
-  graduatedSeq: number;
-  evictedSeq: number;
-  pinned: Message[];
+  readonly turnSeq: number;
+  readonly openStep: OpenStep | undefined;
+  readonly graduatedSeq: number;
+  readonly evictedSeq: number;
+  readonly pinned: readonly Message[];
   /** The messages from `evictedSeq` on, in order and without pinned ones. */
-  window: Message[];
+  readonly window: readonly Message[];
   /** Oldest root first. */
-  openClusters: OpenCluster[];
+  readonly openClusters: readonly OpenCluster[];
   /** Keyed by root. */
-  themes: Map<number, GrowingTheme>;
-  nextMove: NextMove | undefined;
+  readonly themes: ReadonlyMap<number, GrowingTheme>;
+  /** The only part that changes in place. */
+  readonly nextMove: NextMove | undefined;
   /** True if the open clusters and the themes are no rows yet: see `PastForests`. */
-  isForestUnwritten: boolean;
+  readonly isForestUnwritten: boolean;
   /** The next seq when the session was loaded, or another process last moved its frontier. */
-  loadedSeq: number;
+  readonly loadedSeq: number;
 }
 
 export function loadSessionState(repositories: Repositories, sessionId: string): SessionState | undefined {

@@ -1,4 +1,3 @@
-import { StoreError } from "../../core/errors.ts";
 import { heldUntilMs, type Lease } from "../derived/claimant.ts";
 import type { Costs } from "../derived/costs.ts";
 import { Coverage } from "../derived/coverage.ts";
@@ -28,7 +27,7 @@ export function claimSummaries(
   const { database, summaries } = repositories;
   const { claimant, untilMs } = lease;
   return database.write("resolveDirty", () => {
-    for (const work of works) assertSession(repositories, work.sessionId);
+    for (const work of works) repositories.sessions.existing(work.sessionId);
     if (!works.every((work) => isWanted(repositories, work))) return "changed";
     const claims = works.flatMap((work) => summaries.claims(work));
     const held = claims.map((claim) => heldUntilMs(claim, lease)).find((heldUntil) => heldUntil !== undefined);
@@ -91,7 +90,7 @@ export function recordSummaries(
 ): boolean[] {
   const { database, summaries, costs } = repositories;
   return database.write(operation, () => {
-    for (const { sessionId } of rows) assertSession(repositories, sessionId);
+    for (const { sessionId } of rows) repositories.sessions.existing(sessionId);
     const isHeld = claim?.ids.map((id) => summaries.endClaim(id, claim.claimant));
     const wanted = rows.map((row) => isWanted(repositories, row));
     const isWhole = wanted.every((is) => is);
@@ -158,10 +157,6 @@ function isOfEnds(
 ): boolean {
   const { firstId, lastId } = spans.contentOf(sessionId, seqFirst, seqLast);
   return firstId === rootId && lastId === logPosition;
-}
-
-function assertSession({ sessions }: Repositories, sessionId: string): void {
-  if (sessions.byId(sessionId) === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
 }
 
 /** Returns true if the row is of exactly the messages that no other summary covers, and these are as they were read. */

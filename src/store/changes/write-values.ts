@@ -1,7 +1,6 @@
 import { StoreError } from "../../core/errors.ts";
 import type { NewEntry } from "../facts/entries.ts";
 import type { NewItem } from "../facts/items.ts";
-import { assertUnshared } from "../facts/paths.ts";
 import type { Repositories } from "../repositories.ts";
 
 // The events of entries and items, like those of messages in write.ts.
@@ -28,7 +27,7 @@ export function appendEntries(
       const { holderId, ...held } = found;
       if (known === "replace") {
         const operation = "change";
-        assertUnshared(paths, holderId, held.beforeSeq - 1, operation);
+        paths.assertUnshared(holderId, held.beforeSeq - 1, operation);
         if (holderId !== sessionId) {
           throw new StoreError("SESSION_SHARED", { sessionId: holderId, forkId: sessionId, operation });
         }

@@ -11,7 +11,6 @@ import type { ClaimableVector, PendingVectorRepository } from "../derived/pendin
 import type { AssignedCluster } from "../derived/subjects.ts";
 import type { UnionRow } from "../derived/unions.ts";
 import type { MessageRow } from "../facts/messages.ts";
-import { assertUnsharedMessage } from "../facts/paths.ts";
 import type { NewSession } from "../facts/sessions.ts";
 import type { Repositories } from "../repositories.ts";
 import type { DerivedRows } from "./derive.ts";
@@ -94,7 +93,7 @@ export function pinStep(repositories: Repositories, sessionId: string, messageId
   const { database, sessions, messages, paths } = repositories;
   database.write("pin", () => {
     const found = messages.stepOf(messageId);
-    if (found !== undefined) assertUnsharedMessage(paths, sessionId, found, "change");
+    if (found !== undefined) paths.assertUnsharedMessage(sessionId, found, "change");
     const session = sessions.byId(sessionId);
     if (session === undefined || found?.sessionId !== sessionId)
       throw new StoreError("MESSAGE_NOT_FOUND", { messageId });

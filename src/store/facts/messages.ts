@@ -22,7 +22,7 @@ import { forgottenMessages, messages } from "../sql/schema.ts";
 import { columns, type InsertOf, isAnyOf, type RowOf } from "../sql/statement.ts";
 import type { ArtifactRepository } from "./artifacts.ts";
 import { GENERATION_NOW, vectorNow } from "./generations.ts";
-import { heldBy, PathReader, type PathRepository, rowsIn, sharedSeqOf } from "./paths.ts";
+import { heldBy, PathReader, type PathRepository, type Piece, rowsIn, sharedSeqOf } from "./paths.ts";
 
 const EACH_PAGE = 500;
 
@@ -388,22 +388,14 @@ export class MessageRepository extends PathReader {
     return rowsIn(pieces, LAST, ({ sessionId, seqFirst, seqLast }) => read(sessionId, seqFirst, seqLast));
   }
 
-  /** Returns what `read` finds in the newest piece in which it finds anything. */
-  #newestUpTo<Row>(
-    sessionId: string,
-    seqLast: number,
-    read: (id: string, seq: number) => Row | undefined,
-  ): Row | undefined {
-    return this.paths.newest(sessionId, ({ sessionId, seqLast }) => read(sessionId, seqLast), seqLast);
-  }
-
   /** The seq of the newest message before `seq` that is not pinned; -1 if there is none. */
   seqBefore(sessionId: string, seq: number): number {
-    return this.#newestUpTo(sessionId, seq - 1, this.#unpinnedUpTo.get) ?? -1;
+    const read = (piece: Piece) => this.#unpinnedUpTo.get(piece.sessionId, piece.seqLast);
+    return this.paths.newest(sessionId, read, seq - 1) ?? -1;
   }
 
   lastOf(sessionId: string): { id: number; seq: number; turnSeq: number } | undefined {
-    return this.#newestUpTo(sessionId, LAST, this.#lastUpTo.get);
+    return this.paths.newest(sessionId, (piece) => this.#lastUpTo.get(piece.sessionId, piece.seqLast));
   }
 
   pinnedOf(sessionId: string): Message[] {
@@ -501,8 +493,9 @@ export class MessageRepository extends PathReader {
   /** Returns the seqs of the user messages that began the newest `limit` turns before `seqEnd`, newest first. */
   turnsBefore(sessionId: string, seqEnd: number, limit: number): number[] {
     const seqs: number[] = [];
+    const read = (piece: Piece) => this.#upTo.get(piece.sessionId, piece.seqLast);
     for (let seq = seqEnd; seqs.length < limit; ) {
-      const before = this.#newestUpTo(sessionId, seq - 1, this.#upTo.get);
+      const before = this.paths.newest(sessionId, read, seq - 1);
       seq = before?.turnSeq ?? -1;
       if (seq < 0) break;
       seqs.push(seq);

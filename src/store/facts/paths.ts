@@ -15,6 +15,12 @@ export interface Piece {
   logPosition: number;
 }
 
+/** Where a message is. */
+interface Place {
+  sessionId: string;
+  seq: number;
+}
+
 /** What makes a session, oldest first: the parts of other sessions that a fork shares, and what the session holds itself. */
 export type Path = readonly Piece[];
 
@@ -118,8 +124,9 @@ export class PathRepository extends Repository {
   }
 
   /** True if a message is one of a session, which may share it. */
-  has(sessionId: string, message: { sessionId: string; seq: number }): boolean {
-    return message.sessionId === sessionId || isOn(this.of(sessionId), message);
+  has(sessionId: string, message: Place): boolean {
+    if (message.sessionId === sessionId) return true;
+    return this.past(sessionId).some((piece) => piece.sessionId === message.sessionId && message.seq <= piece.seqLast);
   }
 
   /** What a fork shares; empty for other sessions. @throws {DamageError} like `of`. */
@@ -168,6 +175,35 @@ export class PathRepository extends Repository {
   share(sessionId: string, past: Path): void {
     for (const { sessionId: holderId, ...piece } of past) this.#insert.run({ sessionId, holderId, ...piece });
   }
+
+  /** @throws {StoreError} `SESSION_SHARED` if a fork shares a message of the session after this seq. */
+  assertUnshared(sessionId: string, seq: number, operation: "rewind" | "forget" | "change"): void {
+    const [forkId] = this.sharing(sessionId, seq);
+    if (forkId !== undefined) throw new StoreError("SESSION_SHARED", { sessionId, forkId, operation });
+  }
+
+  /** @throws {StoreError} `SESSION_SHARED` if a message is in the past of a fork, or the fork's own past holds it. */
+  assertUnsharedMessage(sessionId: string, message: Place, operation: "forget" | "change"): void {
+    if (message.sessionId === sessionId) this.assertUnshared(sessionId, message.seq - 1, operation);
+    else if (this.has(sessionId, message)) {
+      throw new StoreError("SESSION_SHARED", { sessionId: message.sessionId, forkId: sessionId, operation });
+    }
+  }
+
+  /** @throws {StoreError} `SESSION_SHARED` for a fork, whose rows are not the whole session. */
+  assertWhole(forkId: string): void {
+    const [holder] = this.past(forkId);
+    if (holder === undefined) return;
+    throw new StoreError("SESSION_SHARED", { sessionId: holder.sessionId, forkId, operation: "move" });
+  }
+
+  /** @throws {StoreError} `OPTION_INVALID` if a fork would go back into what it shares. */
+  assertOwn(forkId: string, seq: number): void {
+    const { sessionId, seqLast } = this.past(forkId).at(-1) ?? { sessionId: "", seqLast: -1 };
+    if (seq >= seqLast) return;
+    const expected = `a seq from ${seqLast} on, where the fork begins; to go further back, fork session "${sessionId}"`;
+    throw new StoreError("OPTION_INVALID", { option: "toSeq", expected, actual: seq });
+  }
 }
 
 function pieceOf({ holderId, seqFirst, seqLast, logPosition }: RowOf<typeof PAST>): Piece {
@@ -183,8 +219,7 @@ function withOwn(sessionId: string, past: readonly Piece[]): Piece[] {
 export const IS_BEGUN_HERE = `(c.session_id NOT IN (SELECT session_id FROM shared_pasts)
   OR c.session_id = (SELECT m.session_id FROM messages m WHERE m.id = c.root_id))`;
 
-/** The parts of a path from one seq to another, both included. */
-export function piecesIn(path: Path, seqFirst: number, seqLast: number): Piece[] {
+function piecesIn(path: Path, seqFirst: number, seqLast: number): Piece[] {
   if (path.length === 1) return [{ ...path[0]!, seqFirst, seqLast }];
   return path.flatMap((piece) => {
     const [first, last] = [Math.max(seqFirst, piece.seqFirst), Math.min(seqLast, piece.seqLast)];
@@ -219,48 +254,4 @@ export abstract class PathReader extends Repository {
     super(database);
     this.paths = paths;
   }
-}
-
-/** @throws {StoreError} `SESSION_SHARED` if a fork shares a message of the session after this seq. */
-export function assertUnshared(
-  paths: PathRepository,
-  sessionId: string,
-  seq: number,
-  operation: "rewind" | "forget" | "change",
-): void {
-  const [forkId] = paths.sharing(sessionId, seq);
-  if (forkId !== undefined) throw new StoreError("SESSION_SHARED", { sessionId, forkId, operation });
-}
-
-/** @throws {StoreError} `SESSION_SHARED` for a fork, whose rows are not the whole session. */
-export function assertWhole(paths: PathRepository, sessionId: string): void {
-  const [holder] = paths.past(sessionId);
-  if (holder === undefined) return;
-  throw new StoreError("SESSION_SHARED", { sessionId: holder.sessionId, forkId: sessionId, operation: "move" });
-}
-
-/** @throws {StoreError} `SESSION_SHARED` if a message is in the past of a fork, or the fork's own past holds it. */
-export function assertUnsharedMessage(
-  paths: PathRepository,
-  sessionId: string,
-  message: { sessionId: string; seq: number },
-  operation: "forget" | "change",
-): void {
-  if (message.sessionId === sessionId) assertUnshared(paths, sessionId, message.seq - 1, operation);
-  else if (paths.has(sessionId, message)) {
-    throw new StoreError("SESSION_SHARED", { sessionId: message.sessionId, forkId: sessionId, operation });
-  }
-}
-
-function isOn(path: Path, message: { sessionId: string; seq: number }): boolean {
-  return path.some(({ sessionId, seqLast }) => sessionId === message.sessionId && message.seq <= seqLast);
-}
-
-/** @throws {StoreError} `OPTION_INVALID` if a fork would go back into what it shares. */
-export function assertOwn(path: Path, seqLast: number): void {
-  const shared = path.at(-1)!.seqFirst - 1;
-  if (seqLast >= shared) return;
-  const { sessionId } = path.at(-2)!;
-  const expected = `a seq from ${shared} on, where the fork begins; to go further back, fork session "${sessionId}"`;
-  throw new StoreError("OPTION_INVALID", { option: "toSeq", expected, actual: seqLast });
 }

@@ -1,13 +1,12 @@
 import { StoreError } from "../../core/errors.ts";
 import type { FactRow, RowsFrom } from "../facts/fact-rows.ts";
-import { assertWhole } from "../facts/paths.ts";
 import type { SessionRow } from "../facts/sessions.ts";
 import type { Repositories } from "../repositories.ts";
 
 /** @throws {StoreError} `SESSION_NOT_FOUND`; `SESSION_SHARED` for a fork, whose past is in rows of other sessions. */
 export function movable({ sessions, paths }: Repositories, sessionId: string): SessionRow {
   const session = sessions.existing(sessionId);
-  assertWhole(paths, sessionId);
+  paths.assertWhole(sessionId);
   return session;
 }
 

@@ -23,7 +23,6 @@ import { blockOf } from "../derived/id-block.ts";
 import type { UndoneRow, UnionRow } from "../derived/unions.ts";
 import { FACT_TABLES, type FactRow, type FactTables, type RowsOrigin } from "../facts/fact-rows.ts";
 import type { LocalEmbedding } from "../facts/messages.ts";
-import { assertUnshared } from "../facts/paths.ts";
 import { assertOnPath } from "../facts/sessions.ts";
 import { ForgottenMessages } from "../facts/tombstones.ts";
 import { isCode } from "../file/connect.ts";
@@ -270,7 +269,7 @@ class SessionWriter {
       });
     }
     if (stored !== undefined) {
-      assertUnshared(this.#repositories.paths, id, -1, "change");
+      this.#repositories.paths.assertUnshared(id, -1, "change");
       this.#known = this.#newKnown(tombstones.key() ?? null);
       this.#known.changeable = changeableIn(this.#repositories, id);
       for (const own of sessionRows(this.#repositories, id, null)) {
