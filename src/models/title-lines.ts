@@ -57,7 +57,7 @@ const GREETING =
   /^(?:hi|hey|hello|thanks?(?: you)?(?: so much)?|yes|yeah|yep|no|well|right|good|great|nice|cool|perfect|excellent|wow|oh|ah|sure|wait|actually|alright|hm+|(?:one |quick )?question)(?: [\p{Lu}][\p{L}]*)?\s*[,.!:;–—-]+\s*/iu;
 /** The kind of a text, before what it says: `Summary: …` */
 const KIND =
-  /^(?:(?:quick|first|next|last|final|implementation)\s+)?(?:summary|overview|plan|notes?|q|fyi|tl;?dr|task|todo|goal|problem|issue|bug|question|idea|suggestion|feedback|update|debug|brainstorm|review|follow[- ]?up)(?: of (?:the )?changes)?\s*[:：](?:\s+|$)/i;
+  /^(?:[\p{L}-]+\s+)?(?:summary|overview|plan|notes?|q|fyi|tl;?dr|task|todo|goal|problem|issue|bug|question|idea|suggestion|feedback|update|debug|brainstorm|review|follow[- ]?up)(?: of (?:the )?changes)?\s*[:：](?:\s+|$)/iu;
 const FILLER =
   /^(?:ok(?:ay)?|yeah|yep|ah|hmm?|right now|so|now|then|next|first|also|and|but|please|apparently|@[\w-]+)\b[,.!:;]*\s+/i;
 /** What a person says of a statement before making it: `I think the issue is that …`, `I've just …` */
