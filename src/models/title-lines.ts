@@ -138,6 +138,13 @@ function shortSentences(text: string, isWanted: (sentence: Sentence) => boolean)
     .flatMap((sentence) => sentence.text.split(SENTENCE_END));
 }
 
+/** Returns the first sentence of prose in a message, shortened to a title. */
+export function firstSentence(text: string): string | undefined {
+  const { prose } = proseAndCalls(plainText(text));
+  const sentences = shortSentences(withoutHarness(prose).replace(HARNESS_BLOCK, " "), isSaid).filter(isProse);
+  return sentences.flatMap((sentence) => titleLine(sentence, 0))[0]?.text;
+}
+
 /** Returns a list of one line, or an empty list if the sentence has no words. */
 function titleLine(sentence: string, value: number): TitleLine[] {
   const lead = withoutLead(sentence);
