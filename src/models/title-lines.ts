@@ -57,7 +57,7 @@ const GREETING =
   /^(?:hi|hey|hello|thanks?(?: you)?(?: so much)?|yes|yeah|yep|no|well|right|good|great|nice|cool|perfect|excellent|wow|oh|ah|sure|wait|actually|alright|hm+|(?:one |quick )?question)(?: [\p{Lu}][\p{L}]*)?\s*[,.!:;–—-]+\s*/iu;
 /** The kind of a text, before what it says: `Summary: …` */
 const KIND =
-  /^(?:(?:quick|first|next|last|final|implementation)\s+)?(?:summary|overview|plan|notes?|q|fyi|tl;?dr|task|todo|goal|problem|issue|bug|question|idea|suggestion|feedback|update|debug|brainstorm|review|follow[- ]?up)(?: of (?:the )?changes)?\s*[:：](?:\s+|$)/i;
+  /^(?:[\p{L}-]+\s+)?(?:summary|overview|plan|notes?|q|fyi|tl;?dr|task|todo|goal|problem|issue|bug|question|idea|suggestion|feedback|update|debug|brainstorm|review|follow[- ]?up)(?: of (?:the )?changes)?\s*[:：](?:\s+|$)/iu;
 const FILLER =
   /^(?:ok(?:ay)?|yeah|yep|ah|hmm?|right now|so|now|then|next|first|also|and|but|please|apparently|@[\w-]+)\b[,.!:;]*\s+/i;
 /** What a person says of a statement before making it: `I think the issue is that …`, `I've just …` */
@@ -136,6 +136,13 @@ function shortSentences(text: string, isWanted: (sentence: Sentence) => boolean)
   return sentencesOf(text)
     .filter(isWanted)
     .flatMap((sentence) => sentence.text.split(SENTENCE_END));
+}
+
+/** Returns the first sentence of prose in a message, shortened to a title. */
+export function firstSentence(text: string): string | undefined {
+  const { prose } = proseAndCalls(plainText(text));
+  const sentences = shortSentences(withoutHarness(prose).replace(HARNESS_BLOCK, " "), isSaid).filter(isProse);
+  return sentences.flatMap((sentence) => titleLine(sentence, 0))[0]?.text;
 }
 
 /** Returns a list of one line, or an empty list if the sentence has no words. */

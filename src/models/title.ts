@@ -2,7 +2,7 @@ import type { Role } from "../core/message.ts";
 import { filesIn } from "../core/working-set.ts";
 import { evenlySpaced, labelOf } from "./label.ts";
 import { weightsIn } from "./same-matter.ts";
-import { NOTED_VALUE, TITLE_CHARS_MAX, titleLines } from "./title-lines.ts";
+import { firstSentence, NOTED_VALUE, TITLE_CHARS_MAX, titleLines } from "./title-lines.ts";
 import { words } from "./words.ts";
 
 export interface TitledMessage {
@@ -58,7 +58,8 @@ function titleBy(
   return (
     bestLine(readingOf, said, asked) ||
     listThatFits(mostNamedFiles(said)) ||
-    listThatFits(labelOf(messages.map(({ text }) => text)).split(", "))
+    firstSaid(said) ||
+    listThatFits(labelOf(messages.map(({ text }) => text.replace(TAG, " "))).split(", "))
   );
 }
 
@@ -138,6 +139,15 @@ function scoreOf({ text, value, words }: Line, counts: ReadonlyMap<string, numbe
   return (value * common * Math.min(1, total / TELLING_WEIGHT)) / Math.sqrt(LENGTH_CHARS + text.length);
 }
 
+function firstSaid(messages: readonly TitledMessage[]): string {
+  for (const { role, text: whole } of messages.slice(0, MESSAGES_MAX)) {
+    const text = whole.slice(0, TITLE_TEXT_CHARS);
+    const line = titleLines(role, text)[0]?.text ?? firstSentence(text);
+    if (line !== undefined) return line;
+  }
+  return "";
+}
+
 /** Returns the base names of the files that most messages name. */
 function mostNamedFiles(messages: readonly TitledMessage[]): string[] {
   const counts = new Map<string, number>();
@@ -168,7 +178,7 @@ interface Reading {
   /** Lines that may be the title. */
   lines: readonly Line[];
   isRequest: boolean;
-  /** True for a user's message that asks for nothing, such as `[Request interrupted by user]`. */
+  /** True for a user's message that asks for nothing, such as `yes` or `[Request interrupted by user]`. */
   isMark: boolean;
 }
 
@@ -187,11 +197,11 @@ function readingOf({ role, text: whole }: TitledMessage): Reading {
   const text =
     whole.length < TITLE_TEXT_CHARS ? whole : whole.slice(0, TITLE_TEXT_CHARS).replace(/(?<=\s)[!-~]{1,40}$/, "");
   const lines = titleLines(role, text).map((line) => ({ ...line, words: weightsIn(line.text) }));
-  const isRequest = role === "user" && lines.some(({ value }) => value > NOTED_VALUE);
+  const isRequest = role === "user" && lines.some(({ value, words }) => value > NOTED_VALUE && words.size > 0);
   return {
     words: [...new Set(words(text))],
     lines,
     isRequest,
-    isMark: role === "user" && lines.length > 0 && !isRequest,
+    isMark: role === "user" && !isRequest,
   };
 }

@@ -6,13 +6,14 @@ import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { LIMIT_OPTION, moreLines, type PageOptions, wholeNumberOption } from "../options.ts";
 import { cutToWidth } from "../screen/display-width.ts";
-import { messageLines } from "../screen/message-lines.ts";
+import { messageHandle, messageLines } from "../screen/message-lines.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, oneLine } from "../screen/text.ts";
 
 type Expansion = ReturnType<Store["expand"]>;
 
 const TITLE_WIDTH = 60;
+const MARK = "▶";
 
 type ExpandFlags = Omit<PageOptions, "offset"> & {
   offset?: number;
@@ -45,7 +46,7 @@ export const expandCommand: Command<ExpandFlags> = {
       store,
       expansion.members.map(({ sessionId }) => sessionId),
     );
-    return { value: expansion, lines: expansionLines(expansion, names, terminal) };
+    return { value: expansion, lines: expansionLines(expansion, target!, names, terminal) };
   },
 };
 
@@ -60,13 +61,18 @@ function expand(store: Store, target: string, options: ExpandFlags): Expansion {
   }
 }
 
+/** Yields the messages. A terminal marks the one that was named, because those before it may fill the screen. */
 function* expansionLines(
   expansion: Expansion,
+  target: string,
   names: ReadonlyMap<string, string>,
   terminal: Terminal,
 ): Generator<string> {
   const { root, level, members, memberCount, offset } = expansion;
-  yield `${terminal.style("bold", root ?? level)} · ${formatCount(memberCount, "message")}`;
+  const named = members.find(({ id }) => members.length > 1 && [messageHandle(id), String(id)].includes(target));
+  const mark = named === undefined || terminal.width === undefined ? "" : MARK;
+  const where = mark === "" ? "" : ` · ${mark} marks ${messageHandle(named!.id)}`;
+  yield `${terminal.style("bold", root ?? level)} · ${formatCount(memberCount, "message")}${where}`;
   if (offset > 0) yield `… ${formatCount(offset, "message")} before; show them with --offset 0`;
   let sessionId: string | undefined;
   for (const message of members) {
@@ -77,7 +83,9 @@ function* expansionLines(
       yield `${title}session ${oneLine(sessionId)}`;
       yield "";
     }
-    yield* messageLines(message, terminal);
+    const [header, ...rest] = messageLines(message, terminal);
+    yield message === named && mark !== "" ? `${mark} ${header}` : header!;
+    yield* rest;
   }
   yield* moreLines({ offset }, members.length, memberCount);
 }

@@ -92,7 +92,7 @@ function columnsOf({ idOf, projectOf }: Names, terminal: Terminal): Column<Sessi
     {
       header: "Title",
       value: titleOf,
-      widthMin: 20,
+      widthMin: 32,
       paint: (cell, { title }) => (title === null ? terminal.style("dim", cell) : cell),
     },
     { header: "Messages", value: ({ messageCount }) => messageCount },

@@ -13,8 +13,9 @@ import { formatCount, oneLine } from "./text.ts";
 /** The time between two lines in a log, in milliseconds. */
 const LOG_EVERY_MS = 10_000;
 
-/** The time left is shown after this time, in milliseconds. An earlier guess is misleading. */
+/** The time left is shown after this time, in milliseconds, and after this share of the bytes. An earlier guess is misleading. */
 const LEFT_AFTER_MS = 1_000;
+const LEFT_AFTER_SHARE = 0.02;
 
 type Location = Pick<SurveyedLocation, "agent" | "path"> & { fileCount?: number | null };
 
@@ -56,7 +57,8 @@ export function readingProgress(
     const facts = [count, formatCount(progress.messageCount, "message")];
     const { doneBytes, totalBytes } = progress;
     const leftMs = ((nowMs - begunMs) / doneBytes) * (totalBytes - doneBytes);
-    if (doneBytes > 0 && nowMs - begunMs >= LEFT_AFTER_MS) facts.push(`${duration(leftMs / 1_000)} left`);
+    const isTelling = doneBytes > LEFT_AFTER_SHARE * totalBytes && nowMs - begunMs >= LEFT_AFTER_MS;
+    if (isTelling) facts.push(`${duration(leftMs / 1_000)} left`);
     const line = facts.join(" · ");
     if (terminal.showsProgress) return terminal.progress(line);
     loggedMs = nowMs;

@@ -31,6 +31,8 @@ describe("titleOf", () => {
     const mark = ["user", "[Request interrupted by user for tool use]"] as const;
     expect(titled([mark], "Can you rename the lock of a session?")).toBe("Rename the lock of a session");
     expect(titled([mark])).toBe("Request interrupted by user for tool use");
+    expect(titled([["user", "yes"]], "Can you rename the lock of a session?")).toBe("Rename the lock of a session");
+    expect(titled([["assistant", "No response requested."]])).toBe("No response requested");
   });
 
   test.each([
