@@ -25,6 +25,8 @@ export const NOTED_VALUE = 0.05;
 /** The value of the first sentence is halved after this many sentences. */
 const HALVING_SENTENCES = 3;
 const SENTENCES_MAX = 6;
+/** Fewer words say less than those that a cluster's messages share. */
+const SENTENCE_WORDS_MIN = 3;
 const ANNOUNCEMENT_FACTOR = 0.4;
 /** The factor for a person's sentence that is mostly names or output. */
 const NOT_PROSE_FACTOR = 0.4;
@@ -141,7 +143,9 @@ function shortSentences(text: string, isWanted: (sentence: Sentence) => boolean)
 /** Returns the first sentence of prose in a message, shortened to a title. */
 export function firstSentence(text: string): string | undefined {
   const { prose } = proseAndCalls(plainText(text));
-  const sentences = shortSentences(withoutHarness(prose).replace(HARNESS_BLOCK, " "), isSaid).filter(isProse);
+  const sentences = shortSentences(withoutHarness(prose).replace(HARNESS_BLOCK, " "), isSaid).filter(
+    (sentence) => isProse(sentence) && sentence.split(" ").length >= SENTENCE_WORDS_MIN,
+  );
   return sentences.flatMap((sentence) => titleLine(sentence, 0))[0]?.text;
 }
 

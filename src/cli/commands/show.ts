@@ -108,7 +108,7 @@ function* sessionLines(
   ];
   yield origin.filter(Boolean).join(" · ");
   const counts = [formatCount(messageCount, "message"), formatCount(tokenCount, "token")];
-  yield [...counts, `${formatTime(createdAtMs)} to ${formatTime(updatedAtMs)}`].join(" · ");
+  yield [...counts, `${formatTime(Math.min(createdAtMs, updatedAtMs))} to ${formatTime(updatedAtMs)}`].join(" · ");
   yield "";
   const linesOf = said ? saidLines : messageLines;
   for (const message of messages) yield* linesOf(message, terminal);

@@ -35,11 +35,14 @@ i.verbatim { border-color: #3a8f5c; } i.shortened { border-color: #c98f2b; }`;
 export function* htmlLines(session: Session): Generator<string> {
   const redactor = new Redactor({ keepSecrets: false });
   const info = session.info();
-  const name = escaped(redactor.redacted(info.name ?? info.id));
+  // A name is cut, and half of a secret is not recognized.
+  const opening = redactor.redacted(info.opening);
+  const said = opening === info.opening ? info.name : (info.title ?? opening);
+  const name = escaped(redactor.redacted(said ?? info.id));
   const howOf = waysOf(session);
   const facts = [
     redactor.redacted(info.source),
-    formatTime(info.createdAtMs),
+    formatTime(Math.min(info.createdAtMs, info.updatedAtMs)), // it may have been created after its messages were written
     formatCount(info.messageCount, "message"),
   ];
   yield "<!doctype html>";

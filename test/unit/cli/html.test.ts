@@ -40,6 +40,15 @@ test("a session is one page that shows all of it, without secrets, and runs noth
   expect(page).toContain('<details class="error">');
 });
 
+test("a session is not named by half of a secret, which would not be recognized", () => {
+  const session = temporaryStore().session("s");
+  const letters = "bQ7xKd0pWz3mTf9RhYc5LvNg2JsEa8UoXi4CkBq6PwDt1SjGnZrMy";
+  const key = `sk-ant-api03-${letters}${letters.slice(0, 40)}AA`;
+  session.append({ role: "user", content: `Use ${key} for the harbor.` });
+  expect(session.info().name).toContain(key.slice(0, 20)); // as the store has it
+  expect([...htmlLines(session)].join("\n")).not.toContain(key.slice(0, 20));
+});
+
 test("a name is redacted too, and what fits no context is shown all the same", () => {
   const session = temporaryStore().session("s");
   session.append({ role: "user", name: KEY, content: "lamp ".repeat(20_000), pinned: true });
