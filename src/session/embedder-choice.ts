@@ -42,15 +42,21 @@ export function embedderNamed(name: string, dimension: number | undefined, { key
 
 /** Returns the embedder with an id. @see embedderNamed */
 export function embedderWithId(id: string, { keyless = false } = {}): Embedder {
-  return keyless ? storedEmbedder(id) : embedderById(id);
+  return keyless ? orKeyless((options) => embedderById(id, options)) : embedderById(id);
 }
 
 /**
  * Returns the embedder that a store was written with. Its calls fail if the key is missing: searches then use words only, and
- * appended messages wait for their vectors. @throws {StoreError} `OPTION_INVALID` if Coppice does not have this embedder.
+ * appended messages wait for their vectors. @throws {StoreError} `EMBEDDER_MISMATCH` if Coppice does not have this embedder.
  */
 export function storedEmbedder(id: string): Embedder {
-  return orKeyless((options) => embedderById(id, options));
+  try {
+    return embedderWithId(id, { keyless: true });
+  } catch (cause) {
+    // The folder of a static model may be the reason, too.
+    if (!StoreError.is(cause, "OPTION_INVALID") || cause.details.actual !== id) throw cause;
+    throw new StoreError("EMBEDDER_MISMATCH", { stored: id, given: hashingEmbedder.id }, { cause });
+  }
 }
 
 /** Returns the embedder for reading a store. If Coppice does not have it, searches use words only. */
@@ -59,7 +65,7 @@ export function readingEmbedder(id: string): Embedder {
     return storedEmbedder(id);
   } catch (error) {
     // A folder of a static model may be gone.
-    if (!StoreError.is(error, "OPTION_INVALID")) throw error;
+    if (!StoreError.is(error, "EMBEDDER_MISMATCH") && !StoreError.is(error, "OPTION_INVALID")) throw error;
     return hashingEmbedder;
   }
 }

@@ -172,7 +172,7 @@ export class OpenedSession implements Session {
     const digests = parsed.map(digestOf);
     const { nextSeq } = this.#current();
     const { database, messages, sessions } = this.#ports.repositories;
-    const branches = database.read(() => sessions.holdersOf(this.id)).join();
+    const branches = database.read(() => sessions.withBranches(this.id)).join();
     const isLastStored = this.#lastHistory?.branches === branches && nextSeq > 0;
     const last = isLastStored ? this.#lastHistory!.keys : [];
     this.#syncKeys ??= { keys: [], nextSeq: 0 };
@@ -402,7 +402,7 @@ export class OpenedSession implements Session {
   /** Yields all messages in pages: those of the path, then those of each branch. */
   *everyPage(): Generator<Message[]> {
     const { database, sessions, messages } = this.#ports.repositories;
-    for (const id of database.read(() => sessions.holdersOf(this.id))) {
+    for (const id of database.read(() => sessions.withBranches(this.id))) {
       for (let first = 0; ; ) {
         const page = database.read(() => messages.range(id, first, Number.MAX_SAFE_INTEGER, PAGE_LIMIT_MAX));
         yield page;
@@ -415,7 +415,7 @@ export class OpenedSession implements Session {
   /** Yields all entries in pages: those of the path, then those of each branch. */
   *everyEntry(): Generator<Entry[]> {
     const { database, sessions, entries } = this.#ports.repositories;
-    for (const id of database.read(() => sessions.holdersOf(this.id))) {
+    for (const id of database.read(() => sessions.withBranches(this.id))) {
       for (let after = 0; ; ) {
         const page = database.read(() => entries.after(id, after, BATCH_MESSAGES_MAX));
         yield page;

@@ -62,6 +62,6 @@ test("a run that costs money needs a key and --yes, and a dry run needs neither"
   const unasked = await folder.run(["reembed", "--embedder", "gemini"], { env: { GEMINI_API_KEY: "k" } });
   expect([unasked.exitCode, unasked.stdout]).toEqual([2, ""]);
   expect(unasked.stderr).toContain("--yes");
-  expect((await folder.run(["reembed", "--embedder", "word2vec"])).exitCode).toBe(1);
+  expect((await folder.run(["reembed", "--embedder", "word2vec"])).exitCode).toBe(2);
   expect((await folder.run(["reembed", "--dimension", "9"])).exitCode).toBe(2);
 });

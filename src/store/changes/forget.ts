@@ -120,7 +120,7 @@ function forgetSession(repositories: Repositories, sessionId: string, terms: For
   if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
   assertOnPath(session);
   paths.assertUnshared(sessionId, -1, "forget");
-  const holders = sessions.holdersOf(sessionId);
+  const holders = sessions.withBranches(sessionId);
   const tokenCount = holders.reduce((sum, id) => sum + messages.tokensOf(id), 0);
   const clusterCount = clusters.countOf(sessionId);
   burySession(repositories, session, terms.forgottenAtMs);
@@ -156,7 +156,7 @@ function forgetMessages(
   const { database, sessions, messages, unions, summaries, artifacts, generations, fullText, paths, tombstones } =
     repositories;
   const session = sessions.existing(sessionId);
-  const own = sessions.holdersOf(sessionId);
+  const own = sessions.withBranches(sessionId);
   const steps = new Set(
     messageIds.map((messageId) => {
       const found = messages.stepOf(messageId);

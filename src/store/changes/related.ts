@@ -95,7 +95,7 @@ export function idsOf(repositories: Repositories, target: ForgetTarget): number[
 
 /** Returns the ids of all messages that a session holds itself, with superseded ones. */
 export function idsHeldBy({ messages, sessions }: Repositories, sessionId: string): number[] {
-  return sessions.holdersOf(sessionId).flatMap((id) => Array.from(messages.parentsOf(id), (message) => message.id));
+  return sessions.withBranches(sessionId).flatMap((id) => Array.from(messages.parentsOf(id), (message) => message.id));
 }
 
 function chosenBy(repositories: Repositories, { sessionId, messageIds }: ForgetTarget): Chosen {

@@ -203,7 +203,7 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
     });
   };
   noting(null, () => {
-    const ids = database.read(() => sessions.ids().flatMap((id) => sessions.holdersOf(id)));
+    const ids = database.read(() => sessions.ids().flatMap((id) => sessions.withBranches(id)));
     for (const [sessionCount, id] of ids.entries()) {
       options.onProgress({ sessionCount, totalCount: ids.length });
       const { problemCount } = report;

@@ -110,10 +110,10 @@ export class EvidenceRepository extends PathReader {
    */
   rows(ids: readonly number[], asked?: string): EvidenceRow[] {
     const rows = (JSON.parse(this.#rows.one(JSON.stringify(ids))) as RankedColumns[]).map(
-      ([messageId, heldBy, seq, role, name, tokenCount, createdAtMs, isCall]) => {
+      ([messageId, holderId, seq, role, name, tokenCount, createdAtMs, isCall]) => {
         // Checksums are of whole rows, which ranking does not read.
         if (!ROLES.includes(role)) throw new DamageError(`message ${messageId} has an unknown role`);
-        const sessionId = asked ?? heldBy;
+        const sessionId = asked ?? holderId;
         return { messageId, sessionId, seq, role, name, tokenCount, createdAtMs, isCall: isCall === 1 };
       },
     );

@@ -3,7 +3,7 @@ import type { JsonValue } from "../../core/json.ts";
 import { entries } from "../sql/schema.ts";
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
 import { decodeValue } from "../sql/stored-value.ts";
-import { heldBy, PathReader, type Piece, rowsIn } from "./paths.ts";
+import { PathReader, type Piece, rowsIn, withBranches } from "./paths.ts";
 
 const ENTRY = columns(entries);
 const KNOWN = columns(entries, "id", "beforeSeq", "createdAtMs");
@@ -52,13 +52,13 @@ export class EntryRepository extends PathReader {
   /** How many entries without an id a session and its branches have, by time. A fork has those that it shares, too. */
   readonly timesOf = this.statement<{ sessionId: string }, { createdAtMs: number; count: number }>`
     SELECT createdAtMs, count(*) AS count FROM (
-      SELECT ${TIME} FROM entries WHERE external_id IS NULL AND session_id IN ${heldBy("@sessionId")}
+      SELECT ${TIME} FROM entries WHERE external_id IS NULL AND session_id IN ${withBranches("@sessionId")}
       UNION ALL
       SELECT ${TIME.of("e")} FROM shared_pasts p JOIN entries e ON e.session_id = p.holder_id AND e.before_seq <= p.seq_last
       WHERE p.session_id = @sessionId AND e.external_id IS NULL)
     GROUP BY createdAtMs`.all;
   readonly #isHeld = this.statement<{ sessionId: string; externalId: string }, number>`
-    SELECT 1 FROM entries WHERE external_id = @externalId AND session_id IN ${heldBy("@sessionId")} LIMIT 1`.pluck();
+    SELECT 1 FROM entries WHERE external_id = @externalId AND session_id IN ${withBranches("@sessionId")} LIMIT 1`.pluck();
   readonly count = this.statement<[], number>`SELECT count(*) FROM entries`.pluck().one;
 
   /** The entry of a session, shared ones included, that has an external id, and the session that holds it. */

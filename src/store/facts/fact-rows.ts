@@ -9,7 +9,7 @@ import { isSharedText } from "../sql/message-columns.ts";
 import * as schema from "../sql/schema.ts";
 import { type Columns, columns } from "../sql/statement.ts";
 import { GENERATION_NOW, type GenerationRow, vectorNow } from "./generations.ts";
-import { heldBy } from "./paths.ts";
+import { withBranches } from "./paths.ts";
 
 /** A value as SQLite has it, of one that drizzle decodes. */
 type RawValue<V> = V extends null | number | string | Buffer
@@ -90,13 +90,13 @@ export interface RowsFrom {
 export const WITHOUT_PATH: RowsFrom = { seq: Number.MAX_SAFE_INTEGER, position: 0 };
 
 /** SQL: the session and its branches. */
-const OWN = `session_id IN ${heldBy("@id")}`;
+const OWN = `session_id IN ${withBranches("@id")}`;
 const OF_MESSAGE = `message_id IN (SELECT id FROM messages WHERE ${OWN} AND (seq >= @seq OR session_id <> @id))`;
 const IN_USE = `generation = ${GENERATION_NOW}`;
 
 /** SQL: the rows of a session's tables. `moves` says which of them move, because a damaged value would leave out a row here. */
 const CONDITIONS: Record<Exclude<keyof typeof FACT_TABLES, "tombstones">, string> = {
-  sessions: `WHERE id IN ${heldBy("@id")} ORDER BY superseded_at_ms, id`,
+  sessions: `WHERE id IN ${withBranches("@id")} ORDER BY superseded_at_ms, id`,
   messages: `WHERE ${OWN} AND (seq >= @seq OR session_id <> @id) ORDER BY session_id <> @id, session_id, seq`,
   artifacts: `WHERE sha256 IN (SELECT sha256 FROM message_artifacts WHERE ${OF_MESSAGE}) ORDER BY sha256`,
   messageArtifacts: `WHERE ${OF_MESSAGE} ORDER BY message_id, pointer`,

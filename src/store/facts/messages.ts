@@ -22,7 +22,7 @@ import { forgottenMessages, messages } from "../sql/schema.ts";
 import { columns, type InsertOf, isAnyOf, type RowOf } from "../sql/statement.ts";
 import type { ArtifactRepository } from "./artifacts.ts";
 import { GENERATION_NOW, vectorNow } from "./generations.ts";
-import { heldBy, PathReader, type PathRepository, type Piece, rowsIn, sharedSeqOf } from "./paths.ts";
+import { PathReader, type PathRepository, type Piece, rowsIn, sharedSeqOf, withBranches } from "./paths.ts";
 
 const EACH_PAGE = 500;
 
@@ -219,7 +219,7 @@ export class MessageRepository extends PathReader {
   >`
     SELECT f.seq, max(f.forgotten_at_ms) AS forgottenAtMs
     FROM forgotten_messages f
-    WHERE f.session_id IN ${heldBy("@sessionId")} AND f.session_id <> @sessionId AND f.seq BETWEEN @seqFirst AND @seqLast
+    WHERE f.session_id IN ${withBranches("@sessionId")} AND f.session_id <> @sessionId AND f.seq BETWEEN @seqFirst AND @seqLast
     GROUP BY f.seq`.all;
   readonly #addForgotten = this.statement<InsertOf<typeof FORGOTTEN>>`${FORGOTTEN.insert()}`.run;
   // Without the plus, SQLite would read all messages of the session.

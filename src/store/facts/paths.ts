@@ -35,7 +35,7 @@ export const IS_SESSION = "superseded_at_ms IS NULL";
 export const BRANCHES = "(SELECT id FROM sessions WHERE superseded_at_ms IS NOT NULL)";
 
 /** SQL: the ids of a session and of its branches. */
-export function heldBy(session: string): string {
+export function withBranches(session: string): string {
   return `(SELECT id FROM sessions WHERE id = ${session} OR (parent_session_id = ${session} AND superseded_at_ms IS NOT NULL))`;
 }
 

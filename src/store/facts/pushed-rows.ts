@@ -6,7 +6,7 @@ import { columns, type RowOf } from "../sql/statement.ts";
 import { blobOf } from "../sql/stored-value.ts";
 import type { FactTables } from "./fact-rows.ts";
 import { vectorNow } from "./generations.ts";
-import { heldBy } from "./paths.ts";
+import { withBranches } from "./paths.ts";
 
 /** Where a message is. `sessionId` may be the id of a superseded branch. */
 const PLACE = columns(messages, "id", "sessionId", "seq", "stepId", "turnSeq", "digest", "createdAtMs");
@@ -16,7 +16,7 @@ export type MessagePlace = RowOf<typeof PLACE> & {
 };
 
 /** SQL: the session and its branches. */
-const OWN = `session_id IN ${heldBy("@id")}`;
+const OWN = `session_id IN ${withBranches("@id")}`;
 
 const IN_WINDOW = columns(messages, "id", "turnSeq");
 

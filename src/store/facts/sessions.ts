@@ -244,7 +244,7 @@ export class SessionRepository extends Repository {
   }
 
   /** The ids of the rows that hold the messages of a session: its own, and those of its branches. */
-  holdersOf(id: string): string[] {
+  withBranches(id: string): string[] {
     return [id, ...this.branchIds(id)];
   }
 

@@ -451,7 +451,7 @@ class SessionWriter {
     const { messages, sessions, summaries } = this.#repositories;
     const { localEmbedder } = this.#terms;
     try {
-      for (const id of sessions.holdersOf(this.#sessionId)) {
+      for (const id of sessions.withBranches(this.#sessionId)) {
         sessions.byId(id);
         let count = 0;
         for (const { message, digest, isSealed } of messages.each(id, invalid)) {
