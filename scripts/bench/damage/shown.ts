@@ -1,8 +1,9 @@
 import type { Store } from "../../../src/index.ts";
+import { titleOfSession } from "../../../src/models/title.ts";
 
 type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 
-/** What answers may show: the lines of every stored text, every time, and every message. */
+/** What answers may show: the lines of every stored text, every time, every message, and what requests are called. */
 export class Stored {
   readonly #lines = new Set<string>();
   readonly #times = new Set<number>();
@@ -12,6 +13,9 @@ export class Stored {
     for (const answer of answers) this.#add(JSON.parse(answer));
     for (const table of ["messages", "summaries", "clusters", "themes", "sessions"])
       for (const row of store.query(`SELECT * FROM ${table}`)) this.#add(row as Json);
+    // A session without a title is named after its first request, and damage may hide the first.
+    for (const { text } of store.query("SELECT text FROM messages WHERE role = 'user'"))
+      this.#add(titleOfSession(null, text as string));
   }
 
   #add(value: Json): void {
