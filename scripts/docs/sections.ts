@@ -18,6 +18,7 @@ export const ERROR_EXAMPLES: { [C in ErrorCode]: ErrorDetails[C] } = {
   VALUE_INVALID: { path: "entries[0].value.at", reason: "expected plain JSON, got an instance of Date" },
   NOT_ATOMIC: { operation: "recall" },
   SESSION_NOT_FOUND: { sessionId: "support-43" },
+  SESSION_SUPERSEDED: { sessionId: "0192f1a0", parentSessionId: "support-42" },
   SESSION_SHARED: { sessionId: "support-42", forkId: "support-43", operation: "forget" },
   SESSION_CONFLICT: { sessionId: "support-42", field: "project", stored: "web", given: "api" },
   SESSION_CHANGED: { sessionId: "support-42", seqExpected: 12, seqFound: 14 },

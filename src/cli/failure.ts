@@ -16,12 +16,11 @@ const MISUSE_CODES: ReadonlySet<string> = new Set([
 /** These replace the library's hints, which address programmers. */
 const HINTS: { [C in ErrorCode]?: (details: ErrorDetails[C]) => string | undefined } = {
   MESSAGE_CONFLICT: () => "Stored messages are never altered. Give the new version another id.",
-  SESSION_NOT_FOUND: ({ parentSessionId: id }) =>
-    id === undefined
-      ? "`coppice sessions` lists the sessions."
-      : `\`coppice show ${id}\` shows the session that goes on, and \`coppice rewind ${id} --undo\` takes its last rewind back.`,
+  SESSION_NOT_FOUND: () => "`coppice sessions` lists the sessions.",
   SESSION_CONFLICT: () => "Give another session id.",
   SESSION_CHANGED: () => "Run the command again.",
+  SESSION_SUPERSEDED: ({ parentSessionId: id }) =>
+    `\`coppice show ${id}\` shows the session that goes on, and \`coppice rewind ${id} --undo\` takes its last rewind back.`,
   SESSION_SHARED: ({ sessionId, forkId, operation }) =>
     ({
       rewind: `\`coppice sessions fork ${sessionId}\` at an earlier message, and continue there.`,
@@ -39,7 +38,8 @@ const HINTS: { [C in ErrorCode]?: (details: ErrorDetails[C]) => string | undefin
   STORE_READONLY: () => "Name a store with --db that you may write to.",
   STORE_BUSY: () => "Nothing was written. Try again in a few seconds.",
   FILE_EXISTS: () => "Nothing was written. Give another path, or --overwrite.",
-  STORE_CLOSED: () => "Nothing was written. Put the file back with the file beside it that ends in -wal.",
+  STORE_CLOSED: ({ isReplaced }) =>
+    isReplaced ? "Nothing was written. Put the file back with the file beside it that ends in -wal." : undefined,
   MODEL_REFUSED: (refusal) =>
     refusal.concerns === "key"
       ? `Set ${refusal.variable ?? "the variable that holds it"}. Nothing was sent.`
@@ -96,9 +96,15 @@ function suggestionFor(error: StoreError): string {
 }
 
 export function failureJson(failure: Failure, debug: boolean): string {
-  const { code, message, hint } = failure;
+  const { code, message, hint, cause } = failure;
+  const details = cause instanceof StoreError && cause.code === code ? { details: shortDetails(cause.details) } : {};
   const stack = debug ? { stack: stackOf(failure) } : {};
-  return printableJson({ error: { code, message, hint: hint ?? null, ...stack } });
+  return printableJson({ error: { code, message, hint: hint ?? null, ...details, ...stack } });
+}
+
+/** Leaves out what a program gave, which may be of any size. */
+function shortDetails(details: object): object {
+  return Object.fromEntries(Object.entries(details).filter(([, value]) => typeof value !== "object"));
 }
 
 export function failureText(failure: Failure, debug: boolean): string {

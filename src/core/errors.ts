@@ -16,10 +16,10 @@ export interface ErrorDetails {
   VALUE_INVALID: { path: string; reason: string };
   /** A call that cannot be undone was made inside `store.atomically`. */
   NOT_ATOMIC: { operation: string };
-  /** With `parentSessionId`, the id is that of messages which this session has superseded. */
-  SESSION_NOT_FOUND: { sessionId: string; parentSessionId?: string };
+  SESSION_NOT_FOUND: { sessionId: string };
   SESSION_CONFLICT: { sessionId: string; field: string; stored: unknown; given: unknown };
   SESSION_CHANGED: { sessionId: string; seqExpected: number; seqFound: number };
+  SESSION_SUPERSEDED: { sessionId: string; parentSessionId: string };
   /** The call would change messages that a fork shares, or move the rows of a fork. */
   SESSION_SHARED: { sessionId: string; forkId: string; operation: "rewind" | "forget" | "change" | "move" };
   HANDLE_INVALID: { handle: string; reason: string };
@@ -106,16 +106,10 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
     message: `${operation} cannot run inside \`store.atomically\`.`,
     hint: "Call it before or after. The work may append, write entries and items, and read them, without awaiting anything.",
   }),
-  SESSION_NOT_FOUND: ({ sessionId, parentSessionId }) =>
-    parentSessionId === undefined
-      ? {
-          message: `No session with id "${sessionId}".`,
-          hint: "List the sessions with `store.sessions()`, or create this one with `store.session(id)`.",
-        }
-      : {
-          message: `"${sessionId}" holds messages that session "${parentSessionId}" has superseded. It is no session of its own.`,
-          hint: `Open session "${parentSessionId}". \`expand\` shows its superseded messages, and \`undo\` brings them back. \`forget\` with \`messageIds\` deletes them.`,
-        },
+  SESSION_NOT_FOUND: ({ sessionId }) => ({
+    message: `No session with id "${sessionId}".`,
+    hint: "List the sessions with `store.sessions()`, or create this one with `store.session(id)`.",
+  }),
   SESSION_CONFLICT: ({ sessionId, field, stored, given }) => ({
     message: `Session "${sessionId}" has ${field} ${show(stored)}, not ${show(given)}.`,
     hint: `Leave \`${field}\` out to resume the session as it is, or use another session id.`,
@@ -123,6 +117,10 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   SESSION_CHANGED: ({ sessionId, seqExpected, seqFound }) => ({
     message: `Another writer has appended to session "${sessionId}": expected its next seq to be ${seqExpected}, found ${seqFound}.`,
     hint: "Read the new messages with `session.messages()`, then decide whether to append.",
+  }),
+  SESSION_SUPERSEDED: ({ sessionId, parentSessionId }) => ({
+    message: `"${sessionId}" holds messages that session "${parentSessionId}" has superseded. It is no session of its own.`,
+    hint: `Open session "${parentSessionId}". \`expand\` shows its superseded messages, and \`undo\` brings them back. \`forget\` with \`messageIds\` deletes them.`,
   }),
   SESSION_SHARED: ({ sessionId, forkId, operation }) => {
     const { consequence, hint } = {

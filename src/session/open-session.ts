@@ -39,7 +39,7 @@ export interface SessionOrigin {
  * Creates the session with this id, or brings its names and settings up to date.
  *
  * @returns the session's id. It differs from `id` if another process has just created a session with the same origin.
- * @throws {StoreError} `SESSION_CONFLICT`, `SESSION_NOT_FOUND` for a branch, `OPTION_INVALID`, `STORE_READONLY`.
+ * @throws {StoreError} `SESSION_CONFLICT`, `SESSION_SUPERSEDED`, `OPTION_INVALID`, `STORE_READONLY`.
  */
 export function openSession(ports: SessionPorts, id: string, options: SessionOptions, origin?: SessionOrigin): string {
   const { repositories, clock, changes } = ports;

@@ -335,7 +335,7 @@ export interface Store {
    * Yields the lines of a file that moves sessions to another store with all their ids, so that contexts and handles there are the
    * same. Each line is JSON without a line break. Subjects, older generations and items without a session stay.
    *
-   * @throws {StoreError} `SESSION_NOT_FOUND`, also for a branch, which moves with its session; `STORE_CORRUPT`;
+   * @throws {StoreError} `SESSION_NOT_FOUND`; `SESSION_SUPERSEDED` for a branch, which moves with its session; `STORE_CORRUPT`;
    *   `STORE_READONLY` with `ownIds`.
    */
   exportRows(options?: ExportRowsOptions): Generator<string>;

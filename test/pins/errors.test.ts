@@ -53,6 +53,11 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
     'Another writer has appended to session "s": expected its next seq to be 3, found 4.',
     "Read the new messages with `session.messages()`, then decide whether to append.",
   ],
+  SESSION_SUPERSEDED: [
+    { sessionId: "b", parentSessionId: "s" },
+    '"b" holds messages that session "s" has superseded. It is no session of its own.',
+    'Open session "s". `expand` shows its superseded messages, and `undo` brings them back. `forget` with `messageIds` deletes them.',
+  ],
   SESSION_SHARED: [
     { sessionId: "s", forkId: "f", operation: "forget" },
     'Session "f" is a fork that shares messages of session "s", so they cannot be forgotten in one of the two.',
@@ -207,13 +212,6 @@ const VARIANTS: { [C in ErrorCode]?: Pin<C>[] } = {
       "Name one.",
     ],
   ],
-  SESSION_NOT_FOUND: [
-    [
-      { sessionId: "b", parentSessionId: "s" },
-      '"b" holds messages that session "s" has superseded. It is no session of its own.',
-      'Open session "s". `expand` shows its superseded messages, and `undo` brings them back. `forget` with `messageIds` deletes them.',
-    ],
-  ],
   STORE_CLOSED: [
     [
       { path: "a.db", isReplaced: true },
@@ -286,6 +284,6 @@ test("nothing else is a StoreError", () => {
   expect(StoreError.is(undefined)).toBe(false);
 });
 
-test("there are 40 codes", () => {
-  expect(Object.keys(PINS)).toHaveLength(40);
+test("there are 41 codes", () => {
+  expect(Object.keys(PINS)).toHaveLength(41);
 });

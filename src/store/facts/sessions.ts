@@ -275,8 +275,8 @@ export function isSession({ supersededAtMs }: Pick<SessionRow, "supersededAtMs">
   return supersededAtMs === null;
 }
 
-/** @throws {StoreError} `SESSION_NOT_FOUND` for the row of a branch. */
+/** @throws {StoreError} `SESSION_SUPERSEDED` for the row of a branch. */
 export function assertOnPath(row: Pick<SessionRow, "id" | "supersededAtMs" | "parentSessionId"> | undefined): void {
   if (row === undefined || isSession(row)) return;
-  throw new StoreError("SESSION_NOT_FOUND", { sessionId: row.id, parentSessionId: row.parentSessionId ?? "" });
+  throw new StoreError("SESSION_SUPERSEDED", { sessionId: row.id, parentSessionId: row.parentSessionId ?? "" });
 }

@@ -3,7 +3,7 @@ import type { FactRow, RowsFrom } from "../facts/fact-rows.ts";
 import type { SessionRow } from "../facts/sessions.ts";
 import type { Repositories } from "../repositories.ts";
 
-/** @throws {StoreError} `SESSION_NOT_FOUND`; `SESSION_SHARED` for a fork, whose past is in rows of other sessions. */
+/** @throws {StoreError} `SESSION_NOT_FOUND`; `SESSION_SUPERSEDED` for a branch; `SESSION_SHARED` for a fork, whose past is in rows of other sessions. */
 export function movable({ sessions, paths }: Repositories, sessionId: string): SessionRow {
   const session = sessions.existing(sessionId);
   paths.assertWhole(sessionId);

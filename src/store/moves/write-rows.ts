@@ -71,7 +71,7 @@ export interface WrittenSession {
  * a session's ids rise. So if an id is higher than all of the store's, the store takes a block of ids above it.
  *
  * @param rows  All rows of one session, as `sessionRows` gives them.
- * @throws {StoreError} `ID_TAKEN`, `SESSION_DIVERGED`, `SESSION_FORGOTTEN`, `SESSION_NOT_FOUND`, `EMBEDDER_MISMATCH`,
+ * @throws {StoreError} `ID_TAKEN`, `SESSION_DIVERGED`, `SESSION_FORGOTTEN`, `SESSION_SUPERSEDED`, `EMBEDDER_MISMATCH`,
  *   `ROWS_INVALID`. Then nothing is written.
  */
 export function writeSession(

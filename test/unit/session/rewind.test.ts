@@ -65,7 +65,7 @@ test("a branch is not opened as a session", () => {
   const session = store.session("s");
   session.append(talk(2));
   const { branchId } = session.rewind({ toSeq: 0 });
-  const refusal = new StoreError("SESSION_NOT_FOUND", { sessionId: branchId!, parentSessionId: "s" });
+  const refusal = new StoreError("SESSION_SUPERSEDED", { sessionId: branchId!, parentSessionId: "s" });
   expect(() => store.resume(branchId!)).toThrow(refusal);
   expect(() => store.session(branchId!)).toThrow(refusal);
   // An import would bring back what was forgotten under another name than its session's.
