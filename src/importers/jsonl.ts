@@ -56,6 +56,14 @@ interface SessionSoFar {
   isExported: boolean;
   /** The line and a digest of each message, by its `id` or `seq`. */
   named: Map<string, { line: number; content: string }>;
+  /** What the lines of an export say, when the file has more than one export of the session, one after the other. */
+  copy: {
+    /** `first` is not said yet; `again` was said by an earlier export; `other` follows a message that differs, and is left out. */
+    state: "first" | "again" | "other";
+    seqLast: number;
+  };
+  /** The digests of entries. */
+  entries: Set<string>;
 }
 
 /** Emits each message at once, because the file has the final order and ids. */
@@ -75,21 +83,46 @@ class JsonlTranslator extends Translator<JsonLine> {
     }
     let session = this.#sessions.get(name);
     if (session === undefined) {
-      session = { name, lineCount: 0, isAnnounced: false, isExported: false, named: new Map() };
+      session = {
+        name,
+        lineCount: 0,
+        isAnnounced: false,
+        isExported: false,
+        named: new Map(),
+        copy: { state: "first", seqLast: -1 },
+        entries: new Set(),
+      };
       this.#sessions.set(name, session);
     }
     if (typeof project === "string") session.project ??= project;
     else if (project !== undefined) warn("project: expected a string");
     if (isSessionLine(fields)) this.#introduce(session, fields, warn);
     else if (isEntryLine(fields)) this.#addEntry(session, fields, line, warn);
-    else if (session.isExported && Number.isSafeInteger(fields.seq)) {
-      const { seq, ...message } = fields;
-      // The file may be two exports of a session, one after the other.
-      this.#emitOnce(session, `seq: ${seq}`, message, warn, () => {
-        const restored = message as JsonObject & { role: "user" };
-        return checkedEvent({ kind: "restored", session: name, seq: seq as number, message: restored, line });
-      });
-    } else this.#addMessage(session, fields, line, warn);
+    else if (session.isExported && Number.isSafeInteger(fields.seq)) this.#restore(session, fields, line, warn);
+    else this.#addMessage(session, fields, line, warn);
+  }
+
+  #restore(session: SessionSoFar, fields: JsonObject, line: number, warn: (reason: string) => void): void {
+    const { seq, ...message } = fields as JsonObject & { seq: number; role: "user" };
+    const isLaterCopy = seq <= session.copy.seqLast;
+    if (isLaterCopy || session.copy.state !== "other") {
+      const content = derivedId(message);
+      const earlier = session.named.get(`seq: ${seq}`);
+      if (earlier === undefined) {
+        session.copy.state = "first";
+        const { name } = session;
+        const event = checkedEvent({ kind: "restored", session: name, seq, message, line });
+        if (event.kind === "restored") session.named.set(`seq: ${seq}`, { line, content });
+        this.emit(event);
+      } else if (earlier.content === content) session.copy.state = "again";
+      else {
+        session.copy.state = "other";
+        warn(
+          `seq: ${seq} is another message than on line ${earlier.line}, so the rest of this copy of the session is left out`,
+        );
+      }
+    }
+    session.copy.seqLast = seq;
   }
 
   #addMessage(session: SessionSoFar, fields: JsonObject, line: number, warn: (reason: string) => void): void {
@@ -126,7 +159,7 @@ class JsonlTranslator extends Translator<JsonLine> {
       return;
     }
     const event = eventOf();
-    if (event.kind === "message" || event.kind === "restored") session.named.set(name, { line: event.line, content });
+    if (event.kind === "message") session.named.set(name, { line: event.line, content });
     this.emit(event);
   }
 
@@ -137,6 +170,10 @@ class JsonlTranslator extends Translator<JsonLine> {
     else if (id !== undefined && (typeof id !== "string" || id === "" || id.length > ID_CHARS_MAX)) {
       warn(`id: expected a text of 1 to ${ID_CHARS_MAX} characters`);
     } else {
+      const digest = derivedId(fields);
+      const { state } = session.copy;
+      if (state === "other" || (state === "again" && session.entries.has(digest))) return;
+      if (session.isExported) session.entries.add(digest);
       if (!session.isAnnounced) this.#announce(session, { createdAt: createdAtMs });
       const entry = { value: value!, createdAtMs, ...(id !== undefined && { id }) };
       this.emit({ kind: "entry", session: session.name, entry, line });
@@ -163,6 +200,7 @@ class JsonlTranslator extends Translator<JsonLine> {
   #introduce(session: SessionSoFar, fields: JsonObject, warn: (reason: string) => void): void {
     const introduction = JSON.stringify(fields);
     if (session.isAnnounced) {
+      session.copy = { state: "again", seqLast: -1 };
       if (introduction !== session.introduction) {
         warn(`session: ${JSON.stringify(session.name)} has begun on an earlier line`);
       }

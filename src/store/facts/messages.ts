@@ -291,13 +291,14 @@ export class MessageRepository extends PathReader {
     SELECT CASE WHEN ${isSummary("m")} THEN 'tool' ELSE m.role END AS role, substr(m.text, 1, ?) AS text
     ${STEPS} ORDER BY step.key, m.seq`;
   /**
-   * The first characters of the user's message that began the turn of a message. An agent's summary is none, nor is `yes`, or a mark such as
-   * `[Request interrupted by user]`: what they are about was asked before.
+   * The first characters of the user's message that began the turn of a message. An agent's summary is none, nor is `yes`, nor a mark
+   * such as `[Request interrupted by user]`: what they are about was asked before, if it was not long ago.
    */
   readonly askedBefore = this.statement<[charsMax: number, id: number], TitledMessage>`
     SELECT asked.role, substr(asked.text, 1, ?) AS text FROM messages m
     JOIN messages asked ON asked.role = 'user' AND NOT ${isSummary("asked")}
-      AND asked.seq <= m.turn_seq AND asked.text NOT LIKE '[%]' AND length(asked.text) > 12
+      AND asked.seq BETWEEN m.turn_seq - 100 AND m.turn_seq AND length(CAST(asked.text AS BLOB)) > 12
+      AND NOT (asked.text LIKE '[%' AND instr(asked.text, ']') = length(asked.text))
       AND asked.session_id = coalesce((
       SELECT holder_id FROM shared_pasts
       WHERE session_id = m.session_id AND m.turn_seq BETWEEN seq_first AND seq_last), m.session_id)

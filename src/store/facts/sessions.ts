@@ -278,5 +278,5 @@ export function isSession({ supersededAtMs }: Pick<SessionRow, "supersededAtMs">
 /** @throws {StoreError} `SESSION_SUPERSEDED` for the row of a branch. */
 export function assertOnPath(row: Pick<SessionRow, "id" | "supersededAtMs" | "parentSessionId"> | undefined): void {
   if (row === undefined || isSession(row)) return;
-  throw new StoreError("SESSION_SUPERSEDED", { sessionId: row.id, parentSessionId: row.parentSessionId ?? "" });
+  throw new StoreError("SESSION_SUPERSEDED", { sessionId: row.id, parentSessionId: row.parentSessionId! });
 }

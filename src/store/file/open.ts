@@ -115,8 +115,8 @@ export class StoreDatabase {
   }
 
   /**
-   * Like `write`, for a change that fails as soon as anything in it fails. So the writes that it calls get no savepoints, for which
-   * SQLite would copy each page that changes, mostly to a temporary file.
+   * Like `write`, for a change in which no failed write is caught, unless what it had written may stay. The writes that it calls get
+   * no savepoints, for which SQLite would copy each page that changes.
    */
   writeWhole<T>(operation: string, change: () => T): T {
     return this.write(operation, () => {

@@ -158,13 +158,30 @@ describe("an id", () => {
   });
 
   test("is not needed to pass over what a second export of a session says again", async () => {
-    const [begin, ...said] = [
-      { session: "s", settings: {} },
-      { ...hi, seq: 0 },
-      { ...hi, content: "ho", seq: 1 },
-    ];
-    const events = await eventsOfLines(jsonl, [begin!, said[0]!, begin!, ...said, { ...hi, content: "he", seq: 1 }]);
-    expect(events.filter(({ kind }) => kind === "restored")).toHaveLength(2);
-    expect(warningsIn(events)).toEqual([[6, "seq: 1 names another message, on line 5"]]);
+    const begin = { session: "s", settings: {} };
+    const entry = { session: "s", entry: "opened", createdAt: 7 };
+    const said = ["hi", "ho", "he"].map((content, seq) => ({ ...hi, content, seq }));
+    const events = await eventsOfLines(jsonl, [
+      begin,
+      said[0]!,
+      entry,
+      entry,
+      begin,
+      said[0]!,
+      entry,
+      entry,
+      said[1]!,
+      entry,
+    ]);
+    const told = events.filter(({ kind }) => kind !== "session").map(({ kind }) => kind);
+    expect(told).toEqual(["restored", "entry", "entry", "restored", "entry"]);
+
+    const other = [begin, ...said.slice(0, 2), begin, said[0]!, { ...said[1]!, content: "another" }, entry, said[2]!];
+    const kept = await eventsOfLines(jsonl, [...other, begin, ...said]);
+    expect(kept.flatMap((event) => (event.kind === "restored" ? [event.seq] : []))).toEqual([0, 1, 2]);
+    expect(kept.filter(({ kind }) => kind === "entry")).toEqual([]);
+    expect(warningsIn(kept)).toEqual([
+      [6, "seq: 1 is another message than on line 3, so the rest of this copy of the session is left out"],
+    ]);
   });
 });
