@@ -53,7 +53,7 @@ export interface RecapTopic {
   messageCount: number;
   firstAtMs: number;
   lastAtMs: number;
-  /** Its clusters, newest first. */
+  /** Its clusters, newest first. Their counts and times are those of their messages in this time. */
   worked: WorkedOn[];
   /** How many clusters the subject has in this time. */
   workedCount: number;
