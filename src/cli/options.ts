@@ -81,6 +81,24 @@ export const PAGE_OPTIONS: readonly Option[] = [
   wholeNumberOption("offset", "messages skipped", 0).default(0),
 ];
 
+/** The sessions of a page unless `--limit` is given. */
+export const SESSIONS_PAGE = 50;
+
+export const SESSIONS_PAGE_OPTIONS: readonly Option[] = [
+  wholeNumberOption("limit", "most sessions", 0).default(SESSIONS_PAGE),
+  wholeNumberOption("offset", "leave out this many of the newest: the next page", 0).default(0),
+];
+
+/** Takes a page from sessions that were read with one more than its limit, and says how to get the next one, if there is one. */
+export function pageRead<T>(
+  found: readonly T[],
+  { limit, offset }: PageOptions,
+  filters: string,
+): { shown: T[]; more: string | undefined } {
+  const more = `There are more sessions: add --offset ${offset + limit}, or give --limit${filters}.`;
+  return { shown: found.slice(0, limit), more: found.length > limit ? more : undefined };
+}
+
 export function* moreLines(
   { offset }: Pick<PageOptions, "offset">,
   shownCount: number,

@@ -17,7 +17,7 @@ First steps:
   coppice recall which region did we pick  find who said what
   coppice show @last                       read the newest session
 
-Name a session by its id, the beginning of its id, or @last for the newest.
+Name a session by its id, the beginning of its id, or @last for the newest with messages.
 \`coppice help <command>\` shows examples.`;
 
 /** The widest help, in columns. Longer lines are hard to read. */

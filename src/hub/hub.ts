@@ -119,8 +119,8 @@ export interface Hub {
    */
   pull(store: Store, sessionId: string, options?: PullOptions): Promise<PulledSession>;
 
-  /** Lists the sessions that you may see, the most recently pushed first. */
-  sessions(options?: { project?: string; limit?: number }): Promise<HubSession[]>;
+  /** Lists the sessions that you may see, the most recently pushed first: by default the first 100. */
+  sessions(options?: { project?: string; limit?: number; offset?: number }): Promise<HubSession[]>;
 
   /**
    * Finds the messages that answer a query, in all sessions that you may see, as `recall` of a store does. If the hub has the same
@@ -305,7 +305,15 @@ class OpenedHub implements Hub {
     return pullSession(this.#connection, internalsOf(store), sessionId, options);
   }
 
-  sessions({ project, limit = SESSIONS_DEFAULT }: { project?: string; limit?: number } = {}): Promise<HubSession[]> {
+  sessions({
+    project,
+    limit = SESSIONS_DEFAULT,
+    offset = 0,
+  }: {
+    project?: string;
+    limit?: number;
+    offset?: number;
+  } = {}): Promise<HubSession[]> {
     return this.#connection.transaction(async (client) => {
       const { rows } = await client.query<HubSession>(
         `SELECT s.session_id AS "sessionId", s.origin, s.holder, nullif(p.project, '') AS project, s.title,
@@ -313,8 +321,8 @@ class OpenedHub implements Hub {
            (extract(epoch FROM s.pushed_at) * 1000)::bigint AS "pushedAtMs", s.pushed_by AS "pushedBy"
          FROM coppice.sessions s JOIN coppice.places p ON p.place = s.place
          WHERE ($1::text IS NULL OR p.project = $1) AND s.marked_count > 0 AND s.forgotten_at IS NULL AND s.expired_at IS NULL
-         ORDER BY s.pushed_at DESC, s.session_no DESC LIMIT $2`,
-        [project ?? null, limit],
+         ORDER BY s.pushed_at DESC, s.session_no DESC LIMIT $2 OFFSET $3`,
+        [project ?? null, limit, offset],
       );
       return rows;
     });

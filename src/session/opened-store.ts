@@ -7,6 +7,7 @@ import type { Message } from "../core/message.ts";
 import { ignoreRejection, type SessionOptions, textValue, wholeNumber } from "../core/options.ts";
 import { identifier, parseOptions, parseValue } from "../core/schema.ts";
 import { HIDDEN, tagNamespace } from "../core/tags.ts";
+import { minuteOf } from "../core/times.ts";
 import { estimatingTokenCounter, type TokenCounter } from "../core/tokens.ts";
 import { indexTailNow } from "../ingest/index-texts.ts";
 import { measuredSimilarity } from "../ingest/measured-similarity.ts";
@@ -320,6 +321,10 @@ export class OpenedStore implements Store {
     const wanted = this.#scoped(parseOptions("recap", RECAP_OPTIONS(), options));
     const untilMs = wanted.untilMs ?? this.#ports.clock();
     const sinceMs = wanted.sinceMs ?? untilMs - RECAP_MS_DEFAULT;
+    if (wanted.untilMs !== undefined && untilMs < sinceMs) {
+      const expected = `at or after sinceMs, ${minuteOf(sinceMs)}`;
+      throw new StoreError("OPTION_INVALID", { option: "untilMs", expected, actual: minuteOf(untilMs) });
+    }
     const reader = tolerantReader(this.#repositories, wanted);
     return this.#database.read(() => recapOf(this.#repositories, { ...wanted, sinceMs }, reader));
   }

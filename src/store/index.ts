@@ -88,7 +88,7 @@ export { type VerifyProgress, type VerifyReport, verifyStore } from "./checks/ve
 export type { NamedScope } from "./derived/action-scope.ts";
 export { type Lease, newClaimant } from "./derived/claimant.ts";
 export type { ClusterRow, StoredCluster } from "./derived/cluster-rows.ts";
-export type { DatedCluster, WorkedCluster } from "./derived/clusters.ts";
+export type { DatedCluster, Span, WorkedCluster } from "./derived/clusters.ts";
 export { type Costs, NO_COSTS } from "./derived/costs.ts";
 export { Coverage, type Covering } from "./derived/coverage.ts";
 export type { EvidenceRow, TextRow } from "./derived/evidence.ts";

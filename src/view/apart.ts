@@ -21,7 +21,8 @@ type LastReply = Exclude<ApartReply, "ready" | { progress: VerifyProgress }>;
 /** Does what may take long in a process that can be ended. */
 export class Apart {
   readonly #running = new Set<ChildProcess>();
-  /** How far the newest check of all sessions has come. */
+  /** The newest check of all sessions, and how far it has come. */
+  #verifying: ChildProcess | undefined;
   progress: VerifyProgress = { sessionCount: 0, totalCount: 0 };
   /** Each is called when a process ends. */
   readonly #waiting = new Set<() => void>();
@@ -44,7 +45,10 @@ export class Apart {
     const msMax = request.kind === "sql" ? SQL_MS_MAX : CHECK_MS_MAX;
     let timer: NodeJS.Timeout | undefined;
     const begin = (): void => {
-      if (request.kind === "verify") this.progress = { sessionCount: 0, totalCount: 0 };
+      if (request.kind === "verify") {
+        this.#verifying = child;
+        this.progress = { sessionCount: 0, totalCount: 0 };
+      }
       timer = setTimeout(() => {
         isLate = true;
         kill();
@@ -55,8 +59,8 @@ export class Apart {
       const reply = await new Promise<LastReply | undefined>((resolve, reject) => {
         child.on("message", (message: ApartReply) => {
           if (message === "ready") begin();
-          else if ("progress" in message) this.progress = message.progress;
-          else resolve(message);
+          else if (!("progress" in message)) resolve(message);
+          else if (this.#verifying === child) this.progress = message.progress;
         });
         child.once("error", reject);
         child.once("exit", () => resolve(undefined));
@@ -65,6 +69,7 @@ export class Apart {
         const text = `It took longer than ${msMax / 1_000} seconds and was stopped.`;
         throw new RefusedRequest(isLate ? 408 : 500, isLate ? "TOO_LONG" : "ENDED", isLate ? text : "It ended early.");
       }
+      if (this.#verifying === child) this.progress = { ...this.progress, sessionCount: this.progress.totalCount };
       if ("value" in reply) return reply.value as T;
       const { status, body } = reply.refusal;
       throw new RefusedRequest(status, body.error.code, body.error.message);

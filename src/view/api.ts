@@ -47,7 +47,7 @@ export interface GetRoutes {
   /** Both read the whole file in another process, and take seconds with a large store. */
   "/api/doctor": { request: NoParameters; answer: { findings: Finding[] } };
   "/api/verify": { request: NoParameters; answer: VerifyReport };
-  /** How far the newest check of \`verify\` has come. */
+  /** How far the newest `/api/verify` has come. */
   "/api/progress": { request: NoParameters; answer: VerifyProgress };
   "/api/sql": { request: { query: string }; answer: SqlAnswer };
 }
@@ -197,6 +197,8 @@ export interface SearchHit extends Omit<RecallHit, "text" | "parts" | "correctio
 
 export interface SessionAnswer {
   session: SessionOverview;
+  /** The time of its first message. */
+  beganAtMs: number;
   /** The first seq after the newest message. Seqs are dense, except for forgotten messages. */
   seqEnd: number;
   /** Messages from `evictedSeq` on are hot; messages before `graduatedSeq` are in the forest. */

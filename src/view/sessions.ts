@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { TIME_MS_MAX } from "../core/limits.ts";
 import { HIDDEN, tagNamespace } from "../core/tags.ts";
 import type { SessionOverview, Store } from "../index.ts";
+import { beganAtMs } from "../session/aids/began-at.ts";
 import type {
   DaysAnswer,
   DaysRequest,
@@ -211,6 +212,7 @@ export function sessionPage(store: Store, id: string): SessionAnswer {
   const { parentSessionId } = overview;
   return {
     session: itemOf(overview),
+    beganAtMs: beganAtMs(session),
     seqEnd: Number(row?.seq_end ?? 0),
     evictedSeq: Number(row?.evicted_seq ?? 0),
     graduatedSeq: Number(row?.graduated_seq ?? 0),

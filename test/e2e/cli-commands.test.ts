@@ -52,7 +52,7 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   },
   forest: { args: ["cli"], keys: "session themes hot pinnedCount" },
   subjects: { args: [], isArray: true, keys: "" },
-  recap: { args: ["--since", "2000-01-01"], keys: "sinceMs sessionCount messageCount topics topicCount" },
+  recap: { args: ["--since", "2000-01-01"], keys: "sinceMs untilMs sessionCount messageCount topics topicCount" },
   file: { args: ["lamp.ts"], keys: "path sessions" },
   fix: { args: ["lamp: command not found"], keys: "fixes" },
   how: { args: ["npm", "test"], keys: "command ways" },

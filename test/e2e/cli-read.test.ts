@@ -53,6 +53,7 @@ describe("show", () => {
   test("prints messages word for word, a page at a time, and how to continue", async () => {
     const { stdout } = await folder.run(["show", "village-notes", "--limit", "2", "--offset", "58"]);
     expect(stdout).toContain("session village-notes · from jsonl\n");
+    expect(stdout).toContain(" · 2026-03-01 00:00 to 2026-03-01 01:59\n");
     expect(stdout).toContain("assistant  message:60 · 2026-03-01 00:59\nThe lighthouse lamp 59 needs a new lens,");
     expect(stdout).not.toContain("lamp 57");
     expect(stdout.trimEnd().split("\n").at(-1)).toBe("… 60 more; continue with --offset 60");

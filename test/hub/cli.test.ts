@@ -77,6 +77,11 @@ test("an administrator sets the hub up, and a colleague names it and pushes", as
     forkId: null,
   });
   expect(await value("hub", "pull")).toMatchObject([{ sessionId: "three" }, { sessionId: "one" }]);
+  const { text } = await words("hub", "pull", "--limit", "1");
+  expect(text).toContain("There are more sessions: add --offset 1,");
+  expect(text).not.toContain('"one"');
+  expect(await value("hub", "pull", "--offset", "1")).toMatchObject([{ sessionId: "one" }]);
+  expect((await words("hub", "pull", "--take")).status).toBe(2);
   expect(await value("hub", "pull", "on")).toMatchObject({ sessionId: "one" });
   expect((await words("hub", "pull", "none")).status).toBe(1);
   expect(await value("hub", "upgrade")).toMatchObject({ versionBefore: MIGRATIONS.length });

@@ -31,7 +31,7 @@ const SCRIPTS: Record<(typeof SHELLS)[number], (commands: readonly Completed[]) 
     '  local word="$' + '{COMP_WORDS[COMP_CWORD]}" path="" names="" flags="" one isValue=""',
     '  for one in "$' + '{COMP_WORDS[@]:1:COMP_CWORD-1}"; do',
     '    if [ -n "$isValue" ]; then isValue=""; continue; fi',
-    `    case "$one" in ${withValues(commands)}) isValue=1; continue ;; esac`,
+    `    case "$one" in ${withValues(commands).join("|")}) isValue=1; continue ;; esac`,
     '    case "$path $one" in',
     `      ${pathsOf(commands).join("|")}) path="$path $one" ;;`,
     "    esac",
@@ -56,7 +56,7 @@ const SCRIPTS: Record<(typeof SHELLS)[number], (commands: readonly Completed[]) 
     '  local path_="" one isValue=""',
     '  for one in "$' + '{(@)words[2,CURRENT-1]}"; do',
     '    if [[ -n "$isValue" ]]; then isValue=""; continue; fi',
-    `    case "$one" in ${withValues(commands)}) isValue=1; continue ;; esac`,
+    `    case "$one" in ${withValues(commands).join("|")}) isValue=1; continue ;; esac`,
     '    case "$path_ $one" in',
     `      ${pathsOf(commands).join("|")}) path_="$path_ $one" ;;`,
     "    esac",
@@ -75,20 +75,21 @@ const SCRIPTS: Record<(typeof SHELLS)[number], (commands: readonly Completed[]) 
     "compdef _coppice coppice",
   ],
   fish: (commands) => [
-    ...commands.map(
-      ({ name, summary }) => `complete -c coppice -n __fish_use_subcommand -f -a ${name} -d ${quoted(summary)}`,
-    ),
-    ...commands.flatMap(({ name, subcommands, flags }) => {
-      const isHere = seen(name);
-      const isAlone = subcommands.length === 0 ? isHere : `${isHere}; and not ${seen(...namesOf(subcommands))}`;
-      return [
-        ...subcommands.map((one) => `complete -c coppice -n '${isAlone}' -f -a ${one.name} -d ${quoted(one.summary)}`),
-        ...flags.map((flag) => `complete -c coppice -n '${isAlone}' ${fishOf(flag)}`),
-        ...subcommands.flatMap((one) =>
-          one.flags.map((flag) => `complete -c coppice -n '${isHere}; and ${seen(one.name)}' ${fishOf(flag)}`),
-        ),
-      ];
-    }),
+    "function __coppice_at",
+    "  set -l found",
+    "  set -l is_value",
+    "  for one in (commandline -opc)[2..]",
+    '    if test -n "$is_value"; set is_value; continue; end',
+    `    switch $one; case ${withValues(commands).join(" ")}; set is_value 1; continue; end`,
+    `    switch "$found $one"; case ${pathsOf(commands).join(" ")}; set found "$found $one"; end`,
+    "  end",
+    '  test -z "$is_value" -a "$found" = "$argv"',
+    "end",
+    ...commands.map((one) => fishName("", one)),
+    ...everyOf(commands).flatMap(([path, { subcommands, flags }]) => [
+      ...subcommands.map((one) => fishName(` ${path}`, one)),
+      ...flags.map((flag) => `${fishAt(` ${path}`)} ${fishOf(flag)}`),
+    ]),
   ],
 };
 
@@ -146,10 +147,10 @@ function longsOf(flags: readonly Flag[]): string[] {
   return flags.map(({ long }) => long);
 }
 
-/** Returns the pattern of a shell's `case` for the options whose value is the next word. */
-function withValues(commands: readonly Completed[]): string {
+/** Returns the options whose value is the next word. */
+function withValues(commands: readonly Completed[]): string[] {
   const flags = everyOf(commands).flatMap(([, command]) => command.flags);
-  return [...new Set(longsOf(flags.filter(({ takesValue }) => takesValue)))].join("|");
+  return [...new Set(longsOf(flags.filter(({ takesValue }) => takesValue)))];
 }
 
 function fishOf({ long, takesValue }: Flag): string {
@@ -165,8 +166,13 @@ function described(commands: readonly Completed[]): string {
   return commands.map(({ name, summary }) => quoted(`${name}:${summary}`)).join(" ");
 }
 
-function seen(...names: readonly string[]): string {
-  return `__fish_seen_subcommand_from ${names.join(" ")}`;
+/** The beginning of a line of fish that is for one place in the command line, such as ` hub push`. */
+function fishAt(path: string): string {
+  return `complete -c coppice -n '__coppice_at "${path}"'`;
+}
+
+function fishName(path: string, { name, summary }: Completed): string {
+  return `${fishAt(path)} -f -a ${name} -d ${quoted(summary)}`;
 }
 
 function quoted(text: string): string {

@@ -44,8 +44,10 @@ async function tablesMade(call: Call<{ url?: string }>, action: "initHub" | "upg
   return administering(call, async (hub, to) => {
     const value = await to[action](hub);
     const { version, versionBefore: before } = value;
-    const was = before === null ? "made" : before === version ? "as before" : `upgraded from ${before}`;
-    const made = `The tables of the hub ${oneLine(hub.name)} have version ${version} (${was}).`;
+    const tables = `the tables of the hub ${oneLine(hub.name)}`;
+    let made = `Made ${tables}, in version ${version}.`;
+    if (before === version) made = `Nothing to do: ${tables} have version ${version} already.`;
+    else if (before !== null) made = `Upgraded ${tables} from version ${before} to ${version}.`;
     return { value, lines: value.hasPgvector ? [made] : [made, ...WITHOUT_PGVECTOR] };
   });
 }

@@ -7,12 +7,13 @@ import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { storedRemote, withHub } from "../hub-words.ts";
 import { interruptible } from "../interruption.ts";
+import { type PageOptions, pageRead, SESSIONS_PAGE_OPTIONS } from "../options.ts";
 import { shortIds } from "../screen/short-ids.ts";
 import { type Column, tableLines } from "../screen/table.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, oneLine } from "../screen/text.ts";
 
-interface PullFlags {
+interface PullFlags extends PageOptions {
   take?: true;
   copy?: true;
   fork?: true;
@@ -44,23 +45,32 @@ export const pullCommand: Command<PullFlags> = {
     new Option("--fork", "keep what only this store has as a session of its own"),
     new Option("--project <name>", "its project, if several sessions have the id"),
     new Option("--origin <store>", "the store in which it began, if several sessions of the project have the id"),
+    ...SESSIONS_PAGE_OPTIONS,
   ],
-  examples: ["", "support-42", "support-42 --take"],
+  examples: ["", "--offset 50", "support-42", "support-42 --take"],
 
-  async run({ args: [typed], options: { take = false, fork = false, project, origin }, loadStores, terminal }) {
+  async run({ args: [typed], options, loadStores, terminal, json }) {
+    const { take = false, fork = false, copy = false, project, origin, limit, offset } = options;
     for (const flag of SPARING) setFlagsFromString(flag);
     const only = project === undefined ? {} : { project };
     if (typed === undefined) {
+      const given = Object.entries({ take, copy, fork, origin: origin !== undefined }).find(([, isGiven]) => isGiven);
+      if (given !== undefined) {
+        const hint = "`coppice hub pull` lists the sessions of the hub.";
+        throw new Failure("USAGE_INVALID", `--${given[0]} takes a session.`, { hint });
+      }
       const { url } = await storedRemote((await loadStores()).openToRead());
-      const sessions = await withHub(url, (hub) => hub.sessions(only));
-      return { value: sessions, lines: listLines(sessions, terminal) };
+      const found = await withHub(url, (hub) => hub.sessions({ ...only, limit: limit + 1, offset }));
+      const { shown, more } = pageRead(found, options, " or --project");
+      if (more !== undefined && json) terminal.note(more);
+      return { value: shown, lines: listLines(shown, more, terminal) };
     }
     const store = (await loadStores()).openToWrite();
     const remote = await storedRemote(store);
     const pulled = await interruptible("Nothing was written.", (signal) =>
       withHub(remote.url, async (hub) => {
-        const options = { take, fork, signal, ...only, ...(origin !== undefined && { origin }) };
-        return hub.pull(store, await idOnHub(hub, store, typed, only), options);
+        const pulling = { take, fork, signal, ...only, ...(origin !== undefined && { origin }) };
+        return hub.pull(store, await idOnHub(hub, store, typed, only), pulling);
       }),
     );
     for (const note of pulled.notes) terminal.note(oneLine(note));
@@ -72,7 +82,7 @@ export const pullCommand: Command<PullFlags> = {
   },
 };
 
-/** Returns the id that begins as typed. An id that the hub or the store knows whole is meant as it is. */
+/** Returns the id that begins as typed. If the hub or the store has a session with exactly this id, it is meant. */
 async function idOnHub(hub: Hub, store: Store, typed: string, only: { project?: string }): Promise<string> {
   if (store.sessionIds({ prefix: typed }).includes(typed)) return typed;
   const ids = (await hub.sessions({ ...only, limit: PAGE_LIMIT_MAX })).map(({ sessionId }) => sessionId);
@@ -91,22 +101,24 @@ async function idOnHub(hub: Hub, store: Store, typed: string, only: { project?: 
   });
 }
 
-function columnsOf(idOf: (id: string) => string): readonly Column<HubSession>[] {
+function columnsOf(sessions: readonly HubSession[], idOf: (id: string) => string): readonly Column<HubSession>[] {
+  const title: Column<HubSession> = { header: "Title", value: (session) => oneLine(session.title ?? ""), widthMin: 20 };
   return [
     { header: "Session", value: ({ sessionId }) => oneLine(idOf(sessionId)) },
     { header: "Project", value: ({ project }) => oneLine(project ?? ""), widthMin: 8, expendable: true },
-    { header: "Title", value: ({ title }) => oneLine(title ?? ""), widthMin: 20 },
+    ...(sessions.some((session) => session.title) ? [title] : []),
     { header: "Messages", value: ({ messageCount }) => messageCount },
     { header: "Pushed by", value: ({ pushedBy }) => oneLine(pushedBy), expendable: true },
     { header: "Pushed", value: ({ pushedAtMs }) => new Date(pushedAtMs) },
   ];
 }
 
-function* listLines(sessions: readonly HubSession[], terminal: Terminal): Generator<string> {
+function* listLines(sessions: readonly HubSession[], more: string | undefined, terminal: Terminal): Generator<string> {
   const [newest] = sessions;
   if (newest === undefined) return terminal.note("The hub has no session that you may read.");
   const ids = sessions.map(({ sessionId }) => sessionId);
   const idOf = terminal.width === undefined ? (id: string): string => id : shortIds(ids);
-  yield* tableLines(columnsOf(idOf), sessions, terminal);
+  yield* tableLines(columnsOf(sessions, idOf), sessions, terminal);
+  if (more !== undefined) terminal.note(more);
   terminal.hint(`Next: coppice hub pull ${oneLine(idOf(newest.sessionId))}`);
 }

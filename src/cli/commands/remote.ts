@@ -29,7 +29,9 @@ export const addCommand: Command<RemoteFlags> = {
     const store = (await loadStores()).openToWrite();
     const meant = projects.map((typed) => projectMeant(store, typed));
     for (const project of meant.filter((one) => store.sessionIds({ prefix: "", project: one }).length === 0))
-      terminal.hint(`No session is of ${oneLine(project)} yet: \`coppice projects\` lists the projects.`);
+      terminal.hint(
+        `This store has no session of ${oneLine(project)} to push: \`coppice projects\` lists its projects, and \`coppice hub pull\` the sessions of the hub.`,
+      );
     return remoteShown(addRemote(store, { url: url!, projects: meant, team }), namesOnHub(store));
   },
 };

@@ -3,7 +3,7 @@ import { projectNamer } from "../../session/aids/project-meant.ts";
 import type { Unreadable } from "../../session/moving/export.ts";
 import type { Session } from "../../session/session.ts";
 import type { Command } from "../command.ts";
-import { timeOption, wholeNumberOption } from "../options.ts";
+import { type PageOptions, pageRead, SESSIONS_PAGE, SESSIONS_PAGE_OPTIONS, timeOption } from "../options.ts";
 import { idsShown } from "../screen/short-ids.ts";
 import { type Column, tableLines } from "../screen/table.ts";
 import type { Terminal } from "../screen/terminal.ts";
@@ -15,17 +15,12 @@ import { hideCommand, nameCommand, tagCommand } from "./session-labels.ts";
 
 type SessionOverview = ReturnType<Session["info"]>;
 
-interface SessionsFlags {
+interface SessionsFlags extends PageOptions {
   project?: string;
   since?: number;
   tag?: string;
   hidden?: true;
-  limit: number;
-  offset: number;
 }
-
-/** The sessions of a page unless `--limit` is given. */
-const PAGE_LENGTH = 50;
 
 const HINT =
   "The others are listed. `coppice verify` says what is damaged, and `coppice export` saves what can be read.";
@@ -37,15 +32,14 @@ export const sessionsCommand: Command<SessionsFlags> = {
   details:
     "A session without a title is shown by its first user message. ↳ marks a session that another one started. " +
     "Its tags follow. A terminal shows the beginnings of long ids, which every command accepts. A pipe gets whole ids, and a tab " +
-    `between columns. A page has ${PAGE_LENGTH} sessions. Hidden sessions are left out.\n` +
+    `between columns. A page has ${SESSIONS_PAGE} sessions. Hidden sessions are left out.\n` +
     "With --json: an array of sessions, with their tags, counts, times, origin and parent.",
   options: [
     new Option("--project <project>", "by name or path: only the sessions of this project"),
     timeOption("since", "only sessions used from then on: 2026-11-01, yesterday, last week, 7d", "first"),
     new Option("--tag <tag>", "only sessions with this tag"),
     new Option("--hidden", "hidden sessions, too"),
-    wholeNumberOption("limit", "most sessions", 0).default(PAGE_LENGTH),
-    wholeNumberOption("offset", "leave out this many of the newest: the next page", 0).default(0),
+    ...SESSIONS_PAGE_OPTIONS,
   ],
   paged: true,
   subcommands: [nameCommand, tagCommand, hideCommand, forkCommand],
@@ -64,17 +58,11 @@ export const sessionsCommand: Command<SessionsFlags> = {
       offset,
       limit: limit + 1, // one more shows whether there are more
     });
-    const shown = found.slice(0, limit);
-    const isMore = found.length > limit;
-    if (isMore && json) terminal.note(nextPage(options));
+    const { shown, more } = pageRead(found, options, ", --since or --project");
+    if (more !== undefined && json) terminal.note(more);
     return {
       value: shown,
-      lines: sessionLines(
-        shown,
-        isMore ? nextPage(options) : undefined,
-        { idOf: idsShown(store, terminal), projectOf: projectNamer(store) },
-        terminal,
-      ),
+      lines: sessionLines(shown, more, { idOf: idsShown(store, terminal), projectOf: projectNamer(store) }, terminal),
       failure: unreadableFailure("STORE_CORRUPT", unreadable, HINT),
     };
   },
@@ -106,10 +94,6 @@ function titleOf(session: SessionOverview): string {
   const arrow = session.parentSessionId === null ? [] : ["↳"];
   const tags = session.tags.map((tag) => `#${oneLine(tag)}`);
   return [...arrow, oneLine(session.name ?? (session.messageCount === 0 ? "(no messages)" : "")), ...tags].join(" ");
-}
-
-function nextPage({ limit, offset }: SessionsFlags): string {
-  return `There are more sessions: add --offset ${offset + limit}, or give --limit, --since or --project.`;
 }
 
 function* sessionLines(

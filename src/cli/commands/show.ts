@@ -1,6 +1,7 @@
 import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
 import type { Message } from "../../core/message.ts";
+import { beganAtMs } from "../../session/aids/began-at.ts";
 import { projectNamer } from "../../session/aids/project-meant.ts";
 import type { Session } from "../../session/session.ts";
 import { agentCommand } from "../agent-command.ts";
@@ -56,7 +57,7 @@ export const showCommand: Command<ShowFlags> = {
     return {
       value: { session: overview, messages, messageCount: overview.messageCount },
       lines: sessionLines(
-        { ...overview, project: projectNamer(store)(overview.project) },
+        { ...overview, project: projectNamer(store)(overview.project), fromMs: beganAtMs(session) },
         messages,
         options,
         terminal,
@@ -91,13 +92,13 @@ function tail(session: Session, count: number, said?: true): Message[] {
 }
 
 function* sessionLines(
-  overview: SessionOverview,
+  overview: SessionOverview & { fromMs: number },
   messages: readonly Message[],
   { tail, said }: ShowFlags,
   terminal: Terminal,
   shortId: string,
 ): Generator<string> {
-  const { project, source, messageCount, tokenCount, createdAtMs, updatedAtMs } = overview;
+  const { project, source, messageCount, tokenCount, fromMs, updatedAtMs } = overview;
   const id = oneLine(overview.id);
   yield headline(overview.name ?? id, terminal);
   const origin = [
@@ -108,7 +109,7 @@ function* sessionLines(
   ];
   yield origin.filter(Boolean).join(" · ");
   const counts = [formatCount(messageCount, "message"), formatCount(tokenCount, "token")];
-  yield [...counts, `${formatTime(Math.min(createdAtMs, updatedAtMs))} to ${formatTime(updatedAtMs)}`].join(" · ");
+  yield [...counts, `${formatTime(fromMs)} to ${formatTime(updatedAtMs)}`].join(" · ");
   yield "";
   const linesOf = said ? saidLines : messageLines;
   for (const message of messages) yield* linesOf(message, terminal);

@@ -8,7 +8,7 @@ import type { Command, Output } from "../command.ts";
 import { wholeNumberOption } from "../options.ts";
 import { idsShown } from "../screen/short-ids.ts";
 import type { Terminal } from "../screen/terminal.ts";
-import { formatAge, formatCount, formatTime, oneLine } from "../screen/text.ts";
+import { formatAge, formatCount, formatNumber, formatTime, oneLine } from "../screen/text.ts";
 import {
   countsOf,
   extentLine,
@@ -125,7 +125,10 @@ function* subjectLines(
     if (index > 0) yield "";
     yield titleLine(info.label, info.subject, terminal);
     yield terminal.style("dim", extentLine({ ...info, project: projectOf(info.project) }, countsOf(info), terminal));
-    yield* sectionLines("", partRows(info, store, terminal, idOf), terminal);
+    const rows = partRows(info, store, terminal, idOf);
+    yield* sectionLines("", rows, terminal);
+    const moreCount = info.sessions.length - rows.length;
+    if (moreCount > 0) yield `  … ${formatNumber(moreCount)} more`;
   }
   const [largest] = subjects;
   if (largest === undefined && limit === 0) return;

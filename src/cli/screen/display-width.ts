@@ -27,7 +27,10 @@ const GRAPHEME_CHARS_MAX = 16;
 /** The first folders of a long path: its last folder and the file are what tells it from others. */
 const FIRST_FOLDERS = /(?<![\w./~:…-])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\]+[/\\]){2,}(?=[^\s/\\]+[/\\][^\s/\\])/g;
 
-/** Cuts the text to `width` columns (at least 1), with `…` in place of the rest. If that is its end, long paths lose their first folders before. */
+/**
+ * Cuts the text to `width` columns (at least 1), and puts `…` where it cut. Before it cuts the end, it shortens long paths by their
+ * first folders.
+ */
 export function cutToWidth(text: string, width: number, cut: "end" | "start" = "end"): string {
   const charsMax = width * GRAPHEME_CHARS_MAX;
   if (text.length <= charsMax && displayWidth(text) <= width) return text;

@@ -2,6 +2,7 @@ import { StoreError } from "../../core/errors.ts";
 import type { Message, Part } from "../../core/message.ts";
 import { describeFile } from "../../core/text.ts";
 import { Redactor } from "../../imports/redaction/redact.ts";
+import { beganAtMs } from "../../session/aids/began-at.ts";
 import type { Session } from "../../session/session.ts";
 import { formatCount, formatTime } from "./text.ts";
 
@@ -42,7 +43,7 @@ export function* htmlLines(session: Session): Generator<string> {
   const howOf = waysOf(session);
   const facts = [
     redactor.redacted(info.source),
-    formatTime(Math.min(info.createdAtMs, info.updatedAtMs)), // it may have been created after its messages were written
+    formatTime(beganAtMs(session)),
     formatCount(info.messageCount, "message"),
   ];
   yield "<!doctype html>";

@@ -11,20 +11,38 @@ const HASH = /^([a-z]+-)[0-9a-f]{16,}$/;
 const LENGTHS = [8, 13, 18, 23];
 
 /**
- * Shortens UUIDs and hashes in ids for a terminal, to the first length that keeps all ids of the store apart. Other names stay
- * whole. `findSession` accepts the result.
+ * Shortens UUIDs and hashes in ids for a terminal, to the first length that keeps all ids of the store apart, and with which
+ * no other id begins. Other names stay whole. `findSession` accepts the result.
  */
 export function shortIds(ids: readonly string[]): (id: string) => string {
   const counts = new Map<string, number>();
   for (const short of ids.flatMap((id) => [...new Set(LENGTHS.map((length) => cutId(id, length)))])) {
     counts.set(short, (counts.get(short) ?? 0) + 1);
   }
-  return (id) => LENGTHS.map((length) => cutId(id, length)).find((short) => counts.get(short) === 1) ?? id;
+  const sorted = ids.toSorted();
+  const isOf = (id: string, short: string): boolean => {
+    for (let index = firstFrom(sorted, short); sorted[index]?.startsWith(short); index++) {
+      if (sorted[index] !== id && !sorted[index]!.startsWith(`${id}/`)) return false;
+    }
+    return counts.get(short) === 1;
+  };
+  return (id) => LENGTHS.map((length) => cutId(id, length)).find((short) => isOf(id, short)) ?? id;
 }
 
 /** Returns how a terminal shows the ids of the store's sessions. A pipe gets them whole. */
 export function idsShown(store: Store, terminal: Terminal): (id: string) => string {
   return terminal.width === undefined ? (id) => id : shortIds(store.sessionIds({ prefix: "" }));
+}
+
+/** Returns the index of the first of sorted texts that is not before a text. */
+function firstFrom(sorted: readonly string[], text: string): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle]! < text) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Cuts each name of an id such as `<UUID>/fork-<hash>`. */

@@ -10,8 +10,8 @@ import { nearest } from "../suggestion.ts";
 export const SESSION_MEANING = "its id, the beginning of its id, or @last";
 
 const LAST = "@last";
-/** Programs may have begun sessions and said nothing yet. */
-const EMPTY_MAX = 20;
+/** So many sessions are looked at first: programs may have begun some and said nothing yet. */
+const LOOKED_AT = 20;
 
 const CANDIDATES_MAX = 8;
 
@@ -43,9 +43,13 @@ export function findSession(store: Store, typed: string): Session {
 
 /** Returns the session that was used last, or none. One with messages goes before those without. */
 export function lastSessions(store: Store): ReturnType<Session["info"]>[] {
-  const newest = store.sessions({ limit: EMPTY_MAX, hidden: false });
-  const said = newest.find(({ messageCount }) => messageCount > 0);
-  return said === undefined ? newest.slice(0, 1) : [said];
+  const newest = store.sessions({ limit: 1, hidden: false });
+  for (let offset = 0, limit = LOOKED_AT; ; offset += limit, limit *= 2) {
+    const found = store.sessions({ limit, offset, hidden: false });
+    const said = found.find(({ messageCount }) => messageCount > 0);
+    if (said !== undefined) return [said];
+    if (found.length < limit) return newest;
+  }
 }
 
 function notFound(store: Store, typed: string, cause: StoreError): Failure {

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { StoreError } from "../../core/errors.ts";
 import { element, escapeText, visibleText } from "../../core/markup.ts";
 import { minuteOf, timeOf } from "../../core/times.ts";
 import { RECAP_INPUT, RECAP_LIMIT_DEFAULT } from "../../session/aids/inputs.ts";
@@ -71,6 +72,11 @@ export const recap: Tool<z.infer<typeof RECAP_INPUT>, z.infer<typeof OUTPUT>> = 
         };
       };
       if (subject !== undefined) {
+        const option = since !== undefined ? "since" : "until";
+        const actual = since ?? until;
+        if (actual !== undefined) {
+          throw new StoreError("OPTION_INVALID", { option, expected: "left out, if subject is given", actual });
+        }
         return { topics: [named(topicOf(store.subject(subject, options)))], topicCount: 1, missing: undefined };
       }
       const times = {
@@ -94,7 +100,7 @@ export const recap: Tool<z.infer<typeof RECAP_INPUT>, z.infer<typeof OUTPUT>> = 
       ),
     );
     const note = `${pageFacts(page.left, topicCount).note}${damage}`;
-    const none = `${missing ?? "Nothing was said in that time. Call recap with an earlier since."}${escapeText(damage)}`;
+    const none = `${missing ?? "Nothing was said in that time. Call recap with an earlier since or a later until."}${escapeText(damage)}`;
     return { value: { note, left: page.left, topics: page.items }, text: topicCount === 0 ? none : page.text };
   },
 };

@@ -103,10 +103,16 @@ export const SUBJECTS_INPUT = z.strictObject({
 export const RECAP_INPUT = z.strictObject({
   subject: z
     .exactOptional(text())
-    .check(z.describe("A subject's handle, such as subject:77@460: only this subject, all of it")),
+    .check(
+      z.describe("A subject's handle, such as subject:77@460: only this subject, all of it, without since and until"),
+    ),
   since: z
     .exactOptional(text())
-    .check(z.describe("Only from then on: yesterday, last week, 36h, 2w or 2026-11-01; 7d if left out")),
+    .check(
+      z.describe(
+        "Only from then on: yesterday, last week, 36h, 2w or 2026-11-01; if left out, from 7 days before until",
+      ),
+    ),
   until: z.exactOptional(text()).check(z.describe("Only up to this time, or up to the end of this day")),
   project,
   limit: limitOf("topics", RECAP_LIMIT_DEFAULT, PAGE_LIMIT_MAX),

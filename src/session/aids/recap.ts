@@ -1,7 +1,7 @@
 import { compactionNote } from "../../core/compaction.ts";
 import { formatHandle } from "../../core/handle.ts";
 import { TITLE_TEXT_CHARS, titleAmong, titleOf } from "../../models/title.ts";
-import type { NotableMessage, Repositories, WorkedCluster } from "../../store/index.ts";
+import type { NotableMessage, Repositories, Span, WorkedCluster } from "../../store/index.ts";
 import { type WorkedOn, workedOn } from "./subject-page.ts";
 import type { TolerantReader, UnreadableOption } from "./tolerant-reader.ts";
 import { type Decision, notableOf, type OpenEnd, openEnds, type WorkLine, workIn } from "./work-lines.ts";
@@ -33,6 +33,8 @@ export interface RecapOptions extends UnreadableOption {
 
 export interface Recap {
   sinceMs: number;
+  /** Null if none was asked for. */
+  untilMs: number | null;
   sessionCount: number;
   messageCount: number;
   /** Newest first. */
@@ -51,7 +53,7 @@ export interface RecapTopic {
   messageCount: number;
   firstAtMs: number;
   lastAtMs: number;
-  /** Its clusters, newest first. */
+  /** Its clusters, newest first. Their counts and times are those of their messages in this time. */
   worked: WorkedOn[];
   /** How many clusters the subject has in this time. */
   workedCount: number;
@@ -74,16 +76,10 @@ type RecapSettings = Required<Pick<RecapOptions, "sinceMs" | "limit" | "linesMax
   project?: string | undefined;
 };
 
-/** A time of a recap, both ends included. */
-interface Span {
-  sinceMs: number;
-  untilMs: number;
-}
-
 /** Returns what was worked on, decided and left open in a time, by subject. */
 export function recapOf(repositories: Repositories, options: RecapSettings, reader: TolerantReader): Recap {
-  const { sinceMs, untilMs = Number.MAX_SAFE_INTEGER, project, limit, linesMax } = options;
-  const span = { sinceMs, untilMs };
+  const { sinceMs, untilMs, project, limit, linesMax } = options;
+  const span = { sinceMs, untilMs: untilMs ?? Number.MAX_SAFE_INTEGER };
   const sessionIds = repositories.overviews.idsSince({ project, ...span, limit: SESSIONS_MAX });
   const oldestFirst = sessionIds.toReversed();
   const repeated = reader("", () => repositories.origins.repeatedIn(oldestFirst), new Map<string, Set<number>>());
@@ -105,6 +101,7 @@ export function recapOf(repositories: Repositories, options: RecapSettings, read
     .sort((left, right) => right.lastAtMs - left.lastAtMs);
   return {
     sinceMs,
+    untilMs: untilMs ?? null,
     sessionCount: sessionIds.length - groups.emptyCount,
     messageCount: groups.all.reduce((sum, group) => sum + messageCountOf(group), 0),
     topics,
@@ -142,10 +139,7 @@ class Groups {
     const { clusters, messages, sessions, subjects } = this.#repositories;
     const { project, graduatedSeq: seqFrom } = sessions.known(id);
     const repeated = this.#repeated.get(id);
-    const worked = clusters
-      .workedSince(id, this.#span.sinceMs)
-      .filter(({ firstAtMs }) => firstAtMs <= this.#span.untilMs);
-    const rows = repeated === undefined ? worked : this.#withoutRepeated(worked, repeated);
+    const rows = clusters.workedIn(id, this.#span, repeated);
     const window = { seqFrom, seqEnd: Number.MAX_SAFE_INTEGER, limit: MESSAGES_MAX };
     // What a fork shares was worked on in the session that holds it.
     const hot = messages.notableBefore(id, window).filter(({ id: messageId, createdAtMs, sessionId }) => {
@@ -177,15 +171,6 @@ class Groups {
 
   isRepeated(sessionId: string, messageId: number): boolean {
     return this.#repeated.get(sessionId)?.has(messageId) === true;
-  }
-
-  /** Takes what an earlier session has out of the counts of clusters, and leaves out the clusters that have nothing else. */
-  #withoutRepeated(rows: readonly WorkedCluster[], repeated: ReadonlySet<number>): WorkedCluster[] {
-    const members = this.#repositories.evidence.members(rows.map(({ rootId }) => rootId));
-    return rows.flatMap((row) => {
-      const ownCount = row.ownCount - members.get(row.rootId)!.filter((id) => repeated.has(id)).length;
-      return ownCount > 0 ? [{ ...row, ownCount }] : [];
-    });
   }
 
   ofLine({ messageId, sessionId }: WorkLine): Group | undefined {
@@ -229,8 +214,8 @@ function topicOf(
     title: titleAmong(titles),
     sessionIds: [...new Set(sessionIds)],
     messageCount: messageCountOf(group),
-    firstAtMs: Math.max(span.sinceMs, Math.min(...atMs, ...clusters.map(({ firstAtMs }) => firstAtMs))),
-    lastAtMs: Math.min(span.untilMs, Math.max(...atMs, ...clusters.map(({ atMsLast }) => atMsLast))),
+    firstAtMs: Math.min(...atMs, ...clusters.map(({ firstAtMs }) => firstAtMs)),
+    lastAtMs: Math.max(...atMs, ...clusters.map(({ atMsLast }) => atMsLast)),
     worked: clusters.slice(0, linesMax).map((row) => workedOn({ ...row, messageCount: row.ownCount })),
     workedCount: clusters.length,
     decided: decided.slice(0, linesMax),

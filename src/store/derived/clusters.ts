@@ -4,7 +4,7 @@ import { encodeVector } from "../../vector/codec.ts";
 import { GENERATION_NOW } from "../facts/generations.ts";
 import { isOnPathOf, PathReader, type PathRepository } from "../facts/paths.ts";
 import type { StoreDatabase } from "../file/open.ts";
-import { isOfStep, MESSAGE } from "../sql/message-columns.ts";
+import { isOfStep } from "../sql/message-columns.ts";
 import { clusters } from "../sql/schema.ts";
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
 import {
@@ -20,12 +20,14 @@ import type { PastForests } from "./past-forests.ts";
 const SIZE = columns(clusters, "rootId", "tokenCount", "settledAt", "logPosition");
 /** A cluster with the time of its first message. */
 export type DatedCluster = ClusterRow & { firstAtMs: number };
-/** A cluster as a session has worked on it. */
-export type WorkedCluster = DatedCluster & {
-  themeRoot: number;
-  /** The messages that the session itself holds. */
-  ownCount: number;
-};
+/** A cluster with what a session has of it in a time. `firstAtMs` and `atMsLast` are times of these messages. */
+export type WorkedCluster = DatedCluster & { themeRoot: number; ownCount: number };
+
+/** A time, both ends included. */
+export interface Span {
+  sinceMs: number;
+  untilMs: number;
+}
 
 /** A session, and the one whose rows hold its open clusters: see `PathRepository.grower`. */
 type Grown = { sessionId: string; growerId: string; position: number };
@@ -93,12 +95,17 @@ export class ClusterRepository extends PathReader {
   // Recursive.
   readonly #withThemes = this.statement<Grown, ClusterRow & { themeRoot: number }>`
     ${UP} SELECT ${CLUSTER.of("c")}, up.root AS themeRoot FROM ${WITH_THEME} ORDER BY c.seq_first`;
-  /** What a fork holds itself of a cluster. */
-  readonly #heldOf = this.statement<{ sessionId: string; root: number }, { ownCount: number; firstId: number | null }>`
-    SELECT count(*) AS ownCount, min(m.id) AS firstId FROM unions u JOIN messages m ON ${isOfStep("u.node")}
-    WHERE m.session_id = @sessionId AND u.root = @root AND u.level = 'cluster' AND u.kind IN ('start', 'join') AND u.generation = ${GENERATION_NOW}
-      AND ${isOnPathOf("@sessionId", "u")}`.one;
-  readonly #message = this.statement<[id: number], RowOf<typeof MESSAGE>>`SELECT ${MESSAGE} FROM messages WHERE id = ?`;
+  /** The messages of clusters that a session itself holds, with their times. */
+  readonly #heldOf = this.statement<
+    { sessionId: string; roots: string },
+    [root: number, messageId: number, atMs: number]
+  >`
+    SELECT u.root, m.id, m.created_at_ms
+    FROM json_each(@roots) given
+    CROSS JOIN unions u ON u.root = given.value AND u.level = 'cluster' AND u.kind IN ('start', 'join')
+      AND u.generation = ${GENERATION_NOW} AND ${isOnPathOf("@sessionId", "u")}
+    CROSS JOIN messages m ON ${isOfStep("u.node")}
+    WHERE m.session_id = @sessionId`.raw();
   readonly #pastForests: PastForests;
 
   constructor(database: StoreDatabase, paths: PathRepository, pastForests: PastForests) {
@@ -140,8 +147,11 @@ export class ClusterRepository extends PathReader {
     return [...this.#settledAtFork.all({ sessionId }), ...open];
   }
 
-  /** The clusters of a session that have messages of this time or later, with their themes. For a fork, shared messages do not count. */
-  workedSince(sessionId: string, sinceMs: number): WorkedCluster[] {
+  /**
+   * The clusters of a session that have messages in a time, with their themes. Messages that a fork shares do not count, and those in
+   * `without` neither.
+   */
+  workedIn(sessionId: string, { sinceMs, untilMs }: Span, without?: ReadonlySet<number>): WorkedCluster[] {
     const grown = this.#grown(sessionId);
     if (grown === undefined) return []; // a fork to which nothing was appended
     const rows = this.#withThemes.all(grown);
@@ -149,17 +159,19 @@ export class ClusterRepository extends PathReader {
     const worked = rows.filter(
       (row) => row.sessionId === sessionId && row.atMsLast >= sinceMs && row.seqLast > sharedTo,
     );
-    return worked.map((row) => {
-      if (sharedTo < 0) return { ...row, firstAtMs: this.#atMs(row.rootId), ownCount: row.messageCount };
-      const { ownCount, firstId } = this.#heldOf({ sessionId, root: row.rootId });
-      return { ...row, firstAtMs: this.#atMs(firstId ?? row.rootId), ownCount };
+    const roots = JSON.stringify(worked.map(({ rootId }) => rootId));
+    const timesOf = new Map<number, number[]>();
+    for (const [root, messageId, atMs] of this.#heldOf.all({ sessionId, roots })) {
+      if (atMs < sinceMs || atMs > untilMs || without?.has(messageId)) continue;
+      const times = timesOf.get(root) ?? [];
+      times.push(atMs);
+      timesOf.set(root, times);
+    }
+    return worked.flatMap((row) => {
+      const times = timesOf.get(row.rootId)?.sort((left, right) => left - right);
+      if (times === undefined) return [];
+      return [{ ...row, firstAtMs: times[0]!, atMsLast: times.at(-1)!, ownCount: times.length }];
     });
-  }
-
-  #atMs(messageId: number): number {
-    const message = this.#message.get(messageId);
-    if (message === undefined) throw new DamageError(`message ${messageId} of a cluster is missing`);
-    return message.createdAtMs;
   }
 
   /** A cluster as a session has it; a fork may share it. */

@@ -11,6 +11,7 @@ beforeAll(() => {
   store.session("harbor", { title: "The north light" });
   for (const id of ["harbor-2", "pier-1", "pier-1/agent-a", "pier-1/agent-b", "pier-1/fork-e106d1934836ccf6"])
     store.session(id);
+  store.session("2026-01-26-4fec7ea0-3335-43ec-a178-d4ab47d5aef3");
   const { id } = internalsOf(store).intake.session({ source: "gemini-cli", externalId: "quay-9" });
   store.session(id).append({ role: "user", content: "Is the lamp lit?" });
 });
@@ -25,6 +26,7 @@ describe("findSession", () => {
     ["pier-1/agent-b", "pier-1/agent-b"],
     ["pi/agent-b", "pier-1/agent-b"], // as a list shows it, where ids are long
     ["pi/fork-e106d193", "pier-1/fork-e106d1934836ccf6"],
+    ["4fec7ea0", "2026-01-26-4fec7ea0-3335-43ec-a178-d4ab47d5aef3"], // its date left out
     ["qu", "quay-9"],
     ["@last", "quay-9"],
   ])("%j means %j", (typed, id) => {
@@ -50,6 +52,15 @@ describe("findSession", () => {
     ["theme:12@40", "That is a handle: coppice expand theme:12@40"],
   ])("refuses %j, which begins none", (typed, hint) => {
     expect(() => findSession(store, typed)).toThrow(expect.objectContaining({ code: "SESSION_NOT_FOUND", hint }));
+  });
+
+  test("finds @last behind any number of newer sessions without messages", () => {
+    const begun = openStore(":memory:");
+    const { id } = begun.session("said");
+    begun.session(id).append({ role: "user", content: "Hello." });
+    for (let index = 0; index < 70; index++) begun.session(`empty-${index}`);
+    expect(findSession(begun, "@last").id).toBe(id);
+    begun.close();
   });
 
   test("reports @last in a store without sessions", () => {

@@ -134,6 +134,7 @@ describe.each(COMPLETING)("the completion for %s", (shell, ask) => {
       expect(offered("hub", "push", "--ta")).toEqual([]);
       expect(offered("recall", "hub", "--sin")).toEqual(["--since"]);
       expect(offered("wat")).toEqual(["watch"]);
+      expect(offered("--db", "hub", "wat")).toEqual(["watch"]);
     },
   );
 });

@@ -24,6 +24,12 @@ describe("shortIds", () => {
       [`${A}/${FORK}`, `${A}/fork-e106d193aaaaaaaaaaaa`],
       "488c5296-fc78/fork-e106d1934836c",
     ],
+    [
+      "as much as no other name begins with",
+      `2026-01-15-${A}`,
+      [`2026-01-15-${A}`, "2026-01-15-488c5296-more"],
+      "2026-01-15-488c5296-fc78",
+    ],
     ["names that people gave, whole", "support-42", ["support-42", "support-43"], "support-42"],
   ])("%s", (_, id, ids, shown) => {
     expect(shortIds(ids)(id)).toBe(shown);

@@ -229,7 +229,10 @@ describe("recap", () => {
     await store.upkeep();
     const [info] = store.subjects();
     store.close();
-    const { topics } = (await (await served(path)).call("recap", { subject: info!.subject })).structuredContent;
+    const client = await served(path);
+    const { topics } = (await client.call("recap", { subject: info!.subject })).structuredContent;
+    const timed = await client.call("recap", { subject: info!.subject, until: "2026-01-01" });
+    expect(timed.content[0]!.text).toMatch(/^OPTION_INVALID.*until/);
     expect(topics).toHaveLength(1);
     expect(topics[0]).toMatchObject({ root: info!.subject, worked: [{ sessionId: "a" }, { sessionId: "b" }] });
     const hidden = await (await served(path, { project: "api" })).call("recap", { subject: info!.subject });

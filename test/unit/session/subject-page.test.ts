@@ -295,6 +295,22 @@ describe("recap", () => {
     expect(store.recap({ project: "api" })).toMatchObject({ sessionCount: 0, messageCount: 0, topics: [] });
   });
 
+  test("counts only messages of the time, and leaves out clusters and sessions without one", () => {
+    const settings = { hotSize: 1, overlap: 0, evictBatch: 1, openClustersMax: 1 };
+    const at = (day: number, count: number) =>
+      Array.from({ length: count }, () => user(LOCK, { createdAt: START_MS + day * DAY_MS }));
+    store
+      .session("gap", settings)
+      .append([...at(0, 3), ...at(10, 4), user("Ok.", { createdAt: START_MS + 10 * DAY_MS })]);
+    const span = (from: number, to: number) => {
+      return store.recap({ sinceMs: START_MS + from * DAY_MS, untilMs: START_MS + to * DAY_MS });
+    };
+    expect(store.session("gap").info().clusterCount).toBe(1);
+    expect(span(4, 6)).toMatchObject({ sessionCount: 0, messageCount: 0, topics: [] });
+    const first = { messageCount: 3, firstAtMs: START_MS, lastAtMs: START_MS };
+    expect(span(0, 6)).toMatchObject({ sessionCount: 1, messageCount: 3, topics: [{ ...first, worked: [first] }] });
+  });
+
   test("includes what is still in the hot window, and themes of sessions that go on", () => {
     say("short", [user("Please repair the greenhouse thermostat."), assistant("Shall I replace the sensor?")]);
     const [topic, ...others] = store.recap().topics;
@@ -341,7 +357,13 @@ describe("recap", () => {
   });
 
   test("refuses wrong options", () => {
-    for (const wrong of [{ limit: -1 }, { linesMax: 1.5 }, { sinceMs: "yesterday" }, { until: 5 }]) {
+    for (const wrong of [
+      { limit: -1 },
+      { linesMax: 1.5 },
+      { sinceMs: "yesterday" },
+      { until: 5 },
+      { sinceMs: 6, untilMs: 5 },
+    ]) {
       expect(() => store.recap(wrong as object)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
     }
   });

@@ -520,8 +520,9 @@ test("health counts queues and costs, and checks run apart", async () => {
   bake(store, "s", 10);
   const view = await ServedView.entered(path);
   expect(await view.get("/api/health", {})).toMatchObject({ stats: { messageCount: 40 }, queues: [], costsByDay: [] });
-  expect(await view.get("/api/verify", {})).toMatchObject({ ok: true, messageCount: 40 });
-  expect(await view.get("/api/progress", {})).toMatchObject({ totalCount: 1 });
+  const checks = await Promise.all([view.get("/api/verify", {}), view.get("/api/verify", {})]);
+  for (const check of checks) expect(check).toMatchObject({ ok: true, messageCount: 40 });
+  expect(await view.get("/api/progress", {})).toEqual({ sessionCount: 1, totalCount: 1 });
   const { findings } = await view.get("/api/doctor", {});
   expect(findings.map(({ check }) => check)).toContain("integrity");
 });

@@ -28,7 +28,7 @@ export function SessionFrame({
   const answer = loaded.data?.session.id === session ? loaded.data : undefined;
   if (answer === undefined)
     return loaded.error ? <Failure error={loaded.error} onRetry={loaded.reload} /> : <Loading />;
-  const { project, source, messageCount, tokenCount, createdAtMs, updatedAtMs } = answer.session;
+  const { project, source, messageCount, tokenCount, updatedAtMs } = answer.session;
   const current = params.value.view;
   return (
     <article class="session">
@@ -66,8 +66,7 @@ export function SessionFrame({
             source,
             count(messageCount, "message"),
             tokens(tokenCount),
-            // A session may have been created after its messages were written.
-            createdAtMs < updatedAtMs ? `${dateTime(createdAtMs)} – ${dateTime(updatedAtMs)}` : dateTime(updatedAtMs),
+            messageCount > 1 ? `${dateTime(answer.beganAtMs)} – ${dateTime(updatedAtMs)}` : dateTime(updatedAtMs),
           ]
             .filter((fact) => fact !== null)
             .map((fact) => (
