@@ -37,7 +37,7 @@ test("a session goes back to a message, shows what it has superseded, and takes 
   expect((await folder.run(["rewind", "s", "--to", first!])).stdout).toBe("That is the last message of s already.\n");
   const tree = await folder.run(["show", "s", "--tree"]);
   expect(tree.stdout).toMatch(
-    new RegExp(`^s · 1 message · harbor\\n  ✗ superseded [^\\n]* · 2 messages · ${second}: lighthouse\\n$`),
+    new RegExp(`^s · 1 message · Harbor\\n  ✗ superseded [^\\n]* · 2 messages · ${second}: lighthouse\\n$`),
   );
 
   const undone = await folder.run(["rewind", "s", "--undo"]);
@@ -84,9 +84,9 @@ test("a fork shares the session up to a message, and both say where it began", a
   expect((await folder.json("show", "another")).messages).toEqual([first]);
   expect((await folder.run(["show", "another"])).stdout).toContain("session another · forked from s\n");
   expect((await folder.run(["show", "another", "--tree"])).stdout).toMatch(
-    /^another · forked from s · 1 message · harbor\n/,
+    /^another · forked from s · 1 message · Harbor\n/,
   );
-  expect((await folder.run(["show", "s", "--tree"])).stdout).toMatch(/\n {2}↳ another · fork · 1 message · harbor\n/);
+  expect((await folder.run(["show", "s", "--tree"])).stdout).toMatch(/\n {2}↳ another · fork · 1 message · Harbor\n/);
   const refused = await folder.run(["forget", "s", "--yes"]);
   expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringContaining("`coppice forget another` first")]);
   await folder.run(["forget", "another", "--yes"]);

@@ -40,7 +40,7 @@ test("whoever has the driver without its binary is told how to get it", () => {
   expect([status, stderr]).toEqual([
     1,
     expect.stringMatching(
-      /^coppice: The SQLite driver has no binary .*: Could not locate the bindings file\.\n.*npm rebuild/,
+      /^coppice: A store needs the package `better-sqlite3`, which cannot be loaded here: Could not locate the bindings file\.\n.*npm rebuild/,
     ),
   ]);
   writeFileSync(folder.db, "");
