@@ -186,16 +186,15 @@ export class SessionOverviewRepository extends PathReader {
       const said = openingId === null ? null : known(shown, openingId).text;
       const opening = said === null ? null : beginningOf(said, OPENING_CHARS);
       const request = title || said === null ? null : beginningOf(said, this.#requestChars);
-      const titleOf = this.#titleOf;
       const updatedAtMs = newestId === null ? createdAtMs : known(shown, newestId).createdAtMs;
-      return {
-        ...{ id, project, title },
-        get name() {
-          return titleOf(title, request);
-        },
-        ...{ tags: tags.get(id) ?? [], opening, source, externalId, parentSessionId, forkSeq, messageCount },
+      const names = { id, project, title, name: title || null, tags: tags.get(id) ?? [] };
+      const overview = {
+        ...{ ...names, opening, source, externalId, parentSessionId, forkSeq, messageCount },
         ...{ ...this.#sizesOf(row), clusterCount, createdAtMs, updatedAtMs },
       };
+      // Most lists need no names, and to make them would take as long as the rest.
+      const get = () => this.#titleOf(title, request);
+      return request === null ? overview : Object.defineProperty(overview, "name", { get });
     });
   }
 
