@@ -1,12 +1,13 @@
 import { graphemesIn } from "../core/graphemes.ts";
 
-const ANSI = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])/g;
+/** Terminal escapes, and marks that change the direction of the text after them. */
+const ESCAPES = /[\u202a-\u202e\u2066-\u2069]|\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])/g;
 const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]/g;
 const LONE_SURROGATE = /\p{Surrogate}/gu;
-/** White space except single spaces. To replace each of those by itself would take longest. */
+/** White space except single spaces, because most white space is single spaces, and replacing them with themselves is slow. */
 const BLANKS = /\s{2,}|[^\S ]/g;
 /** A text without these characters is plain. */
-const MAYBE_NOT_PLAIN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]/;
+const MAYBE_NOT_PLAIN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]/;
 
 /** The longest grapheme that is kept whole, in UTF-16 units. A longer one, such as stacked accents, may be cut. */
 const GRAPHEME_CHARS_MAX = 32;
@@ -28,10 +29,10 @@ export function excerpt(
   return `${head}…\n…${tail}`;
 }
 
-/** Removes terminal escapes and control characters, and replaces unpaired surrogates with U+FFFD. Keeps line breaks and tabs. */
+/** Removes terminal escapes, changes of direction and control characters, and replaces unpaired surrogates with U+FFFD. Keeps line breaks and tabs. */
 export function plainText(text: string): string {
   if (!MAYBE_NOT_PLAIN.test(text)) return text;
-  return text.replace(ANSI, "").replace(CONTROL, " ").replace(LONE_SURROGATE, "\uFFFD").replaceAll("\r", "\n");
+  return text.replace(ESCAPES, "").replace(CONTROL, " ").replace(LONE_SURROGATE, "\uFFFD").replaceAll("\r", "\n");
 }
 
 /** Returns `plainText` on one line, with single spaces and none at the ends. */

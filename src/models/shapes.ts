@@ -12,7 +12,8 @@ const CODE = anyOf("", [
   // An array, but not a tag before a message: `[lint] 0 issues.`
   /^\s*\[(?![A-Za-z][^\]"',]*\] )/,
   /^[+-](?=[\s\w])/,
-  /^\s*(?:import|export|const|let|var|func|function|def|class|return|if|for|package|public|private)\b(?!['’]).*[({=;:]/,
+  // Sentences may begin with the same words. Before a bracket they have a space, and their `;` and `:` come after several words.
+  /^\s*(?:import|export|const|let|var|func|function|def|class|return|if|for|package|public|private)(?![\w'’-])(?:\s*[({]|.*(?:=|\w[({]|[;:]\s*$)|(?:\s+\S+){0,2}[;:]\s)/,
 ]);
 
 const ERROR = anyOf("u", [

@@ -25,30 +25,31 @@ export const NOTED_VALUE = 0.05;
 /** The value of the first sentence is halved after this many sentences. */
 const HALVING_SENTENCES = 3;
 const SENTENCES_MAX = 6;
-/** Fewer words say less than those that a cluster's messages share. */
+/** A sentence of fewer words makes a worse title than the words that a cluster's messages share. */
 const SENTENCE_WORDS_MIN = 3;
 const ANNOUNCEMENT_FACTOR = 0.4;
-/** The factor for a person's sentence that is mostly names or output. */
+/** The factor for a person's sentence that is mostly names, or a name and its value. */
 const NOT_PROSE_FACTOR = 0.4;
 
 const DESCRIPTION_CHARS_MAX = 80;
 
 /** An agent's program writes such blocks into a user's message: `<local-command-stdout>…</local-command-stdout>`. */
 const HARNESS_BLOCK = /<([a-z]+(?:[-_][a-z]+)+)>[\s\S]*?<\/\1>|^\s*<[a-z]+(?:[-_][a-z]+)+>[\s\S]*(?![\s\S])/gm;
-const TYPED_COMMAND = /<(?:command-name|bash-input)>([^<\n]+)<(?:[\s\S]*<command-args>([^<]+)<)?/;
+const TYPED_COMMAND = /<(?:command-name|bash-input)>([^<\n]+)<(?:[\s\S]*<command-args>([^<]+))?/;
 const CONTINUED = /^This session is being continued from a previous conversation/;
 /** `[Request interrupted by user]` */
 const PLACEHOLDER = /^\s*\[([^\]]*)\]\s*$/;
-/** A line of a terminal: a prompt, a call as an agent shows it, or what is shown below one. */
-const TERMINAL_LINE = /^(?:[❯$%#>]\s|⎿|[⏺●]\s*\w+\()/;
+/** A line of a terminal: a prompt, a call as an agent shows it, what is shown below one, or a line of a stack trace. */
+const TERMINAL_LINE = /^(?:[❯$%#>]\s|⎿|[⏺●]\s*\w+\(|at .*:\d+\)?$)/;
 /** The verdict of a program, if it was pasted. */
 const VERDICT = /^[✓✔✗✘]/;
 /** `state, err = s.open(path)` */
 const ASSIGNMENT = /^[\w.]+(?:, ?[\w.]+)* :?= (?:await )?[\w.]+\(/;
-const ANNOUNCEMENT = /[:：]$/;
+/** `Session id: 7f3a-11` */
+const PAIR = /^[^:：]+[:：]\s+\S+$/;
 const COMMIT = /\bgit commit\b[^\n]*?\s-[a-z]*m\s+(?:"\$\(cat <<-?\s*['"]?\w+['"]?\s*|["'])([^\n"]+)/;
 
-const SENTENCE_END = /(?<=[.!?…]["'”’)]?)\s+(?=\S)|(?<=\p{L}:)\s+(?=\p{Lu})|(?<=[。！？])/u;
+const SENTENCE_END = /(?<=[.!?…]["'”’)]?)\s+(?=\S)|(?<=[。！？])/u;
 const MARKS =
   /^(?:[#>*•●…✓✔✗✘\s-]|\.{3,}|[a-z\d]{1,2}\)\s|(?:\p{Emoji_Presentation}|\p{Extended_Pictographic}\ufe0f)(?:\p{Emoji_Modifier}|\p{Extended_Pictographic}|\u200d|\ufe0f)*)+|\*\*|__|`/gu;
 /** `[the page](https://…)` */
@@ -57,9 +58,6 @@ const LINK = /\[([^\]]+)\]\([^)\s]*\)/g;
 const FOLDERS = /(?<![\w./~:-])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\]+[/\\]){2,}(?=[\w.-]*\w)/g;
 const GREETING =
   /^(?:hi|hey|hello|thanks?(?: you)?(?: so much)?|yes|yeah|yep|no|well|right|good|great|nice|cool|perfect|excellent|wow|oh|ah|sure|wait|actually|alright|hm+|(?:one |quick )?question)(?: [\p{Lu}][\p{L}]*)?\s*[,.!:;–—-]+\s*/iu;
-/** The kind of a text, before what it says: `Summary: …` */
-const KIND =
-  /^(?:[\p{L}-]+\s+)?(?:summary|overview|plan|notes?|q|fyi|tl;?dr|task|todo|goal|problem|issue|bug|question|idea|suggestion|feedback|update|debug|brainstorm|review|follow[- ]?up)(?: of (?:the )?changes)?\s*[:：](?:\s+|$)/iu;
 const FILLER =
   /^(?:ok(?:ay)?|yeah|yep|ah|hmm?|right now|so|now|then|next|first|also|and|but|please|apparently|@[\w-]+)\b[,.!:;]*\s+/i;
 /** What a person says of a statement before making it: `I think the issue is that …`, `I've just …` */
@@ -69,7 +67,7 @@ const POLITE =
   /^(?:(?:can|could|would|will) (?:you|we)(?: please| also| now| just| maybe| again)*(?: help me)?(?: to)?|i(?:['’]d| would) (?:like|love)(?: you| us)? to|i (?:do )?(?:want|need)(?: you| us)? to|let me|let['’]?s|let us|i['’]?ll|i will|i['’]m going to|i should|we (?:need|should|have) to|we should|you (?:need|should) to|help me(?: to)?|go ahead and|try to)(?: (?:now|also|first|just|then|quickly|please))*\s+(?=\S)/i;
 /** `When the lock is stale, …` */
 const CONDITION =
-  /^(?:if|when|as|since|because|while|after|before|although|though|for|in|on|with|at|unless|based on)\b[^,]*,\s+(?!(?:and|or|but)\b)/i;
+  /^(?:if|when|as|since|because|while|after|before|although|though|for|in|on|with|at|unless|based on)\b(?:[^,(]|\([^)]*\))*,\s+(?!(?:and|or|but)\b)/i;
 const PHRASE_END = /[;:](?=\s)|\s(?:[-–—]\s|\()/gu;
 const CLAUSE_END =
   /,(?=\s)|\s(?:so|because|but|and (?=(?:i|it|we|you|he|she|they|then)\b)|which|when|where|while|since|if|then|that|instead of|rather than|in order to)\b/giu;
@@ -94,11 +92,20 @@ function linesOfUser(text: string): TitleLine[] {
   const lines: TitleLine[] = [];
   for (const sentence of shortSentences(withoutHarness(text).replace(HARNESS_BLOCK, " "), isSaid)) {
     if (isShown(sentence)) continue;
-    const factor = (ANNOUNCEMENT.test(sentence) ? ANNOUNCEMENT_FACTOR : 1) * (isProse(sentence) ? 1 : NOT_PROSE_FACTOR);
-    lines.push(...titleLine(sentence, (VALUE.asked * factor) / (1 + lines.length / HALVING_SENTENCES)));
+    const factor = isProse(sentence) && !PAIR.test(sentence) ? 1 : NOT_PROSE_FACTOR;
+    for (const line of titleLine(sentence, (VALUE.asked * factor) / (1 + lines.length / HALVING_SENTENCES)))
+      lines.push(announces(sentence, line) ? { ...line, value: line.value * ANNOUNCEMENT_FACTOR } : line);
     if (lines.length === SENTENCES_MAX) break;
   }
   return lines;
+}
+
+/** Returns true if a colon ends the sentence, or the title that was cut from it. Then the title only announces what comes after it. */
+function announces(sentence: string, { text }: TitleLine): boolean {
+  if (/[:：]$/.test(sentence)) return true;
+  const said = sentence.replace(MARKS, "");
+  const end = said.indexOf(text.slice(1)) + text.length - 1;
+  return end >= text.length - 1 && /^\s*[:：]/.test(said.slice(end));
 }
 
 /** Returns true for what a person pasted instead of saying it. */
@@ -162,7 +169,7 @@ function withoutLead(sentence: string): string {
   let text = oneLine(sentence).replace(LINK, "$1").replace(MARKS, "").replace(FOLDERS, "");
   for (let before = ""; before !== text; ) {
     before = text;
-    text = text.replace(GREETING, "").replace(KIND, "").replace(FILLER, "").replace(OPINION, "");
+    text = text.replace(GREETING, "").replace(FILLER, "").replace(OPINION, "");
   }
   return text;
 }

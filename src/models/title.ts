@@ -1,6 +1,7 @@
 import type { Role } from "../core/message.ts";
 import { filesIn } from "../core/working-set.ts";
 import { evenlySpaced, labelOf } from "./label.ts";
+import { cutLine, oneLine } from "./lines.ts";
 import { weightsIn } from "./same-matter.ts";
 import { firstSentence, NOTED_VALUE, TITLE_CHARS_MAX, titleLines } from "./title-lines.ts";
 import { words } from "./words.ts";
@@ -21,6 +22,8 @@ const FIRST_FACTOR = 1.6;
 const TURN_FACTOR = 0.7;
 /** A line whose words weigh less, such as `Double check again`, could be about anything. */
 const TELLING_WEIGHT = 1.2;
+/** A session is named by the first line that has this share of the best line's score, because a request mostly begins with its matter. */
+const EARLIER_SHARE = 3 / 4;
 /** Without this, the longest line would have the most words. */
 const LENGTH_CHARS = 20;
 
@@ -41,12 +44,16 @@ const TAG = /<\/?[a-z][\w:.-]*(?:\s[^<>]*)?\/?>/gi;
 
 /**
  * Returns the title that a session has, or else the line of its first request that says most of what it is about. If none says
- * anything, it is all of the request, without tags and line ends.
+ * anything, it is the beginning of the request, without tags and line ends. Only a title may have more than `TITLE_CHARS_MAX` characters.
  */
 export function titleOfSession(title: string | null, request: string | null): string | null {
   if (title || !request) return title || null;
-  const line = bestLine(readingOf, [{ role: "user", text: request }], undefined);
-  return line || request.replace(TAG, " ").replace(/\s+/g, " ").trim() || null;
+  const lines = linesOf({ role: "user", text: beginningOf(request) });
+  const counts = wordCounts(lines, [new Set(lines.flatMap(({ words }) => [...words.keys()]))]);
+  const scores = lines.map((line) => scoreOf(line, counts));
+  const scoreMin = EARLIER_SHARE * Math.max(...scores);
+  const best = lines.find((_, index) => scores[index]! > 0 && scores[index]! >= scoreMin);
+  return best?.text || cutLine(oneLine(request.slice(0, TITLE_TEXT_CHARS).replace(TAG, " ")), TITLE_CHARS_MAX) || null;
 }
 
 function titleBy(
@@ -75,7 +82,7 @@ function bestLine(
   });
   const turn = first === undefined && asked !== undefined ? readingOf(asked) : undefined;
   if (turn !== undefined) candidates.push({ lines: turn.lines, factor: TURN_FACTOR });
-  // Marks say nothing that the request could share words with.
+  // Marks such as `yes` share no words with the request, so its lines are compared with the request itself.
   const counted = turn !== undefined && chosen.every(({ isMark }) => isMark) ? [turn] : chosen;
   const counts = wordCounts(
     candidates.flatMap(({ lines }) => lines),
@@ -192,11 +199,19 @@ function knownReadingOf(message: TitledMessage): Reading {
   return reading;
 }
 
+/** Returns what is read of a text. Its last word may be cut, here or where the text was read, and is left out. */
+function beginningOf(text: string): string {
+  if (text.length < TITLE_TEXT_CHARS) return text;
+  return text.slice(0, TITLE_TEXT_CHARS).replace(/(?<=\s)[!-~]{1,40}$/, "");
+}
+
+function linesOf({ role, text }: TitledMessage): Line[] {
+  return titleLines(role, text).map((line) => ({ ...line, words: weightsIn(line.text) }));
+}
+
 function readingOf({ role, text: whole }: TitledMessage): Reading {
-  // The last word may be cut, here or where the text was read.
-  const text =
-    whole.length < TITLE_TEXT_CHARS ? whole : whole.slice(0, TITLE_TEXT_CHARS).replace(/(?<=\s)[!-~]{1,40}$/, "");
-  const lines = titleLines(role, text).map((line) => ({ ...line, words: weightsIn(line.text) }));
+  const text = beginningOf(whole);
+  const lines = linesOf({ role, text });
   const isRequest = role === "user" && lines.some(({ value, words }) => value > NOTED_VALUE && words.size > 0);
   return {
     words: [...new Set(words(text))],

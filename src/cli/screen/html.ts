@@ -3,6 +3,7 @@ import type { Message, Part } from "../../core/message.ts";
 import { describeFile } from "../../core/text.ts";
 import { Redactor } from "../../imports/redaction/redact.ts";
 import { beganAtMs } from "../../session/aids/began-at.ts";
+import { titleOfSession } from "../../session/aids/session-name.ts";
 import type { Session } from "../../session/session.ts";
 import { formatCount, formatTime } from "./text.ts";
 
@@ -36,10 +37,10 @@ i.verbatim { border-color: #3a8f5c; } i.shortened { border-color: #c98f2b; }`;
 export function* htmlLines(session: Session): Generator<string> {
   const redactor = new Redactor({ keepSecrets: false });
   const info = session.info();
-  // A name is cut, and half of a secret is not recognized.
-  const opening = redactor.redacted(info.opening);
-  const said = opening === info.opening ? info.name : (info.title ?? opening);
-  const name = escaped(redactor.redacted(said ?? info.id));
+  const messages = session.messages();
+  // The name that the store makes may be cut within a secret, and half of a secret is not recognized.
+  const request = messages.find(({ role, text }) => role === "user" && text !== "")?.text ?? null;
+  const name = escaped(titleOfSession(redactor.redacted(info.title), redactor.redacted(request)) ?? info.id);
   const howOf = waysOf(session);
   const facts = [
     redactor.redacted(info.source),
@@ -54,7 +55,7 @@ export function* htmlLines(session: Session): Generator<string> {
   yield `<p class="facts">${escaped(facts.filter(Boolean).join(" · "))}</p>`;
   const keys = Object.entries(MEANINGS).map(([how, meaning]) => `<i class="key ${how}">${meaning}</i>`);
   yield `<p class="facts">${keys.join("")}</p>`;
-  for (const message of session.messages()) {
+  for (const message of messages) {
     const how = howOf.get(message.id) ?? "cut";
     const { parts, name } = redactor.redacted({ parts: message.parts, name: message.name ?? message.role });
     yield* messageHtml({ ...message, parts, name }, how);

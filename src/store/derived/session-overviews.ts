@@ -22,8 +22,8 @@ export interface SessionOverview {
   id: string;
   project: string | null;
   title: string | null;
-  /** The title, or what the user's first words are about; null if there are neither. */
-  name: string | null;
+  /** The title, or at most 60 characters of what the user asked first; null if there are neither. It is made when it is read. */
+  readonly name: string | null;
   /** In order. Lists for people leave out a session with the tag `hidden`. */
   tags: string[];
   /** The first 200 characters that the user wrote, for lists of sessions without titles. Null if no user has written. */
@@ -74,6 +74,8 @@ type SinceOptions = { project?: string | undefined; sinceMs: number; untilMs?: n
 export interface SessionTitles {
   /** Returns a title for a session from the one that it has and its first request; null if there are neither. */
   titleOfSession: (title: string | null, request: string | null) => string | null;
+  /** How many characters of the request `titleOfSession` reads. */
+  titleTextChars: number;
 }
 
 type Sizes = { tokenCount: number; themeCount: number };
@@ -134,16 +136,18 @@ export class SessionOverviewRepository extends PathReader {
   readonly #themes: ThemeRepository;
   readonly #items: ItemRepository;
   readonly #titleOf: SessionTitles["titleOfSession"];
+  readonly #requestChars: number;
 
   constructor(
     database: StoreDatabase,
     paths: PathRepository,
     themes: ThemeRepository,
     items: ItemRepository,
-    { titleOfSession }: SessionTitles,
+    { titleOfSession, titleTextChars }: SessionTitles,
   ) {
     super(database, paths);
     this.#titleOf = titleOfSession;
+    this.#requestChars = titleTextChars;
     this.#themes = themes;
     this.#items = items;
   }
@@ -179,13 +183,18 @@ export class SessionOverviewRepository extends PathReader {
     return rows.map((row) => {
       const { id, project, title, source, externalId, parentSessionId, forkSeq, newestId, openingId, ...counts } = row;
       const { messageCount, clusterCount, createdAtMs } = counts;
-      const opening = openingId === null ? null : beginningOf(known(shown, openingId).text);
-      const names = { id, project, title, name: this.#titleOf(title, opening), tags: tags.get(id) ?? [] };
+      const said = openingId === null ? null : known(shown, openingId).text;
+      const opening = said === null ? null : beginningOf(said, OPENING_CHARS);
+      const request = title || said === null ? null : beginningOf(said, this.#requestChars);
       const updatedAtMs = newestId === null ? createdAtMs : known(shown, newestId).createdAtMs;
-      return {
+      const names = { id, project, title, name: title || null, tags: tags.get(id) ?? [] };
+      const overview = {
         ...{ ...names, opening, source, externalId, parentSessionId, forkSeq, messageCount },
         ...{ ...this.#sizesOf(row), clusterCount, createdAtMs, updatedAtMs },
       };
+      // Most lists need no names, and to make them would take as long as the rest.
+      const get = () => this.#titleOf(title, request);
+      return request === null ? overview : Object.defineProperty(overview, "name", { get });
     });
   }
 
@@ -221,9 +230,11 @@ function known(messages: ReadonlyMap<number, RowOf<typeof MESSAGE>>, id: number)
   return message;
 }
 
-function beginningOf(text: string): string {
-  return Array.from(text.slice(0, 2 * OPENING_CHARS))
-    .slice(0, OPENING_CHARS)
+/** Returns the first code points of a text. They are a copy, which does not keep a long text in memory. */
+function beginningOf(text: string, count: number): string {
+  if (text.length <= count) return text;
+  return Array.from(text.slice(0, 2 * count))
+    .slice(0, count)
     .join("");
 }
 

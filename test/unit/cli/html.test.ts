@@ -41,12 +41,18 @@ test("a session is one page that shows all of it, without secrets, and runs noth
 });
 
 test("a session is not named by half of a secret, which would not be recognized", () => {
-  const session = temporaryStore().session("s");
+  const store = temporaryStore();
+  const session = store.session("s");
   const letters = "bQ7xKd0pWz3mTf9RhYc5LvNg2JsEa8UoXi4CkBq6PwDt1SjGnZrMy";
   const key = `sk-ant-api03-${letters}${letters.slice(0, 40)}AA`;
   session.append({ role: "user", content: `Use ${key} for the harbor.` });
   expect(session.info().name).toContain(key.slice(0, 20)); // as the store has it
-  expect([...htmlLines(session)].join("\n")).not.toContain(key.slice(0, 20));
+  const late = store.session("late");
+  late.append({ role: "user", content: `${"const lamp = 1;\n".repeat(10)}Use the key ghp_${letters.slice(0, 36)}` });
+  expect(late.info().opening).toMatch(/ghp_\w{20,35}$/);
+  for (const one of [session, late]) {
+    expect([...htmlLines(one)].join("\n")).not.toMatch(new RegExp(letters.slice(0, 9)));
+  }
 });
 
 test("a name is redacted too, and what fits no context is shown all the same", () => {

@@ -57,12 +57,20 @@ describe("isCode", () => {
     '["error", "not found"] ',
     "@@ -1,4 +1,4 @@",
     "if (error) fail(error",
+    "if a lock is not held:",
+    "import lock from './lock.ts';",
+    "private name: string",
+    "for lock in locks(open)",
   ])("knows %s", (line) => expect(isCode(line)).toBe(true));
 
-  test.each(["Error: disk full", "The build is green.", "if this fails we go back", "src/a.ts:12:5: error: no"])(
-    "does not take %s for it",
-    (line) => expect(isCode(line)).toBe(false),
-  );
+  test.each([
+    "Error: disk full",
+    "The build is green.",
+    "if this fails we go back",
+    "if the lease is stale, take it over (and log it)",
+    "import the table of tides; it is long",
+    "src/a.ts:12:5: error: no",
+  ])("does not take %s for it", (line) => expect(isCode(line)).toBe(false));
 
   test("counts a line too long to read as data", () => {
     expect(isCode("word ".repeat(1_000))).toBe(true);

@@ -36,8 +36,14 @@ describe("titleOf", () => {
   });
 
   test.each([
-    ["Summary: Renamed the lock of a session", "Renamed the lock of a session"],
-    ["Implement the following plan:\n\n# Plan: Rename the lock of a session", "Rename the lock of a session"],
+    ["Implement the following plan:\n\n# Rename the lock of a session", "Rename the lock of a session"],
+    ["I got this note on the whole of my work: I reckon the lease is lost.\nOil the lock", "Oil the lock"],
+    ["Release notes: write them for the lock", "Release notes: write them for the lock"],
+    ["If the name has marks (dots, dashes), its lock is lost when it ends", "Its lock is lost when it ends"],
+    [
+      "if the lease is stale, take it over (and log it). Thanks a lot.",
+      "If the lease is stale, take it over (and log it)",
+    ],
     ["let's name the lock `Lock:` in the store and in the log", "Name the lock Lock: in the store and in the log"],
     ["Put the lock into locks/<lock-name> of the store", "Put the lock into locks/<lock-name> of the store"],
     [
@@ -128,6 +134,8 @@ describe("titleOf", () => {
     "gate, err = s.openGate(lock, tide)",
     "⎿ PreToolUse hook failed with an exit",
     "✓ Installed the lamp (tide mode)",
+    "TypeError: Cannot open the lock gate",
+    "    at processTicksAndRejections (node:internal/process/task_queues:95:5)",
   ])("is not what was pasted from a terminal or a file: %s", (pasted) => {
     expect(titled([["user", `${pasted}\n\nWhy does the lock gate stay shut?`]])).toBe(
       "Why does the lock gate stay shut?",

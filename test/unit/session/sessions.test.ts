@@ -27,6 +27,8 @@ describe("sessions", () => {
       ["harbor", null, null],
     ]);
     expect(store.session("pier").info().opening).toHaveLength(200);
+    expect(store.sessions().map((one) => ({ ...one }).name)).toEqual(["Fix the lamp", "The pier", null]);
+    expect(JSON.stringify(store.sessions())).toContain('"name":"Fix the lamp"');
   });
 
   test("can be those since a time, of a project, and a few", () => {
