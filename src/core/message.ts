@@ -315,7 +315,7 @@ export function parseMessages(messages: unknown): ParsedMessage[] {
   throw new StoreError("OPTION_INVALID", { option: "messages", expected: "a list of messages", actual: messages });
 }
 
-/** Says of a value that fits none of several shapes what is wrong with it in the shape that it comes nearest to. */
+/** Says what is wrong with a value that fits none of several shapes: in the first of which only a part is wrong. */
 function refuse({ path, message, ...issue }: z.core.$ZodIssue, before: PropertyKey[] = []): never {
   const at = [...before, ...path];
   if (issue.code !== "invalid_union" || issue.errors.length === 0) return invalid(pathOf(at), message);

@@ -86,8 +86,9 @@ export function hotFrom(
  *
  * All but the newest steps graduate: at most `hotSize` messages and a quarter of `hotTokensMax` stay out. A larger
  * share would need more moves, and each move invalidates a prompt cache. Messages that graduated in the previous move
- * are evicted, because their summaries had time to be made. If only the tokens are too many, the window stays full to five eighths, halfway
- * between that quarter and its limit. Otherwise it would free much and little by turns, and a context would keep room for the former.
+ * are evicted, because their summaries had time to be made. If only the tokens are too many, the window stays full to five
+ * eighths, halfway between that quarter and its limit. Otherwise it would free much and little by turns, and a context would
+ * have to keep room for much.
  *
  * A step whose vector is due stays out of the forest, and so do all later steps. Earlier steps graduate as soon as they
  * hold `evictBatch` messages.

@@ -44,6 +44,7 @@ export interface EvidenceBlock {
 
 /** Statements may take this share of the evidence. They say in few words what messages say, and only messages have all of it. */
 const STATEMENTS_SHARE = { talk: 0.3, work: 0.1 };
+const NO_STATEMENTS = { statements: [], kind: "talk" } as const;
 
 /**
  * Fills the block with the steps and statements that have the most worth per token, tags included. A long step is first selected as
@@ -79,8 +80,6 @@ export function buildEvidenceBlock(
   }
   return undefined;
 }
-
-const NO_STATEMENTS = { statements: [], kind: "talk" } as const;
 
 export function blockText(ordered: readonly ShownStep[], statements: readonly string[] = []): string {
   const passages = ordered.length === 0 ? [] : [passagesText(ordered)];

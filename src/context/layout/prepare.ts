@@ -82,7 +82,7 @@ export function acceptableMessages(
   return { pinned: pinned.map(accept), window: window.map(accept) };
 }
 
-/** Each message without lone surrogates, and its parts without blanks. They are kept, because the window of each render has nearly the same. */
+/** Each message without lone surrogates, and its parts without blanks. They are kept, because two renders share most messages. */
 const forms = new WeakMap<Message, { said: Message; shown: Part[] }>();
 
 function wellFormedMessage(message: Message): Message {

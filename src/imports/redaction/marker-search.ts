@@ -39,7 +39,8 @@ export class MarkerSearch {
     }
     this.#next = new Uint16Array(children.length * BYTES);
     this.#endings = new Uint16Array(children.length);
-    // Of each state, the one for its longest ending that is also a beginning. Shorter ones are done before.
+    // The state to go on from when no literal goes on: that of the longest part of what was read, up to its end, with which a literal
+    // begins. The queue goes from short to long, so that state is complete.
     const fallback = new Uint16Array(children.length);
     const queue = [0];
     for (const state of queue) {

@@ -76,7 +76,7 @@ export interface SessionState {
   readonly openClusters: readonly OpenCluster[];
   /** Keyed by root. */
   readonly themes: ReadonlyMap<number, GrowingTheme>;
-  /** The only part that changes in place. */
+  /** Unlike the rest, it changes in place. So a session whose change has failed is loaded again. */
   readonly nextMove: NextMove | undefined;
   /** True if the open clusters and the themes are no rows yet: see `PastForests`. */
   readonly isForestUnwritten: boolean;
