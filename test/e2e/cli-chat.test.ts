@@ -82,6 +82,12 @@ test("--json is one value, and a failure one object on stderr, without the key",
       code: "MODEL_UNAVAILABLE",
       message: "gemini-3.1-flash-lite did not answer (429): Quota of [key] exceeded.",
       hint: "Try again in 7 seconds.",
+      details: {
+        model: "gemini-3.1-flash-lite",
+        reason: "Quota of [key] exceeded",
+        status: 429,
+        retryAfterMs: 7_000,
+      },
     },
   });
   expect(readFileSync(folder.db).includes(TEST_KEY)).toBe(false);

@@ -26,7 +26,7 @@ describe("sessions", () => {
     ]);
     const [header, first, second] = (await folder.run(["sessions"])).stdout.split("\n");
     expect(header).toBe("Session\tProject\tTitle\tMessages\tTokens\tThemes\tLast message");
-    expect(first).toMatch(/^village-news\tgazette\tNothing ␛\[31mnew␛\[0m\.\t1\t\d+\t0\t20/);
+    expect(first).toMatch(/^village-news\tgazette\tNothing new\t1\t\d+\t0\t20/);
     expect(second).toMatch(/^village-notes\t\tThe lighthouse lamp 0 .*\t120\t\d{4}\t\d+\t2026-03-01T01:59:00\.000Z$/);
   });
 

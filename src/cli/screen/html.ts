@@ -3,7 +3,7 @@ import type { Message, Part } from "../../core/message.ts";
 import { describeFile } from "../../core/text.ts";
 import { Redactor } from "../../imports/redaction/redact.ts";
 import { beganAtMs } from "../../session/aids/began-at.ts";
-import { titleOfSession } from "../../session/aids/session-name.ts";
+import { titleOfSession } from "../../session/aids/session-title.ts";
 import type { Session } from "../../session/session.ts";
 import { formatCount, formatTime } from "./text.ts";
 

@@ -1,8 +1,6 @@
 import { StoreError } from "../../core/errors.ts";
 import type { Store } from "../store.ts";
 
-export { titleOfSession } from "../../models/title.ts";
-
 /** Returns the names of sessions by id. A damaged session has none. */
 export function sessionNames(store: Store, ids: Iterable<string>): Map<string, string> {
   const names = new Map<string, string>();
