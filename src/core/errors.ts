@@ -34,7 +34,7 @@ export interface ErrorDetails {
   FILE_EXISTS: { path: string };
   FILE_NOT_USABLE: { path: string; reason: string; fix?: string };
   NOT_A_STORE: { path: string; reason: string };
-  /** Of a store, of exported rows, or of the tables of a hub. */
+  /** A store, exported rows, or the tables of a hub have a format that is not known here. */
   FORMAT_UNSUPPORTED: { path: string; reason: string } | { hub: string; version: number; known: number };
   EMBEDDER_MISMATCH: { stored: string; given: string };
   VECTOR_INVALID: { reason: string; expected: number; actual: number };

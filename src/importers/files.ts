@@ -18,7 +18,7 @@ const PASSED_OVER = [
   /[\\/]workspaceStorage[\\/][^\\/]+[\\/](?!chatSessions(?:[\\/]|$))/,
   /[\\/]\.gemini[\\/]antigravity[\w-]*[\\/]brain[\\/][^\\/]+[\\/](?!\.system_generated(?:[\\/]logs(?:[\\/]|$)|$))/,
   /[\\/]\.grok[\\/]sessions[\\/](?:.*[\\/])?(?!chat_history\.)[^\\/]*\.jsonl?$/,
-  // Of Grok, too, if it was moved: `sessions/%2Fwork/<session>/summary.json`.
+  // Grok names its folders after a path: `sessions/%2Fwork/<session>/summary.json`. People may have moved them.
   /[\\/]sessions[\\/](?:%2F|\w%3A)[^\\/]*[\\/](?:prompt_history\.jsonl$|[^\\/]+[\\/](?!chat_history\.)[^\\/]*\.jsonl?$)/i,
   /[\\/]\.openclaw[\\/]agents[\\/][^\\/]+[\\/](?!sessions(?:[\\/]|$))/,
   /[\\/]agents[\\/][^\\/]+[\\/]sessions[\\/][^\\/]*\.(?:trajectory|checkpoint\.[^\\/]*)\.jsonl$/,

@@ -56,9 +56,9 @@ interface SessionSoFar {
   isExported: boolean;
   /** The line and a digest of each message, by its `id` or `seq`. */
   named: Map<string, { line: number; content: string }>;
-  /** What the lines of an export say, when the file has more than one export of the session, one after the other. */
+  /** A file may have several exports of a session, one after the other. This says where the lines stand. */
   copy: {
-    /** `first` is not said yet; `again` was said by an earlier export; `other` follows a message that differs, and is left out. */
+    /** `first`: the lines are new. `again`: an earlier export has them. `other`: they follow a message that differs, and are left out. */
     state: "first" | "again" | "other";
     seqLast: number;
   };

@@ -4,7 +4,7 @@ import type { EvidenceStep } from "./evidence.ts";
 
 /** A statement of the rendered session that cites evidence. */
 export interface FoundStatement extends OfferedStatement {
-  /** That of the best step that it cites. */
+  /** The worth of the best step that the statement cites. */
   worth: number;
 }
 

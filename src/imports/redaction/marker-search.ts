@@ -15,9 +15,9 @@ const BYTES = 256;
 export class MarkerSearch {
   /** The next state, by state and byte. */
   readonly #next: Uint16Array;
-  /** What ends in each state: 0 for nothing. */
+  /** For each state, an index into `#ending`; 0 if no literal ends there. */
   readonly #endings: Uint16Array;
-  /** The markers that end in such a state. */
+  /** The markers that end in a state. */
   readonly #ending: (readonly Marker[])[] = [[]];
 
   /** @param markers  Their literals are ASCII. */
@@ -39,8 +39,8 @@ export class MarkerSearch {
     }
     this.#next = new Uint16Array(children.length * BYTES);
     this.#endings = new Uint16Array(children.length);
-    // The state to go on from when no literal goes on: that of the longest part of what was read, up to its end, with which a literal
-    // begins. The queue goes from short to long, so that state is complete.
+    // A text that leaves a literal may be inside another one. The fallback of a state is the state of the longest such beginning. The
+    // queue goes from short to long, so the row of a fallback is complete before it is copied.
     const fallback = new Uint16Array(children.length);
     const queue = [0];
     for (const state of queue) {
@@ -74,7 +74,7 @@ export class MarkerSearch {
     const bytes = BUFFER;
     let state = 0;
     for (let start = 0; start < text.length; start += CHUNK_CHARS) {
-      // Only the lower bytes of characters, so a literal that is found may not be there.
+      // Only the lower bytes of characters are compared, so `#ends` looks whether a literal is there.
       const length = bytes.write(text.length <= CHUNK_CHARS ? text : text.slice(start, start + CHUNK_CHARS), "latin1");
       for (let index = 0; index < length; index++) {
         state = next[(state << 8) | bytes[index]!]!;

@@ -10,7 +10,7 @@ export type RedactedEvent = ReadableEvent & { replaced?: Replaced };
 const PRIVATE_TAG = /<(\/?)private>/gi;
 const HAS_PRIVATE_TAG = /<\/?private>/i;
 
-/** Most strings are keys, types and names that come again and again. So many that are clean are known, up to this length. */
+/** Most strings are keys, types and names that come again and again. As many clean ones, up to this length, are not searched again. */
 const CLEAN_MAX = 4_096;
 const CLEAN_CHARS_MAX = 32;
 

@@ -22,7 +22,7 @@ const COMMON_MARKERS = [
   "://",
 ];
 
-/** What tells that a text may have a secret. Almost every text has none, so it is searched only once. */
+/** Finds the signs of a secret. Almost every text has none, so most texts are searched only once. */
 const ANY_MARKER = once(() => {
   const words = (list: string, follows?: RegExp) => list.split(" ").map((literal) => ({ literal, follows }));
   const markers = SECRET_RULES.flatMap((rule) => rule.markers).filter((marker) => !COMMON_MARKERS.includes(marker));
