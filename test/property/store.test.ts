@@ -80,6 +80,7 @@ const seen = {
   shown: 0,
   failed: 0,
   summarySources: 0,
+  recalled: 0,
   refusedBudgets: 0,
   reopens: 0,
   windows: 0,
@@ -190,6 +191,7 @@ test("promise 5 and promise 2: agrees with itself after any history", async () =
   expect(seen.shown).toBeGreaterThan(runs(10));
   expect(seen.failed).toBeGreaterThan(runs(1));
   expect(seen.summarySources).toBeGreaterThan(runs(10));
+  expect(seen.recalled).toBeGreaterThan(runs(10));
   expect(seen.refusedBudgets).toBeGreaterThan(runs(3));
   expect(seen.reopens).toBeGreaterThan(0);
   expect(seen.windows).toBeGreaterThan(0);
@@ -294,15 +296,20 @@ function expectReferenceForest(store: Store): void {
 }
 
 function expectClaims(store: Store, session: Session): void {
+  const query = session.messages().at(0)?.text.trim();
   for (const tokensMax of BUDGETS) {
-    let result: RenderResult;
-    try {
-      result = session.render({ tokensMax });
-    } catch {
-      continue; // counted by `rendersOf`
+    for (const asked of query ? [{}, { query, scope: "session" as const }] : [{}]) {
+      let result: RenderResult;
+      try {
+        result = session.render({ tokensMax, ...asked });
+      } catch (error) {
+        if (!StoreError.is(error, "BUDGET_TOO_SMALL")) throw error;
+        continue; // counted by `rendersOf`
+      }
+      expect(claimFaults(store, session, result)).toEqual([]);
+      seen.summarySources += result.sources.filter(({ how }) => how === "summary").length;
+      seen.recalled += result.recalled.length;
     }
-    expect(claimFaults(store, session, result)).toEqual([]);
-    seen.summarySources += result.sources.filter(({ how }) => how === "summary").length;
   }
 }
 
