@@ -6,7 +6,7 @@ import { GrowingForest, type GrowingTheme } from "../../src/forest/growing-fores
 import { StepPlacer } from "../../src/forest/step-placer.ts";
 import { decodeVector, encodeVector } from "../../src/vector/codec.ts";
 import { normalize } from "../../src/vector/vector.ts";
-import { runs } from "../support/effort.ts";
+import { runs, seenInRuns } from "../support/effort.ts";
 import { rootsOf } from "../support/forest-steps.ts";
 
 const DIMENSION = 4;
@@ -156,5 +156,5 @@ test("places the same after any number of resumes, and replays to the same bits"
     }),
     { numRuns: runs(30) },
   );
-  for (const count of Object.values(seen)) expect(count).toBeGreaterThan(runs(15));
+  for (const count of Object.values(seen)) expect(count).toBeGreaterThan(seenInRuns(15));
 });

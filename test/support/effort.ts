@@ -6,9 +6,17 @@ export function runs(count: number): number {
   return TESTS_ALL ? count : Math.ceil(count / 5);
 }
 
+/** Cases drawn at random may be of any kind. */
+const IS_RANDOM = process.env.COPPICE_SEED === "random";
+
 /** A test must have met more cases of a kind than this: `count` in `npm run test:all`. A fifth of the runs may meet none. */
 export function seenIn(count: number): number {
-  return TESTS_ALL ? count : -1;
+  return TESTS_ALL && !IS_RANDOM ? count : -1;
+}
+
+/** The same, where a fifth of the runs meets a fifth of the cases. */
+export function seenInRuns(count: number): number {
+  return IS_RANDOM ? -1 : runs(count);
 }
 
 /** All of a list in `npm run test:all`; in `npm test` only `count` of it, evenly, with the first and the last. */

@@ -11,7 +11,7 @@ import { ImportRun } from "../../../src/imports/import-run.ts";
 import type { MessageInput, Store } from "../../../src/index.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
 import { samplesBut } from "../../contract/importer-samples.ts";
-import { runs } from "../../support/effort.ts";
+import { runs, seenInRuns } from "../../support/effort.ts";
 import { inFolderAsync, openedStore, temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
 import { collect, fileOf, messagesIn, sessionsIn } from "../importers/read.ts";
 
@@ -538,6 +538,6 @@ test("any tree, grown in any steps, read by two stores of one file", async () =>
     ),
     { numRuns: runs(40) },
   );
-  expect(counts.branches).toBeGreaterThan(runs(40));
+  expect(counts.branches).toBeGreaterThan(seenInRuns(40));
   expect(counts.returns).toBeGreaterThan(0);
 });

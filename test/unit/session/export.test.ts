@@ -7,7 +7,7 @@ import { ImportRun } from "../../../src/imports/import-run.ts";
 import type { MessageInput, Store } from "../../../src/index.ts";
 import type { Unreadable } from "../../../src/session/moving/export.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
-import { runs } from "../../support/effort.ts";
+import { runs, seenInRuns } from "../../support/effort.ts";
 import { nastyMessage } from "../../support/message-arbitraries.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { calls, inputOf, results, talk, user } from "../../support/said.ts";
@@ -262,7 +262,7 @@ describe("an export that is imported into an empty store", () => {
       ),
       { numRuns: runs(4) },
     );
-    for (const count of Object.values(counts)) expect(count).toBeGreaterThan(runs(2));
+    for (const count of Object.values(counts)) expect(count).toBeGreaterThan(seenInRuns(2));
   });
 
   test("adds what the session has gained since, and refuses what has become another", async () => {

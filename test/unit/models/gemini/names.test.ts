@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { hintOf, namesIn, patternOf } from "../../../../src/models/gemini/names.ts";
-import { runs } from "../../../support/effort.ts";
+import { runs, seenInRuns } from "../../../support/effort.ts";
 
 const names = (text: string, name: string): boolean => patternOf(name, "u").test(text);
 
@@ -69,5 +69,5 @@ test("the hint of a name stands in every text that names it", () => {
     }),
     { numRuns: runs(500) },
   );
-  expect(named).toBeGreaterThan(runs(25));
+  expect(named).toBeGreaterThan(seenInRuns(25));
 });
