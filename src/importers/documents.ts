@@ -1,5 +1,5 @@
 import { DocumentScanner, type Element } from "./document-scanner.ts";
-import { peek } from "./head.ts";
+import { madeOfHead, peek } from "./head.ts";
 import type { ImportFile } from "./importer.ts";
 import {
   type DamagedLine,
@@ -63,13 +63,17 @@ export async function shapeOf(file: ImportFile): Promise<{ isLines: boolean; fil
 }
 
 /** Returns the first elements in the head of a file, in lines or in one document. */
-export function* headElements(head: string): Generator<Element> {
-  let count = 0;
+export function headElements(head: string): Element[] {
+  return madeOfHead(head, elementsIn);
+}
+
+function elementsIn(head: string): Element[] {
+  const elements: Element[] = [];
   for (const element of isLines(head) ? lineElements(head) : new DocumentScanner().push(Buffer.from(head))) {
     if ("problem" in element) continue;
-    yield element;
-    if (++count === HEAD_ELEMENTS) return;
+    if (elements.push(element) === HEAD_ELEMENTS) break;
   }
+  return elements;
 }
 
 function* lineElements(head: string): Generator<Element> {

@@ -49,3 +49,25 @@ const DATABASE_MARK = Buffer.from("SQLite format 3\u0000");
 export function isDatabase(head: Buffer): boolean {
   return head.subarray(0, DATABASE_MARK.length).equals(DATABASE_MARK);
 }
+
+/** The head that was looked at last, and what was made of it. Each importer asks for the same. */
+let latest = "";
+const made = new Map<(head: string) => unknown, unknown>();
+
+/** Calls `make` once for a head. */
+export function madeOfHead<T>(head: string, make: (head: string) => T): T {
+  if (head !== latest) {
+    dropHead();
+    latest = head;
+  }
+  if (made.has(make)) return made.get(make) as T;
+  const value = make(head);
+  if (head === latest) made.set(make, value);
+  return value;
+}
+
+/** Frees the memory of the head that was looked at last. */
+export function dropHead(): void {
+  latest = "";
+  made.clear();
+}

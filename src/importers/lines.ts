@@ -3,7 +3,7 @@ import { StoreError } from "../core/errors.ts";
 import { JSON_DEPTH_MAX } from "../core/limits.ts";
 import type { JsonValue } from "../core/message.ts";
 import { cutAtGrapheme } from "../core/text.ts";
-import { isPause, peek } from "./head.ts";
+import { isPause, madeOfHead, peek } from "./head.ts";
 import { type ImportFile, QUIET } from "./importer.ts";
 
 /** The most bytes of one line. A message has at most 64 Mi characters, and a string in V8 at most 512 Mi. */
@@ -369,29 +369,20 @@ export async function* refuseBinary(file: ImportFile): AsyncGenerator<Uint8Array
 
 export const HEAD_LINES = 100;
 
-/** The head that was parsed last, and its objects. Each importer asks for them. */
-let latestHead = "";
-let latestObjects: JsonObject[] = [];
-
 /**
  * Returns the JSON objects among the first lines of a file. Lines that are cut short or damaged are skipped, because a line of a
  * document over many lines looks like them.
  */
 export function headObjects(head: string): JsonObject[] {
-  if (head === latestHead) return latestObjects;
+  return madeOfHead(head, firstObjects);
+}
+
+function firstObjects(head: string): JsonObject[] {
   const values = head.split("\n", HEAD_LINES).flatMap((line) => {
     const parsed = parseJson(line);
     if ("value" in parsed) return [parsed.value];
     const { objects, rest } = wholeObjects(line);
     return rest.trim() === "" ? objects : [];
   });
-  latestHead = head;
-  latestObjects = values.filter(isObject);
-  return latestObjects;
-}
-
-/** Frees the memory of the head that was parsed last. */
-export function dropHead(): void {
-  latestHead = "";
-  latestObjects = [];
+  return values.filter(isObject);
 }

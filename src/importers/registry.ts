@@ -21,11 +21,11 @@ import { gemini } from "./gemini.ts";
 import { geminiCli } from "./gemini-cli/importer.ts";
 import { goose } from "./goose/importer.ts";
 import { grok } from "./grok.ts";
-import { isDatabase, peek } from "./head.ts";
+import { dropHead, isDatabase, peek } from "./head.ts";
 import type { Importer, ImportFile, ReadableEvent } from "./importer.ts";
 import { jsonl } from "./jsonl.ts";
 import { kimi } from "./kimi.ts";
-import { dropHead, fieldsIn, HEAD_LINES, LINE_BYTES_MAX } from "./lines.ts";
+import { fieldsIn, HEAD_LINES, LINE_BYTES_MAX } from "./lines.ts";
 import { llxprt } from "./llxprt.ts";
 import { openai } from "./openai.ts";
 import { openclaw } from "./openclaw.ts";
@@ -147,7 +147,7 @@ export async function openImport(given: ImportFile, format = "auto", importers =
 
 /** Says what a file begins with, if it is JSON. */
 function foundIn(head: string): string {
-  const elements = [...headElements(head)];
+  const elements = headElements(head);
   dropHead();
   const fields = elements.flatMap(({ key }) => (key === undefined ? [] : [[key, null]]));
   const found = fieldsIn(fields.length > 0 ? Object.fromEntries(fields) : elements[0]?.value);

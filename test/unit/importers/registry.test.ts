@@ -1,4 +1,5 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { DocumentScanner } from "../../../src/importers/document-scanner.ts";
 import { IMPORT_FORMATS } from "../../../src/importers/formats.ts";
 import { detectImporter, IMPORTERS, openImport } from "../../../src/importers/registry.ts";
 import { slow } from "../../support/effort.ts";
@@ -217,9 +218,12 @@ describe("openImport", () => {
         closed = true;
       }
     }
+    const scan = vi.spyOn(DocumentScanner.prototype, "push");
+    onTestFinished(() => scan.mockRestore());
     await expect(openImport({ path: "diary.txt", chunks: chunks() })).rejects.toThrow(
       `Cannot import diary.txt: its beginning shows none of the known formats (${IMPORT_FORMATS.slice(1).join(", ")}); if it is in one, name the format.`,
     );
+    expect(scan).toHaveBeenCalledTimes(3); // a short head, a longer one, and what the error tells of it
     expect(closed).toBe(true);
   });
 
