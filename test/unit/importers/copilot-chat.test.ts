@@ -160,7 +160,7 @@ test("a session with many calls and changes is read in linear time", async () =>
     const changes = ids.map((id) => ({ kind: 1, k: ["requests", 0, "vote"], v: id }));
     return [{ kind: 0, v: { version: 3, creationDate: 1, sessionId: "s", requests: [first] } }, ...changes];
   };
-  await expectLinearTime(3_000, chatOf, (lines) => eventsOfLines(copilotChat, lines));
+  await expectLinearTime(1_000, chatOf, (lines) => eventsOfLines(copilotChat, lines));
 });
 
 test("a large image costs no request", async () => {
