@@ -148,11 +148,7 @@ function dueClusters(
     const uncoveredTokens = messages.tokensOfSteps(stepIds).reduce((sum, tokens) => sum + tokens, 0);
     if (entries.length === 0 || uncoveredTokens < tokensMin) continue;
     const logPosition = entries.at(-1)!.position;
-    const tried = summaries.newestTry(
-      { sessionId, level: "cluster", rootId: root },
-      asker.summarizerId,
-      asker.promptVersion,
-    );
+    const tried = summaries.newestTry({ sessionId, level: "cluster", rootId: root, ...asker });
     const isRefused = tried?.status === "failed" && UNUSABLE.has(tried.errorCode);
     const wait = postponementOf(tried, logPosition, asker);
     due.push({

@@ -29,7 +29,7 @@ export function claimSummaries(
   return database.write("resolveDirty", () => {
     for (const work of works) repositories.sessions.existing(work.sessionId);
     if (!works.every((work) => isWanted(repositories, work))) return "changed";
-    const claims = works.flatMap((work) => summaries.claims(work));
+    const claims = works.flatMap((work) => summaries.claimsOf(work));
     const held = claims.map((claim) => heldUntilMs(claim, lease)).find((heldUntil) => heldUntil !== undefined);
     if (held !== undefined) return { heldUntilMs: held };
     summaries.discard(claims.map(({ id }) => id)); // these no longer hold
@@ -68,7 +68,7 @@ export function releaseClaims(
  */
 export function releaseLeftoverClaims(repositories: Repositories, sessionId: string, claimant: string): void {
   const { database, summaries } = repositories;
-  const leftover = database.read(() => summaries.claims({ sessionId }).filter((claim) => claim.claimant === claimant));
+  const leftover = database.read(() => summaries.claimsIn(sessionId).filter((claim) => claim.claimant === claimant));
   if (leftover.length === 0) return;
   database.write("resolveDirty", () => {
     for (const { id } of leftover) summaries.endClaim(id, claimant);
@@ -165,7 +165,7 @@ function isWanted(repositories: Repositories, row: SummaryWork): boolean {
   const { sessionId, level, rootId, logPosition, sourceDigest } = row;
   if (isSpan(level)) {
     const hasStandIns = row.standsIn && level !== "overview";
-    const done = hasStandIns ? summaries.shownSpan(sessionId, level) : summaries.newestSpan(sessionId, level, "done");
+    const done = hasStandIns ? summaries.shownSpan(sessionId, level) : summaries.newestSpan(sessionId, level);
     return (done?.seqLast ?? -1) < row.seqLast && isUnchanged(repositories, row);
   }
   if (logPosition <= generations.newest()!.logPosition) return false;

@@ -1,4 +1,3 @@
-import { eq } from "drizzle-orm";
 import { DamageError } from "../../core/damage.ts";
 import { encodeVector } from "../../vector/codec.ts";
 import { GENERATION_NOW } from "../facts/generations.ts";
@@ -66,6 +65,8 @@ export class ClusterRepository extends PathReader {
     UPDATE clusters SET settled_at = ? WHERE root_id = ? AND session_id = ?`.run;
   readonly delete = this.statement<[root: number, sessionId: string]>`
     DELETE FROM clusters WHERE root_id = ? AND session_id = ?`.run;
+  readonly deleteOf = this.statement<[sessionId: string]>`DELETE FROM clusters WHERE session_id = ?`.run;
+  readonly deleteAll = this.statement`DELETE FROM clusters`.run;
   readonly reopen = this.statement<[root: number, sessionId: string]>`
     UPDATE clusters SET settled_at = NULL, subject_parent_id = NULL WHERE root_id = ? AND session_id = ?`.run;
   readonly #open = this.statement<[sessionId: string, position: number], ClusterRow>`
@@ -82,9 +83,10 @@ export class ClusterRepository extends PathReader {
     SELECT ${CLUSTER.of("c")}
     FROM shared_pasts p JOIN clusters c ON c.session_id = p.holder_id AND c.settled_at <= p.log_position
     WHERE p.session_id = @sessionId`;
-  readonly #begun = this.statement<[root: number], ClusterRow>`
+  /** A cluster as the session has it that began it. */
+  readonly begun = this.statement<[root: number], ClusterRow>`
     SELECT ${CLUSTER.of("c")} FROM messages m JOIN clusters c ON c.root_id = m.id AND c.session_id = m.session_id
-    WHERE m.id = ?`;
+    WHERE m.id = ?`.get;
   readonly countOf = this.statement<[sessionId: string], number>`
     SELECT count(*) FROM clusters WHERE session_id = ?`.pluck().one;
   readonly #find = this.statement<{ sessionId: string; root: number }, ClusterRow>`
@@ -187,11 +189,6 @@ export class ClusterRepository extends PathReader {
     return row;
   }
 
-  /** A cluster as the session has it that began it. */
-  begun(root: number): ClusterRow | undefined {
-    return this.#begun.get(root);
-  }
-
   put(sessionId: string, { cluster, label, logPosition }: ClusterState): void {
     const { root: rootId, sum, speakers, ...counts } = cluster;
     this.#put.run({
@@ -205,12 +202,5 @@ export class ClusterRepository extends PathReader {
       settledAt: null,
       subjectParentId: null,
     });
-  }
-
-  deleteOf(sessionId?: string): void {
-    this.orm
-      .delete(clusters)
-      .where(sessionId === undefined ? undefined : eq(clusters.sessionId, sessionId))
-      .run();
   }
 }

@@ -70,7 +70,7 @@ const SIZES = "coalesce(group_concat(hex(sz), ''), '') FROM messages_fts_docsize
  * tail. A damaged index must not prevent opening a store, so nothing is read before it is needed.
  */
 export class FullTextRepository extends Repository {
-  // Drizzle does not know FTS5. Lists are passed as JSON, which is the fastest way to pass many values.
+  // Lists are passed as JSON, which is the fastest way to pass many values.
   /** The id of the newest message in the index; 0 if there is none. */
   readonly newestId = this.statement<[], number>`${NEWEST_ID}`.pluck().one;
   readonly tailCount = this.statement<[], number>`

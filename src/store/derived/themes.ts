@@ -1,4 +1,3 @@
-import { eq } from "drizzle-orm";
 import type { GrowingTheme } from "../../forest/growing-forest.ts";
 import { encodeVector } from "../../vector/codec.ts";
 import { PathReader, type PathRepository } from "../facts/paths.ts";
@@ -20,6 +19,8 @@ export class ThemeRepository extends PathReader {
     SELECT ${THEME} FROM themes WHERE root_id = ? AND session_id = ?`.map(growingTheme);
   readonly delete = this.statement<[root: number, sessionId: string]>`
     DELETE FROM themes WHERE root_id = ? AND session_id = ?`.run;
+  readonly deleteOf = this.statement<[sessionId: string]>`DELETE FROM themes WHERE session_id = ?`.run;
+  readonly deleteAll = this.statement`DELETE FROM themes`.run;
   /** The rows of a session itself, oldest root first. */
   readonly own = this.statement<[sessionId: string], ThemeRow>`
     SELECT ${THEME} FROM themes WHERE session_id = ? ORDER BY root_id`.map(growingTheme).all;
@@ -53,13 +54,6 @@ export class ThemeRepository extends PathReader {
   put(sessionId: string, { theme, logPosition }: GrowingTheme): void {
     const { root: rootId, sum, ...counts } = theme;
     this.#put.run({ rootId, sessionId, centroidSum: encodeVector(sum), logPosition, ...counts });
-  }
-
-  deleteOf(sessionId?: string): void {
-    this.orm
-      .delete(themes)
-      .where(sessionId === undefined ? undefined : eq(themes.sessionId, sessionId))
-      .run();
   }
 }
 

@@ -1,4 +1,3 @@
-import { and, eq, ne } from "drizzle-orm";
 import { parseStored } from "../../core/damage.ts";
 import type { SessionLevel } from "../../core/handle.ts";
 import { GENERATION_AT, GENERATION_NOW } from "../facts/generations.ts";
@@ -136,6 +135,8 @@ export class UnionRepository extends PathReader {
   readonly #deleteAfter = this.statement<LogPosition & { sessionId: string }>`
     DELETE FROM unions
     WHERE session_id = @sessionId AND id > @position AND level <> 'subject' AND generation = @generation`;
+  readonly #deleteLog = this.statement<[sessionId: string, generation: number]>`
+    DELETE FROM unions WHERE session_id = ? AND generation = ? AND level <> 'subject'`.run;
   readonly #undoneOf = this.statement<[sessionId: string], UndoneRow & { generation: number }>`
     SELECT ${UNDONE} FROM undone_unions WHERE session_id = ? ORDER BY id`;
   readonly #undoneOfRoot = this.statement<[root: number], RowOf<typeof UNDONE>>`
@@ -211,7 +212,7 @@ export class UnionRepository extends PathReader {
   /** Replaces the log of a session. Rows that it shares stay as they are. */
   replace(sessionId: string, generation: number, rows: readonly UnionRow[]): void {
     const sharedTo = this.paths.sharedTo(sessionId);
-    this.orm.delete(unions).where(isLog(sessionId, generation)).run();
+    this.#deleteLog(sessionId, generation);
     for (const row of rows) if (row.id > sharedTo) this.add(sessionId, generation, row);
   }
 
@@ -360,8 +361,4 @@ function isOfPath(path: Path, { sessionId, id }: Pick<RowOf<typeof UNION>, "sess
 
 function enteredStep({ id, node, root }: RowOf<typeof UNION>): EnteredStep {
   return { position: id, stepId: node, clusterRoot: root };
-}
-
-function isLog(sessionId: string, generation: number) {
-  return and(eq(unions.sessionId, sessionId), eq(unions.generation, generation), ne(unions.level, "subject"));
 }

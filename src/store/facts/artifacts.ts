@@ -1,4 +1,3 @@
-import { notInArray } from "drizzle-orm";
 import { type Artifact, putBack } from "../../core/artifacts.ts";
 import { StoreError } from "../../core/errors.ts";
 import type { Part } from "../../core/message.ts";
@@ -17,6 +16,8 @@ export class ArtifactRepository extends Repository {
   readonly #ofMessage = this.statement<[messageId: number], Artifact>`
     SELECT l.pointer, ${ARTIFACT.of("a")} FROM message_artifacts l JOIN artifacts a ON a.sha256 = l.sha256
     WHERE l.message_id = ?`;
+  readonly #deleteOrphans = this.statement`
+    DELETE FROM artifacts WHERE sha256 NOT IN (SELECT sha256 FROM message_artifacts)`;
 
   add(messageId: number, found: readonly Artifact[]): void {
     for (const { pointer, ...artifact } of found) {
@@ -26,8 +27,7 @@ export class ArtifactRepository extends Repository {
   }
 
   deleteOrphans(): number {
-    const referred = this.orm.select({ sha256: messageArtifacts.sha256 }).from(messageArtifacts);
-    return this.orm.delete(artifacts).where(notInArray(artifacts.sha256, referred)).run().changes;
+    return this.#deleteOrphans.run().changes;
   }
 
   /** Puts the long strings of a message back into its parts. */

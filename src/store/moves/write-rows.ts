@@ -253,7 +253,7 @@ class SessionWriter {
 
   #beginSession(given: FactRow, row: RawValues): void {
     if (given.table !== "sessions" || row.supersededAtMs !== null) invalid("the second row is not the session");
-    const { sessions, tombstones, subjects, generations, unions } = this.#repositories;
+    const { sessions, tombstones, subjects, generations } = this.#repositories;
     const { id, source, externalId } = given.row as FactTables["sessions"];
     this.#sessionId = id;
     this.#parentId = row.parentSessionId as string | null;
@@ -281,7 +281,6 @@ class SessionWriter {
       if (settledFrom !== undefined) dissolveSubjects(this.#repositories, stored.project, settledFrom);
       for (const branchId of sessions.branchIds(id)) sessions.delete(branchId);
       this.#repositories.factRows.deleteOf(id, generations.newest()!.id);
-      unions.replace(id, generations.newest()!.id, []);
     }
     const parent = this.#parentId === null ? undefined : sessions.byId(this.#parentId);
     this.#project = stored === undefined ? (this.#terms.project ?? nameIn(row)) : stored.project;
