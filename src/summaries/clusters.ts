@@ -128,7 +128,7 @@ function dueClusters(
   roots?: readonly number[],
 ): DueCluster[] {
   if (summarizer.id === EXTRACTIVE_ID) return [];
-  const { summaries, clusters, themes, unions, messages } = repositories;
+  const { summaries, clusters, unions, messages } = repositories;
   const standing = roots
     ? summaries.coveringRoots({ sessionId, roots: JSON.stringify(roots) })
     : summaries.covering({ sessionId });
@@ -137,7 +137,7 @@ function dueClusters(
     if (level === "cluster") covered.set(rootId, (covered.get(rootId) ?? 0) + sourceTokenCount);
   }
   const sizes = roots ? roots.flatMap((root) => clusters.find(sessionId, root) ?? []) : clusters.sizesOf(sessionId);
-  const coverage = new Coverage(themes, sessionId);
+  const coverage = new Coverage(unions, sessionId);
   const due: DueCluster[] = [];
   const tokensMin = summarizer.citesSources ? 1 : settings.resolveTokensMin;
   for (const { rootId: root, tokenCount } of sizes) {

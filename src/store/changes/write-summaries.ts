@@ -161,7 +161,7 @@ function isOfEnds(
 
 /** Returns true if the row is of exactly the messages that no other summary covers, and these are as they were read. */
 function isWanted(repositories: Repositories, row: SummaryWork): boolean {
-  const { summaries, messages, unions, themes, generations } = repositories;
+  const { summaries, messages, unions, generations } = repositories;
   const { sessionId, level, rootId, logPosition, sourceDigest } = row;
   if (isSpan(level)) {
     const hasStandIns = row.standsIn && level !== "overview";
@@ -170,7 +170,7 @@ function isWanted(repositories: Repositories, row: SummaryWork): boolean {
   }
   if (logPosition <= generations.newest()!.logPosition) return false;
   const covering = summaries.coveringRoots({ sessionId, roots: JSON.stringify([rootId]) });
-  const from = new Coverage(themes, sessionId).coveredUntil(covering, rootId);
+  const from = new Coverage(unions, sessionId).coveredUntil(covering, rootId);
   const entries = unions.entriesOf({ sessionId, root: rootId, from, position: logPosition });
   const steps = entries.map(({ stepId }) => stepId);
   return sourceDigestOf(messages.digestsOfSteps(steps)) === sourceDigest;

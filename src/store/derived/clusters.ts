@@ -124,7 +124,7 @@ export class ClusterRepository extends PathReader {
   /** Oldest root first. */
   open(sessionId: string): readonly StoredCluster[] {
     const grown = this.#grown(sessionId);
-    return grown === undefined ? this.#pastForests.of(sessionId)!.open : this.#open.all(grown.growerId, grown.position);
+    return grown === undefined ? this.#pastForests.of(sessionId)!.open() : this.#open.all(grown.growerId, grown.position);
   }
 
   /** All clusters of a session, with those that it shares, oldest root first. */
@@ -138,14 +138,14 @@ export class ClusterRepository extends PathReader {
   withThemes(sessionId: string): (ClusterRow & { themeRoot: number })[] {
     const grown = this.#grown(sessionId);
     if (grown !== undefined) return this.#withThemes.all(grown);
-    const themeOf = this.#pastForests.of(sessionId)!.themeFinder();
+    const { themeOf } = this.#pastForests.of(sessionId)!;
     const rows = this.#atFork(sessionId).map((row) => ({ ...row, themeRoot: themeOf(row.rootId) }));
     return rows.sort((left, right) => left.seqFirst - right.seqFirst);
   }
 
   /** All clusters of a fork that has no rows of its own yet. */
   #atFork(sessionId: string): ClusterRow[] {
-    const open = this.#pastForests.of(sessionId)!.open.map((state) => clusterRow(sessionId, state));
+    const open = this.#pastForests.of(sessionId)!.open().map((state) => clusterRow(sessionId, state));
     return [...this.#settledAtFork.all({ sessionId }), ...open];
   }
 
@@ -178,7 +178,7 @@ export class ClusterRepository extends PathReader {
 
   /** A cluster as a session has it; a fork may share it. */
   find(sessionId: string, root: number): ClusterRow | undefined {
-    const state = this.#pastForests.of(sessionId)?.open.find(({ cluster }) => cluster.root === root);
+    const state = this.#pastForests.of(sessionId)?.open().find(({ cluster }) => cluster.root === root);
     return state === undefined ? this.#find.get({ sessionId, root }) : clusterRow(sessionId, state);
   }
 

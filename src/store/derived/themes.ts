@@ -5,7 +5,6 @@ import type { StoreDatabase } from "../file/open.ts";
 import { themes } from "../sql/schema.ts";
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
 import type { PastForests } from "./past-forests.ts";
-import type { UnionRepository } from "./unions.ts";
 
 export const THEME = columns(themes);
 type ThemeRow = RowOf<typeof THEME>;
@@ -24,31 +23,23 @@ export class ThemeRepository extends PathReader {
   /** The rows of a session itself, oldest root first. */
   readonly own = this.statement<[sessionId: string], ThemeRow>`
     SELECT ${THEME} FROM themes WHERE session_id = ? ORDER BY root_id`.map(growingTheme).all;
-  readonly #unions: UnionRepository;
   readonly #pastForests: PastForests;
 
-  constructor(database: StoreDatabase, paths: PathRepository, unions: UnionRepository, pastForests: PastForests) {
+  constructor(database: StoreDatabase, paths: PathRepository, pastForests: PastForests) {
     super(database, paths);
-    this.#unions = unions;
     this.#pastForests = pastForests;
   }
 
   /** Oldest root first. */
   ofSession(sessionId: string): readonly GrowingTheme[] {
     const grower = this.paths.grower(sessionId);
-    return grower === undefined ? this.#pastForests.of(sessionId)!.themes : this.own(grower.sessionId);
+    return grower === undefined ? this.#pastForests.of(sessionId)!.themes() : this.own(grower.sessionId);
   }
 
   byRoot(sessionId: string, root: number): GrowingTheme | undefined {
     const grower = this.paths.grower(sessionId);
     if (grower !== undefined) return this.#byRoot.get(root, grower.sessionId);
-    return this.#pastForests.of(sessionId)!.themes.find(({ theme }) => theme.root === root);
-  }
-
-  /** The unite that absorbed a root; undefined while it is the root of a theme. */
-  uniteOf(sessionId: string, root: number): { root: number; position: number } | undefined {
-    const unite = this.#unions.unite({ sessionId, root });
-    return unite && { root: unite.root, position: unite.id };
+    return this.#pastForests.of(sessionId)!.themes().find(({ theme }) => theme.root === root);
   }
 
   put(sessionId: string, { theme, logPosition }: GrowingTheme): void {

@@ -76,11 +76,11 @@ export class UnionRepository extends PathReader {
     WHERE session_id = ? AND id <= ? AND level = 'cluster' AND kind IN ('start', 'join')
       AND generation = ${GENERATION_NOW}
     ORDER BY id DESC LIMIT ?`;
-  /** The unite that absorbed a root. */
+  /** The unite that absorbed a root; undefined while it is the root of a theme. */
   readonly unite = this.statement<{ sessionId: string; root: number }, RowOf<typeof UNION>>`
     SELECT ${UNION.of("u")} FROM unions u
     WHERE u.node = @root AND u.kind = 'unite' AND u.level <> 'subject' AND u.generation = ${GENERATION_NOW}
-      AND ${IS_OF_LOG}`.get;
+      AND ${IS_OF_LOG}`.map(({ id, root }) => ({ position: id, root })).get;
   readonly #entered = this.statement<{ sessionId: string; stepId: number }, RowOf<typeof UNION>>`
     SELECT ${UNION.of("u")} FROM unions u WHERE u.node = @stepId AND ${IS_ENTRY} AND ${IS_OF_LOG}`.map(enteredStep);
   /** In the log of the session that holds the root's message, and of forks that began the same cluster. */
@@ -92,11 +92,6 @@ export class UnionRepository extends PathReader {
     sessionId,
   }));
   // Rewinds, and handles of positions before them.
-  /** Like `unite`, without the checksum. */
-  readonly absorbedAt = this.statement<{ sessionId: string; root: number }, { position: number; root: number }>`
-    SELECT u.id AS position, u.root FROM unions u
-    WHERE u.node = @root AND u.kind = 'unite' AND u.level <> 'subject' AND u.generation = ${GENERATION_NOW}
-      AND ${IS_OF_LOG}`.get;
   /** The rows of a session after a log position, in the generation in use. */
   readonly after = this.statement<[sessionId: string, position: number], RowOf<typeof UNION>>`
     SELECT ${UNION} FROM unions

@@ -22,7 +22,7 @@ function coverageAfter(damage: string): Coverage {
       (4, 's', 1, 'cluster', 'join', 4, 1, -1), (5, 's', 1, 'theme', 'unite', 2, 1, -1), (6, 's', 1, 'cluster', 'join', 6, 2, -1),
       (7, 's', 1, 'cluster', 'join', 7, 3, -1), (8, 's', 1, 'theme', 'unite', 3, 1, -1);
     ${damage}`);
-  return new Coverage(makeRepositories(database, estimatingTokenCounter, TITLES).themes, "s");
+  return new Coverage(makeRepositories(database, estimatingTokenCounter, TITLES).unions, "s");
 }
 
 const coverage = once(() => coverageAfter(""));
