@@ -1,11 +1,10 @@
 import { DamageError } from "../../core/damage.ts";
-import { encodeVector } from "../../vector/codec.ts";
 import { GENERATION_NOW } from "../facts/generations.ts";
 import { isOnPathOf, PathReader, type PathRepository } from "../facts/paths.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import { isOfStep } from "../sql/message-columns.ts";
 import { clusters } from "../sql/schema.ts";
-import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
+import { columns, type RowOf } from "../sql/statement.ts";
 import {
   CLUSTER,
   type ClusterRow,
@@ -57,10 +56,8 @@ const WITH_THEME = `own
 
 export class ClusterRepository extends PathReader {
   // Moves of the frontier, resumes and renders run these.
-  readonly #put = this.statement<
-    Omit<InsertOf<typeof CLUSTER>, "centroidSum" | "speakers"> & { centroidSum: Buffer; speakers: string }
-  >`
-    ${CLUSTER.upsert("settledAt", "subjectParentId")}`;
+  readonly #put = this.statement<[Record<string, unknown>]>`
+    ${CLUSTER.upsert("settledAt", "subjectParentId")}`.run;
   readonly settle = this.statement<[position: number, root: number, sessionId: string]>`
     UPDATE clusters SET settled_at = ? WHERE root_id = ? AND session_id = ?`.run;
   readonly delete = this.statement<[root: number, sessionId: string]>`
@@ -124,7 +121,9 @@ export class ClusterRepository extends PathReader {
   /** Oldest root first. */
   open(sessionId: string): readonly StoredCluster[] {
     const grown = this.#grown(sessionId);
-    return grown === undefined ? this.#pastForests.of(sessionId)!.open() : this.#open.all(grown.growerId, grown.position);
+    return grown === undefined
+      ? this.#pastForests.of(sessionId)!.open()
+      : this.#open.all(grown.growerId, grown.position);
   }
 
   /** All clusters of a session, with those that it shares, oldest root first. */
@@ -145,7 +144,10 @@ export class ClusterRepository extends PathReader {
 
   /** All clusters of a fork that has no rows of its own yet. */
   #atFork(sessionId: string): ClusterRow[] {
-    const open = this.#pastForests.of(sessionId)!.open().map((state) => clusterRow(sessionId, state));
+    const open = this.#pastForests
+      .of(sessionId)!
+      .open()
+      .map((state) => clusterRow(sessionId, state));
     return [...this.#settledAtFork.all({ sessionId }), ...open];
   }
 
@@ -178,7 +180,10 @@ export class ClusterRepository extends PathReader {
 
   /** A cluster as a session has it; a fork may share it. */
   find(sessionId: string, root: number): ClusterRow | undefined {
-    const state = this.#pastForests.of(sessionId)?.open().find(({ cluster }) => cluster.root === root);
+    const state = this.#pastForests
+      .of(sessionId)
+      ?.open()
+      .find(({ cluster }) => cluster.root === root);
     return state === undefined ? this.#find.get({ sessionId, root }) : clusterRow(sessionId, state);
   }
 
@@ -190,17 +195,7 @@ export class ClusterRepository extends PathReader {
   }
 
   put(sessionId: string, { cluster, label, logPosition }: ClusterState): void {
-    const { root: rootId, sum, speakers, ...counts } = cluster;
-    this.#put.run({
-      rootId,
-      sessionId,
-      centroidSum: encodeVector(sum),
-      speakers: JSON.stringify(speakers),
-      ...counts,
-      label,
-      logPosition,
-      settledAt: null,
-      subjectParentId: null,
-    });
+    const { root: rootId, sum: centroidSum, ...counts } = cluster;
+    this.#put(CLUSTER.stored({ rootId, sessionId, centroidSum, ...counts, label, logPosition }));
   }
 }

@@ -1,9 +1,8 @@
 import type { GrowingTheme } from "../../forest/growing-forest.ts";
-import { encodeVector } from "../../vector/codec.ts";
 import { PathReader, type PathRepository } from "../facts/paths.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import { themes } from "../sql/schema.ts";
-import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
+import { columns, type RowOf } from "../sql/statement.ts";
 import type { PastForests } from "./past-forests.ts";
 
 export const THEME = columns(themes);
@@ -11,11 +10,7 @@ type ThemeRow = RowOf<typeof THEME>;
 
 export class ThemeRepository extends PathReader {
   // Moves of the frontier and resumes run these.
-  readonly #put = this.statement<
-    Omit<InsertOf<typeof THEME>, "centroidSum"> & { centroidSum: Buffer }
-  >`${THEME.upsert()}`;
-  readonly #byRoot = this.statement<[root: number, sessionId: string], ThemeRow>`
-    SELECT ${THEME} FROM themes WHERE root_id = ? AND session_id = ?`.map(growingTheme);
+  readonly #put = this.statement<[Record<string, unknown>]>`${THEME.upsert()}`.run;
   readonly delete = this.statement<[root: number, sessionId: string]>`
     DELETE FROM themes WHERE root_id = ? AND session_id = ?`.run;
   readonly deleteOf = this.statement<[sessionId: string]>`DELETE FROM themes WHERE session_id = ?`.run;
@@ -36,15 +31,9 @@ export class ThemeRepository extends PathReader {
     return grower === undefined ? this.#pastForests.of(sessionId)!.themes() : this.own(grower.sessionId);
   }
 
-  byRoot(sessionId: string, root: number): GrowingTheme | undefined {
-    const grower = this.paths.grower(sessionId);
-    if (grower !== undefined) return this.#byRoot.get(root, grower.sessionId);
-    return this.#pastForests.of(sessionId)!.themes().find(({ theme }) => theme.root === root);
-  }
-
   put(sessionId: string, { theme, logPosition }: GrowingTheme): void {
-    const { root: rootId, sum, ...counts } = theme;
-    this.#put.run({ rootId, sessionId, centroidSum: encodeVector(sum), logPosition, ...counts });
+    const { root: rootId, sum: centroidSum, ...counts } = theme;
+    this.#put(THEME.stored({ rootId, sessionId, centroidSum, logPosition, ...counts }));
   }
 }
 

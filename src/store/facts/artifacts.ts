@@ -3,15 +3,14 @@ import { StoreError } from "../../core/errors.ts";
 import type { Part } from "../../core/message.ts";
 import { Repository } from "../file/repository.ts";
 import { artifacts, messageArtifacts } from "../sql/schema.ts";
-import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
+import { columns, type InsertOf } from "../sql/statement.ts";
 
 const ARTIFACT = columns(artifacts);
 const LINK = columns(messageArtifacts);
 
 export class ArtifactRepository extends Repository {
   // Appends and reads of long messages run these.
-  readonly #insert = this.statement<Omit<RowOf<typeof ARTIFACT>, "compressed"> & { compressed: 0 | 1 }>`
-    ${ARTIFACT.insert()} ON CONFLICT DO NOTHING`;
+  readonly #insert = this.statement<[Record<string, unknown>]>`${ARTIFACT.insert()} ON CONFLICT DO NOTHING`.run;
   readonly #link = this.statement<InsertOf<typeof LINK>>`${LINK.insert()}`;
   readonly #ofMessage = this.statement<[messageId: number], Artifact>`
     SELECT l.pointer, ${ARTIFACT.of("a")} FROM message_artifacts l JOIN artifacts a ON a.sha256 = l.sha256
@@ -21,7 +20,7 @@ export class ArtifactRepository extends Repository {
 
   add(messageId: number, found: readonly Artifact[]): void {
     for (const { pointer, ...artifact } of found) {
-      this.#insert.run({ ...artifact, compressed: artifact.compressed ? 1 : 0 });
+      this.#insert(ARTIFACT.stored(artifact));
       this.#link.run({ messageId, pointer, sha256: artifact.sha256 });
     }
   }
