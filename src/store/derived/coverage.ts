@@ -1,4 +1,4 @@
-import { StoreError } from "../../core/errors.ts";
+import { DamageError } from "../../core/damage.ts";
 import type { DoneSummary } from "./summaries.ts";
 import type { UnionRepository } from "./unions.ts";
 
@@ -69,8 +69,7 @@ export class Coverage {
       const next = this.#uniteOf(unite.root);
       // Damaged rows can form a circle.
       if (next !== undefined && next.position <= unite.position) {
-        const reason = `theme ${next.root} absorbed theme ${unite.root} before that absorbed theme ${current}`;
-        throw new StoreError("STORE_CORRUPT", { path: this.#unions.path, reason });
+        throw new DamageError(`theme ${next.root} absorbed theme ${unite.root} before that absorbed theme ${current}`);
       }
       current = unite.root;
       unite = next;

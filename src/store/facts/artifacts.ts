@@ -1,5 +1,5 @@
 import { type Artifact, putBack } from "../../core/artifacts.ts";
-import { StoreError } from "../../core/errors.ts";
+import { DamageError } from "../../core/damage.ts";
 import type { Part } from "../../core/message.ts";
 import { Repository } from "../file/repository.ts";
 import { artifacts, messageArtifacts } from "../sql/schema.ts";
@@ -33,8 +33,7 @@ export class ArtifactRepository extends Repository {
   restore(messageId: number, parts: Part[]): void {
     for (const { pointer, ...artifact } of this.#ofMessage.all(messageId)) {
       putBack(parts, pointer, artifact, (reason, cause) => {
-        const found = `artifact ${artifact.sha256} ${reason}`;
-        throw new StoreError("STORE_CORRUPT", { path: this.path, reason: found }, { cause });
+        throw new DamageError(`artifact ${artifact.sha256} ${reason}`, { cause });
       });
     }
   }

@@ -439,7 +439,7 @@ export class MessageRepository extends PathReader {
     try {
       return this.byIds(ids);
     } catch (error) {
-      if (!(error instanceof DamageError) && !StoreError.is(error, "STORE_CORRUPT")) throw error;
+      if (!(error instanceof DamageError)) throw error;
       return ids.flatMap((id) => this.#intact(id)?.message ?? []);
     }
   }
@@ -682,7 +682,7 @@ export class MessageRepository extends PathReader {
       const message = this.#unchecked(row);
       return digestOf(message).equals(row.digest) ? { row, message } : undefined;
     } catch (error) {
-      if (error instanceof DamageError || StoreError.is(error, "STORE_CORRUPT")) return undefined;
+      if (error instanceof DamageError) return undefined;
       throw error;
     }
   }
@@ -705,8 +705,7 @@ export class MessageRepository extends PathReader {
     const message = this.#unchecked(row, isWhole);
     const isCovered = row.checksum !== NO_CHECKSUM && isWhole;
     if (isCovered || digestOf(message).equals(row.digest)) return message;
-    const reason = `message ${row.id} is not what was appended: its digest differs`;
-    throw new StoreError("STORE_CORRUPT", { path: this.path, reason });
+    throw new DamageError(`message ${row.id} is not what was appended: its digest differs`);
   }
 
   /** @param isWhole  True if all strings of the message are in its row. */

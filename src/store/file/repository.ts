@@ -14,12 +14,10 @@ export type RawValues = Record<string, string | number | Buffer | null>;
  * first fields; public fields are methods.
  */
 export abstract class Repository {
-  readonly path: string;
   protected readonly statement: StatementTag;
   protected readonly rowCheck: RowCheck;
 
-  constructor({ path, statement, rowCheck }: StoreDatabase) {
-    this.path = path;
+  constructor({ statement, rowCheck }: StoreDatabase) {
     this.statement = statement;
     this.rowCheck = rowCheck;
   }

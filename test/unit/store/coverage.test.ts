@@ -65,7 +65,7 @@ test.each(["node = 1, root = 2", "node = 1, root = 1"])(
   "a circle of unites is damage, and no reader walks it forever: %s",
   (circle) => {
     const damaged = coverageAfter(`UPDATE unions SET ${circle}, checksum = -1 WHERE id = 8`);
-    const found = expect.objectContaining({ code: "STORE_CORRUPT", message: expect.stringContaining("absorbed") });
+    const found = expect.objectContaining({ name: "DamageError", message: expect.stringContaining("absorbed") });
     expect(() => damaged.themeOf(1)).toThrow(found);
     expect(() => damaged.covers(of(3, 99), 1, 1)).toThrow(found);
   },
