@@ -115,7 +115,7 @@ type SummaryDraft = SummaryView & Covering;
 /** Reads the part of a session before the window. It takes no longer for a longer session. */
 export function loadColdView(repositories: Repositories, state: SessionState): ColdView {
   const { unions, clusters } = repositories;
-  const coverage = new Coverage(repositories.themes, state.sessionId);
+  const coverage = new Coverage(repositories.unions, state.sessionId);
   const ordered = [...state.themes.values()].sort((left, right) => left.theme.seqFirst - right.theme.seqFirst);
   const drafts = ordered.map(({ theme, logPosition }, index) => {
     const { root, messageCount, tokenCount, seqFirst, seqLast } = theme;

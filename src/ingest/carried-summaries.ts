@@ -19,10 +19,10 @@ export class CarriedSummaries {
 
   /** Summaries of themes are not carried, nor what builds on them. */
   ofSession(sessionId: string, { log }: RegrownSession): CarriedSummary[] {
-    const { summaries, unions, themes } = this.#repositories;
+    const { summaries, unions } = this.#repositories;
     const standing = summaries.covering({ sessionId }).filter((row) => row.sessionId === sessionId);
     const ofThemes = standing.filter(({ level }) => level === "theme");
-    const coverage = new Coverage(themes, sessionId);
+    const coverage = new Coverage(unions, sessionId);
     return standing.flatMap(({ id, level, rootId, logPosition }) => {
       if (level !== "cluster" || coverage.coveredUntil(ofThemes, rootId) > 0) return [];
       if (!this.#matches.has(id)) {

@@ -136,7 +136,7 @@ function isVectorless({ embedding, text }: GraduatingMessage): boolean {
 
 /** Returns the prepared part of the next move, or starts anew if nothing of it can be used for a move to `seqEnd`. */
 function nextMoveOf(
-  { messages, unions, themes }: Repositories,
+  { messages, unions }: Repositories,
   state: SessionState,
   similarityMin: number,
   seqEnd: number,
@@ -150,7 +150,7 @@ function nextMoveOf(
     decided.maxThemes === maxThemes &&
     nextMove!.seqEnd <= Math.max(seqEnd, graduatedSeq);
   if (isUsable) return nextMove!;
-  const coverage = new Coverage(themes, sessionId);
+  const coverage = new Coverage(unions, sessionId);
   const themeOf = (root: number) => coverage.themeOf(root);
   const forest = new GrowingForest(dimension, state.openClusters, state.themes.values(), themeOf);
   const placer = new StepPlacer(forest, unions.newestPosition(), { similarityMin, openClustersMax, maxThemes });

@@ -1,4 +1,4 @@
-import { StoreError } from "../core/errors.ts";
+import { DamageError } from "../core/damage.ts";
 import type { SessionSettings } from "../core/options.ts";
 import type { DecidedRow } from "../forest/forest.ts";
 import type { Embedder } from "../models/embedder.ts";
@@ -109,10 +109,7 @@ export class RegrownForests {
       return true;
     }
     const messages = steps.get(node);
-    if (messages === undefined) {
-      const reason = `step ${node} entered the forest, but it has no messages`;
-      throw new StoreError("STORE_CORRUPT", { path: this.#repositories.database.path, reason });
-    }
+    if (messages === undefined) throw new DamageError(`step ${node} entered the forest, but it has no messages`);
     if (messages.some(({ isMissing }) => isMissing)) return false;
     this.#sessions.set(sessionId, session);
     this.#position = session.enter(root, messages, this.#position, options);

@@ -119,7 +119,7 @@ function offsetAround(ids: readonly number[], messageId: number | undefined, lim
 
 /** @throws {StoreError} `MESSAGE_NOT_FOUND`. */
 export function findRoots(repositories: Repositories, messageId: number): FoundRoots {
-  const { messages, unions, clusters, themes, subjects, generations } = repositories;
+  const { messages, unions, clusters, subjects, generations } = repositories;
   if (typeof messageId !== "number") {
     throw new StoreError("OPTION_INVALID", { option: "message id", expected: "a number", actual: messageId });
   }
@@ -133,7 +133,7 @@ export function findRoots(repositories: Repositories, messageId: number): FoundR
   const position = unions.lastPosition(sessionId);
   const newest = unions.newestPosition();
   const subjectRoot = subjects.subjectOf(cluster, newest);
-  const themeRoot = new Coverage(themes, sessionId).themeOf(clusterRoot);
+  const themeRoot = new Coverage(unions, sessionId).themeOf(clusterRoot);
   return {
     messageId,
     sessionId,

@@ -11,6 +11,7 @@ import { QUERY_VECTOR_MS_DEFAULT } from "../recall/query-vector.ts";
 import type { RecallQuery } from "../recall/search.ts";
 import { CHAT_TOOLS, runTool, type ToolPorts } from "./aids/chat-tools.ts";
 import type { Resolving } from "./background.ts";
+import { internalsOf } from "./opened-store.ts";
 import type { Pressure } from "./pressure.ts";
 import type { Session } from "./session.ts";
 import type { Store } from "./store.ts";
@@ -205,20 +206,10 @@ export class Chat {
     if (turnSeq < 0) return undefined;
     if (this.#query?.turnSeq === turnSeq) return this.#query.query;
     const [message] = this.session.messages({ seqFrom: turnSeq, seqTo: turnSeq });
-    if (message === undefined) return undefined;
+    if (message === undefined || message.text.trim() === "") return undefined;
     const { text } = message;
-    let query: RecallQuery = text;
-    const late = new AbortController();
-    const timer = setTimeout(() => late.abort(), QUERY_VECTOR_MS_DEFAULT);
-    try {
-      const inTime = AbortSignal.any([signal, late.signal]);
-      const embedding = await this.#tools.store.embedQuery(text, { signal: inTime });
-      if (embedding !== undefined) query = { text, embedding };
-    } catch {
-      signal.throwIfAborted(); // any other error: the words alone find most messages
-    } finally {
-      clearTimeout(timer);
-    }
+    const meaning = await internalsOf(this.#tools.store).meaningOf(text, QUERY_VECTOR_MS_DEFAULT, signal);
+    const query = meaning === undefined ? text : { text, embedding: meaning.embedding };
     this.#query = { turnSeq, query };
     return query;
   }

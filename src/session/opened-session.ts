@@ -363,11 +363,11 @@ export class OpenedSession implements Session {
     if (isMoved) this.#goBack(() => {});
   }
 
-  /** Runs something after which nothing in memory may be right. */
   #branchTerms() {
     return { ...TITLES, actionsOf: actionsOfStep, branchId: uuidv7(), nowMs: this.#ports.clock() };
   }
 
+  /** Runs something after which nothing in memory may be right. */
   #goBack<T>(change: () => T): T {
     this.#ports.changedAtMs.set(this.id, this.#ports.clock());
     try {

@@ -45,7 +45,7 @@ export interface RootSummary {
 }
 
 export function rootsOf(repositories: Repositories, sessionId: string, level: SessionLevel): RootInfo[] {
-  const { clusters, themes, summaries } = repositories;
+  const { clusters, themes, summaries, unions } = repositories;
   const sizeOf = ({ messageCount, tokenCount, seqFirst, seqLast }: RootSize) => {
     return { level, sessionId, messageCount, tokenCount, seqFirst, seqLast };
   };
@@ -59,7 +59,7 @@ export function rootsOf(repositories: Repositories, sessionId: string, level: Se
       return { root: handle, ...sizeOf(cluster), label, stepCount, settled: settledAt !== null };
     });
   }
-  const coverage = new Coverage(themes, sessionId);
+  const coverage = new Coverage(unions, sessionId);
   const rows = summaries.standing({ sessionId });
   const standing = [...coverage.maximalThemes(rows), ...rows.filter(({ level: of }) => of === "cluster")];
   return themeRows.map(({ theme, logPosition }) => {

@@ -57,7 +57,7 @@ export function makeRepositories(
   const sources = { generations, messages, unions, frontierMoves };
   const pastForests = new PastForests(database, paths, sources, titles);
   const items = new ItemRepository(database);
-  const themes = new ThemeRepository(database, paths, unions, pastForests);
+  const themes = new ThemeRepository(database, paths, pastForests);
   return {
     database,
     ...sources,

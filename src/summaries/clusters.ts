@@ -128,7 +128,7 @@ function dueClusters(
   roots?: readonly number[],
 ): DueCluster[] {
   if (summarizer.id === EXTRACTIVE_ID) return [];
-  const { summaries, clusters, themes, unions, messages } = repositories;
+  const { summaries, clusters, unions, messages } = repositories;
   const standing = roots
     ? summaries.coveringRoots({ sessionId, roots: JSON.stringify(roots) })
     : summaries.covering({ sessionId });
@@ -137,7 +137,7 @@ function dueClusters(
     if (level === "cluster") covered.set(rootId, (covered.get(rootId) ?? 0) + sourceTokenCount);
   }
   const sizes = roots ? roots.flatMap((root) => clusters.find(sessionId, root) ?? []) : clusters.sizesOf(sessionId);
-  const coverage = new Coverage(themes, sessionId);
+  const coverage = new Coverage(unions, sessionId);
   const due: DueCluster[] = [];
   const tokensMin = summarizer.citesSources ? 1 : settings.resolveTokensMin;
   for (const { rootId: root, tokenCount } of sizes) {
@@ -148,11 +148,7 @@ function dueClusters(
     const uncoveredTokens = messages.tokensOfSteps(stepIds).reduce((sum, tokens) => sum + tokens, 0);
     if (entries.length === 0 || uncoveredTokens < tokensMin) continue;
     const logPosition = entries.at(-1)!.position;
-    const tried = summaries.newestTry(
-      { sessionId, level: "cluster", rootId: root },
-      asker.summarizerId,
-      asker.promptVersion,
-    );
+    const tried = summaries.newestTry({ sessionId, level: "cluster", rootId: root, ...asker });
     const isRefused = tried?.status === "failed" && UNUSABLE.has(tried.errorCode);
     const wait = postponementOf(tried, logPosition, asker);
     due.push({

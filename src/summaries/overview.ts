@@ -21,7 +21,7 @@ export function overviewSummaries({ repositories, sessionId, summarizer }: Summa
   const { database, summaries, spans } = repositories;
   const find = (asker: Asker | undefined) => {
     if (asker === undefined || summarizer.citesSources !== true) return undefined; // without one, contexts have more statements
-    const last = summaries.newestSpan(sessionId, "overview", "done");
+    const last = summaries.newestSpan(sessionId, "overview");
     if (last !== undefined && last.shownFrom === null) return undefined;
     const read = unreadSummaries(summaries.standing({ sessionId }), last?.seqLast ?? -1);
     if (tokensOf(read) < NEW_TOKENS_MIN) return undefined;
@@ -31,7 +31,7 @@ export function overviewSummaries({ repositories, sessionId, summarizer }: Summa
     const covered = { ...extent, messageCount, sourceTokenCount, sourceDigest };
     const readingDepth = 1 + (last?.readingDepth ?? 0);
     const work = { sessionId, level: "overview" as const, rootId, logPosition, ...covered, readingDepth };
-    const tried = summaries.newestTry(work, asker.summarizerId, asker.promptVersion);
+    const tried = summaries.newestTry({ ...work, ...asker });
     const statements = { title: "What was said since", text: read.map(({ text }) => text).join("\n") };
     return {
       keys: [0],

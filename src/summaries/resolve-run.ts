@@ -107,8 +107,7 @@ export class ResolveRun {
   constructor(options: ResolveRunOptions) {
     this.options = options;
     const { database, summaries } = options.repositories;
-    const { summarizerId, claimant, nowMs } = this.asker();
-    this.#stoppedUntilMs = database.read(() => summaries.pausedUntil(summarizerId, claimant, nowMs));
+    this.#stoppedUntilMs = database.read(() => summaries.pausedUntil(this.asker())) ?? undefined;
     this.#claims = new SummaryClaims(options);
   }
 

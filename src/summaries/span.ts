@@ -27,7 +27,7 @@ export function spanSummaries(context: SpanContext): DueSummaries {
     const split = dueSplit(context, done) ?? fullSplit(context, done);
     if (split === undefined) return undefined;
     const work = { ...workOf(context, split), readingDepth: done === undefined ? 0 : done.readingDepth + 1 };
-    const tried = asker && summaries.newestTry(work, asker.summarizerId, asker.promptVersion);
+    const tried = asker && summaries.newestTry({ ...work, ...asker });
     const wait = asker && postponementOf(tried, work.logPosition, asker);
     return { keys: [0], handles: [handleOf(work)], wait, work, done, attempts: attemptsAfter(tried) };
   };
@@ -82,7 +82,7 @@ export function askedSplit(context: SpanContext): Split | NoSplit | "already_due
   const split = splitContext(fillingOf(context, done), spanRuleOf(strategy, settings), tokensMax);
   if (typeof split === "string") return split;
   if (split.seqLast === dueSplit(context, done)?.seqLast) return "already_due";
-  const parked = repositories.summaries.givenUp(sessionId, strategy, summarizer);
+  const parked = repositories.summaries.givenUp(sessionId, strategy, summarizer.id, summarizer.promptVersion);
   return split.seqLast <= (parked?.seqLast ?? -1) ? "nothing_to_compress" : split;
 }
 
@@ -100,8 +100,8 @@ function dueSplit(
   { repositories: { summaries }, sessionId, strategy, summarizer }: SpanContext,
   done: DoneSummary | undefined,
 ): Split | undefined {
-  const due = summaries.newestSpan(sessionId, strategy, "due");
-  const parked = summaries.givenUp(sessionId, strategy, summarizer);
+  const due = summaries.newestDue(sessionId, strategy);
+  const parked = summaries.givenUp(sessionId, strategy, summarizer.id, summarizer.promptVersion);
   if (due === undefined || due.seqLast <= Math.max(done?.seqLast ?? -1, parked?.seqLast ?? -1)) return undefined;
   return { seqFirst: done?.seqFirst ?? due.seqFirst, seqLast: due.seqLast };
 }
@@ -110,7 +110,7 @@ function lastSpan(
   { repositories: { summaries }, sessionId, strategy }: SpanContext,
   withStandIns: boolean,
 ): DoneSummary | undefined {
-  return withStandIns ? summaries.shownSpan(sessionId, strategy) : summaries.newestSpan(sessionId, strategy, "done");
+  return withStandIns ? summaries.shownSpan(sessionId, strategy) : summaries.newestSpan(sessionId, strategy);
 }
 
 function fillingOf(

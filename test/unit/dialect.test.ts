@@ -54,6 +54,15 @@ test("only the listed files prepare statements of the driver", () => {
   expect(preparing.filter((file) => !Object.hasOwn(SPEAKS_TO_DRIVER, file))).toEqual([]);
 });
 
+test("no statement is a query of drizzle, which has the schema alone", () => {
+  const querying = files.filter((file) => /from "drizzle-orm\/better-sqlite3"/.test(sourceOf(file)));
+  const composing = files.filter((file) =>
+    /import \{[^}]*\b(?:eq|and|or|sql)\b[^}]*\} from "drizzle-orm"/.test(sourceOf(file)),
+  );
+  expect(querying).toEqual([]);
+  expect(composing).toEqual(["schema.ts"]);
+});
+
 test("written SQL is in the first fields of a repository", () => {
   const strays = files.filter((file) => {
     const source = withoutComments(sourceOf(file));

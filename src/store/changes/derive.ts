@@ -1,3 +1,4 @@
+import { DamageError } from "../../core/damage.ts";
 import type { OpenCluster } from "../../forest/cluster.ts";
 import { replay } from "../../forest/forest.ts";
 import { GrowingForest, type GrowingTheme } from "../../forest/growing-forest.ts";
@@ -39,6 +40,14 @@ export function derive(
   const clusters = derived?.clusters.filter(({ settledAt }) => settledAt === null || settledAt > sharedTo);
   const unionCount = log.filter(({ id }) => id > sharedTo).length + subjectLog.length;
   return { unionCount, derived: derived && { ...derived, clusters: clusters! } };
+}
+
+/** Derives a session's rows. @throws {DamageError} if the log cannot be applied. */
+export function derivedOf(repositories: Repositories, session: SessionRow, options: DeriveOptions): DerivedRows {
+  const { derived } = derive(repositories, session, options, (reason) => {
+    throw new DamageError(reason);
+  });
+  return derived!;
 }
 
 /** The steps that have entered a session's forest. Their texts and vectors are read in the order of the log, and not kept. */

@@ -1,4 +1,5 @@
 import { takeCitations } from "../../core/citations.ts";
+import { DamageError } from "../../core/damage.ts";
 import { StoreError } from "../../core/errors.ts";
 import { nameInSession, OPENING_MESSAGES_MIN } from "../../core/remembered.ts";
 import { logWithout } from "../../forest/forget.ts";
@@ -11,7 +12,7 @@ import type { TombstoneRow } from "../facts/tombstones.ts";
 import type { HeldText } from "../facts/traces.ts";
 import { isCode } from "../file/connect.ts";
 import type { Repositories } from "../repositories.ts";
-import { derive } from "./derive.ts";
+import { derivedOf } from "./derive.ts";
 import { hubNotesOf, noteForgotten, originalsOf } from "./hub-notes.ts";
 import { type ForgetTarget, idsHeldBy, type RelatedSession } from "./related.ts";
 import { dissolveSubjects, rebuildSession } from "./write.ts";
@@ -153,8 +154,7 @@ function forgetMessages(
   messageIds: readonly number[],
   terms: ForgetTerms,
 ): Counts {
-  const { database, sessions, messages, unions, summaries, artifacts, generations, fullText, paths, tombstones } =
-    repositories;
+  const { sessions, messages, unions, summaries, artifacts, generations, fullText, paths, tombstones } = repositories;
   const session = sessions.existing(sessionId);
   const own = sessions.withBranches(sessionId);
   const steps = new Set(
@@ -205,10 +205,7 @@ function forgetMessages(
   unlessDamaged(fullText, () => fullText.delete(ids));
   for (const id of own) messages.forget(id, ids, terms.forgottenAtMs);
   repositories.importedFiles.clear();
-  const { derived } = derive(repositories, session, terms, (reason) => {
-    throw new StoreError("STORE_CORRUPT", { path: database.path, reason });
-  });
-  rebuildSession(repositories, sessionId, derived!);
+  rebuildSession(repositories, sessionId, derivedOf(repositories, session, terms));
   return {
     messageCount: ids.length,
     tokenCount,
@@ -455,5 +452,5 @@ function emptying<T>({ database, fullText }: Repositories, run: () => T): T | un
 }
 
 function isDamage(error: unknown): boolean {
-  return isCode(error, "CORRUPT|ERROR") || StoreError.is(error, "STORE_CORRUPT");
+  return isCode(error, "CORRUPT|ERROR") || error instanceof DamageError || StoreError.is(error, "STORE_CORRUPT");
 }

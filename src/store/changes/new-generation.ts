@@ -103,8 +103,8 @@ export function switchGeneration(
       reembedding.drop(id);
       pendingVectors.add(createdAtMs, id);
     }
-    clusters.deleteOf();
-    themes.deleteOf();
+    clusters.deleteAll();
+    themes.deleteAll();
     frontierMoves.deleteCheckpoints();
     for (const { sessionId, ...rows } of forest.sessions) {
       for (const state of rows.clusters) {
@@ -121,7 +121,7 @@ export function switchGeneration(
     for (const { summaryId, rootId, logPosition } of forest.carried) {
       summaries.carry(summaryId, rootId, base + logPosition);
     }
-    sessions.countRewrite(); // other processes have the old forest in memory
+    sessions.countRewriteOfAll(); // other processes have the old forest in memory
     return generation;
   });
 }

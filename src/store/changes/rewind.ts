@@ -9,7 +9,7 @@ import type { UnionRow } from "../derived/unions.ts";
 import type { GenerationRow } from "../facts/generations.ts";
 import type { SessionRow } from "../facts/sessions.ts";
 import type { Repositories } from "../repositories.ts";
-import { derive } from "./derive.ts";
+import { derivedOf } from "./derive.ts";
 import { unlessDamaged } from "./forget.ts";
 import { dissolveSubjects, rebuildSession } from "./write.ts";
 
@@ -193,7 +193,7 @@ function undoHeirs(
   heirs: ReadonlySet<number>,
   terms: RewindTerms,
 ): void {
-  const { database, sessions, messages, unions, generations } = repositories;
+  const { sessions, messages, unions, generations } = repositories;
   const generation = generations.newest()!.id;
   const log = unions.ofSession(sessionId, generation);
   const remaining = logWithout(log, heirs);
@@ -207,10 +207,7 @@ function undoHeirs(
   unions.replace(sessionId, generation, remaining);
   unions.reserve(undoneAt);
   messages.leaveForest(sessionId, [...heirs]);
-  const { derived } = derive(repositories, session, terms, (reason) => {
-    throw new StoreError("STORE_CORRUPT", { path: database.path, reason });
-  });
-  rebuildSession(repositories, sessionId, derived!);
+  rebuildSession(repositories, sessionId, derivedOf(repositories, session, terms));
 }
 
 /** Makes the themes of a session as they were at a log position. */

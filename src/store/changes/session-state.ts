@@ -1,4 +1,4 @@
-import { StoreError } from "../../core/errors.ts";
+import { DamageError } from "../../core/damage.ts";
 import { isInjected } from "../../core/injected.ts";
 import type { Message } from "../../core/message.ts";
 import type { SessionSettings } from "../../core/options.ts";
@@ -84,26 +84,27 @@ export interface SessionState {
   readonly loadedSeq: number;
 }
 
+/** Call it inside a transaction. @throws {DamageError} if something of the session is missing. */
 export function loadSessionState(repositories: Repositories, sessionId: string): SessionState | undefined {
   const { sessions, messages, clusters, themes, generations } = repositories;
   const row = sessions.byId(sessionId);
   const generation = generations.newest();
   if (row === undefined || row.supersededAtMs !== null || generation === undefined) return undefined;
-  if (row.forkSeq !== null) repositories.database.guard(() => repositories.paths.assertPast(sessionId));
+  if (row.forkSeq !== null) repositories.paths.assertPast(sessionId);
   const last = messages.lastOf(sessionId);
   const states = themes.ofSession(sessionId);
   if (states.length === 0 && repositories.unions.lastPosition(sessionId) > 0) {
-    const reason = `the themes of session "${sessionId}" are missing`;
-    throw new StoreError("STORE_CORRUPT", { path: repositories.database.path, reason });
+    throw new DamageError(`the themes of session "${sessionId}" are missing`);
   }
   const nextSeq = messages.nextSeq({ sessionId });
   const seqEnd = messages.seqEnd({ sessionId });
   if (nextSeq < seqEnd) {
-    const reason = `messages of session "${sessionId}" are missing: the newest is at ${nextSeq - 1}, and others are before ${seqEnd}`;
-    throw new StoreError("STORE_CORRUPT", { path: repositories.database.path, reason });
+    throw new DamageError(
+      `messages of session "${sessionId}" are missing: the newest is at ${nextSeq - 1}, and others are before ${seqEnd}`,
+    );
   }
   const inThemes = states.reduce((sum, { theme }) => sum + theme.messageCount, 0);
-  repositories.database.guard(() => messages.assertInThemes(sessionId, row.graduatedSeq, inThemes));
+  messages.assertInThemes(sessionId, row.graduatedSeq, inThemes);
   const pinned = messages.pinnedOf(sessionId);
   const window = messages.unpinnedFrom(sessionId, row.evictedSeq);
   return {

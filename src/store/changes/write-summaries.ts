@@ -29,7 +29,7 @@ export function claimSummaries(
   return database.write("resolveDirty", () => {
     for (const work of works) repositories.sessions.existing(work.sessionId);
     if (!works.every((work) => isWanted(repositories, work))) return "changed";
-    const claims = works.flatMap((work) => summaries.claims(work));
+    const claims = works.flatMap((work) => summaries.claimsOf(work));
     const held = claims.map((claim) => heldUntilMs(claim, lease)).find((heldUntil) => heldUntil !== undefined);
     if (held !== undefined) return { heldUntilMs: held };
     summaries.discard(claims.map(({ id }) => id)); // these no longer hold
@@ -68,7 +68,7 @@ export function releaseClaims(
  */
 export function releaseLeftoverClaims(repositories: Repositories, sessionId: string, claimant: string): void {
   const { database, summaries } = repositories;
-  const leftover = database.read(() => summaries.claims({ sessionId }).filter((claim) => claim.claimant === claimant));
+  const leftover = database.read(() => summaries.claimsIn(sessionId).filter((claim) => claim.claimant === claimant));
   if (leftover.length === 0) return;
   database.write("resolveDirty", () => {
     for (const { id } of leftover) summaries.endClaim(id, claimant);
@@ -161,16 +161,16 @@ function isOfEnds(
 
 /** Returns true if the row is of exactly the messages that no other summary covers, and these are as they were read. */
 function isWanted(repositories: Repositories, row: SummaryWork): boolean {
-  const { summaries, messages, unions, themes, generations } = repositories;
+  const { summaries, messages, unions, generations } = repositories;
   const { sessionId, level, rootId, logPosition, sourceDigest } = row;
   if (isSpan(level)) {
     const hasStandIns = row.standsIn && level !== "overview";
-    const done = hasStandIns ? summaries.shownSpan(sessionId, level) : summaries.newestSpan(sessionId, level, "done");
+    const done = hasStandIns ? summaries.shownSpan(sessionId, level) : summaries.newestSpan(sessionId, level);
     return (done?.seqLast ?? -1) < row.seqLast && isUnchanged(repositories, row);
   }
   if (logPosition <= generations.newest()!.logPosition) return false;
   const covering = summaries.coveringRoots({ sessionId, roots: JSON.stringify([rootId]) });
-  const from = new Coverage(themes, sessionId).coveredUntil(covering, rootId);
+  const from = new Coverage(unions, sessionId).coveredUntil(covering, rootId);
   const entries = unions.entriesOf({ sessionId, root: rootId, from, position: logPosition });
   const steps = entries.map(({ stepId }) => stepId);
   return sourceDigestOf(messages.digestsOfSteps(steps)) === sourceDigest;

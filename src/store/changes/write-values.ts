@@ -26,11 +26,7 @@ export function appendEntries(
       if (found === undefined) return { position: entries.add({ ...row, sessionId, beforeSeq }), appended: true };
       const { holderId, ...held } = found;
       if (known === "replace") {
-        const operation = "change";
-        paths.assertUnshared(holderId, held.beforeSeq - 1, operation);
-        if (holderId !== sessionId) {
-          throw new StoreError("SESSION_SHARED", { sessionId: holderId, forkId: sessionId, operation });
-        }
+        paths.assertUnsharedMessage(sessionId, { sessionId: holderId, seq: held.beforeSeq }, "change");
         entries.replace({ ...row, ...held, sessionId });
       }
       return { position: held.id, appended: false };

@@ -41,7 +41,7 @@ const IN_PROJECT = `s.${IS_SESSION} AND (@project IS NULL OR s.project = @projec
  * is always read from the whole step, as it is stored then.
  */
 export class ActionRepository extends Repository {
-  // Drizzle has no lists of values in JSON, and lists are long. The tables are joined, and counted, in ways that it would spell out.
+  // Lists as JSON, because they are long.
   readonly #nextIds = this.statement<
     [afterId: number, limit: number],
     { id: number; stepId: number; isActing: number }

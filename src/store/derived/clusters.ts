@@ -1,12 +1,10 @@
-import { eq } from "drizzle-orm";
 import { DamageError } from "../../core/damage.ts";
-import { encodeVector } from "../../vector/codec.ts";
 import { GENERATION_NOW } from "../facts/generations.ts";
 import { isOnPathOf, PathReader, type PathRepository } from "../facts/paths.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import { isOfStep } from "../sql/message-columns.ts";
 import { clusters } from "../sql/schema.ts";
-import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
+import { columns, type RowOf } from "../sql/statement.ts";
 import {
   CLUSTER,
   type ClusterRow,
@@ -58,14 +56,14 @@ const WITH_THEME = `own
 
 export class ClusterRepository extends PathReader {
   // Moves of the frontier, resumes and renders run these.
-  readonly #put = this.statement<
-    Omit<InsertOf<typeof CLUSTER>, "centroidSum" | "speakers"> & { centroidSum: Buffer; speakers: string }
-  >`
-    ${CLUSTER.upsert("settledAt", "subjectParentId")}`;
+  readonly #put = this.statement<[Record<string, unknown>]>`
+    ${CLUSTER.upsert("settledAt", "subjectParentId")}`.run;
   readonly settle = this.statement<[position: number, root: number, sessionId: string]>`
     UPDATE clusters SET settled_at = ? WHERE root_id = ? AND session_id = ?`.run;
   readonly delete = this.statement<[root: number, sessionId: string]>`
     DELETE FROM clusters WHERE root_id = ? AND session_id = ?`.run;
+  readonly deleteOf = this.statement<[sessionId: string]>`DELETE FROM clusters WHERE session_id = ?`.run;
+  readonly deleteAll = this.statement`DELETE FROM clusters`.run;
   readonly reopen = this.statement<[root: number, sessionId: string]>`
     UPDATE clusters SET settled_at = NULL, subject_parent_id = NULL WHERE root_id = ? AND session_id = ?`.run;
   readonly #open = this.statement<[sessionId: string, position: number], ClusterRow>`
@@ -82,9 +80,10 @@ export class ClusterRepository extends PathReader {
     SELECT ${CLUSTER.of("c")}
     FROM shared_pasts p JOIN clusters c ON c.session_id = p.holder_id AND c.settled_at <= p.log_position
     WHERE p.session_id = @sessionId`;
-  readonly #begun = this.statement<[root: number], ClusterRow>`
+  /** A cluster as the session has it that began it. */
+  readonly begun = this.statement<[root: number], ClusterRow>`
     SELECT ${CLUSTER.of("c")} FROM messages m JOIN clusters c ON c.root_id = m.id AND c.session_id = m.session_id
-    WHERE m.id = ?`;
+    WHERE m.id = ?`.get;
   readonly countOf = this.statement<[sessionId: string], number>`
     SELECT count(*) FROM clusters WHERE session_id = ?`.pluck().one;
   readonly #find = this.statement<{ sessionId: string; root: number }, ClusterRow>`
@@ -122,7 +121,9 @@ export class ClusterRepository extends PathReader {
   /** Oldest root first. */
   open(sessionId: string): readonly StoredCluster[] {
     const grown = this.#grown(sessionId);
-    return grown === undefined ? this.#pastForests.of(sessionId)!.open : this.#open.all(grown.growerId, grown.position);
+    return grown === undefined
+      ? this.#pastForests.of(sessionId)!.open()
+      : this.#open.all(grown.growerId, grown.position);
   }
 
   /** All clusters of a session, with those that it shares, oldest root first. */
@@ -136,14 +137,17 @@ export class ClusterRepository extends PathReader {
   withThemes(sessionId: string): (ClusterRow & { themeRoot: number })[] {
     const grown = this.#grown(sessionId);
     if (grown !== undefined) return this.#withThemes.all(grown);
-    const themeOf = this.#pastForests.of(sessionId)!.themeFinder();
+    const { themeOf } = this.#pastForests.of(sessionId)!;
     const rows = this.#atFork(sessionId).map((row) => ({ ...row, themeRoot: themeOf(row.rootId) }));
     return rows.sort((left, right) => left.seqFirst - right.seqFirst);
   }
 
   /** All clusters of a fork that has no rows of its own yet. */
   #atFork(sessionId: string): ClusterRow[] {
-    const open = this.#pastForests.of(sessionId)!.open.map((state) => clusterRow(sessionId, state));
+    const open = this.#pastForests
+      .of(sessionId)!
+      .open()
+      .map((state) => clusterRow(sessionId, state));
     return [...this.#settledAtFork.all({ sessionId }), ...open];
   }
 
@@ -176,7 +180,10 @@ export class ClusterRepository extends PathReader {
 
   /** A cluster as a session has it; a fork may share it. */
   find(sessionId: string, root: number): ClusterRow | undefined {
-    const state = this.#pastForests.of(sessionId)?.open.find(({ cluster }) => cluster.root === root);
+    const state = this.#pastForests
+      .of(sessionId)
+      ?.open()
+      .find(({ cluster }) => cluster.root === root);
     return state === undefined ? this.#find.get({ sessionId, root }) : clusterRow(sessionId, state);
   }
 
@@ -187,30 +194,8 @@ export class ClusterRepository extends PathReader {
     return row;
   }
 
-  /** A cluster as the session has it that began it. */
-  begun(root: number): ClusterRow | undefined {
-    return this.#begun.get(root);
-  }
-
   put(sessionId: string, { cluster, label, logPosition }: ClusterState): void {
-    const { root: rootId, sum, speakers, ...counts } = cluster;
-    this.#put.run({
-      rootId,
-      sessionId,
-      centroidSum: encodeVector(sum),
-      speakers: JSON.stringify(speakers),
-      ...counts,
-      label,
-      logPosition,
-      settledAt: null,
-      subjectParentId: null,
-    });
-  }
-
-  deleteOf(sessionId?: string): void {
-    this.orm
-      .delete(clusters)
-      .where(sessionId === undefined ? undefined : eq(clusters.sessionId, sessionId))
-      .run();
+    const { root: rootId, sum: centroidSum, ...counts } = cluster;
+    this.#put(CLUSTER.stored({ rootId, sessionId, centroidSum, ...counts, label, logPosition }));
   }
 }

@@ -1,27 +1,31 @@
-import { StoreError } from "../../core/errors.ts";
+import { DamageError } from "../../core/damage.ts";
 import type { DoneSummary } from "./summaries.ts";
-import type { ThemeRepository } from "./themes.ts";
+import type { UnionRepository } from "./unions.ts";
 
 /** A summary covers the steps that its root held at its log position. */
 export type Covering = Pick<DoneSummary, "level" | "rootId" | "logPosition">;
 
 /** Compares what summaries cover. Clusters and themes only grow, so two summaries of a level are nested or disjoint. */
 export class Coverage {
-  readonly #themes: ThemeRepository;
+  readonly #unions: UnionRepository;
   /** A cache. A `Coverage` is used within one snapshot. */
   readonly #unites = new Map<number, { position: number; root: number } | undefined>();
 
   readonly #sessionId: string;
 
   /** @param sessionId  The session whose log says which themes united. */
-  constructor(themes: ThemeRepository, sessionId: string) {
-    this.#themes = themes;
+  constructor(unions: UnionRepository, sessionId: string) {
+    this.#unions = unions;
     this.#sessionId = sessionId;
   }
 
-  themeOf(root: number): number {
+  /** The root of the theme of a cluster. @param before  A log position; by default now. */
+  themeOf(root: number, before = Number.MAX_SAFE_INTEGER): number {
     let theme = root;
-    for (const above of this.#unitesOf(root)) theme = above.root;
+    for (const unite of this.#unitesOf(root)) {
+      if (unite.position >= before) break;
+      theme = unite.root;
+    }
     return theme;
   }
 
@@ -65,8 +69,7 @@ export class Coverage {
       const next = this.#uniteOf(unite.root);
       // Damaged rows can form a circle.
       if (next !== undefined && next.position <= unite.position) {
-        const reason = `theme ${next.root} absorbed theme ${unite.root} before that absorbed theme ${current}`;
-        throw new StoreError("STORE_CORRUPT", { path: this.#themes.path, reason });
+        throw new DamageError(`theme ${next.root} absorbed theme ${unite.root} before that absorbed theme ${current}`);
       }
       current = unite.root;
       unite = next;
@@ -74,7 +77,7 @@ export class Coverage {
   }
 
   #uniteOf(root: number): { position: number; root: number } | undefined {
-    if (!this.#unites.has(root)) this.#unites.set(root, this.#themes.uniteOf(this.#sessionId, root));
+    if (!this.#unites.has(root)) this.#unites.set(root, this.#unions.unite({ sessionId: this.#sessionId, root }));
     return this.#unites.get(root);
   }
 }

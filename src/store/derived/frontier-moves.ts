@@ -25,11 +25,12 @@ export class FrontierMoveRepository extends PathReader {
   readonly #at = this.statement<[sessionId: string, seqEnd: number, position: number], FrontierMove>`
     SELECT ${MOVE} FROM frontier_moves WHERE session_id = ? AND seq_end <= ? AND log_position <= ?
     ORDER BY seq_end DESC LIMIT 1`;
-  readonly #deleteMoves = this.statement<[sessionId: string, seqEnd: number]>`
-    DELETE FROM frontier_moves WHERE session_id = ? AND seq_end > ?`;
+  readonly deleteMovesAfter = this.statement<[sessionId: string, seqEnd: number]>`
+    DELETE FROM frontier_moves WHERE session_id = ? AND seq_end > ?`.run;
   readonly deleteCheckpoints = this.statement`DELETE FROM theme_checkpoints`.run;
-  readonly #deleteCheckpointsAfter = this.statement<[sessionId: string, position: number]>`
-    DELETE FROM theme_checkpoints WHERE session_id = ? AND log_position > ?`;
+  /** Call it when rows of the log after `position` are changed or taken back. */
+  readonly deleteCheckpointsAfter = this.statement<[sessionId: string, position: number]>`
+    DELETE FROM theme_checkpoints WHERE session_id = ? AND log_position > ?`.run;
   readonly #deleteCheckpoint = this.statement<[sessionId: string, graduatedSeq: number]>`
     DELETE FROM theme_checkpoints WHERE session_id = ? AND graduated_seq = ?`;
   readonly #checkpoint = this.statement<
@@ -40,8 +41,7 @@ export class FrontierMoveRepository extends PathReader {
     ORDER BY log_position DESC LIMIT 1`;
   readonly #graduatedSeqs = this.statement<[sessionId: string], number>`
     SELECT graduated_seq FROM theme_checkpoints WHERE session_id = ? ORDER BY log_position`.pluck();
-  readonly #putCheckpoint = this.statement<Omit<InsertOf<typeof CHECKPOINT>, "themes"> & { themes: string }>`
-    ${CHECKPOINT.insert()}`;
+  readonly #putCheckpoint = this.statement<[Record<string, unknown>]>`${CHECKPOINT.insert()}`.run;
   /** The newest move when a session had at most this many messages; undefined if it was not noted. */
   at(sessionId: string, seqEnd: number): FrontierMove | undefined {
     // A fork may have moved before its first message, and what it shares after the fork began.
@@ -79,7 +79,7 @@ export class FrontierMoveRepository extends PathReader {
       return { root, messageCount, tokenCount, vectorCount, seqFirst, seqLast, clusterCount, sum, logPosition };
     });
     this.#deleteCheckpoint.run(sessionId, graduatedSeq);
-    this.#putCheckpoint.run({ sessionId, logPosition, graduatedSeq, themes: JSON.stringify(kept) });
+    this.#putCheckpoint(CHECKPOINT.stored({ sessionId, logPosition, graduatedSeq, themes: kept }));
     const newest = ordinalOf(graduatedSeq);
     for (const seq of this.#graduatedSeqs.all(sessionId)) {
       const ordinal = ordinalOf(seq);
@@ -101,15 +101,6 @@ export class FrontierMoveRepository extends PathReader {
       return { theme: { ...counts, sum: vector }, logPosition };
     });
     return { logPosition: row.logPosition, themes };
-  }
-
-  deleteMovesAfter(sessionId: string, seqEnd: number): void {
-    this.#deleteMoves.run(sessionId, seqEnd);
-  }
-
-  /** Call it when rows of the log after `position` are changed or taken back. */
-  deleteCheckpointsAfter(sessionId: string, position: number): void {
-    this.#deleteCheckpointsAfter.run(sessionId, position);
   }
 }
 

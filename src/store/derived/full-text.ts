@@ -1,6 +1,5 @@
 import type Database from "better-sqlite3";
 import { DamageError } from "../../core/damage.ts";
-import { StoreError } from "../../core/errors.ts";
 import { BRANCHES } from "../facts/paths.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import { Repository } from "../file/repository.ts";
@@ -70,7 +69,7 @@ const SIZES = "coalesce(group_concat(hex(sz), ''), '') FROM messages_fts_docsize
  * tail. A damaged index must not prevent opening a store, so nothing is read before it is needed.
  */
 export class FullTextRepository extends Repository {
-  // Drizzle does not know FTS5. Lists are passed as JSON, which is the fastest way to pass many values.
+  // Lists are passed as JSON, which is the fastest way to pass many values.
   /** The id of the newest message in the index; 0 if there is none. */
   readonly newestId = this.statement<[], number>`${NEWEST_ID}`.pluck().one;
   readonly tailCount = this.statement<[], number>`
@@ -194,7 +193,7 @@ export class FullTextRepository extends Repository {
     return this.#database.client.transaction(change)();
   }
 
-  /** @throws {StoreError} `STORE_CORRUPT` if the totals are impossible. */
+  /** @throws {DamageError} if the totals are impossible. */
   totals(): IndexTotals {
     // "The averages record" of fts5_index.c: the number of rows, then for each column its number of words.
     const block = blobOf(this.#averages.get() ?? Buffer.alloc(0));
@@ -202,7 +201,7 @@ export class FullTextRepository extends Repository {
     const [messageCount, wordCount, ...others] = isEmpty && block.length === 0 ? [0, 0] : varintsOf(block);
     const isComplete = messageCount !== undefined && Number.isSafeInteger(wordCount) && others.length === 0;
     if (!isComplete || (messageCount === 0 && !isEmpty)) {
-      throw this.#corrupt("the totals of the full-text index are damaged");
+      throw new DamageError("the totals of the full-text index are damaged");
     }
     this.#freshen(messageCount);
     return { messageCount, wordCount: wordCount! };
@@ -210,7 +209,7 @@ export class FullTextRepository extends Repository {
 
   #setTotals({ messageCount, wordCount }: IndexTotals): void {
     if (messageCount < 0 || wordCount < 0)
-      throw this.#corrupt("the full-text index counts fewer words than were deleted from it");
+      throw new DamageError("the full-text index counts fewer words than were deleted from it");
     withShadowTables(this.#database.client, () => {
       this.#setAverages.run(Buffer.concat([varintOf(messageCount), varintOf(wordCount)]));
     });
@@ -267,7 +266,7 @@ export class FullTextRepository extends Repository {
     for (const [index, id] of (JSON.parse(found) as number[]).entries()) this.#lengths.set(id, lengths[index]!);
     const missing = ids.find((id) => this.#lengths.get(id) === 0);
     if (missing === undefined) return;
-    throw this.#corrupt(`the full-text index holds words of message ${missing}, but not their number`);
+    throw new DamageError(`the full-text index holds words of message ${missing}, but not their number`);
   }
 
   /** Yields the id and text of indexed messages of a scope that match an FTS5 expression, newest first. */
@@ -379,10 +378,6 @@ export class FullTextRepository extends Repository {
     const ids = others.length === 0 ? [] : (JSON.parse(this.#idsOfSessions.one(JSON.stringify(others))) as number[]);
     const span = sessions.reduce((sum, [, , , , own]) => sum + own, 0);
     return new SessionMessages(ranges, new Set(ids), span);
-  }
-
-  #corrupt(reason: string): StoreError {
-    return new StoreError("STORE_CORRUPT", { path: this.path, reason });
   }
 
   /** A statement with a scope in it, and rows as lists. Each set of filters is compiled once. */

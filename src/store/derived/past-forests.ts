@@ -1,4 +1,5 @@
 import { DamageError } from "../../core/damage.ts";
+import { once } from "../../core/once.ts";
 import { joinCluster, startCluster } from "../../forest/cluster.ts";
 import type { GrowingTheme } from "../../forest/growing-forest.ts";
 import { ThemeReplay } from "../../forest/theme-replay.ts";
@@ -8,6 +9,7 @@ import { type Path, PathReader, type PathRepository } from "../facts/paths.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import type { RowOf } from "../sql/statement.ts";
 import { CLUSTER, type ClusterState, type StoredCluster, storedCluster } from "./cluster-rows.ts";
+import { Coverage } from "./coverage.ts";
 import type { DeriveOptions } from "./features.ts";
 import { type EnteringStep, enteringSteps } from "./features.ts";
 import type { FrontierMoveRepository } from "./frontier-moves.ts";
@@ -31,6 +33,14 @@ export interface LogSources {
 interface Place {
   sessionId: string;
   position: number;
+}
+
+/** The forest of a fork as it was when it began. Its parts are made when they are first read, oldest root first. */
+interface PastForest {
+  open: () => readonly StoredCluster[];
+  themes: () => readonly GrowingTheme[];
+  /** Returns the root of a cluster's theme. */
+  themeOf: (clusterRoot: number) => number;
 }
 
 /** The forests of forks that have no rows of their own yet, while the sessions that they share have moved on. */
@@ -75,12 +85,12 @@ export class PastForests extends PathReader {
   #make(sessionId: string): PastForest {
     const past = this.paths.past(sessionId);
     const at = { sessionId, position: past.at(-1)!.logPosition };
-    return new PastForest(
-      () => this.#open(at, past),
-      () => themesAt(this.#sources, at).themes,
-      this.#sources.unions,
-      at,
-    );
+    const coverage = new Coverage(this.#sources.unions, sessionId);
+    return {
+      open: once(() => this.#open(at, past)),
+      themes: once(() => themesAt(this.#sources, at).themes),
+      themeOf: (root) => coverage.themeOf(root),
+    };
   }
 
   #open(at: Place, past: Path): StoredCluster[] {
@@ -93,41 +103,6 @@ export class PastForests extends PathReader {
       const state = isAsThen ? cluster : clusterAt(this.#sources, at, cluster.cluster.root, this.#titles);
       return { ...state, settledAt: null, subjectRoot: null };
     });
-  }
-}
-
-/** The open clusters and the themes of a fork as they were when it began. They are made when they are first read. */
-export class PastForest {
-  readonly #makeOpen: () => StoredCluster[];
-  readonly #makeThemes: () => GrowingTheme[];
-  readonly #unions: UnionRepository;
-  readonly #at: Place;
-  #open: readonly StoredCluster[] | undefined;
-  #themes: readonly GrowingTheme[] | undefined;
-
-  constructor(makeOpen: () => StoredCluster[], makeThemes: () => GrowingTheme[], unions: UnionRepository, at: Place) {
-    this.#makeOpen = makeOpen;
-    this.#makeThemes = makeThemes;
-    this.#unions = unions;
-    this.#at = at;
-  }
-
-  /** Oldest root first. */
-  get open(): readonly StoredCluster[] {
-    this.#open ??= this.#makeOpen();
-    return this.#open;
-  }
-
-  /** Oldest root first. */
-  get themes(): readonly GrowingTheme[] {
-    this.#themes ??= this.#makeThemes();
-    return this.#themes;
-  }
-
-  /** Returns a function that finds the theme of a cluster. */
-  themeFinder(): (clusterRoot: number) => number {
-    const themeOf = themeFinder(this.#unions, this.#at.sessionId);
-    return (clusterRoot) => themeOf(clusterRoot, this.#at.position + 1);
   }
 }
 
@@ -163,7 +138,8 @@ export function themesAt(
   { sessionId, position }: Place,
 ): { themes: GrowingTheme[]; rowCount: number } {
   const checkpoint = frontierMoves.checkpoint(sessionId, position);
-  const themeOf = themeFinder(unions, sessionId);
+  const coverage = new Coverage(unions, sessionId);
+  const themeOf = (root: number, before: number) => coverage.themeOf(root, before);
   const replay = new ThemeReplay(generations.newest()!.dimension, checkpoint?.themes ?? [], themeOf);
   let from = checkpoint?.logPosition ?? 0;
   let rowCount = 0;
@@ -187,20 +163,4 @@ export function themesAt(
 function soundSteps(messages: MessageRepository, stepIds: readonly number[]): EnteringStep[] {
   messages.ofSteps(stepIds);
   return enteringSteps(messages.graduatingOf(stepIds), -1);
-}
-
-/** Returns a function that finds the root of a cluster's theme before a log position. */
-function themeFinder(unions: UnionRepository, sessionId: string): (cluster: number, before: number) => number {
-  const absorbed = new Map<number, { position: number; root: number } | undefined>();
-  return (cluster, before) => {
-    let position = 0;
-    for (let root = cluster; ; ) {
-      if (!absorbed.has(root)) absorbed.set(root, unions.absorbedAt({ sessionId, root }));
-      const unite = absorbed.get(root);
-      if (unite === undefined || unite.position >= before) return root;
-      // Damaged rows can form a circle.
-      if (unite.position <= position) throw new DamageError(`theme ${root} was absorbed before it absorbed another`);
-      ({ root, position } = unite);
-    }
-  };
 }

@@ -1,21 +1,6 @@
-import {
-  and,
-  count,
-  eq,
-  gt,
-  inArray,
-  isNotNull,
-  isNull,
-  lte,
-  ne,
-  notExists,
-  notInArray,
-  or,
-  type SQL,
-  sql,
-} from "drizzle-orm";
 import { PathReader } from "../facts/paths.ts";
-import { messages, pendingVectors } from "../sql/schema.ts";
+import { pendingVectors } from "../sql/schema.ts";
+import { columns } from "../sql/statement.ts";
 import { heldUntilMs, type Lease } from "./claimant.ts";
 
 export interface ClaimableVector {
@@ -26,8 +11,13 @@ export interface ClaimableVector {
   errorCode: string | null;
 }
 
-/** `attempts` stays unchanged if the message did not cause the failure. */
-type FailedTry = Pick<typeof pendingVectors.$inferInsert, "attempts" | "errorCode" | "error" | "nextTryAtMs">;
+/** `attempts` and `nextTryAtMs` stay unchanged if the message did not cause the failure. */
+interface FailedTry {
+  attempts?: number;
+  errorCode: string | null;
+  error: string;
+  nextTryAtMs?: number;
+}
 
 /** Counts of the messages of a store that have no vector. */
 export interface VectorStats {
@@ -44,7 +34,15 @@ export interface VectorStats {
 /** A message that failed more often may be the cause itself, so its failures do not mean an outage. */
 const OUTAGE_ATTEMPTS_MAX = 3;
 
-const IS_DUE = eq(pendingVectors.status, "due");
+const CLAIMABLE = columns(pendingVectors, "messageId", "sessionId", "attempts", "errorCode").of("p");
+
+/** SQL: the vector `p` is due, in the session `@sessionId` if that is not NULL. */
+const IS_DUE = "p.status = 'due' AND (@sessionId IS NULL OR p.session_id = @sessionId)";
+/** SQL: the message is one of the list `@ids`. */
+const IS_GIVEN = "message_id IN (SELECT value FROM json_each(@ids))";
+/** SQL: the time from which the vector `p` may be requested. `@holders` has the times until which claims hold. */
+const CLAIMABLE_AT = `CASE WHEN p.claimant IS NULL THEN p.next_try_at_ms
+  ELSE max(p.next_try_at_ms, coalesce((SELECT value FROM json_each(@holders) WHERE key = p.claimant), 0)) END`;
 
 export class PendingVectorRepository extends PathReader {
   // Appends run these, and arriving vectors. A window finds its first message by id, because ids rise with seq.
@@ -60,6 +58,55 @@ export class PendingVectorRepository extends PathReader {
     UPDATE messages SET embedding = @embedding, embedder_id = @embedderId
     WHERE id = @id AND embedding IS NULL AND EXISTS (SELECT 1 FROM pending_vectors WHERE message_id = @id)`;
 
+  // Lists as JSON, and functions of rows.
+  readonly #claimable = this.statement<
+    { sessionId: string | null; nowMs: number; others: string; limit: number },
+    ClaimableVector
+  >`
+    SELECT ${CLAIMABLE}, m.text FROM pending_vectors p JOIN messages m ON m.id = p.message_id
+    WHERE ${IS_DUE} AND p.next_try_at_ms <= @nowMs
+      AND (p.claimant IS NULL OR p.claimant NOT IN (SELECT value FROM json_each(@others)))
+    ORDER BY p.message_id LIMIT @limit`.all;
+  readonly #claim = this.statement<{ ids: string; claimant: string; untilMs: number }>`
+    UPDATE pending_vectors SET claimant = @claimant, claimed_until_ms = @untilMs WHERE ${IS_GIVEN}`.run;
+  readonly #renew = this.statement<{ ids: string; claimant: string; untilMs: number }>`
+    UPDATE pending_vectors SET claimed_until_ms = @untilMs WHERE ${IS_GIVEN} AND claimant = @claimant`.run;
+  readonly #claims = this.statement<[], { claimant: string; claimedUntilMs: number }>`
+    SELECT claimant, max(claimed_until_ms) AS claimedUntilMs FROM pending_vectors WHERE claimant IS NOT NULL
+    GROUP BY claimant`.all;
+  readonly #endClaims = this.statement<{ ids: string; claimant: string }>`
+    UPDATE pending_vectors SET claimant = NULL, claimed_until_ms = NULL
+    WHERE ${IS_GIVEN} AND claimant = @claimant`.run;
+  readonly #fail = this.statement<
+    { ids: string; claimant: string } & { [Name in keyof Required<FailedTry>]: FailedTry[Name] | null }
+  >`
+    UPDATE pending_vectors SET attempts = coalesce(@attempts, attempts), error_code = @errorCode, error = @error,
+      next_try_at_ms = coalesce(@nextTryAtMs, next_try_at_ms)
+    WHERE ${IS_GIVEN} AND claimant = @claimant`.run;
+  readonly #refuse = this.statement<{ ids: string }>`
+    UPDATE pending_vectors SET status = 'refused' WHERE ${IS_GIVEN} AND attempts > 0`.run;
+  readonly #awayUntil = this.statement<{ sessionId: null; nowMs: number }, number | null>`
+    SELECT max(p.next_try_at_ms) FROM pending_vectors p
+    WHERE ${IS_DUE} AND p.error_code = 'MODEL_UNAVAILABLE' AND p.attempts <= ${OUTAGE_ATTEMPTS_MAX}
+      AND p.next_try_at_ms > @nowMs`.pluck().one;
+  readonly #due = this.statement<
+    { sessionId: string | null; holders: string },
+    { count: number; nextTryAtMs: number | null }
+  >`
+    SELECT count(*) AS count, min(${CLAIMABLE_AT}) AS nextTryAtMs FROM pending_vectors p WHERE ${IS_DUE}`.one;
+  readonly #nextTryAfter = this.statement<
+    { sessionId: string; holders: string; sinceMs: number; awayMs: number },
+    number | null
+  >`
+    SELECT min(atMs) FROM (SELECT max(${CLAIMABLE_AT}, @awayMs) AS atMs FROM pending_vectors p WHERE ${IS_DUE})
+    WHERE atMs > @sinceMs`.pluck().one;
+  readonly stats = this.statement<[], VectorStats>`
+    SELECT count(*) FILTER (WHERE status = 'due') AS pendingVectorCount,
+      min(due_since_ms) FILTER (WHERE status = 'due') AS pendingVectorsSinceMs, count(error) AS failedVectorCount,
+      (SELECT count(*) FROM messages m WHERE m.embedding IS NULL AND m.text <> '' AND NOT EXISTS (
+        SELECT 1 FROM pending_vectors d WHERE d.message_id = m.id AND d.status = 'due')) AS withoutVectorCount
+    FROM pending_vectors`.one;
+  readonly deleteAll = this.statement`DELETE FROM pending_vectors`.run;
   /** Rows about messages that have moved to another session move with them. */
   readonly follow = this.statement<{ from: string; to: string }>`
     UPDATE pending_vectors SET session_id = @to WHERE session_id = @from AND message_id IN (
@@ -70,80 +117,42 @@ export class PendingVectorRepository extends PathReader {
     return this.paths.oldest(sessionId, (piece) => this.#firstDue.get(piece.sessionId, sinceMs, piece.seqLast));
   }
 
-  deleteAll(): void {
-    this.orm.delete(pendingVectors).run();
-  }
-
   delete(messageIds: readonly number[]): void {
     for (const id of messageIds) this.#delete.run(id);
   }
 
   /** Returns the oldest vectors that may be requested now. Vectors that others have claimed are left out. */
   claimable(lease: Lease, sessionId: string | undefined, limit: number): ClaimableVector[] {
-    const { messageId, attempts, errorCode, nextTryAtMs, claimant } = pendingVectors;
-    const others = [...this.#holders(lease).keys()].filter((holder) => holder !== lease.claimant);
-    const isFree = or(isNull(claimant), notInArray(claimant, others));
-    return this.orm
-      .select({ messageId, sessionId: pendingVectors.sessionId, text: messages.text, attempts, errorCode })
-      .from(pendingVectors)
-      .innerJoin(messages, eq(messages.id, messageId))
-      .where(and(isDueIn(sessionId), lte(nextTryAtMs, lease.nowMs), isFree))
-      .orderBy(messageId)
-      .limit(limit)
-      .all();
+    const others = Object.keys(this.#holders(lease)).filter((holder) => holder !== lease.claimant);
+    const wanted = { sessionId: sessionId ?? null, nowMs: lease.nowMs, limit };
+    return this.#claimable({ ...wanted, others: JSON.stringify(others) });
   }
 
   claim(messageIds: readonly number[], { claimant, untilMs }: Lease): void {
-    const isChosen = inArray(pendingVectors.messageId, messageIds);
-    this.orm.update(pendingVectors).set({ claimant, claimedUntilMs: untilMs }).where(isChosen).run();
+    this.#claim({ ids: JSON.stringify(messageIds), claimant, untilMs });
   }
 
   /** Returns the number of claims that were not lost. */
   renewClaims(messageIds: readonly number[], { claimant, untilMs }: Lease): number {
-    const isHeld = and(inArray(pendingVectors.messageId, messageIds), eq(pendingVectors.claimant, claimant));
-    return this.orm.update(pendingVectors).set({ claimedUntilMs: untilMs }).where(isHeld).run().changes;
+    return this.#renew({ ids: JSON.stringify(messageIds), claimant, untilMs }).changes;
   }
 
-  /** Returns the claimants whose claims hold, and when to look at each again. */
-  #holders(lease: Lease): Map<string, number> {
-    const claimant = sql<string>`${pendingVectors.claimant}`;
-    const claimedUntilMs = sql<number>`max(${pendingVectors.claimedUntilMs})`;
-    const isClaimed = isNotNull(pendingVectors.claimant);
-    const claims = this.orm
-      .select({ claimant, claimedUntilMs })
-      .from(pendingVectors)
-      .where(isClaimed)
-      .groupBy(claimant);
-    const holders = new Map<string, number>();
-    for (const claim of claims.all()) {
-      const untilMs = heldUntilMs(claim, lease);
-      if (untilMs !== undefined) holders.set(claim.claimant, untilMs);
-    }
-    return holders;
-  }
-
-  /** The time from which a vector may be requested. */
-  #claimableAtMs(lease: Lease): SQL<number> {
-    const { claimant, nextTryAtMs } = pendingVectors;
-    const heldUntil = [...this.#holders(lease)].map(
-      ([holder, untilMs]) => sql`iif(${claimant} = ${holder}, ${untilMs}, 0)`,
-    );
-    return sql`max(${sql.join([nextTryAtMs, ...heldUntil], sql`, `)}, 0)`;
+  /** Returns when to look again at each claimant whose claims hold. */
+  #holders(lease: Lease): Record<string, number> {
+    const holders = this.#claims().map((claim) => [claim.claimant, heldUntilMs(claim, lease)]);
+    return Object.fromEntries(holders.filter(([, untilMs]) => untilMs !== undefined));
   }
 
   /** Ends claims, and records the failure if there was one. */
-  endClaims(messageIds: readonly number[], claimant: string, failed: Partial<FailedTry> = {}): void {
-    this.orm
-      .update(pendingVectors)
-      .set({ ...failed, claimant: null, claimedUntilMs: null })
-      .where(and(inArray(pendingVectors.messageId, messageIds), eq(pendingVectors.claimant, claimant)))
-      .run();
+  endClaims(messageIds: readonly number[], claimant: string, failed?: FailedTry): void {
+    const ids = JSON.stringify(messageIds);
+    if (failed !== undefined) this.#fail({ ids, claimant, attempts: null, nextTryAtMs: null, ...failed });
+    this.#endClaims({ ids, claimant });
   }
 
   /** Gives up the vectors of messages that have failed. Others are due to another embedder and stay. */
   refuse(messageIds: readonly number[]): void {
-    const isChosen = and(inArray(pendingVectors.messageId, messageIds), gt(pendingVectors.attempts, 0));
-    this.orm.update(pendingVectors).set({ status: "refused" }).where(isChosen).run();
+    this.#refuse({ ids: JSON.stringify(messageIds) });
   }
 
   /** Returns false if the message no longer waits: it was forgotten, entered the forest, or has a vector. */
@@ -155,52 +164,17 @@ export class PendingVectorRepository extends PathReader {
 
   /** Returns when to try again during an outage of the service, in Unix milliseconds; undefined without an outage. */
   awayUntil(nowMs: number): number | undefined {
-    const { errorCode, attempts, nextTryAtMs } = pendingVectors;
-    const isOutage = and(IS_DUE, eq(errorCode, "MODEL_UNAVAILABLE"), lte(attempts, OUTAGE_ATTEMPTS_MAX));
-    return this.#momentOf(sql`max(${nextTryAtMs})`, and(isOutage, gt(nextTryAtMs, nowMs)));
+    return this.#awayUntil({ sessionId: null, nowMs }) ?? undefined;
   }
 
   /** Counts the vectors that are due. `nextTryAtMs` is when the first of them may be requested. */
   due(sessionId: string | undefined, lease: Lease): { count: number; nextTryAtMs: number | null } {
-    const nextTryAtMs = sql<number | null>`min(${this.#claimableAtMs(lease)})`;
-    return this.orm.select({ count: count(), nextTryAtMs }).from(pendingVectors).where(isDueIn(sessionId)).get()!;
+    return this.#due({ sessionId: sessionId ?? null, holders: JSON.stringify(this.#holders(lease)) });
   }
 
   /** Returns the first time after `sinceMs` when a vector of a session may be requested; undefined if none is due. */
   nextTryAfter(sessionId: string, sinceMs: number, lease: Lease): number | undefined {
-    const atMs = sql`max(${this.#claimableAtMs(lease)}, ${this.awayUntil(sinceMs) ?? 0})`;
-    return this.#momentOf(sql`min(${atMs})`, and(isDueIn(sessionId), gt(atMs, sinceMs)));
+    const holders = JSON.stringify(this.#holders(lease));
+    return this.#nextTryAfter({ sessionId, holders, sinceMs, awayMs: this.awayUntil(sinceMs) ?? 0 }) ?? undefined;
   }
-
-  #momentOf(moment: SQL, where: SQL | undefined): number | undefined {
-    const atMs = moment as SQL<number | null>;
-    return this.orm.select({ atMs }).from(pendingVectors).where(where).get()!.atMs ?? undefined;
-  }
-
-  stats(): VectorStats {
-    const { messageId, dueSinceMs, error } = pendingVectors;
-    const counts = this.orm
-      .select({
-        pendingVectorCount: sql<number>`count(*) FILTER (WHERE ${IS_DUE})`,
-        pendingVectorsSinceMs: sql<number | null>`min(${dueSinceMs}) FILTER (WHERE ${IS_DUE})`,
-        failedVectorCount: count(error),
-      })
-      .from(pendingVectors)
-      .get()!;
-    const due = this.orm
-      .select()
-      .from(pendingVectors)
-      .where(and(eq(messageId, messages.id), IS_DUE));
-    const isWithout = and(isNull(messages.embedding), ne(messages.text, ""), notExists(due));
-    const { withoutVectorCount } = this.orm
-      .select({ withoutVectorCount: count() })
-      .from(messages)
-      .where(isWithout)
-      .get()!;
-    return { ...counts, withoutVectorCount };
-  }
-}
-
-function isDueIn(sessionId: string | undefined): SQL | undefined {
-  return and(IS_DUE, sessionId === undefined ? undefined : eq(pendingVectors.sessionId, sessionId));
 }

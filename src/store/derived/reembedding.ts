@@ -1,4 +1,3 @@
-import { count, lte, sql } from "drizzle-orm";
 import { encodeEmbedding } from "../../vector/codec.ts";
 import { GENERATION_NOW, IS_UNMOVED } from "../facts/generations.ts";
 import { GRADUATING, type GraduatingMessage, isSummary } from "../facts/messages.ts";
@@ -69,7 +68,6 @@ export class ReembeddingRepository extends Repository {
     DELETE FROM reembedded_vectors AS r WHERE ${IS_OF_TARGET} AND r.message_id = @messageId`;
   readonly drop = this.statement<[messageId: number]>`
     UPDATE messages SET embedding = NULL, embedder_id = NULL WHERE id = ?`.run;
-  // drizzle cannot express a list passed as JSON, an index hint, rows one by one, or a DELETE with a limit.
   readonly #ofSteps = this.statement<Target & { steps: string }, StagedRow>`
     SELECT ${MESSAGE}, ${isSummary("m")} AS isSummary, ${STAGED}, ${IS_MISSING} FROM json_each(@steps) step
     CROSS JOIN messages m ON ${isOfStep("step.value")}
@@ -95,6 +93,9 @@ export class ReembeddingRepository extends Repository {
   readonly unstagedCount = this.statement<Target, { messageCount: number; byteLength: number }>`
     SELECT count(*) AS messageCount, coalesce(sum(octet_length(m.text)), 0) AS byteLength
     FROM messages m WHERE ${IS_UNSTAGED} AND (m.embedding IS NULL OR m.embedder_id <> @embedderId)`.one;
+  readonly messageCount = this.statement<[], number>`SELECT count(*) FROM messages`.pluck().one;
+  readonly #leftover = this.statement<[], number>`
+    SELECT 1 FROM reembedded_vectors WHERE generation <= ${GENERATION_NOW} LIMIT 1`.pluck();
   readonly #deleteWaste = this.statement<[limit: number]>`
     DELETE FROM reembedded_vectors WHERE rowid IN (
       SELECT r.rowid FROM reembedded_vectors r
@@ -121,15 +122,9 @@ export class ReembeddingRepository extends Repository {
     return this.#ofSteps.all({ ...target, steps: JSON.stringify(steps) });
   }
 
-  messageCount(): number {
-    return this.orm.select({ messageCount: count() }).from(messages).get()!.messageCount;
-  }
-
   /** Returns true if a vector of the generation in use, or of an older one, is still staged. */
   hasLeftover(): boolean {
-    const { generation } = reembeddedVectors;
-    const isLeftover = lte(generation, sql.raw(GENERATION_NOW));
-    return this.orm.select({ generation }).from(reembeddedVectors).where(isLeftover).limit(1).get() !== undefined;
+    return this.#leftover.get() !== undefined;
   }
 
   /** Moves vectors of the generation in use to their messages. @returns how many, at most `limit`. */

@@ -1,4 +1,3 @@
-import { and, asc, countDistinct, desc, eq, gt, gte, isNotNull, min, or, type SQL, sql } from "drizzle-orm";
 import { DamageError, parseStored } from "../../core/damage.ts";
 import type { SubjectCluster, SubjectRow } from "../../forest/subjects.ts";
 import { isUsable, normalize } from "../../vector/vector.ts";
@@ -6,8 +5,8 @@ import { GENERATION_AT } from "../facts/generations.ts";
 import { IS_BEGUN_HERE } from "../facts/paths.ts";
 import { Repository } from "../file/repository.ts";
 import { isOfStep, MESSAGE } from "../sql/message-columns.ts";
-import { clusters, sessions, unions } from "../sql/schema.ts";
-import { columns, type InsertOf, isAnyOf, type RowOf } from "../sql/statement.ts";
+import { clusters, sessions } from "../sql/schema.ts";
+import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
 import { CLUSTER } from "./cluster-rows.ts";
 import type { DatedCluster } from "./clusters.ts";
 import { isEntry, type RootAt, UNDONE, UNION } from "./unions.ts";
@@ -28,6 +27,8 @@ export interface AssignedCluster {
   similarity: number | undefined;
 }
 
+const ASSIGNED = columns(clusters, "sessionId").of("c");
+
 /** A cluster of a subject, with the time of its last message. */
 export type SubjectMember = DatedCluster & { lastAtMs: number };
 
@@ -46,6 +47,27 @@ export class SubjectRepository extends Repository {
     SELECT ${UNION} FROM unions WHERE level = 'subject' AND generation = @generation AND @name IN (node, root)`;
   readonly setRoot = this.statement<[subject: number | null, cluster: number]>`
     UPDATE clusters AS c SET subject_parent_id = ? WHERE root_id = ? AND ${IS_BEGUN_HERE}`.run;
+  /** The log position at which the first cluster of a session settled; NULL if none did. */
+  readonly #firstSettled = this.statement<[sessionId: string], number | null>`
+    SELECT min(settled_at) FROM clusters WHERE session_id = ?`.pluck().one;
+  readonly #assignedFrom = this.statement<
+    { project: string | null; settledFrom: number },
+    { root: number; sessionId: string }
+  >`
+    SELECT c.root_id AS root, ${ASSIGNED} FROM clusters c JOIN sessions s ON s.id = c.session_id
+    WHERE c.settled_at >= @settledFrom AND c.subject_parent_id IS NOT NULL AND s.project IS @project
+    ORDER BY c.settled_at`.all;
+  readonly ofSession = this.statement<[sessionId: string, generation: number], SubjectRow>`
+    SELECT id, kind, node, root FROM unions
+    WHERE session_id = ? AND level = 'subject' AND generation = ? ORDER BY id`.all;
+  readonly #forget = this.statement<{ generation: number; roots: string }>`
+    DELETE FROM unions WHERE level = 'subject' AND generation = @generation
+      AND (kind = 'unite' AND root IN (SELECT value FROM json_each(@roots))
+        OR node IN (SELECT value FROM json_each(@roots)))`.run;
+  /** The roots of subjects of at least two sessions, most tokens first. The most frequent subjects are often boilerplate. */
+  readonly longLived = this.statement<[], number>`
+    SELECT subject_parent_id FROM clusters WHERE subject_parent_id IS NOT NULL GROUP BY subject_parent_id
+    HAVING count(DISTINCT session_id) > 1 ORDER BY sum(token_count) DESC, subject_parent_id`.pluck().all;
   readonly #ofCluster = this.statement<[cluster: number], RowOf<typeof UNION>>`
     SELECT ${UNION} FROM unions WHERE node = ? AND level = 'subject' ORDER BY id`;
   readonly #ofRoot = this.statement<[root: number], RowOf<typeof UNION>>`SELECT ${UNION} FROM unions WHERE root = ?`;
@@ -120,8 +142,7 @@ export class SubjectRepository extends Repository {
 
   /** The log position at which the first cluster of a session settled; undefined if none did. */
   firstSettled(sessionId: string): number | undefined {
-    const first = { settledAt: min(clusters.settledAt) };
-    return this.orm.select(first).from(clusters).where(eq(clusters.sessionId, sessionId)).get()?.settledAt ?? undefined;
+    return this.#firstSettled(sessionId) ?? undefined;
   }
 
   /**
@@ -131,36 +152,15 @@ export class SubjectRepository extends Repository {
    */
   dissolveFrom(project: string | null, settledFrom: number, generation: number, position: number): void {
     const row = { generation, level: "subject", kind: "dissolve", score: null } as const;
-    this.orm
-      .select({ root: clusters.rootId, sessionId: clusters.sessionId })
-      .from(clusters)
-      .innerJoin(sessions, eq(sessions.id, clusters.sessionId))
-      .where(
-        and(
-          gte(clusters.settledAt, settledFrom),
-          isNotNull(clusters.subjectParentId),
-          sql`${sessions.project} is ${project}`,
-        ),
-      )
-      .orderBy(asc(clusters.settledAt))
-      .all()
-      .forEach(({ root, sessionId }, index) => {
-        this.#put.run({ ...row, id: position + index, sessionId, node: root, root });
-        this.setRoot(null, root);
-      });
-  }
-
-  ofSession(sessionId: string, generation: number): SubjectRow[] {
-    const { id, kind, node, root } = unions;
-    const isWanted = and(eq(unions.sessionId, sessionId), isOfSubjects(generation));
-    return this.orm.select({ id, kind, node, root }).from(unions).where(isWanted).orderBy(id).all() as SubjectRow[];
+    this.#assignedFrom({ project, settledFrom }).forEach(({ root, sessionId }, index) => {
+      this.#put.run({ ...row, id: position + index, sessionId, node: root, root });
+      this.setRoot(null, root);
+    });
   }
 
   /** Deletes a generation's log rows about some clusters, and about clusters that were united with them. */
   forget(generation: number, roots: readonly number[]): void {
-    const isUnderThem = and(eq(unions.kind, "unite"), isAnyOf(unions.root, roots));
-    const isAboutThem = and(isOfSubjects(generation), or(isUnderThem, isAnyOf(unions.node, roots)));
-    this.orm.delete(unions).where(isAboutThem).run();
+    this.#forget({ generation, roots: JSON.stringify(roots) });
   }
 
   /** Renames a cluster whose root was forgotten. */
@@ -246,22 +246,6 @@ export class SubjectRepository extends Repository {
     }
     return { ...row, firstAtMs: first.createdAtMs, lastAtMs: last.createdAtMs };
   }
-
-  /** The roots of subjects of at least two sessions, most tokens first. The most frequent subjects are often boilerplate. */
-  longLived(): number[] {
-    const root = sql<number>`${clusters.subjectParentId}`;
-    const rows = this.orm.select({ root }).from(clusters).where(isNotNull(clusters.subjectParentId));
-    return rows
-      .groupBy(clusters.subjectParentId)
-      .having(gt(countDistinct(clusters.sessionId), 1))
-      .orderBy(desc(sql`sum(${clusters.tokenCount})`), root)
-      .all()
-      .map((row) => row.root);
-  }
-}
-
-function isOfSubjects(generation: number): SQL | undefined {
-  return and(sql`${unions.level} = 'subject'`, eq(unions.generation, generation));
 }
 
 function settledCluster({ root, sessionId, centroidSum, settledAt, subject }: SettledRow): SettledCluster {

@@ -1,65 +1,39 @@
-import { eq } from "drizzle-orm";
 import type { GrowingTheme } from "../../forest/growing-forest.ts";
-import { encodeVector } from "../../vector/codec.ts";
 import { PathReader, type PathRepository } from "../facts/paths.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import { themes } from "../sql/schema.ts";
-import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
+import { columns, type RowOf } from "../sql/statement.ts";
 import type { PastForests } from "./past-forests.ts";
-import type { UnionRepository } from "./unions.ts";
 
 export const THEME = columns(themes);
 type ThemeRow = RowOf<typeof THEME>;
 
 export class ThemeRepository extends PathReader {
   // Moves of the frontier and resumes run these.
-  readonly #put = this.statement<
-    Omit<InsertOf<typeof THEME>, "centroidSum"> & { centroidSum: Buffer }
-  >`${THEME.upsert()}`;
-  readonly #byRoot = this.statement<[root: number, sessionId: string], ThemeRow>`
-    SELECT ${THEME} FROM themes WHERE root_id = ? AND session_id = ?`.map(growingTheme);
+  readonly #put = this.statement<[Record<string, unknown>]>`${THEME.upsert()}`.run;
   readonly delete = this.statement<[root: number, sessionId: string]>`
     DELETE FROM themes WHERE root_id = ? AND session_id = ?`.run;
+  readonly deleteOf = this.statement<[sessionId: string]>`DELETE FROM themes WHERE session_id = ?`.run;
+  readonly deleteAll = this.statement`DELETE FROM themes`.run;
   /** The rows of a session itself, oldest root first. */
   readonly own = this.statement<[sessionId: string], ThemeRow>`
     SELECT ${THEME} FROM themes WHERE session_id = ? ORDER BY root_id`.map(growingTheme).all;
-  readonly #unions: UnionRepository;
   readonly #pastForests: PastForests;
 
-  constructor(database: StoreDatabase, paths: PathRepository, unions: UnionRepository, pastForests: PastForests) {
+  constructor(database: StoreDatabase, paths: PathRepository, pastForests: PastForests) {
     super(database, paths);
-    this.#unions = unions;
     this.#pastForests = pastForests;
   }
 
   /** Oldest root first. */
   ofSession(sessionId: string): readonly GrowingTheme[] {
     const grower = this.paths.grower(sessionId);
-    return grower === undefined ? this.#pastForests.of(sessionId)!.themes : this.own(grower.sessionId);
-  }
-
-  byRoot(sessionId: string, root: number): GrowingTheme | undefined {
-    const grower = this.paths.grower(sessionId);
-    if (grower !== undefined) return this.#byRoot.get(root, grower.sessionId);
-    return this.#pastForests.of(sessionId)!.themes.find(({ theme }) => theme.root === root);
-  }
-
-  /** The unite that absorbed a root; undefined while it is the root of a theme. */
-  uniteOf(sessionId: string, root: number): { root: number; position: number } | undefined {
-    const unite = this.#unions.unite({ sessionId, root });
-    return unite && { root: unite.root, position: unite.id };
+    return grower === undefined ? this.#pastForests.of(sessionId)!.themes() : this.own(grower.sessionId);
   }
 
   put(sessionId: string, { theme, logPosition }: GrowingTheme): void {
-    const { root: rootId, sum, ...counts } = theme;
-    this.#put.run({ rootId, sessionId, centroidSum: encodeVector(sum), logPosition, ...counts });
-  }
-
-  deleteOf(sessionId?: string): void {
-    this.orm
-      .delete(themes)
-      .where(sessionId === undefined ? undefined : eq(themes.sessionId, sessionId))
-      .run();
+    const { root: rootId, sum: centroidSum, ...counts } = theme;
+    this.#put(THEME.stored({ rootId, sessionId, centroidSum, logPosition, ...counts }));
   }
 }
 

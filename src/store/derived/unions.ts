@@ -1,4 +1,3 @@
-import { and, eq, ne } from "drizzle-orm";
 import { parseStored } from "../../core/damage.ts";
 import type { SessionLevel } from "../../core/handle.ts";
 import { GENERATION_AT, GENERATION_NOW } from "../facts/generations.ts";
@@ -77,11 +76,11 @@ export class UnionRepository extends PathReader {
     WHERE session_id = ? AND id <= ? AND level = 'cluster' AND kind IN ('start', 'join')
       AND generation = ${GENERATION_NOW}
     ORDER BY id DESC LIMIT ?`;
-  /** The unite that absorbed a root. */
+  /** The unite that absorbed a root; undefined while it is the root of a theme. */
   readonly unite = this.statement<{ sessionId: string; root: number }, RowOf<typeof UNION>>`
     SELECT ${UNION.of("u")} FROM unions u
     WHERE u.node = @root AND u.kind = 'unite' AND u.level <> 'subject' AND u.generation = ${GENERATION_NOW}
-      AND ${IS_OF_LOG}`.get;
+      AND ${IS_OF_LOG}`.map(({ id, root }) => ({ position: id, root })).get;
   readonly #entered = this.statement<{ sessionId: string; stepId: number }, RowOf<typeof UNION>>`
     SELECT ${UNION.of("u")} FROM unions u WHERE u.node = @stepId AND ${IS_ENTRY} AND ${IS_OF_LOG}`.map(enteredStep);
   /** In the log of the session that holds the root's message, and of forks that began the same cluster. */
@@ -93,11 +92,6 @@ export class UnionRepository extends PathReader {
     sessionId,
   }));
   // Rewinds, and handles of positions before them.
-  /** Like `unite`, without the checksum. */
-  readonly absorbedAt = this.statement<{ sessionId: string; root: number }, { position: number; root: number }>`
-    SELECT u.id AS position, u.root FROM unions u
-    WHERE u.node = @root AND u.kind = 'unite' AND u.level <> 'subject' AND u.generation = ${GENERATION_NOW}
-      AND ${IS_OF_LOG}`.get;
   /** The rows of a session after a log position, in the generation in use. */
   readonly after = this.statement<[sessionId: string, position: number], RowOf<typeof UNION>>`
     SELECT ${UNION} FROM unions
@@ -136,6 +130,8 @@ export class UnionRepository extends PathReader {
   readonly #deleteAfter = this.statement<LogPosition & { sessionId: string }>`
     DELETE FROM unions
     WHERE session_id = @sessionId AND id > @position AND level <> 'subject' AND generation = @generation`;
+  readonly #deleteLog = this.statement<[sessionId: string, generation: number]>`
+    DELETE FROM unions WHERE session_id = ? AND generation = ? AND level <> 'subject'`.run;
   readonly #undoneOf = this.statement<[sessionId: string], UndoneRow & { generation: number }>`
     SELECT ${UNDONE} FROM undone_unions WHERE session_id = ? ORDER BY id`;
   readonly #undoneOfRoot = this.statement<[root: number], RowOf<typeof UNDONE>>`
@@ -211,7 +207,7 @@ export class UnionRepository extends PathReader {
   /** Replaces the log of a session. Rows that it shares stay as they are. */
   replace(sessionId: string, generation: number, rows: readonly UnionRow[]): void {
     const sharedTo = this.paths.sharedTo(sessionId);
-    this.orm.delete(unions).where(isLog(sessionId, generation)).run();
+    this.#deleteLog(sessionId, generation);
     for (const row of rows) if (row.id > sharedTo) this.add(sessionId, generation, row);
   }
 
@@ -360,8 +356,4 @@ function isOfPath(path: Path, { sessionId, id }: Pick<RowOf<typeof UNION>, "sess
 
 function enteredStep({ id, node, root }: RowOf<typeof UNION>): EnteredStep {
   return { position: id, stepId: node, clusterRoot: root };
-}
-
-function isLog(sessionId: string, generation: number) {
-  return and(eq(unions.sessionId, sessionId), eq(unions.generation, generation), ne(unions.level, "subject"));
 }

@@ -1,41 +1,39 @@
-import { notInArray } from "drizzle-orm";
 import { type Artifact, putBack } from "../../core/artifacts.ts";
-import { StoreError } from "../../core/errors.ts";
+import { DamageError } from "../../core/damage.ts";
 import type { Part } from "../../core/message.ts";
 import { Repository } from "../file/repository.ts";
 import { artifacts, messageArtifacts } from "../sql/schema.ts";
-import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
+import { columns, type InsertOf } from "../sql/statement.ts";
 
 const ARTIFACT = columns(artifacts);
 const LINK = columns(messageArtifacts);
 
 export class ArtifactRepository extends Repository {
   // Appends and reads of long messages run these.
-  readonly #insert = this.statement<Omit<RowOf<typeof ARTIFACT>, "compressed"> & { compressed: 0 | 1 }>`
-    ${ARTIFACT.insert()} ON CONFLICT DO NOTHING`;
+  readonly #insert = this.statement<[Record<string, unknown>]>`${ARTIFACT.insert()} ON CONFLICT DO NOTHING`.run;
   readonly #link = this.statement<InsertOf<typeof LINK>>`${LINK.insert()}`;
   readonly #ofMessage = this.statement<[messageId: number], Artifact>`
     SELECT l.pointer, ${ARTIFACT.of("a")} FROM message_artifacts l JOIN artifacts a ON a.sha256 = l.sha256
     WHERE l.message_id = ?`;
+  readonly #deleteOrphans = this.statement`
+    DELETE FROM artifacts WHERE sha256 NOT IN (SELECT sha256 FROM message_artifacts)`;
 
   add(messageId: number, found: readonly Artifact[]): void {
     for (const { pointer, ...artifact } of found) {
-      this.#insert.run({ ...artifact, compressed: artifact.compressed ? 1 : 0 });
+      this.#insert(ARTIFACT.stored(artifact));
       this.#link.run({ messageId, pointer, sha256: artifact.sha256 });
     }
   }
 
   deleteOrphans(): number {
-    const referred = this.orm.select({ sha256: messageArtifacts.sha256 }).from(messageArtifacts);
-    return this.orm.delete(artifacts).where(notInArray(artifacts.sha256, referred)).run().changes;
+    return this.#deleteOrphans.run().changes;
   }
 
   /** Puts the long strings of a message back into its parts. */
   restore(messageId: number, parts: Part[]): void {
     for (const { pointer, ...artifact } of this.#ofMessage.all(messageId)) {
       putBack(parts, pointer, artifact, (reason, cause) => {
-        const found = `artifact ${artifact.sha256} ${reason}`;
-        throw new StoreError("STORE_CORRUPT", { path: this.path, reason: found }, { cause });
+        throw new DamageError(`artifact ${artifact.sha256} ${reason}`, { cause });
       });
     }
   }

@@ -27,7 +27,7 @@ export interface Entry {
 /** A fork shares the entries before the last message that it shares. The sessions of its past may append more after that. */
 export class EntryRepository extends PathReader {
   // Appends and reads of entries run these.
-  readonly #put = this.statement<InsertOf<typeof ENTRY>>`${ENTRY.upsert()}`;
+  readonly replace = this.statement<InsertOf<typeof ENTRY>>`${ENTRY.upsert()}`.run;
   readonly #insert = this.statement<NewEntry & { id: null }>`${ENTRY.insert()}`;
   readonly #after = this.statement<
     { sessionId: string; seqEnd: number; after: number; limit: number },
@@ -78,10 +78,6 @@ export class EntryRepository extends PathReader {
   isHeld(sessionId: string, externalId: string): boolean {
     if (this.#isHeld.get({ sessionId, externalId }) !== undefined) return true;
     return this.byExternalId(sessionId, externalId) !== undefined;
-  }
-
-  replace(row: InsertOf<typeof ENTRY>): void {
-    this.#put.run(row);
   }
 
   /** Moves the entries after a message to another session. @returns how many. @throws {DamageError} if one is damaged. */

@@ -1,4 +1,3 @@
-import { and, eq, ne } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { textOf } from "../../core/artifacts.ts";
 import { DamageError } from "../../core/damage.ts";
@@ -11,7 +10,7 @@ import { type Columns, columns } from "../sql/statement.ts";
 import { GENERATION_NOW, type GenerationRow, vectorNow } from "./generations.ts";
 import { withBranches } from "./paths.ts";
 
-/** A value as SQLite has it, of one that drizzle decodes. */
+/** A value as SQLite has it, of one that the schema decodes. */
 type RawValue<V> = V extends null | number | string | Buffer
   ? V
   : V extends boolean
@@ -120,6 +119,9 @@ function moves(name: string, row: RawValues, { id, logPosition }: GenerationRow)
   return row.status !== "claimed" && (!isOfForest || (row.logPosition as number) > logPosition);
 }
 
+/** The tables whose rows of a session are replaced, beside its log and its items. */
+const REPLACED = ["messages", "forgotten_messages", "frontier_moves", "summaries", "discarded_costs", "entries"];
+
 export class FactRowRepository extends Repository {
   // Staged vectors, and the ids of several tables at once.
   readonly #vectorNow = this.statement<[id: number], Buffer | null>`
@@ -134,6 +136,14 @@ export class FactRowRepository extends Repository {
       coalesce((SELECT max(id) FROM summaries WHERE session_id = @id), 0),
       coalesce((SELECT max(max(coalesce(shown_from, 0), coalesce(shown_until, 0))) FROM summaries WHERE session_id = @id), 0),
       coalesce((SELECT max(id) FROM entries WHERE ${OWN}), 0))`.pluck();
+  readonly #deleteLogs = ["unions", "undone_unions"].map(
+    (table) => this.statement<[sessionId: string, generation: number]>`
+      DELETE FROM ${table} WHERE session_id = ? AND generation = ? AND level <> 'subject'`,
+  );
+  readonly #deleteRows = REPLACED.map(
+    (table) => this.statement<[sessionId: string]>`DELETE FROM ${table} WHERE session_id = ?`,
+  );
+  readonly deleteItemsOf = this.statement<[sessionId: string]>`DELETE FROM items WHERE session_id = ?`.run;
   readonly #inserts = new Map<string, (row: RawValues) => number>();
   readonly #database: StoreDatabase;
 
@@ -181,31 +191,15 @@ export class FactRowRepository extends Repository {
   /** The session of the row that has an id. */
   holderOf(table: keyof FactTables, id: unknown): string | undefined {
     if (table !== "messages" && table !== "unions" && table !== "summaries" && table !== "entries") return undefined;
-    const found = FACT_TABLES[table].table;
-    const { sessionId } = found;
-    return this.orm
-      .select({ sessionId })
-      .from(found)
-      .where(eq(found.id, id as number))
-      .get()?.sessionId;
+    const [found] = rawRows(this.#database, FACT_TABLES[table].table, "WHERE id = @id", { id });
+    return found?.sessionId as string | undefined;
   }
 
   /** Deletes what rows of the session replace. The session itself, older generations and subjects stay. */
   deleteOf(sessionId: string, generation: number): void {
-    const { unions, undoneUnions } = schema;
-    this.orm.delete(schema.messages).where(eq(schema.messages.sessionId, sessionId)).run();
-    const isLog = and(eq(unions.sessionId, sessionId), eq(unions.generation, generation), ne(unions.level, "subject"));
-    this.orm.delete(unions).where(isLog).run();
-    const isUndone = and(eq(undoneUnions.sessionId, sessionId), eq(undoneUnions.generation, generation));
-    this.orm.delete(undoneUnions).where(isUndone).run();
-    const { forgottenMessages, frontierMoves, summaries, discardedCosts, entries, items } = schema;
-    for (const table of [forgottenMessages, frontierMoves, summaries, discardedCosts, entries, items]) {
-      this.orm.delete(table).where(eq(table.sessionId, sessionId)).run();
-    }
-  }
-
-  deleteItemsOf(sessionId: string): void {
-    this.orm.delete(schema.items).where(eq(schema.items.sessionId, sessionId)).run();
+    for (const deleteLog of this.#deleteLogs) deleteLog.run(sessionId, generation);
+    for (const deleteRows of this.#deleteRows) deleteRows.run(sessionId);
+    this.deleteItemsOf(sessionId);
   }
 
   itemsOf(sessionId: string): FactTables["items"][] {

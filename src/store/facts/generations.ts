@@ -1,4 +1,3 @@
-import { eq, sql } from "drizzle-orm";
 import { DamageError } from "../../core/damage.ts";
 import { Repository } from "../file/repository.ts";
 import { generations } from "../sql/schema.ts";
@@ -21,6 +20,7 @@ export function vectorNow(table: string): string {
 }
 
 const GENERATION = columns(generations);
+const NEW = GENERATION.without("id", "checksum");
 export type GenerationRow = RowOf<typeof GENERATION>;
 
 export class GenerationRepository extends Repository {
@@ -33,6 +33,15 @@ export class GenerationRepository extends Repository {
   readonly embedderNow = this.statement<[], string>`SELECT ${EMBEDDER_NOW} WHERE ${EMBEDDER_NOW} IS NOT NULL`.pluck()
     .get;
 
+  /** Makes every cache of the clusters invalid after they were rewritten. */
+  readonly countRewrite = this.statement`
+    UPDATE generations SET rewrite_count = rewrite_count + 1 WHERE id = ${GENERATION_NOW}`.run;
+  /** Changes whenever anything is forgotten. */
+  readonly rewriteCountOfAll = this.statement<[], number>`
+    SELECT coalesce(sum(rewrite_count), 0) FROM generations`.pluck().one;
+  /** Oldest first. */
+  readonly ids = this.statement<[], number>`SELECT id FROM generations ORDER BY id`.pluck().all;
+  readonly #insert = this.statement<RowOf<typeof NEW>>`${NEW.insert()}`.run;
   readonly #seal = this.sealing(generations);
 
   /** The generation in use; undefined in a store that was never written to. @throws {DamageError} if any is damaged or lost. */
@@ -48,30 +57,8 @@ export class GenerationRepository extends Repository {
     return this.#isStarted.one() === 1;
   }
 
-  /** Makes every cache of the clusters invalid after they were rewritten. */
-  countRewrite(): void {
-    this.orm
-      .update(generations)
-      .set({ rewriteCount: sql`${generations.rewriteCount} + 1` })
-      .where(eq(generations.id, sql.raw(GENERATION_NOW)))
-      .run();
-  }
-
-  /** Changes whenever anything is forgotten. */
-  rewriteCountOfAll(): number {
-    const count = sql<number>`coalesce(sum(${generations.rewriteCount}), 0)`;
-    return this.orm.select({ count }).from(generations).get()!.count;
-  }
-
-  /** Oldest first. */
-  ids(): number[] {
-    const rows = this.orm.select({ id: generations.id }).from(generations).orderBy(generations.id);
-    return rows.all().map(({ id }) => id);
-  }
-
   insert(row: Omit<GenerationRow, "id" | "rewriteCount" | "checksum">): GenerationRow {
-    const { id } = this.orm.insert(generations).values(row).returning({ id: generations.id }).get();
-    this.#seal(id);
+    this.#seal(Number(this.#insert({ ...row, rewriteCount: 0 }).lastInsertRowid));
     return this.newest()!;
   }
 }

@@ -1,4 +1,3 @@
-import { and, asc, desc, eq, lte, type SQL, sql } from "drizzle-orm";
 import { type Artifact, mayHaveArtifacts } from "../../core/artifacts.ts";
 import { DamageError } from "../../core/damage.ts";
 import { digestOf } from "../../core/digest.ts";
@@ -19,7 +18,7 @@ import {
   uncheckedRowOf,
 } from "../sql/message-columns.ts";
 import { forgottenMessages, messages } from "../sql/schema.ts";
-import { columns, type InsertOf, isAnyOf, type RowOf } from "../sql/statement.ts";
+import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
 import type { ArtifactRepository } from "./artifacts.ts";
 import { GENERATION_NOW, vectorNow } from "./generations.ts";
 import { PathReader, type PathRepository, type Piece, rowsIn, sharedSeqOf, withBranches } from "./paths.ts";
@@ -102,6 +101,8 @@ export const isSummary = (alias: string): string =>
 const WINDOW = columns(messages, "seq", "stepId", "tokenCount");
 const PLACES = columns(messages, "id", "stepId");
 const PARENTS = columns(messages, "id", "parentId");
+const PLACED_PARENTS = columns(messages, "id", "parentId", "sessionId");
+const STEP = columns(messages, "sessionId", "stepId", "seq");
 const KEYS = columns(messages, "id", "seq", "digest");
 const NAMES = columns(messages, "seq", "externalId", "role");
 const FORGOTTEN = columns(forgottenMessages);
@@ -135,9 +136,9 @@ export class MessageRepository extends PathReader {
   readonly #graduatingPlaces = this.statement<SeqsOfSession, RowOf<typeof PLACES>>`
     SELECT ${PLACES} FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`;
   /** Like `graduating`, the messages of some steps. */
-  readonly #graduatingOf = this.statement<[stepIds: string], GraduatingRow>`
+  readonly graduatingOf = this.statement<[stepIds: string], GraduatingRow>`
     SELECT ${ENTERING.of("m")}, substr(m.text, 1, ${ENTERING_TEXT_CHARS}) AS text, ${isSummary("m")} AS isSummary, ${vectorNow("m")} AS embedding
-    ${OF_STEPS}`.map(graduatingMessage);
+    ${OF_STEPS}`.map(graduatingMessage).allOf;
   readonly #unpinnedUpTo = this.statement<[sessionId: string, seqLast: number], number>`
     SELECT seq FROM messages WHERE session_id = ? AND seq <= ? AND pinned = 0 ORDER BY seq DESC LIMIT 1`.pluck();
   /** The parent of a message in the forest of its own session. Forks have the message, too, and other parents for it. */
@@ -189,6 +190,20 @@ export class MessageRepository extends PathReader {
   readonly #renew = this.statement<{ id: number; embedding: Buffer | null; storedText: string | Buffer }>`
     UPDATE messages SET embedding = @embedding, stored_text = @storedText WHERE id = @id`.run;
   readonly #seal = this.sealing(messages);
+  readonly #setPinned = this.statement<[pinned: number, id: number]>`UPDATE messages SET pinned = ? WHERE id = ?`.run;
+  /** The session and the step of a message. Its content may be damaged. */
+  readonly stepOf = this.statement<[id: number], RowOf<typeof STEP>>`
+    SELECT ${STEP} FROM messages WHERE id = ?`.get;
+  readonly lastSeq = this.statement<[sessionId: string], IdAndSeq>`
+    SELECT id, seq FROM messages WHERE session_id = ? ORDER BY seq DESC LIMIT 1`.get;
+  /** The stored parents of the whole store. */
+  readonly parents = this.statement<[], RowOf<typeof PLACED_PARENTS>>`
+    SELECT ${PLACED_PARENTS} FROM messages ORDER BY id`.all;
+  readonly #pinnedTokens = this.statement<[sessionId: string, seqLast: number], number>`
+    SELECT coalesce(sum(token_count), 0) FROM messages WHERE session_id = ? AND seq <= ? AND pinned = 1`.pluck().one;
+  readonly #tokensOf = this.statement<{ sessionId: string; ids: string | null }, number>`
+    SELECT coalesce(sum(token_count), 0) FROM messages
+    WHERE session_id = @sessionId AND (@ids IS NULL OR id IN (SELECT value FROM json_each(@ids)))`.pluck().one;
   // Rewinds run these.
   /** The step that a rewind divides, and the first message of its later part. */
   readonly dividedBy = this.statement<{ sessionId: string; seqLast: number }, { stepId: number; partId: number }>`
@@ -236,6 +251,10 @@ export class MessageRepository extends PathReader {
     WHERE ${isOfStep("step.value ->> 0")} AND +m.session_id = ?`;
   readonly #byIds = this.statement<[ids: string], SelectedMessage>`
     SELECT ${MESSAGE} FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq`;
+  readonly #seqsOf = this.statement<[sessionId: string, ids: string], number>`
+    SELECT seq FROM messages WHERE session_id = ? AND id IN (SELECT value FROM json_each(?))`.pluck().all;
+  readonly #delete = this.statement<[sessionId: string, ids: string]>`
+    DELETE FROM messages WHERE session_id = ? AND id IN (SELECT value FROM json_each(?))`.run;
   /** Those of some messages that are stored, in order of seq. */
   readonly inOrder = this.statement<[ids: string], number>`
     SELECT id FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq`.pluck().allOf;
@@ -420,14 +439,9 @@ export class MessageRepository extends PathReader {
     try {
       return this.byIds(ids);
     } catch (error) {
-      if (!(error instanceof DamageError) && !StoreError.is(error, "STORE_CORRUPT")) throw error;
+      if (!(error instanceof DamageError)) throw error;
       return ids.flatMap((id) => this.#intact(id)?.message ?? []);
     }
-  }
-
-  /** Returns the messages of some steps, in order of seq. */
-  graduatingOf(stepIds: readonly number[]): GraduatingMessage[] {
-    return this.#graduatingOf.allOf(stepIds);
   }
 
   leaveForest(sessionId: string, stepIds: readonly number[]): void {
@@ -526,21 +540,13 @@ export class MessageRepository extends PathReader {
   }
 
   pinnedTokensOf(sessionId: string): number {
-    return this.paths.of(sessionId).reduce((sum, piece) => {
-      const isOfPiece = and(eq(messages.sessionId, piece.sessionId), lte(messages.seq, piece.seqLast));
-      return sum + this.#tokensWhere(and(isOfPiece, sql`${messages.pinned} = 1`));
-    }, 0);
+    const path = this.paths.of(sessionId);
+    return path.reduce((sum, piece) => sum + this.#pinnedTokens(piece.sessionId, piece.seqLast), 0);
   }
 
   /** Of what the session holds itself. @param ids  By default all messages. */
   tokensOf(sessionId: string, ids?: readonly number[]): number {
-    const isGiven = ids === undefined ? undefined : isAnyOf(messages.id, ids);
-    return this.#tokensWhere(and(eq(messages.sessionId, sessionId), isGiven));
-  }
-
-  #tokensWhere(condition: SQL | undefined): number {
-    const tokens = sql<number>`coalesce(sum(${messages.tokenCount}), 0)`;
-    return this.orm.select({ tokens }).from(messages).where(condition).get()!.tokens;
+    return this.#tokensOf({ sessionId, ids: ids === undefined ? null : JSON.stringify(ids) });
   }
 
   /** Returns the messages from one seq to another, both included. */
@@ -567,15 +573,9 @@ export class MessageRepository extends PathReader {
   /** Pins messages, or unpins them. The caller has read them, so that no damage is sealed. */
   setPinned(ids: readonly number[], pinned: boolean): void {
     for (const id of ids) {
-      this.orm.update(messages).set({ pinned }).where(eq(messages.id, id)).run();
+      this.#setPinned(pinned ? 1 : 0, id);
       this.#seal(id);
     }
-  }
-
-  /** The session and the step of a message. Its content may be damaged. */
-  stepOf(id: number): { sessionId: string; stepId: number; seq: number } | undefined {
-    const { sessionId, stepId, seq } = messages;
-    return this.orm.select({ sessionId, stepId, seq }).from(messages).where(eq(messages.id, id)).get();
   }
 
   /** In order of seq. @throws {DamageError} if an index has a message in a step that is not its own. */
@@ -598,12 +598,6 @@ export class MessageRepository extends PathReader {
     } catch {
       return this.#seqsByTable.all(sessionId, seqFrom, limit);
     }
-  }
-
-  lastSeq(sessionId: string): IdAndSeq | undefined {
-    const { id, seq } = messages;
-    const ofSession = this.orm.select({ id, seq }).from(messages).where(eq(messages.sessionId, sessionId));
-    return ofSession.orderBy(desc(seq)).limit(1).get();
   }
 
   /** Yields every message in order, before its digest is compared. Unreadable messages are noted instead. */
@@ -637,12 +631,6 @@ export class MessageRepository extends PathReader {
     if (page.length > 1) return page.flatMap((one) => this.#readableRows([one], note));
     note(`message ${page[0]!.id} cannot be read: ${reason}`);
     return [];
-  }
-
-  /** Returns the stored parents of the whole store. */
-  parents(): { id: number; parentId: number; sessionId: string }[] {
-    const { id, parentId, sessionId } = messages;
-    return this.orm.select({ id, parentId, sessionId }).from(messages).orderBy(asc(id)).all();
   }
 
   /**
@@ -694,7 +682,7 @@ export class MessageRepository extends PathReader {
       const message = this.#unchecked(row);
       return digestOf(message).equals(row.digest) ? { row, message } : undefined;
     } catch (error) {
-      if (error instanceof DamageError || StoreError.is(error, "STORE_CORRUPT")) return undefined;
+      if (error instanceof DamageError) return undefined;
       throw error;
     }
   }
@@ -706,16 +694,9 @@ export class MessageRepository extends PathReader {
 
   /** Deletes messages and their rows in other tables, and records their seqs as forgotten. */
   forget(sessionId: string, ids: readonly number[], forgottenAtMs: number): void {
-    const isGiven = isAnyOf(messages.id, ids);
-    const given = this.orm
-      .select({ seq: messages.seq })
-      .from(messages)
-      .where(and(eq(messages.sessionId, sessionId), isGiven));
-    for (const { seq } of given.all()) this.#addForgotten({ sessionId, seq, forgottenAtMs });
-    this.orm
-      .delete(messages)
-      .where(and(eq(messages.sessionId, sessionId), isGiven))
-      .run();
+    const list = JSON.stringify(ids);
+    for (const seq of this.#seqsOf(sessionId, list)) this.#addForgotten({ sessionId, seq, forgottenAtMs });
+    this.#delete(sessionId, list);
   }
 
   /** The digest is compared if no checksum covers all of the message: rows of older versions, and long strings elsewhere. */
@@ -724,8 +705,7 @@ export class MessageRepository extends PathReader {
     const message = this.#unchecked(row, isWhole);
     const isCovered = row.checksum !== NO_CHECKSUM && isWhole;
     if (isCovered || digestOf(message).equals(row.digest)) return message;
-    const reason = `message ${row.id} is not what was appended: its digest differs`;
-    throw new StoreError("STORE_CORRUPT", { path: this.path, reason });
+    throw new DamageError(`message ${row.id} is not what was appended: its digest differs`);
   }
 
   /** @param isWhole  True if all strings of the message are in its row. */

@@ -182,7 +182,7 @@ export class PathRepository extends Repository {
     if (forkId !== undefined) throw new StoreError("SESSION_SHARED", { sessionId, forkId, operation });
   }
 
-  /** @throws {StoreError} `SESSION_SHARED` if a message is in the past of a fork, or the fork's own past holds it. */
+  /** @throws {StoreError} `SESSION_SHARED` if a message or an entry is in the past of a fork, or the fork's own past holds it. */
   assertUnsharedMessage(sessionId: string, message: Place, operation: "forget" | "change"): void {
     if (message.sessionId === sessionId) this.assertUnshared(sessionId, message.seq - 1, operation);
     else if (this.has(sessionId, message)) {

@@ -1,11 +1,10 @@
-import { and, count, eq, gte, isNotNull, isNull, lt, or, type SQL, sql } from "drizzle-orm";
-import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { DamageError } from "../../core/damage.ts";
 import { StoreError } from "../../core/errors.ts";
 import { DEFAULT_SETTINGS, type SessionSettings } from "../../core/options.ts";
 import { Repository } from "../file/repository.ts";
 import { sessions } from "../sql/schema.ts";
-import { columns, isAnyOf, type RowOf } from "../sql/statement.ts";
+import { columns, type RowOf } from "../sql/statement.ts";
+import { IS_SESSION } from "./paths.ts";
 
 export const SESSION = columns(sessions);
 export type SessionRow = RowOf<typeof SESSION>;
@@ -63,11 +62,49 @@ export class SessionRepository extends Repository {
   /** The row of a session even if it is damaged. Its values are shown to nobody. */
   readonly unchecked = this.statement<[id: string], Omit<SessionRow, "checksum">>`
     SELECT ${SESSION.without("checksum")} FROM sessions WHERE id = ?`.get;
+  readonly #insert = this.statement<[Record<string, unknown>]>`${SESSION.insert()}`.run;
   readonly #seal = this.sealing(sessions);
   readonly #raw = this.statement<[id: string], Record<string, unknown>>`
     SELECT ${String(SESSION)} FROM sessions WHERE id = ?`.get;
   readonly #moveFrontier = this.statement<[graduatedSeq: number, evictedSeq: number, moveCount: number, id: string]>`
     UPDATE sessions SET graduated_seq = ?, evicted_seq = ?, frontier_version = frontier_version + ? WHERE id = ?`.run;
+  /** Makes every process reload the session. */
+  readonly countRewrite = this.statement<[id: string]>`
+    UPDATE sessions SET frontier_version = frontier_version + 1 WHERE id = ?`.run;
+  readonly countRewriteOfAll = this.statement`UPDATE sessions SET frontier_version = frontier_version + 1`.run;
+  // Lists, imports, and changes of a session's names run these.
+  readonly #setSettings = this.statement<{ id: string; settings: string }>`
+    UPDATE sessions SET settings = @settings WHERE id = @id`.run;
+  readonly #rename = this.statement<{ id: string; title: string }>`
+    UPDATE sessions SET title = @title WHERE id = @id`.run;
+  readonly #setProject = this.statement<{ ids: string; project: string }>`
+    UPDATE sessions SET project = @project WHERE id IN (SELECT value FROM json_each(@ids))`.run;
+  /** A fork without a parent lost it, and gets no other one: what it shares is checked against it. */
+  readonly #complete = this.statement<{ id: string } & Record<"title" | "project" | "parentSessionId", string | null>>`
+    UPDATE sessions SET title = coalesce(title, @title), project = coalesce(project, @project),
+      parent_session_id = coalesce(parent_session_id,
+        CASE WHEN id NOT IN (SELECT session_id FROM shared_pasts) THEN @parentSessionId END)
+    WHERE id = @id`.run;
+  readonly #delete = this.statement<[id: string]>`DELETE FROM sessions WHERE id = ?`.run;
+  readonly idByExternalId = this.statement<[source: string, externalId: string], string>`
+    SELECT id FROM sessions WHERE source = ? AND external_id = ?`.pluck().get;
+  readonly #idsWith = this.statement<{ prefix: string; end: string; project: string | null }, string>`
+    SELECT id FROM sessions
+    WHERE (id >= @prefix AND id < @end OR external_id >= @prefix AND external_id < @end)
+      AND (@project IS NULL OR project = @project) AND ${IS_SESSION} ORDER BY id`.pluck().all;
+  readonly #idsOfProject = this.statement<{ project: string | null }, string>`
+    SELECT id FROM sessions WHERE project = coalesce(@project, project) ORDER BY id`.pluck().all;
+  /** All projects with the numbers of their sessions, in order. No checksum is compared: a damaged session may show as one more. */
+  readonly projects = this.statement<[], { project: string; sessionCount: number }>`
+    SELECT project, count(*) AS sessionCount FROM sessions WHERE project IS NOT NULL AND ${IS_SESSION}
+    GROUP BY project ORDER BY project`.all;
+  /** Oldest first. */
+  readonly ids = this.statement<[], string>`
+    SELECT id FROM sessions WHERE ${IS_SESSION} ORDER BY created_at_ms, id`.pluck().all;
+  /** The branches of a session, in the order in which they were superseded. */
+  readonly branchIds = this.statement<[parentSessionId: string], string>`
+    SELECT id FROM sessions WHERE parent_session_id = ? AND superseded_at_ms IS NOT NULL
+    ORDER BY superseded_at_ms, id`.pluck().all;
   readonly #children = this.statement<[id: string], string>`
     SELECT id FROM sessions WHERE parent_session_id = ?`.pluck().all;
   readonly #lastRewind = this.statement<[id: string], number>`
@@ -101,10 +138,6 @@ export class SessionRepository extends Repository {
            (SELECT count(*) FROM theme_members WHERE session_id = @id) AS theme_members,
            (SELECT count(*) FROM message_zones WHERE session_id = @id AND is_cold) AS message_zones`.one;
 
-  idByExternalId(source: string, externalId: string): string | undefined {
-    return this.#idsWhere(and(eq(sessions.source, source), eq(sessions.externalId, externalId)))[0];
-  }
-
   /** @throws {StoreError} `SESSION_NOT_FOUND`, also for a branch. */
   existing(id: string): SessionRow {
     const row = this.byId(id);
@@ -137,8 +170,7 @@ export class SessionRepository extends Repository {
   }
 
   insert(session: NewSession): void {
-    this.orm.insert(sessions).values(session).run();
-    this.#seal(session.id);
+    this.#insert(SESSION.stored(session));
   }
 
   /** Makes the checksum of an older version cover what that of this version does. */
@@ -157,7 +189,7 @@ export class SessionRepository extends Repository {
   }
 
   setSettings(id: string, settings: SessionSettings): void {
-    this.#change([id], () => this.orm.update(sessions).set({ settings }).where(eq(sessions.id, id)).run());
+    this.#change([id], () => this.#setSettings({ id, settings: JSON.stringify(settings) }));
   }
 
   /** Changes sessions and their checksums. A damaged row stays damaged. */
@@ -172,75 +204,31 @@ export class SessionRepository extends Repository {
 
   /** Deletes a session and everything in it. Its forks stay, without a parent. */
   delete(id: string): void {
-    this.#change(this.#children(id), () => this.orm.delete(sessions).where(eq(sessions.id, id)).run());
+    this.#change(this.#children(id), () => this.#delete(id));
   }
 
-  /** Makes every process reload the session, or all sessions if there is no id. */
-  countRewrite(id?: string): void {
-    this.orm
-      .update(sessions)
-      .set({ frontierVersion: sql`${sessions.frontierVersion} + 1` })
-      .where(id === undefined ? undefined : eq(sessions.id, id))
-      .run();
-  }
-
-  /** Sets values that are NULL. A fork without a parent lost it, and gets no other one: what it shares is checked against it. */
+  /** Sets values that are NULL. */
   complete(id: string, title: string | null, project: string | null, parentSessionId: string | null): void {
     for (const branchId of this.branchIds(id)) this.complete(branchId, null, project, null);
-    const values = {
-      title: sql`coalesce(${sessions.title}, ${title})`,
-      project: sql`coalesce(${sessions.project}, ${project})`,
-      parentSessionId: sql`coalesce(${sessions.parentSessionId},
-        CASE WHEN ${sessions.id} NOT IN (SELECT session_id FROM shared_pasts) THEN ${parentSessionId} END)`,
-    };
-    this.#change([id], () => this.orm.update(sessions).set(values).where(eq(sessions.id, id)).run());
+    this.#change([id], () => this.#complete({ id, title, project, parentSessionId }));
   }
 
   setProject(ids: readonly string[], project: string): void {
-    this.#change(ids, () => this.orm.update(sessions).set({ project }).where(isAnyOf(sessions.id, ids)).run());
+    this.#change(ids, () => this.#setProject({ ids: JSON.stringify(ids), project }));
   }
 
   rename(id: string, title: string): void {
-    this.#change([id], () => this.orm.update(sessions).set({ title }).where(eq(sessions.id, id)).run());
+    this.#change([id], () => this.#rename({ id, title }));
   }
 
   /** Ids of the sessions whose own or external id begins with `prefix`, in order. */
   idsWith(prefix: string, project: string | undefined): string[] {
-    const [own, external] = [sessions.id, sessions.externalId].map((column) => {
-      return and(gte(column, prefix), lt(column, prefix + LAST_CHARACTER));
-    });
-    const isOfProject = project === undefined ? undefined : eq(sessions.project, project);
-    return this.#idsWhere(and(or(own, external), isOfProject, isNull(sessions.supersededAtMs)), sessions.id);
+    return this.#idsWith({ prefix, end: prefix + LAST_CHARACTER, project: project ?? null });
   }
 
   /** The ids of all sessions and branches of a project, or of all that have one, in order. */
   idsOfProject(project?: string): string[] {
-    return this.#idsWhere(
-      project === undefined ? isNotNull(sessions.project) : eq(sessions.project, project),
-      sessions.id,
-    );
-  }
-
-  /** All projects with the numbers of their sessions, in order. No checksum is compared: a damaged session may show as one more. */
-  projects(): { project: string; sessionCount: number }[] {
-    return this.orm
-      .select({ project: sql<string>`${sessions.project}`, sessionCount: count() })
-      .from(sessions)
-      .where(and(isNotNull(sessions.project), isNull(sessions.supersededAtMs)))
-      .groupBy(sessions.project)
-      .orderBy(sessions.project)
-      .all();
-  }
-
-  /** Oldest first. */
-  ids(): string[] {
-    return this.#idsWhere(isNull(sessions.supersededAtMs), sessions.createdAtMs, sessions.id);
-  }
-
-  /** The branches of a session, in the order in which they were superseded. */
-  branchIds(parentSessionId: string): string[] {
-    const isBranch = and(eq(sessions.parentSessionId, parentSessionId), isNotNull(sessions.supersededAtMs));
-    return this.#idsWhere(isBranch, sessions.supersededAtMs, sessions.id);
+    return this.#idsOfProject({ project: project ?? null });
   }
 
   /** The ids of the rows that hold the messages of a session: its own, and those of its branches. */
@@ -261,12 +249,6 @@ export class SessionRepository extends Repository {
         isUndoable: rewindNumber !== null,
       };
     });
-  }
-
-  #idsWhere(condition: SQL | undefined, ...order: (SQLiteColumn | SQL)[]): string[] {
-    const rows = this.orm.select({ id: sessions.id }).from(sessions).where(condition);
-    const ordered = rows.orderBy(...order).all();
-    return ordered.map(({ id }) => id);
   }
 }
 

@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
-import { and, between, eq } from "drizzle-orm";
 import { messages } from "../sql/schema.ts";
+import { columns, type RowOf } from "../sql/statement.ts";
 import { blobOf } from "../sql/stored-value.ts";
 import { PathReader } from "./paths.ts";
+
+const CONTENT = columns(messages, "id", "tokenCount", "digest");
 
 /** The messages of a span, without pinned ones. */
 export interface SpanContent {
@@ -15,7 +17,7 @@ export interface SpanContent {
 
 /** Consecutive messages of a session, which one summary of `flat` or `sandwich` may cover. */
 export class SpanRepository extends PathReader {
-  // Renders run it.
+  // Renders and summaries run these.
   readonly #boundsOf = this.statement<
     [id: string, seqFirst: number, seqLast: number],
     Omit<SpanContent, "sourceDigest">
@@ -24,6 +26,8 @@ export class SpanRepository extends PathReader {
     FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 GROUP BY session_id`;
   readonly #firstOf = this.statement<[id: string, seqLast: number], number>`
     SELECT id FROM messages WHERE session_id = ? AND seq <= ? AND pinned = 0 ORDER BY seq LIMIT 1`.pluck().get;
+  readonly #contentOf = this.statement<[id: string, seqFirst: number, seqLast: number], RowOf<typeof CONTENT>>`
+    SELECT ${CONTENT} FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`;
   // A table of SQLite's own. Ids rise and are never reused, so a missing id was forgotten if a later id exists.
   /**
    * The ids from one message to another of a session, in order and without pinned ones. One of the two may have been
@@ -62,11 +66,8 @@ export class SpanRepository extends PathReader {
 
   /** Returns the content between two seqs, both included. The ids are 0 if all messages are pinned. */
   contentOf(sessionId: string, seqFirst: number, seqLast: number): SpanContent {
-    const { id, tokenCount, digest, seq, pinned } = messages;
     const rows = this.paths.pieces(sessionId, seqFirst, seqLast).flatMap((piece) => {
-      const isOfPiece = and(eq(messages.sessionId, piece.sessionId), between(seq, piece.seqFirst, piece.seqLast));
-      const isInside = and(isOfPiece, eq(pinned, false));
-      return this.orm.select({ id, tokenCount, digest }).from(messages).where(isInside).orderBy(seq).all();
+      return this.#contentOf.all(piece.sessionId, piece.seqFirst, piece.seqLast);
     });
     return {
       firstId: rows[0]?.id ?? 0,

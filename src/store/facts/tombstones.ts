@@ -1,5 +1,4 @@
 import { createHmac, randomBytes } from "node:crypto";
-import { and, eq } from "drizzle-orm";
 import {
   OLD_OPENING_MESSAGES,
   OPENING_MESSAGES,
@@ -10,7 +9,7 @@ import type { StoreDatabase } from "../file/open.ts";
 import { Repository } from "../file/repository.ts";
 import type { StoreSettingRepository } from "../file/store-settings.ts";
 import { messages, tombstones } from "../sql/schema.ts";
-import { columns, type InsertOf, isAnyOf, type RowOf } from "../sql/statement.ts";
+import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
 
 const KEY_BYTES = 32;
 const DIGEST_BYTES = 16;
@@ -209,6 +208,9 @@ export class TombstoneRepository extends Repository {
     SELECT 1 FROM forgotten_messages WHERE session_id = ? AND seq < ? LIMIT 1`.pluck().get;
   readonly named = this.statement<[ids: string], RowOf<typeof NAMED> & { digest: Buffer }>`
     SELECT ${NAMED}, ${DIGEST} FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq`.all;
+  readonly #delete = this.statement<{ sessionDigest: Buffer; messageIds: string | null }>`
+    DELETE FROM tombstones WHERE session_digest = @sessionDigest
+      AND (@messageIds IS NULL OR message_id IN (SELECT value FROM json_each(@messageIds)))`;
   readonly #settings: StoreSettingRepository;
 
   constructor(database: StoreDatabase, settings: StoreSettingRepository) {
@@ -350,9 +352,8 @@ export class TombstoneRepository extends Repository {
 
   /** @returns how many rows were deleted. */
   delete(sessionDigest: Buffer, messageIds: readonly number[] | undefined): number {
-    const ofSession = eq(tombstones.sessionDigest, sessionDigest);
-    const chosen = messageIds === undefined ? ofSession : and(ofSession, isAnyOf(tombstones.messageId, messageIds));
-    return this.orm.delete(tombstones).where(chosen).run().changes;
+    const ids = messageIds === undefined ? null : JSON.stringify(messageIds);
+    return this.#delete.run({ sessionDigest, messageIds: ids }).changes;
   }
 }
 

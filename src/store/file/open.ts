@@ -2,7 +2,6 @@ import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import Database from "better-sqlite3";
-import { type BetterSQLite3Database, drizzle } from "drizzle-orm/better-sqlite3";
 import { DamageError } from "../../core/damage.ts";
 import { checkDriver, driverError } from "../../core/driver.ts";
 import { StoreError } from "../../core/errors.ts";
@@ -50,7 +49,6 @@ export class StoreDatabase {
   readonly path: string;
   readonly readonly: boolean;
   readonly client: Database.Database;
-  readonly orm: BetterSQLite3Database;
   readonly statement: StatementTag;
   readonly rowCheck: RowCheck;
   readonly #files: readonly FileIdentity[];
@@ -79,7 +77,6 @@ export class StoreDatabase {
     this.#waitFor(LOCK_WAIT_MS);
     this.#isCopy = isCopy;
     this.#files = identitiesOf(path, { readonly: options.readonly, isCopy });
-    this.orm = drizzle(client);
     this.statement = statementTag(client);
     this.rowCheck = new RowCheck(client);
     this.#transaction = client.transaction((run: () => unknown) => run());

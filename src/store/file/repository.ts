@@ -1,5 +1,4 @@
 import { getTableName } from "drizzle-orm";
-import type { BetterSQLite3Database } from "drizzle-orm/better-sqlite3";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { DamageError } from "../../core/damage.ts";
 import { NO_CHECKSUM } from "../sql/checksum.ts";
@@ -15,19 +14,15 @@ export type RawValues = Record<string, string | number | Buffer | null>;
  * first fields; public fields are methods.
  */
 export abstract class Repository {
-  readonly path: string;
-  protected readonly orm: BetterSQLite3Database;
   protected readonly statement: StatementTag;
   protected readonly rowCheck: RowCheck;
 
-  constructor({ path, orm, statement, rowCheck }: StoreDatabase) {
-    this.path = path;
-    this.orm = orm;
+  constructor({ statement, rowCheck }: StoreDatabase) {
     this.statement = statement;
     this.rowCheck = rowCheck;
   }
 
-  /** Returns a function that writes the checksum of a row that a drizzle query has written. */
+  /** Returns a function that writes the checksum of a row after a statement has changed it. */
   protected sealing(table: SQLiteTable, key = "id"): (id: string | number) => void {
     const whole = columns(table);
     const name = getTableName(table);

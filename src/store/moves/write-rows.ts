@@ -10,7 +10,7 @@ import type { SessionSettings } from "../../core/options.ts";
 import { baseNameOf } from "../../core/project.ts";
 import { sessionSettings } from "../../core/settings.ts";
 import { encodeEmbedding } from "../../vector/codec.ts";
-import { derive } from "../changes/derive.ts";
+import { type DerivedRows, derivedOf } from "../changes/derive.ts";
 import { forget, unlessDamaged } from "../changes/forget.ts";
 import type { HubNotes } from "../changes/hub-notes.ts";
 import { FOREIGN_ID_MAX, freeIdBlock, idBlockOf, needsIdBlock, storeIdOf, takeIdBlock } from "../changes/id-blocks.ts";
@@ -253,7 +253,7 @@ class SessionWriter {
 
   #beginSession(given: FactRow, row: RawValues): void {
     if (given.table !== "sessions" || row.supersededAtMs !== null) invalid("the second row is not the session");
-    const { sessions, tombstones, subjects, generations, unions } = this.#repositories;
+    const { sessions, tombstones, subjects, generations } = this.#repositories;
     const { id, source, externalId } = given.row as FactTables["sessions"];
     this.#sessionId = id;
     this.#parentId = row.parentSessionId as string | null;
@@ -281,7 +281,6 @@ class SessionWriter {
       if (settledFrom !== undefined) dissolveSubjects(this.#repositories, stored.project, settledFrom);
       for (const branchId of sessions.branchIds(id)) sessions.delete(branchId);
       this.#repositories.factRows.deleteOf(id, generations.newest()!.id);
-      unions.replace(id, generations.newest()!.id, []);
     }
     const parent = this.#parentId === null ? undefined : sessions.byId(this.#parentId);
     this.#project = stored === undefined ? (this.#terms.project ?? nameIn(row)) : stored.project;
@@ -467,7 +466,6 @@ class SessionWriter {
       summaries.discard(wrongSpans(this.#repositories, this.#sessionId));
     } catch (error) {
       if (error instanceof DamageError) invalid(error.message);
-      if (StoreError.is(error, "STORE_CORRUPT")) invalid(error.details.reason);
       throw error;
     }
   }
@@ -496,14 +494,14 @@ class SessionWriter {
     const repositories = this.#repositories;
     const { sessions, subjects, fullText, actions } = repositories;
     const session = sessions.known(this.#sessionId);
-    let derived: ReturnType<typeof derive>["derived"];
+    let derived: DerivedRows;
     try {
-      derived = derive(repositories, session, this.#terms, invalid).derived;
+      derived = derivedOf(repositories, session, this.#terms);
     } catch (error) {
       if (error instanceof DamageError) invalid(error.message);
       throw error;
     }
-    rebuildSession(repositories, this.#sessionId, derived!);
+    rebuildSession(repositories, this.#sessionId, derived);
     repositories.summaries.discard(rootlessSummaries(repositories, this.#sessionId));
     const settledFrom = subjects.firstSettled(this.#sessionId);
     if (settledFrom !== undefined) dissolveSubjects(repositories, session.project, settledFrom);

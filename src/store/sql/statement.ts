@@ -1,5 +1,5 @@
 import type Database from "better-sqlite3";
-import { Column, getTableColumns, getTableName, type SQL, sql } from "drizzle-orm";
+import { Column, getTableColumns, getTableName } from "drizzle-orm";
 import { getTableConfig, type SQLiteTable } from "drizzle-orm/sqlite-core";
 import { DamageError } from "../../core/damage.ts";
 import { checksumOf, NO_CHECKSUM } from "./checksum.ts";
@@ -138,6 +138,16 @@ export class Columns<Row> {
     return this.#coded.length > 0 || this.#sealed !== undefined;
   }
 
+  /** Returns a row as SQLite has it. What is left out has its default. */
+  stored(row: { readonly [K in keyof Row]?: Row[K] | undefined }): Record<string, unknown> {
+    const given: Readonly<Record<string, unknown>> = row;
+    const values = this.#columns.map(([key, column]): [string, unknown] => {
+      const value = given[key] ?? column.default ?? null;
+      return [key, value === null ? null : column.mapToDriverValue(value)];
+    });
+    return Object.fromEntries(values);
+  }
+
   seal(row: Record<string, unknown>): void {
     if (this.#sealed !== undefined) row.checksum = checksumOf(row, this.#sealed);
   }
@@ -241,9 +251,4 @@ export function columns<T extends SQLiteTable, K extends keyof T["$inferSelect"]
   ...keys: readonly K[]
 ): Columns<Pick<T["$inferSelect"], K>> {
   return new Columns(table, keys.length > 0 ? keys : Object.keys(getTableColumns(table)));
-}
-
-/** A condition for a drizzle query. As JSON, a list may be longer than SQLite's limit for parameters. */
-export function isAnyOf(column: Column, values: readonly (number | string)[]): SQL {
-  return sql`${column} in (select value from json_each(${JSON.stringify(values)}))`;
 }

@@ -22,7 +22,7 @@ function coverageAfter(damage: string): Coverage {
       (4, 's', 1, 'cluster', 'join', 4, 1, -1), (5, 's', 1, 'theme', 'unite', 2, 1, -1), (6, 's', 1, 'cluster', 'join', 6, 2, -1),
       (7, 's', 1, 'cluster', 'join', 7, 3, -1), (8, 's', 1, 'theme', 'unite', 3, 1, -1);
     ${damage}`);
-  return new Coverage(makeRepositories(database, estimatingTokenCounter, TITLES).themes, "s");
+  return new Coverage(makeRepositories(database, estimatingTokenCounter, TITLES).unions, "s");
 }
 
 const coverage = once(() => coverageAfter(""));
@@ -65,7 +65,7 @@ test.each(["node = 1, root = 2", "node = 1, root = 1"])(
   "a circle of unites is damage, and no reader walks it forever: %s",
   (circle) => {
     const damaged = coverageAfter(`UPDATE unions SET ${circle}, checksum = -1 WHERE id = 8`);
-    const found = expect.objectContaining({ code: "STORE_CORRUPT", message: expect.stringContaining("absorbed") });
+    const found = expect.objectContaining({ name: "DamageError", message: expect.stringContaining("absorbed") });
     expect(() => damaged.themeOf(1)).toThrow(found);
     expect(() => damaged.covers(of(3, 99), 1, 1)).toThrow(found);
   },

@@ -100,17 +100,14 @@ describe("verify", () => {
     ["UPDATE unions SET score = 0.5 WHERE id = 2", "row 2 of unions is damaged"],
     ["UPDATE messages SET seq = 40 WHERE seq = 39", "no message is at seq 39, and none was forgotten"],
     ["UPDATE messages SET parts = '[' WHERE seq = 3", /^message 4 cannot be read: /],
-    [
-      "UPDATE artifacts SET content = x'00'",
-      /^message 32 cannot be read: The store .* is damaged: artifact [0-9a-f]{64} does not inflate\.$/,
-    ],
+    ["UPDATE artifacts SET content = x'00'", /^message 32 cannot be read: artifact [0-9a-f]{64} does not inflate$/],
     [
       "UPDATE artifacts SET content = x'78', byte_length = 1, compressed = 0",
-      /^message 32 cannot be read: .* artifact [0-9a-f]{64} has other bytes\.$/,
+      /^message 32 cannot be read: artifact [0-9a-f]{64} has other bytes$/,
     ],
     [
       "UPDATE artifacts SET byte_length = byte_length + 32",
-      /^message 32 cannot be read: .* artifact [0-9a-f]{64} has other bytes\.$/,
+      /^message 32 cannot be read: artifact [0-9a-f]{64} has other bytes$/,
     ],
     ["UPDATE artifacts SET content = 12", "message 32 cannot be read: a stored value is not a BLOB"],
     [
