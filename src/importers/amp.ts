@@ -6,11 +6,11 @@ import type { Element } from "./document-scanner.ts";
 import { fieldsFirst, headElements, readDocument } from "./documents.ts";
 import { adapted, entriesOf } from "./entry.ts";
 import { resultTextOf } from "./file-parts.ts";
-import type { ImportedSession, Importer } from "./importer.ts";
+import type { Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { isObject, type JsonObject } from "./lines.ts";
 import { notYet } from "./message-event.ts";
-import { Translator } from "./translator.ts";
+import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, numberOf, objectOf, objectsOf, pathOfAddress, saidOf, stringOf } from "./values.ts";
 
 const ID = /^T-[\w-]+$/;
@@ -87,22 +87,19 @@ class AmpTranslator extends Translator<Element> {
     if (entries.length > 0) this.open("", () => this.#session()).add(entries);
   }
 
-  #session(): ImportedSession {
+  #session(): SessionFacts {
     const { id, title, created, env, agentMode, parentThreadID } = this.#about;
     const name = basename(this.file.path, ".json");
-    const session: ImportedSession = {
+    const [tree] = objectsOf(objectOf(objectOf(env).initial).trees);
+    return {
       externalId: stringOf(id) ?? (ID.test(name) ? name : fileNameOf(this.file.path)),
       source: "amp",
+      parentExternalId: stringOf(parentThreadID),
+      folder: pathOfAddress(stringOf(tree?.uri)),
+      title: stringOf(title),
+      createdAtMs: millisecondsOf(created),
       metadata: saidOf({ mode: agentMode }),
     };
-    if (stringOf(title)) session.title = title as string;
-    const createdAtMs = millisecondsOf(created);
-    if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;
-    const [tree] = objectsOf(objectOf(objectOf(env).initial).trees);
-    const folder = pathOfAddress(stringOf(tree?.uri));
-    if (folder !== undefined) session.folder = folder;
-    if (stringOf(parentThreadID)) session.parentExternalId = parentThreadID as string;
-    return session;
   }
 }
 

@@ -6,10 +6,10 @@ import { fileNameOf } from "./conversations.ts";
 import { type MessageEntry, messageEntry } from "./entry.ts";
 import { dataPartOf, resultTextOf } from "./file-parts.ts";
 import { peek } from "./head.ts";
-import type { ImportedSession, Importer } from "./importer.ts";
+import type { Importer } from "./importer.ts";
 import { injected, wordsWithin } from "./injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, parseJson, readJsonLines } from "./lines.ts";
-import { Translator } from "./translator.ts";
+import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, listOf, millisecondsOf, objectOf, saidOf, stringOf } from "./values.ts";
 
 /**
@@ -82,7 +82,7 @@ class StepTranslator extends Translator<JsonLine> {
     return isFull || session.folder !== undefined;
   }
 
-  #session(): ImportedSession {
+  #session(): SessionFacts {
     const folders = dirname(this.file.path).split(/[\\/]/);
     const home = folders.lastIndexOf(".system_generated");
     return { externalId: folders[home - 1] ?? fileNameOf(this.file.path), source: "antigravity", metadata: {} };

@@ -10,7 +10,7 @@ import { adapted, type MessageEntry, messageEntry } from "./entry.ts";
 import type { ImportedSession, Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { isObject, type JsonObject } from "./lines.ts";
-import { type TranslatedFile, Translator } from "./translator.ts";
+import { type SessionFacts, type TranslatedFile, Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, numberOf, objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
 
 /**
@@ -208,7 +208,7 @@ class ClineTranslator extends Translator<Element> {
     return this.#times.get(index - 1);
   }
 
-  #session(first: JsonObject): ImportedSession {
+  #session(first: JsonObject): SessionFacts {
     const { path } = this.file;
     const folder = basename(dirname(path));
     const [, name] = /^(.+)\.messages\.json$/.exec(basename(path)) ?? [];

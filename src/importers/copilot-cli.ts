@@ -6,7 +6,7 @@ import { dataPartOf, resultTextOf } from "./file-parts.ts";
 import type { ImportedSession, Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, parseJson, readJsonLines } from "./lines.ts";
-import { Translator } from "./translator.ts";
+import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
 
 /** Events about the program. The CLI adds new ones with each version. */
@@ -233,11 +233,11 @@ class CopilotTranslator extends Translator<JsonLine> {
     const { sessionId, context } = this.#start;
     const cwd = objectOf(context).cwd ?? this.#start.cwd;
     const name = stringOf(sessionId) ?? sessionIdIn(this.file.path);
-    const describe = (): ImportedSession => ({
+    const describe = (): SessionFacts => ({
       externalId: agent === undefined ? name : `${name}/agent-${agent}`,
       source: "copilot-cli",
-      ...(agent !== undefined && { parentExternalId: name }),
-      ...(stringOf(cwd) && { folder: cwd as string }),
+      parentExternalId: agent === undefined ? undefined : name,
+      folder: stringOf(cwd),
       metadata: saidOf({ cwd, repository: objectOf(context).repository, branch: objectOf(context).branch }),
     });
     this.open(agent ?? "", describe).add([entry], id);

@@ -5,7 +5,7 @@ import { adapted, entriesOf, type MessageEntry, messageEntry } from "./entry.ts"
 import type { ImportedSession, Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
-import { Translator } from "./translator.ts";
+import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, objectOf, saidOf, stringOf } from "./values.ts";
 
 /** Records about the program. */
@@ -57,18 +57,16 @@ class DroidTranslator extends Translator<JsonLine> {
     session.metadata = saidOf({ ...session.metadata, model });
   }
 
-  #session(): ImportedSession {
+  #session(): SessionFacts {
     const { id, cwd, title, sessionTitle, callingSessionId, version } = this.#start;
-    const session: ImportedSession = {
+    return {
       externalId: stringOf(id) ?? basename(this.file.path, ".jsonl"),
       source: "droid",
+      parentExternalId: stringOf(callingSessionId),
+      folder: stringOf(cwd),
+      title: stringOf(sessionTitle) ?? stringOf(title),
       metadata: saidOf({ cwd, version }),
     };
-    const heading = stringOf(sessionTitle) ?? stringOf(title);
-    if (heading !== undefined) session.title = heading;
-    if (stringOf(cwd)) session.folder = cwd as string;
-    if (stringOf(callingSessionId)) session.parentExternalId = callingSessionId as string;
-    return session;
   }
 }
 

@@ -4,9 +4,9 @@ import { fileNameOf } from "./conversations.ts";
 import type { Element } from "./document-scanner.ts";
 import { readElements } from "./documents.ts";
 import type { MessageEntry } from "./entry.ts";
-import type { ImportEvent, ImportedSession, ImportFile } from "./importer.ts";
+import type { ImportEvent, ImportFile } from "./importer.ts";
 import type { JsonObject } from "./lines.ts";
-import { Translator } from "./translator.ts";
+import { type SessionFacts, Translator } from "./translator.ts";
 
 /** A message of a conversation that may have several answers to one prompt. */
 export interface ExportedNode {
@@ -22,7 +22,7 @@ export interface ExportFormat {
   /** Fields of a conversation that are lists. */
   lists: readonly string[];
   isConversation(value: JsonValue | undefined): value is JsonObject;
-  sessionOf(conversation: JsonObject): Omit<ImportedSession, "externalId" | "source"> & { id: string | undefined };
+  sessionOf(conversation: JsonObject): Omit<SessionFacts, "externalId" | "source"> & { id: string | undefined };
   /** Returns the key of the node that the program showed last. */
   shownIn(conversation: JsonObject): string | undefined;
   /** Returns the messages. The answers to one prompt come in the order in which they were made. */

@@ -1,8 +1,9 @@
+import { defined } from "../adapters/shared/own.ts";
 import { ID_CHARS_MAX, TIME_MS_MAX } from "../core/limits.ts";
 import type { JsonValue } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
 import { sessionSettings } from "../core/settings.ts";
-import type { ExportedOrigin, ImportEvent, ImportedSession, Importer } from "./importer.ts";
+import type { ImportEvent, ImportedSession, Importer } from "./importer.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
 import { checkedEvent } from "./message-event.ts";
 import { Translator } from "./translator.ts";
@@ -260,14 +261,16 @@ function isSessionLine(fields: JsonObject): boolean {
 
 function sessionOf({ name, project, isExported }: SessionSoFar, known: JsonObject): ImportedSession {
   const { title, parent, createdAt, metadata, project: _, ...origin } = known;
-  const session: ImportedSession = { externalId: name, source: "jsonl" };
-  if (project !== undefined) session.project = project;
-  if (title !== undefined) session.title = title as string;
-  if (parent !== undefined) session.parentExternalId = parent as string;
-  if (createdAt !== undefined) session.createdAtMs = timeOf(createdAt);
-  if (metadata !== undefined) session.metadata = metadata as JsonObject;
-  if (isExported) session.exported = origin as ExportedOrigin;
-  return session;
+  return defined({
+    externalId: name,
+    source: "jsonl",
+    parentExternalId: parent,
+    project,
+    title,
+    createdAtMs: createdAt === undefined ? undefined : timeOf(createdAt),
+    metadata,
+    exported: isExported ? origin : undefined,
+  }) as ImportedSession;
 }
 
 /** Returns false for settings that only a newer version of Coppice knows. */

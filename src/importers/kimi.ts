@@ -7,10 +7,10 @@ import { fileNameOf } from "./conversations.ts";
 import { type MessageEntry, messageEntry } from "./entry.ts";
 import { dataPartOf, filePartOf, functionCallOf } from "./file-parts.ts";
 import { peek } from "./head.ts";
-import type { ImportedSession, Importer } from "./importer.ts";
+import type { Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
-import { Translator } from "./translator.ts";
+import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, numberOf, objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
 
 /** Events about the program, and what asks the user, whose answer is a result. */
@@ -169,7 +169,7 @@ class KimiTranslator extends Translator<JsonLine> {
     if (entry.message.parts.length > 0) this.open(agent, () => this.#session(agent)).add([entry]);
   }
 
-  #session(agent: string): ImportedSession {
+  #session(agent: string): SessionFacts {
     const [name, ...folders] = [...this.file.path.split(/[\\/]/)].reverse();
     const isInFolder = name === "wire.jsonl" || CONTEXT_NAME.test(name!);
     const isSubagent = isInFolder && folders[1] === "subagents" && folders[2] !== undefined;
@@ -180,15 +180,12 @@ class KimiTranslator extends Translator<JsonLine> {
       : /^([\da-f]{8}-[\da-f-]{27})\.jsonl$/.exec(name!)?.[1];
     const id = own ?? fileNameOf(this.file.path);
     const home = folders.indexOf("sessions", 1);
-    const session: ImportedSession = { externalId: id, source: "kimi", metadata: {} };
     const folder = home === -1 ? undefined : folderOf(this.file.path, home + 2, folders[home - 1]!);
-    if (folder !== undefined) Object.assign(session, { folder, metadata: { cwd: folder } });
     const child = isSubagent ? folders[0] : agent;
-    if (child !== "") Object.assign(session, { externalId: `${id}/agent-${child}`, parentExternalId: id });
-    const beside = dirname(this.file.path);
-    const title = isInFolder ? stringOf(objectOf(jsonAt(join(beside, "state.json"))).custom_title) : undefined;
-    if (title !== undefined && child === "") session.title = title;
-    return session;
+    const about = { source: "kimi", folder, metadata: saidOf({ cwd: folder }) };
+    if (child !== "") return { externalId: `${id}/agent-${child}`, parentExternalId: id, ...about };
+    const state = isInFolder ? objectOf(jsonAt(join(dirname(this.file.path), "state.json"))) : {};
+    return { externalId: id, title: stringOf(state.custom_title), ...about };
   }
 }
 

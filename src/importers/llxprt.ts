@@ -2,9 +2,9 @@ import { basename } from "node:path";
 import { fromLlxprt, type LlxprtContent } from "../adapters/llxprt.ts";
 import type { Part } from "../core/message.ts";
 import { adapted, messageEntry } from "./entry.ts";
-import type { ImportedSession, Importer } from "./importer.ts";
+import type { Importer } from "./importer.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
-import { Translator } from "./translator.ts";
+import { type SessionFacts, Translator } from "./translator.ts";
 import { millisecondsOf, numberOf, objectOf, saidOf, stringOf } from "./values.ts";
 
 /**
@@ -137,19 +137,17 @@ class LlxprtTranslator extends Translator<JsonLine> {
     if (summaryFacts !== undefined) branches.keep([id]);
   }
 
-  #session(): ImportedSession {
+  #session(): SessionFacts {
     const { sessionId, cwd, workspaceDirs, projectHash } = this.#meta;
-    const session: ImportedSession = {
-      externalId: stringOf(sessionId) ?? basename(this.file.path).replace(/\.jsonl$/, ""),
-      source: "llxprt",
-    };
     const [first] = Array.isArray(workspaceDirs) ? workspaceDirs : [];
-    const folder = stringOf(cwd) ?? stringOf(first);
-    if (folder !== undefined) session.folder = folder;
-    if (this.#title !== undefined) session.title = this.#title;
-    if (this.#parent !== undefined) session.parentExternalId = this.#parent;
-    session.metadata = saidOf({ cwd, workspaceDirs, projectHash });
-    return session;
+    return {
+      externalId: stringOf(sessionId) ?? basename(this.file.path, ".jsonl"),
+      source: "llxprt",
+      parentExternalId: this.#parent,
+      folder: stringOf(cwd) ?? stringOf(first),
+      title: this.#title,
+      metadata: saidOf({ cwd, workspaceDirs, projectHash }),
+    };
   }
 }
 

@@ -2,10 +2,10 @@ import { basename } from "node:path";
 import { fromGemini } from "../adapters/gemini.ts";
 import type { Part } from "../core/message.ts";
 import { adapted, type MessageEntry, messageEntry } from "./entry.ts";
-import type { ImportedSession, Importer } from "./importer.ts";
+import type { Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
-import { Translator } from "./translator.ts";
+import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, numberOf, objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
 
 /** Records about the program, and what its screen showed. */
@@ -178,17 +178,16 @@ class QwenTranslator extends Translator<JsonLine> {
     });
   }
 
-  #session({ sessionId, agentId, cwd, gitBranch, forkedFrom }: JsonObject): ImportedSession {
+  #session({ sessionId, agentId, cwd, gitBranch, forkedFrom }: JsonObject): SessionFacts {
     const name = stringOf(sessionId) ?? basename(this.file.path, ".jsonl");
-    const session: ImportedSession = { externalId: name, source: "qwen-code" };
-    const parent = stringOf(objectOf(forkedFrom).sessionId) ?? this.#parent;
-    if (stringOf(agentId)) {
-      session.externalId = `${name}/agent-${agentId}`;
-      session.parentExternalId = name;
-    } else if (parent !== undefined) session.parentExternalId = parent;
-    if (stringOf(cwd)) session.folder = cwd as string;
-    session.metadata = saidOf({ cwd, gitBranch });
-    return session;
+    const agent = stringOf(agentId);
+    return {
+      externalId: agent === undefined ? name : `${name}/agent-${agent}`,
+      source: "qwen-code",
+      parentExternalId: agent === undefined ? (stringOf(objectOf(forkedFrom).sessionId) ?? this.#parent) : name,
+      folder: stringOf(cwd),
+      metadata: saidOf({ cwd, gitBranch }),
+    };
   }
 }
 

@@ -1,4 +1,5 @@
 import { statSync } from "node:fs";
+import { defined } from "../adapters/shared/own.ts";
 import type { Branch } from "./branch.ts";
 import { Branches } from "./branches.ts";
 import type { ImportEvent, ImportedMessage, ImportedSession } from "./importer.ts";
@@ -10,6 +11,11 @@ export interface TranslatedFile {
   path: string;
   isFinished?: boolean | undefined;
 }
+
+/** A session as the transcript tells of it. What is undefined is no fact of the session. */
+export type SessionFacts = Pick<ImportedSession, "externalId" | "source"> & {
+  [Field in keyof ImportedSession]: ImportedSession[Field] | undefined;
+};
 
 /** Turns the items of one file, such as its lines, into events. The only session of a file has the name "". */
 export abstract class Translator<Item extends object> {
@@ -45,11 +51,11 @@ export abstract class Translator<Item extends object> {
   }
 
   /** Returns the branches of a session. The first call creates them from `describe`. */
-  protected open(name: string, describe: () => ImportedSession): Branches {
+  protected open(name: string, describe: () => SessionFacts): Branches {
     let branches = this.#sessions.get(name);
     if (branches === undefined) {
       branches = new Branches({
-        session: describe(),
+        session: defined(describe()) as ImportedSession,
         emit: (event) => this.emit(event),
         isReady: (branch, isFull) => this.isReady(branch, isFull),
       });

@@ -7,7 +7,7 @@ import type { ImportedSession, Importer } from "../importer.ts";
 import { injected } from "../injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
 import { callIdsOf } from "../order.ts";
-import { Translator } from "../translator.ts";
+import { type SessionFacts, Translator } from "../translator.ts";
 import { contentId, derivedId, objectOf, objectsOf, stringOf } from "../values.ts";
 import { attachmentPartsOf, messageOfRole, messagesOf, metadataOf } from "./content.ts";
 import {
@@ -241,10 +241,10 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
     this.#sessionId = stringOf(line.sessionId) ?? this.#sessionId;
     const agent = line.isSidechain === true ? this.#agentOf(line) : undefined;
     const externalId = agent === undefined ? this.#sessionId : `${agent.sessionId}/agent-${agent.id}`;
-    const describe = (): ImportedSession => ({
+    const describe = (): SessionFacts => ({
       externalId,
       source: "claude-code",
-      ...(agent !== undefined && { parentExternalId: agent.sessionId }),
+      parentExternalId: agent?.sessionId,
     });
     const branch = this.open(externalId, describe).follow({
       key: stringOf(line.uuid),

@@ -2,10 +2,10 @@ import { basename, dirname, join } from "node:path";
 import { jsonAt } from "../beside.ts";
 import { fileNameOf } from "../conversations.ts";
 import { headElements } from "../documents.ts";
-import type { ImportedSession, Importer } from "../importer.ts";
+import type { Importer } from "../importer.ts";
 import { headObjects, isObject, type JsonObject } from "../lines.ts";
 import { notYet } from "../message-event.ts";
-import { Translator } from "../translator.ts";
+import { type SessionFacts, Translator } from "../translator.ts";
 import { derivedId, millisecondsOf, objectOf, pathOfAddress, saidOf, stringOf } from "../values.ts";
 import { isLog, readSession, type SessionItem } from "./log.ts";
 import { promptOf } from "./prompt.ts";
@@ -94,21 +94,18 @@ class ChatTranslator extends Translator<SessionItem> {
     if (root !== undefined && title !== undefined) root.title = title;
   }
 
-  #session(): ImportedSession {
+  #session(): SessionFacts {
     const { path } = this.file;
     const [, name] = /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\.jsonl?$/.exec(basename(path)) ?? [];
-    const session: ImportedSession = {
+    const folder = pathOfAddress(workspaceAt(path));
+    return {
       externalId: name ?? stringOf(this.#about.sessionId) ?? fileNameOf(path),
       source: "copilot-chat",
+      folder,
+      title: stringOf(this.#about.customTitle),
+      createdAtMs: millisecondsOf(this.#about.creationDate),
+      metadata: saidOf({ cwd: folder }),
     };
-    const folder = pathOfAddress(workspaceAt(path));
-    if (folder !== undefined) session.folder = folder;
-    const createdAtMs = millisecondsOf(this.#about.creationDate);
-    if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;
-    const title = stringOf(this.#about.customTitle);
-    if (title !== undefined) session.title = title;
-    session.metadata = saidOf({ cwd: folder });
-    return session;
   }
 }
 

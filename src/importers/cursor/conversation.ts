@@ -1,10 +1,9 @@
 import type { JsonValue, Part } from "../../core/message.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "../entry.ts";
 import { dataPartOf, resultTextOf } from "../file-parts.ts";
-import type { ImportedSession } from "../importer.ts";
 import { isObject, type JsonObject, parseJson } from "../lines.ts";
 import { notYet } from "../message-event.ts";
-import { type TranslatedFile, Translator } from "../translator.ts";
+import { type SessionFacts, type TranslatedFile, Translator } from "../translator.ts";
 import { millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
 
 export interface Conversation {
@@ -65,18 +64,18 @@ export class ConversationTranslator extends Translator<Bubble> {
     }
   }
 
-  #session(): ImportedSession {
+  #session(): SessionFacts {
     const { id, parent, data, header } = this.#conversation;
-    const session: ImportedSession = { externalId: id, source: "cursor" };
-    if (parent !== undefined) session.parentExternalId = parent;
-    const title = stringOf(header.name) ?? stringOf(data.name);
-    if (title !== undefined) session.title = title;
     const cwd = folderOf(header.workspaceIdentifier) ?? folderOf(data.workspaceIdentifier);
-    if (cwd !== undefined) session.folder = cwd;
-    const createdAtMs = millisecondsOf(data.createdAt);
-    if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;
-    session.metadata = saidOf({ cwd, mode: data.unifiedMode });
-    return session;
+    return {
+      externalId: id,
+      source: "cursor",
+      parentExternalId: parent,
+      folder: cwd,
+      title: stringOf(header.name) ?? stringOf(data.name),
+      createdAtMs: millisecondsOf(data.createdAt),
+      metadata: saidOf({ cwd, mode: data.unifiedMode }),
+    };
   }
 }
 

@@ -3,10 +3,10 @@ import type { JsonValue, Part } from "../../core/message.ts";
 import { fileNameOf } from "../conversations.ts";
 import { messageEntry } from "../entry.ts";
 import { dataPartOf } from "../file-parts.ts";
-import type { ImportedSession, Importer } from "../importer.ts";
+import type { Importer } from "../importer.ts";
 import { wordsWithin } from "../injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
-import { Translator } from "../translator.ts";
+import { type SessionFacts, Translator } from "../translator.ts";
 import { derivedId, objectOf, stringOf } from "../values.ts";
 
 /**
@@ -47,17 +47,16 @@ class TranscriptTranslator extends Translator<JsonLine> {
     this.open("", () => this.#session()).add([messageEntry(line, role, id, said, undefined)]);
   }
 
-  #session(): ImportedSession {
+  #session(): SessionFacts {
     const { path } = this.file;
     const name = basename(path, ".jsonl");
-    const session: ImportedSession = {
+    const [folder, parent] = [dirname(path), basename(dirname(dirname(path)))];
+    return {
       externalId: ID.test(name) ? name : fileNameOf(path),
       source: "cursor-agent",
       unlessFrom: "cursor",
+      parentExternalId: basename(folder) === "subagents" && ID.test(parent) ? parent : undefined,
     };
-    const [folder, parent] = [dirname(path), basename(dirname(dirname(path)))];
-    if (basename(folder) === "subagents" && ID.test(parent)) session.parentExternalId = parent;
-    return session;
   }
 }
 

@@ -5,9 +5,9 @@ import { baseNameOf } from "../../core/project.ts";
 import { fileNameOf } from "../conversations.ts";
 import { headElements, readDocument, shapeOf } from "../documents.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "../entry.ts";
-import type { ImportedSession, Importer, ImportFile } from "../importer.ts";
+import type { Importer, ImportFile } from "../importer.ts";
 import { type DamagedLine, headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
-import { Translator } from "../translator.ts";
+import { type SessionFacts, Translator } from "../translator.ts";
 import { derivedId, millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
 import { messagesOf, thoughtPartsOf } from "./content.ts";
 
@@ -192,25 +192,23 @@ class GeminiCliTranslator extends Translator<JsonLine> {
     return true;
   }
 
-  #session(): ImportedSession {
+  #session(): SessionFacts {
     const { sessionId, projectHash, directories, kind, summary } = this.#about;
     const name = stringOf(sessionId) ?? fileNameOf(this.file.path);
-    const session: ImportedSession = { externalId: name, source: "gemini-cli" };
     const folder = dirname(this.file.path);
-    let chats = folder;
-    if (kind === "subagent") {
-      // The folder is named after the session that started the subagent.
-      session.parentExternalId = basename(folder);
-      session.externalId = `${basename(folder)}/${name}`;
-      chats = dirname(folder);
-    }
+    // The folder of a subagent is named after the session that started it.
+    const parent = kind === "subagent" ? basename(folder) : undefined;
+    const chats = parent === undefined ? folder : dirname(folder);
     const cwd = folderOf(chats);
-    const project = projectAt(chats, directories);
-    if (cwd !== undefined) session.folder = cwd;
-    else if (project !== undefined) session.project = project;
-    if (stringOf(summary)) session.title = summary as string;
-    session.metadata = saidOf({ cwd, projectHash, directories });
-    return session;
+    return {
+      externalId: parent === undefined ? name : `${parent}/${name}`,
+      source: "gemini-cli",
+      parentExternalId: parent,
+      folder: cwd,
+      project: cwd === undefined ? projectAt(chats, directories) : undefined,
+      title: stringOf(summary),
+      metadata: saidOf({ cwd, projectHash, directories }),
+    };
   }
 }
 

@@ -1,7 +1,6 @@
-import type { ImportedSession } from "../importer.ts";
 import type { JsonObject } from "../lines.ts";
 import { notYet } from "../message-event.ts";
-import { type TranslatedFile, Translator } from "../translator.ts";
+import { type SessionFacts, type TranslatedFile, Translator } from "../translator.ts";
 import { millisecondsOf, objectOf, saidOf, stringOf } from "../values.ts";
 import { entriesOf, type StoredMessage } from "./message.ts";
 
@@ -32,15 +31,15 @@ export class SessionTranslator extends Translator<StoredMessage> {
   }
 }
 
-function sessionOf(row: JsonObject): ImportedSession {
+function sessionOf(row: JsonObject): SessionFacts {
   const { id, parent_id, parentID, directory, title, time_created, time, version, share_url } = row;
-  const session: ImportedSession = { externalId: String(id), source: "opencode" };
-  const parent = stringOf(parent_id) ?? stringOf(parentID);
-  if (parent !== undefined) session.parentExternalId = parent;
-  if (stringOf(directory)) session.folder = directory as string;
-  if (stringOf(title)) session.title = title as string;
-  const createdAtMs = millisecondsOf(time_created) ?? millisecondsOf(objectOf(time).created);
-  if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;
-  session.metadata = saidOf({ cwd: directory, version, share_url });
-  return session;
+  return {
+    externalId: String(id),
+    source: "opencode",
+    parentExternalId: stringOf(parent_id) ?? stringOf(parentID),
+    folder: stringOf(directory),
+    title: stringOf(title),
+    createdAtMs: millisecondsOf(time_created) ?? millisecondsOf(objectOf(time).created),
+    metadata: saidOf({ cwd: directory, version, share_url }),
+  };
 }
