@@ -77,7 +77,7 @@ class AiderTranslator extends Translator<TextLine> {
   /** The marks that opened the block of code, and its lines since the first one that looks like Aider's own. */
   #fence: { marks: string; doubtful: TextLine[] } | undefined;
 
-  override read(found: TextLine): void {
+  protected override read(found: TextLine): undefined {
     const { line } = found;
     const text = found.text.replace(/\r$/, "");
     if (this.#fence !== undefined && this.#isInside(this.#fence, { line, text })) return;
@@ -123,7 +123,7 @@ class AiderTranslator extends Translator<TextLine> {
   #leaveFence(): void {
     const waiting = this.#fence?.doubtful ?? [];
     this.#fence = undefined;
-    for (const one of waiting) this.read(one);
+    for (const one of waiting) this.take(one);
   }
 
   protected override skip(): void {
@@ -180,13 +180,16 @@ class AiderTranslator extends Translator<TextLine> {
       this.warn(line, "expected a line that starts a chat");
       return;
     }
-    const session = this.#session;
     const role: Role = kind === "answer" ? "assistant" : "user";
     const isCommand = kind === "prompt" && text.startsWith("/") && !ASKING_COMMAND.test(text);
     const parts: Part[] = [{ type: "text", text }];
     const said = kind === "output" || isCommand ? injected(parts) : parts;
     const about = kind === "answer" && this.#model !== undefined ? { model: this.#model } : {};
     const id = String(this.#count++);
-    this.open("", () => session).add([messageEntry(line, role, id, said, session.createdAtMs, about)]);
+    this.open().add([messageEntry(line, role, id, said, this.#session.createdAtMs, about)]);
+  }
+
+  protected override session(): SessionFacts {
+    return this.#session!;
   }
 }

@@ -48,17 +48,13 @@ class ContinueTranslator extends Translator<Element> {
     return key === "history";
   }
 
-  override read({ line, key, value }: Element): void {
-    if (key === undefined) this.warn(line, "expected a field of a session");
-    else if (key !== "history") this.#about[key] = value;
-    else {
+  protected override read({ line, key, value }: Element): MessageEntry[] | string | undefined {
+    if (key === undefined) return "expected a field of a session";
+    if (key === "history") {
       const { message } = objectOf(value);
-      const entries = isObject(message)
-        ? this.#entriesOf(objectOf(value), message, line)
-        : "message: expected an object";
-      if (typeof entries === "string") this.warn(line, entries);
-      else if (entries.length > 0) this.open("", () => this.#session()).add(entries);
+      return isObject(message) ? this.#entriesOf(objectOf(value), message, line) : "message: expected an object";
     }
+    this.#about[key] = value;
   }
 
   protected override end(): void {
@@ -158,7 +154,7 @@ class ContinueTranslator extends Translator<Element> {
     return NO_TITLES.has(title) ? undefined : title;
   }
 
-  #session(): SessionFacts {
+  protected override session(): SessionFacts {
     const { path } = this.file;
     const [, name] = /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\.json$/.exec(basename(path)) ?? [];
     const sessionId = stringOf(this.#about.sessionId) ?? name;

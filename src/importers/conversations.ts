@@ -60,7 +60,7 @@ class ListTranslator extends Translator<Element> {
     return this.#format.messageOf(key, value) !== undefined;
   }
 
-  override read({ line, document, key, value }: Element): void {
+  protected override read({ line, document, key, value }: Element): MessageEntry[] | string | undefined {
     if (document !== this.#document) {
       this.finish(true);
       this.#document = document;
@@ -69,25 +69,17 @@ class ListTranslator extends Translator<Element> {
     }
     const item = this.#format.messageOf(key, value);
     if (item === undefined) {
-      if (key !== undefined) this.#about[key] = value;
-      else this.warn(line, "expected a message");
+      if (key === undefined) return "expected a message";
+      this.#about[key] = value;
       return;
     }
     const index = String(this.#count++);
-    if (!isObject(item)) {
-      this.warn(line, "expected a message, as an object");
-      return;
-    }
-    if (!this.file.isFinished && this.#format.isOpen?.(item)) {
-      this.warn(line, notYet("the message is still being written"));
-      return;
-    }
-    const entries = this.#format.entriesOf({ line, id: stringOf(item.id) ?? index, value: item });
-    if (typeof entries === "string") this.warn(line, entries);
-    else this.open("", () => this.#session()).add(entries);
+    if (!isObject(item)) return "expected a message, as an object";
+    if (!this.file.isFinished && this.#format.isOpen?.(item)) return notYet("the message is still being written");
+    return this.#format.entriesOf({ line, id: stringOf(item.id) ?? index, value: item });
   }
 
-  #session(): SessionFacts {
+  protected override session(): SessionFacts {
     const { id, chatId, conversation_id, title, name, tools: _, ...rest } = this.#about;
     const own = stringOf(id) ?? stringOf(chatId) ?? stringOf(conversation_id);
     const about = this.#format.about?.();

@@ -45,6 +45,8 @@ export function readExport(file: ImportFile, format: ExportFormat): AsyncIterabl
 class ExportTranslator extends Translator<Element> {
   readonly #format: ExportFormat;
   readonly #ids = new Map<string, number>();
+  /** The session of the newest conversation. */
+  #session!: SessionFacts;
   /** The fields of a document that is one conversation. */
   #single: { document: number; line: number; fields: JsonObject } | undefined;
 
@@ -57,11 +59,11 @@ class ExportTranslator extends Translator<Element> {
     return key === undefined;
   }
 
-  override read({ line, document, key, value }: Element): void {
+  protected override read({ line, document, key, value }: Element): string | undefined {
     if (document !== this.#single?.document) this.#endSingle();
     if (key === undefined) {
-      if (this.#format.isConversation(value)) this.#addConversation(value, line, document);
-      else this.warn(line, "expected a conversation");
+      if (!this.#format.isConversation(value)) return "expected a conversation";
+      this.#addConversation(value, line, document);
       return;
     }
     this.#single ??= { document, line, fields: {} };
@@ -70,6 +72,10 @@ class ExportTranslator extends Translator<Element> {
     if (!this.#format.lists.includes(key)) fields[key] = value;
     else if (Array.isArray(known)) known.push(value);
     else fields[key] = [value];
+  }
+
+  protected override session(): SessionFacts {
+    return this.#session;
   }
 
   protected override end(_isQuiet: boolean, isPause: boolean): void {
@@ -90,7 +96,8 @@ class ExportTranslator extends Translator<Element> {
     const count = (this.#ids.get(id) ?? 0) + 1;
     this.#ids.set(id, count);
     const externalId = count === 1 ? id : `${id}#${count}`;
-    const branches = this.open("", () => ({ ...about, externalId, source: this.#format.name }));
+    this.#session = { ...about, externalId, source: this.#format.name };
+    const branches = this.open();
     const read = this.#format.reader();
     /** For each node, the newest one on its path that became a message. */
     const said = new Map<string, string | undefined>();

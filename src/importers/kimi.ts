@@ -79,20 +79,17 @@ class KimiTranslator extends Translator<JsonLine> {
   /** The reply of each session: the events of one step. */
   readonly #replies = new Map<string, object>();
 
-  override read({ value: record, line }: JsonLine): void {
+  protected override read({ value: record, line }: JsonLine): string | undefined {
     const { role, timestamp, message, type } = record;
-    if (role !== undefined) this.#readContext(record, line);
-    else if (isObject(message)) this.#readEvent(message, derivedId(record), line, timeOf(timestamp), "");
-    else if (type !== "metadata") this.warn(line, "expected a message or an event");
+    if (role !== undefined) return this.#readContext(record, line);
+    if (isObject(message)) return this.#readEvent(message, derivedId(record), line, timeOf(timestamp), "");
+    return type === "metadata" ? undefined : "expected a message or an event";
   }
 
-  #readContext(record: JsonObject, line: number): void {
+  #readContext(record: JsonObject, line: number): string | undefined {
     const { role, content, tool_calls, tool_call_id, name } = record;
     if (MARKS.has(role)) return;
-    if (!ROLES.has(role)) {
-      this.warn(line, `unknown role: ${JSON.stringify(role ?? null)}`);
-      return;
-    }
+    if (!ROLES.has(role)) return `unknown role: ${JSON.stringify(role ?? null)}`;
     const id = derivedId(record);
     const parts = partsOf(content);
     if (role === "tool") {
@@ -109,7 +106,7 @@ class KimiTranslator extends Translator<JsonLine> {
     }
   }
 
-  #readEvent(event: JsonObject, id: string, line: number, time: number | undefined, agent: string): void {
+  #readEvent(event: JsonObject, id: string, line: number, time: number | undefined, agent: string): string | undefined {
     const payload = objectOf(event.payload);
     const say = (role: "user" | "assistant", parts: Part[], about: JsonObject = {}): void => {
       const reply = role === "assistant" ? { reply: this.#replies.get(agent) ?? {} } : {};
@@ -157,19 +154,19 @@ class KimiTranslator extends Translator<JsonLine> {
       case "SubagentEvent": {
         // A subagent with an id has a log of its own.
         const caller = stringOf(payload.parent_tool_call_id) ?? stringOf(payload.task_tool_call_id);
-        if (!stringOf(payload.agent_id)) this.#readEvent(objectOf(payload.event), id, line, time, caller ?? id);
-        break;
+        if (stringOf(payload.agent_id)) break;
+        return this.#readEvent(objectOf(payload.event), id, line, time, caller ?? id);
       }
       default:
-        if (!BOOKKEEPING.has(event.type)) this.warn(line, `unknown event: ${JSON.stringify(event.type ?? null)}`);
+        if (!BOOKKEEPING.has(event.type)) return `unknown event: ${JSON.stringify(event.type ?? null)}`;
     }
   }
 
   #add(agent: string, entry: MessageEntry): void {
-    if (entry.message.parts.length > 0) this.open(agent, () => this.#session(agent)).add([entry]);
+    if (entry.message.parts.length > 0) this.open(agent).add([entry]);
   }
 
-  #session(agent: string): SessionFacts {
+  protected override session(agent: string): SessionFacts {
     const [name, ...folders] = [...this.file.path.split(/[\\/]/)].reverse();
     const isInFolder = name === "wire.jsonl" || CONTEXT_NAME.test(name!);
     const isSubagent = isInFolder && folders[1] === "subagents" && folders[2] !== undefined;

@@ -63,7 +63,7 @@ class LlxprtTranslator extends Translator<JsonLine> {
   #title: string | undefined;
   #parent: string | undefined;
 
-  override read({ value, line }: JsonLine): void {
+  protected override read({ value, line }: JsonLine): string | undefined {
     const { type } = value;
     const payload = objectOf(value.payload);
     switch (type) {
@@ -84,21 +84,19 @@ class LlxprtTranslator extends Translator<JsonLine> {
         return;
       case "content":
       case "synthetic_insert":
-        this.#addContent(payload.content, value, line);
-        return;
+        return this.#addContent(payload.content, value, line);
       case "compressed": {
         const { summary, ...about } = payload;
-        this.#addContent(summary, value, line, { ...about, type, isCompactSummary: true });
-        return;
+        return this.#addContent(summary, value, line, { ...about, type, isCompactSummary: true });
       }
       case "rewind": {
         const count = numberOf(payload.itemsRemoved);
-        if (count === undefined || count < 0) this.warn(line, "itemsRemoved: expected a number");
-        else this.branches()?.rewindBy(count);
+        if (count === undefined || count < 0) return "itemsRemoved: expected a number";
+        this.branches()?.rewindBy(count);
         return;
       }
       default:
-        if (!BOOKKEEPING_TYPES.has(type)) this.warn(line, `unknown type of line: ${JSON.stringify(type ?? null)}`);
+        if (!BOOKKEEPING_TYPES.has(type)) return `unknown type of line: ${JSON.stringify(type ?? null)}`;
     }
   }
 
@@ -107,16 +105,10 @@ class LlxprtTranslator extends Translator<JsonLine> {
     if (root !== undefined && this.#title !== undefined) root.title ??= this.#title;
   }
 
-  #addContent(content: unknown, { seq, ts }: JsonObject, line: number, summaryFacts?: JsonObject): void {
-    if (!isObject(content)) {
-      this.warn(line, "content: expected an object");
-      return;
-    }
+  #addContent(content: unknown, { seq, ts }: JsonObject, line: number, summaryFacts?: JsonObject): string | undefined {
+    if (!isObject(content)) return "content: expected an object";
     const messages = adapted(() => fromLlxprt(content as unknown as LlxprtContent));
-    if (typeof messages === "string") {
-      this.warn(line, messages);
-      return;
-    }
+    if (typeof messages === "string") return messages;
     const id = String(numberOf(seq) ?? line);
     const entries = messages
       .filter(({ parts }) => parts.length > 0)
@@ -132,12 +124,12 @@ class LlxprtTranslator extends Translator<JsonLine> {
         });
       });
     if (entries.length === 0) return;
-    const branches = this.open("", () => this.#session());
+    const branches = this.open();
     branches.add(entries, id);
     if (summaryFacts !== undefined) branches.keep([id]);
   }
 
-  #session(): SessionFacts {
+  protected override session(): SessionFacts {
     const { sessionId, cwd, workspaceDirs, projectHash } = this.#meta;
     const [first] = Array.isArray(workspaceDirs) ? workspaceDirs : [];
     return {

@@ -95,7 +95,7 @@ export class PiTranslator extends Translator<JsonLine> {
     this.#source = source;
   }
 
-  override read({ value: entry, line }: JsonLine): void {
+  protected override read({ value: entry, line }: JsonLine): string | undefined {
     const { type } = entry;
     if (type === "session" || type === "title") {
       if (type === "session" && Object.keys(this.#header).length === 0) this.#header = entry;
@@ -110,7 +110,7 @@ export class PiTranslator extends Translator<JsonLine> {
     // The first version of the format was a list, without ids.
     const id = stringOf(entry.id) ?? derivedId(entry);
     const said = SAID_TYPES.has(type) ? entryOf(entry, id, line) : undefined;
-    const branch = this.open("", () => this.#session()).followTree({
+    const branch = this.open().followTree({
       key: id,
       after: entry.parentId === null ? null : (stringOf(entry.parentId) ?? ""),
       line,
@@ -138,7 +138,7 @@ export class PiTranslator extends Translator<JsonLine> {
     }
   }
 
-  #session(): SessionFacts {
+  protected override session(): SessionFacts {
     const { id, cwd, parentSession } = this.#header;
     return {
       externalId: stringOf(id) ?? sessionIdIn(this.file.path),

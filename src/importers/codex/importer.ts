@@ -68,12 +68,9 @@ class CodexTranslator extends Translator<JsonLine> {
   #turn: JsonObject = {};
   #reply: object | undefined;
 
-  override read({ value, line }: JsonLine): void {
+  protected override read({ value, line }: JsonLine): string | undefined {
     const found = rolloutLineOf(value);
-    if (found === undefined) {
-      this.warn(line, `unknown type of line: ${JSON.stringify(value.type ?? null)}`);
-      return;
-    }
+    if (found === undefined) return `unknown type of line: ${JSON.stringify(value.type ?? null)}`;
     const { type, payload, timestamp } = found;
     const info: LineInfo = { line, timestamp };
     switch (type) {
@@ -100,8 +97,7 @@ class CodexTranslator extends Translator<JsonLine> {
         this.#addWords([{ type: "data", data: payload }], payload, info);
         return;
       default:
-        if (BOOKKEEPING_TYPES.has(type)) return;
-        this.warn(line, `unknown type of line: ${JSON.stringify(type)}`);
+        return BOOKKEEPING_TYPES.has(type) ? undefined : `unknown type of line: ${JSON.stringify(type)}`;
     }
   }
 
@@ -224,10 +220,10 @@ class CodexTranslator extends Translator<JsonLine> {
   }
 
   #add(entry: MessageEntry, isPrompt = false): void {
-    this.open("", () => this.#session()).add([entry], "", isPrompt);
+    this.open().add([entry], "", isPrompt);
   }
 
-  #session(): SessionFacts {
+  protected override session(): SessionFacts {
     const { id, cwd, source, forked_from_id, parent_thread_id, timestamp, git, ...rest } = this.#meta;
     const { instructions: _i, base_instructions: _b, dynamic_tools: _d, history_base: base, ...about } = rest;
     const externalId = stringOf(id) ?? basename(this.file.path, ".jsonl");

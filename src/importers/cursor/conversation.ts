@@ -42,29 +42,26 @@ export class ConversationTranslator extends Translator<Bubble> {
     this.#conversation = conversation;
   }
 
-  override read({ line, id, value, isLast }: Bubble): void {
+  protected override read({ line, id, value, isLast }: Bubble): string | undefined {
     const { data } = this.#conversation;
     if (value.type !== USER && value.type !== ASSISTANT) {
-      this.warn(line, `message ${id}: type: expected 1 or 2, got ${JSON.stringify(value.type ?? null)}`);
-      return;
+      return `message ${id}: type: expected 1 or 2, got ${JSON.stringify(value.type ?? null)}`;
     }
     if (isLast && data.status === "generating" && value.type === ASSISTANT && !this.file.isFinished) {
-      this.warn(line, notYet(`message ${id} is still being written`));
-      return;
+      return notYet(`message ${id} is still being written`);
     }
     const { modelName } = objectOf(objectOf(value.modelInfo).modelName ? value.modelInfo : data.modelConfig);
     const entries = value.type === USER ? promptEntries(line, id, value) : replyEntries(line, id, value, modelName);
-    if (entries.length === 0) return;
-    if (value.type === USER) this.#reply = {};
+    if (value.type === USER && entries.length > 0) this.#reply = {};
     for (const { message, ...entry } of entries) {
       const isReply = message.role === "assistant";
-      this.open("", () => this.#session()).add([{ message, ...entry, ...(isReply && { reply: this.#reply }) }]);
+      this.open().add([{ message, ...entry, ...(isReply && { reply: this.#reply }) }]);
       // A result ends a call of the model.
       if (message.role === "tool") this.#reply = {};
     }
   }
 
-  #session(): SessionFacts {
+  protected override session(): SessionFacts {
     const { id, parent, data, header } = this.#conversation;
     const cwd = folderOf(header.workspaceIdentifier) ?? folderOf(data.workspaceIdentifier);
     return {

@@ -85,14 +85,14 @@ class GeminiCliTranslator extends Translator<JsonLine> {
   /** The newest record. */
   #open: { id: string; reply: object } | undefined;
 
-  override read({ value: record, line }: JsonLine): void {
+  protected override read({ value: record, line }: JsonLine): string | undefined {
     if (typeof record.$rewindTo === "string") {
       this.#open = undefined;
       this.branches()?.rewindTo(record.$rewindTo);
     } else if (isObject(record.$set)) this.#set(record.$set, line);
     else if (stringOf(record.id)) this.#addRecord(record.id as string, record, line, false);
     else if (record.sessionId !== undefined || record.messages !== undefined) this.#set(record, line);
-    else this.warn(line, `unknown record: ${Object.keys(record).slice(0, 5).join(", ")}`);
+    else return `unknown record: ${Object.keys(record).slice(0, 5).join(", ")}`;
   }
 
   protected override end(): void {
@@ -132,7 +132,7 @@ class GeminiCliTranslator extends Translator<JsonLine> {
     for (const entry of entries) if (entry.message.role === "assistant") entry.reply = reply;
     if (isOpen) this.branches()!.current.amend(metadataOf(record), reply);
     if (entries.length === 0) return;
-    const branches = this.open("", () => this.#session());
+    const branches = this.open();
     if (isKnown) branches.extend(entries, id);
     else {
       branches.add(entries, id);
@@ -192,7 +192,7 @@ class GeminiCliTranslator extends Translator<JsonLine> {
     return true;
   }
 
-  #session(): SessionFacts {
+  protected override session(): SessionFacts {
     const { sessionId, projectHash, directories, kind, summary } = this.#about;
     const name = stringOf(sessionId) ?? fileNameOf(this.file.path);
     const folder = dirname(this.file.path);

@@ -38,11 +38,10 @@ export class GooseTranslator extends Translator<GooseMessage> {
     this.#session = session;
   }
 
-  override read({ line, value }: GooseMessage): void {
+  protected override read({ line, value }: GooseMessage): MessageEntry[] | string | undefined {
     const { role, content, metadata } = value;
     if ((role !== "user" && role !== "assistant") || !Array.isArray(content)) {
-      this.warn(line, "expected a role, user or assistant, and a list as content");
-      return;
+      return "expected a role, user or assistant, and a list as content";
     }
     const { userVisible, agentVisible } = objectOf(metadata);
     const parts = content.flatMap(partsOf);
@@ -60,10 +59,10 @@ export class GooseTranslator extends Translator<GooseMessage> {
       const said = isOfProgram && !isSummary ? injected(others) : others;
       entries.push(messageEntry(line, role, id, said, time, isSummary ? { isCompactSummary: true } : {}));
     }
-    if (entries.length > 0) this.open("", () => this.#described()).add(entries);
+    return entries;
   }
 
-  #described(): SessionFacts {
+  protected override session(): SessionFacts {
     const { id, working_dir, name, description, parent_session_id, session_type, provider_name } = this.#session;
     const stem = basename(this.file.path, extname(this.file.path));
     const title = stringOf(name) ?? stringOf(description) ?? "";

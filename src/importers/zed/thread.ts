@@ -18,19 +18,17 @@ export class ThreadTranslator extends Translator<Element> {
     this.#row = row;
   }
 
-  override read({ line, key, value }: Element): void {
+  protected override read({ line, key, value }: Element): MessageEntry[] | string | undefined {
     if (key !== "messages") {
       if (key !== undefined) this.#about[key] = value;
       return;
     }
-    const entries = value === "Resume" ? [] : entriesOf(objectOf(value), line);
-    if (entries === undefined) {
-      const kind = Object.keys(objectOf(value))[0] ?? JSON.stringify(value);
-      this.warn(line, `thread ${this.#row.id}: unknown kind of message: ${kind}`);
-    } else if (entries.length > 0) this.open("", () => this.#session()).add(entries);
+    if (value === "Resume") return;
+    const kind = Object.keys(objectOf(value))[0] ?? JSON.stringify(value);
+    return entriesOf(objectOf(value), line) ?? `thread ${this.#row.id}: unknown kind of message: ${kind}`;
   }
 
-  #session(): SessionFacts {
+  protected override session(): SessionFacts {
     const { id, summary, parent_id, folder_paths, created_at, updated_at } = this.#row;
     const { model, profile, initial_project_snapshot } = this.#about;
     const [snapshot] = objectsOf(objectOf(initial_project_snapshot).worktree_snapshots);
