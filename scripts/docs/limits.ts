@@ -24,7 +24,7 @@ import { RATIO_MAX, UNPACKED_BYTES_MAX } from "../../src/importers/zstd.ts";
 import { WARNINGS_MAX } from "../../src/imports/import-run.ts";
 import { MESSAGE_BYTES_MAX } from "../../src/mcp/line-transport.ts";
 import { TOKENS_MAX, TOKENS_MIN } from "../../src/mcp/tool.ts";
-import { WAITING_MAX, WORKING_MAX } from "../../src/mcp/turns.ts";
+import { WORKING_MAX } from "../../src/mcp/turns.ts";
 import { QUERY_WORDS_MAX } from "../../src/recall/query.ts";
 import { TOOL_TOKENS_MAX, TOOL_TOKENS_MIN } from "../../src/session/aids/agent-tools.ts";
 import { LISTENERS_MAX } from "../../src/view/events.ts";
@@ -110,12 +110,7 @@ export const LIMITS = {
   mcpMessage: {
     what: "bytes of a message to the MCP server, with its line break",
     max: MESSAGE_BYTES_MAX,
-    beyond: "An error of the protocol, -32600",
-  },
-  mcpWaiting: {
-    what: "MCP calls that wait for their turn",
-    max: WAITING_MAX,
-    beyond: "Further messages are read after these calls",
+    beyond: "An error of the protocol, -32600, without the id of the message",
   },
   mcpWorking: {
     what: "MCP calls that wait for a vector",

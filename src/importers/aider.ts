@@ -1,11 +1,11 @@
 import { basename, dirname, resolve } from "node:path";
 import type { Part, Role } from "../core/message.ts";
 import { messageEntry } from "./entry.ts";
-import type { ImportedSession, Importer, ImportFile } from "./importer.ts";
+import type { Importer, ImportFile } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { type DamagedLine, type Pause, readLines, type TextLine } from "./lines.ts";
 import { notYet } from "./message-event.ts";
-import { Translator } from "./translator.ts";
+import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, millisecondsOf } from "./values.ts";
 
 const START = /^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$/;
@@ -68,7 +68,7 @@ interface Block {
  * block. So these lines wait for the end of the block, or for what shows that it has none.
  */
 class AiderTranslator extends Translator<TextLine> {
-  #session: ImportedSession | undefined;
+  #session: SessionFacts | undefined;
   readonly #starts = new Map<string, number>();
   #hasLineBreaks = false;
   #block: Block | undefined;
@@ -77,7 +77,7 @@ class AiderTranslator extends Translator<TextLine> {
   /** The marks that opened the block of code, and its lines since the first one that looks like Aider's own. */
   #fence: { marks: string; doubtful: TextLine[] } | undefined;
 
-  override read(found: TextLine): void {
+  protected override read(found: TextLine): undefined {
     const { line } = found;
     const text = found.text.replace(/\r$/, "");
     if (this.#fence !== undefined && this.#isInside(this.#fence, { line, text })) return;
@@ -123,7 +123,7 @@ class AiderTranslator extends Translator<TextLine> {
   #leaveFence(): void {
     const waiting = this.#fence?.doubtful ?? [];
     this.#fence = undefined;
-    for (const one of waiting) this.read(one);
+    for (const one of waiting) this.take(one);
   }
 
   protected override skip(): void {
@@ -148,14 +148,15 @@ class AiderTranslator extends Translator<TextLine> {
     this.#starts.set(started, count);
     const place = path === "-" ? path : resolve(path);
     const name = `${started.replace(" ", "T")}-${derivedId(place).slice(0, 8)}`;
-    this.#session = { externalId: count === 1 ? name : `${name}#${count}`, source: "aider" };
-    // Aider writes the time of the place where it runs.
-    const createdAtMs = millisecondsOf(started);
-    if (createdAtMs !== undefined) this.#session.createdAtMs = createdAtMs;
-    if (basename(place).startsWith(".aider")) {
-      this.#session.folder = dirname(place);
-      this.#session.metadata = { cwd: dirname(place) };
-    }
+    const folder = basename(place).startsWith(".aider") ? dirname(place) : undefined;
+    this.#session = {
+      externalId: count === 1 ? name : `${name}#${count}`,
+      source: "aider",
+      folder,
+      // Aider writes the time of the place where it runs.
+      createdAtMs: millisecondsOf(started),
+      metadata: folder === undefined ? undefined : { cwd: folder },
+    };
     this.#count = 0;
     this.#model = undefined;
   }
@@ -179,13 +180,16 @@ class AiderTranslator extends Translator<TextLine> {
       this.warn(line, "expected a line that starts a chat");
       return;
     }
-    const session = this.#session;
     const role: Role = kind === "answer" ? "assistant" : "user";
     const isCommand = kind === "prompt" && text.startsWith("/") && !ASKING_COMMAND.test(text);
     const parts: Part[] = [{ type: "text", text }];
     const said = kind === "output" || isCommand ? injected(parts) : parts;
     const about = kind === "answer" && this.#model !== undefined ? { model: this.#model } : {};
     const id = String(this.#count++);
-    this.open("", () => session).add([messageEntry(line, role, id, said, session.createdAtMs, about)]);
+    this.open().add([messageEntry(line, role, id, said, this.#session.createdAtMs, about)]);
+  }
+
+  protected override session(): SessionFacts {
+    return this.#session!;
   }
 }

@@ -4,13 +4,13 @@ import type { JsonValue, Part } from "../core/message.ts";
 import { fileNameOf } from "./conversations.ts";
 import type { Element } from "./document-scanner.ts";
 import { fieldsFirst, headElements, readDocument } from "./documents.ts";
-import { adapted, entriesOf } from "./entry.ts";
+import { adapted, entriesOf, type MessageEntry } from "./entry.ts";
 import { resultTextOf } from "./file-parts.ts";
-import type { ImportedSession, Importer } from "./importer.ts";
+import type { Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { isObject, type JsonObject } from "./lines.ts";
 import { notYet } from "./message-event.ts";
-import { Translator } from "./translator.ts";
+import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, numberOf, objectOf, objectsOf, pathOfAddress, saidOf, stringOf } from "./values.ts";
 
 const ID = /^T-[\w-]+$/;
@@ -48,31 +48,22 @@ class AmpTranslator extends Translator<Element> {
     return key === "messages";
   }
 
-  override read({ line, key, value }: Element): void {
+  protected override read({ line, key, value }: Element): MessageEntry[] | string | undefined {
     if (key !== "messages") {
-      if (key === undefined) this.warn(line, "expected a field of a thread");
-      else this.#about[key] = value;
+      if (key === undefined) return "expected a field of a thread";
+      this.#about[key] = value;
       return;
     }
-    if (!isObject(value)) {
-      this.warn(line, "expected a message, as an object");
-      return;
-    }
+    if (!isObject(value)) return "expected a message, as an object";
     const { role, content, state, meta, usage, fileMentions } = value;
     const blocks = Array.isArray(content) ? content : [];
     const isRunning = blocks.some((block) => RUNNING.has(objectOf(objectOf(block).run).status));
     this.#isWaiting ||= this.file.isFinished !== true && (isRunning || objectOf(state).type === "streaming");
-    if (this.#isWaiting) {
-      this.warn(line, notYet("the message is still being written"));
-      return;
-    }
+    if (this.#isWaiting) return notYet("the message is still being written");
     const said = adapted(() =>
       fromAnthropic({ role, content: Array.isArray(content) ? blocks.map(blockOf) : content } as never),
     );
-    if (typeof said === "string") {
-      this.warn(line, said);
-      return;
-    }
+    if (typeof said === "string") return said;
     const mentioned = objectsOf(objectOf(fileMentions).files).map(mentionOf);
     const { model, timestamp } = objectOf(usage);
     const messages = said.map((one) =>
@@ -83,26 +74,22 @@ class AmpTranslator extends Translator<Element> {
       messages.flatMap(({ parts }) => parts.map(keyOf)),
     );
     const time = millisecondsOf(objectOf(meta).sentAt) ?? millisecondsOf(timestamp);
-    const entries = entriesOf(messages, line, id, time, saidOf({ model, usage: usageOf(objectOf(usage)) }));
-    if (entries.length > 0) this.open("", () => this.#session()).add(entries);
+    return entriesOf(messages, line, id, time, saidOf({ model, usage: usageOf(objectOf(usage)) }));
   }
 
-  #session(): ImportedSession {
+  protected override session(): SessionFacts {
     const { id, title, created, env, agentMode, parentThreadID } = this.#about;
     const name = basename(this.file.path, ".json");
-    const session: ImportedSession = {
+    const [tree] = objectsOf(objectOf(objectOf(env).initial).trees);
+    return {
       externalId: stringOf(id) ?? (ID.test(name) ? name : fileNameOf(this.file.path)),
       source: "amp",
+      parentExternalId: stringOf(parentThreadID),
+      folder: pathOfAddress(stringOf(tree?.uri)),
+      title: stringOf(title),
+      createdAtMs: millisecondsOf(created),
       metadata: saidOf({ mode: agentMode }),
     };
-    if (stringOf(title)) session.title = title as string;
-    const createdAtMs = millisecondsOf(created);
-    if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;
-    const [tree] = objectsOf(objectOf(objectOf(env).initial).trees);
-    const folder = pathOfAddress(stringOf(tree?.uri));
-    if (folder !== undefined) session.folder = folder;
-    if (stringOf(parentThreadID)) session.parentExternalId = parentThreadID as string;
-    return session;
   }
 }
 

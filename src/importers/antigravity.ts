@@ -6,10 +6,10 @@ import { fileNameOf } from "./conversations.ts";
 import { type MessageEntry, messageEntry } from "./entry.ts";
 import { dataPartOf, resultTextOf } from "./file-parts.ts";
 import { peek } from "./head.ts";
-import type { ImportedSession, Importer } from "./importer.ts";
+import type { Importer } from "./importer.ts";
 import { injected, wordsWithin } from "./injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, parseJson, readJsonLines } from "./lines.ts";
-import { Translator } from "./translator.ts";
+import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, listOf, millisecondsOf, objectOf, saidOf, stringOf } from "./values.ts";
 
 /**
@@ -42,19 +42,14 @@ class StepTranslator extends Translator<JsonLine> {
   /** The calls of the newest response that have no result yet. Steps do not say which call they answer. */
   #calls: string[] = [];
 
-  override read({ value: step, line }: JsonLine): void {
+  protected override read({ value: step, line }: JsonLine): string | undefined {
     const { step_index, source, type, status, created_at, content, thinking, error, tool_calls } = step;
-    if (!stringOf(type)) {
-      this.warn(line, "type: expected a string");
-      return;
-    }
+    if (!stringOf(type)) return "type: expected a string";
     const id = typeof step_index === "number" ? `step ${step_index}` : derivedId(step);
     const about = saidOf({ type, status: status === "DONE" ? undefined : status });
     const add = (role: MessageEntry["message"]["role"], parts: Part[], metadata: JsonObject = about): void => {
       if (parts.length === 0) return;
-      this.open("", () => this.#session()).add([
-        messageEntry(line, role, id, parts, millisecondsOf(created_at), metadata),
-      ]);
+      this.open().add([messageEntry(line, role, id, parts, millisecondsOf(created_at), metadata)]);
     };
     const said = [...textsOf(error), ...textsOf(content)];
     if (type === "PLANNER_RESPONSE") {
@@ -82,7 +77,7 @@ class StepTranslator extends Translator<JsonLine> {
     return isFull || session.folder !== undefined;
   }
 
-  #session(): ImportedSession {
+  protected override session(): SessionFacts {
     const folders = dirname(this.file.path).split(/[\\/]/);
     const home = folders.lastIndexOf(".system_generated");
     return { externalId: folders[home - 1] ?? fileNameOf(this.file.path), source: "antigravity", metadata: {} };

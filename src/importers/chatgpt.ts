@@ -30,11 +30,10 @@ export const chatgpt: Importer = {
       isConversation,
       sessionOf(conversation) {
         const { id, conversation_id, title, create_time, default_model_slug: model, gizmo_id } = conversation;
-        const createdAtMs = timeOf({ created: create_time ?? null });
         return {
           id: stringOf(conversation_id) ?? stringOf(id),
-          ...(stringOf(title) && { title: title as string }),
-          ...(createdAtMs !== undefined && { createdAtMs }),
+          title: stringOf(title),
+          createdAtMs: timeOf({ created: create_time ?? null }),
           metadata: saidOf({ model, gizmo_id }),
         };
       },

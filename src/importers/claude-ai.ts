@@ -28,13 +28,11 @@ export const claudeAi: Importer = {
       lists: ["chat_messages"],
       isConversation,
       sessionOf({ uuid, name, created_at, summary, model, project }) {
-        const createdAtMs = millisecondsOf(created_at);
-        const inProject = stringOf(objectOf(project).name);
         return {
           id: stringOf(uuid),
-          ...(stringOf(name) && { title: name as string }),
-          ...(inProject !== undefined && { project: inProject }),
-          ...(createdAtMs !== undefined && { createdAtMs }),
+          project: stringOf(objectOf(project).name),
+          title: stringOf(name),
+          createdAtMs: millisecondsOf(created_at),
           metadata: saidOf({ model, summary: stringOf(summary) }),
         };
       },

@@ -10,7 +10,7 @@ import { adapted, type MessageEntry, messageEntry } from "./entry.ts";
 import type { ImportedSession, Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { isObject, type JsonObject } from "./lines.ts";
-import { type TranslatedFile, Translator } from "./translator.ts";
+import { type SessionFacts, type TranslatedFile, Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, numberOf, objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
 
 /**
@@ -83,6 +83,8 @@ class ClineTranslator extends Translator<Element> {
   /** Calls of the newest reply that have no result yet. */
   #waiting: { id: string; name: string }[] = [];
   #times: Map<number, number> | undefined;
+  /** The first message that says something. */
+  #first: JsonObject | undefined;
 
   constructor(file: TranslatedFile, source: string) {
     super(file);
@@ -97,19 +99,16 @@ class ClineTranslator extends Translator<Element> {
     return key === undefined || key === "messages";
   }
 
-  override read({ line, key, value }: Element): void {
+  protected override read({ line, key, value }: Element): MessageEntry[] | string | undefined {
     if (key !== undefined && key !== "messages") {
       this.#about[key] = value;
       return;
     }
     const index = this.#count++;
-    if (!isObject(value)) {
-      this.warn(line, "expected a message, as an object");
-      return;
-    }
+    if (!isObject(value)) return "expected a message, as an object";
     const entries = this.#entriesOf(value, line, index);
-    if (typeof entries === "string") this.warn(line, entries);
-    else if (entries.length > 0) this.open("", () => this.#session(value)).add(entries);
+    if (typeof entries !== "string" && entries.length > 0) this.#first ??= value;
+    return entries;
   }
 
   protected override async complete(session: ImportedSession): Promise<void> {
@@ -208,7 +207,7 @@ class ClineTranslator extends Translator<Element> {
     return this.#times.get(index - 1);
   }
 
-  #session(first: JsonObject): ImportedSession {
+  protected override session(): SessionFacts {
     const { path } = this.file;
     const folder = basename(dirname(path));
     const [, name] = /^(.+)\.messages\.json$/.exec(basename(path)) ?? [];
@@ -218,7 +217,7 @@ class ClineTranslator extends Translator<Element> {
       session.parentExternalId = folder;
       session.externalId = `${folder}/${name}`;
     } else if (name !== undefined) session.externalId = name;
-    const [, workedIn] = textsIn(first.content).flatMap((text) => FOLDER.exec(text) ?? []);
+    const [, workedIn] = textsIn(this.#first?.content).flatMap((text) => FOLDER.exec(text) ?? []);
     if (workedIn !== undefined) session.folder = workedIn;
     const [, extension] = /[\\/]globalStorage[\\/]([^\\/]+)[\\/]tasks[\\/]/.exec(path) ?? [];
     const startedAt = /^\d{13}(?=$|_)/.exec(session.externalId)?.[0];

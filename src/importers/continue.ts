@@ -6,10 +6,10 @@ import type { Element } from "./document-scanner.ts";
 import { headElements, readDocument } from "./documents.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "./entry.ts";
 import { dataPartOf, filePartOf, functionCallOf, resultTextOf } from "./file-parts.ts";
-import type { ImportedSession, Importer } from "./importer.ts";
+import type { Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { isObject, type JsonObject } from "./lines.ts";
-import { Translator } from "./translator.ts";
+import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, numberOf, objectOf, objectsOf, pathOfAddress, saidOf, stringOf } from "./values.ts";
 
 /** Titles that Continue gives a session before it has one. */
@@ -48,17 +48,13 @@ class ContinueTranslator extends Translator<Element> {
     return key === "history";
   }
 
-  override read({ line, key, value }: Element): void {
-    if (key === undefined) this.warn(line, "expected a field of a session");
-    else if (key !== "history") this.#about[key] = value;
-    else {
+  protected override read({ line, key, value }: Element): MessageEntry[] | string | undefined {
+    if (key === undefined) return "expected a field of a session";
+    if (key === "history") {
       const { message } = objectOf(value);
-      const entries = isObject(message)
-        ? this.#entriesOf(objectOf(value), message, line)
-        : "message: expected an object";
-      if (typeof entries === "string") this.warn(line, entries);
-      else if (entries.length > 0) this.open("", () => this.#session()).add(entries);
+      return isObject(message) ? this.#entriesOf(objectOf(value), message, line) : "message: expected an object";
     }
+    this.#about[key] = value;
   }
 
   protected override end(): void {
@@ -158,25 +154,21 @@ class ContinueTranslator extends Translator<Element> {
     return NO_TITLES.has(title) ? undefined : title;
   }
 
-  #session(): ImportedSession {
+  protected override session(): SessionFacts {
     const { path } = this.file;
     const [, name] = /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\.json$/.exec(basename(path)) ?? [];
     const sessionId = stringOf(this.#about.sessionId) ?? name;
     const listed = listedAt(path, sessionId);
-    const session: ImportedSession = {
-      externalId: sessionId ?? fileNameOf(path),
-      source: "continue",
-      metadata: saidOf({ mode: this.#about.mode }),
-    };
-    const folder = pathOfAddress(stringOf(this.#about.workspaceDirectory) ?? stringOf(listed.workspaceDirectory));
-    if (folder !== undefined) session.folder = folder;
-    const title = this.#title();
-    if (title !== undefined) session.title = title;
     const { dateCreated } = listed;
     const isText = typeof dateCreated === "string" && /^\d+$/.test(dateCreated);
-    const createdAtMs = millisecondsOf(isText ? Number(dateCreated) : dateCreated);
-    if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;
-    return session;
+    return {
+      externalId: sessionId ?? fileNameOf(path),
+      source: "continue",
+      folder: pathOfAddress(stringOf(this.#about.workspaceDirectory) ?? stringOf(listed.workspaceDirectory)),
+      title: this.#title(),
+      createdAtMs: millisecondsOf(isText ? Number(dateCreated) : dateCreated),
+      metadata: saidOf({ mode: this.#about.mode }),
+    };
   }
 }
 

@@ -3,10 +3,10 @@ import type { JsonValue } from "../core/message.ts";
 import type { Element } from "./document-scanner.ts";
 import { readElements } from "./documents.ts";
 import type { MessageEntry } from "./entry.ts";
-import type { ImportEvent, ImportedSession, ImportFile } from "./importer.ts";
+import type { ImportEvent, ImportFile } from "./importer.ts";
 import { isObject, type JsonObject } from "./lines.ts";
 import { notYet } from "./message-event.ts";
-import { Translator } from "./translator.ts";
+import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, saidOf, stringOf } from "./values.ts";
 
 export interface ListedMessage {
@@ -24,7 +24,7 @@ interface ListFormat {
   /** Returns true if the message says that it is incomplete. Such a message waits, unless the file is finished. */
   isOpen?(message: JsonObject): boolean;
   /** Returns what the path of a file tells about its sessions. */
-  about?(): Partial<ImportedSession>;
+  about?(): Partial<SessionFacts>;
   /** Converts a message, or returns the reason why it cannot be converted. */
   entriesOf(message: ListedMessage): MessageEntry[] | string;
 }
@@ -60,7 +60,7 @@ class ListTranslator extends Translator<Element> {
     return this.#format.messageOf(key, value) !== undefined;
   }
 
-  override read({ line, document, key, value }: Element): void {
+  protected override read({ line, document, key, value }: Element): MessageEntry[] | string | undefined {
     if (document !== this.#document) {
       this.finish(true);
       this.#document = document;
@@ -69,38 +69,28 @@ class ListTranslator extends Translator<Element> {
     }
     const item = this.#format.messageOf(key, value);
     if (item === undefined) {
-      if (key !== undefined) this.#about[key] = value;
-      else this.warn(line, "expected a message");
+      if (key === undefined) return "expected a message";
+      this.#about[key] = value;
       return;
     }
     const index = String(this.#count++);
-    if (!isObject(item)) {
-      this.warn(line, "expected a message, as an object");
-      return;
-    }
-    if (!this.file.isFinished && this.#format.isOpen?.(item)) {
-      this.warn(line, notYet("the message is still being written"));
-      return;
-    }
-    const entries = this.#format.entriesOf({ line, id: stringOf(item.id) ?? index, value: item });
-    if (typeof entries === "string") this.warn(line, entries);
-    else this.open("", () => this.#session()).add(entries);
+    if (!isObject(item)) return "expected a message, as an object";
+    if (!this.file.isFinished && this.#format.isOpen?.(item)) return notYet("the message is still being written");
+    return this.#format.entriesOf({ line, id: stringOf(item.id) ?? index, value: item });
   }
 
-  #session(): ImportedSession {
+  protected override session(): SessionFacts {
     const { id, chatId, conversation_id, title, name, tools: _, ...rest } = this.#about;
     const own = stringOf(id) ?? stringOf(chatId) ?? stringOf(conversation_id);
-    const session: ImportedSession = {
+    const about = this.#format.about?.();
+    return {
       externalId: own ?? fileNameOf(this.file.path, this.#document),
       source: this.#format.name,
+      ...about,
+      title: stringOf(title) ?? stringOf(name) ?? about?.title,
+      createdAtMs: timeOf(this.#about),
       metadata: saidOf(rest),
-      ...this.#format.about?.(),
     };
-    const heading = stringOf(title) ?? stringOf(name);
-    if (heading !== undefined) session.title = heading;
-    const createdAtMs = timeOf(this.#about);
-    if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;
-    return session;
   }
 }
 

@@ -6,7 +6,7 @@ import { dataPartOf, resultTextOf } from "./file-parts.ts";
 import type { ImportedSession, Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, parseJson, readJsonLines } from "./lines.ts";
-import { Translator } from "./translator.ts";
+import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
 
 /** Events about the program. The CLI adds new ones with each version. */
@@ -70,12 +70,9 @@ class CopilotTranslator extends Translator<JsonLine> {
   readonly #seen = new Map<string, string | undefined>();
   #newestSaid: string | undefined;
 
-  override read({ value: event, line }: JsonLine): void {
+  protected override read({ value: event, line }: JsonLine): string | undefined {
     const { type, timestamp, ephemeral } = event;
-    if (!isObject(event.data) || typeof type !== "string") {
-      this.warn(line, "expected an event with a type and data");
-      return;
-    }
+    if (!isObject(event.data) || typeof type !== "string") return "expected an event with a type and data";
     const { data } = event;
     this.#seen.set(stringOf(event.id) ?? "", this.#newestSaid);
     const info: EventInfo = {
@@ -90,8 +87,7 @@ class CopilotTranslator extends Translator<JsonLine> {
         if (Object.keys(this.#start).length === 0) this.#start = data;
         return;
       case "session.snapshot_rewind":
-        this.#rewind(data, line);
-        return;
+        return this.#rewind(data);
       case "session.binary_asset":
         if (stringOf(data.assetId)) this.#assets.set(data.assetId as string, data);
         return;
@@ -111,8 +107,7 @@ class CopilotTranslator extends Translator<JsonLine> {
         );
         return;
       case "tool.execution_complete":
-        this.#addResult(data, info);
-        return;
+        return this.#addResult(data, info);
       case "system.notification":
       case "skill.invoked":
         this.#say(injected(textParts(data.content)), info, saidOf({ type, name: data.name, kind: data.kind }));
@@ -124,8 +119,8 @@ class CopilotTranslator extends Translator<JsonLine> {
         this.#say(textParts(data.summaryContent), info, { type, isCompactSummary: true });
         return;
       default:
-        if (ephemeral === true || BOOKKEEPING_TYPES.has(type) || BOOKKEEPING.test(type)) return;
-        this.warn(line, `unknown type of event: ${JSON.stringify(type)}`);
+        if (ephemeral === true || BOOKKEEPING_TYPES.has(type) || BOOKKEEPING.test(type)) return undefined;
+        return `unknown type of event: ${JSON.stringify(type)}`;
     }
   }
 
@@ -135,12 +130,9 @@ class CopilotTranslator extends Translator<JsonLine> {
   }
 
   /** The user took back an event and everything after it. */
-  #rewind({ upToEventId }: JsonObject, line: number): void {
+  #rewind({ upToEventId }: JsonObject): string | undefined {
     const id = stringOf(upToEventId) ?? "";
-    if (!this.#seen.has(id)) {
-      this.warn(line, "upToEventId: no event before this line has that id");
-      return;
-    }
+    if (!this.#seen.has(id)) return "upToEventId: no event before this line has that id";
     this.#newestSaid = this.#seen.get(id);
     this.branches()?.rewindAfter(this.#newestSaid);
   }
@@ -181,12 +173,9 @@ class CopilotTranslator extends Translator<JsonLine> {
     this.#add(messageEntry(info.line, "assistant", info.id, [{ type: "reasoning", text }], info.time), info);
   }
 
-  #addResult(data: JsonObject, info: EventInfo): void {
+  #addResult(data: JsonObject, info: EventInfo): string | undefined {
     const { toolCallId, success, error, result, model } = data;
-    if (!stringOf(toolCallId)) {
-      this.warn(info.line, "toolCallId: expected a string");
-      return;
-    }
+    if (!stringOf(toolCallId)) return "toolCallId: expected a string";
     this.#thoughts.delete(info.agent);
     const { content, binaryResultsForLlm } = objectOf(result);
     const isError = success === false;
@@ -229,19 +218,22 @@ class CopilotTranslator extends Translator<JsonLine> {
     if (parts.length > 0) this.#add(messageEntry(info.line, "user", info.id, parts, info.time, about), info);
   }
 
-  #add(entry: MessageEntry, { agent, id }: EventInfo): void {
+  #add(entry: MessageEntry, { agent = "", id }: EventInfo): void {
+    this.open(agent).add([entry], id);
+    if (agent === "") this.#newestSaid = id;
+  }
+
+  protected override session(agent: string): SessionFacts {
     const { sessionId, context } = this.#start;
     const cwd = objectOf(context).cwd ?? this.#start.cwd;
     const name = stringOf(sessionId) ?? sessionIdIn(this.file.path);
-    const describe = (): ImportedSession => ({
-      externalId: agent === undefined ? name : `${name}/agent-${agent}`,
+    return {
+      externalId: agent === "" ? name : `${name}/agent-${agent}`,
       source: "copilot-cli",
-      ...(agent !== undefined && { parentExternalId: name }),
-      ...(stringOf(cwd) && { folder: cwd as string }),
+      parentExternalId: agent === "" ? undefined : name,
+      folder: stringOf(cwd),
       metadata: saidOf({ cwd, repository: objectOf(context).repository, branch: objectOf(context).branch }),
-    });
-    this.open(agent ?? "", describe).add([entry], id);
-    if (agent === undefined) this.#newestSaid = id;
+    };
   }
 }
 

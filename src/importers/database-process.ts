@@ -1,28 +1,22 @@
 import { Worker } from "node:worker_threads";
 import { StoreError } from "../core/errors.ts";
 import { DATABASE_SECONDS_MAX } from "../core/limits.ts";
-import { cursorEvents, isCursor } from "./cursor/database.ts";
-import type { DatabaseFile } from "./foreign-database.ts";
-import { gooseEvents, isGoose } from "./goose/database.ts";
+import { cursorDatabase } from "./cursor/database.ts";
+import { type DatabaseFile, type DatabaseFormat, ForeignDatabase } from "./foreign-database.ts";
+import { gooseDatabase } from "./goose/database.ts";
 import type { ImportEvent } from "./importer.ts";
-import { isOpencode } from "./opencode/database.ts";
-import { opencodeEvents } from "./opencode/database-events.ts";
-import { isZed, zedEvents } from "./zed/database.ts";
+import { opencodeDatabase } from "./opencode/database.ts";
+import { zedDatabase } from "./zed/database.ts";
 
 // The process that reads databases. It answers one request at a time.
 
-const FORMATS = {
-  opencode: { isOfFormat: isOpencode, eventsOf: opencodeEvents },
-  goose: { isOfFormat: isGoose, eventsOf: gooseEvents },
-  zed: { isOfFormat: isZed, eventsOf: zedEvents },
-  cursor: { isOfFormat: isCursor, eventsOf: cursorEvents },
-};
+const FORMATS = { opencode: opencodeDatabase, goose: gooseDatabase, zed: zedDatabase, cursor: cursorDatabase };
 
-export type DatabaseFormat = keyof typeof FORMATS;
+export type DatabaseName = keyof typeof FORMATS;
 
 export type DatabaseRequest =
-  | { kind: "detect"; format: DatabaseFormat; path: string }
-  | { kind: "read"; format: DatabaseFormat; file: DatabaseFile }
+  | { kind: "detect"; name: DatabaseName; path: string }
+  | { kind: "read"; name: DatabaseName; file: DatabaseFile }
   | { kind: "more" };
 
 /** The answer to `read` and `more`. After `isLast`, there is no more to ask for. */
@@ -67,12 +61,32 @@ process.on("disconnect", () => process.exit());
 process.on("SIGINT", () => {});
 
 async function answer(request: DatabaseRequest): Promise<DatabaseReply> {
-  if (request.kind === "detect") return FORMATS[request.format].isOfFormat(request.path);
+  if (request.kind === "detect") return isOfFormat(FORMATS[request.name], request.path);
   if (request.kind === "read") {
     file = request.file;
-    events = FORMATS[request.format].eventsOf(file);
+    events = eventsOf(FORMATS[request.name] as DatabaseFormat<string>, file);
   }
   return nextBatch();
+}
+
+function isOfFormat({ tables }: Pick<DatabaseFormat<string>, "tables">, path: string): boolean {
+  try {
+    new ForeignDatabase(path, tables).close();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function* eventsOf({ tables, eventsIn }: DatabaseFormat<string>, of: DatabaseFile): AsyncGenerator<ImportEvent> {
+  const database = new ForeignDatabase(of.path, tables);
+  try {
+    yield* eventsIn(database, of);
+  } finally {
+    database.close();
+  }
+  // Damage to some rows costs no others.
+  if (database.damage !== undefined) throw database.damage;
 }
 
 async function nextBatch(): Promise<DatabaseBatch> {

@@ -4,8 +4,9 @@ import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { StoreError } from "../core/errors.ts";
 import { DATABASE_SECONDS_MAX } from "../core/limits.ts";
-import type { DatabaseBatch, DatabaseFormat, DatabaseReply, DatabaseRequest } from "./database-process.ts";
-import type { ImportEvent, ImportFile } from "./importer.ts";
+import type { DatabaseBatch, DatabaseName, DatabaseReply, DatabaseRequest } from "./database-process.ts";
+import { isDatabase, peek } from "./head.ts";
+import type { ImportEvent, Importer, ImportFile } from "./importer.ts";
 
 /** The program of the process, as source or built. */
 const PROGRAM = fileURLToPath(new URL(`./database-process${extname(import.meta.url)}`, import.meta.url));
@@ -13,28 +14,50 @@ const PROGRAM = fileURLToPath(new URL(`./database-process${extname(import.meta.u
 /** How long a process waits for another file before it ends, in milliseconds. */
 const IDLE_MS_MAX = 2_000;
 
+const HEAD_BYTES = 100;
+
+/**
+ * Returns an importer of databases.
+ * @param readText  Reads what the same program keeps in other files.
+ */
+export function databaseImporter(name: DatabaseName, readText?: Importer["read"]): Importer {
+  return {
+    name,
+    detect: () => false,
+    detectDatabase: (path, signal) => isDatabaseOf(name, path, signal),
+    async *read(file) {
+      const { head, chunks, close } = await peek(file.chunks, HEAD_BYTES);
+      if (readText !== undefined && !isDatabase(head)) yield* readText({ ...file, chunks });
+      else {
+        await close();
+        yield* readDatabase(name, file);
+      }
+    },
+  };
+}
+
 /**
  * Returns true for a database in this format.
  * @throws {StoreError} `IMPORT_UNREADABLE` if SQLite does not return; or the signal's reason.
  */
-export async function isDatabaseOf(format: DatabaseFormat, path: string, signal?: AbortSignal): Promise<boolean> {
+async function isDatabaseOf(name: DatabaseName, path: string, signal?: AbortSignal): Promise<boolean> {
   const reader = DatabaseReader.take(path, signal);
   try {
-    return (await reader.ask({ kind: "detect", format, path })) as boolean;
+    return (await reader.ask({ kind: "detect", name, path })) as boolean;
   } finally {
     reader.release();
   }
 }
 
 /** Yields the events of a database. @throws like `isDatabaseOf`; `IMPORT_UNREADABLE` after the events of a damaged database. */
-export async function* readDatabase(
-  format: DatabaseFormat,
+async function* readDatabase(
+  name: DatabaseName,
   { path, isFinished, fingerprints, signal }: ImportFile,
 ): AsyncGenerator<ImportEvent> {
   if (path === "-") throw new StoreError("IMPORT_UNREADABLE", { path, reason: "a database is read from a file" });
   const reader = DatabaseReader.take(path, signal);
   try {
-    let next = reader.ask({ kind: "read", format, file: { path, isFinished, fingerprints } });
+    let next = reader.ask({ kind: "read", name, file: { path, isFinished, fingerprints } });
     for (;;) {
       const { events, isLast, problem, fingerprints: found } = (await next) as DatabaseBatch;
       // One batch is read while the batch before it is used.

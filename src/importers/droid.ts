@@ -5,7 +5,7 @@ import { adapted, entriesOf, type MessageEntry, messageEntry } from "./entry.ts"
 import type { ImportedSession, Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
-import { Translator } from "./translator.ts";
+import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, objectOf, saidOf, stringOf } from "./values.ts";
 
 /** Records about the program. */
@@ -34,22 +34,15 @@ export const droid: Importer = {
 class DroidTranslator extends Translator<JsonLine> {
   #start: JsonObject = {};
 
-  override read({ value: record, line }: JsonLine): void {
+  protected override read({ value: record, line }: JsonLine): MessageEntry[] | string | undefined {
     const { type } = record;
     if (type === "session_start") {
       if (Object.keys(this.#start).length === 0) this.#start = record;
       return;
     }
-    const said =
-      type === "message"
-        ? messagesOf(record, line)
-        : type === "compaction_state"
-          ? summaryOf(record, line)
-          : BOOKKEEPING.has(type)
-            ? []
-            : `unknown type of record: ${JSON.stringify(type ?? null)}`;
-    if (typeof said === "string") this.warn(line, said);
-    else if (said.length > 0) this.open("", () => this.#session()).add(said);
+    if (type === "message") return messagesOf(record, line);
+    if (type === "compaction_state") return summaryOf(record, line);
+    return BOOKKEEPING.has(type) ? undefined : `unknown type of record: ${JSON.stringify(type ?? null)}`;
   }
 
   protected override async complete(session: ImportedSession): Promise<void> {
@@ -57,18 +50,16 @@ class DroidTranslator extends Translator<JsonLine> {
     session.metadata = saidOf({ ...session.metadata, model });
   }
 
-  #session(): ImportedSession {
+  protected override session(): SessionFacts {
     const { id, cwd, title, sessionTitle, callingSessionId, version } = this.#start;
-    const session: ImportedSession = {
+    return {
       externalId: stringOf(id) ?? basename(this.file.path, ".jsonl"),
       source: "droid",
+      parentExternalId: stringOf(callingSessionId),
+      folder: stringOf(cwd),
+      title: stringOf(sessionTitle) ?? stringOf(title),
       metadata: saidOf({ cwd, version }),
     };
-    const heading = stringOf(sessionTitle) ?? stringOf(title);
-    if (heading !== undefined) session.title = heading;
-    if (stringOf(cwd)) session.folder = cwd as string;
-    if (stringOf(callingSessionId)) session.parentExternalId = callingSessionId as string;
-    return session;
   }
 }
 

@@ -4,9 +4,9 @@ import { fileNameOf } from "./conversations.ts";
 import type { Element } from "./document-scanner.ts";
 import { readElements } from "./documents.ts";
 import type { MessageEntry } from "./entry.ts";
-import type { ImportEvent, ImportedSession, ImportFile } from "./importer.ts";
+import type { ImportEvent, ImportFile } from "./importer.ts";
 import type { JsonObject } from "./lines.ts";
-import { Translator } from "./translator.ts";
+import { type SessionFacts, Translator } from "./translator.ts";
 
 /** A message of a conversation that may have several answers to one prompt. */
 export interface ExportedNode {
@@ -22,7 +22,7 @@ export interface ExportFormat {
   /** Fields of a conversation that are lists. */
   lists: readonly string[];
   isConversation(value: JsonValue | undefined): value is JsonObject;
-  sessionOf(conversation: JsonObject): Omit<ImportedSession, "externalId" | "source"> & { id: string | undefined };
+  sessionOf(conversation: JsonObject): Omit<SessionFacts, "externalId" | "source"> & { id: string | undefined };
   /** Returns the key of the node that the program showed last. */
   shownIn(conversation: JsonObject): string | undefined;
   /** Returns the messages. The answers to one prompt come in the order in which they were made. */
@@ -45,6 +45,8 @@ export function readExport(file: ImportFile, format: ExportFormat): AsyncIterabl
 class ExportTranslator extends Translator<Element> {
   readonly #format: ExportFormat;
   readonly #ids = new Map<string, number>();
+  /** The session of the newest conversation. */
+  #session!: SessionFacts;
   /** The fields of a document that is one conversation. */
   #single: { document: number; line: number; fields: JsonObject } | undefined;
 
@@ -57,11 +59,11 @@ class ExportTranslator extends Translator<Element> {
     return key === undefined;
   }
 
-  override read({ line, document, key, value }: Element): void {
+  protected override read({ line, document, key, value }: Element): string | undefined {
     if (document !== this.#single?.document) this.#endSingle();
     if (key === undefined) {
-      if (this.#format.isConversation(value)) this.#addConversation(value, line, document);
-      else this.warn(line, "expected a conversation");
+      if (!this.#format.isConversation(value)) return "expected a conversation";
+      this.#addConversation(value, line, document);
       return;
     }
     this.#single ??= { document, line, fields: {} };
@@ -70,6 +72,10 @@ class ExportTranslator extends Translator<Element> {
     if (!this.#format.lists.includes(key)) fields[key] = value;
     else if (Array.isArray(known)) known.push(value);
     else fields[key] = [value];
+  }
+
+  protected override session(): SessionFacts {
+    return this.#session;
   }
 
   protected override end(_isQuiet: boolean, isPause: boolean): void {
@@ -90,7 +96,8 @@ class ExportTranslator extends Translator<Element> {
     const count = (this.#ids.get(id) ?? 0) + 1;
     this.#ids.set(id, count);
     const externalId = count === 1 ? id : `${id}#${count}`;
-    const branches = this.open("", () => ({ ...about, externalId, source: this.#format.name }));
+    this.#session = { ...about, externalId, source: this.#format.name };
+    const branches = this.open();
     const read = this.#format.reader();
     /** For each node, the newest one on its path that became a message. */
     const said = new Map<string, string | undefined>();

@@ -3,7 +3,7 @@ import Database from "better-sqlite3";
 import { checkDriver } from "../core/driver.ts";
 import { StoreError } from "../core/errors.ts";
 import { Breather } from "./breather.ts";
-import type { ImportFile } from "./importer.ts";
+import type { ImportEvent, ImportFile } from "./importer.ts";
 import { isObject, type JsonObject, LINE_BYTES_MAX, parseJson } from "./lines.ts";
 import { stringOf } from "./values.ts";
 
@@ -24,6 +24,12 @@ export interface TableShape {
   content?: string;
   /** True if some versions lack the table. It then has no rows. */
   isOptional?: boolean;
+}
+
+/** The format of a database. */
+export interface DatabaseFormat<Table extends string> {
+  tables: Readonly<Record<Table, TableShape>>;
+  eventsIn(database: ForeignDatabase<Table>, file: DatabaseFile): AsyncGenerator<ImportEvent>;
 }
 
 /** A row of a table, and the bytes of its content. */

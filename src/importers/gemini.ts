@@ -5,8 +5,9 @@ import type { JsonValue } from "../core/message.ts";
 import { type ListedMessage, readConversations } from "./conversations.ts";
 import { headElements } from "./documents.ts";
 import { adapted, type MessageEntry, messageEntry } from "./entry.ts";
-import type { ImportedSession, Importer } from "./importer.ts";
+import type { Importer } from "./importer.ts";
 import type { JsonObject } from "./lines.ts";
+import type { SessionFacts } from "./translator.ts";
 import { derivedId, objectOf, objectsOf, stringOf } from "./values.ts";
 
 const ROLES: ReadonlySet<unknown> = new Set(["user", "model", "function"]);
@@ -59,12 +60,11 @@ function entriesWith(id: string, line: number, value: JsonObject): MessageEntry[
 }
 
 /** Returns the title and the folder of a chat that Gemini CLI saved, `~/.gemini/tmp/<project>/checkpoint-<tag>.json`. */
-function checkpointAt(path: string): Partial<ImportedSession> {
+function checkpointAt(path: string): Partial<SessionFacts> {
   const [, tag] = /^checkpoint-(.+)\.json$/.exec(basename(path)) ?? [];
   if (tag === undefined) return {};
   try {
-    const folder = stringOf(readFileSync(join(dirname(path), ".project_root"), "utf8").trim());
-    return folder === undefined ? { title: tag } : { title: tag, folder };
+    return { title: tag, folder: stringOf(readFileSync(join(dirname(path), ".project_root"), "utf8").trim()) };
   } catch {
     return { title: tag };
   }

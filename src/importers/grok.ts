@@ -5,10 +5,10 @@ import { jsonAt } from "./beside.ts";
 import { fileNameOf } from "./conversations.ts";
 import { messageEntry } from "./entry.ts";
 import { dataPartOf, filePartOf, functionCallOf } from "./file-parts.ts";
-import type { ImportedSession, Importer } from "./importer.ts";
+import type { Importer } from "./importer.ts";
 import { injected, wordsWithin } from "./injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, parseJson, readJsonLines } from "./lines.ts";
-import { Translator } from "./translator.ts";
+import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, listOf, millisecondsOf, objectOf, saidOf, stringOf } from "./values.ts";
 
 /** Grok itself writes these elements at the beginning of a user's text, and marks them in no other way. */
@@ -47,9 +47,9 @@ class GrokTranslator extends Translator<JsonLine> {
   #turn: JsonValue = null;
   #reply: object = {};
 
-  override read({ value: item, line }: JsonLine): void {
+  protected override read({ value: item, line }: JsonLine): string | undefined {
     const { type, content, prompt_index } = item;
-    if (type === "system") return;
+    if (type === "system") return undefined;
     if (typeof prompt_index === "number") this.#turn = prompt_index;
     const id = derivedId(this.#turn, item);
     if (type === "user") {
@@ -73,7 +73,7 @@ class GrokTranslator extends Translator<JsonLine> {
     } else if (type === "reasoning") this.#add(line, "assistant", id, [thoughtOf(item)]);
     else if (type === "backend_tool_call") this.#add(line, "assistant", id, [dataPartOf(item)]);
     else if (type === "tool_result") this.#addResult(item, line, id);
-    else this.warn(line, `unknown type of item: ${JSON.stringify(type ?? null)}`);
+    else return `unknown type of item: ${JSON.stringify(type ?? null)}`;
   }
 
   #addResult(item: JsonObject, line: number, id: string): void {
@@ -98,7 +98,7 @@ class GrokTranslator extends Translator<JsonLine> {
   ): void {
     if (parts.length === 0) return;
     const reply = role === "assistant" ? { reply: this.#reply } : {};
-    this.open("", () => this.#session()).add([{ ...messageEntry(line, role, id, parts, time, about), ...reply }]);
+    this.open().add([{ ...messageEntry(line, role, id, parts, time, about), ...reply }]);
   }
 
   protected override end(): void {
@@ -118,21 +118,19 @@ class GrokTranslator extends Translator<JsonLine> {
     return basename(path) === "chat_history.jsonl" ? join(dirname(path), name) : "";
   }
 
-  #session(): ImportedSession {
+  protected override session(): SessionFacts {
     const [name, own, encoded] = this.file.path.split(/[\\/]/).reverse();
     const { info, created_at, parent_session_id, session_kind } = this.#summary();
     const isInFolder = name === "chat_history.jsonl" && own !== undefined;
     const folder = stringOf(objectOf(info).cwd) ?? (isInFolder ? folderNamed(encoded ?? "") : undefined);
-    const session: ImportedSession = {
+    return {
       externalId: stringOf(objectOf(info).id) ?? (isInFolder ? own : fileNameOf(this.file.path)),
       source: "grok",
+      parentExternalId: stringOf(parent_session_id),
+      folder,
+      createdAtMs: millisecondsOf(created_at),
       metadata: saidOf({ cwd: folder, kind: session_kind }),
     };
-    const createdAtMs = millisecondsOf(created_at);
-    if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;
-    if (stringOf(parent_session_id)) session.parentExternalId = parent_session_id as string;
-    if (folder !== undefined) session.folder = folder;
-    return session;
   }
 }
 

@@ -1,3 +1,4 @@
+import { defined } from "../adapters/shared/own.ts";
 import { ID_CHARS_MAX, TIME_MS_MAX } from "../core/limits.ts";
 import type { JsonValue } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
@@ -5,7 +6,7 @@ import { sessionSettings } from "../core/settings.ts";
 import type { ExportedOrigin, ImportEvent, ImportedSession, Importer } from "./importer.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
 import { checkedEvent } from "./message-event.ts";
-import { Translator } from "./translator.ts";
+import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId } from "./values.ts";
 
 /**
@@ -49,7 +50,8 @@ export const jsonl: Importer = {
 interface SessionSoFar {
   name: string;
   lineCount: number;
-  isAnnounced: boolean;
+  /** What the file tells of the session, once it is announced. */
+  known?: JsonObject;
   project?: string;
   /** The JSON of the line that describes the session. */
   introduction?: string;
@@ -70,7 +72,7 @@ interface SessionSoFar {
 class JsonlTranslator extends Translator<JsonLine> {
   readonly #sessions = new Map<string, SessionSoFar>();
 
-  override read({ value, line }: JsonLine): void {
+  protected override read({ value, line }: JsonLine): undefined {
     const warn = (reason: string) => this.warn(line, reason);
     if (isItemLine(value)) {
       this.#addItem(value, line, warn);
@@ -86,7 +88,6 @@ class JsonlTranslator extends Translator<JsonLine> {
       session = {
         name,
         lineCount: 0,
-        isAnnounced: false,
         isExported: false,
         named: new Map(),
         copy: { state: "first", seqLast: -1 },
@@ -136,7 +137,7 @@ class JsonlTranslator extends Translator<JsonLine> {
       // `checkedEvent` checks the types of the fields.
       const message = { ...(fields as JsonObject & { role: "user" }), id };
       const event = checkedEvent({ kind: "message", session: session.name, message, line });
-      if (event.kind === "message" && !session.isAnnounced) {
+      if (event.kind === "message" && session.known === undefined) {
         const { createdAt } = event.message;
         this.#announce(session, createdAt === undefined ? {} : { createdAt });
       }
@@ -174,7 +175,7 @@ class JsonlTranslator extends Translator<JsonLine> {
       const { state } = session.copy;
       if (state === "other" || (state === "again" && session.entries.has(digest))) return;
       if (session.isExported) session.entries.add(digest);
-      if (!session.isAnnounced) this.#announce(session, { createdAt: createdAtMs });
+      if (session.known === undefined) this.#announce(session, { createdAt: createdAtMs });
       const entry = { value: value!, createdAtMs, ...(id !== undefined && { id }) };
       this.emit({ kind: "entry", session: session.name, entry, line });
     }
@@ -199,7 +200,7 @@ class JsonlTranslator extends Translator<JsonLine> {
 
   #introduce(session: SessionSoFar, fields: JsonObject, warn: (reason: string) => void): void {
     const introduction = JSON.stringify(fields);
-    if (session.isAnnounced) {
+    if (session.known !== undefined) {
       session.copy = { state: "again", seqLast: -1 };
       if (introduction !== session.introduction) {
         warn(`session: ${JSON.stringify(session.name)} has begun on an earlier line`);
@@ -217,8 +218,23 @@ class JsonlTranslator extends Translator<JsonLine> {
   }
 
   #announce(session: SessionSoFar, known: JsonObject): void {
-    session.isAnnounced = true;
-    this.emit({ kind: "session", session: sessionOf(session, known) });
+    session.known = known;
+    this.emit({ kind: "session", session: defined(this.session(session.name)) as ImportedSession });
+  }
+
+  protected override session(externalId: string): SessionFacts {
+    const { project, isExported, known } = this.#sessions.get(externalId)!;
+    const { title, parent, createdAt, metadata, project: _, ...origin } = known!;
+    return {
+      externalId,
+      source: "jsonl",
+      parentExternalId: parent as string | undefined,
+      project,
+      title: title as string | undefined,
+      createdAtMs: createdAt === undefined ? undefined : timeOf(createdAt),
+      metadata: metadata as JsonObject | undefined,
+      exported: isExported ? (origin as ExportedOrigin) : undefined,
+    };
   }
 }
 
@@ -256,18 +272,6 @@ function isTime(ms: number): boolean {
 
 function isSessionLine(fields: JsonObject): boolean {
   return Object.keys(fields).every((field) => Object.hasOwn(SESSION_FIELDS, field));
-}
-
-function sessionOf({ name, project, isExported }: SessionSoFar, known: JsonObject): ImportedSession {
-  const { title, parent, createdAt, metadata, project: _, ...origin } = known;
-  const session: ImportedSession = { externalId: name, source: "jsonl" };
-  if (project !== undefined) session.project = project;
-  if (title !== undefined) session.title = title as string;
-  if (parent !== undefined) session.parentExternalId = parent as string;
-  if (createdAt !== undefined) session.createdAtMs = timeOf(createdAt);
-  if (metadata !== undefined) session.metadata = metadata as JsonObject;
-  if (isExported) session.exported = origin as ExportedOrigin;
-  return session;
 }
 
 /** Returns false for settings that only a newer version of Coppice knows. */

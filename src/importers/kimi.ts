@@ -7,10 +7,10 @@ import { fileNameOf } from "./conversations.ts";
 import { type MessageEntry, messageEntry } from "./entry.ts";
 import { dataPartOf, filePartOf, functionCallOf } from "./file-parts.ts";
 import { peek } from "./head.ts";
-import type { ImportedSession, Importer } from "./importer.ts";
+import type { Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
-import { Translator } from "./translator.ts";
+import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, numberOf, objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
 
 /** Events about the program, and what asks the user, whose answer is a result. */
@@ -79,20 +79,17 @@ class KimiTranslator extends Translator<JsonLine> {
   /** The reply of each session: the events of one step. */
   readonly #replies = new Map<string, object>();
 
-  override read({ value: record, line }: JsonLine): void {
+  protected override read({ value: record, line }: JsonLine): string | undefined {
     const { role, timestamp, message, type } = record;
-    if (role !== undefined) this.#readContext(record, line);
-    else if (isObject(message)) this.#readEvent(message, derivedId(record), line, timeOf(timestamp), "");
-    else if (type !== "metadata") this.warn(line, "expected a message or an event");
+    if (role !== undefined) return this.#readContext(record, line);
+    if (isObject(message)) return this.#readEvent(message, derivedId(record), line, timeOf(timestamp), "");
+    return type === "metadata" ? undefined : "expected a message or an event";
   }
 
-  #readContext(record: JsonObject, line: number): void {
+  #readContext(record: JsonObject, line: number): string | undefined {
     const { role, content, tool_calls, tool_call_id, name } = record;
     if (MARKS.has(role)) return;
-    if (!ROLES.has(role)) {
-      this.warn(line, `unknown role: ${JSON.stringify(role ?? null)}`);
-      return;
-    }
+    if (!ROLES.has(role)) return `unknown role: ${JSON.stringify(role ?? null)}`;
     const id = derivedId(record);
     const parts = partsOf(content);
     if (role === "tool") {
@@ -109,7 +106,7 @@ class KimiTranslator extends Translator<JsonLine> {
     }
   }
 
-  #readEvent(event: JsonObject, id: string, line: number, time: number | undefined, agent: string): void {
+  #readEvent(event: JsonObject, id: string, line: number, time: number | undefined, agent: string): string | undefined {
     const payload = objectOf(event.payload);
     const say = (role: "user" | "assistant", parts: Part[], about: JsonObject = {}): void => {
       const reply = role === "assistant" ? { reply: this.#replies.get(agent) ?? {} } : {};
@@ -157,19 +154,19 @@ class KimiTranslator extends Translator<JsonLine> {
       case "SubagentEvent": {
         // A subagent with an id has a log of its own.
         const caller = stringOf(payload.parent_tool_call_id) ?? stringOf(payload.task_tool_call_id);
-        if (!stringOf(payload.agent_id)) this.#readEvent(objectOf(payload.event), id, line, time, caller ?? id);
-        break;
+        if (stringOf(payload.agent_id)) break;
+        return this.#readEvent(objectOf(payload.event), id, line, time, caller ?? id);
       }
       default:
-        if (!BOOKKEEPING.has(event.type)) this.warn(line, `unknown event: ${JSON.stringify(event.type ?? null)}`);
+        if (!BOOKKEEPING.has(event.type)) return `unknown event: ${JSON.stringify(event.type ?? null)}`;
     }
   }
 
   #add(agent: string, entry: MessageEntry): void {
-    if (entry.message.parts.length > 0) this.open(agent, () => this.#session(agent)).add([entry]);
+    if (entry.message.parts.length > 0) this.open(agent).add([entry]);
   }
 
-  #session(agent: string): ImportedSession {
+  protected override session(agent: string): SessionFacts {
     const [name, ...folders] = [...this.file.path.split(/[\\/]/)].reverse();
     const isInFolder = name === "wire.jsonl" || CONTEXT_NAME.test(name!);
     const isSubagent = isInFolder && folders[1] === "subagents" && folders[2] !== undefined;
@@ -180,15 +177,12 @@ class KimiTranslator extends Translator<JsonLine> {
       : /^([\da-f]{8}-[\da-f-]{27})\.jsonl$/.exec(name!)?.[1];
     const id = own ?? fileNameOf(this.file.path);
     const home = folders.indexOf("sessions", 1);
-    const session: ImportedSession = { externalId: id, source: "kimi", metadata: {} };
     const folder = home === -1 ? undefined : folderOf(this.file.path, home + 2, folders[home - 1]!);
-    if (folder !== undefined) Object.assign(session, { folder, metadata: { cwd: folder } });
     const child = isSubagent ? folders[0] : agent;
-    if (child !== "") Object.assign(session, { externalId: `${id}/agent-${child}`, parentExternalId: id });
-    const beside = dirname(this.file.path);
-    const title = isInFolder ? stringOf(objectOf(jsonAt(join(beside, "state.json"))).custom_title) : undefined;
-    if (title !== undefined && child === "") session.title = title;
-    return session;
+    const about = { source: "kimi", folder, metadata: saidOf({ cwd: folder }) };
+    if (child !== "") return { externalId: `${id}/agent-${child}`, parentExternalId: id, ...about };
+    const state = isInFolder ? objectOf(jsonAt(join(dirname(this.file.path), "state.json"))) : {};
+    return { externalId: id, title: stringOf(state.custom_title), ...about };
   }
 }
 

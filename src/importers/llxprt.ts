@@ -2,9 +2,9 @@ import { basename } from "node:path";
 import { fromLlxprt, type LlxprtContent } from "../adapters/llxprt.ts";
 import type { Part } from "../core/message.ts";
 import { adapted, messageEntry } from "./entry.ts";
-import type { ImportedSession, Importer } from "./importer.ts";
+import type { Importer } from "./importer.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
-import { Translator } from "./translator.ts";
+import { type SessionFacts, Translator } from "./translator.ts";
 import { millisecondsOf, numberOf, objectOf, saidOf, stringOf } from "./values.ts";
 
 /**
@@ -63,7 +63,7 @@ class LlxprtTranslator extends Translator<JsonLine> {
   #title: string | undefined;
   #parent: string | undefined;
 
-  override read({ value, line }: JsonLine): void {
+  protected override read({ value, line }: JsonLine): string | undefined {
     const { type } = value;
     const payload = objectOf(value.payload);
     switch (type) {
@@ -84,21 +84,19 @@ class LlxprtTranslator extends Translator<JsonLine> {
         return;
       case "content":
       case "synthetic_insert":
-        this.#addContent(payload.content, value, line);
-        return;
+        return this.#addContent(payload.content, value, line);
       case "compressed": {
         const { summary, ...about } = payload;
-        this.#addContent(summary, value, line, { ...about, type, isCompactSummary: true });
-        return;
+        return this.#addContent(summary, value, line, { ...about, type, isCompactSummary: true });
       }
       case "rewind": {
         const count = numberOf(payload.itemsRemoved);
-        if (count === undefined || count < 0) this.warn(line, "itemsRemoved: expected a number");
-        else this.branches()?.rewindBy(count);
+        if (count === undefined || count < 0) return "itemsRemoved: expected a number";
+        this.branches()?.rewindBy(count);
         return;
       }
       default:
-        if (!BOOKKEEPING_TYPES.has(type)) this.warn(line, `unknown type of line: ${JSON.stringify(type ?? null)}`);
+        if (!BOOKKEEPING_TYPES.has(type)) return `unknown type of line: ${JSON.stringify(type ?? null)}`;
     }
   }
 
@@ -107,16 +105,10 @@ class LlxprtTranslator extends Translator<JsonLine> {
     if (root !== undefined && this.#title !== undefined) root.title ??= this.#title;
   }
 
-  #addContent(content: unknown, { seq, ts }: JsonObject, line: number, summaryFacts?: JsonObject): void {
-    if (!isObject(content)) {
-      this.warn(line, "content: expected an object");
-      return;
-    }
+  #addContent(content: unknown, { seq, ts }: JsonObject, line: number, summaryFacts?: JsonObject): string | undefined {
+    if (!isObject(content)) return "content: expected an object";
     const messages = adapted(() => fromLlxprt(content as unknown as LlxprtContent));
-    if (typeof messages === "string") {
-      this.warn(line, messages);
-      return;
-    }
+    if (typeof messages === "string") return messages;
     const id = String(numberOf(seq) ?? line);
     const entries = messages
       .filter(({ parts }) => parts.length > 0)
@@ -132,24 +124,22 @@ class LlxprtTranslator extends Translator<JsonLine> {
         });
       });
     if (entries.length === 0) return;
-    const branches = this.open("", () => this.#session());
+    const branches = this.open();
     branches.add(entries, id);
     if (summaryFacts !== undefined) branches.keep([id]);
   }
 
-  #session(): ImportedSession {
+  protected override session(): SessionFacts {
     const { sessionId, cwd, workspaceDirs, projectHash } = this.#meta;
-    const session: ImportedSession = {
-      externalId: stringOf(sessionId) ?? basename(this.file.path).replace(/\.jsonl$/, ""),
-      source: "llxprt",
-    };
     const [first] = Array.isArray(workspaceDirs) ? workspaceDirs : [];
-    const folder = stringOf(cwd) ?? stringOf(first);
-    if (folder !== undefined) session.folder = folder;
-    if (this.#title !== undefined) session.title = this.#title;
-    if (this.#parent !== undefined) session.parentExternalId = this.#parent;
-    session.metadata = saidOf({ cwd, workspaceDirs, projectHash });
-    return session;
+    return {
+      externalId: stringOf(sessionId) ?? basename(this.file.path, ".jsonl"),
+      source: "llxprt",
+      parentExternalId: this.#parent,
+      folder: stringOf(cwd) ?? stringOf(first),
+      title: this.#title,
+      metadata: saidOf({ cwd, workspaceDirs, projectHash }),
+    };
   }
 }
 

@@ -2,10 +2,10 @@ import { basename } from "node:path";
 import type { JsonValue, Part, Role } from "../core/message.ts";
 import { type MessageEntry, messageEntry } from "./entry.ts";
 import { dataPartOf } from "./file-parts.ts";
-import type { ImportedSession, Importer } from "./importer.ts";
+import type { Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
-import { type TranslatedFile, Translator } from "./translator.ts";
+import { type SessionFacts, type TranslatedFile, Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, objectOf, saidOf, shortFieldsOf, stringOf } from "./values.ts";
 
 /** Entries about the program. `context_edit` changes what the model gets from then on, and no entry. */
@@ -95,7 +95,7 @@ export class PiTranslator extends Translator<JsonLine> {
     this.#source = source;
   }
 
-  override read({ value: entry, line }: JsonLine): void {
+  protected override read({ value: entry, line }: JsonLine): string | undefined {
     const { type } = entry;
     if (type === "session" || type === "title") {
       if (type === "session" && Object.keys(this.#header).length === 0) this.#header = entry;
@@ -110,7 +110,7 @@ export class PiTranslator extends Translator<JsonLine> {
     // The first version of the format was a list, without ids.
     const id = stringOf(entry.id) ?? derivedId(entry);
     const said = SAID_TYPES.has(type) ? entryOf(entry, id, line) : undefined;
-    const branch = this.open("", () => this.#session()).followTree({
+    const branch = this.open().followTree({
       key: id,
       after: entry.parentId === null ? null : (stringOf(entry.parentId) ?? ""),
       line,
@@ -138,13 +138,15 @@ export class PiTranslator extends Translator<JsonLine> {
     }
   }
 
-  #session(): ImportedSession {
+  protected override session(): SessionFacts {
     const { id, cwd, parentSession } = this.#header;
-    const session: ImportedSession = { externalId: stringOf(id) ?? sessionIdIn(this.file.path), source: this.#source };
-    if (stringOf(parentSession)) session.parentExternalId = sessionIdIn(parentSession as string);
-    if (stringOf(cwd)) session.folder = cwd as string;
-    session.metadata = saidOf({ cwd });
-    return session;
+    return {
+      externalId: stringOf(id) ?? sessionIdIn(this.file.path),
+      source: this.#source,
+      parentExternalId: stringOf(parentSession) && sessionIdIn(parentSession as string),
+      folder: stringOf(cwd),
+      metadata: saidOf({ cwd }),
+    };
   }
 }
 

@@ -2,10 +2,10 @@ import { basename } from "node:path";
 import { fromGemini } from "../adapters/gemini.ts";
 import type { Part } from "../core/message.ts";
 import { adapted, type MessageEntry, messageEntry } from "./entry.ts";
-import type { ImportedSession, Importer } from "./importer.ts";
+import type { Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
-import { Translator } from "./translator.ts";
+import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, numberOf, objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
 
 /** Records about the program, and what its screen showed. */
@@ -89,8 +89,11 @@ class QwenTranslator extends Translator<JsonLine> {
   readonly #known = new Set<string>();
   /** The newest reply of each subagent. A record has its words, and one record each its calls. */
   readonly #replies = new Map<string, object>();
+  /** The newest record. */
+  #record: JsonObject = {};
 
-  override read({ value: record, line }: JsonLine): void {
+  protected override read({ value: record, line }: JsonLine): string | undefined {
+    this.#record = record;
     const { type, subtype, message } = record;
     const payload = objectOf(record.systemPayload);
     const id = stringOf(record.uuid) ?? derivedId(record);
@@ -106,13 +109,12 @@ class QwenTranslator extends Translator<JsonLine> {
       this.#title = stringOf(payload.customTitle) ?? this.#title;
       this.#parent ??= stringOf(payload.parentSessionId);
     } else entries = `unknown type of record: ${JSON.stringify(subtype ?? type ?? null)}`;
-    if (typeof entries === "string") this.warn(line, entries);
     if (typeof entries === "string" || entries.length === 0) {
       this.#places.set(id, after);
-      return;
+      return typeof entries === "string" ? entries : undefined;
     }
     const agent = stringOf(record.agentId) ?? "";
-    const branch = this.open(agent, () => this.#session(record)).followTree({ key: id, after, line });
+    const branch = this.open(agent).followTree({ key: id, after, line });
     const reply = this.#replies.get(agent) ?? {};
     this.#replies.delete(agent);
     for (const entry of entries) {
@@ -178,17 +180,17 @@ class QwenTranslator extends Translator<JsonLine> {
     });
   }
 
-  #session({ sessionId, agentId, cwd, gitBranch, forkedFrom }: JsonObject): ImportedSession {
+  protected override session(): SessionFacts {
+    const { sessionId, agentId, cwd, gitBranch, forkedFrom } = this.#record;
     const name = stringOf(sessionId) ?? basename(this.file.path, ".jsonl");
-    const session: ImportedSession = { externalId: name, source: "qwen-code" };
-    const parent = stringOf(objectOf(forkedFrom).sessionId) ?? this.#parent;
-    if (stringOf(agentId)) {
-      session.externalId = `${name}/agent-${agentId}`;
-      session.parentExternalId = name;
-    } else if (parent !== undefined) session.parentExternalId = parent;
-    if (stringOf(cwd)) session.folder = cwd as string;
-    session.metadata = saidOf({ cwd, gitBranch });
-    return session;
+    const agent = stringOf(agentId);
+    return {
+      externalId: agent === undefined ? name : `${name}/agent-${agent}`,
+      source: "qwen-code",
+      parentExternalId: agent === undefined ? (stringOf(objectOf(forkedFrom).sessionId) ?? this.#parent) : name,
+      folder: stringOf(cwd),
+      metadata: saidOf({ cwd, gitBranch }),
+    };
   }
 }
 

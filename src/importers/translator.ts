@@ -1,6 +1,8 @@
 import { statSync } from "node:fs";
+import { defined } from "../adapters/shared/own.ts";
 import type { Branch } from "./branch.ts";
 import { Branches } from "./branches.ts";
+import type { MessageEntry } from "./entry.ts";
 import type { ImportEvent, ImportedMessage, ImportedSession } from "./importer.ts";
 import { type DamagedLine, fieldsIn, type Pause } from "./lines.ts";
 import { isNotYet } from "./message-event.ts";
@@ -11,8 +13,13 @@ export interface TranslatedFile {
   isFinished?: boolean | undefined;
 }
 
+/** A session as the transcript tells of it. What is undefined is no fact of the session. */
+export type SessionFacts = Pick<ImportedSession, "externalId" | "source"> & {
+  [Field in keyof ImportedSession]: ImportedSession[Field] | undefined;
+};
+
 /** Turns the items of one file, such as its lines, into events. The only session of a file has the name "". */
-export abstract class Translator<Item extends object> {
+export abstract class Translator<Item extends { line: number }> {
   protected readonly file: TranslatedFile;
   readonly #sessions = new Map<string, Branches>();
   #events: ImportEvent[] = [];
@@ -24,7 +31,11 @@ export abstract class Translator<Item extends object> {
     this.file = file;
   }
 
-  abstract read(item: Item): void;
+  /** Returns the messages of an item to add to the session of the file, or the reason why the item cannot be read. */
+  protected abstract read(item: Item): readonly MessageEntry[] | string | undefined;
+
+  /** Returns the facts of a session when its first message is added. */
+  protected abstract session(name: string): SessionFacts;
 
   /** Returns false for an item that may be in a file of any format, such as a field beside a list. */
   protected isTelling(_item: Item): boolean {
@@ -44,12 +55,19 @@ export abstract class Translator<Item extends object> {
     return true;
   }
 
-  /** Returns the branches of a session. The first call creates them from `describe`. */
-  protected open(name: string, describe: () => ImportedSession): Branches {
+  /** Reads an item, and adds its messages, or warns of it. */
+  protected take(item: Item): void {
+    const said = this.read(item);
+    if (typeof said === "string") this.warn(item.line, said);
+    else if (said !== undefined && said.length > 0) this.open().add(said);
+  }
+
+  /** Returns the branches of a session, which the first call creates. */
+  protected open(name = ""): Branches {
     let branches = this.#sessions.get(name);
     if (branches === undefined) {
       branches = new Branches({
-        session: describe(),
+        session: defined(this.session(name)) as ImportedSession,
         emit: (event) => this.emit(event),
         isReady: (branch, isFull) => this.isReady(branch, isFull),
       });
@@ -128,7 +146,7 @@ export abstract class Translator<Item extends object> {
         this.skip();
         this.warn(item.line, item.problem);
       } else {
-        this.read(item);
+        this.take(item);
         first ??= item;
         const found = this.#events.find(isProblem);
         problem ??= found;

@@ -1,28 +1,25 @@
-import type { Readable, Writable } from "node:stream";
+import { finished, type Readable, type Writable } from "node:stream";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import {
-  deserializeMessage,
   type JSONRPCMessage,
   ProtocolErrorCode,
+  parseJSONRPCMessage,
   type Transport,
 } from "@modelcontextprotocol/server";
-import { LineSplitter } from "./line-splitter.ts";
 import type { LiveStore } from "./live-store.ts";
 import type { Turns } from "./turns.ts";
 
 /** The most bytes of one protocol message: far more than any long paste. */
 export const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;
 
-/** Bytes of messages that are read ahead, so that the end of the input is noticed while calls wait. */
-const AHEAD_BYTES_MAX = 1024 * 1024;
-
-const CANCELLED = "notifications/cancelled";
+const LINE_FEED = 10;
 
 /** Milliseconds in which a client that has closed its end still gets answers. Clients kill a server after two seconds. */
 const GRACE_MS = 1_000;
 
 /**
- * Carries protocol messages over a pair of streams, one on each line. Unlike the SDK's own transport, it takes no further messages
- * while too many wait for an answer, and it answers a message that is too long with an error.
+ * Carries protocol messages over a pair of streams, one on each line. Unlike the SDK's own transport, it answers what was asked
+ * before the input ended, a request that is not valid, and a message that is too long.
  */
 export class LineTransport implements Transport {
   onclose?: () => void;
@@ -35,15 +32,10 @@ export class LineTransport implements Transport {
   readonly #output: Writable;
   readonly #turns: Turns;
   readonly #live: LiveStore;
-  readonly #splitter = new LineSplitter(MESSAGE_BYTES_MAX);
-  #lines: Buffer[] = [];
-  /** Cancellations that came while lines waited, by the id of their request, which may be among these lines. */
-  readonly #cancellations = new Map<unknown, JSONRPCMessage>();
-  #aheadBytes = 0;
-  #isEnded = false;
+  /** The line so far. Of one that is too long, nothing is kept. */
+  #pieces: Buffer[] = [];
+  #byteLength = 0;
   #isClosed = false;
-  #wake = (): void => {};
-  #givingUp: NodeJS.Timeout | undefined;
 
   constructor(input: Readable, output: Writable, turns: Turns, live: LiveStore) {
     this.closed = new Promise((resolve) => {
@@ -61,8 +53,7 @@ export class LineTransport implements Transport {
       void this.close(); // nobody reads any more
     });
     this.#input.on("data", (chunk: Buffer) => this.#take(chunk));
-    for (const event of ["end", "close", "error"]) this.#input.on(event, () => void this.#end());
-    void this.#deliver();
+    finished(this.#input, { writable: false }, () => void this.#end());
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
@@ -79,98 +70,59 @@ export class LineTransport implements Transport {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    clearTimeout(this.#givingUp);
-    this.#lines = [];
     this.#turns.end();
-    this.#wake();
     this.onclose?.();
     this.#onClosed();
   }
 
   #take(chunk: Buffer): void {
-    for (const line of this.#splitter.linesOf(chunk)) {
-      if (Buffer.isBuffer(line)) {
-        if (this.#cancels(line)) continue;
-        this.#lines.push(line);
-        this.#aheadBytes += line.length;
-      } else {
-        const message = `A message has at most ${MESSAGE_BYTES_MAX} bytes.`;
-        const error = { code: ProtocolErrorCode.InvalidRequest, message };
-        void this.send({ jsonrpc: "2.0", id: line.id, error } as JSONRPCMessage); // the SDK's type has no null
-      }
+    let start = 0;
+    for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, start)) {
+      this.#hold(chunk.subarray(start, end + 1));
+      if (this.#byteLength <= MESSAGE_BYTES_MAX) this.#deliver(Buffer.concat(this.#pieces).toString());
+      else this.#refuse(null, `A message has at most ${MESSAGE_BYTES_MAX} bytes.`);
+      this.#pieces = [];
+      this.#byteLength = 0;
+      start = end + 1;
     }
-    if (this.#aheadBytes > AHEAD_BYTES_MAX) this.#input.pause();
-    this.#wake();
+    this.#hold(chunk.subarray(start));
   }
 
-  /** Delivers a cancellation at once, because its call may be among those that wait. @returns false for any other line. */
-  #cancels(line: Buffer): boolean {
-    const message = line.includes(CANCELLED) ? this.#parsed(line) : undefined;
-    if (message === undefined || !("method" in message) || message.method !== CANCELLED) return false;
-    if (this.#lines.length > 0) {
-      this.#cancellations.set(message.params?.requestId, message);
-      this.#aheadBytes += line.length;
-    }
-    this.onmessage?.(message);
-    return true;
-  }
-
-  async #end(): Promise<void> {
-    if (this.#isEnded) return;
-    this.#isEnded = true;
-    this.#wake();
-    // Loading takes a while. Calls that were piped into the server are answered nevertheless.
-    await (this.#lines.length > 0 ? this.#live.load().catch(() => {}) : this.#live.loaded());
-    if (!this.#isClosed) this.#givingUp = setTimeout(() => void this.close(), GRACE_MS);
-  }
-
-  /** Delivers messages until the input has ended and the calls are done, or nobody waits for them any more. */
-  async #deliver(): Promise<void> {
-    while (!this.#isClosed) {
-      const line = this.#lines.shift();
-      if (line === undefined) {
-        if (this.#isEnded) break;
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
-        continue;
-      }
-      const isLast = this.#lines.length === 0;
-      this.#aheadBytes = isLast ? 0 : this.#aheadBytes - line.length;
-      if (this.#aheadBytes <= AHEAD_BYTES_MAX && this.#input.isPaused()) this.#input.resume();
-      const message = this.#parsed(line);
-      if (message !== undefined) this.onmessage?.(message);
-      else this.#refuse(line);
-      const cancellation = message !== undefined && "id" in message && this.#cancellations.get(message.id);
-      if (cancellation) this.onmessage?.(cancellation);
-      if (isLast) this.#cancellations.clear();
-      await this.#turns.room();
-    }
-    await this.#turns.idle();
-    await this.close();
-  }
-
-  /** Returns undefined for a line that is no message. */
-  #parsed(line: Buffer): JSONRPCMessage | undefined {
-    try {
-      return deserializeMessage(line.toString());
-    } catch {
-      return undefined;
-    }
+  #hold(piece: Buffer): void {
+    this.#byteLength += piece.length;
+    if (this.#byteLength <= MESSAGE_BYTES_MAX) this.#pieces.push(piece);
+    else this.#pieces = [];
   }
 
   /** Answers a line that would be a request if all of it were right, so that nobody waits for it. Others are ignored. */
-  #refuse(line: Buffer): void {
+  #deliver(line: string): void {
     let asked: unknown;
+    let message: JSONRPCMessage;
     try {
-      asked = JSON.parse(line.toString());
+      asked = JSON.parse(line);
+      message = parseJSONRPCMessage(asked);
     } catch {
+      if (typeof asked !== "object" || asked === null || !("method" in asked) || !("id" in asked)) return;
+      const { id } = asked;
+      if (typeof id !== "string" && !Number.isSafeInteger(id)) return;
+      this.#refuse(id as string | number, "Expected a request of JSON-RPC 2.0.");
       return;
     }
-    if (typeof asked !== "object" || asked === null || !("method" in asked) || !("id" in asked)) return;
-    const { id } = asked;
-    if (typeof id !== "string" && !Number.isSafeInteger(id)) return;
-    const error = { code: ProtocolErrorCode.InvalidRequest, message: "Expected a request of JSON-RPC 2.0." };
-    void this.send({ jsonrpc: "2.0", id: id as string | number, error });
+    this.onmessage?.(message);
+  }
+
+  #refuse(id: string | number | null, message: string): void {
+    const error = { code: ProtocolErrorCode.InvalidRequest, message };
+    void this.send({ jsonrpc: "2.0", id, error } as JSONRPCMessage); // the SDK's type has no null
+  }
+
+  /** Closes the transport when the calls are done, or nobody waits for them any more. */
+  async #end(): Promise<void> {
+    await nextTurn(); // the last calls begin
+    // Loading takes a while. Calls that were piped into the server are answered nevertheless.
+    await this.#live.loaded();
+    setTimeout(() => void this.close(), GRACE_MS).unref();
+    await this.#turns.idle();
+    await this.close();
   }
 }

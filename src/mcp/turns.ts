@@ -1,9 +1,6 @@
 import type { Writable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** While this many calls wait, no further messages are taken. */
-export const WAITING_MAX = 64;
-
 /** The most calls that run at the same time. Calls overlap only while they wait for a vector. */
 export const WORKING_MAX = 8;
 
@@ -14,7 +11,6 @@ export const WORKING_MAX = 8;
 export class Turns {
   readonly #output: Writable;
   #last: Promise<void> = Promise.resolve();
-  #waitingCount = 0;
   #workingCount = 0;
   #wake = (): void => {};
   #isOver = false;
@@ -30,7 +26,6 @@ export class Turns {
    * @throws what `work` throws; or the signal's reason, if it was aborted before the work began.
    */
   async take<T>(ready: Promise<unknown>, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
-    this.#waitingCount += 1;
     this.#last = this.#next(this.#last, ready);
     await this.#last;
     signal?.throwIfAborted();
@@ -50,14 +45,6 @@ export class Turns {
     while (this.#workingCount >= WORKING_MAX) await new Promise<void>((resolve) => (this.#wake = resolve));
     await this.#drained();
     if (this.#isOver) await new Promise(() => {});
-    this.#waitingCount -= 1;
-  }
-
-  /** Waits until another message may be taken. */
-  async room(): Promise<void> {
-    await nextTurn();
-    if (this.#waitingCount >= WAITING_MAX) await this.#last;
-    await this.#drained();
   }
 
   /** Waits until all calls have had their turn. */

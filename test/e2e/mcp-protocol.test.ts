@@ -59,8 +59,9 @@ test("a huge argument and a message that is too long are answered, and the serve
   const client = await served(folder.db);
   const huge = await client.call("recall", { query: "deploy region ".repeat(750_000) }); // 10 MB
   expect(huge.content[0].text).toContain("OPTION_INVALID: Expected query to be a text of at most 10000 characters");
-  const tooLong = await client.request("tools/call", { name: "recall", arguments: { query: "x".repeat(40_000_000) } });
-  expect(tooLong.error).toEqual({ code: -32600, message: "A message has at most 33554432 bytes." });
+  const tooLong = client.answerTo(null);
+  void client.request("tools/call", { name: "recall", arguments: { query: "x".repeat(40_000_000) } });
+  expect((await tooLong).error).toEqual({ code: -32600, message: "A message has at most 33554432 bytes." });
   expect((await client.request("ping")).result).toEqual({});
 });
 

@@ -7,7 +7,7 @@ import { serve } from "../../src/mcp/server.ts";
 
 /** What stands in a line of the protocol. */
 export interface Answer {
-  id?: number | string;
+  id?: number | string | null;
   // biome-ignore lint/suspicious/noExplicitAny: what it is, is what the tests look at.
   result?: any;
   // biome-ignore lint/suspicious/noExplicitAny: likewise.
@@ -17,7 +17,7 @@ export interface Answer {
 /** A client of nobody's making: lines in, lines out, and nothing that is right by itself. */
 export class RawClient {
   readonly #input: Writable;
-  readonly #waiting = new Map<number | string, (answer: Answer) => void>();
+  readonly #waiting = new Map<number | string | null, (answer: Answer) => void>();
   /** What came that is not JSON: a server may write none of it. */
   readonly strays: string[] = [];
   #lastId = 0;
@@ -58,7 +58,7 @@ export class RawClient {
     return this.requestAs(this.#lastId, method, params);
   }
 
-  answerTo(id: number | string): Promise<Answer> {
+  answerTo(id: number | string | null): Promise<Answer> {
     return new Promise<Answer>((resolve) => this.#waiting.set(id, resolve));
   }
 

@@ -20,13 +20,11 @@ import { parseJson, readLines } from "../../src/importers/lines.ts";
 import { UNPACKED_BYTES_MAX, unpacked } from "../../src/importers/zstd.ts";
 import { ImportRun } from "../../src/imports/import-run.ts";
 import { type RemoteEmbedder, type Store, StoreError } from "../../src/index.ts";
-import type { StoreAccess } from "../../src/mcp/live-store.ts";
-import { serve } from "../../src/mcp/server.ts";
 import { parseQuery } from "../../src/recall/query.ts";
 import { agentTools } from "../../src/session/aids/agent-tools.ts";
 import { KEY_HEADER } from "../../src/view/key-header.ts";
 import { TESTS_ALL } from "../support/effort.ts";
-import { accessTo, RawClient, served } from "../support/mcp.ts";
+import { served } from "../support/mcp.ts";
 import { remoteLetters } from "../support/other-embedders.ts";
 import { ServedView } from "../support/served-view.ts";
 import { openedStore, temporaryFolder, temporaryPath, temporaryStore } from "../support/temporary-store.ts";
@@ -61,17 +59,6 @@ function storeOfOne(): Store {
 async function problemsOf(line: string): Promise<string[]> {
   const lines = await collect(readLines(fileOf(`${line}\n`, 64 * 1024 * 1024)));
   return lines.flatMap((one) => ("problem" in one ? [one.problem] : []));
-}
-
-/** A server whose store is not loaded before `load` is called. */
-async function unloadedServer() {
-  const [input, output] = [new PassThrough(), new PassThrough()];
-  const client = new RawClient(input, output);
-  let load!: (access: StoreAccess) => void;
-  const loadAccess = () => new Promise<StoreAccess>((resolve) => (load = resolve));
-  void serve({ loadAccess, project: undefined, allowAppend: false, input, output });
-  await client.initialize();
-  return { client, load: () => load(accessTo(temporaryPath())) };
 }
 
 async function mcpTextOf(name: string, args: object): Promise<string> {
@@ -199,31 +186,13 @@ const CHECKS: Record<keyof typeof LIMITS, () => Promise<void>> = {
     const ping = (padding: number) =>
       JSON.stringify({ jsonrpc: "2.0", id: "p", method: "ping", params: { _meta: { x: "x".repeat(padding) } } });
     const padding = LIMITS.mcpMessage.max - `${ping(0)}\n`.length;
-    for (const [more, answer] of [
-      [0, { result: {} }],
-      [1, { error: { code: -32600 } }],
+    for (const [more, id, answer] of [
+      [0, "p", { result: {} }],
+      [1, null, { error: { code: -32600 } }],
     ] as const) {
-      const answered = client.answerTo("p");
+      const answered = client.answerTo(id);
       client.send(`${ping(padding + more)}\n`);
       expect(await answered).toMatchObject(answer);
-    }
-  },
-  mcpWaiting: async () => {
-    for (const [count, isRead] of [
-      [LIMITS.mcpWaiting.max - 1, true],
-      [LIMITS.mcpWaiting.max, false],
-    ] as const) {
-      const { client, load } = await unloadedServer();
-      const calls = Array.from({ length: count }, () => client.call("list_sessions"));
-      let isAnswered = false;
-      const ping = client.request("ping").then(() => {
-        isAnswered = true;
-      });
-      await wait(300);
-      expect(isAnswered).toBe(isRead);
-      load();
-      await Promise.all([...calls, ping]);
-      client.end();
     }
   },
   mcpWorking: async () => {

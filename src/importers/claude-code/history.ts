@@ -5,7 +5,7 @@ import { messageEntry } from "../entry.ts";
 import { dataPartOf } from "../file-parts.ts";
 import type { Importer } from "../importer.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
-import { Translator } from "../translator.ts";
+import { type SessionFacts, Translator } from "../translator.ts";
 import { derivedId, millisecondsOf, objectOf, saidOf, stringOf } from "../values.ts";
 
 /**
@@ -29,23 +29,25 @@ function isPrompt({ display, pastedContents, timestamp, project }: JsonObject): 
 
 class HistoryTranslator extends Translator<JsonLine> {
   readonly #withTranscript = new Set<string>();
+  #folder = "";
 
-  override read({ value, line }: JsonLine): void {
+  protected override read({ value, line }: JsonLine): string | undefined {
     const { display, pastedContents, timestamp, project, sessionId, ...about } = value;
     const folder = stringOf(project);
     if (typeof display !== "string" || folder === undefined) {
-      this.warn(line, "expected a prompt: display and project, as strings");
-      return;
+      return "expected a prompt: display and project, as strings";
     }
     const id = stringOf(sessionId) ?? `prompts in ${folder}`;
     if (this.#isElsewhere(folder, id)) return;
     const parts: Part[] = [{ type: "text", text: display }];
     for (const pasted of Object.values(objectOf(pastedContents))) parts.push(partOf(objectOf(pasted)));
     const key = derivedId(timestamp, display, pastedContents);
-    const session = { externalId: id, source: "claude-history", unlessFrom: "claude-code", folder };
-    this.open(id, () => session).add([
-      messageEntry(line, "user", key, parts, millisecondsOf(timestamp), saidOf(about)),
-    ]);
+    this.#folder = folder;
+    this.open(id).add([messageEntry(line, "user", key, parts, millisecondsOf(timestamp), saidOf(about))]);
+  }
+
+  protected override session(externalId: string): SessionFacts {
+    return { externalId, source: "claude-history", unlessFrom: "claude-code", folder: this.#folder };
   }
 
   /** While the file is followed, the transcript of a new session may come later than its first prompt. */

@@ -7,7 +7,7 @@ import type { ImportedSession, Importer } from "../importer.ts";
 import { injected } from "../injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
 import { callIdsOf } from "../order.ts";
-import { Translator } from "../translator.ts";
+import { type SessionFacts, Translator } from "../translator.ts";
 import { contentId, derivedId, objectOf, objectsOf, stringOf } from "../values.ts";
 import { attachmentPartsOf, messageOfRole, messagesOf, metadataOf } from "./content.ts";
 import {
@@ -107,18 +107,18 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
   readonly #summaries: JsonObject[] = [];
   #sessionId = basename(this.file.path, ".jsonl");
 
-  override read({ value, line: number }: JsonLine): void {
+  protected override read({ value, line: number }: JsonLine): string | undefined {
     const line = this.#replays.see(value, (uuid) => {
       const unproven = this.#unproven.get(uuid);
       unproven?.branch.drop(unproven.entry);
     });
-    if (line === undefined) return;
+    if (line === undefined) return undefined;
     const { type } = line;
     if (type === "summary") {
       this.#summaries.push(line);
       return;
     }
-    if (BOOKKEEPING_TYPES.has(type) || isJournal(line)) return;
+    if (BOOKKEEPING_TYPES.has(type) || isJournal(line)) return undefined;
     const state = this.#stateFor(line, number);
     const retracted = retractedBy(line);
     if (retracted !== undefined) {
@@ -131,32 +131,26 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
       case "assistant": {
         const { content } = objectOf(line.message);
         const { keptFrom } = state;
-        if (isContent(content)) {
-          const isKept = line.isCompactSummary === true && keptFrom !== undefined;
-          this.#addSaid(state, isKept ? { ...line, keptFrom } : line, number);
-        } else this.warn(number, `${type} line without message.content`);
-        return;
+        if (!isContent(content)) return `${type} line without message.content`;
+        const isKept = line.isCompactSummary === true && keptFrom !== undefined;
+        return this.#addSaid(state, isKept ? { ...line, keptFrom } : line, number);
       }
       case "attachment": {
         const kind = objectOf(line.attachment).type;
-        if (kind === "queued_command" || TOLD_ATTACHMENTS.has(kind)) this.#addSaid(state, line, number);
-        else if (!isBookkeeping(kind)) {
-          this.warn(number, `unknown type of attachment: ${JSON.stringify(kind)}`);
-        }
-        return;
+        if (kind === "queued_command" || TOLD_ATTACHMENTS.has(kind)) return this.#addSaid(state, line, number);
+        return isBookkeeping(kind) ? undefined : `unknown type of attachment: ${JSON.stringify(kind)}`;
       }
       case "system":
         if (line.subtype === "compact_boundary") state.keptFrom = keptFromOf(line);
         if (NOTE_SUBTYPES.has(line.subtype)) addNote(state, line, number, injected);
         else if (!BOOKKEEPING_SUBTYPES.has(line.subtype)) {
-          this.warn(number, `unknown subtype of a system line: ${JSON.stringify(line.subtype)}`);
+          return `unknown subtype of a system line: ${JSON.stringify(line.subtype)}`;
         }
         return;
       case "queue-operation":
-        if (!state.queue.apply(line, () => addNote(state, line, number))) {
-          this.warn(number, `unknown queue operation: ${JSON.stringify(line.operation)}`);
-        }
-        return;
+        return state.queue.apply(line, () => addNote(state, line, number))
+          ? undefined
+          : `unknown queue operation: ${JSON.stringify(line.operation)}`;
       case "custom-title":
         state.titles.custom = stringOf(line.customTitle) ?? state.titles.custom;
         return;
@@ -167,10 +161,9 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
         state.relocatedCwd = stringOf(line.relocatedCwd) ?? state.relocatedCwd;
         return;
       case "progress":
-        this.#followAgent(line, number);
-        return;
+        return this.#followAgent(line, number);
       default:
-        this.warn(number, `unknown type of line: ${JSON.stringify(type)}`);
+        return `unknown type of line: ${JSON.stringify(type)}`;
     }
   }
 
@@ -202,7 +195,7 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
     session.metadata = metadata;
   }
 
-  #addSaid(state: BranchState, line: JsonObject, number: number): void {
+  #addSaid(state: BranchState, line: JsonObject, number: number): undefined {
     this.#calls.see(line);
     const { content = null, id: messageId } = objectOf(line.message);
     if (isRepeat(state, line, line.attachment ?? content)) return;
@@ -219,21 +212,18 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
   }
 
   /** Reads the messages of a subagent from a progress line, unless the subagent has its own file. */
-  #followAgent(line: JsonObject, number: number): void {
+  #followAgent(line: JsonObject, number: number): string | undefined {
     const { type, message, normalizedMessages, agentId } = objectOf(line.data);
     if (!isObject(message) && !Array.isArray(normalizedMessages)) {
-      if (!BOOKKEEPING_PROGRESS.has(type)) {
-        this.warn(number, `unknown type of progress: ${JSON.stringify(type)}`);
-      }
-      return;
+      return BOOKKEEPING_PROGRESS.has(type) ? undefined : `unknown type of progress: ${JSON.stringify(type)}`;
     }
     this.#calls.see(line);
     const agent = stringOf(agentId) ?? stringOf(line.parentToolUseID) ?? "unknown";
-    if (hasOwnFile(this.file.path, agent)) return;
+    if (hasOwnFile(this.file.path, agent)) return undefined;
     const progress = this.#progressByAgent.get(agent) ?? new AgentProgress();
     this.#progressByAgent.set(agent, progress);
     for (const value of progress.linesOf(line)) {
-      this.read({ value: { ...value, isSidechain: true, agentId: agent }, line: number });
+      this.take({ value: { ...value, isSidechain: true, agentId: agent }, line: number });
     }
   }
 
@@ -241,12 +231,7 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
     this.#sessionId = stringOf(line.sessionId) ?? this.#sessionId;
     const agent = line.isSidechain === true ? this.#agentOf(line) : undefined;
     const externalId = agent === undefined ? this.#sessionId : `${agent.sessionId}/agent-${agent.id}`;
-    const describe = (): ImportedSession => ({
-      externalId,
-      source: "claude-code",
-      ...(agent !== undefined && { parentExternalId: agent.sessionId }),
-    });
-    const branch = this.open(externalId, describe).follow({
+    const branch = this.open(externalId).follow({
       key: stringOf(line.uuid),
       after: stringOf(line.parentUuid),
       line: number,
@@ -265,6 +250,11 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
     }
     state.cwd ??= stringOf(line.cwd);
     return state;
+  }
+
+  protected override session(externalId: string): SessionFacts {
+    const [session, agent] = externalId.split("/agent-");
+    return { externalId, source: "claude-code", parentExternalId: agent === undefined ? undefined : session };
   }
 
   #agentOf(line: JsonObject): SubagentState {

@@ -5,7 +5,7 @@ import { dataPartOf, resultTextOf } from "../file-parts.ts";
 import type { Importer } from "../importer.ts";
 import { headObjects, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
 import { notYet } from "../message-event.ts";
-import { Translator } from "../translator.ts";
+import { type SessionFacts, Translator } from "../translator.ts";
 import { derivedId, objectOf, saidOf, stringOf } from "../values.ts";
 
 const CALLS: ReadonlySet<unknown> = new Set([
@@ -48,7 +48,7 @@ class ExecTranslator extends Translator<JsonLine> {
   #run = "";
   #reply: object = {};
 
-  override read({ value, line }: JsonLine): void {
+  protected override read({ value, line }: JsonLine): string | undefined {
     const { type, thread_id, usage } = value;
     const item = objectOf(value.item);
     const id = stringOf(item.id);
@@ -66,7 +66,7 @@ class ExecTranslator extends Translator<JsonLine> {
     } else if (type === "item.completed") {
       if (id !== undefined) this.#begun.delete(id);
       this.#add(item, line, true);
-    } else if (!BOOKKEEPING.has(type)) this.warn(line, `unknown type of line: ${JSON.stringify(type ?? null)}`);
+    } else if (!BOOKKEEPING.has(type)) return `unknown type of line: ${JSON.stringify(type ?? null)}`;
   }
 
   protected override end(): void {
@@ -94,7 +94,11 @@ class ExecTranslator extends Translator<JsonLine> {
       entries.push(resultEntry(line, this.#run, resultOf(item), undefined));
       this.#reply = {};
     }
-    this.open(this.#thread, () => ({ externalId: this.#thread, source: "codex-exec" })).add(entries);
+    this.open(this.#thread).add(entries);
+  }
+
+  protected override session(externalId: string): SessionFacts {
+    return { externalId, source: "codex-exec" };
   }
 }
 

@@ -1,10 +1,10 @@
 import { basename } from "node:path";
 import type { Part, ToolResultPart } from "../../core/message.ts";
 import { type MessageEntry, messageEntry } from "../entry.ts";
-import type { ImportedSession, Importer } from "../importer.ts";
+import type { Importer } from "../importer.ts";
 import { injected, markedParts } from "../injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
-import { Translator } from "../translator.ts";
+import { type SessionFacts, Translator } from "../translator.ts";
 import { derivedId, millisecondsOf, numberOf, objectOf, saidOf, stringOf } from "../values.ts";
 import { assistantPartsOf, contentPartsOf, resultPartOf, wordsOf } from "./content.ts";
 import { BOOKKEEPING_EVENTS, BOOKKEEPING_ITEMS, BOOKKEEPING_TYPES, rolloutLineOf, TURN_ENDS } from "./line.ts";
@@ -68,12 +68,9 @@ class CodexTranslator extends Translator<JsonLine> {
   #turn: JsonObject = {};
   #reply: object | undefined;
 
-  override read({ value, line }: JsonLine): void {
+  protected override read({ value, line }: JsonLine): string | undefined {
     const found = rolloutLineOf(value);
-    if (found === undefined) {
-      this.warn(line, `unknown type of line: ${JSON.stringify(value.type ?? null)}`);
-      return;
-    }
+    if (found === undefined) return `unknown type of line: ${JSON.stringify(value.type ?? null)}`;
     const { type, payload, timestamp } = found;
     const info: LineInfo = { line, timestamp };
     switch (type) {
@@ -100,8 +97,7 @@ class CodexTranslator extends Translator<JsonLine> {
         this.#addWords([{ type: "data", data: payload }], payload, info);
         return;
       default:
-        if (BOOKKEEPING_TYPES.has(type)) return;
-        this.warn(line, `unknown type of line: ${JSON.stringify(type)}`);
+        return BOOKKEEPING_TYPES.has(type) ? undefined : `unknown type of line: ${JSON.stringify(type)}`;
     }
   }
 
@@ -224,28 +220,26 @@ class CodexTranslator extends Translator<JsonLine> {
   }
 
   #add(entry: MessageEntry, isPrompt = false): void {
-    this.open("", () => this.#session()).add([entry], "", isPrompt);
+    this.open().add([entry], "", isPrompt);
   }
 
-  #session(): ImportedSession {
+  protected override session(): SessionFacts {
     const { id, cwd, source, forked_from_id, parent_thread_id, timestamp, git, ...rest } = this.#meta;
     const { instructions: _i, base_instructions: _b, dynamic_tools: _d, history_base: base, ...about } = rest;
-    const session: ImportedSession = {
-      externalId: stringOf(id) ?? basename(this.file.path).replace(/\.jsonl$/, ""),
-      source: "codex",
-    };
-    const createdAtMs = millisecondsOf(timestamp);
-    if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;
+    const externalId = stringOf(id) ?? basename(this.file.path, ".jsonl");
     const spawn = objectOf(objectOf(objectOf(source).subagent).thread_spawn);
     // A session that continues in another rollout names itself as its base.
     const candidates = [spawn.parent_thread_id, parent_thread_id, forked_from_id, objectOf(base).thread_id].map(
       stringOf,
     );
-    const parent = candidates.find((candidate) => candidate !== undefined && candidate !== session.externalId);
-    if (parent !== undefined) session.parentExternalId = parent;
-    if (stringOf(cwd)) session.folder = cwd as string;
-    session.metadata = saidOf({ cwd, git, source, ...about });
-    return session;
+    return {
+      externalId,
+      source: "codex",
+      parentExternalId: candidates.find((candidate) => candidate !== undefined && candidate !== externalId),
+      folder: stringOf(cwd),
+      createdAtMs: millisecondsOf(timestamp),
+      metadata: saidOf({ cwd, git, source, ...about }),
+    };
   }
 }
 

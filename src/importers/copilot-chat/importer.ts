@@ -2,10 +2,10 @@ import { basename, dirname, join } from "node:path";
 import { jsonAt } from "../beside.ts";
 import { fileNameOf } from "../conversations.ts";
 import { headElements } from "../documents.ts";
-import type { ImportedSession, Importer } from "../importer.ts";
+import type { Importer } from "../importer.ts";
 import { headObjects, isObject, type JsonObject } from "../lines.ts";
 import { notYet } from "../message-event.ts";
-import { Translator } from "../translator.ts";
+import { type SessionFacts, Translator } from "../translator.ts";
 import { derivedId, millisecondsOf, objectOf, pathOfAddress, saidOf, stringOf } from "../values.ts";
 import { isLog, readSession, type SessionItem } from "./log.ts";
 import { promptOf } from "./prompt.ts";
@@ -60,7 +60,15 @@ class ChatTranslator extends Translator<SessionItem> {
     return key === "requests" || key === "responderUsername" || key === "sessionId";
   }
 
-  override read({ line, key, value, lines = [line], after, isOpen = false, kept }: SessionItem): void {
+  protected override read({
+    line,
+    key,
+    value,
+    lines = [line],
+    after,
+    isOpen = false,
+    kept,
+  }: SessionItem): string | undefined {
     if (key !== "requests") {
       this.#about[key] = value;
       return;
@@ -70,10 +78,7 @@ class ChatTranslator extends Translator<SessionItem> {
       branches?.rewindAfter(branches.keys.findLast((id) => kept.has(id)));
       return;
     }
-    if (!isObject(value)) {
-      this.warn(line, "expected a request, as an object");
-      return;
-    }
+    if (!isObject(value)) return "expected a request, as an object";
     const id = stringOf(value.requestId) ?? derivedId(value.message, value.timestamp);
     const prompt = this.#isWaiting ? [] : promptOf(value, id, line, this.#added);
     const isEnded = ENDED.has(objectOf(value.modelState).value) || isObject(value.result) || value.isCanceled === true;
@@ -82,8 +87,8 @@ class ChatTranslator extends Translator<SessionItem> {
     this.#isWaiting ||= mayChange;
     if (this.#isWaiting) for (const one of lines) this.warn(one, notYet("the response may go on"));
     const entries = this.#isWaiting ? prompt : [...prompt, ...reply];
-    if (entries.length === 0) return;
-    const branches = this.open("", () => this.#session());
+    if (entries.length === 0) return undefined;
+    const branches = this.open();
     if (after !== undefined) branches.rewindAfter(after ?? undefined);
     branches.add(entries, id, true);
   }
@@ -94,21 +99,18 @@ class ChatTranslator extends Translator<SessionItem> {
     if (root !== undefined && title !== undefined) root.title = title;
   }
 
-  #session(): ImportedSession {
+  protected override session(): SessionFacts {
     const { path } = this.file;
     const [, name] = /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\.jsonl?$/.exec(basename(path)) ?? [];
-    const session: ImportedSession = {
+    const folder = pathOfAddress(workspaceAt(path));
+    return {
       externalId: name ?? stringOf(this.#about.sessionId) ?? fileNameOf(path),
       source: "copilot-chat",
+      folder,
+      title: stringOf(this.#about.customTitle),
+      createdAtMs: millisecondsOf(this.#about.creationDate),
+      metadata: saidOf({ cwd: folder }),
     };
-    const folder = pathOfAddress(workspaceAt(path));
-    if (folder !== undefined) session.folder = folder;
-    const createdAtMs = millisecondsOf(this.#about.creationDate);
-    if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;
-    const title = stringOf(this.#about.customTitle);
-    if (title !== undefined) session.title = title;
-    session.metadata = saidOf({ cwd: folder });
-    return session;
   }
 }
 

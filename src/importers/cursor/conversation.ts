@@ -1,10 +1,9 @@
 import type { JsonValue, Part } from "../../core/message.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "../entry.ts";
 import { dataPartOf, resultTextOf } from "../file-parts.ts";
-import type { ImportedSession } from "../importer.ts";
 import { isObject, type JsonObject, parseJson } from "../lines.ts";
 import { notYet } from "../message-event.ts";
-import { type TranslatedFile, Translator } from "../translator.ts";
+import { type SessionFacts, type TranslatedFile, Translator } from "../translator.ts";
 import { millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
 
 export interface Conversation {
@@ -43,40 +42,37 @@ export class ConversationTranslator extends Translator<Bubble> {
     this.#conversation = conversation;
   }
 
-  override read({ line, id, value, isLast }: Bubble): void {
+  protected override read({ line, id, value, isLast }: Bubble): string | undefined {
     const { data } = this.#conversation;
     if (value.type !== USER && value.type !== ASSISTANT) {
-      this.warn(line, `message ${id}: type: expected 1 or 2, got ${JSON.stringify(value.type ?? null)}`);
-      return;
+      return `message ${id}: type: expected 1 or 2, got ${JSON.stringify(value.type ?? null)}`;
     }
     if (isLast && data.status === "generating" && value.type === ASSISTANT && !this.file.isFinished) {
-      this.warn(line, notYet(`message ${id} is still being written`));
-      return;
+      return notYet(`message ${id} is still being written`);
     }
     const { modelName } = objectOf(objectOf(value.modelInfo).modelName ? value.modelInfo : data.modelConfig);
     const entries = value.type === USER ? promptEntries(line, id, value) : replyEntries(line, id, value, modelName);
-    if (entries.length === 0) return;
-    if (value.type === USER) this.#reply = {};
+    if (value.type === USER && entries.length > 0) this.#reply = {};
     for (const { message, ...entry } of entries) {
       const isReply = message.role === "assistant";
-      this.open("", () => this.#session()).add([{ message, ...entry, ...(isReply && { reply: this.#reply }) }]);
+      this.open().add([{ message, ...entry, ...(isReply && { reply: this.#reply }) }]);
       // A result ends a call of the model.
       if (message.role === "tool") this.#reply = {};
     }
   }
 
-  #session(): ImportedSession {
+  protected override session(): SessionFacts {
     const { id, parent, data, header } = this.#conversation;
-    const session: ImportedSession = { externalId: id, source: "cursor" };
-    if (parent !== undefined) session.parentExternalId = parent;
-    const title = stringOf(header.name) ?? stringOf(data.name);
-    if (title !== undefined) session.title = title;
     const cwd = folderOf(header.workspaceIdentifier) ?? folderOf(data.workspaceIdentifier);
-    if (cwd !== undefined) session.folder = cwd;
-    const createdAtMs = millisecondsOf(data.createdAt);
-    if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;
-    session.metadata = saidOf({ cwd, mode: data.unifiedMode });
-    return session;
+    return {
+      externalId: id,
+      source: "cursor",
+      parentExternalId: parent,
+      folder: cwd,
+      title: stringOf(header.name) ?? stringOf(data.name),
+      createdAtMs: millisecondsOf(data.createdAt),
+      metadata: saidOf({ cwd, mode: data.unifiedMode }),
+    };
   }
 }
 

@@ -1,5 +1,11 @@
 import { changedSession, parentsFirst } from "../database-sessions.ts";
-import { type DatabaseFile, ForeignDatabase, objectIn, type Row } from "../foreign-database.ts";
+import {
+  type DatabaseFile,
+  type DatabaseFormat,
+  type ForeignDatabase,
+  objectIn,
+  type Row,
+} from "../foreign-database.ts";
 import type { ImportEvent } from "../importer.ts";
 import type { DamagedLine, JsonObject } from "../lines.ts";
 import { objectOf, objectsOf, stringOf } from "../values.ts";
@@ -21,44 +27,30 @@ interface ConversationRows {
   sums: [count: number, rowid: number, bytes: number];
 }
 
-export function isCursor(path: string): boolean {
-  try {
-    new ForeignDatabase(path, TABLES).close();
-    return true;
-  } catch {
-    return false;
-  }
-}
+export const cursorDatabase: DatabaseFormat<keyof typeof TABLES> = { tables: TABLES, eventsIn };
 
-export async function* cursorEvents(file: DatabaseFile): AsyncGenerator<ImportEvent> {
-  const database = new ForeignDatabase(file.path, TABLES);
-  try {
-    const rows = await conversationRows(database);
-    const headers = await headersIn(database);
-    const conversations: Conversation[] = [];
-    for (const [id, one] of rows) {
-      if (one.rowid === undefined) continue;
-      await database.breathe();
-      const stored = database.stored("cursorDiskKV", one.rowid, { column: "key", value: `${CONVERSATION}${id}` });
-      const data = "problem" in stored ? stored.problem : objectIn(stored.content);
-      if (typeof data === "string") {
-        yield { kind: "warning", line: one.rowid, reason: `conversation ${id}: ${data}` };
-        continue;
-      }
-      conversations.push({ id, ...aboutOf(data), header: headers.get(id) ?? {} });
+async function* eventsIn(database: CursorDatabase, file: DatabaseFile): AsyncGenerator<ImportEvent> {
+  const rows = await conversationRows(database);
+  const headers = await headersIn(database);
+  const conversations: Conversation[] = [];
+  for (const [id, one] of rows) {
+    if (one.rowid === undefined) continue;
+    await database.breathe();
+    const stored = database.stored("cursorDiskKV", one.rowid, { column: "key", value: `${CONVERSATION}${id}` });
+    const data = "problem" in stored ? stored.problem : objectIn(stored.content);
+    if (typeof data === "string") {
+      yield { kind: "warning", line: one.rowid, reason: `conversation ${id}: ${data}` };
+      continue;
     }
-    for (const conversation of inOrder(conversations)) {
-      const { id } = conversation;
-      const { bubbles, sums } = rows.get(id)!;
-      yield* changedSession(file, id, sums.join(), () =>
-        new ConversationTranslator(file, conversation).translate(bubblesOf(database, conversation, bubbles)),
-      );
-    }
-  } finally {
-    database.close();
+    conversations.push({ id, ...aboutOf(data), header: headers.get(id) ?? {} });
   }
-  // Damage to some rows costs no others.
-  if (database.damage !== undefined) throw database.damage;
+  for (const conversation of inOrder(conversations)) {
+    const { id } = conversation;
+    const { bubbles, sums } = rows.get(id)!;
+    yield* changedSession(file, id, sums.join(), () =>
+      new ConversationTranslator(file, conversation).translate(bubblesOf(database, conversation, bubbles)),
+    );
+  }
 }
 
 type CursorDatabase = ForeignDatabase<keyof typeof TABLES>;

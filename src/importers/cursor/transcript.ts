@@ -1,12 +1,12 @@
 import { basename, dirname } from "node:path";
 import type { JsonValue, Part } from "../../core/message.ts";
 import { fileNameOf } from "../conversations.ts";
-import { messageEntry } from "../entry.ts";
+import { type MessageEntry, messageEntry } from "../entry.ts";
 import { dataPartOf } from "../file-parts.ts";
-import type { ImportedSession, Importer } from "../importer.ts";
+import type { Importer } from "../importer.ts";
 import { wordsWithin } from "../injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
-import { Translator } from "../translator.ts";
+import { type SessionFacts, Translator } from "../translator.ts";
 import { derivedId, objectOf, stringOf } from "../values.ts";
 
 /**
@@ -31,33 +31,30 @@ function isMessage({ role, type, message }: JsonObject): boolean {
 const ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 class TranscriptTranslator extends Translator<JsonLine> {
-  override read({ value: record, line }: JsonLine): void {
+  protected override read({ value: record, line }: JsonLine): MessageEntry[] | string | undefined {
     const { role, type, message } = record;
     if (type === "turn_ended") return;
     if ((role !== "user" && role !== "assistant") || !isObject(message)) {
-      this.warn(line, `unknown kind of record: ${JSON.stringify(type ?? role ?? null)}`);
-      return;
+      return `unknown kind of record: ${JSON.stringify(type ?? role ?? null)}`;
     }
     const id = derivedId(record);
     const { content } = message;
     const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;
     const parts = (Array.isArray(blocks) ? blocks : []).flatMap((block, index) => partsOf(block, `${id}.${index}`));
     const said = role === "user" ? parts.flatMap((part) => wordsWithin("user_query", part)) : parts;
-    if (said.length === 0) return;
-    this.open("", () => this.#session()).add([messageEntry(line, role, id, said, undefined)]);
+    return said.length === 0 ? [] : [messageEntry(line, role, id, said, undefined)];
   }
 
-  #session(): ImportedSession {
+  protected override session(): SessionFacts {
     const { path } = this.file;
     const name = basename(path, ".jsonl");
-    const session: ImportedSession = {
+    const [folder, parent] = [dirname(path), basename(dirname(dirname(path)))];
+    return {
       externalId: ID.test(name) ? name : fileNameOf(path),
       source: "cursor-agent",
       unlessFrom: "cursor",
+      parentExternalId: basename(folder) === "subagents" && ID.test(parent) ? parent : undefined,
     };
-    const [folder, parent] = [dirname(path), basename(dirname(dirname(path)))];
-    if (basename(folder) === "subagents" && ID.test(parent)) session.parentExternalId = parent;
-    return session;
   }
 }
 

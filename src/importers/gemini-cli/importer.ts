@@ -5,9 +5,9 @@ import { baseNameOf } from "../../core/project.ts";
 import { fileNameOf } from "../conversations.ts";
 import { headElements, readDocument, shapeOf } from "../documents.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "../entry.ts";
-import type { ImportedSession, Importer, ImportFile } from "../importer.ts";
+import type { Importer, ImportFile } from "../importer.ts";
 import { type DamagedLine, headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
-import { Translator } from "../translator.ts";
+import { type SessionFacts, Translator } from "../translator.ts";
 import { derivedId, millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
 import { messagesOf, thoughtPartsOf } from "./content.ts";
 
@@ -85,14 +85,14 @@ class GeminiCliTranslator extends Translator<JsonLine> {
   /** The newest record. */
   #open: { id: string; reply: object } | undefined;
 
-  override read({ value: record, line }: JsonLine): void {
+  protected override read({ value: record, line }: JsonLine): string | undefined {
     if (typeof record.$rewindTo === "string") {
       this.#open = undefined;
       this.branches()?.rewindTo(record.$rewindTo);
     } else if (isObject(record.$set)) this.#set(record.$set, line);
     else if (stringOf(record.id)) this.#addRecord(record.id as string, record, line, false);
     else if (record.sessionId !== undefined || record.messages !== undefined) this.#set(record, line);
-    else this.warn(line, `unknown record: ${Object.keys(record).slice(0, 5).join(", ")}`);
+    else return `unknown record: ${Object.keys(record).slice(0, 5).join(", ")}`;
   }
 
   protected override end(): void {
@@ -132,7 +132,7 @@ class GeminiCliTranslator extends Translator<JsonLine> {
     for (const entry of entries) if (entry.message.role === "assistant") entry.reply = reply;
     if (isOpen) this.branches()!.current.amend(metadataOf(record), reply);
     if (entries.length === 0) return;
-    const branches = this.open("", () => this.#session());
+    const branches = this.open();
     if (isKnown) branches.extend(entries, id);
     else {
       branches.add(entries, id);
@@ -192,25 +192,23 @@ class GeminiCliTranslator extends Translator<JsonLine> {
     return true;
   }
 
-  #session(): ImportedSession {
+  protected override session(): SessionFacts {
     const { sessionId, projectHash, directories, kind, summary } = this.#about;
     const name = stringOf(sessionId) ?? fileNameOf(this.file.path);
-    const session: ImportedSession = { externalId: name, source: "gemini-cli" };
     const folder = dirname(this.file.path);
-    let chats = folder;
-    if (kind === "subagent") {
-      // The folder is named after the session that started the subagent.
-      session.parentExternalId = basename(folder);
-      session.externalId = `${basename(folder)}/${name}`;
-      chats = dirname(folder);
-    }
+    // The folder of a subagent is named after the session that started it.
+    const parent = kind === "subagent" ? basename(folder) : undefined;
+    const chats = parent === undefined ? folder : dirname(folder);
     const cwd = folderOf(chats);
-    const project = projectAt(chats, directories);
-    if (cwd !== undefined) session.folder = cwd;
-    else if (project !== undefined) session.project = project;
-    if (stringOf(summary)) session.title = summary as string;
-    session.metadata = saidOf({ cwd, projectHash, directories });
-    return session;
+    return {
+      externalId: parent === undefined ? name : `${parent}/${name}`,
+      source: "gemini-cli",
+      parentExternalId: parent,
+      folder: cwd,
+      project: cwd === undefined ? projectAt(chats, directories) : undefined,
+      title: stringOf(summary),
+      metadata: saidOf({ cwd, projectHash, directories }),
+    };
   }
 }
 

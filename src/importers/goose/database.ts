@@ -1,5 +1,11 @@
 import { changedSession, parentsFirst } from "../database-sessions.ts";
-import { type DatabaseFile, ForeignDatabase, objectIn, type Row } from "../foreign-database.ts";
+import {
+  type DatabaseFile,
+  type DatabaseFormat,
+  type ForeignDatabase,
+  objectIn,
+  type Row,
+} from "../foreign-database.ts";
 import type { ImportEvent } from "../importer.ts";
 import type { DamagedLine, JsonObject } from "../lines.ts";
 import { parseJson } from "../lines.ts";
@@ -17,43 +23,32 @@ const TABLES = {
   },
 } as const;
 
-export function isGoose(path: string): boolean {
-  try {
-    new ForeignDatabase(path, TABLES).close();
-    return true;
-  } catch {
-    return false;
-  }
-}
+export const gooseDatabase: DatabaseFormat<keyof typeof TABLES> = { tables: TABLES, eventsIn };
 
-export async function* gooseEvents(file: DatabaseFile): AsyncGenerator<ImportEvent> {
-  const database = new ForeignDatabase(file.path, TABLES);
-  try {
-    const sessions = new Map<unknown, { row: JsonObject; messages: Row[]; byteLength: number }>();
-    for await (const { rowid: _, byteLength: _none, ...row } of database.rows("sessions")) {
-      sessions.set(row.id, { row, messages: [], byteLength: 0 });
-    }
-    for await (const message of database.rows("messages")) {
-      const session = sessions.get(message.session_id);
-      session?.messages.push(message);
-      if (session !== undefined) session.byteLength += message.byteLength;
-    }
-    const ordered = parentsFirst(
-      [...sessions.values()],
-      ({ row }) => row.id,
-      ({ row }) => row.parent_session_id,
-    );
-    for (const { row, messages, byteLength } of ordered) {
-      const fingerprint = [messages.length, messages.at(-1)?.rowid, byteLength].join();
-      yield* changedSession(file, String(row.id), fingerprint, () =>
-        new GooseTranslator(file, row).translate(messagesIn(database, messages)),
-      );
-    }
-  } finally {
-    database.close();
+async function* eventsIn(
+  database: ForeignDatabase<keyof typeof TABLES>,
+  file: DatabaseFile,
+): AsyncGenerator<ImportEvent> {
+  const sessions = new Map<unknown, { row: JsonObject; messages: Row[]; byteLength: number }>();
+  for await (const { rowid: _, byteLength: _none, ...row } of database.rows("sessions")) {
+    sessions.set(row.id, { row, messages: [], byteLength: 0 });
   }
-  // Damage to some rows costs no others.
-  if (database.damage !== undefined) throw database.damage;
+  for await (const message of database.rows("messages")) {
+    const session = sessions.get(message.session_id);
+    session?.messages.push(message);
+    if (session !== undefined) session.byteLength += message.byteLength;
+  }
+  const ordered = parentsFirst(
+    [...sessions.values()],
+    ({ row }) => row.id,
+    ({ row }) => row.parent_session_id,
+  );
+  for (const { row, messages, byteLength } of ordered) {
+    const fingerprint = [messages.length, messages.at(-1)?.rowid, byteLength].join();
+    yield* changedSession(file, String(row.id), fingerprint, () =>
+      new GooseTranslator(file, row).translate(messagesIn(database, messages)),
+    );
+  }
 }
 
 async function* messagesIn(

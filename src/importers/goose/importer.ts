@@ -1,13 +1,10 @@
-import { isDatabaseOf, readDatabase } from "../database-reader.ts";
+import { databaseImporter } from "../database-reader.ts";
 import type { Element } from "../document-scanner.ts";
 import { headElements, readElements } from "../documents.ts";
-import { isDatabase, peek } from "../head.ts";
-import type { Importer, ImportFile } from "../importer.ts";
+import type { ImportEvent, Importer, ImportFile } from "../importer.ts";
 import type { DamagedLine, JsonObject } from "../lines.ts";
 import { objectOf, objectsOf, stringOf } from "../values.ts";
 import { type GooseMessage, GooseTranslator } from "./session.ts";
-
-const HEAD_BYTES = 100;
 
 const CALL_TYPES: ReadonlySet<unknown> = new Set(["toolRequest", "toolResponse"]);
 
@@ -17,7 +14,7 @@ const CALL_TYPES: ReadonlySet<unknown> = new Set(["toolRequest", "toolResponse"]
  * database, the line is the row id.
  */
 export const goose: Importer = {
-  name: "goose",
+  ...databaseImporter("goose", readText),
 
   detect(head) {
     let isDescribed = false;
@@ -28,20 +25,12 @@ export const goose: Importer = {
     }
     return false;
   },
-
-  detectDatabase: (path, signal) => isDatabaseOf("goose", path, signal),
-
-  async *read(file) {
-    const { head, chunks, close } = await peek(file.chunks, HEAD_BYTES);
-    if (!isDatabase(head)) {
-      const header: JsonObject = {};
-      yield* new GooseTranslator(file, header).translate(messagesIn({ ...file, chunks }, header));
-      return;
-    }
-    await close();
-    yield* readDatabase("goose", file);
-  },
 };
+
+function readText(file: ImportFile): AsyncIterable<ImportEvent> {
+  const header: JsonObject = {};
+  return new GooseTranslator(file, header).translate(messagesIn(file, header));
+}
 
 function isMessage({ key, value }: Element): boolean {
   return key === "conversation" || (key === undefined && objectOf(value).role !== undefined);

@@ -3,10 +3,9 @@ import type { JsonValue, Part } from "../../core/message.ts";
 import { fileNameOf, timeOf } from "../conversations.ts";
 import { type MessageEntry, messageEntry } from "../entry.ts";
 import { dataPartOf } from "../file-parts.ts";
-import type { ImportedSession } from "../importer.ts";
 import { injected } from "../injected.ts";
 import { isObject, type JsonObject } from "../lines.ts";
-import { type TranslatedFile, Translator } from "../translator.ts";
+import { type SessionFacts, type TranslatedFile, Translator } from "../translator.ts";
 import { derivedId, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
 
 export interface GooseMessage {
@@ -39,11 +38,10 @@ export class GooseTranslator extends Translator<GooseMessage> {
     this.#session = session;
   }
 
-  override read({ line, value }: GooseMessage): void {
+  protected override read({ line, value }: GooseMessage): MessageEntry[] | string | undefined {
     const { role, content, metadata } = value;
     if ((role !== "user" && role !== "assistant") || !Array.isArray(content)) {
-      this.warn(line, "expected a role, user or assistant, and a list as content");
-      return;
+      return "expected a role, user or assistant, and a list as content";
     }
     const { userVisible, agentVisible } = objectOf(metadata);
     const parts = content.flatMap(partsOf);
@@ -61,24 +59,22 @@ export class GooseTranslator extends Translator<GooseMessage> {
       const said = isOfProgram && !isSummary ? injected(others) : others;
       entries.push(messageEntry(line, role, id, said, time, isSummary ? { isCompactSummary: true } : {}));
     }
-    if (entries.length > 0) this.open("", () => this.#described()).add(entries);
+    return entries;
   }
 
-  #described(): ImportedSession {
+  protected override session(): SessionFacts {
     const { id, working_dir, name, description, parent_session_id, session_type, provider_name } = this.#session;
     const stem = basename(this.file.path, extname(this.file.path));
-    const session: ImportedSession = {
+    const title = stringOf(name) ?? stringOf(description) ?? "";
+    const kind = session_type === "user" ? undefined : session_type;
+    return {
       externalId: stringOf(id) ?? (/^\d{8}_\d+$/.test(stem) ? stem : fileNameOf(this.file.path)),
       source: "goose",
+      parentExternalId: stringOf(parent_session_id),
+      folder: stringOf(working_dir),
+      title: NO_TITLE.test(title) ? undefined : stringOf(title),
+      metadata: saidOf({ cwd: working_dir, provider: provider_name, kind }),
     };
-    const title = stringOf(name) ?? stringOf(description);
-    if (title !== undefined && !NO_TITLE.test(title)) session.title = title;
-    const parent = stringOf(parent_session_id);
-    if (parent !== undefined) session.parentExternalId = parent;
-    if (stringOf(working_dir)) session.folder = working_dir as string;
-    const kind = session_type === "user" ? undefined : session_type;
-    session.metadata = saidOf({ cwd: working_dir, provider: provider_name, kind });
-    return session;
   }
 }
 

@@ -1,14 +1,11 @@
-import { isDatabaseOf, readDatabase } from "../database-reader.ts";
+import { databaseImporter } from "../database-reader.ts";
 import { headElements, readElements } from "../documents.ts";
-import { isDatabase, peek } from "../head.ts";
-import type { Importer, ImportFile } from "../importer.ts";
+import type { ImportEvent, Importer, ImportFile } from "../importer.ts";
 import type { DamagedLine, JsonObject } from "../lines.ts";
 import { objectOf, objectsOf, stringOf } from "../values.ts";
 import type { StoredMessage } from "./message.ts";
 import { SessionTranslator } from "./session.ts";
 import { isStoredSession, readStorage } from "./storage.ts";
-
-const HEAD_BYTES = 100;
 
 /**
  * Reads the database of opencode, `~/.local/share/opencode/opencode.db`, with all of its sessions and subagents; or one session
@@ -16,7 +13,7 @@ const HEAD_BYTES = 100;
  * the line is the row id.
  */
 export const opencode: Importer = {
-  name: "opencode",
+  ...databaseImporter("opencode", readText),
 
   detect(head) {
     const fields: JsonObject = {};
@@ -27,20 +24,12 @@ export const opencode: Importer = {
     }
     return isStoredSession(fields);
   },
-
-  detectDatabase: (path, signal) => isDatabaseOf("opencode", path, signal),
-
-  async *read(file) {
-    const { head, chunks, close } = await peek(file.chunks, HEAD_BYTES);
-    if (!isDatabase(head)) {
-      const info: JsonObject = {};
-      yield* new ExportTranslator(file, info).translate(readExport({ ...file, chunks }, info));
-      return;
-    }
-    await close();
-    yield* readDatabase("opencode", file);
-  },
 };
+
+function readText(file: ImportFile): AsyncIterable<ImportEvent> {
+  const info: JsonObject = {};
+  return new ExportTranslator(file, info).translate(readExport(file, info));
+}
 
 /** Adds the facts about the session to `session`. */
 async function* readExport(file: ImportFile, session: JsonObject): AsyncGenerator<StoredMessage | DamagedLine> {

@@ -1,24 +1,24 @@
-import type { ImportedSession } from "../importer.ts";
 import type { JsonObject } from "../lines.ts";
 import { notYet } from "../message-event.ts";
-import { type TranslatedFile, Translator } from "../translator.ts";
+import { type SessionFacts, type TranslatedFile, Translator } from "../translator.ts";
 import { millisecondsOf, objectOf, saidOf, stringOf } from "../values.ts";
 import { entriesOf, type StoredMessage } from "./message.ts";
 
 /** Turns the messages of one session into events. */
 export class SessionTranslator extends Translator<StoredMessage> {
-  readonly #session: JsonObject;
+  readonly #about: JsonObject;
   /** The first message that the newest compaction keeps, until its summary is read. */
   #keptFrom: string | undefined;
 
   /** @param session  A row of the database, or the `info` of an export. */
   constructor(file: TranslatedFile, session: JsonObject) {
     super(file);
-    this.#session = session;
+    this.#about = session;
   }
 
-  override read(stored: StoredMessage): void {
+  protected override read(stored: StoredMessage): undefined {
     const { line, info } = stored;
+    this.#about.id ??= info.sessionID ?? "unknown";
     const compaction = stored.parts.find(({ type }) => type === "compaction");
     if (compaction !== undefined) this.#keptFrom = stringOf(compaction.tail_start_id);
     const { entries, problem, isUnfinished } = entriesOf(stored, this.file.isFinished === true);
@@ -26,21 +26,21 @@ export class SessionTranslator extends Translator<StoredMessage> {
       const isSummary = message.metadata?.isCompactSummary === true;
       if (isSummary && this.#keptFrom !== undefined) message.metadata!.keptFrom = this.#keptFrom;
     }
-    this.open("", () => sessionOf({ id: info.sessionID ?? "unknown", ...this.#session })).add(entries);
+    this.open().add(entries);
     if (problem !== undefined) this.warn(line, problem);
     if (isUnfinished) this.warn(line, notYet(`message ${stored.id} is still being written`));
   }
-}
 
-function sessionOf(row: JsonObject): ImportedSession {
-  const { id, parent_id, parentID, directory, title, time_created, time, version, share_url } = row;
-  const session: ImportedSession = { externalId: String(id), source: "opencode" };
-  const parent = stringOf(parent_id) ?? stringOf(parentID);
-  if (parent !== undefined) session.parentExternalId = parent;
-  if (stringOf(directory)) session.folder = directory as string;
-  if (stringOf(title)) session.title = title as string;
-  const createdAtMs = millisecondsOf(time_created) ?? millisecondsOf(objectOf(time).created);
-  if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;
-  session.metadata = saidOf({ cwd: directory, version, share_url });
-  return session;
+  protected override session(): SessionFacts {
+    const { id, parent_id, parentID, directory, title, time_created, time, version, share_url } = this.#about;
+    return {
+      externalId: String(id),
+      source: "opencode",
+      parentExternalId: stringOf(parent_id) ?? stringOf(parentID),
+      folder: stringOf(directory),
+      title: stringOf(title),
+      createdAtMs: millisecondsOf(time_created) ?? millisecondsOf(objectOf(time).created),
+      metadata: saidOf({ cwd: directory, version, share_url }),
+    };
+  }
 }

@@ -2,7 +2,7 @@ import { StoreError } from "../../core/errors.ts";
 import { changedSession, parentsFirst } from "../database-sessions.ts";
 import type { Element } from "../document-scanner.ts";
 import { fieldsFirst, readDocument } from "../documents.ts";
-import { type DatabaseFile, ForeignDatabase, type Row } from "../foreign-database.ts";
+import type { DatabaseFile, DatabaseFormat, ForeignDatabase, Row } from "../foreign-database.ts";
 import type { ImportEvent } from "../importer.ts";
 import type { DamagedLine } from "../lines.ts";
 import { unpacked } from "../zstd.ts";
@@ -16,36 +16,25 @@ const TABLES = {
   },
 } as const;
 
-export function isZed(path: string): boolean {
-  try {
-    new ForeignDatabase(path, TABLES).close();
-    return true;
-  } catch {
-    return false;
-  }
-}
+export const zedDatabase: DatabaseFormat<keyof typeof TABLES> = { tables: TABLES, eventsIn };
 
-export async function* zedEvents(file: DatabaseFile): AsyncGenerator<ImportEvent> {
-  const database = new ForeignDatabase(file.path, TABLES);
-  try {
-    const rows: Row[] = [];
-    for await (const row of database.rows("threads")) rows.push(row);
-    const ordered = parentsFirst(
-      rows,
-      ({ id }) => id,
-      ({ parent_id }) => parent_id,
+async function* eventsIn(
+  database: ForeignDatabase<keyof typeof TABLES>,
+  file: DatabaseFile,
+): AsyncGenerator<ImportEvent> {
+  const rows: Row[] = [];
+  for await (const row of database.rows("threads")) rows.push(row);
+  const ordered = parentsFirst(
+    rows,
+    ({ id }) => id,
+    ({ parent_id }) => parent_id,
+  );
+  for (const row of ordered) {
+    const fingerprint = [row.updated_at, row.byteLength].join();
+    yield* changedSession(file, String(row.id), fingerprint, () =>
+      new ThreadTranslator(file, row).translate(fieldsFirst(elementsOf(database, file.path, row), "messages")),
     );
-    for (const row of ordered) {
-      const fingerprint = [row.updated_at, row.byteLength].join();
-      yield* changedSession(file, String(row.id), fingerprint, () =>
-        new ThreadTranslator(file, row).translate(fieldsFirst(elementsOf(database, file.path, row), "messages")),
-      );
-    }
-  } finally {
-    database.close();
   }
-  // Damage to some rows costs no others.
-  if (database.damage !== undefined) throw database.damage;
 }
 
 /** Yields the elements of a thread. Their line is the row, because the document is one line. */

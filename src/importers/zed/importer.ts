@@ -1,13 +1,7 @@
-import { isDatabaseOf, readDatabase } from "../database-reader.ts";
-import type { Importer } from "../importer.ts";
+import { databaseImporter } from "../database-reader.ts";
 
 /**
  * Reads the database of Zed's agent, `…/zed/threads/threads.db`, with all of its threads. Each is a document, compressed with zstd.
  * In warnings, the line is the row id.
  */
-export const zed: Importer = {
-  name: "zed",
-  detect: () => false,
-  detectDatabase: (path, signal) => isDatabaseOf("zed", path, signal),
-  read: (file) => readDatabase("zed", file),
-};
+export const zed = databaseImporter("zed");

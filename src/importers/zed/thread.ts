@@ -3,10 +3,9 @@ import type { Element } from "../document-scanner.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "../entry.ts";
 import { dataPartOf, resultTextOf } from "../file-parts.ts";
 import type { Row } from "../foreign-database.ts";
-import type { ImportedSession } from "../importer.ts";
 import { injected } from "../injected.ts";
 import { isObject, type JsonObject } from "../lines.ts";
-import { type TranslatedFile, Translator } from "../translator.ts";
+import { type SessionFacts, type TranslatedFile, Translator } from "../translator.ts";
 import { derivedId, millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
 
 /** Turns the messages of one thread into events. They have no times, and only those of the user have ids. */
@@ -19,35 +18,30 @@ export class ThreadTranslator extends Translator<Element> {
     this.#row = row;
   }
 
-  override read({ line, key, value }: Element): void {
+  protected override read({ line, key, value }: Element): MessageEntry[] | string | undefined {
     if (key !== "messages") {
       if (key !== undefined) this.#about[key] = value;
       return;
     }
-    const entries = value === "Resume" ? [] : entriesOf(objectOf(value), line);
-    if (entries === undefined) {
-      const kind = Object.keys(objectOf(value))[0] ?? JSON.stringify(value);
-      this.warn(line, `thread ${this.#row.id}: unknown kind of message: ${kind}`);
-    } else if (entries.length > 0) this.open("", () => this.#session()).add(entries);
+    if (value === "Resume") return;
+    const kind = Object.keys(objectOf(value))[0] ?? JSON.stringify(value);
+    return entriesOf(objectOf(value), line) ?? `thread ${this.#row.id}: unknown kind of message: ${kind}`;
   }
 
-  #session(): ImportedSession {
+  protected override session(): SessionFacts {
     const { id, summary, parent_id, folder_paths, created_at, updated_at } = this.#row;
     const { model, profile, initial_project_snapshot } = this.#about;
-    const session: ImportedSession = {
+    const [snapshot] = objectsOf(objectOf(initial_project_snapshot).worktree_snapshots);
+    return {
       externalId: String(id),
       source: "zed",
+      parentExternalId: stringOf(parent_id),
+      // Several folders are on lines.
+      folder: stringOf(folder_paths)?.split("\n")[0] ?? stringOf(snapshot?.worktree_path),
+      title: stringOf(summary),
+      createdAtMs: millisecondsOf(created_at) ?? millisecondsOf(updated_at),
       metadata: saidOf({ model: objectOf(model).model, provider: objectOf(model).provider, profile }),
     };
-    if (stringOf(summary)) session.title = summary as string;
-    if (stringOf(parent_id)) session.parentExternalId = parent_id as string;
-    const [snapshot] = objectsOf(objectOf(initial_project_snapshot).worktree_snapshots);
-    // Several folders are on lines.
-    const folder = stringOf(folder_paths)?.split("\n")[0] ?? stringOf(snapshot?.worktree_path);
-    if (folder !== undefined) session.folder = folder;
-    const createdAtMs = millisecondsOf(created_at) ?? millisecondsOf(updated_at);
-    if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;
-    return session;
   }
 }
 
