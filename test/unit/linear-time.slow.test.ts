@@ -4,6 +4,7 @@ import { shorten } from "../../src/context/tool-output/shorten.ts";
 import { withoutBytes } from "../../src/core/bytes-in-text.ts";
 import { takeCitations } from "../../src/core/citations.ts";
 import { estimateTokens } from "../../src/core/token-estimate.ts";
+import { filesIn } from "../../src/core/working-set.ts";
 import { words } from "../../src/models/words.ts";
 import { expectLinearTime, expectTimeRatio } from "../support/processor-time.ts";
 
@@ -27,6 +28,8 @@ test.each<Case>([
   ["the bytes in short runs", withoutBytes, 100_000, repeated(`${"Aa1".repeat(80)} `)],
   ["the bytes in long runs", withoutBytes, 100_000, repeated(`${"a".repeat(300)} `)],
   ["the bytes in beginnings of URLs", withoutBytes, 100_000, repeated("data:a/")],
+  ["the files in a long word", filesIn, 100_000, repeated("a/b.ts\\n")],
+  ["the files in signs without a name", filesIn, 100_000, repeated(".a*:")],
   ["the citations in white space", takeCitations, 1_000, (size) => `a${" ".repeat(size)}b${" ".repeat(size)}[3]`],
   ["a distillate of one line", distilled, 50_000, repeated("abcd ")],
   ["a distillate of letters that might be bytes", distilled, 50_000, repeated("aB3")],

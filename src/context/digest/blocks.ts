@@ -243,8 +243,9 @@ function isTellingBeyondAscii(line: string): boolean {
 /** Returns the lines of a text that say something, each once and trimmed. */
 export function tellingLines(text: string): string[] {
   const lines = new Set<string>();
-  for (const line of text.split(LINE_BREAK)) {
-    const trimmed = line.replaceAll("\\t", " ").replaceAll('\\"', '"').trim();
+  const hasJson = text.includes("\\");
+  for (const line of text.split(hasJson ? LINE_BREAK : "\n")) {
+    const trimmed = (hasJson ? line.replaceAll("\\t", " ").replaceAll('\\"', '"') : line).trim();
     if (isTelling(trimmed)) lines.add(trimmed);
   }
   return [...lines];

@@ -2,13 +2,12 @@ import { type BlockIndex, HALVING_MESSAGES, type IndexedBlock, type IndexedMessa
 import { type BlockedMessage, tellingLines } from "./blocks.ts";
 import type { DigestMessage } from "./digest-message.ts";
 import { MaxHeap } from "./max-heap.ts";
+import { PackedBlocks } from "./packed-blocks.ts";
 
 /** Later work is less likely to use a line again, the more messages have come since it was last seen. */
 const REUSE = 0.04;
 /** The number of messages after which the larger part of that probability has halved. */
 const HALVING_SHORT = 30;
-/** The worth of a name that nothing shows yet, in the unit of lines. */
-const NAME_WORTH = 0.05;
 /** A name with this many mentions has half of that worth. */
 const NAME_COUNT_HALF = 3;
 
@@ -44,8 +43,9 @@ export class DigestChoice {
   readonly #lineWorths: Float64Array;
   /** The worth of each name of the index. In a conversation without tools, each word is a name. */
   readonly #nameWorths: Float64Array;
-  readonly #blocks: readonly IndexedBlock[];
-  /** Indexes into `#blocks`. */
+  readonly #past: PackedBlocks;
+  readonly #hidden: PackedBlocks;
+  /** Indexes into the blocks of `#past`, then into those of `#hidden`. */
   readonly #heap: MaxHeap;
   readonly #chosen = new Map<IndexedMessage, ChosenBlocks>();
   readonly #order: IndexedBlock[] = [];
@@ -74,9 +74,10 @@ export class DigestChoice {
     this.#messages = [...index.past, ...indexed];
     this.#isTalk = !index.hasCalls && ![...hidden, ...shown].some(({ isCall }) => isCall);
     const shownBlocks = [...shown.flatMap((message) => index.of(message).blocks), ...this.#elsewhere];
+    this.#past = index.packed(this.#isTalk);
+    this.#hidden = new PackedBlocks(indexed, this.#isTalk);
     if (this.#isTalk) {
       // Without tools there are no files to take up again. Each word is worth the same, however old it is.
-      for (const { blocks } of this.#messages) for (const block of blocks) block.words;
       for (const block of shownBlocks) block.words;
       this.#lineWorths = new Float64Array(index.lexicon.lineNumbers.size);
       this.#nameWorths = new Float64Array(index.lexicon.wordNumbers.size).fill(1);
@@ -85,12 +86,11 @@ export class DigestChoice {
       this.#nameWorths = nameWorths(index, indexed, seqNow);
     }
     for (const block of shownBlocks) this.#markShown(block);
-    this.#blocks = this.#messages.flatMap(({ blocks }) => blocks);
-    this.#heap = new MaxHeap(this.#blocks.length);
-    for (let index = 0; index < this.#blocks.length; index++) {
-      const block = this.#blocks[index]!;
+    const count = this.#past.blocks.length + this.#hidden.blocks.length;
+    this.#heap = new MaxHeap(count);
+    for (let block = 0; block < count; block++) {
       const worth = this.#worthOf(block);
-      if (worth > 0) this.#heap.push(index, worth / block.tokensEstimated);
+      if (worth > 0) this.#heap.push(block, worth);
     }
   }
 
@@ -150,19 +150,18 @@ export class DigestChoice {
   #fill(tokensMax: number): void {
     let room = tokensMax;
     let misses = 0;
-    const skipped: { top: number; key: number }[] = [];
+    const skipped: { top: number; worth: number }[] = [];
     for (let top = this.#heap.pop(); top !== undefined; top = this.#heap.pop()) {
-      const block = this.#blocks[top]!;
-      const worth = this.#worthOf(block);
+      const worth = this.#worthOf(top);
       if (worth <= 0) continue;
-      const key = worth / block.tokensEstimated;
-      if (key < this.#heap.topKey) {
-        this.#heap.push(top, key);
+      if (worth < this.#heap.topKey) {
+        this.#heap.push(top, worth);
         continue;
       }
+      const block = this.#blockAt(top);
       const cost = this.#costOf(block);
       if (cost > room) {
-        skipped.push({ top, key });
+        skipped.push({ top, worth });
         if (++misses === MISSES_MAX) break;
         continue;
       }
@@ -171,7 +170,7 @@ export class DigestChoice {
       this.#choose(block);
       if (room < ROOM_MIN) break;
     }
-    for (const { top, key } of skipped) this.#heap.push(top, key);
+    for (const { top, worth } of skipped) this.#heap.push(top, worth);
     this.#fillWithNewest(room);
   }
 
@@ -248,12 +247,16 @@ export class DigestChoice {
     for (const name of this.#isTalk ? block.words : block.names) this.#nameWorths[name] = 0;
   }
 
-  #worthOf(block: IndexedBlock): number {
-    let ofLines = 0;
-    for (const line of block.lines) ofLines += this.#lineWorths[line]!;
-    let ofNames = 0;
-    for (const name of this.#isTalk ? block.words : block.names) ofNames += this.#nameWorths[name]!;
-    return block.message.source.kindWeight * ofLines + NAME_WORTH * ofNames;
+  /** What a block is worth now, for each of its tokens. */
+  #worthOf(block: number): number {
+    const pastCount = this.#past.blocks.length;
+    return block < pastCount
+      ? this.#past.worthOf(block, this.#lineWorths, this.#nameWorths)
+      : this.#hidden.worthOf(block - pastCount, this.#lineWorths, this.#nameWorths);
+  }
+
+  #blockAt(index: number): IndexedBlock {
+    return this.#past.blocks[index] ?? this.#hidden.blocks[index - this.#past.blocks.length]!;
   }
 
   /** The tokens of a block, and of the message's tag if it is the first of its message. */
@@ -268,7 +271,7 @@ function lineWorths(index: BlockIndex, hidden: readonly IndexedMessage[], seqNow
     const age = seqNow - source.seq;
     return 2 ** (-age / HALVING_SHORT) + 0.5 * 2 ** (-age / HALVING_MESSAGES);
   };
-  const recencies = Float64Array.from(index.past, recencyOf);
+  const recencies = index.past.map(recencyOf);
   const worths = new Float64Array(index.lexicon.lineNumbers.size);
   for (let line = 0; line < lineCounts.length; line++) {
     const count = lineCounts[line]!;

@@ -71,6 +71,9 @@ export interface ThemeBlock {
   view: ThemeView;
   /** The number of members that have left the window, at least 1. */
   coldCount: number;
+  /** Its line. */
+  text: string;
+  tokenCount: number;
 }
 
 const NO_TEXT = { text: undefined, tokenCount: 0, lasting: undefined };
@@ -109,10 +112,8 @@ export function buildMemory(view: PreparedView, options: RenderOptions, window: 
 
   const saidFrame = memoryText(view, { overview: [""], notes: [""] }, [], []);
   const gapTokens = gapTokensMax(tokenCounter);
-  const insteadOfThemes =
-    kind === "work"
-      ? themesTokens(themeBlocks(view, coldCounts, tokensMax, tokenCounter), tokenCounter) - gapTokens
-      : 0;
+  const allThemes = themeBlocks(view, coldCounts, tokenCounter);
+  const insteadOfThemes = kind === "work" ? tokenSum(withRoom(allThemes, tokensMax)) - gapTokens : 0;
   const saidTokensMax = Math.min(
     tokensMax - tokenCounter.count(saidFrame) - gapTokens,
     Math.max(STATEMENTS_SHARE[kind] * tokensMax, insteadOfThemes),
@@ -125,7 +126,7 @@ export function buildMemory(view: PreparedView, options: RenderOptions, window: 
   const said: Said = { overview: textsOf(overview), notes: textsOf(statements) };
   const themesMax = tokensMax - tokenSum(overview) - tokenSum(statements);
   const isSaid = overview.length + statements.length > 0;
-  const themes = kind === "work" && isSaid ? [] : themeBlocks(view, coldCounts, themesMax, tokenCounter);
+  const themes = kind === "work" && isSaid ? [] : withRoom(allThemes, themesMax);
   // A pointer line names what is hidden, and everything else if the themes have no lines.
   const needsPointer = window.hidden.length > 0 || (view.coldCount > 0 && themes.length === 0);
   const textTokensMax = tokensMax - (needsPointer ? gapTokens : 0);
@@ -179,7 +180,7 @@ function memoryText(
     NOTE,
     ...saidElement("overview", { handle: overview?.handle, seq }, said.overview),
     ...saidElement("notes", {}, said.notes),
-    ...themes.map(themeText),
+    ...textsOf(themes),
     ...messages.map(({ text }) => text),
   ];
   return element("memory", { session }, `${lines.join("\n")}\n`);
@@ -220,8 +221,8 @@ function overviewLines({ overview }: RenderView, tokensMax: number, tokenCounter
   return chooseStatements(lines, tokensMax);
 }
 
-function textsOf(statements: readonly Statement[]): string[] {
-  return statements.map(({ text }) => text);
+function textsOf(lines: readonly { text: string }[]): string[] {
+  return lines.map(({ text }) => text);
 }
 
 function priced<S extends Statement>(statement: S, tokenCounter: TokenCounter): S & PricedStatement {
@@ -240,25 +241,23 @@ export function offeredStatements(view: RenderView, { covered } = coldCountsOf(v
   return offered.sort((left, right) => left.seq - right.seq);
 }
 
-/** Returns the themes with cold members; no themes if their lines have no room. */
-function themeBlocks(
-  view: RenderView,
-  { members }: ColdCounts,
-  tokensMax: number,
-  tokenCounter: TokenCounter,
-): ThemeBlock[] {
-  const blocks = view.themes
-    .map((themeView, theme): ThemeBlock => ({ theme, view: themeView, coldCount: members[theme]! }))
+/** Returns the themes with cold members by time. */
+function themeBlocks(view: RenderView, { members }: ColdCounts, tokenCounter: TokenCounter): ThemeBlock[] {
+  return view.themes
+    .map((themeView, theme) => ({ theme, view: themeView, coldCount: members[theme]! }))
     .filter(({ coldCount }) => coldCount > 0)
-    .sort((left, right) => left.view.seqLast - right.view.seqLast);
-  return themesTokens(blocks, tokenCounter) > THEMES_SHARE * tokensMax ? [] : blocks;
+    .sort((left, right) => left.view.seqLast - right.view.seqLast)
+    .map((block) => {
+      const text = themeText(block.view);
+      return { ...block, text, tokenCount: lineTokens(text, tokenCounter) };
+    });
 }
 
-function themesTokens(blocks: readonly ThemeBlock[], tokenCounter: TokenCounter): number {
-  return blocks.reduce((sum, block) => sum + lineTokens(themeText(block), tokenCounter), 0);
+/** Returns no themes if their lines have no room. */
+function withRoom(themes: readonly ThemeBlock[], tokensMax: number): readonly ThemeBlock[] {
+  return tokenSum(themes) > THEMES_SHARE * tokensMax ? [] : themes;
 }
 
-function themeText({ view }: ThemeBlock): string {
-  const { handle, messageCount, seqFirst, seqLast, label } = view;
+function themeText({ handle, messageCount, seqFirst, seqLast, label }: ThemeView): string {
   return element("theme", { handle, messages: messageCount, seq: `${seqFirst}-${seqLast}`, title: label });
 }

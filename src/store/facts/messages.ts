@@ -173,9 +173,11 @@ export class MessageRepository extends PathReader {
     SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`
     .raw()
     .map((values) => this.#checked(messageRowOf(values)));
-  readonly #notableBefore = this.statement<SeqRange, SelectedMessage>`
+  readonly #notableBefore = this.statement<SeqRange, MessageValues>`
     SELECT ${MESSAGE} FROM messages
-    WHERE session_id = @sessionId AND seq >= @seqFrom AND seq < @seqEnd AND pinned = 0 ORDER BY seq DESC LIMIT @limit`;
+    WHERE session_id = @sessionId AND seq >= @seqFrom AND seq < @seqEnd AND pinned = 0 ORDER BY seq DESC LIMIT @limit`
+    .raw()
+    .map(messageRowOf);
   /** What users and models said in some steps, in order. */
   readonly notableOf = this.statement<[stepIds: string], SelectedMessage>`
     SELECT ${MESSAGE.of("m")} ${STEPS} WHERE m.role NOT IN ('system', 'tool') ORDER BY m.seq`.map(notableMessage).allOf;

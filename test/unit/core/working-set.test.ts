@@ -28,6 +28,17 @@ describe("filesIn", () => {
     ).toEqual([]);
   });
 
+  test("reads names in any script, between all other signs", () => {
+    expect(filesIn("см. каталог/файл.ts, «𝒳/é.md»😀b.ts \ud83dc.ts 日本/語.rs")).toEqual([
+      ...["каталог/файл.ts", "𝒳/é.md", "b.ts", "c.ts", "日本/語.rs"],
+    ]);
+  });
+
+  test("passes over a word of any length", () => {
+    const word = "𝒳".repeat(8_000_000);
+    expect(filesIn(`${word}.ts ${word}file${word} a.ts`)).toEqual(["a.ts"]);
+  });
+
   test("reads bold names, JSON within text and drives", () => {
     expect(filesIn("**src/a.ts**: done")).toEqual(["src/a.ts"]);
     expect(filesIn('{"text":"see\\nsrc/a.ts\\nsrc/b.ts"}')).toEqual(["src/a.ts", "src/b.ts"]);

@@ -61,3 +61,20 @@ test("numbers do not pile up with the length of a session", () => {
   expect(lineCounts[1]).toBeGreaterThan(lineCounts[0]!);
   expect(Math.max(...lineCounts)).toBeLessThan(4 * lineCounts[0]!);
 });
+
+test.each([false, true])("a packed block is worth its lines and names per token: a talk %s", (isTalk) => {
+  const blocks = new BlockCache();
+  const { index } = choose(blocks, PAST);
+  const packed = index.packed(isTalk);
+  expect(packed).toBe(index.packed(isTalk));
+  expect(packed.blocks).toEqual(index.past.flatMap((message) => message.blocks));
+  const { lineNumbers, nameNumbers, wordNumbers } = index.lexicon;
+  const lineWorths = Float64Array.from({ length: lineNumbers.size }, (_, line) => line + 1);
+  const names = isTalk ? wordNumbers : nameNumbers;
+  const nameWorths = Float64Array.from({ length: names.size }, (_, name) => name + 1);
+  for (const [at, { lines, words, names, message, tokensEstimated }] of packed.blocks.entries()) {
+    const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number + 1, 0);
+    const worth = message.source.kindWeight * sum(lines) + 0.05 * sum(isTalk ? words : names);
+    expect(packed.worthOf(at, lineWorths, nameWorths)).toBeCloseTo(worth / tokensEstimated, 9);
+  }
+});
