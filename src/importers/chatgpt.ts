@@ -3,7 +3,7 @@ import { timeOf } from "./conversations.ts";
 import { headElements } from "./documents.ts";
 import { type MessageEntry, messageEntry } from "./entry.ts";
 import { type ExportedNode, readExport } from "./exported-conversations.ts";
-import { dataPartOf } from "./file-parts.ts";
+import { dataPartOf, type PlainPart, resultContentOf } from "./file-parts.ts";
 import type { Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { isObject, type JsonObject, parseJson } from "./lines.ts";
@@ -111,12 +111,15 @@ function reader(): (node: ExportedNode, line: number) => MessageEntry[] | string
       case "tool": {
         const { toolCallId = id } = before.call ?? {};
         states.set(key, { reply: {}, call: before.call });
-        const parts = partsOf(content) as Extract<Part, { type: "text" | "file" | "data" }>[];
-        const [first] = parts;
-        if (first === undefined) return [];
-        const words = parts.length === 1 && first.type === "text" ? first.text : parts;
+        const parts = partsOf(content);
+        if (parts.length === 0) return [];
         const isError = content.content_type === "system_error";
-        const result: Part = { type: "tool_result", toolCallId, content: words, ...(isError && { isError }) };
+        const result: Part = {
+          type: "tool_result",
+          toolCallId,
+          content: resultContentOf(parts),
+          ...(isError && { isError }),
+        };
         return say("tool", [{ ...result, ...(stringOf(name) && { name: name as string }) }]);
       }
       case "user":
@@ -150,8 +153,6 @@ function thoughtsOf(content: JsonObject): Part[] {
     return text === "" ? [] : [{ type: "reasoning", text }];
   });
 }
-
-type PlainPart = Extract<Part, { type: "text" | "file" | "data" }>;
 
 function partsOf(content: JsonObject): PlainPart[] {
   const {

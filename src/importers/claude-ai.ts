@@ -2,7 +2,7 @@ import type { JsonValue, Part } from "../core/message.ts";
 import { headElements } from "./documents.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "./entry.ts";
 import { type ExportedNode, readExport } from "./exported-conversations.ts";
-import { dataPartOf, resultTextOf } from "./file-parts.ts";
+import { dataPartOf, type PlainPart, resultContentOf, resultTextOf } from "./file-parts.ts";
 import type { Importer } from "./importer.ts";
 import { isObject, type JsonObject } from "./lines.ts";
 import { millisecondsOf, objectOf, objectsOf, saidOf, shortFieldsOf, stringOf } from "./values.ts";
@@ -129,13 +129,9 @@ function turnEntries(
   return entries;
 }
 
-type PlainPart = Extract<Part, { type: "text" | "file" | "data" }>;
-
 function resultOf(content: JsonValue | undefined): string | PlainPart[] {
   if (!Array.isArray(content)) return resultTextOf(content);
-  const parts = content.flatMap(partsOf).filter((part) => part.type !== "reasoning") as PlainPart[];
-  const [first] = parts;
-  return parts.length === 1 && first?.type === "text" ? first.text : parts;
+  return resultContentOf(content.flatMap(partsOf).filter((part) => part.type !== "reasoning"));
 }
 
 function partsOf(block: JsonValue): Part[] {

@@ -6,7 +6,7 @@ import { jsonAt } from "./beside.ts";
 import { fileNameOf } from "./conversations.ts";
 import type { Element } from "./document-scanner.ts";
 import { headElements, readDocument } from "./documents.ts";
-import { adapted, type MessageEntry, messageEntry } from "./entry.ts";
+import { adapted, entriesOf, type MessageEntry, messageEntry } from "./entry.ts";
 import type { ImportedSession, Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { isObject, type JsonObject } from "./lines.ts";
@@ -156,13 +156,11 @@ class ClineTranslator extends Translator<Element> {
     const message = { role, content: blocks } as never;
     const said = adapted(() => (isOfAiSdk ? fromAiSdk(message) : fromAnthropic(message)));
     if (typeof said === "string") return said;
-    const filled = said.filter(({ parts }) => parts.length > 0);
-    return filled.map(({ role: speaker, parts, metadata }, place) => {
-      const marked = speaker === "user" && !isProgram ? wordsIn(parts) : parts;
-      if (speaker === "assistant") this.#await(parts);
-      const entryId = place === 0 ? ownId : `${ownId}/${place}`;
-      return messageEntry(line, speaker, entryId, marked, createdAt, { ...metadata, ...about });
+    const marked = said.map((one) => {
+      if (one.role === "assistant" && one.parts.length > 0) this.#await(one.parts);
+      return one.role === "user" && !isProgram ? { ...one, parts: wordsIn(one.parts) } : one;
     });
+    return entriesOf(marked, line, ownId, createdAt, about);
   }
 
   #await(parts: readonly Part[]): void {

@@ -5,7 +5,7 @@ import { fileNameOf } from "./conversations.ts";
 import type { Element } from "./document-scanner.ts";
 import { headElements, readDocument } from "./documents.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "./entry.ts";
-import { dataPartOf, filePartOf, functionCallOf, resultTextOf } from "./file-parts.ts";
+import { dataPartOf, filePartOf, functionCallOf, resultContentOf, resultTextOf } from "./file-parts.ts";
 import type { Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { isObject, type JsonObject } from "./lines.ts";
@@ -137,9 +137,8 @@ class ContinueTranslator extends Translator<Element> {
       const isFailed = status === "errored" || status === "canceled";
       if (!stringOf(toolCallId) || (!isFailed && status !== "done")) return [];
       const texts = contextParts(output);
-      const only = texts.length === 1 && texts[0]!.type === "text" ? texts[0]!.text : undefined;
-      const content =
-        only ?? (texts.length === 0 ? (typeof output === "string" ? output : isFailed ? String(status) : "") : texts);
+      const otherwise = typeof output === "string" ? output : isFailed ? String(status) : "";
+      const content = texts.length === 0 ? otherwise : resultContentOf(texts);
       this.#results.set(toolCallId as string, typeof content === "string" ? content : textOf(content));
       const name = stringOf(objectOf(objectOf(toolCall).function).name);
       const result = { type: "tool_result", toolCallId: toolCallId as string, content } as Part;

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { JsonValue, Part } from "../core/message.ts";
 import { type MessageEntry, messageEntry } from "./entry.ts";
-import { dataPartOf, resultTextOf } from "./file-parts.ts";
+import { dataPartOf, type PlainPart, resultTextOf } from "./file-parts.ts";
 import type { ImportedSession, Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, parseJson, readJsonLines } from "./lines.ts";
@@ -236,8 +236,6 @@ class CopilotTranslator extends Translator<JsonLine> {
     };
   }
 }
-
-type PlainPart = Extract<Part, { type: "text" | "file" | "data" }>;
 
 function textParts(text: JsonValue | undefined): PlainPart[] {
   if (text === undefined || text === null || text === "") return [];

@@ -1,4 +1,4 @@
-import type { DataPart, FilePart, JsonValue, Part } from "../core/message.ts";
+import type { DataPart, FilePart, JsonValue, Part, TextPart } from "../core/message.ts";
 import { type JsonObject, parseJson } from "./lines.ts";
 import { objectOf, stringOf } from "./values.ts";
 
@@ -14,6 +14,16 @@ export function filePartOf(url: string, mediaType: string | undefined, about: Js
 
 export function dataPartOf(data: JsonValue): DataPart {
   return { type: "data", data };
+}
+
+/** What a result may consist of. */
+export type PlainPart = TextPart | FilePart | DataPart;
+
+/** Returns the content of a result: its only text, or its parts. */
+export function resultContentOf(parts: readonly Part[]): string | PlainPart[] {
+  const [first] = parts;
+  if (first === undefined) return "";
+  return parts.length === 1 && first.type === "text" ? first.text : (parts as PlainPart[]);
 }
 
 /** Returns the answer of a tool as text: a string unchanged, any other value as JSON. */

@@ -4,7 +4,7 @@ import type { JsonValue, Part } from "../core/message.ts";
 import { jsonAt } from "./beside.ts";
 import { fileNameOf } from "./conversations.ts";
 import { messageEntry } from "./entry.ts";
-import { dataPartOf, filePartOf, functionCallOf } from "./file-parts.ts";
+import { dataPartOf, filePartOf, functionCallOf, resultContentOf } from "./file-parts.ts";
 import type { Importer } from "./importer.ts";
 import { injected, wordsWithin } from "./injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, parseJson, readJsonLines } from "./lines.ts";
@@ -78,14 +78,12 @@ class GrokTranslator extends Translator<JsonLine> {
 
   #addResult(item: JsonObject, line: number, id: string): void {
     const { tool_call_id, content, images } = item;
-    const parts = [...partsOf(content), ...partsOf(images)];
-    const only = parts.length === 1 && parts[0]!.type === "text" ? parts[0]!.text : undefined;
+    const said = resultContentOf([...partsOf(content), ...partsOf(images)]);
     const toolCallId = stringOf(tool_call_id) ?? id;
     const time = this.#times.of(`result ${toolCallId}`);
-    const result = { type: "tool_result", toolCallId, content: only ?? (parts.length === 0 ? "" : parts) };
     const isError = this.#times.failed.has(toolCallId) && { isError: true };
     this.#reply = {};
-    this.#add(line, "tool", id, [{ ...result, ...isError } as Part], time);
+    this.#add(line, "tool", id, [{ type: "tool_result", toolCallId, content: said, ...isError }], time);
   }
 
   #add(

@@ -5,7 +5,7 @@ import type { JsonValue, Part } from "../core/message.ts";
 import { jsonAt } from "./beside.ts";
 import { fileNameOf } from "./conversations.ts";
 import { type MessageEntry, messageEntry } from "./entry.ts";
-import { dataPartOf, filePartOf, functionCallOf } from "./file-parts.ts";
+import { dataPartOf, filePartOf, functionCallOf, resultContentOf } from "./file-parts.ts";
 import { peek } from "./head.ts";
 import type { Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
@@ -233,10 +233,8 @@ function isOfProgram(text: string): boolean {
 }
 
 function resultOf(toolCallId: string, parts: Part[], isError?: JsonValue): Part {
-  const said = parts.map(({ injected: _, ...part }) => part as Part);
-  const only = said.length === 1 && said[0]!.type === "text" ? said[0]!.text : undefined;
-  const content = only ?? (said.length === 0 ? "" : said);
-  return { type: "tool_result", toolCallId, content, ...(typeof isError === "boolean" && { isError }) } as Part;
+  const content = resultContentOf(parts.map(({ injected: _, ...part }) => part as Part));
+  return { type: "tool_result", toolCallId, content, ...(typeof isError === "boolean" && { isError }) };
 }
 
 /** Returns the usage under the names that it has in Anthropic's replies. */

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import type { JsonValue, Part, Role } from "../core/message.ts";
 import { type MessageEntry, messageEntry } from "./entry.ts";
-import { dataPartOf } from "./file-parts.ts";
+import { dataPartOf, type PlainPart } from "./file-parts.ts";
 import type { Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
@@ -216,8 +216,6 @@ function messageOf(message: JsonObject, say: Say): MessageEntry | string | undef
       return `unknown role: ${JSON.stringify(role ?? null)}`;
   }
 }
-
-type PlainPart = Extract<Part, { type: "text" | "file" | "data" }>;
 
 function partsOf(content: JsonValue | undefined): Part[] {
   return typeof content === "string" ? plainParts([{ type: "text", text: content }]) : plainParts(content);

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import { fromGemini } from "../adapters/gemini.ts";
 import type { Part } from "../core/message.ts";
-import { adapted, type MessageEntry, messageEntry } from "./entry.ts";
+import { adapted, entriesOf, type MessageEntry } from "./entry.ts";
 import type { Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
@@ -152,17 +152,13 @@ class QwenTranslator extends Translator<JsonLine> {
     // A response without an id answers the call that the record names.
     const answer = { ...(isFailed && { isError: true }), ...(isOnly && stringOf(callId) && { toolCallId: callId }) };
     const about = saidOf({ model, subtype, promptId, status: isFailed ? status : undefined, errorType });
-    return said.map(({ role, parts, metadata }, index) => {
+    const marked = said.map(({ role, parts, metadata }) => {
       const usage = role === "assistant" ? saidOf({ tokens: tokensOf(objectOf(usageMetadata)) }) : {};
-      const marked = parts.map((part) => (part.type === "tool_result" ? ({ ...part, ...answer } as Part) : part));
-      const words = isOfProgram && role === "user" ? injected(marked) : marked;
-      const entryId = index === 0 ? id : `${id}/${index}`;
-      return messageEntry(line, role, entryId, words, millisecondsOf(record.timestamp), {
-        ...metadata,
-        ...about,
-        ...usage,
-      });
+      const words = parts.map((part) => (part.type === "tool_result" ? ({ ...part, ...answer } as Part) : part));
+      const isInjected = isOfProgram && role === "user";
+      return { role, parts: isInjected ? injected(words) : words, metadata: { ...metadata, ...about, ...usage } };
     });
+    return entriesOf(marked, line, id, millisecondsOf(record.timestamp));
   }
 
   #summary({ compressedHistory }: JsonObject, record: JsonObject, id: string, line: number): MessageEntry[] | string {
@@ -173,11 +169,7 @@ class QwenTranslator extends Translator<JsonLine> {
     for (const { parts } of fresh) this.#known.add(derivedId(parts));
     const said = contentsOf(fresh);
     if (typeof said === "string") return said;
-    return said.map(({ role, parts, metadata }, index) => {
-      const entryId = index === 0 ? id : `${id}/${index}`;
-      const about = { ...metadata, isCompactSummary: true };
-      return messageEntry(line, role, entryId, parts, millisecondsOf(record.timestamp), about);
-    });
+    return entriesOf(said, line, id, millisecondsOf(record.timestamp), { isCompactSummary: true });
   }
 
   protected override session(): SessionFacts {
@@ -195,8 +187,7 @@ class QwenTranslator extends Translator<JsonLine> {
 }
 
 function contentsOf(contents: JsonObject | JsonObject[]) {
-  const said = adapted(() => fromGemini(contents as never));
-  return typeof said === "string" ? said : said.filter(({ parts }) => parts.length > 0);
+  return adapted(() => fromGemini(contents as never));
 }
 
 /** Returns the usage under the names that Gemini CLI gives it. Some providers count thoughts as output, and others beside it. */

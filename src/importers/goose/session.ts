@@ -2,7 +2,7 @@ import { basename, extname } from "node:path";
 import type { JsonValue, Part } from "../../core/message.ts";
 import { fileNameOf, timeOf } from "../conversations.ts";
 import { type MessageEntry, messageEntry } from "../entry.ts";
-import { dataPartOf } from "../file-parts.ts";
+import { dataPartOf, resultContentOf } from "../file-parts.ts";
 import { injected } from "../injected.ts";
 import { isObject, type JsonObject } from "../lines.ts";
 import { type SessionFacts, type TranslatedFile, Translator } from "../translator.ts";
@@ -127,8 +127,7 @@ function resultOf(toolCallId: string, { value, error }: JsonObject): Part {
     return !Array.isArray(audience) || audience.includes("assistant");
   });
   const parts = (forModel.length > 0 ? forModel : listed).flatMap(partsOf);
-  const only = parts.length === 1 && parts[0]!.type === "text" ? parts[0]!.text : undefined;
   const { isError } = objectOf(value);
-  const content = only ?? (parts.length === 0 ? (typeof value === "string" ? value : "") : parts);
-  return { type: "tool_result", toolCallId, content, ...(typeof isError === "boolean" && { isError }) } as Part;
+  const content = parts.length === 0 && typeof value === "string" ? value : resultContentOf(parts);
+  return { type: "tool_result", toolCallId, content, ...(typeof isError === "boolean" && { isError }) };
 }
