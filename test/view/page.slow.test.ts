@@ -96,8 +96,8 @@ describe.skipIf(!hasChromium)("the page", () => {
     expect(hitCount).toBeGreaterThan(2);
     await hits.first().locator("a").click();
     const place = page.getByRole("group", { name: "Hits of the search" });
-    const at = async () => Number(/hit (\d+) of/.exec((await place.textContent()) ?? "")?.[1]);
-    await place.getByText(new RegExp(`hit \\d+ of ${hitCount}`)).waitFor();
+    const at = async () => Number(/(\d+) of/.exec((await place.textContent()) ?? "")?.[1]);
+    await place.getByText(new RegExp(`\\d+ of ${hitCount}`)).waitFor();
     const first = await at();
     const next = (first % hitCount) + 1;
     await page.keyboard.press("n");

@@ -197,6 +197,8 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
         <span class="muted">
           turn {number(turn + 1)} of {number(outline.turns.length)}
         </span>
+        {outline.count >= OVERVIEW_MESSAGES_MIN && <DeedLegend outline={outline} />}
+        <span class="spring" />
         {hits.length > 0 && (
           <span role="group" aria-label="Hits of the search">
             <button type="button" class="plain" aria-label="Previous hit" onClick={() => toHit(-1)}>
@@ -208,8 +210,6 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
             </button>
           </span>
         )}
-        {outline.count >= OVERVIEW_MESSAGES_MIN && <DeedLegend outline={outline} />}
-        <span class="spring" />
         {appended > 0 && (
           <button
             type="button"
@@ -291,7 +291,7 @@ function seqsOf(answer: SearchAnswer | undefined): number[] {
 
 function placeOf(hits: readonly number[], seq: number): string {
   const index = hits.indexOf(seq);
-  return index < 0 ? count(hits.length, "hit") : `hit ${index + 1} of ${hits.length}`;
+  return index < 0 ? count(hits.length, "hit") : `${index + 1} of ${hits.length}`;
 }
 
 /** Returns true for a message of the summary with which an agent went on after a compaction. */
