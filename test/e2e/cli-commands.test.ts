@@ -76,7 +76,7 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   "projects rename": null,
   "projects merge": null,
   "projects exclude": { args: ["--project", "client"], keys: "paths projects" },
-  "hub add": { args: ["postgres://127.0.0.1:1/none", "--project", "web"], keys: "url projects team" },
+  "hub add": { args: ["postgres://127.0.0.1:1/none", "--project", "web"], keys: "url projects team problem" },
   "hub push": { args: ["--dry-run"], keys: "sessions" },
   "hub pull": null,
   // It needs a server: see test/hub/cli.test.ts.

@@ -45,6 +45,7 @@ test("file shows the sessions that changed it, the last first, and what a change
 test("fix shows what made an error go, and nothing where nothing is known", async () => {
   const { stdout } = await folder.run(["fix", ERROR, "--limit", "1"]);
   expect(stdout).toContain(ERROR);
+  expect((await folder.run(["fix", ...ERROR.split(" "), "--limit", "1"])).stdout).toBe(stdout);
   expect(stdout).toMatch(/did {7}edit \/srv\/web\/src\/lease\.ts: clock\.until\(\)\tmessage:\d+/);
   expect(stdout).toMatch(/worked {4}npm test -- lease\tmessage:\d+/);
   const none = await folder.run(["fix", "TypeError: nobody knows this error"]);

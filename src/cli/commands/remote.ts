@@ -1,7 +1,10 @@
 import { Option } from "commander";
+import { StoreError } from "../../core/errors.ts";
+import type { Remote } from "../../hub/remote.ts";
 import { projectMeant } from "../../session/aids/project-meant.ts";
 import type { Command, Output } from "../command.ts";
 import { repeatableOption } from "../options.ts";
+import type { Terminal } from "../screen/terminal.ts";
 import { oneLine } from "../screen/text.ts";
 
 interface RemoteFlags {
@@ -15,8 +18,8 @@ export const addCommand: Command<RemoteFlags> = {
   details:
     "Nothing else is ever pushed than sessions of these projects and sessions that `coppice hub push` names. The hub gets the name of " +
     "a project, as `coppice projects` shows it when it is added, and not its folder. The URL has no password: it comes from " +
-    "PGPASSWORD or .pgpass.\n" +
-    "With --json: {url, projects, team}.",
+    "PGPASSWORD or .pgpass. The hub is tried once, and is named also if it does not answer.\n" +
+    "With --json: {url, projects, team, problem}; `problem` is null if a push would work.",
   argument: "the database of the hub",
   options: [
     repeatableOption("project <name>", "a project whose sessions may go there"),
@@ -24,7 +27,7 @@ export const addCommand: Command<RemoteFlags> = {
   ],
   examples: ["postgres://ada@hub.example/agents --project web"],
 
-  async run({ args: [url], options: { project: projects = [], team = null }, loadStores, terminal }) {
+  async run({ args: [url], options: { project: projects = [], team = null }, loadStores, terminal, json }) {
     const { addRemote, namesOnHub } = await import("../../hub/remote.ts");
     const store = (await loadStores()).openToWrite();
     const meant = projects.map((typed) => projectMeant(store, typed));
@@ -32,9 +35,29 @@ export const addCommand: Command<RemoteFlags> = {
       terminal.hint(
         `This store has no session of ${oneLine(project)} to push: \`coppice projects\` lists its projects, and \`coppice hub pull\` the sessions of the hub.`,
       );
-    return remoteShown(addRemote(store, { url: url!, projects: meant, team }), namesOnHub(store));
+    const remote = addRemote(store, { url: url!, projects: meant, team });
+    const shown = remoteShown(remote, namesOnHub(store));
+    const problem = await problemOf(remote, terminal);
+    if (problem === null) terminal.hint("The hub answers. Next: coppice hub push --dry-run");
+    else if (!json) terminal.note(oneLine(`The hub is named, but a push would fail now. ${problem}`));
+    return { ...shown, value: { ...remote, problem } };
   },
 };
+
+/** Says what a push would meet. The hub stays named, because a network comes back and an administrator grants rights. */
+async function problemOf({ url, team }: Remote, terminal: Terminal): Promise<string | null> {
+  const { tryHub } = await import("../../hub/places.ts");
+  terminal.progress("Trying the hub …");
+  try {
+    await tryHub(url, team ?? undefined);
+    return null;
+  } catch (error) {
+    if (!StoreError.is(error)) throw error;
+    return [error.message, error.hint ?? []].flat().join(" ");
+  } finally {
+    terminal.endProgress();
+  }
+}
 
 export const removeCommand: Command = {
   usage: "remove",
@@ -51,10 +74,7 @@ export const removeCommand: Command = {
 
 const NONE = ["This store has no hub."];
 
-export function remoteShown(
-  remote: { url: string; projects: string[]; team: string | null } | undefined,
-  names: ReadonlyMap<string, string>,
-): Output {
+export function remoteShown(remote: Remote | undefined, names: ReadonlyMap<string, string>): Output {
   if (remote === undefined) return { value: null, lines: NONE };
   const lines = [`hub\t${oneLine(remote.url)}`];
   for (const project of remote.projects) {

@@ -7,6 +7,7 @@ export const KEYS: [keys: string, meaning: string][] = [
   ["⌘K, Ctrl K or /", "Search"],
   ["j and k", "Next and previous row or message"],
   ["[ and ]", "Previous and next turn of a session"],
+  ["n and N", "Next and previous hit of a search, in the session that it opened"],
   ["1, 2 and 3", "A session read, what the model sees, the forest"],
   ["Enter or Space", "Open, fold or unfold"],
   ["?", "These keys"],
@@ -67,7 +68,7 @@ function handled(key: string): boolean {
     case "2":
     case "3":
       if (params.value.session === undefined) return false;
-      change({ view: ["session", "context", "forest"][Number(key) - 1]!, seq: null }, { push: true });
+      change({ view: ["session", "context", "forest"][Number(key) - 1]!, seq: null, q: null }, { push: true });
       return true;
     default:
       return false;

@@ -9,6 +9,9 @@ import { Empty, Failure } from "../parts/states.tsx";
 import { change, href, params } from "../router.ts";
 import { Choice, ProjectChoice } from "./sessions.tsx";
 
+/** The most hits that are listed, of all sessions or of one. */
+export const HITS_MAX = 30;
+
 /** Explains each part of a score in words. */
 const PARTS = {
   words: "its own words",
@@ -28,7 +31,7 @@ export function SearchView() {
     q.trim() === "" ? null : "/api/search",
     {
       q,
-      limit: 30,
+      limit: HITS_MAX,
       ...(session !== undefined && { session }),
       ...(project !== undefined && { project }),
       ...(source !== undefined && { source }),
@@ -130,7 +133,7 @@ function Hit({ hit, best }: { hit: SearchHit; best: number }) {
   const title = sessionTitle({ title: hit.sessionTitle, id: hit.sessionId });
   return (
     <li class="hit">
-      <a class="row" data-row href={href({ view: "session", session: hit.sessionId, seq: hit.seq })}>
+      <a class="row" data-row href={href({ view: "session", session: hit.sessionId, seq: hit.seq, q: params.value.q })}>
         <span class="hit-head">
           <span class={`role role-${hit.role}`}>{hit.role}</span>
           <span class="row-title" dir="auto">

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { SessionAnswer, SessionLink, ViewMessage } from "../../api.ts";
+import type { SearchAnswer, SessionAnswer, SessionLink, ViewMessage } from "../../api.ts";
 import { get, type Refused, useGet } from "../client.ts";
 import { compact, count, number, sessionTitle } from "../format.ts";
 import { viewKeys } from "../keyboard.ts";
@@ -14,6 +14,7 @@ import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { type ListHandle, VirtualList } from "../parts/virtual-list.tsx";
 import { change, href, params } from "../router.ts";
 import { MessageTools } from "./acting.tsx";
+import { HITS_MAX } from "./search.tsx";
 
 /** Browsers draw no element that is higher than 17 or 33 million pixels, so a longer session is shown in chapters. */
 const CHAPTER_MESSAGES = 100_000;
@@ -71,7 +72,9 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
   const pages = useMemo(() => new MessagePages(session, outline), [session]);
   const [shown, setShown] = useState<[first: number, last: number]>([0, 0]);
   const list = useRef<ListHandle>(null);
-  const { seq: wanted } = params.value;
+  const { seq: wanted, q = "" } = params.value;
+  const { data: found } = useGet(q === "" ? null : "/api/search", { q, session, limit: HITS_MAX });
+  const hits = useMemo(() => (q === "" ? [] : seqsOf(found)), [q, found]);
   const start = wanted === undefined ? undefined : indexOfSeq(outline, Number(wanted));
   const [chapter, setChapter] = useState(chapterOf(start ?? 0));
   const first = chapter * CHAPTER_MESSAGES;
@@ -106,9 +109,19 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
     showAt(to);
     change({ seq: outline.seqs[to]! });
   };
+  const toHit = (step: 1 | -1) => {
+    // The address, because a key that is held comes before the next drawing.
+    const here = Number(params.value.seq ?? outline.seqs[shown[0]]);
+    const seq = step > 0 ? hits.find((hit) => hit > here) : hits.findLast((hit) => hit < here);
+    jump(indexOfSeq(outline, seq ?? hits.at(step > 0 ? 0 : -1)!));
+  };
   const turn = outline.turnOf[shown[0]]!;
   useEffect(() => {
     viewKeys.value = (key) => {
+      if ((key === "n" || key === "N") && hits.length > 0) {
+        toHit(key === "n" ? 1 : -1);
+        return true;
+      }
       if (key !== "[" && key !== "]") return false;
       const at = outline.turnOf[shown[0]]!;
       const isInside = shown[0] > outline.turns[at]!.index;
@@ -120,7 +133,7 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
     return () => {
       viewKeys.value = undefined;
     };
-  }, [outline, shown]);
+  }, [outline, shown, hits]);
 
   const { bySeq, atHead } = useMemo(() => childrenOf(answer, outline), [answer, outline]);
   const sharedSeqLast = answer.sharedSeqLast ?? -1;
@@ -186,6 +199,17 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
         </span>
         {outline.count >= OVERVIEW_MESSAGES_MIN && <DeedLegend outline={outline} />}
         <span class="spring" />
+        {hits.length > 0 && (
+          <span role="group" aria-label="Hits of the search">
+            <button type="button" class="plain" aria-label="Previous hit" onClick={() => toHit(-1)}>
+              ↑
+            </button>
+            <span role="status">{placeOf(hits, Number(wanted))}</span>
+            <button type="button" class="plain" aria-label="Next hit" onClick={() => toHit(1)}>
+              ↓
+            </button>
+          </span>
+        )}
         {appended > 0 && (
           <button
             type="button"
@@ -203,7 +227,7 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
         <button type="button" class="plain" onClick={() => jump(outline.count - 1)}>
           Newest
         </button>
-        <a class="plain" href={href({ view: "search", session })}>
+        <a class="plain" href={href({ view: "search", session, q })}>
           Search it
         </a>
       </div>
@@ -258,6 +282,16 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
       </div>
     </>
   );
+}
+
+/** Returns where the hits of a search in one session are, in the session's order. */
+function seqsOf(answer: SearchAnswer | undefined): number[] {
+  return (answer?.hits ?? []).map(({ seq }) => seq).sort((left, right) => left - right);
+}
+
+function placeOf(hits: readonly number[], seq: number): string {
+  const index = hits.indexOf(seq);
+  return index < 0 ? count(hits.length, "hit") : `${index + 1} of ${hits.length}`;
 }
 
 /** Returns true for a message of the summary with which an agent went on after a compaction. */
