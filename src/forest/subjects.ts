@@ -1,8 +1,14 @@
 import { assert } from "../core/assert.ts";
 import { addInto, dot, normalize, squaredLength } from "../vector/vector.ts";
 
-/** A cluster joins a subject only if their mean cosine is at least this. Vectors are taken relative to the background. */
-const SIMILARITY_MIN = 0.35;
+/**
+ * A cluster joins a subject only if their mean cosine is at least this many times the standard deviation of the cosines of a
+ * project's clusters, within these limits. Vectors are taken relative to the background.
+ */
+const DEVIATIONS_MIN = 3;
+const SIMILARITY_MIN = { least: 0.3, most: 0.5 };
+/** Counts as so many pairs of clusters, because few pairs tell little about all. */
+const DEVIATION_PRIOR = { deviation: 0.1, pairCount: 500 };
 
 /** A subject may hold this share of a project's clusters, or this number if it is larger. */
 const SHARE_MAX = 0.2;
@@ -40,6 +46,7 @@ interface Background {
   center: Float32Array;
   /** Unit vectors along which clusters differ most, orthogonal to each other. */
   axes: readonly Float32Array[];
+  similarityMin: number;
 }
 
 interface Subject {
@@ -56,17 +63,17 @@ interface Subject {
  *
  * A cluster is compared with all clusters of a subject, so a subject cannot grow along a chain of neighbors. Clusters
  * of one project share words, and differ most in the kind of work: tests, reviews, plans. So cosines are measured from the
- * project's center and without the axes along which its clusters differ most, and one threshold serves prose, code and any
- * embedder (Mu and Viswanath, "All-but-the-Top", ICLR 2018). Without the 16 zero vectors, the center of a new project would
- * lie on its first clusters.
+ * project's center and without the axes along which its clusters differ most (Mu and Viswanath, "All-but-the-Top", ICLR 2018).
+ * Without the 16 zero vectors, the center of a new project would lie on its first clusters. Cosines of long clusters vary more
+ * than those of short ones, so a threshold in standard deviations serves prose, code and any embedder.
  */
 export class ProjectSubjects {
   /** Keyed by root, in the order in which they started. */
   readonly #subjects = new Map<number, Subject>();
   #clusterCount = 0;
-  readonly #first: Float32Array[] = [];
+  readonly #first: { sessionId: string; direction: Float32Array }[] = [];
   /** Learned again whenever the number of clusters has doubled. */
-  #background: Background = { center: new Float32Array(0), axes: [] };
+  #background: Background = { center: new Float32Array(0), axes: [], similarityMin: SIMILARITY_MIN.least };
 
   get clusterCount(): number {
     return this.#clusterCount;
@@ -78,7 +85,7 @@ export class ProjectSubjects {
 
   /** Adds a cluster that is already assigned. Call it in the order of assignment. @param subject  A root. */
   restore(cluster: SubjectCluster, subject: number): void {
-    this.#learn(cluster.direction);
+    this.#learn(cluster);
     this.#add(cluster, subject);
   }
 
@@ -87,7 +94,7 @@ export class ProjectSubjects {
    * session and room for one more cluster. Of equally near subjects, the oldest wins.
    */
   assign(cluster: SubjectCluster): SubjectAssignment {
-    this.#learn(cluster.direction);
+    this.#learn(cluster);
     const chosen = this.#choose(cluster);
     this.#add(cluster, chosen?.root ?? cluster.root);
     return chosen ?? { root: cluster.root, similarity: undefined };
@@ -95,16 +102,17 @@ export class ProjectSubjects {
 
   #choose({ sessionId, direction }: SubjectCluster): { root: number; similarity: number } | undefined {
     if (direction === undefined) return undefined;
-    const fromBackground = this.#fromBackground(direction);
+    const fromBackground = fromBackgroundOf(direction, this.#background);
+    const { similarityMin } = this.#background;
     const sizeMax = Math.max(CLUSTERS_ALWAYS, Math.floor(SHARE_MAX * (this.clusterCount + 1)));
     const isNear = (other: ComparedCluster): boolean =>
-      other.sessionId !== sessionId && dot(fromBackground, other.fromBackground) >= SIMILARITY_MIN;
+      other.sessionId !== sessionId && dot(fromBackground, other.fromBackground) >= similarityMin;
 
     let best: { root: number; similarity: number } | undefined;
     for (const [root, { compared, sum, clusterCount }] of this.#subjects) {
       if (clusterCount >= sizeMax || compared.length === 0) continue;
       const similarity = dot(fromBackground, sum) / compared.length;
-      if (similarity < SIMILARITY_MIN || similarity <= (best?.similarity ?? -1) || !compared.some(isNear)) continue;
+      if (similarity < similarityMin || similarity <= (best?.similarity ?? -1) || !compared.some(isNear)) continue;
       best = { root, similarity };
     }
     return best;
@@ -119,34 +127,38 @@ export class ProjectSubjects {
     if (direction === undefined) return;
     if (subject.compared.length === 0) subject.sum = new Float32Array(direction.length);
     const isFixed = this.#first.length === BACKGROUND_CLUSTERS;
-    const fromBackground = this.#fromBackground(direction);
+    const fromBackground = fromBackgroundOf(direction, this.#background);
     subject.compared.push({ sessionId, direction: isFixed ? undefined : direction, fromBackground });
     addInto(subject.sum, fromBackground);
   }
 
-  #learn(direction: Float32Array | undefined): void {
+  #learn({ sessionId, direction }: SubjectCluster): void {
     if (direction === undefined || this.#first.length === BACKGROUND_CLUSTERS) return;
-    this.#first.push(direction);
+    this.#first.push({ sessionId, direction });
     if (!Number.isInteger(Math.log2(this.#first.length))) return;
     this.#background = backgroundOf(this.#first);
     for (const { compared, sum } of this.#subjects.values()) {
       sum.fill(0);
       for (const cluster of compared) {
-        cluster.fromBackground = this.#fromBackground(cluster.direction!);
+        cluster.fromBackground = fromBackgroundOf(cluster.direction!, this.#background);
         addInto(sum, cluster.fromBackground);
       }
     }
   }
-
-  #fromBackground(direction: Float32Array): Float32Array {
-    const fromBackground = difference(direction, this.#background.center);
-    for (const axis of this.#background.axes) removeAxis(fromBackground, axis);
-    return normalize(fromBackground);
-  }
 }
 
-/** Finds the axes by the power method, one after the other. @param directions  At least one. */
-function backgroundOf(directions: readonly Float32Array[]): Background {
+function fromBackgroundOf(
+  direction: Float32Array,
+  { center, axes }: Pick<Background, "center" | "axes">,
+): Float32Array {
+  const fromBackground = difference(direction, center);
+  for (const axis of axes) removeAxis(fromBackground, axis);
+  return normalize(fromBackground);
+}
+
+/** Finds the axes by the power method, one after the other. @param clusters  At least one. */
+function backgroundOf(clusters: readonly { sessionId: string; direction: Float32Array }[]): Background {
+  const directions = clusters.map(({ direction }) => direction);
   const dimension = directions[0]!.length;
   const sum = new Float64Array(dimension);
   for (const direction of directions) for (let i = 0; i < dimension; i++) sum[i] = sum[i]! + direction[i]!;
@@ -168,7 +180,24 @@ function backgroundOf(directions: readonly Float32Array[]): Background {
     for (const vector of left) removeAxis(vector, axis);
     axes.push(axis);
   }
-  return { center, axes };
+  const compared = clusters.map(({ sessionId }, index) => ({ sessionId, vector: normalize(left[index]!) }));
+  const deviation = deviationOf(compared);
+  const similarityMin = Math.min(Math.max(DEVIATIONS_MIN * deviation, SIMILARITY_MIN.least), SIMILARITY_MIN.most);
+  return { center, axes, similarityMin };
+}
+
+/** The standard deviation of the cosines between clusters of different sessions. Their mean is near 0. */
+function deviationOf(clusters: readonly { sessionId: string; vector: Float32Array }[]): number {
+  let count = DEVIATION_PRIOR.pairCount;
+  let squares = count * DEVIATION_PRIOR.deviation ** 2;
+  for (const [index, { sessionId, vector }] of clusters.entries()) {
+    for (const other of clusters.slice(0, index)) {
+      if (other.sessionId === sessionId) continue;
+      squares += dot(vector, other.vector) ** 2;
+      count += 1;
+    }
+  }
+  return Math.sqrt(squares / count);
 }
 
 function removeAxis(vector: Float32Array, axis: Float32Array): void {

@@ -73,6 +73,15 @@ describe("place", () => {
     expect(subjects.assign(part(102, "third", 90)).root).toBe(101);
   });
 
+  test("asks for more nearness where clusters are near to each other by chance", () => {
+    const far = [cluster(101, "x", 6), cluster(102, "y", 6, 7, 0, 1, 2)];
+    expect(rootsOf(far)).toEqual([101, 101]);
+    const near = Array.from({ length: 64 }, (_, index) =>
+      cluster(index + 1, `s${index}`, index % 6, (index * 7 + 1) % 5),
+    );
+    expect(rootsOf([...near, ...far]).slice(-2)).toEqual([101, 102]);
+  });
+
   test("asks for nearness to all of a subject, not to one of its clusters", () => {
     // 3 has a cosine of 0.63 with 2 and of -0.20 with 1: 0.22 with their subject. So it goes with every second one.
     const chain = [cluster(1, "a", 0), cluster(2, "b", 0, 1), cluster(3, "c", 1), cluster(4, "d", 1, 2)];
