@@ -2,7 +2,7 @@ import { type BlockIndex, HALVING_MESSAGES, type IndexedBlock, type IndexedMessa
 import { type BlockedMessage, tellingLines } from "./blocks.ts";
 import type { DigestMessage } from "./digest-message.ts";
 import { MaxHeap } from "./max-heap.ts";
-import { PackedBlocks } from "./packed-blocks.ts";
+import { PackedBlocks, packedPast } from "./packed-blocks.ts";
 
 /** Later work is less likely to use a line again, the more messages have come since it was last seen. */
 const REUSE = 0.04;
@@ -74,7 +74,7 @@ export class DigestChoice {
     this.#messages = [...index.past, ...indexed];
     this.#isTalk = !index.hasCalls && ![...hidden, ...shown].some(({ isCall }) => isCall);
     const shownBlocks = [...shown.flatMap((message) => index.of(message).blocks), ...this.#elsewhere];
-    this.#past = index.packed(this.#isTalk);
+    this.#past = packedPast(index, this.#isTalk);
     this.#hidden = new PackedBlocks(indexed, this.#isTalk);
     if (this.#isTalk) {
       // Without tools there are no files to take up again. Each word is worth the same, however old it is.

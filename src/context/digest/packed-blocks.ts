@@ -1,4 +1,4 @@
-import type { IndexedBlock, IndexedMessage } from "./block-index.ts";
+import type { BlockIndex, IndexedBlock, IndexedMessage } from "./block-index.ts";
 
 /** The worth of a name that nothing shows yet, in the unit of lines. */
 const NAME_WORTH = 0.05;
@@ -51,4 +51,15 @@ function sumOf({ numbers, ends }: Packed, block: number, worths: Float64Array): 
   let sum = 0;
   for (let at = block === 0 ? 0 : ends[block - 1]!; at < ends[block]!; at++) sum += worths[numbers[at]!]!;
   return sum;
+}
+
+/** By whether it is a talk. The blocks of an index are packed once, and a context is chosen from them after each append. */
+const known = new WeakMap<BlockIndex, Map<boolean, PackedBlocks>>();
+
+/** Returns the blocks of the messages before the window. */
+export function packedPast(index: BlockIndex, isTalk: boolean): PackedBlocks {
+  const packs = known.get(index) ?? new Map<boolean, PackedBlocks>();
+  const blocks = packs.get(isTalk) ?? new PackedBlocks(index.past, isTalk);
+  known.set(index, packs.set(isTalk, blocks));
+  return blocks;
 }

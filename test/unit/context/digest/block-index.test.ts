@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { type BlockIndex, indexOf } from "../../../../src/context/digest/block-index.ts";
 import { BlockCache } from "../../../../src/context/digest/blocks.ts";
 import { DigestChoice } from "../../../../src/context/digest/choice.ts";
+import { packedPast } from "../../../../src/context/digest/packed-blocks.ts";
 import { call, messageOf, result } from "../../../support/render-message.ts";
 import { quarterCounter } from "../../../support/render-model.ts";
 
@@ -65,8 +66,8 @@ test("numbers do not pile up with the length of a session", () => {
 test.each([false, true])("a packed block is worth its lines and names per token: a talk %s", (isTalk) => {
   const blocks = new BlockCache();
   const { index } = choose(blocks, PAST);
-  const packed = index.packed(isTalk);
-  expect(packed).toBe(index.packed(isTalk));
+  const packed = packedPast(index, isTalk);
+  expect(packed).toBe(packedPast(index, isTalk));
   expect(packed.blocks).toEqual(index.past.flatMap((message) => message.blocks));
   const { lineNumbers, nameNumbers, wordNumbers } = index.lexicon;
   const lineWorths = Float64Array.from({ length: lineNumbers.size }, (_, line) => line + 1);
