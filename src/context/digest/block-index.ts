@@ -3,7 +3,6 @@ import type { TokenCounter } from "../../core/tokens.ts";
 import { lineTokens } from "../costs.ts";
 import type { BlockedMessage } from "./blocks.ts";
 import { type DigestMessage, digestMessage, messageTag } from "./digest-message.ts";
-import { PackedBlocks } from "./packed-blocks.ts";
 
 /** A name counts half after this many messages. */
 export const HALVING_MESSAGES = 120;
@@ -173,7 +172,6 @@ export class BlockIndex {
   /** How often each name is mentioned before the window. A mention loses half its weight every `HALVING_MESSAGES`. */
   readonly nameCounts: Float64Array;
   readonly seqLast: number;
-  readonly #packed = new Map<boolean, PackedBlocks>();
 
   /** @param past  In order of seq. */
   constructor(past: readonly BlockedMessage[], tokenCounter: TokenCounter) {
@@ -202,13 +200,6 @@ export class BlockIndex {
 
   of(source: BlockedMessage): IndexedMessage {
     return this.lexicon.of(source);
-  }
-
-  /** The blocks of `past`. They are packed once, and a context is chosen from them after each append. */
-  packed(isTalk: boolean): PackedBlocks {
-    const blocks = this.#packed.get(isTalk) ?? new PackedBlocks(this.past, isTalk);
-    this.#packed.set(isTalk, blocks);
-    return blocks;
   }
 }
 
