@@ -1,7 +1,8 @@
-/** A file's name has no spaces, quotes, commas or braces, so that a list of files can be parsed. Longer words overflow V8's stack. */
-const IN_NAME = "[\\p{L}\\p{N}_@~.$+%/\\\\:*-]{0,100000}";
-/** A word around the first of its signs that it may name a file. Every name of a file has one, and most words have none. */
-const WITH_SIGN = new RegExp(`(?:\\.[A-Za-z]|file)(?<=(${IN_NAME}))(${IN_NAME})`, "gu");
+/** A file's name has no spaces, quotes, commas or braces, so that a list of files can be parsed. */
+const IN_NAME = /[\p{L}\p{N}_@~.$+%/\\:*-]/u;
+const ASCII_IN_NAME = Array.from({ length: 128 }, (_, code) => IN_NAME.test(String.fromCharCode(code)));
+/** Every name of a file contains one of these, and most words contain none. */
+const HINT = /\.[A-Za-z]|file/g;
 const PATH_CHARS_MIN = 3;
 const PATH_CHARS_MAX = 200;
 const EXTENSION = /[^.]\.(?:[a-z][a-z0-9]{0,7}|[CHRS])$/;
@@ -31,28 +32,36 @@ export function filesIn(text: string): string[] {
     for (const piece of pieces) {
       if (!piece.includes(".") && !piece.includes("file")) continue;
       if (piece.length > PATH_CHARS_MAX || piece.includes("://")) continue;
-      const path = pathOf(piece);
+      const bare = piece.replace(BOLD, "$1").replace(TRAILING, "");
+      const named = DRIVE.test(bare) ? bare : bare.slice(bare.lastIndexOf(":") + 1); // `HEAD:src/a.ts`
+      const path = named.replace(LEADING, "");
       if (isFile(path)) found.add(path);
     }
   }
   return [...found];
 }
 
-/** Yields the words of a text that may name files. */
+/** Yields the words of a text that may name files: each run of `IN_NAME` around a hint. */
 function* candidatesIn(text: string): Generator<string> {
-  const words = text.includes(" a/") || text.includes(" b/") ? text.replace(DIFF_PREFIX, " ") : text;
-  for (const [, upToSign, rest] of words.matchAll(WITH_SIGN)) {
-    const word = `${upToSign}${rest}`;
-    if (word.length >= PATH_CHARS_MIN) yield word;
+  if (text.search(HINT) === -1) return;
+  const words = text.replace(DIFF_PREFIX, " ");
+  let end = 0;
+  for (const { index } of words.matchAll(HINT)) {
+    if (index < end) continue;
+    let start = index;
+    while (start > end && isInName(words, start - 1)) start--;
+    end = index + 1;
+    while (end < words.length && isInName(words, end)) end++;
+    if (end - start >= PATH_CHARS_MIN) yield words.slice(start, end);
   }
 }
 
-/** Removes what is around a path. The ends of most words tell that there is nothing. */
-function pathOf(word: string): string {
-  const bold = word.startsWith("*") ? word.replace(BOLD, "$1") : word;
-  const bare = /[\d.:,/-]$/.test(bold) ? bold.replace(TRAILING, "") : bold;
-  const named = DRIVE.test(bare) ? bare : bare.slice(bare.lastIndexOf(":") + 1); // `HEAD:src/a.ts`
-  return /^[+%./-]/.test(named) ? named.replace(LEADING, "") : named;
+/** Tests the character that contains the code unit at an index. */
+function isInName(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  if (code < 128) return ASCII_IN_NAME[code]!;
+  const pair = at > 0 ? text.codePointAt(at - 1)! : 0;
+  return IN_NAME.test(String.fromCodePoint(pair > 0xffff ? pair : text.codePointAt(at)!));
 }
 
 function isFile(path: string): boolean {

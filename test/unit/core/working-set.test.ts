@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { filesIn, filesLine, parseFilesLine, WorkingSet } from "../../../src/core/working-set.ts";
-import { runs, seenInRuns } from "../../support/effort.ts";
+import { runs } from "../../support/effort.ts";
 
 describe("filesIn", () => {
   test("finds paths and bare file names, each once, as written", () => {
@@ -26,17 +26,6 @@ describe("filesIn", () => {
     expect(
       filesIn("https://example.org/a.ts me@example.rs **/*.ts *_test.go fmt.Errorf e.g. Node.js $dir/x/a.ts and/or"),
     ).toEqual([]);
-  });
-
-  test("reads names in any script, between all other signs", () => {
-    expect(filesIn("см. каталог/файл.ts, «𝒳/é.md»😀b.ts \ud83dc.ts 日本/語.rs")).toEqual([
-      ...["каталог/файл.ts", "𝒳/é.md", "b.ts", "c.ts", "日本/語.rs"],
-    ]);
-  });
-
-  test("passes over a word of any length", () => {
-    const word = "𝒳".repeat(8_000_000);
-    expect(filesIn(`${word}.ts ${word}file${word} a.ts`)).toEqual(["a.ts"]);
   });
 
   test("reads bold names, JSON within text and drives", () => {
@@ -117,7 +106,7 @@ describe("filesLine", () => {
       }),
       { numRuns: runs(200) },
     );
-    expect(sharedCount).toBeGreaterThan(seenInRuns(25));
+    expect(sharedCount).toBeGreaterThan(runs(25));
   });
 });
 
