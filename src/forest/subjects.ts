@@ -1,27 +1,16 @@
 import { assert } from "../core/assert.ts";
-import { addInto, dot, normalize, squaredLength } from "../vector/vector.ts";
+import { addInto, dot, normalize } from "../vector/vector.ts";
 
-/**
- * A cluster joins a subject only if their mean cosine is at least this many times the standard deviation of the cosines of a
- * project's clusters, within these limits. Vectors are taken relative to the background.
- */
-const DEVIATIONS_MIN = 3;
-const SIMILARITY_MIN = { least: 0.3, most: 0.5 };
-/** Counts as so many pairs of clusters, because few pairs tell little about all. */
-const DEVIATION_PRIOR = { deviation: 0.1, pairCount: 500 };
+/** A cluster joins a subject only if their mean cosine is at least this. Vectors are taken relative to the center. */
+const SIMILARITY_MIN = 0.3;
 
 /** A subject may hold this share of a project's clusters, or this number if it is larger. */
 const SHARE_MAX = 0.2;
 const CLUSTERS_ALWAYS = 4;
 
-/** The background is what a project's first 256 clusters have in common. Its center also counts 16 zero vectors. */
-const BACKGROUND_CLUSTERS = 256;
+/** The center is the mean of a project's first 256 clusters and of 16 zero vectors. */
+const CENTER_CLUSTERS = 256;
 const CENTER_PRIOR = 16;
-/** There is one axis for this many clusters and for this many dimensions, whichever gives fewer. */
-const CLUSTERS_PER_AXIS = 64;
-const DIMENSIONS_PER_AXIS = 100;
-/** More steps of the power method hardly change a cosine. */
-const POWER_STEPS = 10;
 
 export interface SubjectCluster {
   root: number;
@@ -37,21 +26,14 @@ export interface SubjectAssignment {
 
 interface ComparedCluster {
   sessionId: string;
-  /** Kept until the background is fixed. */
+  /** Kept until the center is fixed. */
   direction: Float32Array | undefined;
-  fromBackground: Float32Array;
-}
-
-interface Background {
-  center: Float32Array;
-  /** Unit vectors along which clusters differ most, orthogonal to each other. */
-  axes: readonly Float32Array[];
-  similarityMin: number;
+  fromCenter: Float32Array;
 }
 
 interface Subject {
   compared: ComparedCluster[];
-  /** The sum of all `fromBackground`. Its product with a vector, divided by the count, is the mean cosine. */
+  /** The sum of all `fromCenter`. Its product with a vector, divided by the count, is the mean cosine. */
   sum: Float32Array;
   /** Includes clusters without a direction. */
   clusterCount: number;
@@ -62,18 +44,19 @@ interface Subject {
  * clustering). So a cluster's subject depends only on earlier clusters.
  *
  * A cluster is compared with all clusters of a subject, so a subject cannot grow along a chain of neighbors. Clusters
- * of one project share words, and differ most in the kind of work: tests, reviews, plans. So cosines are measured from the
- * project's center and without the axes along which its clusters differ most (Mu and Viswanath, "All-but-the-Top", ICLR 2018).
- * Without the 16 zero vectors, the center of a new project would lie on its first clusters. Cosines of long clusters vary more
- * than those of short ones, so a threshold in standard deviations serves prose, code and any embedder.
+ * of one project share words. So cosines are measured from the project's center, and one threshold serves prose, code
+ * and any embedder (Mu and Viswanath, "All-but-the-Top", ICLR 2018). Without the 16 zero vectors, the center of a new
+ * project would lie on its first clusters.
  */
 export class ProjectSubjects {
   /** Keyed by root, in the order in which they started. */
   readonly #subjects = new Map<number, Subject>();
   #clusterCount = 0;
-  readonly #first: { sessionId: string; direction: Float32Array }[] = [];
-  /** Learned again whenever the number of clusters has doubled. */
-  #background: Background = { center: new Float32Array(0), axes: [], similarityMin: SIMILARITY_MIN.least };
+  #directionSum = new Float64Array(0);
+  #centerCount = 0;
+  #center = new Float32Array(0);
+  /** False if clusters were added to the center since it was computed. */
+  #isCentered = true;
 
   get clusterCount(): number {
     return this.#clusterCount;
@@ -85,7 +68,7 @@ export class ProjectSubjects {
 
   /** Adds a cluster that is already assigned. Call it in the order of assignment. @param subject  A root. */
   restore(cluster: SubjectCluster, subject: number): void {
-    this.#learn(cluster);
+    this.#moveCenter(cluster.direction);
     this.#add(cluster, subject);
   }
 
@@ -94,7 +77,7 @@ export class ProjectSubjects {
    * session and room for one more cluster. Of equally near subjects, the oldest wins.
    */
   assign(cluster: SubjectCluster): SubjectAssignment {
-    this.#learn(cluster);
+    this.#moveCenter(cluster.direction);
     const chosen = this.#choose(cluster);
     this.#add(cluster, chosen?.root ?? cluster.root);
     return chosen ?? { root: cluster.root, similarity: undefined };
@@ -102,17 +85,17 @@ export class ProjectSubjects {
 
   #choose({ sessionId, direction }: SubjectCluster): { root: number; similarity: number } | undefined {
     if (direction === undefined) return undefined;
-    const fromBackground = fromBackgroundOf(direction, this.#background);
-    const { similarityMin } = this.#background;
+    this.#recenter();
+    const fromCenter = this.#fromCenter(direction);
     const sizeMax = Math.max(CLUSTERS_ALWAYS, Math.floor(SHARE_MAX * (this.clusterCount + 1)));
     const isNear = (other: ComparedCluster): boolean =>
-      other.sessionId !== sessionId && dot(fromBackground, other.fromBackground) >= similarityMin;
+      other.sessionId !== sessionId && dot(fromCenter, other.fromCenter) >= SIMILARITY_MIN;
 
     let best: { root: number; similarity: number } | undefined;
     for (const [root, { compared, sum, clusterCount }] of this.#subjects) {
       if (clusterCount >= sizeMax || compared.length === 0) continue;
-      const similarity = dot(fromBackground, sum) / compared.length;
-      if (similarity < similarityMin || similarity <= (best?.similarity ?? -1) || !compared.some(isNear)) continue;
+      const similarity = dot(fromCenter, sum) / compared.length;
+      if (similarity < SIMILARITY_MIN || similarity <= (best?.similarity ?? -1) || !compared.some(isNear)) continue;
       best = { root, similarity };
     }
     return best;
@@ -121,97 +104,46 @@ export class ProjectSubjects {
   #add({ root, sessionId, direction }: SubjectCluster, subjectRoot: number): void {
     assert(subjectRoot === root || this.#subjects.has(subjectRoot), "a cluster joins a subject by its root");
     this.#clusterCount += 1;
-    const subject = this.#subjects.get(subjectRoot) ?? { compared: [], sum: new Float32Array(0), clusterCount: 0 };
+    const sum = new Float32Array(this.#directionSum.length);
+    const subject = this.#subjects.get(subjectRoot) ?? { compared: [], sum, clusterCount: 0 };
     this.#subjects.set(subjectRoot, subject);
     subject.clusterCount += 1;
     if (direction === undefined) return;
-    if (subject.compared.length === 0) subject.sum = new Float32Array(direction.length);
-    const isFixed = this.#first.length === BACKGROUND_CLUSTERS;
-    const fromBackground = fromBackgroundOf(direction, this.#background);
-    subject.compared.push({ sessionId, direction: isFixed ? undefined : direction, fromBackground });
-    addInto(subject.sum, fromBackground);
+    const isCenterFixed = this.#centerCount === CENTER_CLUSTERS;
+    if (isCenterFixed) this.#recenter();
+    const compared = { sessionId, direction: isCenterFixed ? undefined : direction, fromCenter: direction };
+    subject.compared.push(compared);
+    if (this.#isCentered) this.#count(subject, compared, direction);
   }
 
-  #learn({ sessionId, direction }: SubjectCluster): void {
-    if (direction === undefined || this.#first.length === BACKGROUND_CLUSTERS) return;
-    this.#first.push({ sessionId, direction });
-    if (!Number.isInteger(Math.log2(this.#first.length))) return;
-    this.#background = backgroundOf(this.#first);
-    for (const { compared, sum } of this.#subjects.values()) {
-      sum.fill(0);
-      for (const cluster of compared) {
-        cluster.fromBackground = fromBackgroundOf(cluster.direction!, this.#background);
-        addInto(sum, cluster.fromBackground);
-      }
+  #moveCenter(direction: Float32Array | undefined): void {
+    if (direction === undefined || this.#centerCount === CENTER_CLUSTERS) return;
+    if (this.#centerCount === 0) this.#directionSum = new Float64Array(direction.length);
+    for (let i = 0; i < direction.length; i++) this.#directionSum[i] = this.#directionSum[i]! + direction[i]!;
+    this.#centerCount += 1;
+    this.#isCentered = false;
+  }
+
+  #recenter(): void {
+    if (this.#isCentered) return;
+    this.#isCentered = true;
+    this.#center = Float32Array.from(this.#directionSum, (sum) => sum / (this.#centerCount + CENTER_PRIOR));
+    for (const subject of this.#subjects.values()) {
+      subject.sum = new Float32Array(this.#center.length);
+      for (const compared of subject.compared) this.#count(subject, compared, compared.direction!);
     }
   }
-}
 
-function fromBackgroundOf(
-  direction: Float32Array,
-  { center, axes }: Pick<Background, "center" | "axes">,
-): Float32Array {
-  const fromBackground = difference(direction, center);
-  for (const axis of axes) removeAxis(fromBackground, axis);
-  return normalize(fromBackground);
-}
-
-/** Finds the axes by the power method, one after the other. @param clusters  At least one. */
-function backgroundOf(clusters: readonly { sessionId: string; direction: Float32Array }[]): Background {
-  const directions = clusters.map(({ direction }) => direction);
-  const dimension = directions[0]!.length;
-  const sum = new Float64Array(dimension);
-  for (const direction of directions) for (let i = 0; i < dimension; i++) sum[i] = sum[i]! + direction[i]!;
-  const center = Float32Array.from(sum, (total) => total / (directions.length + CENTER_PRIOR));
-  const axisCount = Math.min(
-    Math.floor(directions.length / CLUSTERS_PER_AXIS),
-    Math.round(dimension / DIMENSIONS_PER_AXIS),
-  );
-  const left = directions.map((direction) => difference(direction, center));
-  const axes: Float32Array[] = [];
-  while (axes.length < axisCount) {
-    const longest = left.reduce((best, other) => (squaredLength(other) > squaredLength(best) ? other : best));
-    let axis = normalize(longest.slice());
-    for (let step = 0; step < POWER_STEPS; step++) {
-      const next = new Float32Array(dimension);
-      for (const vector of left) addScaled(next, vector, dot(vector, axis));
-      axis = normalize(next);
-    }
-    for (const vector of left) removeAxis(vector, axis);
-    axes.push(axis);
+  #count(subject: Subject, compared: ComparedCluster, direction: Float32Array): void {
+    compared.fromCenter = this.#fromCenter(direction);
+    addInto(subject.sum, compared.fromCenter);
   }
-  const compared = clusters.map(({ sessionId }, index) => ({ sessionId, vector: normalize(left[index]!) }));
-  const deviation = deviationOf(compared);
-  const similarityMin = Math.min(Math.max(DEVIATIONS_MIN * deviation, SIMILARITY_MIN.least), SIMILARITY_MIN.most);
-  return { center, axes, similarityMin };
-}
 
-/** The standard deviation of the cosines between clusters of different sessions. Their mean is near 0. */
-function deviationOf(clusters: readonly { sessionId: string; vector: Float32Array }[]): number {
-  let count = DEVIATION_PRIOR.pairCount;
-  let squares = count * DEVIATION_PRIOR.deviation ** 2;
-  for (const [index, { sessionId, vector }] of clusters.entries()) {
-    for (const other of clusters.slice(0, index)) {
-      if (other.sessionId === sessionId) continue;
-      squares += dot(vector, other.vector) ** 2;
-      count += 1;
-    }
+  #fromCenter(direction: Float32Array): Float32Array {
+    const fromCenter = new Float32Array(direction.length);
+    for (let i = 0; i < direction.length; i++) fromCenter[i] = direction[i]! - this.#center[i]!; // `map` is ten times slower
+    return normalize(fromCenter);
   }
-  return Math.sqrt(squares / count);
-}
-
-function removeAxis(vector: Float32Array, axis: Float32Array): void {
-  addScaled(vector, axis, -dot(vector, axis));
-}
-
-function addScaled(sum: Float32Array, vector: Float32Array, factor: number): void {
-  for (let i = 0; i < sum.length; i++) sum[i] = sum[i]! + factor * vector[i]!;
-}
-
-function difference(left: Float32Array, right: Float32Array): Float32Array {
-  const result = new Float32Array(left.length);
-  for (let i = 0; i < left.length; i++) result[i] = left[i]! - right[i]!; // `map` is ten times slower
-  return result;
 }
 
 /** One row of the log about a cluster's subject; `id` is its position. */

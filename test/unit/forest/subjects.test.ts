@@ -59,29 +59,6 @@ describe("place", () => {
     expect(ways).toEqual([1, 2, 3, 4, 5, 0]);
   });
 
-  test("does not unite what is only of one kind, such as tests of different things", () => {
-    // Each is about one of forty things, and half of them are tests. The cosine of two tests is 0.64 or more.
-    const part = (root: number, sessionId: string, thing: number) => {
-      const direction = new Float32Array(100);
-      direction[thing] = 0.6;
-      direction[thing % 2 === 0 ? 99 : thing + 40] = 0.8;
-      return { root, sessionId, direction };
-    };
-    const subjects = new ProjectSubjects();
-    for (let index = 0; index < 64; index++) subjects.assign(part(index + 1, "first", index % 40));
-    expect(subjects.assign(part(101, "second", 90))).toEqual({ root: 101, similarity: undefined });
-    expect(subjects.assign(part(102, "third", 90)).root).toBe(101);
-  });
-
-  test("asks for more nearness where clusters are near to each other by chance", () => {
-    const far = [cluster(101, "x", 6), cluster(102, "y", 6, 7, 0, 1, 2)];
-    expect(rootsOf(far)).toEqual([101, 101]);
-    const near = Array.from({ length: 64 }, (_, index) =>
-      cluster(index + 1, `s${index}`, index % 6, (index * 7 + 1) % 5),
-    );
-    expect(rootsOf([...near, ...far]).slice(-2)).toEqual([101, 102]);
-  });
-
   test("asks for nearness to all of a subject, not to one of its clusters", () => {
     // 3 has a cosine of 0.63 with 2 and of -0.20 with 1: 0.22 with their subject. So it goes with every second one.
     const chain = [cluster(1, "a", 0), cluster(2, "b", 0, 1), cluster(3, "c", 1), cluster(4, "d", 1, 2)];
@@ -106,8 +83,6 @@ describe("place", () => {
     expect(subjects.assign(silent(2, "b"))).toEqual({ root: 2, similarity: undefined });
     expect(subjects.assign(cluster(3, "c", 0)).root).toBe(3);
     expect(subjects.clusterCount).toBe(3);
-    subjects.restore(cluster(4, "d", 1), 1);
-    expect(subjects.assign(cluster(5, "e", 1)).root).toBe(1);
   });
 
   test("goes between equals to the one that started first", () => {
