@@ -131,7 +131,8 @@ function turnEntries(
 
 function resultOf(content: JsonValue | undefined): string | PlainPart[] {
   if (!Array.isArray(content)) return resultTextOf(content);
-  return resultContentOf(content.flatMap(partsOf).filter((part) => part.type !== "reasoning"));
+  const parts = content.flatMap(partsOf).filter((part) => part.type !== "reasoning");
+  return parts.length === 0 ? [] : resultContentOf(parts);
 }
 
 function partsOf(block: JsonValue): Part[] {

@@ -253,8 +253,8 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
   }
 
   protected override session(externalId: string): SessionFacts {
-    const [session, agent] = externalId.split("/agent-");
-    return { externalId, source: "claude-code", parentExternalId: agent === undefined ? undefined : session };
+    const end = externalId.lastIndexOf("/agent-");
+    return { externalId, source: "claude-code", parentExternalId: end === -1 ? undefined : externalId.slice(0, end) };
   }
 
   #agentOf(line: JsonObject): SubagentState {

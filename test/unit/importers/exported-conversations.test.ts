@@ -205,6 +205,15 @@ describe("a conversation of Claude.ai", () => {
     ]);
   });
 
+  test("keeps a result without content as it was imported before, an empty list", async () => {
+    const content = [
+      { type: "tool_use", id: "t1", name: "search", input: {} },
+      { type: "tool_result", tool_use_id: "t1", content: [] },
+    ];
+    const events = await read(claudeAi, conversation(said("a", "assistant", undefined, { content })));
+    expect(messagesIn(events)[1]?.parts).toEqual([{ type: "tool_result", toolCallId: "t1", content: [] }]);
+  });
+
   test("keeps what was pasted or attached, and the text of older exports", async () => {
     const attachments = [
       { file_name: "", extracted_content: "pasted", file_size: 6 },
