@@ -1,4 +1,4 @@
-import { finished, type Readable, type Writable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   type JSONRPCMessage,
@@ -7,14 +7,20 @@ import {
   type Transport,
 } from "@modelcontextprotocol/server";
 import type { LiveStore } from "./live-store.ts";
-import type { Turns } from "./turns.ts";
+import { drained, type Turns } from "./turns.ts";
 
 /** The most bytes of one protocol message: far more than any long paste. */
 export const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;
 
 const LINE_FEED = 10;
 
-/** Milliseconds in which a client that has closed its end still gets answers. Clients kill a server after two seconds. */
+/**
+ * After so many messages of a chunk, the process looks whether the client has left. Each turn, one call runs. So a cancellation overtakes
+ * calls that wait.
+ */
+const MESSAGES_AT_ONCE = 20;
+
+/** A client that has closed its end gets answers until none has come for so many milliseconds. Clients kill a server after two seconds. */
 const GRACE_MS = 1_000;
 
 /**
@@ -36,6 +42,7 @@ export class LineTransport implements Transport {
   #pieces: Buffer[] = [];
   #byteLength = 0;
   #isClosed = false;
+  #givingUp: NodeJS.Timeout | undefined;
 
   constructor(input: Readable, output: Writable, turns: Turns, live: LiveStore) {
     this.closed = new Promise((resolve) => {
@@ -52,8 +59,7 @@ export class LineTransport implements Transport {
       if (error.code !== "EPIPE" && !this.#isClosed) this.onerror?.(error);
       void this.close(); // nobody reads any more
     });
-    this.#input.on("data", (chunk: Buffer) => this.#take(chunk));
-    finished(this.#input, { writable: false }, () => void this.#end());
+    void this.#read();
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
@@ -64,6 +70,7 @@ export class LineTransport implements Transport {
       /^\[\s/.test(message.error.message)
     )
       message.error.code = ProtocolErrorCode.InvalidParams;
+    this.#givingUp?.refresh();
     if (!this.#isClosed) this.#output.write(`${JSON.stringify(message)}\n`);
   }
 
@@ -75,15 +82,36 @@ export class LineTransport implements Transport {
     this.#onClosed();
   }
 
-  #take(chunk: Buffer): void {
+  /** Delivers messages until the input ends. It reads no further while the client takes no answers. */
+  async #read(): Promise<void> {
+    try {
+      for await (const chunk of this.#input) {
+        let count = 0;
+        for (const line of this.#linesOf(chunk)) {
+          if (line === undefined) this.#refuse(null, `A message has at most ${MESSAGE_BYTES_MAX} bytes.`);
+          else this.#deliver(line);
+          if (++count % MESSAGES_AT_ONCE > 0) continue;
+          await nextTurn();
+          if (this.#isClosed) return;
+        }
+        await drained(this.#output);
+      }
+    } catch {
+      // An input that fails has ended.
+    }
+    await this.#end();
+  }
+
+  /** Yields the lines that end in a chunk; undefined for one that is too long. */
+  *#linesOf(chunk: Buffer): Generator<string | undefined> {
     let start = 0;
     for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, start)) {
       this.#hold(chunk.subarray(start, end + 1));
-      if (this.#byteLength <= MESSAGE_BYTES_MAX) this.#deliver(Buffer.concat(this.#pieces).toString());
-      else this.#refuse(null, `A message has at most ${MESSAGE_BYTES_MAX} bytes.`);
+      const line = this.#byteLength <= MESSAGE_BYTES_MAX ? Buffer.concat(this.#pieces).toString() : undefined;
       this.#pieces = [];
       this.#byteLength = 0;
       start = end + 1;
+      yield line;
     }
     this.#hold(chunk.subarray(start));
   }
@@ -121,7 +149,7 @@ export class LineTransport implements Transport {
     await nextTurn(); // the last calls begin
     // Loading takes a while. Calls that were piped into the server are answered nevertheless.
     await this.#live.loaded();
-    setTimeout(() => void this.close(), GRACE_MS).unref();
+    this.#givingUp = setTimeout(() => void this.close(), GRACE_MS).unref();
     await this.#turns.idle();
     await this.close();
   }

@@ -43,7 +43,7 @@ export class Turns {
     await ready.catch(() => {});
     await nextTurn();
     while (this.#workingCount >= WORKING_MAX) await new Promise<void>((resolve) => (this.#wake = resolve));
-    await this.#drained();
+    await drained(this.#output);
     if (this.#isOver) await new Promise(() => {});
   }
 
@@ -57,8 +57,9 @@ export class Turns {
   end(): void {
     this.#isOver = true;
   }
+}
 
-  async #drained(): Promise<void> {
-    if (this.#output.writableNeedDrain) await new Promise((resolve) => this.#output.once("drain", resolve));
-  }
+/** Waits until the client takes what was written. */
+export async function drained(output: Writable): Promise<void> {
+  if (output.writableNeedDrain) await new Promise((resolve) => output.once("drain", resolve));
 }
