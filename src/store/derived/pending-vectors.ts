@@ -36,13 +36,25 @@ const OUTAGE_ATTEMPTS_MAX = 3;
 
 const CLAIMABLE = columns(pendingVectors, "messageId", "sessionId", "attempts", "errorCode").of("p");
 
-/** SQL: the vector `p` is due, in the session `@sessionId` if that is not NULL. */
-const IS_DUE = "p.status = 'due' AND (@sessionId IS NULL OR p.session_id = @sessionId)";
+/** SQL: the vector `p` is due; in the session `@sessionId`. Two conditions, because one for both would use no index. */
+const IS_DUE = "p.status = 'due'";
+const IS_DUE_IN = `${IS_DUE} AND p.session_id = @sessionId`;
 /** SQL: the message is one of the list `@ids`. */
 const IS_GIVEN = "message_id IN (SELECT value FROM json_each(@ids))";
 /** SQL: the time from which the vector `p` may be requested. `@holders` has the times until which claims hold. */
 const CLAIMABLE_AT = `CASE WHEN p.claimant IS NULL THEN p.next_try_at_ms
   ELSE max(p.next_try_at_ms, coalesce((SELECT value FROM json_each(@holders) WHERE key = p.claimant), 0)) END`;
+
+/** SQL: the oldest of some vectors that nobody holds. `@others` has the claimants whose claims hold. */
+const claimableIf = (condition: string): string => `
+  SELECT ${CLAIMABLE}, m.text FROM pending_vectors p JOIN messages m ON m.id = p.message_id
+  WHERE ${condition} AND p.next_try_at_ms <= @nowMs
+    AND (p.claimant IS NULL OR p.claimant NOT IN (SELECT value FROM json_each(@others)))
+  ORDER BY p.message_id LIMIT @limit`;
+const dueIf = (condition: string): string =>
+  `SELECT count(*) AS count, min(${CLAIMABLE_AT}) AS nextTryAtMs FROM pending_vectors p WHERE ${condition}`;
+type Claiming = { nowMs: number; others: string; limit: number };
+type Due = { count: number; nextTryAtMs: number | null };
 
 export class PendingVectorRepository extends PathReader {
   // Appends run these, and arriving vectors. A window finds its first message by id, because ids rise with seq.
@@ -59,14 +71,9 @@ export class PendingVectorRepository extends PathReader {
     WHERE id = @id AND embedding IS NULL AND EXISTS (SELECT 1 FROM pending_vectors WHERE message_id = @id)`;
 
   // Lists as JSON, and functions of rows.
-  readonly #claimable = this.statement<
-    { sessionId: string | null; nowMs: number; others: string; limit: number },
-    ClaimableVector
-  >`
-    SELECT ${CLAIMABLE}, m.text FROM pending_vectors p JOIN messages m ON m.id = p.message_id
-    WHERE ${IS_DUE} AND p.next_try_at_ms <= @nowMs
-      AND (p.claimant IS NULL OR p.claimant NOT IN (SELECT value FROM json_each(@others)))
-    ORDER BY p.message_id LIMIT @limit`.all;
+  readonly #claimable = this.statement<Claiming, ClaimableVector>`${claimableIf(IS_DUE)}`.all;
+  readonly #claimableIn = this.statement<Claiming & { sessionId: string }, ClaimableVector>`
+    ${claimableIf(IS_DUE_IN)}`.all;
   readonly #claim = this.statement<{ ids: string; claimant: string; untilMs: number }>`
     UPDATE pending_vectors SET claimant = @claimant, claimed_until_ms = @untilMs WHERE ${IS_GIVEN}`.run;
   readonly #renew = this.statement<{ ids: string; claimant: string; untilMs: number }>`
@@ -85,20 +92,17 @@ export class PendingVectorRepository extends PathReader {
     WHERE ${IS_GIVEN} AND claimant = @claimant`.run;
   readonly #refuse = this.statement<{ ids: string }>`
     UPDATE pending_vectors SET status = 'refused' WHERE ${IS_GIVEN} AND attempts > 0`.run;
-  readonly #awayUntil = this.statement<{ sessionId: null; nowMs: number }, number | null>`
+  readonly #awayUntil = this.statement<{ nowMs: number }, number | null>`
     SELECT max(p.next_try_at_ms) FROM pending_vectors p
     WHERE ${IS_DUE} AND p.error_code = 'MODEL_UNAVAILABLE' AND p.attempts <= ${OUTAGE_ATTEMPTS_MAX}
       AND p.next_try_at_ms > @nowMs`.pluck().one;
-  readonly #due = this.statement<
-    { sessionId: string | null; holders: string },
-    { count: number; nextTryAtMs: number | null }
-  >`
-    SELECT count(*) AS count, min(${CLAIMABLE_AT}) AS nextTryAtMs FROM pending_vectors p WHERE ${IS_DUE}`.one;
+  readonly #due = this.statement<{ holders: string }, Due>`${dueIf(IS_DUE)}`.one;
+  readonly #dueIn = this.statement<{ sessionId: string; holders: string }, Due>`${dueIf(IS_DUE_IN)}`.one;
   readonly #nextTryAfter = this.statement<
     { sessionId: string; holders: string; sinceMs: number; awayMs: number },
     number | null
   >`
-    SELECT min(atMs) FROM (SELECT max(${CLAIMABLE_AT}, @awayMs) AS atMs FROM pending_vectors p WHERE ${IS_DUE})
+    SELECT min(atMs) FROM (SELECT max(${CLAIMABLE_AT}, @awayMs) AS atMs FROM pending_vectors p WHERE ${IS_DUE_IN})
     WHERE atMs > @sinceMs`.pluck().one;
   readonly stats = this.statement<[], VectorStats>`
     SELECT count(*) FILTER (WHERE status = 'due') AS pendingVectorCount,
@@ -124,8 +128,8 @@ export class PendingVectorRepository extends PathReader {
   /** Returns the oldest vectors that may be requested now. Vectors that others have claimed are left out. */
   claimable(lease: Lease, sessionId: string | undefined, limit: number): ClaimableVector[] {
     const others = Object.keys(this.#holders(lease)).filter((holder) => holder !== lease.claimant);
-    const wanted = { sessionId: sessionId ?? null, nowMs: lease.nowMs, limit };
-    return this.#claimable({ ...wanted, others: JSON.stringify(others) });
+    const wanted = { nowMs: lease.nowMs, limit, others: JSON.stringify(others) };
+    return sessionId === undefined ? this.#claimable(wanted) : this.#claimableIn({ ...wanted, sessionId });
   }
 
   claim(messageIds: readonly number[], { claimant, untilMs }: Lease): void {
@@ -164,12 +168,13 @@ export class PendingVectorRepository extends PathReader {
 
   /** Returns when to try again during an outage of the service, in Unix milliseconds; undefined without an outage. */
   awayUntil(nowMs: number): number | undefined {
-    return this.#awayUntil({ sessionId: null, nowMs }) ?? undefined;
+    return this.#awayUntil({ nowMs }) ?? undefined;
   }
 
   /** Counts the vectors that are due. `nextTryAtMs` is when the first of them may be requested. */
-  due(sessionId: string | undefined, lease: Lease): { count: number; nextTryAtMs: number | null } {
-    return this.#due({ sessionId: sessionId ?? null, holders: JSON.stringify(this.#holders(lease)) });
+  due(sessionId: string | undefined, lease: Lease): Due {
+    const holders = JSON.stringify(this.#holders(lease));
+    return sessionId === undefined ? this.#due({ holders }) : this.#dueIn({ sessionId, holders });
   }
 
   /** Returns the first time after `sinceMs` when a vector of a session may be requested; undefined if none is due. */

@@ -63,10 +63,10 @@ type Claim = { id: number; claimant: string; claimedUntilMs: number };
 
 /**
  * SQL: the row is of the root, or of the span, that the parameters name. A session has one summary of each strategy, and one
- * overview. Their roots are not compared, because these messages may be forgotten.
+ * overview. Their roots are not compared, because these messages may be forgotten. The plus makes SQLite use the index of roots.
  */
 const IS_OF_SAME = `id IN (
-  SELECT id FROM summaries WHERE root_id = @rootId AND session_id = @sessionId AND level = @level
+  SELECT id FROM summaries WHERE root_id = @rootId AND +session_id = @sessionId AND level = @level
   UNION ALL SELECT id FROM summaries
   WHERE @level NOT IN ('cluster', 'theme') AND session_id = @sessionId AND level = @level)`;
 const IS_OF_FOREST = "level IN ('cluster', 'theme')";
@@ -177,7 +177,7 @@ export class SummaryRepository extends Repository {
     SELECT ${SUMMARY} FROM summaries
     WHERE session_id = ? AND level = ? AND status = 'done' AND stands_in = 0 AND shown_until IS NULL
     ORDER BY id DESC LIMIT 1`.get;
-  /** The newest span that \`compact\` has marked. */
+  /** The newest span that `compact` has marked. */
   readonly newestDue = this.statement<[sessionId: string, level: SpanLevel], SummaryRow>`
     SELECT ${SUMMARY} FROM summaries
     WHERE session_id = ? AND level = ? AND status = 'due' AND shown_until IS NULL ORDER BY id DESC LIMIT 1`.get;
