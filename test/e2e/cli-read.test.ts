@@ -347,23 +347,6 @@ describe("lost", () => {
     expect(whole).toContain(wish);
   });
 
-  test("shows one line for each message of code, and says how many there are", async () => {
-    const code = "```ts\nconst oven = await kiln.reserve(village);\nreturn painted(oven, lighthouse.color);\n```";
-    const said = ["Reserve the kiln.", code, "A summary of nothing."].map((content, hour) => ({
-      session: "kiln",
-      project: "kilns",
-      role: hour === 1 ? "assistant" : "user",
-      content,
-      createdAt: `2026-01-03T0${hour}:00:00Z`,
-      ...(hour === 2 && { metadata: { isCompactSummary: true } }),
-    }));
-    await folder.json("import", folder.jsonl("kiln.jsonl", said));
-    const { lines } = await folder.json("lost", "kiln");
-    expect(lines.filter(({ kind }: { kind: string }) => kind === "line")).toHaveLength(2);
-    const { stdout } = await folder.run(["lost", "kiln"]);
-    expect(stdout).toMatch(/^ {2}line {6}2 lines, such as: (const oven|return painted).*\tmessage:\d+$/m);
-  });
-
   test("says plainly that nothing was compacted", async () => {
     const bakery = await folder.run(["lost", "bakery"]);
     expect([bakery.exitCode, bakery.stdout]).toEqual([0, ""]);

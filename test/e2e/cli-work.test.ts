@@ -50,6 +50,8 @@ test("fix shows what made an error go, and nothing where nothing is known", asyn
   expect(stdout).toMatch(/worked {4}npm test -- lease\tmessage:\d+/);
   const none = await folder.run(["fix", "TypeError: nobody knows this error"]);
   expect([none.exitCode, none.stdout]).toEqual([0, ""]);
+  const dashed = await folder.run(["fix", "--limit", "1", "--", "TypeError:", "-x"]);
+  expect([dashed.exitCode, dashed.stdout]).toEqual([0, ""]);
 });
 
 test("how shows the ways of a command, also with options of its own", async () => {

@@ -82,7 +82,7 @@ test("the section has these lines", () => {
   expect(LINES.every((line) => !line.includes("#"))).toBe(true); // a comment for bash is an argument for zsh
 });
 
-test("the installation allows no scripts: where npm blocks them, the driver of SQLite has none", () => {
+test("the installation names the package, and how to build it from a clone", () => {
   const { name } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
   expect(install).toBe(`npm install -g ${name}`);
   expect(SECTION).toContain("npm install && npm run build && npm link");

@@ -104,12 +104,25 @@ describe.skipIf(!hasChromium)("the page", () => {
     await expect.poll(at).toBe(next);
     await page.keyboard.press("Shift+N");
     await expect.poll(at).toBe(first);
+    const entries = await page.evaluate("history.length");
+    await page.keyboard.press("1");
+    await page.keyboard.press("n");
+    await expect.poll(at).toBe(next);
+    await page.keyboard.press("Shift+N");
+    await expect.poll(at).toBe(first);
+    expect(await page.evaluate("history.length")).toBe(entries);
     await page.setViewportSize({ width: 390, height: 800 });
     await place.getByRole("button", { name: "Next hit" }).click();
     await expect.poll(at).toBe(next);
     await page.locator(".message.is-marked").waitFor();
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
     await page.setViewportSize({ width: 1280, height: 800 });
+  });
+
+  test("says that a session may have more hits than the search lists", async () => {
+    const { page, go } = view;
+    await go(`view=session&session=${PRUNE}&q=git+packs+files+lock+delete`);
+    await page.getByRole("group", { name: "Hits of the search" }).getByText("30+ hits").waitFor();
   });
 
   test("unfolds below an agent's summary what it left out", async () => {

@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
 import { projectAt } from "../../core/project.ts";
-import type { Lost, LostLine } from "../../session/aids/lost.ts";
+import type { Lost } from "../../session/aids/lost.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { messageTyped, wholeNumberOption } from "../options.ts";
@@ -25,8 +25,8 @@ export const lostCommand: Command<LostFlags> = {
   summary: "Show what a session's newest compaction lost, or another one.",
   details:
     "What stood before the compaction and is not in the agent's own summary: what was asked and not taken back, decisions, rejected " +
-    "ways, open ends, commands that worked, files, and lines of the work, of which one stands for each message. Every line is quoted " +
-    "from a message, and ends with the message that `expand` accepts. Without a session: the newest compacted one of the project of this folder, or of all projects " +
+    "ways, open ends, commands that worked, files, and lines of the work. Every line is quoted from a message, and ends with the " +
+    "message that `expand` accepts. Without a session: the newest compacted one of the project of this folder, or of all projects " +
     "if the store has no session of it. With --json: one object, its lines the best first; null if nothing was compacted.",
   argument: SESSION_MEANING,
   options: [
@@ -62,16 +62,6 @@ function projectHere(store: Store): string | undefined {
   return here !== undefined && store.sessionIds({ prefix: "", project: here }).length > 0 ? here : undefined;
 }
 
-/** Returns the best line of each message, and how many it has: they are mostly code, and `expand` shows the message. */
-function foldedByMessage(bestFirst: readonly LostLine[]): LostLine[] {
-  const ofMessage = new Map<number, LostLine[]>();
-  for (const line of bestFirst) ofMessage.set(line.messageId, [...(ofMessage.get(line.messageId) ?? []), line]);
-  return [...ofMessage.values()].map((lines) => {
-    const [best] = lines;
-    return lines.length === 1 ? best! : { ...best!, text: `${lines.length} lines, such as: ${best!.text}` };
-  });
-}
-
 function* lostLines(lost: Lost | undefined, store: Store, none: string, terminal: Terminal): Generator<string> {
   if (lost === undefined) {
     terminal.note(`${none} The transcripts of imported sessions tell of compactions.`);
@@ -85,9 +75,7 @@ function* lostLines(lost: Lost | undefined, store: Store, none: string, terminal
     terminal.note("The agent's summary has all of it.");
     return;
   }
-  const isLine = ({ kind }: LostLine): boolean => kind === "line";
-  const shown = [...lines.filter((line) => !isLine(line)), ...foldedByMessage(lines.filter(isLine))];
-  const inOrder = shown.sort((left, right) => left.place - right.place);
+  const inOrder = lines.toSorted((left, right) => left.place - right.place);
   for (const kind of new Set(inOrder.map((line) => line.kind))) {
     const rows = inOrder.filter((line) => line.kind === kind);
     yield* sectionLines(

@@ -18,7 +18,7 @@ export const addCommand: Command<RemoteFlags> = {
   details:
     "Nothing else is ever pushed than sessions of these projects and sessions that `coppice hub push` names. The hub gets the name of " +
     "a project, as `coppice projects` shows it when it is added, and not its folder. The URL has no password: it comes from " +
-    "PGPASSWORD or .pgpass. The hub is tried once, and is named also if it does not answer.\n" +
+    "PGPASSWORD or .pgpass. The hub is tried once, and is named also if it does not answer, which takes up to ten seconds.\n" +
     "With --json: {url, projects, team, problem}; `problem` is null if a push would work.",
   argument: "the database of the hub",
   options: [
@@ -53,7 +53,8 @@ async function problemOf({ url, team }: Remote, terminal: Terminal): Promise<str
     return null;
   } catch (error) {
     if (!StoreError.is(error)) throw error;
-    return [error.message, error.hint ?? []].flat().join(" ");
+    // Its hint is for a push.
+    return error.code === "HUB_UNREACHABLE" ? error.message : [error.message, error.hint ?? []].flat().join(" ");
   } finally {
     terminal.endProgress();
   }

@@ -66,10 +66,12 @@ function handled(key: string): boolean {
       return focusRow(key === "j" ? 1 : -1);
     case "1":
     case "2":
-    case "3":
+    case "3": {
       if (params.value.session === undefined) return false;
-      change({ view: ["session", "context", "forest"][Number(key) - 1]!, seq: null, q: null }, { push: true });
+      const view = ["session", "context", "forest"][Number(key) - 1]!;
+      if (view !== params.value.view) change({ view, seq: null, q: null }, { push: true });
       return true;
+    }
     default:
       return false;
   }

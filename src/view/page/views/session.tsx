@@ -291,7 +291,9 @@ function seqsOf(answer: SearchAnswer | undefined): number[] {
 
 function placeOf(hits: readonly number[], seq: number): string {
   const index = hits.indexOf(seq);
-  return index < 0 ? count(hits.length, "hit") : `${index + 1} of ${hits.length}`;
+  // The answer may end before the last hit.
+  const all = hits.length < HITS_MAX ? number(hits.length) : `${HITS_MAX}+`;
+  return index < 0 ? `${all} ${hits.length === 1 ? "hit" : "hits"}` : `${index + 1} of ${all}`;
 }
 
 /** Returns true for a message of the summary with which an agent went on after a compaction. */
