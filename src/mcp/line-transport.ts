@@ -14,6 +14,9 @@ export const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;
 
 const LINE_FEED = 10;
 
+/** Calls wait for a client that takes no answers. What is answered at once makes the server read no further when so many bytes wait. */
+const ANSWER_BYTES_MAX = 1024 * 1024;
+
 /**
  * After so many messages of a chunk, the process looks whether the client has left. Each turn, one call runs. So a cancellation overtakes
  * calls that wait.
@@ -82,7 +85,7 @@ export class LineTransport implements Transport {
     this.#onClosed();
   }
 
-  /** Delivers messages until the input ends. It reads no further while the client takes no answers. */
+  /** Delivers messages until the input ends. */
   async #read(): Promise<void> {
     try {
       for await (const chunk of this.#input) {
@@ -94,7 +97,7 @@ export class LineTransport implements Transport {
           await nextTurn();
           if (this.#isClosed) return;
         }
-        await drained(this.#output);
+        if (this.#output.writableLength > ANSWER_BYTES_MAX) await drained(this.#output);
       }
     } catch {
       // An input that fails has ended.
