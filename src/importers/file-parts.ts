@@ -16,7 +16,7 @@ export function dataPartOf(data: JsonValue): DataPart {
   return { type: "data", data };
 }
 
-/** What a result may consist of. */
+/** A part that a tool's result may have. */
 export type PlainPart = TextPart | FilePart | DataPart;
 
 /** Returns the content of a result: its only text, or its parts. */

@@ -50,7 +50,7 @@ export const jsonl: Importer = {
 interface SessionSoFar {
   name: string;
   lineCount: number;
-  /** What the file tells of the session, once it is announced. */
+  /** The facts of the announced session that the file tells. */
   known?: JsonObject;
   project?: string;
   /** The JSON of the line that describes the session. */

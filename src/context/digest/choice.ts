@@ -247,7 +247,7 @@ export class DigestChoice {
     for (const name of this.#isTalk ? block.words : block.names) this.#nameWorths[name] = 0;
   }
 
-  /** What a block is worth now, for each of its tokens. */
+  /** Returns the worth of a block now, divided by its tokens. */
   #worthOf(block: number): number {
     const pastCount = this.#past.blocks.length;
     return block < pastCount

@@ -53,7 +53,7 @@ function sumOf({ numbers, ends }: Packed, block: number, worths: Float64Array): 
   return sum;
 }
 
-/** By whether it is a talk. The blocks of an index are packed once, and a context is chosen from them after each append. */
+/** The packed blocks of each index, for talk and for work. They are packed once, and every append chooses from them. */
 const known = new WeakMap<BlockIndex, Map<boolean, PackedBlocks>>();
 
 /** Returns the blocks of the messages before the window. */

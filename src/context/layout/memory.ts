@@ -71,7 +71,7 @@ export interface ThemeBlock {
   view: ThemeView;
   /** The number of members that have left the window, at least 1. */
   coldCount: number;
-  /** Its line. */
+  /** The line that a context has for the theme. */
   text: string;
   tokenCount: number;
 }

@@ -36,7 +36,7 @@ const OUTAGE_ATTEMPTS_MAX = 3;
 
 const CLAIMABLE = columns(pendingVectors, "messageId", "sessionId", "attempts", "errorCode").of("p");
 
-/** SQL: the vector `p` is due; in the session `@sessionId`. Two conditions, because one for both would use no index. */
+/** SQL: the vector `p` is due, in any session or in `@sessionId`. One condition for both would use no index. */
 const IS_DUE = "p.status = 'due'";
 const IS_DUE_IN = `${IS_DUE} AND p.session_id = @sessionId`;
 /** SQL: the message is one of the list `@ids`. */

@@ -86,7 +86,7 @@ const IS_STANDING_OF_PATH = `session_id IN ${holdersOf("@sessionId")} AND ${ofPa
 
 export class SummaryRepository extends Repository {
   // Moves of the frontier and renders run these.
-  /** What the summaries of clusters and themes cover, oldest first. */
+  /** Tells which steps each summary of a cluster or theme covers, oldest first. */
   readonly covering = this.statement<{ sessionId: string }, RowOf<typeof COVERING>>`
     SELECT ${COVERING} FROM summaries WHERE ${IS_STANDING_OF_PATH} ORDER BY id`.all;
   /** `covering` of some clusters only, with the themes that these have been in. */
@@ -191,7 +191,7 @@ export class SummaryRepository extends Repository {
   /** All claims on summaries of a session, oldest first. Expired claims are included. */
   readonly claimsIn = this.statement<[sessionId: string], Claim>`
     SELECT ${CLAIM} FROM summaries WHERE session_id = ? AND status = 'claimed' ORDER BY id`.all;
-  /** The same of one root or span. */
+  /** All claims on summaries of one root or span. */
   readonly claimsOf = this.statement<Summarized, Claim>`
     SELECT ${CLAIM} FROM summaries WHERE ${IS_OF_SAME} AND status = 'claimed' ORDER BY id`.all;
   readonly #renewClaim = this.statement<[untilMs: number, id: number, claimant: string]>`

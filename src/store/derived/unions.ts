@@ -76,7 +76,7 @@ export class UnionRepository extends PathReader {
     WHERE session_id = ? AND id <= ? AND level = 'cluster' AND kind IN ('start', 'join')
       AND generation = ${GENERATION_NOW}
     ORDER BY id DESC LIMIT ?`;
-  /** The unite that absorbed a root; undefined while it is the root of a theme. */
+  /** Returns the log row that absorbed a root; undefined while it is the root of a theme. */
   readonly unite = this.statement<{ sessionId: string; root: number }, RowOf<typeof UNION>>`
     SELECT ${UNION.of("u")} FROM unions u
     WHERE u.node = @root AND u.kind = 'unite' AND u.level <> 'subject' AND u.generation = ${GENERATION_NOW}
