@@ -241,8 +241,11 @@ function isTransient(error: unknown): boolean {
 function hubErrorOf(error: unknown, hub: string): unknown {
   if (StoreError.is(error) || (error as Error).name === "AbortError") return error;
   const code = codeOf(error);
-  if (isTransient(error)) return new StoreError("HUB_UNREACHABLE", { hub, reason: code || "the connection ended" });
   const { message } = error as Error;
+  if (isTransient(error)) {
+    const reason = code || (/timeout/i.test(message) ? "it took too long" : "the connection ended");
+    return new StoreError("HUB_UNREACHABLE", { hub, reason });
+  }
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return new StoreError("HUB_UNSAFE", { hub, reason: "other name" });
   if (UNTRUSTED.test(code)) return new StoreError("HUB_UNSAFE", { hub, reason: "untrusted", found: message });
   if (!/^[0-9A-Z]{5}$/.test(code)) {

@@ -167,6 +167,8 @@ export interface SearchRequest {
 
 export interface SearchAnswer {
   hits: SearchHit[];
+  /** True if more messages match than these. */
+  more: boolean;
   /** Words that no message has, and what was searched instead. */
   corrections: NonNullable<RecallHit["corrections"]>;
   /** True if the phrase in quotes occurs nowhere, so that its words were searched. */

@@ -10,7 +10,7 @@ export async function searchAnswer(store: Store, request: SearchRequest): Promis
   const ofSource = source === undefined ? undefined : idsOfSource(store, source);
   const sessionIds = session === undefined ? ofSource : [session];
   const options: RecallOptions = {
-    limit,
+    limit: limit + 1, // one more tells whether there are more
     vectorMsMax: 0,
     explain: explain === 1,
     ...(sessionIds !== undefined && { sessionIds }),
@@ -19,13 +19,15 @@ export async function searchAnswer(store: Store, request: SearchRequest): Promis
     ...(sinceMs !== undefined && { sinceMs }),
     ...(untilMs !== undefined && { untilMs }),
   };
-  const hits = q.trim() === "" ? [] : await store.recall(q, options);
+  const found = q.trim() === "" ? [] : await store.recall(q, options);
+  const hits = found.slice(0, limit);
   const names = namesOf(store, [...new Set(hits.map(({ sessionId }) => sessionId))]);
   return {
     hits: hits.map(({ text: _text, corrections: _corrections, phrasesMissing: _missing, ...hit }) => ({
       ...hit,
       ...(names.get(hit.sessionId) ?? { sessionTitle: null, project: null, source: null }),
     })),
+    more: found.length > limit,
     corrections: hits[0]?.corrections ?? [],
     phrasesMissing: hits[0]?.phrasesMissing ?? false,
     tookMs: Math.round(10 * (performance.now() - fromMs)) / 10,

@@ -109,6 +109,13 @@ test("a server that is away is an error after some attempts", async () => {
   await hub.close();
 });
 
+test("a server that takes too long is said to", async () => {
+  const hub = await openedConnection(await hubDatabase());
+  const slow = { text: "SELECT pg_sleep(0.2)", query_timeout: 10 };
+  const failing = hub.administer((client) => client.query(slow));
+  await expect(failing).rejects.toMatchObject({ code: "HUB_UNREACHABLE", details: { reason: "it took too long" } });
+});
+
 test("a machine that sleeps in a transaction does not keep its locks", async () => {
   const url = await hubDatabase();
   const hub = await openedConnection(url);

@@ -113,13 +113,14 @@ test("search finds what is typed, says where, and explains its scores", async ()
   bake(store, "s", 5);
   store.session("t").append(user("The thermometer of the mill."));
   const view = await ServedView.entered(store);
-  const { hits } = await view.get("/api/search", { q: "thermometer oven 3", explain: 1, limit: 3 });
-  expect(hits).toHaveLength(3);
+  const { hits, more } = await view.get("/api/search", { q: "thermometer oven 3", explain: 1, limit: 3 });
+  expect([hits.length, more]).toEqual([3, true]);
   expect(hits[0]).toMatchObject({ sessionId: "s", sessionTitle: "Bread s", project: "bakery" });
   const { snippet, marks } = hits[0]!;
   expect(marks.map(([from, to]) => snippet.slice(from, to))).toContain("thermometer");
   expect(hits[0]!.parts).toMatchObject({ words: expect.any(Number) });
-  expect((await view.get("/api/search", { q: "thermometer", session: "t" })).hits).toHaveLength(1);
+  const only = await view.get("/api/search", { q: "thermometer", session: "t", limit: 1 });
+  expect([only.hits.length, only.more]).toEqual([1, false]);
   expect((await view.get("/api/search", { q: "thermometer", source: "codex" })).hits).toEqual([]);
   expect((await view.get("/api/search", { q: "" })).hits).toEqual([]);
   const typo = await view.get("/api/search", { q: "thermometr" });

@@ -113,8 +113,10 @@ export function SearchView() {
       ) : data === undefined ? null : (
         <>
           <p class="muted small" role="status">
-            {data.hits.length === 0 ? "Nothing found" : count(data.hits.length, "message")} in{" "}
-            {Math.max(1, Math.round(data.tookMs))} ms
+            {data.hits.length === 0
+              ? "Nothing found"
+              : `${data.more ? "The best " : ""}${count(data.hits.length, "message")}`}{" "}
+            in {Math.max(1, Math.round(data.tookMs))} ms
             {data.corrections.map(({ typed, meant }) => `; no message has “${typed}”, so “${meant}” was searched`)}
             {data.phrasesMissing && "; the phrase occurs nowhere, so its words were searched"}
           </p>

@@ -204,7 +204,7 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
             <button type="button" class="plain" aria-label="Previous hit" onClick={() => toHit(-1)}>
               ↑
             </button>
-            <span role="status">{placeOf(hits, Number(wanted))}</span>
+            <span role="status">{placeOf(hits, found?.more === true, Number(wanted))}</span>
             <button type="button" class="plain" aria-label="Next hit" onClick={() => toHit(1)}>
               ↓
             </button>
@@ -289,10 +289,9 @@ function seqsOf(answer: SearchAnswer | undefined): number[] {
   return (answer?.hits ?? []).map(({ seq }) => seq).sort((left, right) => left - right);
 }
 
-function placeOf(hits: readonly number[], seq: number): string {
+function placeOf(hits: readonly number[], more: boolean, seq: number): string {
   const index = hits.indexOf(seq);
-  // The answer may end before the last hit.
-  const all = hits.length < HITS_MAX ? number(hits.length) : `${HITS_MAX}+`;
+  const all = `${number(hits.length)}${more ? "+" : ""}`;
   return index < 0 ? `${all} ${hits.length === 1 ? "hit" : "hits"}` : `${index + 1} of ${all}`;
 }
 
